@@ -1,0 +1,31 @@
+/** Who acts on an error: the operator (`config`, `auth`), time (`transient`), the service (`contract`), another run (`conflict`), us (`bug`). */
+export type ErrorKind = 'config' | 'auth' | 'transient' | 'contract' | 'conflict' | 'bug';
+
+export type ErrorContext = Record<string, string | number | boolean>;
+
+/** The one error class. `message` names the value met, what is allowed and the next step; never a credential. */
+export class BrandReportsError extends Error {
+  override readonly name = 'BrandReportsError';
+  readonly kind: ErrorKind;
+  readonly code: string;
+  readonly context: ErrorContext;
+
+  constructor(
+    kind: ErrorKind,
+    code: string,
+    message: string,
+    options: { context?: ErrorContext; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.kind = kind;
+    this.code = code;
+    this.context = options.context ?? {};
+  }
+}
+
+/** Any thrown value as a BrandReportsError; what nobody foresaw is a `bug`. */
+export function asBrandReportsError(thrown: unknown): BrandReportsError {
+  if (thrown instanceof BrandReportsError) return thrown;
+  const message = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+  return new BrandReportsError('bug', 'unexpected', message, { cause: thrown });
+}

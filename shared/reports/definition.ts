@@ -1,0 +1,70 @@
+import type { ColumnType } from '../lake/columns.ts';
+
+/** A filter of the interface document: what it is checked against. */
+export type Filter =
+  | { kind: 'enum'; values: readonly string[] }
+  | { kind: 'text' }
+  | { kind: 'integer'; min: number };
+
+/** A day is read again every `every` ("run" or e.g. "1 day", "6 hours") until it is `untilAgeDays` old. */
+export interface RefreshTier {
+  untilAgeDays: number;
+  every: string;
+}
+
+/** How an action is paged (interface document, sections 4.1 to 4.5). */
+export type Paging =
+  | { style: 'position'; sizeField: 'page_size' }
+  | { style: 'numbered'; sizeField: 'page_size'; fixedFields: Readonly<Record<string, string>> }
+  | { style: 'cursor'; sizeField: 'limit' }
+  | { style: 'lookup'; of: string };
+
+/**
+ * How a day is asked for. `created`: by timestamps, each record's own time decides. `timestamps`: by timestamps,
+ * records have no documented time. `dates`: by `start_date` and `end_date`. `parent`: the records of another report's day.
+ */
+export type DayRule =
+  | { by: 'created'; field: string }
+  | { by: 'timestamps' }
+  | { by: 'dates' }
+  | { by: 'parent'; report: string; identity: string };
+
+export interface DocumentedColumn {
+  field: string;
+  type: ColumnType;
+}
+
+/** A view: `sql` runs on DuckDB and on Athena alike; it is left out where a column it `needs` is not there yet. */
+export interface View {
+  name: string;
+  description: string;
+  columns: readonly (readonly [name: string, type: ColumnType])[];
+  needs: readonly string[];
+  sql: string;
+}
+
+/** A report is data: a sixth one is one more file that exports this, and one line in `reports/index.ts`. */
+export interface ReportDefinition {
+  /** The tail of the action, and the name in settings. */
+  name: string;
+  action: string;
+  table: string;
+  description: string;
+  section: string;
+  enabledByDefault: boolean;
+  schedule: string;
+  paging: Paging;
+  day: DayRule;
+  /** `slices`: what came since the last read is added to what is known. `pass`: the whole day is read again. */
+  openDay: 'slices' | 'pass';
+  /** The field that tells records apart; it is used only in a pass where every record has it. */
+  identity: { field: string; always: boolean } | undefined;
+  filters: Readonly<Record<string, Filter>>;
+  columns: readonly DocumentedColumn[];
+  refresh: readonly RefreshTier[];
+  /** Where pages are not a snapshot, a day settles only after two passes with the same digest. */
+  pagesAreSnapshot: boolean;
+  views: readonly View[];
+}
+
+export type ReportRegistry = Readonly<Record<string, ReportDefinition>>;
