@@ -7,6 +7,9 @@ export interface Clock {
   now(): Date;
   /** The machine's own time in milliseconds: leases, backoff between requests and the age of objects. */
   wallMs(): number;
+  sleep(ms: number): Promise<void>;
+  /** Calls `tick` again and again until the returned function is called; keeps no process alive. */
+  every(ms: number, tick: () => void): () => void;
 }
 
 export interface StoredObject {
@@ -76,8 +79,16 @@ export interface Catalog {
   current(table: string, partition: Partition): Promise<string | undefined>;
   /** Points the partition at the snapshot, whose objects exist. */
   point(table: TableShape, partition: Partition, snapshot: string): Promise<void>;
-  /** The ids of all snapshots of the table that the catalog points at, under the given leading partition keys. */
-  pointedAt(table: string, leading: Partition): Promise<ReadonlySet<string>>;
+  /** By partition path (`brand=acme/dt=2026-01-31`): the snapshot ids that the catalog points at, under the leading partition keys. */
+  pointedAt(table: string, leading: Partition): Promise<ReadonlyMap<string, readonly string[]>>;
+}
+
+/** A lake, opened: its objects, who is alive in it, and what SQL engines read of it. */
+export interface Lake {
+  store: ObjectStore;
+  runs: RunRegistry;
+  /** Missing for a lake in S3 without a database: the ledger alone tells what is current. */
+  catalog?: Catalog;
 }
 
 export interface Credentials {
@@ -97,10 +108,17 @@ export interface ReportService {
   /**
    * @param action e.g. `report/order_list`
    * @param fields the action's own fields; numbers may be RawNumbers
+   * @param signal gives this one call up
    * @returns the whole envelope: `code` is 0 and `data` is an object
    * @throws BrandReportsError `transient`, `contract`, `auth` or `config`
    */
-  call(action: string, fields: JsonObject): Promise<{ envelope: JsonObject; data: JsonObject }>;
+  call(
+    action: string,
+    fields: JsonObject,
+    signal?: AbortSignal,
+  ): Promise<{ envelope: JsonObject; data: JsonObject }>;
+  /** Text that came from the service, made fit for messages and logs: no credential, one line, not long. */
+  quote(text: string): string;
 }
 
 /** What a run tells whoever watches it. */

@@ -1,0 +1,48 @@
+#!/usr/bin/env node
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+// Plain JavaScript that any Node from version 20 on understands: it finds a Node that runs the rest.
+
+const main = new URL('./main.ts', import.meta.url);
+const bundled = fileURLToPath(
+  new URL(`../node_modules/node-${process.platform}-${process.arch}/bin/node`, import.meta.url),
+);
+
+if (isNewEnough()) {
+  process.removeAllListeners('warning');
+  process.on('warning', (warning) => {
+    if (warning.name !== 'ExperimentalWarning') console.error(String(warning));
+  });
+  await import(main.href);
+} else if (existsSync(bundled)) {
+  runWith(bundled);
+} else {
+  console.error(
+    `brand-reports needs Node 22.18 or newer, and this is ${process.version}. Install Node 24 (https://nodejs.org), ` +
+      'or on Linux run "npm install" in the repository, which brings Node 24 along.',
+  );
+  process.exitCode = 2;
+}
+
+/** TypeScript runs as it is from Node 22.18 on, and ZSTD is there since 22.15. */
+function isNewEnough() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  return Boolean(process.features.typescript) && (major > 22 || (major === 22 && minor >= 18));
+}
+
+function runWith(node) {
+  const child = spawn(
+    node,
+    ['--disable-warning=ExperimentalWarning', fileURLToPath(main), ...process.argv.slice(2)],
+    { stdio: 'inherit' },
+  );
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => {
+    console.error(`${node} cannot be started: ${error.message}. Run "npm install" again.`);
+    process.exitCode = 2;
+  });
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
+}

@@ -1,0 +1,44 @@
+import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { type SampleService, startSampleService } from '../../sample/server.ts';
+import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
+import { port } from '../options.ts';
+import { print } from '../output.ts';
+
+interface ServeFlags {
+  port: number;
+  writeSettings?: string;
+}
+
+export function addServeSample(program: Command): void {
+  program
+    .command('serve-sample')
+    .description('serve the sample brand service on this machine until it is stopped')
+    .option('--port <n>', 'the port; 0 takes any free one', port, 0)
+    .option('--write-settings <folder>', 'write settings.json and credentials.json for it there')
+    .addHelpText('after', '\nExample:\n  $ brand-reports serve-sample --port 8080 --write-settings sample-settings')
+    .action(async (flags: ServeFlags) => {
+      const service = await startSampleService({ port: flags.port });
+      try {
+        const files = flags.writeSettings === undefined ? undefined : await writeFiles(service, flags.writeSettings);
+        print(`The sample service listens at ${service.url}`);
+        for (const { name, baseUrl, timeZone } of Object.values(service.brands)) print(`  ${name}  ${baseUrl}  ${timeZone}`);
+        print(files ? `Read it with: brand-reports sync ${files}` : 'Add --write-settings FOLDER for settings and credentials that sync can use.');
+        await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+      } finally {
+        await service.close();
+      }
+    });
+}
+
+/** @returns the flags that name the files */
+async function writeFiles(service: SampleService, folder: string): Promise<string> {
+  const settings = join(folder, 'settings.json');
+  const credentials = join(folder, 'credentials.json');
+  await mkdir(folder, { recursive: true });
+  await writeFile(settings, `${JSON.stringify(sampleSettings(service), null, 2)}\n`);
+  await writeFile(credentials, `${JSON.stringify(sampleCredentials(service), null, 2)}\n`, { mode: 0o600 });
+  return `--settings ${settings} --credentials ${credentials}`;
+}

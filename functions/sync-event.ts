@@ -1,0 +1,43 @@
+import * as z from 'zod/mini';
+import { isDay } from '../shared/days.ts';
+import { number, object, oneOf, parseInput, text } from '../shared/input.ts';
+
+/** What a schedule or a person asks of the function; `{}` asks for all brands. */
+export interface SyncEvent {
+  brand?: string | undefined;
+  /** With `to`: these days, `YYYY-MM-DD`, are read again whatever the policy says. */
+  from?: string | undefined;
+  to?: string | undefined;
+  /** Only looks at credentials, clock and first page, and writes nothing. */
+  check?: boolean | undefined;
+  /** What is taken for the present, ISO 8601 with a zone. */
+  now?: string | undefined;
+  /** Instead of the report's share of the brand's rate. */
+  requestsPerSecond?: number | undefined;
+}
+
+/**
+ * @param brands the brands that have the report enabled
+ * @throws BrandReportsError `config` for anything that is not such an event
+ */
+export function parseSyncEvent(event: unknown, brands: readonly string[]): SyncEvent {
+  const schema = object({
+    brand: z.optional(oneOf(...brands)),
+    from: z.optional(text('a day, YYYY-MM-DD', isDay)),
+    to: z.optional(text('a day, YYYY-MM-DD', isDay)),
+    check: z.optional(z.boolean({ error: 'true, false' })),
+    now: z.optional(text('an instant such as 2026-01-31T06:00:00Z', isInstant)),
+    requestsPerSecond: z.optional(number(Number.MIN_VALUE, 1000, 'a number above 0, up to 1000')),
+  }).check(({ value: { from, to }, issues }) => {
+    if (from !== undefined && to !== undefined && from > to)
+      issues.push({ code: 'custom', path: ['from'], input: from, message: `a day not after ${to}` });
+  });
+  return parseInput(schema, event, 'event', 'the event');
+}
+
+function isInstant(text: string): boolean {
+  return (
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) &&
+    !Number.isNaN(Date.parse(text))
+  );
+}

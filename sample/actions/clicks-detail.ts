@@ -1,0 +1,30 @@
+import type { JsonObject } from '../../shared/json.ts';
+import { type Envelope, success } from '../envelope.ts';
+import { integer } from '../fields.ts';
+import type { Action, Query } from './action.ts';
+import { textOf } from './select.ts';
+
+/** Section 4.2: what is known of one click, by `id`, by `pbtid`, or by both where both are given. */
+export const clicksDetail: Action = {
+  rules: { id: integer(), pbtid: integer() },
+  conflict: ({ fields }) =>
+    fields.id === undefined && fields.pbtid === undefined
+      ? 'at least one of id or pbtid must be supplied'
+      : undefined,
+  answer({ brand, fields, readings }) {
+    const asked = Object.entries(fields);
+    const found = brand.records.clicks_detail
+      .filter(({ record }) => asked.every(([name, value]) => textOf(record[name]) === value))
+      .map(({ record: { id, ...rest } }) =>
+        readings.detailHasId && id !== undefined ? { id, ...rest } : rest,
+      );
+    return shaped(found, readings.detail);
+  },
+};
+
+function shaped(found: JsonObject[], shape: Query['readings']['detail']): Envelope {
+  const [record] = found;
+  if (shape === 'list') return success({ list: found });
+  if (record === undefined) return success({});
+  return success(shape === 'named' ? { click: record } : record);
+}

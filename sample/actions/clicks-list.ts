@@ -1,0 +1,70 @@
+import { isCanonicalInteger } from '../../shared/json.ts';
+import { refusal, success } from '../envelope.ts';
+import { integer, position, text } from '../fields.ts';
+import type { Action, Query } from './action.ts';
+import { recordOf, select, timeConflict, timeRange } from './select.ts';
+
+/** Section 4.1: the click log, oldest first, paged by `first` and `pageInfo`. */
+export const clicksList: Action = {
+  rules: {
+    start_time: integer(),
+    end_time: integer(),
+    first: position,
+    page_size: integer(20, 100),
+    publisher_id: text,
+    channel_id: text,
+  },
+  conflict: timeConflict,
+  answer(query) {
+    const { brand, fields, readings } = query;
+    const start = firstPlace(query);
+    if (start === undefined) return refusal('badField', 'first: this is no position that the service gave');
+
+    const clicks = select(brand.records.clicks_list, timeRange(query), query, ['publisher_id', 'channel_id']);
+    const end = start + Math.min(Number(fields.page_size ?? 20), readings.pageCap);
+    const list = clicks
+      .sort((a, b) => a.at - b.at)
+      .slice(start, end)
+      .map(recordOf);
+    return success({
+      pageInfo: {
+        hasNextPage: end < clicks.length,
+        endCursor: list.length === 0 ? '' : endCursor(start + list.length - 1, query),
+      },
+      list,
+    });
+  },
+};
+
+/** What `endCursor` is when the page's last record has this place, counted from 0. */
+function endCursor(last: number, { fields, readings, cursors }: Query): string {
+  switch (readings.endCursor) {
+    case 'last':
+      return String(last);
+    case 'next':
+    case 'last_from_one':
+      return String(last + 1);
+    case 'padded':
+      return String(last).padStart(10, '0');
+    case 'opaque':
+      return cursors.give(last, fields);
+  }
+}
+
+/** The place, counted from 0, where the page begins; `undefined` for a `first` that no answer can have led to. */
+function firstPlace(query: Query): number | undefined {
+  const { first = '0' } = query.fields;
+  if (first === '0') return 0;
+  const last = lastPlace(first, query);
+  if (last === undefined) return undefined;
+  const overlaps = query.readings.endCursor !== 'next' && query.readings.first === 'inclusive';
+  return overlaps ? last : last + 1;
+}
+
+/** The inverse of `endCursor`. */
+function lastPlace(first: string, { fields, readings, cursors }: Query): number | undefined {
+  if (readings.endCursor === 'opaque') return cursors.take(first, fields);
+  if (readings.endCursor === 'padded') return /^\d{10}$/.test(first) ? Number(first) : undefined;
+  if (!isCanonicalInteger(first)) return undefined;
+  return readings.endCursor === 'last' ? Number(first) : Number(first) - 1;
+}

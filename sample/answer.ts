@@ -1,0 +1,25 @@
+import type { JsonObject } from '../shared/json.ts';
+import type { Query } from './actions/action.ts';
+import { actions } from './actions/index.ts';
+import { type Envelope, refusal } from './envelope.ts';
+import { checkFields } from './fields.ts';
+import type { Method, Routing } from './request.ts';
+
+/** A genuine call whose fields nobody has looked at; `given` is missing where the body was no JSON object. */
+interface Unchecked extends Omit<Query, 'fields'>, Routing {
+  method: Method;
+  given: JsonObject | undefined;
+}
+
+/** Section 4: the action's answer, or the refusal of what the document does not allow. */
+export function answer({ action: name, version, method, given, ...call }: Unchecked): Envelope {
+  const action = actions.get(name);
+  if (version !== '1.0') return refusal('unknownAction', 'version: the only value is 1.0');
+  if (action === undefined) return refusal('unknownAction', 'action: there is no such action');
+  if (given === undefined) return refusal('badField', 'the body must be a JSON object');
+  const checked = checkFields(action.rules, given, method === 'GET' ? 'query' : 'body');
+  if ('refused' in checked) return refusal('badField', checked.refused);
+  const query = { ...call, fields: checked.fields };
+  const conflict = action.conflict(query);
+  return conflict === undefined ? action.answer(query) : refusal('badField', conflict);
+}

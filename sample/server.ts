@@ -1,0 +1,115 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { BrandReportsError } from '../shared/errors.ts';
+import { answer } from './answer.ts';
+import { authenticate, signatureOf } from './authenticate.ts';
+import type { SampleBrand } from './brand.ts';
+import { createCursors } from './cursors.ts';
+import { defaultBrands } from './default-brands.ts';
+import { createFaultBook, type FaultRule } from './faults.ts';
+import { defaultReadings, type Readings } from './readings.ts';
+import { bodyFields, isMethod, queryFields, type RequestLog, routingOf } from './request.ts';
+import { send } from './send.ts';
+import { spoil } from './spoil.ts';
+
+export interface SampleOptions {
+  /** 0, the default, takes any free one. The service listens on loopback only. */
+  port?: number;
+  /** By name; without it `acme` in New York and `globex` in Berlin, sixty days of each. */
+  brands?: Record<string, Omit<SampleBrand, 'name' | 'baseUrl'>>;
+  /** The word in the header names `X-<SERVICE>-DATE` and `X-<SERVICE>-AUTHENTICATION`. */
+  serviceName?: string;
+  /** How far a request's date may be from `now`. */
+  driftSeconds?: number;
+  readings?: Partial<Readings>;
+  faults?: readonly FaultRule[];
+  /** The service's clock, the machine's by default. */
+  now?: () => Date;
+}
+
+export interface SampleService {
+  url: string;
+  serviceName: string;
+  readings: Readings;
+  brands: Record<string, SampleBrand>;
+  requests: RequestLog[];
+  now(): Date;
+  /** @returns what takes the rule out again */
+  addFault(rule: FaultRule): () => void;
+  close(): Promise<void>;
+}
+
+/**
+ * The sample brand service: the interface document over HTTP, each brand at `<url>/api/<name>`.
+ * @throws BrandReportsError `config` where the port cannot be had
+ */
+export async function startSampleService(options: SampleOptions = {}): Promise<SampleService> {
+  const { port = 0, serviceName = 'SAMPLE', driftSeconds = 300, now = () => new Date() } = options;
+  const readings = { ...defaultReadings, ...options.readings };
+  const brands = new Map<string, SampleBrand>();
+  const requests: RequestLog[] = [];
+  const cursors = createCursors(readings.cursorLife, () => requests.length);
+  const faults = createFaultBook();
+  for (const rule of options.faults ?? []) faults.add(rule);
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams } = new URL(`http://sample${request.url}`);
+    const brand = brands.get(pathname);
+    const routing = routingOf(searchParams);
+    const { method = '' } = request;
+    response.setHeader('Date', now().toUTCString());
+    if (!isMethod(method)) return void response.writeHead(405, { Allow: 'GET, POST' }).end();
+    if (brand === undefined || routing === undefined)
+      return void response.writeHead(404, { 'Content-Length': 0 }).end();
+
+    const given = method === 'GET' ? queryFields(searchParams) : bodyFields(await text(request));
+    const call = { brand: brand.name, action: routing.action, fields: given ?? {} };
+    const fault = faults.next(call);
+    const entry: RequestLog = { number: requests.length + 1, method, ...call };
+    if (fault !== undefined) entry.fault = fault.kind;
+    requests.push(entry);
+
+    const nowMs = now().getTime() + (fault?.kind === 'skewed_clock' ? fault.skewMs : 0);
+    response.setHeader('Date', new Date(nowMs).toUTCString());
+    const signed = { ...routing, ...signatureOf(request.headers, serviceName) };
+    entry.date = signed.date;
+    const envelope =
+      authenticate(brand, signed, nowMs, driftSeconds) ??
+      answer({ ...routing, brand, method, given, readings, cursors });
+    Object.assign(entry, send(response, spoil(envelope, fault, requests), fault));
+  }
+
+  const server = createServer((request, response) => {
+    serve(request, response).catch(() => response.destroy());
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening').catch((cause) => {
+    throw new BrandReportsError(
+      'config',
+      'port_unavailable',
+      `Port ${port} cannot be had; choose another one, or 0 for any free one.`,
+      { cause },
+    );
+  });
+  const { port: actualPort } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${actualPort}`;
+  for (const [name, brand] of Object.entries(options.brands ?? defaultBrands(now())))
+    brands.set(`/api/${name}`, { ...brand, name, baseUrl: `${url}/api/${name}` });
+
+  return {
+    url,
+    serviceName,
+    readings,
+    brands: Object.fromEntries([...brands.values()].map((brand) => [brand.name, brand])),
+    requests,
+    now,
+    addFault: faults.add,
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}

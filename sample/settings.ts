@@ -1,0 +1,35 @@
+import type { JsonObject } from '../shared/json.ts';
+import type { SampleBrand } from './brand.ts';
+import { dayOf } from './calendar.ts';
+import type { SampleService } from './server.ts';
+
+const DAYS_READ = 10;
+
+/** The settings, as the file would hold them, that read every report of the running service. */
+export function sampleSettings(service: SampleService): JsonObject {
+  const start = service.now().getTime() - DAYS_READ * 24 * 3_600_000;
+  const { timestampUnit, firstPage, endDate } = service.readings;
+  return {
+    brands: eachBrand(service, ({ name, baseUrl, timeZone }) => ({
+      baseUrl,
+      service: service.serviceName,
+      timeZone,
+      startDate: dayOf(start, timeZone),
+      secretName: `brand-reports/${name}`,
+      timestampUnit,
+      firstPage,
+      endDate: endDate === 'whole_day' ? 'whole_day' : 'midnight',
+      reports: { clicks_detail: { enabled: true } },
+    })),
+    requestsPerSecond: 1000,
+  };
+}
+
+/** The credentials, as `--credentials FILE` would hold them. */
+export function sampleCredentials(service: SampleService): JsonObject {
+  return eachBrand(service, ({ bid, token, secret }) => ({ bid, token, secret }));
+}
+
+function eachBrand(service: SampleService, describe: (brand: SampleBrand) => JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(service.brands).map(([name, brand]) => [name, describe(brand)]));
+}

@@ -1,0 +1,57 @@
+import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../shared/json.ts';
+import { textOf } from './actions/select.ts';
+import type { Envelope } from './envelope.ts';
+import type { Fault } from './faults.ts';
+import type { RequestLog } from './request.ts';
+
+/** The answer to the last of the requests, as a fault of its content leaves it. */
+export function spoil(
+  envelope: Envelope,
+  fault: Fault | undefined,
+  requests: readonly RequestLog[],
+): Envelope {
+  switch (fault?.kind) {
+    case 'code':
+      return { code: fault.code, msg: fault.msg, data: {} };
+    case 'missing_list':
+      return { ...envelope, data: withLists(envelope.data, () => []) };
+    case 'empty_page':
+      return withNext({ ...envelope, data: withLists(envelope.data, (key) => [[key, []]]) }, 'more');
+    case 'repeated_cursor':
+      return withNext(envelope, cursorsAsked(requests).at(-1));
+    case 'cycling_cursor':
+      return withNext(envelope, cursorsAsked(requests).at(-2));
+    default:
+      return envelope;
+  }
+}
+
+function withLists(data: JsonObject, entriesOf: (key: string) => [string, Json][]): JsonObject {
+  const entries = Object.entries(data).flatMap(([key, value]): [string, Json][] =>
+    Array.isArray(value) ? entriesOf(key) : key === 'count' ? [[key, 0]] : [[key, value]],
+  );
+  return Object.fromEntries(entries);
+}
+
+/** The answer with another next cursor, unchanged where there is none. */
+function withNext(envelope: Envelope, cursor: string | undefined): Envelope {
+  if (cursor === undefined) return envelope;
+  if (isJsonObject(envelope.data.pageInfo))
+    return { ...envelope, data: { ...envelope.data, pageInfo: { hasNextPage: true, endCursor: cursor } } };
+  return 'cursor' in envelope ? { ...envelope, cursor } : { ...envelope, data: { ...envelope.data, cursor } };
+}
+
+/** The cursors that the pass of the last request asked for so far; the first page has none. */
+function cursorsAsked(requests: readonly RequestLog[]): (string | undefined)[] {
+  const last = requests.at(-1);
+  const asked = requests
+    .filter((other) => last !== undefined && listing(other) === listing(last))
+    .map(({ fields: { cursor, first } }) =>
+      textOf(cursor ?? (first === 0 || first === '0' ? undefined : first)),
+    );
+  return asked.slice(asked.lastIndexOf(undefined));
+}
+
+function listing({ brand, action, fields: { cursor: _cursor, first: _first, ...rest } }: RequestLog): string {
+  return stringifyJson([brand, action, ...Object.entries(rest).sort().flat()]);
+}

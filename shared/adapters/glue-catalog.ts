@@ -1,0 +1,243 @@
+import {
+  type Column as GlueColumn,
+  CreatePartitionCommand,
+  CreateTableCommand,
+  type GlueClient,
+  GetPartitionCommand,
+  GetTableCommand,
+  paginateGetPartitions,
+  type PartitionInput,
+  type StorageDescriptor,
+  type Table,
+  type TableInput,
+  UpdatePartitionCommand,
+  UpdateTableCommand,
+} from '@aws-sdk/client-glue';
+import { BrandReportsError } from '../errors.ts';
+import { partitionPath, snapshotPrefix } from '../lake/paths.ts';
+import type { Catalog, Partition, TableShape } from '../ports.ts';
+import { awsError, awsFailure } from './aws.ts';
+import { jitter } from './jitter.ts';
+import { checkedKey } from './keys.ts';
+
+const MOST_ROUNDS = 10;
+
+/**
+ * A Glue database as the catalog: each table a Parquet table over `<lakeUrl>/snapshots/<table>/`, the location of
+ * each partition the prefix of its current snapshot.
+ */
+export function openGlueCatalog({
+  client,
+  database,
+  lakeUrl,
+}: {
+  client: GlueClient;
+  database: string;
+  lakeUrl: string;
+}): Catalog {
+  const inDatabase = { DatabaseName: database };
+  const locationOf = (table: string) => `${lakeUrl}/snapshots/${checkedKey(table)}/`;
+
+  async function findTable(name: string): Promise<Table | undefined> {
+    const found = await orRefused(client.send(new GetTableCommand({ ...inDatabase, Name: name })), [MISSING]);
+    return found === 'refused' ? undefined : found.Table;
+  }
+
+  async function ensureTable(shape: TableShape): Promise<void> {
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      const found = await findTable(shape.name);
+      if (found === undefined) {
+        const TableInput = newTable(shape, locationOf(shape.name));
+        await orRefused(client.send(new CreateTableCommand({ ...inDatabase, TableInput })), [EXISTS]);
+        continue;
+      }
+      refuseOtherLake(found, locationOf(shape.name), database);
+      const lacking = lackingColumns(found, shape);
+      if (lacking.length === 0) return;
+      const grown = { TableInput: grownTable(found, lacking), VersionId: found.VersionId, SkipArchive: true };
+      await orRefused(client.send(new UpdateTableCommand({ ...inDatabase, ...grown })), [RACED]);
+      await jitter(round, 20, 1000);
+    }
+    throw unsteady(`table ${shape.name}`);
+  }
+
+  async function current(table: string, partition: Partition): Promise<string | undefined> {
+    const PartitionValues = partition.map(([, value]) => value);
+    const found = await orRefused(
+      client.send(new GetPartitionCommand({ ...inDatabase, TableName: table, PartitionValues })),
+      [MISSING],
+    );
+    const location = found === 'refused' ? undefined : found.Partition?.StorageDescriptor?.Location;
+    const snapshot = location === undefined ? undefined : lastFolder(location);
+    if (location === undefined || snapshot === undefined) return undefined;
+    const expected = `${lakeUrl}/${snapshotPrefix(table, partition, snapshot)}`;
+    return `${location.replace(/\/$/, '')}/` === expected ? snapshot : undefined;
+  }
+
+  async function point(shape: TableShape, partition: Partition, snapshot: string): Promise<void> {
+    const PartitionInput = newPartition(
+      shape,
+      partition,
+      `${lakeUrl}/${checkedPrefixOf(shape.name, partition, snapshot)}`,
+    );
+    const target = { ...inDatabase, TableName: shape.name, PartitionInput };
+    const PartitionValueList = PartitionInput.Values;
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      const update = client.send(new UpdatePartitionCommand({ ...target, PartitionValueList }));
+      if ((await orRefused(update, [MISSING, RACED])) !== 'refused') return;
+      const create = client.send(new CreatePartitionCommand(target));
+      if ((await orRefused(create, [EXISTS, RACED])) !== 'refused') return;
+      await jitter(round, 20, 1000);
+    }
+    throw unsteady(`partition ${partitionPath(partition)} of table ${shape.name}`);
+  }
+
+  async function pointedAt(table: string, leading: Partition): Promise<Map<string, string[]>> {
+    const pointed = new Map<string, string[]>();
+    const found = await findTable(table);
+    if (found === undefined) return pointed;
+    const keys = (found.PartitionKeys ?? []).map(({ Name = '' }) => Name);
+    const Expression = leading
+      .map(([key, value]) => `${key} = '${value.replaceAll("'", "''")}'`)
+      .join(' AND ');
+    const which = { ExcludeColumnSchema: true, ...(Expression && { Expression }) };
+    for await (const page of paginateGetPartitions(
+      { client },
+      { ...inDatabase, TableName: table, ...which },
+    )) {
+      for (const { Values = [], StorageDescriptor } of page.Partitions ?? []) {
+        const snapshot = lastFolder(StorageDescriptor?.Location ?? '');
+        const path = partitionPath(keys.map((key, index) => [key, Values[index] ?? '']));
+        if (snapshot !== undefined) pointed.set(path, [snapshot]);
+      }
+    }
+    return pointed;
+  }
+
+  const unsteady = (what: string) =>
+    new BrandReportsError(
+      'transient',
+      'catalog_unsteady',
+      `Others keep changing the ${what} in the Glue database ${database}. Run again later.`,
+    );
+
+  return {
+    ensureTable: (shape) => inGlue(database, `Preparing the table ${shape.name}`, ensureTable(shape)),
+    current: (table, partition) =>
+      inGlue(database, `Reading a partition of ${table}`, current(table, partition)),
+    point: (shape, partition, snapshot) =>
+      inGlue(database, `Switching a partition of ${shape.name}`, point(shape, partition, snapshot)),
+    pointedAt: (table, leading) =>
+      inGlue(database, `Reading the partitions of ${table}`, pointedAt(table, leading)),
+  };
+}
+
+const MISSING = 'EntityNotFoundException';
+const EXISTS = 'AlreadyExistsException';
+const RACED = 'ConcurrentModificationException';
+
+async function orRefused<T>(answer: Promise<T>, refusals: readonly string[]): Promise<T | 'refused'> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (refusals.includes(awsFailure(error).name)) return 'refused';
+    throw error;
+  }
+}
+
+async function inGlue<T>(database: string, doing: string, act: Promise<T>): Promise<T> {
+  try {
+    return await act;
+  } catch (error) {
+    if (awsFailure(error).name === MISSING) throw databaseMissing(database, doing);
+    throw awsError(error, `${doing} in the Glue database ${database}`, grant(database));
+  }
+}
+
+function databaseMissing(database: string, doing: string): BrandReportsError {
+  return new BrandReportsError(
+    'config',
+    'database_missing',
+    `${doing} failed: the Glue database ${database} or the table in it does not exist. Deploy the stack, or create it: aws glue create-database --database-input '{"Name":"${database}"}'`,
+    { context: { database } },
+  );
+}
+
+function grant(database: string): string {
+  return `Check the AWS credentials and the region, and grant glue:GetTable, CreateTable, UpdateTable, GetPartition, GetPartitions, CreatePartition and UpdatePartition on ${database}; where Lake Formation governs it, CREATE_TABLE and DESCRIBE on the database, ALTER, INSERT and DESCRIBE on its tables and DATA_LOCATION_ACCESS on the bucket as well (aws lakeformation grant-permissions).`;
+}
+
+function refuseOtherLake({ Name, StorageDescriptor }: Table, location: string, database: string): void {
+  const found = StorageDescriptor?.Location ?? '';
+  if (`${found.replace(/\/$/, '')}/` === location) return;
+  throw new BrandReportsError(
+    'config',
+    'other_lake',
+    `The table ${Name} in the Glue database ${database} lies at "${found}", not at ${location}: it belongs to another lake. Use another database, or drop that table.`,
+  );
+}
+
+function lackingColumns({ StorageDescriptor, PartitionKeys }: Table, { columns }: TableShape): GlueColumn[] {
+  const known = [...(StorageDescriptor?.Columns ?? []), ...(PartitionKeys ?? [])].map(({ Name }) =>
+    Name?.toLowerCase(),
+  );
+  return glueColumns(columns).filter(({ Name }) => !known.includes(Name?.toLowerCase()));
+}
+
+function newTable({ name, partitionKeys, columns }: TableShape, location: string): TableInput {
+  return {
+    Name: name,
+    TableType: 'EXTERNAL_TABLE',
+    Parameters: { EXTERNAL: 'TRUE', classification: 'parquet' },
+    PartitionKeys: partitionKeys.map((Name) => ({ Name, Type: 'string' })),
+    StorageDescriptor: parquetAt(location, columns),
+  };
+}
+
+/** UpdateTable replaces the table: everything that an input can hold is taken over. */
+function grownTable(found: Table, lacking: readonly GlueColumn[]): TableInput {
+  const { Name, Description, Owner, LastAccessTime, LastAnalyzedTime, Retention, PartitionKeys } = found;
+  const { ViewOriginalText, ViewExpandedText, TableType, Parameters, TargetTable } = found;
+  const Columns = [...(found.StorageDescriptor?.Columns ?? []), ...lacking];
+  return {
+    ...{ Name, Description, Owner, LastAccessTime, LastAnalyzedTime, Retention, PartitionKeys },
+    ...{ ViewOriginalText, ViewExpandedText, TableType, Parameters, TargetTable },
+    StorageDescriptor: { ...found.StorageDescriptor, Columns },
+  };
+}
+
+function newPartition({ columns }: TableShape, partition: Partition, location: string): PartitionInput {
+  return {
+    Values: partition.map(([, value]) => value),
+    Parameters: { classification: 'parquet' },
+    StorageDescriptor: parquetAt(location, columns),
+  };
+}
+
+function parquetAt(location: string, columns: TableShape['columns']): StorageDescriptor {
+  return {
+    Columns: glueColumns(columns),
+    Location: location,
+    InputFormat: 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat',
+    OutputFormat: 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat',
+    SerdeInfo: {
+      SerializationLibrary: 'org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe',
+      Parameters: { 'serialization.format': '1' },
+    },
+  };
+}
+
+/** The column types of the lake are Hive's own. */
+function glueColumns(columns: TableShape['columns']): GlueColumn[] {
+  return columns.map(({ name, type }) => ({ Name: name, Type: type }));
+}
+
+function checkedPrefixOf(table: string, partition: Partition, snapshot: string): string {
+  const prefix = snapshotPrefix(table, partition, snapshot);
+  checkedKey(prefix.slice(0, -1));
+  return prefix;
+}
+
+function lastFolder(location: string): string | undefined {
+  return location.split('/').findLast((part) => part !== '');
+}

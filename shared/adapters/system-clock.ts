@@ -1,0 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../ports.ts';
+
+/** The machine's clock; `now`, where given, is what the core takes for the present. */
+export function systemClock(now?: Date): Clock {
+  return {
+    now: () => now ?? new Date(),
+    wallMs: () => Date.now(),
+    sleep: (ms) => sleep(ms),
+    every(ms, tick) {
+      const timer = setInterval(tick, ms).unref();
+      return () => clearInterval(timer);
+    },
+  };
+}

@@ -1,0 +1,99 @@
+/** A day is text, `YYYY-MM-DD`; a month is `YYYY-MM`. Instants are milliseconds since 1970. */
+
+const DAY_MS = 86_400_000;
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function format(timeZone: string): Intl.DateTimeFormat {
+  const known = formats.get(timeZone);
+  if (known) return known;
+  const made = new Intl.DateTimeFormat('en-CA', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  });
+  formats.set(timeZone, made);
+  return made;
+}
+
+/** The instant's wall time in the zone, as if that wall time were UTC. */
+function wallTime(instantMs: number, timeZone: string): number {
+  const parts = Object.fromEntries(
+    format(timeZone)
+      .formatToParts(instantMs)
+      .map(({ type, value }) => [type, Number(value)]),
+  );
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
+  return Date.UTC(year, month - 1, day, hour, minute, second);
+}
+
+/** The day that an instant lies in. */
+export function dayOf(instantMs: number, timeZone: string): string {
+  return new Date(wallTime(instantMs, timeZone)).toISOString().slice(0, 10);
+}
+
+/** The first instant that bears the day's date: midnight, or later where the zone skips midnight. */
+export function startOfDay(day: string, timeZone: string): number {
+  const midnight = Date.parse(`${day}T00:00:00Z`);
+  const bears = (instantMs: number) => dayOf(instantMs, timeZone) >= day;
+  const offsets = [-1.5, -0.5, 0.5, 1.5].map((days) => {
+    const near = midnight + days * DAY_MS;
+    return wallTime(near, timeZone) - near;
+  });
+  const candidates = [...new Set(offsets)]
+    .map((offset) => midnight - offset)
+    .filter((instantMs) => bears(instantMs) && !bears(instantMs - 1))
+    .sort((a, b) => a - b);
+  if (candidates[0] !== undefined) return candidates[0];
+  let before = midnight - 1.5 * DAY_MS;
+  let after = midnight + 1.5 * DAY_MS;
+  while (after - before > 1) {
+    const middle = Math.floor((before + after) / 2);
+    if (bears(middle)) after = middle;
+    else before = middle;
+  }
+  return after;
+}
+
+export function endOfDay(day: string, timeZone: string): number {
+  return startOfDay(addDays(day, 1), timeZone);
+}
+
+export function addDays(day: string, days: number): string {
+  return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** Whole days from one day to another. */
+export function daysBetween(from: string, to: string): number {
+  return Math.round((Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) / DAY_MS);
+}
+
+/** `from` to `to`, both included; none where `from` is after `to`. */
+export function daysFrom(from: string, to: string): string[] {
+  return Array.from({ length: Math.max(0, daysBetween(from, to) + 1) }, (_, index) => addDays(from, index));
+}
+
+export function monthOf(day: string): string {
+  return day.slice(0, 7);
+}
+
+/** True for text that is a day of the calendar. */
+export function isDay(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const instant = Date.parse(`${text}T00:00:00Z`);
+  return !Number.isNaN(instant) && new Date(instant).toISOString().startsWith(text);
+}
+
+/** `run` is 0; otherwise e.g. `90 minutes`, `6 hours`, `1 day`, in milliseconds. */
+export function intervalMs(every: string): number {
+  if (every === 'run') return 0;
+  const [, count, unit] = /^(\d+) (minute|hour|day)s?$/.exec(every) ?? [];
+  const unitMs = { minute: 60_000, hour: 3_600_000, day: DAY_MS }[unit ?? ''];
+  if (count === undefined || unitMs === undefined)
+    throw new RangeError(`"${every}" is no interval: use "run" or e.g. "6 hours", "1 day"`);
+  return Number(count) * unitMs;
+}

@@ -1,0 +1,43 @@
+import { hash } from 'node:crypto';
+import type { Row } from './columns.ts';
+import type { Value } from './values.ts';
+
+/**
+ * What a partition holds, whatever the order of its rows: their number, and the sum (mod 2^128) of a hash of each.
+ * NULLs do not count, so that a schema which grew changes nothing; nor does `_synced_at`.
+ */
+export class Digest {
+  #rows = 0;
+  #sum = 0n;
+
+  add(row: Row): void {
+    this.#rows += 1;
+    this.#sum = BigInt.asUintN(128, this.#sum + BigInt(`0x${hash('sha256', rowText(row)).slice(0, 32)}`));
+  }
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /** `<rows>:<32 hexadecimal digits>` */
+  value(): string {
+    return `${this.#rows}:${this.#sum.toString(16).padStart(32, '0')}`;
+  }
+}
+
+/** Every text carries its length, so that no two different rows read the same. */
+function rowText(row: Row): string {
+  let text = '';
+  for (const name of Object.keys(row).sort()) {
+    const value = row[name];
+    if (value === null || value === undefined || name === '_synced_at') continue;
+    const canonical = canonicalText(value);
+    text += `${name} ${canonical.length} ${canonical}`;
+  }
+  return text;
+}
+
+/** The same text for equal values of one column, and another for every other value. */
+export function canonicalText(value: Value): string {
+  return value instanceof Date ? `date ${value.getTime()}` : `${typeof value} ${value}`;
+}

@@ -1,0 +1,83 @@
+import * as z from 'zod';
+import type { Json } from '../json.ts';
+import { damaged } from './document.ts';
+
+const month = z.looseObject({
+  /** When a day of the month is next due (ISO 8601); `null` where all of it is settled. */
+  nextDue: z.nullable(z.string()),
+  /** The run at work in the month, and since when (wall clock): until it says otherwise, everything there may be due. */
+  touched: z.optional(z.looseObject({ by: z.string(), at: z.string() })),
+});
+
+const index = z.looseObject({
+  version: z.literal(1),
+  /** Fingerprint of the policy that the due times follow from. */
+  policy: z.string(),
+  months: z.record(z.string(), month),
+  /** Requests to read a range again that are under way, by `from..to`. */
+  requests: z.record(z.string(), z.looseObject({ id: z.string(), since: z.string() })),
+  /** Whether the service ever returned a record: until then its empty answers prove nothing. */
+  proven: z.boolean(),
+  /** The setting `endDate` that was measured to agree with the service. */
+  endDate: z.optional(z.string()),
+  sweptAt: z.optional(z.string()),
+  recent: z.array(z.string()),
+});
+
+/** A hint, rebuildable from the ledgers: which months a run has to look at. One per report and brand. */
+export type MonthIndex = z.infer<typeof index>;
+
+/** Reads a stored index; `undefined` is the one that knows nothing. */
+export function parseMonthIndex(key: string) {
+  return (stored: Json | undefined): MonthIndex => {
+    if (stored === undefined)
+      return { version: 1, policy: '', months: {}, requests: {}, proven: false, recent: [] };
+    const parsed = index.safeParse(stored);
+    if (!parsed.success) throw damaged(key, z.prettifyError(parsed.error));
+    return parsed.data;
+  };
+}
+
+const TOUCH_MS = 3_600_000;
+
+/** True where a day of the month may be due, as far as the index knows. */
+export function mayBeDue(index: MonthIndex, policy: string, of: string, nowMs: number): boolean {
+  const known = index.months[of];
+  if (!known || known.touched || index.policy !== policy) return true;
+  return known.nextDue !== null && Date.parse(known.nextDue) <= nowMs;
+}
+
+/** Marks months as being worked in, before anything in them is claimed. */
+export function touchMonths(
+  index: MonthIndex,
+  months: readonly string[],
+  touched: { by: string; at: string },
+): MonthIndex {
+  if (months.every((of) => index.months[of]?.touched?.by === touched.by)) return index;
+  const marked = months.map((of) => [of, { nextDue: null, touched }]);
+  return { ...index, months: { ...index.months, ...Object.fromEntries(marked) } };
+}
+
+/**
+ * Records due times. A month that another run has touched within the hour is left to that run, which may have
+ * claimed a day after these times were reckoned.
+ */
+export function leaveMonths(
+  index: MonthIndex,
+  due: ReadonlyMap<string, number | null>,
+  policy: string,
+  run: { id: string; wallMs: number },
+): MonthIndex {
+  const isOthers = (known: MonthIndex['months'][string] | undefined) =>
+    known?.touched !== undefined &&
+    known.touched.by !== run.id &&
+    run.wallMs - Date.parse(known.touched.at) < TOUCH_MS;
+  const kept = Object.entries(index.months).filter(([, known]) => index.policy === policy || isOthers(known));
+  const months = Object.fromEntries(kept);
+  for (const [of, dueMs] of due) {
+    if (isOthers(months[of])) continue;
+    months[of] = { nextDue: dueMs === null ? null : new Date(dueMs).toISOString() };
+  }
+  const same = index.policy === policy && JSON.stringify(months) === JSON.stringify(index.months);
+  return same ? index : { ...index, policy, months };
+}

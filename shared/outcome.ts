@@ -1,0 +1,49 @@
+import type { BrandReportsError, ErrorKind } from './errors.ts';
+
+export type Status = 'complete' | 'incomplete' | 'failed' | 'busy';
+
+export interface DayOutcome {
+  dt: string;
+  /** `pending`: due, and left to the next run. `busy`: another run holds it. */
+  outcome: 'published' | 'unchanged' | 'pending' | 'busy' | 'failed';
+  rows: number;
+  pages: number;
+}
+
+export interface ErrorSummary {
+  kind: ErrorKind;
+  code: string;
+  message: string;
+}
+
+export interface ReportOutcome {
+  brand: string;
+  report: string;
+  status: Status;
+  requests: number;
+  days: DayOutcome[];
+  error?: ErrorSummary;
+}
+
+/** The one document that a sync answers with, on the command line and from the Lambda handler. */
+export interface SyncOutcome {
+  status: Status;
+  reports: ReportOutcome[];
+}
+
+export function summary({ kind, code, message }: BrandReportsError): ErrorSummary {
+  return { kind, code, message };
+}
+
+/** `busy` only where every due day is held by another run; anything left undone otherwise is `incomplete`. */
+export function statusOf(days: readonly DayOutcome[], error?: ErrorSummary): Status {
+  const outcomes = days.map(({ outcome }) => outcome);
+  if (error || outcomes.includes('failed')) return 'failed';
+  if (outcomes.length > 0 && outcomes.every((outcome) => outcome === 'busy')) return 'busy';
+  return outcomes.includes('pending') || outcomes.includes('busy') ? 'incomplete' : 'complete';
+}
+
+export function syncOutcome(reports: ReportOutcome[]): SyncOutcome {
+  const failed = reports.some(({ status }) => status === 'failed');
+  return { status: failed ? 'failed' : statusOf(reports.flatMap(({ days }) => days)), reports };
+}

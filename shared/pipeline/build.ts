@@ -1,0 +1,156 @@
+import { hash } from 'node:crypto';
+import { dayOf, monthOf } from '../days.ts';
+import { type JsonObject, stringifyJson } from '../json.ts';
+import {
+  type Observations,
+  type Row,
+  type TableSchema,
+  growSchema,
+  mergeObservations,
+  parseInstant,
+  rowMapper,
+} from '../lake/columns.ts';
+import { Digest } from '../lake/digest.ts';
+import type { Published } from '../lake/ledger.ts';
+import { ROW_GROUP_ROWS, writeParquet } from '../lake/parquet.ts';
+import { attemptPrefix, dayPartition, snapshotKey } from '../lake/paths.ts';
+import type { Progress, Slice } from '../lake/progress.ts';
+import type { Reading } from './claim.ts';
+import type { ReportRun } from './report-run.ts';
+import { identityField, identityOf, readChunk } from './stage.ts';
+
+/** What a publication holds; `snapshot` is the published one's where its content is the same. */
+export type Built = Pick<Published, 'snapshot' | 'rows' | 'bytes' | 'digest'> & { unchanged: boolean };
+
+/**
+ * Makes a snapshot of all that the attempt has staged: schema grown first, chunks → typed rows → Parquet under a
+ * prefix of its own. Content equal to what is published makes none. Memory holds a chunk, a row group and, where
+ * records have an identity, some tens of bytes of each.
+ */
+export async function build(run: ReportRun, reading: Reading): Promise<Built> {
+  const { day } = reading;
+  const progress = await reading.progress.known();
+  const current = (await run.ledger(monthOf(day)).known()).days[day]?.published;
+  const schema = await growToFit(run, progress);
+  const columns = schema.columns;
+  const snapshot = run.newId();
+  const key = snapshotKey(run.report.table, dayPartition(run.brand, day), snapshot);
+  const digest = new Digest();
+  let open: ReturnType<typeof writeParquet> | undefined;
+  const held: Row[] = [];
+  const write = async () => {
+    open ??= writeParquet(run.lake.store.create(key), columns);
+    for (const row of held.splice(0)) await open.append(row);
+    return open;
+  };
+  try {
+    for await (const row of rows(run, reading, progress, schema)) {
+      digest.add(row);
+      held.push(row);
+      if (held.length >= ROW_GROUP_ROWS) await write();
+    }
+    const value = digest.value();
+    if (current && current.digest === value) {
+      await open?.abort();
+      return { snapshot: current.snapshot, rows: current.rows, bytes: current.bytes, digest: value, unchanged: true };
+    }
+    const { rows: written, bytes } = await (await write()).finish();
+    return { snapshot, rows: written, bytes, digest: value, unchanged: false };
+  } catch (error) {
+    await open?.abort();
+    throw error;
+  }
+}
+
+async function growToFit(run: ReportRun, progress: Progress): Promise<TableSchema> {
+  const met = progress.slices
+    .map(({ observations }) => observations)
+    .reduce<Observations>(mergeObservations, {});
+  return run.schema.update((current) => {
+    const grown = growSchema(current, met, run.settings.columns);
+    return grown === current ? current : { ...current, ...grown };
+  });
+}
+
+/** The rows of everything staged, the newest slice first, so that its version of a record is the one kept. */
+async function* rows(
+  run: ReportRun,
+  reading: Reading,
+  progress: Progress,
+  schema: TableSchema,
+): AsyncGenerator<Row> {
+  const { report } = run;
+  const identity = report.identity?.always || identified(progress) ? identityField(run) : undefined;
+  const toRow = rowMapper(schema);
+  const belongs = dayFilter(run, reading.day);
+  const met = new Set<string>();
+  for (const slice of progress.slices.filter(({ done }) => done).toReversed()) {
+    const taken = await takenAway(run, reading, slice, identity);
+    const syncedAt = new Date(slice.startedAt);
+    for await (const record of records(run, reading, slice, 'keep')) {
+      if (!belongs(record) || taken(record)) continue;
+      const id = identityOf(record, identity);
+      if (id !== undefined) {
+        const key = fingerprint(id);
+        if (met.has(key)) continue;
+        met.add(key);
+      }
+      yield toRow(record, syncedAt);
+    }
+  }
+}
+
+function identified(progress: Progress): boolean {
+  return progress.slices.every(({ unidentified }) => unidentified === 0);
+}
+
+/** Sixteen bytes as text: what a set of all the day's identities can afford to hold. */
+function fingerprint(text: string): string {
+  return hash('md5', text, 'buffer').toString('latin1');
+}
+
+async function* records(
+  run: ReportRun,
+  { day, attempt }: Reading,
+  slice: Slice,
+  role: 'keep' | 'less',
+): AsyncGenerator<JsonObject> {
+  const prefix = attemptPrefix(run.report.name, run.brand, day, attempt);
+  for (const part of slice.parts) {
+    if (part.role !== role) continue;
+    for (const chunk of part.chunks) yield* await readChunk(run.lake.store, prefix, chunk);
+  }
+}
+
+/** Tells, once for each of its occurrences, whether a record is one that the day's end took in from the next day. */
+async function takenAway(
+  run: ReportRun,
+  reading: Reading,
+  slice: Slice,
+  identity: string | undefined,
+): Promise<(record: JsonObject) => boolean> {
+  const less = new Map<string, number>();
+  const keyOf = (record: JsonObject) => fingerprint(identityOf(record, identity) ?? stringifyJson(record));
+  for await (const record of records(run, reading, slice, 'less')) {
+    const key = keyOf(record);
+    less.set(key, identity === undefined ? (less.get(key) ?? 0) + 1 : Number.POSITIVE_INFINITY);
+  }
+  if (less.size === 0) return () => false;
+  return (record) => {
+    const key = keyOf(record);
+    const left = less.get(key) ?? 0;
+    if (left > 0) less.set(key, left - 1);
+    return left > 0;
+  };
+}
+
+/** Where a record bears its own time, that decides the day; one whose time cannot be read stays where it was asked for. */
+function dayFilter({ report, policy }: ReportRun, day: string): (record: JsonObject) => boolean {
+  const rule = report.day;
+  if (rule.by !== 'created') return () => true;
+  return (record) => {
+    const instant = Object.hasOwn(record, rule.field) ? parseInstant(record[rule.field]) : undefined;
+    return instant === undefined || dayOf(instant.getTime(), policy.timeZone) === day;
+  };
+}
+

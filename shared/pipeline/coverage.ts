@@ -1,0 +1,100 @@
+import { hash } from 'node:crypto';
+import { dayOf } from '../days.ts';
+import type { Column, Row } from '../lake/columns.ts';
+import type { DayEntry, Ledger } from '../lake/ledger.ts';
+import { writeParquet } from '../lake/parquet.ts';
+import { snapshotKey } from '../lake/paths.ts';
+import type { Partition, TableShape } from '../ports.ts';
+import { type Policy, dueAtMs } from './plan.ts';
+import type { ReportRun } from './report-run.ts';
+
+const COLUMNS: readonly Column[] = [
+  { name: 'dt', type: 'string' },
+  { name: 'state', type: 'string' },
+  { name: 'rows', type: 'bigint' },
+  { name: 'pages', type: 'bigint' },
+  { name: 'digest', type: 'string' },
+  { name: 'read_from', type: 'timestamp' },
+  { name: 'read_to', type: 'timestamp' },
+  { name: 'failed_since', type: 'timestamp' },
+  { name: 'failure', type: 'string' },
+  { name: 'next_due', type: 'timestamp' },
+];
+
+/** One row a day: is it in, since when, and if not, why. */
+export const coverageTable: TableShape = {
+  name: 'coverage',
+  partitionKeys: ['brand', 'report', 'month'],
+  columns: COLUMNS,
+};
+
+export type DayState = 'complete' | 'settled' | 'open' | 'unproven' | 'partial' | 'failed';
+
+/** A report that never returned a record is unproven: it may as well be asked in the wrong unit or zone. */
+export function stateOf({ published, failure }: DayEntry, proven: boolean): DayState {
+  if (failure) return 'failed';
+  if (!published) return 'partial';
+  if (!proven && published.rows === 0) return 'unproven';
+  if (published.settled) return 'settled';
+  return published.state === 'closed' ? 'complete' : 'open';
+}
+
+/** The rows of a month's coverage: they follow from its ledger alone. */
+export function coverageRows(ledger: Ledger, policy: Policy, nowMs: number, proven: boolean): Row[] {
+  const today = dayOf(nowMs, policy.timeZone);
+  const date = (iso: string | undefined) => (iso === undefined ? null : new Date(iso));
+  return Object.entries(ledger.days)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([dt, entry]) => {
+      const { published, failure } = entry;
+      const due = dueAtMs(dt, entry, policy, today);
+      return {
+        dt,
+        state: stateOf(entry, proven),
+        rows: published ? BigInt(published.rows) : null,
+        pages: published ? BigInt(published.pages) : null,
+        digest: published?.digest ?? null,
+        read_from: date(published?.readFrom),
+        read_to: date(published?.readTo),
+        failed_since: date(failure?.since),
+        failure: failure ? `${failure.kind}: ${failure.message}` : null,
+        next_due: due === null ? null : new Date(due),
+      };
+    });
+}
+
+/** Brings the coverage of these months to what their ledgers say, and switches it like any partition. */
+export async function coverMonths(run: ReportRun, months: readonly string[], proven: boolean): Promise<void> {
+  const { catalog } = run.lake;
+  if (!catalog || months.length === 0) return;
+  await catalog.ensureTable(coverageTable);
+  for (const month of months) {
+    const partition: Partition = [
+      ['brand', run.brand],
+      ['report', run.report.name],
+      ['month', month],
+    ];
+    while (await coverMonth(run, month, partition, proven)) await run.ledger(month).fresh();
+  }
+}
+
+/** @returns whether the ledger has to be looked at again, since the catalog was pointed elsewhere */
+async function coverMonth(
+  run: ReportRun,
+  month: string,
+  partition: Partition,
+  proven: boolean,
+): Promise<boolean> {
+  const { catalog, store } = run.lake;
+  const rows = coverageRows(await run.ledger(month).known(), run.policy, run.clock.now().getTime(), proven);
+  const content = JSON.stringify(rows, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
+  const id = hash('sha256', content, 'hex').slice(0, 16);
+  const current = await catalog?.current(coverageTable.name, partition);
+  if (!catalog || rows.length === 0 || current?.startsWith(`${id}-`)) return false;
+  const snapshot = `${id}-${run.newId()}`;
+  const parquet = writeParquet(store.create(snapshotKey(coverageTable.name, partition, snapshot)), COLUMNS);
+  for (const row of rows) await parquet.append(row);
+  await parquet.finish();
+  await catalog.point(coverageTable, partition, snapshot);
+  return true;
+}

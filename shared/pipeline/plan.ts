@@ -1,0 +1,142 @@
+import { addDays, daysBetween, daysFrom, dayOf, endOfDay, intervalMs, monthOf, startOfDay } from '../days.ts';
+import type { DayEntry, Ledger } from '../lake/ledger.ts';
+import type { RefreshTier } from '../reports/definition.ts';
+
+/** What decides when a day of a report is due. */
+export interface Policy {
+  timeZone: string;
+  startDate: string;
+  lateMinutes: number;
+  refresh: readonly RefreshTier[];
+  /** Fingerprint of what would be asked now. */
+  asked: string;
+  pagesAreSnapshot: boolean;
+}
+
+/** Of a report about another report's records: what is published of that one. */
+export type Sources = (day: string) => { digest: string; closed: boolean } | undefined;
+
+export interface DueDay {
+  day: string;
+  why: 'open' | 'yesterday' | 'in_progress' | 'never_read' | 'refresh' | 'requested' | 'failing';
+}
+
+/** A `--from/--to` request: these days are read again, once each under this id. */
+export interface RangeRequest {
+  id: string;
+  from: string;
+  to: string;
+}
+
+/** A slack, so that a day due "every day" is not read an hour later each day by an hourly schedule. */
+function slackMs(everyMs: number): number {
+  return Math.min(everyMs / 10, 1_800_000);
+}
+
+/** When a day that has ended may be closed: from then on a whole pass holds the late records as well. */
+export function closesAtMs(day: string, policy: Policy): number {
+  return endOfDay(day, policy.timeZone) + policy.lateMinutes * 60_000;
+}
+
+/**
+ * When the day is next due, in milliseconds; `null` where its records can change no more. Pure: it rests on the
+ * ledger's entry, the policy and the day that it is (`today`).
+ */
+export function dueAtMs(
+  day: string,
+  entry: DayEntry | undefined,
+  policy: Policy,
+  today: string,
+  source?: { digest: string; closed: boolean },
+): number | null {
+  const started = startOfDay(day, policy.timeZone);
+  const published = entry?.published;
+  if (!published || entry.claim || entry.failure || published.asked !== policy.asked) return started;
+  if (source && source.digest !== published.source) return started;
+  if (published.state === 'open') return source && !source.closed ? null : started;
+  if (published.settled) return null;
+  const age = daysBetween(day, today);
+  const readFrom = Date.parse(published.readFrom);
+  const tier = policy.refresh.find(({ untilAgeDays }) => age <= untilAgeDays) ?? policy.refresh.at(-1);
+  if (!tier) return readFrom;
+  const everyMs = intervalMs(tier.every);
+  const lastAge = policy.refresh.at(-1)?.untilAgeDays ?? 0;
+  const lastCall = startOfDay(addDays(day, lastAge + 1), policy.timeZone);
+  if (age > lastAge && readFrom < lastCall) return lastCall;
+  return readFrom + everyMs - slackMs(everyMs);
+}
+
+/** Whether a pass that began at `readFromMs` and agrees with `agreeing - 1` before it is the day's last word. */
+export function settles(day: string, policy: Policy, readFromMs: number, agreeing: number): boolean {
+  const lastAge = policy.refresh.at(-1)?.untilAgeDays ?? 0;
+  const lastCall = startOfDay(addDays(day, lastAge + 1), policy.timeZone);
+  return readFromMs >= Math.max(lastCall, closesAtMs(day, policy)) && (policy.pagesAreSnapshot || agreeing >= 2);
+}
+
+/**
+ * The days due, in the order in which they are read: open day, yesterday, days in progress, days never read
+ * (newest first), refreshes; days that keep failing come last until their backoff ends.
+ */
+export function plan(
+  ledgers: ReadonlyMap<string, Ledger>,
+  policy: Policy,
+  nowMs: number,
+  options: { request?: RangeRequest; sources?: Sources } = {},
+): DueDay[] {
+  const today = dayOf(nowMs, policy.timeZone);
+  const { request, sources } = options;
+  const candidates = request
+    ? daysFrom(request.from, request.to < today ? request.to : today)
+    : daysFrom(policy.startDate, today).filter((day) => ledgers.has(monthOf(day)));
+  return candidates
+    .filter((day) => nowMs >= startOfDay(day, policy.timeZone) + 1000)
+    .filter((day) => !sources || sources(day))
+    .flatMap((day) => {
+      const entry = ledgers.get(monthOf(day))?.days[day];
+      if (request && entry?.request === request.id && !entry.claim && !entry.failure) return [];
+      const dueMs = dueAtMs(day, entry, policy, today, sources?.(day));
+      if (!request && (dueMs === null || dueMs > nowMs)) return [];
+      return [{ day, why: why(day, entry, today, nowMs, request !== undefined) }];
+    })
+    .sort((a, b) => rank(a) - rank(b) || (a.day < b.day ? 1 : -1));
+}
+
+function why(
+  day: string,
+  entry: DayEntry | undefined,
+  today: string,
+  nowMs: number,
+  requested: boolean,
+): DueDay['why'] {
+  if (entry?.failure && Date.parse(entry.failure.retryAt) > nowMs) return 'failing';
+  if (entry?.claim) return day === today ? 'open' : 'in_progress';
+  if (day === today) return 'open';
+  if (day === addDays(today, -1)) return 'yesterday';
+  if (!entry?.published) return 'never_read';
+  return requested ? 'requested' : 'refresh';
+}
+
+const ORDER: readonly DueDay['why'][] = [
+  'open',
+  'yesterday',
+  'in_progress',
+  'never_read',
+  'requested',
+  'refresh',
+  'failing',
+];
+
+function rank({ why }: DueDay): number {
+  return ORDER.indexOf(why);
+}
+
+/** The earliest time at which a day of the month is due; `null` where all of it is settled. */
+export function monthDueAtMs(month: string, ledger: Ledger, policy: Policy, nowMs: number): number | null {
+  const today = dayOf(nowMs, policy.timeZone);
+  const next = addDays(`${month}-28`, 4).slice(0, 7);
+  const first = `${month}-01` < policy.startDate ? policy.startDate : `${month}-01`;
+  const due = daysFrom(first, addDays(`${next}-01`, -1))
+    .map((day) => dueAtMs(day, ledger.days[day], policy, today))
+    .filter((at) => at !== null);
+  return due.length > 0 ? Math.min(...due) : null;
+}

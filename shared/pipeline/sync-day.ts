@@ -1,0 +1,104 @@
+import { monthOf } from '../days.ts';
+import { BrandReportsError, asBrandReportsError } from '../errors.ts';
+import { failDay, releaseDay } from '../lake/ledger.ts';
+import { held } from '../lake/progress.ts';
+import type { DayOutcome } from '../outcome.ts';
+import { build } from './build.ts';
+import { type Reading, claim, renewed } from './claim.ts';
+import { commit } from './commit.ts';
+import { readDay } from './page.ts';
+import type { DueDay, RangeRequest } from './plan.ts';
+import { type ReportRun, outOfTime } from './report-run.ts';
+import { switchDay } from './switch.ts';
+
+const RENEW_MS = 15_000;
+/** What a publication was measured to take, with much room: see `npm run bench:parquet`. */
+const PUBLISH_ROWS_PER_SECOND = 10_000;
+const PUBLISH_MS = 5_000;
+
+/** One day: claim → page and stage → build → commit → switch. */
+export async function syncDay(
+  run: ReportRun,
+  due: DueDay,
+  request: RangeRequest | undefined,
+): Promise<{ outcome: DayOutcome; error?: BrandReportsError }> {
+  const { day } = due;
+  const log = (event: string, detail: Record<string, unknown> = {}) =>
+    run.log({ level: 'info', event, brand: run.brand, report: run.report.name, day, ...detail });
+  const ended = (outcome: DayOutcome['outcome'], rows = 0, pages = 0) => {
+    log(`day_${outcome}`, { rows, pages });
+    return { outcome: { dt: day, outcome, rows, pages } };
+  };
+  const claimed = await claim(run, day);
+  if (!claimed) return ended('busy');
+  log('day_claimed', { why: due.why, resumed: claimed.resumed });
+  const stopRenewing = keepLease(run, claimed);
+  try {
+    const reading = await readDay(run, claimed);
+    if (!reading || !(await publicationFits(run, reading))) {
+      await run.ledger(monthOf(day)).update((ledger) => releaseDay(ledger, day, run.run));
+      return ended('pending', 0, await pagesOf(claimed));
+    }
+    const built = await build(run, reading);
+    await commit(run, reading, built, request?.id);
+    await switchDay(run, day);
+    return ended(built.unchanged ? 'unchanged' : 'published', built.rows, await pagesOf(reading));
+  } catch (thrown) {
+    const error = asBrandReportsError(thrown);
+    if (error.kind === 'bug') throw thrown;
+    if (error.kind === 'conflict') return ended('busy');
+    await recordFailure(run, claimed, error);
+    return { ...ended('failed', 0, await pagesOf(claimed)), error };
+  } finally {
+    stopRenewing();
+  }
+}
+
+/** Renews the lease while the run works, however long a page or a publication takes. */
+function keepLease(run: ReportRun, { progress }: Reading): () => void {
+  return run.clock.every(RENEW_MS, () => {
+    progress.update((current) => renewed(held(current, run.run), run)).catch((error: unknown) => {
+      // The work itself meets the same conflict or failure at its next write, and answers for it.
+      run.log({ level: 'debug', event: 'lease_not_renewed', message: String(error) });
+    });
+  });
+}
+
+/** A publication is begun only if it will end in time, or if waiting would not make it fit better. */
+async function publicationFits(run: ReportRun, { progress }: Reading): Promise<boolean> {
+  if (!run.deadline) return true;
+  const { slices } = await progress.known();
+  const rows = slices.flatMap(({ parts }) => parts).reduce((sum, part) => sum + part.records, 0);
+  const needsMs = PUBLISH_MS + (rows / PUBLISH_ROWS_PER_SECOND) * 1000;
+  const fits = run.clock.wallMs() + needsMs <= run.deadline.hardMs;
+  return fits || (run.units.begun === 1 && !outOfTime(run));
+}
+
+async function pagesOf({ progress }: Reading): Promise<number> {
+  const { slices } = await progress.known();
+  return (slices.at(-1)?.parts ?? []).reduce((pages, part) => pages + part.pages, 0);
+}
+
+/**
+ * What a transient failure has staged is gone on with; after any other the day is begun anew, with nothing of
+ * what was staged where that is what is damaged.
+ */
+async function recordFailure(run: ReportRun, reading: Reading, error: BrandReportsError): Promise<void> {
+  const { day, progress } = reading;
+  const { kind, code, message } = error;
+  const nowMs = run.clock.now().getTime();
+  const damaged = code === 'damaged_chunk';
+  const keep = kind === 'transient' && !damaged;
+  const { brand, report } = run;
+  run.log({ level: 'error', event: 'day_error', brand, report: report.name, day, kind, code, message });
+  try {
+    if (damaged) await progress.update((current) => ({ ...held(current, run.run), slices: [] }));
+    await run
+      .ledger(monthOf(day))
+      .update((ledger) => failDay(ledger, day, { run: run.run, kind, code, message, nowMs, keep }));
+  } catch (thrown) {
+    const unrecorded = asBrandReportsError(thrown);
+    if (unrecorded.kind === 'bug') throw thrown;
+    run.log({ level: 'error', event: 'failure_not_recorded', day, message: unrecorded.message });
+  }
+}

@@ -1,0 +1,71 @@
+import type { ReportDefinition } from './definition.ts';
+
+export const attribution: ReportDefinition = {
+  name: 'amazon_attribution_report',
+  action: 'report/amazon_attribution_report',
+  table: 'attribution',
+  description: 'Page views and clicks that the store attributes to tracking links, by link, day and product',
+  section: '4.5',
+  enabledByDefault: true,
+  schedule: 'rate(1 hour)',
+  paging: { style: 'cursor', sizeField: 'limit' },
+  day: { by: 'dates' },
+  openDay: 'pass',
+  identity: undefined,
+  filters: {
+    publisher_uid: { kind: 'integer', min: 0 },
+    country_code: { kind: 'text' },
+    asin: { kind: 'text' },
+  },
+  columns: [
+    { field: 'date', type: 'date' },
+    { field: 'adGroupId', type: 'string' },
+    { field: 'publisher_uid', type: 'bigint' },
+    { field: 'publisher_name', type: 'string' },
+    { field: 'asin', type: 'string' },
+    { field: 'country_code', type: 'string' },
+    { field: 'dpv', type: 'bigint' },
+    { field: 'click', type: 'bigint' },
+    { field: 'track_url', type: 'string' },
+  ],
+  refresh: [
+    { untilAgeDays: 3, every: 'run' },
+    { untilAgeDays: 30, every: '1 day' },
+  ],
+  pagesAreSnapshot: true,
+  views: [
+    {
+      name: 'attribution_daily',
+      description:
+        'Page views summed, and clicks counted once per tracking link and day, by day, publisher and country',
+      columns: [
+        ['brand', 'string'],
+        ['dt', 'string'],
+        ['publisher_uid', 'bigint'],
+        ['publisher_name', 'string'],
+        ['country_code', 'string'],
+        ['dpv', 'bigint'],
+        ['clicks', 'bigint'],
+      ],
+      needs: [],
+      // `click` repeats on every product of a tracking link and day (section 2): one row of each link bears it.
+      sql: `SELECT
+  CAST(brand AS varchar) AS brand,
+  CAST(dt AS varchar) AS dt,
+  CAST(publisher_uid AS bigint) AS publisher_uid,
+  CAST(max(publisher_name) AS varchar) AS publisher_name,
+  CAST(country_code AS varchar) AS country_code,
+  CAST(sum(dpv) AS bigint) AS dpv,
+  CAST(sum(CASE WHEN track_url IS NULL OR row_of_link = 1 THEN click END) AS bigint) AS clicks
+FROM (
+  SELECT brand, dt, publisher_uid, publisher_name, country_code, dpv, click, track_url,
+    row_number() OVER (
+      PARTITION BY brand, dt, track_url
+      ORDER BY click DESC NULLS LAST, publisher_uid, country_code
+    ) AS row_of_link
+  FROM attribution
+) AS links
+GROUP BY brand, dt, publisher_uid, country_code`,
+    },
+  ],
+};

@@ -1,0 +1,21 @@
+import { clicks } from './clicks.ts';
+import type { ReportDefinition } from './definition.ts';
+
+export const clickDetails: ReportDefinition = {
+  name: 'clicks_detail',
+  action: 'report/clicks_detail',
+  table: 'click_details',
+  description: 'The detail of each click of the day, one call a click',
+  section: '4.2',
+  enabledByDefault: false,
+  schedule: 'rate(1 hour)',
+  paging: { style: 'lookup', of: clicks.name },
+  day: { by: 'parent', report: clicks.name, identity: 'id' },
+  openDay: 'slices',
+  identity: { field: 'id', always: true },
+  filters: {},
+  columns: [{ field: 'id', type: 'string' }],
+  refresh: clicks.refresh,
+  pagesAreSnapshot: true,
+  views: [],
+};

@@ -1,0 +1,69 @@
+import type { ReportDefinition } from './definition.ts';
+
+export const orders: ReportDefinition = {
+  name: 'order_list',
+  action: 'report/order_list',
+  table: 'orders',
+  description: 'Orders that publishers brought, with their present status',
+  section: '4.3',
+  enabledByDefault: true,
+  schedule: 'rate(1 hour)',
+  // Ascending, so that an order that comes while the pages are read joins at the end and moves no other.
+  paging: {
+    style: 'numbered',
+    sizeField: 'page_size',
+    fixedFields: { sort_col: 'transid', sort_dir: 'asc' },
+  },
+  day: { by: 'timestamps' },
+  openDay: 'pass',
+  identity: { field: 'transid', always: false },
+  filters: {
+    status: { kind: 'enum', values: ['new', 'void', 'effective'] },
+    type: {
+      kind: 'enum',
+      values: [
+        'trans',
+        'manual_trans',
+        'bonus',
+        'campaign_proposal_pay',
+        'campaign_bonus',
+        'campaign_proposal_bonus',
+      ],
+    },
+    publisher_id: { kind: 'text' },
+    channel_id: { kind: 'text' },
+  },
+  // No field of a record is documented: all of them are discovered.
+  columns: [],
+  refresh: [
+    { untilAgeDays: 2, every: 'run' },
+    { untilAgeDays: 35, every: '1 day' },
+    { untilAgeDays: 120, every: '7 days' },
+  ],
+  pagesAreSnapshot: false,
+  views: [
+    {
+      name: 'orders_daily',
+      description: 'Orders, amounts and commissions by day and status',
+      columns: [
+        ['brand', 'string'],
+        ['dt', 'string'],
+        ['status', 'string'],
+        ['orders', 'bigint'],
+        ['amount', 'decimal(38,9)'],
+        ['commission', 'decimal(38,9)'],
+      ],
+      needs: ['status', 'amount', 'commission'],
+      // TRY_CAST, because the type of a discovered column is what came first: it may be text.
+      sql: `SELECT
+  CAST(brand AS varchar) AS brand,
+  CAST(dt AS varchar) AS dt,
+  CAST(status AS varchar) AS status,
+  CAST(count(*) AS bigint) AS orders,
+  CAST(sum(TRY_CAST(amount AS decimal(38,9))) AS decimal(38,9)) AS amount,
+  CAST(sum(TRY_CAST(commission AS decimal(38,9))) AS decimal(38,9)) AS commission
+FROM orders
+GROUP BY brand, dt, status`,
+    },
+  ],
+};

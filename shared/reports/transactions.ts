@@ -1,0 +1,65 @@
+import { orders } from './orders.ts';
+import type { ReportDefinition } from './definition.ts';
+
+export const transactions: ReportDefinition = {
+  name: 'transaction_list',
+  action: 'report/transaction_list',
+  table: 'transactions',
+  description: 'Transactions ready for settlement, by the day on which the order was made',
+  section: '4.4',
+  enabledByDefault: true,
+  schedule: 'rate(1 hour)',
+  paging: { style: 'cursor', sizeField: 'limit' },
+  day: { by: 'dates' },
+  openDay: 'pass',
+  identity: undefined,
+  filters: {
+    order_status: { kind: 'enum', values: ['new', 'void', 'mixed', 'locked', 'paid'] },
+    sku_status: { kind: 'enum', values: ['new', 'void', 'locked', 'paid'] },
+    transaction_type: {
+      kind: 'enum',
+      values: [
+        'bonus',
+        'manually_added',
+        'normal',
+        'campaign_bonus',
+        'campaign_payment',
+        'performance_bonus',
+      ],
+    },
+    amazon_country: { kind: 'text' },
+    amazon_brand: { kind: 'text' },
+    order_id: { kind: 'text' },
+    sku: { kind: 'text' },
+    publisher_id: { kind: 'text' },
+    group_id: { kind: 'text' },
+  },
+  // No field of a record is documented: all of them are discovered.
+  columns: [],
+  refresh: orders.refresh,
+  pagesAreSnapshot: true,
+  views: [
+    {
+      name: 'transactions_daily',
+      description: 'Transactions and commissions by day, type and status of the order',
+      columns: [
+        ['brand', 'string'],
+        ['dt', 'string'],
+        ['transaction_type', 'string'],
+        ['order_status', 'string'],
+        ['transactions', 'bigint'],
+        ['commission', 'decimal(38,9)'],
+      ],
+      needs: ['transaction_type', 'order_status', 'commission'],
+      sql: `SELECT
+  CAST(brand AS varchar) AS brand,
+  CAST(dt AS varchar) AS dt,
+  CAST(transaction_type AS varchar) AS transaction_type,
+  CAST(order_status AS varchar) AS order_status,
+  CAST(count(*) AS bigint) AS transactions,
+  CAST(sum(TRY_CAST(commission AS decimal(38,9))) AS decimal(38,9)) AS commission
+FROM transactions
+GROUP BY brand, dt, transaction_type, order_status`,
+    },
+  ],
+};

@@ -1,0 +1,100 @@
+import { isUtf8 } from 'node:buffer';
+import { type Json, type JsonObject, numberText, stringifyJson } from '../json.ts';
+
+/** What the service answered: the body as text, empty where an error's body could not be read. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  isUtf8: boolean;
+}
+
+/** `failed`: no whole answer came; `code` is e.g. `timeout`, `cut_off` or the network's own `ECONNRESET`. */
+export type Exchange = Answer | { failed: string } | { tooLargeBytes: number };
+
+export interface Request {
+  url: string;
+  method: 'POST' | 'GET';
+  headers: Record<string, string>;
+  body: string | undefined;
+}
+
+/** Routing parameters always stand in the query string; the action's fields too where the method is GET (section 4). */
+export function buildRequest(
+  { baseUrl, method }: { baseUrl: string; method: Request['method'] },
+  routing: Readonly<Record<string, string>>,
+  fields: JsonObject,
+  headers: Record<string, string>,
+): Request {
+  const parameters = { ...routing, ...(method === 'GET' && textFields(fields)) };
+  const query = Object.entries(parameters).map(([name, value]) => `${encode(name)}=${encode(value)}`);
+  const url = new URL(baseUrl);
+  url.search = [url.search.slice(1), ...query].filter((part) => part !== '').join('&');
+  return { url: url.href, method, headers, body: method === 'POST' ? stringifyJson(fields) : undefined };
+}
+
+// A slash may stand in a query string, and the interface document writes actions with it.
+function encode(text: string): string {
+  return encodeURIComponent(text).replaceAll('%2F', '/');
+}
+
+function textFields(fields: JsonObject): Record<string, string> {
+  const text = (value: Json) =>
+    typeof value === 'string' ? value : (numberText(value) ?? stringifyJson(value));
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, text(value)]));
+}
+
+const mostBytes = 64 * 2 ** 20;
+
+/**
+ * Sends one request and reads the whole answer, within `timeoutMs`. Never rejects and never follows a redirect.
+ * @param onHeaders called as soon as status and headers are there
+ */
+export async function exchange(
+  { url, ...init }: Request,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+  onHeaders: (headers: Headers) => void,
+): Promise<Exchange> {
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const either = signal ? AbortSignal.any([timeout, signal]) : timeout;
+  const failed = (error: unknown, otherwise: string) => ({
+    failed: timeout.aborted ? 'timeout' : (networkCode(error) ?? otherwise),
+  });
+  let response: Response;
+  try {
+    response = await fetch(url, { ...init, redirect: 'manual', signal: either });
+  } catch (error) {
+    return failed(error, 'network');
+  }
+  const { status, headers } = response;
+  onHeaders(headers);
+  try {
+    const body = await readBody(response);
+    if (body === 'too large') return { tooLargeBytes: mostBytes };
+    return { status, headers, text: new TextDecoder().decode(body), isUtf8: isUtf8(body) };
+  } catch (error) {
+    return response.ok ? failed(error, 'cut_off') : { status, headers, text: '', isUtf8: true };
+  }
+}
+
+async function readBody(response: Response): Promise<Uint8Array | 'too large'> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > mostBytes) return 'too large';
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** The code alone: an error of fetch and its causes can bear the address, and the address the token. */
+function networkCode(error: unknown): string | undefined {
+  for (let link = error, depth = 0; depth < 5 && typeof link === 'object' && link !== null; depth += 1) {
+    if ('code' in link && typeof link.code === 'string' && /^[A-Z][A-Z0-9_]{2,40}$/.test(link.code))
+      return link.code;
+    link = 'cause' in link ? link.cause : undefined;
+  }
+  return undefined;
+}

@@ -1,0 +1,167 @@
+import { dayOf, daysFrom, monthOf } from './days.ts';
+import { BrandReportsError, asBrandReportsError } from './errors.ts';
+import type { Document } from './lake/document.ts';
+import type { Ledger } from './lake/ledger.ts';
+import { type MonthIndex, leaveMonths, mayBeDue, touchMonths } from './lake/month-index.ts';
+import { type DayOutcome, type ErrorSummary, type ReportOutcome, statusOf, summary } from './outcome.ts';
+import { coverMonths } from './pipeline/coverage.ts';
+import { measureEndDate } from './pipeline/measure.ts';
+import { type DueDay, type RangeRequest, type Sources, monthDueAtMs, plan } from './pipeline/plan.ts';
+import { type ReportRun, outOfTime, policyFingerprint } from './pipeline/report-run.ts';
+import { finishRequest, openRequest } from './pipeline/request.ts';
+import { sweep } from './pipeline/sweep.ts';
+import { owedSwitches, switchDay, tableShape } from './pipeline/switch.ts';
+import { syncDay } from './pipeline/sync-day.ts';
+
+const SWEEP_EVERY_MS = 86_400_000;
+/** After so many days in a row that failed, with none between them that did not, the rest is left to the next run. */
+const HOPELESS_AFTER = 5;
+
+/**
+ * One report of one brand, from the plan to the sweep. Every due day is claimed, paged, staged, built, committed
+ * and switched by itself (`pipeline/sync-day.ts`); one that fails stops no other.
+ */
+export async function syncReport(
+  run: ReportRun,
+  index: Document<MonthIndex>,
+  range: { from: string; to: string } | undefined,
+): Promise<Omit<ReportOutcome, 'requests'>> {
+  const name = { brand: run.brand, report: run.report.name };
+  const days: DayOutcome[] = [];
+  try {
+    const request = range && (await openRequest(run, index, range));
+    const months = await monthsToLookAt(run, index, request);
+    await run.lake.catalog?.ensureTable(await tableShape(run));
+    for (const day of await owedSwitches(run, months.values())) await switchDay(run, day);
+
+    const due = plan(months, run.policy, run.clock.now().getTime(), await planOptions(run, request));
+    if (due.length > 0) await measureEndDate(run, index);
+    await touch(run, index, due);
+    const error = await syncDays(run, due, request, days);
+    await leave(run, index, [...months.keys()], request, days);
+    const status = statusOf(days, error);
+    return { ...name, status, days: byPlan(days, due), ...(error && { error }) };
+  } catch (thrown) {
+    const error = asBrandReportsError(thrown);
+    if (error.kind === 'bug') throw thrown;
+    run.log({ level: 'error', event: 'report_failed', ...name, kind: error.kind, code: error.code, message: error.message });
+    return { ...name, status: 'failed', days, error: summary(error) };
+  }
+}
+
+/** The ledgers of the months in which a day may be due, read anew. */
+async function monthsToLookAt(
+  run: ReportRun,
+  index: Document<MonthIndex>,
+  request: RangeRequest | undefined,
+): Promise<Map<string, Ledger>> {
+  const nowMs = run.clock.now().getTime();
+  const today = dayOf(nowMs, run.policy.timeZone);
+  const days = request ? daysFrom(request.from, request.to) : daysFrom(run.policy.startDate, today);
+  const hints = await index.fresh();
+  // A report about another report's records is due when those change, which its own index does not know.
+  const all = request !== undefined || run.parent !== undefined;
+  const months = [...new Set(days.map(monthOf))].filter(
+    (month) => all || mayBeDue(hints, policyFingerprint(run.policy), month, nowMs),
+  );
+  const ledgers = months.map(async (month) => [month, await run.ledger(month).fresh()] as const);
+  return new Map(await Promise.all(ledgers));
+}
+
+async function planOptions(run: ReportRun, request: RangeRequest | undefined) {
+  const { parent, policy, clock } = run;
+  if (!parent) return request ? { request } : {};
+  const today = dayOf(clock.now().getTime(), policy.timeZone);
+  const first = request && request.from < policy.startDate ? request.from : policy.startDate;
+  const months = [...new Set(daysFrom(first, today).map(monthOf))];
+  const ledgers = new Map(
+    await Promise.all(months.map(async (month) => [month, await parent.ledger(month).fresh()] as const)),
+  );
+  const sources: Sources = (day) => {
+    const published = ledgers.get(monthOf(day))?.days[day]?.published;
+    return published && { digest: published.digest, closed: published.state === 'closed' };
+  };
+  return { ...(request && { request }), sources };
+}
+
+/** Works through the due days, several at a time. @returns the first failure */
+async function syncDays(
+  run: ReportRun,
+  due: readonly DueDay[],
+  request: RangeRequest | undefined,
+  outcomes: DayOutcome[],
+): Promise<ErrorSummary | undefined> {
+  const waiting = [...due];
+  let first: ErrorSummary | undefined;
+  let hopeless = false;
+  let failuresInRow = 0;
+  const record = ({ outcome, error }: { outcome: DayOutcome; error?: BrandReportsError }) => {
+    outcomes.push(outcome);
+    if (outcome.outcome === 'published' || outcome.outcome === 'unchanged') failuresInRow = 0;
+    if (!error) return;
+    first ??= summary(error);
+    failuresInRow += 1;
+    hopeless ||= failuresInRow >= HOPELESS_AFTER || error.kind === 'auth' || error.kind === 'config';
+  };
+  const work = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      if (hopeless || (outOfTime(run) && run.units.begun > 0)) {
+        outcomes.push({ dt: next.day, outcome: 'pending', rows: 0, pages: 0 });
+        continue;
+      }
+      run.units.begun += 1;
+      record(await syncDay(run, next, request));
+    }
+  };
+  const workers = await Promise.allSettled(Array.from({ length: run.pagesInFlight }, work));
+  for (const worker of workers) if (worker.status === 'rejected') throw worker.reason;
+  return first;
+}
+
+/** Marks the months as worked in before anything there is claimed: a run that dies leaves them to be looked at. */
+async function touch(run: ReportRun, index: Document<MonthIndex>, due: readonly DueDay[]): Promise<void> {
+  if (due.length === 0) return;
+  const months = [...new Set(due.map(({ day }) => monthOf(day)))];
+  const mark = { by: run.run, at: new Date(run.clock.wallMs()).toISOString() };
+  await index.update((current) => touchMonths(current, months, mark));
+}
+
+/** Leaves the lake in order: when each month is next due, what nothing names swept, coverage as the ledgers say. */
+async function leave(
+  run: ReportRun,
+  index: Document<MonthIndex>,
+  months: readonly string[],
+  request: RangeRequest | undefined,
+  days: readonly DayOutcome[],
+): Promise<void> {
+  const nowMs = run.clock.now().getTime();
+  const wallMs = run.clock.wallMs();
+  const due = new Map<string, number | null>();
+  for (const month of months) {
+    const ledger = await run.ledger(month).known();
+    due.set(month, monthDueAtMs(month, ledger, run.policy, nowMs));
+  }
+  const before = await index.known();
+  const proven = before.proven || days.some(({ rows }) => rows > 0);
+  const sweeps = before.sweptAt === undefined || wallMs - Date.parse(before.sweptAt) >= SWEEP_EVERY_MS;
+  if (sweeps && !outOfTime(run)) await sweep(run);
+  const fingerprint = policyFingerprint(run.policy);
+  await index.update((current) => {
+    const left = leaveMonths(current, due, fingerprint, { id: run.run, wallMs });
+    const finished = request ? finishRequest(left, request, days) : left;
+    const swept = sweeps && !outOfTime(run) ? { ...finished, sweptAt: new Date(wallMs).toISOString() } : finished;
+    return swept.proven === proven ? swept : { ...swept, proven };
+  });
+  const changed = days.filter(({ outcome }) => outcome !== 'pending').map(({ dt }) => monthOf(dt));
+  const everything = proven && !before.proven ? monthsSince(run, nowMs) : [];
+  await coverMonths(run, [...new Set([...changed, ...everything])], proven);
+}
+
+function monthsSince({ policy }: ReportRun, nowMs: number): string[] {
+  return daysFrom(policy.startDate, dayOf(nowMs, policy.timeZone)).map(monthOf);
+}
+
+function byPlan(days: readonly DayOutcome[], due: readonly DueDay[]): DayOutcome[] {
+  const place = new Map(due.map(({ day }, index) => [day, index]));
+  return days.toSorted((a, b) => (place.get(a.dt) ?? 0) - (place.get(b.dt) ?? 0));
+}

@@ -1,0 +1,259 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+import { isJsonObject, type Json, type JsonObject } from '../../shared/json.ts';
+import { servedPerPage } from '../strict-service/answer.ts';
+import { holdingsOf, type Table, tables } from '../strict-service/data.ts';
+import { plainReading, type Reading, settingsFor } from '../strict-service/readings.ts';
+import { type Brand, type StrictService, startStrictService } from '../strict-service/service.ts';
+import { differences, readLakeTable } from './lake.ts';
+
+const commandLine = fileURLToPath(new URL('../../cli/brand-reports.js', import.meta.url));
+
+export const reportOf: Record<Table, string> = {
+  clicks: 'clicks_list',
+  click_details: 'clicks_detail',
+  orders: 'order_list',
+  transactions: 'transaction_list',
+  attribution: 'amazon_attribution_report',
+};
+
+export const pageSize = 20;
+export const limit = 5;
+
+export interface BrandPlan {
+  name: string;
+  timeZone: string;
+  startDate: string;
+  /** By report name. */
+  filters?: Record<string, JsonObject>;
+}
+
+export const newYork: BrandPlan = { name: 'acme', timeZone: 'America/New_York', startDate: '2026-10-30' };
+
+/** One run of the command line as its caller sees it. */
+export interface Run {
+  /** `null` where it was killed. */
+  code: number | null;
+  stdout: string;
+  stderr: string;
+  /** What `--json` printed; undefined where it was killed before. */
+  outcome: JsonObject | undefined;
+}
+
+/** Days of tables that a broken service kept out of the lake. */
+export type Without = Partial<Record<Table, readonly string[]>>;
+
+export interface Scenario {
+  readonly service: StrictService;
+  readonly lake: string;
+  sync(args?: string[], how?: { killAfterMs?: number; now?: string }): Promise<Run>;
+  /** How the lake differs from what the service shows now, `without` those days; empty is right. */
+  wrong(without?: Without): Promise<JsonObject[]>;
+  /** Where a token, a secret or a digest was printed or stored; empty is right. */
+  leaks(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+/** A strict service with its data, the settings and credentials to reach it, and a lake that is not there yet. */
+export async function openScenario(options: {
+  now: string;
+  brands?: readonly BrandPlan[];
+  reading?: Reading;
+  /** Until when there is data, where a scenario lets time pass. */
+  until?: string;
+  settings?: JsonObject;
+}): Promise<Scenario> {
+  const { now, brands: plans = [newYork], reading = plainReading, until = now } = options;
+  const folder = await mkdtemp(join(tmpdir(), 'brand-reports-'));
+  const lake = join(folder, 'the lake');
+  const brands = plans.map(
+    (plan, index): Brand => ({
+      bid: `90071992547409${93 + index}`,
+      token: `tok+${index}/a25fb1225425ae360e=`,
+      secret: `sec&${index};65906f8ecdaf1147bca07d"`,
+      timeZone: plan.timeZone,
+      holdings: holdingsOf({
+        seed: 7 + index,
+        timeZone: plan.timeZone,
+        startDate: plan.startDate,
+        until: Date.parse(until),
+        pageSize: servedPerPage(pageSize, reading),
+        limit: servedPerPage(limit, reading),
+      }),
+    }),
+  );
+  const everHeld = brands.map(({ holdings }) =>
+    Object.fromEntries(tables.map((table) => [table, holdings[table].map(({ record }) => record)])),
+  );
+  const service = await startStrictService({ brands, reading, present: Date.parse(now) });
+  const settings = {
+    brands: Object.fromEntries(
+      plans.map((plan) => [plan.name, brandSettings(plan, service, reading, options.settings)]),
+    ),
+    requestsPerSecond: 1000,
+    pagesInFlight: 4,
+  };
+  const credentials = Object.fromEntries(
+    plans.map(({ name }, index) => {
+      const { bid = '', token = '', secret = '' } = brands[index] ?? {};
+      return [name, { bid, token, secret }];
+    }),
+  );
+  await writeFile(join(folder, 'settings.json'), JSON.stringify(settings));
+  await writeFile(join(folder, 'credentials.json'), JSON.stringify(credentials));
+  const printed: string[] = [];
+
+  return {
+    service,
+    lake,
+    async sync(args = [], how = {}) {
+      const files = [
+        '--settings',
+        join(folder, 'settings.json'),
+        '--credentials',
+        join(folder, 'credentials.json'),
+      ];
+      const always = [...files, '--lake', lake, '--now', how.now ?? now, '--json'];
+      const run = await start([commandLine, 'sync', ...args, ...always], folder, how.killAfterMs);
+      printed.push(run.stdout, run.stderr);
+      return run;
+    },
+    async wrong(without = {}) {
+      const found: JsonObject[] = [];
+      for (const table of tables) {
+        const there = await readLakeTable(lake, table);
+        for (const [index, brand] of brands.entries()) {
+          const { name = '', startDate = '', filters = {} } = plans[index] ?? {};
+          const held = service.held(brand, table, filters[reportOf[table]]);
+          const expected = [...held]
+            .filter(([dt]) => dt >= startDate && !without[table]?.includes(dt))
+            .map(([dt, records]) => [dt, records.map(({ record }) => record)] as const);
+          const now = brand.holdings[table].map(({ record }) => record);
+          const ever = [...(everHeld[index]?.[table] ?? []), ...now];
+          const unlike = differences(there, name, new Map(expected), ever);
+          found.push(...unlike.map((difference) => ({ table, brand: name, ...difference })));
+        }
+      }
+      return found;
+    },
+    leaks: () => leaksIn(lake, printed, service),
+    async close() {
+      await service.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function brandSettings(
+  plan: BrandPlan,
+  service: StrictService,
+  reading: Reading,
+  more?: JsonObject,
+): JsonObject {
+  const sizes: Record<string, JsonObject> = {
+    clicks_list: { page_size: pageSize },
+    clicks_detail: { enabled: true },
+    order_list: { page_size: pageSize },
+    transaction_list: { limit },
+    amazon_attribution_report: { limit },
+  };
+  const reports = Object.entries(sizes).map(([report, size]) => {
+    const filters = plan.filters?.[report];
+    return [report, { ...size, ...(filters && { filters }) }];
+  });
+  return {
+    baseUrl: service.baseUrl,
+    service: service.name,
+    timeZone: plan.timeZone,
+    startDate: plan.startDate,
+    secretName: `brand-reports/${plan.name}`,
+    ...settingsFor(reading),
+    ...more,
+    reports: Object.fromEntries(reports),
+  };
+}
+
+/** Runs in a zone of its own and with nothing inherited that could help or mislead. */
+async function start(args: string[], cwd: string, killAfterMs?: number): Promise<Run> {
+  const env = { PATH: process.env.PATH ?? '', HOME: cwd, TZ: 'Asia/Kolkata' };
+  const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const timer = setTimeout(() => child.kill('SIGKILL'), killAfterMs ?? 120_000);
+  const output = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output.stderr += text;
+  });
+  const code = await new Promise<number | null>((resolve, reject) => child.on('error', reject).on('close', resolve));
+  clearTimeout(timer);
+  return { code, ...output, outcome: code === null ? undefined : outcomeOf({ code, ...output }) };
+}
+
+const codes: Record<string, number> = { complete: 0, failed: 1, incomplete: 3, busy: 4 };
+
+/** The one JSON document of `--json`; its status and the exit code say the same. */
+function outcomeOf({
+  code,
+  stdout,
+  stderr,
+}: {
+  code: number;
+  stdout: string;
+  stderr: string;
+}): JsonObject | undefined {
+  if (code === 2) return undefined;
+  let outcome: Json;
+  try {
+    outcome = JSON.parse(stdout, (_name, value) => value);
+  } catch {
+    throw new Error(`exit code ${code}, and stdout is no JSON:\n${stdout}\n${stderr}`);
+  }
+  if (!isJsonObject(outcome) || codes[String(outcome.status)] !== code)
+    throw new Error(`exit code ${code} does not go with ${stdout}`);
+  return outcome;
+}
+
+/** The outcome of each day that a run tells of, as `<report> <day>`. */
+export function dayOutcomes(run: Run): Map<string, string> {
+  const objects = (value: Json | undefined) => (Array.isArray(value) ? value.filter(isJsonObject) : []);
+  const found = objects(run.outcome?.reports).flatMap((report) =>
+    objects(report.days).map((day) => [`${report.report} ${day.dt}`, String(day.outcome)] as const),
+  );
+  return new Map(found);
+}
+
+async function leaksIn(lake: string, printed: readonly string[], service: StrictService): Promise<string[]> {
+  const places = printed.map((text, index) => ({ place: `output ${index}`, text }));
+  const entries = existsSync(lake) ? await readdir(lake, { recursive: true, withFileTypes: true }) : [];
+  for (const entry of entries.filter((one) => one.isFile())) {
+    const path = join(entry.parentPath, entry.name);
+    const bytes = await readFile(path);
+    places.push({ place: path, text: (path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('latin1') });
+  }
+  for (const table of [...tables, 'coverage']) {
+    const { rows } = await readLakeTable(lake, table);
+    places.push({
+      place: `rows of ${table}`,
+      text: rows.flatMap(({ values }) => [...values.values()]).join('\n'),
+    });
+  }
+  const secrets = service.brands.flatMap(({ token, secret }) => [token, secret]);
+  const spellings = secrets.flatMap((one) => [
+    one,
+    encodeURIComponent(one),
+    JSON.stringify(one).slice(1, -1),
+  ]);
+  return places
+    .filter(
+      ({ text }) =>
+        spellings.some((spelling) => text.includes(spelling)) ||
+        (text.match(/[0-9a-f]{64}/g) ?? []).some((digest) => service.digests.has(digest)),
+    )
+    .map(({ place }) => place);
+}

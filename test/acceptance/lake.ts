@@ -1,0 +1,235 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { isJsonObject, isRawNumber, type Json, type JsonObject } from '../../shared/json.ts';
+
+/** The rows of one table under the folder `lake/` as any tool reads them: values as DuckDB's text, nulls left out. */
+export interface LakeTable {
+  /** DuckDB's types by column name, without the partition keys. */
+  types: Map<string, string>;
+  rows: { brand: string; dt: string; values: Map<string, string> }[];
+}
+
+let connection: Promise<DuckDBConnection> | undefined;
+
+async function connect(): Promise<DuckDBConnection> {
+  const opened = await (await DuckDBInstance.create(':memory:')).connect();
+  await opened.run("SET TimeZone = 'UTC'");
+  await opened.run('SET enable_external_file_cache = false');
+  return opened;
+}
+
+const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
+
+export async function readLakeTable(lake: string, table: string): Promise<LakeTable> {
+  const folder = join(lake, 'lake', table);
+  if (!existsSync(folder)) return { types: new Map(), rows: [] };
+  connection ??= connect();
+  const duckdb = await connection;
+  const from = `read_parquet('${folder.replaceAll("'", "''")}/**/*.parquet',
+    union_by_name = true, hive_partitioning = true, hive_types_autocast = false)`;
+  const described = (await duckdb.runAndReadAll(`DESCRIBE SELECT * FROM ${from}`)).getRows();
+  const columns = described.map(([name, type]) => ({ name: String(name), type: String(type) }));
+  const texts = columns.map(({ name }) => `CAST(${quoted(name)} AS VARCHAR) AS ${quoted(name)}`);
+  const rows = (await duckdb.runAndReadAll(`SELECT ${texts} FROM ${from}`)).getRows();
+  return {
+    types: new Map(
+      columns.filter(({ name }) => name !== 'brand' && name !== 'dt').map(({ name, type }) => [name, type]),
+    ),
+    rows: rows.map((row) => {
+      const cells = columns.map(({ name }, index) => [name, row[index]] as const);
+      const values = new Map(
+        cells.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+      );
+      const [brand = '', dt = ''] = [values.get('brand'), values.get('dt')];
+      values.delete('brand');
+      values.delete('dt');
+      return { brand, dt, values };
+    }),
+  };
+}
+
+/** A record in a form that is equal exactly where two records hold the same: what is null is not there. */
+type Form = Map<string, string>;
+
+/** `1.10`, `11e-1` and `1.100` are one number. */
+export function numberForm(literal: string): string {
+  const parts = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal);
+  if (!parts) return `not a number: ${literal}`;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = parts;
+  const digits = (whole + fraction).replace(/^0+/, '');
+  const significant = digits.replace(/0+$/, '');
+  if (significant === '') return 'number 0';
+  const power = Number(exponent) - fraction.length + digits.length - significant.length;
+  return `number ${sign}${significant}e${power}`;
+}
+
+const literalOf = (value: Json) =>
+  typeof value === 'number' || isRawNumber(value) ? JSON.stringify(value) : undefined;
+
+function nestedForm(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(nestedForm).join()}]`;
+  if (isJsonObject(value)) {
+    const entries = Object.entries(value).map(
+      ([key, inner]) => `${JSON.stringify(key)}:${nestedForm(inner)}`,
+    );
+    return `{${entries.sort().join()}}`;
+  }
+  const literal = literalOf(value);
+  return literal === undefined ? JSON.stringify(value) : numberForm(literal);
+}
+
+function valueForm(value: Json): string | undefined {
+  if (value === null) return undefined;
+  if (typeof value === 'string') return `text ${value}`;
+  if (typeof value === 'boolean') return `boolean ${value}`;
+  const literal = literalOf(value);
+  return literal === undefined ? `nested ${nestedForm(value)}` : numberForm(literal);
+}
+
+function recordForm(record: JsonObject): Form {
+  const entries = Object.entries(record).map(([field, value]) => [field, valueForm(value)] as const);
+  return new Map(entries.flatMap(([field, form]) => (form === undefined ? [] : [[field, form]])));
+}
+
+const parseExactly = (text: string): Json =>
+  JSON.parse(text, (_key, value, { source }) =>
+    typeof value === 'number' && source !== undefined ? JSON.rawJSON(source) : value,
+  );
+
+function parsedIfNested(text: string): Json | undefined {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    return parseExactly(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a field is known to have held: a column's text alone does not tell a number from its digits. */
+interface Known {
+  forms: Set<string>;
+  literals: Set<string>;
+}
+
+function knownOf(records: readonly JsonObject[]): Map<string, Known> {
+  const known = new Map<string, Known>();
+  for (const record of records) {
+    for (const [field, value] of Object.entries(record)) {
+      const of = known.get(field) ?? { forms: new Set(), literals: new Set() };
+      known.set(field, of);
+      of.forms.add(valueForm(value) ?? '');
+      of.literals.add(literalOf(value) ?? '');
+    }
+  }
+  return known;
+}
+
+/** What a column's text can stand for: what the column's type says first. */
+function meanings(text: string, type: string, known: Known): string[] {
+  if (/^(DECIMAL|BIGINT|DOUBLE|INTEGER)/.test(type)) return [numberForm(text), `text ${text}`];
+  if (type === 'BOOLEAN') return [`boolean ${text}`];
+  if (type === 'DATE') return [`text ${text.replaceAll('-', '')}`, `text ${text}`];
+  if (type.startsWith('TIMESTAMP')) return [`text ${new Date(text.replace(/(\+00)?$/, 'Z')).toUTCString()}`];
+  const nested = parsedIfNested(text);
+  return [
+    `text ${text}`,
+    ...(known.literals.has(text) ? [numberForm(text)] : []),
+    ...(nested === undefined ? [] : [`nested ${nestedForm(nested)}`]),
+    `boolean ${text}`,
+  ];
+}
+
+function formOf(text: string, type: string, known: Known): string {
+  const possible = meanings(text, type, known);
+  return possible.find((form) => known.forms.has(form)) ?? `${possible[0]} (in a ${type} column)`;
+}
+
+export const snakeCase = (field: string): string =>
+  field
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_');
+
+/**
+ * Which column holds which field. Ordinary names are snake_case; where names collide or are no names, the
+ * values that a field is known to have held tell.
+ */
+function fieldsByColumn({ types, rows }: LakeTable, known: Map<string, Known>): Map<string, string> {
+  const found = new Map<string, string>();
+  const columns = [...types.keys()].filter((name) => name !== '_rescued' && name !== '_synced_at');
+  for (const column of columns) {
+    const texts = rows.flatMap(({ values }) => values.get(column) ?? []);
+    const fits = (of: Known) =>
+      texts.every((text) => meanings(text, types.get(column) ?? '', of).some((form) => of.forms.has(form)));
+    const distance = (field: string) =>
+      snakeCase(field) === column
+        ? 0
+        : column.startsWith(snakeCase(field)) && snakeCase(field) !== ''
+          ? 1
+          : 2;
+    const ranked = [...known].toSorted(
+      ([a, knownA], [b, knownB]) => Number(fits(knownB)) - Number(fits(knownA)) || distance(a) - distance(b),
+    );
+    const field = ranked[0]?.[0];
+    if (field !== undefined && texts.length > 0) found.set(column, field);
+  }
+  return found;
+}
+
+/** The rows as the records that they were made of. */
+function formsOf(table: LakeTable, known: Map<string, Known>): { brand: string; dt: string; form: Form }[] {
+  const fields = fieldsByColumn(table, known);
+  return table.rows.map(({ brand, dt, values }) => {
+    const form: Form = new Map();
+    for (const [column, text] of values) {
+      const field = fields.get(column);
+      const of = known.get(field ?? '');
+      if (field === undefined || !of) continue;
+      form.set(
+        form.has(field) ? `${field} again as ${column}` : field,
+        formOf(text, table.types.get(column) ?? '', of),
+      );
+    }
+    const rescued = parseExactly(values.get('_rescued') ?? '{}');
+    for (const [field, value] of isJsonObject(rescued) ? recordForm(rescued) : []) form.set(field, value);
+    return { brand, dt, form };
+  });
+}
+
+const keyOf = (form: Form): string => JSON.stringify([...form].sort(([a], [b]) => (a < b ? -1 : 1)));
+
+/** `rows × what`: at most three a kind and day, so that a failure can be read. */
+function excess(these: Map<string, number>, those: Map<string, number>): string[] {
+  const more = [...these].filter(([key, count]) => count > (those.get(key) ?? 0));
+  return more.slice(0, 3).map(([key, count]) => `${count - (those.get(key) ?? 0)} × ${key}`);
+}
+
+function counted(keys: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return counts;
+}
+
+/**
+ * How a table of the lake differs from what should be there, day by day and record by record, as often as
+ * each is there.
+ * @param expected by day: the records that should be there
+ * @param everHeld all records that the table may ever have met
+ */
+export function differences(
+  table: LakeTable,
+  brand: string,
+  expected: Map<string, JsonObject[]>,
+  everHeld: readonly JsonObject[],
+): { dt: string; missing: string[]; surplus: string[] }[] {
+  const rows = formsOf(table, knownOf(everHeld)).filter((row) => row.brand === brand);
+  const byDay = Map.groupBy(rows, ({ dt }) => dt);
+  const days = [...new Set([...expected.keys(), ...byDay.keys()])].sort();
+  return days.flatMap((dt) => {
+    const there = counted((byDay.get(dt) ?? []).map(({ form }) => keyOf(form)));
+    const wanted = counted((expected.get(dt) ?? []).map((record) => keyOf(recordForm(record))));
+    const found = { dt, missing: excess(wanted, there), surplus: excess(there, wanted) };
+    return found.missing.length + found.surplus.length > 0 ? [found] : [];
+  });
+}

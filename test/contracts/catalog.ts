@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { dayPartition, partitionPath } from '../../shared/lake/paths.ts';
+import type { Catalog, Partition, TableShape } from '../../shared/ports.ts';
+
+export interface CatalogUnderTest {
+  /** Opens the same catalog once more, as another run does. */
+  open(): Catalog;
+  /** Puts a snapshot's object where the catalog expects it. */
+  snapshot(table: string, partition: Partition, id: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const ORDERS: TableShape = {
+  name: 'orders',
+  partitionKeys: ['brand', 'dt'],
+  columns: [
+    { name: 'transid', type: 'string', field: 'transid' },
+    { name: 'amount', type: 'decimal(38,9)', field: 'amount' },
+  ],
+};
+
+/** What the core relies on in every catalog. */
+export function catalogContract(name: string, setUp: () => Promise<CatalogUnderTest>): void {
+  describe(`${name} as a catalog`, () => {
+    const day = dayPartition('acme', '2026-01-31');
+    let underTest: CatalogUnderTest;
+    let catalog: Catalog;
+
+    async function pointTo(id: string, partition = day): Promise<void> {
+      await underTest.snapshot('orders', partition, id);
+      await catalog.point(ORDERS, partition, id);
+    }
+
+    beforeEach(async () => {
+      underTest = await setUp();
+      catalog = underTest.open();
+      await catalog.ensureTable(ORDERS);
+    });
+    afterEach(() => underTest.close());
+
+    it('points nowhere at first', async () => {
+      expect(await catalog.current('orders', day)).toBeUndefined();
+      expect(await catalog.pointedAt('orders', [])).toEqual(new Map());
+    });
+
+    it('I3: points at the snapshot told last', async () => {
+      for (const id of ['s1', 's2', 's1']) {
+        await pointTo(id);
+        expect(await underTest.open().current('orders', day)).toBe(id);
+      }
+      expect(await catalog.pointedAt('orders', day)).toEqual(new Map([[partitionPath(day), ['s1']]]));
+    });
+
+    it('stays where it is when pointed there again', async () => {
+      await pointTo('s1');
+      await catalog.point(ORDERS, day, 's1');
+      expect(await catalog.current('orders', day)).toBe('s1');
+    });
+
+    it('I5: points at one snapshot after runs have pointed it at once', async () => {
+      const ids = ['s1', 's2', 's3', 's4', 's5'];
+      for (const id of ids) await underTest.snapshot('orders', day, id);
+      await Promise.all(ids.map((id) => underTest.open().point(ORDERS, day, id)));
+      expect(ids).toContain(await catalog.current('orders', day));
+    });
+
+    it('tells what it points at under leading partition keys', async () => {
+      const days = ['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04', '2026-01-05'];
+      for (const dt of days) await pointTo(`acme-${dt}`, dayPartition('acme', dt));
+      await pointTo('bolt-1', dayPartition('bolt', '2026-01-01'));
+      const acme = days.map((dt) => [`brand=acme/dt=${dt}`, [`acme-${dt}`]] as const);
+      const all = [...acme, ['brand=bolt/dt=2026-01-01', ['bolt-1']] as const];
+      expect(await catalog.pointedAt('orders', [['brand', 'acme']])).toEqual(new Map(acme));
+      expect(await catalog.pointedAt('orders', [])).toEqual(new Map(all));
+      expect(await catalog.pointedAt('orders', [['brand', 'none']])).toEqual(new Map());
+    });
+
+    it('points nowhere in a table that is not there', async () => {
+      expect(await catalog.current('none', day)).toBeUndefined();
+      expect(await catalog.pointedAt('none', [])).toEqual(new Map());
+    });
+
+    it('keeps what it points at when a table is prepared again', async () => {
+      await pointTo('s1');
+      await catalog.ensureTable(ORDERS);
+      expect(await catalog.current('orders', day)).toBe('s1');
+    });
+
+    it.each(['', '..', 'a/b', '.hidden'])('refuses the snapshot id %j', async (id) => {
+      await expect(catalog.point(ORDERS, day, id)).rejects.toMatchObject({ code: 'bad_key' });
+    });
+  });
+}

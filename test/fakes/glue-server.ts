@@ -1,0 +1,116 @@
+import { GlueClient } from '@aws-sdk/client-glue';
+import { isJsonObject, type JsonObject } from '../../shared/json.ts';
+import { AwsFault, startAwsJsonServer } from './aws-json-server.ts';
+import { awsTestOptions } from './aws-test-options.ts';
+
+interface StoredTable {
+  table: JsonObject;
+  version: number;
+  /** By their values, joined by `/`. */
+  partitions: Map<string, JsonObject>;
+}
+
+const PAGE = 2;
+
+/** The part of AWS Glue's catalog that the lake uses: one database, versions checked, small pages. */
+export async function startGlueServer(database: string) {
+  const tables = new Map<string, StoredTable>();
+  const faults: {
+    /** Every call is refused with this message. */
+    deny?: string;
+    /** Happens just before the next table or partition is written. */
+    beforeWrite?: (() => void) | undefined;
+  } = {};
+
+  function tableOf(input: JsonObject, name: unknown): StoredTable {
+    checkDatabase(input);
+    const found = tables.get(String(name));
+    if (found === undefined) throw missing('Table');
+    return found;
+  }
+
+  function checkDatabase({ DatabaseName }: JsonObject): void {
+    if (faults.deny !== undefined) throw new AwsFault('AccessDeniedException', faults.deny);
+    if (DatabaseName !== database) throw missing(`Database ${DatabaseName}`);
+  }
+
+  function interfere(): void {
+    const { beforeWrite } = faults;
+    faults.beforeWrite = undefined;
+    beforeWrite?.();
+  }
+
+  const server = await startAwsJsonServer({
+    GetTable: (input) => {
+      const { table, version } = tableOf(input, input.Name);
+      return { Table: { ...table, DatabaseName: database, VersionId: String(version) } };
+    },
+    CreateTable: (input) => {
+      checkDatabase(input);
+      interfere();
+      const table = objectIn(input, 'TableInput');
+      const name = String(table.Name);
+      if (tables.has(name)) throw new AwsFault('AlreadyExistsException', 'Table already exists.');
+      tables.set(name, { table, version: 0, partitions: new Map() });
+      return {};
+    },
+    UpdateTable: (input) => {
+      interfere();
+      const table = objectIn(input, 'TableInput');
+      const stored = tableOf(input, table.Name);
+      if (input.VersionId !== undefined && input.VersionId !== String(stored.version)) {
+        throw new AwsFault('ConcurrentModificationException', 'Update table failed: concurrent modification');
+      }
+      Object.assign(stored, { table, version: stored.version + 1 });
+      return {};
+    },
+    GetPartition: (input) => {
+      const found = tableOf(input, input.TableName).partitions.get(valuesIn(input.PartitionValues));
+      if (found === undefined) throw missing('Partition');
+      return { Partition: found };
+    },
+    GetPartitions: (input) => {
+      const { table, partitions } = tableOf(input, input.TableName);
+      const keys = Array.isArray(table.PartitionKeys) ? table.PartitionKeys : [];
+      const names = keys.map((key) => (isJsonObject(key) ? String(key.Name) : ''));
+      const asked = [...String(input.Expression ?? '').matchAll(/(\w+) = '([^']*)'/g)];
+      const found = [...partitions].filter(([path]) =>
+        asked.every(([, key = '', value]) => path.split('/')[names.indexOf(key)] === value),
+      );
+      const from = Number(input.NextToken ?? 0);
+      const page = found.slice(from, from + PAGE).map(([, partition]) => partition);
+      return { Partitions: page, ...(from + PAGE < found.length && { NextToken: String(from + PAGE) }) };
+    },
+    CreatePartition: (input) => {
+      interfere();
+      const { partitions } = tableOf(input, input.TableName);
+      const partition = objectIn(input, 'PartitionInput');
+      const path = valuesIn(partition.Values);
+      if (partitions.has(path)) throw new AwsFault('AlreadyExistsException', 'Partition already exists.');
+      partitions.set(path, partition);
+      return {};
+    },
+    UpdatePartition: (input) => {
+      const { partitions } = tableOf(input, input.TableName);
+      const path = valuesIn(input.PartitionValueList);
+      if (!partitions.has(path)) throw missing('Partition');
+      partitions.set(path, objectIn(input, 'PartitionInput'));
+      return {};
+    },
+  });
+  return { ...server, tables, faults, client: new GlueClient(awsTestOptions(server.url)) };
+}
+
+function missing(what: string): AwsFault {
+  return new AwsFault('EntityNotFoundException', `${what} not found.`);
+}
+
+function objectIn(input: JsonObject, name: string): JsonObject {
+  const value = input[name];
+  if (isJsonObject(value)) return value;
+  throw new AwsFault('InvalidInputException', `${name} is missing`);
+}
+
+function valuesIn(values: unknown): string {
+  return Array.isArray(values) ? values.join('/') : '';
+}

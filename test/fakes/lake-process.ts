@@ -1,0 +1,22 @@
+import { openLocalRuns } from '../../shared/adapters/local-runs.ts';
+import { openLocalStore } from '../../shared/adapters/local-store.ts';
+
+// A process of its own that works on a lake folder: `count <lake> <times>` or `live <lake> <run>`.
+const [, , act = '', lake = '', argument = ''] = process.argv;
+
+if (act === 'count') await count(Number(argument));
+if (act === 'live') {
+  await openLocalRuns(lake).enter(argument);
+  process.stdout.write('entered\n');
+  setInterval(() => {}, 1000);
+}
+
+async function count(times: number): Promise<void> {
+  const store = openLocalStore(lake);
+  for (let done = 0; done < times; ) {
+    const found = await store.get('counter');
+    const next = Buffer.from(String(Number(Buffer.from(found?.body ?? []).toString()) + 1));
+    const outcome = await store.put('counter', next, found ? { ifMatch: found.etag } : { ifAbsent: true });
+    if (outcome !== 'conflict') done += 1;
+  }
+}

@@ -1,0 +1,62 @@
+import { checkedKey, checkedPrefix, compareKeys } from '../../shared/adapters/keys.ts';
+import { objectMissing } from '../../shared/adapters/missing.ts';
+import type { ObjectStore, Precondition } from '../../shared/ports.ts';
+
+export interface MemoryStore extends ObjectStore {
+  /** What is stored, for tests that look behind the port. */
+  readonly objects: Map<string, { body: Uint8Array; etag: string; modifiedAt: Date }>;
+}
+
+/** The object store without a disk, for tests that make many lakes. */
+export function memoryStore({ now = () => new Date() }: { now?: () => Date } = {}): MemoryStore {
+  const objects: MemoryStore['objects'] = new Map();
+  let writes = 0;
+
+  function store(key: string, body: Uint8Array): string {
+    writes += 1;
+    const etag = String(writes);
+    objects.set(key, { body: Uint8Array.from(body), etag, modifiedAt: now() });
+    return etag;
+  }
+
+  function holds(key: string, precondition: Precondition): boolean {
+    const etag = objects.get(key)?.etag;
+    return 'ifMatch' in precondition ? etag === precondition.ifMatch : etag === undefined;
+  }
+
+  return {
+    url: 'memory://lake',
+    objects,
+    async get(key) {
+      const found = objects.get(checkedKey(key));
+      return found && { body: Uint8Array.from(found.body), etag: found.etag };
+    },
+    async range(key, start, end) {
+      const found = objects.get(checkedKey(key));
+      if (found === undefined) throw objectMissing(key);
+      return found.body.slice(start, end);
+    },
+    async put(key, body, precondition) {
+      return holds(checkedKey(key), precondition) ? { etag: store(key, body) } : 'conflict';
+    },
+    create(key) {
+      checkedKey(key);
+      const parts: Uint8Array[] = [];
+      return {
+        write: async (bytes) => void parts.push(Uint8Array.from(bytes)),
+        finish: async () => void store(key, Buffer.concat(parts)),
+        abort: async () => {},
+      };
+    },
+    async *list(prefix) {
+      const keys = [...objects.keys()].filter((key) => key.startsWith(checkedPrefix(prefix)));
+      for (const key of keys.sort(compareKeys)) {
+        const found = objects.get(key);
+        if (found) yield { key, bytes: found.body.length, modifiedAt: found.modifiedAt };
+      }
+    },
+    async delete(keys) {
+      for (const key of keys) objects.delete(checkedKey(key));
+    },
+  };
+}

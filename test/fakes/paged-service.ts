@@ -1,0 +1,102 @@
+import type { Json, JsonObject } from '../../shared/json.ts';
+import type { ReportService } from '../../shared/ports.ts';
+
+type Data = { data: JsonObject; envelope?: JsonObject };
+
+/** A service without a network that answers as `answer` says; it keeps what it was asked. */
+export function pagedService(answer: (fields: JsonObject, number: number) => Data | Promise<Data>) {
+  const asked: JsonObject[] = [];
+  const signals: (AbortSignal | undefined)[] = [];
+  const service: ReportService = {
+    async call(_action, fields, signal) {
+      asked.push(fields);
+      signals.push(signal);
+      const { data, envelope } = await answer(fields, asked.length);
+      return { data, envelope: { code: 0, msg: 'success', data, ...envelope } };
+    },
+    quote: (text) => text,
+  };
+  return { service, asked, signals };
+}
+
+/** Answers with these in turn, the last one for good. */
+export function answersInTurn(...turns: JsonObject[]) {
+  return pagedService((_fields, number) => ({ data: turns[Math.min(number, turns.length) - 1] ?? {} }));
+}
+
+/** How a service may read what the interface document leaves open about positions (section 4.1). */
+export interface PositionReading {
+  /** Records that a page has in common with the one before. */
+  overlap: number;
+  /** The service's own cap on a page. */
+  cap: number;
+  /** What `endCursor` looks like. */
+  write: 'text' | 'number' | 'padded' | 'opaque';
+  /** Whether hasNextPage is true behind a full page even where nothing follows. */
+  eager: boolean;
+}
+
+export function positionService(records: readonly JsonObject[], reading: PositionReading) {
+  const write: Record<PositionReading['write'], (position: number) => Json> = {
+    text: String,
+    number: (position) => position,
+    padded: (position) => String(position).padStart(12, '0'),
+    opaque: (position) => `position:${position}`,
+  };
+  return pagedService(({ first, page_size }) => {
+    const from = Number(String(first).replace('position:', ''));
+    const size = Math.min(reading.cap, Number(page_size));
+    const list = records.slice(from, from + size);
+    const to = from + list.length;
+    const hasNextPage = to < records.length || (reading.eager && list.length === size);
+    const endCursor = hasNextPage ? write[reading.write](to - reading.overlap) : null;
+    return { data: { list, pageInfo: { hasNextPage, endCursor } } };
+  });
+}
+
+/** What comes past the last page, which page is the first, and where the records are (section 4.3). */
+export interface NumberedReading {
+  pastTheEnd: 'empty' | 'repeat';
+  firstPage: number;
+  cap: number;
+  list: string;
+}
+
+export function numberedService(records: readonly JsonObject[], reading: NumberedReading) {
+  return pagedService(({ page_number, page_size }) => {
+    const size = Math.min(reading.cap, Number(page_size));
+    const last = Math.max(0, Math.ceil(records.length / size) - 1);
+    const asked = Number(page_number) - reading.firstPage;
+    const page = reading.pastTheEnd === 'repeat' ? Math.min(asked, last) : asked;
+    return { data: { [reading.list]: records.slice(page * size, (page + 1) * size), total: records.length } };
+  });
+}
+
+/** How the cursor pages end, where the cursor is and what it looks like (section 4.5, the cursor pagination rule). */
+export interface CursorReading {
+  end: null | '' | 'absent';
+  place: 'data' | 'envelope';
+  write: (position: number) => Json;
+  read: (cursor: Json | undefined) => number;
+  cap: number;
+  /** Empty pages before each further one. */
+  empty: number;
+}
+
+export function cursorService(records: readonly JsonObject[], reading: CursorReading) {
+  const { empty, end } = reading;
+  return pagedService(({ cursor, limit }) => {
+    const size = Math.min(reading.cap, Number(limit));
+    const step = cursor === undefined ? 0 : reading.read(cursor);
+    const page = Math.floor(step / (empty + 1));
+    const list = step % (empty + 1) === 0 ? records.slice(page * size, (page + 1) * size) : [];
+    const more = (page + 1) * size < records.length;
+    const next: JsonObject = more
+      ? { cursor: reading.write(step + 1) }
+      : end === 'absent'
+        ? {}
+        : { cursor: end };
+    const data = { list, count: list.length };
+    return reading.place === 'data' ? { data: { ...data, ...next } } : { data, envelope: next };
+  });
+}

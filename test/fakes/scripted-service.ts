@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import { type IncomingHttpHeaders, createServer } from 'node:http';
+import { type Json, parseJson, stringifyJson } from '../../shared/json.ts';
+
+export interface Received {
+  /** The how-manieth request it is, from 1 on. */
+  number: number;
+  method: string | undefined;
+  path: string;
+  query: URLSearchParams;
+  headers: IncomingHttpHeaders;
+  /** The body as JSON, or as text where it is none. */
+  body: Json;
+  text: string;
+}
+
+/** `cutOff`: fewer bytes than the announced length. `reset`: the connection breaks. `hang`: no answer ever comes. */
+export type Reply =
+  | { json: Json; status?: number; headers?: Record<string, string> }
+  | { text: string | Uint8Array; status?: number; headers?: Record<string, string> }
+  | { cutOff: string }
+  | 'reset'
+  | 'hang';
+
+/** A real HTTP server that answers as the script says, and sends no `Date` unless told to. */
+export async function startScriptedService(script: (received: Received) => Reply | Promise<Reply>) {
+  const received: Received[] = [];
+  const server = createServer(async (request, response) => {
+    let text = '';
+    for await (const chunk of request.setEncoding('utf8')) text += chunk;
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://service.invalid');
+    const { method, headers } = request;
+    const one = {
+      number: received.length + 1,
+      method,
+      path: pathname,
+      query: searchParams,
+      headers,
+      body: parsed(text),
+      text,
+    };
+    received.push(one);
+    const reply = await script(one);
+    response.sendDate = false;
+    if (reply === 'hang') return;
+    if (reply === 'reset') {
+      request.socket.resetAndDestroy();
+    } else if ('cutOff' in reply) {
+      response.writeHead(200, { 'Content-Length': Buffer.byteLength(reply.cutOff) + 100 });
+      response.write(reply.cutOff, () => request.socket.destroy());
+    } else {
+      response.writeHead(reply.status ?? 200, reply.headers);
+      response.end('json' in reply ? stringifyJson(reply.json) : reply.text);
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  return {
+    url: `http://127.0.0.1:${port}/api/brand`,
+    received,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+function parsed(text: string): Json {
+  try {
+    return parseJson(text);
+  } catch {
+    return text;
+  }
+}

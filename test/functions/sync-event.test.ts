@@ -1,0 +1,50 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseSyncEvent } from '../../functions/sync-event.ts';
+
+const BRANDS = ['acme', 'globex'];
+
+describe('the event of the sync function', () => {
+  it.each([
+    ['of all brands', {}],
+    ['of a schedule', { brand: 'globex' }],
+    [
+      'to read a range again',
+      { brand: 'acme', from: '2026-01-01', to: '2026-01-31', requestsPerSecond: 0.5 },
+    ],
+    ['to check the connection', { check: true, now: '2026-01-31T06:00:00Z' }],
+  ])('is taken: %s', (_name, event) => {
+    expect(parseSyncEvent(event, BRANDS)).toEqual(event);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['no object', null, 'the whole is null; allowed: an object'],
+    ['a list', [], 'the whole is a list; allowed: an object'],
+    [
+      'an unknown key',
+      { brands: 'acme' },
+      'brands is unknown; allowed: brand, from, to, check, now, requestsPerSecond; did you mean brand?',
+    ],
+    ['an unknown brand', { brand: 'acne' }, 'brand is "acne"; allowed: acme, globex; did you mean acme?'],
+    ['a day that is none', { from: '2026-02-30' }, 'from is "2026-02-30"; allowed: a day, YYYY-MM-DD'],
+    [
+      'a range backwards',
+      { from: '2026-02-02', to: '2026-02-01' },
+      'from is "2026-02-02"; allowed: a day not after 2026-02-01',
+    ],
+    ['a check that is text', { check: 'true' }, 'check is "true"; allowed: true, false'],
+    [
+      'a present without a zone',
+      { now: '2026-01-31T06:00:00' },
+      'now is "2026-01-31T06:00:00"; allowed: an instant',
+    ],
+    ['a rate of 0', { requestsPerSecond: 0 }, 'requestsPerSecond is 0; allowed: a number above 0'],
+  ])('is refused: %s', (_name, event, message) => {
+    expect(() => parseSyncEvent(event, BRANDS)).toThrow(message);
+  });
+
+  it('I9: is refused without repeating a credential', () => {
+    expect(() => parseSyncEvent({ token: 'SENSITIVE' }, BRANDS)).toThrow(
+      /^(?!.*SENSITIVE).*\n- token is unknown/s,
+    );
+  });
+});

@@ -1,0 +1,101 @@
+import { digestOf } from '../../sample/authenticate.ts';
+import type { SampleRecords } from '../../sample/brand.ts';
+import { seedBrand } from '../../sample/seed.ts';
+import { type SampleOptions, type SampleService, startSampleService } from '../../sample/server.ts';
+import { isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../../shared/json.ts';
+
+/** What a request has otherwise than a right one. An `undefined` takes a part out. */
+export interface Changes {
+  method?: string;
+  query?: Record<string, string | undefined>;
+  headers?: Record<string, string | undefined>;
+  body?: string;
+}
+
+/** A right call of the brand `acme`, but for its changes. */
+export async function request(
+  service: SampleService,
+  action: string,
+  fields: JsonObject = {},
+  { method = 'POST', query = {}, headers = {}, body = stringifyJson(fields) }: Changes = {},
+): Promise<Response> {
+  const { acme } = service.brands;
+  if (acme === undefined) throw new Error('The service has no brand acme');
+  const date = new Date().toUTCString();
+  const inQuery = method === 'GET' ? texts(fields) : {};
+  const routing = { bid: acme.bid, token: acme.token, action, version: '1.0' };
+  const right = {
+    'Content-Type': 'application/json',
+    [`X-${service.serviceName}-DATE`]: date,
+    [`X-${service.serviceName}-AUTHENTICATION`]: digestOf(acme.token, action, date, acme.secret),
+  };
+  return fetch(`${acme.baseUrl}?${new URLSearchParams(present({ ...routing, ...query, ...inQuery }))}`, {
+    method,
+    headers: present({ ...right, ...headers }),
+    body: method === 'POST' ? body : null,
+    redirect: 'manual',
+  });
+}
+
+/** The envelope of a right call. */
+export async function call(
+  service: SampleService,
+  action: string,
+  fields: JsonObject = {},
+  changes: Changes = {},
+): Promise<{ code: Json; msg: Json; data: JsonObject; [beside: string]: Json }> {
+  const envelope = parseJson(await (await request(service, action, fields, changes)).text());
+  if (!isJsonObject(envelope)) throw new Error('The answer is no object');
+  const { code = null, msg = null, data, ...beside } = envelope;
+  return { code, msg, data: objectOf(data), ...beside };
+}
+
+export function objectOf(value: Json | undefined): JsonObject {
+  if (!isJsonObject(value)) throw new Error(`${stringifyJson(value ?? null)} is no object`);
+  return value;
+}
+
+export function listOf(data: JsonObject, key = 'list'): JsonObject[] {
+  const list = data[key];
+  if (!Array.isArray(list)) throw new Error(`data.${key} is no list`);
+  return list.map(objectOf);
+}
+
+/** A service whose only brand is `acme` in New York; the days around the end of its summer time are full. */
+export function startAcme(
+  options: SampleOptions & { records?: Partial<SampleRecords> } = {},
+): Promise<SampleService> {
+  const { records, ...rest } = options;
+  const acme = {
+    timeZone: 'America/New_York',
+    bid: '1001',
+    token: 'a-token',
+    secret: 'a-secret',
+    records: { ...seededRecords(), ...records },
+  };
+  return startSampleService({ brands: { acme }, ...rest });
+}
+
+export function seededRecords(): SampleRecords {
+  return seedBrand({
+    seed: 7,
+    timeZone: 'America/New_York',
+    from: new Date('2026-10-31T12:00:00Z'),
+    to: new Date('2026-11-04T05:00:00Z'),
+  });
+}
+
+function texts(fields: JsonObject): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value : stringifyJson(value),
+    ]),
+  );
+}
+
+function present(entries: Record<string, string | undefined>): [string, string][] {
+  return Object.entries(entries).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, value]],
+  );
+}

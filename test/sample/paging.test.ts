@@ -1,0 +1,195 @@
+import { describe, expect, it } from '@jest/globals';
+import { recordsOfDay } from '../../sample/brand.ts';
+import type { Readings } from '../../sample/readings.ts';
+import type { SampleService } from '../../sample/server.ts';
+import { isCanonicalInteger, type Json, type JsonObject, rawNumber } from '../../shared/json.ts';
+import { call, listOf, objectOf, startAcme } from './call.ts';
+
+const day = '2026-11-01';
+// The day that ends New York's summer time has 25 hours.
+const start = Date.parse('2026-11-01T04:00:00Z') / 1000;
+const end = Date.parse('2026-11-02T05:00:00Z') / 1000;
+
+function truth(service: SampleService, report: Parameters<typeof recordsOfDay>[1]): JsonObject[] {
+  const { acme } = service.brands;
+  return acme === undefined ? [] : recordsOfDay(acme, report, day);
+}
+
+/** All pages of `ask`, which gives a page and what asks for the next one. */
+async function allPages<C>(
+  first: C,
+  ask: (cursor: C) => Promise<[JsonObject[], C | undefined]>,
+): Promise<JsonObject[][]> {
+  const pages: JsonObject[][] = [];
+  for (let next: C | undefined = first; next !== undefined; ) {
+    if (pages.length > 50) throw new Error('There is no end to the pages');
+    const [page, following]: [JsonObject[], C | undefined] = await ask(next);
+    pages.push(page);
+    next = following;
+  }
+  return pages;
+}
+
+describe('positions', () => {
+  it.each<[string, Partial<Readings>, number, string]>([
+    ['the last place from 0', { endCursor: 'last' }, 1, '19'],
+    ['the last place from 0, a page beginning behind it', { endCursor: 'last', first: 'exclusive' }, 0, '19'],
+    ['the next place', { endCursor: 'next' }, 0, '20'],
+    ['the last place from 1', { endCursor: 'last_from_one' }, 1, '20'],
+    [
+      'the last place from 1, a page beginning behind it',
+      { endCursor: 'last_from_one', first: 'exclusive' },
+      0,
+      '20',
+    ],
+    ['ten digits', { endCursor: 'padded' }, 1, '0000000019'],
+    ['ten digits, a page beginning behind it', { endCursor: 'padded', first: 'exclusive' }, 0, '0000000019'],
+    ['a token', { endCursor: 'opaque' }, 1, ''],
+    ['a token, a page beginning behind it', { endCursor: 'opaque', first: 'exclusive' }, 0, ''],
+    ['the last place, pages being shorter than asked for', { endCursor: 'last', pageCap: 7 }, 1, '6'],
+  ])('lead to every click where endCursor is %s', async (_name, readings, overlap, firstEndCursor) => {
+    const service = await startAcme({ readings });
+    const endCursors: Json[] = [];
+    const pages = await allPages<Json>(0, async (first) => {
+      const { data } = await call(service, 'report/clicks_list', {
+        start_time: start,
+        end_time: end - 1,
+        page_size: 20,
+        first,
+      });
+      const { hasNextPage, endCursor = null } = objectOf(data.pageInfo);
+      endCursors.push(endCursor);
+      const text = String(endCursor);
+      return [listOf(data), hasNextPage ? (isCanonicalInteger(text) ? rawNumber(text) : text) : undefined];
+    });
+    const [firstPage = [], ...others] = pages;
+    expect(endCursors.length).toBeGreaterThan(2);
+    expect(String(endCursors[0])).toContain(firstEndCursor);
+    for (const [index, page] of others.entries())
+      expect(page.slice(0, overlap)).toEqual(pages[index]?.slice(pages[index].length - overlap));
+    expect([...firstPage, ...others.flatMap((page) => page.slice(overlap))]).toEqual(
+      truth(service, 'clicks_list'),
+    );
+    await service.close();
+  });
+
+  it('past the end lead to an empty page that is the last', async () => {
+    const service = await startAcme();
+    const { data } = await call(service, 'report/clicks_list', { first: 100_000 });
+    expect(data).toEqual({ pageInfo: { hasNextPage: false, endCursor: '' }, list: [] });
+    await service.close();
+  });
+});
+
+describe('page numbers', () => {
+  const fields = { start_time: start, end_time: end - 1, page_size: 20, sort_dir: 'asc' };
+  const rows = 20;
+
+  it.each<[string, Partial<Readings>, number, number]>([
+    ['from 1 to an empty page', {}, 1, 0],
+    ['from 0', { firstPage: 0 }, 0, 0],
+    ['from 1 to a page that repeats itself', { pastLastPage: 'repeat' }, 1, 1],
+    ['of pages shorter than asked for', { pageCap: 9 }, 1, 0],
+  ])('lead to every order %s', async (_name, readings, firstPage, repeats) => {
+    const service = await startAcme({ readings });
+    const orders = truth(service, 'order_list');
+    const full = Math.ceil(orders.length / Math.min(rows, readings.pageCap ?? rows));
+    const pages: JsonObject[][] = [];
+    for (let page = firstPage; page < firstPage + full + 1; page += 1) {
+      const { data } = await call(service, 'report/order_list', { ...fields, page_number: page });
+      pages.push(listOf(data));
+    }
+    expect(full).toBeGreaterThan(2);
+    expect(pages.slice(0, full).flat()).toEqual(orders);
+    expect(pages[full]).toEqual(repeats === 0 ? [] : pages[full - 1]);
+    await service.close();
+  });
+
+  it('may be left out for the first page, newest transaction first', async () => {
+    const service = await startAcme();
+    const { data } = await call(service, 'report/order_list', { start_time: start, end_time: end - 1 });
+    expect(listOf(data)).toEqual(truth(service, 'order_list').reverse().slice(0, 20));
+    await service.close();
+  });
+
+  it.each(['amount', 'commission'])('follow the order of %s where that is asked for', async (sort_col) => {
+    const service = await startAcme();
+    const { data } = await call(service, 'report/order_list', { sort_col, sort_dir: 'asc', page_size: 100 });
+    const values = listOf(data).map((order) => Number(JSON.stringify(order[sort_col])));
+    expect(values).toEqual([...values].sort((a, b) => a - b));
+    expect(new Set(values).size).toBeGreaterThan(5);
+    await service.close();
+  });
+});
+
+describe('cursors', () => {
+  const days = { start_date: '20261101', end_date: '20261101' };
+
+  it.each<[string, 'transaction_list' | 'amazon_attribution_report', Partial<Readings>, Json | undefined]>([
+    ['transaction', 'transaction_list', {}, null],
+    ['transaction', 'transaction_list', { finalCursor: 'absent' }, undefined],
+    ['transaction', 'transaction_list', { finalCursor: 'empty', cursorIn: 'envelope' }, ''],
+    ['transaction', 'transaction_list', { listKey: 'transactions', pageCap: 13 }, null],
+    ['attribution', 'amazon_attribution_report', {}, null],
+    ['attribution', 'amazon_attribution_report', { finalCursor: 'absent', cursorIn: 'envelope' }, undefined],
+    ['attribution', 'amazon_attribution_report', { finalCursor: 'empty', pageCap: 3 }, ''],
+  ])('lead to every %s record (%s under %j)', async (_name, report, readings, final) => {
+    const service = await startAcme({ readings });
+    const holder = readings.cursorIn === 'envelope' ? 'envelope' : 'data';
+    const listKey = report === 'transaction_list' ? (readings.listKey ?? 'list') : 'list';
+    let last: Json | undefined = 'none yet';
+    const pages = await allPages<JsonObject>({}, async (cursor) => {
+      const envelope = await call(service, `report/${report}`, { ...days, ...cursor, limit: 20 });
+      last = holder === 'envelope' ? envelope.cursor : envelope.data.cursor;
+      const list = listOf(envelope.data, listKey);
+      expect(envelope.data.count).toBe(list.length);
+      return [list, typeof last === 'string' && last !== '' ? { cursor: last } : undefined];
+    });
+    expect(pages.length).toBeGreaterThan(2);
+    expect(pages.flat()).toEqual(truth(service, report));
+    expect(last).toBe(final);
+    await service.close();
+  });
+
+  it.each(['report/transaction_list', 'report/amazon_attribution_report'])(
+    'may be empty for the first page of %s',
+    async (action) => {
+      const service = await startAcme();
+      const { data } = await call(service, action, { cursor: '', limit: 1 });
+      expect(listOf(data)).toEqual(listOf((await call(service, action, { limit: 1 })).data));
+      await service.close();
+    },
+  );
+
+  it('bring a hundred records where no limit is asked for', async () => {
+    const service = await startAcme();
+    expect(listOf((await call(service, 'report/transaction_list')).data)).toHaveLength(100);
+    await service.close();
+  });
+
+  it('live across a restart unless the reading says otherwise', async () => {
+    const [one, another] = [await startAcme(), await startAcme()];
+    const { cursor = null } = (await call(one, 'report/transaction_list')).data;
+    expect((await call(another, 'report/transaction_list', { cursor })).code).toBe(0);
+    await Promise.all([one.close(), another.close()]);
+  });
+
+  it('die with the service under that reading', async () => {
+    const readings = { cursorLife: 'restart' } as const;
+    const [one, another] = [await startAcme({ readings }), await startAcme({ readings })];
+    const { cursor = null } = (await call(one, 'report/transaction_list')).data;
+    expect((await call(one, 'report/transaction_list', { cursor })).code).toBe(0);
+    expect((await call(another, 'report/transaction_list', { cursor })).code).toBe(1004);
+    await Promise.all([one.close(), another.close()]);
+  });
+
+  it('die after as many requests as the reading says', async () => {
+    const service = await startAcme({ readings: { cursorLife: 2, endCursor: 'opaque' } });
+    const { cursor = null } = (await call(service, 'report/transaction_list')).data;
+    const { endCursor = null } = objectOf((await call(service, 'report/clicks_list')).data.pageInfo);
+    expect((await call(service, 'report/transaction_list', { cursor })).code).toBe(0);
+    expect((await call(service, 'report/transaction_list', { cursor })).code).toBe(1004);
+    expect((await call(service, 'report/clicks_list', { first: endCursor })).code).toBe(1003);
+    await service.close();
+  });
+});

@@ -1,0 +1,607 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { BrandReportsError } from '../../shared/errors.ts';
+import { type Json, type JsonObject, rawNumber, stringifyJson } from '../../shared/json.ts';
+import type { CredentialSource, Credentials } from '../../shared/ports.ts';
+import { type ServiceClientOptions, createServiceClient } from '../../shared/service/client.ts';
+import { httpDate } from '../../shared/service/clock.ts';
+import { createRateLimiter } from '../../shared/service/rate-limit.ts';
+import { digestOf } from '../../shared/service/sign.ts';
+import { type Received, type Reply, startScriptedService } from '../fakes/scripted-service.ts';
+import { virtualTime } from '../fakes/virtual-time.ts';
+
+const start = Date.parse('2026-11-03T15:20:00Z');
+const action = 'report/order_list';
+const old: Credentials = { bid: '12 34', token: 'tök+en/&=?', secret: 'schönes geheimnis' };
+const renewed: Credentials = { bid: '12 34', token: 'new-token-0001', secret: 'new-secret-0001' };
+const success = { json: { code: 0, msg: 'success', data: { list: [] } } };
+const refusal = { json: { code: 1001, msg: 'authentication failed', data: {} } };
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+/** A source that gives these credentials one after the other, then the last one for good. */
+function credentialsInTurn(...turns: Credentials[]) {
+  let reads = 0;
+  const source: CredentialSource = {
+    async read() {
+      const read = turns[Math.min(reads, turns.length - 1)];
+      reads += 1;
+      if (!read) throw new Error('no credentials');
+      return { ...read };
+    },
+  };
+  return { source, reads: () => reads };
+}
+
+async function started(
+  script: (received: Received, time: ReturnType<typeof virtualTime>) => Reply | Promise<Reply>,
+  options: Partial<ServiceClientOptions> = {},
+) {
+  const time = virtualTime(start);
+  const service = await startScriptedService((received) => script(received, time));
+  closing.push(service.close);
+  const log: JsonObject[] = [];
+  const client = createServiceClient({
+    brand: 'acme',
+    baseUrl: service.url,
+    service: 'ACME',
+    method: 'POST',
+    timeoutMs: 5_000,
+    credentials: credentialsInTurn(old).source,
+    limiter: createRateLimiter({ requestsPerSecond: 1_000, wallMs: time.wallMs, sleep: time.sleep }),
+    wallMs: time.wallMs,
+    random: () => 0.5,
+    sleep: time.sleep,
+    log: (entry) => log.push(JSON.parse(JSON.stringify(entry))),
+    ...options,
+  });
+  return { client, service, time, log };
+}
+
+/** The error of a call that must fail. */
+async function failure(call: Promise<unknown>): Promise<BrandReportsError> {
+  const thrown = await call.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (thrown instanceof BrandReportsError) return thrown;
+  throw new Error(`a BrandReportsError was expected, not ${String(thrown)}`);
+}
+
+describe('a request', () => {
+  it('bears routing parameters in the query string, fields in a JSON body with all digits, and is signed', async () => {
+    const { client, service } = await started(() => success);
+    await client.call(action, { id: rawNumber('9007199254740993'), status: 'new' });
+    const [request] = service.received;
+    expect(request?.method).toBe('POST');
+    expect(request?.path).toBe('/api/brand');
+    expect(Object.fromEntries(request?.query ?? [])).toEqual({
+      bid: old.bid,
+      token: old.token,
+      action,
+      version: '1.0',
+    });
+    expect(request?.text).toBe('{"id":9007199254740993,"status":"new"}');
+    expect(request?.headers['content-type']).toBe('application/json');
+    expect(request?.headers['x-acme-date']).toBe(httpDate(start));
+    expect(request?.headers['x-acme-authentication']).toBe(digestOf(old, action, httpDate(start)));
+  });
+
+  it('by GET has the fields in the query string too and no body', async () => {
+    const { client, service } = await started(() => success, { method: 'GET' });
+    await client.call(action, {
+      first: 0,
+      id: rawNumber('9007199254740993'),
+      amazon_brand: 'Müller & Söhne',
+    });
+    const [request] = service.received;
+    expect(request?.method).toBe('GET');
+    expect(request?.text).toBe('');
+    expect(Object.fromEntries(request?.query ?? [])).toMatchObject({
+      action,
+      version: '1.0',
+      first: '0',
+      id: '9007199254740993',
+      amazon_brand: 'Müller & Söhne',
+    });
+  });
+
+  it('keeps the path and the query that baseUrl has', async () => {
+    const service = await startScriptedService(() => success);
+    closing.push(service.close);
+    const { client } = await started(() => success, { baseUrl: `${service.url}/v/?tenant=a%20b#part` });
+    await client.call(action, {});
+    expect(service.received[0]?.path).toBe('/api/brand/v/');
+    expect(service.received[0]?.query.get('tenant')).toBe('a b');
+    expect(service.received[0]?.query.get('token')).toBe(old.token);
+  });
+
+  it('returns the whole envelope, digits kept', async () => {
+    const { client } = await started(() => ({
+      text: '{"code":0,"cursor":"x","data":{"list":[{"id":9007199254740993,"amount":1.10}]}}',
+    }));
+    const { envelope, data } = await client.call(action, {});
+    expect(envelope.cursor).toBe('x');
+    expect(stringifyJson(data)).toBe('{"list":[{"id":9007199254740993,"amount":1.10}]}');
+  });
+
+  it('takes a code of 0 written as text', async () => {
+    const { client } = await started(() => ({ json: { code: '0', data: { ok: true } } }));
+    expect((await client.call(action, {})).data).toEqual({ ok: true });
+  });
+
+  it('is counted and told to whoever watches', async () => {
+    const told: unknown[] = [];
+    const { client } = await started(({ number }) => (number === 1 ? { status: 503, text: '' } : success), {
+      onRequest: (info) => told.push(info),
+    });
+    await client.call(action, {});
+    expect(told).toEqual([
+      { action, attempt: 1, status: 503, ms: 0 },
+      { action, attempt: 2, status: 200, ms: 0 },
+    ]);
+    expect([client.requests, client.retries]).toEqual([2, 1]);
+  });
+});
+
+const html = '<!doctype html><title>Maintenance</title>';
+const nested = `{"code":0,"data":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
+const notUtf8 = Buffer.concat([
+  Buffer.from('{"code":0,"data":{"name":"'),
+  Buffer.from([0xff]),
+  Buffer.from('"}}'),
+]);
+
+const refusedForGood: [string, Reply, string, string][] = [
+  ['HTML with status 200', { text: html }, 'contract', 'not_json'],
+  ['an empty body with status 200', { text: '' }, 'contract', 'not_json'],
+  ['status 204', { status: 204, text: '' }, 'contract', 'not_json'],
+  ['JSON nested beyond measure', { text: nested }, 'contract', 'not_json'],
+  ['text that is not UTF-8', { text: notUtf8 }, 'contract', 'not_utf8'],
+  ['a list for an envelope', { json: [] }, 'contract', 'envelope'],
+  ['null for an envelope', { json: null }, 'contract', 'envelope'],
+  ['no code', { json: { data: { list: [] } } }, 'contract', 'envelope'],
+  ['a code of null', { json: { code: null, data: {} } }, 'contract', 'envelope'],
+  ['a code of false', { json: { code: false, data: {} } }, 'contract', 'envelope'],
+  ['an empty code', { json: { code: '', data: {} } }, 'contract', 'envelope'],
+  ['a code that is no integer', { json: { code: rawNumber('0.0'), data: {} } }, 'contract', 'envelope'],
+  ['no data', { json: { code: 0, msg: 'success' } }, 'contract', 'envelope'],
+  ['data of null', { json: { code: 0, data: null } }, 'contract', 'envelope'],
+  ['a list for data', { json: { code: 0, data: [] } }, 'contract', 'envelope'],
+  ['a code beside records', { json: { code: 7, data: { list: [{ id: '1' }] } } }, 'contract', 'service_code'],
+  ['a negative code', { json: { code: -1 } }, 'contract', 'service_code'],
+  ['a code as text', { json: { code: '1001', data: {} } }, 'contract', 'service_code'],
+  ['a redirect', { status: 302, text: '', headers: { location: '/elsewhere' } }, 'contract', 'redirect'],
+  ['status 400', { status: 400, text: 'bad request' }, 'contract', 'http_400'],
+  ['status 404 with a body', { status: 404, text: html }, 'contract', 'http_404'],
+  ['status 404 without a body', { status: 404, text: '' }, 'config', 'http_404'],
+  ['status 401', { status: 401, text: '' }, 'auth', 'http_401'],
+  ['status 403', { status: 403, text: '' }, 'auth', 'http_403'],
+];
+
+describe('an answer that no retry mends', () => {
+  it.each(refusedForGood)('I8: %s', async (_name, reply, kind, code) => {
+    const { client } = await started(() => reply);
+    expect(await failure(client.call(action, {}))).toMatchObject({
+      kind,
+      code,
+      context: { brand: 'acme', action },
+      message: expect.stringMatching(/^acme report\/order_list: .{20,}/s),
+    });
+    expect(client.requests).toBe(1);
+  });
+
+  it('I8: an answer larger than any page', async () => {
+    const { client } = await started(() => ({ text: Buffer.alloc(64 * 2 ** 20 + 1, ' ') }));
+    expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'contract', code: 'too_large' });
+    expect(client.requests).toBe(1);
+  });
+
+  it('quotes the code and the message of a refusal, on one line and not at length', async () => {
+    const { client } = await started(() => ({
+      json: { code: 1007, msg: `no\nsuch\tcursor ${'x'.repeat(5_000)}` },
+    }));
+    const { message } = await failure(client.call(action, {}));
+    expect(message).toContain('code 1007, msg "no such cursor xxx');
+    expect(message).toContain('brand-reports check');
+    expect(message.length).toBeLessThan(500);
+  });
+
+  it('explains what an empty 404 means', async () => {
+    const { client } = await started(() => ({ status: 404, text: '' }));
+    expect((await failure(client.call(action, {}))).message).toMatch(/query string.*baseUrl/);
+  });
+});
+
+const transient: [string, Reply, string][] = [
+  ...[408, 425, 429, 500, 502, 503, 504].map((status): [string, Reply, string] => [
+    `status ${status}`,
+    { status, text: html },
+    `http_${status}`,
+  ]),
+  ['a reset connection', 'reset', 'network'],
+  ['a body cut off in the middle', { cutOff: '{"code":0,"data":{"list":[{"id"' }, 'network'],
+  ['a body cut off behind whole JSON', { cutOff: '{"code":0,"data":{"list":[]}}' }, 'network'],
+  ['JSON that ends too early', { text: '{"code":0,"data":{"list":[{"id":"1"}' }, 'truncated'],
+  [
+    'JSON that ends within a character',
+    { text: Buffer.from('{"code":0,"msg":"ü').subarray(0, -1) },
+    'truncated',
+  ],
+];
+
+describe('an answer that time may mend', () => {
+  it.each(transient)('I8: %s is asked for again, and succeeds', async (_name, reply) => {
+    const { client, time } = await started(({ number }) => (number <= 2 ? reply : success));
+    expect((await client.call(action, {})).data).toEqual({ list: [] });
+    expect(client.requests).toBe(3);
+    expect(time.slept).toEqual(expect.arrayContaining([250, 500]));
+  });
+
+  it.each(transient)('I8: %s for good is an error in the end, never a page', async (_name, reply, code) => {
+    const { client } = await started(() => reply, { retry: { attempts: 2 } });
+    expect(await failure(client.call(action, {}))).toMatchObject({
+      kind: 'transient',
+      code,
+      message: expect.stringContaining('2 attempts'),
+    });
+    expect(client.requests).toBe(2);
+  });
+
+  it('a service that never answers is given up after the time set', async () => {
+    const { client } = await started(() => 'hang', { timeoutMs: 20, retry: { attempts: 2 } });
+    expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'transient', code: 'timeout' });
+    expect(client.requests).toBe(2);
+  });
+
+  it('a service that is not there is named by the error of the network alone', async () => {
+    const gone = await startScriptedService(() => success);
+    await gone.close();
+    const { client } = await started(() => success, { baseUrl: gone.url, retry: { attempts: 1 } });
+    const error = await failure(client.call(action, {}));
+    expect(error).toMatchObject({ kind: 'transient', code: 'network' });
+    expect(error.message).toContain('no whole answer came (ECONNREFUSED)');
+    expect(error.cause).toBeUndefined();
+  });
+
+  it.each([
+    ['seconds', { 'retry-after': '40' }],
+    ['a date', { 'retry-after': httpDate(start + 40_000) }],
+  ])('Retry-After in %s is waited for whole, by every call', async (_name, headers) => {
+    const arrived: number[] = [];
+    const { client, time } = await started(({ number }, now) => {
+      arrived.push(now.wallMs() - start);
+      return number === 1 ? { status: 429, text: '', headers } : success;
+    });
+    await client.call(action, {});
+    await client.call(action, {});
+    expect(arrived[0]).toBe(0);
+    expect(Math.min(...arrived.slice(1))).toBeGreaterThanOrEqual(40_000);
+    expect(time.wallMs() - start).toBeLessThan(41_000);
+  });
+
+  it('a Retry-After longer than a run waits fails at once, and so does the next call', async () => {
+    const { client, time } = await started(() => ({
+      status: 503,
+      text: '',
+      headers: { 'retry-after': '7200' },
+    }));
+    expect(await failure(client.call(action, {}))).toMatchObject({
+      kind: 'transient',
+      code: 'http_503',
+      message: expect.stringContaining('7200 s'),
+    });
+    expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'transient', code: 'retry_after' });
+    expect(client.requests).toBe(1);
+    expect(time.slept).toEqual([]);
+  });
+
+  it('an outage is not multiplied: retries are a share of the calls', async () => {
+    const { client } = await started(() => ({ status: 500, text: '' }));
+    for (let call = 0; call < 30; call += 1) await failure(client.call(action, {}));
+    expect(client.retries).toBeLessThanOrEqual(10 + 0.2 * 30);
+    expect(client.requests).toBe(30 + client.retries);
+  });
+
+  it('calls that go well pay for further retries', async () => {
+    let down = false;
+    const { client } = await started(() => (down ? { status: 500, text: '' } : success));
+    for (let call = 0; call < 50; call += 1) await client.call(action, {});
+    down = true;
+    for (let call = 0; call < 10; call += 1) await failure(client.call(action, {}));
+    expect(client.retries).toBe(10 + 0.2 * 60);
+  });
+
+  it.each([429, 503])(
+    'status %i slows down all that share the limit, answers that go well speed it up',
+    async (status) => {
+      const time = virtualTime(start);
+      const limiter = createRateLimiter({ requestsPerSecond: 100, wallMs: time.wallMs, sleep: time.sleep });
+      const { client } = await started(({ number }) => (number === 1 ? { status, text: '' } : success), {
+        limiter,
+      });
+      await client.call(action, {});
+      expect(limiter.requestsPerSecond).toBe(52);
+      await client.call(action, {});
+      expect(limiter.requestsPerSecond).toBe(54);
+    },
+  );
+
+  it('a stopped run neither waits nor asks again', async () => {
+    const stop = new AbortController();
+    const { client } = await started(() => ({ status: 503, text: '' }), {
+      signal: stop.signal,
+      sleep: () => {
+        stop.abort();
+        return new Promise(() => undefined);
+      },
+    });
+    expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'transient', code: 'stopped' });
+    expect(client.requests).toBe(1);
+  });
+
+  it('one call can be given up while it waits for its answer', async () => {
+    const stop = new AbortController();
+    const { client } = await started(
+      () => {
+        stop.abort();
+        return 'hang';
+      },
+      { signal: new AbortController().signal, retry: { attempts: 1 } },
+    );
+    expect(await failure(client.call(action, {}, stop.signal))).toMatchObject({ code: 'stopped' });
+  });
+});
+
+/** The service as section 5 has it: its own clock, at most 60 s from the date header, and one pair of credentials. */
+function strict(valid: () => Credentials, aheadMs = 0) {
+  return ({ headers, query }: Received, time: { wallMs(): number }): Reply => {
+    const serviceMs = time.wallMs() + aheadMs;
+    const date = String(headers['x-acme-date']);
+    const signed = headers['x-acme-authentication'] === digestOf(valid(), query.get('action') ?? '', date);
+    const near = Math.abs(Date.parse(date) - serviceMs) <= 60_000;
+    const reply = signed && near ? success : refusal;
+    return { ...reply, headers: { date: httpDate(serviceMs) } };
+  };
+}
+
+describe('I10: clock and credentials', () => {
+  it('I10: every attempt bears a fresh date', async () => {
+    const { client, service } = await started(
+      ({ number }) => (number < 4 ? { status: 500, text: '' } : success),
+      {
+        retry: { baseMs: 4_000 },
+      },
+    );
+    await client.call(action, {});
+    expect(service.received.map(({ headers }) => headers['x-acme-date'])).toEqual(
+      [0, 2_000, 6_000, 14_000].map((ms) => httpDate(start + ms)),
+    );
+    for (const { headers } of service.received)
+      expect(headers['x-acme-authentication']).toBe(digestOf(old, action, String(headers['x-acme-date'])));
+  });
+
+  it.each([600_000, -600_000])(
+    'I10: a clock that is %i ms off is learned from the refusal, once',
+    async (aheadMs) => {
+      const { source, reads } = credentialsInTurn(old);
+      const { client } = await started(
+        strict(() => old, aheadMs),
+        { credentials: source },
+      );
+      await client.call(action, {});
+      await client.call(action, {});
+      expect(client.requests).toBe(3);
+      expect(Math.abs(client.clockSkewMs - aheadMs)).toBeLessThanOrEqual(1_000);
+      expect(reads()).toBe(1);
+    },
+  );
+
+  it('I10: the clock is learned from errors too', async () => {
+    const accepts = strict(() => old, 600_000);
+    const { client } = await started((received, time) =>
+      received.number === 1
+        ? { status: 500, text: '', headers: { date: httpDate(time.wallMs() + 600_000) } }
+        : accepts(received, time),
+    );
+    await client.call(action, {});
+    expect(client.requests).toBe(2);
+  });
+
+  it('I10: the date of a stored answer teaches nothing', async () => {
+    const { client } = await started((_received, time) => ({
+      json: { code: 0, data: {} },
+      headers: { date: httpDate(time.wallMs() - 600_000), age: '600' },
+    }));
+    await client.call(action, {});
+    expect(client.clockSkewMs).toBe(0);
+  });
+
+  it('I10: credentials that changed are read again and used', async () => {
+    const { source, reads } = credentialsInTurn(old, renewed);
+    const { client, service } = await started(
+      strict(() => renewed),
+      { credentials: source },
+    );
+    await client.call(action, {});
+    expect(service.received.map(({ query }) => query.get('token'))).toEqual([old.token, renewed.token]);
+    expect(reads()).toBe(2);
+  });
+
+  it.each([
+    ['a non-zero code', refusal, 'service_code'],
+    ['HTTP 401', { status: 401, text: '' } as const, 'http_401'],
+  ])(
+    'I10: %s with unchanged credentials is reported without another try, and they are read again once',
+    async (_name, reply, code) => {
+      const { source, reads } = credentialsInTurn(old);
+      const { client } = await started(() => reply, { credentials: source });
+      for (let call = 1; call <= 3; call += 1) {
+        expect(await failure(client.call(action, {}))).toMatchObject({ code });
+        expect(client.requests).toBe(call);
+      }
+      expect(reads()).toBe(2);
+    },
+  );
+
+  it('I10: a second change in the same run is left to the next one', async () => {
+    const { source, reads } = credentialsInTurn(old, renewed, old);
+    const { client } = await started(() => refusal, { credentials: source });
+    await failure(client.call(action, {}));
+    await failure(client.call(action, {}));
+    expect(client.requests).toBe(3);
+    expect(reads()).toBe(2);
+  });
+
+  it('I10: clock and credentials may both be wrong', async () => {
+    const { source } = credentialsInTurn(old, renewed);
+    const { client } = await started(
+      strict(() => renewed, 600_000),
+      { credentials: source },
+    );
+    await client.call(action, {});
+    expect(client.requests).toBe(3);
+  });
+
+  it('I10: a service whose clocks disagree is not signed for again and again', async () => {
+    const { client } = await started(({ number }, time) => ({
+      json: { code: 1001, msg: 'no' },
+      headers: { date: httpDate(time.wallMs() + (number % 2 === 0 ? 600_000 : -600_000)) },
+    }));
+    for (let call = 0; call < 5; call += 1) await failure(client.call(action, {}));
+    expect(client.requests).toBe(6);
+  });
+
+  /** Holds the first `count` requests back until all have come, so that all were signed before any answer. */
+  function together(count: number, answer: (received: Received, time: { wallMs(): number }) => Reply) {
+    const gate = Promise.withResolvers<void>();
+    return async (received: Received, time: { wallMs(): number }) => {
+      if (received.number === count) gate.resolve();
+      if (received.number <= count) await gate.promise;
+      return answer(received, time);
+    };
+  }
+
+  it('I10: calls under way share one reading of the credentials, and each is signed again', async () => {
+    const { source, reads } = credentialsInTurn(old, renewed);
+    const { client } = await started(
+      together(
+        4,
+        strict(() => renewed),
+      ),
+      { credentials: source },
+    );
+    await Promise.all(Array.from({ length: 4 }, () => client.call(action, {})));
+    expect(client.requests).toBe(8);
+    expect(reads()).toBe(2);
+  });
+
+  it('I10: calls under way share what one of them learned of the clock', async () => {
+    const { source, reads } = credentialsInTurn(old);
+    const { client } = await started(
+      together(
+        4,
+        strict(() => old, 600_000),
+      ),
+      { credentials: source },
+    );
+    await Promise.all(Array.from({ length: 4 }, () => client.call(action, {})));
+    expect(client.requests).toBe(8);
+    expect(reads()).toBe(1);
+  });
+
+  it('I10: credentials that cannot be read again leave the refusal to be reported', async () => {
+    let reads = 0;
+    const { client } = await started(() => refusal, {
+      credentials: {
+        async read() {
+          reads += 1;
+          if (reads > 1) throw new BrandReportsError('transient', 'secrets', 'not now');
+          return old;
+        },
+      },
+    });
+    expect(await failure(client.call(action, {}))).toMatchObject({ code: 'service_code' });
+  });
+
+  it('credentials that could not be read are asked for again by the next call', async () => {
+    let reads = 0;
+    const { client } = await started(() => success, {
+      credentials: {
+        async read() {
+          reads += 1;
+          if (reads === 1) throw new BrandReportsError('transient', 'secrets', 'not now');
+          return old;
+        },
+      },
+    });
+    expect(await failure(client.call(action, {}))).toMatchObject({ code: 'secrets' });
+    await client.call(action, {});
+    expect(client.requests).toBe(1);
+  });
+});
+
+describe('I9: nothing that leaves the client holds a credential', () => {
+  /** Everything a request bore, thrown back by a hostile service. */
+  const echo = ({ headers, query }: Received) =>
+    [
+      old.token,
+      old.secret,
+      query.toString(),
+      encodeURIComponent(old.secret),
+      headers['x-acme-authentication'],
+    ].join(' ');
+  const echoes: [string, (received: Received) => Reply][] = [
+    ['the message of a refusal', (received) => ({ json: { code: 1, msg: echo(received) } })],
+    ['a message that is no text', (received) => ({ json: { code: 1, msg: { said: echo(received) } } })],
+    ['a code', (received) => ({ json: { code: echo(received) } })],
+    ['data', (received) => ({ json: { code: 0, data: [echo(received)] } })],
+    ['HTML', (received) => ({ text: `<p>${echo(received)}</p>` })],
+    ['a list', (received) => ({ json: [echo(received)] })],
+    [
+      'a redirect',
+      (received) => ({ status: 302, text: echo(received), headers: { location: `/?${received.query}` } }),
+    ],
+    ['status 400', (received) => ({ status: 400, text: echo(received) })],
+    ['status 401', (received) => ({ status: 401, text: echo(received) })],
+    ['status 503', (received) => ({ status: 503, text: echo(received) })],
+    ['truncated JSON', (received) => ({ text: `{"code":0,"msg":"${echo(received)}` })],
+    ['a reset connection', () => 'reset'],
+  ];
+
+  it.each(echoes)('I9: echoed in %s', async (_name, reply) => {
+    const { client, log, service } = await started(reply, { retry: { attempts: 2 } });
+    const error = await failure(client.call(action, {}));
+    const left = [
+      error.stack,
+      error.message,
+      String(error.cause),
+      JSON.stringify([error, error.context, log]),
+    ].join('\n');
+    for (const { headers, query } of service.received)
+      for (const secret of [old.token, old.secret, query.get('token'), headers['x-acme-authentication']]) {
+        expect(left).not.toContain(String(secret));
+        expect(left).not.toContain(encodeURIComponent(String(secret)));
+      }
+    expect(left).not.toContain(service.url);
+    expect(error.cause).toBeUndefined();
+  });
+
+  it('I9: an address that fetch refuses is not named', async () => {
+    const { client } = await started(() => success, {
+      baseUrl: 'http://user:password@127.0.0.1:1/',
+      retry: { attempts: 1 },
+    });
+    const error = await failure(client.call(action, {}));
+    expect(`${error.stack} ${JSON.stringify(error)}`).not.toMatch(/password|token=/);
+  });
+
+  it('I9: text of the service is quoted without them', async () => {
+    const { client } = await started(() => success);
+    await client.call(action, {});
+    const text: Json = `see ${old.token}\nand ${encodeURIComponent(old.secret)}`;
+    expect(client.quote(text)).toBe('see [redacted] and [redacted]');
+  });
+});

@@ -1,0 +1,45 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { quoted, redactor } from '../../shared/service/redact.ts';
+
+const token = 'tök en/+"&=1';
+const redact = redactor([token, '', 'geheim']);
+
+describe('I9: redaction', () => {
+  it.each([
+    ['as it is', token],
+    ['as a URI component', encodeURIComponent(token)],
+    ['as a form field', new URLSearchParams({ t: token }).toString().slice(2)],
+    ['with lower-case escapes', encodeURIComponent(token).replaceAll(/%../g, (hex) => hex.toLowerCase())],
+    ['inside JSON text', JSON.stringify(token).slice(1, -1)],
+    ['a digest', 'c0603ea2f4bd66eaac5e6fbbd2093ea6426d7e13e0a8cc4f5550368f55f7e64a'],
+    ['a digest in capitals', 'C0603EA2F4BD66EAAC5E6FBBD2093EA6426D7E13E0A8CC4F5550368F55F7E64A'],
+    ['the other secret', 'geheim'],
+  ])('replaces %s', (_name, echoed) => {
+    expect(redact(`before ${echoed} after`)).toBe('before [redacted] after');
+  });
+
+  it('leaves other text alone', () => {
+    expect(redact('code 1001: unknown publisher 0123456789abcdef')).toBe(
+      'code 1001: unknown publisher 0123456789abcdef',
+    );
+  });
+
+  it('replaces the longer of two secrets of which one begins with the other', () => {
+    expect(redactor(['abc', 'abcdef'])('abcdef')).toBe('[redacted]');
+  });
+
+  it('happens before text is cut, so that no part of a secret is left', () => {
+    const secret = 'S'.repeat(32);
+    fc.assert(
+      fc.property(fc.integer({ min: 150, max: 210 }), (at) => {
+        expect(quoted(redactor([secret]), `${'x'.repeat(at)}${secret}tail`)).not.toContain('SS');
+      }),
+    );
+  });
+
+  it('brings text on one line of 200 characters', () => {
+    expect(quoted(redact, ' a\r\n\tb\u2028c\u0007\u200bd ')).toBe('a b c d');
+    expect(quoted(redact, 'y'.repeat(500))).toBe(`${'y'.repeat(200)}…`);
+  });
+});

@@ -1,0 +1,227 @@
+import type { Json, JsonObject } from '../../shared/json.ts';
+import { addDays, dayOf, daysBetween, firstInstant } from './days.ts';
+
+export const tables = ['clicks', 'click_details', 'orders', 'transactions', 'attribution'] as const;
+export type Table = (typeof tables)[number];
+
+/** A record, when it happened (attribution has days only: their first instant) and since when the service shows it (ms). */
+export interface Held {
+  at: number;
+  appearsAt: number;
+  record: JsonObject;
+}
+
+export type Holdings = Record<Table, Held[]>;
+
+export interface DataPlan {
+  seed: number;
+  timeZone: string;
+  startDate: string;
+  /** Nothing happens from this instant (ms) on. */
+  until: number;
+  /** Records that the service puts on a page of clicks or orders, and of transactions or attribution. */
+  pageSize: number;
+  limit: number;
+}
+
+type MakeRecord = (seen: {
+  number: number;
+  at: number;
+  day: string;
+  dayNumber: number;
+  place: Place;
+}) => JsonObject;
+
+/** Where a record lies among those of its day; `twins`: a day of three pages that tempts a reader to stop early. */
+interface Place {
+  index: number;
+  count: number;
+  page: number;
+  twins: boolean;
+}
+
+const number = (literal: string): Json => JSON.rawJSON(literal);
+const beyondDouble = (index: number): string => String(9007199254740993n + BigInt(index));
+const pick = <Value>(values: readonly [Value, ...Value[]], index: number): Value =>
+  values[index % values.length] ?? values[0];
+
+/** The HTTP-date form of section 2. */
+export function httpDate(at: number): string {
+  return new Date(at).toUTCString();
+}
+
+const click: MakeRecord = ({ number: index, at, day, dayNumber }) => ({
+  id: beyondDouble(index),
+  pbtid: pick<Json>(
+    [String(77_000_000_000_000_000_000n + BigInt(index)), '', null, `flag-é-${index}`],
+    index,
+  ),
+  publisher_id: pick(['0012', '12', '1200'], index),
+  ...(index % 3 > 0 && { channel_id: pick<Json>([null, `channel ${index % 5}`], index) }),
+  created_time: httpDate(at),
+  subId: `subId:${index}`,
+  ...(index % 2 === 0 && { sub_id: `sub_id:${index % 5}` }),
+  Referrer: `Referrer:https://shop.example/?q=${index}&lang=é`,
+  referrer: index % 4 === 0 ? null : `referrer:${index}`,
+  is_bot: pick<Json>([true, false, null], index),
+  geo: {
+    country: 'US',
+    lat: number('40.71280'),
+    near: [{ id: number(beyondDouble(index)) }, null],
+    tags: [],
+  },
+  title: pick(['😀 emoji', '\ufffd\uffff high', 'line\nbreak "quoted" \\', ''], index),
+  ...(index % 7 === 0 && { lone: `\ud800 half a pair ${index}` }),
+  [`only${dayNumber}On`]: dayNumber % 2 === 0 ? `only on ${day}` : number(`${index}.50`),
+});
+
+const clickDetail: MakeRecord = ({ number: index, day, dayNumber }) => ({
+  id: number(beyondDouble(index)),
+  landing_url: `https://shop.example/${index}?a=1&b=${encodeURIComponent(day)}`,
+  price: number(`${index}.990`),
+  steps: Array.from({ length: index % 3 }, (_, step) => ({ step, took: number(`0.${step}50`) })),
+  device: index % 5 === 0 ? null : { os: 'ios', version: number('17.0') },
+  score: pick<Json>([index, `score ${index}`, { of: index }], dayNumber % 2 === 0 ? index : 0),
+});
+
+const orderTwin: JsonObject = {
+  amount: number('12.10'),
+  status: 'new',
+  type: 'bonus',
+  note: 'twin without a transid',
+};
+
+const order: MakeRecord = ({ number: index, at, day, dayNumber, place }) => {
+  if (place.twins && place.index < 2 * place.page) return orderTwin;
+  return {
+    transid: number(beyondDouble(index)),
+    order_no: number(`123456789012345678${String(index).padStart(5, '0')}`),
+    amount: pick<Json>(
+      [number('12.10'), 0, number('-0.000000001'), number('1e2'), number(`${index}.05`)],
+      index,
+    ),
+    commission: dayNumber % 2 === 0 ? index : number(`${index}.25`),
+    status: pick(['new', 'void', 'effective'], index),
+    type: pick(['trans', 'manual_trans', 'campaign_bonus'], index),
+    publisher_id: pick(['0012', '12', '1200'], index),
+    channel_id: `channel ${index % 2}`,
+    brand: `brand:Ünïcode ${index % 3}`,
+    dt: `dt:not a day ${index % 2}`,
+    items: [{ sku: `A-${index}`, quantity: 1, id: number(beyondDouble(index)) }],
+    Note: `Note:${index}`,
+    note: pick([`note:${'long '.repeat(30)}`, 'note:🛒', "note:'; drop table orders; --"], index),
+    paid: null,
+    huge: number(`1234567890123456789012345678${index}.1234567891`),
+    updated: pick<Json>([at / 1000, `updated ${index}`], dayNumber),
+    ...(dayNumber === 3 && {
+      '': `empty name:${index}`,
+      ['__proto__']: `proto:${index}`,
+      'total (€)': `euro:${index}`,
+      constructor: `constructor:${day}`,
+    }),
+  };
+};
+
+const transaction: MakeRecord = ({ dayNumber, place }) => {
+  const twin = place.twins || place.index === place.count - 1 ? 0 : place.index;
+  return {
+    order_id: dayNumber % 2 === 0 ? number(beyondDouble(dayNumber * 1000 + twin)) : `ORD-${twin}`,
+    order_status: pick(['new', 'void', 'mixed', 'locked', 'paid'], twin),
+    sku: `sku:${twin}`,
+    sku_status: pick(['new', 'void', 'locked', 'paid'], twin),
+    transaction_type: pick(['normal', 'bonus'], twin),
+    amazon_country: pick(['US', 'GB', 'DE'], twin),
+    commission: number(pick(['0.000000001', '1E+2', '1234567890.10', '-7'], twin)),
+    flags: pick<Json>(
+      [true, 3, 'three', { k: [1, number('2.50')] }, [1, 'x', null]],
+      dayNumber === 1 ? 1 : twin,
+    ),
+    paid_at: null,
+    ...(dayNumber === 3 && { group_id: dayNumber }),
+  };
+};
+
+const attribution: MakeRecord = ({ day, place }) => {
+  const twin = place.twins ? 0 : place.index % 4;
+  return {
+    date: day.replaceAll('-', ''),
+    adGroupId: `adGroupId:${twin}`,
+    ad_group_id: `ad_group_id:${twin}`,
+    publisher_uid: pick<Json>([4711, number(beyondDouble(twin)), null], twin),
+    publisher_name: pick(['Zoë & Søn 🎈', ' padded ', ''], twin),
+    asin: pick<Json>(['B000000001', null], twin),
+    country_code: pick(['US', 'GB'], twin),
+    dpv: pick<Json>([5, number('9223372036854775808'), '7 views', number('1.5')], twin),
+    click: pick<Json>([12, '13'], twin),
+    track_url: `https://track.example/${twin}?x=%20`,
+    revenue: number(`${twin}.10`),
+  };
+};
+
+/** mulberry32 */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** `count` whole seconds in `[start, end)`, the first and the last among them; a lone one is at either end. */
+function instants(start: number, end: number, count: number, random: () => number): number[] {
+  const last = Math.ceil(end / 1000) * 1000 - 1000;
+  if (count === 1) return [random() < 0.5 ? start : last];
+  const between = () => start + Math.floor(((last - start) / 1000) * random()) * 1000;
+  return Array.from({ length: count }, (_, index) => [start, last][index] ?? between()).sort((a, b) => a - b);
+}
+
+/** One more than a page, nothing, three pages, one record, exactly a page. */
+const sizesInTurn = (page: number): number[] => [page + 1, 0, 3 * page, 1, page];
+
+/** The day number, from the start on, on which a table holds three pages, twins among them. */
+export const threePageDay = { clicks: 2, click_details: 2, orders: 1, transactions: 0, attribution: 3 };
+
+/**
+ * Everything that a brand's side holds: days of all sizes from `startDate` until `until`, with records on the
+ * first and the last second of a day, and two days before `startDate` that nobody asks for.
+ */
+export function holdingsOf(plan: DataPlan): Holdings {
+  const random = randomFrom(plan.seed);
+  const lastDay = dayOf(plan.until - 1, plan.timeZone);
+
+  function fill(table: Table, page: number, makers: MakeRecord[]): Held[][] {
+    const turn = 2 - threePageDay[table];
+    const filled: Held[][] = makers.map(() => []);
+    for (const [index, day] of daysBetween(addDays(plan.startDate, -2), lastDay).entries()) {
+      const dayNumber = index - 2;
+      const sizes = sizesInTurn(page);
+      const count = sizes[(dayNumber + turn + sizes.length * 2) % sizes.length] ?? 0;
+      const start = firstInstant(day, plan.timeZone);
+      const end = Math.min(firstInstant(addDays(day, 1), plan.timeZone), plan.until);
+      for (const [place, at] of instants(start, end, count, random).entries()) {
+        const seen = {
+          number: filled[0]?.length ?? 0,
+          at,
+          day,
+          dayNumber,
+          place: { index: place, count, page, twins: count === 3 * page },
+        };
+        for (const [which, make] of makers.entries())
+          filled[which]?.push({
+            at: table === 'attribution' ? start : at,
+            appearsAt: at,
+            record: make(seen),
+          });
+      }
+    }
+    return filled;
+  }
+
+  const [clicks = [], click_details = []] = fill('clicks', plan.pageSize, [click, clickDetail]);
+  const [orders = []] = fill('orders', plan.pageSize, [order]);
+  const [transactions = []] = fill('transactions', plan.limit, [transaction]);
+  const [attributions = []] = fill('attribution', plan.limit, [attribution]);
+  return { clicks, click_details, orders, transactions, attribution: attributions };
+}

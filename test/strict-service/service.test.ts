@@ -1,0 +1,379 @@
+import { createHash } from 'node:crypto';
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { isJsonObject, type Json, type JsonObject } from '../../shared/json.ts';
+import { servedPerPage } from './answer.ts';
+import { holdingsOf, httpDate, type Table } from './data.ts';
+import { firstInstant } from './days.ts';
+import { allPairs, pairsIn, plainReading, type Reading, readings } from './readings.ts';
+import { contractFaults, type StrictService, startStrictService } from './service.ts';
+
+const timeZone = 'America/New_York';
+const now = Date.parse('2026-11-03T15:20:00Z');
+const account = { bid: '42', token: 'a+b/c=', secret: 's3cret' };
+const opened: StrictService[] = [];
+afterEach(async () => {
+  for (const service of opened.splice(0)) await service.close();
+});
+
+async function open(reading: Partial<Reading> = {}): Promise<StrictService> {
+  const whole = { ...plainReading, ...reading };
+  const holdings = holdingsOf({
+    seed: 1,
+    timeZone,
+    startDate: '2026-10-30',
+    until: now,
+    pageSize: servedPerPage(20, whole),
+    limit: servedPerPage(5, whole),
+  });
+  const brands = [{ ...account, timeZone, holdings }];
+  const service = await startStrictService({ brands, reading: whole, present: now });
+  opened.push(service);
+  return service;
+}
+
+interface Letter {
+  method: string;
+  path: string;
+  query: Record<string, string>;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** A call as section 5 wants it. `body` is JSON text, or what a GET adds to its query. */
+function letter(
+  service: StrictService,
+  action: string,
+  fields: JsonObject,
+  method = 'POST',
+  at = Date.now(),
+): Letter {
+  const date = httpDate(at);
+  const signed = `${account.token};${action};${date};${account.secret}`;
+  const own = Object.entries(fields).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ]);
+  return {
+    method,
+    path: new URL(service.baseUrl).pathname,
+    query: {
+      bid: account.bid,
+      token: account.token,
+      action,
+      version: '1.0',
+      ...(method === 'GET' && Object.fromEntries(own)),
+    },
+    headers: {
+      'Content-Type': 'application/json',
+      'X-ACME-DATE': date,
+      'X-ACME-AUTHENTICATION': createHash('sha256').update(signed).digest('hex'),
+    },
+    body: method === 'GET' ? '' : JSON.stringify(fields),
+  };
+}
+
+function post(
+  service: StrictService,
+  { method, path, query, headers, body }: Letter,
+): Promise<{ status: number; text: string }> {
+  const url = new URL(`${path}?${new URLSearchParams(query)}`, service.baseUrl);
+  return new Promise((resolve, reject) => {
+    request(url, { method, headers }, async (response) => {
+      resolve({ status: response.statusCode ?? 0, text: await text(response) });
+    })
+      .on('error', reject)
+      .end(body);
+  });
+}
+
+async function call(
+  service: StrictService,
+  action: string,
+  fields: JsonObject,
+  method = 'POST',
+): Promise<JsonObject> {
+  const answer = await post(service, letter(service, action, fields, method));
+  const envelope: unknown = JSON.parse(answer.text, (_name, value, { source }) =>
+    typeof value === 'number' && source !== undefined && String(value) !== source
+      ? JSON.rawJSON(source)
+      : value,
+  );
+  if (!isJsonObject(envelope)) throw new Error(`no envelope: ${answer.text}`);
+  expect(envelope).toMatchObject({ code: 0, msg: 'success' });
+  return envelope;
+}
+
+const object = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
+const lines = (records: readonly (Json | undefined)[]): string[] =>
+  records.map((record) => JSON.stringify(record)).sort();
+const recordsIn = (data: JsonObject): Json[] => Object.values(data).find(Array.isArray) ?? [];
+
+/** All pages of a range, by someone who has read the document and was told the reading. */
+const readers: Partial<
+  Record<Table, (service: StrictService, reading: Reading, range: JsonObject) => Promise<Json[]>>
+> = {
+  async clicks(service, reading, range) {
+    const read = new Map<string, Json>();
+    let first: Json = 0;
+    for (let more = true; more; ) {
+      const { data } = await call(
+        service,
+        'report/clicks_list',
+        { ...range, first, page_size: 20 },
+        reading.method,
+      );
+      for (const record of recordsIn(object(data))) read.set(JSON.stringify(object(record).id), record);
+      const { hasNextPage, endCursor } = object(object(data).pageInfo);
+      more = hasNextPage === true;
+      first = /^(0|[1-9]\d*)$/.test(String(endCursor)) ? JSON.rawJSON(String(endCursor)) : String(endCursor);
+    }
+    return [...read.values()];
+  },
+  async orders(service, reading, range) {
+    const pages: Json[][] = [];
+    for (let page = reading.firstPage; ; page += 1) {
+      const fields = { ...range, page_number: page, page_size: 20, sort_dir: 'asc' };
+      const { data } = await call(service, 'report/order_list', fields, reading.method);
+      const records = recordsIn(object(data));
+      const before = pages.slice(-2).map((page) => JSON.stringify(page));
+      if (records.length === 0) return pages.flat();
+      if (before.length === 2 && before.every((page) => page === JSON.stringify(records)))
+        return pages.slice(0, -1).flat();
+      pages.push(records);
+    }
+  },
+  transactions: readByCursor('report/transaction_list'),
+  attribution: readByCursor('report/amazon_attribution_report'),
+};
+
+function readByCursor(action: string) {
+  return async (service: StrictService, reading: Reading, range: JsonObject) => {
+    const read: Json[] = [];
+    let cursor: Json | undefined = '';
+    do {
+      const envelope = await call(service, action, { ...range, limit: 5, cursor }, reading.method);
+      read.push(...recordsIn(object(envelope.data)));
+      cursor = object(envelope.data).cursor ?? envelope.cursor;
+    } while (typeof cursor === 'string' && cursor !== '');
+    return read;
+  };
+}
+
+describe('the readings', () => {
+  it('bring together every two values that meet in a report', () => {
+    const covered = new Set(readings.flatMap(({ reading }) => pairsIn(reading)));
+    expect(allPairs.filter((pair) => !covered.has(pair))).toEqual([]);
+  });
+});
+
+describe('the strict service', () => {
+  it('has days of the sizes that tempt a reader, and a day of 25 hours', async () => {
+    const service = await open();
+    const [brand] = service.brands;
+    const sizes = (table: Table) =>
+      [...(brand ? service.held(brand, table) : [])]
+        .map(([day, held]) => `${day} ${held.length}`)
+        .sort()
+        .slice(-4);
+    expect(sizes('clicks')).toEqual(['2026-10-30 21', '2026-11-01 60', '2026-11-02 1', '2026-11-03 20']);
+    expect(sizes('transactions')).toEqual(['2026-10-30 15', '2026-10-31 1', '2026-11-01 5', '2026-11-02 6']);
+    expect(firstInstant('2026-11-02', timeZone) - firstInstant('2026-11-01', timeZone)).toBe(25 * 3600_000);
+  });
+
+  describe.each(readings)('under $name', ({ reading }) => {
+    it.each(['clicks', 'orders', 'transactions', 'attribution'] as const)(
+      'gives all %s of a range',
+      async (table) => {
+        const service = await open(reading);
+        const [brand] = service.brands;
+        const unit = reading.timestampUnit === 'seconds' ? 1000 : 1;
+        const [start, end] = [firstInstant('2026-10-30', timeZone), firstInstant('2026-11-03', timeZone)];
+        const last = reading.endTime === 'inclusive' ? end - 1000 : end;
+        const dated = table === 'transactions' || table === 'attribution';
+        const range: JsonObject = dated
+          ? { start_date: '20261030', end_date: reading.endDate === 'whole_day' ? '20261102' : '20261103' }
+          : { start_time: start / unit, end_time: last / unit };
+        const midnightToo = dated && reading.endDate === 'midnight, included';
+        const held = (brand?.holdings[table] ?? []).filter(
+          ({ at }) => at >= start && (at < end || (at === end && midnightToo)),
+        );
+        const read = (await readers[table]?.(service, reading, range)) ?? [];
+        expect(lines(read)).toEqual(lines(held.map(({ record }) => record)));
+        expect(held.length).toBeGreaterThan(10);
+        expect(service.refusals).toEqual([]);
+      },
+    );
+  });
+
+  it('gives the detail of a click by its id and its tracking flag', async () => {
+    const service = await open();
+    const [brand] = service.brands;
+    const { id, pbtid } = brand?.holdings.clicks.find(({ record }) => record.pbtid !== '')?.record ?? {};
+    const asked = { id: JSON.rawJSON(String(id)), pbtid: JSON.rawJSON(String(pbtid)) };
+    const { data } = await call(service, 'report/clicks_detail', asked);
+    expect(JSON.stringify(object(data).id)).toBe(id);
+  });
+
+  it('calls a cursor unknown for another question, and after it has forgotten it', async () => {
+    const service = await open();
+    const asked = { start_date: '20261030', end_date: '20261030', limit: 5 };
+    const { data } = await call(service, 'report/transaction_list', asked);
+    const { cursor = null } = object(data);
+    await call(service, 'report/transaction_list', { ...asked, cursor });
+    await post(
+      service,
+      letter(service, 'report/transaction_list', { ...asked, end_date: '20261031', cursor }),
+    );
+    service.forgetCursors();
+    await post(service, letter(service, 'report/transaction_list', { ...asked, cursor }));
+    expect(service.refusals).toEqual(['cursor is not known', 'cursor is not known']);
+  });
+
+  it.each<{
+    forbidden: string;
+    action?: string;
+    fields?: JsonObject;
+    bend?: (sent: Letter) => void;
+    says: RegExp;
+  }>([
+    { forbidden: 'another path', bend: (sent) => (sent.path = '/api'), says: /path/ },
+    ...['bid', 'token', 'action', 'version'].map((name) => ({
+      forbidden: `${name} only in the body`,
+      bend: (sent: Letter) => {
+        sent.body = JSON.stringify({ [name]: sent.query[name] });
+        delete sent.query[name];
+      },
+      says: new RegExp(`${name} is not in the query`),
+    })),
+    { forbidden: 'version 1', bend: (sent) => (sent.query.version = '1'), says: /version/ },
+    { forbidden: 'an unknown token', bend: (sent) => (sent.query.token = 'other'), says: /token/ },
+    { forbidden: 'an unknown action', action: 'report/nothing', says: /no action/ },
+    {
+      forbidden: 'no content type',
+      bend: (sent) => delete sent.headers['Content-Type'],
+      says: /Content-Type/,
+    },
+    { forbidden: 'no date', bend: (sent) => delete sent.headers['X-ACME-DATE'], says: /date header/ },
+    {
+      forbidden: 'an ISO date',
+      bend: (sent) => (sent.headers['X-ACME-DATE'] = new Date().toISOString()),
+      says: /HTTP-date/,
+    },
+    {
+      forbidden: 'another date than the signed',
+      bend: (sent) => (sent.headers['X-ACME-DATE'] = httpDate(Date.now() - 5000)),
+      says: /digest/,
+    },
+    {
+      forbidden: 'a digest in capitals',
+      bend: (sent) =>
+        (sent.headers['X-ACME-AUTHENTICATION'] = sent.headers['X-ACME-AUTHENTICATION']?.toUpperCase() ?? ''),
+      says: /digest/,
+    },
+    { forbidden: 'a body that is no object', bend: (sent) => (sent.body = '[]'), says: /no JSON object/ },
+    {
+      forbidden: 'a field in the query of a POST',
+      bend: (sent) => (sent.query.page_size = '20'),
+      says: /page_size in the query/,
+    },
+    {
+      forbidden: 'a GET where POST is set',
+      bend: (sent) => Object.assign(sent, { method: 'GET', body: '' }),
+      says: /GET/,
+    },
+    { forbidden: 'an unknown field', fields: { limit: 5 }, says: /no field limit/ },
+    { forbidden: 'an integer as text', fields: { page_size: '20' }, says: /page_size is no integer/ },
+    { forbidden: 'a fraction', fields: { start_time: 1.5 }, says: /start_time is no integer/ },
+    {
+      forbidden: 'an exponent',
+      fields: { start_time: JSON.rawJSON('1e3') },
+      says: /start_time is no integer/,
+    },
+    { forbidden: 'a page below 20', fields: { page_size: 19 }, says: /page_size is out of range/ },
+    { forbidden: 'a page above 100', fields: { page_size: 101 }, says: /page_size is out of range/ },
+    { forbidden: 'a null', fields: { publisher_id: null }, says: /publisher_id is no string/ },
+    { forbidden: 'a number as text', fields: { publisher_id: 12 }, says: /publisher_id is no string/ },
+    { forbidden: 'an end before its start', fields: { start_time: 2, end_time: 1 }, says: /after end_time/ },
+    {
+      forbidden: 'a limit above 200',
+      action: 'report/transaction_list',
+      fields: { limit: 201 },
+      says: /limit is out/,
+    },
+    {
+      forbidden: 'a day that is none',
+      action: 'report/transaction_list',
+      fields: { start_date: '20260230' },
+      says: /no day/,
+    },
+    {
+      forbidden: 'an ISO day',
+      action: 'report/transaction_list',
+      fields: { start_date: '2026-02-03' },
+      says: /no day/,
+    },
+    {
+      forbidden: 'a last day before the first',
+      action: 'report/transaction_list',
+      fields: { start_date: '20260203', end_date: '20260202' },
+      says: /after end_date/,
+    },
+    {
+      forbidden: 'an unknown status',
+      action: 'report/order_list',
+      fields: { status: 'paid' },
+      says: /status is paid/,
+    },
+    {
+      forbidden: 'page 0 where 1 is the first',
+      action: 'report/order_list',
+      fields: { page_number: 0 },
+      says: /page_number is 0/,
+    },
+    {
+      forbidden: 'a null cursor',
+      action: 'report/transaction_list',
+      fields: { cursor: null },
+      says: /cursor is no string/,
+    },
+    { forbidden: 'no click named', action: 'report/clicks_detail', says: /neither id nor pbtid/ },
+    {
+      forbidden: 'a click named by text',
+      action: 'report/clicks_detail',
+      fields: { id: '7' },
+      says: /id is no integer/,
+    },
+  ])('refuses $forbidden', async ({ action = 'report/clicks_list', fields = {}, bend, says }) => {
+    const service = await open();
+    const sent = letter(service, action, fields);
+    bend?.(sent);
+    const { status, text: answer } = await post(service, sent);
+    expect(service.refusals).toEqual([expect.stringMatching(says)]);
+    if (status === 404) expect(answer).toBe('');
+    else expect(JSON.parse(answer, (_name, value) => value)).toMatchObject({ code: 10_001, data: {} });
+    expect(status === 404).toBe(/path|not in the query/.test(String(says)));
+  });
+
+  it.each([-61_000, 61_000])('refuses a clock that is %d ms off', async (drift) => {
+    const service = await open();
+    await post(service, letter(service, 'report/clicks_list', {}, 'POST', Date.now() + drift));
+    expect(service.refusals).toEqual([expect.stringMatching(/drifted/)]);
+  });
+
+  it.each(contractFaults)('breaks its word where it is told to: %s', async (fault) => {
+    const service = await open();
+    const asked = { start_date: '20261030', end_date: '20261030', limit: 5 };
+    const first = await call(service, 'report/transaction_list', asked);
+    const next = letter(service, 'report/transaction_list', {
+      ...asked,
+      cursor: object(first.data).cursor ?? '',
+    });
+    const whole = await post(service, next);
+    service.fault = ({ offset }) => (offset > 0 ? fault : undefined);
+    const broken = await post(service, next);
+    expect(broken.status).toBe(200);
+    expect(broken.text).not.toBe(whole.text);
+  });
+});
