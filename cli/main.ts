@@ -1,8 +1,13 @@
 import { Command, CommanderError } from 'commander';
 import { BrandReportsError, asBrandReportsError } from '../shared/errors.ts';
 import { summary } from '../shared/outcome.ts';
+import { addCheck } from './commands/check.ts';
+import { addDemo } from './commands/demo.ts';
+import { addQuery } from './commands/query.ts';
 import { addServeSample } from './commands/serve-sample.ts';
+import { addStatus } from './commands/status.ts';
 import { addSync } from './commands/sync.ts';
+import { addVerify } from './commands/verify.ts';
 import { EXIT } from './exit-codes.ts';
 import { note, printJson } from './output.ts';
 
@@ -23,8 +28,7 @@ Exit codes:
 Example:
   $ brand-reports demo`,
   );
-addSync(program);
-addServeSample(program);
+for (const add of [addDemo, addSync, addCheck, addStatus, addQuery, addVerify, addServeSample]) add(program);
 
 // Whoever reads the output may have seen enough of it.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

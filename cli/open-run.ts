@@ -6,7 +6,7 @@ import {
   readCredentialsFile,
   secretsManagerCredentials,
 } from '../shared/adapters/credentials.ts';
-import { errorCode } from '../shared/adapters/disk.ts';
+import { textOf } from '../shared/adapters/thrown.ts';
 import { newId } from '../shared/adapters/new-id.ts';
 import { openLake } from '../shared/adapters/open-lake.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
@@ -69,7 +69,7 @@ export async function readSettings(file: string): Promise<Settings> {
     throw new BrandReportsError(
       'config',
       'settings_unreadable',
-      `The settings ${file} cannot be read (${errorCode(error)}). Name a file that can: --settings FILE.`,
+      `The settings ${file} cannot be read (${textOf(error, 'code')}). Name a file that can: --settings FILE.`,
     );
   });
   return loadSettings(text, file, reports);

@@ -3,6 +3,8 @@ import { isDay } from '../shared/days.ts';
 
 // The options that several commands share, each parsed where it is met.
 
+export const DEFAULT_LAKE = './lake';
+
 export const settingsOption = () =>
   new Option('--settings <file>', 'a cdk.json, or a file that holds just the settings').default('cdk.json');
 
@@ -14,7 +16,7 @@ export const credentialsOption = () =>
   );
 
 export const lakeOption = () =>
-  new Option('--lake <lake>', 'a folder or s3://bucket/prefix').default('./lake');
+  new Option('--lake <lake>', 'a folder or s3://bucket/prefix').default(DEFAULT_LAKE);
 
 export const databaseOption = () =>
   new Option(

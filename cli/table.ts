@@ -17,7 +17,7 @@ export function table(
 ): string {
   const cells = rows.map((row) => row.map(oneLine));
   const names = heads.map(({ name }) => oneLine(name));
-  const widths = fit(
+  const widths = narrowed(
     heads.map((_, index) => Math.max(...[names, ...cells].map((row) => width(row[index] ?? '')))),
     columns,
   );
@@ -41,7 +41,7 @@ function padded(text: string, wide: number, align: TableColumn['align']): string
 }
 
 /** Takes from the widest column, one at a time, until all fit. */
-function fit(widths: number[], columns: number): number[] {
+function narrowed(widths: number[], columns: number): number[] {
   const fitted = [...widths];
   const total = () => fitted.reduce((sum, wide) => sum + wide, GAP.length * (fitted.length - 1));
   while (total() > columns) {

@@ -1,3 +1,5 @@
+// The service reckons its days itself: whoever compares with what it holds must not compare the pipeline with the pipeline.
+
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** The calendar day, `YYYY-MM-DD`, of an instant in a zone. */

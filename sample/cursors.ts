@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
-import { stringifyJson } from '../shared/json.ts';
+import { type JsonObject, stringifyJson } from '../shared/json.ts';
 import type { Fields } from './fields.ts';
 import type { Readings } from './readings.ts';
 
@@ -27,12 +27,13 @@ export function createCursors(life: Readings['cursorLife'], requests: () => numb
 }
 
 /** A short name for what is listed, whichever page of it is asked for and however long. */
-function listing({
+export function listing({
   first: _first,
   cursor: _cursor,
   limit: _limit,
   page_size: _size,
   ...asked
-}: Fields): string {
-  return hash('sha256', stringifyJson(Object.entries(asked).sort())).slice(0, 8);
+}: JsonObject): string {
+  const fields = Object.entries(asked).sort(([a], [b]) => (a < b ? -1 : 1));
+  return hash('sha256', stringifyJson(fields)).slice(0, 8);
 }

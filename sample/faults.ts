@@ -44,9 +44,9 @@ export interface FaultRule {
 
 export interface FaultBook {
   /** @returns what takes the rule out again */
-  add(rule: FaultRule): () => void;
+  add: (rule: FaultRule) => () => void;
   /** Counts the call in every rule that it fits. @returns the fault of the first rule that is due */
-  next(call: Call): Fault | undefined;
+  next: (call: Call) => Fault | undefined;
 }
 
 export function createFaultBook(): FaultBook {

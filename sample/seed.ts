@@ -106,9 +106,9 @@ function addOrders(records: SampleRecords, { number, start, end, chance }: Setti
       serial: `${number}${digits(index, 6)}`,
       publisher: chance.pick(publishers),
       country: chance.pick(countries),
-      items: Array.from({ length: 1 + chance.below(3) }, () => ({
+      items: Array.from({ length: 1 + chance.below(2) }, () => ({
         product: chance.pick(products),
-        quantity: 1 + chance.below(3),
+        quantity: 1 + chance.below(2),
       })),
     };
     records.order_list.push({ at, record: orderOf(purchase, chance) });

@@ -1,5 +1,6 @@
-import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../shared/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../shared/json.ts';
 import { textOf } from './actions/select.ts';
+import { listing } from './cursors.ts';
 import type { Envelope } from './envelope.ts';
 import type { Fault } from './faults.ts';
 import type { RequestLog } from './request.ts';
@@ -45,13 +46,15 @@ function withNext(envelope: Envelope, cursor: string | undefined): Envelope {
 function cursorsAsked(requests: readonly RequestLog[]): (string | undefined)[] {
   const last = requests.at(-1);
   const asked = requests
-    .filter((other) => last !== undefined && listing(other) === listing(last))
+    .filter((other) => last !== undefined && isSameListing(other, last))
     .map(({ fields: { cursor, first } }) =>
       textOf(cursor ?? (first === 0 || first === '0' ? undefined : first)),
     );
   return asked.slice(asked.lastIndexOf(undefined));
 }
 
-function listing({ brand, action, fields: { cursor: _cursor, first: _first, ...rest } }: RequestLog): string {
-  return stringifyJson([brand, action, ...Object.entries(rest).sort().flat()]);
+function isSameListing(one: RequestLog, other: RequestLog): boolean {
+  return (
+    one.brand === other.brand && one.action === other.action && listing(one.fields) === listing(other.fields)
+  );
 }

@@ -44,6 +44,7 @@ export async function syncReport(
   } catch (thrown) {
     const error = asBrandReportsError(thrown);
     if (error.kind === 'bug') throw thrown;
+    if (error.code === 'stopped') return { ...name, status: 'incomplete', days };
     run.log({ level: 'error', event: 'report_failed', ...name, kind: error.kind, code: error.code, message: error.message });
     return { ...name, status: 'failed', days, error: summary(error) };
   }

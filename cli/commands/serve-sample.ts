@@ -18,14 +18,23 @@ export function addServeSample(program: Command): void {
     .description('serve the sample brand service on this machine until it is stopped')
     .option('--port <n>', 'the port; 0 takes any free one', port, 0)
     .option('--write-settings <folder>', 'write settings.json and credentials.json for it there')
-    .addHelpText('after', '\nExample:\n  $ brand-reports serve-sample --port 8080 --write-settings sample-settings')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ brand-reports serve-sample --port 8080 --write-settings sample-settings',
+    )
     .action(async (flags: ServeFlags) => {
       const service = await startSampleService({ port: flags.port });
       try {
-        const files = flags.writeSettings === undefined ? undefined : await writeFiles(service, flags.writeSettings);
+        const files =
+          flags.writeSettings === undefined ? undefined : await writeFiles(service, flags.writeSettings);
         print(`The sample service listens at ${service.url}`);
-        for (const { name, baseUrl, timeZone } of Object.values(service.brands)) print(`  ${name}  ${baseUrl}  ${timeZone}`);
-        print(files ? `Read it with: brand-reports sync ${files}` : 'Add --write-settings FOLDER for settings and credentials that sync can use.');
+        for (const { name, baseUrl, timeZone } of Object.values(service.brands))
+          print(`  ${name}  ${baseUrl}  ${timeZone}`);
+        print(
+          files
+            ? `Read it with: brand-reports sync ${files}`
+            : 'Add --write-settings FOLDER for settings and credentials that sync can use.',
+        );
         await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
       } finally {
         await service.close();

@@ -50,12 +50,13 @@ export function addSync(program: Command): void {
       const options = await openRun(flags, reports, progress.log);
       const outcome = await syncUntilStopped(options, flags.maxSeconds).finally(progress.end);
       if (flags.json) printJson(outcome);
-      else print(syncReport(outcome));
+      else print(syncText(outcome));
       process.exitCode = EXIT[outcome.status];
     });
 }
 
-async function syncUntilStopped(options: RunOptions, maxSeconds: number | undefined): Promise<SyncOutcome> {
+/** Runs until all is done, the time is up or somebody stops it. */
+export async function syncUntilStopped(options: RunOptions, maxSeconds?: number): Promise<SyncOutcome> {
   const { deadline, signal, release } = stopInGoodOrder(maxSeconds);
   try {
     return await runSync({ ...options, deadline, signal });
@@ -74,7 +75,7 @@ const NEXT_STEPS = {
 } as const;
 
 /** What a sync did, for people: a line for each report, then what went wrong and what to do about it. */
-export function syncReport({ status, reports }: SyncOutcome): string {
+export function syncText({ status, reports }: SyncOutcome): string {
   const left = (['pending', 'busy', 'failed'] as const).filter((outcome) =>
     reports.some(({ days }) => countOf(days, outcome) > 0),
   );

@@ -1,11 +1,12 @@
-import { type ErrorKind, BrandReportsError } from '../errors.ts';
+import { BrandReportsError, type ErrorKind } from '../errors.ts';
+import { fieldOf, textOf } from './thrown.ts';
 
 /** For every AWS client: a request that hangs ends, one that failed in passing is tried again. */
 export const awsClientOptions = {
   maxAttempts: 5,
   requestHandler: {
     connectionTimeout: 5_000,
-    requestTimeout: 30_000,
+    requestTimeout: 120_000,
     socketTimeout: 30_000,
     throwOnRequestTimeout: true,
   },
@@ -14,7 +15,7 @@ export const awsClientOptions = {
 const TRANSIENT =
   /throttl|slowdown|toomanyrequests|requestlimit|unavailable|internal|timeout|concurrent|nosuchupload|baddigest|incompletebody/i;
 const CONFIG =
-  /accessdenied|forbidden|unauthorized|credential|token|unrecognizedclient|signature|accesskey|nosuchbucket|invalidbucket|permanentredirect|authorizationheader|kms|encryptionfailure|decryptionfailure|federation/i;
+  /accessdenied|forbidden|unauthorized|credential|token|unrecognizedclient|signature|accesskey|nosuchbucket|invalidbucket|permanentredirect|authorizationheader|kms|cryption|federation/i;
 
 /**
  * A failure of an AWS call. It carries neither the SDK's error nor its request: both may hold signed headers.
@@ -23,8 +24,9 @@ const CONFIG =
  */
 export function awsError(error: unknown, doing: string, nextStep: string): BrandReportsError {
   if (error instanceof BrandReportsError) return error;
-  const { name, message, status } = awsFailure(error);
-  const kind = kindOf(error, name, message, status);
+  const failure = awsFailure(error);
+  const { name, message, status } = failure;
+  const kind = kindOf(failure);
   const [code, hint] = ADVICE[kind];
   return new BrandReportsError(kind, code, `${doing} failed: ${told(name, message)}. ${hint ?? nextStep}`, {
     context: { awsError: name, ...(status !== undefined && { status }) },
@@ -39,25 +41,30 @@ const ADVICE: Record<AwsKind, readonly [code: string, hint?: string]> = {
   bug: ['aws_unexpected', 'This is not expected: please report it.'],
 };
 
-/** What an SDK error says about itself; `status` is missing where no answer came. */
-export function awsFailure(error: unknown): { name: string; message: string; status: number | undefined } {
-  const { name, message } = error instanceof Error ? error : new Error(String(error));
-  const metadata: unknown = error instanceof Error && '$metadata' in error ? error.$metadata : undefined;
-  const status: unknown =
-    typeof metadata === 'object' && metadata !== null && 'httpStatusCode' in metadata
-      ? metadata.httpStatusCode
-      : undefined;
-  return { name, message, status: typeof status === 'number' ? status : undefined };
+interface AwsFailure {
+  name: string;
+  message: string;
+  /** Missing where no answer came. */
+  status?: number;
 }
 
-function kindOf(error: unknown, name: string, message: string, status: number | undefined): AwsKind {
-  if (status === 401 || status === 403 || status === 301) return 'config';
-  if (status !== undefined && (status >= 500 || status === 408 || status === 409 || status === 429))
-    return 'transient';
-  if (TRANSIENT.test(name)) return 'transient';
-  if (CONFIG.test(name) || message.includes('Region is missing')) return 'config';
-  const ours = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
-  return status === undefined && !ours ? 'transient' : 'bug';
+/** What an SDK error says about itself. */
+export function awsFailure(error: unknown): AwsFailure {
+  const status = fieldOf(fieldOf(error, '$metadata'), 'httpStatusCode');
+  return {
+    name: textOf(error, 'name'),
+    message: textOf(error, 'message'),
+    ...(typeof status === 'number' && { status }),
+  };
+}
+
+function kindOf({ name, message, status = 0 }: AwsFailure): AwsKind {
+  if (status >= 500) return 'transient';
+  if ([301, 401, 403].includes(status) || CONFIG.test(name) || message.includes('Region is missing'))
+    return 'config';
+  if ([408, 409, 429].includes(status) || TRANSIENT.test(name)) return 'transient';
+  // Without an answer it is the network, unless it is our own mistake.
+  return status === 0 && !/^(Type|Range|Reference)Error$/.test(name) ? 'transient' : 'bug';
 }
 
 /** Refusals of a signature quote the signed headers, session token included. */

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { BrandReportsError } from '../errors.ts';
-import { type Json, isCanonicalInteger, isJsonObject, numberText, parseJson } from '../json.ts';
-import type { Credentials, CredentialSource } from '../ports.ts';
+import { isCanonicalInteger, isJsonObject, type Json, numberText, parseJson } from '../json.ts';
+import type { CredentialSource, Credentials } from '../ports.ts';
 import { awsError, awsFailure } from './aws.ts';
 import { errorCode } from './disk.ts';
 

@@ -1,4 +1,5 @@
 import { BrandReportsError } from '../errors.ts';
+import { textOf } from './thrown.ts';
 
 const HELP: Record<string, readonly [code: string, nextStep: string]> = {
   ENOSPC: ['disk_full', 'Free space on its disk and run again; what is committed is safe.'],
@@ -32,7 +33,7 @@ export function diskError(error: unknown, folder: string): unknown {
   const code = errorCode(error);
   if (!/^E[A-Z0-9]+$/.test(code)) return error;
   const [ourCode, nextStep] = HELP[code] ?? ['disk_failed', 'Run again.'];
-  const message = `The lake folder ${folder} failed: ${errorMessage(error)}. ${nextStep}`;
+  const message = `The lake folder ${folder} failed: ${textOf(error, 'message')}. ${nextStep}`;
   return new BrandReportsError(code in HELP ? 'config' : 'transient', ourCode, message, { cause: error });
 }
 
@@ -42,9 +43,5 @@ export function isMissing(error: unknown): boolean {
 
 /** The `code` of a system error, `''` for everything else. */
 export function errorCode(error: unknown): string {
-  return isObject(error) && 'code' in error && typeof error.code === 'string' ? error.code : '';
-}
-
-function errorMessage(error: unknown): string {
-  return isObject(error) && 'message' in error ? String(error.message) : '';
+  return textOf(error, 'code');
 }

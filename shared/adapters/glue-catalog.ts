@@ -1,12 +1,12 @@
 import {
-  type Column as GlueColumn,
   CreatePartitionCommand,
   CreateTableCommand,
-  type GlueClient,
   GetPartitionCommand,
   GetTableCommand,
-  paginateGetPartitions,
+  type GlueClient,
+  type Column as GlueColumn,
   type PartitionInput,
+  paginateGetPartitions,
   type StorageDescriptor,
   type Table,
   type TableInput,
@@ -84,9 +84,9 @@ export function openGlueCatalog({
     const PartitionValueList = PartitionInput.Values;
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const update = client.send(new UpdatePartitionCommand({ ...target, PartitionValueList }));
-      if ((await orRefused(update, [MISSING, RACED])) !== 'refused') return;
+      if ((await orRefused(update, [MISSING])) !== 'refused') return;
       const create = client.send(new CreatePartitionCommand(target));
-      if ((await orRefused(create, [EXISTS, RACED])) !== 'refused') return;
+      if ((await orRefused(create, [EXISTS])) !== 'refused') return;
       await jitter(round, 20, 1000);
     }
     throw unsteady(`partition ${partitionPath(partition)} of table ${shape.name}`);
@@ -196,12 +196,17 @@ function newTable({ name, partitionKeys, columns }: TableShape, location: string
 
 /** UpdateTable replaces the table: everything that an input can hold is taken over. */
 function grownTable(found: Table, lacking: readonly GlueColumn[]): TableInput {
-  const { Name, Description, Owner, LastAccessTime, LastAnalyzedTime, Retention, PartitionKeys } = found;
-  const { ViewOriginalText, ViewExpandedText, TableType, Parameters, TargetTable } = found;
   const Columns = [...(found.StorageDescriptor?.Columns ?? []), ...lacking];
   return {
-    ...{ Name, Description, Owner, LastAccessTime, LastAnalyzedTime, Retention, PartitionKeys },
-    ...{ ViewOriginalText, ViewExpandedText, TableType, Parameters, TargetTable },
+    Name: found.Name,
+    Description: found.Description,
+    Owner: found.Owner,
+    LastAccessTime: found.LastAccessTime,
+    LastAnalyzedTime: found.LastAnalyzedTime,
+    Retention: found.Retention,
+    PartitionKeys: found.PartitionKeys,
+    TableType: found.TableType,
+    Parameters: found.Parameters,
     StorageDescriptor: { ...found.StorageDescriptor, Columns },
   };
 }

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { BrandReportsError } from '../errors.ts';
 import { diskError } from './disk.ts';
 import { jitter } from './jitter.ts';
+import { fieldOf, textOf } from './thrown.ts';
 
 const SQLITE_BUSY = 5;
 const MOST_TRIES = 1000;
@@ -54,23 +55,17 @@ function begin(path: string): HeldLock | undefined {
     return { release: () => database.close() };
   } catch (error) {
     database.close();
-    if (sqliteCode(error) === SQLITE_BUSY) return undefined;
+    if (fieldOf(error, 'errcode') === SQLITE_BUSY) return undefined;
     throw error;
   }
 }
 
-function sqliteCode(error: unknown): number | undefined {
-  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
-    ? error.errcode
-    : undefined;
-}
-
 function lockError(error: unknown, path: string): unknown {
-  if (!(error instanceof Error) || sqliteCode(error) === undefined) return diskError(error, dirname(path));
+  if (fieldOf(error, 'errcode') === undefined) return diskError(error, dirname(path));
   return new BrandReportsError(
     'config',
     'lake_unlockable',
-    `${path} cannot be locked: ${error.message}. A lake folder must be writable and on a local disk; the file itself must be empty.`,
+    `${path} cannot be locked: ${textOf(error, 'message')}. A lake folder must be writable and on a local disk; the file itself must be empty.`,
     { cause: error },
   );
 }

@@ -3,8 +3,8 @@ import {
   DeleteObjectsCommand,
   GetObjectCommand,
   type GetObjectCommandInput,
-  paginateListObjectsV2,
   PutObjectCommand,
+  paginateListObjectsV2,
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';

@@ -34,7 +34,7 @@ export class Document<T extends Written> {
   readonly #options: DocumentOptions<T>;
   #known: { value: T; etag: string | undefined } | undefined;
   #waiting: Change<T>[] = [];
-  #writing: Promise<void> | undefined;
+  #writing = false;
 
   constructor(options: DocumentOptions<T>) {
     this.#options = options;
@@ -60,13 +60,12 @@ export class Document<T extends Written> {
       apply,
       settle: (outcome) => ('value' in outcome ? resolve(outcome.value) : reject(outcome.error)),
     });
-    this.#writing ??= this.#writeWaiting().finally(() => {
-      this.#writing = undefined;
-    });
+    if (!this.#writing) void this.#writeWaiting();
     return promise;
   }
 
   async #writeWaiting(): Promise<void> {
+    this.#writing = true;
     while (this.#waiting.length > 0) {
       const batch = this.#waiting;
       this.#waiting = [];
@@ -76,6 +75,7 @@ export class Document<T extends Written> {
         for (const change of batch) change.settle({ error });
       }
     }
+    this.#writing = false;
   }
 
   async #write(batch: Change<T>[]): Promise<void> {

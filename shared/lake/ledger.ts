@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { BrandReportsError, type ErrorKind } from '../errors.ts';
 import type { Json } from '../json.ts';
 import { damaged } from './document.ts';

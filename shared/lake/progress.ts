@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { BrandReportsError } from '../errors.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { type Observations, mergeObservations } from './columns.ts';

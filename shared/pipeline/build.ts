@@ -68,7 +68,8 @@ async function growToFit(run: ReportRun, progress: Progress): Promise<TableSchem
     .reduce<Observations>(mergeObservations, {});
   return run.schema.update((current) => {
     const grown = growSchema(current, met, run.settings.columns);
-    return grown === current ? current : { ...current, ...grown };
+    // A schema that was never stored is, so that documented columns keep their types in later versions too.
+    return grown === current && current.recent.length > 0 ? current : { ...current, ...grown };
   });
 }
 

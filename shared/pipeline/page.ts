@@ -63,10 +63,9 @@ async function readPart(
   } catch (thrown) {
     const error = asBrandReportsError(thrown);
     if (error.kind === 'transient') await stage.flush();
-    if (error.code === 'stopped') return 'out_of_time';
     const refused = error.kind !== 'transient' && error.kind !== 'bug' && error.kind !== 'conflict';
     if (paged === 0 && part.cursor !== null && reading.resumed && refused) return 'refused';
-    throw error;
+    throw thrown;
   }
 }
 
@@ -109,7 +108,7 @@ async function stillLeadsOn(run: ReportRun, reading: Reading): Promise<boolean> 
     return await samePage(pageRequest(run, part.fields), part.last.cursor, part.last.hash);
   } catch (thrown) {
     const error = asBrandReportsError(thrown);
-    if (error.kind === 'transient' || error.kind === 'bug') throw error;
+    if (error.kind === 'transient' || error.kind === 'bug') throw thrown;
     return false;
   }
 }

@@ -31,22 +31,24 @@ export async function syncDay(
   };
   const claimed = await claim(run, day);
   if (!claimed) return ended('busy');
+  const leftForLater = async () => {
+    await run.ledger(monthOf(day)).update((ledger) => releaseDay(ledger, day, run.run));
+    return ended('pending', 0, await pagesOf(claimed));
+  };
   log('day_claimed', { why: due.why, resumed: claimed.resumed });
   const stopRenewing = keepLease(run, claimed);
   try {
     const reading = await readDay(run, claimed);
-    if (!reading || !(await publicationFits(run, reading))) {
-      await run.ledger(monthOf(day)).update((ledger) => releaseDay(ledger, day, run.run));
-      return ended('pending', 0, await pagesOf(claimed));
-    }
+    if (!reading || !(await publicationFits(run, reading))) return await leftForLater();
     const built = await build(run, reading);
     await commit(run, reading, built, request?.id);
-    await switchDay(run, day);
+    if (!(await isSwitched(run, day))) await switchDay(run, day);
     return ended(built.unchanged ? 'unchanged' : 'published', built.rows, await pagesOf(reading));
   } catch (thrown) {
     const error = asBrandReportsError(thrown);
     if (error.kind === 'bug') throw thrown;
     if (error.kind === 'conflict') return ended('busy');
+    if (error.code === 'stopped') return await leftForLater();
     await recordFailure(run, claimed, error);
     return { ...ended('failed', 0, await pagesOf(claimed)), error };
   } finally {
@@ -62,6 +64,11 @@ function keepLease(run: ReportRun, { progress }: Reading): () => void {
       run.log({ level: 'debug', event: 'lease_not_renewed', message: String(error) });
     });
   });
+}
+
+/** An unchanged day whose switch is owed is switched all the same. */
+async function isSwitched(run: ReportRun, day: string): Promise<boolean> {
+  return (await run.ledger(monthOf(day)).known()).days[day]?.published?.switched ?? false;
 }
 
 /** A publication is begun only if it will end in time, or if waiting would not make it fit better. */

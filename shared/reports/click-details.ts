@@ -12,7 +12,7 @@ export const clickDetails: ReportDefinition = {
   paging: { style: 'lookup', of: clicks.name },
   day: { by: 'parent', report: clicks.name, identity: 'id' },
   openDay: 'slices',
-  identity: { field: 'id', always: true },
+  identity: undefined,
   filters: {},
   columns: [{ field: 'id', type: 'string' }],
   refresh: clicks.refresh,

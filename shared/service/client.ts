@@ -30,9 +30,9 @@ export interface ServiceClientOptions {
   credentials: CredentialSource;
   limiter: RateLimiter;
   retry?: Partial<RetryPolicy>;
-  wallMs(): number;
+  wallMs: () => number;
   /** In [0, 1). */
-  random(): number;
+  random: () => number;
   sleep: Sleep;
   log?: RunLog;
   /** Told of every attempt; without a status no answer came. */

@@ -20,7 +20,7 @@ export type Verdict =
 export interface Subject {
   brand: string;
   action: string;
-  quote(text: string): string;
+  quote: (text: string) => string;
 }
 
 /** Judges an answer by status, form and `code`, before anything in it is used (interface document, sections 2 and 7). */

@@ -99,7 +99,7 @@ function nextPosition(action: string, pageInfo: Json | undefined): Cursor | null
     const met = endCursor === '' ? 'empty' : kindOf(endCursor);
     throw broken(action, 'page_info', `hasNextPage is true, so endCursor needs a position; it is ${met}`);
   }
-  const digits = numberText(endCursor) ?? String(endCursor);
+  const digits = typeof endCursor === 'string' ? endCursor : (numberText(endCursor) ?? '');
   const integer = isCanonicalInteger(digits) ? parseJson(digits) : endCursor;
   return isCursor(integer) ? integer : endCursor;
 }
@@ -170,7 +170,7 @@ function acceptNumbered({ action }: PageRequest, resume: Resume | undefined): Ac
       return [];
     }
     if (met.has(page.seen)) {
-      const message = `page ${page.cursor} has the very records of an earlier page that is not the one before it`;
+      const message = `page ${stringifyJson(page.cursor)} has the very records of an earlier page that is not the one before it`;
       throw broken(action, 'repeated_page', message);
     }
     met.add(page.seen);

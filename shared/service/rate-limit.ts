@@ -26,7 +26,7 @@ const lateMs = 20;
 
 export function createRateLimiter(options: {
   requestsPerSecond: number;
-  wallMs(): number;
+  wallMs: () => number;
   sleep: Sleep;
 }): RateLimiter {
   const { requestsPerSecond: most, wallMs, sleep } = options;

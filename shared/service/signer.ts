@@ -16,7 +16,7 @@ export interface Signer {
   /** After a refusal: whether signing again differs from what was refused, so that it may succeed. */
   mend(refused: Signing): Promise<boolean>;
   /** Text from outside, fit for messages. */
-  quote(text: string): string;
+  quote: (text: string) => string;
 }
 
 const differsMs = 1_000;

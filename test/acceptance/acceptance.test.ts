@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Table } from '../strict-service/data.ts';
+import { httpDate, type Table } from '../strict-service/data.ts';
 import { plainReading, readings } from '../strict-service/readings.ts';
 import { contractFaults, type Fault, passingFaults, type Served } from '../strict-service/service.ts';
 import {
@@ -133,9 +133,11 @@ describe('I1: every day of every table holds exactly the records of the service'
       '2026-11-05T15:20:00Z',
     ];
     const scenario = await open({ until: moments.at(-1) ?? now });
-    const late = scenario.service.brands[0]?.holdings.clicks.findLast(({ at }) => at < Date.parse(now));
-    if (late) Object.assign(late, { at: Date.parse(now) - 300_000, appearsAt: Date.parse(now) + 300_000 });
-    if (late) late.record.created_time = new Date(late.at).toUTCString();
+    const [brand] = scenario.service.brands;
+    const late = brand?.holdings.clicks.findLast(({ at }) => at < Date.parse(now));
+    if (!late) throw new Error('no click could come late');
+    Object.assign(late, { at: Date.parse(now) - 300_000, appearsAt: Date.parse(now) + 300_000 });
+    late.record.created_time = httpDate(late.at);
     for (const moment of moments) {
       scenario.service.present = Date.parse(moment);
       expect(codeOf(await scenario.sync([], { now: moment }))).toEqual(complete);
@@ -152,7 +154,7 @@ describe('I4: whatever becomes of the process, a plain rerun ends with the same 
     'with --max-seconds 1 until complete, where cursors $cursors',
     async ({ between }) => {
       const scenario = await open({}, /cursor is not known/);
-      scenario.service.latencyMs = 60;
+      scenario.service.latencyMs = 40;
       const runs = await syncUntilDone(scenario, ['--max-seconds', '1'], () => between(scenario));
       expect(runs.map(({ code }) => code).slice(0, -1)).toContain(3);
       expect(codeOf(runs.at(-1) as Run)).toEqual(complete);
@@ -161,18 +163,18 @@ describe('I4: whatever becomes of the process, a plain rerun ends with the same 
     slow,
   );
 
-  it.each([250, 450, 650, 900, 1300])('after SIGKILL %d ms into a run', async (killAfterMs) => {
+  it.each([1, 25, 80, 115, 140])('after SIGKILL when %d calls were answered', async (killAfterCalls) => {
     const scenario = await open();
-    scenario.service.latencyMs = 10;
-    await scenario.sync([], { killAfterMs });
+    scenario.service.latencyMs = 5;
+    expect((await scenario.sync([], { killAfterCalls })).code).toBeNull();
     expect(codeOf(await scenario.sync())).toEqual(complete);
     expect(await scenario.wrong()).toEqual([]);
   });
 
   it('killed again and again on its way', async () => {
     const scenario = await open();
-    scenario.service.latencyMs = 20;
-    for (const killAfterMs of [500, 700, 900, 1100]) await scenario.sync([], { killAfterMs });
+    scenario.service.latencyMs = 5;
+    for (const killAfterCalls of [10, 30, 50, 20]) await scenario.sync([], { killAfterCalls });
     expect(codeOf(await scenario.sync())).toEqual(complete);
     expect(await scenario.wrong()).toEqual([]);
   });
@@ -232,6 +234,8 @@ function breaking(fault: Fault, broken: readonly Broken[]): (call: Served) => Fa
 }
 
 function brokenBy(fault: Fault): Broken[] {
+  // A cut body may be whole the next time: a run waits for that, so that one table must do.
+  if (fault === 'truncated body') return ['transactions'];
   const all = Object.keys(brokenDays) as Broken[];
   return circles.includes(fault) ? all.filter((table) => table !== 'orders') : all;
 }
@@ -269,13 +273,14 @@ describe('I2: a restated day', () => {
   function restate(scenario: Scenario): void {
     const [brand] = scenario.service.brands;
     if (!brand) return;
-    const { transactions, orders, clicks, click_details } = brand.holdings;
+    const { transactions, orders, clicks } = brand.holdings;
     transactions.splice(transactions.findIndex(({ record }) => record.flags === true) + 4, 3);
     for (const { record } of orders.slice(-30))
       Object.assign(record, { status: 'void', amount: JSON.rawJSON('-1.50') });
-    const first = clicks.findIndex(({ at }) => at >= Date.parse('2026-11-01T12:00:00Z'));
-    clicks.splice(first, 2);
-    click_details.splice(first, 2);
+    clicks.splice(
+      clicks.findIndex(({ at }) => at >= Date.parse('2026-11-01T12:00:00Z')),
+      2,
+    );
   }
   const closedDays = ['--from', '2026-10-30', '--to', '2026-11-03'];
 

@@ -3,11 +3,12 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { isJsonObject, type Json, type JsonObject } from '../../shared/json.ts';
 import { servedPerPage } from '../strict-service/answer.ts';
-import { holdingsOf, type Table, tables } from '../strict-service/data.ts';
+import { holdingsOf, shownIn, type Table, tables } from '../strict-service/data.ts';
 import { plainReading, type Reading, settingsFor } from '../strict-service/readings.ts';
 import { type Brand, type StrictService, startStrictService } from '../strict-service/service.ts';
 import { differences, readLakeTable } from './lake.ts';
@@ -21,6 +22,9 @@ export const reportOf: Record<Table, string> = {
   transactions: 'transaction_list',
   attribution: 'amazon_attribution_report',
 };
+
+/** The report whose filters a table shows: details are those of the clicks that were read. */
+const filteredBy: Record<Table, string> = { ...reportOf, click_details: reportOf.clicks };
 
 export const pageSize = 20;
 export const limit = 5;
@@ -51,7 +55,7 @@ export type Without = Partial<Record<Table, readonly string[]>>;
 export interface Scenario {
   readonly service: StrictService;
   readonly lake: string;
-  sync(args?: string[], how?: { killAfterMs?: number; now?: string }): Promise<Run>;
+  sync(args?: string[], how?: { killAfterCalls?: number; now?: string }): Promise<Run>;
   /** How the lake differs from what the service shows now, `without` those days; empty is right. */
   wrong(without?: Without): Promise<JsonObject[]>;
   /** Where a token, a secret or a digest was printed or stored; empty is right. */
@@ -87,9 +91,6 @@ export async function openScenario(options: {
       }),
     }),
   );
-  const everHeld = brands.map(({ holdings }) =>
-    Object.fromEntries(tables.map((table) => [table, holdings[table].map(({ record }) => record)])),
-  );
   const service = await startStrictService({ brands, reading, present: Date.parse(now) });
   const settings = {
     brands: Object.fromEntries(
@@ -119,7 +120,11 @@ export async function openScenario(options: {
         join(folder, 'credentials.json'),
       ];
       const always = [...files, '--lake', lake, '--now', how.now ?? now, '--json'];
-      const run = await start([commandLine, 'sync', ...args, ...always], folder, how.killAfterMs);
+      const run = await start(
+        [commandLine, 'sync', ...args, ...always],
+        folder,
+        diesAt(service, how.killAfterCalls),
+      );
       printed.push(run.stdout, run.stderr);
       return run;
     },
@@ -129,13 +134,11 @@ export async function openScenario(options: {
         const there = await readLakeTable(lake, table);
         for (const [index, brand] of brands.entries()) {
           const { name = '', startDate = '', filters = {} } = plans[index] ?? {};
-          const held = service.held(brand, table, filters[reportOf[table]]);
-          const expected = [...held]
-            .filter(([dt]) => dt >= startDate && !without[table]?.includes(dt))
-            .map(([dt, records]) => [dt, records.map(({ record }) => record)] as const);
-          const now = brand.holdings[table].map(({ record }) => record);
-          const ever = [...(everHeld[index]?.[table] ?? []), ...now];
-          const unlike = differences(there, name, new Map(expected), ever);
+          const expected = [...service.held(brand, table, filters[filteredBy[table]])].filter(
+            ([dt]) => dt >= startDate && !without[table]?.includes(dt),
+          );
+          const { held, recordOf } = shownIn(table, brand.holdings);
+          const unlike = differences(there, name, new Map(expected), held.map(recordOf));
           found.push(...unlike.map((difference) => ({ table, brand: name, ...difference })));
         }
       }
@@ -178,21 +181,23 @@ function brandSettings(
   };
 }
 
-/** Runs in a zone of its own and with nothing inherited that could help or mislead. */
-async function start(args: string[], cwd: string, killAfterMs?: number): Promise<Run> {
+/** The service has answered so many calls more. */
+function diesAt({ served }: StrictService, calls = Number.POSITIVE_INFINITY): () => boolean {
+  const already = served.length;
+  return () => served.length - already >= calls;
+}
+
+/** Runs in a zone of its own and with nothing inherited that could help or mislead; killed as soon as `dies` says so. */
+async function start(args: string[], cwd: string, dies: () => boolean): Promise<Run> {
   const env = { PATH: process.env.PATH ?? '', HOME: cwd, TZ: 'Asia/Kolkata' };
   const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  const timer = setTimeout(() => child.kill('SIGKILL'), killAfterMs ?? 120_000);
-  const output = { stdout: '', stderr: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    output.stdout += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    output.stderr += text;
-  });
-  const code = await new Promise<number | null>((resolve, reject) => child.on('error', reject).on('close', resolve));
-  clearTimeout(timer);
-  return { code, ...output, outcome: code === null ? undefined : outcomeOf({ code, ...output }) };
+  const timer = setInterval(() => dies() && child.kill('SIGKILL'), 1);
+  const [stdout, stderr, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise<number | null>((resolve, reject) => child.on('error', reject).on('close', resolve)),
+  ]).finally(() => clearInterval(timer));
+  return { code, stdout, stderr, outcome: code === null ? undefined : outcomeOf({ code, stdout, stderr }) };
 }
 
 const codes: Record<string, number> = { complete: 0, failed: 1, incomplete: 3, busy: 4 };
@@ -228,6 +233,7 @@ export function dayOutcomes(run: Run): Map<string, string> {
   return new Map(found);
 }
 
+/** Prints are searched as they are, objects unpacked, Parquet row by row: each in every spelling of a secret. */
 async function leaksIn(lake: string, printed: readonly string[], service: StrictService): Promise<string[]> {
   const places = printed.map((text, index) => ({ place: `output ${index}`, text }));
   const entries = existsSync(lake) ? await readdir(lake, { recursive: true, withFileTypes: true }) : [];

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { access, mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { diskError } from '../../shared/adapters/disk.ts';
 import { openLocalRuns } from '../../shared/adapters/local-runs.ts';
 import { openLocalStore } from '../../shared/adapters/local-store.ts';
 import { objectStoreContract } from '../contracts/object-store.ts';
+import { collect } from '../fakes/collect.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 
 const PROCESS = fileURLToPath(new URL('../fakes/lake-process.ts', import.meta.url));
@@ -15,12 +16,20 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 objectStoreContract('a folder', async () => {
   const folder = await temporaryFolder();
-  return { open: () => openLocalStore(join(folder.path, 'lake')), close: folder.remove };
+  return { open: () => openLocalStore(join(folder.path, 'lake')), close: () => folder.remove() };
 });
 
+const started: ChildProcess[] = [];
+
 function startProcess(...args: string[]) {
-  return spawn(process.execPath, [PROCESS, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [PROCESS, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  started.push(child);
+  return child;
 }
+
+afterEach(() => {
+  for (const child of started.splice(0)) child.kill('SIGKILL');
+});
 
 describe('a lake folder', () => {
   let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -42,7 +51,7 @@ describe('a lake folder', () => {
   it('is not created by reading', async () => {
     const store = openLocalStore(lake);
     await store.get('key');
-    await Array.fromAsync(store.list(''));
+    await collect(store.list(''));
     await expect(access(lake)).rejects.toThrow('ENOENT');
   });
 
@@ -134,12 +143,12 @@ describe('the runs on a lake folder', () => {
 
   it('I5: hold a run of another process for living until that is killed, and then gone at once', async () => {
     const runs = openLocalRuns(folder.path);
-    const process = startProcess('live', folder.path, 'r1');
-    await once(process.stdout, 'data');
+    const run = startProcess('live', folder.path, 'r1');
+    await once(run.stdout, 'data');
     expect(await runs.isGone('r1')).toBe(false);
     expect(await runs.isGone('r1')).toBe(false);
-    process.kill('SIGKILL');
-    await once(process, 'exit');
+    run.kill('SIGKILL');
+    await once(run, 'exit');
     expect(await runs.isGone('r1')).toBe(true);
     expect(await readdir(join(folder.path, '.runs'))).toEqual([]);
   });

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { neverGone, openS3Store } from '../../shared/adapters/s3-store.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { objectStoreContract } from '../contracts/object-store.ts';
+import { collect } from '../fakes/collect.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
 
 for (const prefix of ['', 'team/reports']) {
@@ -106,7 +107,7 @@ describe('S3', () => {
     range: (store) => store.range('key', 0, 1),
     put: (store) => store.put('key', body, { ifAbsent: true }),
     create: (store) => store.create('key').finish(),
-    list: (store) => Array.fromAsync(store.list('')),
+    list: (store) => collect(store.list('')),
     delete: (store) => store.delete(['key']),
   };
 

@@ -68,10 +68,10 @@ export function catalogContract(name: string, setUp: () => Promise<CatalogUnderT
       const days = ['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04', '2026-01-05'];
       for (const dt of days) await pointTo(`acme-${dt}`, dayPartition('acme', dt));
       await pointTo('bolt-1', dayPartition('bolt', '2026-01-01'));
-      const acme = days.map((dt) => [`brand=acme/dt=${dt}`, [`acme-${dt}`]] as const);
-      const all = [...acme, ['brand=bolt/dt=2026-01-01', ['bolt-1']] as const];
+      const acme = days.map((dt): [string, string[]] => [`brand=acme/dt=${dt}`, [`acme-${dt}`]]);
+      const bolt: [string, string[]] = ['brand=bolt/dt=2026-01-01', ['bolt-1']];
       expect(await catalog.pointedAt('orders', [['brand', 'acme']])).toEqual(new Map(acme));
-      expect(await catalog.pointedAt('orders', [])).toEqual(new Map(all));
+      expect(await catalog.pointedAt('orders', [])).toEqual(new Map([...acme, bolt]));
       expect(await catalog.pointedAt('orders', [['brand', 'none']])).toEqual(new Map());
     });
 
@@ -86,7 +86,7 @@ export function catalogContract(name: string, setUp: () => Promise<CatalogUnderT
       expect(await catalog.current('orders', day)).toBe('s1');
     });
 
-    it.each(['', '..', 'a/b', '.hidden'])('refuses the snapshot id %j', async (id) => {
+    it.each(['', '..', '.hidden', 'a\\b'])('refuses the snapshot id %j', async (id) => {
       await expect(catalog.point(ORDERS, day, id)).rejects.toMatchObject({ code: 'bad_key' });
     });
   });

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, parseJson, stringifyJson } from '../../shared/json.ts';
+import { isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../../shared/json.ts';
 import { type HttpServer, startHttpServer } from './http-server.ts';
 
 /** An error as AWS's JSON protocol answers it. */
@@ -38,4 +38,9 @@ function answer(
       error instanceof AwsFault ? error : new AwsFault('InternalServiceException', String(error), 500);
     return { status: fault.status, output: { __type: fault.type, Message: fault.message } };
   }
+}
+
+/** A field that holds text; `''` for every other value. */
+export function stringOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : '';
 }

@@ -9,7 +9,7 @@ export class ProcessDied extends Error {
 }
 
 /** Counts the operations of one process and ends it at one of them, just before it takes effect or just after. */
-export class Life {
+class Life {
   readonly #diesAt: number;
   readonly #when: 'before' | 'after';
   #operations = 0;

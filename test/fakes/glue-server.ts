@@ -1,6 +1,6 @@
 import { GlueClient } from '@aws-sdk/client-glue';
-import { isJsonObject, type JsonObject } from '../../shared/json.ts';
-import { AwsFault, startAwsJsonServer } from './aws-json-server.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../shared/json.ts';
+import { AwsFault, startAwsJsonServer, stringOf } from './aws-json-server.ts';
 import { awsTestOptions } from './aws-test-options.ts';
 
 interface StoredTable {
@@ -22,16 +22,16 @@ export async function startGlueServer(database: string) {
     beforeWrite?: (() => void) | undefined;
   } = {};
 
-  function tableOf(input: JsonObject, name: unknown): StoredTable {
+  function tableOf(input: JsonObject, name: Json | undefined): StoredTable {
     checkDatabase(input);
-    const found = tables.get(String(name));
+    const found = tables.get(stringOf(name));
     if (found === undefined) throw missing('Table');
     return found;
   }
 
   function checkDatabase({ DatabaseName }: JsonObject): void {
     if (faults.deny !== undefined) throw new AwsFault('AccessDeniedException', faults.deny);
-    if (DatabaseName !== database) throw missing(`Database ${DatabaseName}`);
+    if (DatabaseName !== database) throw missing(`Database ${stringOf(DatabaseName)}`);
   }
 
   function interfere(): void {
@@ -49,7 +49,7 @@ export async function startGlueServer(database: string) {
       checkDatabase(input);
       interfere();
       const table = objectIn(input, 'TableInput');
-      const name = String(table.Name);
+      const name = stringOf(table.Name);
       if (tables.has(name)) throw new AwsFault('AlreadyExistsException', 'Table already exists.');
       tables.set(name, { table, version: 0, partitions: new Map() });
       return {};
@@ -72,8 +72,8 @@ export async function startGlueServer(database: string) {
     GetPartitions: (input) => {
       const { table, partitions } = tableOf(input, input.TableName);
       const keys = Array.isArray(table.PartitionKeys) ? table.PartitionKeys : [];
-      const names = keys.map((key) => (isJsonObject(key) ? String(key.Name) : ''));
-      const asked = [...String(input.Expression ?? '').matchAll(/(\w+) = '([^']*)'/g)];
+      const names = keys.map((key) => (isJsonObject(key) ? stringOf(key.Name) : ''));
+      const asked = [...stringOf(input.Expression).matchAll(/(\w+) = '([^']*)'/g)];
       const found = [...partitions].filter(([path]) =>
         asked.every(([, key = '', value]) => path.split('/')[names.indexOf(key)] === value),
       );
@@ -111,6 +111,6 @@ function objectIn(input: JsonObject, name: string): JsonObject {
   throw new AwsFault('InvalidInputException', `${name} is missing`);
 }
 
-function valuesIn(values: unknown): string {
-  return Array.isArray(values) ? values.join('/') : '';
+function valuesIn(values: Json | undefined): string {
+  return Array.isArray(values) ? values.map(stringOf).join('/') : '';
 }

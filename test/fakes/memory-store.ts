@@ -49,7 +49,8 @@ export function memoryStore({ now = () => new Date() }: { now?: () => Date } = {
       };
     },
     async *list(prefix) {
-      const keys = [...objects.keys()].filter((key) => key.startsWith(checkedPrefix(prefix)));
+      checkedPrefix(prefix);
+      const keys = [...objects.keys()].filter((key) => key.startsWith(prefix));
       for (const key of keys.sort(compareKeys)) {
         const found = objects.get(key);
         if (found) yield { key, bytes: found.body.length, modifiedAt: found.modifiedAt };

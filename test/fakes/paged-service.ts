@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../shared/json.ts';
+import { type Json, type JsonObject, stringifyJson } from '../../shared/json.ts';
 import type { ReportService } from '../../shared/ports.ts';
 
 type Data = { data: JsonObject; envelope?: JsonObject };
@@ -44,7 +44,7 @@ export function positionService(records: readonly JsonObject[], reading: Positio
     opaque: (position) => `position:${position}`,
   };
   return pagedService(({ first, page_size }) => {
-    const from = Number(String(first).replace('position:', ''));
+    const from = Number(/\d+/.exec(stringifyJson(first ?? 0))?.[0]);
     const size = Math.min(reading.cap, Number(page_size));
     const list = records.slice(from, from + size);
     const to = from + list.length;

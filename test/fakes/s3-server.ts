@@ -12,7 +12,7 @@ interface Stored {
 }
 
 /** What goes wrong, until it is switched off or used up. */
-export interface S3Faults {
+interface S3Faults {
   /** That many conditional writes are answered 409, as when another one races. */
   conflicts: number;
   /** That many requests are answered 503. */
@@ -70,7 +70,7 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3 } = {}) {
     if (faults.refuseAll) return fault(403, 'AccessDenied');
     if (faults.unavailable > 0) {
       faults.unavailable -= 1;
-      return fault(503, 'SlowDown');
+      return fault(503, 'ServiceUnavailable');
     }
     const answer = perform(call);
     if (!faults.loseAnswer || call.method === 'GET') return answer;

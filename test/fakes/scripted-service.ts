@@ -60,7 +60,7 @@ export async function startScriptedService(script: (received: Received) => Reply
   return {
     url: `http://127.0.0.1:${port}/api/brand`,
     received,
-    async close() {
+    close: async () => {
       server.closeAllConnections();
       server.close();
       await once(server, 'close');

@@ -1,5 +1,5 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { AwsFault, startAwsJsonServer } from './aws-json-server.ts';
+import { AwsFault, startAwsJsonServer, stringOf } from './aws-json-server.ts';
 import { awsTestOptions } from './aws-test-options.ts';
 
 /** Secrets Manager's GetSecretValue. */
@@ -8,9 +8,9 @@ export async function startSecretsServer() {
   const secrets = new Map<string, string | AwsFault>();
   const server = await startAwsJsonServer({
     GetSecretValue: ({ SecretId }) => {
-      const value = secrets.get(String(SecretId));
+      const value = secrets.get(stringOf(SecretId));
       if (value instanceof AwsFault) throw value;
-      if (value !== undefined) return { Name: String(SecretId), SecretString: value };
+      if (value !== undefined) return { Name: stringOf(SecretId), SecretString: value };
       throw new AwsFault('ResourceNotFoundException', "Secrets Manager can't find the specified secret.");
     },
   });

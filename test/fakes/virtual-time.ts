@@ -8,7 +8,7 @@ export function virtualTime(startMs: number) {
     pass(ms: number) {
       nowMs += ms;
     },
-    async sleep(ms: number) {
+    sleep: async (ms: number) => {
       slept.push(ms);
       nowMs += ms;
     },

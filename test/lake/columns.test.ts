@@ -105,7 +105,7 @@ describe('the type of a discovered column', () => {
 
 describe('the name of a discovered column', () => {
   it.each([
-    ['adGroupID', 'ad_group_id'],
+    ['adSetID', 'ad_set_id'],
     ['HTTPStatus', 'http_status'],
     ['amount2Pay', 'amount2_pay'],
     ['a b-c.d', 'a_b_c_d'],
@@ -194,11 +194,16 @@ describe('I7: a table only grows', () => {
       Object.fromEntries(fields.slice(part * 300, part * 300 + 300).map((field) => [field, 'a'])),
     );
     const schema = grown(records);
-    expect(schema.columns.slice(documented.length + 2).map(({ field }) => field)).toEqual(fields.slice(0, 1_000));
+    expect(schema.columns.slice(documented.length + 2).map(({ field }) => field)).toEqual(
+      fields.slice(0, 1_000),
+    );
     expect(grown(records.toReversed())).toEqual(schema);
     expect(growSchema(schema, observations({ another: 'a' }), {})).toBe(schema);
     expect(Object.keys(observations(...records)).length).toBeLessThan(1_500);
-    expect(map(schema, { f0999: 'in', f1000: 'out' })).toMatchObject({ f0999: 'in', _rescued: '{"f1000":"out"}' });
+    expect(map(schema, { f0999: 'in', f1000: 'out' })).toMatchObject({
+      f0999: 'in',
+      _rescued: '{"f1000":"out"}',
+    });
   });
 });
 
@@ -209,7 +214,9 @@ describe('observations', () => {
     fc.assert(
       fc.property(some, some, some, (a, b, c) => {
         expect(mergeObservations(a, b)).toEqual(mergeObservations(b, a));
-        expect(mergeObservations(mergeObservations(a, b), c)).toEqual(mergeObservations(a, mergeObservations(b, c)));
+        expect(mergeObservations(mergeObservations(a, b), c)).toEqual(
+          mergeObservations(a, mergeObservations(b, c)),
+        );
         expect(mergeObservations(a, a)).toEqual(a);
       }),
     );
@@ -326,7 +333,7 @@ describe('I6: nothing in a record is dropped', () => {
     ['timestamp', '"2026-01-31T15:30:00+0530"', both, sat],
     ['timestamp', '"2026-01-31T10:00:00"', rescue],
     ['timestamp', '1769853600', rescue],
-  ])('I6: a %s column and %s: %s', (type, text, where, held) => {
+  ])('I6: a %s column and %s: %s', (type, text, where, ...[held]) => {
     const value = json(`"x":${text}`);
     const row = map({ columns: [{ name: 'x', type, field: 'x' }] }, value);
     expect(row).toEqual({
@@ -362,7 +369,8 @@ function expectTold(schema: TableSchema, row: Row, record: JsonObject): void {
     if (value === null) continue;
     const column = schema.columns.find((candidate) => candidate.field === field);
     const held = column && row[column.name];
-    if (Object.hasOwn(rescued, field)) expect(stringifyJson(rescued[field] ?? null)).toBe(stringifyJson(value));
+    if (Object.hasOwn(rescued, field))
+      expect(stringifyJson(rescued[field] ?? null)).toBe(stringifyJson(value));
     else if (!column || held === undefined || held === null) throw new Error(`${field} is lost`);
     else expect(told(column.type, held)).toBe(meant(column.type, value));
   }
@@ -395,15 +403,30 @@ function byValue(literal: string): string {
 }
 
 describe('column types in settings and schemas', () => {
-  it.each(['string', 'bigint', 'double', 'boolean', 'date', 'timestamp', 'decimal(38,9)', 'decimal(1,0)', 'decimal(5,5)'])(
-    '%s is one',
-    (text) => expect(parseColumnType(text)).toBe(text),
-  );
+  it.each([
+    'string',
+    'bigint',
+    'double',
+    'boolean',
+    'date',
+    'timestamp',
+    'decimal(38,9)',
+    'decimal(1,0)',
+    'decimal(5,5)',
+  ])('%s is one', (text) => expect(parseColumnType(text)).toBe(text));
 
-  it.each(['', 'text', 'int', 'STRING', 'decimal', 'decimal(39,0)', 'decimal(0,0)', 'decimal(2,3)', 'decimal(2)', 'toString'])(
-    '%j is none',
-    (text) => expect(parseColumnType(text)).toBeUndefined(),
-  );
+  it.each([
+    '',
+    'text',
+    'int',
+    'STRING',
+    'decimal',
+    'decimal(39,0)',
+    'decimal(0,0)',
+    'decimal(2,3)',
+    'decimal(2)',
+    'toString',
+  ])('%j is none', (text) => expect(parseColumnType(text)).toBeUndefined());
 });
 
 describe('a stored schema', () => {
@@ -419,10 +442,22 @@ describe('a stored schema', () => {
     ['a list', [], /expected object/],
     ['a later version', { ...stored, version: 2 }, /version/],
     ['no columns', { version: 1 }, /columns/],
-    ['a type of tomorrow', { ...stored, columns: [...columns, { name: 'x', type: 'map' }] }, /"map" is no column type/],
-    ['a name that is none', { ...stored, columns: [...columns, { name: 'x"; drop', type: 'string' }] }, /columns\[8\]\.name/],
+    [
+      'a type of tomorrow',
+      { ...stored, columns: [...columns, { name: 'x', type: 'map' }] },
+      /"map" is no column type/,
+    ],
+    [
+      'a name that is none',
+      { ...stored, columns: [...columns, { name: 'x"; drop', type: 'string' }] },
+      /columns\[8\]\.name/,
+    ],
     ['one name twice', { ...stored, columns: [...columns, { name: 'amount', type: 'string' }] }, /one name/],
-    ['one field twice', { ...stored, columns: [...columns, { name: 'x', type: 'string', field: 'amount' }] }, /one field/],
+    [
+      'one field twice',
+      { ...stored, columns: [...columns, { name: 'x', type: 'string', field: 'amount' }] },
+      /one field/,
+    ],
     ['no _rescued', { ...stored, columns: columns.filter(({ name }) => name !== '_rescued') }, /_rescued/],
   ])('that holds %s is refused', (_name, document, message) => {
     expect(() => parseSchema(document, 'schema/orders.json')).toThrow(message);

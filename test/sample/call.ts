@@ -1,3 +1,4 @@
+import { afterAll } from '@jest/globals';
 import { digestOf } from '../../sample/authenticate.ts';
 import type { SampleRecords } from '../../sample/brand.ts';
 import { seedBrand } from '../../sample/seed.ts';
@@ -29,7 +30,7 @@ export async function request(
     [`X-${service.serviceName}-DATE`]: date,
     [`X-${service.serviceName}-AUTHENTICATION`]: digestOf(acme.token, action, date, acme.secret),
   };
-  return fetch(`${acme.baseUrl}?${new URLSearchParams(present({ ...routing, ...query, ...inQuery }))}`, {
+  return fetch(`${acme.baseUrl}?${queryOf({ ...routing, ...query, ...inQuery })}`, {
     method,
     headers: present({ ...right, ...headers }),
     body: method === 'POST' ? body : null,
@@ -61,28 +62,45 @@ export function listOf(data: JsonObject, key = 'list'): JsonObject[] {
   return list.map(objectOf);
 }
 
-/** A service whose only brand is `acme` in New York; the days around the end of its summer time are full. */
+const running: SampleService[] = [];
+afterAll(() => Promise.all(running.map((service) => service.close())));
+
+/** A service until the end of the test file. */
+export async function start(options: SampleOptions): Promise<SampleService> {
+  const service = await startSampleService(options);
+  running.push(service);
+  return service;
+}
+
+/** One whose only brand is `acme` in New York; the days around the end of its summer time are full. */
 export function startAcme(
-  options: SampleOptions & { records?: Partial<SampleRecords> } = {},
+  options: SampleOptions = {},
+  records: Partial<SampleRecords> = {},
 ): Promise<SampleService> {
-  const { records, ...rest } = options;
   const acme = {
     timeZone: 'America/New_York',
     bid: '1001',
     token: 'a-token',
     secret: 'a-secret',
-    records: { ...seededRecords(), ...records },
+    records: { ...ordinaryRecords, ...records },
   };
-  return startSampleService({ brands: { acme }, ...rest });
+  return start({ brands: { acme }, ...options });
 }
 
-export function seededRecords(): SampleRecords {
+export function seededRecords(clicksPerDay: number): SampleRecords {
   return seedBrand({
     seed: 7,
     timeZone: 'America/New_York',
     from: new Date('2026-10-31T12:00:00Z'),
     to: new Date('2026-11-04T05:00:00Z'),
+    clicksPerDay,
   });
+}
+
+export const ordinaryRecords = seededRecords(45);
+
+export function queryOf(parameters: Record<string, string | undefined>): string {
+  return new URLSearchParams(present(parameters)).toString();
 }
 
 function texts(fields: JsonObject): Record<string, string> {

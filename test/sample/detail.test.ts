@@ -14,9 +14,8 @@ const records = {
 const withoutId = { pbtid: '77', device: { os: 'iOS' } };
 
 async function ask(readings: Partial<Readings>, fields: JsonObject): Promise<JsonObject> {
-  const service = await startAcme({ readings, records });
+  const service = await startAcme({ readings }, records);
   const { data } = await call(service, 'report/clicks_detail', fields);
-  await service.close();
   return data;
 }
 

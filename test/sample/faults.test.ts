@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Fault } from '../../sample/faults.ts';
 import type { SampleService } from '../../sample/server.ts';
 import type { Json, JsonObject } from '../../shared/json.ts';
@@ -12,7 +12,6 @@ let service: SampleService;
 beforeEach(async () => {
   service = await startAcme();
 });
-afterEach(() => service.close());
 
 const always = (fault: Fault) => service.addFault({ on: {}, fault });
 
@@ -169,6 +168,5 @@ describe('a rule', () => {
     expect((await call(faulty, clicks)).code).toBe(9);
     remove();
     expect(listOf((await call(faulty, clicks)).data)).toHaveLength(20);
-    await faulty.close();
   });
 });

@@ -25,9 +25,8 @@ async function answered(action: string, readings: Partial<Readings>, fields: Jso
     transaction_list: held,
     amazon_attribution_report: held,
   };
-  const service = await startAcme({ readings, records });
+  const service = await startAcme({ readings }, records);
   const { data } = await call(service, `report/${action}`, fields);
-  await service.close();
   return listOf(data).map(({ name }) => name);
 }
 
@@ -56,7 +55,6 @@ describe('times', () => {
       const service = await startAcme({ readings: { equalTimes: 'refused' } });
       expect((await call(service, `report/${action}`, instant)).code).toBe(1003);
       expect((await call(service, `report/${action}`, day)).code).toBe(0);
-      await service.close();
     });
   });
 });
@@ -101,6 +99,5 @@ describe('filters', () => {
       .filter((record) => Object.entries(filter).every(([name, value]) => record[name] === value));
     expect(fits.length).toBeGreaterThan(0);
     expect(listOf(data).map(stringifyJson).sort()).toEqual(fits.map(stringifyJson).sort());
-    await service.close();
   });
 });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
+import { textOf } from '../../sample/actions/select.ts';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
 import { dayAfter, dayFromDigits, dayOf, startOfDay } from '../../sample/calendar.ts';
 import { defaultBrands } from '../../sample/default-brands.ts';
 import { seedBrand } from '../../sample/seed.ts';
-import { startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { type Json, stringifyJson } from '../../shared/json.ts';
-import { call, listOf, request, seededRecords, startAcme } from './call.ts';
+import { call, listOf, ordinaryRecords, request, start, startAcme } from './call.ts';
 
-const held = seededRecords();
+const held = ordinaryRecords;
 const jsonOf = (records: readonly { record: Json }[]) => records.map(({ record }) => stringifyJson(record));
 
 describe('seeded records', () => {
@@ -39,7 +39,7 @@ describe('seeded records', () => {
   });
 
   it('have click ids on both sides of 2^53', () => {
-    const beyond = held.clicks_list.filter(({ record }) => BigInt(String(record.id)) > 2n ** 53n);
+    const beyond = held.clicks_list.filter(({ record }) => BigInt(textOf(record.id) ?? '') > 2n ** 53n);
     expect(beyond.length).toBeGreaterThan(0);
     expect(beyond.length).toBeLessThan(held.clicks_list.length);
   });
@@ -78,16 +78,15 @@ describe('seeded records', () => {
     expect(served).toHaveLength(100);
     expect(body).toMatch(/"order_number":9\d{16},/);
     expect(body).toMatch(/"amount":\d+\.\d0,/);
-    await service.close();
   });
 });
 
 describe('the records of a day', () => {
   it('begin and end with the day of the brand’s zone', () => {
+    const acme = { name: 'acme', baseUrl: '', ...defaultBrands(new Date('2026-11-03T12:00:00Z')).acme };
     for (const day of ['2026-10-31', '2026-11-01', '2026-11-02']) {
-      const acme = { ...defaultBrands(new Date()).acme, name: 'acme', baseUrl: '', records: held };
       const clicks = recordsOfDay(acme, 'clicks_list', day);
-      const times = clicks.map(({ created_time }) => Date.parse(String(created_time)));
+      const times = clicks.map(({ created_time }) => Date.parse(textOf(created_time) ?? ''));
       expect(times[0]).toBe(startOfDay(day, 'America/New_York'));
       expect(times.at(-1)).toBe(startOfDay(dayAfter(day), 'America/New_York') - 1000);
     }
@@ -111,7 +110,6 @@ describe('the records of a day', () => {
     expect(listOf(data)).toEqual([{ ...before[0], status: 'void' }, { transid: '1' }]);
     expect(recordsOfDay(acme, 'order_list', '2026-11-01')).toHaveLength(2);
     expect(recordsOfDay(acme, 'order_list', '2026-11-02')).toEqual(others);
-    await service.close();
   });
 });
 
@@ -145,7 +143,7 @@ describe('the calendar', () => {
 describe('the settings that reach the sample', () => {
   it('name every brand, and what its readings need', async () => {
     const readings = { timestampUnit: 'milliseconds', firstPage: 0, endDate: 'midnight_exclusive' } as const;
-    const service = await startSampleService({ readings, now: () => new Date('2026-11-20T03:00:00Z') });
+    const service = await start({ readings, now: () => new Date('2026-11-20T03:00:00Z') });
     expect(sampleSettings(service)).toMatchObject({
       brands: {
         acme: {
@@ -164,7 +162,6 @@ describe('the settings that reach the sample', () => {
       requestsPerSecond: 1000,
     });
     expect(Object.keys(sampleCredentials(service))).toEqual(['acme', 'globex']);
-    await service.close();
   });
 
   it('hold the credentials that the service takes', async () => {
@@ -172,13 +169,11 @@ describe('the settings that reach the sample', () => {
     expect(sampleCredentials(service)).toEqual({
       acme: { bid: '1001', token: 'a-token', secret: 'a-secret' },
     });
-    await service.close();
   });
 
   it('cannot have a port that is taken', async () => {
     const service = await startAcme();
     const port = Number(new URL(service.url).port);
     await expect(startAcme({ port })).rejects.toMatchObject({ kind: 'config', code: 'port_unavailable' });
-    await service.close();
   });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { SampleService } from '../../sample/server.ts';
 import { type JsonObject, rawNumber } from '../../shared/json.ts';
 import { call, startAcme } from './call.ts';
@@ -13,7 +13,6 @@ let service: SampleService;
 beforeAll(async () => {
   service = await startAcme();
 });
-afterAll(() => service.close());
 
 describe('what the document forbids', () => {
   it.each<[string, string, JsonObject, string]>([

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Json, JsonObject } from '../../shared/json.ts';
-import type { Held, Table } from './data.ts';
+import type { Held, Holdings } from './data.ts';
 import { addDays, dayOfCompact, firstInstant } from './days.ts';
 import type { Position, Reading } from './readings.ts';
 import { type Fields, Refusal, type SignedCall } from './refuse.ts';
@@ -10,7 +10,7 @@ export interface Asked {
   call: SignedCall;
   reading: Reading;
   timeZone: string;
-  visible: (table: Table) => Held[];
+  visible: (table: keyof Holdings) => Held[];
   /** Cursors given out under another number are dead. */
   generation: number;
 }
@@ -25,22 +25,19 @@ export interface Page {
 }
 
 interface Action {
-  table: Table;
   find: (asked: Asked) => Page;
   shape: (page: Page, asked: Asked) => { data: JsonObject; beside?: JsonObject };
 }
 
 export const answers: Readonly<Record<string, Action>> = {
-  'report/clicks_list': { table: 'clicks', find: findClicks, shape: shapeClicks },
-  'report/clicks_detail': { table: 'click_details', find: findDetail, shape: shapeDetail },
-  'report/order_list': { table: 'orders', find: findOrders, shape: shapeOrders },
+  'report/clicks_list': { find: findClicks, shape: shapeClicks },
+  'report/clicks_detail': { find: findDetail, shape: shapeDetail },
+  'report/order_list': { find: findOrders, shape: shapeOrders },
   'report/transaction_list': {
-    table: 'transactions',
     find: findByCursor('transactions'),
     shape: shapeTransactions,
   },
   'report/amazon_attribution_report': {
-    table: 'attribution',
     find: findByCursor('attribution'),
     shape: shapeAttribution,
   },
@@ -89,7 +86,7 @@ function sizeOf(asked: Asked, field: 'page_size' | 'limit'): number {
   return servedPerPage(Number(asked.call.fields[field] ?? (field === 'limit' ? 100 : 20)), asked.reading);
 }
 
-function byTimestamps({ call, reading, visible }: Asked, table: Table): Held[] {
+function byTimestamps({ call, reading, visible }: Asked, table: keyof Holdings): Held[] {
   const unit = reading.timestampUnit === 'seconds' ? 1000 : 1;
   const { start_time, end_time } = call.fields;
   const start = start_time === undefined ? Number.NEGATIVE_INFINITY : Number(start_time) * unit;
@@ -155,15 +152,11 @@ function shapeClicks(page: Page, { reading }: Asked): { data: JsonObject } {
 
 function findDetail({ call, visible }: Asked): Page {
   const { id, pbtid } = call.fields;
-  const clicks = visible('clicks');
-  const index = clicks.findIndex(
-    ({ record }) =>
-      (id === undefined || record.id === String(id)) &&
-      (pbtid === undefined || record.pbtid === String(pbtid)),
-  );
-  const detail = visible('click_details')[index];
+  const named = ({ record }: Held) =>
+    (id === undefined || record.id === String(id)) && (pbtid === undefined || record.pbtid === String(pbtid));
+  const detail = visible('clicks').find(named)?.detail;
   if (!detail) throw new Refusal(`no click with id ${id} and pbtid ${pbtid}`);
-  return { records: [detail.record], offset: index, size: 1, next: undefined };
+  return { records: [detail], offset: 0, size: 1, next: undefined };
 }
 
 function shapeDetail({ records: [record = {}] }: Page, { reading }: Asked): { data: JsonObject } {
@@ -197,7 +190,7 @@ function shapeOrders({ records }: Page, { reading }: Asked): { data: JsonObject 
   return { data: { [reading.listKey]: records, shown: records.length } };
 }
 
-function byDates({ call, reading, timeZone, visible }: Asked, table: Table): Held[] {
+function byDates({ call, reading, timeZone, visible }: Asked, table: keyof Holdings): Held[] {
   const midnight = (field: keyof Fields, daysLater = 0) => {
     const day = dayOfCompact(String(call.fields[field] ?? ''));
     return day === undefined ? undefined : firstInstant(addDays(day, daysLater), timeZone);

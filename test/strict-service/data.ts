@@ -9,9 +9,20 @@ export interface Held {
   at: number;
   appearsAt: number;
   record: JsonObject;
+  /** What report/clicks_detail says of a click. */
+  detail?: JsonObject;
 }
 
-export type Holdings = Record<Table, Held[]>;
+export type Holdings = Record<Exclude<Table, 'click_details'>, Held[]>;
+
+/** What a table shows of what is held for it: click details hang on their clicks. */
+export function shownIn(
+  table: Table,
+  holdings: Holdings,
+): { held: Held[]; recordOf: (held: Held) => JsonObject } {
+  if (table === 'click_details') return { held: holdings.clicks, recordOf: ({ detail = {} }) => detail };
+  return { held: holdings[table], recordOf: ({ record }) => record };
+}
 
 export interface DataPlan {
   seed: number;
@@ -181,7 +192,7 @@ function instants(start: number, end: number, count: number, random: () => numbe
 const sizesInTurn = (page: number): number[] => [page + 1, 0, 3 * page, 1, page];
 
 /** The day number, from the start on, on which a table holds three pages, twins among them. */
-export const threePageDay = { clicks: 2, click_details: 2, orders: 1, transactions: 0, attribution: 3 };
+const threePageDay = { clicks: 2, orders: 1, transactions: 0, attribution: 3 };
 
 /**
  * Everything that a brand's side holds: days of all sizes from `startDate` until `until`, with records on the
@@ -189,39 +200,41 @@ export const threePageDay = { clicks: 2, click_details: 2, orders: 1, transactio
  */
 export function holdingsOf(plan: DataPlan): Holdings {
   const random = randomFrom(plan.seed);
-  const lastDay = dayOf(plan.until - 1, plan.timeZone);
+  const { timeZone, pageSize, limit } = plan;
+  const days = daysBetween(addDays(plan.startDate, -2), dayOf(plan.until - 1, timeZone));
 
-  function fill(table: Table, page: number, makers: MakeRecord[]): Held[][] {
-    const turn = 2 - threePageDay[table];
-    const filled: Held[][] = makers.map(() => []);
-    for (const [index, day] of daysBetween(addDays(plan.startDate, -2), lastDay).entries()) {
+  function fill(table: keyof Holdings, page: number, make: MakeRecord, makeDetail?: MakeRecord): Held[] {
+    const filled: Held[] = [];
+    for (const [index, day] of days.entries()) {
       const dayNumber = index - 2;
       const sizes = sizesInTurn(page);
-      const count = sizes[(dayNumber + turn + sizes.length * 2) % sizes.length] ?? 0;
-      const start = firstInstant(day, plan.timeZone);
-      const end = Math.min(firstInstant(addDays(day, 1), plan.timeZone), plan.until);
+      const count = sizes[(dayNumber - threePageDay[table] + 2 + 10) % sizes.length] ?? 0;
+      const start = firstInstant(day, timeZone);
+      const end = Math.min(firstInstant(addDays(day, 1), timeZone), plan.until);
       for (const [place, at] of instants(start, end, count, random).entries()) {
+        const twins = count === 3 * page;
         const seen = {
-          number: filled[0]?.length ?? 0,
+          number: filled.length,
           at,
           day,
           dayNumber,
-          place: { index: place, count, page, twins: count === 3 * page },
+          place: { index: place, count, page, twins },
         };
-        for (const [which, make] of makers.entries())
-          filled[which]?.push({
-            at: table === 'attribution' ? start : at,
-            appearsAt: at,
-            record: make(seen),
-          });
+        filled.push({
+          at: table === 'attribution' ? start : at,
+          appearsAt: at,
+          record: make(seen),
+          ...(makeDetail && { detail: makeDetail(seen) }),
+        });
       }
     }
     return filled;
   }
 
-  const [clicks = [], click_details = []] = fill('clicks', plan.pageSize, [click, clickDetail]);
-  const [orders = []] = fill('orders', plan.pageSize, [order]);
-  const [transactions = []] = fill('transactions', plan.limit, [transaction]);
-  const [attributions = []] = fill('attribution', plan.limit, [attribution]);
-  return { clicks, click_details, orders, transactions, attribution: attributions };
+  return {
+    clicks: fill('clicks', pageSize, click, clickDetail),
+    orders: fill('orders', pageSize, order),
+    transactions: fill('transactions', limit, transaction),
+    attribution: fill('attribution', limit, attribution),
+  };
 }

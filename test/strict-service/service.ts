@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../shared/json.ts';
 import { answers, filtered, type Page } from './answer.ts';
-import type { Held, Holdings, Table } from './data.ts';
+import { type Held, type Holdings, shownIn, type Table } from './data.ts';
 import { dayOf, dayOfCompact } from './days.ts';
 import type { Reading } from './readings.ts';
 import { type Account, Refusal, readCall, type SignedCall } from './refuse.ts';
@@ -53,8 +53,8 @@ export interface StrictService {
   present: number;
   /** Every cursor that was given out dies. */
   forgetCursors(): void;
-  /** What a brand's table shows now, by day: the truth that a lake is measured by. */
-  held(brand: Brand, table: Table, filters?: Record<string, unknown>): Map<string, Held[]>;
+  /** What a brand's table shows now, by day, where its report (of details: the clicks) is asked with `filters`. */
+  held(brand: Brand, table: Table, filters?: Record<string, unknown>): Map<string, JsonObject[]>;
   close(): Promise<void>;
 }
 
@@ -97,7 +97,7 @@ export async function startStrictService(options: {
     const brand = brands.find(({ bid }) => bid === call.account.bid);
     const action = answers[call.action];
     if (!brand || !action) throw new Refusal(`no action ${call.action}`);
-    const visible = (table: Table) => shown(brand.holdings[table]);
+    const visible = (table: keyof Holdings) => shown(brand.holdings[table]);
     const asked = { call, reading, timeZone: brand.timeZone, visible, generation };
     const page = action.find(asked);
     const fault = service.fault(note(call, brand, page));
@@ -141,8 +141,11 @@ export async function startStrictService(options: {
     forgetCursors: () => {
       generation += 1;
     },
-    held: (brand, table, filters = {}) =>
-      Map.groupBy(filtered(shown(brand.holdings[table]), filters), ({ at }) => dayOf(at, brand.timeZone)),
+    held: (brand, table, filters = {}) => {
+      const { held, recordOf } = shownIn(table, brand.holdings);
+      const byDay = Map.groupBy(filtered(shown(held), filters), ({ at }) => dayOf(at, brand.timeZone));
+      return new Map([...byDay].map(([day, ofDay]) => [day, ofDay.map(recordOf)]));
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -1,0 +1,65 @@
+import { styleText } from 'node:util';
+import type { Command } from 'commander';
+import { type BrandCheck, type CheckOutcome, type Finding, runCheck } from '../../shared/check.ts';
+import { EXIT } from '../exit-codes.ts';
+import { type RunFlags, openRun } from '../open-run.ts';
+import {
+  brandOption,
+  credentialsOption,
+  jsonOption,
+  lakeOption,
+  nowOption,
+  settingsOption,
+} from '../options.ts';
+import { print, printJson } from '../output.ts';
+import { showProgress } from '../progress.ts';
+
+export function addCheck(program: Command): void {
+  program
+    .command('check')
+    .description("try credentials, clock and each report's first page; write nothing; say what is wrong")
+    .argument('[report...]', 'e.g. order_list (default: all that the settings enable)')
+    .addOption(brandOption())
+    .addOption(lakeOption())
+    .addOption(settingsOption())
+    .addOption(credentialsOption())
+    .addOption(nowOption())
+    .addOption(jsonOption('print what was found as one JSON document'))
+    .addHelpText('after', '\nExample:\n  $ brand-reports check --brand acme --credentials credentials.json')
+    .action(async (reports: string[], flags: RunFlags & { json?: boolean }) => {
+      const progress = showProgress();
+      const outcome = await runCheck(await openRun(flags, reports, progress.log)).finally(progress.end);
+      if (flags.json) printJson(outcome);
+      else print(checkText(outcome));
+      process.exitCode = outcome.status === 'ok' ? EXIT.complete : EXIT.failed;
+    });
+}
+
+function checkText({ status, brands }: CheckOutcome): string {
+  const verdict =
+    status === 'ok'
+      ? styleText('green', 'ok')
+      : `${styleText('red', 'failed')}: mend what is marked ✗ and check again`;
+  return [...brands.map(brandText), verdict].join('\n\n');
+}
+
+function brandText({ brand, findings, reports }: BrandCheck): string {
+  return [
+    styleText('bold', brand),
+    ...findings.map(line),
+    ...reports.flatMap(({ report, findings }) => [
+      `  ${report}`,
+      ...findings.map((found) => `  ${line(found)}`),
+    ]),
+  ].join('\n');
+}
+
+const MARKS = {
+  ok: styleText('green', '✓'),
+  warning: styleText('yellow', '!'),
+  error: styleText('red', '✗'),
+};
+
+function line({ level, message }: Finding): string {
+  return `  ${MARKS[level]} ${message}`;
+}

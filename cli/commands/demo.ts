@@ -1,0 +1,132 @@
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { styleText } from 'node:util';
+import type { Command } from 'commander';
+import { startSampleService } from '../../sample/server.ts';
+import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
+import { fixedCredentials } from '../../shared/adapters/credentials.ts';
+import { newId } from '../../shared/adapters/new-id.ts';
+import { openLake } from '../../shared/adapters/open-lake.ts';
+import { systemClock } from '../../shared/adapters/system-clock.ts';
+import { BrandReportsError } from '../../shared/errors.ts';
+import type { SyncOutcome } from '../../shared/outcome.ts';
+import type { JsonObject } from '../../shared/json.ts';
+import type { Lake } from '../../shared/ports.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { type Settings, parseSettings } from '../../shared/settings.ts';
+import { EXIT } from '../exit-codes.ts';
+import { DEFAULT_LAKE, lakeOption } from '../options.ts';
+import { print } from '../output.ts';
+import { showProgress } from '../progress.ts';
+import { answerTable, query } from '../query.ts';
+import { openTables } from '../sql-tables.ts';
+import { terminalColumns } from '../table.ts';
+import { syncText, syncUntilStopped } from './sync.ts';
+
+/** In the demo's lake: it tells `status` what to expect, and the next demo that the lake may be written to. */
+const SETTINGS_FILE = 'demo-settings.json';
+
+const QUERIES = [
+  [
+    'What is in the lake',
+    `SELECT brand, report, count(*) AS days, sum(rows) AS rows, min(dt) AS first_day, max(dt) AS last_day
+FROM coverage GROUP BY brand, report ORDER BY brand, report`,
+  ],
+  [
+    'Orders by day and status',
+    `SELECT brand, dt, status, orders, amount, commission FROM orders_daily
+ORDER BY dt DESC, brand, status LIMIT 12`,
+  ],
+  [
+    'Attribution by publisher, each click counted once',
+    `SELECT publisher_name, sum(dpv) AS page_views, sum(clicks) AS clicks
+FROM attribution_daily GROUP BY publisher_name ORDER BY clicks DESC`,
+  ],
+  [
+    'Newest clicks',
+    `SELECT brand, created_time, id, publisher_id, channel_id FROM clicks
+ORDER BY created_time DESC, id LIMIT 5`,
+  ],
+] as const;
+
+export function addDemo(program: Command): void {
+  program
+    .command('demo')
+    .description('the whole main job on a sample service in this process: sync five reports, then query them')
+    .addOption(lakeOption())
+    .addHelpText('after', '\nExample:\n  $ brand-reports demo --lake /tmp/demo-lake')
+    .action(async (flags: { lake: string }) => {
+      const lake = await openDemoLake(flags.lake);
+      const service = await startSampleService();
+      try {
+        const input = sampleSettings(service);
+        await writeFile(join(lake.store.url, SETTINGS_FILE), `${JSON.stringify(input, null, 2)}\n`);
+        print(`A sample brand service runs at ${service.url}. Its reports go into ${shown(lake)}.\n`);
+        const settings = parseSettings(input, reports);
+        const outcome = await syncSample(lake, settings, sampleCredentials(service));
+        print(syncText(outcome));
+        process.exitCode = EXIT[outcome.status];
+        await showQueries(lake, settings);
+        print(nextSteps(lake, flags.lake));
+      } finally {
+        await service.close();
+      }
+    });
+}
+
+/** @throws BrandReportsError `config` where the lake is none of the demo's own */
+async function openDemoLake(url: string): Promise<Lake> {
+  const lake = openLake(url);
+  const { store } = lake;
+  if (store.url.startsWith('s3://'))
+    throw new BrandReportsError('config', 'demo_lake', `The demo writes to a folder, not to ${url}.`);
+  const [ledger] = await Array.fromAsync(store.list('ledger/'));
+  if (ledger && !existsSync(join(store.url, SETTINGS_FILE)))
+    throw new BrandReportsError(
+      'config',
+      'demo_lake',
+      `The lake ${store.url} holds reports of a real service, which the demo would mix with its own. Name another one: --lake FOLDER.`,
+    );
+  await mkdir(store.url, { recursive: true });
+  return lake;
+}
+
+async function syncSample(lake: Lake, settings: Settings, credentials: JsonObject): Promise<SyncOutcome> {
+  const progress = showProgress();
+  return syncUntilStopped({
+    settings,
+    reports,
+    lake,
+    credentials: fixedCredentials(JSON.stringify(credentials), 'the sample service'),
+    request: {},
+    clock: systemClock(),
+    log: progress.log,
+    random: Math.random,
+    newId,
+  }).finally(progress.end);
+}
+
+async function showQueries({ store }: Lake, settings: Settings): Promise<void> {
+  const all = QUERIES.map(([, sql]) => sql).join(';');
+  const connection = await openTables({ store, reports, settings, nowMs: Date.now() }, all);
+  for (const [title, sql] of QUERIES) {
+    print(`\n${styleText('bold', title)}\n${styleText('dim', sql)}\n`);
+    print(answerTable(await query(connection, sql), terminalColumns()));
+  }
+  connection.closeSync();
+}
+
+function nextSteps(lake: Lake, asked: string): string {
+  const flag = asked === DEFAULT_LAKE ? '' : ` --lake ${shown(lake)}`;
+  return `
+Go on with
+  npx brand-reports query${flag} "SELECT * FROM transactions_daily LIMIT 10"
+  npx brand-reports status${flag} --settings ${join(shown(lake), SETTINGS_FILE)}
+  npx brand-reports verify${flag}`;
+}
+
+function shown({ store }: Lake): string {
+  const path = relative('.', store.url);
+  return path.startsWith('..') ? store.url : path;
+}

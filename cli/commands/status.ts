@@ -1,0 +1,188 @@
+import { styleText } from 'node:util';
+import type { Command } from 'commander';
+import { openLake } from '../../shared/adapters/open-lake.ts';
+import { addDays, dayOf, monthOf } from '../../shared/days.ts';
+import { reports } from '../../shared/reports/index.ts';
+import type { Settings } from '../../shared/settings.ts';
+import { type DayStatus, type StatusDay, statusDays } from '../day-status.ts';
+import { type ReportLedgers, readLedgers } from '../ledgers.ts';
+import { brandNamed, readSettings } from '../open-run.ts';
+import { brandOption, jsonOption, lakeOption, month, nowOption, settingsOption } from '../options.ts';
+import { count, print, printJson } from '../output.ts';
+import { policyOf } from '../policy.ts';
+import { table, terminalColumns } from '../table.ts';
+import { oneLine } from '../text.ts';
+
+interface StatusFlags {
+  lake: string;
+  settings: string;
+  brand?: string;
+  month?: string;
+  now?: Date;
+  json?: boolean;
+}
+
+interface TableStatus {
+  brand: string;
+  report: string;
+  table: string;
+  /** False where the service never returned a record: its empty answers prove nothing. */
+  proven: boolean;
+  newestComplete: string | null;
+  rows: number;
+  days: StatusDay[];
+}
+
+export function addStatus(program: Command): void {
+  program
+    .command('status')
+    .description('show which days are present, missing, stale, in progress or failed')
+    .addOption(brandOption())
+    .option('--month <month>', 'show this month, YYYY-MM (default: the last two)', month)
+    .addOption(lakeOption())
+    .addOption(settingsOption())
+    .addOption(nowOption())
+    .addOption(jsonOption('print every day as one JSON document'))
+    .addHelpText('after', '\nExample:\n  $ brand-reports status --brand acme --month 2026-01')
+    .action(async (flags: StatusFlags) => {
+      const settings = await readSettings(flags.settings);
+      if (flags.brand !== undefined) brandNamed(flags.brand, settings);
+      const { store } = openLake(flags.lake);
+      const now = flags.now ?? new Date();
+      const all = tableStatuses(settings, await readLedgers(store, reports), now.getTime());
+      const tables = all.filter(({ brand }) => flags.brand === undefined || brand === flags.brand);
+      if (flags.json) printJson({ lake: store.url, now: now.toISOString(), tables });
+      else print(statusText(tables, settings, now.getTime(), flags.month));
+    });
+}
+
+/** Of each brand the reports that are enabled, and whatever else is in the lake. */
+function tableStatuses(settings: Settings, lake: readonly ReportLedgers[], nowMs: number): TableStatus[] {
+  const brands = [...new Set([...Object.keys(settings.brands), ...lake.map(({ brand }) => brand)])];
+  return brands.flatMap((brand) =>
+    Object.values(reports).flatMap((report) => {
+      const find = (name: string) => lake.find((of) => of.brand === brand && of.report.name === name);
+      const of = find(report.name);
+      const configured = settings.brands[brand]?.reports[report.name];
+      if (!of && !configured?.enabled) return [];
+      const policy = configured?.enabled ? policyOf(settings, brand, report) : undefined;
+      const parent = report.day.by === 'parent' ? find(report.day.report) : undefined;
+      const days = statusDays(
+        of,
+        policy && configured && { policy, schedule: configured.schedule },
+        nowMs,
+        parent,
+      );
+      const isComplete = ({ status }: StatusDay) => status === 'complete' || status === 'settled';
+      return {
+        brand,
+        report: report.name,
+        table: report.table,
+        proven: of?.index.proven ?? false,
+        newestComplete: days.findLast(isComplete)?.dt ?? null,
+        rows: days.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
+        days,
+      };
+    }),
+  );
+}
+
+type Colour = Parameters<typeof styleText>[0];
+
+/** From hardly there to there for good, the mark fills; what needs somebody is a letter. */
+const MARKS: Record<DayStatus, readonly [mark: string, colour: Colour, meaning: string]> = {
+  settled: ['█', 'green', 'settled'],
+  complete: ['▆', 'green', 'complete'],
+  open: ['▃', 'cyan', 'open'],
+  in_progress: ['▁', 'cyan', 'in progress'],
+  stale: ['s', 'yellow', 'stale'],
+  unproven: ['?', 'yellow', 'unproven'],
+  missing: ['·', 'red', 'missing'],
+  failed: ['F', 'red', 'failed'],
+};
+const SCALE = '1   5    10   15   20   25   30';
+const NAME_WIDTH = Math.max(...Object.values(reports).map(({ table }) => table.length)) + 2;
+
+function statusText(
+  tables: readonly TableStatus[],
+  { brands }: Settings,
+  nowMs: number,
+  chosen: string | undefined,
+): string {
+  const sections = [...Map.groupBy(tables, ({ brand }) => brand)].map(([brand, of]) => {
+    const zone = brands[brand]?.timeZone;
+    const today = dayOf(nowMs, zone ?? 'UTC');
+    const months =
+      chosen === undefined ? [monthOf(addDays(`${monthOf(today)}-01`, -1)), monthOf(today)] : [chosen];
+    const about = zone ? `${zone}, today is ${today}` : 'in the lake, but not in the settings';
+    return [
+      `${styleText('bold', brand)}  ${styleText('dim', about)}`,
+      '',
+      `${' '.repeat(NAME_WIDTH)}${months.map((each) => each.padEnd(SCALE.length)).join('  ')}`.trimEnd(),
+      styleText('dim', `${' '.repeat(NAME_WIDTH)}${months.map(() => SCALE).join('  ')}`),
+      ...of.map(
+        (each) => each.table.padEnd(NAME_WIDTH) + months.map((name) => monthLine(each, name)).join('  '),
+      ),
+      '',
+      totals(of),
+      ...of.flatMap(failures),
+    ].join('\n');
+  });
+  return [...sections, legend()].join('\n\n');
+}
+
+function monthLine({ days }: TableStatus, name: string): string {
+  const byDay = new Map(days.map((day) => [day.dt, day.status]));
+  return Array.from({ length: SCALE.length }, (_, index) => {
+    const status = byDay.get(`${name}-${String(index + 1).padStart(2, '0')}`);
+    return status ? mark(status) : ' ';
+  }).join('');
+}
+
+function totals(tables: readonly TableStatus[]): string {
+  const troubles = (['in_progress', 'stale', 'unproven', 'missing', 'failed'] as const).filter((status) =>
+    tables.some(({ days }) => days.some((day) => day.status === status)),
+  );
+  const heads = [
+    { name: 'table' },
+    { name: 'newest complete' },
+    ...['rows', 'days', 'present', ...troubles.map((status) => MARKS[status][2])].map((name) => ({
+      name,
+      align: 'right' as const,
+    })),
+  ];
+  const lines = tables.map(({ table: name, newestComplete, rows, days, proven }) => [
+    name,
+    newestComplete ?? (proven ? 'none' : 'none (unproven)'),
+    ...[rows, days.length, days.filter((day) => day.rows !== null).length].map(count),
+    ...troubles.map((status) => count(days.filter((day) => day.status === status).length)),
+  ]);
+  return table(heads, lines, terminalColumns());
+}
+
+function failures({ table: name, days }: TableStatus): string[] {
+  return days.flatMap(({ dt, failure }) =>
+    failure
+      ? [
+          '',
+          styleText('red', `${name} ${dt}`),
+          `${failure.kind} (${failure.code}): ${oneLine(failure.message)}`,
+          styleText(
+            'dim',
+            `since ${failure.since}, ${failure.times} times; next try after ${failure.retryAt}`,
+          ),
+        ]
+      : [],
+  );
+}
+
+function legend(): string {
+  return Object.entries(MARKS)
+    .map(([status, [, , meaning]]) => `${mark(status as DayStatus)} ${meaning}`)
+    .join('  ');
+}
+
+function mark(status: DayStatus): string {
+  const [sign, colour] = MARKS[status];
+  return styleText(colour, sign);
+}

@@ -1,0 +1,142 @@
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { ColumnType, Row } from '../shared/lake/columns.ts';
+import type { Value } from '../shared/lake/values.ts';
+import { coverageRows, coverageTable } from '../shared/pipeline/coverage.ts';
+import type { ObjectStore } from '../shared/ports.ts';
+import type { ReportDefinition, ReportRegistry, View } from '../shared/reports/definition.ts';
+import type { Settings } from '../shared/settings.ts';
+import { type ReportLedgers, currentDays, currentKey, readLedgers, readSchema } from './ledgers.ts';
+import { policyOf } from './policy.ts';
+import { type SnapshotFiles, snapshotFiles } from './snapshot-files.ts';
+
+export interface SqlLake {
+  store: ObjectStore;
+  reports: ReportRegistry;
+  /** For what follows from them in `coverage`; a brand without has no `next_due`. */
+  settings: Settings | undefined;
+  nowMs: number;
+}
+
+/**
+ * A DuckDB that knows the tables and views that the SQL names, or all where it names none, as the ledgers say now.
+ * It reads nothing but those snapshots.
+ */
+export async function openTables(lake: SqlLake, sql: string): Promise<DuckDBConnection> {
+  const { store, reports } = lake;
+  const all = Object.values(reports);
+  const ledgers = await readLedgers(store, reports);
+  const named = all.filter((report) =>
+    [report.table, ...report.views.map(({ name }) => name)].some(isNamedIn(sql)),
+  );
+  const wanted = named.length > 0 || isNamedIn(sql)(coverageTable.name) ? named : all;
+  const files = snapshotFiles(store);
+
+  const connection = await (await DuckDBInstance.create(':memory:')).connect();
+  await connection.run(
+    "SET TimeZone = 'UTC'; SET enable_external_file_cache = false; SET autoinstall_known_extensions = false",
+  );
+  await connection.run(coverageSql(lake, ledgers));
+  for (const report of wanted) await addTable(connection, store, files, report, ledgers);
+  const folders = [files.folder, asPattern(files.folder)].map((folder) => literal(`${folder}/`)).join(', ');
+  await connection.run(
+    `SET allowed_directories = [${folders}]; SET enable_external_access = false; SET lock_configuration = true`,
+  );
+  return connection;
+}
+
+async function addTable(
+  connection: DuckDBConnection,
+  store: ObjectStore,
+  files: SnapshotFiles,
+  report: ReportDefinition,
+  ledgers: readonly ReportLedgers[],
+): Promise<void> {
+  const { columns } = await readSchema(store, report);
+  const keys = currentDays(ledgers.filter((of) => of.report === report)).map(currentKey);
+  const paths = await files.bring(keys);
+  const typed = [...columns, ...PARTITION_COLUMNS];
+  const names = typed.map(({ name }) => identifier(name)).join(', ');
+  const empty = typed.map(({ name, type }) => `NULL::${duckType(type)} AS ${identifier(name)}`).join(', ');
+  // The typed row that is not there gives every column its type, even one that no file has yet.
+  const rows = paths.length === 0 ? '' : ` UNION ALL BY NAME SELECT * FROM ${readParquet(paths)}`;
+  await connection.run(
+    `CREATE VIEW ${identifier(report.table)} AS SELECT ${names} FROM (SELECT ${empty} WHERE false${rows})`,
+  );
+  for (const view of report.views) {
+    if (hasColumns(view, typed)) await connection.run(`CREATE VIEW ${identifier(view.name)} AS ${view.sql}`);
+  }
+}
+
+const PARTITION_COLUMNS = [
+  { name: 'brand', type: 'string' },
+  { name: 'dt', type: 'string' },
+] as const;
+
+function readParquet(paths: readonly string[]): string {
+  const list = paths.map((path) => literal(asPattern(path))).join(', ');
+  return `read_parquet([${list}], hive_partitioning = true, hive_types = {'brand': VARCHAR, 'dt': VARCHAR}, union_by_name = true)`;
+}
+
+/** DuckDB takes paths for patterns. */
+function asPattern(path: string): string {
+  return path.replaceAll(/[*?[]/g, '[$&]');
+}
+
+function hasColumns({ needs }: View, columns: readonly { name: string }[]): boolean {
+  return needs.every((needed) => columns.some(({ name }) => name === needed));
+}
+
+function coverageSql({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedgers[]): string {
+  const columns = [
+    ...coverageTable.columns,
+    ...coverageTable.partitionKeys.map((name) => ({ name, type: 'string' as const })),
+  ];
+  const definition = columns.map(({ name, type }) => `${identifier(name)} ${duckType(type)}`).join(', ');
+  const rows = ledgers.flatMap((of) =>
+    [...of.ledgers].flatMap(([month, ledger]) =>
+      rowsOf(of, ledger, settings, nowMs).map(
+        (row): Row => ({ ...row, brand: of.brand, report: of.report.name, month }),
+      ),
+    ),
+  );
+  const values = rows.map((row) => `(${columns.map(({ name }) => literal(row[name])).join(', ')})`);
+  const insert = values.length === 0 ? '' : `; INSERT INTO coverage VALUES ${values.join(', ')}`;
+  return `CREATE TABLE coverage (${definition})${insert}`;
+}
+
+function rowsOf(
+  { brand, report, index }: ReportLedgers,
+  ledger: Parameters<typeof coverageRows>[0],
+  settings: Settings | undefined,
+  nowMs: number,
+): Row[] {
+  const policy = policyOf(settings, brand, report);
+  if (policy) return coverageRows(ledger, policy, nowMs, index.proven);
+  const nobodys = {
+    timeZone: 'UTC',
+    startDate: '',
+    lateMinutes: 0,
+    refresh: [],
+    asked: '',
+    pagesAreSnapshot: true,
+  };
+  return coverageRows(ledger, nobodys, nowMs, index.proven).map((row) => ({ ...row, next_due: null }));
+}
+
+function isNamedIn(sql: string): (name: string) => boolean {
+  return (name) => new RegExp(`\\b${name}\\b`, 'i').test(sql);
+}
+
+function duckType(type: ColumnType): string {
+  return type === 'string' ? 'VARCHAR' : type.toUpperCase();
+}
+
+function identifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+function literal(value: Value | null | undefined): string {
+  if (value === null || value === undefined) return 'NULL';
+  if (value instanceof Date) return `TIMESTAMP '${value.toISOString().slice(0, -1).replace('T', ' ')}'`;
+  return typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value);
+}

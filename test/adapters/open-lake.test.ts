@@ -1,0 +1,44 @@
+import { resolve } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { openLake } from '../../shared/adapters/open-lake.ts';
+import { neverGone } from '../../shared/adapters/s3-store.ts';
+
+describe('a lake', () => {
+  it.each([
+    ['a relative folder', './lake', resolve('lake')],
+    ['an absolute folder', '/data/lake', '/data/lake'],
+    ['a bucket', 's3://my-bucket', 's3://my-bucket'],
+    ['a bucket with a slash', 's3://my-bucket/', 's3://my-bucket'],
+    ['a prefix', 's3://my.bucket/team/lake/', 's3://my.bucket/team/lake'],
+  ])('is opened by its name: %s', (_name, url, expected) => {
+    expect(openLake(url).store.url).toBe(expected);
+  });
+
+  it.each([
+    ['a folder', 'lake', undefined, true],
+    ['S3 without a database', 's3://my-bucket/lake', undefined, false],
+    ['S3 with a database', 's3://my-bucket/lake', 'reports', true],
+  ])('has a catalog or none: %s', (_name, url, database, has) => {
+    const lake = openLake(url, database === undefined ? {} : { database });
+    expect(lake.catalog !== undefined).toBe(has);
+  });
+
+  it('cannot know in S3 whether a run is gone', () => {
+    expect(openLake('s3://my-bucket').runs).toBe(neverGone);
+  });
+
+  it.each([
+    ['nothing', '', {}],
+    ['another scheme', 'https://my-bucket/lake', {}],
+    ['an unknown scheme', 'gs://my-bucket/lake', {}],
+    ['no bucket', 's3://', {}],
+    ['a bucket in capitals', 's3://MyBucket/lake', {}],
+    ['an empty part of the prefix', 's3://my-bucket/a//b', {}],
+    ['a prefix that climbs', 's3://my-bucket/../other', {}],
+    ['a folder with a database', './lake', { database: 'reports' }],
+  ])('is refused with the names that are allowed: %s', (_name, url, options) => {
+    expect(() => openLake(url, options)).toThrow(
+      expect.objectContaining({ kind: 'config', message: expect.stringContaining('s3://bucket/prefix') }),
+    );
+  });
+});

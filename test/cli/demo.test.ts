@@ -1,0 +1,81 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { temporaryFolder } from '../fakes/temporary-folder.ts';
+import { runCli, startCli } from './run-cli.ts';
+import { serveSampleBrand } from './sample-brand.ts';
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+});
+
+afterEach(() => folder.remove());
+
+it('the demo fills all five tables and answers SQL on them, twice in a row', async () => {
+  const lake = join(folder.path, 'lake');
+  for (const turn of ['first', 'second']) {
+    const { code, stdout, stderr } = await runCli(['demo', '--lake', lake]);
+    expect({ turn, code, stderr: code === 0 ? '' : stderr }).toEqual({ turn, code: 0, stderr: '' });
+    for (const report of [
+      'clicks_list',
+      'clicks_detail',
+      'order_list',
+      'transaction_list',
+      'amazon_attribution_report',
+    ])
+      expect(stdout).toMatch(new RegExp(`^acme +${report} +11 +[1-9]\\d* +\\d{4}-`, 'm'));
+    expect(stdout).toMatch(
+      /Orders by day and status[^]*effective[^]*clicks counted|each click counted once[^]*Newest clicks/,
+    );
+  }
+  const status = await runCli(['status', '--lake', lake, '--settings', join(lake, 'demo-settings.json')]);
+  expect(status.stdout).toMatch(/^click_details +\d{4}-/m);
+  const verify = await runCli(['verify', '--lake', lake]);
+  expect(verify).toMatchObject({ code: 0, stdout: expect.stringContaining('ok: 110 days') });
+}, 120_000);
+
+it('the demo keeps out of the lake of a real service', async () => {
+  const sample = await serveSampleBrand({ daysBefore: 0 });
+  await runCli(['sync', 'clicks_list', ...sample.flags]);
+  const { code, stderr } = await runCli(['demo', '--lake', sample.lake]);
+  await sample.close();
+  expect(code).toBe(2);
+  expect(stderr).toContain('--lake FOLDER');
+});
+
+it('serve-sample serves what sync can read, and prints no credential', async () => {
+  const settings = join(folder.path, 'settings');
+  const served = startCli(['serve-sample', '--write-settings', settings]);
+  while (!(await Promise.resolve().then(() => exists(settings, 'credentials.json'))))
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  const flags = [
+    '--settings',
+    join(settings, 'settings.json'),
+    '--credentials',
+    join(settings, 'credentials.json'),
+  ];
+  const { code } = await runCli([
+    'sync',
+    'clicks_list',
+    '--brand',
+    'acme',
+    ...flags,
+    '--lake',
+    join(folder.path, 'lake'),
+  ]);
+  served.process.kill('SIGINT');
+  const { stdout, code: ended } = await served.result;
+  expect({ code, ended }).toEqual({ code: 0, ended: 0 });
+  expect(stdout).toMatch(/http:\/\/127\.0\.0\.1:\d+\/api\/acme/);
+  expect(stdout).not.toMatch(/[0-9a-f]{32}/);
+});
+
+function exists(folderPath: string, name: string): boolean {
+  try {
+    return readdirSync(folderPath).includes(name);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,242 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { recordsOfDay } from '../../sample/brand.ts';
+import { addDays } from '../../shared/days.ts';
+import { runCli } from './run-cli.ts';
+import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
+
+let sample: SampleBrandForCli;
+let inLake: string[];
+
+beforeAll(async () => {
+  sample = await serveSampleBrand();
+  inLake = ['--lake', sample.lake];
+  expect((await runCli(['sync', ...sample.flags])).code).toBe(0);
+});
+
+afterAll(() => sample.close());
+
+async function rows(sql: string, lake = inLake) {
+  const { code, stdout } = await runCli(['query', '--json', ...lake, sql]);
+  return { code, rows: JSON.parse(stdout) };
+}
+
+describe('query', () => {
+  it('answers on the current snapshots with numbers as numbers, whole to the last digit', async () => {
+    const { stdout } = await runCli([
+      'query',
+      '--json',
+      ...inLake,
+      'SELECT 9007199254740993 AS big, 1.10::DECIMAL(38,9) AS exact, count(*) AS n FROM orders',
+    ]);
+    const { acme } = sample.service.brands;
+    const days = [sample.firstDay, addDays(sample.firstDay, 1), sample.today];
+    const held = days.flatMap((day) => (acme ? recordsOfDay(acme, 'order_list', day) : [])).length;
+    expect(stdout.trim()).toBe(`[{"big":9007199254740993,"exact":1.100000000,"n":${held}}]`);
+  });
+
+  it('knows the views, and counts the clicks of a link and day once', async () => {
+    const { rows: sums } = await rows(
+      'SELECT (SELECT sum(clicks) FROM attribution_daily) AS once, (SELECT sum(click) FROM (SELECT DISTINCT dt, track_url, click FROM attribution)) AS by_hand, (SELECT sum(click) FROM attribution) AS twice',
+    );
+    expect(sums[0].once).toBe(sums[0].by_hand);
+    expect(sums[0].twice).toBeGreaterThan(sums[0].once);
+  });
+
+  it('knows coverage, a row a day of each report', async () => {
+    const { rows: found } = await rows(
+      "SELECT report, count(*) AS days, bool_and(rows > 0) AS filled FROM coverage WHERE brand = 'acme' GROUP BY report ORDER BY report",
+    );
+    expect(found).toEqual(
+      ['amazon_attribution_report', 'clicks_list', 'order_list', 'transaction_list'].map((report) => ({
+        report,
+        days: 3,
+        filled: true,
+      })),
+    );
+  });
+
+  it('has every table with its types where nothing was read yet', async () => {
+    const { rows: found } = await rows(
+      'SELECT (SELECT count(*) FROM clicks) AS clicks, typeof(any_value(click)) AS click, typeof(any_value(dt)) AS dt FROM attribution',
+      ['--lake', join(sample.folder, 'nothing')],
+    );
+    expect(found).toEqual([{ clicks: 0, click: 'BIGINT', dt: 'VARCHAR' }]);
+  });
+
+  it('lists all tables where the SQL names none', async () => {
+    const { rows: found } = await rows('SHOW TABLES');
+    expect(found.map(({ name }: { name: string }) => name)).toEqual([
+      'attribution',
+      'attribution_daily',
+      'click_details',
+      'clicks',
+      'coverage',
+      'orders',
+      'orders_daily',
+      'transactions',
+      'transactions_daily',
+    ]);
+  });
+
+  it('reads a lake whose path has signs of a pattern or a partition', async () => {
+    const lake = join(sample.folder, "dt=2020-01-01 [x]*'s");
+    expect((await runCli(['sync', 'clicks_list', ...sample.flags, '--lake', lake])).code).toBe(0);
+    const { rows: found } = await rows(`SELECT count(*) > 0 AS filled, min(dt) AS first FROM clicks`, [
+      '--lake',
+      lake,
+    ]);
+    expect(found).toEqual([{ filled: true, first: sample.firstDay }]);
+  });
+
+  it('prints an aligned table on stdout and the count on stderr', async () => {
+    const { stdout, stderr } = await runCli([
+      'query',
+      ...inLake,
+      "SELECT 'a\nb' AS text, 12.50::DECIMAL(9,3) AS amount, NULL::VARCHAR AS nothing UNION ALL SELECT '日本', 3, NULL ORDER BY text",
+    ]);
+    expect(stdout).toBe(
+      'text  amount  nothing\n────  ──────  ───────\na\\nb    12.5  NULL\n日本     3.0  NULL\n',
+    );
+    expect(stderr).toBe('(2 rows)\n');
+  });
+
+  it.each([
+    ['SQL that is none', 'SELEC 1', /Parser Error/],
+    ['a table that is not there', 'SELECT * FROM ordres', /ordres does not exist[^]*orders/],
+    ['a file outside the lake', "SELECT * FROM read_text('/etc/hostname')", /Permission Error/],
+    ['a file to be written', "COPY clicks TO '/tmp/clicks.csv'", /Permission Error/],
+    [
+      'another configuration',
+      'SET enable_external_access = true',
+      /configuration has been locked|Cannot enable external access/,
+    ],
+  ])('exits 1 with the message of DuckDB for %s', async (_name, sql, message) => {
+    const { code, stdout, stderr } = await runCli(['query', ...inLake, sql]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+});
+
+describe('status', () => {
+  const flags = () => [...sample.flags.slice(0, 2), ...inLake];
+
+  it('shows a month as a grid, totals and what the signs mean', async () => {
+    const { code, stdout } = await runCli(['status', ...flags()]);
+    expect(code).toBe(0);
+    expect(stdout).toContain(`acme  America/New_York, today is ${sample.today}`);
+    expect(stdout).toMatch(/^orders +.*▆[▆▃]▃/m);
+    expect(stdout).toMatch(/^orders +\d{4}-\d\d-\d\d +\d+ +3 +3$/m);
+    expect(stdout).toContain('· missing');
+    for (const line of stdout.split('\n')) expect([...line].length).toBeLessThanOrEqual(90);
+  });
+
+  it('as JSON names each day', async () => {
+    const { stdout } = await runCli(['status', '--json', ...flags()]);
+    const { tables } = JSON.parse(stdout);
+    expect(tables.map(({ table }: { table: string }) => table)).toEqual([
+      'clicks',
+      'orders',
+      'transactions',
+      'attribution',
+    ]);
+    expect(tables[1]).toMatchObject({ brand: 'acme', report: 'order_list', proven: true });
+    expect(tables[1].days).toHaveLength(3);
+    expect(tables[1].days[0]).toEqual({
+      dt: sample.firstDay,
+      status: 'complete',
+      rows: expect.any(Number),
+      readTo: expect.any(String),
+    });
+    expect(tables[1].days[2]).toMatchObject({ dt: sample.today, status: 'open' });
+  });
+
+  it('tells missing and stale days from those that are well', async () => {
+    const later = `${addDays(sample.today, 2)}T16:00:00Z`;
+    const { stdout } = await runCli(['status', '--json', ...flags(), '--now', later]);
+    const { days } = JSON.parse(stdout).tables[1];
+    const statuses = days.map(({ status }: { status: string }) => status);
+    expect(statuses.slice(2)).toEqual(['stale', 'missing', 'missing']);
+  });
+
+  it('shows failures with their message, and a report that never returned a record as unproven', async () => {
+    const { service, folder } = sample;
+    const takeOut = [
+      service.addFault({ on: { action: 'report/transaction_list' }, fault: { kind: 'missing_list' } }),
+    ];
+    const empty = service.brands.acme?.records.clicks_list.splice(0) ?? [];
+    const lake = join(folder, 'failing');
+    await runCli(['sync', 'clicks_list', 'transaction_list', ...sample.flags, '--lake', lake]);
+    for (const out of takeOut) out();
+    service.brands.acme?.records.clicks_list.push(...empty);
+    const { stdout } = await runCli(['status', ...flags(), '--lake', lake]);
+    expect(stdout).toMatch(/^clicks +none \(unproven\) +0 +3 +3/m);
+    expect(stdout).toMatch(
+      new RegExp(`^transactions ${sample.firstDay}\ncontract \\(\\w+\\): .+\nsince .+ next try after`, 'm'),
+    );
+  });
+});
+
+describe('verify', () => {
+  it('finds every snapshot as the ledger says', async () => {
+    const { code, stdout } = await runCli(['verify', ...inLake]);
+    expect(code).toBe(0);
+    expect(stdout).toContain('ok: 12 days as the ledger says');
+  });
+
+  it('looks at the tables and days that are asked for', async () => {
+    const { stdout } = await runCli(['verify', 'orders', '--from', sample.today, '--json', ...inLake]);
+    expect(JSON.parse(stdout)).toEqual({
+      status: 'ok',
+      tables: [{ brand: 'acme', table: 'orders', days: 1, rows: expect.any(Number), mismatches: [] }],
+    });
+  });
+
+  it.each<[string, (own: Buffer, other: Buffer) => Buffer, RegExp]>([
+    ['holds the rows of another day', (_own, other) => other, /but the ledger says|digest differs/],
+    ['is cut off', (own) => own.subarray(0, own.length / 2), /cannot read this snapshot/],
+    ['has a value changed', changedByte, /digest differs|cannot read this snapshot|but the ledger says/],
+  ])('exits 1 where a snapshot %s, and names the day', async (_name, spoil, message) => {
+    const pathOf = (day: string) => {
+      const folder = join(sample.lake, 'snapshots/attribution/brand=acme', `dt=${day}`);
+      return join(folder, readdirSync(folder).sort().at(-1) ?? '', 'part-0000.parquet');
+    };
+    const path = pathOf(sample.firstDay);
+    const own = await readFile(path);
+    writeFileSync(path, spoil(own, await readFile(pathOf(addDays(sample.firstDay, 1)))));
+    const { code, stdout } = await runCli(['verify', 'attribution', ...inLake]);
+    writeFileSync(path, own);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(new RegExp(`acme attribution ${sample.firstDay}: .*(${message.source})`));
+  });
+});
+
+describe('check', () => {
+  it('says that all is well, and writes nothing', async () => {
+    const lake = join(sample.folder, 'untouched');
+    const { code, stdout } = await runCli(['check', ...sample.flags, '--lake', lake]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/acme\n.*✓ .*credentials/);
+    expect(stdout).toContain('order_list');
+    expect(readdirSync(sample.folder)).not.toContain('untouched');
+  });
+
+  it('exits 1 and says what to mend', async () => {
+    const settings = JSON.parse(await readFile(join(sample.folder, 'settings.json'), 'utf8'));
+    settings.brands.acme.timestampUnit = 'milliseconds';
+    const path = await sample.writeSettings('milliseconds.json', settings);
+    const { code, stdout } = await runCli(['check', '--json', ...sample.flags, '--settings', path]);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'failed' });
+    expect(stdout).toContain('"timestampUnit\\": \\"seconds');
+  });
+});
+
+/** One byte of the first column's values, behind the magic number and the page's header. */
+function changedByte(own: Buffer): Buffer {
+  const changed = Buffer.from(own);
+  changed[60] = (changed[60] ?? 0) ^ 0xff;
+  return changed;
+}

@@ -1,0 +1,55 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const LAUNCHER = fileURLToPath(new URL('../../cli/brand-reports.js', import.meta.url));
+
+export interface CliResult {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+export interface RunningCli {
+  process: ChildProcess;
+  /** Resolves as soon as the text was seen on standard error. */
+  says(text: string): Promise<void>;
+  result: Promise<CliResult>;
+}
+
+/** Starts the real launcher in a process of its own, with nothing of this one's credentials. */
+export function startCli(
+  args: readonly string[],
+  options: { env?: Record<string, string>; nodeFlags?: readonly string[] } = {},
+): RunningCli {
+  const { BRAND_REPORTS_CREDENTIALS: _credentials, NODE_OPTIONS: _options, ...inherited } = process.env;
+  const child = spawn(process.execPath, [...(options.nodeFlags ?? []), LAUNCHER, ...args], {
+    env: { ...inherited, NO_COLOR: '1', ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = { stdout: '', stderr: '' };
+  const listeners = new Set<() => void>();
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      output[name] += text;
+      for (const listener of listeners) listener();
+    });
+  }
+  const result = once(child, 'close').then(([code]) => ({ ...output, code: Number(code) }));
+  const says = (text: string) => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const look = () => (output.stderr.includes(text) ? resolve() : undefined);
+    listeners.add(look);
+    look();
+    void result.then(({ stderr }) => reject(new Error(`ended without saying "${text}": ${stderr}`)));
+    return promise;
+  };
+  return { process: child, says, result };
+}
+
+export function runCli(
+  args: readonly string[],
+  options?: Parameters<typeof startCli>[1],
+): Promise<CliResult> {
+  return startCli(args, options).result;
+}

@@ -1,0 +1,67 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type SampleOptions, type SampleService, startSampleService } from '../../sample/server.ts';
+import { sampleCredentials } from '../../sample/settings.ts';
+import { addDays, dayOf } from '../../shared/days.ts';
+import { temporaryFolder } from '../fakes/temporary-folder.ts';
+
+const ZONE = 'America/New_York';
+
+/** A sample service with brand acme, and a folder with what the command line needs to read it. */
+export interface SampleBrandForCli {
+  service: SampleService;
+  folder: string;
+  lake: string;
+  /** The first day that the settings ask for, and the open day. */
+  firstDay: string;
+  today: string;
+  /** `--settings … --credentials … --lake …` */
+  flags: string[];
+  /** Settings like the first ones but for these. */
+  writeSettings(name: string, changes: Record<string, unknown>): Promise<string>;
+  close(): Promise<void>;
+}
+
+export async function serveSampleBrand({
+  daysBefore = 2,
+  ...options
+}: SampleOptions & { daysBefore?: number } = {}): Promise<SampleBrandForCli> {
+  const { path: folder, remove } = await temporaryFolder();
+  const service = await startSampleService(options);
+  const today = dayOf(Date.now(), ZONE);
+  const firstDay = addDays(today, -daysBefore);
+  const base = {
+    brands: {
+      acme: {
+        baseUrl: `${service.url}/api/acme`,
+        service: service.serviceName,
+        timeZone: ZONE,
+        startDate: firstDay,
+        secretName: 'brand-reports/acme',
+      },
+    },
+    requestsPerSecond: 1000,
+  };
+  const writeSettings = async (name: string, changes: Record<string, unknown>) => {
+    const path = join(folder, name);
+    await writeFile(path, JSON.stringify({ ...base, ...changes }));
+    return path;
+  };
+  const settings = await writeSettings('settings.json', {});
+  const credentials = join(folder, 'credentials.json');
+  await writeFile(credentials, JSON.stringify(sampleCredentials(service)));
+  const lake = join(folder, 'lake');
+  return {
+    service,
+    folder,
+    lake,
+    firstDay,
+    today,
+    flags: ['--settings', settings, '--credentials', credentials, '--lake', lake],
+    writeSettings,
+    async close() {
+      await service.close();
+      await remove();
+    },
+  };
+}

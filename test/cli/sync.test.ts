@@ -1,0 +1,233 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { recordsOfDay, type ReportName } from '../../sample/brand.ts';
+import { daysFrom } from '../../shared/days.ts';
+import { type CliResult, runCli, startCli } from './run-cli.ts';
+import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
+
+const ENABLED: ReportName[] = ['clicks_list', 'order_list', 'transaction_list', 'amazon_attribution_report'];
+const TABLES = {
+  clicks_list: 'clicks',
+  order_list: 'orders',
+  transaction_list: 'transactions',
+  amazon_attribution_report: 'attribution',
+  clicks_detail: 'click_details',
+};
+let sample: SampleBrandForCli;
+
+afterEach(() => sample.close());
+
+/** What the lake answers: rows by report, day by day. */
+async function rowsInLake(reports: readonly ReportName[]): Promise<Record<string, Record<string, number>>> {
+  const sql = reports
+    .map((name) => `SELECT '${name}' AS report, dt, count(*) AS n FROM ${TABLES[name]} GROUP BY dt`)
+    .join(' UNION ALL ');
+  const { stdout } = await runCli([
+    'query',
+    '--json',
+    ...sample.flags.slice(0, 2),
+    ...sample.flags.slice(4),
+    sql,
+  ]);
+  const found: Record<string, Record<string, number>> = Object.fromEntries(reports.map((name) => [name, {}]));
+  for (const { report, dt, n } of JSON.parse(stdout)) Object.assign(found[report] ?? {}, { [dt]: n });
+  return found;
+}
+
+function rowsInService(reports: readonly ReportName[]): Record<string, Record<string, number>> {
+  const { acme } = sample.service.brands;
+  if (!acme) throw new Error('the sample has a brand acme');
+  return Object.fromEntries(
+    reports.map((name) => [
+      name,
+      Object.fromEntries(
+        daysFrom(sample.firstDay, sample.today).map((day) => [day, recordsOfDay(acme, name, day).length]),
+      ),
+    ]),
+  );
+}
+
+function outcomesOf({ stdout }: CliResult) {
+  const { status, reports } = JSON.parse(stdout);
+  return { status, reports };
+}
+
+describe('sync', () => {
+  it('reads all that is due and prints one JSON document on stdout, all else on stderr', async () => {
+    sample = await serveSampleBrand();
+    const result = await runCli(['sync', '--json', ...sample.flags]);
+    expect({ code: result.code, stderr: result.stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringMatching(/acme order_list .* published, \d+ rows/),
+    });
+    expect(result.stdout.trim().split('\n')).toHaveLength(1);
+    const days = daysFrom(sample.firstDay, sample.today).reverse();
+    expect(outcomesOf(result)).toEqual({
+      status: 'complete',
+      reports: ENABLED.map((report) => ({
+        brand: 'acme',
+        report,
+        status: 'complete',
+        requests: expect.any(Number),
+        days: days.map((dt) => ({
+          dt,
+          outcome: 'published',
+          rows: rowsInService([report])[report]?.[dt],
+          pages: expect.any(Number),
+        })),
+      })),
+    });
+    expect(await rowsInLake(ENABLED)).toEqual(rowsInService(ENABLED));
+  });
+
+  it('prints a table for people, and reads only what is asked for', async () => {
+    sample = await serveSampleBrand();
+    const { code, stdout } = await runCli([
+      'sync',
+      'order_list',
+      '--from',
+      sample.firstDay,
+      '--to',
+      sample.firstDay,
+      ...sample.flags,
+    ]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^brand +report +status +new +same +rows +requests\n[─ ]+\nacme +order_list +complete +1 +0 +\d+ +\d+\n\ncomplete\n$/,
+    );
+  });
+
+  it('takes credentials from BRAND_REPORTS_CREDENTIALS', async () => {
+    sample = await serveSampleBrand({ daysBefore: 0 });
+    const credentials = await readFile(join(sample.folder, 'credentials.json'), 'utf8');
+    const flags = [...sample.flags.slice(0, 2), ...sample.flags.slice(4)];
+    const { code } = await runCli(['sync', 'clicks_list', ...flags], {
+      env: { BRAND_REPORTS_CREDENTIALS: credentials },
+    });
+    expect(code).toBe(0);
+  });
+
+  it('exits 1 where a day fails, publishes the others and says what to do', async () => {
+    sample = await serveSampleBrand();
+    const failing = sample.firstDay.replaceAll('-', '');
+    sample.service.addFault({
+      on: {
+        action: 'report/transaction_list',
+        when: ({ fields }) => fields.start_date === failing && fields.end_date === failing,
+      },
+      fault: { kind: 'missing_list' },
+    });
+    const { code, stdout, stderr } = await runCli(['sync', ...sample.flags]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/acme +transaction_list +failed +2 +0 +1 /);
+    expect(stdout).toMatch(new RegExp(`acme transaction_list ${sample.firstDay}\ncontract \\(\\w+\\): .*`));
+    expect(stderr).toContain(`acme transaction_list ${sample.firstDay} failed`);
+    const { transaction_list } = await rowsInLake(['transaction_list']);
+    expect(Object.keys(transaction_list ?? {}).sort()).toEqual(
+      daysFrom(sample.firstDay, sample.today).slice(1),
+    );
+  });
+
+  it('exits 1 where the credentials are refused', async () => {
+    sample = await serveSampleBrand({ daysBefore: 0 });
+    const { acme } = sample.service.brands;
+    if (acme) acme.secret = 'rotated meanwhile';
+    const { code, stdout } = await runCli(['sync', '--json', ...sample.flags]);
+    expect(code).toBe(1);
+    expect(outcomesOf({ code, stdout, stderr: '' }).reports[0].error.kind).toBe('auth');
+  });
+
+  it('exits 3 where the time is up, until all is read', async () => {
+    sample = await serveSampleBrand();
+    const args = ['sync', '--json', '--max-seconds', '0.001', ...sample.flags];
+    const codes: number[] = [];
+    while (codes.at(-1) !== 0 && codes.length < 60) codes.push((await runCli(args)).code);
+    expect(new Set(codes.slice(0, -1))).toEqual(new Set([3]));
+    expect(codes.at(-1)).toBe(0);
+    expect(await rowsInLake(ENABLED)).toEqual(rowsInService(ENABLED));
+  });
+
+  it('exits 4 where every due day is held by another run', async () => {
+    sample = await serveSampleBrand({ daysBefore: 1 });
+    sample.service.addFault({ on: { action: 'report/order_list' }, fault: { kind: 'hang' } });
+    const holder = startCli(['sync', 'order_list', ...sample.flags]);
+    while (sample.service.requests.length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+    const { code, stdout } = await runCli(['sync', 'order_list', ...sample.flags]);
+    holder.process.kill('SIGKILL');
+    await holder.result;
+    expect(code).toBe(4);
+    expect(stdout).toContain('Run again later.');
+  });
+});
+
+describe('a signal', () => {
+  it.each<[string, NodeJS.Signals, string[]]>([
+    ['SIGINT', 'SIGINT', []],
+    ['SIGTERM', 'SIGTERM', []],
+    ['SIGINT to the launcher of another Node', 'SIGINT', ['--no-strip-types']],
+  ])('%s stops a run in good order: exit 3, and the next run goes on', async (_name, signal, nodeFlags) => {
+    sample = await serveSampleBrand();
+    const slow = await sample.writeSettings('slow.json', {
+      ...JSON.parse(await readFile(join(sample.folder, 'settings.json'), 'utf8')),
+      requestsPerSecond: 4,
+    });
+    const run = startCli(['sync', '--json', ...sample.flags, '--settings', slow], { nodeFlags });
+    await run.says('published');
+    run.process.kill(signal);
+    const { code, stdout, stderr } = await run.result;
+    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining('Stopping in good order') });
+    expect(outcomesOf({ code, stdout, stderr }).status).toBe('incomplete');
+    expect((await runCli(['sync', ...sample.flags])).code).toBe(0);
+    expect(await rowsInLake(ENABLED)).toEqual(rowsInService(ENABLED));
+  });
+
+  it('the second time ends the process at once, with 130', async () => {
+    sample = await serveSampleBrand();
+    sample.service.addFault({ on: {}, fault: { kind: 'hang' } });
+    const run = startCli(['sync', ...sample.flags]);
+    while (sample.service.requests.length < 1) await new Promise((resolve) => setTimeout(resolve, 20));
+    run.process.kill('SIGINT');
+    await run.says('Once more');
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    run.process.kill('SIGINT');
+    expect((await run.result).code).toBe(130);
+  });
+});
+
+describe('I9: no credential appears in any output', () => {
+  it.each<[string, () => void]>([
+    ['of a run that goes well', () => {}],
+    [
+      'of a run whose credentials are refused',
+      () => {
+        const { acme } = sample.service.brands;
+        if (acme) acme.secret = 'rotated meanwhile';
+      },
+    ],
+    [
+      'of a run whose service repeats what it was sent',
+      () => {
+        const { acme } = sample.service.brands;
+        sample.service.addFault({
+          on: {},
+          fault: { kind: 'code', code: 7, msg: `who is ${acme?.token} with ${acme?.secret}?` },
+        });
+      },
+    ],
+  ])('%s', async (_name, spoil) => {
+    sample = await serveSampleBrand({ daysBefore: 0 });
+    const { token = '', secret = '' } = sample.service.brands.acme ?? {};
+    spoil();
+    const results = [
+      await runCli(['check', ...sample.flags]),
+      await runCli(['sync', ...sample.flags]),
+      await runCli(['sync', '--json', ...sample.flags]),
+    ];
+    const output = results.map(({ stdout, stderr }) => stdout + stderr).join('\n');
+    expect(output).toContain('acme');
+    expect(output).not.toContain(token);
+    expect(output).not.toContain(secret);
+    expect(output).not.toMatch(/[0-9a-f]{64}/);
+  });
+});

@@ -1,0 +1,148 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { reports } from '../../shared/reports/index.ts';
+import { temporaryFolder } from '../fakes/temporary-folder.ts';
+import { runCli } from './run-cli.ts';
+
+const brand = {
+  baseUrl: 'https://service.example/api/acme',
+  service: 'ACME',
+  timeZone: 'America/New_York',
+  startDate: '2026-01-01',
+  secretName: 'brand-reports/acme',
+};
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let settings: string;
+let credentials: string;
+let lake: string;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  const file = async (name: string, content: unknown) => {
+    const path = join(folder.path, name);
+    await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
+    return path;
+  };
+  settings = await file('settings.json', { brands: { acme: brand } });
+  await file('typo.json', { brands: { acme: { ...brand, timezone: 'UTC' } } });
+  await file('broken.json', '{');
+  credentials = await file('credentials.json', { acme: { bid: '1', token: 'tttt', secret: 'ssss' } });
+  await file('no-acme.json', { globex: { bid: '1', token: 'tttt', secret: 'ssss' } });
+  lake = join(folder.path, 'lake');
+});
+
+afterAll(() => folder.remove());
+
+const COMMANDS = ['demo', 'sync', 'check', 'status', 'query', 'verify', 'serve-sample'];
+
+describe('help', () => {
+  it.each([[[]], ...COMMANDS.map((command) => [[command]])])('%j --help has an example', async (command) => {
+    const { code, stdout, stderr } = await runCli([...command, '--help']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain(`Example:\n  $ brand-reports ${command.join(' ')}`);
+  });
+
+  it('of the program names every command and every exit code', async () => {
+    const { stdout } = await runCli(['--help']);
+    for (const command of COMMANDS) expect(stdout).toContain(command);
+    expect(stdout).toMatch(
+      /0 {2}complete\n.*1 {2}failed\n.*2 {2}usage or settings\n.*3 {2}incomplete.*\n.*4 {2}busy/,
+    );
+  });
+});
+
+describe('usage and settings end with exit code 2 and say what is allowed', () => {
+  const given = () => ['--settings', settings, '--credentials', credentials, '--lake', lake];
+  const at = (name: string) => join(folder.path, name);
+  const tomorrow = new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10);
+  it.each<[string, () => string[], RegExp]>([
+    ['no command', () => [], /Commands:/],
+    ['an unknown command', () => ['snyc'], /unknown command 'snyc'[^]*Did you mean sync/],
+    ['an unknown flag', () => ['sync', '--form', '2026-01-01'], /unknown option '--form'/],
+    [
+      'an unknown report',
+      () => ['sync', 'orders_list', ...given()],
+      /"orders_list".*order_list, transaction_list.*Did you mean order_list\?/,
+    ],
+    ['a table for a report', () => ['sync', 'orders', ...given()], /Did you mean order_list\?/],
+    ['an unknown brand', () => ['sync', '--brand', 'acne', ...given()], /"acne".*Allowed: acme/],
+    ['a day that is none', () => ['sync', '--from', '2026-02-30', ...given()], /2026-02-30.*YYYY-MM-DD/],
+    [
+      'days in the wrong order',
+      () => ['sync', '--from', '2026-01-02', '--to', '2026-01-01', ...given()],
+      /--from 2026-01-02 is after --to 2026-01-01/,
+    ],
+    ['a day to come', () => ['sync', '--to', tomorrow, ...given()], /still to come. Allowed: up to/],
+    [
+      'a day to come by --now',
+      () => ['sync', '--to', '2026-01-03', '--now', '2026-01-02T12:00:00Z', ...given()],
+      /up to 2026-01-02/,
+    ],
+    [
+      'an instant without a zone',
+      () => ['sync', '--now', '2026-01-02T12:00:00', ...given()],
+      /2026-01-31T06:00:00Z/,
+    ],
+    ['no time at all', () => ['sync', '--max-seconds', '0', ...given()], /above 0/],
+    [
+      'settings that are not there',
+      () => ['sync', ...given(), '--settings', at('absent.json')],
+      /absent\.json cannot be read \(ENOENT\).*--settings FILE/,
+    ],
+    [
+      'settings that are not JSON',
+      () => ['sync', ...given(), '--settings', at('broken.json')],
+      /is not JSON/,
+    ],
+    [
+      'settings with an unknown key',
+      () => ['status', ...given().slice(4), '--settings', at('typo.json')],
+      /acme\.timezone is unknown.*timeZone/,
+    ],
+    [
+      'no credentials',
+      () => ['sync', '--settings', settings, '--lake', lake],
+      /--credentials FILE.*BRAND_REPORTS_CREDENTIALS/,
+    ],
+    [
+      'credentials without the brand',
+      () => ['sync', ...given(), '--credentials', at('no-acme.json')],
+      /the brand is not in it/,
+    ],
+    [
+      'a database for a folder',
+      () => ['sync', '--database', 'reports', ...given()],
+      /Glue reads lakes in S3 only/,
+    ],
+    ['an unknown table', () => ['verify', 'clicks_list', '--lake', lake], /Did you mean clicks\?/],
+    ['a month that is none', () => ['status', '--month', '2026-13', '--settings', settings], /YYYY-MM/],
+    ['a port that is none', () => ['serve-sample', '--port', '70000'], /0 to 65535/],
+    ['a query without SQL', () => ['query'], /missing required argument 'sql'/],
+    ['a demo in S3', () => ['demo', '--lake', 's3://bucket/lake'], /to a folder/],
+  ])('%s', async (_name, args, message) => {
+    const { code, stdout, stderr } = await runCli(args());
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+
+  it('prints the error as the one JSON document where --json asks for it', async () => {
+    const { code, stdout } = await runCli(['sync', 'nothing', '--json', ...given()]);
+    expect(code).toBe(2);
+    expect(JSON.parse(stdout)).toEqual({
+      status: 'failed',
+      reports: [],
+      error: {
+        kind: 'config',
+        code: 'unknown_report',
+        message: expect.stringContaining(Object.keys(reports).join(', ')),
+      },
+    });
+  });
+});
+
+it('an old Node hands over to the one that the project brings', async () => {
+  const { code, stdout } = await runCli(['--help'], { nodeFlags: ['--no-strip-types'] });
+  expect(code).toBe(0);
+  expect(stdout).toContain('brand-reports demo');
+});

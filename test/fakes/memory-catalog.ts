@@ -1,0 +1,19 @@
+import { partitionPath } from '../../shared/lake/paths.ts';
+import type { Catalog } from '../../shared/ports.ts';
+
+/** The catalog without a disk: which snapshot each partition points at. */
+export function memoryCatalog(): Catalog & { readonly pointers: Map<string, string> } {
+  const pointers = new Map<string, string>();
+  return {
+    pointers,
+    ensureTable: async () => {},
+    current: async (table, partition) => pointers.get(`${table}/${partitionPath(partition)}`),
+    point: async (table, partition, snapshot) =>
+      void pointers.set(`${table.name}/${partitionPath(partition)}`, snapshot),
+    pointedAt: async (table, leading) => {
+      const prefix = `${table}/${partitionPath(leading)}/`;
+      const found = [...pointers].filter(([path]) => path.startsWith(prefix));
+      return new Map(found.map(([path, snapshot]) => [path.slice(table.length + 1), [snapshot]]));
+    },
+  };
+}
