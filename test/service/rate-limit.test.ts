@@ -78,6 +78,14 @@ describe('rate limit', () => {
     expect(time.wallMs()).toBe(start + 60_000);
   });
 
+  it('keeps to the longer of two pauses', async () => {
+    const { time, limiter } = limited(5);
+    limiter.pauseFor(60_000);
+    limiter.pauseFor(1_000);
+    await limiter.take(anHour);
+    expect(time.wallMs()).toBe(start + 60_000);
+  });
+
   it('fails at once where the pause is longer than the caller waits', async () => {
     const { time, limiter } = limited(5);
     limiter.pauseFor(60_001);
