@@ -1,4 +1,5 @@
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { BrandReportsError } from '../shared/errors.ts';
 import type { ColumnType, Row } from '../shared/lake/columns.ts';
 import type { Value } from '../shared/lake/values.ts';
 import { coverageRows, coverageTable } from '../shared/pipeline/coverage.ts';
@@ -30,6 +31,12 @@ export async function openTables(lake: SqlLake, sql: string): Promise<DuckDBConn
   );
   const wanted = named.length > 0 || isNamedIn(sql)(coverageTable.name) ? named : all;
   const files = snapshotFiles(store);
+  if (/\/(brand|dt)=/.test(files.folder))
+    throw new BrandReportsError(
+      'config',
+      'lake_folder',
+      `DuckDB takes a part of ${files.folder} for a partition. Name the lake by a path without "brand=" and "dt=", for example a link.`,
+    );
 
   const connection = await (await DuckDBInstance.create(':memory:')).connect();
   await connection.run(
@@ -37,9 +44,8 @@ export async function openTables(lake: SqlLake, sql: string): Promise<DuckDBConn
   );
   await connection.run(coverageSql(lake, ledgers));
   for (const report of wanted) await addTable(connection, store, files, report, ledgers);
-  const folders = [files.folder, asPattern(files.folder)].map((folder) => literal(`${folder}/`)).join(', ');
   await connection.run(
-    `SET allowed_directories = [${folders}]; SET enable_external_access = false; SET lock_configuration = true`,
+    `SET allowed_directories = [${literal(`${files.folder}/`)}]; SET enable_external_access = false; SET lock_configuration = true`,
   );
   return connection;
 }
@@ -73,13 +79,8 @@ const PARTITION_COLUMNS = [
 ] as const;
 
 function readParquet(paths: readonly string[]): string {
-  const list = paths.map((path) => literal(asPattern(path))).join(', ');
+  const list = paths.map((path) => literal(path)).join(', ');
   return `read_parquet([${list}], hive_partitioning = true, hive_types = {'brand': VARCHAR, 'dt': VARCHAR}, union_by_name = true)`;
-}
-
-/** DuckDB takes paths for patterns. */
-function asPattern(path: string): string {
-  return path.replaceAll(/[*?[]/g, '[$&]');
 }
 
 function hasColumns({ needs }: View, columns: readonly { name: string }[]): boolean {

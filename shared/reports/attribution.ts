@@ -8,7 +8,7 @@ export const attribution: ReportDefinition = {
   section: '4.5',
   enabledByDefault: true,
   schedule: 'rate(1 hour)',
-  paging: { style: 'cursor', sizeField: 'limit' },
+  paging: { style: 'cursor', sizeField: 'limit', countField: 'count' },
   day: { by: 'dates' },
   openDay: 'pass',
   identity: undefined,

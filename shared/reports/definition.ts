@@ -16,7 +16,8 @@ export interface RefreshTier {
 export type Paging =
   | { style: 'position'; sizeField: 'page_size' }
   | { style: 'numbered'; sizeField: 'page_size'; fixedFields: Readonly<Record<string, string>> }
-  | { style: 'cursor'; sizeField: 'limit' }
+  /** `countField`: the key of `data` that says how many records the page has, where that is documented. */
+  | { style: 'cursor'; sizeField: 'limit'; countField?: string }
   | { style: 'lookup'; of: string };
 
 /**

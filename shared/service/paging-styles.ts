@@ -68,7 +68,7 @@ export function styleOf(request: PageRequest): Style {
     case 'cursor':
       return {
         fields: (cursor) => ({ ...(cursor !== null && { cursor }), [paging.sizeField]: pageSize }),
-        next: (answer) => nextCursor(action, answer),
+        next: (answer) => nextCursor(action, answer, paging.countField),
         seen: shortHash,
         acceptance: (resume) => acceptCursors(request, resume),
       };
@@ -104,13 +104,17 @@ function nextPosition(action: string, pageInfo: Json | undefined): Cursor | null
   return isCursor(integer) ? integer : endCursor;
 }
 
-function nextCursor(action: string, { envelope, data, records }: Answer): Cursor | null {
-  const count = numberText(data.count);
+function nextCursor(
+  action: string,
+  { envelope, data, records }: Answer,
+  countField: string | undefined,
+): Cursor | null {
+  const count = countField === undefined ? undefined : numberText(data[countField]);
   if (count !== undefined && count !== String(records.length)) {
-    const message = `"data.count" says ${count} records, the list has ${records.length}: one of them is wrong`;
+    const message = `"data.${countField}" says ${count} records, the list has ${records.length}: one of them is wrong`;
     throw broken(action, 'count_mismatch', message);
   }
-  const cursor = data.cursor ?? envelope.cursor;
+  const cursor = Object.hasOwn(data, 'cursor') ? data.cursor : envelope.cursor;
   if (cursor === undefined || cursor === null || cursor === '') return null;
   if (isCursor(cursor)) return cursor;
   throw broken(action, 'bad_cursor', `"cursor" is ${kindOf(cursor)}; text, a number or null is expected`);

@@ -135,6 +135,8 @@ describe('the name of a discovered column', () => {
   it('is never given to a field that cannot be one, which is rescued instead', () => {
     const record = json(`"__proto__":"a","${'k'.repeat(10_000)}":"b"`);
     expect(discovered(record)).toEqual([]);
+    const base = baseSchema([]);
+    expect(growSchema(base, JSON.parse('{"__proto__":1}'), {})).toBe(base);
     expect(Object.entries(parseJson(String(map(grown([record]), record)._rescued)) ?? {})).toEqual([
       ['__proto__', 'a'],
       ['k'.repeat(10_000), 'b'],
@@ -228,6 +230,15 @@ describe('observations', () => {
         expect(mergeObservations(observations(...a), observations(...b))).toEqual(observations(...a, ...b));
       }),
     );
+  });
+
+  it('of more fields than are kept are the same whatever the order of merging', () => {
+    const parts = ['c', 'a', 'b'].map((letter) =>
+      observations(Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`${letter}${index}`, 'a']))),
+    );
+    const merged = parts.reduce(mergeObservations);
+    expect(Object.keys(merged).length).toBeLessThan(1_500);
+    expect(parts.toReversed().reduce(mergeObservations)).toEqual(merged);
   });
 
   it('survive JSON', () => {

@@ -57,6 +57,7 @@ describe('digest of a partition', () => {
     ['a value cut elsewhere', [{ a: 'x', b: 'yz' }], [{ a: 'xy', b: 'z' }]],
     ['a text that looks like a column', [{ a: 'x', b: 'y' }], [{ a: 'xb 8 string y' }]],
     ['values that changed rows', [{ a: 'x', b: 'y' }, { a: 'z' }], [{ a: 'x' }, { a: 'z', b: 'y' }]],
+    ['twins and other twins', [{ a: 'x' }, { a: 'x' }], [{ a: 'y' }, { a: 'y' }]],
     ['an empty text and NULL', [{ a: '' }], [{}]],
     ['an empty row and no row', [{}], []],
     ['a decimal’s last place', [{ a: 10n ** 37n }], [{ a: 10n ** 37n + 1n }]],

@@ -29,7 +29,7 @@ const numbered: Paging = {
   sizeField: 'page_size',
   fixedFields: { sort_col: 'transid', sort_dir: 'asc' },
 };
-const byCursor: Paging = { style: 'cursor', sizeField: 'limit' };
+const byCursor: Paging = { style: 'cursor', sizeField: 'limit', countField: 'count' };
 
 function requestOf(service: ReportService, paging: Paging, more: Partial<PageRequest> = {}): PageRequest {
   return {
