@@ -3,9 +3,12 @@ export function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Everything else: progress, notes, errors. */
+/** Takes away the line that the cursor is in. */
+export const ERASE_LINE = '\r\x1b[2K';
+
+/** Everything else: notes, errors. On a terminal a line of progress may stand where it goes. */
 export function note(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${process.stderr.isTTY ? ERASE_LINE : ''}${text}\n`);
 }
 
 /** The one JSON document of `--json`; RawNumbers keep their digits. */

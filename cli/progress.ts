@@ -1,15 +1,13 @@
-import { stripVTControlCharacters } from 'node:util';
 import type { RunLog } from '../shared/ports.ts';
-import { count, counted, note } from './output.ts';
-import { cut } from './text.ts';
+import { ERASE_LINE, count, counted, note } from './output.ts';
+import { cut, oneLine } from './text.ts';
 
 const REDRAW_MS = 100;
-const ERASE_LINE = '\r\x1b[2K';
 
 export interface Progress {
   log: RunLog;
   /** Takes the line away. */
-  end(): void;
+  end: () => void;
 }
 
 type Entry = Parameters<RunLog>[0];
@@ -49,7 +47,7 @@ function changingLine(): Progress {
   const timer = setInterval(draw, REDRAW_MS * 5).unref();
 
   const log: RunLog = (entry) => {
-    if (entry.event === 'day_claimed') doing = `${subject(entry)}`;
+    if (entry.event === 'day_claimed') doing = subject(entry);
     if (entry.event === 'page') {
       doing = `${subject(entry)} page ${text(entry.page)}`;
       total.pages += 1;
@@ -62,16 +60,21 @@ function changingLine(): Progress {
         untilMs: Date.now() + Number(entry.waitMs),
       };
     if (ended(entry) !== undefined) total.days += 1;
-    if (entry.level === 'error') note(`${ERASE_LINE}${remark(entry) ?? entry.event}`);
+    if (entry.level === 'error') note(remark(entry) ?? entry.event);
     if (entry.level === 'error' || Date.now() - drawnMs >= REDRAW_MS) draw();
   };
   return {
     log,
     end() {
       clearInterval(timer);
-      process.stderr.write(ERASE_LINE);
+      showLine('');
     },
   };
+}
+
+/** Puts the text in the place of the line of progress, on a terminal. */
+export function showLine(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(ERASE_LINE + cut(text, process.stderr.columns - 1));
 }
 
 /** The line of a day that is over for this run. */
@@ -104,5 +107,5 @@ function waitText(ms: number): string {
 }
 
 function text(value: unknown): string {
-  return stripVTControlCharacters(String(value ?? ''));
+  return typeof value === 'string' ? oneLine(value) : `${Number(value)}`;
 }

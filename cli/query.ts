@@ -73,9 +73,6 @@ function cell(value: Json | undefined, scale: number | undefined): string {
 
 /** Places behind the point down to the last one that is not 0. */
 function usedScale(value: Json | undefined): number {
-  return (
-    String(value ?? '')
-      .split('.')[1]
-      ?.replace(/0+$/, '').length ?? 0
-  );
+  const [, places = ''] = typeof value === 'string' ? value.split('.') : [];
+  return places.replace(/0+$/, '').length;
 }

@@ -11,7 +11,7 @@ export interface Stop {
   deadline: Deadline;
   signal: AbortSignal;
   /** From then on signals do again what they always do. */
-  release(): void;
+  release: () => void;
 }
 
 /**
@@ -32,7 +32,7 @@ export function stopInGoodOrder(maxSeconds: number | undefined): Stop {
     stoppedMs = nowMs;
     deadline.softMs = nowMs;
     setTimeout(() => controller.abort(), PATIENCE_MS).unref();
-    note('Stopping in good order: what was read is kept for the next run. Once more to leave at once.');
+    note('Stopping in good order; what was read is kept. Once more to leave at once.');
   };
   process.on('SIGINT', stop).on('SIGTERM', stop);
   return {

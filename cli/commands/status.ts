@@ -128,7 +128,7 @@ function statusText(
       ...of.flatMap(failures),
     ].join('\n');
   });
-  return [...sections, legend()].join('\n\n');
+  return [...sections, legend(tables)].join('\n\n');
 }
 
 function monthLine({ days }: TableStatus, name: string): string {
@@ -176,10 +176,9 @@ function failures({ table: name, days }: TableStatus): string[] {
   );
 }
 
-function legend(): string {
-  return Object.entries(MARKS)
-    .map(([status, [, , meaning]]) => `${mark(status as DayStatus)} ${meaning}`)
-    .join('  ');
+function legend(tables: readonly TableStatus[]): string {
+  const met = new Set(tables.flatMap(({ days }) => days.map(({ status }) => status)));
+  return [...met].map((status) => `${mark(status)} ${MARKS[status][2]}`).join('  ');
 }
 
 function mark(status: DayStatus): string {

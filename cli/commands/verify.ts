@@ -14,6 +14,7 @@ import { type CurrentDay, currentDays, currentKey, readLedger, readLedgers, read
 import { checkOrder, unknown } from '../open-run.ts';
 import { fromOption, jsonOption, lakeOption, toOption } from '../options.ts';
 import { count, counted, print, printJson } from '../output.ts';
+import { showLine } from '../progress.ts';
 import { table, terminalColumns } from '../table.ts';
 
 interface VerifyFlags {
@@ -100,6 +101,7 @@ async function verifyTables(
       mismatches: [],
     };
     for (const day of currentDays([of]).filter(wanted)) {
+      showLine(`${of.brand} ${of.report.table} ${day.day} · ${counted(day.published.rows, 'row')}`);
       found.days += 1;
       found.rows += day.published.rows;
       const mismatch = await verifyDay(store, day);
@@ -107,6 +109,7 @@ async function verifyTables(
     }
     if (found.days > 0) verified.push(found);
   }
+  showLine('');
   return verified;
 }
 

@@ -4,7 +4,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { isJsonObject, isRawNumber, type Json, type JsonObject } from '../../shared/json.ts';
 
 /** The rows of one table under the folder `lake/` as any tool reads them: values as DuckDB's text, nulls left out. */
-export interface LakeTable {
+interface LakeTable {
   /** DuckDB's types by column name, without the partition keys. */
   types: Map<string, string>;
   rows: { brand: string; dt: string; values: Map<string, string> }[];
@@ -53,7 +53,7 @@ export async function readLakeTable(lake: string, table: string): Promise<LakeTa
 type Form = Map<string, string>;
 
 /** `1.10`, `11e-1` and `1.100` are one number. */
-export function numberForm(literal: string): string {
+function numberForm(literal: string): string {
   const parts = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal);
   if (!parts) return `not a number: ${literal}`;
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = parts;
@@ -145,7 +145,7 @@ function formOf(text: string, type: string, known: Known): string {
   return possible.find((form) => known.forms.has(form)) ?? `${possible[0]} (in a ${type} column)`;
 }
 
-export const snakeCase = (field: string): string =>
+const snakeCase = (field: string): string =>
   field
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
     .toLowerCase()

@@ -26,7 +26,8 @@ export async function serveSampleBrand({
   daysBefore = 2,
   ...options
 }: SampleOptions & { daysBefore?: number } = {}): Promise<SampleBrandForCli> {
-  const { path: folder, remove } = await temporaryFolder();
+  const temporary = await temporaryFolder();
+  const folder = temporary.path;
   const service = await startSampleService(options);
   const today = dayOf(Date.now(), ZONE);
   const firstDay = addDays(today, -daysBefore);
@@ -61,7 +62,7 @@ export async function serveSampleBrand({
     writeSettings,
     async close() {
       await service.close();
-      await remove();
+      await temporary.remove();
     },
   };
 }

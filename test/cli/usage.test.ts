@@ -58,7 +58,7 @@ describe('usage and settings end with exit code 2 and say what is allowed', () =
   const tomorrow = new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10);
   it.each<[string, () => string[], RegExp]>([
     ['no command', () => [], /Commands:/],
-    ['an unknown command', () => ['snyc'], /unknown command 'snyc'[^]*Did you mean sync/],
+    ['an unknown command', () => ['snyc'], /unknown command 'snyc'[\s\S]*Did you mean sync/],
     ['an unknown flag', () => ['sync', '--form', '2026-01-01'], /unknown option '--form'/],
     [
       'an unknown report',

@@ -105,6 +105,19 @@ describe('what is written is what three readers read', () => {
     expect(await readings(bytes, oneOfEach)).toEqual(all(digestOf(rows)));
   });
 
+  it('I6: the largest decimals of every precision', async () => {
+    const precisions = Array.from({ length: 38 }, (_, index) => index + 1);
+    const columns = precisions.map(
+      (precision): Column => ({ name: `p${precision}`, type: `decimal(${precision},0)` }),
+    );
+    const rows = [1n, -1n].map((sign) =>
+      Object.fromEntries(
+        precisions.map((precision) => [`p${precision}`, sign * (10n ** BigInt(precision) - 1n)]),
+      ),
+    );
+    expect(await readings(await parquetOf(columns, rows), columns)).toEqual(all(digestOf(rows)));
+  });
+
   it('I6: several row groups, dictionaries and pages', async () => {
     const count = ROW_GROUP_ROWS + 5_000;
     const bytes = await parquetOf(oneOfEach, manyRows(count));
@@ -285,6 +298,18 @@ describe('a file under way', () => {
     const file = writeParquet(output, columns);
     await file.append({ n: 1n });
     await expect(file.finish()).rejects.toThrow('disk full');
+  });
+
+  it('is finished only when its last bytes are written', async () => {
+    const gate = Promise.withResolvers<void>();
+    const output = new CollectingWriter();
+    output.write = () => gate.promise;
+    const finishing = writeParquet(output, columns).finish();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(output.ended).toBeUndefined();
+    gate.resolve();
+    await finishing;
+    expect(output.ended).toBe('finished');
   });
 
   it('does not exist once it is aborted', async () => {

@@ -6,7 +6,7 @@ import type { Position, Reading } from './readings.ts';
 import { type Fields, Refusal, type SignedCall } from './refuse.ts';
 
 /** What is asked of a brand's holdings at one moment. */
-export interface Asked {
+interface Asked {
   call: SignedCall;
   reading: Reading;
   timeZone: string;

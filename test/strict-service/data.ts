@@ -24,7 +24,7 @@ export function shownIn(
   return { held: holdings[table], recordOf: ({ record }) => record };
 }
 
-export interface DataPlan {
+interface DataPlan {
   seed: number;
   timeZone: string;
   startDate: string;
@@ -95,15 +95,15 @@ const clickDetail: MakeRecord = ({ number: index, day, dayNumber }) => ({
   score: pick<Json>([index, `score ${index}`, { of: index }], dayNumber % 2 === 0 ? index : 0),
 });
 
-const orderTwin: JsonObject = {
+const orderTwin = (): JsonObject => ({
   amount: number('12.10'),
   status: 'new',
   type: 'bonus',
   note: 'twin without a transid',
-};
+});
 
 const order: MakeRecord = ({ number: index, at, day, dayNumber, place }) => {
-  if (place.twins && place.index < 2 * place.page) return orderTwin;
+  if (place.twins && place.index < 2 * place.page) return orderTwin();
   return {
     transid: number(beyondDouble(index)),
     order_no: number(`123456789012345678${String(index).padStart(5, '0')}`),
@@ -194,6 +194,8 @@ const sizesInTurn = (page: number): number[] => [page + 1, 0, 3 * page, 1, page]
 /** The day number, from the start on, on which a table holds three pages, twins among them. */
 const threePageDay = { clicks: 2, orders: 1, transactions: 0, attribution: 3 };
 
+const hasTwins: readonly string[] = ['orders', 'transactions'];
+
 /**
  * Everything that a brand's side holds: days of all sizes from `startDate` until `until`, with records on the
  * first and the last second of a day, and two days before `startDate` that nobody asks for.
@@ -205,21 +207,18 @@ export function holdingsOf(plan: DataPlan): Holdings {
 
   function fill(table: keyof Holdings, page: number, make: MakeRecord, makeDetail?: MakeRecord): Held[] {
     const filled: Held[] = [];
-    for (const [index, day] of days.entries()) {
-      const dayNumber = index - 2;
+    for (const [order, day] of days.entries()) {
+      const dayNumber = order - 2;
       const sizes = sizesInTurn(page);
       const count = sizes[(dayNumber - threePageDay[table] + 2 + 10) % sizes.length] ?? 0;
       const start = firstInstant(day, timeZone);
       const end = Math.min(firstInstant(addDays(day, 1), timeZone), plan.until);
-      for (const [place, at] of instants(start, end, count, random).entries()) {
-        const twins = count === 3 * page;
-        const seen = {
-          number: filled.length,
-          at,
-          day,
-          dayNumber,
-          place: { index: place, count, page, twins },
-        };
+      // The day after the three pages begins with one more of their twins: taken for the other, one of them is lost.
+      const twin = count === 1 && hasTwins.includes(table);
+      const times = twin ? [start] : instants(start, end, count, random);
+      for (const [index, at] of times.entries()) {
+        const place = { index, count, page, twins: twin || count === 3 * page };
+        const seen = { number: filled.length, at, day, dayNumber: twin ? dayNumber - 1 : dayNumber, place };
         filled.push({
           at: table === 'attribution' ? start : at,
           appearsAt: at,

@@ -107,7 +107,7 @@ const meetings: readonly (readonly Point[])[] = [
 const points = (Object.keys(values) as Point[]).sort((a, b) => values[b].length - values[a].length);
 
 /** Every two of the given values that meet in a report. */
-export function pairsOf(given: { readonly [P in Point]?: readonly unknown[] }): string[] {
+function pairsOf(given: { readonly [P in Point]?: readonly unknown[] }): string[] {
   const told = (point: Point) => (given[point] ?? []).map((value) => `${point}: ${value}`);
   const pairs = meetings.flatMap((meeting) =>
     meeting.flatMap((one, index) =>

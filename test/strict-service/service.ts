@@ -35,7 +35,12 @@ export const contractFaults = [
   'repeated cursor',
   'cycling cursor',
 ] as const;
-export type Fault = (typeof passingFaults)[number] | (typeof contractFaults)[number];
+/** Faults of one click's details. */
+export const detailFaults = ['code is not 0', 'another click'] as const;
+export type Fault =
+  | (typeof passingFaults)[number]
+  | (typeof contractFaults)[number]
+  | (typeof detailFaults)[number];
 
 export interface StrictService {
   readonly baseUrl: string;
@@ -155,10 +160,12 @@ export async function startStrictService(options: {
   return service;
 }
 
-/** Bends where the pages go on, for the faults that lead a reader in a circle. */
+/** Bends where the pages go on, or of what they speak, for the faults that lead a reader astray. */
 function bend(page: Page, fault: Fault | undefined, firstPageEnd: number): Page {
   if (fault === 'repeated cursor') return { ...page, next: page.offset };
   if (fault === 'cycling cursor') return { ...page, next: firstPageEnd };
+  if (fault === 'another click')
+    return { ...page, records: page.records.map((record) => ({ ...record, id: 1 })) };
   return page;
 }
 
