@@ -40,9 +40,7 @@ function changingLine(): Progress {
         ? ` · waiting ${waitText(waiting.untilMs - drawnMs)}: ${waiting.for}`
         : '';
     const done = `${counted(total.days, 'day')} · ${counted(total.pages, 'page')} · ${counted(total.rows, 'row')} · ${count(rate)}/s`;
-    process.stderr.write(
-      `${ERASE_LINE}${cut(`${doing}${waits} · ${done}`, (process.stderr.columns ?? 80) - 1)}`,
-    );
+    showLine(`${doing}${waits} · ${done}`);
   };
   const timer = setInterval(draw, REDRAW_MS * 5).unref();
 

@@ -4,11 +4,12 @@ import { type Json, isJsonObject } from './json.ts';
 import { baseSchema, parseSchema } from './lake/columns.ts';
 import { Document, type Written } from './lake/document.ts';
 import { type Ledger, parseLedger } from './lake/ledger.ts';
-import { parseMonthIndex } from './lake/month-index.ts';
+import { type MonthIndex, parseMonthIndex } from './lake/month-index.ts';
 import { indexKey, ledgerKey, progressKey, schemaKey } from './lake/paths.ts';
 import { parseProgress } from './lake/progress.ts';
 import { type ReportOutcome, type SyncOutcome, syncOutcome } from './outcome.ts';
 import { askedFingerprint } from './pipeline/ask.ts';
+import { leaveRequest } from './pipeline/request.ts';
 import type { Deadline, ReportRun, StoredSchema } from './pipeline/report-run.ts';
 import type { Clock, CredentialSource, Lake, ReportService, RunLog } from './ports.ts';
 import type { ReportDefinition, ReportRegistry } from './reports/definition.ts';
@@ -54,13 +55,14 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
   try {
     const brands = selectBrands(options);
     const units = { begun: 0 };
-    const outcomes = await Promise.allSettled(brands.map((brand) => syncBrand(options, id, brand, units)));
-    return syncOutcome(
-      outcomes.flatMap((outcome) => {
-        if (outcome.status === 'rejected') throw outcome.reason;
-        return outcome.value;
-      }),
-    );
+    const synced = await Promise.allSettled(brands.map((brand) => syncBrand(options, id, brand, units)));
+    const reports = synced.flatMap((outcome) => {
+      if (outcome.status === 'rejected') throw outcome.reason;
+      return outcome.value;
+    });
+    const outcome = syncOutcome(reports.map((report) => report.outcome));
+    for (const { run, index } of reports) await leaveRequest(run, index, range(options.request, run), outcome.status);
+    return outcome;
   } finally {
     await leave();
   }
@@ -71,8 +73,8 @@ async function syncBrand(
   id: string,
   brand: string,
   units: ReportRun['units'],
-): Promise<ReportOutcome[]> {
-  const outcomes: ReportOutcome[] = [];
+): Promise<{ run: ReportRun; index: Document<MonthIndex>; outcome: ReportOutcome }[]> {
+  const synced = [];
   const ledgers = new Map<string, Document<Ledger>>();
   const requests = new Map<string, number>();
   const service = openService(options, brand, ({ action }) => requests.set(action, (requests.get(action) ?? 0) + 1));
@@ -80,9 +82,9 @@ async function syncBrand(
     const run = reportRun(options, { id, brand, report, service, units, ledgers });
     const index = document(options, indexKey(report.name, brand), parseMonthIndex(indexKey(report.name, brand)));
     const outcome = await syncReport(run, index, range(options.request, run));
-    outcomes.push({ ...outcome, requests: requests.get(report.action) ?? 0 });
+    synced.push({ run, index, outcome: { ...outcome, requests: requests.get(report.action) ?? 0 } });
   }
-  return outcomes;
+  return synced;
 }
 
 /** The brand's service for the length of a run: one rate limit, one clock, one recovery for all its reports. */

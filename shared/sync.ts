@@ -6,9 +6,9 @@ import { type MonthIndex, leaveMonths, mayBeDue, touchMonths } from './lake/mont
 import { type DayOutcome, type ErrorSummary, type ReportOutcome, statusOf, summary } from './outcome.ts';
 import { coverMonths } from './pipeline/coverage.ts';
 import { measureEndDate } from './pipeline/measure.ts';
-import { type DueDay, type RangeRequest, type Sources, monthDueAtMs, plan } from './pipeline/plan.ts';
+import { type DayRequest, type DueDay, type Sources, monthDueAtMs, plan } from './pipeline/plan.ts';
 import { type ReportRun, outOfTime, policyFingerprint } from './pipeline/report-run.ts';
-import { finishRequest, openRequest } from './pipeline/request.ts';
+import { type Range, openRequest } from './pipeline/request.ts';
 import { sweep } from './pipeline/sweep.ts';
 import { owedSwitches, switchDay, tableShape } from './pipeline/switch.ts';
 import { syncDay } from './pipeline/sync-day.ts';
@@ -24,12 +24,13 @@ const HOPELESS_AFTER = 5;
 export async function syncReport(
   run: ReportRun,
   index: Document<MonthIndex>,
-  range: { from: string; to: string } | undefined,
+  range: Range | undefined,
 ): Promise<Omit<ReportOutcome, 'requests'>> {
   const name = { brand: run.brand, report: run.report.name };
   const days: DayOutcome[] = [];
   try {
-    const request = range && (await openRequest(run, index, range));
+    await warnOfSettledTypes(run);
+    const request = await openRequest(run, index, range);
     const months = await monthsToLookAt(run, index, request);
     await run.lake.catalog?.ensureTable(await tableShape(run));
     for (const day of await owedSwitches(run, months.values())) await switchDay(run, day);
@@ -38,7 +39,7 @@ export async function syncReport(
     if (due.length > 0) await measureEndDate(run, index);
     await touch(run, index, due);
     const error = await syncDays(run, due, request, days);
-    await leave(run, index, [...months.keys()], request, days);
+    await leave(run, index, [...months.keys()], days);
     const status = statusOf(days, error);
     return { ...name, status, days: byPlan(days, due), ...(error && { error }) };
   } catch (thrown) {
@@ -50,30 +51,42 @@ export async function syncReport(
   }
 }
 
+/** The first commit of a column decides its type for good: a setting that comes later is said to be without effect. */
+async function warnOfSettledTypes({ schema, settings, log, brand, report }: ReportRun): Promise<void> {
+  const { columns } = await schema.known();
+  for (const [name, type] of Object.entries(settings.columns)) {
+    const settled = columns.find((column) => column.name === name)?.type;
+    if (settled === undefined || settled === type) continue;
+    const message = `the setting columns.${name} (${type}) has no effect: the column was first written as ${settled}, which stays`;
+    log({ level: 'warn', event: 'column_type_kept', brand, report: report.name, message });
+  }
+}
+
 /** The ledgers of the months in which a day may be due, read anew. */
 async function monthsToLookAt(
   run: ReportRun,
   index: Document<MonthIndex>,
-  request: RangeRequest | undefined,
+  request: DayRequest,
 ): Promise<Map<string, Ledger>> {
   const nowMs = run.clock.now().getTime();
   const today = dayOf(nowMs, run.policy.timeZone);
-  const days = request ? daysFrom(request.from, request.to) : daysFrom(run.policy.startDate, today);
-  const hints = await index.fresh();
+  const { from, to } = request.range ?? { from: run.policy.startDate, to: today };
+  const hints = await index.known();
   // A report about another report's records is due when those change, which its own index does not know.
-  const all = request !== undefined || run.parent !== undefined;
-  const months = [...new Set(days.map(monthOf))].filter(
+  const all = request.range !== undefined || run.parent !== undefined;
+  const months = [...new Set(daysFrom(from, to).map(monthOf))].filter(
     (month) => all || mayBeDue(hints, policyFingerprint(run.policy), month, nowMs),
   );
   const ledgers = months.map(async (month) => [month, await run.ledger(month).fresh()] as const);
   return new Map(await Promise.all(ledgers));
 }
 
-async function planOptions(run: ReportRun, request: RangeRequest | undefined) {
+async function planOptions(run: ReportRun, request: DayRequest) {
   const { parent, policy, clock } = run;
-  if (!parent) return request ? { request } : {};
+  if (!parent) return { request };
   const today = dayOf(clock.now().getTime(), policy.timeZone);
-  const first = request && request.from < policy.startDate ? request.from : policy.startDate;
+  const { from } = request.range ?? { from: policy.startDate };
+  const first = from < policy.startDate ? from : policy.startDate;
   const months = [...new Set(daysFrom(first, today).map(monthOf))];
   const ledgers = new Map(
     await Promise.all(months.map(async (month) => [month, await parent.ledger(month).fresh()] as const)),
@@ -82,14 +95,14 @@ async function planOptions(run: ReportRun, request: RangeRequest | undefined) {
     const published = ledgers.get(monthOf(day))?.days[day]?.published;
     return published && { digest: published.digest, closed: published.state === 'closed' };
   };
-  return { ...(request && { request }), sources };
+  return { request, sources };
 }
 
 /** Works through the due days, several at a time. @returns the first failure */
 async function syncDays(
   run: ReportRun,
   due: readonly DueDay[],
-  request: RangeRequest | undefined,
+  request: DayRequest,
   outcomes: DayOutcome[],
 ): Promise<ErrorSummary | undefined> {
   const waiting = [...due];
@@ -132,7 +145,6 @@ async function leave(
   run: ReportRun,
   index: Document<MonthIndex>,
   months: readonly string[],
-  request: RangeRequest | undefined,
   days: readonly DayOutcome[],
 ): Promise<void> {
   const nowMs = run.clock.now().getTime();
@@ -149,8 +161,7 @@ async function leave(
   const fingerprint = policyFingerprint(run.policy);
   await index.update((current) => {
     const left = leaveMonths(current, due, fingerprint, { id: run.run, wallMs });
-    const finished = request ? finishRequest(left, request, days) : left;
-    const swept = sweeps && !outOfTime(run) ? { ...finished, sweptAt: new Date(wallMs).toISOString() } : finished;
+    const swept = sweeps && !outOfTime(run) ? { ...left, sweptAt: new Date(wallMs).toISOString() } : left;
     return swept.proven === proven ? swept : { ...swept, proven };
   });
   const changed = days.filter(({ outcome }) => outcome !== 'pending').map(({ dt }) => monthOf(dt));

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { type Json, type JsonObject, isRawNumber, stringifyJson } from '../json.ts';
 import type { DocumentedColumn } from '../reports/definition.ts';
 import { damaged } from './document.ts';
@@ -144,27 +144,32 @@ export function parseColumnType(text: string): ColumnType | undefined {
 }
 
 const storedColumn = z.object({
-  name: z.string().regex(/^[a-z0-9_]{1,300}$/),
-  type: z.string().transform((text, context) => {
-    const type = parseColumnType(text);
-    if (type) return type;
-    context.addIssue(`${JSON.stringify(text)} is no column type`);
-    return z.NEVER;
-  }),
+  name: z.string().check(z.regex(/^[a-z0-9_]{1,300}$/)),
+  type: z.pipe(
+    z.string(),
+    z.transform((text, context) => {
+      const type = parseColumnType(text);
+      if (type) return type;
+      context.issues.push({ code: 'custom', input: text, message: `${JSON.stringify(text)} is no column type` });
+      return z.NEVER;
+    }),
+  ),
   field: z.optional(z.string()),
 });
 
 const storedSchema = z.object({
   version: z.literal(1),
-  columns: z
-    .array(storedColumn)
-    .refine((columns) => allDiffer(columns.map(({ name }) => name)), 'two columns have one name')
-    .refine((columns) => allDiffer(columns.flatMap(({ field }) => field ?? [])), 'two columns hold one field')
-    .refine(
+  columns: z.array(storedColumn).check(
+    z.refine((columns) => allDiffer(columns.map(({ name }) => name)), { error: 'two columns have one name' }),
+    z.refine((columns) => allDiffer(columns.flatMap(({ field }) => field ?? [])), {
+      error: 'two columns hold one field',
+    }),
+    z.refine(
       (columns) =>
         ['_rescued', '_synced_at'].every((derived) => columns.some(({ name }) => name === derived)),
-      '_rescued or _synced_at is missing',
+      { error: '_rescued or _synced_at is missing' },
     ),
+  ),
 });
 
 /**

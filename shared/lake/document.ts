@@ -1,3 +1,5 @@
+import { en } from 'zod/locales';
+import * as z from 'zod/mini';
 import { BrandReportsError } from '../errors.ts';
 import { type Json, parseJson } from '../json.ts';
 import type { ObjectStore } from '../ports.ts';
@@ -6,6 +8,9 @@ import type { ObjectStore } from '../ports.ts';
 export interface Written {
   recent: string[];
 }
+
+// The small zod says "Invalid input" of everything unless it is taught to say what it expected.
+z.config(en());
 
 const RECENT_WRITES = 20;
 const ROUNDS = 40;

@@ -53,7 +53,7 @@ const dayEntry = z.looseObject({
   failure: z.optional(failure),
   /** Snapshots that readers may still be reading, and when (wall clock) they were replaced. */
   superseded: z.optional(z.array(z.looseObject({ snapshot: z.string(), at: z.string() }))),
-  /** The `--from/--to` request under which the day was last read. */
+  /** The request under which the day was last read: runs that go on with one another's work share it. */
   request: z.optional(z.string()),
 });
 
@@ -115,7 +115,7 @@ export function releaseDay(ledger: Ledger, day: string, run: string): Ledger {
 export function commitDay(
   ledger: Ledger,
   day: string,
-  commit: { run: string; published: Published; request: string | undefined; wallMs: number },
+  commit: { run: string; published: Published; request: string; wallMs: number },
 ): Ledger {
   return withEntry(ledger, day, (entry) => {
     if (entry.claim?.run !== commit.run || entry.claim.attempt !== commit.published.attempt) throw lost(day);
@@ -129,7 +129,7 @@ export function commitDay(
         ...superseded.filter((old) => commit.wallMs - Date.parse(old.at) < SUPERSEDED_MS),
         ...(replaced && replaced !== commit.published.snapshot ? [{ snapshot: replaced, at }] : []),
       ],
-      ...(commit.request && { request: commit.request }),
+      request: commit.request,
     };
   });
 }

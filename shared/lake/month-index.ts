@@ -14,7 +14,7 @@ const index = z.looseObject({
   /** Fingerprint of the policy that the due times follow from. */
   policy: z.string(),
   months: z.record(z.string(), month),
-  /** Requests to read a range again that are under way, by `from..to`. */
+  /** Requests that runs with little time go on with: ranges by `from..to`, and `due` for what the policy says. */
   requests: z.record(z.string(), z.looseObject({ id: z.string(), since: z.string() })),
   /** Whether the service ever returned a record: until then its empty answers prove nothing. */
   proven: z.boolean(),

@@ -13,7 +13,7 @@ export async function commit(
   run: ReportRun,
   { day, attempt, progress }: Reading,
   built: Built,
-  request: string | undefined,
+  request: string,
 ): Promise<void> {
   const { slices } = await progress.known();
   const last = slices.at(-1);

@@ -1,5 +1,5 @@
 import { addDays, dayOf } from '../days.ts';
-import { BrandReportsError } from '../errors.ts';
+import { BrandReportsError, asBrandReportsError } from '../errors.ts';
 import type { Document } from '../lake/document.ts';
 import type { MonthIndex } from '../lake/month-index.ts';
 import { dates } from './ask.ts';
@@ -17,14 +17,25 @@ export async function measureEndDate(run: ReportRun, index: Document<MonthIndex>
   const setting = brandSettings.endDate;
   if (report.day.by !== 'dates' || setting === 'midnight') return;
   if ((await index.known()).endDate === setting) return;
-  const measured = await endDateReading(run);
-  if (measured === 'midnight' && (await endDateReading(run)) === 'midnight')
+  const measured = await measure(run);
+  if (measured === 'midnight' && (await measure(run)) === 'midnight')
     throw new BrandReportsError(
       'config',
       'end_date',
       `${report.name} of brand "${brand}": the setting endDate is "whole_day", but the service takes end_date as that day's midnight, so every day would come back empty or cut; set "endDate": "midnight" for this brand`,
     );
   if (measured === 'whole_day') await index.update((current) => ({ ...current, endDate: setting }));
+}
+
+/** A service that fails at this is left unmeasured: the days themselves will tell what is wrong. */
+async function measure(run: ReportRun): Promise<Reading> {
+  try {
+    return await endDateReading(run);
+  } catch (thrown) {
+    const { kind, message } = asBrandReportsError(thrown);
+    if (kind === 'bug') throw thrown;
+    run.log({ level: 'warn', event: 'end_date_not_measured', brand: run.brand, report: run.report.name, message });
+  }
 }
 
 /**

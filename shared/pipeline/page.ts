@@ -65,8 +65,20 @@ async function readPart(
     if (error.kind === 'transient') await stage.flush();
     const refused = error.kind !== 'transient' && error.kind !== 'bug' && error.kind !== 'conflict';
     if (paged === 0 && part.cursor !== null && reading.resumed && refused) return 'refused';
+    if (part.role === 'less' && error.code === 'service_code') throw instantRefused(run, error);
     throw thrown;
   }
+}
+
+function instantRefused({ report, brandSettings }: ReportRun, { message, context }: BrandReportsError): BrandReportsError {
+  const setting = report.day.by === 'dates' ? 'endDate' : 'endTime';
+  const allowed = setting === 'endTime' ? '"inclusive" or "exclusive", as the service means it' : '"whole_day"';
+  return new BrandReportsError(
+    'contract',
+    'instant_refused',
+    `${message}; this asked for the one instant that ends the day, to tell whether the range before includes it: set "${setting}" (now "${brandSettings[setting]}") to ${allowed}`,
+    { context },
+  );
 }
 
 /** A day whose cursor has died once is read to its end, or it would never be complete. */

@@ -21,11 +21,10 @@ export interface DueDay {
   why: 'open' | 'yesterday' | 'in_progress' | 'never_read' | 'refresh' | 'requested' | 'failing';
 }
 
-/** A `--from/--to` request: these days are read again, once each under this id. */
-export interface RangeRequest {
+/** Why days are read: those due, or those of a range whatever the policy says; each once under the id. */
+export interface DayRequest {
   id: string;
-  from: string;
-  to: string;
+  range?: { from: string; to: string };
 }
 
 /** A slack, so that a day due "every day" is not read an hour later each day by an hourly schedule. */
@@ -81,24 +80,35 @@ export function plan(
   ledgers: ReadonlyMap<string, Ledger>,
   policy: Policy,
   nowMs: number,
-  options: { request?: RangeRequest; sources?: Sources } = {},
+  { request, sources }: { request?: DayRequest; sources?: Sources } = {},
 ): DueDay[] {
   const today = dayOf(nowMs, policy.timeZone);
-  const { request, sources } = options;
-  const candidates = request
-    ? daysFrom(request.from, request.to < today ? request.to : today)
+  const range = request?.range;
+  const candidates = range
+    ? daysFrom(range.from, range.to < today ? range.to : today)
     : daysFrom(policy.startDate, today).filter((day) => ledgers.has(monthOf(day)));
   return candidates
     .filter((day) => nowMs >= startOfDay(day, policy.timeZone) + 1000)
     .filter((day) => !sources || sources(day))
     .flatMap((day) => {
       const entry = ledgers.get(monthOf(day))?.days[day];
-      if (request && entry?.request === request.id && !entry.claim && !entry.failure) return [];
+      if (request && wasRead(entry, request, policy, sources?.(day))) return [];
       const dueMs = dueAtMs(day, entry, policy, today, sources?.(day));
-      if (!request && (dueMs === null || dueMs > nowMs)) return [];
-      return [{ day, why: why(day, entry, today, nowMs, request !== undefined) }];
+      if (!range && (dueMs === null || dueMs > nowMs)) return [];
+      return [{ day, why: why(day, entry, today, nowMs, range !== undefined) }];
     })
     .sort((a, b) => rank(a) - rank(b) || (a.day < b.day ? 1 : -1));
+}
+
+/** Whether the request has read the day already, and as it would be read now. */
+function wasRead(
+  entry: DayEntry | undefined,
+  request: DayRequest,
+  policy: Policy,
+  source: { digest: string } | undefined,
+): boolean {
+  if (entry?.request !== request.id || entry.claim || entry.failure) return false;
+  return entry.published?.asked === policy.asked && entry.published.source === source?.digest;
 }
 
 function why(

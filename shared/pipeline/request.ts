@@ -1,39 +1,55 @@
 import type { Document } from '../lake/document.ts';
 import type { MonthIndex } from '../lake/month-index.ts';
-import type { DayOutcome } from '../outcome.ts';
-import type { RangeRequest } from './plan.ts';
+import type { Status } from '../outcome.ts';
+import type { DayRequest } from './plan.ts';
 import type { ReportRun } from './report-run.ts';
 
+export type Range = { from: string; to: string };
+
+/** Runs that follow each other closer than this go on with one another's work. */
+const ROUND_MS = 600_000;
+
 /**
- * A range that is to be read again whatever the policy says. A run that ends before all of it is read leaves the
- * request open; the next one for the same range goes on with it instead of beginning at the first day again.
+ * What a run reads goes by the id of the first of the runs that it takes, one after the other, until all is read:
+ * a day that bears the id is not read again before the others, however little time each run has.
  */
 export async function openRequest(
   run: ReportRun,
   index: Document<MonthIndex>,
-  range: { from: string; to: string },
-): Promise<RangeRequest> {
-  const key = `${range.from}..${range.to}`;
-  const wallMs = run.clock.wallMs();
-  const livesMs = run.brandSettings.resumeWithinHours * 3_600_000;
-  const id = run.newId();
-  const { requests } = await index.update((current) => {
-    const open = Object.entries(current.requests).filter(([, { since }]) => wallMs - Date.parse(since) < livesMs);
-    const requests = Object.fromEntries(open);
-    if (requests[key]) return current;
-    return { ...current, requests: { ...requests, [key]: { id, since: new Date(wallMs).toISOString() } } };
-  });
-  return { id: requests[key]?.id ?? id, ...range };
+  range: Range | undefined,
+): Promise<DayRequest> {
+  const { requests } = await index.fresh();
+  const id = openRequests(run, requests)[keyOf(range)]?.id ?? run.run;
+  return { id, ...(range && { range }) };
 }
 
-/** Closes the request where every one of its days was read. */
-export function finishRequest(
-  index: MonthIndex,
-  { from, to }: RangeRequest,
-  days: readonly DayOutcome[],
-): MonthIndex {
-  const read = days.every(({ outcome }) => outcome === 'published' || outcome === 'unchanged');
-  if (!read) return index;
-  const { [`${from}..${to}`]: _finished, ...requests } = index.requests;
-  return { ...index, requests };
+/** Leaves the request to the next run where something is left to read, and closes it where nothing is. */
+export async function leaveRequest(
+  run: ReportRun,
+  index: Document<MonthIndex>,
+  range: Range | undefined,
+  status: Status,
+): Promise<void> {
+  const key = keyOf(range);
+  const goesOn = status === 'incomplete' || (range !== undefined && status !== 'complete');
+  await index.update((current) => {
+    const { [key]: known, ...others } = openRequests(run, current.requests);
+    if (goesOn ? known : !current.requests[key]) return current;
+    const since = run.clock.now().toISOString();
+    return { ...current, requests: { ...others, ...(goesOn && { [key]: { id: run.run, since } }) } };
+  });
+}
+
+function openRequests(run: ReportRun, requests: MonthIndex['requests']): MonthIndex['requests'] {
+  const nowMs = run.clock.now().getTime();
+  const rangeMs = run.brandSettings.resumeWithinHours * 3_600_000;
+  const isOpen = ([key, { since }]: [string, { since: string }]) => {
+    const ageMs = nowMs - Date.parse(since);
+    return ageMs >= 0 && ageMs <= (key === keyOf(undefined) ? ROUND_MS : rangeMs);
+  };
+  return Object.fromEntries(Object.entries(requests).filter(isOpen));
+}
+
+function keyOf(range: Range | undefined): string {
+  return range ? `${range.from}..${range.to}` : 'due';
 }

@@ -7,7 +7,7 @@ import { build } from './build.ts';
 import { type Reading, claim, renewed } from './claim.ts';
 import { commit } from './commit.ts';
 import { readDay } from './page.ts';
-import type { DueDay, RangeRequest } from './plan.ts';
+import type { DueDay, DayRequest } from './plan.ts';
 import { type ReportRun, outOfTime } from './report-run.ts';
 import { switchDay } from './switch.ts';
 
@@ -20,7 +20,7 @@ const PUBLISH_MS = 5_000;
 export async function syncDay(
   run: ReportRun,
   due: DueDay,
-  request: RangeRequest | undefined,
+  request: DayRequest,
 ): Promise<{ outcome: DayOutcome; error?: BrandReportsError }> {
   const { day } = due;
   const log = (event: string, detail: Record<string, unknown> = {}) =>
@@ -41,7 +41,7 @@ export async function syncDay(
     const reading = await readDay(run, claimed);
     if (!reading || !(await publicationFits(run, reading))) return await leftForLater();
     const built = await build(run, reading);
-    await commit(run, reading, built, request?.id);
+    await commit(run, reading, built, request.id);
     if (!(await isSwitched(run, day))) await switchDay(run, day);
     return ended(built.unchanged ? 'unchanged' : 'published', built.rows, await pagesOf(reading));
   } catch (thrown) {

@@ -14,7 +14,7 @@ export interface Brand extends Account {
   holdings: Holdings;
 }
 
-/** A served call, as a fault or a test looks at it: the day it begins with, and the place of its first record. */
+/** A served call, as a fault or a test looks at it: the day it begins with (of a mere instant: none), and the place of its first record. */
 export interface Served {
   action: string;
   fields: SignedCall['fields'];
@@ -40,7 +40,8 @@ export const detailFaults = ['code is not 0', 'another click'] as const;
 export type Fault =
   | (typeof passingFaults)[number]
   | (typeof contractFaults)[number]
-  | (typeof detailFaults)[number];
+  | (typeof detailFaults)[number]
+  | 'echo of the credentials';
 
 export interface StrictService {
   readonly baseUrl: string;
@@ -107,6 +108,12 @@ export async function startStrictService(options: {
     const page = action.find(asked);
     const fault = service.fault(note(call, brand, page));
     if (fault !== undefined && failOnTheWay(fault, response)) return;
+    if (fault === 'echo of the credentials') {
+      const { token, secret } = brand;
+      const msg = `echo of ${token}, ${encodeURIComponent(token)}, ${secret} and ${[...service.digests].at(-1)}`;
+      send(response, { code: 10_003, msg, data: {} });
+      return;
+    }
     const { data, beside } = action.shape(bend(page, fault, page.size), asked);
     if (fault === 'missing list') for (const key of ['list', 'records']) delete data[key];
     send(response, { code: 0, msg: 'success', data, ...beside }, fault);
@@ -115,21 +122,22 @@ export async function startStrictService(options: {
   const shown = (held: readonly Held[]) => held.filter(({ appearsAt }) => appearsAt < service.present);
 
   function note(call: SignedCall, brand: Brand, page: Page): Served {
-    const { start_time, start_date } = call.fields;
-    const start = Number(start_time) * (reading.timestampUnit === 'seconds' ? 1000 : 1);
-    const day = start_date === undefined ? undefined : dayOfCompact(String(start_date));
-    const key = [brand.bid, call.action, ...Object.entries(call.fields)].join();
+    const { action, fields } = call;
+    const key = [brand.bid, action, ...Object.entries(fields)].join();
     const repeats = times.get(key) ?? 0;
     times.set(key, repeats + 1);
-    const served = {
-      action: call.action,
-      fields: call.fields,
-      day: start_time === undefined ? day : dayOf(start, brand.timeZone),
-      offset: page.offset,
-      repeats,
-    };
+    const served = { action, fields, day: firstDay(fields, brand), offset: page.offset, repeats };
     service.served.push(served);
     return served;
+  }
+
+  function firstDay(
+    { start_date, start_time, end_time }: SignedCall['fields'],
+    brand: Brand,
+  ): string | undefined {
+    if (start_date !== undefined) return dayOfCompact(String(start_date));
+    if (start_time === undefined || start_time === end_time) return undefined;
+    return dayOf(Number(start_time) * (reading.timestampUnit === 'seconds' ? 1000 : 1), brand.timeZone);
   }
 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
