@@ -1,7 +1,6 @@
-import { parseJson } from '../shared/json.ts';
 import type { Json } from '../shared/json.ts';
 import { type TableSchema, baseSchema, parseSchema } from '../shared/lake/columns.ts';
-import { damaged } from '../shared/lake/document.ts';
+import { parseStored } from '../shared/lake/document.ts';
 import { type Ledger, type Published, parseLedger } from '../shared/lake/ledger.ts';
 import { type MonthIndex, parseMonthIndex } from '../shared/lake/month-index.ts';
 import { dayPartition, indexKey, ledgerKey, schemaKey, snapshotKey } from '../shared/lake/paths.ts';
@@ -93,12 +92,4 @@ async function readDocument<T>(
 ): Promise<T> {
   const stored = await store.get(key);
   return parse(stored && parseStored(key, stored.body));
-}
-
-function parseStored(key: string, body: Uint8Array): Json {
-  try {
-    return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body));
-  } catch (cause) {
-    throw damaged(key, 'it is not JSON', cause);
-  }
 }

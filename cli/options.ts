@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { isDay } from '../shared/days.ts';
+import { isDay, isInstant } from '../shared/days.ts';
 
 // The options that several commands share, each parsed where it is met.
 
@@ -61,8 +61,6 @@ export function port(text: string): number {
 }
 
 function instant(text: string): Date {
-  const withZone = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text);
-  const at = new Date(text);
-  if (withZone && !Number.isNaN(at.getTime())) return at;
+  if (isInstant(text)) return new Date(text);
   throw new InvalidArgumentError('Use an instant with its zone, such as 2026-01-31T06:00:00Z.');
 }

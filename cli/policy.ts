@@ -1,4 +1,4 @@
-import { askedFingerprint } from '../shared/pipeline/ask.ts';
+import { policyOf as policyBy } from '../shared/pipeline/policy.ts';
 import type { Policy } from '../shared/pipeline/plan.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings.ts';
@@ -11,13 +11,5 @@ export function policyOf(
 ): Policy | undefined {
   const brandSettings = settings?.brands[brand];
   const reportSettings = brandSettings?.reports[report.name];
-  if (!brandSettings || !reportSettings) return undefined;
-  return {
-    timeZone: brandSettings.timeZone,
-    startDate: brandSettings.startDate,
-    lateMinutes: brandSettings.lateMinutes,
-    refresh: reportSettings.refresh,
-    asked: askedFingerprint(report, brandSettings, reportSettings),
-    pagesAreSnapshot: report.pagesAreSnapshot,
-  };
+  return brandSettings && reportSettings && policyBy(report, brandSettings, reportSettings);
 }

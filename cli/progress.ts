@@ -27,7 +27,7 @@ function plainLines(): Progress {
 
 function changingLine(): Progress {
   const startedMs = Date.now();
-  const total = { days: 0, pages: 0, rows: 0 };
+  const total = { due: 0, days: 0, pages: 0, rows: 0 };
   let doing = 'looking at what is due';
   let waiting: { for: string; untilMs: number } | undefined;
   let drawnMs = 0;
@@ -39,12 +39,13 @@ function changingLine(): Progress {
       waiting && waiting.untilMs > drawnMs
         ? ` · waiting ${waitText(waiting.untilMs - drawnMs)}: ${waiting.for}`
         : '';
-    const done = `${counted(total.days, 'day')} · ${counted(total.pages, 'page')} · ${counted(total.rows, 'row')} · ${count(rate)}/s`;
+    const done = `${count(total.days)} of ${counted(total.due, 'day')} · ${counted(total.pages, 'page')} · ${counted(total.rows, 'row')} · ${count(rate)}/s`;
     showLine(`${doing}${waits} · ${done}`);
   };
   const timer = setInterval(draw, REDRAW_MS * 5).unref();
 
   const log: RunLog = (entry) => {
+    if (entry.event === 'report_planned') total.due += Number(entry.due);
     if (entry.event === 'day_claimed') doing = subject(entry);
     if (entry.event === 'page') {
       doing = `${subject(entry)} page ${text(entry.page)}`;

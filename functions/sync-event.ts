@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { isDay } from '../shared/days.ts';
+import { isDay, isInstant } from '../shared/days.ts';
 import { number, object, oneOf, parseInput, text } from '../shared/input.ts';
 
 /** What a schedule or a person asks of the function; `{}` asks for all brands. */
@@ -33,11 +33,4 @@ export function parseSyncEvent(event: unknown, brands: readonly string[]): SyncE
       issues.push({ code: 'custom', path: ['from'], input: from, message: `a day not after ${to}` });
   });
   return parseInput(schema, event, 'event', 'the event');
-}
-
-function isInstant(text: string): boolean {
-  return (
-    /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) &&
-    !Number.isNaN(Date.parse(text))
-  );
 }

@@ -57,10 +57,22 @@ async function checkBrand(options: RunOptions, brand: string): Promise<BrandChec
   const service = openService(options, brand, undefined);
   const reports: ReportCheck[] = [];
   for (const report of selectReports(options, brand)) {
-    const run = reportRun(options, { id: 'check', brand, report, service, units: { begun: 0 }, ledgers: new Map() });
+    const run = reportRun(options, {
+      id: 'check',
+      brand,
+      report,
+      service,
+      units: { begun: 0 },
+      ledgers: new Map(),
+    });
     reports.push({ report: report.name, findings: await checkReport(run) });
   }
-  return { brand, clockSkewMs: service.clockSkewMs, findings: [...credentials, clockFinding(service)], reports };
+  return {
+    brand,
+    clockSkewMs: service.clockSkewMs,
+    findings: [...credentials, clockFinding(service)],
+    reports,
+  };
 }
 
 function clockFinding({ clockSkewMs }: ServiceClient): Finding {
@@ -72,11 +84,13 @@ function clockFinding({ clockSkewMs }: ServiceClient): Finding {
 
 async function checkReport(run: ReportRun): Promise<Finding[]> {
   const { by } = run.report.day;
-  if (by === 'parent') return [ok('lookup', `one call for each record of ${run.report.day.report}; its check stands for this`)];
+  if (by === 'parent')
+    return [ok('lookup', `one call for each record of ${run.report.day.report}; its check stands for this`)];
   const first = await finding(() => firstPageFinding(run));
   if (first.some(({ level }) => level === 'error')) return first;
   const open = by === 'dates' ? endDateFinding : unitFinding;
-  const numbered = run.report.paging.style === 'numbered' ? await finding(() => firstPageNumberFinding(run)) : [];
+  const numbered =
+    run.report.paging.style === 'numbered' ? await finding(() => firstPageNumberFinding(run)) : [];
   return [...first, ...(await finding(() => open(run))), ...numbered];
 }
 
@@ -93,10 +107,18 @@ async function endDateFinding(run: ReportRun): Promise<Finding[]> {
   const { endDate } = run.brandSettings;
   const reading = await endDateReading(run);
   if (reading === undefined)
-    return [warning('end_date', `two days ago holds no records, so the setting endDate (${endDate}) is unproven`)];
-  if (reading === endDate) return [ok('end_date', `the setting endDate, ${endDate}, is what the service does`)];
+    return [
+      warning('end_date', `two days ago holds no records, so the setting endDate (${endDate}) is unproven`),
+    ];
+  if (reading === endDate)
+    return [ok('end_date', `the setting endDate, ${endDate}, is what the service does`)];
   if (reading === 'whole_day')
-    return [warning('end_date', 'the service takes end_date as a whole day: "endDate": "whole_day" halves the requests')];
+    return [
+      warning(
+        'end_date',
+        'the service takes end_date as a whole day: "endDate": "whole_day" halves the requests',
+      ),
+    ];
   return [error('end_date', 'the service takes end_date as that day\'s midnight: set "endDate": "midnight"')];
 }
 
@@ -104,10 +126,21 @@ async function endDateFinding(run: ReportRun): Promise<Finding[]> {
 async function unitFinding(run: ReportRun): Promise<Finding[]> {
   const { timestampUnit } = run.brandSettings;
   const other = timestampUnit === 'seconds' ? 'milliseconds' : 'seconds';
-  if (await weekHolds(run, timestampUnit)) return [ok('timestamp_unit', `${timestampUnit} bring records of the last week`)];
+  if (await weekHolds(run, timestampUnit))
+    return [ok('timestamp_unit', `${timestampUnit} bring records of the last week`)];
   if (await weekHolds(run, other))
-    return [error('timestamp_unit', `only ${other} bring records of the last week: set "timestampUnit": "${other}"`)];
-  return [warning('timestamp_unit', `the last week holds no records, so the setting timestampUnit (${timestampUnit}) is unproven`)];
+    return [
+      error(
+        'timestamp_unit',
+        `only ${other} bring records of the last week: set "timestampUnit": "${other}"`,
+      ),
+    ];
+  return [
+    warning(
+      'timestamp_unit',
+      `the last week holds no records, so the setting timestampUnit (${timestampUnit}) is unproven`,
+    ),
+  ];
 }
 
 async function weekHolds(run: ReportRun, timestampUnit: 'seconds' | 'milliseconds'): Promise<boolean> {
@@ -127,13 +160,21 @@ async function firstPageNumberFinding(run: ReportRun): Promise<Finding[]> {
   const nowMs = run.clock.now().getTime();
   const week = timestamps(run.brandSettings, nowMs - 7 * 86_400_000, nowMs);
   const page = (firstPage: number) =>
-    firstPageOf({ ...run, brandSettings: { ...run.brandSettings, firstPage } }, { ...run.settings.filters, ...week });
+    firstPageOf(
+      { ...run, brandSettings: { ...run.brandSettings, firstPage } },
+      { ...run.settings.filters, ...week },
+    );
   const zero = await page(0).catch(contractOnly);
   const one = await page(1);
   const set = run.brandSettings.firstPage;
   const begins = zero && zero.records.length > 0 && zero.hash !== one.hash ? 0 : 1;
   if (one.records.length === 0 && begins === 1)
-    return [warning('first_page_number', `the last week holds no orders, so the setting firstPage (${set}) is unproven`)];
+    return [
+      warning(
+        'first_page_number',
+        `the last week holds no orders, so the setting firstPage (${set}) is unproven`,
+      ),
+    ];
   if (begins === set) return [ok('first_page_number', `pages are numbered from ${set}`)];
   return [error('first_page_number', `pages are numbered from ${begins}: set "firstPage": ${begins}`)];
 }
@@ -159,4 +200,3 @@ function today({ clock, policy }: ReportRun): string {
 const ok = (code: string, message: string): Finding => ({ level: 'ok', code, message });
 const warning = (code: string, message: string): Finding => ({ level: 'warning', code, message });
 const error = (code: string, message: string): Finding => ({ level: 'error', code, message });
-

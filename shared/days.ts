@@ -97,3 +97,11 @@ export function intervalMs(every: string): number {
     throw new RangeError(`"${every}" is no interval: use "run" or e.g. "6 hours", "1 day"`);
   return Number(count) * unitMs;
 }
+
+/** True for text that is an ISO 8601 instant with its zone. */
+export function isInstant(text: string): boolean {
+  return (
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) &&
+    !Number.isNaN(Date.parse(text))
+  );
+}

@@ -1,5 +1,5 @@
 import { dayOf } from './days.ts';
-import { BrandReportsError } from './errors.ts';
+import { BrandReportsError, asBrandReportsError } from './errors.ts';
 import { type Json, isJsonObject } from './json.ts';
 import { baseSchema, parseSchema } from './lake/columns.ts';
 import { Document, type Written } from './lake/document.ts';
@@ -8,7 +8,7 @@ import { type MonthIndex, parseMonthIndex } from './lake/month-index.ts';
 import { indexKey, ledgerKey, progressKey, schemaKey } from './lake/paths.ts';
 import { parseProgress } from './lake/progress.ts';
 import { type ReportOutcome, type SyncOutcome, syncOutcome } from './outcome.ts';
-import { askedFingerprint } from './pipeline/ask.ts';
+import { policyOf } from './pipeline/policy.ts';
 import { leaveRequest } from './pipeline/request.ts';
 import type { Deadline, ReportRun, StoredSchema } from './pipeline/report-run.ts';
 import type { Clock, CredentialSource, Lake, ReportService, RunLog } from './ports.ts';
@@ -61,10 +61,22 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
       return outcome.value;
     });
     const outcome = syncOutcome(reports.map((report) => report.outcome));
-    for (const { run, index } of reports) await leaveRequest(run, index, range(options.request, run), outcome.status);
+    for (const { run, index } of reports)
+      await leaveQuietly(run, index, range(options.request, run), outcome.status);
     return outcome;
   } finally {
     await leave();
+  }
+}
+
+/** What was read stays read: that the next run may read some of it again is no failure of this one. */
+async function leaveQuietly(...[run, ...rest]: Parameters<typeof leaveRequest>): Promise<void> {
+  try {
+    await leaveRequest(run, ...rest);
+  } catch (thrown) {
+    const { kind, message } = asBrandReportsError(thrown);
+    if (kind === 'bug') throw thrown;
+    run.log({ level: 'warn', event: 'request_not_left', brand: run.brand, report: run.report.name, message });
   }
 }
 
@@ -77,10 +89,16 @@ async function syncBrand(
   const synced = [];
   const ledgers = new Map<string, Document<Ledger>>();
   const requests = new Map<string, number>();
-  const service = openService(options, brand, ({ action }) => requests.set(action, (requests.get(action) ?? 0) + 1));
+  const service = openService(options, brand, ({ action }) =>
+    requests.set(action, (requests.get(action) ?? 0) + 1),
+  );
   for (const report of selectReports(options, brand)) {
     const run = reportRun(options, { id, brand, report, service, units, ledgers });
-    const index = document(options, indexKey(report.name, brand), parseMonthIndex(indexKey(report.name, brand)));
+    const index = document(
+      options,
+      indexKey(report.name, brand),
+      parseMonthIndex(indexKey(report.name, brand)),
+    );
     const outcome = await syncReport(run, index, range(options.request, run));
     synced.push({ run, index, outcome: { ...outcome, requests: requests.get(report.action) ?? 0 } });
   }
@@ -148,14 +166,7 @@ export function reportRun(
     report,
     brandSettings,
     settings,
-    policy: {
-      timeZone: brandSettings.timeZone,
-      startDate: brandSettings.startDate,
-      lateMinutes: brandSettings.lateMinutes,
-      refresh: settings.refresh,
-      asked: askedFingerprint(report, brandSettings, settings),
-      pagesAreSnapshot: report.pagesAreSnapshot,
-    },
+    policy: policyOf(report, brandSettings, settings),
     lake,
     service: of.service,
     clock,
@@ -186,7 +197,8 @@ function document<T extends Written>(
 
 function parseStoredSchema(report: ReportDefinition) {
   return (stored: Json | undefined): StoredSchema => {
-    if (stored === undefined) return { version: 1, table: report.table, ...baseSchema(report.columns), recent: [] };
+    if (stored === undefined)
+      return { version: 1, table: report.table, ...baseSchema(report.columns), recent: [] };
     const recent = isJsonObject(stored) && Array.isArray(stored.recent) ? stored.recent : [];
     return {
       version: 1,
@@ -204,7 +216,8 @@ export function selectBrands({ settings, request }: RunOptions): readonly string
 
 /** The reports of a brand that are asked for, or all that are enabled, in the registry's order. */
 export function selectReports({ reports, request, settings }: RunOptions, brand: string): ReportDefinition[] {
-  const wanted = (name: string) => request.reports?.includes(name) ?? settings.brands[brand]?.reports[name]?.enabled ?? false;
+  const wanted = (name: string) =>
+    request.reports?.includes(name) ?? settings.brands[brand]?.reports[name]?.enabled ?? false;
   return Object.values(reports).filter(({ name }) => wanted(name));
 }
 
@@ -223,7 +236,10 @@ function notInSettings(report: string, brand: string): BrandReportsError {
 }
 
 /** The days to read again, where any are named: an open end is the first day of the settings, or today. */
-function range({ from, to }: RunRequest, { policy, clock }: ReportRun): { from: string; to: string } | undefined {
+function range(
+  { from, to }: RunRequest,
+  { policy, clock }: ReportRun,
+): { from: string; to: string } | undefined {
   if (from === undefined && to === undefined) return undefined;
   return { from: from ?? policy.startDate, to: to ?? dayOf(clock.now().getTime(), policy.timeZone) };
 }

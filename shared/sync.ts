@@ -7,7 +7,8 @@ import { type DayOutcome, type ErrorSummary, type ReportOutcome, statusOf, summa
 import { coverMonths } from './pipeline/coverage.ts';
 import { measureEndDate } from './pipeline/measure.ts';
 import { type DayRequest, type DueDay, type Sources, monthDueAtMs, plan } from './pipeline/plan.ts';
-import { type ReportRun, outOfTime, policyFingerprint } from './pipeline/report-run.ts';
+import { policyFingerprint } from './pipeline/policy.ts';
+import { type ReportRun, outOfTime } from './pipeline/report-run.ts';
 import { type Range, openRequest } from './pipeline/request.ts';
 import { sweep } from './pipeline/sweep.ts';
 import { owedSwitches, switchDay, tableShape } from './pipeline/switch.ts';
@@ -36,6 +37,7 @@ export async function syncReport(
     for (const day of await owedSwitches(run, months.values())) await switchDay(run, day);
 
     const due = plan(months, run.policy, run.clock.now().getTime(), await planOptions(run, request));
+    run.log({ level: 'info', event: 'report_planned', ...name, due: due.length });
     if (due.length > 0) await measureEndDate(run, index);
     await touch(run, index, due);
     const error = await syncDays(run, due, request, days);
@@ -46,7 +48,14 @@ export async function syncReport(
     const error = asBrandReportsError(thrown);
     if (error.kind === 'bug') throw thrown;
     if (error.code === 'stopped') return { ...name, status: 'incomplete', days };
-    run.log({ level: 'error', event: 'report_failed', ...name, kind: error.kind, code: error.code, message: error.message });
+    run.log({
+      level: 'error',
+      event: 'report_failed',
+      ...name,
+      kind: error.kind,
+      code: error.code,
+      message: error.message,
+    });
     return { ...name, status: 'failed', days, error: summary(error) };
   }
 }
@@ -155,18 +164,26 @@ async function leave(
     due.set(month, monthDueAtMs(month, ledger, run.policy, nowMs));
   }
   const before = await index.known();
-  const proven = before.proven || days.some(({ rows }) => rows > 0);
+  const proven = before.proven || (await hasRecords(run, months));
   const sweeps = before.sweptAt === undefined || wallMs - Date.parse(before.sweptAt) >= SWEEP_EVERY_MS;
-  if (sweeps && !outOfTime(run)) await sweep(run);
+  const swept = sweeps && !outOfTime(run);
+  if (swept) await sweep(run);
+  if (days.some(({ outcome }) => outcome === 'published'))
+    await run.lake.catalog?.ensureTable(await tableShape(run));
+  const everything = proven && !before.proven ? monthsSince(run, nowMs) : [];
+  await coverMonths(run, [...new Set([...months, ...everything])], proven);
+  // Last of all: a run that dies before has its months looked at, and covered, by the next one.
   const fingerprint = policyFingerprint(run.policy);
   await index.update((current) => {
     const left = leaveMonths(current, due, fingerprint, { id: run.run, wallMs });
-    const swept = sweeps && !outOfTime(run) ? { ...left, sweptAt: new Date(wallMs).toISOString() } : left;
-    return swept.proven === proven ? swept : { ...swept, proven };
+    const next = swept ? { ...left, sweptAt: new Date(wallMs).toISOString() } : left;
+    return next.proven === proven ? next : { ...next, proven };
   });
-  const changed = days.filter(({ outcome }) => outcome !== 'pending').map(({ dt }) => monthOf(dt));
-  const everything = proven && !before.proven ? monthsSince(run, nowMs) : [];
-  await coverMonths(run, [...new Set([...changed, ...everything])], proven);
+}
+
+async function hasRecords(run: ReportRun, months: readonly string[]): Promise<boolean> {
+  const ledgers = await Promise.all(months.map((month) => run.ledger(month).known()));
+  return ledgers.some(({ days }) => Object.values(days).some(({ published }) => (published?.rows ?? 0) > 0));
 }
 
 function monthsSince({ policy }: ReportRun, nowMs: number): string[] {

@@ -14,21 +14,32 @@ const guards = new Map<string, string[]>();
 for (const file of await readdir(join(root, 'test'), { recursive: true })) {
   if (!file.endsWith('.ts')) continue;
   const source = await readFile(join(root, 'test', file), 'utf8');
-  for (const [, promise = '', name = ''] of source.matchAll(/['"`](I(?:[1-9]|1[0-2])): ((?:[^'"`\n\\]|\\.)+)['"`]/g))
+  for (const [, promise = '', name = ''] of source.matchAll(
+    /['"`](I(?:[1-9]|1[0-2])): ((?:[^'"`\n\\]|\\.)+)['"`]/g,
+  ))
     guards.set(promise, [...(guards.get(promise) ?? []), `${name} (\`test/${file}\`)`]);
 }
 
 const document = await readFile(architecture, 'utf8');
 const [before = '', rest = ''] = document.split(begin);
 const [table = '', after = ''] = rest.split(end);
-const promises = [...table.matchAll(/^\| (I\d+) \| ([^|]+) \|/gm)].map(([, id = '', text = '']) => ({ id, text: text.trim() }));
+const promises = [...table.matchAll(/^\| (I\d+) \| ([^|]+) \|/gm)].map(([, id = '', text = '']) => ({
+  id,
+  text: text.trim(),
+}));
 const rows = promises.map(({ id, text }) => {
-  const names = (guards.get(id) ?? []).map((name) => name.replaceAll('|', '\\|')).sort((a, b) => (a < b ? -1 : 1));
+  const names = (guards.get(id) ?? [])
+    .map((name) => name.replaceAll('|', '\\|'))
+    .sort((a, b) => (a < b ? -1 : 1));
   return `| ${id} | ${text} | ${names.join('<br>')} |`;
 });
 const written = ['', '', '| | promise | guarded by |', '| --- | --- | --- |', ...rows, '', ''].join('\n');
 
-console.log(promises.map(({ id, text }) => `${id.padEnd(4)}${String(guards.get(id)?.length ?? 0).padStart(3)} tests  ${text}`).join('\n'));
+console.log(
+  promises
+    .map(({ id, text }) => `${id.padEnd(4)}${String(guards.get(id)?.length ?? 0).padStart(3)} tests  ${text}`)
+    .join('\n'),
+);
 const unguarded = promises.filter(({ id }) => !guards.has(id)).map(({ id }) => id);
 if (promises.length !== 12 || unguarded.length > 0) {
   console.error(`Promises without a test: ${unguarded.join(', ') || 'the table lacks some of I1 to I12'}.`);

@@ -150,7 +150,11 @@ const storedColumn = z.object({
     z.transform((text, context) => {
       const type = parseColumnType(text);
       if (type) return type;
-      context.issues.push({ code: 'custom', input: text, message: `${JSON.stringify(text)} is no column type` });
+      context.issues.push({
+        code: 'custom',
+        input: text,
+        message: `${JSON.stringify(text)} is no column type`,
+      });
       return z.NEVER;
     }),
   ),

@@ -38,6 +38,9 @@ interface Change<T> {
 export class Document<T extends Written> {
   readonly #options: DocumentOptions<T>;
   #known: { value: T; etag: string | undefined } | undefined;
+  /** Counts reads begun and writes ended, and which of them `#known` comes from. */
+  #turn = 0;
+  #knownSince = 0;
   #waiting: Change<T>[] = [];
   #writing = false;
 
@@ -109,7 +112,7 @@ export class Document<T extends Written> {
     try {
       const outcome = await store.put(key, body, etag === undefined ? { ifAbsent: true } : { ifMatch: etag });
       if (outcome !== 'conflict') {
-        this.#known = { value: next, etag: outcome.etag };
+        this.#know({ value: next, etag: outcome.etag }, (this.#turn += 1));
         return true;
       }
     } catch (error) {
@@ -123,9 +126,18 @@ export class Document<T extends Written> {
 
   async #load(): Promise<{ value: T; etag: string | undefined }> {
     const { store, key, parse } = this.#options;
+    const turn = (this.#turn += 1);
     const stored = await store.get(key);
-    this.#known = { value: parse(stored && parseStored(key, stored.body)), etag: stored?.etag };
-    return this.#known;
+    const loaded = { value: parse(stored && parseStored(key, stored.body)), etag: stored?.etag };
+    this.#know(loaded, turn);
+    return loaded;
+  }
+
+  /** A read that began before a write ended, or before a later read did, may be older than what is known. */
+  #know(seen: { value: T; etag: string | undefined }, turn: number): void {
+    if (turn < this.#knownSince) return;
+    this.#known = seen;
+    this.#knownSince = turn;
   }
 }
 
@@ -147,7 +159,8 @@ function settleAll<T>(changes: Change<T>[], value: T): void {
   for (const change of changes) change.settle({ value });
 }
 
-function parseStored(key: string, body: Uint8Array): Json {
+/** The JSON of a stored document. @throws BrandReportsError `config` where it is none */
+export function parseStored(key: string, body: Uint8Array): Json {
   try {
     return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch (cause) {

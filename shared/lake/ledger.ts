@@ -92,12 +92,7 @@ function withEntry(ledger: Ledger, day: string, change: (entry: DayEntry) => Day
 }
 
 /** Records who reads the day, whatever was there: whether that is allowed was judged before, from `expected`. */
-export function claimDay(
-  ledger: Ledger,
-  day: string,
-  expected: Claim | undefined,
-  next: Claim,
-): Ledger {
+export function claimDay(ledger: Ledger, day: string, expected: Claim | undefined, next: Claim): Ledger {
   return withEntry(ledger, day, (entry) => {
     if (entry.claim?.attempt !== expected?.attempt || entry.claim?.run !== expected?.run) throw lost(day);
     return { ...entry, claim: next };

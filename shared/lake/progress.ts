@@ -34,7 +34,9 @@ const slice = z.looseObject({
   /** When its reading began (the core's present, ISO 8601). */
   startedAt: z.string(),
   /** Of a report about another report's records: the snapshot and the digest they come from. */
-  source: z.optional(z.looseObject({ snapshot: z.string(), digest: z.string(), bytes: z.number(), closed: z.boolean() })),
+  source: z.optional(
+    z.looseObject({ snapshot: z.string(), digest: z.string(), bytes: z.number(), closed: z.boolean() }),
+  ),
   parts: z.array(part),
   observations: z.record(z.string(), z.number()),
   /** Records without the report's identity. */
@@ -60,7 +62,8 @@ export type Progress = z.infer<typeof progress>;
 /** Reads a stored progress document; `undefined` is one in which nothing was staged. */
 export function parseProgress(key: string) {
   return (stored: Json | undefined): Progress => {
-    if (stored === undefined) return { version: 1, asked: '', run: '', renewedAt: '', slices: [], recent: [] };
+    if (stored === undefined)
+      return { version: 1, asked: '', run: '', renewedAt: '', slices: [], recent: [] };
     const parsed = progress.safeParse(stored);
     if (!parsed.success) throw damaged(key, z.prettifyError(parsed.error));
     return parsed.data;

@@ -36,7 +36,12 @@ export function asksFor(
   }
 }
 
-function rangeAsks(brand: BrandSettings, day: string, { fromMs, toMs }: Window, filters: Ask['fields']): Ask[] {
+function rangeAsks(
+  brand: BrandSettings,
+  day: string,
+  { fromMs, toMs }: Window,
+  filters: Ask['fields'],
+): Ask[] {
   const ends = toMs >= endOfDay(day, brand.timeZone);
   const lastMs = brand.endTime === 'inclusive' && ends ? toMs - unitMs(brand) : toMs;
   const asks: Ask[] = [{ role: 'keep', fields: { ...filters, ...timestamps(brand, fromMs, lastMs) } }];
@@ -58,7 +63,11 @@ export function dates(from: string, to: string): { start_date: string; end_date:
   return { start_date: from.replaceAll('-', ''), end_date: to.replaceAll('-', '') };
 }
 
-export function timestamps(brand: BrandSettings, fromMs: number, toMs: number): { start_time: number; end_time: number } {
+export function timestamps(
+  brand: BrandSettings,
+  fromMs: number,
+  toMs: number,
+): { start_time: number; end_time: number } {
   return { start_time: Math.floor(fromMs / unitMs(brand)), end_time: Math.floor(toMs / unitMs(brand)) };
 }
 
@@ -67,7 +76,12 @@ function unitMs(brand: BrandSettings): number {
 }
 
 /** The window that a reading of the day covers now: what came since `sinceMs`, or the day from its beginning. */
-export function windowOf(brand: BrandSettings, day: string, nowMs: number, sinceMs: number | undefined): Window {
+export function windowOf(
+  brand: BrandSettings,
+  day: string,
+  nowMs: number,
+  sinceMs: number | undefined,
+): Window {
   const startMs = startOfDay(day, brand.timeZone);
   const open = dayOf(nowMs, brand.timeZone) === day;
   const toMs = open ? nowMs : endOfDay(day, brand.timeZone);
@@ -77,13 +91,23 @@ export function windowOf(brand: BrandSettings, day: string, nowMs: number, since
 }
 
 /** Fingerprint of what is asked, the day aside: a day read under another one is read again. */
-export function askedFingerprint(report: ReportDefinition, brand: BrandSettings, settings: ReportSettings): string {
+export function askedFingerprint(
+  report: ReportDefinition,
+  brand: BrandSettings,
+  settings: ReportSettings,
+): string {
   const byDay = {
     created: [brand.timestampUnit],
     timestamps: [brand.timestampUnit, brand.endTime, brand.firstPage],
     dates: [brand.endDate],
     parent: [],
   }[report.day.by];
-  const asked = [report.action, brand.timeZone, Object.entries(settings.filters).sort(), byDay, settings.key ?? null];
+  const asked = [
+    report.action,
+    brand.timeZone,
+    Object.entries(settings.filters).sort(),
+    byDay,
+    settings.key ?? null,
+  ];
   return hash('sha256', JSON.stringify(asked), 'hex').slice(0, 16);
 }

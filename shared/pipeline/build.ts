@@ -52,7 +52,13 @@ export async function build(run: ReportRun, reading: Reading): Promise<Built> {
     const value = digest.value();
     if (current && current.digest === value) {
       await open?.abort();
-      return { snapshot: current.snapshot, rows: current.rows, bytes: current.bytes, digest: value, unchanged: true };
+      return {
+        snapshot: current.snapshot,
+        rows: current.rows,
+        bytes: current.bytes,
+        digest: value,
+        unchanged: true,
+      };
     }
     const { rows: written, bytes } = await (await write()).finish();
     return { snapshot, rows: written, bytes, digest: value, unchanged: false };
@@ -154,4 +160,3 @@ function dayFilter({ report, policy }: ReportRun, day: string): (record: JsonObj
     return instant === undefined || dayOf(instant.getTime(), policy.timeZone) === day;
   };
 }
-

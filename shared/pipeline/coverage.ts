@@ -3,7 +3,7 @@ import { dayOf } from '../days.ts';
 import type { Column, Row } from '../lake/columns.ts';
 import type { DayEntry, Ledger } from '../lake/ledger.ts';
 import { writeParquet } from '../lake/parquet.ts';
-import { snapshotKey } from '../lake/paths.ts';
+import { partitionPath, snapshotKey } from '../lake/paths.ts';
 import type { Partition, TableShape } from '../ports.ts';
 import { type Policy, dueAtMs } from './plan.ts';
 import type { ReportRun } from './report-run.ts';
@@ -68,33 +68,45 @@ export async function coverMonths(run: ReportRun, months: readonly string[], pro
   const { catalog } = run.lake;
   if (!catalog || months.length === 0) return;
   await catalog.ensureTable(coverageTable);
+  const leading: Partition = [
+    ['brand', run.brand],
+    ['report', run.report.name],
+  ];
+  const pointers = await catalog.pointedAt(coverageTable.name, leading);
   for (const month of months) {
-    const partition: Partition = [
-      ['brand', run.brand],
-      ['report', run.report.name],
-      ['month', month],
-    ];
-    while (await coverMonth(run, month, partition, proven)) await run.ledger(month).fresh();
+    const partition: Partition = [...leading, ['month', month]];
+    let pointed = pointers.get(partitionPath(partition)) ?? [];
+    for (;;) {
+      const rows = coverageRows(
+        await run.ledger(month).known(),
+        run.policy,
+        run.clock.now().getTime(),
+        proven,
+      );
+      const content = contentId(rows);
+      if (rows.length === 0 || (pointed.length === 1 && pointed[0]?.startsWith(`${content}-`))) break;
+      const snapshot = `${content}-${run.newId()}`;
+      await writeRows(run, partition, snapshot, rows);
+      await catalog.point(coverageTable, partition, snapshot);
+      pointed = [snapshot];
+      await run.ledger(month).fresh();
+    }
   }
 }
 
-/** @returns whether the ledger has to be looked at again, since the catalog was pointed elsewhere */
-async function coverMonth(
-  run: ReportRun,
-  month: string,
-  partition: Partition,
-  proven: boolean,
-): Promise<boolean> {
-  const { catalog, store } = run.lake;
-  const rows = coverageRows(await run.ledger(month).known(), run.policy, run.clock.now().getTime(), proven);
+function contentId(rows: readonly Row[]): string {
   const content = JSON.stringify(rows, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
-  const id = hash('sha256', content, 'hex').slice(0, 16);
-  const current = await catalog?.current(coverageTable.name, partition);
-  if (!catalog || rows.length === 0 || current?.startsWith(`${id}-`)) return false;
-  const snapshot = `${id}-${run.newId()}`;
-  const parquet = writeParquet(store.create(snapshotKey(coverageTable.name, partition, snapshot)), COLUMNS);
+  return hash('sha256', content, 'hex').slice(0, 16);
+}
+
+async function writeRows(
+  { lake }: ReportRun,
+  partition: Partition,
+  snapshot: string,
+  rows: readonly Row[],
+): Promise<void> {
+  const key = snapshotKey(coverageTable.name, partition, snapshot);
+  const parquet = writeParquet(lake.store.create(key), COLUMNS);
   for (const row of rows) await parquet.append(row);
   await parquet.finish();
-  await catalog.point(coverageTable, partition, snapshot);
-  return true;
 }

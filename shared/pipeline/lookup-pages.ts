@@ -80,7 +80,9 @@ async function knownIds(
   const prefix = attemptPrefix(run.report.name, run.brand, day, attempt);
   const { slices } = await progress.known();
   const known = new Set<string>();
-  for (const { name, records } of slices.slice(0, -1).flatMap(({ parts }) => parts.flatMap(({ chunks }) => chunks))) {
+  for (const { name, records } of slices
+    .slice(0, -1)
+    .flatMap(({ parts }) => parts.flatMap(({ chunks }) => chunks))) {
     for (const record of await readChunk(run.lake.store, prefix, { name, records })) {
       const id = identityOf(record, rule.identity);
       if (id !== undefined) known.add(id);

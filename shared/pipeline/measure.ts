@@ -34,7 +34,13 @@ async function measure(run: ReportRun): Promise<Reading> {
   } catch (thrown) {
     const { kind, message } = asBrandReportsError(thrown);
     if (kind === 'bug') throw thrown;
-    run.log({ level: 'warn', event: 'end_date_not_measured', brand: run.brand, report: run.report.name, message });
+    run.log({
+      level: 'warn',
+      event: 'end_date_not_measured',
+      brand: run.brand,
+      report: run.report.name,
+      message,
+    });
   }
 }
 
@@ -55,7 +61,11 @@ export async function endDateReading(run: ReportRun): Promise<Reading> {
   return addsUp ? 'whole_day' : 'midnight';
 }
 
-async function countFirst(run: ReportRun, from: string, to: string): Promise<{ records: number; more: boolean }> {
+async function countFirst(
+  run: ReportRun,
+  from: string,
+  to: string,
+): Promise<{ records: number; more: boolean }> {
   const page = await firstPageOf(run, { ...run.settings.filters, ...dates(from, to) });
   return { records: page.records.length, more: page.next !== null };
 }

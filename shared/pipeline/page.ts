@@ -70,9 +70,13 @@ async function readPart(
   }
 }
 
-function instantRefused({ report, brandSettings }: ReportRun, { message, context }: BrandReportsError): BrandReportsError {
+function instantRefused(
+  { report, brandSettings }: ReportRun,
+  { message, context }: BrandReportsError,
+): BrandReportsError {
   const setting = report.day.by === 'dates' ? 'endDate' : 'endTime';
-  const allowed = setting === 'endTime' ? '"inclusive" or "exclusive", as the service means it' : '"whole_day"';
+  const allowed =
+    setting === 'endTime' ? '"inclusive" or "exclusive", as the service means it' : '"whole_day"';
   return new BrandReportsError(
     'contract',
     'instant_refused',
@@ -87,14 +91,12 @@ function mustStop(run: ReportRun, reading: Reading): boolean {
   return reading.restarts === 0 || run.clock.wallMs() >= run.deadline.hardMs;
 }
 
-function pagesOf(
-  run: ReportRun,
-  reading: Reading,
-  slice: Slice,
-  part: Part,
-): AsyncIterable<StagedPage> {
+function pagesOf(run: ReportRun, reading: Reading, slice: Slice, part: Part): AsyncIterable<StagedPage> {
   if (run.report.day.by === 'parent') return lookupPages(run, reading, slice, part, run.report.day);
-  const resume = part.pages > 0 ? { cursor: part.cursor, seen: part.seen, ...(part.last && { last: part.last }) } : undefined;
+  const resume =
+    part.pages > 0
+      ? { cursor: part.cursor, seen: part.seen, ...(part.last && { last: part.last }) }
+      : undefined;
   return pages(pageRequest(run, part.fields), resume);
 }
 
@@ -115,7 +117,8 @@ function pageRequest(run: ReportRun, fields: JsonObject): PageRequest {
 /** Positions and page numbers lead on only while the last staged page is still what it was. */
 async function stillLeadsOn(run: ReportRun, reading: Reading): Promise<boolean> {
   const part = (await lastSlice(reading)).parts.find(({ done }) => !done);
-  if (!part?.last || run.report.paging.style === 'cursor' || run.report.paging.style === 'lookup') return true;
+  if (!part?.last || run.report.paging.style === 'cursor' || run.report.paging.style === 'lookup')
+    return true;
   try {
     return await samePage(pageRequest(run, part.fields), part.last.cursor, part.last.hash);
   } catch (thrown) {

@@ -69,7 +69,9 @@ export function dueAtMs(
 export function settles(day: string, policy: Policy, readFromMs: number, agreeing: number): boolean {
   const lastAge = policy.refresh.at(-1)?.untilAgeDays ?? 0;
   const lastCall = startOfDay(addDays(day, lastAge + 1), policy.timeZone);
-  return readFromMs >= Math.max(lastCall, closesAtMs(day, policy)) && (policy.pagesAreSnapshot || agreeing >= 2);
+  return (
+    readFromMs >= Math.max(lastCall, closesAtMs(day, policy)) && (policy.pagesAreSnapshot || agreeing >= 2)
+  );
 }
 
 /**

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { Document, Written } from '../lake/document.ts';
 import type { Ledger } from '../lake/ledger.ts';
 import type { Progress } from '../lake/progress.ts';
@@ -49,9 +48,4 @@ export interface ReportRun {
 /** True when the run should begin nothing new. */
 export function outOfTime({ deadline, clock }: ReportRun): boolean {
   return deadline !== undefined && clock.wallMs() >= deadline.softMs;
-}
-
-/** Fingerprint of all that due times follow from. */
-export function policyFingerprint(policy: Policy): string {
-  return hash('sha256', JSON.stringify(policy), 'hex').slice(0, 16);
 }

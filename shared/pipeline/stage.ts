@@ -93,7 +93,9 @@ export class Stage {
       done: last.next === null,
     };
     const { run } = this.#run;
-    await this.#reading.progress.update((progress) => renewed(withGroup(held(progress, run), group), this.#run));
+    await this.#reading.progress.update((progress) =>
+      renewed(withGroup(held(progress, run), group), this.#run),
+    );
     this.#lines = [];
     this.#characters = 0;
     this.#pages = [];

@@ -59,10 +59,12 @@ export async function syncDay(
 /** Renews the lease while the run works, however long a page or a publication takes. */
 function keepLease(run: ReportRun, { progress }: Reading): () => void {
   return run.clock.every(RENEW_MS, () => {
-    progress.update((current) => renewed(held(current, run.run), run)).catch((error: unknown) => {
-      // The work itself meets the same conflict or failure at its next write, and answers for it.
-      run.log({ level: 'debug', event: 'lease_not_renewed', message: String(error) });
-    });
+    progress
+      .update((current) => renewed(held(current, run.run), run))
+      .catch((error: unknown) => {
+        // The work itself meets the same conflict or failure at its next write, and answers for it.
+        run.log({ level: 'debug', event: 'lease_not_renewed', message: String(error) });
+      });
   });
 }
 

@@ -177,9 +177,9 @@ describe('a document of the lake', () => {
     const store: ObjectStore = {
       ...memory,
       async get(key) {
-        const found = await memory.get(key);
         const gate = Promise.withResolvers<void>();
         gates.push(gate);
+        const found = await memory.get(key);
         await gate.promise;
         return found;
       },
@@ -274,10 +274,12 @@ describe('many writers of one document', () => {
           return Array.from({ length: count }, async (_, change) => {
             const note = `${writer}.${change}`;
             await scheduler.schedule(Promise.resolve());
+            const reading = document.fresh();
             const written = await document.update(add(note)).then(
               ({ notes }) => notes.includes(note),
               () => false,
             );
+            await reading;
             return { note, written, known: (await document.known()).notes.includes(note) };
           });
         });
@@ -303,7 +305,10 @@ describe('a damaged document', () => {
     ['text that is not JSON', Buffer.from('<html>')],
     ['JSON that breaks off', Buffer.from(valid.slice(0, -1))],
     ['two documents', Buffer.from(valid + valid)],
-    ['bytes that are not UTF-8', Buffer.concat([Buffer.from('{"notes":["'), Buffer.from([0xff]), Buffer.from('"],"recent":[]}')])],
+    [
+      'bytes that are not UTF-8',
+      Buffer.concat([Buffer.from('{"notes":["'), Buffer.from([0xff]), Buffer.from('"],"recent":[]}')]),
+    ],
     ['lists without end', Buffer.from('['.repeat(200_000))],
     ['another document', Buffer.from('{"recent":[]}')],
     ['no ids of its last writes', Buffer.from('{"notes":[]}')],

@@ -101,8 +101,10 @@ async function everyDeath(
 }
 
 describe('a process that dies before or after any operation on the lake', () => {
-  it.each(groups)('I4: at its first run loses nothing: a plain rerun ends in the right lake (%s)', async (...reports) => {
-    expect(await everyDeath(reports, {}, async () => {})).toBeGreaterThan(10);
-  });
-
+  it.each(groups)(
+    'I4: at its first run loses nothing: a plain rerun ends in the right lake (%s)',
+    async (...reports) => {
+      expect(await everyDeath(reports, {}, async () => {})).toBeGreaterThan(10);
+    },
+  );
 });

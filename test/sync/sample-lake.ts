@@ -170,7 +170,10 @@ export function outcomesOf(outcome: SyncOutcome, report: ReportName): Record<str
   return Object.fromEntries(days.map(({ dt, outcome }) => [dt, outcome]));
 }
 
-export function errorOf(outcome: SyncOutcome, report: ReportName): { kind: string; code: string } | undefined {
+export function errorOf(
+  outcome: SyncOutcome,
+  report: ReportName,
+): { kind: string; code: string } | undefined {
   return outcome.reports.find((one) => one.report === report)?.error;
 }
 
@@ -293,11 +296,14 @@ async function storedJson(store: ObjectStore, key: string) {
 }
 
 /** How many rows of a report the service was asked for, by day or in all. */
-export function requestsOf({ service }: SampleLake, report: ReportName, when: (fields: JsonObject) => boolean = () => true) {
+export function requestsOf(
+  { service }: SampleLake,
+  report: ReportName,
+  when: (fields: JsonObject) => boolean = () => true,
+) {
   return service.requests.filter(({ action, fields }) => action === `report/${report}` && when(fields));
 }
 
 export function tableOf(report: ReportName): string {
   return reports[report]?.table ?? '';
 }
-

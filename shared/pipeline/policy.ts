@@ -1,0 +1,22 @@
+import { hash } from 'node:crypto';
+import type { ReportDefinition } from '../reports/definition.ts';
+import type { BrandSettings, ReportSettings } from '../settings.ts';
+import { askedFingerprint } from './ask.ts';
+import type { Policy } from './plan.ts';
+
+/** When a report's days are due by the settings. */
+export function policyOf(report: ReportDefinition, brand: BrandSettings, settings: ReportSettings): Policy {
+  return {
+    timeZone: brand.timeZone,
+    startDate: brand.startDate,
+    lateMinutes: brand.lateMinutes,
+    refresh: settings.refresh,
+    asked: askedFingerprint(report, brand, settings),
+    pagesAreSnapshot: report.pagesAreSnapshot,
+  };
+}
+
+/** Fingerprint of all that due times follow from. */
+export function policyFingerprint(policy: Policy): string {
+  return hash('sha256', JSON.stringify(policy), 'hex').slice(0, 16);
+}
