@@ -4,12 +4,12 @@ import type { Column } from './lake/columns.ts';
 /** Time as the core sees it. */
 export interface Clock {
   /** The present of the plan, the days and what is recorded as read; `--now` sets it. */
-  now(): Date;
+  now: () => Date;
   /** The machine's own time in milliseconds: leases, backoff between requests and the age of objects. */
-  wallMs(): number;
-  sleep(ms: number): Promise<void>;
+  wallMs: () => number;
+  sleep: (ms: number) => Promise<void>;
   /** Calls `tick` again and again until the returned function is called; keeps no process alive. */
-  every(ms: number, tick: () => void): () => void;
+  every: (ms: number, tick: () => void) => () => void;
 }
 
 export interface StoredObject {
@@ -122,6 +122,8 @@ export interface ReportService {
 }
 
 /** What a run tells whoever watches it. */
-export interface RunLog {
-  (entry: { level: 'debug' | 'info' | 'warn' | 'error'; event: string; [detail: string]: unknown }): void;
-}
+export type RunLog = (entry: {
+  level: 'debug' | 'info' | 'warn' | 'error';
+  event: string;
+  [detail: string]: unknown;
+}) => void;

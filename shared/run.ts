@@ -27,8 +27,8 @@ export interface RunOptions {
   clock: Clock;
   log: RunLog;
   /** In [0, 1), for backoff. */
-  random(): number;
-  newId(): string;
+  random: () => number;
+  newId: () => string;
   /** Nothing new is begun after `softMs`; the process may be gone after `hardMs` (wall clock). */
   deadline?: Deadline;
   /** Stops requests that are under way; what was staged is kept. */

@@ -1,5 +1,5 @@
 import { dayOf, daysFrom, monthOf } from './days.ts';
-import { BrandReportsError, asBrandReportsError } from './errors.ts';
+import { type BrandReportsError, asBrandReportsError } from './errors.ts';
 import type { Document } from './lake/document.ts';
 import type { Ledger } from './lake/ledger.ts';
 import { type MonthIndex, leaveMonths, mayBeDue, touchMonths } from './lake/month-index.ts';
@@ -95,7 +95,7 @@ async function planOptions(run: ReportRun, request: DayRequest) {
   if (!parent) return { request };
   const today = dayOf(clock.now().getTime(), policy.timeZone);
   const { from } = request.range ?? { from: policy.startDate };
-  const first = from < policy.startDate ? from : policy.startDate;
+  const first = Math.min(from, policy.startDate);
   const months = [...new Set(daysFrom(first, today).map(monthOf))];
   const ledgers = new Map(
     await Promise.all(months.map(async (month) => [month, await parent.ledger(month).fresh()] as const)),

@@ -105,7 +105,7 @@ export function askedFingerprint(
   const asked = [
     report.action,
     brand.timeZone,
-    Object.entries(settings.filters).sort(),
+    Object.entries(settings.filters).sort(([a], [b]) => (a < b ? -1 : 1)),
     byDay,
     settings.key ?? null,
   ];

@@ -54,15 +54,29 @@ export function dueAtMs(
   if (source && source.digest !== published.source) return started;
   if (published.state === 'open') return source && !source.closed ? null : started;
   if (published.settled) return null;
-  const age = daysBetween(day, today);
-  const readFrom = Date.parse(published.readFrom);
-  const tier = policy.refresh.find(({ untilAgeDays }) => age <= untilAgeDays) ?? policy.refresh.at(-1);
-  if (!tier) return readFrom;
-  const everyMs = intervalMs(tier.every);
-  const lastAge = policy.refresh.at(-1)?.untilAgeDays ?? 0;
-  const lastCall = startOfDay(addDays(day, lastAge + 1), policy.timeZone);
-  if (age > lastAge && readFrom < lastCall) return lastCall;
-  return readFrom + everyMs - slackMs(everyMs);
+  return refreshAtMs(day, Date.parse(published.readFrom), policy, daysBetween(day, today));
+}
+
+/**
+ * When the first of the tiers that hold from `age` on asks for the day again; behind the last one, one more reading
+ * that began after it is due.
+ */
+function refreshAtMs(day: string, readFromMs: number, policy: Policy, age: number): number {
+  const dueAfter = (every: string) => readFromMs + intervalMs(every) - slackMs(intervalMs(every));
+  let fromMs = readFromMs;
+  for (const { untilAgeDays, every } of policy.refresh.filter((tier) => tier.untilAgeDays >= age)) {
+    const endMs = startOfDay(addDays(day, untilAgeDays + 1), policy.timeZone);
+    const dueMs = Math.max(fromMs, dueAfter(every));
+    if (dueMs < endMs) return dueMs;
+    fromMs = endMs;
+  }
+  const lastMs = lastCallMs(day, policy);
+  return readFromMs < lastMs ? lastMs : dueAfter(policy.refresh.at(-1)?.every ?? 'run');
+}
+
+/** From when on the policy leaves the day alone, but for a last reading. */
+function lastCallMs(day: string, { refresh, timeZone }: Policy): number {
+  return startOfDay(addDays(day, (refresh.at(-1)?.untilAgeDays ?? 0) + 1), timeZone);
 }
 
 /** Whether a pass that began at `readFromMs` and agrees with `agreeing - 1` before it is the day's last word. */
@@ -87,7 +101,7 @@ export function plan(
   const today = dayOf(nowMs, policy.timeZone);
   const range = request?.range;
   const candidates = range
-    ? daysFrom(range.from, range.to < today ? range.to : today)
+    ? daysFrom(range.from, Math.min(range.to, today))
     : daysFrom(policy.startDate, today).filter((day) => ledgers.has(monthOf(day)));
   return candidates
     .filter((day) => nowMs >= startOfDay(day, policy.timeZone) + 1000)

@@ -37,7 +37,7 @@ export interface ReportRun {
   units: { begun: number };
   /** Leases only spare double work: without them runs take each other's days over, and only requests grow. */
   leases: boolean;
-  newId(): string;
+  newId: () => string;
   ledger(month: string): Document<Ledger>;
   progress(day: string, attempt: string): Document<Progress>;
   schema: Document<StoredSchema>;

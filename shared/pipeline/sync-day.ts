@@ -1,5 +1,5 @@
 import { monthOf } from '../days.ts';
-import { BrandReportsError, asBrandReportsError } from '../errors.ts';
+import { type BrandReportsError, asBrandReportsError } from '../errors.ts';
 import { failDay, releaseDay } from '../lake/ledger.ts';
 import { held } from '../lake/progress.ts';
 import type { DayOutcome } from '../outcome.ts';

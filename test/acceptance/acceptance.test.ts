@@ -126,11 +126,11 @@ describe('I2: a restated day', () => {
   /** Records go and change, some of the twins among them. */
   function restate({ service }: Scenario): void {
     const { transactions = [], orders = [], clicks = [] } = service.brands[0]?.holdings ?? {};
-    transactions.splice(transactions.findIndex(({ record }) => record.flags === true) + 4, 3);
+    const since = (time: string) => (one: { at: number }) => one.at >= Date.parse(time);
+    transactions.splice(transactions.findIndex(since('2026-10-30T04:00:00Z')), 3);
+    clicks.splice(clicks.findIndex(since('2026-11-01T17:00:00Z')), 2);
     for (const { record } of orders.slice(-30))
       Object.assign(record, { status: 'void', amount: JSON.rawJSON('-1.50') });
-    const noon = clicks.findIndex(({ at }) => at >= Date.parse('2026-11-01T17:00:00Z'));
-    clicks.splice(noon, 2);
   }
 
   it('is read again when it is asked for', async () => {
@@ -144,13 +144,16 @@ describe('I2: a restated day', () => {
   it('keeps its old version while it cannot be read', async () => {
     const scenario = await open();
     await expectToComplete(scenario);
+    restate(scenario);
     scenario.service.fault = breaking('missing list', ['transactions']);
     const run = await scenario.sync(allDays);
     expectCode(run, 1);
     expect(failedDays(run)).toEqual([`${reportOf.transactions} ${longDays.transactions}`]);
-    expect(await scenario.wrong()).toEqual([]);
+    const oldDay = { table: 'transactions', brand: newYork.name, dt: longDays.transactions };
+    expect(await scenario.wrong()).toEqual([
+      { ...oldDay, missing: [], surplus: [expect.stringMatching(/^3 × /)] },
+    ]);
 
-    restate(scenario);
     scenario.service.fault = () => undefined;
     await expectToComplete(scenario, allDays);
   });
