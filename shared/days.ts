@@ -77,6 +77,11 @@ export function daysFrom(from: string, to: string): string[] {
   return Array.from({ length: Math.max(0, daysBetween(from, to) + 1) }, (_, index) => addDays(from, index));
 }
 
+/** The earlier of two days. */
+export function earlier(a: string, b: string): string {
+  return a < b ? a : b;
+}
+
 export function monthOf(day: string): string {
   return day.slice(0, 7);
 }

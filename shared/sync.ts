@@ -1,4 +1,4 @@
-import { dayOf, daysFrom, monthOf } from './days.ts';
+import { dayOf, daysFrom, earlier, monthOf } from './days.ts';
 import { type BrandReportsError, asBrandReportsError } from './errors.ts';
 import type { Document } from './lake/document.ts';
 import type { Ledger } from './lake/ledger.ts';
@@ -95,7 +95,7 @@ async function planOptions(run: ReportRun, request: DayRequest) {
   if (!parent) return { request };
   const today = dayOf(clock.now().getTime(), policy.timeZone);
   const { from } = request.range ?? { from: policy.startDate };
-  const first = Math.min(from, policy.startDate);
+  const first = earlier(from, policy.startDate);
   const months = [...new Set(daysFrom(first, today).map(monthOf))];
   const ledgers = new Map(
     await Promise.all(months.map(async (month) => [month, await parent.ledger(month).fresh()] as const)),

@@ -168,6 +168,20 @@ export function parseStored(key: string, body: Uint8Array): Json {
   }
 }
 
+/** A time as documents hold it: ISO 8601 in UTC. */
+export const storedTime = z.iso.datetime();
+export const storedCount = z.int().check(z.nonnegative());
+
+/** A stored document as its schema has it. @throws BrandReportsError `config` naming the key and what is wrong there */
+export function checkStored<T>(schema: z.ZodMiniType<T>, key: string, stored: Json): T {
+  const parsed = z.safeParse(schema, stored, { reportInput: true });
+  if (parsed.success) return parsed.data;
+  const { path, input } = parsed.error.issues[0] ?? { path: [], input: stored };
+  const shown =
+    typeof input === 'object' && input !== null ? 'no such object' : (JSON.stringify(input) ?? 'missing');
+  throw damaged(key, `${path.join('.') || 'the whole'} is ${shown.slice(0, 80)}`);
+}
+
 /** A stored document that this program did not write so: nothing is changed until an operator has looked. */
 export function damaged(key: string, what: string, cause?: unknown): BrandReportsError {
   return new BrandReportsError(

@@ -1,26 +1,28 @@
 import * as z from 'zod/mini';
+import { isDay, monthOf } from '../days.ts';
 import { BrandReportsError, type ErrorKind } from '../errors.ts';
 import type { Json } from '../json.ts';
-import { damaged } from './document.ts';
+import { checkStored, damaged, storedCount, storedTime } from './document.ts';
+import { ledgerKey } from './paths.ts';
 
 const claim = z.looseObject({
   attempt: z.string(),
   /** The run that reads the day now; `null` where it stopped in good order and anyone may go on. */
   run: z.nullable(z.string()),
   /** Wall clock, ISO 8601: the lease's last renewal where the progress document has none. */
-  at: z.string(),
+  at: storedTime,
   /** How often a refused cursor has restarted the reading. */
-  restarts: z.number(),
+  restarts: storedCount,
 });
 
 const failure = z.looseObject({
-  since: z.string(),
-  times: z.number(),
+  since: storedTime,
+  times: storedCount,
   kind: z.string(),
   code: z.string(),
   message: z.string(),
   /** Until then the day goes to the back of the plan. */
-  retryAt: z.string(),
+  retryAt: storedTime,
 });
 
 const published = z.looseObject({
@@ -28,19 +30,19 @@ const published = z.looseObject({
   snapshot: z.string(),
   /** Whether the catalog was seen to point at `snapshot`. */
   switched: z.boolean(),
-  rows: z.number(),
-  bytes: z.number(),
+  rows: storedCount,
+  bytes: storedCount,
   digest: z.string(),
   /** `open`: everything known up to `readTo`. `closed`: one pass that began when the day and its late minutes were over. */
   state: z.enum(['open', 'closed']),
   settled: z.boolean(),
   /** How many closed passes in a row had this digest. */
-  agreeing: z.number(),
+  agreeing: storedCount,
   attempt: z.string(),
-  pages: z.number(),
+  pages: storedCount,
   /** When the reading began, and up to when everything is known. */
-  readFrom: z.string(),
-  readTo: z.string(),
+  readFrom: storedTime,
+  readTo: storedTime,
   /** Fingerprint of what was asked: filters, zone, units, date semantics, key. */
   asked: z.string(),
   /** Of a report about another report's records: the digest of the partition they came from. */
@@ -52,7 +54,7 @@ const dayEntry = z.looseObject({
   claim: z.optional(claim),
   failure: z.optional(failure),
   /** Snapshots that readers may still be reading, and when (wall clock) they were replaced. */
-  superseded: z.optional(z.array(z.looseObject({ snapshot: z.string(), at: z.string() }))),
+  superseded: z.optional(z.array(z.looseObject({ snapshot: z.string(), at: storedTime }))),
   /** The request under which the day was last read: runs that go on with one another's work share it. */
   request: z.optional(z.string()),
 });
@@ -62,7 +64,7 @@ const ledger = z.looseObject({
   report: z.string(),
   brand: z.string(),
   month: z.string(),
-  days: z.record(z.string(), dayEntry),
+  days: z.record(z.string().check(z.refine(isDay)), dayEntry),
   recent: z.array(z.string()),
 });
 
@@ -77,9 +79,12 @@ export type Ledger = z.infer<typeof ledger>;
 export function parseLedger(key: string, of: { report: string; brand: string; month: string }) {
   return (stored: Json | undefined): Ledger => {
     if (stored === undefined) return { version: 1, ...of, days: {}, recent: [] };
-    const parsed = ledger.safeParse(stored);
-    if (!parsed.success) throw damaged(key, z.prettifyError(parsed.error));
-    return parsed.data;
+    const parsed = checkStored(ledger, key, stored);
+    const own = ledgerKey(parsed.report, parsed.brand, parsed.month);
+    if (own !== key) throw damaged(key, `it is what belongs into ${own}`);
+    const stray = Object.keys(parsed.days).find((day) => monthOf(day) !== parsed.month);
+    if (stray !== undefined) throw damaged(key, `${stray} is no day of its month`);
+    return parsed;
   };
 }
 

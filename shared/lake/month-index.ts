@@ -1,12 +1,12 @@
 import * as z from 'zod/mini';
 import type { Json } from '../json.ts';
-import { damaged } from './document.ts';
+import { checkStored, storedTime } from './document.ts';
 
 const month = z.looseObject({
   /** When a day of the month is next due (ISO 8601); `null` where all of it is settled. */
-  nextDue: z.nullable(z.string()),
+  nextDue: z.nullable(storedTime),
   /** The run at work in the month, and since when (wall clock): until it says otherwise, everything there may be due. */
-  touched: z.optional(z.looseObject({ by: z.string(), at: z.string() })),
+  touched: z.optional(z.looseObject({ by: z.string(), at: storedTime })),
 });
 
 const index = z.looseObject({
@@ -15,12 +15,12 @@ const index = z.looseObject({
   policy: z.string(),
   months: z.record(z.string(), month),
   /** Requests that runs with little time go on with: ranges by `from..to`, and `due` for what the policy says. */
-  requests: z.record(z.string(), z.looseObject({ id: z.string(), since: z.string() })),
+  requests: z.record(z.string(), z.looseObject({ id: z.string(), since: storedTime })),
   /** Whether the service ever returned a record: until then its empty answers prove nothing. */
   proven: z.boolean(),
   /** The setting `endDate` that was measured to agree with the service. */
   endDate: z.optional(z.string()),
-  sweptAt: z.optional(z.string()),
+  sweptAt: z.optional(storedTime),
   recent: z.array(z.string()),
 });
 
@@ -32,9 +32,7 @@ export function parseMonthIndex(key: string) {
   return (stored: Json | undefined): MonthIndex => {
     if (stored === undefined)
       return { version: 1, policy: '', months: {}, requests: {}, proven: false, recent: [] };
-    const parsed = index.safeParse(stored);
-    if (!parsed.success) throw damaged(key, z.prettifyError(parsed.error));
-    return parsed.data;
+    return checkStored(index, key, stored);
   };
 }
 

@@ -2,11 +2,11 @@ import * as z from 'zod/mini';
 import { BrandReportsError } from '../errors.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { type Observations, mergeObservations } from './columns.ts';
-import { damaged } from './document.ts';
+import { checkStored, storedCount, storedTime } from './document.ts';
 
-const json = z.custom<Json>(() => true);
+const json = z.custom<Json>((value) => value !== undefined);
 
-const chunk = z.looseObject({ name: z.string(), records: z.number() });
+const chunk = z.looseObject({ name: z.string(), records: storedCount });
 
 const part = z.looseObject({
   /** `keep`: these are the day's records. `less`: these are taken away from them. */
@@ -19,28 +19,28 @@ const part = z.looseObject({
   last: z.optional(z.looseObject({ cursor: json, hash: z.string() })),
   /** Short hashes of the cursors asked so far: one seen before is a cycle. */
   seen: z.array(z.string()),
-  pages: z.number(),
-  records: z.number(),
+  pages: storedCount,
+  records: storedCount,
   chunks: z.array(chunk),
   done: z.boolean(),
 });
 
 const slice = z.looseObject({
   /** What the slice covers, in milliseconds; `to` is what is known after it. */
-  fromMs: z.number(),
-  toMs: z.number(),
+  fromMs: z.int(),
+  toMs: z.int(),
   /** Whether it covers the day from its beginning. */
   whole: z.boolean(),
   /** When its reading began (the core's present, ISO 8601). */
-  startedAt: z.string(),
+  startedAt: storedTime,
   /** Of a report about another report's records: the snapshot and the digest they come from. */
   source: z.optional(
-    z.looseObject({ snapshot: z.string(), digest: z.string(), bytes: z.number(), closed: z.boolean() }),
+    z.looseObject({ snapshot: z.string(), digest: z.string(), bytes: storedCount, closed: z.boolean() }),
   ),
   parts: z.array(part),
-  observations: z.record(z.string(), z.number()),
+  observations: z.record(z.string(), storedCount),
   /** Records without the report's identity. */
-  unidentified: z.number(),
+  unidentified: storedCount,
   done: z.boolean(),
 });
 
@@ -49,7 +49,7 @@ const progress = z.looseObject({
   asked: z.string(),
   /** The holder of the lease and its last renewal (wall clock, ISO 8601). */
   run: z.string(),
-  renewedAt: z.string(),
+  renewedAt: storedTime,
   slices: z.array(slice),
   recent: z.array(z.string()),
 });
@@ -64,9 +64,7 @@ export function parseProgress(key: string) {
   return (stored: Json | undefined): Progress => {
     if (stored === undefined)
       return { version: 1, asked: '', run: '', renewedAt: '', slices: [], recent: [] };
-    const parsed = progress.safeParse(stored);
-    if (!parsed.success) throw damaged(key, z.prettifyError(parsed.error));
-    return parsed.data;
+    return checkStored(progress, key, stored);
   };
 }
 

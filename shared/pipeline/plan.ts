@@ -1,4 +1,14 @@
-import { addDays, daysBetween, daysFrom, dayOf, endOfDay, intervalMs, monthOf, startOfDay } from '../days.ts';
+import {
+  addDays,
+  daysBetween,
+  daysFrom,
+  dayOf,
+  endOfDay,
+  intervalMs,
+  monthOf,
+  startOfDay,
+  earlier,
+} from '../days.ts';
 import type { DayEntry, Ledger } from '../lake/ledger.ts';
 import type { RefreshTier } from '../reports/definition.ts';
 
@@ -101,7 +111,7 @@ export function plan(
   const today = dayOf(nowMs, policy.timeZone);
   const range = request?.range;
   const candidates = range
-    ? daysFrom(range.from, Math.min(range.to, today))
+    ? daysFrom(range.from, earlier(range.to, today))
     : daysFrom(policy.startDate, today).filter((day) => ledgers.has(monthOf(day)));
   return candidates
     .filter((day) => nowMs >= startOfDay(day, policy.timeZone) + 1000)

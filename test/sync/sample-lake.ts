@@ -1,4 +1,4 @@
-import { type ReportName, type SampleBrand, recordsOfDay } from '../../sample/brand.ts';
+import { type ReportName, type SampleBrand, type SampleRecords, recordsOfDay } from '../../sample/brand.ts';
 import type { Readings } from '../../sample/readings.ts';
 import { seedBrand } from '../../sample/seed.ts';
 import { type SampleService, startSampleService } from '../../sample/server.ts';
@@ -48,15 +48,15 @@ export interface SampleLake {
   sync(options?: SyncChange): Promise<SyncOutcome>;
   /** Lets time pass, with all that happens every so often. */
   pass(ms: number): void;
-  /** An empty lake of the same service, at the time at which this one began. */
-  beside(): SampleLake;
+  /** Another lake of the same service: empty, at the time at which this one began, or as this one is now. */
+  beside(state?: 'empty' | 'copied'): SampleLake;
   close(): Promise<void>;
 }
 
 export interface SampleLakeOptions {
   now: string;
   startDate: string;
-  /** Up to when the service has records; `now` by default. */
+  /** Up to when there will be records, which the service holds as soon as it is their time; `now` by default. */
   recordsTo?: string;
   clicksPerDay?: number;
   readings?: Partial<Readings>;
@@ -71,8 +71,14 @@ interface Time {
   sleptMs: number;
 }
 
+/** What the service will hold, each record from its time on. */
+interface Future {
+  all: SampleRecords;
+  heldUntilMs: number;
+}
+
 export async function sampleLake(options: SampleLakeOptions): Promise<SampleLake> {
-  const records = seedBrand({
+  const all = seedBrand({
     seed: 7,
     timeZone: ZONE,
     from: new Date(`${options.startDate}T12:00:00Z`),
@@ -80,22 +86,58 @@ export async function sampleLake(options: SampleLakeOptions): Promise<SampleLake
     clicksPerDay: options.clicksPerDay ?? 6,
   });
   const time: Time = { nowMs: Date.parse(options.now), sleptMs: 0 };
+  const future: Future = { all, heldUntilMs: Number.NEGATIVE_INFINITY };
   const service = await startSampleService({
-    brands: { [BRAND]: { timeZone: ZONE, ...CREDENTIALS, records } },
+    brands: { [BRAND]: { timeZone: ZONE, ...CREDENTIALS, records: noRecords() } },
     now: () => new Date(time.nowMs + time.sleptMs),
     ...(options.readings && { readings: options.readings }),
   });
-  return lakeOf(service, time, options);
+  return lakeOf(service, { time, future }, options);
 }
 
-function lakeOf(service: SampleService, time: Time, options: SampleLakeOptions): SampleLake {
+function noRecords(): SampleRecords {
+  return {
+    clicks_list: [],
+    clicks_detail: [],
+    order_list: [],
+    transaction_list: [],
+    amazon_attribution_report: [],
+  };
+}
+
+/** Gives the service what has come up to now. */
+function bring({ records }: SampleBrand, { time, future }: World): void {
+  const nowMs = time.nowMs + time.sleptMs;
+  for (const report of REPORTS) {
+    const come = future.all[report].filter(({ at }) => future.heldUntilMs < at && at <= nowMs);
+    if (come.length > 0) records[report] = [...records[report], ...come];
+  }
+  future.heldUntilMs = Math.max(future.heldUntilMs, nowMs);
+}
+
+interface World {
+  time: Time;
+  future: Future;
+}
+
+function lakeOf(
+  service: SampleService,
+  world: World,
+  options: SampleLakeOptions,
+  copied?: SampleLake,
+): SampleLake {
+  const { time, future } = world;
   const brand = service.brands[BRAND];
   if (!brand) throw new Error(`the service has no brand ${BRAND}`);
   const wallMs = () => time.nowMs + time.sleptMs;
   const store = memoryStore({ now: () => new Date(wallMs()) });
   const catalog = memoryCatalog();
   const ticks = new Set<{ everyMs: number; nextMs: number; tick: () => void }>();
-  let ids = 0;
+  for (const [key, object] of copied?.store.objects ?? [])
+    store.objects.set(key, { ...object, etag: `copied-${object.etag}` });
+  for (const [path, snapshot] of copied?.catalog.pointers ?? []) catalog.pointers.set(path, snapshot);
+  let ids = copied ? 500_000 : 0;
+  bring(brand, world);
   return {
     service,
     brand,
@@ -109,6 +151,7 @@ function lakeOf(service: SampleService, time: Time, options: SampleLakeOptions):
       time.nowMs = nowMs;
     },
     sync({ change, ...given }: SyncChange = {}) {
+      bring(brand, world);
       const settings = {
         baseUrl: brand.baseUrl,
         service: service.serviceName,
@@ -155,10 +198,13 @@ function lakeOf(service: SampleService, time: Time, options: SampleLakeOptions):
       }
       time.nowMs += untilMs - wallMs();
     },
-    beside() {
+    beside(state = 'empty') {
+      if (state === 'copied') return lakeOf(service, world, options, this);
       time.nowMs = Date.parse(options.now);
       time.sleptMs = 0;
-      return lakeOf(service, time, options);
+      future.heldUntilMs = Number.NEGATIVE_INFINITY;
+      brand.records = noRecords();
+      return lakeOf(service, world, options);
     },
     close: () => service.close(),
   };
