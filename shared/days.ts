@@ -107,6 +107,7 @@ export function intervalMs(every: string): number {
 export function isInstant(text: string): boolean {
   return (
     /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) &&
+    isDay(text.slice(0, 10)) &&
     !Number.isNaN(Date.parse(text))
   );
 }

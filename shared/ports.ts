@@ -1,5 +1,5 @@
 import type { JsonObject } from './json.ts';
-import type { Column } from './lake/columns.ts';
+import type { Column } from './lake/column.ts';
 
 /** Time as the core sees it. */
 export interface Clock {

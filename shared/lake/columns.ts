@@ -1,26 +1,13 @@
 import * as z from 'zod/mini';
 import { type Json, type JsonObject, isRawNumber, stringifyJson } from '../json.ts';
 import type { DocumentedColumn } from '../reports/definition.ts';
+import type { Column, ColumnType } from './column.ts';
 import { damaged } from './document.ts';
 import { type Value, givesBack, toValue } from './values.ts';
 
 export { type Value, parseInstant } from './values.ts';
 
-export type ColumnType =
-  | 'string'
-  | 'bigint'
-  | 'double'
-  | 'boolean'
-  | 'date'
-  | 'timestamp'
-  | `decimal(${number},${number})`;
-
-/** A column of a table. `field` is the record's key that it holds; derived columns (`_rescued`, `_synced_at`) have none. */
-export interface Column {
-  name: string;
-  type: ColumnType;
-  field?: string;
-}
+export type { Column, ColumnType } from './column.ts';
 
 /** The documented columns, then `_rescued` and `_synced_at`, then the discovered ones in the order they were met. */
 export interface TableSchema {

@@ -172,14 +172,13 @@ export function parseStored(key: string, body: Uint8Array): Json {
 export const storedTime = z.iso.datetime();
 export const storedCount = z.int().check(z.nonnegative());
 
-/** A stored document as its schema has it. @throws BrandReportsError `config` naming the key and what is wrong there */
+/** A stored document as its schema has it. @throws BrandReportsError `config` naming the first thing that is wrong */
 export function checkStored<T>(schema: z.ZodMiniType<T>, key: string, stored: Json): T {
   const parsed = z.safeParse(schema, stored, { reportInput: true });
   if (parsed.success) return parsed.data;
-  const { path, input } = parsed.error.issues[0] ?? { path: [], input: stored };
-  const shown =
-    typeof input === 'object' && input !== null ? 'no such object' : (JSON.stringify(input) ?? 'missing');
-  throw damaged(key, `${path.join('.') || 'the whole'} is ${shown.slice(0, 80)}`);
+  const { path, input, message } = parsed.error.issues[0] ?? { path: [], input: stored, message: '' };
+  const met = typeof input === 'object' ? '' : ` is ${String(JSON.stringify(input)).slice(0, 80)}`;
+  throw damaged(key, `${path.join('.') || 'the whole'}${met}: ${message}`);
 }
 
 /** A stored document that this program did not write so: nothing is changed until an operator has looked. */

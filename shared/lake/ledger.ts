@@ -64,7 +64,10 @@ const ledger = z.looseObject({
   report: z.string(),
   brand: z.string(),
   month: z.string(),
-  days: z.record(z.string().check(z.refine(isDay)), dayEntry),
+  days: z.record(
+    z.string().check(z.refine(isDay, { error: 'a day of the calendar was expected' })),
+    dayEntry,
+  ),
   recent: z.array(z.string()),
 });
 

@@ -1,5 +1,5 @@
 import { type Json, numberText, stringifyJson } from '../json.ts';
-import type { ColumnType } from './columns.ts';
+import type { ColumnType } from './column.ts';
 
 /**
  * What a column holds: text; bigint of a bigint column, or unscaled of a decimal one; number of a double column;

@@ -91,11 +91,8 @@ function lastCallMs(day: string, { refresh, timeZone }: Policy): number {
 
 /** Whether a pass that began at `readFromMs` and agrees with `agreeing - 1` before it is the day's last word. */
 export function settles(day: string, policy: Policy, readFromMs: number, agreeing: number): boolean {
-  const lastAge = policy.refresh.at(-1)?.untilAgeDays ?? 0;
-  const lastCall = startOfDay(addDays(day, lastAge + 1), policy.timeZone);
-  return (
-    readFromMs >= Math.max(lastCall, closesAtMs(day, policy)) && (policy.pagesAreSnapshot || agreeing >= 2)
-  );
+  const isLast = readFromMs >= Math.max(lastCallMs(day, policy), closesAtMs(day, policy));
+  return isLast && (policy.pagesAreSnapshot || agreeing >= 2);
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { ColumnType } from '../lake/columns.ts';
+import type { ColumnType } from '../lake/column.ts';
 
 /** A filter of the interface document: what it is checked against. */
 export type Filter =

@@ -50,11 +50,10 @@ export interface Run {
 }
 
 /** Days of tables that a broken service kept out of the lake. */
-export type Without = Partial<Record<Table, readonly string[]>>;
+type Without = Partial<Record<Table, readonly string[]>>;
 
 export interface Scenario {
   readonly service: StrictService;
-  readonly lake: string;
   sync(args?: string[], how?: { killAfterCalls?: number; now?: string }): Promise<Run>;
   /** How the lake differs from what the service shows now, `without` those days; empty is right. */
   wrong(without?: Without): Promise<JsonObject[]>;
@@ -75,56 +74,36 @@ export async function openScenario(options: {
   const { now, brands: plans = [newYork], reading = plainReading, until = now } = options;
   const folder = await mkdtemp(join(tmpdir(), 'brand-reports-'));
   const lake = join(folder, 'the lake');
-  const brands = plans.map(
-    (plan, index): Brand => ({
-      bid: `90071992547409${93 + index}`,
-      token: `tok+${index}/a25fb1225425ae360e=`,
-      secret: `sec&${index};65906f8ecdaf1147bca07d"`,
-      timeZone: plan.timeZone,
-      holdings: holdingsOf({
-        seed: 7 + index,
-        timeZone: plan.timeZone,
-        startDate: plan.startDate,
-        until: Date.parse(until),
-        pageSize: servedPerPage(pageSize, reading),
-        limit: servedPerPage(limit, reading),
-      }),
-    }),
-  );
+  const brands = plans.map((plan, index) => brandOf(plan, index, reading, until));
   const service = await startStrictService({ brands, reading, present: Date.parse(now) });
-  const settings = {
-    brands: Object.fromEntries(
-      plans.map((plan) => [plan.name, brandSettings(plan, service, reading, options.settings)]),
-    ),
-    requestsPerSecond: 1000,
-    pagesInFlight: 4,
-  };
-  const credentials = Object.fromEntries(
-    plans.map(({ name }, index) => {
-      const { bid = '', token = '', secret = '' } = brands[index] ?? {};
-      return [name, { bid, token, secret }];
-    }),
+  const named = (told: (plan: BrandPlan, index: number) => Json) =>
+    Object.fromEntries(plans.map((plan, index) => [plan.name, told(plan, index)]));
+  const settings = named((plan) =>
+    brandSettings(plan, service, { ...settingsFor(reading), ...options.settings }),
   );
-  await writeFile(join(folder, 'settings.json'), JSON.stringify(settings));
-  await writeFile(join(folder, 'credentials.json'), JSON.stringify(credentials));
+  const credentials = named((_plan, index) => {
+    const { bid = '', token = '', secret = '' } = brands[index] ?? {};
+    return { bid, token, secret };
+  });
+  const write = async (name: string, content: Json) => {
+    await writeFile(join(folder, name), JSON.stringify(content));
+    return join(folder, name);
+  };
+  const files = [
+    [
+      '--settings',
+      await write('settings.json', { brands: settings, requestsPerSecond: 1000, pagesInFlight: 4 }),
+    ],
+    ['--credentials', await write('credentials.json', credentials)],
+    ['--lake', lake],
+  ].flat();
   const printed: string[] = [];
 
   return {
     service,
-    lake,
     async sync(args = [], how = {}) {
-      const files = [
-        '--settings',
-        join(folder, 'settings.json'),
-        '--credentials',
-        join(folder, 'credentials.json'),
-      ];
-      const always = [...files, '--lake', lake, '--now', how.now ?? now, '--json'];
-      const run = await start(
-        [commandLine, 'sync', ...args, ...always],
-        folder,
-        diesAt(service, how.killAfterCalls),
-      );
+      const command = [commandLine, 'sync', ...args, ...files, '--now', how.now ?? now, '--json'];
+      const run = await start(command, folder, diesAt(service, how.killAfterCalls));
       printed.push(run.stdout, run.stderr);
       return run;
     },
@@ -152,12 +131,25 @@ export async function openScenario(options: {
   };
 }
 
-function brandSettings(
-  plan: BrandPlan,
-  service: StrictService,
-  reading: Reading,
-  more?: JsonObject,
-): JsonObject {
+/** Credentials of characters that a URL, JSON and the signed text each have to take care of. */
+function brandOf({ timeZone, startDate }: BrandPlan, index: number, reading: Reading, until: string): Brand {
+  return {
+    bid: `90071992547409${93 + index}`,
+    token: `tok+${index}/a25fb1225425ae360e=`,
+    secret: `sec&${index};65906f8ecdaf1147bca07d"`,
+    timeZone,
+    holdings: holdingsOf({
+      seed: 7 + index,
+      timeZone,
+      startDate,
+      until: Date.parse(until),
+      pageSize: servedPerPage(pageSize, reading),
+      limit: servedPerPage(limit, reading),
+    }),
+  };
+}
+
+function brandSettings(plan: BrandPlan, service: StrictService, more: JsonObject): JsonObject {
   const sizes: Record<string, JsonObject> = {
     clicks_list: { page_size: pageSize },
     clicks_detail: { enabled: true },
@@ -175,7 +167,6 @@ function brandSettings(
     timeZone: plan.timeZone,
     startDate: plan.startDate,
     secretName: `brand-reports/${plan.name}`,
-    ...settingsFor(reading),
     ...more,
     reports: Object.fromEntries(reports),
   };

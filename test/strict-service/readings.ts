@@ -57,7 +57,7 @@ export const plainReading: Reading = {
 };
 
 /** The settings that the design asks an operator for under this reading; everything else is found out. */
-export function settingsFor(reading: Reading): Record<string, unknown> {
+export function settingsFor(reading: Reading): Record<string, string | number> {
   return {
     method: reading.method,
     timestampUnit: reading.timestampUnit,

@@ -228,7 +228,7 @@ describe('the strict service', () => {
     );
     service.forgetCursors();
     await post(service, letter(service, 'report/transaction_list', { ...asked, cursor }));
-    expect(service.refusals).toEqual(['cursor is not known', 'cursor is not known']);
+    expect(service.refusals).toEqual(['Error: cursor is not known', 'Error: cursor is not known']);
   });
 
   it.each<{

@@ -92,8 +92,8 @@ export async function startStrictService(options: {
       const call = readCall(request, body, { path, name, accounts: brands, reading, nowMs: Date.now() });
       answer(call, response);
     } catch (thrown) {
+      service.refusals.push(String(thrown));
       if (!(thrown instanceof Refusal)) throw thrown;
-      service.refusals.push(thrown.message);
       if (thrown.unrouted) response.writeHead(404).end();
       else send(response, { code: 10_001, msg: thrown.message, data: {} });
     }
@@ -114,7 +114,7 @@ export async function startStrictService(options: {
       send(response, { code: 10_003, msg, data: {} });
       return;
     }
-    const { data, beside } = action.shape(bend(page, fault, page.size), asked);
+    const { data, beside } = action.shape(bend(page, fault), asked);
     if (fault === 'missing list') for (const key of ['list', 'records']) delete data[key];
     send(response, { code: 0, msg: 'success', data, ...beside }, fault);
   }
@@ -169,9 +169,9 @@ export async function startStrictService(options: {
 }
 
 /** Bends where the pages go on, or of what they speak, for the faults that lead a reader astray. */
-function bend(page: Page, fault: Fault | undefined, firstPageEnd: number): Page {
+function bend(page: Page, fault: Fault | undefined): Page {
   if (fault === 'repeated cursor') return { ...page, next: page.offset };
-  if (fault === 'cycling cursor') return { ...page, next: firstPageEnd };
+  if (fault === 'cycling cursor') return { ...page, next: page.size };
   if (fault === 'another click')
     return { ...page, records: page.records.map((record) => ({ ...record, id: 1 })) };
   return page;

@@ -1,0 +1,154 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  type Json,
+  isCanonicalInteger,
+  isJsonObject,
+  isRawNumber,
+  numberText,
+  parseJson,
+  rawNumber,
+  stringifyJson,
+} from '../shared/json.ts';
+
+const literals = [
+  '0',
+  '-0',
+  '1',
+  '-1',
+  '1.5',
+  '1.10',
+  '0.1',
+  '100',
+  '1e2',
+  '1E2',
+  '1e+2',
+  '1e400',
+  '-1e-400',
+  '9007199254740991',
+  '9007199254740992',
+  '9007199254740993',
+  '-9007199254740993',
+  '123456789012345678901234567890.123456789',
+  '0.30000000000000004',
+  '0.300000000000000004',
+  '1e21',
+  '1000000000000000000000',
+];
+
+describe('JSON that keeps its digits', () => {
+  it.each(literals)('I6: gives %s back as it came, wherever it stands', (literal) => {
+    const text = `{"a":${literal},"b":[${literal},{"c":${literal}}]}`;
+    expect(stringifyJson(parseJson(text))).toBe(text);
+    expect(numberText(parseJson(literal))).toBe(literal);
+  });
+
+  it.each(['1', '1.5', '-7', '9007199254740991'])('has %s as a plain number', (literal) => {
+    expect(parseJson(literal)).toBe(Number(literal));
+  });
+
+  it.each(['-0', '1.10', '1e2', '9007199254740993', '1e400'])('has %s as a raw one', (literal) => {
+    expect(isRawNumber(parseJson(literal))).toBe(true);
+  });
+
+  it('I6: gives back every text that is JSON as it came', () => {
+    const number = fc.oneof(
+      fc.constantFrom(...literals),
+      fc.tuple(fc.bigInt(), fc.nat()).map(([whole, cents]) => `${whole}.${cents}`),
+    );
+    const { json } = fc.letrec<{ json: string }>((tie) => ({
+      json: fc.oneof(
+        { depthSize: 'small', withCrossShrink: true },
+        fc.oneof(number, fc.constantFrom('null', 'true', 'false'), fc.string({ unit: 'binary' }).map(quoted)),
+        fc.array(tie('json'), { maxLength: 4 }).map((items) => `[${items.join(',')}]`),
+        fc
+          .uniqueArray(fc.tuple(fc.string({ minLength: 1 }).filter(notAnIndex), tie('json')), {
+            selector: ([key]) => key,
+            maxLength: 4,
+          })
+          .map((entries) => `{${entries.map(([key, value]) => `${quoted(key)}:${value}`).join(',')}}`),
+      ),
+    }));
+    fc.assert(
+      fc.property(json, (text) => {
+        expect(stringifyJson(parseJson(text))).toBe(text);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each<[string, string]>([
+    ['a name that objects have already', '{"__proto__":{"a":1},"constructor":1,"toJSON":2}'],
+    ['half an emoji', '{"a":"\\ud83d"}'],
+    ['line separators', '"\u2028\u2029"'],
+    ['a raw number’s own shape', '{"rawJSON":"1"}'],
+  ])('takes nothing for more than text: %s', (_name, text) => {
+    expect(stringifyJson(parseJson(text))).toBe(text);
+  });
+
+  it.each([
+    '',
+    '01',
+    '1.',
+    '.5',
+    '+1',
+    '0x1',
+    'NaN',
+    'Infinity',
+    '1_000',
+    '{"a":1,}',
+    "{'a':1}",
+    '[1]]',
+    '<html>',
+  ])('refuses what is no JSON: %j', (text) => {
+    expect(() => parseJson(text)).toThrow(SyntaxError);
+  });
+
+  it('makes raw numbers of number literals alone', () => {
+    expect(stringifyJson([rawNumber('1.10')])).toBe('[1.10]');
+    for (const text of ['', ' 1', '01', '{}', '1,2']) expect(() => rawNumber(text)).toThrow(SyntaxError);
+  });
+
+  it.each<[string, Json | undefined, string | undefined, boolean]>([
+    ['an object', { a: 1 }, undefined, true],
+    ['an empty object', {}, undefined, true],
+    ['a list', [1], undefined, false],
+    ['null', null, undefined, false],
+    ['nothing', undefined, undefined, false],
+    ['text', '1', undefined, false],
+    ['a number', 1, '1', false],
+    ['a raw number', rawNumber('1.10'), '1.10', false],
+    ['true', true, undefined, false],
+  ])('tells objects and numbers from the rest: %s', (_name, value, text, isObject) => {
+    expect([numberText(value), isJsonObject(value)]).toEqual([text, isObject]);
+  });
+
+  it.each([
+    ['0', true],
+    ['7', true],
+    ['-7', true],
+    ['9007199254740993', true],
+    ['-0', false],
+    ['00', false],
+    ['07', false],
+    ['+7', false],
+    ['7.0', false],
+    ['7e0', false],
+    [' 7', false],
+    ['7\n', false],
+    ['', false],
+    ['-', false],
+    ['٧', false],
+  ])('%j is a canonical integer: %s', (text, canonical) => {
+    expect(isCanonicalInteger(text)).toBe(canonical);
+  });
+});
+
+/** Objects have such keys in the order of numbers, whatever the text said. */
+function notAnIndex(key: string): boolean {
+  return !/^\d+$/.test(key);
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}
