@@ -98,8 +98,8 @@ async function firstPageFinding(run: ReportRun): Promise<Finding[]> {
   const yesterday = addDays(today(run), -1);
   const window = windowOf(run.brandSettings, yesterday, run.clock.now().getTime(), undefined);
   const [ask] = asksFor(run.report, run.brandSettings, run.settings, yesterday, window);
-  const { records, next } = await firstPageOf(run, ask?.fields ?? {});
-  return [ok('first_page', `${records.length} records${next === null ? '' : ', and more,'} of ${yesterday}`)];
+  const { records } = await firstPageOf(run, ask?.fields ?? {});
+  return [ok('first_page', `the first page of ${yesterday} has ${records.length} records`)];
 }
 
 /** Whether `end_date` is a day or its midnight (interface document, section 4.4). */

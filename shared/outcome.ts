@@ -44,6 +44,8 @@ export function statusOf(days: readonly DayOutcome[], error?: ErrorSummary): Sta
 }
 
 export function syncOutcome(reports: ReportOutcome[]): SyncOutcome {
-  const failed = reports.some(({ status }) => status === 'failed');
-  return { status: failed ? 'failed' : statusOf(reports.flatMap(({ days }) => days)), reports };
+  const has = (status: Status) => reports.some((report) => report.status === status);
+  if (has('failed')) return { status: 'failed', reports };
+  // A report that was stopped before its plan has no days that tell.
+  return { status: has('incomplete') ? 'incomplete' : statusOf(reports.flatMap(({ days }) => days)), reports };
 }

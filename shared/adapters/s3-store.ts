@@ -187,7 +187,7 @@ function isMissing(error: unknown): boolean {
 function nextStep(error: unknown, bucket: string, permissions: string): string {
   return awsFailure(error).name === 'NoSuchBucket'
     ? `Create the bucket ${bucket} or name another lake.`
-    : `Check the AWS credentials and the region, and grant ${permissions} on ${bucket}.`;
+    : `Check the AWS credentials and the region, and grant on ${bucket}: ${permissions}.`;
 }
 
 function present<T>(value: T | undefined, key: string): T {

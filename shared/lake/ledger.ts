@@ -151,7 +151,7 @@ export function failDay(
   failed: { run: string; kind: ErrorKind; code: string; message: string; nowMs: number; keep: boolean },
 ): Ledger {
   const { claim, failure } = ledger.days[day] ?? {};
-  if (claim && claim.run !== failed.run) return ledger;
+  if (claim?.run !== failed.run) return ledger;
   const now = new Date(failed.nowMs).toISOString();
   const times = (failure?.times ?? 0) + 1;
   const backoffMs = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (times - 1));

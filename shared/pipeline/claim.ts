@@ -2,7 +2,7 @@ import { dayOf, endOfDay, monthOf } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
 import type { Document } from '../lake/document.ts';
 import { type Claim, type DayEntry, type Published, claimDay } from '../lake/ledger.ts';
-import { type Progress, type Slice, emptySlice } from '../lake/progress.ts';
+import { type Progress, type Slice, emptySlice, held } from '../lake/progress.ts';
 import { asksFor, windowOf } from './ask.ts';
 import type { ReportRun } from './report-run.ts';
 
@@ -59,19 +59,19 @@ export function renewed(progress: Progress, { run, clock }: ReportRun): Progress
 /** Drops what the last slice has staged and begins it anew, once more counted in the claim. */
 export async function restart(run: ReportRun, reading: Reading): Promise<Reading> {
   const { day, attempt, restarts } = reading;
-  const held = { attempt, run: run.run };
+  const mine = { attempt, run: run.run };
   const ledger = run.ledger(monthOf(day));
   const at = new Date(run.clock.wallMs()).toISOString();
   const next = await ledger.update((current) => {
     const expected = current.days[day]?.claim;
-    if (expected?.run !== held.run || expected.attempt !== held.attempt) return current;
-    return claimDay(current, day, expected, { ...held, at, restarts: restarts + 1 });
+    if (expected?.run !== mine.run || expected.attempt !== mine.attempt) return current;
+    return claimDay(current, day, expected, { ...mine, at, restarts: restarts + 1 });
   });
   const published = next.days[day]?.published;
   const since = published?.attempt === attempt ? Date.parse(published.readTo) : undefined;
   const source = await sourceOf(run, day);
   await reading.progress.update((current) => ({
-    ...renewed(current, run),
+    ...renewed(held(current, run.run), run),
     slices: withNewSlice(run, day, current, since, source),
   }));
   return { ...reading, resumed: false, restarts: restarts + 1 };

@@ -90,6 +90,20 @@ describe('a document of the lake', () => {
     expect(await stored(store)).toEqual(['taken']);
   });
 
+  it('does not make a change that it has refused, though it would fit what another process has written', async () => {
+    const store = memoryStore();
+    const [one, other] = [open(store), open(store)];
+    await Promise.all([one.known(), other.known()]);
+    await other.update(add('first'));
+    const behindFirst = (current: Notes) => {
+      if (!current.notes.includes('first')) throw new RangeError('too early');
+      return add('second')(current);
+    };
+    const outcomes = await Promise.allSettled([one.update(behindFirst), one.update(add('third'))]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+    expect(await stored(store)).toEqual(['first', 'third']);
+  });
+
   it('forgets no change that comes just as the last write ends', async () => {
     for (let ticks = 0; ticks < 40; ticks += 1) {
       const store = memoryStore();

@@ -191,13 +191,13 @@ describe('a failure', () => {
   it('waits twice as long each time, a day at most, however often', () => {
     let ledger = ledgerOf({});
     const waits = Array.from({ length: 12 }, () => {
-      ledger = failDay(ledger, DAY, failed);
+      ledger = failDay(ledgerOf({ ...entryOf(ledger), claim }), DAY, failed);
       const { failure } = entryOf(ledger);
       expect(failure?.since).toBe('2026-01-06T10:00:00.000Z');
       return (Date.parse(failure?.retryAt ?? '') - NOW_MS) / 60_000;
     });
     expect(waits).toEqual([5, 10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440, 1440]);
-    const often = ledgerOf({ failure: { ...failure, times: 100_000 } });
+    const often = ledgerOf({ claim, failure: { ...failure, times: 100_000 } });
     expect(entryOf(failDay(often, DAY, failed)).failure?.retryAt).toBe('2026-01-07T10:00:00.000Z');
   });
 
@@ -210,6 +210,11 @@ describe('a failure', () => {
 
   it('I5: is not recorded by a run whose day was taken over', () => {
     const ledger = ledgerOf({ claim: { ...claim, run: 'r2' } });
+    expect(failDay(ledger, DAY, failed)).toBe(ledger);
+  });
+
+  it('I5: is not recorded by a run whose day was taken over and has been published since', () => {
+    const ledger = ledgerOf({ published });
     expect(failDay(ledger, DAY, failed)).toBe(ledger);
   });
 });

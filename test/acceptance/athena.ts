@@ -1,0 +1,136 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parquetMetadata } from 'hyparquet';
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../../shared/json.ts';
+import { stringOf } from '../fakes/aws-json-server.ts';
+import type { startGlueServer } from '../fakes/glue-server.ts';
+import type { startS3Server } from '../fakes/s3-server.ts';
+
+type Tables = Awaited<ReturnType<typeof startGlueServer>>['tables'];
+type Objects = Awaited<ReturnType<typeof startS3Server>>['objects'];
+
+/** A partition as something names it. */
+interface Named {
+  table: string;
+  /** `brand=acme/dt=2026-01-31` */
+  path: string;
+  /** Where its objects lie: `s3://bucket/…/`. */
+  location: string;
+}
+
+interface Column {
+  name: string;
+  /** Hive's. */
+  type: string;
+}
+
+/** The partitions that the Glue database holds. */
+export function catalogued(tables: Tables): Named[] {
+  return [...tables].flatMap(([table, { table: described, partitions }]) => {
+    const keys = listIn(described, 'PartitionKeys').map(({ Name }) => stringOf(Name));
+    return [...partitions.values()].map((partition) => {
+      const values = Array.isArray(partition.Values) ? partition.Values.map(stringOf) : [];
+      const path = keys.map((key, index) => `${key}=${values[index]}`).join('/');
+      return { table, path, location: stringOf(storageOf(partition).Location) };
+    });
+  });
+}
+
+/** The partitions that the ledgers of a lake hold, for who reads it without a catalog. */
+export function committed(objects: Objects, lake: string, tableOf: (report: string) => string): Named[] {
+  return [...objects].flatMap(([key, { body }]) => {
+    const [, report = '', brand = ''] = /ledger\/([^/]+)\/([^/]+)\/\d{4}-\d\d\.json$/.exec(key) ?? [];
+    if (report === '') return [];
+    const days = objectIn(parseJson(body.toString()), 'days');
+    return Object.entries(days).flatMap(([day, entry]) => {
+      const snapshot = stringOf(objectIn(entry, 'published').snapshot);
+      const path = `brand=${brand}/dt=${day}`;
+      const table = tableOf(report);
+      return snapshot === ''
+        ? []
+        : [{ table, path, location: `${lake}/snapshots/${table}/${path}/${snapshot}/` }];
+    });
+  });
+}
+
+/** Copies all that lies at a partition's location to where a reader of Hive partitions expects it. */
+export async function bringDown(named: Named, objects: Objects, folder: string): Promise<void> {
+  const to = join(folder, 'lake', named.table, named.path);
+  await mkdir(to, { recursive: true });
+  for (const [index, { body }] of objectsAt(named, objects).entries())
+    await writeFile(join(to, `${index}.parquet`), body);
+}
+
+/**
+ * What keeps Athena from reading all that the snapshots hold, or from reading them at all: a location that is no
+ * folder or an empty one, a column that a file has and its partition or table has not, or has as another type.
+ */
+export function hindrances(tables: Tables, objects: Objects): string[] {
+  return catalogued(tables).flatMap(({ table, path, location }) => {
+    const at = `${table} ${path}`;
+    const stored = tables.get(table);
+    const ofTable = stored ? columnsOf(stored.table) : [];
+    const partition = stored?.partitions.get(path.replaceAll(/[^/=]*=/g, '')) ?? {};
+    const ofPartition = columnsOf(partition);
+    const found = objectsAt({ table, path, location }, objects);
+    return [
+      ...(location.endsWith('/') ? [] : [`${at}: ${location} is no folder`]),
+      ...(found.length === 1 ? [] : [`${at}: ${found.length} objects`]),
+      ...lacking(`${at}: its table`, ofPartition, ofTable),
+      ...found.flatMap(({ body }) => lacking(`${at}: its partition`, columnsIn(body), ofPartition)),
+    ];
+  });
+}
+
+/** Columns of the one that the other has not, or not at the same place. */
+function lacking(where: string, needed: readonly Column[], there: readonly Column[]): string[] {
+  const told = ({ name, type }: Column) => `${name} ${type}`;
+  return needed
+    .filter((column, place) => told(column) !== told(there[place] ?? { name: 'nothing', type: '' }))
+    .map((column) => `${where} lacks ${told(column)}`);
+}
+
+function objectsAt({ location }: Named, objects: Objects) {
+  const [, prefix = location] = /^s3:\/\/[^/]+\/(.+)$/.exec(location) ?? [];
+  return [...objects].filter(([key]) => key.startsWith(prefix)).map(([, object]) => object);
+}
+
+/** The columns of a Parquet file by the types under which Athena reads them. */
+function columnsIn(body: Buffer): Column[] {
+  const { schema } = parquetMetadata(new Uint8Array(body).buffer);
+  return schema.slice(1).map(({ name, type, converted_type: converted, precision, scale }) => ({
+    name,
+    type:
+      converted === 'DECIMAL' ? `decimal(${precision},${scale})` : (hiveTypes[converted ?? type ?? ''] ?? ''),
+  }));
+}
+
+const hiveTypes: Record<string, string> = {
+  UTF8: 'string',
+  DATE: 'date',
+  TIMESTAMP_MILLIS: 'timestamp',
+  TIMESTAMP_MICROS: 'timestamp',
+  INT_64: 'bigint',
+  INT64: 'bigint',
+  DOUBLE: 'double',
+  BOOLEAN: 'boolean',
+};
+
+function columnsOf(described: JsonObject): Column[] {
+  return listIn(storageOf(described), 'Columns').map(({ Name, Type }) => ({
+    name: stringOf(Name),
+    type: stringOf(Type),
+  }));
+}
+
+const storageOf = (described: JsonObject): JsonObject => objectIn(described, 'StorageDescriptor');
+
+function objectIn(value: Json, name: string): JsonObject {
+  const inner = isJsonObject(value) ? value[name] : undefined;
+  return isJsonObject(inner) ? inner : {};
+}
+
+function listIn(value: JsonObject, name: string): JsonObject[] {
+  const inner = value[name];
+  return Array.isArray(inner) ? inner.filter(isJsonObject) : [];
+}

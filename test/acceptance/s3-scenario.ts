@@ -1,0 +1,227 @@
+import { hash } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import type { JsonObject } from '../../shared/json.ts';
+import { type CliResult, startCli } from '../cli/run-cli.ts';
+import { startGlueServer } from '../fakes/glue-server.ts';
+import { startS3Server } from '../fakes/s3-server.ts';
+import { startSecretsServer } from '../fakes/secrets-server.ts';
+import { holdingsOf, shownIn, tables } from '../strict-service/data.ts';
+import { dayOf, daysBetween } from '../strict-service/days.ts';
+import { plainReading } from '../strict-service/readings.ts';
+import { type Brand, type StrictService, startStrictService } from '../strict-service/service.ts';
+import { bringDown, catalogued, committed, hindrances } from './athena.ts';
+import { limit, newYork, pageSize, reportOf } from './harness.ts';
+import { differences, readLakeTable } from './lake.ts';
+
+export const database = 'brand_reports';
+export const secretName = 'brand-reports/acme';
+const bucket = 'lake';
+const lake = `s3://${bucket}/team/reports`;
+const { name, timeZone, startDate } = newYork;
+
+type Doubles = {
+  s3: Awaited<ReturnType<typeof startS3Server>>;
+  glue: Awaited<ReturnType<typeof startGlueServer>>;
+  secrets: Awaited<ReturnType<typeof startSecretsServer>>;
+};
+
+export interface S3Scenario extends Doubles {
+  readonly service: StrictService;
+  readonly brand: Brand;
+  /** The file with the settings. */
+  readonly settings: string;
+  /** Runs a command on the lake with AWS's environment variables; credentials are in Secrets Manager. */
+  run(command: string, ...args: string[]): Promise<CliResult>;
+  /** `sync` of all reports, with `--json`. */
+  sync(...args: string[]): Promise<CliResult>;
+  /** Kills every run that is under way, as `kill -9` does. */
+  kill(): void;
+  /** How what Athena finds differs from what the service shows now; empty is right. */
+  wrong(): Promise<JsonObject[]>;
+  /** The same of what the ledgers alone name. */
+  wrongByLedger(): Promise<JsonObject[]>;
+  /** How many rows each day of each table should have now. */
+  rows(): { table: string; dt: string; rows: number }[];
+  /** As though a minute went by: whoever held a day and is gone holds it no longer. */
+  letLeasesLapse(): void;
+  /** Where a token, a secret or a digest was printed or stored; empty is right. */
+  leaks(): string[];
+  close(): Promise<void>;
+}
+
+/** A strict service, S3, Glue and Secrets Manager, and a lake in that bucket that is not there yet. */
+export async function openS3Scenario(now: string): Promise<S3Scenario> {
+  const folder = await mkdtemp(join(tmpdir(), 'brand-reports-'));
+  const account = {
+    bid: '9007199254740993',
+    token: 'tok+a25fb1225425ae360e=',
+    secret: 'sec&65906f8ecdaf11;',
+  };
+  const data = { seed: 11, timeZone, startDate, until: Date.parse(now), pageSize, limit };
+  const acme = { ...account, timeZone, holdings: holdingsOf(data) };
+  const everHeld = Object.fromEntries(
+    tables.map((table) => {
+      const { held, recordOf } = shownIn(table, acme.holdings);
+      return [table, held.map(recordOf)];
+    }),
+  );
+  const service = await startStrictService({
+    brands: [acme],
+    reading: plainReading,
+    present: Date.parse(now),
+  });
+  const s3 = await startS3Server({ bucket, pageSize: 50 });
+  const glue = await startGlueServer(database);
+  const secrets = await startSecretsServer();
+  secrets.secrets.set(secretName, JSON.stringify(account));
+  const settings = join(folder, 'settings.json');
+  await writeFile(settings, JSON.stringify(settingsOf(service)));
+
+  const env = {
+    HOME: folder,
+    XDG_CACHE_HOME: join(folder, 'cache'),
+    NODE_COMPILE_CACHE: join(tmpdir(), 'brand-reports-compiled'),
+    AWS_REGION: 'eu-west-1',
+    AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE',
+    AWS_SECRET_ACCESS_KEY: 'aws+secret/3f9ac1d2e4b5',
+    AWS_ENDPOINT_URL_S3: s3.url,
+    AWS_ENDPOINT_URL_GLUE: glue.url,
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
+  };
+  const printed: string[] = [];
+  const running = new Set<ReturnType<typeof startCli>>();
+
+  async function run(command: string, ...args: string[]): Promise<CliResult> {
+    const cli = startCli([command, '--lake', lake, ...args], { env });
+    running.add(cli);
+    const result = await cli.result.finally(() => running.delete(cli));
+    printed.push(result.stdout, result.stderr);
+    return result;
+  }
+
+  /** Brings down what these partitions hold. */
+  async function brought(partitions: ReturnType<typeof catalogued>): Promise<string> {
+    const copy = await mkdtemp(join(folder, 'read-'));
+    await Promise.all(partitions.map((partition) => bringDown(partition, s3.objects, copy)));
+    return copy;
+  }
+
+  async function unlike(copy: string): Promise<JsonObject[]> {
+    const found: JsonObject[] = [];
+    for (const table of tables) {
+      const expected = [...service.held(acme, table)].filter(([dt]) => dt >= startDate);
+      const there = await readLakeTable(copy, table);
+      const differing = differences(there, name, new Map(expected), everHeld[table] ?? []);
+      found.push(...differing.map((difference) => ({ table, ...difference })));
+    }
+    return found;
+  }
+
+  const scenario: S3Scenario = {
+    service,
+    brand: acme,
+    s3,
+    glue,
+    secrets,
+    run,
+    sync: (...args) => run('sync', ...args, '--settings', settings, '--now', now, '--json'),
+    settings,
+    kill: () => {
+      for (const { process } of running) process.kill('SIGKILL');
+    },
+    async wrong() {
+      const copy = await brought(catalogued(glue.tables));
+      const coverage = await rowsByCoverage(copy);
+      return [
+        ...hindrances(glue.tables, s3.objects).map((hindrance) => ({ hindrance })),
+        ...(await unlike(copy)),
+        ...scenario.rows().flatMap(({ table, dt, rows }) => {
+          const covered = coverage.get(`${table} ${dt}`) ?? null;
+          return covered === String(rows) ? [] : [{ table, dt, rows, covered }];
+        }),
+      ];
+    },
+    wrongByLedger: async () => unlike(await brought(committed(s3.objects, lake, tableOf))),
+    rows: () =>
+      tables.flatMap((table) => {
+        const held = service.held(acme, table);
+        const days = daysBetween(startDate, dayOf(Date.parse(now), timeZone));
+        return days.map((dt) => ({ table, dt, rows: held.get(dt)?.length ?? 0 }));
+      }),
+    letLeasesLapse: () => backdate(s3.objects, 61_000),
+    leaks: () =>
+      leaksIn(printed, s3.objects, service, [account.token, account.secret, env.AWS_SECRET_ACCESS_KEY]),
+    async close() {
+      for (const { client } of [s3, glue, secrets]) client.destroy();
+      await Promise.all([service, s3, glue, secrets].map((server) => server.close()));
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+  return scenario;
+}
+
+/** The rows of each day by the table `coverage`, by `orders 2026-01-31`. */
+async function rowsByCoverage(copy: string): Promise<Map<string, string>> {
+  const { rows } = await readLakeTable(copy, 'coverage');
+  return new Map(
+    rows.map(({ dt, values }) => [`${tableOf(values.get('report') ?? '')} ${dt}`, values.get('rows') ?? '']),
+  );
+}
+
+function settingsOf(service: StrictService): JsonObject {
+  const acme = {
+    baseUrl: service.baseUrl,
+    service: service.name,
+    timeZone,
+    startDate,
+    secretName,
+    reports: {
+      clicks_list: { page_size: pageSize },
+      clicks_detail: { enabled: true },
+      order_list: { page_size: pageSize },
+      transaction_list: { limit },
+      amazon_attribution_report: { limit },
+    },
+  };
+  return { brands: { [name]: acme }, requestsPerSecond: 1000, pagesInFlight: 4 };
+}
+
+function tableOf(report: string): string {
+  return tables.find((table) => reportOf[table] === report) ?? '';
+}
+
+/** Puts back every claim and every renewal of a lease; etags change with what they are the etags of. */
+function backdate(objects: Doubles['s3']['objects'], ms: number): void {
+  for (const [key, { body, modifiedAt }] of objects) {
+    if (!/\/(progress|\d{4}-\d\d)\.json$/.test(key)) continue;
+    const earlier = body
+      .toString()
+      .replaceAll(
+        /"(at|renewedAt)":"([^"]+)"/g,
+        (_match, name, time) => `"${name}":"${new Date(Date.parse(time) - ms).toISOString()}"`,
+      );
+    objects.set(key, { body: Buffer.from(earlier), etag: `"${hash('md5', earlier)}"`, modifiedAt });
+  }
+}
+
+function leaksIn(
+  printed: readonly string[],
+  objects: Doubles['s3']['objects'],
+  { digests }: StrictService,
+  secrets: readonly string[],
+): string[] {
+  const stored = [...objects].map(([key, { body }]) => ({
+    place: key,
+    text: (key.endsWith('.gz') ? gunzipSync(body) : body).toString('latin1'),
+  }));
+  const places = [...printed.map((text, index) => ({ place: `output ${index}`, text })), ...stored];
+  // No encoding of a URL, of JSON or of a header touches letters and digits.
+  const marks = secrets.flatMap((one) => one.match(/\w{12,}/g) ?? []);
+  const tells = (text: string) =>
+    marks.some((mark) => text.includes(mark)) ||
+    (text.match(/[0-9a-f]{64}/g) ?? []).some((digest) => digests.has(digest));
+  return places.filter(({ text }) => tells(text)).map(({ place }) => place);
+}

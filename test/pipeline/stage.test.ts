@@ -1,0 +1,358 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { gzipSync } from 'node:zlib';
+import { BrandReportsError } from '../../shared/errors.ts';
+import { type JsonObject, isJsonObject, parseJson, rawNumber, stringifyJson } from '../../shared/json.ts';
+import { chunkName } from '../../shared/lake/paths.ts';
+import { emptySlice } from '../../shared/lake/progress.ts';
+import type { Reading } from '../../shared/pipeline/claim.ts';
+import type { ReportRun } from '../../shared/pipeline/report-run.ts';
+import { Stage, type StagedPage, identityField, identityOf, readChunk } from '../../shared/pipeline/stage.ts';
+import type { ObjectStore } from '../../shared/ports.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { reportRun } from '../../shared/run.ts';
+import { parseSettings } from '../../shared/settings.ts';
+import { losesAnswers } from '../fakes/loses-answers-store.ts';
+import { memoryStore } from '../fakes/memory-store.ts';
+import { virtualTime } from '../fakes/virtual-time.ts';
+
+const DAY = '2026-01-05';
+const PREFIX = `raw/order_list/brand=acme/dt=${DAY}/a1/`;
+const NOW_MS = Date.parse('2026-01-06T10:00:00.000Z');
+const PARTS = [
+  { role: 'keep', fields: {} },
+  { role: 'less', fields: {} },
+] as const;
+
+const settings = (key?: string) =>
+  parseSettings(
+    {
+      brands: {
+        acme: {
+          baseUrl: 'https://service.example/api',
+          service: 'S',
+          timeZone: 'UTC',
+          startDate: '2026-01-01',
+          secretName: 'none',
+          reports: { order_list: key === undefined ? {} : { key } },
+        },
+      },
+    },
+    reports,
+  );
+
+const unused = async () => {
+  throw new Error('staging asks nobody');
+};
+
+function runOn(
+  store: ObjectStore,
+  { name = 'order_list', id = 'r1', key }: { name?: string; id?: string; key?: string } = {},
+) {
+  const time = virtualTime(NOW_MS);
+  let ids = 0;
+  const report = reports[name];
+  if (!report) throw new Error(`no ${name}`);
+  const run = reportRun(
+    {
+      settings: settings(key),
+      reports,
+      lake: { store, runs: { enter: async () => async () => {}, isGone: async () => false } },
+      credentials: { read: unused },
+      request: {},
+      clock: { ...time, now: () => new Date(time.wallMs()), every: () => () => {} },
+      log: () => {},
+      random: () => 0,
+      newId: () => `${id}-${(ids += 1)}`,
+    },
+    {
+      id,
+      brand: 'acme',
+      report,
+      service: { call: unused, quote: (text) => text },
+      units: { begun: 0 },
+      ledgers: new Map(),
+    },
+  );
+  return { run, time };
+}
+
+async function claimed(run: ReportRun): Promise<Reading> {
+  const window = { fromMs: 0, toMs: 1, whole: true, startedAt: '2026-01-06T10:00:00.000Z' };
+  const progress = run.progress(DAY, 'a1');
+  await progress.update((current) => ({
+    ...current,
+    run: run.run,
+    renewedAt: '2026-01-06T09:59:00.000Z',
+    slices: [emptySlice(window, PARTS)],
+  }));
+  return { day: DAY, attempt: 'a1', progress, resumed: false, restarts: 0 };
+}
+
+function page(number: number, records: readonly JsonObject[], isLast = false): StagedPage {
+  return {
+    records,
+    cursor: number,
+    hash: `h${number}`,
+    next: isLast ? null : number + 1,
+    seen: `c${number}`,
+  };
+}
+
+/** The records that the progress names, by part, as a run that goes on would find them. */
+async function staged(store: ObjectStore): Promise<JsonObject[][]> {
+  const { slices } = await runOn(store).run.progress(DAY, 'a1').fresh();
+  const parts = slices.at(-1)?.parts ?? [];
+  return Promise.all(
+    parts.map(async ({ chunks }) =>
+      (await Promise.all(chunks.map((chunk) => readChunk(store, PREFIX, chunk)))).flat(),
+    ),
+  );
+}
+
+async function partOf(reading: Reading, index = 0) {
+  return (await reading.progress.fresh()).slices.at(-1)?.parts[index];
+}
+
+describe('staging', () => {
+  it('holds small pages back and stages them together, the last one at the latest', async () => {
+    const store = memoryStore();
+    const { run } = runOn(store);
+    const reading = await claimed(run);
+    const stage = new Stage(run, reading, 0, 'transid');
+    await stage.add(page(1, [{ transid: 'a' }]));
+    await stage.add(page(2, [{ transid: 'b' }, {}]));
+    expect(await partOf(reading)).toMatchObject({ cursor: null, pages: 0, chunks: [] });
+    await stage.add(page(3, [], true));
+    expect(await partOf(reading)).toMatchObject({
+      cursor: null,
+      last: { cursor: 3, hash: 'h3' },
+      pages: 3,
+      records: 3,
+      chunks: [{ name: chunkName(0), records: 3 }],
+      done: true,
+    });
+    expect(await staged(store)).toEqual([[{ transid: 'a' }, { transid: 'b' }, {}], []]);
+    expect((await reading.progress.known()).slices.at(-1)).toMatchObject({ unidentified: 1, done: false });
+  });
+
+  it.each<[string, number, number]>([
+    ['four million characters', 2_000_000, 0],
+    ['ten seconds', 1, 10_000],
+  ])('I12: stages a group that has reached %s', async (_name, length, ms) => {
+    const { run, time } = runOn(memoryStore());
+    const reading = await claimed(run);
+    const stage = new Stage(run, reading, 0, undefined);
+    await stage.add(page(1, [{ text: 'x'.repeat(length) }]));
+    expect(await partOf(reading)).toMatchObject({ pages: 0 });
+    time.pass(ms);
+    await stage.add(page(2, [{ text: 'x'.repeat(length) }]));
+    expect(await partOf(reading)).toMatchObject({ pages: 2, cursor: 3, seen: ['c1', 'c2'], done: false });
+    await stage.add(page(3, []));
+    expect(await partOf(reading)).toMatchObject({ pages: 2 });
+  });
+
+  it('I4: writes the chunk first, then the progress that names it', async () => {
+    const memory = memoryStore();
+    const written: string[] = [];
+    const store: ObjectStore = {
+      ...memory,
+      put(key, ...rest) {
+        written.push(key.slice(PREFIX.length));
+        return memory.put(key, ...rest);
+      },
+    };
+    const { run } = runOn(store);
+    const stage = new Stage(run, await claimed(run), 0, undefined);
+    await stage.add(page(1, [{}]));
+    await stage.flush();
+    await stage.add(page(2, [{}], true));
+    const each = ['progress.json', chunkName(0), 'progress.json', chunkName(1), 'progress.json'];
+    expect(written).toEqual(each);
+  });
+
+  it('writes no chunk for pages without records, and nothing for no page', async () => {
+    const store = memoryStore();
+    const { run } = runOn(store);
+    const reading = await claimed(run);
+    const stage = new Stage(run, reading, 1, undefined);
+    await stage.flush();
+    expect(await partOf(reading, 1)).toMatchObject({ pages: 0 });
+    await stage.add(page(1, [], true));
+    expect(await partOf(reading, 1)).toMatchObject({ pages: 1, chunks: [], done: true });
+    expect([...store.objects.keys()]).toEqual([`${PREFIX}progress.json`]);
+  });
+
+  it('I4: leaves chunks of a run that died alone, and what it could not name unread', async () => {
+    const store = memoryStore();
+    const left = gzipSync('{"of":"the dead"}\n');
+    for (const number of [0, 1]) await store.put(PREFIX + chunkName(number), left, { ifAbsent: true });
+    const { run } = runOn(store);
+    const reading = await claimed(run);
+    await new Stage(run, reading, 0, undefined).add(page(1, [{ of: 'mine' }], true));
+    expect(await partOf(reading)).toMatchObject({ chunks: [{ name: chunkName(2), records: 1 }] });
+    expect(await staged(store)).toEqual([[{ of: 'mine' }], []]);
+    expect(Buffer.from(store.objects.get(PREFIX + chunkName(0))?.body ?? []).equals(left)).toBe(true);
+  });
+
+  it('I5: names nothing where another run has taken the reading over', async () => {
+    const store = memoryStore();
+    const { run } = runOn(store);
+    const stage = new Stage(run, await claimed(run), 0, undefined);
+    const other = runOn(store, { id: 'r2' });
+    await other.run.progress(DAY, 'a1').update((current) => ({ ...current, run: 'r2' }));
+    await expect(stage.add(page(1, [{ a: 1 }], true))).rejects.toMatchObject({
+      kind: 'conflict',
+      code: 'lease_lost',
+    });
+    expect(await staged(store)).toEqual([[], []]);
+  });
+
+  it('renews the lease', async () => {
+    const { run, time } = runOn(memoryStore());
+    const reading = await claimed(run);
+    time.pass(5_000);
+    await new Stage(run, reading, 0, undefined).add(page(1, [], true));
+    expect((await reading.progress.known()).renewedAt).toBe('2026-01-06T10:00:05.000Z');
+  });
+
+  it.each(['lost', 'denied'] as const)('I1: counts a group once whose answer is %s', async (fate) => {
+    const memory = memoryStore();
+    // The reading's claim is the first put, the chunk the second, the progress the third.
+    const store = losesAnswers(memory, (put) => (put === 2 ? fate : 'answered'));
+    const { run } = runOn(store);
+    const reading = await claimed(run);
+    await new Stage(run, reading, 0, undefined).add(page(1, [{ a: 1 }, { a: 1 }], true));
+    expect(await staged(memory)).toEqual([[{ a: 1 }, { a: 1 }], []]);
+    expect(await partOf(reading)).toMatchObject({ pages: 1, records: 2 });
+  });
+
+  it('stages what it holds at the next try where a chunk could not be written', async () => {
+    const memory = memoryStore();
+    const store = losesAnswers(memory, (put) => (put === 1 ? 'refused' : 'answered'));
+    const { run } = runOn(store);
+    const stage = new Stage(run, await claimed(run), 0, undefined);
+    await expect(stage.add(page(1, [{ a: 1 }], true))).rejects.toMatchObject({ kind: 'transient' });
+    await stage.flush();
+    expect(await staged(memory)).toEqual([[{ a: 1 }], []]);
+  });
+
+  // What is held is dropped only after the progress was seen to name it: a second flush stages it once more.
+  it.failing('I1: counts a group once whose answer is lost with the store, however often it is flushed', async () => {
+    const memory = memoryStore();
+    let down = false;
+    const flaky: ObjectStore = {
+      ...memory,
+      async get(key) {
+        if (!down) return memory.get(key);
+        down = false;
+        throw new BrandReportsError('transient', 'store_unreachable', 'the store gave no answer');
+      },
+    };
+    const fail = async () => void (down = true);
+    const store = losesAnswers(flaky, (put) => (put === 2 ? 'lost' : 'answered'), fail);
+    const { run } = runOn(store);
+    const stage = new Stage(run, await claimed(run), 0, undefined);
+    await expect(stage.add(page(1, [{ a: 1 }], true))).rejects.toMatchObject({ kind: 'transient' });
+    await stage.flush();
+    expect(await staged(memory)).toEqual([[{ a: 1 }], []]);
+  });
+
+  it('I1: loses and doubles nothing, however pages fall into groups and parts', async () => {
+    const pages = fc.array(fc.record({ count: fc.nat(3), part: fc.nat(1), flushed: fc.boolean() }), {
+      maxLength: 12,
+    });
+    await fc.assert(
+      fc.asyncProperty(pages, async (given) => {
+        const store = memoryStore();
+        const { run } = runOn(store);
+        const reading = await claimed(run);
+        const stages = [0, 1].map((part) => new Stage(run, reading, part, undefined));
+        const expected: JsonObject[][] = [[], []];
+        for (const [number, { count, part, flushed }] of given.entries()) {
+          const records = Array.from({ length: count }, (_, index) => ({ page: number, twin: index > 1 }));
+          expected[part]?.push(...records);
+          await stages[part]?.add(page(number, records));
+          if (flushed) await stages[part]?.flush();
+        }
+        for (const stage of stages) await stage.flush();
+        expect(await staged(store)).toEqual(expected);
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe('a staged chunk', () => {
+  it('I6: gives its records back digit by digit', async () => {
+    const store = memoryStore();
+    const inherited = parseJson('{"__proto__":{"a":1}}');
+    const record: JsonObject = {
+      ...(isJsonObject(inherited) && inherited),
+      id: rawNumber('9007199254740993'),
+      amount: rawNumber('1.10'),
+      name: '😀 "\n\u2028',
+      half: '\ud83d',
+      nested: { list: [null, rawNumber('1e400'), { '': true }] },
+    };
+    const { run } = runOn(store);
+    await new Stage(run, await claimed(run), 0, undefined).add(page(1, [record, record], true));
+    const [records = []] = await staged(store);
+    expect(records.map(stringifyJson)).toEqual([record, record].map(stringifyJson));
+  });
+
+  const lines = '{"a":1}\n{"a":2}\n';
+
+  it.each<[string, Uint8Array | undefined, string]>([
+    ['it is missing', undefined, 'is missing'],
+    ['it is empty', Buffer.from(''), 'cannot be read'],
+    ['it is not compressed', Buffer.from(lines), 'cannot be read'],
+    ['it breaks off', gzipSync(lines).subarray(0, -4), 'cannot be read'],
+    ['a line is no JSON', gzipSync('{"a":1}\n{"a":\n'), 'cannot be read'],
+    ['a record is missing', gzipSync('{"a":1}\n'), 'does not hold the 2 records'],
+    ['there is one more', gzipSync(`${lines}{"a":3}\n`), 'does not hold the 2 records'],
+    ['a line is no record', gzipSync('{"a":1}\n[2]\n'), 'does not hold the 2 records'],
+    ['its last line has no end', gzipSync('{"a":1}\n{"a":2}'), 'does not hold the 2 records'],
+  ])('is not taken for what was staged where %s', async (_name, body, what) => {
+    const store = memoryStore();
+    if (body) await store.put(PREFIX + chunkName(0), body, { ifAbsent: true });
+    const reading = readChunk(store, PREFIX, { name: chunkName(0), records: 2 });
+    await expect(reading).rejects.toMatchObject({
+      kind: 'transient',
+      code: 'damaged_chunk',
+      message: expect.stringMatching(new RegExp(`${PREFIX}${chunkName(0)} ${what}`)),
+    });
+  });
+});
+
+describe('the identity of a record', () => {
+  it.each<[string, JsonObject, string | undefined]>([
+    ['text', { id: 'a' }, 'a'],
+    ['a number', { id: 17 }, '17'],
+    ['an integer past 2^53', { id: rawNumber('9007199254740993') }, '9007199254740993'],
+    ['an empty text', { id: '' }, undefined],
+    ['null', { id: null }, undefined],
+    ['true', { id: true }, undefined],
+    ['a list', { id: ['a'] }, undefined],
+    ['an object', { id: { a: 1 } }, undefined],
+    ['not there', { no: 'a' }, undefined],
+  ])('I1: is text or number: %s', (_name, record, identity) => {
+    expect(identityOf(record, 'id')).toBe(identity);
+    expect(identityOf(record, undefined)).toBeUndefined();
+  });
+
+  it('is no property that every object has', () => {
+    expect(identityOf({}, 'constructor')).toBeUndefined();
+    expect(identityOf({}, '__proto__')).toBeUndefined();
+  });
+
+  it.each<[string, string | undefined, string | undefined]>([
+    ['clicks_list', undefined, 'id'],
+    ['order_list', undefined, 'transid'],
+    ['order_list', 'order_no', 'order_no'],
+    ['transaction_list', undefined, undefined],
+    ['amazon_attribution_report', undefined, undefined],
+  ])('I1: is in the field of the report %s, key %s: %s', (name, key, field) => {
+    expect(identityField(runOn(memoryStore(), { name, ...(key !== undefined && { key }) }).run)).toBe(field);
+  });
+});

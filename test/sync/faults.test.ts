@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type ReportName, recordsOfDay } from '../../sample/brand.ts';
+import type { Fault } from '../../sample/faults.ts';
+import { type Json, type JsonObject, numberText } from '../../shared/json.ts';
+import {
+  HOUR,
+  type SampleLake,
+  entryOf,
+  errorOf,
+  outcomesOf,
+  publishedDays,
+  requestsOf,
+  sampleLake,
+  wrongReports,
+} from './sample-lake.ts';
+
+const NOW = '2026-03-10T15:00:00Z';
+const DAYS = ['2026-03-08', '2026-03-09', '2026-03-10'];
+const TODAY = '2026-03-10';
+/** The day that meets the fault: a Sunday of 23 hours, in New York from 05:00 to 04:00 in UTC. */
+const DAY = '2026-03-08';
+const DAY_START = Date.parse('2026-03-08T05:00:00Z') / 1000;
+
+let service: SampleLake;
+beforeAll(async () => {
+  service = await sampleLake({
+    now: NOW,
+    startDate: DAY,
+    clicksPerDay: 12,
+    readings: { pageCap: 4, detail: 'list' },
+  });
+});
+afterAll(() => service.close());
+
+/** Whether a request asks for a part of the day. */
+function ofDay({ brand }: SampleLake, report: ReportName): (call: { fields: JsonObject }) => boolean {
+  if (report === 'clicks_detail') {
+    const ids = new Set(recordsOfDay(brand, 'clicks_list', DAY).map(({ id }) => id));
+    return ({ fields }) => ids.has(digits(fields.id));
+  }
+  return ({ fields: { start_time, start_date, end_date } }) =>
+    digits(start_time) === String(DAY_START) || (start_date === '20260308' && end_date === '20260308');
+}
+
+function digits(value: Json | undefined): string {
+  return numberText(value) ?? '';
+}
+
+const anyStyle: Fault[] = [
+  { kind: 'code', code: 17, msg: 'no' },
+  { kind: 'html' },
+  { kind: 'missing_list' },
+  { kind: 'redirect', location: 'https://elsewhere.example/' },
+  { kind: 'status', status: 404 },
+];
+const ofCursors: Fault[] = [{ kind: 'repeated_cursor' }, { kind: 'cycling_cursor' }, { kind: 'empty_page' }];
+
+const rows = (
+  [
+    ['clicks_list', [...anyStyle, ...ofCursors]],
+    // Without a list there is no detail, which the service may mean so.
+    ['clicks_detail', anyStyle.filter(({ kind }) => kind !== 'missing_list')],
+    ['order_list', anyStyle],
+    ['transaction_list', [...anyStyle, ...ofCursors]],
+    ['amazon_attribution_report', [...anyStyle, ...ofCursors]],
+  ] as [ReportName, Fault[]][]
+).flatMap(([report, faults]) => faults.map((fault) => ({ report, fault, kind: fault.kind })));
+
+const group = (report: ReportName): ReportName[] =>
+  report === 'clicks_detail' ? ['clicks_list', 'clicks_detail'] : [report];
+
+describe('an answer that breaks the contract in the middle of a day', () => {
+  it.each(rows)('I8: $report, $kind: the day fails, no part of it is published, the others are', async ({ report, fault }) => {
+    const lake = service.beside();
+    const request = { reports: group(report) };
+    const heal = lake.service.addFault({
+      on: { action: `report/${report}`, when: ofDay(lake, report), nth: 3, times: 1000 },
+      fault,
+    });
+    const outcome = await lake.sync({ request });
+    heal();
+    expect(outcome.status).toBe('failed');
+    expect(errorOf(outcome, report)?.kind).toBe('contract');
+    expect(outcomesOf(outcome, report)).toEqual({
+      [DAY]: 'failed',
+      '2026-03-09': 'published',
+      [TODAY]: 'published',
+    });
+    expect((await entryOf(lake, report, DAY)).published).toBeUndefined();
+    expect([...(await publishedDays(lake, report)).keys()]).toEqual(DAYS.slice(1));
+
+    lake.nowMs += HOUR;
+    expect((await lake.sync({ request })).status).toBe('complete');
+    expect((await entryOf(lake, report, DAY)).failure).toBeUndefined();
+    expect(await wrongReports(lake, TODAY, group(report))).toEqual({});
+  });
+
+  it('I8: leaves the version before of a day that is read again', async () => {
+    const lake = service.beside();
+    const request = { reports: ['transaction_list'] };
+    await lake.sync({ request });
+    const before = (await entryOf(lake, 'transaction_list', DAY)).published;
+    const heal = lake.service.addFault({
+      on: { action: 'report/transaction_list', when: ofDay(lake, 'transaction_list'), nth: 2 },
+      fault: { kind: 'html' },
+    });
+    const outcome = await lake.sync({ request: { ...request, from: DAY, to: DAY } });
+    heal();
+    expect(outcome.status).toBe('failed');
+    expect((await entryOf(lake, 'transaction_list', DAY)).published).toEqual(before);
+    expect(await wrongReports(lake, TODAY, ['transaction_list'])).toEqual({});
+  });
+});
+
+describe('a failure that passes', () => {
+  const transient: Fault[] = [
+    { kind: 'status', status: 429, retryAfter: '1' },
+    { kind: 'status', status: 503 },
+    { kind: 'status', status: 500 },
+    { kind: 'cut_off' },
+    { kind: 'cut_json' },
+    { kind: 'reset' },
+  ];
+
+  it.each(transient.map((fault) => ({ fault, name: JSON.stringify(fault) })))(
+    'I8: is tried again within the run: $name',
+    async ({ fault }) => {
+      const lake = service.beside();
+      const reports: ReportName[] = ['order_list', 'transaction_list'];
+      const heals = [2, 5].map((nth) => lake.service.addFault({ on: { nth, times: 2 }, fault }));
+      const outcome = await lake.sync({ request: { reports } });
+      for (const heal of heals) heal();
+      expect(outcome.status).toBe('complete');
+      expect(await wrongReports(lake, TODAY, reports)).toEqual({});
+    },
+  );
+
+  it('I8: that lasts fails the day; what was staged is gone on with by the next run', async () => {
+    const lake = service.beside();
+    const request = { reports: ['order_list'] };
+    const when = ofDay(lake, 'order_list');
+    const heal = lake.service.addFault({
+      on: { action: 'report/order_list', when, nth: 3, times: 1000 },
+      fault: { kind: 'status', status: 503 },
+    });
+    const outcome = await lake.sync({ request });
+    heal();
+    expect(outcome.status).toBe('failed');
+    expect(errorOf(outcome, 'order_list')?.kind).toBe('transient');
+    const before = requestsOf(lake, 'order_list').length;
+    lake.nowMs += HOUR;
+    expect((await lake.sync({ request })).status).toBe('complete');
+    const pages = requestsOf(lake, 'order_list')
+      .slice(before)
+      .filter((asked) => when(asked) && digits(asked.fields.end_time) !== String(DAY_START))
+      .map(({ fields }) => Number(digits(fields.page_number)));
+    // The last staged page again, to see that it still leads on, and then those behind it.
+    expect(pages.slice(0, 2)).toEqual([2, 3]);
+    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+  });
+});
+
+describe('a day that keeps failing', () => {
+  it('goes to the back of the plan until its backoff ends', async () => {
+    const lake = service.beside();
+    const request = { reports: ['order_list'] };
+    const heal = lake.service.addFault({
+      on: { action: 'report/order_list', when: ofDay(lake, 'order_list') },
+      fault: { kind: 'html' },
+    });
+    const order = async () =>
+      (await lake.sync({ request })).reports[0]?.days.map(({ dt, outcome }) => `${dt} ${outcome}`);
+    await order();
+    lake.nowMs += 60_000;
+    expect(await order()).toEqual(['2026-03-10 unchanged', '2026-03-09 unchanged', '2026-03-08 failed']);
+    const { failure } = await entryOf(lake, 'order_list', DAY);
+    expect(failure).toMatchObject({ times: 2, kind: 'contract' });
+    heal();
+    expect((await lake.sync({ request })).status).toBe('complete');
+    expect((await entryOf(lake, 'order_list', DAY)).failure).toBeUndefined();
+    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+  });
+});

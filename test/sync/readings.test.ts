@@ -1,0 +1,124 @@
+import { afterAll, describe, expect, it } from '@jest/globals';
+import type { ReportName } from '../../sample/brand.ts';
+import type { Readings } from '../../sample/readings.ts';
+import { type SampleLake, errorOf, outcomesOf, sampleLake, syncUntilComplete, wrongReports } from './sample-lake.ts';
+
+const NOW = '2026-03-10T15:00:00Z';
+const TODAY = '2026-03-10';
+const FIRST = '2026-03-08';
+
+const lakes: SampleLake[] = [];
+afterAll(() => Promise.all(lakes.map((lake) => lake.close())));
+
+async function lakeWith(readings: Partial<Readings>, brand: Record<string, string | number> = {}) {
+  const lake = await sampleLake({
+    now: NOW,
+    startDate: FIRST,
+    clicksPerDay: 8,
+    readings: { pageCap: 4, ...readings },
+    brand,
+  });
+  lakes.push(lake);
+  return lake;
+}
+
+/** Each reading of an open point alone, and the settings that it needs. */
+const readings: [Partial<Readings>, Record<string, string | number>?][] = [
+  [{}],
+  [{ pageCap: Number.POSITIVE_INFINITY }],
+  [{ pageCap: 2 }],
+  [{ pageCap: 1, endCursor: 'next' }],
+  [{ endTime: 'exclusive' }],
+  [{ endTime: 'exclusive', equalTimes: 'refused' }, { endTime: 'exclusive' }],
+  [{ endTime: 'inclusive', equalTimes: 'refused' }, { endTime: 'inclusive' }],
+  [{ endTime: 'inclusive' }, { endTime: 'inclusive' }],
+  [{ endTime: 'exclusive' }, { endTime: 'exclusive' }],
+  [{ timestampUnit: 'milliseconds' }, { timestampUnit: 'milliseconds' }],
+  [{ endDate: 'midnight_inclusive' }, { endDate: 'midnight' }],
+  [{ endDate: 'midnight_exclusive' }, { endDate: 'midnight' }],
+  [{ endDate: 'whole_day' }, { endDate: 'midnight' }],
+  [{ endCursor: 'next' }],
+  [{ endCursor: 'last_from_one' }],
+  [{ endCursor: 'last_from_one', first: 'exclusive' }],
+  [{ endCursor: 'padded' }],
+  [{ endCursor: 'opaque' }],
+  [{ first: 'exclusive' }],
+  [{ finalCursor: 'absent' }],
+  [{ finalCursor: 'empty' }],
+  [{ cursorIn: 'envelope' }],
+  [{ cursorIn: 'envelope', finalCursor: 'absent' }],
+  [{ listKey: 'items' }],
+  [{ pastLastPage: 'repeat' }],
+  [{ pastLastPage: 'repeat', pageCap: 1, endCursor: 'next' }],
+  [{ firstPage: 0 }, { firstPage: 0 }],
+  [{ detail: 'list' }],
+  [{ detail: 'named' }],
+  [{ detailHasId: false }],
+  [{ detail: 'list', detailHasId: false }],
+  // Several at once.
+  [
+    { endTime: 'exclusive', endDate: 'midnight_exclusive', endCursor: 'opaque', cursorIn: 'envelope', listKey: 'rows' },
+    { endDate: 'midnight', method: 'GET' },
+  ],
+  [
+    {
+      timestampUnit: 'milliseconds',
+      endDate: 'midnight_inclusive',
+      endCursor: 'next',
+      pastLastPage: 'repeat',
+      firstPage: 0,
+      finalCursor: 'empty',
+      detail: 'named',
+    },
+    { timestampUnit: 'milliseconds', endDate: 'midnight', firstPage: 0 },
+  ],
+];
+
+describe('every reading of an open point', () => {
+  it.each(readings.map(([reading, settings]) => ({ reading, settings, name: JSON.stringify({ ...reading, settings }) })))(
+    'I1: gives every record as often as the service holds it: $name',
+    async ({ reading, settings }) => {
+      const lake = await lakeWith(reading, settings);
+      expect((await lake.sync()).status).toBe('complete');
+      expect(await wrongReports(lake, TODAY)).toEqual({});
+    },
+  );
+
+  it.each(
+    readings.slice(-2).map(([reading, settings]) => ({ reading, settings, name: JSON.stringify(reading) })),
+  )('I1: and so do runs of one unit of work each: $name', async ({ reading, settings }) => {
+    const lake = await lakeWith(reading, settings);
+    await syncUntilComplete(lake);
+    expect(await wrongReports(lake, TODAY)).toEqual({});
+  });
+});
+
+describe('a setting that is not the service’s reading', () => {
+  const wrong: [Partial<Readings>, Record<string, string | number>, ReportName, { kind: string; code: string }][] = [
+    [{ endDate: 'midnight_inclusive' }, {}, 'transaction_list', { kind: 'config', code: 'end_date' }],
+    [{ endDate: 'midnight_exclusive' }, {}, 'transaction_list', { kind: 'config', code: 'end_date' }],
+    [{ endDate: 'midnight_exclusive' }, {}, 'amazon_attribution_report', { kind: 'config', code: 'end_date' }],
+    [{ equalTimes: 'refused' }, {}, 'order_list', { kind: 'contract', code: 'instant_refused' }],
+    [{ firstPage: 1 }, { firstPage: 0 }, 'order_list', { kind: 'contract', code: 'service_code' }],
+  ];
+
+  it.each(wrong.map(([reading, settings, report, error]) => ({ reading, settings, report, error, name: JSON.stringify({ ...reading, settings }) })))(
+    'I8: is found by the first sync instead of losing records: $report, $name',
+    async ({ reading, settings, report, error }) => {
+      const lake = await lakeWith(reading, settings);
+      const outcome = await lake.sync({ request: { reports: [report] } });
+      expect(outcome.status).toBe('failed');
+      expect(errorOf(outcome, report)).toMatchObject(error);
+      const { [TODAY]: _open, ...closed } = outcomesOf(outcome, report);
+      expect(Object.values(closed)).not.toContain('published');
+    },
+  );
+
+  it('is found again by every sync until it is mended', async () => {
+    const lake = await lakeWith({ endDate: 'midnight_exclusive' });
+    const request = { reports: ['transaction_list'] };
+    for (let runs = 0; runs < 2; runs += 1) expect((await lake.sync({ request })).status).toBe('failed');
+    expect((await lake.sync({ request, change: { endDate: 'midnight' } })).status).toBe('complete');
+    expect(await wrongReports(lake, TODAY, ['transaction_list'])).toEqual({});
+  });
+});

@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { restate } from '../../sample/brand.ts';
+import { numberText } from '../../shared/json.ts';
+import {
+  DAY,
+  HOUR,
+  NO_TIME,
+  type SampleLake,
+  entryOf,
+  outcomesOf,
+  requestsOf,
+  sampleLake,
+  syncUntilComplete,
+  wrongReports,
+} from './sample-lake.ts';
+
+const FIRST = '2026-03-07';
+const TODAY = '2026-03-10';
+const DAYS = ['2026-03-07', '2026-03-08', '2026-03-09', TODAY];
+const refresh = [
+  { untilAgeDays: 2, every: 'run' },
+  { untilAgeDays: 4, every: '1 day' },
+];
+const request = { reports: ['order_list'] };
+const brand = {
+  reports: { clicks_detail: { enabled: true }, order_list: { refresh }, transaction_list: { refresh } },
+};
+
+let service: SampleLake;
+let paged: SampleLake;
+beforeAll(async () => {
+  service = await sampleLake({ now: '2026-03-10T15:00:00Z', startDate: FIRST, clicksPerDay: 6, brand });
+  paged = await sampleLake({
+    now: '2026-03-10T15:00:00Z',
+    startDate: FIRST,
+    clicksPerDay: 10,
+    brand,
+    readings: { pageCap: 3 },
+  });
+});
+afterAll(() => Promise.all([service.close(), paged.close()]));
+
+function voidAll(lake: SampleLake, day: string): void {
+  for (const report of ['order_list', 'transaction_list'] as const)
+    restate(lake.brand, report, day, (held) =>
+      held.map(({ at, record }) => ({ at, record: { ...record, status: 'void', at: lake.nowMs } })),
+    );
+}
+
+async function publishedOf(lake: SampleLake, day: string, report: 'order_list' | 'transaction_list' = 'order_list') {
+  const { published } = await entryOf(lake, report, day);
+  if (!published) throw new Error(`${day} is not published`);
+  return published;
+}
+
+describe('a day whose records change', () => {
+  it('I11: is read again as often as its age demands, and published anew', async () => {
+    const lake = service.beside();
+    await lake.sync({ request });
+    for (const day of DAYS) voidAll(lake, day);
+    lake.nowMs += HOUR;
+    const outcome = await lake.sync({ request });
+    expect(outcomesOf(outcome, 'order_list')).toEqual({
+      [TODAY]: 'published',
+      '2026-03-09': 'published',
+      '2026-03-08': 'published',
+    });
+    lake.nowMs += 23 * HOUR;
+    expect(outcomesOf(await lake.sync({ request }), 'order_list')[FIRST]).toBe('published');
+    expect(await wrongReports(lake, '2026-03-11', ['order_list'])).toEqual({});
+  });
+
+  it('I11: what has not changed makes no new snapshot, and the reading is recorded', async () => {
+    const lake = service.beside();
+    await lake.sync({ request });
+    const before = await publishedOf(lake, '2026-03-09');
+    const snapshots = snapshotsOf(lake);
+    lake.nowMs += HOUR;
+    const outcome = await lake.sync({ request });
+    expect(new Set(Object.values(outcomesOf(outcome, 'order_list')))).toEqual(new Set(['unchanged']));
+    const after = await publishedOf(lake, '2026-03-09');
+    expect(after).toMatchObject({ snapshot: before.snapshot, digest: before.digest, agreeing: before.agreeing + 1 });
+    expect(Date.parse(after.readFrom)).toBe(lake.nowMs);
+    expect(snapshotsOf(lake)).toEqual(snapshots);
+  });
+
+  it('I11: settles after its last tier, and is not read again', async () => {
+    const lake = service.beside();
+    for (const settled of [false, false, true, true]) {
+      await lake.sync({ request });
+      expect(await publishedOf(lake, FIRST)).toMatchObject({ settled });
+      lake.nowMs += DAY;
+    }
+    const { number: before = 0 } = lake.service.requests.at(-1) ?? {};
+    voidAll(lake, FIRST);
+    await lake.sync({ request });
+    const start = String(Date.parse('2026-03-07T05:00:00Z') / 1000);
+    const again = requestsOf(lake, 'order_list', ({ start_time }) => numberText(start_time) === start);
+    expect(again.length).toBeGreaterThan(0);
+    expect(again.filter(({ number }) => number > before)).toEqual([]);
+  });
+
+  it('I11: a day restated between its last two passes does not settle before they agree', async () => {
+    const lake = service.beside();
+    await lake.sync({ request });
+    lake.nowMs = Date.parse('2026-03-12T15:00:00Z');
+    // The first pass past the last tier, and with it the second that agrees, unless something changed.
+    voidAll(lake, FIRST);
+    await lake.sync({ request });
+    expect(await publishedOf(lake, FIRST)).toMatchObject({ settled: false, agreeing: 1 });
+    lake.nowMs += DAY;
+    voidAll(lake, FIRST);
+    await lake.sync({ request });
+    expect(await publishedOf(lake, FIRST)).toMatchObject({ settled: false, agreeing: 1 });
+    lake.nowMs += DAY;
+    await lake.sync({ request });
+    expect(await publishedOf(lake, FIRST)).toMatchObject({ settled: true, agreeing: 2 });
+    expect(await wrongReports(lake, '2026-03-14', ['order_list'])).toEqual({});
+  });
+
+  it('I11: settles by one pass past its last tier where pages are a snapshot', async () => {
+    const lake = service.beside();
+    const transactions = { reports: ['transaction_list'] };
+    await lake.sync({ request: transactions });
+    lake.nowMs = Date.parse('2026-03-12T04:00:00Z') + 60_000;
+    await lake.sync({ request: transactions });
+    expect(await publishedOf(lake, FIRST, 'transaction_list')).toMatchObject({ settled: true });
+  });
+});
+
+describe('a range of days', () => {
+  it('I11: is read again whatever the policy says, settled days too', async () => {
+    const lake = service.beside();
+    const transactions = { reports: ['transaction_list'] };
+    await lake.sync({ request: transactions });
+    lake.nowMs += 30 * DAY;
+    await lake.sync({ request: transactions });
+    expect(await publishedOf(lake, FIRST, 'transaction_list')).toMatchObject({ settled: true });
+    for (const day of DAYS) voidAll(lake, day);
+    const options = { request: { ...transactions, from: FIRST, to: TODAY } };
+    const outcome = await lake.sync(options);
+    expect(Object.values(outcomesOf(outcome, 'transaction_list'))).toEqual(Array(4).fill('published'));
+    expect(await wrongReports(lake, '2026-04-09', ['transaction_list'])).toEqual({});
+  });
+
+  it('I11: by runs of one unit of work each it ends, and reads every day once', async () => {
+    const lake = paged.beside();
+    await lake.sync({ request });
+    for (const day of DAYS) voidAll(lake, day);
+    const before = requestsOf(lake, 'order_list').length;
+    lake.nowMs += HOUR;
+    const days: string[] = [];
+    for (let runs = 0; ; runs += 1) {
+      expect(runs).toBeLessThan(100);
+      const outcome = await lake.sync({
+        deadline: NO_TIME,
+        request: { ...request, from: FIRST, to: TODAY },
+      });
+      for (const [day, became] of Object.entries(outcomesOf(outcome, 'order_list')))
+        if (became === 'published') days.push(day);
+      if (outcome.status === 'complete') break;
+      expect(outcome.status).toBe('incomplete');
+      lake.nowMs += 60_000;
+    }
+    expect(days.toSorted()).toEqual(DAYS);
+    expect(requestsOf(lake, 'order_list').length).toBeGreaterThan(before);
+    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+  });
+
+  it('I11: asked for once more when it is done, it is read once more', async () => {
+    const lake = service.beside();
+    const options = { request: { ...request, from: FIRST, to: '2026-03-08' } };
+    await lake.sync(options);
+    voidAll(lake, FIRST);
+    lake.nowMs += 60_000;
+    expect(outcomesOf(await lake.sync(options), 'order_list')).toEqual({
+      [FIRST]: 'published',
+      '2026-03-08': 'unchanged',
+    });
+  });
+
+  it('I11: a day of it that fails is the only one that is read again', async () => {
+    const lake = service.beside();
+    await lake.sync({ request });
+    const options = { request: { ...request, from: FIRST, to: '2026-03-08' } };
+    const start = String(Date.parse('2026-03-08T05:00:00Z') / 1000);
+    const heal = lake.service.addFault({
+      on: { when: ({ fields: { start_time, end_time } }) => numberText(start_time) === start && numberText(end_time) !== start },
+      fault: { kind: 'html' },
+    });
+    expect((await lake.sync(options)).status).toBe('failed');
+    heal();
+    lake.nowMs += 60_000;
+    expect(outcomesOf(await lake.sync(options), 'order_list')).toEqual({ '2026-03-08': 'unchanged' });
+  });
+});
+
+describe('runs with next to no time', () => {
+  it.each([
+    ['order_list', 0],
+    ['order_list', 60_000],
+    ['transaction_list', 60_000],
+    ['clicks_list', 60_000],
+    ['amazon_attribution_report', 60_000],
+  ] as const)('I4: one after the other they end in the right lake: %s, %i ms between them', async (report, betweenMs) => {
+    const lake = paged.beside();
+    await syncUntilComplete(lake, { request: { reports: [report] }, betweenMs });
+    // What came while the days were read one by one is in the next runs' days.
+    await lake.sync({ request: { reports: [report] } });
+    expect(await wrongReports(lake, TODAY, [report])).toEqual({});
+  });
+
+  it('I4: all reports together end in the right lake', async () => {
+    const lake = paged.beside();
+    await syncUntilComplete(lake, { atMost: 400 });
+    expect(await wrongReports(lake, TODAY)).toEqual({});
+  });
+});
+
+function snapshotsOf(lake: SampleLake): string[] {
+  return [...lake.store.objects.keys()].filter((key) => key.startsWith('snapshots/orders/'));
+}
