@@ -2,7 +2,7 @@ import { addDays, dayOf } from './days.ts';
 import { BrandReportsError, asBrandReportsError } from './errors.ts';
 import { timestamps, windowOf, asksFor } from './pipeline/ask.ts';
 import { endDateReading } from './pipeline/measure.ts';
-import { firstPageOf } from './pipeline/page.ts';
+import { askFor, firstPageOf } from './pipeline/page.ts';
 import type { ReportRun } from './pipeline/report-run.ts';
 import { type RunOptions, openService, reportRun, selectBrands, selectReports } from './run.ts';
 import type { ServiceClient } from './service/client.ts';
@@ -97,9 +97,13 @@ async function checkReport(run: ReportRun): Promise<Finding[]> {
 async function firstPageFinding(run: ReportRun): Promise<Finding[]> {
   const yesterday = addDays(today(run), -1);
   const window = windowOf(run.brandSettings, yesterday, run.clock.now().getTime(), undefined);
-  const [ask] = asksFor(run.report, run.brandSettings, run.settings, yesterday, window);
-  const { records } = await firstPageOf(run, ask?.fields ?? {});
-  return [ok('first_page', `the first page of ${yesterday} has ${records.length} records`)];
+  const findings: Finding[] = [];
+  for (const { role, fields } of asksFor(run.report, run.brandSettings, run.settings, yesterday, window)) {
+    const { records } = await askFor(run, role, fields);
+    if (role === 'keep')
+      findings.push(ok('first_page', `the first page of ${yesterday} has ${records.length} records`));
+  }
+  return findings;
 }
 
 /** Whether `end_date` is a day or its midnight (interface document, section 4.4). */

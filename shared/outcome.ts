@@ -43,9 +43,17 @@ export function statusOf(days: readonly DayOutcome[], error?: ErrorSummary): Sta
   return outcomes.includes('pending') || outcomes.includes('busy') ? 'incomplete' : 'complete';
 }
 
+/** Whether something is left that a later run of the same kind is to read. */
+export function isUnfinished({ status, days }: ReportOutcome): boolean {
+  return status === 'incomplete' || days.some(({ outcome }) => outcome === 'pending' || outcome === 'busy');
+}
+
 export function syncOutcome(reports: ReportOutcome[]): SyncOutcome {
   const has = (status: Status) => reports.some((report) => report.status === status);
   if (has('failed')) return { status: 'failed', reports };
   // A report that was stopped before its plan has no days that tell.
-  return { status: has('incomplete') ? 'incomplete' : statusOf(reports.flatMap(({ days }) => days)), reports };
+  return {
+    status: has('incomplete') ? 'incomplete' : statusOf(reports.flatMap(({ days }) => days)),
+    reports,
+  };
 }

@@ -7,7 +7,7 @@ import { type Ledger, parseLedger } from './lake/ledger.ts';
 import { type MonthIndex, parseMonthIndex } from './lake/month-index.ts';
 import { indexKey, ledgerKey, progressKey, schemaKey } from './lake/paths.ts';
 import { parseProgress } from './lake/progress.ts';
-import { type ReportOutcome, type SyncOutcome, syncOutcome } from './outcome.ts';
+import { type ReportOutcome, type SyncOutcome, isUnfinished, syncOutcome } from './outcome.ts';
 import { policyOf } from './pipeline/policy.ts';
 import { leaveRequest } from './pipeline/request.ts';
 import type { Deadline, ReportRun, StoredSchema } from './pipeline/report-run.ts';
@@ -61,8 +61,8 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
       return outcome.value;
     });
     const outcome = syncOutcome(reports.map((report) => report.outcome));
-    for (const { run, index } of reports)
-      await leaveQuietly(run, index, range(options.request, run), outcome.status);
+    const goesOn = outcome.reports.some(isUnfinished);
+    for (const { run, index } of reports) await leaveQuietly(run, index, range(options.request, run), goesOn);
     return outcome;
   } finally {
     await leave();

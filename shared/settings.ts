@@ -99,7 +99,10 @@ function brandSchema(reports: ReportRegistry) {
       matches(/^[\w-]{1,60}$/),
     ),
     timeZone: text('an IANA time zone, e.g. Europe/Berlin', isTimeZone, Intl.supportedValuesOf('timeZone')),
-    startDate: text('a day of the calendar, YYYY-MM-DD', isDay),
+    startDate: text(
+      'a day of the calendar from 2000-01-01 on, YYYY-MM-DD',
+      (day) => isDay(day) && day >= '2000-01-01',
+    ),
     secretName: text('the name of a secret in Secrets Manager, not its ARN', matches(/^[\w/+=.@-]{1,512}$/)),
     method: z._default(oneOf('POST', 'GET'), 'POST'),
     timestampUnit: z._default(oneOf('seconds', 'milliseconds'), 'seconds'),
@@ -249,9 +252,12 @@ function isSchedule(schedule: string): boolean {
   );
 }
 
+/** Ten years. */
+const LONGEST_INTERVAL_MS = 3650 * 86_400_000;
+
 function isInterval(every: string): boolean {
   try {
-    return every === 'run' || intervalMs(every) > 0;
+    return every === 'run' || (intervalMs(every) > 0 && intervalMs(every) <= LONGEST_INTERVAL_MS);
   } catch {
     return false;
   }

@@ -11,7 +11,7 @@ import { policyFingerprint } from './pipeline/policy.ts';
 import { type ReportRun, outOfTime } from './pipeline/report-run.ts';
 import { type Range, openRequest } from './pipeline/request.ts';
 import { sweep } from './pipeline/sweep.ts';
-import { owedSwitches, switchDay, tableShape } from './pipeline/switch.ts';
+import { switchOwed, tableShape } from './pipeline/switch.ts';
 import { syncDay } from './pipeline/sync-day.ts';
 
 const SWEEP_EVERY_MS = 86_400_000;
@@ -34,7 +34,7 @@ export async function syncReport(
     const request = await openRequest(run, index, range);
     const months = await monthsToLookAt(run, index, request);
     await run.lake.catalog?.ensureTable(await tableShape(run));
-    for (const day of await owedSwitches(run, months.values())) await switchDay(run, day);
+    await switchOwed(run, months.values());
 
     const due = plan(months, run.policy, run.clock.now().getTime(), await planOptions(run, request));
     run.log({ level: 'info', event: 'report_planned', ...name, due: due.length });
@@ -82,7 +82,8 @@ async function monthsToLookAt(
   const { from, to } = request.range ?? { from: run.policy.startDate, to: today };
   const hints = await index.known();
   // A report about another report's records is due when those change, which its own index does not know.
-  const all = request.range !== undefined || run.parent !== undefined;
+  // Once a day nothing is taken for granted: a wrong pointer, or a hint that is, is met then.
+  const all = request.range !== undefined || run.parent !== undefined || sweepIsDue(run, hints);
   const months = [...new Set(daysFrom(from, to).map(monthOf))].filter(
     (month) => all || mayBeDue(hints, policyFingerprint(run.policy), month, nowMs),
   );
@@ -158,15 +159,9 @@ async function leave(
 ): Promise<void> {
   const nowMs = run.clock.now().getTime();
   const wallMs = run.clock.wallMs();
-  const due = new Map<string, number | null>();
-  for (const month of months) {
-    const ledger = await run.ledger(month).known();
-    due.set(month, monthDueAtMs(month, ledger, run.policy, nowMs));
-  }
   const before = await index.known();
   const proven = before.proven || (await hasRecords(run, months));
-  const sweeps = before.sweptAt === undefined || wallMs - Date.parse(before.sweptAt) >= SWEEP_EVERY_MS;
-  const swept = sweeps && !outOfTime(run);
+  const swept = sweepIsDue(run, before) && !outOfTime(run);
   if (swept) await sweep(run);
   if (days.some(({ outcome }) => outcome === 'published'))
     await run.lake.catalog?.ensureTable(await tableShape(run));
@@ -174,11 +169,27 @@ async function leave(
   await coverMonths(run, [...new Set([...months, ...everything])], proven);
   // Last of all: a run that dies before has its months looked at, and covered, by the next one.
   const fingerprint = policyFingerprint(run.policy);
+  const due = new Map<string, number | null>();
+  for (const month of months) {
+    const ledger = await run.ledger(month).fresh();
+    due.set(month, isOwed(run, ledger) ? nowMs : monthDueAtMs(month, ledger, run.policy, nowMs));
+  }
   await index.update((current) => {
-    const left = leaveMonths(current, due, fingerprint, { id: run.run, wallMs });
+    const left = leaveMonths(current, due, fingerprint, { id: run.run, wallMs, nowMs });
     const next = swept ? { ...left, sweptAt: new Date(wallMs).toISOString() } : left;
     return next.proven === proven ? next : { ...next, proven };
   });
+}
+
+/** Whether a committed day is not known to be switched. */
+function isOwed({ lake }: ReportRun, { days }: Ledger): boolean {
+  return (
+    lake.catalog !== undefined && Object.values(days).some(({ published }) => published?.switched === false)
+  );
+}
+
+function sweepIsDue({ clock }: ReportRun, { sweptAt }: MonthIndex): boolean {
+  return sweptAt === undefined || clock.wallMs() - Date.parse(sweptAt) >= SWEEP_EVERY_MS;
 }
 
 async function hasRecords(run: ReportRun, months: readonly string[]): Promise<boolean> {

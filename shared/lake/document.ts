@@ -112,7 +112,7 @@ export class Document<T extends Written> {
     try {
       const outcome = await store.put(key, body, etag === undefined ? { ifAbsent: true } : { ifMatch: etag });
       if (outcome !== 'conflict') {
-        this.#know({ value: next, etag: outcome.etag }, (this.#turn += 1));
+        this.#know({ value: next, etag: outcome.etag }, ++this.#turn);
         return true;
       }
     } catch (error) {
@@ -126,7 +126,7 @@ export class Document<T extends Written> {
 
   async #load(): Promise<{ value: T; etag: string | undefined }> {
     const { store, key, parse } = this.#options;
-    const turn = (this.#turn += 1);
+    const turn = ++this.#turn;
     const stored = await store.get(key);
     const loaded = { value: parse(stored && parseStored(key, stored.body)), etag: stored?.etag };
     this.#know(loaded, turn);
@@ -181,12 +181,19 @@ export function checkStored<T>(schema: z.ZodMiniType<T>, key: string, stored: Js
   throw damaged(key, `${path.join('.') || 'the whole'}${met}: ${message}`);
 }
 
+/** A hint and an attempt can be made anew; a ledger and a schema hold what nothing else does. */
+function nextStep(key: string): string {
+  return /\/(index|progress)\.json$/.test(key)
+    ? 'remove the object to have it made anew'
+    : 'restore the object from a backup; removing it would lose what is published or what types columns have';
+}
+
 /** A stored document that this program did not write so: nothing is changed until an operator has looked. */
 export function damaged(key: string, what: string, cause?: unknown): BrandReportsError {
   return new BrandReportsError(
     'config',
     'damaged_document',
-    `${key} cannot be used: ${what}. Nothing was changed; restore the object from a backup, or remove it to have it made anew`,
+    `${key} cannot be used: ${what}. Nothing was changed; ${nextStep(key)}`,
     { cause },
   );
 }

@@ -5,6 +5,8 @@ import { checkStored, storedTime } from './document.ts';
 const month = z.looseObject({
   /** When a day of the month is next due (ISO 8601); `null` where all of it is settled. */
   nextDue: z.nullable(storedTime),
+  /** The present in which that was still to come: it says nothing of an earlier one. */
+  asOf: z.optional(storedTime),
   /** The run at work in the month, and since when (wall clock): until it says otherwise, everything there may be due. */
   touched: z.optional(z.looseObject({ by: z.string(), at: storedTime })),
 });
@@ -42,6 +44,7 @@ const TOUCH_MS = 3_600_000;
 export function mayBeDue(index: MonthIndex, policy: string, of: string, nowMs: number): boolean {
   const known = index.months[of];
   if (!known || known.touched || index.policy !== policy) return true;
+  if (known.asOf === undefined || Date.parse(known.asOf) > nowMs) return true;
   return known.nextDue !== null && Date.parse(known.nextDue) <= nowMs;
 }
 
@@ -64,7 +67,7 @@ export function leaveMonths(
   index: MonthIndex,
   due: ReadonlyMap<string, number | null>,
   policy: string,
-  run: { id: string; wallMs: number },
+  run: { id: string; wallMs: number; nowMs: number },
 ): MonthIndex {
   const isOthers = (known: MonthIndex['months'][string] | undefined) =>
     known?.touched !== undefined &&
@@ -74,7 +77,8 @@ export function leaveMonths(
   const months = Object.fromEntries(kept);
   for (const [of, dueMs] of due) {
     if (isOthers(months[of])) continue;
-    months[of] = { nextDue: dueMs === null ? null : new Date(dueMs).toISOString() };
+    const asOf = dueMs === null || dueMs > run.nowMs ? { asOf: new Date(run.nowMs).toISOString() } : {};
+    months[of] = { nextDue: dueMs === null ? null : new Date(dueMs).toISOString(), ...asOf };
   }
   const same = index.policy === policy && JSON.stringify(months) === JSON.stringify(index.months);
   return same ? index : { ...index, policy, months };

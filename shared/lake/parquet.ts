@@ -8,8 +8,16 @@ import { type Value, bigEndianInteger, decimalShape } from './values.ts';
 /** Rows of a row group: what the writer holds in memory, and what a reader can skip. */
 export const ROW_GROUP_ROWS = 30_000;
 /** A row group also ends where its values weigh this much, so that huge records do not fill the memory. */
-const ROW_GROUP_BYTES = 64 * 2 ** 20;
+export const ROW_GROUP_BYTES = 64 * 2 ** 20;
 const CELL_BYTES = 16;
+
+/** About how many bytes of memory a row holds. */
+export function weightOf(row: Row): number {
+  let bytes = 0;
+  for (const value of Object.values(row))
+    bytes += CELL_BYTES + (typeof value === 'string' ? value.length : 0);
+  return bytes;
+}
 
 /** A Parquet file under way. */
 export interface ParquetFile {
@@ -51,11 +59,8 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
   };
   return {
     async append(row) {
-      for (const { name, data } of group.columnData) {
-        const value = row[name];
-        data.push(value);
-        group.bytes += CELL_BYTES + (typeof value === 'string' ? value.length : 0);
-      }
+      for (const { name, data } of group.columnData) data.push(row[name]);
+      group.bytes += weightOf(row);
       group.rows += 1;
       if (group.rows >= ROW_GROUP_ROWS || group.bytes >= ROW_GROUP_BYTES) await endGroup();
     },

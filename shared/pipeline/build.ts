@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { dayOf, monthOf } from '../days.ts';
+import { endOfDay, monthOf, startOfDay } from '../days.ts';
+import { asBrandReportsError } from '../errors.ts';
 import { type JsonObject, stringifyJson } from '../json.ts';
 import {
   type Observations,
@@ -12,7 +13,7 @@ import {
 } from '../lake/columns.ts';
 import { Digest } from '../lake/digest.ts';
 import type { Published } from '../lake/ledger.ts';
-import { ROW_GROUP_ROWS, writeParquet } from '../lake/parquet.ts';
+import { ROW_GROUP_BYTES, ROW_GROUP_ROWS, readParquetRows, weightOf, writeParquet } from '../lake/parquet.ts';
 import { attemptPrefix, dayPartition, snapshotKey } from '../lake/paths.ts';
 import type { Progress, Slice } from '../lake/progress.ts';
 import type { Reading } from './claim.ts';
@@ -26,8 +27,9 @@ export type Built = Pick<Published, 'snapshot' | 'rows' | 'bytes' | 'digest'> & 
  * Makes a snapshot of all that the attempt has staged: schema grown first, chunks → typed rows → Parquet under a
  * prefix of its own. Content equal to what is published makes none. Memory holds a chunk, a row group and, where
  * records have an identity, some tens of bytes of each.
+ * @param readBack whether what is published is held against its digest before it is taken for the same
  */
-export async function build(run: ReportRun, reading: Reading): Promise<Built> {
+export async function build(run: ReportRun, reading: Reading, readBack: boolean): Promise<Built> {
   const { day } = reading;
   const progress = await reading.progress.known();
   const current = (await run.ledger(monthOf(day)).known()).days[day]?.published;
@@ -38,19 +40,22 @@ export async function build(run: ReportRun, reading: Reading): Promise<Built> {
   const digest = new Digest();
   let open: ReturnType<typeof writeParquet> | undefined;
   const held: Row[] = [];
+  let heldBytes = 0;
   const write = async () => {
     open ??= writeParquet(run.lake.store.create(key), columns);
     for (const row of held.splice(0)) await open.append(row);
+    heldBytes = 0;
     return open;
   };
   try {
     for await (const row of rows(run, reading, progress, schema)) {
       digest.add(row);
       held.push(row);
-      if (held.length >= ROW_GROUP_ROWS) await write();
+      heldBytes += weightOf(row);
+      if (held.length >= ROW_GROUP_ROWS || heldBytes >= ROW_GROUP_BYTES) await write();
     }
     const value = digest.value();
-    if (current && current.digest === value) {
+    if (current?.digest === value && (await isIntact(run, day, current, readBack))) {
       await open?.abort();
       return {
         snapshot: current.snapshot,
@@ -65,6 +70,29 @@ export async function build(run: ReportRun, reading: Reading): Promise<Built> {
   } catch (error) {
     await open?.abort();
     throw error;
+  }
+}
+
+/** Whether the published object is there, ends as Parquet does and, if it is to be read back, holds what it should. */
+async function isIntact(
+  { lake, report, brand }: ReportRun,
+  day: string,
+  { snapshot, bytes, digest }: Published,
+  readBack: boolean,
+): Promise<boolean> {
+  const key = snapshotKey(report.table, dayPartition(brand, day), snapshot);
+  const range = (start: number, end: number) => lake.store.range(key, start, end);
+  try {
+    if (Buffer.from(await range(bytes - 4, bytes)).toString('latin1') !== 'PAR1') return false;
+    if (!readBack) return true;
+    const held = new Digest();
+    for await (const row of readParquetRows({ bytes, range })) held.add(row);
+    return held.value() === digest;
+  } catch (thrown) {
+    // What the store cannot give now may be there all the same; what cannot be read as Parquet is not intact.
+    const { kind, code } = asBrandReportsError(thrown);
+    if (kind !== 'bug' && code !== 'object_missing') throw thrown;
+    return false;
   }
 }
 
@@ -155,8 +183,10 @@ async function takenAway(
 function dayFilter({ report, policy }: ReportRun, day: string): (record: JsonObject) => boolean {
   const rule = report.day;
   if (rule.by !== 'created') return () => true;
+  const startMs = startOfDay(day, policy.timeZone);
+  const endMs = endOfDay(day, policy.timeZone);
   return (record) => {
     const instant = Object.hasOwn(record, rule.field) ? parseInstant(record[rule.field]) : undefined;
-    return instant === undefined || dayOf(instant.getTime(), policy.timeZone) === day;
+    return instant === undefined || (instant.getTime() >= startMs && instant.getTime() < endMs);
   };
 }

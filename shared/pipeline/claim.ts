@@ -81,7 +81,8 @@ async function isHeld(run: ReportRun, day: string, claim: Claim): Promise<boolea
   if (!run.leases || claim.run === null || claim.run === run.run) return false;
   const progress = await run.progress(day, claim.attempt).fresh();
   const renewals = [claim.at, progress.run === claim.run ? progress.renewedAt : claim.at].map(Date.parse);
-  if (run.clock.wallMs() - Math.max(...renewals) >= LEASE_MS) return false;
+  // A renewal in the future is one by a clock that was ahead: it binds nobody either.
+  if (Math.abs(run.clock.wallMs() - Math.max(...renewals)) >= LEASE_MS) return false;
   return !(await run.lake.runs.isGone(claim.run));
 }
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { BrandReportsError, asBrandReportsError } from '../errors.ts';
 import { type Json, type JsonObject, stringifyJson } from '../json.ts';
 import { readParquetRows } from '../lake/parquet.ts';
 import { attemptPrefix, dayPartition, snapshotKey } from '../lake/paths.ts';
@@ -44,11 +45,23 @@ async function detailsOf(run: ReportRun, parents: readonly Parent[]): Promise<Js
   const waiting = [...parents];
   const work = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift())
-      details.set(next.id, await lookupDetail(run.service, run.report.action, next));
+      details.set(next.id, await detailOf(run, next));
   };
   const workers = await Promise.allSettled(Array.from({ length: run.pagesInFlight }, work));
   for (const worker of workers) if (worker.status === 'rejected') throw worker.reason;
   return parents.flatMap(({ id }) => details.get(id) ?? []);
+}
+
+async function detailOf(run: ReportRun, parent: Parent): Promise<JsonObject[]> {
+  try {
+    return await lookupDetail(run.service, run.report.action, parent);
+  } catch (thrown) {
+    const { kind, code, message, context } = asBrandReportsError(thrown);
+    if (kind === 'bug') throw thrown;
+    throw new BrandReportsError(kind, code, `${message} (asked for ${run.service.quote(parent.id)})`, {
+      context,
+    });
+  }
 }
 
 /** Those of the snapshot that the slice was planned from; one that is no more is no end. */

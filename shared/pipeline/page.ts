@@ -26,6 +26,16 @@ export async function readDay(run: ReportRun, claimed: Reading): Promise<Reading
   return reading;
 }
 
+/** The first page of a part of a day; a refusal of the instant that ends it names the setting that helps. */
+export async function askFor(run: ReportRun, role: Part['role'], fields: JsonObject): Promise<Page> {
+  try {
+    return await firstPageOf(run, fields);
+  } catch (thrown) {
+    const error = asBrandReportsError(thrown);
+    throw role === 'less' && error.code === 'service_code' ? instantRefused(run, error) : thrown;
+  }
+}
+
 /** The first page that the report gives for these fields. */
 export function firstPageOf(run: ReportRun, fields: JsonObject): Promise<Page> {
   return firstPage(pageRequest(run, fields));

@@ -28,7 +28,7 @@ export type Sources = (day: string) => { digest: string; closed: boolean } | und
 
 export interface DueDay {
   day: string;
-  why: 'open' | 'yesterday' | 'in_progress' | 'never_read' | 'refresh' | 'requested' | 'failing';
+  why: 'open' | 'yesterday' | 'in_progress' | 'never_read' | 'refresh' | 'requested' | 'retry' | 'failing';
 }
 
 /** Why days are read: those due, or those of a range whatever the policy says; each once under the id. */
@@ -63,8 +63,11 @@ export function dueAtMs(
   if (!published || entry.claim || entry.failure || published.asked !== policy.asked) return started;
   if (source && source.digest !== published.source) return started;
   if (published.state === 'open') return source && !source.closed ? null : started;
+  const readFromMs = Date.parse(published.readFrom);
+  // A reading by a clock that was ahead says nothing of the present.
+  if (dayOf(readFromMs, policy.timeZone) > today) return started;
   if (published.settled) return null;
-  return refreshAtMs(day, Date.parse(published.readFrom), policy, daysBetween(day, today));
+  return refreshAtMs(day, readFromMs, policy, daysBetween(day, today));
 }
 
 /**
@@ -97,7 +100,7 @@ export function settles(day: string, policy: Policy, readFromMs: number, agreein
 
 /**
  * The days due, in the order in which they are read: open day, yesterday, days in progress, days never read
- * (newest first), refreshes; days that keep failing come last until their backoff ends.
+ * (newest first), refreshes; days that failed come last, and after all others until their backoff ends.
  */
 export function plan(
   ledgers: ReadonlyMap<string, Ledger>,
@@ -145,6 +148,7 @@ function why(
   if (entry?.claim) return day === today ? 'open' : 'in_progress';
   if (day === today) return 'open';
   if (day === addDays(today, -1)) return 'yesterday';
+  if (entry?.failure) return 'retry';
   if (!entry?.published) return 'never_read';
   return requested ? 'requested' : 'refresh';
 }
@@ -156,6 +160,7 @@ const ORDER: readonly DueDay['why'][] = [
   'never_read',
   'requested',
   'refresh',
+  'retry',
   'failing',
 ];
 

@@ -1,6 +1,5 @@
 import type { Document } from '../lake/document.ts';
 import type { MonthIndex } from '../lake/month-index.ts';
-import type { Status } from '../outcome.ts';
 import type { DayRequest } from './plan.ts';
 import type { ReportRun } from './report-run.ts';
 
@@ -28,10 +27,9 @@ export async function leaveRequest(
   run: ReportRun,
   index: Document<MonthIndex>,
   range: Range | undefined,
-  status: Status,
+  goesOn: boolean,
 ): Promise<void> {
   const key = keyOf(range);
-  const goesOn = status === 'incomplete' || (range !== undefined && status !== 'complete');
   await index.update((current) => {
     const { [key]: known, ...others } = openRequests(run, current.requests);
     if (goesOn ? known : !current.requests[key]) return current;

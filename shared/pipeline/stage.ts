@@ -62,12 +62,16 @@ export class Stage {
 
   /** Takes a page, and stages the group if it has become large or old enough. */
   async add(page: StagedPage): Promise<void> {
+    const met = new Set<string>();
     for (const record of page.records) {
       const line = stringifyJson(record);
       this.#lines.push(line);
       this.#characters += line.length;
       observe(this.#observations, record);
-      if (identityOf(record, this.#identity) === undefined) this.#unidentified += 1;
+      const id = identityOf(record, this.#identity);
+      // What a page holds twice is no overlap of pages: it does not tell records apart.
+      if (id === undefined || met.has(id)) this.#unidentified += 1;
+      else met.add(id);
     }
     this.#pages.push({ ...page, records: [] });
     const old = this.#run.clock.wallMs() - this.#since >= GROUP_MS;
@@ -92,16 +96,17 @@ export class Stage {
       unidentified: this.#unidentified,
       done: last.next === null,
     };
-    const { run } = this.#run;
-    await this.#reading.progress.update((progress) =>
-      renewed(withGroup(held(progress, run), group), this.#run),
-    );
+    // Before the write: one whose answer is lost may have been done, and must not be done twice.
     this.#lines = [];
     this.#characters = 0;
     this.#pages = [];
     this.#observations = {};
     this.#unidentified = 0;
     this.#since = this.#run.clock.wallMs();
+    const { run } = this.#run;
+    await this.#reading.progress.update((progress) =>
+      renewed(withGroup(held(progress, run), group), this.#run),
+    );
   }
 
   async #writeChunk(): Promise<string> {

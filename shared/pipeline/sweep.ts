@@ -1,5 +1,5 @@
 import { monthOf } from '../days.ts';
-import type { DayEntry } from '../lake/ledger.ts';
+import type { DayEntry, Ledger } from '../lake/ledger.ts';
 import { partitionPath } from '../lake/paths.ts';
 import type { ListedObject } from '../ports.ts';
 import type { ReportRun } from './report-run.ts';
@@ -17,7 +17,8 @@ export async function sweep(run: ReportRun): Promise<number> {
   const pointers = await lake.catalog?.pointedAt(report.table, [['brand', brand]]);
   const pointed = new Set([...(pointers?.values() ?? [])].flat());
   const snapshots = await removable(run, `snapshots/${report.table}/`, SNAPSHOT_MS, (id, entry) => {
-    const superseded = entry.superseded?.some(({ snapshot }) => snapshot === id);
+    const isRead = (at: string) => run.clock.wallMs() - Date.parse(at) < SNAPSHOT_MS;
+    const superseded = entry.superseded?.some(({ snapshot, at }) => snapshot === id && isRead(at));
     return !pointed.has(id) && entry.published?.snapshot !== id && !superseded && !entry.claim;
   });
   const attempts = await removable(
@@ -47,11 +48,15 @@ async function removable(
     groups.set(group, [...(groups.get(group) ?? []), object]);
   }
   const keys: string[] = [];
+  const ledgers = new Map<string, Promise<Ledger>>();
   for (const [group, objects] of groups) {
     const newest = Math.max(...objects.map(({ modifiedAt }) => modifiedAt.getTime()));
     if (run.clock.wallMs() - newest < ageMs) continue;
     const [day = '', id = ''] = group.split('/');
-    const entry = (await run.ledger(monthOf(day)).known()).days[day] ?? {};
+    const month = monthOf(day);
+    const ledger = ledgers.get(month) ?? run.ledger(month).fresh();
+    ledgers.set(month, ledger);
+    const entry = (await ledger).days[day] ?? {};
     if (isUnnamed(id, entry)) keys.push(...objects.map(({ key }) => key));
   }
   return keys;

@@ -1,4 +1,5 @@
 import { monthOf } from '../days.ts';
+import { asBrandReportsError } from '../errors.ts';
 import { type Ledger, switchedDay } from '../lake/ledger.ts';
 import { dayPartition, partitionPath } from '../lake/paths.ts';
 import type { TableShape } from '../ports.ts';
@@ -29,8 +30,22 @@ export async function switchDay(run: ReportRun, day: string): Promise<void> {
   }
 }
 
+/** Switches what is owed; a day that cannot be switched stops no other and stays owed. */
+export async function switchOwed(run: ReportRun, ledgers: Iterable<Ledger>): Promise<void> {
+  for (const day of await owedSwitches(run, ledgers)) {
+    try {
+      await switchDay(run, day);
+    } catch (thrown) {
+      const { kind, code, message } = asBrandReportsError(thrown);
+      if (kind === 'bug') throw thrown;
+      const { brand, report } = run;
+      run.log({ level: 'error', event: 'switch_owed', brand, report: report.name, day, kind, code, message });
+    }
+  }
+}
+
 /** The days of these months whose partition does not point, alone, at what the ledger says: switches that are owed. */
-export async function owedSwitches(run: ReportRun, ledgers: Iterable<Ledger>): Promise<string[]> {
+async function owedSwitches(run: ReportRun, ledgers: Iterable<Ledger>): Promise<string[]> {
   const { catalog } = run.lake;
   if (!catalog) return [];
   const pointers = await catalog.pointedAt(run.report.table, [['brand', run.brand]]);

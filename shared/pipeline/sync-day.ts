@@ -29,18 +29,20 @@ export async function syncDay(
     log(`day_${outcome}`, { rows, pages });
     return { outcome: { dt: day, outcome, rows, pages } };
   };
-  const claimed = await claim(run, day);
-  if (!claimed) return ended('busy');
-  const leftForLater = async () => {
+  let claimed: Reading | undefined;
+  const leftForLater = async (left: Reading) => {
     await run.ledger(monthOf(day)).update((ledger) => releaseDay(ledger, day, run.run));
-    return ended('pending', 0, await pagesOf(claimed));
+    return ended('pending', 0, await pagesOf(left));
   };
-  log('day_claimed', { why: due.why, resumed: claimed.resumed });
-  const stopRenewing = keepLease(run, claimed);
+  let stopRenewing = () => {};
   try {
+    claimed = await claim(run, day);
+    if (!claimed) return ended('busy');
+    log('day_claimed', { why: due.why, resumed: claimed.resumed });
+    stopRenewing = keepLease(run, claimed);
     const reading = await readDay(run, claimed);
-    if (!reading || !(await publicationFits(run, reading))) return await leftForLater();
-    const built = await build(run, reading);
+    if (!reading || !(await publicationFits(run, reading))) return await leftForLater(claimed);
+    const built = await build(run, reading, request.range !== undefined);
     await commit(run, reading, built, request.id);
     if (!(await isSwitched(run, day))) await switchDay(run, day);
     return ended(built.unchanged ? 'unchanged' : 'published', built.rows, await pagesOf(reading));
@@ -48,9 +50,9 @@ export async function syncDay(
     const error = asBrandReportsError(thrown);
     if (error.kind === 'bug') throw thrown;
     if (error.kind === 'conflict') return ended('busy');
-    if (error.code === 'stopped') return await leftForLater();
-    await recordFailure(run, claimed, error);
-    return { ...ended('failed', 0, await pagesOf(claimed)), error };
+    if (error.code === 'stopped' && claimed) return await leftForLater(claimed);
+    await recordFailure(run, day, claimed, error);
+    return { ...ended('failed', 0, claimed ? await pagesOf(claimed) : 0), error };
   } finally {
     stopRenewing();
   }
@@ -92,8 +94,12 @@ async function pagesOf({ progress }: Reading): Promise<number> {
  * What a transient failure has staged is gone on with; after any other the day is begun anew, with nothing of
  * what was staged where that is what is damaged.
  */
-async function recordFailure(run: ReportRun, reading: Reading, error: BrandReportsError): Promise<void> {
-  const { day, progress } = reading;
+async function recordFailure(
+  run: ReportRun,
+  day: string,
+  reading: Reading | undefined,
+  error: BrandReportsError,
+): Promise<void> {
   const { kind, code, message } = error;
   const nowMs = run.clock.now().getTime();
   const damaged = code === 'damaged_chunk';
@@ -101,7 +107,7 @@ async function recordFailure(run: ReportRun, reading: Reading, error: BrandRepor
   const { brand, report } = run;
   run.log({ level: 'error', event: 'day_error', brand, report: report.name, day, kind, code, message });
   try {
-    if (damaged) await progress.update((current) => ({ ...held(current, run.run), slices: [] }));
+    if (damaged) await reading?.progress.update((current) => ({ ...held(current, run.run), slices: [] }));
     await run
       .ledger(monthOf(day))
       .update((ledger) => failDay(ledger, day, { run: run.run, kind, code, message, nowMs, keep }));

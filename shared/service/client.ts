@@ -101,7 +101,14 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       throw gaveUp(error, 'too many requests of this run have failed for another try; a later run goes on');
     retries += 1;
     const waitMs = backoffMs(policy, failures, options.random());
-    log({ level: 'warn', event: 'request_retried', ...error.context, code: error.code, failures, waitMs });
+    log({
+      level: 'warn',
+      event: 'request_retried',
+      ...error.context,
+      code: error.code,
+      failures,
+      waitMs: Math.max(waitMs, askedWaitMs ?? 0),
+    });
     await pause(waitMs, options.sleep, signal);
   }
 

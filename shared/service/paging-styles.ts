@@ -138,9 +138,17 @@ function neverBack({ service, action }: PageRequest, resume: Resume | undefined)
 function acceptPositions(request: PageRequest, resume: Resume | undefined): Accept {
   const { action, identity } = request;
   const check = neverBack(request, resume);
+  const hashes = new Set<string>();
   let before: ReadonlySet<string> = new Set();
   return (page) => {
     check(page);
+    if (page.next !== null && hashes.has(page.hash))
+      throw broken(
+        action,
+        'repeated_page',
+        'a page has the very records of an earlier one; going on would not end',
+      );
+    hashes.add(page.hash);
     const identities = page.records.map((record) => identityOf(record, identity));
     if (page.next !== null && identities.every((id) => before.has(id))) {
       const message = `hasNextPage is true after a page of ${identities.length} records, none of which is new`;
@@ -184,12 +192,24 @@ function acceptNumbered({ action }: PageRequest, resume: Resume | undefined): Ac
 }
 
 const mostEmptyPages = 3;
+/** Records without an identity may be twins, pages of twins equal; so many in a row are a service that goes in circles. */
+const mostEqualPages = 100;
 
 function acceptCursors(request: PageRequest, resume: Resume | undefined): Accept {
   const check = neverBack(request, resume);
   let empty = 0;
+  let equal = 0;
+  let last: string | undefined;
   return (page) => {
     check(page);
+    equal = page.hash === last ? equal + 1 : 0;
+    last = page.hash;
+    if (page.next !== null && equal >= mostEqualPages)
+      throw broken(
+        request.action,
+        'no_progress',
+        `${equal} pages in a row repeated the one before and still named a next one`,
+      );
     empty = page.records.length === 0 ? empty + 1 : 0;
     if (page.next !== null && empty > mostEmptyPages) {
       const message = `${empty} pages in a row were empty and still named a next one`;

@@ -20,13 +20,16 @@ export const database = 'brand_reports';
 export const secretName = 'brand-reports/acme';
 const bucket = 'lake';
 const lake = `s3://${bucket}/team/reports`;
-const { name, timeZone, startDate } = newYork;
+const { name, timeZone } = newYork;
 
 type Doubles = {
   s3: Awaited<ReturnType<typeof startS3Server>>;
   glue: Awaited<ReturnType<typeof startGlueServer>>;
   secrets: Awaited<ReturnType<typeof startSecretsServer>>;
 };
+
+/** The code of a run that was killed, as shells tell it. */
+export const killed = 137;
 
 export interface S3Scenario extends Doubles {
   readonly service: StrictService;
@@ -38,7 +41,7 @@ export interface S3Scenario extends Doubles {
   /** `sync` of all reports, with `--json`. */
   sync(...args: string[]): Promise<CliResult>;
   /** Kills every run that is under way, as `kill -9` does. */
-  kill(): void;
+  readonly kill: () => void;
   /** How what Athena finds differs from what the service shows now; empty is right. */
   wrong(): Promise<JsonObject[]>;
   /** The same of what the ledgers alone name. */
@@ -52,8 +55,14 @@ export interface S3Scenario extends Doubles {
   close(): Promise<void>;
 }
 
+/** The days that there are to read: up to the present. */
+interface Span {
+  now: string;
+  startDate: string;
+}
+
 /** A strict service, S3, Glue and Secrets Manager, and a lake in that bucket that is not there yet. */
-export async function openS3Scenario(now: string): Promise<S3Scenario> {
+export async function openS3Scenario({ now, startDate }: Span): Promise<S3Scenario> {
   const folder = await mkdtemp(join(tmpdir(), 'brand-reports-'));
   const account = {
     bid: '9007199254740993',
@@ -78,7 +87,7 @@ export async function openS3Scenario(now: string): Promise<S3Scenario> {
   const secrets = await startSecretsServer();
   secrets.secrets.set(secretName, JSON.stringify(account));
   const settings = join(folder, 'settings.json');
-  await writeFile(settings, JSON.stringify(settingsOf(service)));
+  await writeFile(settings, JSON.stringify(settingsOf(service, startDate)));
 
   const env = {
     HOME: folder,
@@ -97,9 +106,9 @@ export async function openS3Scenario(now: string): Promise<S3Scenario> {
   async function run(command: string, ...args: string[]): Promise<CliResult> {
     const cli = startCli([command, '--lake', lake, ...args], { env });
     running.add(cli);
-    const result = await cli.result.finally(() => running.delete(cli));
-    printed.push(result.stdout, result.stderr);
-    return result;
+    const { stdout, stderr } = await cli.result.finally(() => running.delete(cli));
+    printed.push(stdout, stderr);
+    return { stdout, stderr, code: cli.process.exitCode ?? killed };
   }
 
   /** Brings down what these partitions hold. */
@@ -171,7 +180,7 @@ async function rowsByCoverage(copy: string): Promise<Map<string, string>> {
   );
 }
 
-function settingsOf(service: StrictService): JsonObject {
+function settingsOf(service: StrictService, startDate: string): JsonObject {
   const acme = {
     baseUrl: service.baseUrl,
     service: service.name,

@@ -19,7 +19,7 @@ const MONTH = '2026-02';
 
 const parse = parseMonthIndex(KEY);
 const empty = parse(undefined);
-const mine = { id: 'mine', wallMs: NOW_MS };
+const mine = { id: 'mine', wallMs: NOW_MS, nowMs: NOW_MS };
 
 function indexOf(known: MonthIndex['months'][string]): MonthIndex {
   return { ...empty, policy: 'p1', months: { [MONTH]: known } };
@@ -38,8 +38,9 @@ describe('a month of the index', () => {
       true,
     ],
     ['its time has come', indexOf({ nextDue: NOW }), true],
-    ['its time has not come', indexOf({ nextDue: '2026-03-10T10:00:00.001Z' }), false],
-    ['all of it is settled', indexOf({ nextDue: null }), false],
+    ['its time has not come', indexOf({ nextDue: '2026-03-10T10:00:00.001Z', asOf: NOW }), false],
+    ['it was due when it was left', indexOf({ nextDue: '2026-03-10T10:00:00.001Z' }), true],
+    ['all of it is settled', indexOf({ nextDue: null, asOf: NOW }), false],
     ['it was reckoned by another policy', { ...indexOf({ nextDue: null }), policy: 'p0' }, true],
     ['a run is at work in it', touchedBy('other'), true],
     ['a run that died was at work in it', touchedBy('other', 1_000 * HOUR_MS), true],
@@ -85,9 +86,15 @@ describe('a run that leaves months', () => {
     ['a run has marked that is long gone', touchedBy('other', HOUR_MS)],
   ])('says when a month is next due that %s', (_name, index) => {
     expect(leaveMonths(index, due(NOW_MS + 1), 'p1', mine)).toEqual(
-      indexOf({ nextDue: '2026-03-10T10:00:00.001Z' }),
+      indexOf({ nextDue: '2026-03-10T10:00:00.001Z', asOf: NOW }),
     );
-    expect(leaveMonths(index, due(null), 'p1', mine)).toEqual(indexOf({ nextDue: null }));
+    expect(leaveMonths(index, due(null), 'p1', mine)).toEqual(indexOf({ nextDue: null, asOf: NOW }));
+  });
+
+  it('I11: hides nothing from a run whose present is before the one that it was reckoned in', () => {
+    const settled = leaveMonths(empty, due(null), 'p1', mine);
+    expect(mayBeDue(settled, 'p1', MONTH, NOW_MS)).toBe(false);
+    expect(mayBeDue(settled, 'p1', MONTH, NOW_MS - 1)).toBe(true);
   });
 
   it('I5: leaves a month to the run that marked it within the hour', () => {

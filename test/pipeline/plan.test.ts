@@ -98,8 +98,8 @@ describe('the plan', () => {
       '2026-03-18 in_progress',
       '2026-03-17 never_read',
       '2026-03-15 never_read',
-      '2026-03-12 never_read',
       '2026-03-16 refresh',
+      '2026-03-12 retry',
       '2026-03-14 failing',
     ]);
   });
@@ -135,7 +135,7 @@ describe('the plan', () => {
       '2026-03-15',
       'in_progress',
     ],
-    ['a published day whose backoff is over', { ...recent, failure: failure(NOW) }, '2026-03-15', 'refresh'],
+    ['a published day whose backoff is over', { ...recent, failure: failure(NOW) }, '2026-03-15', 'retry'],
     [
       'a settled day that is in progress',
       { ...readAt(NOW, { settled: true }), claim },
@@ -243,8 +243,16 @@ describe('a refresh', () => {
     ],
     ['the day is closed and no tier is set', [], '2026-03-02T05:15:00.000Z', '2026-03-02T05:15:00.000Z'],
   ])('I11: is due when %s', (_name, refresh, readFrom, due) => {
-    const at = dueAtMs(day, readAt(readFrom), { ...policy, refresh }, '2026-03-02');
+    const at = dueAtMs(day, readAt(readFrom), { ...policy, refresh }, readFrom.slice(0, 10));
     expect(new Date(at ?? 0).toISOString()).toBe(due);
+  });
+
+  it('I11: is due at once where the last reading was by a clock that was ahead', () => {
+    const ahead = { ...readAt('2027-01-01T00:00:00.000Z') };
+    const settled = ahead.published && { ...ahead, published: { ...ahead.published, settled: true } };
+    const at = dueAtMs(day, settled, policy, '2026-03-02');
+    expect(at).not.toBeNull();
+    expect(at).toBeLessThanOrEqual(Date.parse('2026-03-02T05:00:00.000Z'));
   });
 
   it.each([
@@ -387,7 +395,7 @@ describe('a range that is to be read again', () => {
   it.each<[string, DayEntry, string[]]>([
     ['was read under it', read(), []],
     ['was read under it and is in progress again', read({ claim }), ['2026-03-15 in_progress']],
-    ['was read under it and failed since', read({ failure: failure(NOW) }), ['2026-03-15 requested']],
+    ['was read under it and failed since', read({ failure: failure(NOW) }), ['2026-03-15 retry']],
     [
       'was read under it, but otherwise',
       { ...readAt(NOW, { asked: 'once' }), request: 'q1' },
@@ -503,7 +511,7 @@ describe('the hint that hides a month', () => {
         if (!ledger) throw new Error('no ledger');
         const dueMs = monthDueAtMs(month, ledger, given, nowMs);
         const empty = parseMonthIndex('index.json')(undefined);
-        const index = leaveMonths(empty, new Map([[month, dueMs]]), 'p1', { id: 'r1', wallMs: nowMs });
+        const index = leaveMonths(empty, new Map([[month, dueMs]]), 'p1', { id: 'r1', wallMs: nowMs, nowMs });
         const midnightAfter = (ms: number) => endOfDay(dayOf(ms, own.timeZone), own.timeZone) + 1_000;
         const times = steps.flatMap((step) => [nowMs + step, midnightAfter(nowMs + step)]);
         for (const atMs of [nowMs, midnightAfter(nowMs), ...times]) {

@@ -40,7 +40,11 @@ const turns = fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 1, maxLength
 describe('runs at the same time', () => {
   it.each([2, 3])('I5: %i of them share the days out and end in the right lake', async (count) => {
     const lake = service.beside();
-    const outcomes = await runsAtOnce(lake, Array.from({ length: count }, () => [1]), { leases: true });
+    const outcomes = await runsAtOnce(
+      lake,
+      Array.from({ length: count }, () => [1]),
+      { leases: true },
+    );
     const days = outcomes.flatMap(({ reports }) => reports.flatMap(({ days }) => days));
     const published = days.filter(({ outcome }) => outcome === 'published');
     expect(days.some(({ outcome }) => outcome === 'busy')).toBe(true);
@@ -66,7 +70,7 @@ describe('runs at the same time', () => {
           expect(await wrongReports(lake, TODAY, reports)).toEqual({});
         },
       ),
-      { numRuns: 25 },
+      { numRuns: 12 },
     );
   });
 
@@ -78,7 +82,7 @@ describe('runs at the same time', () => {
         await runsAtOnce(lake, each, { leases: false, reports });
         expect(await wrongReports(lake, TODAY, reports)).toEqual({});
       }),
-      { numRuns: 40 },
+      { numRuns: 20 },
     );
   });
 });

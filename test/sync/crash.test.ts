@@ -55,8 +55,9 @@ async function dyingRun(
 
 /** Two lakes with the same one behave the same from then on. */
 function fingerprintOf({ store, catalog }: SampleLake): string {
-  const objects = [...store.objects].map(([key, { body }]) => [key, hash('md5', body)]);
-  return hash('md5', JSON.stringify([objects.sort(), [...catalog.pointers].sort()]));
+  const objects = [...store.objects].map(([key, { body }]) => `${key} ${hash('md5', body)}`);
+  const pointers = [...catalog.pointers].map((pointer) => pointer.join(' '));
+  return hash('md5', [...objects, ...pointers].sort().join('\n'));
 }
 
 /** What `coverage` says otherwise than the ledgers. */

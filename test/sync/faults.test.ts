@@ -70,30 +70,33 @@ const group = (report: ReportName): ReportName[] =>
   report === 'clicks_detail' ? ['clicks_list', 'clicks_detail'] : [report];
 
 describe('an answer that breaks the contract in the middle of a day', () => {
-  it.each(rows)('I8: $report, $kind: the day fails, no part of it is published, the others are', async ({ report, fault }) => {
-    const lake = service.beside();
-    const request = { reports: group(report) };
-    const heal = lake.service.addFault({
-      on: { action: `report/${report}`, when: ofDay(lake, report), nth: 3, times: 1000 },
-      fault,
-    });
-    const outcome = await lake.sync({ request });
-    heal();
-    expect(outcome.status).toBe('failed');
-    expect(errorOf(outcome, report)?.kind).toBe('contract');
-    expect(outcomesOf(outcome, report)).toEqual({
-      [DAY]: 'failed',
-      '2026-03-09': 'published',
-      [TODAY]: 'published',
-    });
-    expect((await entryOf(lake, report, DAY)).published).toBeUndefined();
-    expect([...(await publishedDays(lake, report)).keys()]).toEqual(DAYS.slice(1));
+  it.each(rows)(
+    'I8: $report, $kind: the day fails, no part of it is published, the others are',
+    async ({ report, fault }) => {
+      const lake = service.beside();
+      const request = { reports: group(report) };
+      const heal = lake.service.addFault({
+        on: { action: `report/${report}`, when: ofDay(lake, report), nth: 3, times: 1000 },
+        fault,
+      });
+      const outcome = await lake.sync({ request });
+      heal();
+      expect(outcome.status).toBe('failed');
+      expect(errorOf(outcome, report)?.kind).toBe('contract');
+      expect(outcomesOf(outcome, report)).toEqual({
+        [DAY]: 'failed',
+        '2026-03-09': 'published',
+        [TODAY]: 'published',
+      });
+      expect((await entryOf(lake, report, DAY)).published).toBeUndefined();
+      expect([...(await publishedDays(lake, report)).keys()]).toEqual(DAYS.slice(1));
 
-    lake.nowMs += HOUR;
-    expect((await lake.sync({ request })).status).toBe('complete');
-    expect((await entryOf(lake, report, DAY)).failure).toBeUndefined();
-    expect(await wrongReports(lake, TODAY, group(report))).toEqual({});
-  });
+      lake.nowMs += HOUR;
+      expect((await lake.sync({ request })).status).toBe('complete');
+      expect((await entryOf(lake, report, DAY)).failure).toBeUndefined();
+      expect(await wrongReports(lake, TODAY, group(report))).toEqual({});
+    },
+  );
 
   it('I8: leaves the version before of a day that is read again', async () => {
     const lake = service.beside();

@@ -1,7 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ReportName, restate } from '../../sample/brand.ts';
 import { numberText } from '../../shared/json.ts';
-import { HOUR, MINUTE, type SampleLake, entryOf, publishedDays, requestsOf, sampleLake, wrongReports } from './sample-lake.ts';
+import {
+  HOUR,
+  MINUTE,
+  type SampleLake,
+  entryOf,
+  publishedDays,
+  requestsOf,
+  sampleLake,
+  wrongReports,
+} from './sample-lake.ts';
 
 const TODAY = '2026-03-09';
 const TOMORROW = '2026-03-10';
@@ -121,7 +130,10 @@ describe('the open day', () => {
     const before = await published(lake);
     const digests = await publishedDays(lake, 'clicks_list');
     lake.nowMs = END + HOUR;
-    const heal = lake.service.addFault({ on: { action: 'report/clicks_list', nth: 2, times: 100 }, fault: { kind: 'html' } });
+    const heal = lake.service.addFault({
+      on: { action: 'report/clicks_list', nth: 2, times: 100 },
+      fault: { kind: 'html' },
+    });
     expect((await lake.sync({ request })).status).toBe('failed');
     expect(await published(lake)).toEqual(before);
     expect((await publishedDays(lake, 'clicks_list')).get(TODAY)).toBe(digests.get(TODAY));
@@ -137,7 +149,10 @@ describe('the open day', () => {
     await lake.sync({ request });
     const known = lake.nowMs;
     lake.nowMs += HOUR;
-    const heal = lake.service.addFault({ on: { action: 'report/clicks_list' }, fault: { kind: 'missing_list' } });
+    const heal = lake.service.addFault({
+      on: { action: 'report/clicks_list' },
+      fault: { kind: 'missing_list' },
+    });
     await lake.sync({ request });
     expect(await published(lake)).toMatchObject({ state: 'open', readTo: known });
     heal();

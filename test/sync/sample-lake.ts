@@ -182,7 +182,10 @@ function lakeOf(
         },
         log: () => {},
         random: () => 0.5,
-        newId: () => `id-${String((ids += 1)).padStart(6, '0')}`,
+        newId() {
+          ids += 1;
+          return `id-${String(ids).padStart(6, '0')}`;
+        },
         ...given,
         request: { ...(options.reports && { reports: options.reports }), ...given.request },
       });
@@ -307,7 +310,7 @@ export async function coverageOf(lake: SampleLake, report: ReportName): Promise<
   for (const [path, [snapshot = '']] of await lake.catalog.pointedAt('coverage', leading))
     for (const row of await rowsOf(lake, `snapshots/coverage/${path}/${snapshot}/part-0000.parquet`))
       rows.push([String(row.dt), row]);
-  return Object.fromEntries(rows.sort());
+  return Object.fromEntries(rows.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** The entries of a report's ledgers in the order of days. */

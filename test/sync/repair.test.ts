@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { recordsOfDay, restate } from '../../sample/brand.ts';
+import { isJsonObject } from '../../shared/json.ts';
+import { dayPartition, ledgerKey, progressKey, snapshotKey } from '../../shared/lake/paths.ts';
+import {
+  BRAND,
+  DAY,
+  type SampleLake,
+  entryOf,
+  outcomesOf,
+  rewrite,
+  sampleLake,
+  wrongReports,
+} from './sample-lake.ts';
+
+const FIRST = '2026-03-07';
+const TODAY = '2026-03-10';
+const REPORT = 'order_list';
+const request = { reports: [REPORT] };
+
+let service: SampleLake;
+let lake: SampleLake;
+beforeAll(async () => {
+  service = await sampleLake({ now: '2026-03-10T15:00:00Z', startDate: FIRST, reports: [REPORT] });
+});
+beforeEach(() => {
+  lake = service.beside();
+});
+afterAll(() => service.close());
+
+async function snapshotOf(day: string): Promise<string> {
+  const { published } = await entryOf(lake, REPORT, day);
+  return snapshotKey('orders', dayPartition(BRAND, day), published?.snapshot ?? '');
+}
+
+describe('a snapshot that somebody has spoiled', () => {
+  it.each<[string, (key: string) => void]>([
+    ['removed', (key) => void lake.store.objects.delete(key)],
+    ['cut off', (key) => spoil(key, (body) => body.slice(0, -8))],
+    ['changed in the middle', (key) => spoil(key, (body) => body.fill(0, 8, body.length - 400))],
+  ])('is made anew by reading its day again where it was %s', async (_name, harm) => {
+    await lake.sync();
+    harm(await snapshotOf('2026-03-08'));
+    const outcome = await lake.sync({ request: { ...request, from: '2026-03-08', to: '2026-03-08' } });
+    expect(outcomesOf(outcome, REPORT)).toEqual({ '2026-03-08': 'published' });
+    expect(await wrongReports(lake, TODAY, [REPORT])).toEqual({});
+  });
+
+  function spoil(key: string, change: (body: Uint8Array) => Uint8Array): void {
+    const stored = lake.store.objects.get(key);
+    if (stored) lake.store.objects.set(key, { ...stored, body: change(Uint8Array.from(stored.body)) });
+  }
+});
+
+describe('a day that cannot even be claimed', () => {
+  it('fails alone', async () => {
+    await lake.sync();
+    const day = '2026-03-08';
+    const claim = { attempt: 'broken', run: null, at: new Date(lake.nowMs).toISOString(), restarts: 0 };
+    await rewrite(lake, ledgerKey(REPORT, BRAND, '2026-03'), (ledger) => {
+      const days = isJsonObject(ledger.days) ? ledger.days : {};
+      const entry = isJsonObject(days[day]) ? days[day] : {};
+      return { ...ledger, days: { ...days, [day]: { ...entry, claim } } };
+    });
+    await lake.store.put(progressKey(REPORT, BRAND, day, 'broken'), Buffer.from('{'), { ifAbsent: true });
+    const { [day]: broken, ...others } = outcomesOf(await lake.sync(), REPORT);
+    expect(broken).toBe('failed');
+    expect(new Set(Object.values(others))).toEqual(new Set(['unchanged']));
+  });
+});
+
+describe('a run whose clock was ahead', () => {
+  it.each([3, 200])('I11: hides no day from later runs, %i days ahead', async (days) => {
+    lake.nowMs += days * DAY;
+    await lake.sync();
+    lake.nowMs -= days * DAY;
+    restate(lake.brand, REPORT, '2026-03-08', (held) => held.slice(1));
+    const outcomes = outcomesOf(await lake.sync(), REPORT);
+    expect(outcomes).toMatchObject({ '2026-03-08': 'published', [TODAY]: 'unchanged' });
+    const { published } = await entryOf(lake, REPORT, '2026-03-08');
+    expect(published?.rows).toBe(recordsOfDay(lake.brand, REPORT, '2026-03-08').length);
+  });
+});
+
+describe('a lease by a clock that was ahead', () => {
+  it('I5: binds nobody', async () => {
+    await lake.sync();
+    const at = new Date(lake.nowMs + 365 * DAY).toISOString();
+    await rewrite(lake, ledgerKey(REPORT, BRAND, '2026-03'), (ledger) => {
+      const days = isJsonObject(ledger.days) ? ledger.days : {};
+      const entry = isJsonObject(days[TODAY]) ? days[TODAY] : {};
+      return {
+        ...ledger,
+        days: { ...days, [TODAY]: { ...entry, claim: { attempt: 'a', run: 'r', at, restarts: 0 } } },
+      };
+    });
+    expect(outcomesOf(await lake.sync(), REPORT)).toMatchObject({ [TODAY]: 'unchanged' });
+  });
+});
+
+describe('records that share what should tell them apart', () => {
+  it('I1: are all kept where one page has them', async () => {
+    restate(lake.brand, REPORT, '2026-03-08', (held) => {
+      const [first] = held;
+      return first ? [...held, { at: first.at, record: { ...first.record, note: 'another' } }] : held;
+    });
+    await lake.sync();
+    expect(await wrongReports(lake, TODAY, [REPORT])).toEqual({});
+  });
+});
