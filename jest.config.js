@@ -10,4 +10,5 @@ export default {
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   modulePathIgnorePatterns: ['<rootDir>/cdk.out', '<rootDir>/lake'],
   testTimeout: 60_000,
+  maxWorkers: '100%',
 };

@@ -41,8 +41,8 @@ export async function claim(run: ReportRun, day: string): Promise<Reading | unde
   const progress = run.progress(day, attempt);
   const source = await sourceOf(run, day);
   const known = await progress.fresh();
-  const resumed = before !== undefined && canGoOn(run, day, known, source);
   const since = entry.published?.attempt === attempt ? Date.parse(entry.published.readTo) : undefined;
+  const resumed = before !== undefined && canGoOn(run, day, known, since, source);
   await progress.update((current) => ({
     ...renewed(current, run),
     asked: run.policy.asked,
@@ -95,9 +95,17 @@ function goesOn(run: ReportRun, day: string, entry: DayEntry): Published | undef
 }
 
 /** Whether the last slice, staged in part or whole, is still what would be read now. */
-function canGoOn(run: ReportRun, day: string, progress: Progress, source: Slice['source']): boolean {
+function canGoOn(
+  run: ReportRun,
+  day: string,
+  progress: Progress,
+  since: number | undefined,
+  source: Slice['source'],
+): boolean {
   const slice = progress.slices.at(-1);
   if (!slice || progress.asked !== run.policy.asked) return false;
+  // A run that dies between claim and slice leaves the one last that is published already.
+  if (slice.done && since !== undefined && slice.toMs <= since) return false;
   const nowMs = run.clock.now().getTime();
   const startedMs = Date.parse(slice.startedAt);
   const endMs = endOfDay(day, run.policy.timeZone);

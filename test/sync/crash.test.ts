@@ -88,11 +88,15 @@ async function everyDeath(
   goOn: (lake: SampleLake) => Promise<unknown>,
 ): Promise<number> {
   const met = new Set<string>();
+  const leftBefore: string[] = [];
   for (const when of ['before', 'after'] as const) {
     for (let n = 1, died = true; died; n += 1) {
+      // An operation that changes nothing leaves the same lake behind it as before it.
+      if (when === 'after' && leftBefore[n] === leftBefore[n + 1]) continue;
       const lake = begin();
       died = await dyingRun(lake, n, when, options);
       const fingerprint = fingerprintOf(lake);
+      if (when === 'before') leftBefore[n] = fingerprint;
       if (met.has(fingerprint)) continue;
       met.add(fingerprint);
       lake.pass(2 * MINUTE);
@@ -115,7 +119,7 @@ describe('a process that dies before or after any operation on the lake', () => 
   });
 
   it.each(groups.slice(0, 2))(
-    'I4: loses nothing where an hour later the open day is read again: $reports',
+    'I4: loses nothing where some hours later the open day is read again: $reports',
     async ({ reports }) => {
       const request = { reports };
       const published = service.beside();
@@ -123,13 +127,31 @@ describe('a process that dies before or after any operation on the lake', () => 
       const { nowMs } = published;
       const begin = () => {
         const lake = published.beside('copied');
-        lake.nowMs = nowMs + HOUR;
+        lake.nowMs = nowMs + 4 * HOUR;
         return lake;
       };
       const goOn = async (lake: SampleLake) => expect((await lake.sync({ request })).status).toBe('complete');
       expect(await everyDeath(begin, reports, { request }, goOn)).toBeGreaterThan(5);
     },
   );
+
+  it('I4: a chunk that it had stored and not named is not taken for one of the next run', async () => {
+    const reports: ReportName[] = ['order_list'];
+    const hasChunk = ({ store }: SampleLake) =>
+      [...store.objects.keys()].some((key) => key.includes('/chunk-'));
+    let lake = service.beside();
+    for (let n = 1; !hasChunk(lake); n += 1) {
+      lake = service.beside();
+      await dyingRun(lake, n, 'after', { request: { reports } });
+    }
+    for (const day of [YESTERDAY, TODAY])
+      restate(lake.brand, 'order_list', day, (held) =>
+        held.map(({ at, record }) => ({ at, record: { ...record, status: 'restated' } })),
+      );
+    lake.pass(2 * MINUTE);
+    expect((await lake.sync({ request: { reports } })).status).toBe('complete');
+    expect(await wrongReports(lake, TODAY, reports)).toEqual({});
+  });
 
   it('I4: loses nothing where a range is read again, in a month in which nothing else is due', async () => {
     const reports: ReportName[] = ['clicks_list'];
