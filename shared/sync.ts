@@ -34,13 +34,14 @@ export async function syncReport(
     const request = await openRequest(run, index, range);
     const months = await monthsToLookAt(run, index, request);
     await run.lake.catalog?.ensureTable(await tableShape(run));
-    await switchOwed(run, months.values());
+    const stillOwed = await switchOwed(run, months.values());
 
     const due = plan(months, run.policy, run.clock.now().getTime(), await planOptions(run, request));
     run.log({ level: 'info', event: 'report_planned', ...name, due: due.length });
     if (due.length > 0) await measureEndDate(run, index);
     await touch(run, index, due);
-    const error = await syncDays(run, due, request, days);
+    const failed = await syncDays(run, due, request, days);
+    const error = failed ?? (stillOwed && summary(stillOwed));
     await leave(run, index, [...months.keys()], days);
     const status = statusOf(days, error);
     return { ...name, status, days: byPlan(days, due), ...(error && { error }) };

@@ -1,5 +1,5 @@
 import { monthOf } from '../days.ts';
-import { asBrandReportsError } from '../errors.ts';
+import { type BrandReportsError, asBrandReportsError } from '../errors.ts';
 import { type Ledger, switchedDay } from '../lake/ledger.ts';
 import { dayPartition, partitionPath } from '../lake/paths.ts';
 import type { TableShape } from '../ports.ts';
@@ -30,18 +30,34 @@ export async function switchDay(run: ReportRun, day: string): Promise<void> {
   }
 }
 
-/** Switches what is owed; a day that cannot be switched stops no other and stays owed. */
-export async function switchOwed(run: ReportRun, ledgers: Iterable<Ledger>): Promise<void> {
+/** Switches what is owed; a day that cannot be switched stops no other and stays owed. @returns the first failure */
+export async function switchOwed(
+  run: ReportRun,
+  ledgers: Iterable<Ledger>,
+): Promise<BrandReportsError | undefined> {
+  let first: BrandReportsError | undefined;
   for (const day of await owedSwitches(run, ledgers)) {
     try {
       await switchDay(run, day);
     } catch (thrown) {
-      const { kind, code, message } = asBrandReportsError(thrown);
-      if (kind === 'bug') throw thrown;
+      const error = asBrandReportsError(thrown);
+      if (error.kind === 'bug') throw thrown;
+      first ??= error;
+      const { kind, code, message } = error;
       const { brand, report } = run;
-      run.log({ level: 'error', event: 'switch_owed', brand, report: report.name, day, kind, code, message });
+      run.log({
+        level: 'error',
+        event: 'switch_failed',
+        brand,
+        report: report.name,
+        day,
+        kind,
+        code,
+        message,
+      });
     }
   }
+  return first;
 }
 
 /** The days of these months whose partition does not point, alone, at what the ledger says: switches that are owed. */

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
+import { BrandReportsError } from '../../shared/errors.ts';
 import { isJsonObject } from '../../shared/json.ts';
-import { dayPartition, ledgerKey, progressKey, snapshotKey } from '../../shared/lake/paths.ts';
+import { dayPartition, ledgerKey, partitionPath, progressKey, snapshotKey } from '../../shared/lake/paths.ts';
 import {
   BRAND,
   DAY,
@@ -50,6 +51,20 @@ describe('a snapshot that somebody has spoiled', () => {
     const stored = lake.store.objects.get(key);
     if (stored) lake.store.objects.set(key, { ...stored, body: change(Uint8Array.from(stored.body)) });
   }
+});
+
+describe('a committed day that cannot be switched', () => {
+  it('I3: is told as a failure by every run until it is, and read no more for that', async () => {
+    const refused = new BrandReportsError('config', 'catalog_refused', 'the catalog refuses');
+    const runs = { enter: async () => async () => {}, isGone: async () => false };
+    const catalog = { ...lake.catalog, point: () => Promise.reject(refused) };
+    await lake.sync();
+    lake.catalog.pointers.delete(`orders/${partitionPath(dayPartition(BRAND, FIRST))}`);
+    const outcome = await lake.sync({ lake: { store: lake.store, catalog, runs } });
+    expect(outcome).toMatchObject({ status: 'failed', reports: [{ error: { code: 'catalog_refused' } }] });
+    expect((await lake.sync()).status).toBe('complete');
+    expect(await wrongReports(lake, TODAY, [REPORT])).toEqual({});
+  });
 });
 
 describe('a day that cannot even be claimed', () => {
