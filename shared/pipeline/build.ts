@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { endOfDay, monthOf, startOfDay } from '../days.ts';
-import { asBrandReportsError } from '../errors.ts';
+import { BrandReportsError, asBrandReportsError } from '../errors.ts';
 import { type JsonObject, stringifyJson } from '../json.ts';
 import {
   type Observations,
@@ -120,10 +120,12 @@ async function* rows(
   const belongs = dayFilter(run, reading.day);
   const met = new Set<string>();
   for (const slice of progress.slices.filter(({ done }) => done).toReversed()) {
-    const taken = await takenAway(run, reading, slice, identity);
+    const less = await takenAway(run, reading, slice, identity);
+    let kept = 0;
     const syncedAt = new Date(slice.startedAt);
     for await (const record of records(run, reading, slice, 'keep')) {
-      if (!belongs(record) || taken(record)) continue;
+      if (!belongs(record) || less.takes(record)) continue;
+      kept += 1;
       const id = identityOf(record, identity);
       if (id !== undefined) {
         const key = fingerprint(id);
@@ -132,6 +134,7 @@ async function* rows(
       }
       yield toRow(record, syncedAt);
     }
+    if (kept === 0 && less.coversMore()) throw instantUnclear(run, reading.day);
   }
 }
 
@@ -157,25 +160,40 @@ async function* records(
   }
 }
 
+/** The end of the day took all of it away, and there is more: the service did not answer for one instant. */
+function instantUnclear({ report, brandSettings }: ReportRun, day: string): BrandReportsError {
+  const setting = report.day.by === 'dates' ? 'endDate' : 'endTime';
+  return new BrandReportsError(
+    'contract',
+    'instant_unclear',
+    `${report.name} ${day}: asked for the one instant that ends the day, the service gave all records of the day and more, so nothing can be told from it; set "${setting}" (now "${brandSettings[setting]}") to what the service means`,
+  );
+}
+
 /** Tells, once for each of its occurrences, whether a record is one that the day's end took in from the next day. */
 async function takenAway(
   run: ReportRun,
   reading: Reading,
   slice: Slice,
   identity: string | undefined,
-): Promise<(record: JsonObject) => boolean> {
+): Promise<{ takes(record: JsonObject): boolean; coversMore(): boolean }> {
   const less = new Map<string, number>();
   const keyOf = (record: JsonObject) => fingerprint(identityOf(record, identity) ?? stringifyJson(record));
   for await (const record of records(run, reading, slice, 'less')) {
     const key = keyOf(record);
     less.set(key, identity === undefined ? (less.get(key) ?? 0) + 1 : Number.POSITIVE_INFINITY);
   }
-  if (less.size === 0) return () => false;
-  return (record) => {
-    const key = keyOf(record);
-    const left = less.get(key) ?? 0;
-    if (left > 0) less.set(key, left - 1);
-    return left > 0;
+  const matched = new Set<string>();
+  return {
+    takes(record) {
+      if (less.size === 0) return false;
+      const key = keyOf(record);
+      const left = less.get(key) ?? 0;
+      if (left > 0) less.set(key, left - 1);
+      if (left > 0) matched.add(key);
+      return left > 0;
+    },
+    coversMore: () => matched.size > 0 && matched.size < less.size,
   };
 }
 

@@ -3,6 +3,7 @@ import { recordsOfDay, restate } from '../../sample/brand.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { isJsonObject } from '../../shared/json.ts';
 import { dayPartition, ledgerKey, partitionPath, progressKey, snapshotKey } from '../../shared/lake/paths.ts';
+import { ignoresEmptyRange } from '../fakes/ignores-empty-range.ts';
 import {
   BRAND,
   DAY,
@@ -121,5 +122,17 @@ describe('records that share what should tell them apart', () => {
     });
     await lake.sync();
     expect(await wrongReports(lake, TODAY, [REPORT])).toEqual({});
+  });
+});
+
+describe('a service that answers an empty range with everything', () => {
+  it('I1: fails the days that it would empty, and names the setting that helps', async () => {
+    const wide = await ignoresEmptyRange(lake.brand.baseUrl);
+    const outcome = await lake.sync({ change: { baseUrl: wide.url } });
+    expect(outcome.reports[0]).toMatchObject({ status: 'failed', error: { code: 'instant_unclear' } });
+    expect(outcomesOf(outcome, REPORT)).toMatchObject({ [TODAY]: 'published', [FIRST]: 'failed' });
+    await lake.sync({ change: { baseUrl: wide.url, endTime: 'inclusive' } });
+    expect(await wrongReports(lake, TODAY, [REPORT])).toEqual({});
+    await wide.close();
   });
 });
