@@ -10,6 +10,7 @@ import { type DayRequest, type DueDay, type Sources, monthDueAtMs, plan } from '
 import { policyFingerprint } from './pipeline/policy.ts';
 import { type ReportRun, outOfTime } from './pipeline/report-run.ts';
 import { type Range, openRequest } from './pipeline/request.ts';
+import { sideBySide } from './pipeline/side-by-side.ts';
 import { sweep } from './pipeline/sweep.ts';
 import { switchOwed, tableShape } from './pipeline/switch.ts';
 import { syncDay } from './pipeline/sync-day.ts';
@@ -116,7 +117,6 @@ async function syncDays(
   request: DayRequest,
   outcomes: DayOutcome[],
 ): Promise<ErrorSummary | undefined> {
-  const waiting = [...due];
   let first: ErrorSummary | undefined;
   let hopeless = false;
   let failuresInRow = 0;
@@ -128,18 +128,14 @@ async function syncDays(
     failuresInRow += 1;
     hopeless ||= failuresInRow >= HOPELESS_AFTER || error.kind === 'auth' || error.kind === 'config';
   };
-  const work = async () => {
-    for (let next = waiting.shift(); next; next = waiting.shift()) {
-      if (hopeless || (outOfTime(run) && run.units.begun > 0)) {
-        outcomes.push({ dt: next.day, outcome: 'pending', rows: 0, pages: 0 });
-        continue;
-      }
-      run.units.begun += 1;
-      record(await syncDay(run, next, request));
+  await sideBySide(due, run.pagesInFlight, async (next) => {
+    if (hopeless || (outOfTime(run) && run.units.begun > 0)) {
+      outcomes.push({ dt: next.day, outcome: 'pending', rows: 0, pages: 0 });
+      return;
     }
-  };
-  const workers = await Promise.allSettled(Array.from({ length: run.pagesInFlight }, work));
-  for (const worker of workers) if (worker.status === 'rejected') throw worker.reason;
+    run.units.begun += 1;
+    record(await syncDay(run, next, request));
+  });
   return first;
 }
 

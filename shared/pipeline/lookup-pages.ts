@@ -8,6 +8,7 @@ import type { DayRule } from '../reports/definition.ts';
 import { lookupDetail } from '../service/lookup.ts';
 import type { Reading } from './claim.ts';
 import type { ReportRun } from './report-run.ts';
+import { sideBySide } from './side-by-side.ts';
 import { type StagedPage, identityOf, readChunk } from './stage.ts';
 
 const IDS_PER_PAGE = 50;
@@ -42,13 +43,9 @@ export async function* lookupPages(
 
 async function detailsOf(run: ReportRun, parents: readonly Parent[]): Promise<JsonObject[]> {
   const details = new Map<string, JsonObject[]>();
-  const waiting = [...parents];
-  const work = async () => {
-    for (let next = waiting.shift(); next; next = waiting.shift())
-      details.set(next.id, await detailOf(run, next));
-  };
-  const workers = await Promise.allSettled(Array.from({ length: run.pagesInFlight }, work));
-  for (const worker of workers) if (worker.status === 'rejected') throw worker.reason;
+  await sideBySide(parents, run.pagesInFlight, async (parent) => {
+    details.set(parent.id, await detailOf(run, parent));
+  });
   return parents.flatMap(({ id }) => details.get(id) ?? []);
 }
 
