@@ -13,13 +13,16 @@ const app = new App({
   },
 });
 
-/** `cdk deploy -c settings=FILE` takes another file of settings. */
+/** `cdk deploy -c settings=FILE -c environment=NAME` takes another file, and the settings of an environment in it. */
 const origin = String(app.node.tryGetContext('settings') ?? 'cdk.json');
-const input = settingsInput(readFileSync(origin, 'utf8'), origin);
+const chosen: unknown = app.node.tryGetContext('environment');
+const name = typeof chosen === 'string' ? chosen : undefined;
+const input = settingsInput(readFileSync(origin, 'utf8'), origin, name);
 
-new PipelineStack(app, 'BrandReports', {
+new PipelineStack(app, name === undefined ? 'BrandReports' : `BrandReports-${name}`, {
   description: 'Copies the affiliate reports of brands into dated Parquet partitions',
   reports,
   settings: parseSettings(input, reports, origin),
   settingsJson: JSON.stringify(input),
+  nonce: new Date().toISOString(),
 });

@@ -1,43 +1,91 @@
 import { CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { Database } from 'aws-cdk-lib/aws-glue';
-import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import { CfnDatabase } from 'aws-cdk-lib/aws-glue';
+import { Grant } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
+import type { DeploymentSettings } from '../shared/deployment-settings.ts';
+import type { ReportDefinition } from '../shared/reports/definition.ts';
+import { explainWildcards, type Grantee } from './explain.ts';
 
-/** The Glue database. Its tables and partitions are the pipeline's own: they grow with what the records hold. */
+const READ = ['glue:GetTable', 'glue:GetPartition', 'glue:GetPartitions'];
+const WRITE = [
+  ...READ,
+  'glue:CreateTable',
+  'glue:UpdateTable',
+  'glue:CreatePartition',
+  'glue:UpdatePartition',
+];
+const QUERY = [...READ, 'glue:GetDatabase', 'glue:GetDatabases', 'glue:GetTables', 'glue:BatchGetPartition'];
+
+/** The Glue database. Its tables, views and partitions are the pipeline's own: they grow with what the records hold. */
 export class Catalog extends Construct {
   readonly databaseName: string;
 
-  constructor(scope: Construct, id: string) {
+  constructor(scope: Construct, id: string, deployment: DeploymentSettings) {
     super(scope, id);
-    const database = new Database(this, 'Database', {
-      databaseName: 'brand_reports',
-      description: 'Affiliate reports of brands, a partition per brand and day',
-      // The ledgers in the lake can make all of it again.
-      removalPolicy: RemovalPolicy.DESTROY,
-    });
-    this.databaseName = database.databaseName;
+    this.databaseName = deployment.adoptDatabase ?? this.newDatabase(deployment);
     new CfnOutput(this, 'DatabaseName', { value: this.databaseName, description: 'The database in Athena' });
   }
 
-  grantReadWrite(grantee: IGrantable): void {
+  private newDatabase({ tablePermissions }: DeploymentSettings): string {
+    const { stackName, account } = Stack.of(this);
+    const database = new CfnDatabase(this, 'Database', {
+      catalogId: account,
+      databaseInput: {
+        name: snakeCase(stackName),
+        description: 'Affiliate reports of brands, a partition per brand and day',
+        // Without it accounts under Lake Formation would have tables that nobody sees.
+        createTableDefaultPermissions:
+          tablePermissions === 'iam'
+            ? [
+                {
+                  permissions: ['ALL'],
+                  principal: { dataLakePrincipalIdentifier: 'IAM_ALLOWED_PRINCIPALS' },
+                },
+              ]
+            : [],
+      },
+    });
+    // The ledgers in the lake can make all of it again.
+    database.applyRemovalPolicy(RemovalPolicy.DESTROY);
+    return database.ref;
+  }
+
+  /** What a run of these reports reads and writes: their tables and views, and coverage. */
+  grantReports(grantee: Grantee, reports: readonly ReportDefinition[]): void {
+    const own = reports.flatMap(({ table, views }) => [table, ...views.map(({ name }) => name)]);
+    this.grant(grantee, WRITE, [...own, 'coverage']);
+  }
+
+  grantSetUp(grantee: Grantee): void {
+    this.grant(grantee, WRITE, ['*']);
+  }
+
+  grantQuery(grantee: Grantee): void {
+    this.grant(grantee, QUERY, ['*']);
+  }
+
+  private grant(grantee: Grantee, actions: string[], tables: readonly string[]): void {
     const arn = (resource: string, resourceName?: string) =>
       Stack.of(this).formatArn({ service: 'glue', resource, resourceName });
-    Grant.addToPrincipal({
+    // Glue asks for the catalog and the database above every table as well.
+    const resourceArns = [
+      arn('catalog'),
+      arn('database', this.databaseName),
+      ...tables.map((table) => arn('table', `${this.databaseName}/${table}`)),
+    ];
+    Grant.addToPrincipal({ grantee, actions, resourceArns });
+    explainWildcards(
       grantee,
-      actions: [
-        'glue:GetTable',
-        'glue:CreateTable',
-        'glue:UpdateTable',
-        'glue:GetPartition',
-        'glue:GetPartitions',
-        'glue:CreatePartition',
-        'glue:UpdatePartition',
-      ],
-      resourceArns: [
-        arn('catalog'),
-        arn('database', this.databaseName),
-        arn('table', `${this.databaseName}/*`),
-      ],
-    });
+      resourceArns,
+      'All tables of this one database: reports may join that nobody knows yet.',
+    );
   }
+}
+
+/** `BrandReports-staging` → `brand_reports_staging` */
+function snakeCase(stackName: string): string {
+  return stackName
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replaceAll('-', '_')
+    .toLowerCase();
 }

@@ -1,37 +1,124 @@
-import { CfnOutput, Duration, RemovalPolicy } from 'aws-cdk-lib';
-import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
-import { BlockPublicAccess, Bucket, BucketEncryption } from 'aws-cdk-lib/aws-s3';
+import { CfnOutput, Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { Grant } from 'aws-cdk-lib/aws-iam';
+import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
+import type { DeploymentSettings } from '../shared/deployment-settings.ts';
+import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
+import { explainWildcards, type Grantee } from './explain.ts';
 
-/** The bucket that holds snapshots, raw records, ledgers and schemas; it outlives the stack. */
+export interface LakeProps {
+  reports: ReportRegistry;
+  deployment: DeploymentSettings;
+}
+
+const READ = ['s3:GetObject'];
+const WRITE = [...READ, 's3:PutObject', 's3:DeleteObject', 's3:AbortMultipartUpload'];
+
+/** The bucket that holds snapshots, raw records, ledgers, schemas and query results; it outlives the stack. */
 export class Lake extends Construct {
-  readonly bucket: Bucket;
+  readonly bucket: IBucket;
   readonly url: string;
+  readonly queryResultsUrl: string;
+  private readonly reports: ReportRegistry;
 
-  constructor(scope: Construct, id: string) {
+  constructor(scope: Construct, id: string, { reports, deployment }: LakeProps) {
     super(scope, id);
-    this.bucket = new Bucket(this, 'Bucket', {
+    const { adoptBucket } = deployment;
+    this.reports = reports;
+    this.bucket =
+      adoptBucket === undefined
+        ? this.newBucket(deployment)
+        : Bucket.fromBucketName(this, 'Bucket', adoptBucket);
+    this.url = `s3://${this.bucket.bucketName}`;
+    this.queryResultsUrl = `${this.url}/query-results/`;
+    new CfnOutput(this, 'Url', { value: this.url, description: 'The lake' });
+  }
+
+  private newBucket({ rawRetentionDays, keepLake }: DeploymentSettings): Bucket {
+    const bucket = new Bucket(this, 'Bucket', {
       encryption: BucketEncryption.S3_MANAGED,
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       enforceSSL: true,
       minimumTLSVersion: 1.2,
-      removalPolicy: RemovalPolicy.RETAIN,
+      // Nothing in the lake is overwritten but its small documents, and a sweep removes what it means to remove.
+      versioned: false,
+      ...(keepLake
+        ? { removalPolicy: RemovalPolicy.RETAIN }
+        : { removalPolicy: RemovalPolicy.DESTROY, autoDeleteObjects: true }),
       lifecycleRules: [
-        { id: 'raw-records', prefix: 'raw/', expiration: Duration.days(90) },
+        { id: 'raw-records', prefix: 'raw/', expiration: Duration.days(rawRetentionDays) },
+        { id: 'query-results', prefix: 'query-results/', expiration: Duration.days(30) },
         { id: 'unfinished-uploads', abortIncompleteMultipartUploadAfter: Duration.days(1) },
       ],
     });
-    this.url = `s3://${this.bucket.bucketName}`;
-    new CfnOutput(this, 'Url', { value: this.url, description: 'The lake' });
+    Validations.of(bucket).acknowledge({
+      id: 'AwsSolutions-S1',
+      reason:
+        'Server access logs cost more than the lake itself and name no reader that CloudTrail would not; whoever must audit reads turns on CloudTrail data events.',
+    });
+    return bucket;
   }
 
-  grantReadWrite(grantee: IGrantable): void {
-    // Listing is allowed without a condition on the prefix: where it is not, S3 answers a missing key with 403.
-    Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
+  /** What a run of these reports reads and writes. */
+  grantReports(grantee: Grantee, reports: readonly ReportDefinition[]): void {
+    const written = reports.flatMap(({ name, table }) => [
+      `snapshots/${table}/*`,
+      `snapshots/coverage/brand=*/report=${name}/*`,
+      `raw/${name}/*`,
+      `ledger/${name}/*`,
+      `schema/${table}.json`,
+    ]);
+    const parents = reports.flatMap(({ day }) => {
+      const parent = day.by === 'parent' ? this.reports[day.report] : undefined;
+      return parent && !reports.includes(parent)
+        ? [`snapshots/${parent.table}/*`, `ledger/${parent.name}/*`]
+        : [];
+    });
+    this.grant(grantee, WRITE, written);
+    this.grant(grantee, READ, parents);
+    this.grantList(grantee);
+  }
+
+  /** What makes the catalog again out of the lake: ledgers, which note what was switched, and schemas. */
+  grantSetUp(grantee: Grantee): void {
+    this.grant(grantee, WRITE, ['ledger/*', 'snapshots/coverage/*']);
+    this.grant(grantee, READ, ['schema/*']);
+    this.grantList(grantee);
+  }
+
+  grantReadLedgers(grantee: Grantee): void {
+    this.grant(grantee, READ, ['ledger/*']);
+    this.grantList(grantee);
+  }
+
+  /** What Athena reads and writes on behalf of a person: current and superseded snapshots, and results. */
+  grantQuery(grantee: Grantee): void {
+    this.grant(grantee, READ, ['snapshots/*']);
+    this.grant(
+      grantee,
+      [...READ, 's3:PutObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts'],
+      ['query-results/*'],
+    );
     Grant.addToPrincipal({
       grantee,
-      actions: ['s3:GetObject', 's3:PutObject', 's3:DeleteObject', 's3:AbortMultipartUpload'],
-      resourceArns: [this.bucket.arnForObjects('*')],
+      actions: ['s3:GetBucketLocation', 's3:ListBucket', 's3:ListBucketMultipartUploads'],
+      resourceArns: [this.bucket.bucketArn],
     });
+  }
+
+  private grant(grantee: Grantee, actions: string[], prefixes: readonly string[]): void {
+    if (prefixes.length === 0) return;
+    const resourceArns = prefixes.map((prefix) => this.bucket.arnForObjects(prefix));
+    Grant.addToPrincipal({ grantee, actions, resourceArns });
+    explainWildcards(
+      grantee,
+      resourceArns,
+      'Objects are made under names that are not known before: a prefix is as narrow as it gets.',
+    );
+  }
+
+  /** Listing is allowed without a condition on the prefix: where it is not, S3 answers a missing key with 403. */
+  private grantList(grantee: Grantee): void {
+    Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
   }
 }

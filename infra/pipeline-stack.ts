@@ -1,37 +1,81 @@
-import { Stack, type StackProps } from 'aws-cdk-lib';
+import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import type { ReportRegistry } from '../shared/reports/definition.ts';
+import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings.ts';
+import { Analysts } from './analysts.ts';
 import { Catalog } from './catalog.ts';
+import { consoleLink } from './console-link.ts';
+import { FailureQueue } from './failure-queue.ts';
 import { Lake } from './lake.ts';
-import { ReportFunction } from './report-function.ts';
+import { ReportFunction, type ScheduledBrand } from './report-function.ts';
+import { Setup } from './setup.ts';
 
 export interface PipelineStackProps extends StackProps {
   reports: ReportRegistry;
   settings: Settings;
   /** What `settings` was parsed from, as JSON: it goes into the functions' bundle. */
   settingsJson: string;
+  /** Differs at every deployment. */
+  nonce: string;
 }
 
-/** The whole deployment: a lake, its catalog, and a scheduled function for every report that a brand has enabled. */
+/** The whole deployment: wiring only. */
 export class PipelineStack extends Stack {
   constructor(scope: Construct, id: string, props: PipelineStackProps) {
     super(scope, id, props);
-    const { settings, settingsJson } = props;
-    const lake = new Lake(this, 'Lake');
-    const catalog = new Catalog(this, 'Catalog');
-    for (const report of Object.values(props.reports)) {
-      const brands = Object.entries(settings.brands).filter(
-        ([, brand]) => brand.reports[report.name]?.enabled,
-      );
-      if (brands.length === 0) continue;
-      new ReportFunction(this, report.name, {
-        report,
-        brands: Object.fromEntries(brands),
-        settingsJson,
-        lake,
-        catalog,
-      });
-    }
+    const { reports, settings, settingsJson, nonce } = props;
+    const { deployment } = settings;
+    const lake = new Lake(this, 'Lake', { reports, deployment });
+    const catalog = new Catalog(this, 'Catalog', deployment);
+    const undelivered = new FailureQueue(this, 'Undelivered');
+    const failed = new FailureQueue(this, 'Failed');
+
+    const enabled = enabledReports(reports, settings);
+    const functions = enabled.map(
+      ({ report, brands }) =>
+        new ReportFunction(this, report.name, {
+          settings,
+          settingsJson,
+          report,
+          brands,
+          lake,
+          catalog,
+          undelivered,
+          failed,
+        }),
+    );
+    new Setup(this, 'Setup', { settings, settingsJson, lake, catalog, functions, nonce });
+    new Analysts(this, 'Analysts', {
+      reports: enabled.map(({ report }) => report),
+      scanLimitGb: deployment.queryScanLimitGb,
+      lake,
+      catalog,
+    });
+    this.tellSecrets(Object.values(settings.brands).map(({ secretName }) => secretName));
   }
+
+  private tellSecrets(names: readonly string[]): void {
+    for (const [index, name] of [...new Set(names)].entries())
+      new CfnOutput(this, `Secret${index + 1}`, {
+        value: consoleLink(this, 'secretsmanager', `!/secret?name=${encodeURIComponent(name)}`),
+        description: `Fill it before the first run: ${name}`,
+      });
+  }
+}
+
+/** The reports that a brand has enabled, with those brands; each brand of each report has a turn of its own. */
+function enabledReports(
+  reports: ReportRegistry,
+  { brands }: Settings,
+): { report: ReportDefinition; brands: Record<string, ScheduledBrand> }[] {
+  const pairs = Object.values(reports).flatMap((report) =>
+    Object.entries(brands).flatMap(([name, brand]) =>
+      brand.reports[report.name]?.enabled ? [{ report, name, brand }] : [],
+    ),
+  );
+  const turned = pairs.map((pair, turn) => ({ ...pair, turn, turns: pairs.length }));
+  return [...Map.groupBy(turned, ({ report }) => report)].map(([report, of]) => ({
+    report,
+    brands: Object.fromEntries(of.map(({ name, brand, turn, turns }) => [name, { brand, turn, turns }])),
+  }));
 }

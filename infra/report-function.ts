@@ -1,84 +1,96 @@
-import { fileURLToPath } from 'node:url';
-import { Duration, RemovalPolicy, Stack, TimeZone } from 'aws-cdk-lib';
-import { Architecture, LoggingFormat, Runtime } from 'aws-cdk-lib/aws-lambda';
-import { NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
-import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
-import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
+import { Duration, Stack, TimeZone } from 'aws-cdk-lib';
+import { Schedule, ScheduleExpression, ScheduleTargetInput, TimeWindow } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
-import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
-import { Construct } from 'constructs';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import type { Construct } from 'constructs';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
-import type { BrandSettings } from '../shared/settings.ts';
+import type { BrandSettings, Settings } from '../shared/settings.ts';
 import type { Catalog } from './catalog.ts';
+import { explainWildcards } from './explain.ts';
 import type { Lake } from './lake.ts';
+import { PipelineFunction } from './pipeline-function.ts';
+import { staggered } from './staggered.ts';
 
 export interface ReportFunctionProps {
+  settings: Settings;
+  settingsJson: string;
   report: ReportDefinition;
   /** The brands that have the report enabled, by name. */
-  brands: Readonly<Record<string, BrandSettings>>;
-  settingsJson: string;
+  brands: Readonly<Record<string, ScheduledBrand>>;
   lake: Lake;
   catalog: Catalog;
+  /** Where events go that the schedule could not hand over. */
+  undelivered: IQueue;
+  /** Where events go that the function failed on. */
+  failed: IQueue;
+}
+
+export interface ScheduledBrand {
+  brand: BrandSettings;
+  /** The schedule's place among all `turns` schedules of the stack, from 0. */
+  turn: number;
+  turns: number;
 }
 
 /** The function that syncs one report, and a schedule for each brand in the brand's time zone. */
-export class ReportFunction extends Construct {
-  readonly function: NodejsFunction;
-
+export class ReportFunction extends PipelineFunction {
   constructor(scope: Construct, id: string, props: ReportFunctionProps) {
-    super(scope, id);
-    const { report, lake, catalog } = props;
-    const functionName = `${Stack.of(this).stackName}-${report.name}`;
-    this.function = new NodejsFunction(this, 'Function', {
-      functionName,
+    const { settings, settingsJson, report, brands, lake, catalog } = props;
+    super(scope, id, {
+      settings,
+      settingsJson,
+      name: report.name,
       description: `Syncs ${report.table}: ${report.description}`,
-      entry: fileURLToPath(new URL('../functions/sync-report.ts', import.meta.url)),
-      runtime: Runtime.NODEJS_24_X,
-      architecture: Architecture.ARM_64,
-      // From this size on a function has a whole CPU.
-      memorySize: 1769,
-      timeout: Duration.minutes(15),
-      // The next schedule is the retry, and a start that waited longer for a free instance is worth nothing.
-      retryAttempts: 0,
-      maxEventAge: Duration.minutes(15),
-      loggingFormat: LoggingFormat.JSON,
-      logGroup: new LogGroup(this, 'Logs', {
-        logGroupName: `/aws/lambda/${functionName}`,
-        retention: RetentionDays.THREE_MONTHS,
-        removalPolicy: RemovalPolicy.DESTROY,
-      }),
+      handler: 'sync-report',
       environment: { REPORT: report.name, LAKE_URL: lake.url, DATABASE: catalog.databaseName },
-      bundling: {
-        format: OutputFormat.ESM,
-        // Without it esbuild takes CommonJS builds, whose `require` of Node's modules fails in an ES module.
-        mainFields: ['module', 'main'],
-        bundleAwsSDK: true,
-        // Settings go into the code, because a function's environment holds 4 kB at most.
-        define: { 'process.env.BRAND_REPORTS_SETTINGS': JSON.stringify(props.settingsJson) },
-      },
+      onFailure: props.failed,
+      testEvents: testEvents(brands),
     });
-    lake.grantReadWrite(this.function);
-    catalog.grantReadWrite(this.function);
-    this.grantSecrets(props.brands);
-    for (const [name, brand] of Object.entries(props.brands)) this.schedule(report, name, brand);
+    lake.grantReports(this, [report]);
+    catalog.grantReports(this, [report]);
+    this.grantSecrets(Object.values(brands).map(({ brand }) => brand.secretName));
+    explainWildcards(
+      Stack.of(this),
+      [`${this.function.functionArn}:*`],
+      'The role of the schedules starts the function under any of its versions, and nothing else.',
+    );
+    for (const [name, scheduled] of Object.entries(brands)) this.schedule(props, name, scheduled);
   }
 
-  private grantSecrets(brands: ReportFunctionProps['brands']): void {
-    for (const name of new Set(Object.values(brands).map(({ secretName }) => secretName)))
-      Secret.fromSecretNameV2(this, `Secret-${name}`, name).grantRead(this.function);
-  }
-
-  private schedule(report: ReportDefinition, brandName: string, brand: BrandSettings): void {
-    const expression = brand.reports[report.name]?.schedule ?? report.schedule;
+  private schedule(
+    { settings, report, undelivered }: ReportFunctionProps,
+    brandName: string,
+    { brand, turn, turns }: ScheduledBrand,
+  ): void {
+    const { expression, windowMinutes } = staggered(
+      brand.reports[report.name]?.schedule ?? report.schedule,
+      turn,
+      turns,
+    );
     new Schedule(this, `Schedule-${brandName}`, {
       description: `Syncs ${report.table} of ${brandName}`,
       schedule: ScheduleExpression.expression(expression, TimeZone.of(brand.timeZone)),
+      enabled: settings.deployment.schedules,
+      timeWindow:
+        windowMinutes === 0 ? TimeWindow.off() : TimeWindow.flexible(Duration.minutes(windowMinutes)),
       target: new LambdaInvoke(this.function, {
         input: ScheduleTargetInput.fromObject({ brand: brandName }),
         // Of handing over the event alone: how the sync goes is the function's matter.
         retryAttempts: 2,
         maxEventAge: Duration.minutes(15),
+        deadLetterQueue: undelivered,
       }),
     });
   }
+}
+
+/** The range is a day that every brand has: whoever starts it by hand puts in the days that are wanted. */
+function testEvents(brands: ReportFunctionProps['brands']): Record<string, unknown> {
+  const [brand, first] = Object.entries(brands)[0] ?? [];
+  const day = first?.brand.startDate;
+  return {
+    'Sync-now': {},
+    'Check-the-connection': { check: true },
+    'Read-a-range-again': { brand, from: day, to: day },
+  };
 }

@@ -1,5 +1,7 @@
 import * as z from 'zod/mini';
 import { intervalMs, isDay } from './days.ts';
+import { type DeploymentSettings, deploymentSchema } from './deployment-settings.ts';
+import { chosenEnvironment } from './environments.ts';
 import { BrandReportsError } from './errors.ts';
 import { isJsonObject } from './json.ts';
 import { ABSENT, integer, number, object, oneOf, parseInput, text } from './input.ts';
@@ -11,6 +13,7 @@ export interface Settings {
   /** Per brand, shared among its reports. */
   requestsPerSecond: number;
   pagesInFlight: number;
+  deployment: DeploymentSettings;
 }
 
 export interface BrandSettings {
@@ -53,9 +56,16 @@ export function loadSettings(text: string, origin: string, reports: ReportRegist
   return parseSettings(settingsInput(text, origin), reports, origin);
 }
 
-/** The settings object in such a text, not yet checked. */
-export function settingsInput(text: string, origin: string): unknown {
-  const file = parseText(text, origin);
+/**
+ * The settings object in such a text, not yet checked: what it says for all environments, with what it says for this
+ * one in its place.
+ * @throws BrandReportsError `config` where there are no settings or no such environment
+ */
+export function settingsInput(text: string, origin: string, environment?: string): unknown {
+  return chosenEnvironment(settingsIn(parseText(text, origin), origin), origin, environment);
+}
+
+function settingsIn(file: unknown, origin: string): unknown {
   if (!isJsonObject(file) || !('context' in file || 'app' in file)) return file;
   const { context } = file;
   if (isJsonObject(context) && context.brandReports !== undefined) return context.brandReports;
@@ -85,6 +95,7 @@ function settingsSchema(reports: ReportRegistry) {
       .check(z.refine((brands) => Object.keys(brands).length > 0, { error: 'one brand or more' })),
     requestsPerSecond: z._default(number(Number.MIN_VALUE, 1000, 'a number above 0, up to 1000'), 5),
     pagesInFlight: z._default(integer(1, 32), 4),
+    deployment: z.prefault(deploymentSchema(), {}),
   });
 }
 

@@ -37,7 +37,20 @@ describe('settings', () => {
   it('fill in every default', () => {
     const { brands, ...rest } = parseSettings({ brands: { acme: ACME } }, reports);
     const { reports: byReport, ...acme } = brands.acme ?? {};
-    expect(rest).toEqual({ requestsPerSecond: 5, pagesInFlight: 4 });
+    expect(rest).toEqual({
+      requestsPerSecond: 5,
+      pagesInFlight: 4,
+      deployment: {
+        schedules: true,
+        rawRetentionDays: 90,
+        logRetentionDays: 90,
+        keepLake: true,
+        tablePermissions: 'iam',
+        backfillConcurrency: 2,
+        staleAfterHours: 30,
+        queryScanLimitGb: 100,
+      },
+    });
     expect(acme).toEqual({
       ...ACME,
       method: 'POST',
@@ -122,7 +135,7 @@ describe('settings', () => {
     [
       'an unknown key',
       { ...withBrand({}), pagesInflight: 3 },
-      'pagesInflight is unknown; allowed: brands, requestsPerSecond, pagesInFlight; did you mean pagesInFlight?',
+      'pagesInflight is unknown; allowed: brands, requestsPerSecond, pagesInFlight, deployment; did you mean pagesInFlight?',
     ],
     [
       'an unknown key of a brand',
@@ -235,6 +248,21 @@ describe('settings', () => {
       'limit is 0; allowed: a whole number from 1 to 200',
     ],
     ['a limit too large', withReport('transaction_list', { limit: 201 }), 'limit is 201'],
+    [
+      'a retention that CloudWatch does not know',
+      { ...withBrand({}), deployment: { logRetentionDays: 31 } },
+      'deployment.logRetentionDays is 31; allowed: 1, 3, 5, 7, 14, 30',
+    ],
+    [
+      'a bucket with its scheme',
+      { ...withBrand({}), deployment: { adoptBucket: 's3://lake' } },
+      'adoptBucket is "s3://lake"; allowed: a bucket\'s name, without s3://',
+    ],
+    [
+      'raw records that are gone before they are used',
+      { ...withBrand({}), deployment: { rawRetentionDays: 1 } },
+      'rawRetentionDays is 1; allowed: a whole number from 7 to 3650',
+    ],
     [
       'a schedule that is none',
       withReport('order_list', { schedule: 'hourly' }),

@@ -1,122 +1,187 @@
 import { describe, expect, it } from '@jest/globals';
-import { App } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
-import { PipelineStack } from '../../infra/pipeline-stack.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { parseSettings } from '../../shared/settings.ts';
 import { refunds } from '../fixtures/sixth-report.ts';
+import { ACME, stackOf } from './stack.ts';
 
-const BRAND = {
-  baseUrl: 'https://service.example/api/brand',
-  service: 'ACME',
-  timeZone: 'America/New_York',
-  startDate: '2026-01-01',
-  secretName: 'brand-reports/acme',
-};
 const GLOBEX = {
-  ...BRAND,
+  ...ACME,
   timeZone: 'Europe/Berlin',
   secretName: 'brand-reports/globex',
   reports: { order_list: { schedule: 'cron(5 6 * * ? *)' }, transaction_list: { enabled: false } },
 };
-const NEITHER = { reports: { transaction_list: { enabled: false } } };
+const REPORTS = ['clicks_list', 'order_list', 'transaction_list', 'amazon_attribution_report'];
 
-function template(brands: object, registry = reports): Template {
-  const settings = { brands };
-  const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
-  const stack = new PipelineStack(app, 'BrandReports', {
-    reports: registry,
-    settings: parseSettings(settings, registry),
-    settingsJson: JSON.stringify(settings),
-  });
-  return Template.fromStack(stack);
+function template(settings: object, registry = reports): Template {
+  return Template.fromStack(stackOf(settings, { registry }));
 }
 
-function functionNames(synthesised: Template): unknown[] {
-  const functions = synthesised.findResources('AWS::Lambda::Function');
-  return Object.values(functions).map(({ Properties }) => Properties.FunctionName);
+function deployed(deployment: object): Template {
+  return template({ brands: { acme: ACME }, deployment });
 }
 
-describe('the stack', () => {
-  const both = template({ acme: BRAND, globex: GLOBEX });
+function reportFunctions(synthesised: Template): string[] {
+  const functions = Object.values(synthesised.findResources('AWS::Lambda::Function'));
+  return functions
+    .filter(({ Properties }) => Properties.Environment?.Variables?.REPORT !== undefined)
+    .map(({ Properties }) => Properties.FunctionName);
+}
 
-  it('has a function for every report that a brand has enabled', () => {
-    expect(functionNames(both)).toEqual([
-      'BrandReports-clicks_list',
-      'BrandReports-order_list',
-      'BrandReports-transaction_list',
-      'BrandReports-amazon_attribution_report',
-    ]);
-    expect(functionNames(template({ acme: { ...BRAND, ...NEITHER } }))).not.toContain(
+const both = template({ brands: { acme: ACME, globex: GLOBEX } });
+
+describe('the functions of the stack', () => {
+  it('are one for every report that a brand has enabled', () => {
+    expect(reportFunctions(both)).toEqual(REPORTS.map((report) => `BrandReports-${report}`));
+    const neither = { reports: { transaction_list: { enabled: false } } };
+    expect(reportFunctions(template({ brands: { acme: { ...ACME, ...neither } } }))).not.toContain(
       'BrandReports-transaction_list',
     );
   });
 
-  it('has one for a sixth report by its definition alone', () => {
-    const six = template({ acme: BRAND }, { ...reports, [refunds.name]: refunds });
-    expect(functionNames(six)).toContain('BrandReports-refund_list');
-    six.hasResourceProperties('AWS::Scheduler::Schedule', { ScheduleExpression: 'rate(6 hours)' });
+  it('are one more for a sixth report by its definition alone', () => {
+    const six = template({ brands: { acme: ACME } }, { ...reports, [refunds.name]: refunds });
+    expect(reportFunctions(six)).toContain('BrandReports-refund_list');
+    six.hasResourceProperties('AWS::Scheduler::Schedule', {
+      ScheduleExpression: Match.stringLikeRegexp('^cron\\(\\d+ 0/6 '),
+    });
   });
 
-  it('runs functions on Node 24 and arm64, with JSON logs that end, and leaves retries to the next schedule', () => {
+  it('run on Node 24 and arm64, with JSON logs that end, and leave retries to the next schedule', () => {
     both.allResourcesProperties('AWS::Lambda::Function', {
       Runtime: 'nodejs24.x',
       Architectures: ['arm64'],
-      Timeout: 900,
       LoggingConfig: { LogFormat: 'JSON' },
     });
     both.allResourcesProperties('AWS::Lambda::EventInvokeConfig', { MaximumRetryAttempts: 0 });
-    both.resourceCountIs('AWS::Lambda::EventInvokeConfig', 4);
-    both.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 90 });
-    both.resourceCountIs('AWS::Logs::LogGroup', 4);
+    both.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 90, LogGroupName: Match.absent() });
+    for (const report of REPORTS)
+      both.hasResourceProperties('AWS::Lambda::Function', {
+        FunctionName: `BrandReports-${report}`,
+        Timeout: 900,
+      });
   });
 
-  it('schedules every report of every brand in the zone of the brand', () => {
+  it('hand what they failed on to a queue', () => {
+    both.resourcePropertiesCountIs(
+      'AWS::Lambda::EventInvokeConfig',
+      { DestinationConfig: { OnFailure: { Destination: Match.anyValue() } } },
+      REPORTS.length,
+    );
+  });
+
+  it('keep no instances for themselves unless a setting says so', () => {
+    const concurrency = (synthesised: Template) =>
+      Object.values(synthesised.findResources('AWS::Lambda::Function')).map(
+        ({ Properties }) => Properties.ReservedConcurrentExecutions,
+      );
+    expect(new Set(concurrency(both))).toEqual(new Set([undefined]));
+    expect(concurrency(deployed({ reservedConcurrency: 2 }))).toContain(2);
+  });
+});
+
+describe('the schedules of the stack', () => {
+  it('are one for every report of every brand, in the zone of the brand', () => {
     both.resourceCountIs('AWS::Scheduler::Schedule', 7);
     both.hasResourceProperties('AWS::Scheduler::Schedule', {
-      ScheduleExpression: 'rate(1 hour)',
       ScheduleExpressionTimezone: 'America/New_York',
       Target: { Input: '{"brand":"acme"}' },
     });
     both.hasResourceProperties('AWS::Scheduler::Schedule', {
       ScheduleExpression: 'cron(5 6 * * ? *)',
       ScheduleExpressionTimezone: 'Europe/Berlin',
-      Target: { Input: '{"brand":"globex"}', RetryPolicy: { MaximumRetryAttempts: 2 } },
+      Target: { Input: '{"brand":"globex"}' },
     });
   });
 
-  it('lets functions list the bucket without a condition, so that a missing key is missing', () => {
-    for (const { Properties } of functionPolicies(both)) {
-      const listing = Properties.PolicyDocument.Statement.filter(
-        ({ Action }: { Action: unknown }) => Action === 's3:ListBucket',
-      );
+  it('never start together', () => {
+    const expressions = Object.values(both.findResources('AWS::Scheduler::Schedule')).map(
+      ({ Properties }) => Properties.ScheduleExpression,
+    );
+    expect(new Set(expressions).size).toBe(expressions.length);
+  });
+
+  it('give an event up soon, to a queue', () => {
+    both.allResourcesProperties('AWS::Scheduler::Schedule', {
+      State: 'ENABLED',
+      Target: {
+        RetryPolicy: { MaximumRetryAttempts: 2, MaximumEventAgeInSeconds: 900 },
+        DeadLetterConfig: { Arn: Match.anyValue() },
+      },
+    });
+  });
+
+  it('are switched off by a setting', () => {
+    deployed({ schedules: false }).allResourcesProperties('AWS::Scheduler::Schedule', { State: 'DISABLED' });
+  });
+});
+
+describe('the permissions of the stack', () => {
+  it('list the bucket without a condition, so that a missing key is missing', () => {
+    for (const report of REPORTS) {
+      const listing = statements(both, report).filter(({ Action }) => Action === 's3:ListBucket');
       expect(listing).toEqual([
         { Action: 's3:ListBucket', Effect: 'Allow', Resource: { 'Fn::GetAtt': [expect.any(String), 'Arn'] } },
       ]);
     }
   });
 
-  it('lets a function read the secrets of its own brands only', () => {
-    const secretsOf = (report: string) =>
-      JSON.stringify(functionPolicies(both, report)).match(/:secret:[\w/-]+/g);
-    expect(secretsOf('orderlist')).toEqual([':secret:brand-reports/acme-', ':secret:brand-reports/globex-']);
-    expect(secretsOf('transactionlist')).toEqual([':secret:brand-reports/acme-']);
+  it('end at the prefixes and the tables of the report', () => {
+    const written = JSON.stringify(statements(both, 'order_list'));
+    expect(written).toMatch(/"\/snapshots\/orders\/\*"/);
+    expect(written).toMatch(/"\/snapshots\/coverage\/brand=\*\/report=order_list\/\*"/);
+    expect(written).toMatch(/orders_daily/);
+    expect(written).not.toMatch(/clicks|transactions|attribution/);
   });
 
-  it('never creates a secret', () => {
-    both.resourceCountIs('AWS::SecretsManager::Secret', 0);
+  it('let click details read the clicks, and write none', () => {
+    const details = template({
+      brands: { acme: { ...ACME, reports: { clicks_detail: { enabled: true } } } },
+    });
+    const touching = statements(details, 'clicks_detail').filter((statement) =>
+      /ledger\/clicks_list/.test(JSON.stringify(statement)),
+    );
+    expect(touching.map(({ Action }) => Action)).toEqual(['s3:GetObject']);
   });
 
-  it('grants no wildcard action', () => {
-    expect(JSON.stringify(both.findResources('AWS::IAM::Policy'))).not.toMatch(/"Action":[^}]*\*/);
+  it('read the secrets of the own brands only', () => {
+    const secretsOf = (report: string) => JSON.stringify(statements(both, report)).match(/:secret:[\w/-]+/g);
+    expect(secretsOf('order_list')).toEqual([':secret:brand-reports/acme-', ':secret:brand-reports/globex-']);
+    expect(secretsOf('transaction_list')).toEqual([':secret:brand-reports/acme-']);
   });
 
-  it('keeps a private, encrypted bucket that TLS alone reaches', () => {
+  it('have no wildcard for an action', () => {
+    expect(JSON.stringify(both.findResources('AWS::IAM::Policy'))).not.toMatch(/"Action":[^}\]]*\*/);
+    both.allResourcesProperties('AWS::IAM::Role', { ManagedPolicyArns: Match.absent() });
+  });
+
+  it('of analysts are to query, and nothing more', () => {
+    const [policy] = Object.values(both.findResources('AWS::IAM::ManagedPolicy'));
+    const actions = policy?.Properties.PolicyDocument.Statement.flatMap(
+      ({ Action }: { Action: string }) => Action,
+    );
+    const writes = actions.filter((action: string) => !/:(Get|BatchGet|List)/.test(action));
+    expect(writes.sort()).toEqual([
+      'athena:StartQueryExecution',
+      'athena:StopQueryExecution',
+      's3:AbortMultipartUpload',
+      's3:PutObject',
+    ]);
+    const put = policy?.Properties.PolicyDocument.Statement.find(({ Action }: { Action: string[] }) =>
+      Action.includes('s3:PutObject'),
+    );
+    expect(JSON.stringify(put.Resource)).toContain('/query-results/*');
+  });
+});
+
+describe('the lake of the stack', () => {
+  it('is a private, encrypted bucket that TLS alone reaches', () => {
     both.hasResource('AWS::S3::Bucket', {
       DeletionPolicy: 'Retain',
       Properties: {
+        BucketName: Match.absent(),
         BucketEncryption: Match.anyValue(),
         PublicAccessBlockConfiguration: { BlockPublicAcls: true, RestrictPublicBuckets: true },
+        VersioningConfiguration: Match.absent(),
       },
     });
     both.hasResourceProperties('AWS::S3::BucketPolicy', {
@@ -128,14 +193,146 @@ describe('the stack', () => {
     });
   });
 
-  it('leaves the tables to the pipeline', () => {
-    both.resourceCountIs('AWS::Glue::Database', 1);
-    both.resourceCountIs('AWS::Glue::Table', 0);
+  it('removes raw records after the days of the setting, query results and unfinished uploads', () => {
+    deployed({ rawRetentionDays: 30 }).hasResourceProperties('AWS::S3::Bucket', {
+      LifecycleConfiguration: {
+        Rules: [
+          Match.objectLike({ Prefix: 'raw/', ExpirationInDays: 30 }),
+          Match.objectLike({ Prefix: 'query-results/', ExpirationInDays: 30 }),
+          Match.objectLike({ AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 } }),
+        ],
+      },
+    });
+  });
+
+  it('goes with the stack where a setting says so', () => {
+    deployed({ keepLake: false }).hasResource('AWS::S3::Bucket', { DeletionPolicy: 'Delete' });
+  });
+
+  it('is one that is there already where a setting names it', () => {
+    const adopted = deployed({ adoptBucket: 'old-lake' });
+    adopted.resourceCountIs('AWS::S3::Bucket', 0);
+    adopted.hasOutput('*', { Value: 's3://old-lake' });
   });
 });
 
-function functionPolicies(synthesised: Template, report = '') {
+describe('the catalog of the stack', () => {
+  it('is a database that everybody sees whom IAM allows, and goes with the stack', () => {
+    both.hasResource('AWS::Glue::Database', {
+      DeletionPolicy: 'Delete',
+      Properties: {
+        DatabaseInput: {
+          Name: 'brand_reports',
+          CreateTableDefaultPermissions: [
+            {
+              Permissions: ['ALL'],
+              Principal: { DataLakePrincipalIdentifier: 'IAM_ALLOWED_PRINCIPALS' },
+            },
+          ],
+        },
+      },
+    });
+  });
+
+  it('is left to Lake Formation where a setting says so', () => {
+    deployed({ tablePermissions: 'lake_formation' }).hasResourceProperties('AWS::Glue::Database', {
+      DatabaseInput: { CreateTableDefaultPermissions: [] },
+    });
+  });
+
+  it('is one that is there already where a setting names it', () => {
+    const adopted = deployed({ adoptDatabase: 'lake' });
+    adopted.resourceCountIs('AWS::Glue::Database', 0);
+    adopted.hasResourceProperties('AWS::Lambda::Function', {
+      Environment: { Variables: Match.objectLike({ DATABASE: 'lake' }) },
+    });
+  });
+
+  it('has its tables set up at every deployment, after the permissions for that', () => {
+    both.resourceCountIs('AWS::Glue::Table', 0);
+    const [setup] = Object.values(both.findResources('Custom::BrandReportsSetup'));
+    expect(setup?.Properties.nonce).toBe('once');
+    expect(setup?.DependsOn).toContainEqual(expect.stringMatching(/^SetupRoleDefaultPolicy/));
+  });
+});
+
+describe('the console', () => {
+  it('has test events for every function', () => {
+    const [setup] = Object.values(both.findResources('Custom::BrandReportsSetup'));
+    const offered = setup?.Properties.testEvents.map(
+      ({ functionName }: { functionName: string }) => functionName,
+    );
+    const functions = Object.values(both.findResources('AWS::Lambda::Function')).map(
+      ({ Properties }) => Properties.FunctionName,
+    );
+    expect(new Set(offered)).toEqual(new Set(functions));
+    expect(setup?.Properties.testEvents).toContainEqual({
+      functionName: 'BrandReports-order_list',
+      events: [
+        { name: 'Sync-now', value: {} },
+        { name: 'Check-the-connection', value: { check: true } },
+        { name: 'Read-a-range-again', value: { brand: 'acme', from: '2026-01-01', to: '2026-01-01' } },
+      ],
+    });
+  });
+
+  it('is linked to from the outputs: functions, workgroup, secrets', () => {
+    const outputs = JSON.stringify(both.findOutputs('*'));
+    for (const part of ['BrandReports-order_list?tab=testing', 'athena', 'brand-reports%2Fglobex'])
+      expect(outputs).toContain(part);
+  });
+});
+
+describe('Athena', () => {
+  it('has a workgroup with a place for results, encryption and a limit that nobody gets around', () => {
+    deployed({ queryScanLimitGb: 2.5 }).hasResourceProperties('AWS::Athena::WorkGroup', {
+      Name: 'BrandReports',
+      WorkGroupConfiguration: {
+        EnforceWorkGroupConfiguration: true,
+        BytesScannedCutoffPerQuery: 2_500_000_000,
+        ResultConfiguration: {
+          EncryptionConfiguration: { EncryptionOption: 'SSE_S3' },
+          OutputLocation: Match.anyValue(),
+        },
+      },
+    });
+  });
+
+  it('has first queries for every report', () => {
+    const queries = Object.values(both.findResources('AWS::Athena::NamedQuery'));
+    expect(queries.map(({ Properties }) => Properties.Name)).toEqual(
+      expect.arrayContaining(['Is everything in', 'Newest orders', 'Newest attribution']),
+    );
+  });
+});
+
+describe('an environment', () => {
+  it('has names of its own, so that it stands beside the others in one account', () => {
+    const staging = Template.fromStack(stackOf({ brands: { acme: ACME } }, { name: 'BrandReports-staging' }));
+    const named = (synthesised: Template) =>
+      [...JSON.stringify(synthesised.toJSON().Resources).matchAll(/"(?:\w*Name)":"([^"]+)"/g)].map(
+        ([, name]) => name,
+      );
+    expect(named(staging)).toEqual(
+      expect.arrayContaining(['brand_reports_staging', 'BrandReports-staging-order_list']),
+    );
+    const shared = named(staging).filter((name) => name?.startsWith('B') && named(both).includes(name));
+    expect(shared).toEqual([]);
+  });
+});
+
+it('never creates a secret', () => {
+  both.resourceCountIs('AWS::SecretsManager::Secret', 0);
+});
+
+interface Statement {
+  Action: string | string[];
+  [key: string]: unknown;
+}
+
+function statements(synthesised: Template, report: string): Statement[] {
+  const id = report.replaceAll('_', '');
   return Object.entries(synthesised.findResources('AWS::IAM::Policy'))
-    .filter(([id]) => id.startsWith(report) && id.includes('FunctionServiceRole'))
-    .map(([, policy]) => policy);
+    .filter(([name]) => name.startsWith(`${id}RoleDefaultPolicy`))
+    .flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement);
 }

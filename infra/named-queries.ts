@@ -1,0 +1,43 @@
+import type { ReportDefinition } from '../shared/reports/definition.ts';
+
+export interface NamedQuery {
+  name: string;
+  description: string;
+  sql: string;
+}
+
+/** What an analyst wants first. They rest on `coverage`, `freshness` and what every table has, so that none can break. */
+export function namedQueries(reports: readonly ReportDefinition[]): NamedQuery[] {
+  return [
+    {
+      name: 'Is everything in',
+      description: 'Per brand and report: the newest complete day, when it was last read, what is missing',
+      sql: 'SELECT *\nFROM freshness\nORDER BY brand, report',
+    },
+    {
+      name: 'Days that are not in',
+      description: 'Days of the last 90 that failed, are incomplete or unproven, with the reason',
+      sql: `SELECT brand, report, dt, state, failed_since, failure, next_due
+FROM coverage
+WHERE state IN ('failed', 'partial', 'unproven')
+  AND dt >= CAST(current_date - INTERVAL '90' DAY AS varchar)
+ORDER BY dt DESC, brand, report`,
+    },
+    {
+      name: 'Rows by day',
+      description: 'How many rows each report has of each of the last 30 days, and when they were read',
+      sql: `SELECT brand, report, dt, rows, state, read_to
+FROM coverage
+WHERE dt >= CAST(current_date - INTERVAL '30' DAY AS varchar)
+ORDER BY dt DESC, brand, report`,
+    },
+    ...reports.map(({ table, description }) => ({
+      name: `Newest ${table}`,
+      description: `${description}: a look at the last week`,
+      sql: `SELECT *
+FROM ${table}
+WHERE dt >= CAST(current_date - INTERVAL '7' DAY AS varchar)
+LIMIT 100`,
+    })),
+  ];
+}

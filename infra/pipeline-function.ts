@@ -1,0 +1,100 @@
+import { fileURLToPath } from 'node:url';
+import { ArnFormat, CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Grant, type IGrantable, type IPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Architecture, LoggingFormat, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
+import { NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import type { Settings } from '../shared/settings.ts';
+import { consoleLink } from './console-link.ts';
+
+export interface PipelineFunctionProps {
+  settings: Settings;
+  /** What `settings` was parsed from, as JSON: it goes into the functions' bundle. */
+  settingsJson: string;
+  /** The function is named after it, behind the stack's name. */
+  name: string;
+  description: string;
+  /** The file in `functions/` that exports `handler`. */
+  handler: string;
+  environment: Readonly<Record<string, string>>;
+  memorySize?: number;
+  timeout?: Duration;
+  /** Where events go that the function failed on or that waited too long for it. */
+  onFailure?: IQueue;
+  /** What the console offers under "Test" to everybody in the account: events by their names. */
+  testEvents: Readonly<Record<string, unknown>>;
+}
+
+/** A Lambda function of the pipeline: its bundle with the settings in it, its log group, and a role that may write that. */
+export class PipelineFunction extends Construct implements IGrantable {
+  readonly function: NodejsFunction;
+  readonly role: Role;
+  readonly grantPrincipal: IPrincipal;
+  /** With the stack's name before it. */
+  readonly name: string;
+  readonly testEvents: PipelineFunctionProps['testEvents'];
+
+  constructor(scope: Construct, id: string, props: PipelineFunctionProps) {
+    super(scope, id);
+    this.name = `${Stack.of(this).stackName}-${props.name}`;
+    this.testEvents = props.testEvents;
+    const { settings, settingsJson, onFailure } = props;
+    const { logRetentionDays, reservedConcurrency } = settings.deployment;
+    // No name of its own: a group that is left over from a stack that is gone would be in the way of the next one.
+    const logGroup = new LogGroup(this, 'Logs', {
+      retention: logRetentionDays,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+    this.grantPrincipal = this.role;
+    this.function = new NodejsFunction(this, 'Function', {
+      functionName: this.name,
+      description: props.description,
+      entry: fileURLToPath(new URL(`../functions/${props.handler}.ts`, import.meta.url)),
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      // From this size on a function has a whole CPU.
+      memorySize: props.memorySize ?? 1769,
+      timeout: props.timeout ?? Duration.minutes(15),
+      // The next schedule is the retry, and a start that waited longer for a free instance is worth nothing.
+      retryAttempts: 0,
+      maxEventAge: Duration.minutes(15),
+      ...(onFailure && { onFailure: new SqsDestination(onFailure) }),
+      ...(reservedConcurrency !== undefined && { reservedConcurrentExecutions: reservedConcurrency }),
+      loggingFormat: LoggingFormat.JSON,
+      logGroup,
+      role: this.role,
+      environment: { ...props.environment },
+      bundling: {
+        format: OutputFormat.ESM,
+        // Without it esbuild takes CommonJS builds, whose `require` of Node's modules fails in an ES module.
+        mainFields: ['module', 'main'],
+        bundleAwsSDK: true,
+        // Settings go into the code, because a function's environment holds 4 kB at most.
+        define: { 'process.env.BRAND_REPORTS_SETTINGS': JSON.stringify(settingsJson) },
+      },
+    });
+    logGroup.grantWrite(this.role);
+    new CfnOutput(this, 'Console', {
+      value: consoleLink(this, 'lambda', `/functions/${this.name}?tab=testing`),
+      description: props.description,
+    });
+  }
+
+  /** Lets the function read these secrets, which are filled by hand. */
+  grantSecrets(names: Iterable<string>): void {
+    const resourceArns = [...new Set(names)].map((name) =>
+      Stack.of(this).formatArn({
+        service: 'secretsmanager',
+        resource: 'secret',
+        // Secrets Manager adds a hyphen and six characters to the name.
+        resourceName: `${name}-??????`,
+        arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+      }),
+    );
+    Grant.addToPrincipal({ grantee: this, actions: ['secretsmanager:GetSecretValue'], resourceArns });
+  }
+}

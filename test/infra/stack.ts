@@ -1,0 +1,28 @@
+import { App } from 'aws-cdk-lib';
+import { PipelineStack } from '../../infra/pipeline-stack.ts';
+import type { ReportRegistry } from '../../shared/reports/definition.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { parseSettings } from '../../shared/settings.ts';
+
+export const ACME = {
+  baseUrl: 'https://service.example/api/brand',
+  service: 'ACME',
+  timeZone: 'America/New_York',
+  startDate: '2026-01-01',
+  secretName: 'brand-reports/acme',
+};
+
+/** The stack of these settings, without bundles. */
+export function stackOf(
+  settings: object,
+  options: { registry?: ReportRegistry; app?: App; name?: string } = {},
+): PipelineStack {
+  const { registry = reports, name = 'BrandReports' } = options;
+  const app = options.app ?? new App({ context: { 'aws:cdk:bundling-stacks': [] } });
+  return new PipelineStack(app, name, {
+    reports: registry,
+    settings: parseSettings(settings, registry),
+    settingsJson: JSON.stringify(settings),
+    nonce: 'once',
+  });
+}
