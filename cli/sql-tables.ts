@@ -3,11 +3,19 @@ import { BrandReportsError } from '../shared/errors.ts';
 import type { ColumnType, Row } from '../shared/lake/columns.ts';
 import type { Value } from '../shared/lake/values.ts';
 import { coverageRows, coverageTable } from '../shared/pipeline/coverage.ts';
+import { freshness } from '../shared/pipeline/freshness.ts';
+import { lacking } from '../shared/pipeline/prepare.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import type { ReportDefinition, ReportRegistry, View } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings.ts';
-import { type ReportLedgers, currentDays, currentKey, readLedgers, readSchema } from './ledgers.ts';
-import { policyOf } from './policy.ts';
+import {
+  type ReportLedgers,
+  currentDays,
+  currentKey,
+  readLedgers,
+  readSchema,
+} from '../shared/status/ledgers.ts';
+import { policyOf } from '../shared/status/policy.ts';
 import { type SnapshotFiles, snapshotFiles } from './snapshot-files.ts';
 
 export interface SqlLake {
@@ -29,7 +37,8 @@ export async function openTables(lake: SqlLake, sql: string): Promise<DuckDBConn
   const named = all.filter((report) =>
     [report.table, ...report.views.map(({ name }) => name)].some(isNamedIn(sql)),
   );
-  const wanted = named.length > 0 || isNamedIn(sql)(coverageTable.name) ? named : all;
+  const namesCoverage = [coverageTable.name, freshness.name].some(isNamedIn(sql));
+  const wanted = named.length > 0 || namesCoverage ? named : all;
   const files = snapshotFiles(store);
   if (/\/(brand|dt)=/.test(files.folder))
     throw new BrandReportsError(
@@ -43,6 +52,7 @@ export async function openTables(lake: SqlLake, sql: string): Promise<DuckDBConn
     "SET TimeZone = 'UTC'; SET enable_external_file_cache = false; SET autoinstall_known_extensions = false",
   );
   await connection.run(coverageSql(lake, ledgers));
+  await createView(connection, freshness);
   for (const report of wanted) await addTable(connection, store, files, report, ledgers);
   await connection.run(
     `SET allowed_directories = [${literal(`${files.folder}/`)}]; SET enable_external_access = false; SET lock_configuration = true`,
@@ -69,8 +79,12 @@ async function addTable(
     `CREATE VIEW ${identifier(report.table)} AS SELECT ${names} FROM (SELECT ${empty} WHERE false${rows})`,
   );
   for (const view of report.views) {
-    if (hasColumns(view, typed)) await connection.run(`CREATE VIEW ${identifier(view.name)} AS ${view.sql}`);
+    if (lacking(view, columns).length === 0) await createView(connection, view);
   }
+}
+
+async function createView(connection: DuckDBConnection, { name, sql }: View): Promise<void> {
+  await connection.run(`CREATE VIEW ${identifier(name)} AS ${sql}`);
 }
 
 const PARTITION_COLUMNS = [
@@ -83,10 +97,6 @@ function readParquet(paths: readonly string[]): string {
   return `read_parquet([${list}], hive_partitioning = true, hive_types = {'brand': VARCHAR, 'dt': VARCHAR}, union_by_name = true)`;
 }
 
-function hasColumns({ needs }: View, columns: readonly { name: string }[]): boolean {
-  return needs.every((needed) => columns.some(({ name }) => name === needed));
-}
-
 function coverageSql({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedgers[]): string {
   const columns = [
     ...coverageTable.columns,
@@ -95,7 +105,7 @@ function coverageSql({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedge
   const definition = columns.map(({ name, type }) => `${identifier(name)} ${duckType(type)}`).join(', ');
   const rows = ledgers.flatMap((of) =>
     [...of.ledgers].flatMap(([month, ledger]) =>
-      rowsOf(of, ledger, settings, nowMs).map(
+      coverageRows(ledger, policyOf(settings, of.brand, of.report), nowMs, of.index.proven).map(
         (row): Row => ({ ...row, brand: of.brand, report: of.report.name, month }),
       ),
     ),
@@ -103,25 +113,6 @@ function coverageSql({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedge
   const values = rows.map((row) => `(${columns.map(({ name }) => literal(row[name])).join(', ')})`);
   const insert = values.length === 0 ? '' : `; INSERT INTO coverage VALUES ${values.join(', ')}`;
   return `CREATE TABLE coverage (${definition})${insert}`;
-}
-
-function rowsOf(
-  { brand, report, index }: ReportLedgers,
-  ledger: Parameters<typeof coverageRows>[0],
-  settings: Settings | undefined,
-  nowMs: number,
-): Row[] {
-  const policy = policyOf(settings, brand, report);
-  if (policy) return coverageRows(ledger, policy, nowMs, index.proven);
-  const nobodys = {
-    timeZone: 'UTC',
-    startDate: '',
-    lateMinutes: 0,
-    refresh: [],
-    asked: '',
-    pagesAreSnapshot: true,
-  };
-  return coverageRows(ledger, nobodys, nowMs, index.proven).map((row) => ({ ...row, next_due: null }));
 }
 
 function isNamedIn(sql: string): (name: string) => boolean {

@@ -12,7 +12,8 @@ export interface LakeProps {
 }
 
 const READ = ['s3:GetObject'];
-const WRITE = [...READ, 's3:PutObject', 's3:DeleteObject', 's3:AbortMultipartUpload'];
+const PUT = [...READ, 's3:PutObject', 's3:AbortMultipartUpload'];
+const WRITE = [...PUT, 's3:DeleteObject'];
 
 /** The bucket that holds snapshots, raw records, ledgers, schemas and query results; it outlives the stack. */
 export class Lake extends Construct {
@@ -81,7 +82,7 @@ export class Lake extends Construct {
 
   /** What makes the catalog again out of the lake: ledgers, which note what was switched, and schemas. */
   grantSetUp(grantee: Grantee): void {
-    this.grant(grantee, WRITE, ['ledger/*', 'snapshots/coverage/*']);
+    this.grant(grantee, PUT, ['ledger/*', 'snapshots/coverage/*']);
     this.grant(grantee, READ, ['schema/*']);
     this.grantList(grantee);
   }
@@ -94,11 +95,7 @@ export class Lake extends Construct {
   /** What Athena reads and writes on behalf of a person: current and superseded snapshots, and results. */
   grantQuery(grantee: Grantee): void {
     this.grant(grantee, READ, ['snapshots/*']);
-    this.grant(
-      grantee,
-      [...READ, 's3:PutObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts'],
-      ['query-results/*'],
-    );
+    this.grant(grantee, [...PUT, 's3:ListMultipartUploadParts'], ['query-results/*']);
     Grant.addToPrincipal({
       grantee,
       actions: ['s3:GetBucketLocation', 's3:ListBucket', 's3:ListBucketMultipartUploads'],

@@ -3,10 +3,13 @@ import type { Construct } from 'constructs';
 import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings.ts';
 import { Analysts } from './analysts.ts';
+import { Backfill } from './backfill.ts';
 import { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
+import { CoverageWidget } from './coverage-widget.ts';
 import { FailureQueue } from './failure-queue.ts';
 import { Lake } from './lake.ts';
+import { Observability } from './observability.ts';
 import { ReportFunction, type ScheduledBrand } from './report-function.ts';
 import { Setup } from './setup.ts';
 
@@ -44,7 +47,29 @@ export class PipelineStack extends Stack {
           failed,
         }),
     );
-    new Setup(this, 'Setup', { settings, settingsJson, lake, catalog, functions, nonce });
+    const backfill = new Backfill(this, 'Backfill', {
+      settings,
+      settingsJson,
+      reports: enabled.map(({ report }) => report),
+      lake,
+      catalog,
+    });
+    const calendar = new CoverageWidget(this, 'Calendar', { settings, settingsJson, lake });
+    new Observability(this, 'Observability', {
+      deployment,
+      functions,
+      queues: { undelivered, failed },
+      stateMachine: backfill.stateMachine,
+      calendar: calendar.function,
+    });
+    new Setup(this, 'Setup', {
+      settings,
+      settingsJson,
+      lake,
+      catalog,
+      functions: [...functions, backfill.worker, calendar],
+      nonce,
+    });
     new Analysts(this, 'Analysts', {
       reports: enabled.map(({ report }) => report),
       scanLimitGb: deployment.queryScanLimitGb,

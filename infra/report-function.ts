@@ -34,6 +34,10 @@ export interface ScheduledBrand {
 
 /** The function that syncs one report, and a schedule for each brand in the brand's time zone. */
 export class ReportFunction extends PipelineFunction {
+  readonly report: string;
+  /** As the settings say, by brand. */
+  readonly schedules: Readonly<Record<string, string>>;
+
   constructor(scope: Construct, id: string, props: ReportFunctionProps) {
     const { settings, settingsJson, report, brands, lake, catalog } = props;
     super(scope, id, {
@@ -42,10 +46,22 @@ export class ReportFunction extends PipelineFunction {
       name: report.name,
       description: `Syncs ${report.table}: ${report.description}`,
       handler: 'sync-report',
-      environment: { REPORT: report.name, LAKE_URL: lake.url, DATABASE: catalog.databaseName },
+      environment: {
+        REPORT: report.name,
+        LAKE_URL: lake.url,
+        DATABASE: catalog.databaseName,
+        METRICS_NAMESPACE: Stack.of(scope).stackName,
+      },
       onFailure: props.failed,
       testEvents: testEvents(brands),
     });
+    this.report = report.name;
+    this.schedules = Object.fromEntries(
+      Object.entries(brands).map(([name, { brand }]) => [
+        name,
+        brand.reports[report.name]?.schedule ?? report.schedule,
+      ]),
+    );
     lake.grantReports(this, [report]);
     catalog.grantReports(this, [report]);
     this.grantSecrets(Object.values(brands).map(({ brand }) => brand.secretName));
@@ -63,7 +79,7 @@ export class ReportFunction extends PipelineFunction {
     { brand, turn, turns }: ScheduledBrand,
   ): void {
     const { expression, windowMinutes } = staggered(
-      brand.reports[report.name]?.schedule ?? report.schedule,
+      this.schedules[brandName] ?? report.schedule,
       turn,
       turns,
     );

@@ -16,12 +16,20 @@ export interface ErrorSummary {
   message: string;
 }
 
-export interface ReportOutcome {
+/** What went to the service: attempts at requests, those that repeated a failed one, answers that were HTTP 429. */
+export interface Traffic {
+  requests: number;
+  retries: number;
+  throttles: number;
+}
+
+export interface ReportOutcome extends Traffic {
   brand: string;
   report: string;
   status: Status;
-  requests: number;
   days: DayOutcome[];
+  /** The newest closed day that is published, `YYYY-MM-DD`; `null` where there is none. */
+  newestComplete: string | null;
   error?: ErrorSummary;
 }
 

@@ -1,5 +1,6 @@
 import type { JsonObject } from './json.ts';
 import type { Column } from './lake/column.ts';
+import type { View } from './reports/definition.ts';
 
 /** Time as the core sees it. */
 export interface Clock {
@@ -75,6 +76,8 @@ export interface TableShape {
 export interface Catalog {
   /** Creates the table, or adds columns it lacks; never removes one. */
   ensureTable(table: TableShape): Promise<void>;
+  /** Creates the view, or replaces it where it is another; the tables and columns that it reads exist. */
+  ensureView(view: View): Promise<void>;
   /** The snapshot id the partition points at. */
   current(table: string, partition: Partition): Promise<string | undefined>;
   /** Points the partition at the snapshot, whose objects exist. */

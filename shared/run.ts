@@ -1,34 +1,33 @@
 import { dayOf } from './days.ts';
 import { BrandReportsError, asBrandReportsError } from './errors.ts';
-import { type Json, isJsonObject } from './json.ts';
-import { baseSchema, parseSchema } from './lake/columns.ts';
-import { Document, type Written } from './lake/document.ts';
-import { type Ledger, parseLedger } from './lake/ledger.ts';
+import type { Document } from './lake/document.ts';
 import { type MonthIndex, parseMonthIndex } from './lake/month-index.ts';
-import { indexKey, ledgerKey, progressKey, schemaKey } from './lake/paths.ts';
+import { indexKey, progressKey } from './lake/paths.ts';
 import { parseProgress } from './lake/progress.ts';
-import { type ReportOutcome, type SyncOutcome, isUnfinished, syncOutcome } from './outcome.ts';
+import { type ReportOutcome, type SyncOutcome, type Traffic, isUnfinished, syncOutcome } from './outcome.ts';
+import { newestComplete } from './pipeline/newest-complete.ts';
+import {
+  type LakeOptions,
+  type OpenLedgers,
+  openDocument,
+  openLedger,
+  openReport,
+} from './pipeline/open-report.ts';
 import { policyOf } from './pipeline/policy.ts';
 import { leaveRequest } from './pipeline/request.ts';
-import type { Deadline, ReportRun, StoredSchema } from './pipeline/report-run.ts';
-import type { Clock, CredentialSource, Lake, ReportService, RunLog } from './ports.ts';
+import type { Deadline, ReportRun } from './pipeline/report-run.ts';
+import type { CredentialSource, ReportService } from './ports.ts';
 import type { ReportDefinition, ReportRegistry } from './reports/definition.ts';
 import { type ServiceClient, type ServiceClientOptions, createServiceClient } from './service/client.ts';
 import { createRateLimiter } from './service/rate-limit.ts';
 import type { BrandSettings, Settings } from './settings.ts';
 import { syncReport } from './sync.ts';
 
-export interface RunOptions {
+export interface RunOptions extends LakeOptions {
   settings: Settings;
   reports: ReportRegistry;
-  lake: Lake;
   credentials: CredentialSource;
   request: RunRequest;
-  clock: Clock;
-  log: RunLog;
-  /** In [0, 1), for backoff. */
-  random: () => number;
-  newId: () => string;
   /** Nothing new is begun after `softMs`; the process may be gone after `hardMs` (wall clock). */
   deadline?: Deadline;
   /** Stops requests that are under way; what was staged is kept. */
@@ -80,6 +79,8 @@ async function leaveQuietly(...[run, ...rest]: Parameters<typeof leaveRequest>):
   }
 }
 
+const NO_TRAFFIC: Traffic = { requests: 0, retries: 0, throttles: 0 };
+
 async function syncBrand(
   options: RunOptions,
   id: string,
@@ -87,20 +88,29 @@ async function syncBrand(
   units: ReportRun['units'],
 ): Promise<{ run: ReportRun; index: Document<MonthIndex>; outcome: ReportOutcome }[]> {
   const synced = [];
-  const ledgers = new Map<string, Document<Ledger>>();
-  const requests = new Map<string, number>();
-  const service = openService(options, brand, ({ action }) =>
-    requests.set(action, (requests.get(action) ?? 0) + 1),
-  );
+  const ledgers: OpenLedgers = new Map();
+  const traffic = new Map<string, Traffic>();
+  const service = openService(options, brand, ({ action, attempt, status }) => {
+    const { requests, retries, throttles } = traffic.get(action) ?? NO_TRAFFIC;
+    traffic.set(action, {
+      requests: requests + 1,
+      retries: retries + (attempt > 1 ? 1 : 0),
+      throttles: throttles + (status === 429 ? 1 : 0),
+    });
+  });
   for (const report of selectReports(options, brand)) {
     const run = reportRun(options, { id, brand, report, service, units, ledgers });
-    const index = document(
+    const index = openDocument(
       options,
       indexKey(report.name, brand),
       parseMonthIndex(indexKey(report.name, brand)),
     );
-    const outcome = await syncReport(run, index, range(options.request, run));
-    synced.push({ run, index, outcome: { ...outcome, requests: requests.get(report.action) ?? 0 } });
+    const outcome = {
+      ...(await syncReport(run, index, range(options.request, run))),
+      ...(traffic.get(report.action) ?? NO_TRAFFIC),
+      newestComplete: await newestComplete(run),
+    };
+    synced.push({ run, index, outcome });
   }
   return synced;
 }
@@ -144,68 +154,37 @@ export function reportRun(
     report: ReportDefinition;
     service: ReportService;
     units: ReportRun['units'];
-    ledgers: Map<string, Document<Ledger>>;
+    ledgers: OpenLedgers;
   },
 ): ReportRun {
-  const { brand, report } = of;
+  const { brand, report, ledgers } = of;
   const brandSettings = brandOf(options, brand);
   const settings = brandSettings.reports[report.name];
   if (!settings) throw notInSettings(report.name, brand);
-  const { lake, clock, log, newId, deadline, leases = true } = options;
-  const ledgerOf = (name: string) => (month: string) => {
-    const key = ledgerKey(name, brand, month);
-    const known = of.ledgers.get(key);
-    const ledger = known ?? document(options, key, parseLedger(key, { report: name, brand, month }));
-    of.ledgers.set(key, ledger);
-    return ledger;
-  };
+  const policy = policyOf(report, brandSettings, settings);
+  const { deadline, leases = true } = options;
   const parent = report.day.by === 'parent' ? options.reports[report.day.report] : undefined;
   return {
+    ...openReport(options, { brand, report, policy, ledgers }),
     run: of.id,
-    brand,
-    report,
     brandSettings,
     settings,
-    policy: policyOf(report, brandSettings, settings),
-    lake,
+    policy,
     service: of.service,
-    clock,
-    log,
     deadline,
     pagesInFlight: options.settings.pagesInFlight,
     units: of.units,
     leases,
-    newId,
-    ledger: ledgerOf(report.name),
     progress: (day, attempt) => {
       const key = progressKey(report.name, brand, day, attempt);
-      return document(options, key, parseProgress(key));
+      return openDocument(options, key, parseProgress(key));
     },
-    schema: document(options, schemaKey(report.table), parseStoredSchema(report)),
-    ...(parent && { parent: { table: parent.table, ledger: ledgerOf(parent.name) } }),
-  };
-}
-
-function document<T extends Written>(
-  { lake, newId, clock, random }: RunOptions,
-  key: string,
-  parse: (stored: Json | undefined) => T,
-): Document<T> {
-  const pause = (round: number) => clock.sleep(random() * Math.min(1000, 10 * 2 ** round));
-  return new Document({ store: lake.store, key, parse, newId, pause });
-}
-
-function parseStoredSchema(report: ReportDefinition) {
-  return (stored: Json | undefined): StoredSchema => {
-    if (stored === undefined)
-      return { version: 1, table: report.table, ...baseSchema(report.columns), recent: [] };
-    const recent = isJsonObject(stored) && Array.isArray(stored.recent) ? stored.recent : [];
-    return {
-      version: 1,
-      table: report.table,
-      ...parseSchema(stored, schemaKey(report.table)),
-      recent: recent.filter((id) => typeof id === 'string'),
-    };
+    ...(parent && {
+      parent: {
+        table: parent.table,
+        ledger: (month: string) => openLedger(options, ledgers, { report: parent.name, brand, month }),
+      },
+    }),
   };
 }
 

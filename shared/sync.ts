@@ -3,10 +3,18 @@ import { type BrandReportsError, asBrandReportsError } from './errors.ts';
 import type { Document } from './lake/document.ts';
 import type { Ledger } from './lake/ledger.ts';
 import { type MonthIndex, leaveMonths, mayBeDue, touchMonths } from './lake/month-index.ts';
-import { type DayOutcome, type ErrorSummary, type ReportOutcome, statusOf, summary } from './outcome.ts';
+import {
+  type DayOutcome,
+  type ErrorSummary,
+  type ReportOutcome,
+  type Traffic,
+  statusOf,
+  summary,
+} from './outcome.ts';
 import { coverMonths } from './pipeline/coverage.ts';
 import { measureEndDate } from './pipeline/measure.ts';
 import { type DayRequest, type DueDay, type Sources, monthDueAtMs, plan } from './pipeline/plan.ts';
+import { prepare } from './pipeline/prepare.ts';
 import { policyFingerprint } from './pipeline/policy.ts';
 import { type ReportRun, outOfTime } from './pipeline/report-run.ts';
 import { type Range, openRequest } from './pipeline/request.ts';
@@ -14,6 +22,7 @@ import { sideBySide } from './pipeline/side-by-side.ts';
 import { sweep } from './pipeline/sweep.ts';
 import { switchOwed, tableShape } from './pipeline/switch.ts';
 import { syncDay } from './pipeline/sync-day.ts';
+import type { TableShape } from './ports.ts';
 
 const SWEEP_EVERY_MS = 86_400_000;
 /** After so many days in a row that failed, with none between them that did not, the rest is left to the next run. */
@@ -27,14 +36,15 @@ export async function syncReport(
   run: ReportRun,
   index: Document<MonthIndex>,
   range: Range | undefined,
-): Promise<Omit<ReportOutcome, 'requests'>> {
+): Promise<Omit<ReportOutcome, keyof Traffic | 'newestComplete'>> {
   const name = { brand: run.brand, report: run.report.name };
   const days: DayOutcome[] = [];
   try {
     await warnOfSettledTypes(run);
     const request = await openRequest(run, index, range);
     const months = await monthsToLookAt(run, index, request);
-    await run.lake.catalog?.ensureTable(await tableShape(run));
+    const shape = await tableShape(run);
+    await run.lake.catalog?.ensureTable(shape);
     const stillOwed = await switchOwed(run, months.values());
 
     const due = plan(months, run.policy, run.clock.now().getTime(), await planOptions(run, request));
@@ -43,7 +53,7 @@ export async function syncReport(
     await touch(run, index, due);
     const failed = await syncDays(run, due, request, days);
     const error = failed ?? (stillOwed && summary(stillOwed));
-    await leave(run, index, [...months.keys()], days);
+    await leave(run, index, [...months.keys()], shape);
     const status = statusOf(days, error);
     return { ...name, status, days: byPlan(days, due), ...(error && { error }) };
   } catch (thrown) {
@@ -152,7 +162,7 @@ async function leave(
   run: ReportRun,
   index: Document<MonthIndex>,
   months: readonly string[],
-  days: readonly DayOutcome[],
+  shape: TableShape,
 ): Promise<void> {
   const nowMs = run.clock.now().getTime();
   const wallMs = run.clock.wallMs();
@@ -160,8 +170,9 @@ async function leave(
   const proven = before.proven || (await hasRecords(run, months));
   const swept = sweepIsDue(run, before) && !outOfTime(run);
   if (swept) await sweep(run);
-  if (days.some(({ outcome }) => outcome === 'published'))
-    await run.lake.catalog?.ensureTable(await tableShape(run));
+  // New columns may be what a view waits for; once a day a death before, or a hand in the catalog, is mended.
+  const grown = (await run.schema.known()).columns.length > shape.columns.length;
+  if (grown || swept) await prepare(run);
   const everything = proven && !before.proven ? monthsSince(run, nowMs) : [];
   await coverMonths(run, [...new Set([...months, ...everything])], proven);
   // Last of all: a run that dies before has its months looked at, and covered, by the next one.

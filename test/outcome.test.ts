@@ -18,7 +18,16 @@ function days(...outcomes: Outcome[]): DayOutcome[] {
 }
 
 function report(status: Status, ...outcomes: Outcome[]): ReportOutcome {
-  return { brand: 'acme', report: 'order_list', status, requests: 1, days: days(...outcomes) };
+  return {
+    brand: 'acme',
+    report: 'order_list',
+    status,
+    requests: 1,
+    retries: 0,
+    throttles: 0,
+    days: days(...outcomes),
+    newestComplete: null,
+  };
 }
 
 describe('the status of a report', () => {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { openLake } from '../../shared/adapters/open-lake.ts';
+import { freshness } from '../../shared/pipeline/freshness.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { readSettings } from '../open-run.ts';
@@ -27,7 +28,7 @@ export function addQuery(program: Command): void {
     .addHelpText('after', helpText)
     .action(async (sql: string, flags: QueryFlags) => {
       const isDefault = command.getOptionValueSource('settings') === 'default';
-      // Only coverage.next_due rests on settings: a lake alone is enough to be asked.
+      // Only next_due rests on settings: a lake alone is enough to be asked.
       const settings =
         isDefault && !existsSync(flags.settings) ? undefined : await readSettings(flags.settings);
       const { store } = openLake(flags.lake);
@@ -59,7 +60,11 @@ function helpText(): string {
     ...views.map((view) => [view.name, view.description]),
   ]);
   const wide = Math.max(...lines.map(([name = '']) => name.length));
-  const listed = [...lines, ['coverage', 'one row a day of each report: rows, state, read from and to']];
+  const listed = [
+    ...lines,
+    ['coverage', 'one row a day of each report: rows, state, read from and to'],
+    [freshness.name, freshness.description],
+  ];
   return `
 Tables and views:
 ${listed.map(([name = '', what]) => `  ${name.padEnd(wide)}  ${what}`).join('\n')}

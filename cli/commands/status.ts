@@ -1,15 +1,22 @@
+import { rename, rm, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { styleText } from 'node:util';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { openLake } from '../../shared/adapters/open-lake.ts';
+import { textOf } from '../../shared/adapters/thrown.ts';
 import { addDays, dayOf, monthOf } from '../../shared/days.ts';
+import { BrandReportsError } from '../../shared/errors.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings.ts';
-import { type DayStatus, type StatusDay, statusDays } from '../day-status.ts';
-import { type ReportLedgers, readLedgers } from '../ledgers.ts';
+import { calendarPage } from '../../shared/status/calendar-page.ts';
+import type { DayStatus } from '../../shared/status/day-status.ts';
+import { readLedgers } from '../../shared/status/ledgers.ts';
+import { type MonthSpan, addMonths } from '../../shared/status/months.ts';
+import { commandControls } from '../../shared/status/remedies.ts';
+import { type TableStatus, tableStatuses } from '../../shared/status/table-statuses.ts';
 import { brandNamed, readSettings } from '../open-run.ts';
 import { brandOption, jsonOption, lakeOption, month, nowOption, settingsOption } from '../options.ts';
 import { count, print, printJson } from '../output.ts';
-import { policyOf } from '../policy.ts';
 import { table, terminalColumns } from '../table.ts';
 import { oneLine } from '../text.ts';
 
@@ -20,18 +27,11 @@ interface StatusFlags {
   month?: string;
   now?: Date;
   json?: boolean;
+  html?: string;
 }
 
-interface TableStatus {
-  brand: string;
-  report: string;
-  table: string;
-  /** False where the service never returned a record: its empty answers prove nothing. */
-  proven: boolean;
-  newestComplete: string | null;
-  rows: number;
-  days: StatusDay[];
-}
+/** Of every report, each day is a cell of the page. */
+const MOST_MONTHS = 24;
 
 export function addStatus(program: Command): void {
   program
@@ -43,48 +43,63 @@ export function addStatus(program: Command): void {
     .addOption(settingsOption())
     .addOption(nowOption())
     .addOption(jsonOption('print every day as one JSON document'))
-    .addHelpText('after', '\nExample:\n  $ brand-reports status --brand acme --month 2026-01')
+    .addOption(
+      new Option(
+        '--html <file>',
+        `write a calendar as a page (default: the last ${MOST_MONTHS} months)`,
+      ).conflicts('json'),
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ brand-reports status --brand acme --month 2026-01\n  $ brand-reports status --html coverage.html',
+    )
     .action(async (flags: StatusFlags) => {
       const settings = await readSettings(flags.settings);
       if (flags.brand !== undefined) brandNamed(flags.brand, settings);
       const { store } = openLake(flags.lake);
       const now = flags.now ?? new Date();
-      const all = tableStatuses(settings, await readLedgers(store, reports), now.getTime());
+      const span = flags.html === undefined ? {} : pageSpan(flags.month, now);
+      const all = tableStatuses(settings, await readLedgers(store, reports, span), now.getTime(), span);
       const tables = all.filter(({ brand }) => flags.brand === undefined || brand === flags.brand);
-      if (flags.json) printJson({ lake: store.url, now: now.toISOString(), tables });
+      if (flags.html !== undefined)
+        await writePage(flags.html, page(tables, settings, now, store.url, flags));
+      else if (flags.json) printJson({ lake: store.url, now: now.toISOString(), tables });
       else print(statusText(tables, settings, now.getTime(), flags.month));
     });
 }
 
-/** Of each brand the reports that are enabled, and whatever else is in the lake. */
-function tableStatuses(settings: Settings, lake: readonly ReportLedgers[], nowMs: number): TableStatus[] {
-  const brands = [...new Set([...Object.keys(settings.brands), ...lake.map(({ brand }) => brand)])];
-  return brands.flatMap((brand) =>
-    Object.values(reports).flatMap((report) => {
-      const find = (name: string) => lake.find((of) => of.brand === brand && of.report.name === name);
-      const of = find(report.name);
-      const configured = settings.brands[brand]?.reports[report.name];
-      if (!of && !configured?.enabled) return [];
-      const policy = configured?.enabled ? policyOf(settings, brand, report) : undefined;
-      const parent = report.day.by === 'parent' ? find(report.day.report) : undefined;
-      const days = statusDays(
-        of,
-        policy && configured && { policy, schedule: configured.schedule },
-        nowMs,
-        parent,
-      );
-      const isComplete = ({ status }: StatusDay) => status === 'complete' || status === 'settled';
-      return {
-        brand,
-        report: report.name,
-        table: report.table,
-        proven: of?.index.proven ?? false,
-        newestComplete: days.findLast(isComplete)?.dt ?? null,
-        rows: days.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
-        days,
-      };
-    }),
-  );
+/** What a page shows and still is quick to open. */
+function pageSpan(month: string | undefined, now: Date): MonthSpan {
+  if (month !== undefined) return { from: month, to: month };
+  return { from: addMonths(now.toISOString().slice(0, 7), 1 - MOST_MONTHS) };
+}
+
+function page(
+  tables: readonly TableStatus[],
+  settings: Settings,
+  now: Date,
+  lake: string,
+  flags: StatusFlags,
+): string {
+  const controls = commandControls(flags);
+  return calendarPage(tables, lake, { settings, nowMs: now.getTime(), controls }).markup;
+}
+
+/** Whoever has the page open never sees half of it. */
+async function writePage(file: string, markup: string): Promise<void> {
+  const half = `${file}.${process.pid}.tmp`;
+  try {
+    await writeFile(half, markup);
+    await rename(half, file);
+  } catch (error) {
+    await rm(half, { force: true });
+    throw new BrandReportsError(
+      'config',
+      'page_unwritable',
+      `The page ${file} cannot be written (${textOf(error, 'code')}). Name a file that can: --html FILE.`,
+    );
+  }
+  print(`The calendar is in ${resolve(file)}.`);
 }
 
 type Colour = Parameters<typeof styleText>[0];

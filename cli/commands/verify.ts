@@ -10,7 +10,14 @@ import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
-import { type CurrentDay, currentDays, currentKey, readLedger, readLedgers, readSchema } from '../ledgers.ts';
+import {
+  type CurrentDay,
+  currentDays,
+  currentKey,
+  readLedger,
+  readLedgers,
+  readSchema,
+} from '../../shared/status/ledgers.ts';
 import { checkOrder, unknown } from '../open-run.ts';
 import { fromOption, jsonOption, lakeOption, toOption } from '../options.ts';
 import { count, counted, print, printJson } from '../output.ts';

@@ -14,8 +14,10 @@ import {
   UpdateTableCommand,
 } from '@aws-sdk/client-glue';
 import { BrandReportsError } from '../errors.ts';
+import type { ColumnType } from '../lake/column.ts';
 import { partitionPath, snapshotPrefix } from '../lake/paths.ts';
 import type { Catalog, Partition, TableShape } from '../ports.ts';
+import type { View } from '../reports/definition.ts';
 import { awsError, awsFailure } from './aws.ts';
 import { jitter } from './jitter.ts';
 import { checkedKey } from './keys.ts';
@@ -43,22 +45,46 @@ export function openGlueCatalog({
     return found === 'refused' ? undefined : found.Table;
   }
 
-  async function ensureTable(shape: TableShape): Promise<void> {
+  /** Creates what is not there, and changes what is until there is nothing to change. Races are tried again. */
+  async function settle(
+    created: TableInput,
+    changed: (found: Table) => TableInput | undefined,
+  ): Promise<void> {
+    const name = created.Name ?? '';
     for (let round = 0; round < MOST_ROUNDS; round++) {
-      const found = await findTable(shape.name);
+      const found = await findTable(name);
       if (found === undefined) {
-        const TableInput = newTable(shape, locationOf(shape.name));
-        await orRefused(client.send(new CreateTableCommand({ ...inDatabase, TableInput })), [EXISTS]);
+        await orRefused(client.send(new CreateTableCommand({ ...inDatabase, TableInput: created })), [
+          EXISTS,
+        ]);
         continue;
       }
-      refuseOtherLake(found, locationOf(shape.name), database);
-      const lacking = lackingColumns(found, shape);
-      if (lacking.length === 0) return;
-      const grown = { TableInput: grownTable(found, lacking), VersionId: found.VersionId, SkipArchive: true };
-      await orRefused(client.send(new UpdateTableCommand({ ...inDatabase, ...grown })), [RACED]);
+      const TableInput = changed(found);
+      if (TableInput === undefined) return;
+      const version = { VersionId: found.VersionId, SkipArchive: true };
+      await orRefused(client.send(new UpdateTableCommand({ ...inDatabase, TableInput, ...version })), [
+        RACED,
+      ]);
       await jitter(round, 20, 1000);
     }
-    throw unsteady(`table ${shape.name}`);
+    throw unsteady(`table ${name}`);
+  }
+
+  function ensureTable(shape: TableShape): Promise<void> {
+    const location = locationOf(shape.name);
+    return settle(newTable(shape, location), (found) => {
+      refuseOtherLake(found, location, database);
+      const lacking = lackingColumns(found, shape);
+      return lacking.length === 0 ? undefined : grownTable(found, lacking);
+    });
+  }
+
+  function ensureView(view: View): Promise<void> {
+    const wanted = prestoView(view, database);
+    return settle(wanted, (found) => {
+      refuseTable(found, database);
+      return isSameView(found, wanted) ? undefined : wanted;
+    });
   }
 
   async function current(table: string, partition: Partition): Promise<string | undefined> {
@@ -123,6 +149,7 @@ export function openGlueCatalog({
 
   return {
     ensureTable: (shape) => inGlue(database, `Preparing the table ${shape.name}`, ensureTable(shape)),
+    ensureView: (view) => inGlue(database, `Preparing the view ${view.name}`, ensureView(view)),
     current: (table, partition) =>
       inGlue(database, `Reading a partition of ${table}`, current(table, partition)),
     point: (shape, partition, snapshot) =>
@@ -132,6 +159,7 @@ export function openGlueCatalog({
   };
 }
 
+const VIEW = 'VIRTUAL_VIEW';
 const MISSING = 'EntityNotFoundException';
 const EXISTS = 'AlreadyExistsException';
 const RACED = 'ConcurrentModificationException';
@@ -150,7 +178,7 @@ async function inGlue<T>(database: string, doing: string, act: Promise<T>): Prom
     return await act;
   } catch (error) {
     if (awsFailure(error).name === MISSING) throw databaseMissing(database, doing);
-    throw awsError(error, `${doing} in the Glue database ${database}`, grant(database));
+    throw awsError(error, `${doing} in the Glue database ${database}`, grant(error, database));
   }
 }
 
@@ -163,8 +191,18 @@ function databaseMissing(database: string, doing: string): BrandReportsError {
   );
 }
 
-function grant(database: string): string {
-  return `Check the AWS credentials and the region, and grant glue:GetTable, CreateTable, UpdateTable, GetPartition, GetPartitions, CreatePartition and UpdatePartition on ${database}; where Lake Formation governs it, CREATE_TABLE and DESCRIBE on the database, ALTER, INSERT and DESCRIBE on its tables and DATA_LOCATION_ACCESS on the bucket as well (aws lakeformation grant-permissions).`;
+function grant(error: unknown, database: string): string {
+  if (/lake ?formation/i.test(awsFailure(error).message)) return lakeFormationGrant(database);
+  return `Check the AWS credentials and the region, and grant glue:GetTable, CreateTable, UpdateTable, GetPartition, GetPartitions, CreatePartition and UpdatePartition on the catalog, the database ${database} and its tables.`;
+}
+
+function lakeFormationGrant(database: string): string {
+  const command = (permissions: string, resource: object) =>
+    `aws lakeformation grant-permissions --principal DataLakePrincipalIdentifier=ROLE_ARN --permissions ${permissions} --resource '${JSON.stringify(resource)}'`;
+  return `Lake Formation governs the database: with the ARN of the role that this runs as, ${command(
+    'CREATE_TABLE DESCRIBE',
+    { Database: { Name: database } },
+  )} and ${command('ALTER INSERT DESCRIBE', { Table: { DatabaseName: database, TableWildcard: {} } })}; where the bucket is registered, DATA_LOCATION_ACCESS on it as well.`;
 }
 
 function refuseOtherLake({ Name, StorageDescriptor }: Table, location: string, database: string): void {
@@ -174,6 +212,15 @@ function refuseOtherLake({ Name, StorageDescriptor }: Table, location: string, d
     'config',
     'other_lake',
     `The table ${Name} in the Glue database ${database} lies at "${found}", not at ${location}: it belongs to another lake. Use another database, or drop that table.`,
+  );
+}
+
+function refuseTable({ Name, TableType }: Table, database: string): void {
+  if (TableType === VIEW) return;
+  throw new BrandReportsError(
+    'config',
+    'not_a_view',
+    `${Name} in the Glue database ${database} is a table (${TableType ?? 'of no type'}), and a view is to have its name. Use another database, or drop that table.`,
   );
 }
 
@@ -209,6 +256,40 @@ function grownTable(found: Table, lacking: readonly GlueColumn[]): TableInput {
     Parameters: found.Parameters,
     StorageDescriptor: { ...found.StorageDescriptor, Columns },
   };
+}
+
+/** As Athena writes views: Hive's types outside, the text with Trino's types inside. */
+function prestoView({ name, description, columns, sql }: View, database: string): TableInput {
+  const inside = {
+    originalSql: sql,
+    catalog: 'awsdatacatalog',
+    schema: database,
+    columns: columns.map(([column, type]) => ({ name: column, type: trinoType(type) })),
+  };
+  return {
+    Name: name,
+    Description: description,
+    TableType: VIEW,
+    Parameters: { presto_view: 'true', comment: 'Presto View' },
+    PartitionKeys: [],
+    StorageDescriptor: {
+      Columns: columns.map(([Name, Type]) => ({ Name, Type })),
+      Location: '',
+      SerdeInfo: { Name: '-', SerializationLibrary: '-' },
+    },
+    ViewOriginalText: `/* Presto View: ${Buffer.from(JSON.stringify(inside)).toString('base64')} */`,
+    ViewExpandedText: '/* Presto View */',
+  };
+}
+
+/** The text holds SQL, columns and types. */
+function isSameView(found: Table, wanted: TableInput): boolean {
+  return found.ViewOriginalText === wanted.ViewOriginalText && found.Description === wanted.Description;
+}
+
+function trinoType(type: ColumnType): string {
+  if (type === 'string') return 'varchar';
+  return type === 'timestamp' ? 'timestamp(3)' : type;
 }
 
 function newPartition({ columns }: TableShape, partition: Partition, location: string): PartitionInput {

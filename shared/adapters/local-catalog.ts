@@ -16,6 +16,8 @@ export function openLocalCatalog(folder: string): Catalog {
   const folderOf = (table: string, path: string) => join(root, 'lake', checkedPrefix(`${table}/${path}`));
   return {
     ensureTable: async () => {},
+    // Files cannot hold a view: `query` makes them.
+    ensureView: async () => {},
     current: (table, partition) =>
       onDisk(root, async () => {
         const [link, second] = await linksIn(folderOf(table, partitionPath(partition)));

@@ -6,7 +6,7 @@ import { writeParquet } from '../lake/parquet.ts';
 import { partitionPath, snapshotKey } from '../lake/paths.ts';
 import type { Partition, TableShape } from '../ports.ts';
 import { type Policy, dueAtMs } from './plan.ts';
-import type { ReportRun } from './report-run.ts';
+import type { BrandReport } from './report-run.ts';
 
 const COLUMNS: readonly Column[] = [
   { name: 'dt', type: 'string' },
@@ -39,15 +39,20 @@ export function stateOf({ published, failure }: DayEntry, proven: boolean): DayS
   return published.state === 'closed' ? 'complete' : 'open';
 }
 
-/** The rows of a month's coverage: they follow from its ledger alone. */
-export function coverageRows(ledger: Ledger, policy: Policy, nowMs: number, proven: boolean): Row[] {
-  const today = dayOf(nowMs, policy.timeZone);
+/** The rows of a month's coverage: they follow from its ledger alone. Without a policy no day is due. */
+export function coverageRows(
+  ledger: Ledger,
+  policy: Policy | undefined,
+  nowMs: number,
+  proven: boolean,
+): Row[] {
+  const today = dayOf(nowMs, policy?.timeZone ?? 'UTC');
   const date = (iso: string | undefined) => (iso === undefined ? null : new Date(iso));
   return Object.entries(ledger.days)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([dt, entry]) => {
       const { published, failure } = entry;
-      const due = dueAtMs(dt, entry, policy, today);
+      const due = policy ? dueAtMs(dt, entry, policy, today) : null;
       return {
         dt,
         state: stateOf(entry, proven),
@@ -64,7 +69,11 @@ export function coverageRows(ledger: Ledger, policy: Policy, nowMs: number, prov
 }
 
 /** Brings the coverage of these months to what their ledgers say, and switches it like any partition. */
-export async function coverMonths(run: ReportRun, months: readonly string[], proven: boolean): Promise<void> {
+export async function coverMonths(
+  run: BrandReport,
+  months: readonly string[],
+  proven: boolean,
+): Promise<void> {
   const { catalog } = run.lake;
   if (!catalog || months.length === 0) return;
   await catalog.ensureTable(coverageTable);
@@ -100,7 +109,7 @@ function contentId(rows: readonly Row[]): string {
 }
 
 async function writeRows(
-  { lake }: ReportRun,
+  { lake }: BrandReport,
   partition: Partition,
   snapshot: string,
   rows: readonly Row[],

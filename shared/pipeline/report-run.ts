@@ -17,19 +17,28 @@ export interface Deadline {
 
 export type StoredSchema = { version: 1; table: string } & TableSchema & Written;
 
-/** One report of one brand in one run: what every step of the pipeline works with. */
-export interface ReportRun {
-  /** The run's id. */
-  run: string;
+/** One report of one brand in a lake: all that its part of the catalog is made again from. */
+export interface BrandReport {
   brand: string;
   report: ReportDefinition;
+  /** Missing where the settings know the brand no more. */
+  policy: Policy | undefined;
+  lake: Lake;
+  clock: Clock;
+  log: RunLog;
+  newId: () => string;
+  ledger(month: string): Document<Ledger>;
+  schema: Document<StoredSchema>;
+}
+
+/** One report of one brand in one run: what every step of the pipeline works with. */
+export interface ReportRun extends BrandReport {
+  /** The run's id. */
+  run: string;
   brandSettings: BrandSettings;
   settings: ReportSettings;
   policy: Policy;
-  lake: Lake;
   service: ReportService;
-  clock: Clock;
-  log: RunLog;
   deadline: Deadline | undefined;
   /** Days read at the same time. */
   pagesInFlight: number;
@@ -37,15 +46,18 @@ export interface ReportRun {
   units: { begun: number };
   /** Leases only spare double work: without them runs take each other's days over, and only requests grow. */
   leases: boolean;
-  newId: () => string;
-  ledger(month: string): Document<Ledger>;
   progress(day: string, attempt: string): Document<Progress>;
-  schema: Document<StoredSchema>;
   /** Of a report about another report's records: that one's table and ledger. */
   parent?: { table: string; ledger(month: string): Document<Ledger> };
 }
 
-/** True when the run should begin nothing new. */
-export function outOfTime({ deadline, clock }: ReportRun): boolean {
+/** True when nothing new should be begun. */
+export function outOfTime({
+  deadline,
+  clock,
+}: {
+  deadline?: Deadline | undefined;
+  clock: Pick<Clock, 'wallMs'>;
+}): boolean {
   return deadline !== undefined && clock.wallMs() >= deadline.softMs;
 }

@@ -3,10 +3,13 @@ import { type BrandReportsError, asBrandReportsError } from '../errors.ts';
 import { type Ledger, switchedDay } from '../lake/ledger.ts';
 import { dayPartition, partitionPath } from '../lake/paths.ts';
 import type { TableShape } from '../ports.ts';
-import type { ReportRun } from './report-run.ts';
+import type { BrandReport } from './report-run.ts';
 
 /** The table as the catalog is to know it, with every column met so far. */
-export async function tableShape({ report, schema }: ReportRun): Promise<TableShape> {
+export async function tableShape({
+  report,
+  schema,
+}: Pick<BrandReport, 'report' | 'schema'>): Promise<TableShape> {
   const { columns } = await schema.known();
   return { name: report.table, partitionKeys: ['brand', 'dt'], columns };
 }
@@ -15,7 +18,7 @@ export async function tableShape({ report, schema }: ReportRun): Promise<TableSh
  * Points the catalog at what the ledger says now and reads the ledger again, until both agree: a pointer that
  * arrives late is put right by the run that set it.
  */
-export async function switchDay(run: ReportRun, day: string): Promise<void> {
+export async function switchDay(run: BrandReport, day: string): Promise<void> {
   const { catalog } = run.lake;
   const ledger = run.ledger(monthOf(day));
   let wanted = (await ledger.known()).days[day]?.published?.snapshot;
@@ -32,7 +35,7 @@ export async function switchDay(run: ReportRun, day: string): Promise<void> {
 
 /** Switches what is owed; a day that cannot be switched stops no other and stays owed. @returns the first failure */
 export async function switchOwed(
-  run: ReportRun,
+  run: BrandReport,
   ledgers: Iterable<Ledger>,
 ): Promise<BrandReportsError | undefined> {
   let first: BrandReportsError | undefined;
@@ -61,7 +64,7 @@ export async function switchOwed(
 }
 
 /** The days of these months whose partition does not point, alone, at what the ledger says: switches that are owed. */
-async function owedSwitches(run: ReportRun, ledgers: Iterable<Ledger>): Promise<string[]> {
+export async function owedSwitches(run: BrandReport, ledgers: Iterable<Ledger>): Promise<string[]> {
   const { catalog } = run.lake;
   if (!catalog) return [];
   const pointers = await catalog.pointedAt(run.report.table, [['brand', run.brand]]);

@@ -54,14 +54,14 @@ export const orders: ReportDefinition = {
         ['commission', 'decimal(38,9)'],
       ],
       needs: ['status', 'amount', 'commission'],
-      // TRY_CAST, because the type of a discovered column is what came first: it may be text.
+      // By way of text, because the type of a discovered column is what came first: it may be any.
       sql: `SELECT
   CAST(brand AS varchar) AS brand,
   CAST(dt AS varchar) AS dt,
   CAST(status AS varchar) AS status,
   CAST(count(*) AS bigint) AS orders,
-  CAST(sum(TRY_CAST(amount AS decimal(38,9))) AS decimal(38,9)) AS amount,
-  CAST(sum(TRY_CAST(commission AS decimal(38,9))) AS decimal(38,9)) AS commission
+  CAST(sum(TRY_CAST(CAST(amount AS varchar) AS decimal(38,9))) AS decimal(38,9)) AS amount,
+  CAST(sum(TRY_CAST(CAST(commission AS varchar) AS decimal(38,9))) AS decimal(38,9)) AS commission
 FROM orders
 GROUP BY brand, dt, status`,
     },

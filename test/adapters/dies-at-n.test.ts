@@ -46,6 +46,7 @@ describe('a process that dies', () => {
     const catalog = diesAtNCatalog(
       {
         ensureTable: async () => {},
+        ensureView: async () => {},
         current: async () => 's1',
         point: async () => {},
         pointedAt: async () => new Map(),

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { openGlueCatalog } from '../../shared/adapters/glue-catalog.ts';
+import { type JsonObject, parseJson } from '../../shared/json.ts';
 import { dayPartition } from '../../shared/lake/paths.ts';
 import type { Catalog, TableShape } from '../../shared/ports.ts';
-import { catalogContract, ORDERS } from '../contracts/catalog.ts';
+import type { View } from '../../shared/reports/definition.ts';
+import { catalogContract, ORDERS, ORDERS_DAILY } from '../contracts/catalog.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 
 const lakeUrl = 's3://bucket/lake';
@@ -24,11 +26,18 @@ function withColumns(...names: string[]): TableShape {
   return { ...ORDERS, columns: names.map((name) => ({ name, type: 'string' })) };
 }
 
+/** What Trino reads of a view. */
+function insideOf(view: JsonObject | undefined) {
+  const [, base64 = ''] = /^\/\* Presto View: (\S+) \*\/$/.exec(String(view?.ViewOriginalText)) ?? [];
+  return parseJson(Buffer.from(base64, 'base64').toString());
+}
+
 describe('Glue', () => {
   const day = dayPartition('acme', '2026-01-31');
   let server: Awaited<ReturnType<typeof startGlueServer>>;
   let catalog: Catalog;
 
+  const viewNow = () => server.tables.get('orders_daily')?.table;
   const tableNow = () => server.tables.get('orders')?.table;
   const columnsNow = () => tableNow()?.StorageDescriptor;
 
@@ -137,6 +146,68 @@ describe('Glue', () => {
     expect(await catalog.current('orders', day)).toBe('s1');
   });
 
+  it('gets views as Athena writes them: Hive’s types outside, Trino’s inside', async () => {
+    await catalog.ensureView(ORDERS_DAILY);
+    const view = viewNow();
+    expect(view).toMatchObject({
+      TableType: 'VIRTUAL_VIEW',
+      Description: 'Orders by day',
+      Parameters: { presto_view: 'true', comment: 'Presto View' },
+      ViewExpandedText: '/* Presto View */',
+      StorageDescriptor: {
+        Columns: [
+          { Name: 'dt', Type: 'string' },
+          { Name: 'orders', Type: 'bigint' },
+          { Name: 'amount', Type: 'decimal(38,9)' },
+          { Name: 'last_seen', Type: 'timestamp' },
+        ],
+      },
+    });
+    expect(insideOf(view)).toEqual({
+      originalSql: ORDERS_DAILY.sql,
+      catalog: 'awsdatacatalog',
+      schema: 'reports',
+      columns: [
+        { name: 'dt', type: 'varchar' },
+        { name: 'orders', type: 'bigint' },
+        { name: 'amount', type: 'decimal(38,9)' },
+        { name: 'last_seen', type: 'timestamp(3)' },
+      ],
+    });
+  });
+
+  it.each<[string, Partial<View>, number]>([
+    ['leaves alone what is the same', {}, 0],
+    ['replaces what has another text', { sql: 'SELECT * FROM orders' }, 1],
+    ['replaces what has a column of another type', { columns: [['dt', 'date']] }, 1],
+    ['replaces what is described otherwise', { description: 'Other' }, 1],
+  ])('of a view %s', async (_name, change, version) => {
+    await catalog.ensureView(ORDERS_DAILY);
+    await catalog.ensureView({ ...ORDERS_DAILY, ...change });
+    expect(server.tables.get('orders_daily')?.version).toBe(version);
+    expect(insideOf(viewNow())).toMatchObject({ originalSql: change.sql ?? ORDERS_DAILY.sql });
+  });
+
+  it('ends in its own view where another run replaces that at the same time', async () => {
+    await catalog.ensureView({ ...ORDERS_DAILY, sql: 'SELECT 1' });
+    server.faults.beforeWrite = () => {
+      const stored = server.tables.get('orders_daily');
+      if (stored) Object.assign(stored, { version: 7 });
+    };
+    await catalog.ensureView(ORDERS_DAILY);
+    expect(insideOf(viewNow())).toMatchObject({ originalSql: ORDERS_DAILY.sql });
+  });
+
+  it('refuses to put a view in the place of a table', async () => {
+    await catalog.ensureTable(ORDERS);
+    await expect(catalog.ensureView({ ...ORDERS_DAILY, name: 'orders' })).rejects.toMatchObject({
+      kind: 'config',
+      code: 'not_a_view',
+      message: expect.stringContaining('orders in the Glue database reports is a table (EXTERNAL_TABLE)'),
+    });
+    expect(tableNow()).toMatchObject({ TableType: 'EXTERNAL_TABLE' });
+  });
+
   it('is current nowhere where somebody moved the partition out of the lake', async () => {
     await catalog.ensureTable(ORDERS);
     await catalog.point(ORDERS, day, 's1');
@@ -169,6 +240,7 @@ describe('Glue', () => {
 
   it.each<[string, (catalog: Catalog) => Promise<unknown>]>([
     ['preparing a table', (catalog) => catalog.ensureTable(ORDERS)],
+    ['preparing a view', (catalog) => catalog.ensureView(ORDERS_DAILY)],
     ['reading a partition', (catalog) => catalog.current('orders', day)],
     ['switching a partition', (catalog) => catalog.point(ORDERS, day, 's1')],
     ['reading all partitions', (catalog) => catalog.pointedAt('orders', day)],
@@ -177,7 +249,17 @@ describe('Glue', () => {
     await expect(act(catalog)).rejects.toMatchObject({
       kind: 'config',
       code: 'aws_refused',
-      message: expect.stringMatching(/Required Alter on orders.*reports.*lakeformation grant-permissions/),
+      message: expect.stringMatching(
+        /Required Alter on orders.*lakeformation grant-permissions .*CREATE_TABLE.*"reports".*ALTER.*"reports"/,
+      ),
+    });
+  });
+
+  it('names the rights of IAM where it is not Lake Formation that refuses', async () => {
+    server.faults.deny = 'User: x is not authorized to perform: glue:GetTable';
+    await expect(catalog.ensureTable(ORDERS)).rejects.toMatchObject({
+      code: 'aws_refused',
+      message: expect.stringMatching(/^(?!.*lakeformation).*glue:GetTable, CreateTable.* reports /),
     });
   });
 });

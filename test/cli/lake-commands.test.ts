@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -148,7 +148,9 @@ describe('status', () => {
       dt: sample.firstDay,
       status: 'complete',
       rows: expect.any(Number),
+      readFrom: expect.any(String),
       readTo: expect.any(String),
+      nextDue: expect.any(String),
     });
     expect(tables[1].days[2]).toMatchObject({ dt: sample.today, status: 'open' });
   });
@@ -176,6 +178,56 @@ describe('status', () => {
     expect(stdout).toMatch(
       new RegExp(`^orders ${sample.firstDay}\ncontract \\(\\w+\\): .+\nsince .+ next try after`, 'm'),
     );
+  });
+});
+
+describe('status --html', () => {
+  const flags = () => [...sample.flags.slice(0, 2), ...inLake];
+
+  it('writes a page of the days, says where, and leaves nothing beside it', async () => {
+    const folder = join(sample.folder, 'pages');
+    mkdirSync(folder);
+    const file = join(folder, 'coverage.html');
+    writeFileSync(file, 'the page of yesterday');
+    const { code, stdout } = await runCli(['status', ...flags(), '--html', file]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `The calendar is in ${file}.\n` });
+    const page = await readFile(file, 'utf8');
+    expect(page).toContain(`orders ${sample.firstDay}\ncomplete: `);
+    expect(page).toMatch(/<b>All days are in<\/b>/);
+    expect(page).not.toContain('yesterday');
+    expect(readdirSync(folder)).toEqual(['coverage.html']);
+  });
+
+  it('shows the brand, the month and the present that are asked for', async () => {
+    const file = join(sample.folder, 'month.html');
+    const later = `${addDays(sample.today, 40)}T16:00:00Z`;
+    const month = sample.today.slice(0, 7);
+    const asked = ['--brand', 'acme', '--month', month, '--now', later];
+    expect((await runCli(['status', ...flags(), ...asked, '--html', file])).code).toBe(0);
+    const page = await readFile(file, 'utf8');
+    const days = [...page.matchAll(/title="orders (\d{4}-\d\d-\d\d)/g)].map(([, day = '']) => day);
+    expect(days.at(-1)).toMatch(`${month}-`);
+    expect(new Set(days.map((day) => day.slice(0, 7)))).toEqual(new Set([month]));
+    expect(page).toContain(`orders ${sample.today}\nstale`);
+  });
+
+  it.each<[string, () => string[], RegExp]>([
+    [
+      'beside --json',
+      () => [join(sample.folder, 'no.html'), '--json'],
+      /'--html <file>' cannot be used with option '--json'/,
+    ],
+    [
+      'in a folder that is not there',
+      () => [join(sample.folder, 'nowhere', 'no.html')],
+      /no\.html cannot be written \(ENOENT\)\. Name a file that can/,
+    ],
+    ['over a folder', () => [sample.lake], /cannot be written \(EISDIR\)/],
+  ])('is refused %s', async (_name, html, message) => {
+    const { code, stderr } = await runCli(['status', ...flags(), '--html', ...html()]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(message);
+    expect(readdirSync(sample.folder).filter((name) => /tmp$|^no/.test(name))).toEqual([]);
   });
 });
 

@@ -70,6 +70,9 @@ describe('sync', () => {
         report,
         status: 'complete',
         requests: expect.any(Number),
+        retries: 0,
+        throttles: 0,
+        newestComplete: days[1],
         days: days.map((dt) => ({
           dt,
           outcome: 'published',

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { dayPartition, partitionPath } from '../../shared/lake/paths.ts';
 import type { Catalog, Partition, TableShape } from '../../shared/ports.ts';
+import type { View } from '../../shared/reports/definition.ts';
 
 export interface CatalogUnderTest {
   /** Opens the same catalog once more, as another run does. */
@@ -17,6 +18,19 @@ export const ORDERS: TableShape = {
     { name: 'transid', type: 'string', field: 'transid' },
     { name: 'amount', type: 'decimal(38,9)', field: 'amount' },
   ],
+};
+
+export const ORDERS_DAILY: View = {
+  name: 'orders_daily',
+  description: 'Orders by day',
+  columns: [
+    ['dt', 'string'],
+    ['orders', 'bigint'],
+    ['amount', 'decimal(38,9)'],
+    ['last_seen', 'timestamp'],
+  ],
+  needs: ['amount'],
+  sql: 'SELECT dt, orders, amount, last_seen FROM orders',
 };
 
 /** What the core relies on in every catalog. */
@@ -83,6 +97,13 @@ export function catalogContract(name: string, setUp: () => Promise<CatalogUnderT
     it('keeps what it points at when a table is prepared again', async () => {
       await pointTo('s1');
       await catalog.ensureTable(ORDERS);
+      expect(await catalog.current('orders', day)).toBe('s1');
+    });
+
+    it('takes a view again and again, beside tables', async () => {
+      await pointTo('s1');
+      for (const sql of ['SELECT 1 AS one', 'SELECT 1 AS one', 'SELECT 2 AS one'])
+        await catalog.ensureView({ ...ORDERS_DAILY, sql });
       expect(await catalog.current('orders', day)).toBe('s1');
     });
 

@@ -111,6 +111,7 @@ export function diesAtN(
 export function diesAtNCatalog(catalog: Catalog, { life }: DyingStore): Catalog {
   return {
     ensureTable: (table) => life.step(() => catalog.ensureTable(table)),
+    ensureView: (view) => life.step(() => catalog.ensureView(view)),
     current: (table, partition) => life.step(() => catalog.current(table, partition)),
     point: (table, partition, snapshot) => life.step(() => catalog.point(table, partition, snapshot)),
     pointedAt: (table, leading) => life.step(() => catalog.pointedAt(table, leading)),

@@ -1,12 +1,18 @@
 import { partitionPath } from '../../shared/lake/paths.ts';
 import type { Catalog } from '../../shared/ports.ts';
 
-/** The catalog without a disk: which snapshot each partition points at. */
-export function memoryCatalog(): Catalog & { readonly pointers: Map<string, string> } {
+/** The catalog without a disk: which snapshot each partition points at, and which views were made, in order. */
+export function memoryCatalog(): Catalog & {
+  readonly pointers: Map<string, string>;
+  readonly views: string[];
+} {
   const pointers = new Map<string, string>();
+  const views: string[] = [];
   return {
     pointers,
+    views,
     ensureTable: async () => {},
+    ensureView: async ({ name }) => void views.push(name),
     current: async (table, partition) => pointers.get(`${table}/${partitionPath(partition)}`),
     point: async (table, partition, snapshot) =>
       void pointers.set(`${table.name}/${partitionPath(partition)}`, snapshot),

@@ -85,12 +85,14 @@ describe('the synthesised bundle', () => {
     expect(await invoke('order_list', event)).toEqual({
       errorType: 'BrandReportsError',
       errorMessage: expect.stringMatching(message),
+      metrics: [],
     });
     expect(sample.requests).toHaveLength(0);
   });
 
   it('checks the connection and writes nothing', async () => {
-    const { answer } = await invoke('order_list', { ...EVENT, check: true });
+    const { answer, metrics } = await invoke('order_list', { ...EVENT, check: true });
+    expect(metrics).toEqual([]);
     expect(answer).toMatchObject({ status: 'ok' });
     expect(sample.requests.length).toBeGreaterThan(0);
     expect(s3.objects.size).toBe(0);
@@ -117,6 +119,19 @@ describe('the synthesised bundle', () => {
       }
       expect(days.length).toBeGreaterThanOrEqual(3);
     }
+  });
+
+  it('prints metrics of each brand, and how the reports stand where the run is one of the present', async () => {
+    const traffic = { _aws: expect.anything(), report: 'order_list', Rows: expect.any(Number) };
+    const standing = { Failures: 0, SecondsSinceNewestCompleteDay: expect.any(Number) };
+    const { now: _now, ...present } = EVENT;
+    expect((await invoke('order_list', present)).metrics).toEqual([
+      expect.objectContaining({ ...traffic, ...standing, brand: 'acme' }),
+      expect.objectContaining({ ...traffic, ...standing, brand: 'globex' }),
+    ]);
+    const [of] = (await invoke('order_list', { ...EVENT, brand: 'acme' })).metrics;
+    expect(of).toEqual(expect.objectContaining(traffic));
+    expect(of).not.toEqual(expect.objectContaining(standing));
   });
 
   it('answers a failure as a document, with the command that mends it', async () => {
@@ -167,7 +182,7 @@ async function invoke(
   report: string,
   event: unknown,
   remainingMs = MINUTES_15,
-): Promise<Record<string, unknown>> {
+): Promise<Record<string, unknown> & { metrics: unknown[] }> {
   const bundle = functions.find((each) => each.report === report)?.bundle;
   if (bundle === undefined) throw new Error(`the template has no function for ${report}`);
   const { stdout, stderr } = await execute(
@@ -185,6 +200,7 @@ async function invoke(
         REPORT: report,
         LAKE_URL: 's3://lake',
         DATABASE: 'brand_reports',
+        METRICS_NAMESPACE: 'BrandReports',
         AWS_REGION: 'us-east-1',
         AWS_ACCESS_KEY_ID: 'test',
         AWS_SECRET_ACCESS_KEY: 'test',
@@ -195,7 +211,11 @@ async function invoke(
     },
   );
   printed += stdout + stderr;
-  return z.parse(z.record(z.string(), z.unknown()), JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? ''));
+  const lines = stdout.trimEnd().split('\n');
+  const metrics = lines
+    .filter((line) => line.startsWith('{"_aws":'))
+    .map((line): unknown => JSON.parse(line));
+  return { ...z.parse(z.record(z.string(), z.unknown()), JSON.parse(lines.at(-1) ?? '')), metrics };
 }
 
 /** The objects under the location that the catalog gives for the partition. */

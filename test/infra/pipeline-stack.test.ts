@@ -53,7 +53,7 @@ describe('the functions of the stack', () => {
       LoggingConfig: { LogFormat: 'JSON' },
     });
     both.allResourcesProperties('AWS::Lambda::EventInvokeConfig', { MaximumRetryAttempts: 0 });
-    both.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 90, LogGroupName: Match.absent() });
+    both.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 90 });
     for (const report of REPORTS)
       both.hasResourceProperties('AWS::Lambda::Function', {
         FunctionName: `BrandReports-${report}`,
@@ -256,6 +256,17 @@ describe('the catalog of the stack', () => {
   });
 });
 
+describe('the metrics of the functions', () => {
+  it('are told under the name of the stack', () => {
+    const variables = Object.values(both.findResources('AWS::Lambda::Function')).map(
+      ({ Properties }) => Properties.Environment.Variables,
+    );
+    const syncing = variables.filter(({ DATABASE, FUNCTION_PREFIX }) => DATABASE && !FUNCTION_PREFIX);
+    const namespaces = syncing.map(({ METRICS_NAMESPACE }) => METRICS_NAMESPACE);
+    expect(namespaces.filter((namespace) => namespace === 'BrandReports')).toHaveLength(REPORTS.length + 1);
+  });
+});
+
 describe('the console', () => {
   it('has test events for every function', () => {
     const [setup] = Object.values(both.findResources('Custom::BrandReportsSetup'));
@@ -276,9 +287,15 @@ describe('the console', () => {
     });
   });
 
-  it('is linked to from the outputs: functions, workgroup, secrets', () => {
+  it('is linked to from the outputs: functions, backfill, dashboard, workgroup, secrets', () => {
     const outputs = JSON.stringify(both.findOutputs('*'));
-    for (const part of ['BrandReports-order_list?tab=testing', 'athena', 'brand-reports%2Fglobex'])
+    for (const part of [
+      'BrandReports-order_list?tab=testing',
+      'athena',
+      'brand-reports%2Fglobex',
+      '/statemachines/view/',
+      '#dashboards:name=BrandReports',
+    ])
       expect(outputs).toContain(part);
   });
 });
@@ -310,14 +327,15 @@ describe('an environment', () => {
   it('has names of its own, so that it stands beside the others in one account', () => {
     const staging = Template.fromStack(stackOf({ brands: { acme: ACME } }, { name: 'BrandReports-staging' }));
     const named = (synthesised: Template) =>
-      [...JSON.stringify(synthesised.toJSON().Resources).matchAll(/"(?:\w*Name)":"([^"]+)"/g)].map(
-        ([, name]) => name,
-      );
+      [
+        ...JSON.stringify(synthesised.toJSON().Resources).matchAll(
+          /"(?:Function|StateMachine|Alarm|Dashboard|LogGroup)?Name":"([^"]+)"/g,
+        ),
+      ].flatMap(([, name = '']) => (/^(BrandReports|brand_reports|\/)/.test(name) ? [name] : []));
     expect(named(staging)).toEqual(
       expect.arrayContaining(['brand_reports_staging', 'BrandReports-staging-order_list']),
     );
-    const shared = named(staging).filter((name) => name?.startsWith('B') && named(both).includes(name));
-    expect(shared).toEqual([]);
+    expect(named(staging).filter((name) => named(both).includes(name))).toEqual([]);
   });
 });
 

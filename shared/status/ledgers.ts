@@ -1,18 +1,19 @@
-import type { Json } from '../shared/json.ts';
-import { type TableSchema, baseSchema, parseSchema } from '../shared/lake/columns.ts';
-import { parseStored } from '../shared/lake/document.ts';
-import { type Ledger, type Published, parseLedger } from '../shared/lake/ledger.ts';
-import { type MonthIndex, parseMonthIndex } from '../shared/lake/month-index.ts';
-import { dayPartition, indexKey, ledgerKey, schemaKey, snapshotKey } from '../shared/lake/paths.ts';
-import type { ObjectStore } from '../shared/ports.ts';
-import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
+import type { Json } from '../json.ts';
+import { type TableSchema, baseSchema, parseSchema } from '../lake/columns.ts';
+import { parseStored } from '../lake/document.ts';
+import { type Ledger, type Published, parseLedger } from '../lake/ledger.ts';
+import { type MonthIndex, parseMonthIndex } from '../lake/month-index.ts';
+import { dayPartition, indexKey, ledgerKey, schemaKey, snapshotKey } from '../lake/paths.ts';
+import type { ObjectStore } from '../ports.ts';
+import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
+import { type MonthSpan, isInSpan } from './months.ts';
 
 /** All that a lake says of one report of one brand. */
 export interface ReportLedgers {
   brand: string;
   report: ReportDefinition;
   index: MonthIndex;
-  /** By month. */
+  /** By month; only those that were read. */
   ledgers: ReadonlyMap<string, Ledger>;
 }
 
@@ -24,21 +25,48 @@ export interface CurrentDay {
   published: Published;
 }
 
-/** Reads every ledger of the lake, whatever the settings say now; reports that nobody knows any more are left out. */
-export async function readLedgers(store: ObjectStore, reports: ReportRegistry): Promise<ReportLedgers[]> {
-  const months = new Map<string, { report: ReportDefinition; brand: string; months: string[] }>();
+/** The months that have a ledger. */
+export interface LedgerMonths {
+  brand: string;
+  report: ReportDefinition;
+  months: string[];
+}
+
+/**
+ * What ledgers the lake has, whatever the settings say now; reports that nobody knows any more are left out.
+ * @param span only these months; a brand's report is there without any as well
+ */
+export async function listLedgers(
+  store: ObjectStore,
+  reports: ReportRegistry,
+  span: MonthSpan = {},
+): Promise<LedgerMonths[]> {
+  const found = new Map<string, LedgerMonths>();
   for await (const { key } of store.list('ledger/')) {
     const [, name = '', brand = '', month = ''] =
       /^ledger\/([^/]+)\/([^/]+)\/(\d{4}-\d\d)\.json$/.exec(key) ?? [];
     const report = Object.hasOwn(reports, name) ? reports[name] : undefined;
     if (!report) continue;
     const of = `${name}/${brand}`;
-    const known = months.get(of) ?? { report, brand, months: [] };
-    known.months.push(month);
-    months.set(of, known);
+    const known = found.get(of) ?? { report, brand, months: [] };
+    if (isInSpan(month, span)) known.months.push(month);
+    found.set(of, known);
   }
+  return [...found.values()];
+}
+
+/**
+ * Reads the ledgers of the lake that `listLedgers` tells.
+ * @param span only the ledgers of these months; the index is there whatever they are
+ */
+export async function readLedgers(
+  store: ObjectStore,
+  reports: ReportRegistry,
+  span: MonthSpan = {},
+): Promise<ReportLedgers[]> {
+  const listed = await listLedgers(store, reports, span);
   return Promise.all(
-    [...months.values()].map(async ({ report, brand, months }) => {
+    listed.map(async ({ report, brand, months }) => {
       const key = indexKey(report.name, brand);
       const ledgers = months.map(
         async (month) => [month, await readLedger(store, report, brand, month)] as const,

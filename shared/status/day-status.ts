@@ -1,8 +1,9 @@
-import { dayOf, daysFrom, intervalMs, monthOf } from '../shared/days.ts';
-import type { DayEntry, Failure } from '../shared/lake/ledger.ts';
-import { stateOf } from '../shared/pipeline/coverage.ts';
-import { type Policy, closesAtMs, dueAtMs } from '../shared/pipeline/plan.ts';
+import { dayOf, daysFrom, intervalMs, monthOf } from '../days.ts';
+import type { DayEntry, Failure } from '../lake/ledger.ts';
+import { stateOf } from '../pipeline/coverage.ts';
+import { type Policy, type Sources, closesAtMs, dueAtMs } from '../pipeline/plan.ts';
 import type { ReportLedgers } from './ledgers.ts';
+import { type MonthSpan, isInSpan } from './months.ts';
 
 /** What is the matter with a day. `stale`: it is there, but should have been read again by now. */
 export type DayStatus =
@@ -19,11 +20,16 @@ export interface StatusDay {
   dt: string;
   status: DayStatus;
   rows: number | null;
+  /** When the last reading began, ISO 8601. */
+  readFrom: string | null;
+  /** Up to when everything is known. */
   readTo: string | null;
+  /** When the policy asks for the day (again), past where it is due; `null` where that is never or unknown. */
+  nextDue: string | null;
   failure?: Pick<Failure, 'since' | 'times' | 'kind' | 'code' | 'message' | 'retryAt'>;
 }
 
-/** A day that is due is stale only after the schedule had its turn, twice. */
+/** What is due is late only after the schedule had its turn, twice. */
 const TURNS = 2;
 const DAY_MS = 86_400_000;
 
@@ -31,12 +37,14 @@ const DAY_MS = 86_400_000;
  * The days that should be there by the policy, and those that are. A brand that the settings do not know has no
  * policy: its days are neither missing nor stale.
  * @param parent of a report about another report's records: that one
+ * @param span only the days of these months
  */
 export function statusDays(
   of: Pick<ReportLedgers, 'ledgers' | 'index'> | undefined,
   expected: { policy: Policy; schedule: string } | undefined,
   nowMs: number,
   parent?: ReportLedgers,
+  span: MonthSpan = {},
 ): StatusDay[] {
   const { policy } = expected ?? {};
   const today = dayOf(nowMs, policy?.timeZone ?? 'UTC');
@@ -45,16 +53,20 @@ export function statusDays(
     DayEntry
   >;
   const days = new Set([...Object.keys(entries), ...(policy ? daysFrom(policy.startDate, today) : [])]);
-  return [...days].sort().map((dt) => {
+  const shown = [...days].filter((day) => isInSpan(monthOf(day), span));
+  return shown.sort().map((dt) => {
     const entry = entries[dt];
-    const source = parent?.ledgers.get(monthOf(dt))?.days[dt]?.published;
+    const source = sourceOf(parent?.ledgers.get(monthOf(dt))?.days[dt]?.published);
     const overdue =
       expected !== undefined && entry !== undefined && isOverdue(dt, entry, expected, today, nowMs, source);
+    const dueMs = policy ? dueAtMs(dt, entry, policy, today, source) : null;
     return {
       dt,
       status: entry ? statusOf(entry, of?.index.proven ?? false, overdue) : 'missing',
       rows: entry?.published?.rows ?? null,
+      readFrom: entry?.published?.readFrom ?? null,
       readTo: entry?.published?.readTo ?? null,
+      nextDue: dueMs === null ? null : new Date(dueMs).toISOString(),
       ...(entry?.failure && { failure: told(entry.failure) }),
     };
   });
@@ -72,29 +84,32 @@ function isOverdue(
   { policy, schedule }: { policy: Policy; schedule: string },
   today: string,
   nowMs: number,
-  source: DayEntry['published'],
+  source: ReturnType<Sources>,
 ): boolean {
   const { published } = entry;
   if (!published) return false;
-  const patienceMs = TURNS * turnMs(schedule);
+  const patienceMs = patienceMsOf(schedule);
   const isRightlyAsked = published.asked === policy.asked && !(source && source.digest !== published.source);
   if (published.state === 'open' && isRightlyAsked) {
     const dueMs = dt >= today ? Date.parse(published.readTo) : closesAtMs(dt, policy);
     return nowMs > dueMs + patienceMs;
   }
   const { claim: _claim, ...idle } = entry;
-  const dueMs = dueAtMs(
-    dt,
-    idle,
-    policy,
-    today,
-    source && { digest: source.digest, closed: source.state === 'closed' },
-  );
+  const dueMs = dueAtMs(dt, idle, policy, today, source);
   return dueMs !== null && nowMs > Math.max(dueMs, Date.parse(published.readFrom)) + patienceMs;
 }
 
+function sourceOf(published: DayEntry['published']): ReturnType<Sources> {
+  return published && { digest: published.digest, closed: published.state === 'closed' };
+}
+
+/** How long after it is due something is late, in milliseconds. */
+export function patienceMsOf(schedule: string): number {
+  return TURNS * turnMs(schedule);
+}
+
 /** How long the schedule waits from one turn to the next; a cron expression is taken for a daily one. */
-function turnMs(schedule: string): number {
+export function turnMs(schedule: string): number {
   const [, rate] = /^rate\((.+)\)$/.exec(schedule) ?? [];
   return rate === undefined ? DAY_MS : intervalMs(rate);
 }

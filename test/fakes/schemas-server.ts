@@ -1,0 +1,61 @@
+import type { IncomingMessage } from 'node:http';
+import { SchemasClient } from '@aws-sdk/client-schemas';
+import { isJsonObject, parseJson } from '../../shared/json.ts';
+import { stringOf } from './aws-json-server.ts';
+import { awsTestOptions } from './aws-test-options.ts';
+import { startHttpServer } from './http-server.ts';
+
+interface Answer {
+  status: number;
+  fault?: string;
+  output?: object;
+}
+
+/** The part of EventBridge's schema registry that test events use: registries, and schemas by `registry/name`. */
+export async function startSchemasServer() {
+  const registries = new Set<string>();
+  const schemas = new Map<string, { Type: string; Content: string; version: number }>();
+  /** Every call is refused. */
+  const faults = { deny: false };
+
+  function answer(request: IncomingMessage, body: Buffer): Answer {
+    if (faults.deny) return { status: 403, fault: 'ForbiddenException' };
+    const [, registry = '', schema] =
+      /^\/v1\/registries\/name\/([^/]+)(?:\/schemas\/name\/([^/]+))?$/.exec(request.url ?? '') ?? [];
+    const call = `${request.method} ${schema === undefined ? 'registry' : 'schema'}`;
+    if (call === 'POST registry') {
+      if (registries.has(registry)) return { status: 409, fault: 'ConflictException' };
+      registries.add(registry);
+      return { status: 201, output: { RegistryName: registry } };
+    }
+    const key = `${registry}/${schema}`;
+    const stored = schemas.get(key);
+    if (!registries.has(registry) || (!stored && call !== 'POST schema'))
+      return { status: 404, fault: 'NotFoundException' };
+    if (stored && call === 'POST schema') return { status: 409, fault: 'ConflictException' };
+    if (call === 'GET schema')
+      return { status: 200, output: { Content: stored?.Content, Type: stored?.Type } };
+    if (call === 'DELETE schema') {
+      schemas.delete(key);
+      return { status: 204 };
+    }
+    const input = parseJson(body.toString());
+    const { Type, Content } = isJsonObject(input) ? input : {};
+    schemas.set(key, {
+      Type: stringOf(Type),
+      Content: stringOf(Content),
+      version: (stored?.version ?? 0) + 1,
+    });
+    return { status: call === 'POST schema' ? 201 : 200, output: {} };
+  }
+
+  const server = await startHttpServer((request, body, response) => {
+    const { status, fault, output = { Message: fault } } = answer(request, body);
+    response.writeHead(status, {
+      'content-type': 'application/json',
+      ...(fault && { 'x-amzn-errortype': fault }),
+    });
+    response.end(status === 204 ? undefined : JSON.stringify(output));
+  });
+  return { ...server, registries, schemas, faults, client: new SchemasClient(awsTestOptions(server.url)) };
+}

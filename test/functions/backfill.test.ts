@@ -1,0 +1,303 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import * as z from 'zod/mini';
+import { recordsOfDay } from '../../sample/brand.ts';
+import { type SampleService, startSampleService } from '../../sample/server.ts';
+import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
+import { shortened } from '../../shared/backfill.ts';
+import { addDays, dayOf, daysFrom, startOfDay } from '../../shared/days.ts';
+import { isJsonObject, parseJson } from '../../shared/json.ts';
+import { claimDay, parseLedger, releaseDay } from '../../shared/lake/ledger.ts';
+import { ledgerKey } from '../../shared/lake/paths.ts';
+import { startGlueServer } from '../fakes/glue-server.ts';
+import { startS3Server } from '../fakes/s3-server.ts';
+import { startSecretsServer } from '../fakes/secrets-server.ts';
+import { backfillTemplate } from '../infra/backfill-stack.ts';
+import { type Ended, execute } from '../infra/execute.ts';
+
+const ZONE = 'America/New_York';
+const MINUTES_15 = 900_000;
+/** The longest that a brand may be named. */
+const OLD_BRAND = 'a'.repeat(41);
+/** The newest first of a month that a backfill may read days on both sides of. */
+const FIRST = `${addDays(dayOf(Date.now(), ZONE), -6).slice(0, 7)}-01`;
+const RANGE = { from: addDays(FIRST, -2), to: addDays(FIRST, 2) };
+const NEWER = { from: FIRST, to: RANGE.to };
+const OLDER = { from: RANGE.from, to: addDays(FIRST, -1) };
+
+let sample: SampleService;
+let s3: Awaited<ReturnType<typeof startS3Server>>;
+let glue: Awaited<ReturnType<typeof startGlueServer>>;
+let secrets: Awaited<ReturnType<typeof startSecretsServer>>;
+let handler: (event: unknown, context: { getRemainingTimeInMillis: () => number }) => Promise<unknown>;
+let template: ReturnType<typeof backfillTemplate>;
+const printed: string[] = [];
+
+beforeAll(async () => {
+  sample = await startSampleService();
+  s3 = await startS3Server({ bucket: 'lake', pageSize: 1000 });
+  glue = await startGlueServer('brand_reports');
+  secrets = await startSecretsServer();
+  const settings = settingsOf(sample);
+  Object.assign(process.env, {
+    BRAND_REPORTS_SETTINGS: JSON.stringify(settings),
+    LAKE_URL: 's3://lake',
+    DATABASE: 'brand_reports',
+    METRICS_NAMESPACE: 'BrandReports',
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'test',
+    AWS_SECRET_ACCESS_KEY: 'test',
+    AWS_ENDPOINT_URL_S3: s3.url,
+    AWS_ENDPOINT_URL_GLUE: glue.url,
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
+  });
+  for (const level of ['info', 'warn', 'error', 'debug'] as const)
+    jest.spyOn(console, level).mockImplementation((entry) => void printed.push(JSON.stringify(entry)));
+  // Metrics go past the console.
+  jest.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0);
+  ({ handler } = await import('../../functions/backfill.ts'));
+  template = backfillTemplate(settings);
+  fillSecrets();
+});
+
+afterEach(() => {
+  s3.objects.clear();
+  glue.tables.clear();
+  sample.requests.length = 0;
+  fillSecrets();
+});
+
+afterAll(async () => {
+  jest.restoreAllMocks();
+  await Promise.all([sample, s3, glue, secrets].map((server) => server.close()));
+});
+
+function settingsOf(service: SampleService): object {
+  const { brands, ...rest } = sampleSettings(service);
+  const acme = isJsonObject(brands) && isJsonObject(brands.acme) ? brands.acme : {};
+  const named = {
+    acme: { ...acme, startDate: addDays(FIRST, -20) },
+    [OLD_BRAND]: { ...acme, startDate: '2000-01-01' },
+  };
+  return { ...rest, brands: named };
+}
+
+function fillSecrets(): void {
+  for (const [brand, credentials] of Object.entries(sampleCredentials(sample)))
+    secrets.secrets.set(`brand-reports/${brand}`, JSON.stringify(credentials));
+}
+
+/** An execution whose tasks are the handler itself. */
+function backfill(
+  input: object,
+  options: {
+    remainingMs?: () => number;
+    before?: (payload: unknown) => Promise<void>;
+    running?: string[];
+  } = {},
+): Promise<Ended> {
+  const { remainingMs = () => MINUTES_15, before, running } = options;
+  return execute(
+    template,
+    { brand: 'acme', ...input },
+    {
+      ...(running && { running }),
+      async invoke(payload) {
+        await before?.(payload);
+        return handler(payload, { getRemainingTimeInMillis: remainingMs });
+      },
+    },
+  );
+}
+
+function rowsOf(
+  report: 'order_list' | 'clicks_list' | 'clicks_detail',
+  { from, to }: { from: string; to: string },
+): number {
+  const { acme } = sample.brands;
+  if (!acme) throw new Error('the sample has no brand acme');
+  return daysFrom(from, to).reduce((sum, day) => sum + recordsOfDay(acme, report, day).length, 0);
+}
+
+function complete(report: Parameters<typeof rowsOf>[0], range: { from: string; to: string }) {
+  return { ...range, status: 'complete', rows: rowsOf(report, range), left: 0 };
+}
+
+/** Takes the list out of what is answered for orders of the day. @returns what mends it */
+function failOrdersOf(day: string, times = Number.POSITIVE_INFINITY): () => void {
+  const startsAt = startOfDay(day, ZONE) / 1000;
+  return sample.addFault({
+    on: {
+      action: 'report/order_list',
+      when: ({ fields }) => Number(fields.start_time) === startsAt && Number(fields.end_time) > startsAt,
+      nth: 1,
+      times,
+    },
+    fault: { kind: 'missing_list' },
+  });
+}
+
+function daysPublished(table: string): string[] {
+  return [...(glue.tables.get(table)?.partitions.keys() ?? [])].map((path) => path.slice(-10)).sort();
+}
+
+describe('a backfill', () => {
+  it('reads a range of two months, and nothing else', async () => {
+    const { output } = await backfill({ report: 'order_list', ...RANGE });
+    expect(output).toEqual([complete('order_list', NEWER), complete('order_list', OLDER)]);
+    expect(rowsOf('order_list', RANGE)).toBeGreaterThan(0);
+    expect(daysPublished('orders')).toEqual(daysFrom(RANGE.from, RANGE.to));
+  });
+
+  it('leaves the open day and the one before it to the schedule', async () => {
+    await backfill({ report: 'order_list', from: addDays(dayOf(Date.now(), ZONE), -4) });
+    const today = dayOf(Date.now(), ZONE);
+    expect(daysPublished('orders')).toEqual([-4, -3, -2].map((days) => addDays(today, days)));
+  });
+
+  it('goes on with a month that a function had no time for', async () => {
+    const remaining = [MINUTES_15, 1];
+    const { output, entered } = await backfill(
+      { report: 'order_list', ...RANGE },
+      { remainingMs: () => remaining.shift() ?? MINUTES_15 },
+    );
+    expect(output).toEqual([complete('order_list', NEWER), complete('order_list', OLDER)]);
+    expect(entered.filter(({ name }) => name === 'Wait')).toHaveLength(1);
+  });
+
+  it('reads days again that failed, and only those that are left', async () => {
+    failOrdersOf(FIRST, 1);
+    const { output, entered } = await backfill({ report: 'order_list', ...RANGE });
+    expect(output).toEqual([complete('order_list', NEWER), complete('order_list', OLDER)]);
+    const rounds = entered.filter(({ name }) => name === 'Read on').map(({ input }) => input);
+    expect(rounds).toHaveLength(3);
+    expect(rounds).toContainEqual(
+      expect.objectContaining({ progress: expect.objectContaining({ from: FIRST, to: FIRST, left: 1 }) }),
+    );
+  });
+
+  it('fails with the months that are not complete, beside those that are', async () => {
+    const mend = failOrdersOf(FIRST);
+    const { error, entered } = await backfill({ report: 'order_list', ...RANGE });
+    mend();
+    expect(error).toEqual({
+      name: 'BackfillIncomplete',
+      cause: expect.stringMatching(
+        new RegExp(`^1 of 2 months .*\n${FIRST}\\.\\.${NEWER.to} failed: .*list[^\n]*$`),
+      ),
+    });
+    expect(entered.at(-1)?.input).toMatchObject({
+      months: [{ ...NEWER, status: 'failed', left: 1 }, complete('order_list', OLDER)],
+    });
+    expect(daysPublished('orders')).toEqual(daysFrom(RANGE.from, RANGE.to).filter((day) => day !== FIRST));
+  });
+
+  it('waits for days that another run holds', async () => {
+    const held = claimElsewhere(FIRST);
+    const rounds: unknown[] = [];
+    const { output, entered } = await backfill(
+      { report: 'order_list', from: FIRST, to: FIRST },
+      {
+        async before(payload) {
+          rounds.push(payload);
+          if (rounds.length === 3) held.release();
+        },
+      },
+    );
+    expect(entered.filter(({ name }) => name === 'Wait')).toEqual([
+      { name: 'Wait', input: expect.objectContaining({ waitSeconds: 60 }) },
+    ]);
+    expect(output).toEqual([complete('order_list', { from: FIRST, to: FIRST })]);
+  });
+
+  it('ends at once where nobody can go on before an operator has, with the command that mends it', async () => {
+    secrets.secrets.delete('brand-reports/acme');
+    const { error, entered } = await backfill({ report: 'order_list', ...RANGE });
+    expect(error?.cause).toMatch(/2 of 2 months .*create-secret.*create-secret/s);
+    expect(entered.filter(({ name }) => name === 'Read on')).toHaveLength(2);
+  });
+
+  it('says that click details need their clicks, and reads them when these are there', async () => {
+    const details = { report: 'clicks_detail', from: FIRST, to: addDays(FIRST, 1) };
+    const { error } = await backfill(details);
+    expect(error?.cause).toMatch(
+      /nothing of clicks_list is there yet for 2 days.*start a backfill of clicks_list/,
+    );
+    await backfill({ ...details, report: 'clicks_list' });
+    const { output } = await backfill(details);
+    expect(output).toEqual([complete('clicks_detail', { from: details.from, to: details.to })]);
+  });
+
+  it.each<[string, object, string[], RegExp]>([
+    ['of an unknown report', { report: 'orders' }, ['mine'], /report is "orders"; allowed: clicks_list, /],
+    ['of the console’s suggestion', { Comment: 'Insert your JSON here' }, ['mine'], /Comment is unknown/],
+    ['beside another one', { report: 'order_list' }, ['mine', 'first'], /"first" is running.*one at a time/],
+  ])('is refused, and asks the service for nothing: %s', async (_name, input, running, cause) => {
+    const { error } = await backfill(input, { running });
+    expect(error).toEqual({ name: 'BackfillRefused', cause: expect.stringMatching(cause) });
+    expect(sample.requests).toHaveLength(0);
+  });
+
+  it('of twenty-seven years of months that all fail stays within what a state may hold', async () => {
+    const why = shortened('界'.repeat(1_000));
+    const { error, entered } = await execute(
+      template,
+      { report: 'amazon_attribution_report', brand: OLD_BRAND },
+      {
+        async invoke(payload) {
+          const round = z.safeParse(
+            z.object({ read: z.object({ from: z.string(), to: z.string() }) }),
+            payload,
+          );
+          if (!round.success) return handler(payload, { getRemainingTimeInMillis: () => MINUTES_15 });
+          const { from, to } = round.data.read;
+          return {
+            next: 'end',
+            outcome: { from, to, status: 'incomplete', rows: 123_456_789, left: 31, why },
+          };
+        },
+      },
+    );
+    expect(entered.filter(({ name }) => name === 'Read on').length).toBeGreaterThan(320);
+    expect(error?.cause).toMatch(/^\d+ of \d+ months are not complete/);
+  });
+
+  it('tells the metrics of its traffic, and nothing of how the report stands', () => {
+    const metrics = printed.filter((line) => line.startsWith('{"_aws"')).join('');
+    expect(metrics).toMatch(/"Requests":[1-9]/);
+    expect(metrics).not.toContain('SecondsSinceNewestCompleteDay');
+  });
+
+  it('I9: leaves no credential in what it prints and answers', () => {
+    const { acme } = sample.brands;
+    expect(printed.length).toBeGreaterThan(0);
+    for (const text of printed) {
+      expect(text).not.toContain(acme?.token);
+      expect(text).not.toContain(acme?.secret);
+    }
+  });
+});
+
+/** Another run's claim of a day of orders, as fresh as can be. */
+function claimElsewhere(day: string): { release: () => void } {
+  const key = ledgerKey('order_list', 'acme', day.slice(0, 7));
+  const parse = parseLedger(key, { report: 'order_list', brand: 'acme', month: day.slice(0, 7) });
+  const write = (ledger: object) => {
+    s3.objects.set(key, {
+      body: Buffer.from(JSON.stringify(ledger)),
+      etag: `"${s3.requests.length}"`,
+      modifiedAt: new Date(),
+    });
+  };
+  const claim = {
+    attempt: 'theirs',
+    run: 'them',
+    at: new Date(Date.now() + 60_000).toISOString(),
+    restarts: 0,
+  };
+  write(claimDay(parse(undefined), day, undefined, claim));
+  return {
+    release() {
+      write(releaseDay(parse(parseJson(s3.objects.get(key)?.body.toString() ?? '')), day, 'them'));
+    },
+  };
+}

@@ -1,0 +1,21 @@
+import { App, Stack } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { Backfill } from '../../infra/backfill.ts';
+import { Catalog } from '../../infra/catalog.ts';
+import { Lake } from '../../infra/lake.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { parseSettings } from '../../shared/settings.ts';
+
+/** The template of a backfill alone, with what it needs. */
+export function backfillTemplate(input: object): Template {
+  const settings = parseSettings(input, reports);
+  const stack = new Stack(new App({ context: { 'aws:cdk:bundling-stacks': [] } }), 'BrandReports');
+  new Backfill(stack, 'Backfill', {
+    settings,
+    settingsJson: JSON.stringify(input),
+    reports: Object.values(reports),
+    lake: new Lake(stack, 'Lake', { reports, deployment: settings.deployment }),
+    catalog: new Catalog(stack, 'Catalog', settings.deployment),
+  });
+  return Template.fromStack(stack);
+}

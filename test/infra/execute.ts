@@ -1,0 +1,113 @@
+import type { Template } from 'aws-cdk-lib/assertions';
+import { ExecutionError, StateMachine } from 'aws-local-stepfunctions';
+import * as z from 'zod/mini';
+import { isJsonObject } from '../../shared/json.ts';
+
+/** What stands in for AWS in an execution. */
+export interface Doubles {
+  /** Every function that is invoked; the `name` of what it throws is the error of the task. */
+  invoke: (payload: unknown) => Promise<unknown>;
+  /** The names of all executions that are running, this one (`mine`) included. */
+  running?: readonly string[];
+}
+
+export interface Ended {
+  output?: unknown;
+  error?: { name: string; cause: string };
+  /** The states that were entered, in whatever child execution, each with its input. */
+  entered: { name: string; input: unknown }[];
+  /** The tasks that were tried again, a name for each time. */
+  retried: string[];
+}
+
+const MACHINE = 'arn:aws:states:eu-central-1:123456789012:stateMachine:BrandReports-backfill';
+const EXECUTIONS = MACHINE.replace('stateMachine', 'execution');
+/** What a state's input and output may have, in bytes. */
+const LARGEST_STATE = 262_144;
+
+const json = z.json();
+const machineSchema = z.object({
+  Properties: z.object({
+    DefinitionString: z.object({ 'Fn::Join': z.tuple([z.literal(''), z.array(z.unknown())]) }),
+  }),
+});
+/** The interpreter itself checks the definitions that it is given. */
+const definitionSchema = z.custom<ConstructorParameters<typeof StateMachine>[0]>(isJsonObject);
+const taskSchema = z.object({ Type: z.literal('Task'), Resource: z.string() });
+
+/** Executes the definition of the template's only state machine. Nothing waits, neither states nor retries. */
+export async function execute(template: Template, input: unknown, doubles: Doubles): Promise<Ended> {
+  const definition = definitionIn(template);
+  const tasks = tasksIn(definition);
+  const machine = new StateMachine(z.parse(definitionSchema, definition), {
+    validationOptions: { checkArn: false },
+  });
+  const { result, eventLogs } = machine.run(z.parse(json, input), {
+    context: { Execution: { Id: `${EXECUTIONS}:mine` }, StateMachine: { Id: MACHINE } },
+    overrides: {
+      taskResourceLocalHandlers: Object.fromEntries(
+        tasks.map(([name, resource]) => [name, (given) => perform(resource, given, doubles)]),
+      ),
+      waitTimeOverrides: { Wait: 0 },
+      retryIntervalOverrides: Object.fromEntries(tasks.map(([name]) => [name, 0])),
+    },
+  });
+  const watched = watch(eventLogs);
+  const ended = await result.then((output) => ({ output }), failure);
+  return { ...ended, ...(await watched) };
+}
+
+/** The definition as CloudFormation would make it: references become names. */
+function definitionIn(template: Template): unknown {
+  const machines = Object.values(template.findResources('AWS::StepFunctions::StateMachine'));
+  const [{ Properties }] = z.parse(z.tuple([machineSchema]), machines);
+  const [, parts] = Properties.DefinitionString['Fn::Join'];
+  return JSON.parse(parts.map((part) => (typeof part === 'string' ? part : nameOf(part))).join(''));
+}
+
+function nameOf(reference: unknown): string {
+  const { Ref } = z.parse(z.looseObject({ Ref: z.optional(z.string()) }), reference);
+  return Ref === 'AWS::Partition' ? 'aws' : MACHINE;
+}
+
+/** Name and resource of every task, of child executions too. */
+function tasksIn(definition: unknown): [name: string, resource: string][] {
+  if (!isJsonObject(definition)) return [];
+  return Object.entries(definition).flatMap(([name, inside]) => {
+    const task = z.safeParse(taskSchema, inside);
+    return task.success ? [[name, task.data.Resource]] : tasksIn(inside);
+  });
+}
+
+async function perform(
+  resource: string,
+  given: unknown,
+  { invoke, running = ['mine'] }: Doubles,
+): Promise<z.infer<typeof json>> {
+  if (resource === 'arn:aws:states:::aws-sdk:sfn:listExecutions') {
+    z.parse(z.object({ StateMachineArn: z.literal(MACHINE), StatusFilter: z.literal('RUNNING') }), given);
+    return { Executions: running.map((name) => ({ ExecutionArn: `${EXECUTIONS}:${name}`, Name: name })) };
+  }
+  if (resource !== 'arn:aws:states:::lambda:invoke') throw new Error(`${resource} has no double`);
+  const { Payload } = z.parse(z.object({ FunctionName: z.string(), Payload: json }), given);
+  // As over the wire.
+  return { Payload: z.parse(json, JSON.parse(JSON.stringify(await invoke(Payload)))) };
+}
+
+function failure(thrown: unknown): Pick<Ended, 'error'> {
+  if (!(thrown instanceof ExecutionError) || !(thrown.cause instanceof Error)) throw thrown;
+  return { error: { name: thrown.cause.name, cause: thrown.cause.message } };
+}
+
+/** @throws what a state meets whose input is too large */
+async function watch(events: ReturnType<StateMachine['run']>['eventLogs']) {
+  const entered: Ended['entered'] = [];
+  const retried: string[] = [];
+  for await (const event of events) {
+    if (event.type === 'StateEntered') entered.push({ name: event.state.name, input: event.state.input });
+    if (event.type === 'StateRetried') retried.push(event.state.name);
+  }
+  const large = entered.find(({ input }) => Buffer.byteLength(JSON.stringify(input)) > LARGEST_STATE);
+  if (large) throw new Error(`States.DataLimitExceeded before "${large.name}"`);
+  return { entered, retried };
+}

@@ -1,0 +1,376 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { addDays, daysBetween, daysFrom } from '../../shared/days.ts';
+import { calendar } from '../../shared/status/calendar.ts';
+import { calendarPage } from '../../shared/status/calendar-page.ts';
+import type { DayStatus } from '../../shared/status/day-status.ts';
+import { html } from '../../shared/status/html.ts';
+import { addMonths, daysIn } from '../../shared/status/months.ts';
+import { commandControls, consoleControls } from '../../shared/status/remedies.ts';
+import type { TableStatus } from '../../shared/status/table-statuses.ts';
+import { dayRanges } from '../../shared/status/troubles.ts';
+import { NOW_MS, TODAY, failure, madeTable, settingsOf, statusDay } from './made-statuses.ts';
+
+const YESTERDAY = addDays(TODAY, -1);
+const onCommandLine = commandControls({ lake: './lake', settings: 'cdk.json' });
+const inConsole = consoleControls('eu-central-1', 'BrandReports-');
+
+function drawn(tables: readonly TableStatus[], controls = onCommandLine): string {
+  const options = { settings: settingsOf('acme', 'globex'), nowMs: NOW_MS, controls };
+  return calendar(tables, { ...options, theme: 'light' }).markup;
+}
+
+function page(tables: readonly TableStatus[]): string {
+  const options = { settings: settingsOf('acme'), nowMs: NOW_MS, controls: onCommandLine };
+  return calendarPage(tables, './lake', options).markup;
+}
+
+/** The text of the first element of the class, as a reader sees it. */
+function textOf(markup: string, part: string): string {
+  const [, inner = ''] = new RegExp(`class="${part}[^>]*>(.*?)</(p|ul)>`, 's').exec(markup) ?? [];
+  return plain(inner);
+}
+
+function plain(markup: string): string {
+  const text = markup.replace(/<[^>]*>/g, '').replace(/\s+/g, ' ');
+  return text
+    .replace(/&lt;/g, '<')
+    .replace(/&gt;/g, '>')
+    .replace(/&quot;/g, '"')
+    .trim();
+}
+
+function titles(markup: string): string[] {
+  return [...markup.matchAll(/<i class="\w+" title="([^"]*)"/g)].map(([, title = '']) => title);
+}
+
+const everyStatus: Record<string, DayStatus> = {
+  '2026-10-01': 'missing',
+  '2026-10-02': 'in_progress',
+  '2026-11-10': 'failed',
+  '2026-11-11': 'stale',
+  '2026-11-12': 'unproven',
+};
+
+describe('the calendar', () => {
+  it.each([
+    ['as a fragment', drawn([madeTable('order_list', everyStatus)])],
+    ['as a page', page([madeTable('order_list', everyStatus), madeTable('clicks_list')])],
+    ['of nothing', drawn([])],
+  ])('is well-formed, runs nothing and loads nothing: %s', (_name, markup) => {
+    expect(unclosed(markup)).toEqual([]);
+    expect(markup).not.toMatch(/<(script|iframe|use|img|link)\b|\son\w+=|url\(|javascript:/i);
+  });
+
+  it('as a fragment styles nothing but itself', () => {
+    const [, style = ''] = /<style>(.*)<\/style>/s.exec(drawn([madeTable('order_list')])) ?? [];
+    const selectors = [...style.matchAll(/([^{}]+)\{/g)].map(([, selector = '']) => selector.trim());
+    expect(selectors.length).toBeGreaterThan(20);
+    expect(selectors.filter((selector) => !selector.startsWith('.coverage'))).toEqual([]);
+  });
+
+  it('has each day of each table once, and months newest first', () => {
+    const tables = [
+      madeTable('order_list', everyStatus),
+      madeTable('clicks_list', {}, { from: '2026-11-03' }),
+    ];
+    const markup = drawn(tables);
+    const shown = titles(markup).map((title) => title.split('\n')[0] ?? '');
+    const held = tables.flatMap(({ table, days }) => days.map(({ dt }) => `${table} ${dt}`));
+    expect(shown.sort()).toEqual(held.sort());
+    expect(markup.match(/(?<=<h3>)[^<]+/g)).toEqual(['November 2026', 'October 2026', 'September 2026']);
+  });
+
+  it('has a cell for every day of a month, so that days stand under each other', () => {
+    const rows = drawn([madeTable('order_list')])
+      .split('role="img"')
+      .slice(1);
+    expect(rows.map((row) => row.split('</div>')[0]?.match(/<i[ >]/g)?.length)).toEqual([30, 31, 30]);
+  });
+
+  it('says on hover how the day is: rows, last reading in the zone of the brand, what comes next', () => {
+    const table = madeTable('order_list', { '2026-11-10': 'failed' });
+    const [settled, complete, failed] = ['2026-09-10', '2026-11-09', '2026-11-10'].map((dt) =>
+      titles(drawn([table])).find((title) => title.startsWith(`orders ${dt}`)),
+    );
+    expect(settled).toBe(
+      'orders 2026-09-10\nsettled: can change no more\n1,234 rows\nlast read 2026-09-11 02:02',
+    );
+    expect(complete).toMatch(/\nlast read 2026-11-10 01:02\nnext due 2026-11-20 11:00$/);
+    expect(failed).toMatch(/\nfailing since 2026-11-19 01:00: no_list\nnext due 2026-11-20 11:00$/);
+  });
+
+  it('says of a day that is due already that the next run reads it', () => {
+    const later = addDays(TODAY, 1);
+    const table = madeTable('order_list', { '2026-11-10': 'failed', '2026-11-15': 'missing' });
+    const options = { settings: settingsOf('acme'), nowMs: Date.parse(`${later}T00:00:00Z`) };
+    const { markup } = calendar([table], { ...options, controls: onCommandLine, theme: 'dark' });
+    const due = titles(markup).filter((title) => title.endsWith('\nnext due at the next run'));
+    expect(due).toHaveLength(table.days.filter(({ status }) => status !== 'settled').length);
+  });
+
+  it('tells each row in words to who does not see it', () => {
+    const markup = drawn([madeTable('order_list', everyStatus)]);
+    expect(markup).toContain(
+      'aria-label="orders in 2026-10: 1 missing, 1 in progress, 19 settled, 10 complete"',
+    );
+  });
+
+  it('explains the looks that are there, and no others', () => {
+    const names = (markup: string) => textOf(markup, 'legend').match(/[a-z ]+(?=:)/g) ?? [];
+    expect(names(drawn([madeTable('order_list')])).length).toBe(3);
+    expect(names(drawn([madeTable('order_list', everyStatus)])).length).toBe(8);
+  });
+});
+
+describe('the headline', () => {
+  it.each<[string, TableStatus[], string]>([
+    [
+      'all is in',
+      [madeTable('order_list'), madeTable('clicks_list')],
+      `All days are in: 2026-09-10 to ${YESTERDAY}.`,
+    ],
+    [
+      'one table is behind the other, since yesterday is not closed yet',
+      [madeTable('order_list'), madeTable('clicks_list', { [YESTERDAY]: 'open' })],
+      'All days are in: 2026-09-10 to 2026-11-18.',
+    ],
+    [
+      'today has not been read yet',
+      [madeTable('order_list', { [TODAY]: 'missing' })],
+      `All days are in: 2026-09-10 to ${YESTERDAY}.`,
+    ],
+    [
+      'today is being read',
+      [madeTable('order_list', { [TODAY]: 'in_progress' })],
+      `All days are in: 2026-09-10 to ${YESTERDAY}.`,
+    ],
+    [
+      'the first day is today',
+      [madeTable('order_list', {}, { from: TODAY })],
+      `No day is over yet: the first one is ${TODAY}.`,
+    ],
+    ['there is no day', [madeTable('order_list', {}, { days: [] })], 'No day is over yet.'],
+    [
+      'days failed and are missing',
+      [
+        madeTable('order_list', { '2026-11-10': 'failed', '2026-11-11': 'failed', '2026-11-15': 'missing' }),
+        madeTable('clicks_list', { '2026-11-14': 'stale' }),
+      ],
+      'orders: 2 days failed, 1 missing. clicks: 1 day stale. Before that all days are in: 2026-09-10 to 2026-11-09.',
+    ],
+    [
+      'nothing ever came',
+      [
+        madeTable(
+          'order_list',
+          {},
+          { days: daysFrom('2026-11-18', TODAY).map((dt) => statusDay(dt, 'unproven')) },
+        ),
+      ],
+      'orders: 3 days unproven.',
+    ],
+  ])('says where %s', (_name, tables, text) => {
+    const markup = drawn(tables);
+    expect(textOf(markup, 'headline')).toBe(text);
+    expect(markup.includes('headline well')).toBe(!text.startsWith('orders'));
+  });
+
+  it.each<[string, Partial<TableStatus>]>([
+    ['among those shown', { days: madeTable('order_list', { '2026-11-10': 'missing' }).days }],
+    ['in earlier months', { lateBefore: ['2025-03'] }],
+  ])('of several brands comes after which of them lack days: %s', (_name, rest) => {
+    const globex = madeTable('order_list', {}, { brand: 'globex', ...rest });
+    expect(plain(drawn([madeTable('order_list'), globex]))).toContain('1 of 2 brands lack days: globex.');
+  });
+
+  it('of several brands comes after that none of them lacks days', () => {
+    expect(
+      plain(drawn([madeTable('order_list'), { ...madeTable('order_list'), brand: 'globex' }])),
+    ).toContain('All 2 brands have all their days.');
+  });
+
+  it('is followed by the months before, where they lack days', () => {
+    const late = madeTable('order_list', {}, { lateBefore: ['2025-03', '2025-04', '2025-06'] });
+    expect(textOf(drawn([late]), 'earlier')).toBe(
+      'Earlier months, not shown, that lack days: orders: 3 months from 2025-03 to 2025-06.',
+    );
+    expect(drawn([madeTable('order_list')])).not.toContain('Earlier months');
+  });
+});
+
+describe('what to do', () => {
+  const failing = (kind: string) => {
+    const table = madeTable('order_list', { '2026-11-10': 'failed' });
+    const days = table.days.map((day) => (day.failure ? { ...day, failure: { ...failure, kind } } : day));
+    return [{ ...table, days }];
+  };
+  const SYNC = 'npx brand-reports sync order_list --brand acme --lake ./lake --settings cdk.json';
+
+  it.each<[string, TableStatus[], string]>([
+    ['a failure that somebody must mend', failing('auth'), `Mend what the message names, then: ${SYNC}`],
+    [
+      'a failure that time mends',
+      failing('transient'),
+      `Since 2026-11-19 01:00. Every run tries again. To do so now: ${SYNC}`,
+    ],
+    ['missing days', [madeTable('order_list', { '2026-11-10': 'missing' })], `To do so now: ${SYNC}`],
+    [
+      'stale days',
+      [madeTable('order_list', { '2026-11-10': 'stale' })],
+      `is the schedule on? To do so now: ${SYNC}`,
+    ],
+    [
+      'unproven days',
+      [madeTable('order_list', { '2026-11-10': 'unproven' })],
+      'npx brand-reports check --brand acme',
+    ],
+    ['days in progress', [madeTable('order_list', { '2026-11-10': 'in_progress' })], 'A run is reading'],
+    [
+      'a brand that the settings do not know',
+      [madeTable('order_list', { '2026-11-10': 'failed' }, { brand: 'gone' })],
+      'Nothing reads it: the brand is not in the settings.',
+    ],
+  ])('is said of %s', (_name, tables, text) => {
+    expect(plain(drawn(tables))).toContain(text);
+  });
+
+  it('in the console is a test event, with a link to its function', () => {
+    const markup = drawn(failing('contract'), inConsole);
+    expect(plain(markup)).toContain('To do so now: test event Sync-now of BrandReports-order_list');
+    expect(markup).toContain(
+      'href="https://eu-central-1.console.aws.amazon.com/lambda/home?region=eu-central-1#/functions/BrandReports-order_list?tab=testing"',
+    );
+  });
+
+  it.each([
+    ["a folder's name with a space and a quote", "/tmp/it's here", `'/tmp/it'\\''s here'`],
+    [
+      'a bucket, whose catalog is switched as well',
+      's3://lake/prod',
+      's3://lake/prod --settings cdk.json --database NAME',
+    ],
+  ])('on the command line takes %s', (_name, lake, words) => {
+    const { markup } = commandControls({ lake, settings: 'cdk.json' }).sync('order_list', 'acme');
+    expect(plain(markup).replace(/&#39;/g, "'")).toContain(`--lake ${words}`);
+  });
+
+  it('names the days as ranges, and the message once for all days that failed alike', () => {
+    const days = {
+      '2026-10-05': 'failed',
+      '2026-10-06': 'failed',
+      '2026-10-07': 'failed',
+      '2026-11-10': 'failed',
+    };
+    const text = plain(drawn([madeTable('order_list', days as Record<string, DayStatus>)]));
+    expect(text).toContain(
+      'orders failed: 2026-10-05 to 2026-10-07, 2026-11-10 contract (no_list): report/order_list',
+    );
+    expect(text.split(failure.message)).toHaveLength(2);
+  });
+
+  it('counts the ranges that are too many to name', () => {
+    const everyOther = Object.fromEntries(
+      Array.from({ length: 10 }, (_, index) => [addDays('2026-10-01', 2 * index), 'missing' as const]),
+    );
+    expect(plain(drawn([madeTable('order_list', everyOther)]))).toContain('2026-10-15 and 2 more');
+  });
+});
+
+describe('text from outside', () => {
+  const HOSTILE = `</style><script>alert("1")</script><img src=x onerror='alert(2)'>`;
+
+  it.each<[string, (text: string) => string]>([
+    [
+      'the message of a failure',
+      (message) => {
+        const table = madeTable('order_list', { '2026-11-10': 'failed' });
+        return drawn([
+          {
+            ...table,
+            days: table.days.map((day) =>
+              day.failure ? { ...day, failure: { ...failure, message, code: message, kind: message } } : day,
+            ),
+          },
+        ]);
+      },
+    ],
+    ['a brand in the lake', (brand) => drawn([madeTable('order_list', everyStatus, { brand })], inConsole)],
+    ['a table', (table) => page([madeTable('order_list', everyStatus, { table, lateBefore: ['2025-01'] })])],
+    [
+      'the name of the lake',
+      (lake) =>
+        calendarPage([madeTable('order_list', everyStatus)], lake, {
+          settings: settingsOf('acme'),
+          nowMs: NOW_MS,
+          controls: commandControls({ lake, settings: lake }),
+        }).markup,
+    ],
+  ])('is shown and never obeyed: %s', (_name, draw) => {
+    const markup = draw(HOSTILE);
+    const tags = (of: string) => [...of.matchAll(/<(\w+)/g)].map(([, name]) => name);
+    expect(tags(markup)).toEqual(tags(draw('harmless')));
+    expect(markup).toContain('&lt;script&gt;');
+    expect(unclosed(markup)).toEqual([]);
+  });
+
+  it('is escaped wherever it is put, whatever it is', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom('<', '>', '&', '"', "'", '=', ';', 'a', '\n', '\0', 'é', '😀') }),
+        (text) => {
+          const { markup } = html`<a title="${text}">${[text, html`<b>${text}</b>`]}</a>`;
+          const [, title = ''] = /^<a title="([^"<>']*)">[^<>"']*<b>[^<>"']*<\/b><\/a>$/.exec(markup) ?? [];
+          expect(unescaped(title)).toBe(text);
+        },
+      ),
+    );
+  });
+});
+
+describe('days and months', () => {
+  it('ranges hold the days they were made from, and none touches the next', () => {
+    const offsets = fc.uniqueArray(fc.integer({ min: 0, max: 400 }), { maxLength: 60 });
+    fc.assert(
+      fc.property(offsets, (numbers) => {
+        const days = numbers.sort((a, b) => a - b).map((number) => addDays('2026-01-01', number));
+        const ranges = dayRanges(days.map((dt) => statusDay(dt, 'missing')));
+        expect(ranges.flatMap(({ from, to }) => daysFrom(from, to))).toEqual(days);
+        const gaps = ranges.slice(1).map(({ from }, index) => daysBetween(ranges[index]?.to ?? '', from));
+        expect(gaps.filter((gap) => gap < 2)).toEqual([]);
+      }),
+    );
+  });
+
+  it.each([
+    ['2026-01', -1, '2025-12', 31],
+    ['2024-12', -10, '2024-02', 29],
+    ['2026-03', -1, '2026-02', 28],
+    ['2026-11', 2, '2027-01', 31],
+  ])('%s and %d months is %s, with %d days', (month, months, other, days) => {
+    expect([addMonths(month, months), daysIn(other)]).toEqual([other, days]);
+  });
+});
+
+/** Tags that are not closed, or closed and not open, in order. */
+function unclosed(markup: string): string[] {
+  const open: string[] = [];
+  const content = markup.replace(/<style>.*?<\/style>/gs, '').replace('<!doctype html>', '');
+  for (const [, slash, name = ''] of content.matchAll(/<(\/?)([a-z]\w*)(?:\s+[\w-]+(?:="[^"<>]*")?)*\s*>/g)) {
+    if (name === 'meta') continue;
+    if (slash === '') open.push(name);
+    else if (open.at(-1) === name) open.pop();
+    else return [...open, `/${name}`];
+  }
+  const left = content.replace(/<\/?[a-z]\w*(?:\s+[\w-]+(?:="[^"<>]*")?)*\s*>/g, '');
+  return /[<>]/.test(left) ? [...open, 'a stray sign'] : open;
+}
+
+function unescaped(text: string): string {
+  return text
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&');
+}

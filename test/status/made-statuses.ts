@@ -1,0 +1,69 @@
+import { addDays, daysFrom } from '../../shared/days.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { parseSettings } from '../../shared/settings.ts';
+import type { DayStatus, StatusDay } from '../../shared/status/day-status.ts';
+import type { TableStatus } from '../../shared/status/table-statuses.ts';
+
+export const TODAY = '2026-11-20';
+export const NOW_MS = Date.parse(`${TODAY}T15:00:00Z`);
+
+/** Settings with these brands, all in New York. */
+export function settingsOf(...brands: string[]) {
+  const brand = {
+    baseUrl: 'https://service.example/api/brand',
+    service: 'ACME',
+    timeZone: 'America/New_York',
+    startDate: '2026-09-10',
+    secretName: 'brand-reports/acme',
+  };
+  return parseSettings({ brands: Object.fromEntries(brands.map((name) => [name, brand])) }, reports);
+}
+
+export const failure = {
+  since: '2026-11-19T06:00:00.000Z',
+  times: 3,
+  kind: 'contract',
+  code: 'no_list',
+  message: 'report/order_list answered without a list',
+  retryAt: '2026-11-20T16:00:00.000Z',
+};
+
+/** A day as the ledger and the policy would have it. */
+export function statusDay(dt: string, status: DayStatus): StatusDay {
+  const isRead = status !== 'missing' && status !== 'in_progress';
+  return {
+    dt,
+    status,
+    rows: isRead ? 1234 : null,
+    readFrom: isRead ? `${addDays(dt, 1)}T06:02:00.000Z` : null,
+    readTo: isRead ? `${addDays(dt, 1)}T05:00:00.000Z` : null,
+    nextDue: status === 'settled' ? null : `${TODAY}T16:00:00.000Z`,
+    ...(status === 'failed' && { failure }),
+  };
+}
+
+/**
+ * A table with all its days from `from` to today, settled up to a month ago and complete from then on, today open.
+ * @param but the days that are otherwise
+ */
+export function madeTable(
+  report: string,
+  but: Record<string, DayStatus> = {},
+  { brand = 'acme', from = '2026-09-10', ...rest }: Partial<TableStatus> & { from?: string } = {},
+): TableStatus {
+  const days = daysFrom(from, TODAY).map((dt) => {
+    const usual = dt === TODAY ? 'open' : dt > addDays(TODAY, -30) ? 'complete' : 'settled';
+    return statusDay(dt, but[dt] ?? usual);
+  });
+  const table = reports[report]?.table ?? report;
+  return {
+    brand,
+    report,
+    table,
+    proven: true,
+    newestComplete: addDays(TODAY, -1),
+    rows: 1234 * days.length,
+    days,
+    ...rest,
+  };
+}

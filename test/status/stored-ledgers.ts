@@ -1,0 +1,51 @@
+import { monthOf } from '../../shared/days.ts';
+import type { DayEntry, Published } from '../../shared/lake/ledger.ts';
+import { indexKey, ledgerKey } from '../../shared/lake/paths.ts';
+import type { ObjectStore } from '../../shared/ports.ts';
+import { reports } from '../../shared/reports/index.ts';
+import type { Settings } from '../../shared/settings.ts';
+import { policyOf } from '../../shared/status/policy.ts';
+
+/** A reading of a whole day, that the settings would ask for in the same way. */
+export function readDay(settings: Settings, report: string, changes: Partial<Published> = {}): DayEntry {
+  const definition = reports[report];
+  const asked = definition && policyOf(settings, 'acme', definition)?.asked;
+  return {
+    published: {
+      snapshot: 's1',
+      switched: true,
+      rows: 1234,
+      bytes: 100,
+      digest: '3:ab',
+      state: 'closed',
+      settled: true,
+      agreeing: 2,
+      attempt: 'a1',
+      pages: 1,
+      readFrom: '2026-11-01T10:00:00.000Z',
+      readTo: '2026-11-01T05:00:00.000Z',
+      asked: asked ?? '',
+      ...changes,
+    },
+  };
+}
+
+/** Stores the days in the ledgers of their months, and an index that says when each of these months is next due. */
+export async function storeDays(
+  store: ObjectStore,
+  { report, brand }: { report: string; brand: string },
+  days: Record<string, DayEntry>,
+  due: Record<string, string | null> = {},
+): Promise<void> {
+  const head = { version: 1, report, brand, recent: [] };
+  for (const [month, entries] of Map.groupBy(Object.entries(days), ([day]) => monthOf(day))) {
+    await put(store, ledgerKey(report, brand, month), { ...head, month, days: Object.fromEntries(entries) });
+  }
+  const months = Object.fromEntries(Object.entries(due).map(([month, nextDue]) => [month, { nextDue }]));
+  const index = { version: 1, policy: '', months, requests: {}, proven: true, recent: [] };
+  await put(store, indexKey(report, brand), index);
+}
+
+async function put(store: ObjectStore, key: string, document: object): Promise<void> {
+  await store.put(key, Buffer.from(JSON.stringify(document)), { ifAbsent: true });
+}

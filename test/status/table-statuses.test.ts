@@ -1,0 +1,93 @@
+import { describe, expect, it } from '@jest/globals';
+import { indexKey, ledgerKey } from '../../shared/lake/paths.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { readLedgers } from '../../shared/status/ledgers.ts';
+import { tableStatuses } from '../../shared/status/table-statuses.ts';
+import { memoryStore } from '../fakes/memory-store.ts';
+import { NOW_MS, TODAY, failure, settingsOf } from './made-statuses.ts';
+import { readDay, storeDays } from './stored-ledgers.ts';
+
+const ORDERS = { report: 'order_list', brand: 'acme' };
+const settings = settingsOf('acme');
+const read = readDay(settings, ORDERS.report);
+const unsettled = readDay(settings, ORDERS.report, {
+  settled: false,
+  readFrom: '2026-11-20T14:30:00.000Z',
+});
+
+async function statuses(span: { from?: string; to?: string }, due: Record<string, string | null> = {}) {
+  const store = memoryStore();
+  await storeDays(
+    store,
+    ORDERS,
+    {
+      '2026-09-30': read,
+      '2026-10-31': read,
+      '2026-11-18': unsettled,
+      '2026-11-19': { ...unsettled, failure },
+    },
+    due,
+  );
+  const asked: string[] = [];
+  const get = (key: string) => {
+    asked.push(key);
+    return store.get(key);
+  };
+  const lake = await readLedgers({ ...store, get }, reports, span);
+  const orders = tableStatuses(settings, lake, NOW_MS, span).find(({ report }) => report === ORDERS.report);
+  if (!orders) throw new Error('orders are enabled');
+  return { asked, orders, day: (dt: string) => orders.days.find((day) => day.dt === dt) };
+}
+
+describe('the statuses of some months', () => {
+  it('rest on the ledgers of these months and the index alone', async () => {
+    const { asked, orders } = await statuses({ from: '2026-10', to: '2026-10' });
+    expect(asked.sort()).toEqual([
+      ledgerKey('order_list', 'acme', '2026-10'),
+      indexKey('order_list', 'acme'),
+    ]);
+    expect([orders.days[0]?.dt, orders.days.length, orders.days.at(-1)?.status]).toEqual([
+      '2026-10-01',
+      31,
+      'settled',
+    ]);
+  });
+
+  it('are those of all days from the first of the settings to today without a span', async () => {
+    const { orders } = await statuses({});
+    expect([orders.days[0]?.dt, orders.days.at(-1)?.dt, orders.lateBefore]).toEqual([
+      '2026-09-10',
+      TODAY,
+      undefined,
+    ]);
+  });
+
+  it.each<[string, Record<string, string | null>, string[]]>([
+    ['a month that the index does not know', { '2026-10': null }, ['2026-09']],
+    [
+      'a month that was due longer ago than the schedule takes',
+      { '2026-09': '2026-11-20T12:59:00.000Z', '2026-10': null },
+      ['2026-09'],
+    ],
+    [
+      'no month that is due since a moment ago',
+      { '2026-09': '2026-11-20T14:59:00.000Z', '2026-10': null },
+      [],
+    ],
+    ['no month that is settled', { '2026-09': null, '2026-10': null }, []],
+  ])('name as late before them %s', async (_name, due, late) => {
+    expect((await statuses({ from: '2026-11' }, due)).orders.lateBefore).toEqual(late);
+  });
+
+  it('say of each day when it was last read, and when it is next due', async () => {
+    const { day } = await statuses({});
+    expect(day('2026-10-31')).toMatchObject({
+      status: 'settled',
+      readFrom: '2026-11-01T10:00:00.000Z',
+      nextDue: null,
+    });
+    expect(day('2026-11-18')).toMatchObject({ status: 'complete', nextDue: '2026-11-20T14:30:00.000Z' });
+    expect(day('2026-11-19')).toMatchObject({ status: 'failed', failure: { code: 'no_list' } });
+    expect(day('2026-11-17')).toMatchObject({ status: 'missing', readFrom: null, rows: null });
+  });
+});
