@@ -89,7 +89,7 @@ export class Backfill extends Construct {
         DATABASE: catalog.databaseName,
         METRICS_NAMESPACE: Stack.of(this).stackName,
       },
-      testEvents: {},
+      testEvents: { 'Show-the-plan': { plan: firstOf(settings), execution: '', running: [] } },
     });
     lake.grantReports(worker, reports);
     catalog.grantReports(worker, reports);
@@ -216,4 +216,11 @@ export class Backfill extends Construct {
     step.addRetry({ errors: [Errors.ALL], interval: Duration.minutes(1), maxAttempts: 2 });
     return step;
   }
+}
+
+/** A backfill of all that there is, to look at: what its first step answers reads nothing. */
+function firstOf({ brands }: Settings): Record<string, unknown> {
+  const [brand, settings] = Object.entries(brands)[0] ?? [];
+  const report = Object.entries(settings?.reports ?? {}).find(([, { enabled }]) => enabled)?.[0];
+  return { brand, report };
 }

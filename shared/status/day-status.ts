@@ -108,10 +108,11 @@ export function patienceMsOf(schedule: string): number {
   return TURNS * turnMs(schedule);
 }
 
-/** How long the schedule waits from one turn to the next; a cron expression is taken for a daily one. */
+/** How long the schedule waits from one turn to the next, at most: a cron expression is taken for a daily one, or for a weekly one where it leaves days out. */
 export function turnMs(schedule: string): number {
   const [, rate] = /^rate\((.+)\)$/.exec(schedule) ?? [];
-  return rate === undefined ? DAY_MS : intervalMs(rate);
+  if (rate !== undefined) return intervalMs(rate);
+  return /^cron\(\S+ \S+ [*?] \* [*?] /.test(schedule) ? DAY_MS : 7 * DAY_MS;
 }
 
 function told({ since, times, kind, code, message, retryAt }: Failure): StatusDay['failure'] {

@@ -8,15 +8,15 @@ export interface Controls {
   check(report: string, brand: string): Html;
 }
 
-/** In the AWS console: the functions' test events. */
-export function consoleControls(region: string, functionPrefix: string): Controls {
+/** In the AWS console: test events of the stack's functions. */
+export function consoleControls(region: string, stack: string): Controls {
   const testEvent = (name: string, event: string) => {
     const url = `https://${region}.console.aws.amazon.com/lambda/home?region=${region}#/functions/${name}?tab=testing`;
     return html`test event <b>${event}</b> of <a href="${url}" target="_blank" rel="noopener">${name}</a>`;
   };
   return {
-    sync: (report) => testEvent(functionPrefix + report, 'Sync-now'),
-    check: (report) => testEvent(functionPrefix + report, 'Check-the-connection'),
+    sync: (report) => testEvent(`${stack}-${report}`, 'Sync-now'),
+    check: (report) => testEvent(`${stack}-${report}`, 'Check-the-connection'),
   };
 }
 

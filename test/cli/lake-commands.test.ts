@@ -58,6 +58,21 @@ describe('query', () => {
     );
   });
 
+  it('knows freshness of each report, as of now', async () => {
+    const { rows: found } = await rows(
+      "SELECT report, newest_complete_day, hours_since_read < 2 AS now, days_failed, days_missing FROM freshness WHERE brand = 'acme' ORDER BY report",
+    );
+    expect(found).toEqual(
+      ['amazon_attribution_report', 'clicks_list', 'order_list', 'transaction_list'].map((report) => ({
+        report,
+        newest_complete_day: addDays(sample.today, -1),
+        now: true,
+        days_failed: 0,
+        days_missing: 0,
+      })),
+    );
+  });
+
   it('has every table with its types where nothing was read yet', async () => {
     const { rows: found } = await rows(
       'SELECT (SELECT count(*) FROM clicks) AS clicks, typeof(any_value(click)) AS click, typeof(any_value(dt)) AS dt FROM attribution',
@@ -74,6 +89,7 @@ describe('query', () => {
       'click_details',
       'clicks',
       'coverage',
+      'freshness',
       'orders',
       'orders_daily',
       'transactions',

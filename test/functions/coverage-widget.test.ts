@@ -48,7 +48,7 @@ beforeEach(() => {
     ...environment,
     BRAND_REPORTS_SETTINGS: JSON.stringify(input),
     LAKE_URL: 's3://lake/prod',
-    FUNCTION_PREFIX: 'BrandReports-',
+    FUNCTION_PREFIX: 'BrandReports',
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'test',
     AWS_SECRET_ACCESS_KEY: 'test',

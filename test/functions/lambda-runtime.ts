@@ -12,3 +12,5 @@ try {
   const { name, message } = error instanceof Error ? error : new Error(String(error));
   console.log(JSON.stringify({ errorType: name, errorMessage: message }));
 }
+// Lambda does not wait for what a handler leaves under way.
+process.exit();

@@ -17,6 +17,8 @@ describe('how long silence is borne', () => {
     ['rate(6 hours)', 8],
     ['rate(1 day)', 26],
     ['cron(5 6 * * ? *)', 26],
+    ['cron(5 6 ? * MON-FRI *)', undefined],
+    ['cron(5 6 1 * ? *)', undefined],
     ['rate(6 days)', 146],
     ['rate(7 days)', undefined],
     ['rate(30 days)', undefined],

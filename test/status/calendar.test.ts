@@ -13,7 +13,7 @@ import { NOW_MS, TODAY, failure, madeTable, settingsOf, statusDay } from './made
 
 const YESTERDAY = addDays(TODAY, -1);
 const onCommandLine = commandControls({ lake: './lake', settings: 'cdk.json' });
-const inConsole = consoleControls('eu-central-1', 'BrandReports-');
+const inConsole = consoleControls('eu-central-1', 'BrandReports');
 
 function drawn(tables: readonly TableStatus[], controls = onCommandLine): string {
   const options = { settings: settingsOf('acme', 'globex'), nowMs: NOW_MS, controls };

@@ -1,0 +1,86 @@
+import * as z from 'zod/mini';
+import { resolve, resourcesOf, type Template, type Values } from './template.ts';
+
+/** What is asked for: `s3:GetObject`, an ARN, and condition keys such as `aws:SecureTransport`. */
+export type Allows = (action: string, resource: string, context?: Readonly<Record<string, string>>) => boolean;
+
+const oneOrMore = z.pipe(
+  z.union([z.string(), z.array(z.string())]),
+  z.transform((given) => [given].flat()),
+);
+
+const statementSchema = z.strictObject({
+  Sid: z.optional(z.string()),
+  Effect: z.enum(['Allow', 'Deny']),
+  Action: oneOrMore,
+  Resource: oneOrMore,
+  Condition: z.optional(z.record(z.string(), z.record(z.string(), oneOrMore))),
+});
+type Statement = z.infer<typeof statementSchema>;
+
+const documentSchema = z.object({ Statement: z.array(statementSchema) });
+const attachedSchema = z.object({ Roles: z.optional(z.array(z.string())), PolicyDocument: documentSchema });
+const roleSchema = z.object({
+  ManagedPolicyArns: z.optional(z.array(z.never('policies of AWS are not known here'))),
+  Policies: z.optional(z.array(z.object({ PolicyDocument: documentSchema }))),
+});
+
+/**
+ * What the policies of a role in a template allow.
+ * @throws Error for a policy with a part that is not understood here, rather than allow by mistake
+ */
+export function policyOfRole(template: Template, role: string, values: Values): Allows {
+  const named = { ...values, [role]: role };
+  const { [role]: { Properties } = {} } = template.Resources;
+  const { Policies = [] } = z.parse(roleSchema, resolve(Properties, named));
+  const attached = ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy'].flatMap((type) =>
+    resourcesOf(template, type).map(([, properties]) => z.parse(attachedSchema, resolve(properties, named))),
+  );
+  const documents = [...Policies, ...attached.filter(({ Roles = [] }) => Roles.includes(role))];
+  return policyOf(documents.flatMap(({ PolicyDocument }) => PolicyDocument.Statement));
+}
+
+/** @throws Error for a statement with a part that is not understood here */
+export function policyOf(given: readonly unknown[]): Allows {
+  const statements = z.parse(z.array(statementSchema), given);
+  for (const { Condition = {} } of statements) Object.keys(Condition).map(operatorOf);
+  return (action, resource, context = {}) => {
+    const effects = statements
+      .filter(
+        (statement) =>
+          statement.Action.some((pattern) => matches(pattern.toLowerCase(), action.toLowerCase())) &&
+          statement.Resource.some((pattern) => matches(pattern, resource)) &&
+          meets(statement, context),
+      )
+      .map(({ Effect }) => Effect);
+    return effects.includes('Allow') && !effects.includes('Deny');
+  };
+}
+
+function meets({ Condition = {} }: Statement, context: Readonly<Record<string, string>>): boolean {
+  return Object.entries(Condition).every(([operator, keys]) =>
+    Object.entries(keys).every(([key, allowed]) => {
+      const { [key]: value } = context;
+      return value !== undefined && allowed.some((pattern) => operatorOf(operator)(pattern, value));
+    }),
+  );
+}
+
+const operators: Readonly<Record<string, (pattern: string, value: string) => boolean>> = {
+  StringEquals: (pattern, value) => pattern === value,
+  StringLike: matches,
+  Bool: (pattern, value) => pattern === value,
+};
+
+function operatorOf(name: string) {
+  const operator = operators[name];
+  if (operator) return operator;
+  throw new Error(`The condition ${name} is unknown; known: ${Object.keys(operators).join(', ')}`);
+}
+
+/** `*` stands for any characters, `?` for one. */
+function matches(pattern: string, text: string): boolean {
+  const wildcards: Record<string, string> = { '*': '.*', '?': '.' };
+  const expression = pattern.replaceAll(/\W/g, (sign) => wildcards[sign] ?? `\\${sign}`);
+  return new RegExp(`^${expression}$`, 's').test(text);
+}

@@ -1,0 +1,59 @@
+import * as z from 'zod/mini';
+
+const resourceSchema = z.object({ Type: z.string(), Properties: z.optional(z.record(z.string(), z.unknown())) });
+const templateSchema = z.object({ Resources: z.record(z.string(), resourceSchema) });
+
+export type Template = z.infer<typeof templateSchema>;
+type Resource = z.infer<typeof resourceSchema>;
+
+/** @throws Error where the JSON is no template */
+export function parseTemplate(json: string): Template {
+  return z.parse(templateSchema, JSON.parse(json));
+}
+
+/** The resources of a type, by their logical ids. */
+export function resourcesOf(template: Template, type: string): [id: string, Properties: NonNullable<Resource['Properties']>][] {
+  return Object.entries(template.Resources).flatMap(([id, { Type, Properties = {} }]) =>
+    Type === type ? [[id, Properties]] : [],
+  );
+}
+
+/** What `Ref` gives, by logical id or pseudo parameter; what `Fn::GetAtt` gives, by `<id>.<attribute>`. */
+export type Values = Readonly<Record<string, string>>;
+
+/**
+ * A part of a template with its intrinsic functions worked out. What the values lack becomes a text that names it, which
+ * is nobody's ARN.
+ * @throws Error for a function that it does not know
+ */
+export function resolve(part: unknown, values: Values): unknown {
+  const inner = (each: unknown) => resolve(each, values);
+  if (Array.isArray(part)) return part.map(inner);
+  if (typeof part !== 'object' || part === null) return part;
+  const [[name = '', given] = [], ...others] = Object.entries(part);
+  if (others.length > 0 || !/^(Ref|Fn::.*)$/.test(name))
+    return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, inner(value)]));
+  const valueOf = (key: string) => values[key] ?? `<${key}>`;
+  const known = functions[name];
+  if (!known) throw new Error(`${name} is unknown; known: ${Object.keys(functions).join(', ')}`);
+  return known(inner(given), valueOf);
+}
+
+const texts = z.array(z.string());
+
+const functions: Readonly<Record<string, (given: unknown, valueOf: (key: string) => string) => unknown>> = {
+  Ref: (given, valueOf) => valueOf(z.parse(z.string(), given)),
+  'Fn::GetAtt': (given, valueOf) => valueOf(z.parse(texts, given).join('.')),
+  'Fn::Join': (given) => {
+    const [separator, parts] = z.parse(z.tuple([z.string(), texts]), given);
+    return parts.join(separator);
+  },
+  'Fn::Split': (given) => {
+    const [separator, text] = z.parse(z.tuple([z.string(), z.string()]), given);
+    return text.split(separator);
+  },
+  'Fn::Select': (given) => {
+    const [index, parts] = z.parse(z.tuple([z.coerce.number(), texts]), given);
+    return parts[index] ?? `<no part ${index}>`;
+  },
+};
