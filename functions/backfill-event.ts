@@ -19,8 +19,9 @@ const item = z.object({
     from: day,
     to: day,
     requestsPerSecond: z.number(),
+    id: z.string(),
   }),
-  progress: z.object({ from: day, to: day, left: count, pages: count, stalled: count, busy: count }),
+  progress: z.object({ left: count, pages: count, stalled: count, busy: count }),
 });
 
 const planning = z.object({

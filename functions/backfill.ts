@@ -38,8 +38,9 @@ function plan({ plan: input, execution, running }: Planning): { items: Item[] } 
     if (other) throw alreadyRunning(other.ExecutionArn);
     const { report, brand, ...range } = parseBackfillInput(input, opened.settings, Date.now());
     const requestsPerSecond = backfillRate(opened.settings);
+    const id = `backfill-${nameOf(execution)}`;
     const items = splitIntoMonths(range).map((month) => ({
-      read: { report, brand, ...month, requestsPerSecond },
+      read: { report, brand, ...month, requestsPerSecond, id },
       progress: firstProgress(month),
     }));
     return { items };
@@ -55,6 +56,10 @@ function alreadyRunning(arn: string): BrandReportsError {
   return new BrandReportsError(
     'conflict',
     'backfill_running',
-    `the backfill "${arn.split(':').at(-1)}" is running, and there can be one at a time: start this one when it has ended, or stop it first`,
+    `the backfill "${nameOf(arn)}" is running, and there can be one at a time: start this one when it has ended, or stop it first`,
   );
+}
+
+function nameOf(executionArn: string): string {
+  return executionArn.split(':').at(-1) ?? '';
 }

@@ -105,8 +105,12 @@ export class Backfill extends Construct {
       'The state machine starts the function under any of its versions, and nothing else.',
     );
     explain(['*'], 'Log deliveries and traces have no resources that a policy could name.');
-    const name = Stack.of(this).resolve(Fn.select(6, Fn.split(':', stateMachine.stateMachineArn)));
-    const executions = `arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:execution:${JSON.stringify(name)}`;
+    const executions = Stack.of(this).formatArn({
+      service: 'states',
+      resource: 'execution',
+      resourceName: Fn.select(6, Fn.split(':', stateMachine.stateMachineArn)),
+      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+    });
     explain(
       [`${executions}:*`, `${executions}/${MAP_LABEL}:*`],
       'The state machine looks after the executions that it starts for the months, whatever their names.',

@@ -1,4 +1,4 @@
-import { Stack, Token, Validations } from 'aws-cdk-lib';
+import { Stack, Validations } from 'aws-cdk-lib';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { IConstruct } from 'constructs';
 
@@ -20,5 +20,5 @@ function written(resolved: unknown): string {
   if (intrinsic === 'Fn::GetAtt' && Array.isArray(value)) return `<${value.join('.')}>`;
   if (intrinsic === 'Fn::Join' && Array.isArray(value) && Array.isArray(value[1]))
     return value[1].map(written).join(String(value[0]));
-  throw new TypeError(`${intrinsic} is not known in an ARN: ${Token.asString(resolved)}`);
+  return JSON.stringify(resolved);
 }

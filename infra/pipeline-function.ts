@@ -22,6 +22,8 @@ export interface PipelineFunctionProps {
   environment: Readonly<Record<string, string>>;
   memorySize?: number;
   timeout?: Duration;
+  /** Instances that it keeps for itself, which is also the most it gets. */
+  reservedConcurrency?: number;
   /** Where events go that the function failed on or that waited too long for it. */
   onFailure?: IQueue;
   /** What the console offers under "Test" to everybody in the account: events by their names. */
@@ -41,8 +43,8 @@ export class PipelineFunction extends Construct implements IGrantable {
     super(scope, id);
     this.name = `${Stack.of(this).stackName}-${props.name}`;
     this.testEvents = props.testEvents;
-    const { settings, settingsJson, onFailure } = props;
-    const { logRetentionDays, reservedConcurrency } = settings.deployment;
+    const { settings, settingsJson, onFailure, reservedConcurrency } = props;
+    const { logRetentionDays } = settings.deployment;
     // No name of its own: a group that is left over from a stack that is gone would be in the way of the next one.
     const logGroup = new LogGroup(this, 'Logs', {
       retention: logRetentionDays,

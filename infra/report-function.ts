@@ -40,6 +40,7 @@ export class ReportFunction extends PipelineFunction {
 
   constructor(scope: Construct, id: string, props: ReportFunctionProps) {
     const { settings, settingsJson, report, brands, lake, catalog } = props;
+    const { reservedConcurrency } = settings.deployment;
     super(scope, id, {
       settings,
       settingsJson,
@@ -52,6 +53,7 @@ export class ReportFunction extends PipelineFunction {
         DATABASE: catalog.databaseName,
         METRICS_NAMESPACE: Stack.of(scope).stackName,
       },
+      ...(reservedConcurrency !== undefined && { reservedConcurrency }),
       onFailure: props.failed,
       testEvents: testEvents(brands),
     });

@@ -11,7 +11,7 @@ export interface MonthRange {
 }
 
 /** How far the rounds of a month have come. */
-export interface Progress extends MonthRange {
+export interface Progress {
   /** The fewest days that a round has left unread, and the pages staged of them. */
   left: number;
   pages: number;
@@ -72,13 +72,12 @@ export function splitIntoMonths({ from, to }: MonthRange): MonthRange[] {
 }
 
 export function firstProgress(month: MonthRange): Progress {
-  return { ...month, left: daysFrom(month.from, month.to).length, pages: 0, stalled: 0, busy: 0 };
+  return { left: daysFrom(month.from, month.to).length, pages: 0, stalled: 0, busy: 0 };
 }
 
 /**
- * What follows from a round: the next one reads the days from the first to the last that this one left. There is an
- * end to it: a round that comes no further counts towards a bound, and there are only so many days and pages to come
- * further by.
+ * What follows from a round. There is an end to it: a round that comes no further counts towards a bound, and there are
+ * only so many days and pages to come further by.
  */
 export function afterRound(before: Progress, { status, days, error }: ReportOutcome): AfterRound {
   if (status === 'complete') return { next: 'end', waitSeconds: 0, progress: { ...before, left: 0 }, status };
@@ -101,13 +100,12 @@ export function afterRound(before: Progress, { status, days, error }: ReportOutc
 
 /** @param unread none where the report failed before its plan: then all is left that was */
 function progressAfter(before: Progress, unread: readonly DayOutcome[], held: boolean): Progress {
-  const { from, to } = unread.length > 0 ? spanOf(unread.map(({ dt }) => dt).sort()) : before;
   const left = unread.length || before.left;
   const pages = unread.reduce((sum, day) => sum + day.pages, 0);
   if (left < before.left || (left === before.left && pages > before.pages))
-    return { from, to, left, pages, stalled: 0, busy: 0 };
+    return { left, pages, stalled: 0, busy: 0 };
   const counted = held ? { busy: before.busy + 1 } : { stalled: before.stalled + 1 };
-  return { ...before, from, to, ...counted };
+  return { ...before, ...counted };
 }
 
 function reasonOf(held: boolean): string {

@@ -14,7 +14,7 @@ import {
   openReport,
 } from './pipeline/open-report.ts';
 import { policyOf } from './pipeline/policy.ts';
-import { leaveRequest } from './pipeline/request.ts';
+import { type Range, leaveRequest } from './pipeline/request.ts';
 import type { Deadline, ReportRun } from './pipeline/report-run.ts';
 import type { CredentialSource, ReportService } from './ports.ts';
 import type { ReportDefinition, ReportRegistry } from './reports/definition.ts';
@@ -42,6 +42,8 @@ export interface RunRequest {
   /** Days to read again, whatever the policy says. */
   from?: string;
   to?: string;
+  /** Of the days to read again: those that were read under this id are not read once more, by whichever run. */
+  id?: string;
   /** A share of the brand's rate, where several runs share it. */
   requestsPerSecond?: number;
 }
@@ -215,10 +217,11 @@ function notInSettings(report: string, brand: string): BrandReportsError {
 }
 
 /** The days to read again, where any are named: an open end is the first day of the settings, or today. */
-function range(
-  { from, to }: RunRequest,
-  { policy, clock }: ReportRun,
-): { from: string; to: string } | undefined {
+function range({ from, to, id }: RunRequest, { policy, clock }: ReportRun): Range | undefined {
   if (from === undefined && to === undefined) return undefined;
-  return { from: from ?? policy.startDate, to: to ?? dayOf(clock.now().getTime(), policy.timeZone) };
+  return {
+    from: from ?? policy.startDate,
+    to: to ?? dayOf(clock.now().getTime(), policy.timeZone),
+    ...(id !== undefined && { id }),
+  };
 }

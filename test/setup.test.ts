@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { restate } from '../sample/brand.ts';
 import { openGlueCatalog } from '../shared/adapters/glue-catalog.ts';
 import { type JsonObject, isJsonObject } from '../shared/json.ts';
 import { type Row, baseSchema } from '../shared/lake/columns.ts';
@@ -137,6 +138,15 @@ describe('set-up before the first sync', () => {
   });
 });
 
+describe('set-up where somebody else’s table has the name of a view', () => {
+  it('says so after all tables are made', async () => {
+    const table = { Name: 'attribution_daily', TableType: 'EXTERNAL_TABLE' };
+    server.tables.set('attribution_daily', { table, version: 0, partitions: new Map() });
+    await expect(run(memoryStore())).rejects.toMatchObject({ kind: 'config', code: 'not_a_view' });
+    expect([...server.tables.keys()]).toContain('attribution');
+  });
+});
+
 describe('set-up of a lake whose database is gone', () => {
   let lake: SampleLake;
   /** By table, then by the values of the partition: where it lies by the catalog of the runs. */
@@ -144,6 +154,7 @@ describe('set-up of a lake whose database is gone', () => {
 
   beforeAll(async () => {
     lake = await sampleLake({ now: new Date(NOW).toISOString(), startDate: FIRST });
+    restate(lake.brand, 'order_list', FIRST, () => []);
     expect((await lake.sync()).status).toBe('complete');
     for (const [path, snapshot] of lake.catalog.pointers) {
       const [table = '', ...partition] = path.split('/');
@@ -165,6 +176,15 @@ describe('set-up of a lake whose database is gone', () => {
     expect(found()).toMatchObject(JSON.parse(JSON.stringify(days())));
     expect(Object.keys(partitionsOf('coverage')).sort()).toEqual(Object.keys(wanted.coverage ?? {}).sort());
     expect(columnsOf('orders')).toEqual(expect.arrayContaining(['transid', 'amount', 'commission']));
+  });
+
+  it('covers every day as the runs do', async () => {
+    const store = copyOfStore();
+    await run(store);
+    const states = (await coverageOf(store)).map(({ dt, rows, state }) => ({ dt, rows, state }));
+    expect(states).toHaveLength(20);
+    expect(states).toContainEqual({ dt: FIRST, rows: 0n, state: 'complete' });
+    expect(states.map(({ state }) => state)).not.toContain('unproven');
   });
 
   it('changes nothing the second time, in the lake neither', async () => {

@@ -136,6 +136,17 @@ function failOrdersOf(day: string, times = Number.POSITIVE_INFINITY): () => void
   });
 }
 
+/** How many pages of orders of the day were asked for. */
+function pagesAsked(day: string): number {
+  const startsAt = startOfDay(day, ZONE) / 1000;
+  return sample.requests.filter(
+    ({ action, fields }) =>
+      action === 'report/order_list' &&
+      Number(fields.start_time) === startsAt &&
+      Number(fields.end_time) > startsAt,
+  ).length;
+}
+
 function daysPublished(table: string): string[] {
   return [...(glue.tables.get(table)?.partitions.keys() ?? [])].map((path) => path.slice(-10)).sort();
 }
@@ -164,15 +175,19 @@ describe('a backfill', () => {
     expect(entered.filter(({ name }) => name === 'Wait')).toHaveLength(1);
   });
 
-  it('reads days again that failed, and only those that are left', async () => {
-    failOrdersOf(FIRST, 1);
+  it('reads days again that failed, and those alone', async () => {
+    const middle = addDays(FIRST, 1);
+    failOrdersOf(middle, 1);
     const { output, entered } = await backfill({ report: 'order_list', ...RANGE });
     expect(output).toEqual([complete('order_list', NEWER), complete('order_list', OLDER)]);
     const rounds = entered.filter(({ name }) => name === 'Read on').map(({ input }) => input);
     expect(rounds).toHaveLength(3);
     expect(rounds).toContainEqual(
-      expect.objectContaining({ progress: expect.objectContaining({ from: FIRST, to: FIRST, left: 1 }) }),
+      expect.objectContaining({ progress: expect.objectContaining({ left: 1 }) }),
     );
+    const once = pagesAsked(FIRST);
+    expect(pagesAsked(middle)).toBeGreaterThan(once);
+    expect([-2, -1, 2].map((days) => pagesAsked(addDays(FIRST, days)))).toEqual([once, once, once]);
   });
 
   it('fails with the months that are not complete, beside those that are', async () => {

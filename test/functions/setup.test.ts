@@ -202,10 +202,15 @@ describe('set-up for CloudFormation', () => {
     expect(answered()).toMatchObject([{ Status: 'SUCCESS' }]);
   });
 
-  it('I9: prints the address of the answer never, not even where that takes none', async () => {
+  it.each([
+    ['refuses', () => `${cloudFormation.url}/answer`, 'HTTP 500'],
+    ['is not there', () => 'http://127.0.0.1:1/answer', 'TypeError'],
+  ])('I9: never prints the address of an answer, not even of one that %s', async (_name, address, why) => {
     cloudFormation.refusals = 100;
-    const { printed, last } = await invoke(request('Create'));
-    expect(last).toMatchObject({ errorMessage: 'CloudFormation did not take the answer: HTTP 500' });
+    const ResponseURL = `${address()}?${SIGNATURE}`;
+    const { printed, last } = await invoke(request('Delete', { ResponseURL }));
+    expect(last).toMatchObject({ errorMessage: `CloudFormation did not take the answer: ${why}` });
+    expect(printed).not.toContain(ResponseURL);
     expect(printed).not.toContain(SIGNATURE);
   });
 });

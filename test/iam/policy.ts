@@ -2,7 +2,11 @@ import * as z from 'zod/mini';
 import { resolve, resourcesOf, type Template, type Values } from './template.ts';
 
 /** What is asked for: `s3:GetObject`, an ARN, and condition keys such as `aws:SecureTransport`. */
-export type Allows = (action: string, resource: string, context?: Readonly<Record<string, string>>) => boolean;
+export type Allows = (
+  action: string,
+  resource: string,
+  context?: Readonly<Record<string, string>>,
+) => boolean;
 
 const oneOrMore = z.pipe(
   z.union([z.string(), z.array(z.string())]),

@@ -1,6 +1,9 @@
 import * as z from 'zod/mini';
 
-const resourceSchema = z.object({ Type: z.string(), Properties: z.optional(z.record(z.string(), z.unknown())) });
+const resourceSchema = z.object({
+  Type: z.string(),
+  Properties: z.optional(z.record(z.string(), z.unknown())),
+});
 const templateSchema = z.object({ Resources: z.record(z.string(), resourceSchema) });
 
 export type Template = z.infer<typeof templateSchema>;
@@ -12,7 +15,10 @@ export function parseTemplate(json: string): Template {
 }
 
 /** The resources of a type, by their logical ids. */
-export function resourcesOf(template: Template, type: string): [id: string, Properties: NonNullable<Resource['Properties']>][] {
+export function resourcesOf(
+  template: Template,
+  type: string,
+): [id: string, Properties: NonNullable<Resource['Properties']>][] {
   return Object.entries(template.Resources).flatMap(([id, { Type, Properties = {} }]) =>
     Type === type ? [[id, Properties]] : [],
   );
