@@ -48,7 +48,11 @@ export class Setup extends PipelineFunction {
         nonce,
         testEvents: functions.map(({ name, testEvents }) => ({
           functionName: name,
-          events: Object.entries(testEvents).map(([event, value]) => ({ name: event, value })),
+          // As text, because CloudFormation makes text of every number and every true inside of a property.
+          events: Object.entries(testEvents).map(([event, value]) => ({
+            name: event,
+            value: JSON.stringify(value),
+          })),
         })),
       },
     });

@@ -48,7 +48,10 @@ function run(store: MemoryStore, change: Partial<SetupOptions> = {}) {
     clock: { ...time, now: () => new Date(time.wallMs()), every: () => () => {} },
     log: () => {},
     random: () => 0,
-    newId: () => `set-up-${(ids += 1)}`,
+    newId() {
+      ids += 1;
+      return `set-up-${ids}`;
+    },
     ...change,
   });
 }
@@ -159,7 +162,8 @@ describe('set-up of a lake whose database is gone', () => {
     for (const [path, snapshot] of lake.catalog.pointers) {
       const [table = '', ...partition] = path.split('/');
       const values = partition.map((part) => part.slice(part.indexOf('=') + 1)).join('/');
-      (wanted[table] ??= {})[values] = `${lake.store.url}/snapshots/${path}/${snapshot}/`;
+      wanted[table] ??= {};
+      wanted[table][values] = `${lake.store.url}/snapshots/${path}/${snapshot}/`;
     }
   });
   afterAll(() => lake.close());

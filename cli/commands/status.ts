@@ -51,7 +51,7 @@ export function addStatus(program: Command): void {
     )
     .addHelpText(
       'after',
-      '\nExamples:\n  $ brand-reports status --brand acme --month 2026-01\n  $ brand-reports status --html coverage.html',
+      '\nExample:\n  $ brand-reports status --brand acme --month 2026-01\n  $ brand-reports status --html coverage.html',
     )
     .action(async (flags: StatusFlags) => {
       const settings = await readSettings(flags.settings);

@@ -281,9 +281,12 @@ describe('the console', () => {
     expect(setup?.Properties.testEvents).toContainEqual({
       functionName: 'BrandReports-order_list',
       events: [
-        { name: 'Sync-now', value: {} },
-        { name: 'Check-the-connection', value: { check: true } },
-        { name: 'Read-a-range-again', value: { brand: 'acme', from: '2026-01-01', to: '2026-01-01' } },
+        { name: 'Sync-now', value: '{}' },
+        { name: 'Check-the-connection', value: '{"check":true}' },
+        {
+          name: 'Read-a-range-again',
+          value: '{"brand":"acme","from":"2026-01-01","to":"2026-01-01"}',
+        },
       ],
     });
   });

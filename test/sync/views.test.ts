@@ -15,7 +15,11 @@ afterAll(() => service.close());
 
 function withoutCommission(lake: SampleLake, day: string): void {
   restate(lake.brand, 'order_list', day, (held) =>
-    held.map(({ at, record: { commission: _, ...record } }) => ({ at, record })),
+    held.map(({ at, record }) => {
+      const { commission, ...rest } = record;
+      if (commission === undefined) throw new Error('orders have no commission');
+      return { at, record: rest };
+    }),
   );
 }
 

@@ -1,0 +1,37 @@
+import { Template } from 'aws-cdk-lib/assertions';
+import * as z from 'zod/mini';
+import { stackOf } from '../../test/infra/stack.ts';
+
+/** What is paid for because it is there. */
+export interface Deployed {
+  /** Of the functions that sync. */
+  memoryMb: number;
+  timeoutSeconds: number;
+  /** An alarm on an expression counts once for each metric in it. */
+  alarmMetrics: number;
+  dashboards: number;
+}
+
+const functionSchema = z.object({ MemorySize: z.number(), Timeout: z.number() });
+const alarmSchema = z.object({
+  Metrics: z._default(z.array(z.object({ MetricStat: z.optional(z.unknown()) })), [
+    { MetricStat: 'its own' },
+  ]),
+});
+
+/** Counted in the template of the stack that these settings make. */
+export function deployed(settings: object): Deployed {
+  const template = Template.fromStack(stackOf(settings));
+  const properties = (type: string, wanted?: object) =>
+    Object.values(template.findResources(type, wanted)).map(({ Properties }): unknown => Properties);
+  const syncs = { Properties: { Environment: { Variables: { REPORT: 'order_list' } } } };
+  const [orders] = properties('AWS::Lambda::Function', syncs);
+  const { MemorySize, Timeout } = z.parse(functionSchema, orders);
+  const alarms = properties('AWS::CloudWatch::Alarm').map((alarm) => z.parse(alarmSchema, alarm).Metrics);
+  return {
+    memoryMb: MemorySize,
+    timeoutSeconds: Timeout,
+    alarmMetrics: alarms.flat().filter(({ MetricStat }) => MetricStat !== undefined).length,
+    dashboards: properties('AWS::CloudWatch::Dashboard').length,
+  };
+}

@@ -1,0 +1,85 @@
+/** What AWS asks for in us-east-1, without taxes. */
+export interface Price {
+  usd: number;
+  /** … for so many of what is measured. */
+  per: number;
+  unit: string;
+  /** What nobody pays for in any month, however old the account is. */
+  freeAMonth?: number;
+  /** Where AWS says so. */
+  page: string;
+  /** Where the figure was read last, and of when that text is. AWS's own pages draw their figures by script. */
+  readAt: string;
+  asOf: string;
+}
+
+const million = 1_000_000;
+
+const lambda = {
+  page: 'https://aws.amazon.com/lambda/pricing/',
+  readAt: 'https://wring.co/blog/aws-lambda-pricing-guide',
+  asOf: '2026-03',
+};
+const s3 = {
+  page: 'https://aws.amazon.com/s3/pricing/',
+  readAt: 'https://devnotes.tech/understanding-aws-s3-pricing-a-complete-cost-breakdown-with-examples',
+  asOf: 'undated',
+};
+const glue = {
+  page: 'https://aws.amazon.com/glue/pricing/',
+  readAt: 'https://athena.guide/articles/athena-basics-pricing-model/',
+  asOf: '2020-10',
+  freeAMonth: million,
+};
+const secretsManager = {
+  page: 'https://aws.amazon.com/secrets-manager/pricing/',
+  readAt: 'https://hivebook.wiki/wiki/aws-secrets-manager-rotated-secrets-dynamic-db-credentials-kms',
+  asOf: 'undated',
+};
+const cloudWatch = {
+  page: 'https://aws.amazon.com/cloudwatch/pricing/',
+  readAt: 'https://www.factualminds.com/blog/amazon-cloudwatch-pricing-metrics-logs-alarms-dashboards/',
+  asOf: '2026-06',
+};
+
+export const prices = {
+  lambdaStart: { ...lambda, usd: 0.2, per: million, unit: 'starts', freeAMonth: million },
+  /** arm64, init included (since 2025-08). */
+  lambdaGbSecond: { ...lambda, usd: 13.3334, per: million, unit: 'GB-seconds', freeAMonth: 400_000 },
+  schedule: {
+    usd: 1,
+    per: million,
+    unit: 'starts',
+    freeAMonth: 14 * million,
+    page: 'https://aws.amazon.com/eventbridge/pricing/',
+    readAt: 'https://cloudburn.io/blog/amazon-eventbridge-pricing',
+    asOf: '2026-03',
+  },
+  s3Write: { ...s3, usd: 5, per: million, unit: 'requests' },
+  s3Read: { ...s3, usd: 0.4, per: million, unit: 'requests' },
+  s3Gb: { ...s3, usd: 0.023, per: 1, unit: 'GB' },
+  glueRequest: { ...glue, usd: 1, per: million, unit: 'requests' },
+  glueObject: { ...glue, usd: 10, per: million, unit: 'objects' },
+  secret: { ...secretsManager, usd: 0.4, per: 1, unit: 'secret' },
+  secretCall: { ...secretsManager, usd: 5, per: million, unit: 'requests' },
+  metric: {
+    ...cloudWatch,
+    usd: 0.3,
+    per: 1,
+    unit: 'metric',
+    freeAMonth: 10,
+    readAt: 'https://signoz.io/guides/cloudwatch-pricing',
+    asOf: '2026-02',
+  },
+  alarm: {
+    ...cloudWatch,
+    usd: 0.1,
+    per: 1,
+    unit: 'metric',
+    freeAMonth: 10,
+    readAt: 'https://amazonwebshark.com/unexpected-cloudwatch-in-the-billing-area',
+    asOf: '2022-04',
+  },
+  dashboard: { ...cloudWatch, usd: 3, per: 1, unit: 'dashboard', freeAMonth: 3 },
+  logGb: { ...cloudWatch, usd: 0.5, per: 1, unit: 'GB', freeAMonth: 5 },
+} satisfies Record<string, Price>;

@@ -1,0 +1,300 @@
+import { randomUUID } from 'node:crypto';
+import * as z from 'zod/mini';
+import { emitMetrics } from '../../functions/metrics.ts';
+import { timeLimits } from '../../functions/time-limits.ts';
+import type { ReportName, SampleRecords } from '../../sample/brand.ts';
+import { seedBrand } from '../../sample/seed.ts';
+import { startSampleService } from '../../sample/server.ts';
+import { secretsManagerCredentials } from '../../shared/adapters/credentials.ts';
+import { openGlueCatalog } from '../../shared/adapters/glue-catalog.ts';
+import { neverGone, openS3Store } from '../../shared/adapters/s3-store.ts';
+import { addDays, dayOf, earlier, intervalMs, startOfDay } from '../../shared/days.ts';
+import type { ReportOutcome } from '../../shared/outcome.ts';
+import { scheduledRate } from '../../shared/rate-share.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { type RunRequest, runSync } from '../../shared/run.ts';
+import { parseSettings } from '../../shared/settings.ts';
+import { startGlueServer } from '../../test/fakes/glue-server.ts';
+import { startS3Server } from '../../test/fakes/s3-server.ts';
+import { startSecretsServer } from '../../test/fakes/secrets-server.ts';
+import { virtualClock } from './virtual-clock.ts';
+
+const BRAND = 'acme';
+const ZONE = 'America/New_York';
+const SECRET = 'brand-reports/acme';
+const CREDENTIALS = { bid: '1001', token: 'token-of-acme', secret: 'secret-of-acme' };
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** The day that is measured. With the two days before it, which are read again, it has one busy day of three. */
+const DAY = '2026-07-05';
+/** Older clicks are settled, and are left out. */
+const CLICK_DAYS = 5;
+/** Each day so young is taken to have changed since it was last read: in one record of fifty. */
+const CHANGING_DAYS = 30;
+const names = Object.keys(reports).filter((name): name is ReportName => name in reports);
+const historyDays = 1 + Math.max(...names.map((name) => reports[name]?.refresh.at(-1)?.untilAgeDays ?? 0));
+const startDate = addDays(DAY, -historyDays);
+
+/** What is not in a local run. */
+export const ASSUMED = {
+  /** Hourly starts find no instance that is still warm. */
+  initSeconds: 0.6,
+  requestSeconds: 0.3,
+  awsCallSeconds: 0.02,
+  /** What Lambda and CloudWatch add to each line, and Lambda's own lines of a run. */
+  lineBytes: 180,
+  runBytes: 1500,
+};
+
+/** What an hourly deployment of all reports of one brand does in a day. */
+export interface SteadyDay {
+  clicks: number;
+  runs: number;
+  /** As Lambda bills them. */
+  seconds: number;
+  /** To the brand's service. */
+  requests: number;
+  /** Of AWS, by the command's name. */
+  calls: ReadonlyMap<string, number>;
+  /** Custom metrics that have a value, on the average of the hours. */
+  metrics: number;
+  logBytes: number;
+  /** What one more day adds to the lake and to the catalog for good. */
+  keptBytes: number;
+  keptPartitions: number;
+}
+
+type World = Awaited<ReturnType<typeof openWorld>>;
+
+/**
+ * Runs the core of the functions through a day, against local servers, in time that passes by waiting alone: for the
+ * turn of a request under the rate limit, and for AWS.
+ * @param clicksPerDay of an ordinary day; every third one has three times as many
+ */
+export async function steadyDay(clicksPerDay: number, timeoutSeconds: number): Promise<SteadyDay> {
+  const world = await openWorld(clicksPerDay);
+  try {
+    await readHistory(world);
+    world.tally.clear();
+    const measured = { runs: 0, seconds: 0, requests: 0, metrics: 0, logBytes: 0 };
+    for (let hour = 0; hour < 24; hour += 1)
+      for (const name of names) {
+        const run = await scheduledRun(world, name, startOfDay(DAY, ZONE) + hour * HOUR_MS, timeoutSeconds);
+        measured.runs += 1;
+        measured.seconds += run.seconds;
+        measured.requests += run.requests;
+        measured.metrics += run.metrics / 24;
+        measured.logBytes += run.logBytes;
+      }
+    const { clicks, tally: calls, kept } = world;
+    return { clicks, ...measured, calls, ...kept() };
+  } finally {
+    await world.close();
+  }
+}
+
+/**
+ * Everything is read once, as if it had been read in the course of the weeks before: what is read again every seven
+ * days is due on one of seven days.
+ */
+async function readHistory(world: World): Promise<void> {
+  for (const name of names) {
+    const [last, younger] = reports[name]?.refresh.toReversed() ?? [];
+    const everyDays = last ? intervalMs(last.every) / DAY_MS : 0;
+    if (!last || !younger || everyDays <= 1) continue;
+    const share = Math.ceil((last.untilAgeDays - younger.untilAgeDays) / everyDays);
+    for (let turn = 0; turn < everyDays; turn += 1) {
+      const from = addDays(DAY, turn * share - last.untilAgeDays);
+      const to = earlier(addDays(from, share - 1), addDays(DAY, -younger.untilAgeDays - 1));
+      await world.sync(name, startOfDay(addDays(DAY, turn - everyDays), ZONE), { request: { from, to } });
+    }
+  }
+  // Early enough for all of what is due again after a day to fit into the measured one.
+  for (const hoursBefore of [4, 1])
+    for (const name of names) await world.sync(name, startOfDay(DAY, ZONE) - hoursBefore * HOUR_MS, {});
+}
+
+async function scheduledRun(world: World, name: ReportName, hourMs: number, timeoutSeconds: number) {
+  const startMs = hourMs + (names.indexOf(name) * HOUR_MS) / names.length;
+  const requestsPerSecond = scheduledRate(world.settings, [BRAND]);
+  const { deadline } = timeLimits(timeoutSeconds * 1000);
+  const shiftMs = startMs - Date.now();
+  const before = process.cpuUsage();
+  const { outcome, elapsedMs, logged } = await world.sync(name, startMs, {
+    request: { requestsPerSecond },
+    deadline: { softMs: deadline.softMs + shiftMs, hardMs: deadline.hardMs + shiftMs },
+  });
+  const printed = printedMetrics(outcome, world.settings, startMs + elapsedMs);
+  const { user, system } = process.cpuUsage(before);
+  const { initSeconds, requestSeconds, lineBytes, runBytes } = ASSUMED;
+  // An answer comes while the next request waits for its turn, but for the last one.
+  const latency = Math.max(requestSeconds, outcome.requests * (requestSeconds - 1 / requestsPerSecond));
+  return {
+    seconds: initSeconds + elapsedMs / 1000 + (outcome.requests > 0 ? latency : 0) + (user + system) / 1e6,
+    requests: outcome.requests,
+    metrics: printed.flatMap(({ names: told }) => told).length,
+    logBytes:
+      runBytes + [...logged, ...printed.map(({ line }) => line)].join('').length + lineBytes * logged.length,
+  };
+}
+
+/** A service with its records, an empty lake, and the function that syncs the one into the other. */
+async function openWorld(clicksPerDay: number) {
+  const clock = virtualClock();
+  const s3 = await startS3Server({ bucket: 'lake', pageSize: 1000 });
+  const glue = await startGlueServer('brand_reports');
+  const secrets = await startSecretsServer();
+  secrets.secrets.set(SECRET, JSON.stringify(CREDENTIALS));
+  const all = recordsOf(clicksPerDay);
+  const service = await startSampleService({
+    now: clock.now,
+    brands: { [BRAND]: { timeZone: ZONE, ...CREDENTIALS, records: all } },
+  });
+  const { [BRAND]: brand } = service.brands;
+  if (!brand) throw new Error(`the service has no brand ${BRAND}`);
+  const settings = parseSettings({ brands: { [BRAND]: brandSettings(brand.baseUrl) } }, reports);
+
+  const tally = new Map<string, number>();
+  const counted =
+    <Call extends { input: object }, Answer>(
+      next: (call: Call) => Promise<Answer>,
+      { commandName = '' }: { commandName?: string },
+    ) =>
+    async (call: Call) => {
+      // Glue's pages are larger than those of its double: only the first one counts.
+      if (!('NextToken' in call.input) || call.input.NextToken === undefined) {
+        tally.set(commandName, (tally.get(commandName) ?? 0) + 1);
+        await clock.sleep(ASSUMED.awsCallSeconds * 1000);
+      }
+      return next(call);
+    };
+  s3.client.middlewareStack.add(counted, { step: 'initialize' });
+  glue.client.middlewareStack.add(counted, { step: 'initialize' });
+  secrets.client.middlewareStack.add(counted, { step: 'initialize' });
+  const store = openS3Store({ client: s3.client, bucket: s3.bucket, prefix: '' });
+  const catalog = openGlueCatalog({ client: glue.client, database: 'brand_reports', lakeUrl: store.url });
+  const credentials = secretsManagerCredentials({
+    client: secrets.client,
+    secretNames: { [BRAND]: SECRET },
+  });
+
+  return {
+    settings,
+    tally,
+    clicks: all.clicks_list.length / (CLICK_DAYS + 1),
+    async sync(name: ReportName, startMs: number, options: SyncOptions) {
+      const begunAtMs = Date.now();
+      clock.startAt(startMs);
+      brand.records = recordsAt(all, startMs);
+      const logged: string[] = [];
+      const {
+        status,
+        reports: [outcome],
+      } = await runSync({
+        settings,
+        reports,
+        lake: { store, catalog, runs: neverGone },
+        credentials,
+        clock,
+        log: ({ level, ...entry }) => void (level !== 'debug' && logged.push(JSON.stringify(entry))),
+        random: () => 0.5,
+        newId: randomUUID,
+        ...options,
+        request: { requestsPerSecond: 1000, ...options.request, brands: [BRAND], reports: [name] },
+      });
+      if (!outcome || status === 'failed') throw new Error(`${name} failed: ${outcome?.error?.message}`);
+      for (const object of s3.objects.values())
+        if (object.modifiedAt.getTime() >= begunAtMs) object.modifiedAt = new Date(startMs);
+      return { outcome, elapsedMs: clock.wallMs() - startMs, logged };
+    },
+    kept: () => {
+      const whole = (key: string) => {
+        const [, day = ''] = /\/dt=([^/]+)/.exec(key) ?? [];
+        return addDays(DAY, -CLICK_DAYS) <= day && day < DAY;
+      };
+      const objects = [...s3.objects].filter(([key]) => whole(key));
+      const partitions = [...glue.tables.values()].map((table) => table.partitions.size);
+      return {
+        keptBytes: objects.reduce((sum, [, { body }]) => sum + body.length, 0) / CLICK_DAYS,
+        keptPartitions: partitions.reduce((sum, count) => sum + count, 0) / historyDays,
+      };
+    },
+    close: () => Promise.all([s3, glue, secrets, service].map((server) => server.close())),
+  };
+}
+
+type SyncOptions = { request?: RunRequest; deadline?: { softMs: number; hardMs: number } };
+
+function brandSettings(baseUrl: string) {
+  return {
+    baseUrl,
+    service: 'SAMPLE',
+    timeZone: ZONE,
+    startDate,
+    secretName: SECRET,
+    reports: { clicks_detail: { enabled: true } },
+  };
+}
+
+function recordsOf(clicksPerDay: number): SampleRecords {
+  const from = (day: string) => new Date(startOfDay(day, ZONE));
+  const to = from(addDays(DAY, 1));
+  const seeded = seedBrand({ seed: 7, timeZone: ZONE, from: from(startDate), to, clicksPerDay });
+  const young = ({ at }: { at: number }) => at >= startOfDay(addDays(DAY, -CLICK_DAYS), ZONE);
+  return {
+    ...seeded,
+    clicks_list: seeded.clicks_list.filter(young),
+    clicks_detail: seeded.clicks_detail.filter(young),
+  };
+}
+
+/** Each record from its time on, as it is on that day. */
+function recordsAt(all: SampleRecords, nowMs: number): SampleRecords {
+  const today = dayOf(nowMs, ZONE);
+  const come = (name: ReportName) => all[name].filter(({ at }) => at <= nowMs);
+  const changing = (name: ReportName) =>
+    come(name).map(({ at, record }, index) =>
+      index % 50 === 0 && nowMs - at < CHANGING_DAYS * DAY_MS
+        ? { at, record: { ...record, last_change: today } }
+        : { at, record },
+    );
+  return {
+    clicks_list: come('clicks_list'),
+    clicks_detail: come('clicks_detail'),
+    order_list: changing('order_list'),
+    transaction_list: changing('transaction_list'),
+    amazon_attribution_report: changing('amazon_attribution_report'),
+  };
+}
+
+/** The part of CloudWatch's embedded metric format that says which metrics a line has. */
+const metricsSchema = z.object({
+  _aws: z.object({
+    CloudWatchMetrics: z.array(z.object({ Metrics: z.array(z.object({ Name: z.string() })) })),
+  }),
+});
+
+/** What the function would print, line by line, and the metrics in each. */
+function printedMetrics(
+  outcome: ReportOutcome,
+  settings: World['settings'],
+  nowMs: number,
+): { line: string; names: string[] }[] {
+  const write = process.stdout.write.bind(process.stdout);
+  let printed = '';
+  process.stdout.write = (text: string | Uint8Array) => {
+    printed += String(text);
+    return true;
+  };
+  try {
+    emitMetrics([outcome], { namespace: 'BrandReports', log: () => {}, standing: { settings, nowMs } });
+  } finally {
+    process.stdout.write = write;
+  }
+  return printed.split('\n').flatMap((line) => {
+    if (line === '') return [];
+    const { CloudWatchMetrics } = z.parse(metricsSchema, JSON.parse(line))._aws;
+    return { line, names: CloudWatchMetrics.flatMap(({ Metrics }) => Metrics.map(({ Name }) => Name)) };
+  });
+}

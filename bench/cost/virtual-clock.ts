@@ -1,0 +1,40 @@
+import type { Clock } from '../../shared/ports.ts';
+
+export interface VirtualClock extends Clock {
+  /** Sets the time, as at the start of another process. */
+  startAt(ms: number): void;
+}
+
+/**
+ * Time that passes by sleeping alone, at once, with all that happens every so often: what a rate limit would make a
+ * run wait is measured without waiting.
+ */
+export function virtualClock(): VirtualClock {
+  let nowMs = 0;
+  const timers = new Set<{ everyMs: number; nextMs: number; tick: () => void }>();
+
+  function passUntil(ms: number): void {
+    for (const timer of timers)
+      while (timer.nextMs <= ms) {
+        timer.nextMs += timer.everyMs;
+        timer.tick();
+      }
+    nowMs = Math.max(nowMs, ms);
+  }
+
+  return {
+    now: () => new Date(nowMs),
+    wallMs: () => nowMs,
+    async sleep(ms) {
+      passUntil(nowMs + ms);
+    },
+    every(everyMs, tick) {
+      const timer = { everyMs, nextMs: nowMs + everyMs, tick };
+      timers.add(timer);
+      return () => void timers.delete(timer);
+    },
+    startAt(ms) {
+      nowMs = ms;
+    },
+  };
+}
