@@ -88,7 +88,7 @@ npx cdk deploy --require-approval never --outputs-file "$work/outputs.json" "${c
 output() {
   from_json "$work/outputs.json" "Object.entries(json['$stack']).find(([key]) => key.startsWith('$1'))[1]"
 }
-database=$(output CatalogDatabaseName)
+database=$(output DatabaseName)
 bucket=$(output LakeUrl)
 bucket=${bucket#s3://}
 

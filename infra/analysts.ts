@@ -1,4 +1,4 @@
-import { CfnOutput, Stack } from 'aws-cdk-lib';
+import { Stack } from 'aws-cdk-lib';
 import { CfnNamedQuery, CfnWorkGroup } from 'aws-cdk-lib/aws-athena';
 import { Grant, ManagedPolicy } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
@@ -8,6 +8,7 @@ import { consoleLink } from './console-link.ts';
 import { explainWildcards } from './explain.ts';
 import type { Lake } from './lake.ts';
 import { namedQueries } from './named-queries.ts';
+import { output } from './output.ts';
 
 export interface AnalystsProps {
   reports: readonly ReportDefinition[];
@@ -52,11 +53,11 @@ export class Analysts extends Construct {
       query.addResourceDependency(workGroup);
     }
     const policy = this.policy({ lake, catalog });
-    new CfnOutput(this, 'PolicyArn', {
+    output(this, 'AnalystsPolicyArn', {
       value: policy.managedPolicyArn,
       description: 'Attach it to people who query: it allows that and nothing more',
     });
-    new CfnOutput(this, 'Athena', {
+    output(this, 'Athena', {
       value: consoleLink(this, 'athena', '/query-editor'),
       description: `Query here, in the workgroup ${stackName}`,
     });

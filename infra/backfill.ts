@@ -1,4 +1,4 @@
-import { ArnFormat, CfnOutput, Duration, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { ArnFormat, Duration, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import {
   Choice,
@@ -27,6 +27,7 @@ import type { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
 import { explainWildcards } from './explain.ts';
 import type { Lake } from './lake.ts';
+import { output } from './output.ts';
 import { PipelineFunction } from './pipeline-function.ts';
 
 export interface BackfillProps {
@@ -70,7 +71,7 @@ export class Backfill extends Construct {
       },
     });
     this.explain();
-    new CfnOutput(this, 'Console', {
+    output(this, 'Backfill', {
       value: consoleLink(this, 'states', `/statemachines/view/${this.stateMachine.stateMachineArn}`),
       description: 'Start a backfill here, with report, brand, from and to as its input',
     });

@@ -1,10 +1,11 @@
-import { CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { CfnDatabase } from 'aws-cdk-lib/aws-glue';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/deployment-settings.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import { explainWildcards, type Grantee } from './explain.ts';
+import { output } from './output.ts';
 
 const READ = ['glue:GetTable', 'glue:GetPartition', 'glue:GetPartitions'];
 const WRITE = [
@@ -23,7 +24,7 @@ export class Catalog extends Construct {
   constructor(scope: Construct, id: string, deployment: DeploymentSettings) {
     super(scope, id);
     this.databaseName = deployment.adoptDatabase ?? this.newDatabase(deployment);
-    new CfnOutput(this, 'DatabaseName', { value: this.databaseName, description: 'The database in Athena' });
+    output(this, 'DatabaseName', { value: this.databaseName, description: 'The database in Athena' });
   }
 
   private newDatabase({ tablePermissions }: DeploymentSettings): string {

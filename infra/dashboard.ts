@@ -69,7 +69,7 @@ export class ReportsDashboard extends Dashboard {
         '| queue | an event came to nothing | read the messages, mend, **Sync-now**, then purge the queue |',
         '| backfill-failed | months are left | read the cause of the execution, mend, start it again with the same input |',
         '',
-        'A day that is in but wrong: put brand and days into **Read-a-range-again** and test with it.',
+        'A day that is in but wrong: put brand, `from` and `to` (YYYY-MM-DD) into **Read-a-range-again** and test with it.',
       ].join('\n'),
     });
   }

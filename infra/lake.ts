@@ -1,10 +1,11 @@
-import { CfnOutput, Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/deployment-settings.ts';
 import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
 import { explainWildcards, type Grantee } from './explain.ts';
+import { output } from './output.ts';
 
 export interface LakeProps {
   reports: ReportRegistry;
@@ -32,7 +33,7 @@ export class Lake extends Construct {
         : Bucket.fromBucketName(this, 'Bucket', adoptBucket);
     this.url = `s3://${this.bucket.bucketName}`;
     this.queryResultsUrl = `${this.url}/query-results/`;
-    new CfnOutput(this, 'Url', { value: this.url, description: 'The lake' });
+    output(this, 'LakeUrl', { value: this.url, description: 'The lake' });
   }
 
   private newBucket({ rawRetentionDays, keepLake }: DeploymentSettings): Bucket {

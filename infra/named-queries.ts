@@ -15,8 +15,8 @@ export function namedQueries(reports: readonly ReportDefinition[]): NamedQuery[]
       sql: 'SELECT *\nFROM freshness\nORDER BY brand, report',
     },
     {
-      name: 'Days that are not in',
-      description: 'Days of the last 90 that failed, are incomplete or unproven, with the reason',
+      name: 'Days that failed or are not whole',
+      description: 'Of the last 90 days, with the reason; days never read are days_missing of freshness',
       sql: `SELECT brand, report, dt, state, failed_since, failure, next_due
 FROM coverage
 WHERE state IN ('failed', 'partial', 'unproven')

@@ -1,4 +1,4 @@
-import { CfnOutput, Stack } from 'aws-cdk-lib';
+import { Stack } from 'aws-cdk-lib';
 import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
@@ -9,6 +9,7 @@ import { Alarms } from './alarms.ts';
 import { consoleLink } from './console-link.ts';
 import { ReportsDashboard } from './dashboard.ts';
 import { ObservedReport } from './observed-report.ts';
+import { output } from './output.ts';
 
 export interface ObservabilityProps {
   deployment: DeploymentSettings;
@@ -49,11 +50,11 @@ export class Observability extends Construct {
         ['the stack', stackAlarms(alarms, props)],
       ]),
     });
-    new CfnOutput(this, 'Console', {
+    output(this, 'Dashboard', {
       value: consoleLink(this, 'cloudwatch', `dashboards:name=${stackName}`),
       description: 'The dashboard: is everything in, and if not, what is missing',
     });
-    new CfnOutput(this, 'TopicArn', { value: alarms.topic.topicArn, description: 'Everything that alarms' });
+    output(this, 'AlarmTopicArn', { value: alarms.topic.topicArn, description: 'Everything that alarms' });
   }
 }
 

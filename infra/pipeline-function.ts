@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { ArnFormat, CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { ArnFormat, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Grant, type IGrantable, type IPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, LoggingFormat, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
@@ -9,6 +9,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { Settings } from '../shared/settings.ts';
 import { consoleLink } from './console-link.ts';
+import { output } from './output.ts';
 
 export interface PipelineFunctionProps {
   settings: Settings;
@@ -80,7 +81,7 @@ export class PipelineFunction extends Construct implements IGrantable {
       },
     });
     logGroup.grantWrite(this.role);
-    new CfnOutput(this, 'Console', {
+    output(this, `${pascalCase(props.name)}Function`, {
       value: consoleLink(this, 'lambda', `/functions/${this.name}?tab=testing`),
       description: props.description,
     });
@@ -99,4 +100,9 @@ export class PipelineFunction extends Construct implements IGrantable {
     );
     Grant.addToPrincipal({ grantee: this, actions: ['secretsmanager:GetSecretValue'], resourceArns });
   }
+}
+
+/** `order_list` → `OrderList` */
+function pascalCase(name: string): string {
+  return name.replace(/(?:^|_)([a-z])/g, (_match, letter: string) => letter.toUpperCase());
 }

@@ -1,4 +1,4 @@
-import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
+import { Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings.ts';
@@ -10,6 +10,7 @@ import { CoverageWidget } from './coverage-widget.ts';
 import { FailureQueue } from './failure-queue.ts';
 import { Lake } from './lake.ts';
 import { Observability } from './observability.ts';
+import { output } from './output.ts';
 import { ReportFunction, type ScheduledBrand } from './report-function.ts';
 import { Setup } from './setup.ts';
 
@@ -81,7 +82,7 @@ export class PipelineStack extends Stack {
 
   private tellSecrets(names: readonly string[]): void {
     for (const [index, name] of [...new Set(names)].entries())
-      new CfnOutput(this, `Secret${index + 1}`, {
+      output(this, `Secret${index + 1}`, {
         value: consoleLink(this, 'secretsmanager', `!/secret?name=${encodeURIComponent(name)}`),
         description: `Fill it before the first run: ${name}`,
       });

@@ -4,7 +4,7 @@ import type { TableStatus } from './table-statuses.ts';
 
 const STYLE = new Html(`
 body{margin:0}
-.coverage{min-height:100vh;padding:20px clamp(12px,3vw,32px);background:var(--back)}
+.coverage{box-sizing:border-box;min-height:100vh;padding:20px clamp(12px,3vw,32px);background:var(--back)}
 .coverage>*{max-width:1320px;margin-inline:auto}
 .coverage h1{margin-bottom:20px;font-size:20px;font-weight:600;line-height:1.3;overflow-wrap:anywhere}
 .coverage h1 small{display:block;color:var(--quiet);font-size:13px;font-weight:400}

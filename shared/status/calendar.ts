@@ -79,8 +79,8 @@ function brandOf(name: string, tables: readonly TableStatus[], { settings, nowMs
 
 function overall(brands: readonly Brand[]): Html {
   const unwell = brands.filter(lacksDays).map(({ name }) => name);
-  if (unwell.length === 0) return html`<p>All ${brands.length} brands have all their days.</p>`;
-  return html`<p>${unwell.length} of ${brands.length} brands lack days: ${unwell.join(', ')}.</p>`;
+  if (unwell.length === 0) return html`<p>All days of all ${brands.length} brands are in.</p>`;
+  return html`<p>Days are missing or failed in ${unwell.length} of ${brands.length} brands: ${unwell.join(', ')}.</p>`;
 }
 
 function lacksDays({ tables, troubles }: Brand): boolean {

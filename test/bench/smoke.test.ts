@@ -44,7 +44,7 @@ process.chdir(process.env.STUBS);
 appendFileSync('calls', args.slice(0, 2).join(' ') + ' ' + args.at(-1) + '\\n');
 const [settings] = args.filter((arg) => arg.startsWith('settings='));
 copyFileSync(settings.slice('settings='.length), 'deployed');
-const outputs = { 'BrandReports-smoke': { CatalogDatabaseName1A: 'brand_reports_smoke', LakeUrl2B: 's3://lake-1' } };
+const outputs = { 'BrandReports-smoke': { DatabaseName: 'brand_reports_smoke', LakeUrl: 's3://lake-1' } };
 if (args[1] === 'deploy') writeFileSync(args[args.indexOf('--outputs-file') + 1], JSON.stringify(outputs));
 `;
 

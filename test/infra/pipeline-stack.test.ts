@@ -292,6 +292,20 @@ describe('the console', () => {
   });
 
   it('is linked to from the outputs: functions, backfill, dashboard, workgroup, secrets', () => {
+    expect(Object.keys(both.findOutputs('*'))).toEqual(
+      expect.arrayContaining([
+        ...[
+          'LakeUrl',
+          'DatabaseName',
+          'Dashboard',
+          'Backfill',
+          'Athena',
+          'AnalystsPolicyArn',
+          'AlarmTopicArn',
+        ],
+        ...['OrderListFunction', 'SetupFunction', 'Secret1', 'Secret2'],
+      ]),
+    );
     const outputs = JSON.stringify(both.findOutputs('*'));
     for (const part of [
       'BrandReports-order_list?tab=testing',

@@ -181,13 +181,15 @@ describe('the headline', () => {
     ['in earlier months', { lateBefore: ['2025-03'] }],
   ])('of several brands comes after which of them lack days: %s', (_name, rest) => {
     const globex = madeTable('order_list', {}, { brand: 'globex', ...rest });
-    expect(plain(drawn([madeTable('order_list'), globex]))).toContain('1 of 2 brands lack days: globex.');
+    expect(plain(drawn([madeTable('order_list'), globex]))).toContain(
+      'Days are missing or failed in 1 of 2 brands: globex.',
+    );
   });
 
   it('of several brands comes after that none of them lacks days', () => {
     expect(
       plain(drawn([madeTable('order_list'), { ...madeTable('order_list'), brand: 'globex' }])),
-    ).toContain('All 2 brands have all their days.');
+    ).toContain('All days of all 2 brands are in.');
   });
 
   it('is followed by the months before, where they lack days', () => {
