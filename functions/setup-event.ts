@@ -13,6 +13,7 @@ const request = z.object({
   LogicalResourceId: z.string(),
   PhysicalResourceId: z.optional(z.string()),
   ResourceProperties: z.optional(z.unknown()),
+  OldResourceProperties: z.optional(z.unknown()),
 });
 
 export type CloudFormationRequest = z.infer<typeof request>;
@@ -64,6 +65,14 @@ export function parseTestEvents(resourceProperties: unknown): Map<string, TestEv
       Object.fromEntries(events.map(({ name, value }) => [name, parseJson(value)])),
     ]),
   );
+}
+
+const nonced = z.object({ nonce: z.iso.datetime() });
+
+/** CloudFormation takes an update back by an update to what was before: to an earlier nonce. */
+export function isRollback({ ResourceProperties, OldResourceProperties }: CloudFormationRequest): boolean {
+  const [next, before] = [ResourceProperties, OldResourceProperties].map((of) => nonced.safeParse(of).data);
+  return next !== undefined && before !== undefined && next.nonce < before.nonce;
 }
 
 function isJson(text: string): boolean {

@@ -9,7 +9,7 @@ import { setUp, type SetupOutcome } from '../shared/setup.ts';
 import { whileRefused } from '../shared/while-refused.ts';
 import { type Answer, answerCloudFormation } from './cloud-formation.ts';
 import { openFunction } from './open-function.ts';
-import { type CloudFormationRequest, parseSetupEvent, parseTestEvents } from './setup-event.ts';
+import { type CloudFormationRequest, isRollback, parseSetupEvent, parseTestEvents } from './setup-event.ts';
 import { timeLimits } from './time-limits.ts';
 
 const testEvents = openTestEvents(new SchemasClient(awsClientOptions));
@@ -32,7 +32,8 @@ export async function handler(
   const request = parseSetupEvent(event);
   if (!request) return setUpCatalog(remainingMs);
   const answer = await Promise.race([answerTo(request, remainingMs), outOfTime(remainingMs)]);
-  await answerCloudFormation(request, answer);
+  // A rollback that fails leaves a stack that nobody can deploy: the log has the reason, and so had the update.
+  await answerCloudFormation(request, isRollback(request) ? { status: 'SUCCESS' } : answer);
   return undefined;
 }
 

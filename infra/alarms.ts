@@ -33,7 +33,7 @@ export class Alarms extends Construct {
 
   onStaleness(of: ObservedReport, staleAfterHours: number): Alarm {
     const silence = silenceHours(of.schedule);
-    const orSilent = silence === undefined ? '' : `, or no run has told of it for ${silence} hours`;
+    const orSilent = silence === undefined ? '' : `, or no run has told of it for ${silence} hours or more`;
     return this.alarm(`stale-${of.brand}-${of.report}`, {
       metric: of.secondsSinceNewestCompleteDay(),
       threshold: staleAfterHours * 3600,

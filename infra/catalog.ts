@@ -29,7 +29,8 @@ export class Catalog extends Construct {
 
   private newDatabase({ tablePermissions }: DeploymentSettings): string {
     const { stackName, account } = Stack.of(this);
-    const database = new CfnDatabase(this, 'Database', {
+    // The path of the stacks before this one: under another one CloudFormation would make a second database of this name.
+    const database = new CfnDatabase(new Construct(this, 'Database'), 'Resource', {
       catalogId: account,
       databaseInput: {
         name: snakeCase(stackName),
@@ -63,16 +64,23 @@ export class Catalog extends Construct {
 
   grantQuery(grantee: Grantee): void {
     this.grant(grantee, QUERY, ['*']);
+    // Athena refuses whoever may not see the database `default`, and lists databases for those alone who may see all names.
+    const [byDefault, all] = [[this.arn('database', 'default')], [this.arn('database', '*')]];
+    Grant.addToPrincipal({ grantee, actions: ['glue:GetDatabase'], resourceArns: byDefault });
+    Grant.addToPrincipal({ grantee, actions: ['glue:GetDatabases'], resourceArns: all });
+    explainWildcards(grantee, all, 'The names of databases; their tables stay closed.');
+  }
+
+  private arn(resource: string, resourceName?: string): string {
+    return Stack.of(this).formatArn({ service: 'glue', resource, resourceName });
   }
 
   private grant(grantee: Grantee, actions: string[], tables: readonly string[]): void {
-    const arn = (resource: string, resourceName?: string) =>
-      Stack.of(this).formatArn({ service: 'glue', resource, resourceName });
     // Glue asks for the catalog and the database above every table as well.
     const resourceArns = [
-      arn('catalog'),
-      arn('database', this.databaseName),
-      ...tables.map((table) => arn('table', `${this.databaseName}/${table}`)),
+      this.arn('catalog'),
+      this.arn('database', this.databaseName),
+      ...tables.map((table) => this.arn('table', `${this.databaseName}/${table}`)),
     ];
     Grant.addToPrincipal({ grantee, actions, resourceArns });
     explainWildcards(

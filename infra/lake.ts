@@ -53,6 +53,8 @@ export class Lake extends Construct {
         { id: 'unfinished-uploads', abortIncompleteMultipartUploadAfter: Duration.days(1) },
       ],
     });
+    // CloudFormation would take the rule "TLS only" from the bucket that it leaves behind.
+    if (keepLake) bucket.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN);
     Validations.of(bucket).acknowledge({
       id: 'AwsSolutions-S1',
       reason:

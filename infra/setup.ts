@@ -42,8 +42,8 @@ export class Setup extends PipelineFunction {
     const run = new CustomResource(this, 'Resource', {
       resourceType: 'Custom::BrandReportsSetup',
       serviceToken: this.function.functionArn,
-      // A function that dies without an answer would otherwise be waited for for an hour.
-      serviceTimeout: Duration.minutes(16),
+      // As long as the event may wait for an instance and the function then work; without it, an hour.
+      serviceTimeout: Duration.minutes(31),
       properties: {
         nonce,
         testEvents: functions.map(({ name, testEvents }) => ({

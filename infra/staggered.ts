@@ -20,7 +20,8 @@ export function staggered(
   if (minutes === DAY) return exactly(`cron(${offset(HOUR)} ${HOUR_OF_A_DAILY_RUN} * * ? *)`);
   if (minutes % HOUR === 0 && DAY % minutes === 0)
     return exactly(`cron(${offset(HOUR)} 0/${minutes / HOUR} * * ? *)`);
-  return { expression: schedule, windowMinutes: Math.min(minutes, MOST_WINDOW_MINUTES) };
+  const expression = minutes === 1 ? 'rate(1 minute)' : `rate(${minutes} minutes)`;
+  return { expression, windowMinutes: Math.min(minutes, MOST_WINDOW_MINUTES) };
 }
 
 function exactly(expression: string) {

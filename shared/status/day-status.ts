@@ -31,7 +31,8 @@ export interface StatusDay {
 
 /** What is due is late only after the schedule had its turn, twice. */
 const TURNS = 2;
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /**
  * The days that should be there by the policy, and those that are. A brand that the settings do not know has no
@@ -108,11 +109,19 @@ export function patienceMsOf(schedule: string): number {
   return TURNS * turnMs(schedule);
 }
 
-/** How long the schedule waits from one turn to the next, at most: a cron expression is taken for a daily one, or for a weekly one where it leaves days out. */
+/**
+ * How long the schedule waits from one turn to the next, at most. Of cron expressions the usual ones are understood:
+ * every hour, some hours of a day, working days; any other is taken for a weekly one.
+ */
 export function turnMs(schedule: string): number {
   const [, rate] = /^rate\((.+)\)$/.exec(schedule) ?? [];
   if (rate !== undefined) return intervalMs(rate);
-  return /^cron\(\S+ \S+ [*?] \* [*?] /.test(schedule) ? DAY_MS : 7 * DAY_MS;
+  const [, hours = '', days = ''] = /^cron\(\S+ (\S+) (\S+ \S+ \S+) \S+\)$/.exec(schedule) ?? [];
+  if (/^\? \* (MON-FRI|2-6)$/.test(days)) return 3 * DAY_MS;
+  if (!/^[*?] \* [*?]$/.test(days)) return 7 * DAY_MS;
+  const [, every = ''] = /^(?:\*|\d+)\/(\d+)$/.exec(hours) ?? [];
+  if (hours === '*') return HOUR_MS;
+  return every === '' ? DAY_MS : Math.min(Number(every) * HOUR_MS, DAY_MS);
 }
 
 function told({ since, times, kind, code, message, retryAt }: Failure): StatusDay['failure'] {

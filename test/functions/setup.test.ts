@@ -185,6 +185,19 @@ describe('set-up for CloudFormation', () => {
     expect(String(answered()[0]?.Reason).length).toBeLessThanOrEqual(1000);
   });
 
+  it.each([
+    ['takes an update back', '2026-01-01T00:00:00.000Z', 'SUCCESS'],
+    ['updates', '2026-01-03T00:00:00.000Z', 'FAILED'],
+  ])('where CloudFormation %s and nothing can be set up, answers %s → %s', async (_name, nonce, Status) => {
+    const change = {
+      ResourceProperties: { nonce, testEvents: [] },
+      OldResourceProperties: { nonce: '2026-01-02T00:00:00.000Z', testEvents: [] },
+    };
+    const { printed } = await invoke(request('Update', change), { database: 'nowhere' });
+    expect(answered()).toMatchObject([{ Status }]);
+    expect(printed).toContain('setup_failed');
+  });
+
   it('answers before its time runs out, where AWS does not answer', async () => {
     const silent = await startHttpServer(() => {});
     const { url } = glue;

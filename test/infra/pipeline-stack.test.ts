@@ -211,6 +211,7 @@ describe('the lake of the stack', () => {
   });
 
   it('is one that is there already where a setting names it', () => {
+    both.hasResource('AWS::S3::BucketPolicy', { DeletionPolicy: 'Retain' });
     const adopted = deployed({ adoptBucket: 'old-lake' });
     adopted.resourceCountIs('AWS::S3::Bucket', 0);
     adopted.hasOutput('*', { Value: 's3://old-lake' });
@@ -233,6 +234,10 @@ describe('the catalog of the stack', () => {
         },
       },
     });
+  });
+
+  it('is the same resource as in the stacks before, so that none makes it a second time', () => {
+    expect(Object.keys(both.findResources('AWS::Glue::Database'))).toEqual(['CatalogDatabase44483CA3']);
   });
 
   it('is left to Lake Formation where a setting says so', () => {

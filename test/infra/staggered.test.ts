@@ -21,13 +21,14 @@ describe('schedules that are staggered', () => {
   });
 
   it.each([
-    ['7 hours', 'rate(7 hours)', 15],
-    ['45 minutes', 'rate(45 minutes)', 15],
-    ['7 minutes', 'rate(7 minutes)', 7],
-    ['2 days', 'rate(2 days)', 15],
-    ['1 minute', 'rate(1 minute)', 1],
-  ])('get a window where no cron expression says every %s', (_name, expression, windowMinutes) => {
-    expect(staggered(expression, 1, 5)).toEqual({ expression, windowMinutes });
+    ['rate(7 hours)', 'rate(420 minutes)', 15],
+    ['rate(7 hour)', 'rate(420 minutes)', 15],
+    ['rate(45 minutes)', 'rate(45 minutes)', 15],
+    ['rate(7 minutes)', 'rate(7 minutes)', 7],
+    ['rate(2 days)', 'rate(2880 minutes)', 15],
+    ['rate(1 minute)', 'rate(1 minute)', 1],
+  ])('get a window where no cron expression says %s', (schedule, expression, windowMinutes) => {
+    expect(staggered(schedule, 1, 5)).toEqual({ expression, windowMinutes });
   });
 
   it('leave a cron expression as somebody wanted it', () => {
