@@ -8,7 +8,7 @@ export default {
     ],
   },
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  modulePathIgnorePatterns: ['<rootDir>/cdk.out', '<rootDir>/lake'],
+  modulePathIgnorePatterns: ['<rootDir>/cdk.out', '<rootDir>/lake', '<rootDir>/.venv-aws'],
   testTimeout: 60_000,
   maxWorkers: '100%',
 };

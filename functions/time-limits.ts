@@ -7,6 +7,6 @@ export function timeLimits(remainingMs: number) {
   const endMs = Date.now() + remainingMs;
   return {
     deadline: { softMs: endMs - restMs, hardMs: endMs - restMs / 8 },
-    signal: AbortSignal.timeout(Math.floor(remainingMs - restMs / 2)),
+    signal: AbortSignal.timeout(Math.max(0, Math.floor(remainingMs - restMs / 2))),
   };
 }

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../../shared/json.ts';
+import { type Access, accessKeyOf } from './access.ts';
 import { type HttpServer, startHttpServer } from './http-server.ts';
 
 /** An error as AWS's JSON protocol answers it. */
@@ -13,13 +14,28 @@ export class AwsFault extends Error {
   }
 }
 
-/** Answers AWS JSON 1.1 calls by operation name. */
+/** What a call needs: an action as policies name it, on each of these ARNs. */
+export interface Needed {
+  action: string;
+  resources: readonly string[];
+}
+
+/**
+ * Answers AWS JSON 1.1 calls by operation name.
+ * @param access refuses a call that lacks anything that it needs; without it everything is allowed
+ */
 export function startAwsJsonServer(
   operations: Readonly<Record<string, (input: JsonObject) => JsonObject>>,
+  neededBy: (operation: string, input: JsonObject) => Needed,
+  access: Access = () => true,
 ): Promise<HttpServer> {
   return startHttpServer((request, body, response) => {
     const [, operation = ''] = String(request.headers['x-amz-target']).split('.');
-    const { status, output } = answer(operations[operation], body);
+    const authorise = (input: JsonObject) =>
+      refuse(neededBy(operation, input), (action, resource) =>
+        access(accessKeyOf(request), action, resource),
+      );
+    const { status, output } = answer(operations[operation], body, authorise);
     response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' });
     response.end(stringifyJson(output));
   });
@@ -28,16 +44,27 @@ export function startAwsJsonServer(
 function answer(
   operation: ((input: JsonObject) => JsonObject) | undefined,
   body: Buffer,
+  authorise: (input: JsonObject) => void,
 ): { status: number; output: JsonObject } {
   try {
     const input = parseJson(body.toString());
     if (operation === undefined || !isJsonObject(input)) throw new AwsFault('UnknownOperationException', '');
+    authorise(input);
     return { status: 200, output: operation(input) };
   } catch (error) {
     const fault =
       error instanceof AwsFault ? error : new AwsFault('InternalServiceException', String(error), 500);
     return { status: fault.status, output: { __type: fault.type, Message: fault.message } };
   }
+}
+
+function refuse({ action, resources }: Needed, allows: (action: string, resource: string) => boolean): void {
+  const refused = resources.find((resource) => !allows(action, resource));
+  if (refused !== undefined)
+    throw new AwsFault(
+      'AccessDeniedException',
+      `not authorized to perform: ${action} on resource: ${refused}`,
+    );
 }
 
 /** A field that holds text; `''` for every other value. */

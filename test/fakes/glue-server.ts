@@ -1,6 +1,7 @@
 import { GlueClient } from '@aws-sdk/client-glue';
 import { isJsonObject, type Json, type JsonObject } from '../../shared/json.ts';
-import { AwsFault, startAwsJsonServer, stringOf } from './aws-json-server.ts';
+import { type Access, PLACE } from './access.ts';
+import { AwsFault, type Needed, startAwsJsonServer, stringOf } from './aws-json-server.ts';
 import { awsTestOptions } from './aws-test-options.ts';
 
 interface StoredTable {
@@ -13,7 +14,7 @@ interface StoredTable {
 const PAGE = 2;
 
 /** The part of AWS Glue's catalog that the lake uses: one database, versions checked, small pages. */
-export async function startGlueServer(database: string) {
+export async function startGlueServer(database: string, { access }: { access?: Access } = {}) {
   const tables = new Map<string, StoredTable>();
   const faults: {
     /** Every call is refused with this message. */
@@ -40,7 +41,7 @@ export async function startGlueServer(database: string) {
     beforeWrite?.();
   }
 
-  const server = await startAwsJsonServer({
+  const operations: Parameters<typeof startAwsJsonServer>[0] = {
     GetTable: (input) => {
       const { table, version } = tableOf(input, input.Name);
       return { Table: { ...table, DatabaseName: database, VersionId: String(version) } };
@@ -97,8 +98,21 @@ export async function startGlueServer(database: string) {
       partitions.set(path, objectIn(input, 'PartitionInput'));
       return {};
     },
-  });
+  };
+  const server = await startAwsJsonServer(operations, neededBy, access);
   return { ...server, tables, faults, client: new GlueClient(awsTestOptions(server.url)) };
+}
+
+/** Glue wants every action on a table to be allowed on the catalog and on the database too. */
+function neededBy(operation: string, input: JsonObject): Needed {
+  const { Name } = isJsonObject(input.TableInput) ? input.TableInput : input;
+  const database = stringOf(input.DatabaseName);
+  const table = stringOf(input.TableName ?? Name);
+  const resources = ['catalog', `database/${database}`, `table/${database}/${table}`];
+  return {
+    action: `glue:${operation}`,
+    resources: resources.map((resource) => `arn:aws:glue:${PLACE}:${resource}`),
+  };
 }
 
 function missing(what: string): AwsFault {

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { S3Client } from '@aws-sdk/client-s3';
 import { compareKeys } from '../../shared/adapters/keys.ts';
+import { type Access, accessKeyOf } from './access.ts';
 import { awsTestOptions } from './aws-test-options.ts';
 import { startHttpServer } from './http-server.ts';
 
@@ -28,6 +29,7 @@ interface S3Faults {
 }
 
 interface Call {
+  accessKey: string;
   method: string;
   key: string;
   query: URLSearchParams;
@@ -39,8 +41,16 @@ type Answer = { status: number; body?: string | Buffer; headers?: Record<string,
 
 const SMALLEST_PART = 5 * 1024 * 1024;
 
+interface S3Options {
+  bucket?: string;
+  /** Keys a page of a list. */
+  pageSize?: number;
+  /** What is not allowed is refused; without it everything is allowed. */
+  access?: Access;
+}
+
 /** One bucket of S3, with conditional writes and multipart uploads as documented, listing few keys a page. */
-export async function startS3Server({ bucket = 'lake', pageSize = 3 } = {}) {
+export async function startS3Server({ bucket = 'lake', pageSize = 3, access = () => true }: S3Options = {}) {
   const objects = new Map<string, Stored>();
   const uploads = new Map<string, Map<number, Buffer>>();
   /** `PUT key`, or `PUT key?uploads` with the names of the query. */
@@ -58,7 +68,8 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3 } = {}) {
     const { pathname, searchParams: query } = new URL(request.url ?? '/', 'http://s3');
     const [, name, ...parts] = decodeURIComponent(pathname).split('/');
     const { method = '', headers } = request;
-    const call = { method, key: parts.join('/'), query, headers, body: decoded(headers, received) };
+    const body = decoded(headers, received);
+    const call = { accessKey: accessKeyOf(request), method, key: parts.join('/'), query, headers, body };
     query.delete('x-id');
     requests.push(`${method} ${call.key}${query.size > 0 ? `?${[...query.keys()].join('&')}` : ''}`);
     const answer = name === bucket ? faulty(call) : fault(404, 'NoSuchBucket');
@@ -72,17 +83,24 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3 } = {}) {
       faults.unavailable -= 1;
       return fault(503, 'ServiceUnavailable');
     }
-    const answer = perform(call);
+    const answer = neededBy(call).every((action) => allows(call, action))
+      ? perform(call)
+      : fault(403, 'AccessDenied');
     if (!faults.loseAnswer || call.method === 'GET') return answer;
     faults.loseAnswer = false;
     return 'lost';
+  }
+
+  function allows({ accessKey, key }: Call, action: string, named = key): boolean {
+    const resource = action === 's3:ListBucket' ? bucket : `${bucket}/${named}`;
+    return access(accessKey, action, `arn:aws:s3:::${resource}`);
   }
 
   function perform(call: Call): Answer {
     const { method, key, query } = call;
     if (method === 'GET' && key === '') return list(query);
     if (method === 'GET' || method === 'HEAD') return read(call);
-    if (method === 'POST' && query.has('delete')) return removeAll(call.body.toString());
+    if (method === 'POST' && query.has('delete')) return removeAll(call);
     if (method === 'POST' && query.has('uploads')) return begin(key);
     if (method === 'POST') return complete(call);
     if (method === 'PUT' && query.has('uploadId')) return part(call);
@@ -90,10 +108,13 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3 } = {}) {
     return query.has('uploadId') ? abort(call) : remove(key);
   }
 
-  function read({ key, headers }: Call): Answer {
+  function read(call: Call): Answer {
+    const { key, headers } = call;
     const found = objects.get(key);
     if (found === undefined)
-      return faults.refuseMissing ? fault(403, 'AccessDenied') : fault(404, 'NoSuchKey');
+      return faults.refuseMissing || !allows(call, 's3:ListBucket')
+        ? fault(403, 'AccessDenied')
+        : fault(404, 'NoSuchKey');
     const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? [];
     const answerHeaders = { etag: found.etag, 'last-modified': found.modifiedAt.toUTCString() };
     if (from === undefined) return { status: 200, body: found.body, headers: answerHeaders };
@@ -134,9 +155,13 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3 } = {}) {
     return xml('ListBucketResult', `<IsTruncated>${more}</IsTruncated>${next}${contents.join('')}`);
   }
 
-  function removeAll(body: string): Answer {
-    for (const [, key = ''] of body.matchAll(/<Key>([^<]*)<\/Key>/g)) objects.delete(unescaped(key));
-    return xml('DeleteResult', '');
+  function removeAll(call: Call): Answer {
+    const refused: string[] = [];
+    for (const [, key = ''] of call.body.toString().matchAll(/<Key>([^<]*)<\/Key>/g)) {
+      if (allows(call, 's3:DeleteObject', unescaped(key))) objects.delete(unescaped(key));
+      else refused.push(`<Error><Key>${key}</Key><Code>AccessDenied</Code><Message>no</Message></Error>`);
+    }
+    return xml('DeleteResult', refused.join(''));
   }
 
   function remove(key: string): Answer {
@@ -179,6 +204,15 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3 } = {}) {
   const server = await startHttpServer(respond);
   const client = new S3Client(awsTestOptions(server.url));
   return { ...server, bucket, client, objects, uploads, requests, faults };
+}
+
+/** The actions that must be allowed; which keys may be deleted together is judged key by key. */
+function neededBy({ method, key, query, headers }: Call): string[] {
+  if (method === 'GET' && key === '') return ['s3:ListBucket'];
+  if (method === 'GET' || method === 'HEAD') return ['s3:GetObject'];
+  if (method === 'DELETE') return [query.has('uploadId') ? 's3:AbortMultipartUpload' : 's3:DeleteObject'];
+  if (query.has('delete')) return [];
+  return headers['if-match'] === undefined ? ['s3:PutObject'] : ['s3:PutObject', 's3:GetObject'];
 }
 
 /** SDKs send a stream of unknown checksum as `<length in hex>\r\n<bytes>\r\n … 0\r\n<trailers>`. */

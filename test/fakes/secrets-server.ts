@@ -1,18 +1,26 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { JsonObject } from '../../shared/json.ts';
+import { type Access, PLACE } from './access.ts';
 import { AwsFault, startAwsJsonServer, stringOf } from './aws-json-server.ts';
 import { awsTestOptions } from './aws-test-options.ts';
 
 /** Secrets Manager's GetSecretValue. */
-export async function startSecretsServer() {
+export async function startSecretsServer({ access }: { access?: Access } = {}) {
   /** By name: its text, or the fault that reading it answers. */
   const secrets = new Map<string, string | AwsFault>();
-  const server = await startAwsJsonServer({
-    GetSecretValue: ({ SecretId }) => {
+  const operations = {
+    GetSecretValue: ({ SecretId }: JsonObject) => {
       const value = secrets.get(stringOf(SecretId));
       if (value instanceof AwsFault) throw value;
       if (value !== undefined) return { Name: stringOf(SecretId), SecretString: value };
       throw new AwsFault('ResourceNotFoundException', "Secrets Manager can't find the specified secret.");
     },
+  };
+  const neededBy = (operation: string, { SecretId }: JsonObject) => ({
+    action: `secretsmanager:${operation}`,
+    // AWS adds six characters to the name.
+    resources: [`arn:aws:secretsmanager:${PLACE}:secret:${stringOf(SecretId)}-AbCdEf`],
   });
+  const server = await startAwsJsonServer(operations, neededBy, access);
   return { ...server, secrets, client: new SecretsManagerClient(awsTestOptions(server.url)) };
 }

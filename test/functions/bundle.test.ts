@@ -11,9 +11,12 @@ import { recordsOfDay } from '../../sample/brand.ts';
 import { type SampleService, startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { addDays, dayOf } from '../../shared/days.ts';
+import { type Access, PLACE } from '../fakes/access.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
 import { startSecretsServer } from '../fakes/secrets-server.ts';
+import { type Allows, policyOfRole } from '../iam/policy.ts';
+import { parseTemplate, resolve, resourcesOf, type Template, type Values } from '../iam/template.ts';
 
 /** A whole second, as the times of the sample's records are. */
 const NOW = new Date(Math.floor(Date.now() / 1000) * 1000);
@@ -37,17 +40,24 @@ let secrets: Awaited<ReturnType<typeof startSecretsServer>>;
 let functions: SynthesisedFunction[];
 let printed = '';
 
+/** What every function's role may do, by the role's name; a function signs with that as its access key. */
+const policies = new Map<string, Allows>();
+const access: Access = (role, action, resource) =>
+  policies.get(role)?.(action, resource, { 'aws:SecureTransport': 'true' }) ?? false;
+
 interface SynthesisedFunction {
-  report: string;
+  /** Without the stack's name. */
+  name: string;
   bundle: string;
+  role: string;
+  environment: Record<string, string>;
 }
 
 const functionSchema = z.object({
-  Type: z.literal('AWS::Lambda::Function'),
-  Properties: z.object({
-    Code: z.object({ S3Key: z.string() }),
-    Environment: z.object({ Variables: z.object({ REPORT: z.string() }) }),
-  }),
+  FunctionName: z.string(),
+  Role: z.string(),
+  Code: z.object({ S3Key: z.string() }),
+  Environment: z.object({ Variables: z.record(z.string(), z.string()) }),
 });
 
 const outcomeSchema = z.object({
@@ -59,9 +69,9 @@ const outcomeSchema = z.object({
 
 beforeAll(async () => {
   sample = await startSampleService({ now: () => NOW });
-  s3 = await startS3Server({ bucket: 'lake', pageSize: 1000 });
-  glue = await startGlueServer('brand_reports');
-  secrets = await startSecretsServer();
+  s3 = await startS3Server({ bucket: 'lake', pageSize: 1000, access });
+  glue = await startGlueServer('brand_reports', { access });
+  secrets = await startSecretsServer({ access });
   for (const [brand, credentials] of Object.entries(sampleCredentials(sample)))
     secrets.secrets.set(`brand-reports/${brand}`, JSON.stringify(credentials));
   functions = await synthesise();
@@ -74,7 +84,7 @@ afterAll(async () => {
 
 describe('the synthesised bundle', () => {
   it('holds all that it needs, and no library that a function must not have', () => {
-    expect(functions).toHaveLength(TABLES.length);
+    expect(functions.map(({ name }) => name)).toEqual(expect.arrayContaining(TABLES.map(([name]) => name)));
     for (const { bundle } of functions) expect(readFileSync(bundle, 'utf8')).not.toMatch(/parquetjs|duckdb/);
   });
 
@@ -99,8 +109,28 @@ describe('the synthesised bundle', () => {
   });
 
   it('answers with what is left to do where the time is short, and throws nothing', async () => {
-    const { answer } = await invoke('order_list', { ...EVENT, brand: 'globex' }, 1);
+    const { answer } = await invoke('order_list', { ...EVENT, brand: 'globex' }, { remainingMs: 1 });
     expect(answer).toMatchObject({ status: 'incomplete', reports: [{ brand: 'globex' }] });
+  });
+
+  it('says that it lacks s3:ListBucket where its policies do not allow that', async () => {
+    const { role } = functionNamed('order_list');
+    policies.set(
+      'cannot-list',
+      (action, resource) => action !== 's3:ListBucket' && access(role, action, resource),
+    );
+    const { answer } = await invoke('order_list', EVENT, { role: 'cannot-list' });
+    const refused = { error: { kind: 'config', message: expect.stringContaining('s3:ListBucket') } };
+    expect(answer).toMatchObject({ status: 'failed', reports: [refused, refused] });
+  });
+
+  it('can do nothing under the policies of another report', async () => {
+    const stored = () => [...s3.objects].map(([key, { etag }]) => `${key} ${etag}`);
+    const before = stored();
+    const { answer } = await invoke('clicks_list', EVENT, { role: functionNamed('order_list').role });
+    const refused = { error: { kind: 'config' } };
+    expect(answer).toMatchObject({ status: 'failed', reports: [refused, refused] });
+    expect(stored()).toEqual(before);
   });
 
   it.each(TABLES)('syncs %s of all brands into %s, on S3 and in the catalog', async (report, table) => {
@@ -134,6 +164,33 @@ describe('the synthesised bundle', () => {
     expect(of).not.toEqual(expect.objectContaining(standing));
   });
 
+  it('backfills a range of days', async () => {
+    const day = addDays(dayOf(NOW.getTime(), 'UTC'), -5);
+    const plan = { report: 'order_list', brand: 'acme', from: day, to: day };
+    const planned = await invoke('backfill', { plan, execution: 'this', running: [] });
+    const { items } = z.parse(z.object({ items: z.array(z.unknown()) }), planned.answer);
+    expect(items).toHaveLength(1);
+    const { answer } = await invoke('backfill', items[0]);
+    expect(answer).toMatchObject({ next: 'end', outcome: { status: 'complete' } });
+  });
+
+  it('draws the calendar', async () => {
+    const { answer } = await invoke('calendar', {});
+    expect(answer).toMatch(/acme.*globex/s);
+    expect(answer).not.toContain('cannot be drawn');
+  });
+
+  it('sets the catalog up anew from what was synced', async () => {
+    const catalogued = () =>
+      Object.fromEntries(
+        [...glue.tables].map(([name, { partitions }]) => [name, new Set(partitions.keys())]),
+      );
+    const before = catalogued();
+    glue.tables.clear();
+    expect(await invoke('setup', {})).toMatchObject({ answer: expect.anything() });
+    expect(catalogued()).toEqual({ ...before, freshness: new Set() });
+  });
+
   it('answers a failure as a document, with the command that mends it', async () => {
     secrets.secrets.delete('brand-reports/acme');
     const { answer } = await invoke('order_list', {
@@ -157,34 +214,101 @@ describe('the synthesised bundle', () => {
   });
 });
 
-/** Makes the template and the bundles as a deployment does. */
+describe('the policies of a function', () => {
+  const others = TABLES.flatMap(([report]) =>
+    TABLES.flatMap(([other, table]) => (other === report ? [] : [{ report, other, table }])),
+  );
+
+  it.each(others)('let $report change nothing of $other', ({ report, other, table }) => {
+    const { role } = functionNamed(report);
+    const objects = [`raw/${other}/x`, `ledger/${other}/x`, `snapshots/${table}/x`, `schema/${table}.json`];
+    const parent = report === 'clicks_detail' && other === 'clicks_list';
+    for (const key of [...objects, `snapshots/coverage/brand=acme/report=${other}/x`]) {
+      const may = (action: string) => access(role, action, `arn:aws:s3:::lake/${key}`);
+      expect(['s3:PutObject', 's3:DeleteObject'].filter(may)).toEqual([]);
+      expect({ key, read: may('s3:GetObject') }).toEqual({
+        key,
+        read: parent && /^(ledger|snapshots\/clicks)\//.test(key),
+      });
+    }
+    for (const action of ['glue:UpdateTable', 'glue:CreatePartition', 'glue:UpdatePartition'])
+      expect(access(role, action, `arn:aws:glue:${PLACE}:table/brand_reports/${table}`)).toBe(false);
+  });
+
+  it('let it read the secrets of its brands, and no other', () => {
+    for (const { role } of TABLES.map(([report]) => functionNamed(report))) {
+      const readable = ['brand-reports/acme', 'brand-reports/globex', 'brand-reports/acme-2', 'other'].filter(
+        (name) =>
+          access(
+            role,
+            'secretsmanager:GetSecretValue',
+            `arn:aws:secretsmanager:${PLACE}:secret:${name}-AbCdEf`,
+          ),
+      );
+      expect(readable).toEqual(['brand-reports/acme', 'brand-reports/globex']);
+    }
+  });
+});
+
+/** Makes the template, the bundles and the policies as a deployment does. */
 async function synthesise(): Promise<SynthesisedFunction[]> {
   const settings = join(folder, 'settings.json');
   writeFileSync(settings, JSON.stringify(sampleSettings(sample)));
   const out = join(folder, 'cdk.out');
   const env = { ...process.env, CDK_OUTDIR: out, CDK_CONTEXT_JSON: JSON.stringify({ settings }) };
   await execute(process.execPath, ['infra/app.ts'], { env });
-  const { Resources } = z.parse(
-    z.object({ Resources: z.record(z.string(), z.unknown()) }),
-    JSON.parse(readFileSync(join(out, 'BrandReports.template.json'), 'utf8')),
-  );
-  return Object.values(Resources).flatMap((resource) => {
-    const { success, data } = z.safeParse(functionSchema, resource);
+  const template = parseTemplate(readFileSync(join(out, 'BrandReports.template.json'), 'utf8'));
+  const values = valuesOf(template);
+  return resourcesOf(template, 'AWS::Lambda::Function').flatMap(([, properties]) => {
+    const { success, data } = z.safeParse(functionSchema, resolve(properties, values));
     if (!success) return [];
-    const { Code, Environment } = data.Properties;
+    const { FunctionName, Role, Code, Environment } = data;
+    policies.set(Role, policyOfRole(template, Role, values));
     const asset = `asset.${Code.S3Key.replace('.zip', '')}`;
-    return [{ bundle: join(out, asset, 'index.mjs'), report: Environment.Variables.REPORT }];
+    return [
+      {
+        name: FunctionName.replace('BrandReports-', ''),
+        bundle: join(out, asset, 'index.mjs'),
+        role: Role,
+        environment: Environment.Variables,
+      },
+    ];
   });
 }
 
-/** Starts the report's bundle in a process of its own, with the local servers for AWS. */
+/** What a deployment to the doubles of AWS would know of the resources. */
+function valuesOf(template: Template): Values {
+  const ids = (type: string) => resourcesOf(template, type).map(([id]) => id);
+  const [bucket = '', database = ''] = [...ids('AWS::S3::Bucket'), ...ids('AWS::Glue::Database')];
+  return {
+    'AWS::Partition': 'aws',
+    'AWS::Region': 'us-east-1',
+    'AWS::AccountId': '123456789012',
+    'AWS::StackName': 'BrandReports',
+    [bucket]: 'lake',
+    [`${bucket}.Arn`]: 'arn:aws:s3:::lake',
+    [database]: 'brand_reports',
+    ...Object.fromEntries(ids('AWS::IAM::Role').map((id) => [`${id}.Arn`, id])),
+  };
+}
+
+function functionNamed(name: string): SynthesisedFunction {
+  const found = functions.find((each) => each.name === name);
+  if (found === undefined) throw new Error(`the template has no function ${name}`);
+  return found;
+}
+
+/**
+ * Starts the function's bundle in a process of its own, with the local servers for AWS.
+ * @param options in place of what the template says: `role` is whose policies count
+ */
 async function invoke(
-  report: string,
+  name: string,
   event: unknown,
-  remainingMs = MINUTES_15,
+  options: { remainingMs?: number; role?: string } = {},
 ): Promise<Record<string, unknown> & { metrics: unknown[] }> {
-  const bundle = functions.find((each) => each.report === report)?.bundle;
-  if (bundle === undefined) throw new Error(`the template has no function for ${report}`);
+  const { bundle, environment, ...own } = functionNamed(name);
+  const { remainingMs = MINUTES_15, role = own.role } = options;
   const { stdout, stderr } = await execute(
     process.execPath,
     [
@@ -197,12 +321,9 @@ async function invoke(
       maxBuffer: 2 ** 28,
       env: {
         PATH: process.env.PATH,
-        REPORT: report,
-        LAKE_URL: 's3://lake',
-        DATABASE: 'brand_reports',
-        METRICS_NAMESPACE: 'BrandReports',
+        ...environment,
         AWS_REGION: 'us-east-1',
-        AWS_ACCESS_KEY_ID: 'test',
+        AWS_ACCESS_KEY_ID: role,
         AWS_SECRET_ACCESS_KEY: 'test',
         AWS_ENDPOINT_URL_S3: s3.url,
         AWS_ENDPOINT_URL_GLUE: glue.url,

@@ -36,20 +36,22 @@ export function resolve(part: unknown, values: Values): unknown {
   const inner = (each: unknown) => resolve(each, values);
   if (Array.isArray(part)) return part.map(inner);
   if (typeof part !== 'object' || part === null) return part;
-  const [[name = '', given] = [], ...others] = Object.entries(part);
-  if (others.length > 0 || !/^(Ref|Fn::.*)$/.test(name))
-    return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, inner(value)]));
-  const valueOf = (key: string) => values[key] ?? `<${key}>`;
-  const known = functions[name];
-  if (!known) throw new Error(`${name} is unknown; known: ${Object.keys(functions).join(', ')}`);
-  return known(inner(given), valueOf);
+  const entries = Object.entries(part);
+  const [[name, given] = ['']] = entries;
+  if (entries.length !== 1 || !/^(Ref|Fn::.*)$/.test(name))
+    return Object.fromEntries(entries.map(([key, value]) => [key, inner(value)]));
+  const { [name]: work } = functions;
+  if (!work) throw new Error(`${name} is unknown; known: ${Object.keys(functions).join(', ')}`);
+  return work(inner(given), (key) => values[key] ?? `<${key}>`);
 }
 
 const texts = z.array(z.string());
 
-const functions: Readonly<Record<string, (given: unknown, valueOf: (key: string) => string) => unknown>> = {
-  Ref: (given, valueOf) => valueOf(z.parse(z.string(), given)),
-  'Fn::GetAtt': (given, valueOf) => valueOf(z.parse(texts, given).join('.')),
+const functions: Readonly<Record<string, (given: unknown, look: (key: string) => string) => unknown>> = {
+  Ref: (given, look) => look(z.parse(z.string(), given)),
+  'Fn::GetAtt': (given, look) => look(z.parse(texts, given).join('.')),
+  'Fn::Sub': (given, look) =>
+    z.parse(z.string(), given).replaceAll(/\$\{([^}]+)\}/g, (_match, key: string) => look(key)),
   'Fn::Join': (given) => {
     const [separator, parts] = z.parse(z.tuple([z.string(), texts]), given);
     return parts.join(separator);

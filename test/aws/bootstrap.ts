@@ -1,0 +1,44 @@
+// Lambda's runtime for Node.js in small: `node bootstrap.ts MODULE.HANDLER`. It asks the Runtime API for one event
+// after the other, and ends where that is gone.
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+
+const {
+  AWS_LAMBDA_RUNTIME_API: host,
+  LAMBDA_TASK_ROOT: task,
+  AWS_LAMBDA_FUNCTION_NAME: functionName,
+} = process.env;
+const [module, name = ''] = (process.argv[2] ?? '').split('.');
+
+const { [name]: handler } = await import(`${task}/${module}.mjs`).catch(async (error: unknown) => {
+  await call('POST', 'runtime/init/error', failure(error));
+  process.exit(1);
+});
+
+for (;;) {
+  const { headers, body } = await call('GET', 'runtime/invocation/next');
+  const awsRequestId = String(headers['lambda-runtime-aws-request-id']);
+  const deadlineMs = Number(headers['lambda-runtime-deadline-ms']);
+  const context = { awsRequestId, functionName, getRemainingTimeInMillis: () => deadlineMs - Date.now() };
+  try {
+    const answer: unknown = await handler(JSON.parse(body), context);
+    await call('POST', `runtime/invocation/${awsRequestId}/response`, answer ?? null);
+  } catch (error) {
+    await call('POST', `runtime/invocation/${awsRequestId}/error`, failure(error));
+  }
+}
+
+function failure(error: unknown) {
+  const { name, message, stack = '' } = error instanceof Error ? error : new Error(String(error));
+  return { errorType: name, errorMessage: message, trace: stack.split('\n') };
+}
+
+/** With `node:http`, which waits for the next event as long as it takes. */
+async function call(method: string, path: string, content?: unknown) {
+  const { promise, resolve, reject } = Promise.withResolvers<import('node:http').IncomingMessage>();
+  request(`http://${host}/2018-06-01/${path}`, { method }, resolve)
+    .on('error', reject)
+    .end(content === undefined ? undefined : JSON.stringify(content));
+  const response = await promise;
+  return { headers: response.headers, body: await text(response) };
+}

@@ -1,0 +1,258 @@
+"""moto's server with what it lacks to run this stack: functions that run, custom resources that hear of every
+deployment and may fail it, and Glue databases in templates.
+
+usage: moto_server.py PORT FUNCTIONS_URL FOLDER    (FOLDER is where the functions' code is unpacked)
+"""
+
+import hashlib
+import io
+import json
+import logging
+import os
+import re
+import sys
+import threading
+import urllib.request
+import uuid
+import warnings
+import zipfile
+
+PORT, FUNCTIONS_URL, FOLDER = sys.argv[1:]
+os.environ["MOTO_PORT"] = PORT
+
+from moto import server
+from moto.awslambda.models import LambdaFunction
+from moto.awslambda.utils import get_backend as lambda_backend
+from moto.cloudformation import parsing
+from moto.cloudformation.custom_model import CustomModel
+from moto.cloudformation.exceptions import ValidationError
+from moto.cloudformation.models import cloudformation_backends
+from moto.cloudformation.responses import CloudFormationResponse
+from moto.core.common_models import CloudFormationModel
+from moto.core.config import default_user_config
+from moto.glue.models import glue_backends
+from moto.stepfunctions import models as step_functions
+from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_aws_sdk import (
+    StateTaskServiceAwsSdk,
+)
+from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser
+from moto.stepfunctions.parser.models import stepfunctions_parser_backends
+
+# What moto's CloudFormation cannot make, and why the proof does without.
+NOT_MADE = {
+    "AWS::Athena::NamedQuery": "there is no engine: template tests check the queries",
+    "AWS::Athena::WorkGroup": "there is no engine: DuckDB reads the rows",
+    "AWS::CloudWatch::Alarm": "nothing collects the metrics: template tests check the alarms",
+    "AWS::Lambda::EventInvokeConfig": "of events that nobody waits for: nothing sends such here",
+    "AWS::S3::BucketPolicy": "policies are not enforced: test/functions/bundle.test.ts runs under those of the roles",
+    "AWS::SNS::Subscription": "nothing is published",
+    "AWS::SNS::TopicPolicy": "policies are not enforced",
+    "AWS::SQS::QueuePolicy": "policies are not enforced",
+    "AWS::Scheduler::Schedule": "nothing would start on it: the functions are started by hand",
+}
+
+
+unpacking = threading.Lock()
+
+
+def invoke(function, event=None):
+    """Has the other process run the function. Returns what it answers, whether that is an error, and its log."""
+    task = os.path.join(FOLDER, hashlib.sha256(function.code_bytes).hexdigest())
+    with unpacking, zipfile.ZipFile(io.BytesIO(function.code_bytes)) as code:
+        if not os.path.exists(task):
+            code.extractall(task)
+    asked = {
+        "name": function.function_name,
+        "task": task,
+        "handler": function.handler,
+        "timeoutSeconds": int(function.timeout),
+        "memoryMb": int(function.memory_size),
+        "environment": function.environment_vars,
+        "event": event or {},
+    }
+    request = urllib.request.Request(FUNCTIONS_URL, json.dumps(asked).encode())
+    with urllib.request.urlopen(request) as response:
+        answer = json.load(response)
+    return answer["payload"], answer["failed"], answer["log"]
+
+
+LambdaFunction._invoke_lambda = invoke
+
+# State machines that a template makes are executed, rather than kept.
+default_user_config["stepfunctions"]["execute_state_machine"] = True
+step_functions.stepfunctions_backends = stepfunctions_parser_backends
+
+moto_parse = AmazonStateLanguageParser.parse
+# moto takes a percentage with a fraction only.
+whole_percentage = re.compile(r'(?<="ToleratedFailurePercentage":)\d+(?=[,}])')
+AmazonStateLanguageParser.parse = lambda definition: moto_parse(whole_percentage.sub(r"\g<0>.0", definition))
+
+
+def with_initials(change, value):
+    """The value with the first letter of every name in it changed."""
+    if isinstance(value, dict):
+        return {change(name[0]) + name[1:]: with_initials(change, inner) for name, inner in value.items()}
+    return [with_initials(change, inner) for inner in value] if isinstance(value, list) else value
+
+
+def renames_in_place(change):
+    def rename(self, content, *_args, **_kwargs):
+        changed = with_initials(change, content)
+        content.clear()
+        content.update(changed)
+
+    return rename
+
+
+# In state machines the names of Step Functions' own API begin with capitals, which moto leaves as they are.
+StateTaskServiceAwsSdk._normalise_parameters = renames_in_place(str.lower)
+StateTaskServiceAwsSdk._normalise_response = renames_in_place(str.upper)
+
+answers = {}
+
+
+def note_answer(self):
+    """Moto's own would go on to make what the stack lacks, while the deployment makes it."""
+    failed = self._get_param("Status") != "SUCCESS"
+    answers[self._get_param("RequestId")] = self._get_param("Reason") if failed else None
+    stack = self.cloudformation_backend.get_stack(self._get_param("StackId"))
+    stack.get_custom_resource(self._get_param("LogicalResourceId")).set_data({})
+    return 200, {}, ""
+
+
+CloudFormationResponse.process_cfn_response = note_answer
+
+
+def as_text(properties):
+    """As CloudFormation hands properties over: every number and every true or false as text."""
+    if isinstance(properties, dict):
+        return {name: as_text(value) for name, value in properties.items()}
+    if isinstance(properties, list):
+        return [as_text(value) for value in properties]
+    return properties if isinstance(properties, str) else json.dumps(properties)
+
+
+def tell(resource, request_type, properties):
+    """Sends a custom resource its event; whatever it answers but success fails the deployment."""
+    resource.properties = properties
+    event = {
+        **resource.told,
+        "RequestType": request_type,
+        "RequestId": str(uuid.uuid4()),
+        "ResourceProperties": as_text(properties),
+    }
+    payload, _failed, log = invoke(resource.function, event)
+    reason = answers.get(event["RequestId"], f"{request_type} was not answered: {payload} {log[-1000:]}")
+    if reason is not None:
+        raise ValidationError(resource.logical_id, f"{resource.logical_id}: {reason}")
+
+
+def create(cls, resource_name, cloudformation_json, account_id, region_name, **kwargs):
+    properties = cloudformation_json["Properties"]
+    logical_id, stack_id = kwargs["LogicalId"], kwargs["StackId"]
+    resource = cls(region_name, str(uuid.uuid4()), logical_id, resource_name)
+    resource.function = lambda_backend(account_id, region_name).get_function(properties["ServiceToken"])
+    resource.told = {
+        "ServiceToken": properties["ServiceToken"],
+        "ResponseURL": f"http://127.0.0.1:{PORT}/cloudformation_{region_name}/cfnresponse?stack={stack_id}",
+        "StackId": stack_id,
+        "LogicalResourceId": logical_id,
+        "ResourceType": kwargs["ResourceType"],
+    }
+    cloudformation_backends[account_id][region_name].get_stack(stack_id).add_custom_resource(resource)
+    tell(resource, "Create", properties)
+    return resource
+
+
+def update(cls, original_resource, new_resource_name, cloudformation_json, account_id, region_name):
+    tell(original_resource, "Update", cloudformation_json["Properties"])
+    return original_resource
+
+
+CustomModel.create_from_cloudformation_json = classmethod(create)
+CustomModel.update_from_cloudformation_json = classmethod(update)
+CustomModel.delete = lambda self, account_id, region_name: tell(self, "Delete", self.properties)
+
+
+class Resource:
+    """What resources have in common of which others ask no more than a name and an address."""
+
+    def __init__(self, name):
+        self.physical_resource_id = name
+
+    @classmethod
+    def create_from_cloudformation_json(
+        cls, resource_name, cloudformation_json, account_id, region_name, **kwargs
+    ):
+        return cls(resource_name)
+
+    @classmethod
+    def update_from_cloudformation_json(cls, original_resource, *_args, **_kwargs):
+        return original_resource
+
+    @classmethod
+    def has_cfn_attr(cls, attr):
+        return attr == "Arn"
+
+    def get_cfn_attribute(self, attribute_name):
+        return f"arn:aws:nothing:us-east-1:123456789012:{self.physical_resource_id}"
+
+    def delete(self, account_id, region):
+        pass
+
+    def is_created(self):
+        return True
+
+
+class GlueDatabase(Resource, CloudFormationModel):
+    # moto takes the service of a model from here.
+    __module__ = "moto.glue"
+
+    @staticmethod
+    def cloudformation_type():
+        return "AWS::Glue::Database"
+
+    @classmethod
+    def create_from_cloudformation_json(
+        cls, resource_name, cloudformation_json, account_id, region_name, **kwargs
+    ):
+        described = cloudformation_json["Properties"]["DatabaseInput"]
+        glue_backends[account_id][region_name].create_database(described["Name"], described)
+        return cls(described["Name"])
+
+    def delete(self, account_id, region):
+        glue_backends[account_id][region].delete_database(self.physical_resource_id)
+
+
+def not_made(kind):
+    of_kind = {"__module__": "moto.cloudformation", "cloudformation_type": staticmethod(lambda: kind)}
+    return type(kind, (Resource, CloudFormationModel), of_kind)
+
+
+# moto finds them as subclasses, for as long as something holds them.
+not_made_classes = [not_made(kind) for kind in NOT_MADE]
+
+moto_class = parsing.resource_class_from_type
+
+
+def known_class(resource_type):
+    found = moto_class(resource_type)
+    if found is None:
+        raise ValidationError(resource_type, f"moto does not know {resource_type}: see NOT_MADE")
+    return found
+
+
+parsing.resource_class_from_type = known_class
+
+
+def end_with_input():
+    sys.stdin.read()
+    os._exit(0)
+
+
+threading.Thread(target=end_with_input, daemon=True).start()
+# What remains are failures of moto itself.
+warnings.simplefilter("ignore")
+logging.getLogger("werkzeug").setLevel(logging.ERROR)
+logging.getLogger("moto").setLevel(logging.CRITICAL)
+server.main(["-H", "127.0.0.1", "-p", PORT])
