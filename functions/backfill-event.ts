@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { type MonthRange, lastBackfillDay } from '../shared/backfill.ts';
-import { earlier, isDay } from '../shared/days.ts';
+import { earlier, isDay, isInstant } from '../shared/days.ts';
 import { object, oneOf, parseInput, text } from '../shared/input.ts';
 import type { Settings } from '../shared/settings.ts';
 
@@ -19,7 +19,7 @@ const item = z.object({
     from: day,
     to: day,
     requestsPerSecond: z.number(),
-    id: z.string(),
+    since: z.string().check(z.refine(isInstant)),
   }),
   progress: z.object({ left: count, pages: count, stalled: count, busy: count }),
 });

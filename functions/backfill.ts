@@ -38,9 +38,9 @@ function plan({ plan: input, execution, running }: Planning): { items: Item[] } 
     if (other) throw alreadyRunning(other.ExecutionArn);
     const { report, brand, ...range } = parseBackfillInput(input, opened.settings, Date.now());
     const requestsPerSecond = backfillRate(opened.settings);
-    const id = `backfill-${nameOf(execution)}`;
+    const since = new Date().toISOString();
     const items = splitIntoMonths(range).map((month) => ({
-      read: { report, brand, ...month, requestsPerSecond, id },
+      read: { report, brand, ...month, requestsPerSecond, since },
       progress: firstProgress(month),
     }));
     return { items };
@@ -56,10 +56,6 @@ function alreadyRunning(arn: string): BrandReportsError {
   return new BrandReportsError(
     'conflict',
     'backfill_running',
-    `the backfill "${nameOf(arn)}" is running, and there can be one at a time: start this one when it has ended, or stop it first`,
+    `the backfill "${arn.split(':').at(-1)}" is running, and there can be one at a time: start this one when it has ended, or stop it first`,
   );
-}
-
-function nameOf(executionArn: string): string {
-  return executionArn.split(':').at(-1) ?? '';
 }

@@ -31,7 +31,7 @@ export async function handler(
   const remainingMs = context.getRemainingTimeInMillis();
   const request = parseSetupEvent(event);
   if (!request) return setUpCatalog(remainingMs);
-  const answer = await Promise.race([answerTo(request, remainingMs), outOfTime(remainingMs)]);
+  const answer = await inTime(request, remainingMs, answerTo(request, remainingMs));
   // A rollback that fails leaves a stack that nobody can deploy: the log has the reason, and so had the update.
   await answerCloudFormation(request, isRollback(request) ? { status: 'SUCCESS' } : answer);
   return undefined;
@@ -39,13 +39,13 @@ export async function handler(
 
 async function answerTo(request: CloudFormationRequest, remainingMs: number): Promise<Answer> {
   try {
-    const events = parseTestEvents(request.ResourceProperties);
     if (request.RequestType === 'Delete') {
       // Tables and registry stay: the lake outlives the stack, and the registry is the account's.
       await orLogged(async () => {
-        for (const name of events.keys()) await testEvents.remove(name);
+        for (const name of parseTestEvents(request.ResourceProperties).keys()) await testEvents.remove(name);
       });
     } else {
+      const events = parseTestEvents(request.ResourceProperties);
       await setUpCatalog(remainingMs);
       await orLogged(() =>
         whileRefused(clock, async () => {
@@ -77,7 +77,23 @@ function logged(event: string, thrown: unknown): string {
   return message;
 }
 
-async function outOfTime(remainingMs: number): Promise<Answer> {
-  await sleep(remainingMs - Math.min(ANSWER_MS, remainingMs / 4), undefined, { ref: false });
-  return { status: 'FAILED', reason: 'The time ran out. What was done stays: deploy again to go on.' };
+/** The answer, or that there was no time for it, while there is time to say so. */
+async function inTime(
+  { RequestType }: CloudFormationRequest,
+  remainingMs: number,
+  answer: Promise<Answer>,
+): Promise<Answer> {
+  const waiting = new AbortController();
+  const waitMs = remainingMs - Math.min(ANSWER_MS, remainingMs / 4);
+  const late = sleep(waitMs, undefined, { signal: waiting.signal }).then((): Answer => {
+    // What keeps test events from being removed must not keep the stack.
+    if (RequestType === 'Delete') return { status: 'SUCCESS' };
+    return { status: 'FAILED', reason: 'The time ran out. What was done stays: deploy again to go on.' };
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    late.catch(() => {});
+    waiting.abort();
+  }
 }

@@ -16,7 +16,7 @@ const app = new App({
 /** `cdk deploy -c settings=FILE -c environment=NAME` takes another file, and the settings of an environment in it. */
 const origin = String(app.node.tryGetContext('settings') ?? 'cdk.json');
 const chosen: unknown = app.node.tryGetContext('environment');
-const name = typeof chosen === 'string' ? chosen : undefined;
+const name = chosen === undefined || typeof chosen === 'string' ? chosen : JSON.stringify(chosen);
 const input = settingsInput(readFileSync(origin, 'utf8'), origin, name);
 
 new PipelineStack(app, name === undefined ? 'BrandReports' : `BrandReports-${name}`, {

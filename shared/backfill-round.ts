@@ -20,8 +20,8 @@ export interface MonthToRead extends MonthRange {
   report: string;
   brand: string;
   requestsPerSecond: number;
-  /** Of the execution: no round reads a day again that another one has read. */
-  id: string;
+  /** When the execution was planned, ISO 8601: no round reads a day again that was read since. */
+  since: string;
 }
 
 export interface RoundAnswer extends Pick<AfterRound, 'next' | 'waitSeconds' | 'progress'> {
@@ -38,8 +38,8 @@ export async function readRound(
   const { brand, requestsPerSecond } = read;
   const report = options.reports[read.report];
   if (!report) throw new BrandReportsError('config', 'unknown_report', `there is no report "${read.report}"`);
-  const { from, to, id } = read;
-  const request = { brands: [brand], reports: [report.name], from, to, id, requestsPerSecond };
+  const { from, to, since } = read;
+  const request = { brands: [brand], reports: [report.name], from, to, since, requestsPerSecond };
   const { reports } = await runSync({ ...options, request });
   const [told] = reports;
   if (!told) throw new BrandReportsError('bug', 'no_outcome', `the run told nothing of ${report.name}`);

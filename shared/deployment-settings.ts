@@ -45,7 +45,9 @@ export function deploymentSchema() {
     ),
     keepLake: z._default(bool(), true),
     adoptBucket: z.optional(
-      text("a bucket's name, without s3://", (name) => /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name)),
+      text("a bucket's name, without s3://", (name) =>
+        /^(?!.*\.\.)(?!\d+(\.\d+){3}$)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name),
+      ),
     ),
     adoptDatabase: z.optional(
       text('a Glue database: lower-case letters, digits and "_"', (name) => /^[a-z0-9_]{1,255}$/.test(name)),
@@ -54,7 +56,10 @@ export function deploymentSchema() {
     reservedConcurrency: z.optional(integer(1, 100)),
     backfillConcurrency: z._default(integer(1, 20), 2),
     alarmEmail: z.optional(text('an e-mail address', (mail) => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(mail))),
-    staleAfterHours: z._default(number(2, 720, 'hours, from 2 to 720'), 30),
+    staleAfterHours: z._default(
+      number(26, 720, 'hours, from 26 to 720: a day is complete only when it is over'),
+      30,
+    ),
     queryScanLimitGb: z._default(number(0.01, 100_000, 'a number of GB from 0.01 to 100000'), 100),
   });
 }

@@ -7,7 +7,7 @@ const ENVIRONMENT = /^[a-z][a-z0-9-]{0,19}$/;
 
 /**
  * Settings without their `environments`, where one is chosen with its own settings in place of the common ones:
- * objects are merged key by key, everything else is replaced.
+ * objects are merged key by key, null takes a key away, everything else is replaced.
  * @param environment the key in `environments`; missing: the common settings alone
  * @throws BrandReportsError `config` where there is no such environment
  */
@@ -53,5 +53,6 @@ function merged(common: JsonObject, own: JsonObject): JsonObject {
     const below = Object.hasOwn(common, key) ? common[key] : undefined;
     return [key, isJsonObject(below) && isJsonObject(value) ? merged(below, value) : value] as const;
   });
-  return { ...common, ...Object.fromEntries(both) };
+  const all = Object.entries({ ...common, ...Object.fromEntries(both) });
+  return Object.fromEntries(all.filter(([, value]) => value !== null));
 }

@@ -1,4 +1,5 @@
-import type { Settings } from './settings.ts';
+import type { ReportSettings, Settings } from './settings.ts';
+import { turnMs } from './status/day-status.ts';
 
 /**
  * The backfill's share of a brand's rate. Half, so that years of history come in at a useful pace while the schedules
@@ -6,16 +7,26 @@ import type { Settings } from './settings.ts';
  */
 const BACKFILL_SHARE = 0.5;
 
+/** As long as a function may run. */
+const LONGEST_RUN_MS = 900_000;
+
 /**
- * Requests a second for one of the functions that sync a report each: those of a brand may all run at the same time,
- * beside a backfill.
+ * Requests a second for one of the runs that schedules start: those of a brand's reports may all be under way at the
+ * same time, more than one of a report whose schedule is faster than a run may be long, and a backfill beside them.
  * @param names the brands that one run reads; their shares are the smallest of them
  */
 export function scheduledRate({ brands, requestsPerSecond }: Settings, names: readonly string[]): number {
-  const functions = names.map(
-    (name) => Object.values(brands[name]?.reports ?? {}).filter(({ enabled }) => enabled).length,
-  );
-  return (requestsPerSecond * (1 - BACKFILL_SHARE)) / Math.max(1, ...functions);
+  const runs = names.map((name) => sum(Object.values(brands[name]?.reports ?? {}).map(runsAtOnce)));
+  return (requestsPerSecond * (1 - BACKFILL_SHARE)) / Math.max(1, ...runs);
+}
+
+/** How many scheduled runs of a report of a brand may be under way at the same time. */
+function runsAtOnce({ enabled, schedule }: ReportSettings): number {
+  return enabled ? Math.ceil(LONGEST_RUN_MS / Math.min(turnMs(schedule), LONGEST_RUN_MS)) : 0;
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
 }
 
 /** Requests a second for each of the months that the one running backfill reads at the same time. */

@@ -42,8 +42,8 @@ export interface RunRequest {
   /** Days to read again, whatever the policy says. */
   from?: string;
   to?: string;
-  /** Of the days to read again: those that were read under this id are not read once more, by whichever run. */
-  id?: string;
+  /** An instant, ISO 8601: of the days to read again, those that any run has read from then on are not. */
+  since?: string;
   /** A share of the brand's rate, where several runs share it. */
   requestsPerSecond?: number;
 }
@@ -110,7 +110,7 @@ async function syncBrand(
     const outcome = {
       ...(await syncReport(run, index, range(options.request, run))),
       ...(traffic.get(report.action) ?? NO_TRAFFIC),
-      newestComplete: await newestComplete(run),
+      newestComplete: await newestComplete(run, index),
     };
     synced.push({ run, index, outcome });
   }
@@ -217,11 +217,11 @@ function notInSettings(report: string, brand: string): BrandReportsError {
 }
 
 /** The days to read again, where any are named: an open end is the first day of the settings, or today. */
-function range({ from, to, id }: RunRequest, { policy, clock }: ReportRun): Range | undefined {
+function range({ from, to, since }: RunRequest, { policy, clock }: ReportRun): Range | undefined {
   if (from === undefined && to === undefined) return undefined;
   return {
     from: from ?? policy.startDate,
     to: to ?? dayOf(clock.now().getTime(), policy.timeZone),
-    ...(id !== undefined && { id }),
+    ...(since !== undefined && { since }),
   };
 }

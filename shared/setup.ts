@@ -1,4 +1,5 @@
 import { BrandReportsError, asBrandReportsError } from './errors.ts';
+import type { Ledger } from './lake/ledger.ts';
 import { parseMonthIndex } from './lake/month-index.ts';
 import { indexKey } from './lake/paths.ts';
 import { coverMonths, coverageTable } from './pipeline/coverage.ts';
@@ -95,22 +96,31 @@ async function registerAll(options: SetupOptions): Promise<{ switched: number; l
     of: openReport(options, { brand, report, policy: policyOf(settings, brand, report), ledgers }),
     months: months.toReversed(),
   }));
+  const read = new Map<BrandReport, Map<string, Ledger>>(found.map(({ of }) => [of, new Map()]));
   const owed: { of: BrandReport; day: string }[] = [];
   let switched = 0;
   let left = 0;
-  await sideBySide(found, AT_ONCE, async ({ of, months }) => {
-    const read = await isDone(options, async () => {
-      const known = await Promise.all(months.map((month) => of.ledger(month).known()));
-      for (const day of await owedSwitches(of, known)) owed.push({ of, day });
+  const all = found.flatMap(({ of, months }) => months.map((month) => ({ of, month })));
+  await sideBySide(all, AT_ONCE, async ({ of, month }) => {
+    const done = await isDone(options, async () => {
+      read.get(of)?.set(month, await of.ledger(month).known());
     });
-    if (!read) left += months.length;
+    if (!done) left += 1;
+  });
+  const readable = [...read].map(([of, ledgers]) => ({ of, ledgers }));
+  await sideBySide(readable, AT_ONCE, async ({ of, ledgers }) => {
+    const done = await isDone(options, async () => {
+      for (const day of await owedSwitches(of, ledgers.values())) owed.push({ of, day });
+    });
+    if (!done) left += ledgers.size;
   });
   owed.sort((a, b) => (a.day < b.day ? 1 : -1));
   await sideBySide(owed, AT_ONCE, async ({ of, day }) => {
     if (await isDone(options, () => switchDay(of, day))) switched += 1;
     else left += 1;
   });
-  await sideBySide(found, AT_ONCE, async ({ of, months }) => {
+  await sideBySide(readable, AT_ONCE, async ({ of, ledgers }) => {
+    const months = [...ledgers.keys()];
     const covered = await isDone(options, async () => coverMonths(of, months, await isProven(options, of)));
     if (!covered) left += months.length;
   });

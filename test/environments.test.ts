@@ -26,6 +26,14 @@ describe('settings of an environment', () => {
     });
   });
 
+  it('take away what they set to null', () => {
+    const settings = {
+      brands: { acme: { a: 1 }, globex: {} },
+      environments: { staging: { brands: { globex: null } } },
+    };
+    expect(chosenEnvironment(settings, 'file', 'staging')).toEqual({ brands: { acme: { a: 1 } } });
+  });
+
   it.each<[string, unknown, string | undefined, string]>([
     ['an environment that is not there', SETTINGS, 'stagin', 'allowed: staging; did you mean staging?'],
     ['a name that every object has', SETTINGS, 'constructor', 'no environment "constructor"'],

@@ -259,6 +259,11 @@ describe('settings', () => {
       'adoptBucket is "s3://lake"; allowed: a bucket\'s name, without s3://',
     ],
     [
+      'a report that would be stale every day',
+      { ...withBrand({}), deployment: { staleAfterHours: 25 } },
+      'staleAfterHours is 25; allowed: hours, from 26 to 720',
+    ],
+    [
       'raw records that are gone before they are used',
       { ...withBrand({}), deployment: { rawRetentionDays: 1 } },
       'rawRetentionDays is 1; allowed: a whole number from 7 to 3650',

@@ -1,4 +1,4 @@
-import { rename, rm, writeFile } from 'node:fs/promises';
+import { lstat, rename, rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { styleText } from 'node:util';
 import { type Command, Option } from 'commander';
@@ -89,8 +89,12 @@ function page(
 async function writePage(file: string, markup: string): Promise<void> {
   const half = `${file}.${process.pid}.tmp`;
   try {
-    await writeFile(half, markup);
-    await rename(half, file);
+    const there = await lstat(file).catch(() => undefined);
+    if (there && !there.isFile()) await writeFile(file, markup);
+    else {
+      await writeFile(half, markup);
+      await rename(half, file);
+    }
   } catch (error) {
     await rm(half, { force: true });
     throw new BrandReportsError(

@@ -27,7 +27,7 @@ const failure = z.looseObject({
 
 const published = z.looseObject({
   /** The snapshot's id; its object is `snapshotKey(table, partition, snapshot)`. */
-  snapshot: z.string(),
+  snapshot: z.string().check(z.regex(/^\w[\w.-]{0,199}$/)),
   /** Whether the catalog was seen to point at `snapshot`. */
   switched: z.boolean(),
   rows: storedCount,

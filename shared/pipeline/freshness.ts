@@ -11,7 +11,7 @@ const OVERDUE_HOURS = 30;
 export const freshness: View = {
   name: 'freshness',
   description:
-    'Per brand and report: newest complete day, last read and the hours since, days failed, overdue and missing since the first',
+    'Per brand and report: newest complete day, last read and the hours since (null: never read), days failed, overdue and missing since the first',
   columns: [
     ['brand', 'string'],
     ['report', 'string'],

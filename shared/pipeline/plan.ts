@@ -34,7 +34,8 @@ export interface DueDay {
 /** Why days are read: those due, or those of a range whatever the policy says; each once under the id. */
 export interface DayRequest {
   id: string;
-  range?: { from: string; to: string };
+  /** `since`: what was read from then on, by whichever run, is not read again. */
+  range?: { from: string; to: string; since?: string };
 }
 
 /** A slack, so that a day due "every day" is not read an hour later each day by an hourly schedule. */
@@ -126,15 +127,18 @@ export function plan(
     .sort((a, b) => rank(a) - rank(b) || (a.day < b.day ? 1 : -1));
 }
 
-/** Whether the request has read the day already, and as it would be read now. */
+/** Whether the request, or whoever read it since, has read the day already, and as it would be read now. */
 function wasRead(
   entry: DayEntry | undefined,
   request: DayRequest,
   policy: Policy,
   source: { digest: string } | undefined,
 ): boolean {
-  if (entry?.request !== request.id || entry.claim || entry.failure) return false;
-  return entry.published?.asked === policy.asked && entry.published.source === source?.digest;
+  if (!entry?.published || entry.claim || entry.failure) return false;
+  const { since } = request.range ?? {};
+  const isRecent = since !== undefined && Date.parse(entry.published.readFrom) >= Date.parse(since);
+  if (entry.request !== request.id && !isRecent) return false;
+  return entry.published.asked === policy.asked && entry.published.source === source?.digest;
 }
 
 function why(

@@ -3,8 +3,8 @@ import type { MonthIndex } from '../lake/month-index.ts';
 import type { DayRequest } from './plan.ts';
 import type { ReportRun } from './report-run.ts';
 
-/** Days to read again; under an id where several runs are to read each of them once. */
-export type Range = { from: string; to: string; id?: string };
+/** Days to read again; `since`: those that no run has read from that instant on. */
+export type Range = { from: string; to: string; since?: string };
 
 /** Runs that follow each other closer than this go on with one another's work. */
 const ROUND_MS = 600_000;
@@ -18,7 +18,8 @@ export async function openRequest(
   index: Document<MonthIndex>,
   range: Range | undefined,
 ): Promise<DayRequest> {
-  const id = range?.id ?? openRequests(run, (await index.fresh()).requests)[keyOf(range)]?.id ?? run.run;
+  const { requests } = await index.fresh();
+  const id = openRequests(run, requests)[keyOf(range)]?.id ?? run.run;
   return { id, ...(range && { range }) };
 }
 
@@ -29,7 +30,7 @@ export async function leaveRequest(
   range: Range | undefined,
   goesOn: boolean,
 ): Promise<void> {
-  if (range?.id !== undefined) return;
+  if (range?.since !== undefined) return;
   const key = keyOf(range);
   await index.update((current) => {
     const { [key]: known, ...others } = openRequests(run, current.requests);

@@ -30,7 +30,7 @@ const RULES = `
 .coverage h2 small{margin-left:.4em;color:var(--quiet);font-size:13px;font-weight:400}
 .coverage h3{margin-bottom:2px;font-size:13px;font-weight:600}
 .coverage section{margin-bottom:28px}
-.coverage p{margin-bottom:12px}
+.coverage p{margin-bottom:12px;overflow-wrap:anywhere}
 .coverage .headline{margin-top:4px;padding-left:10px;border-left:4px solid var(--bad);font-size:15px}
 .coverage .headline.well{border-color:var(--done)}
 .coverage .earlier{margin:12px 0;padding-left:10px;border-left:4px solid var(--late)}

@@ -32,6 +32,8 @@ const MEANINGS: Record<Look, readonly [name: string, meaning: string]> = {
 };
 
 const MOST_RANGES = 8;
+/** Where every day failed for a reason of its own, the rest would say no more. */
+const MOST_TROUBLES = 20;
 const SCALE = [1, 5, 10, 15, 20, 25, 30];
 
 interface Brand {
@@ -97,7 +99,7 @@ function section(brand: Brand, controls: Controls): Html {
 <div class="months">
 ${newestFirst.map((month) => monthBlock(month, brand))}</div>
 ${earlier(tables)}
-${troubles.length > 0 ? html`<ul>${troubles.map((trouble) => troubleItem(trouble, brand, controls))}</ul>` : ''}
+${troubleList(brand, controls)}
 </section>
 `;
 }
@@ -130,6 +132,14 @@ function summed(troubles: readonly Trouble[]): string {
       return `${count} ${noun}${name}`;
     })
     .join(', ');
+}
+
+function troubleList(brand: Brand, controls: Controls): Html | string {
+  const { troubles } = brand;
+  if (troubles.length === 0) return '';
+  const shown = troubles.slice(0, MOST_TROUBLES).map((trouble) => troubleItem(trouble, brand, controls));
+  const rest = troubles.length - shown.length;
+  return html`<ul>${shown}${rest > 0 ? html`<li>and ${rest} more</li>` : ''}</ul>`;
 }
 
 function troubleItem(trouble: Trouble, { zone, at }: Brand, controls: Controls): Html {

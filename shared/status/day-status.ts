@@ -31,7 +31,8 @@ export interface StatusDay {
 
 /** What is due is late only after the schedule had its turn, twice. */
 const TURNS = 2;
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
@@ -116,12 +117,19 @@ export function patienceMsOf(schedule: string): number {
 export function turnMs(schedule: string): number {
   const [, rate] = /^rate\((.+)\)$/.exec(schedule) ?? [];
   if (rate !== undefined) return intervalMs(rate);
-  const [, hours = '', days = ''] = /^cron\(\S+ (\S+) (\S+ \S+ \S+) \S+\)$/.exec(schedule) ?? [];
+  const [, minutes = '', hours = '', days = ''] =
+    /^cron\((\S+) (\S+) (\S+ \S+ \S+) \S+\)$/.exec(schedule) ?? [];
   if (/^\? \* (MON-FRI|2-6)$/.test(days)) return 3 * DAY_MS;
   if (!/^[*?] \* [*?]$/.test(days)) return 7 * DAY_MS;
-  const [, every = ''] = /^(?:\*|\d+)\/(\d+)$/.exec(hours) ?? [];
-  if (hours === '*') return HOUR_MS;
-  return every === '' ? DAY_MS : Math.min(Number(every) * HOUR_MS, DAY_MS);
+  if (hours === '*') return stepOf(minutes, HOUR_MS / MINUTE_MS) * MINUTE_MS;
+  return stepOf(hours, DAY_MS / HOUR_MS) * HOUR_MS;
+}
+
+/** How far apart the turns of a field such as `*`, `3/5` are; of any other, once in the whole of it. */
+function stepOf(field: string, whole: number): number {
+  if (field === '*') return 1;
+  const [, step] = /^(?:\*|\d+)\/(\d+)$/.exec(field) ?? [];
+  return step === undefined ? whole : Math.min(Math.max(1, Number(step)), whole);
 }
 
 function told({ since, times, kind, code, message, retryAt }: Failure): StatusDay['failure'] {

@@ -44,7 +44,7 @@ export async function listLedgers(
   const found = new Map<string, LedgerMonths>();
   for await (const { key } of store.list('ledger/')) {
     const [, name = '', brand = '', month = ''] =
-      /^ledger\/([^/]+)\/([^/]+)\/(\d{4}-\d\d)\.json$/.exec(key) ?? [];
+      /^ledger\/([^/]+)\/([^/.\\][^/\\]*)\/(\d{4}-\d\d)\.json$/.exec(key) ?? [];
     const report = Object.hasOwn(reports, name) ? reports[name] : undefined;
     if (!report) continue;
     const of = `${name}/${brand}`;

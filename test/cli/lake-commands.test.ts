@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -212,6 +212,15 @@ describe('status --html', () => {
     expect(page).toMatch(/<b>All days are in<\/b>/);
     expect(page).not.toContain('yesterday');
     expect(readdirSync(folder)).toEqual(['coverage.html']);
+  });
+
+  it('writes into the file that a link names, and leaves the link', async () => {
+    const [file, link] = [join(sample.folder, 'linked.html'), join(sample.folder, 'link.html')];
+    writeFileSync(file, 'the page of yesterday');
+    symlinkSync(file, link);
+    expect((await runCli(['status', ...flags(), '--html', link])).code).toBe(0);
+    expect(readFileSync(file, 'utf8')).toContain('<!doctype html>');
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
   });
 
   it('shows the brand, the month and the present that are asked for', async () => {

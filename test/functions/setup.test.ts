@@ -160,6 +160,25 @@ describe('set-up for CloudFormation', () => {
     );
   });
 
+  it.each([
+    ['of a Create that was wrong', { ResourceProperties: { testEvents: 'none' } }],
+    ['without properties', { ResourceProperties: undefined }],
+  ])('lets a stack go by a Delete %s', async (_name, change) => {
+    await invoke(request('Delete', change));
+    expect(answered()).toMatchObject([{ Status: 'SUCCESS' }]);
+  });
+
+  it('lets a stack go where the schemas do not answer', async () => {
+    const silent = await startHttpServer(() => {});
+    const { url } = schemas;
+    schemas.url = silent.url;
+    await invoke(request('Delete'), { remainingMs: 2000 }).finally(() => {
+      schemas.url = url;
+      return silent.close();
+    });
+    expect(answered()).toMatchObject([{ Status: 'SUCCESS' }]);
+  });
+
   it.each<[string, object, Parameters<typeof invoke>[1], RegExp]>([
     ['a database that is not there', {}, { database: 'nowhere' }, /the Glue database nowhere/],
     ['settings that are none', {}, { settings: '{' }, /BRAND_REPORTS_SETTINGS is not JSON/],

@@ -283,6 +283,11 @@ describe('a stored ledger', () => {
     ['restarts below none', brokenDay({ claim: { ...claim, restarts: -1 } }), 'claim.restarts is -1'],
     ['a snapshot without a name', brokenDay({ published: { ...published, snapshot: null } }), 'snapshot'],
     [
+      'a snapshot in another place',
+      brokenDay({ published: { ...published, snapshot: '../../../x' } }),
+      'snapshot is "../../../x"',
+    ],
+    [
       'a switch that is a text',
       brokenDay({ published: { ...published, switched: 'no' } }),
       'switched is "no"',

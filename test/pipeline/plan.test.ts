@@ -4,6 +4,7 @@ import { addDays, dayOf, daysFrom, endOfDay, monthOf, startOfDay } from '../../s
 import type { DayEntry, Failure, Ledger, Published } from '../../shared/lake/ledger.ts';
 import { leaveMonths, mayBeDue, parseMonthIndex } from '../../shared/lake/month-index.ts';
 import {
+  type DayRequest,
   type DueDay,
   type Policy,
   closesAtMs,
@@ -363,7 +364,7 @@ describe('a range that is to be read again', () => {
     request: 'q1',
     ...change,
   });
-  const days = (entries: Record<string, DayEntry>, asked: { id: string; range?: typeof range } = request) =>
+  const days = (entries: Record<string, DayEntry>, asked: DayRequest = request) =>
     told(plan(ledgersOf(entries), policy, NOW_MS, { request: asked }));
 
   it('has its days whatever the policy says, and no other', () => {
@@ -406,6 +407,16 @@ describe('a range that is to be read again', () => {
     ['keeps failing', read({ failure: failure(later) }), ['2026-03-15 failing']],
   ])('I11: goes on where it was left, of a day that %s', (_name, entry, expected) => {
     expect(days({ '2026-03-14': read(), '2026-03-15': entry, '2026-03-16': read() })).toEqual(expected);
+  });
+
+  it.each<[string, DayEntry, number]>([
+    ['is left out that any run has read since', { ...readAt(NOW), request: 'q0' }, 0],
+    ['is read that was last read before', { ...readAt('2026-03-20T00:00:00Z'), request: 'q0' }, 1],
+    ['is read that failed since', { ...readAt(NOW), request: 'q0', failure: failure(NOW) }, 1],
+    ['is read that was read otherwise since', { ...readAt(NOW, { asked: 'once' }), request: 'q0' }, 1],
+  ])('I11: of what is to be read from an instant on, a day %s', (_name, entry, due) => {
+    const since = { from: '2026-03-15', to: '2026-03-15', since: NOW };
+    expect(days({ '2026-03-15': entry }, { id: 'q1', range: since })).toHaveLength(due);
   });
 
   it('does not read twice in one round what the policy has in every run', () => {

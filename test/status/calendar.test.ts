@@ -271,6 +271,14 @@ describe('what to do', () => {
     expect(text.split(failure.message)).toHaveLength(2);
   });
 
+  it('counts the troubles that are too many to list', () => {
+    const days = daysFrom('2026-10-01', '2026-10-25').map((dt) => ({
+      ...statusDay(dt, 'failed'),
+      failure: { ...failure, message: `because of ${dt}` },
+    }));
+    expect(plain(drawn([madeTable('order_list', {}, { days })]))).toContain('and 5 more');
+  });
+
   it('counts the ranges that are too many to name', () => {
     const everyOther = Object.fromEntries(
       Array.from({ length: 10 }, (_, index) => [addDays('2026-10-01', 2 * index), 'missing' as const]),

@@ -69,6 +69,11 @@ describe('the newest complete day', () => {
     });
   });
 
+  it('is none where nothing but empty answers came, which prove nothing', async () => {
+    await begin({ recordsTo: '2026-02-27T00:00:00Z' });
+    expect(await told('order_list')).toMatchObject({ status: 'complete', newestComplete: null });
+  });
+
   it.each<[string, SyncChange]>([
     ['whose days all fail', { credentials: missing }],
     ['that was stopped', { signal: AbortSignal.abort() }],
