@@ -1,21 +1,21 @@
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { BrandReportsError } from '../shared/errors.ts';
 import type { ColumnType, Row } from '../shared/lake/columns.ts';
-import type { Value } from '../shared/lake/values.ts';
-import { coverageRows, coverageTable } from '../shared/pipeline/coverage.ts';
-import { freshness } from '../shared/pipeline/freshness.ts';
-import { lacking } from '../shared/pipeline/prepare.ts';
-import type { ObjectStore } from '../shared/ports.ts';
-import type { ReportDefinition, ReportRegistry, View } from '../shared/reports/definition.ts';
-import type { Settings } from '../shared/settings.ts';
 import {
   type ReportLedgers,
   currentDays,
   currentKey,
   readLedgers,
   readSchema,
-} from '../shared/status/ledgers.ts';
-import { policyOf } from '../shared/status/policy.ts';
+} from '../shared/lake/ledgers.ts';
+import type { Value } from '../shared/lake/values.ts';
+import { coverageRows, coverageTable } from '../shared/pipeline/coverage.ts';
+import { freshness } from '../shared/pipeline/freshness.ts';
+import { enabledPolicy } from '../shared/pipeline/policy.ts';
+import { lacking } from '../shared/pipeline/prepare.ts';
+import type { ObjectStore } from '../shared/ports.ts';
+import type { ReportDefinition, ReportRegistry, View } from '../shared/reports/definition.ts';
+import type { Settings } from '../shared/settings.ts';
 import { type SnapshotFiles, snapshotFiles } from './snapshot-files.ts';
 
 export interface SqlLake {
@@ -105,7 +105,7 @@ function coverageSql({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedge
   const definition = columns.map(({ name, type }) => `${identifier(name)} ${duckType(type)}`).join(', ');
   const rows = ledgers.flatMap((of) =>
     [...of.ledgers].flatMap(([month, ledger]) =>
-      coverageRows(ledger, policyOf(settings, of.brand, of.report), nowMs, of.index.proven).map(
+      coverageRows(ledger, enabledPolicy(settings, of.brand, of.report), nowMs, of.index.proven).map(
         (row): Row => ({ ...row, brand: of.brand, report: of.report.name, month }),
       ),
     ),

@@ -1,8 +1,8 @@
 import type { Context } from 'aws-lambda';
 import { systemClock } from '../shared/adapters/system-clock.ts';
 import { readRound } from '../shared/backfill-round.ts';
-import { type Failure, conclude, firstProgress, splitIntoMonths } from '../shared/backfill.ts';
-import { BrandReportsError, asBrandReportsError } from '../shared/errors.ts';
+import { type Failure, conclude, noRounds, splitIntoMonths } from '../shared/backfill.ts';
+import { BrandReportsError, expected } from '../shared/errors.ts';
 import { backfillRate } from '../shared/rate-share.ts';
 import { type Item, type Planning, parseBackfillEvent, parseBackfillInput } from './backfill-event.ts';
 import { emitMetrics } from './metrics.ts';
@@ -26,7 +26,7 @@ export async function handler(event: unknown, context: Pick<Context, 'getRemaini
       step.conclude.months,
     );
   const options = { ...opened, clock: systemClock(), ...timeLimits(context.getRemainingTimeInMillis()) };
-  const { answer, reports } = await readRound(options, step.read, step.progress);
+  const { answer, reports } = await readRound(options, step.read, step.rounds);
   emitMetrics(reports, { namespace, log: opened.log });
   return answer;
 }
@@ -41,12 +41,11 @@ function plan({ plan: input, execution, running }: Planning): { items: Item[] } 
     const since = new Date().toISOString();
     const items = splitIntoMonths(range).map((month) => ({
       read: { report, brand, ...month, requestsPerSecond, since },
-      progress: firstProgress(month),
+      rounds: noRounds(month),
     }));
     return { items };
   } catch (thrown) {
-    const { kind, message } = asBrandReportsError(thrown);
-    if (kind === 'bug') throw thrown;
+    const { message } = expected(thrown);
     return { failure: { error: 'BackfillRefused', cause: message } };
   }
 }

@@ -1,19 +1,16 @@
-import { S3Client } from '@aws-sdk/client-s3';
 import * as z from 'zod/mini';
-import { awsClientOptions } from '../shared/adapters/aws.ts';
-import { openS3Store } from '../shared/adapters/s3-store.ts';
+import { openLakeStore } from '../shared/adapters/lake-store.ts';
+import { lastMonths } from '../shared/days.ts';
 import { BrandReportsError, asBrandReportsError } from '../shared/errors.ts';
 import { integer, oneOf, parseInput } from '../shared/input.ts';
-import type { ObjectStore } from '../shared/ports.ts';
+import { readLedgers } from '../shared/lake/ledgers.ts';
 import { reports } from '../shared/reports/index.ts';
-import { type Settings, loadSettings } from '../shared/settings.ts';
+import type { Settings } from '../shared/settings.ts';
 import { calendar } from '../shared/status/calendar.ts';
 import { html } from '../shared/status/html.ts';
-import { readLedgers } from '../shared/status/ledgers.ts';
-import { addMonths } from '../shared/status/months.ts';
 import { consoleControls } from '../shared/status/remedies.ts';
 import { tableStatuses } from '../shared/status/table-statuses.ts';
-import { environment } from './open-function.ts';
+import { bundledSettings, environment } from './open-function.ts';
 
 /** Lambda's answers hold 6 MB at most, quotes and line ends escaped. */
 const MOST_BYTES = 5_000_000;
@@ -51,14 +48,13 @@ export async function handler(event: unknown): Promise<string> {
 }
 
 async function answer(event: unknown): Promise<string> {
-  // Settings are part of the bundle: see infra/pipeline-function.ts.
-  const settings = loadSettings(process.env.BRAND_REPORTS_SETTINGS ?? '', 'BRAND_REPORTS_SETTINGS', reports);
+  const settings = bundledSettings();
   const { describe, brand, months, widgetContext } = parseWidgetEvent(event, settings);
   if (describe) return DOCUMENTATION;
   const nowMs = Date.now();
-  const span = { from: addMonths(new Date(nowMs).toISOString().slice(0, 7), 1 - months) };
+  const span = lastMonths(months, nowMs);
   const ledgers = await readLedgers(openLakeStore(environment('LAKE_URL')), reports, span);
-  const tables = tableStatuses(settings, ledgers, nowMs, span);
+  const tables = tableStatuses(settings, reports, ledgers, nowMs, span);
   const { markup } = calendar(
     tables.filter((table) => brand === undefined || table.brand === brand),
     {
@@ -80,16 +76,6 @@ function parseWidgetEvent(event: unknown, { brands }: Settings) {
     widgetContext: z.optional(z.looseObject({ theme: z.optional(z.string()) })),
   });
   return parseInput(schema, event, 'event', "The widget's parameters");
-}
-
-/** The lake in S3, without what is only needed to write to it. */
-function openLakeStore(url: string): ObjectStore {
-  const { hostname, pathname } = new URL(url);
-  return openS3Store({
-    client: new S3Client(awsClientOptions),
-    bucket: hostname,
-    prefix: pathname.replace(/^\/|\/$/g, ''),
-  });
 }
 
 function fitting(markup: string): string {

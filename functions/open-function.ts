@@ -6,15 +6,14 @@ import { openLake } from '../shared/adapters/open-lake.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import type { RunLog } from '../shared/ports.ts';
 import { reports } from '../shared/reports/index.ts';
-import { loadSettings } from '../shared/settings.ts';
+import { type Settings, loadSettings } from '../shared/settings.ts';
 
 /**
  * What every function that reads reports works with, from its environment and the settings in its bundle.
  * @throws BrandReportsError `config` where either is not there or wrong
  */
 export function openFunction() {
-  // Settings are part of the bundle: see infra/pipeline-function.ts.
-  const settings = loadSettings(process.env.BRAND_REPORTS_SETTINGS ?? '', 'BRAND_REPORTS_SETTINGS', reports);
+  const settings = bundledSettings();
   return {
     settings,
     reports,
@@ -29,6 +28,11 @@ export function openFunction() {
     random: Math.random,
     newId: randomUUID,
   };
+}
+
+/** Settings are part of the bundle: see infra/pipeline-function.ts. */
+export function bundledSettings(): Settings {
+  return loadSettings(process.env.BRAND_REPORTS_SETTINGS ?? '', 'BRAND_REPORTS_SETTINGS', reports);
 }
 
 export function environment(name: string): string {

@@ -1,4 +1,4 @@
-import { turnMs } from '../shared/status/day-status.ts';
+import { turnMs } from '../shared/schedule.ts';
 
 /** Alarms look at whole hours: a shorter period would allow a window of no more than a day. */
 export const PERIOD_HOURS = 1;

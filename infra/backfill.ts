@@ -181,7 +181,7 @@ export class Backfill extends Construct {
   private month(): IChainable {
     const round = this.step('Read on', {
       read: JsonPath.objectAt('$.read'),
-      progress: JsonPath.objectAt('$.progress'),
+      rounds: JsonPath.objectAt('$.rounds'),
     });
     const crashed = new Pass(this, 'It crashed', {
       parameters: {

@@ -16,6 +16,7 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import type { Construct } from 'constructs';
+import { testPage } from '../shared/console-url.ts';
 import { PERIOD_HOURS } from './alarm-window.ts';
 import { consoleLink } from './console-link.ts';
 import type { ObservedReport } from './observed-report.ts';
@@ -29,7 +30,7 @@ export interface ReportsDashboardProps {
   queues: Readonly<Record<string, IQueue>>;
   stateMachine: IStateMachine;
   /** Draws which days are in. */
-  calendar?: IFunction;
+  calendar: IFunction;
   staleAfterHours: number;
   /** By the title that they are shown under. */
   alarms: ReadonlyMap<string, Alarm[]>;
@@ -39,8 +40,7 @@ export interface ReportsDashboardProps {
 export class ReportsDashboard extends Dashboard {
   constructor(scope: Construct, id: string, props: ReportsDashboardProps) {
     super(scope, id, { dashboardName: Stack.of(scope).stackName, defaultInterval: Duration.days(7) });
-    const { calendar } = props;
-    if (calendar) this.addWidgets(calendarWidget(calendar));
+    this.addWidgets(calendarWidget(props.calendar));
     this.addWidgets(...alarmWidgets(props));
     this.addWidgets(this.whatToDo(props));
     this.addWidgets(...standingWidgets(props));
@@ -49,8 +49,7 @@ export class ReportsDashboard extends Dashboard {
 
   private whatToDo({ functions, stateMachine }: ReportsDashboardProps): IWidget {
     const tests = Object.entries(functions).map(
-      ([report, { functionName }]) =>
-        `[${report}](${consoleLink(this, 'lambda', `/functions/${functionName}?tab=testing`)})`,
+      ([report, { functionName }]) => `[${report}](${consoleLink(this, 'lambda', testPage(functionName))})`,
     );
     const backfill = consoleLink(this, 'states', `/statemachines/view/${stateMachine.stateMachineArn}`);
     return new TextWidget({

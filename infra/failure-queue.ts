@@ -1,6 +1,5 @@
-import { Duration } from 'aws-cdk-lib';
+import { Duration, Validations } from 'aws-cdk-lib';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
-import { Validations } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 
 /** Keeps what failed for two weeks, so that somebody can look at it; nothing reads it. */

@@ -20,7 +20,7 @@ export interface ObservabilityProps {
   /** Backfills. */
   stateMachine: IStateMachine;
   /** Draws which days are in; it heads the dashboard. */
-  calendar?: IFunction;
+  calendar: IFunction;
 }
 
 /** Tells an operator what is missing, by alarms and a dashboard named after the stack. */
@@ -40,7 +40,7 @@ export class Observability extends Construct {
       functions: Object.fromEntries(functions.map(({ report, function: syncs }) => [report, syncs])),
       queues,
       stateMachine,
-      ...(calendar && { calendar }),
+      calendar,
       staleAfterHours: deployment.staleAfterHours,
       alarms: new Map([
         ...[...Map.groupBy(observed, ({ brand }) => brand)].map(

@@ -7,6 +7,7 @@ import { NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { testPage } from '../shared/console-url.ts';
 import type { Settings } from '../shared/settings.ts';
 import { consoleLink } from './console-link.ts';
 import { output } from './output.ts';
@@ -21,7 +22,6 @@ export interface PipelineFunctionProps {
   /** The file in `functions/` that exports `handler`. */
   handler: string;
   environment: Readonly<Record<string, string>>;
-  memorySize?: number;
   timeout?: Duration;
   /** Instances that it keeps for itself, which is also the most it gets. */
   reservedConcurrency?: number;
@@ -60,7 +60,7 @@ export class PipelineFunction extends Construct implements IGrantable {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       // From this size on a function has a whole CPU.
-      memorySize: props.memorySize ?? 1769,
+      memorySize: 1769,
       timeout: props.timeout ?? Duration.minutes(15),
       // The next schedule is the retry, and a start that waited longer for a free instance is worth nothing.
       retryAttempts: 0,
@@ -82,7 +82,7 @@ export class PipelineFunction extends Construct implements IGrantable {
     });
     logGroup.grantWrite(this.role);
     output(this, `${pascalCase(props.name)}Function`, {
-      value: consoleLink(this, 'lambda', `/functions/${this.name}?tab=testing`),
+      value: consoleLink(this, 'lambda', testPage(this.name)),
       description: props.description,
     });
   }

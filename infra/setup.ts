@@ -2,6 +2,7 @@ import { CustomResource, Duration, Stack } from 'aws-cdk-lib';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import type { Settings } from '../shared/settings.ts';
+import { REGISTRY, schemaName } from '../shared/test-event-schemas.ts';
 import type { Catalog } from './catalog.ts';
 import type { Lake } from './lake.ts';
 import { PipelineFunction } from './pipeline-function.ts';
@@ -16,8 +17,6 @@ export interface SetupProps {
   /** Differs at every deployment, because every deployment sets up. */
   nonce: string;
 }
-
-const REGISTRY = 'lambda-testevent-schemas';
 
 /**
  * Brings tables, views and partitions of the catalog to what definitions, schemas and ledgers say, and makes the test
@@ -75,7 +74,7 @@ export class Setup extends PipelineFunction {
       ],
       resourceArns: [
         arn('registry', REGISTRY),
-        ...functions.map(({ name }) => arn('schema', `${REGISTRY}/_${name}-schema`)),
+        ...functions.map(({ name }) => arn('schema', `${REGISTRY}/${schemaName(name)}`)),
       ],
     });
   }

@@ -1,4 +1,4 @@
-import { intervalMs } from '../shared/days.ts';
+import { rateMs } from '../shared/schedule.ts';
 
 /**
  * A schedule that does not start in the same second as the others. A rate counts from the moment of deployment, which
@@ -11,8 +11,9 @@ export function staggered(
   turn: number,
   turns: number,
 ): { expression: string; windowMinutes: number } {
-  const minutes = rateMinutes(schedule);
-  if (minutes === undefined) return exactly(schedule);
+  const everyMs = rateMs(schedule);
+  if (everyMs === undefined) return exactly(schedule);
+  const minutes = everyMs / 60_000;
   const offset = (withinMinutes: number) => Math.floor((withinMinutes * turn) / turns);
   if (minutes > 1 && minutes < HOUR && HOUR % minutes === 0)
     return exactly(`cron(${offset(minutes)}/${minutes} * * * ? *)`);
@@ -26,11 +27,6 @@ export function staggered(
 
 function exactly(expression: string) {
   return { expression, windowMinutes: 0 };
-}
-
-function rateMinutes(schedule: string): number | undefined {
-  const [, rate] = /^rate\((.+)\)$/.exec(schedule) ?? [];
-  return rate === undefined ? undefined : intervalMs(rate) / 60_000;
 }
 
 const HOUR = 60;

@@ -2,7 +2,7 @@ import {
   type AfterRound,
   type MonthOutcome,
   type MonthRange,
-  type Progress,
+  type RoundsSoFar,
   afterRound,
   daysWithoutParent,
   rowsIn,
@@ -10,10 +10,10 @@ import {
 } from './backfill.ts';
 import { monthOf } from './days.ts';
 import { BrandReportsError } from './errors.ts';
+import { readLedger } from './lake/ledgers.ts';
 import type { ReportOutcome } from './outcome.ts';
 import type { ReportDefinition } from './reports/definition.ts';
 import { type RunOptions, runSync } from './run.ts';
-import { readLedger } from './status/ledgers.ts';
 
 /** One month of one report of one brand, and the share of the brand's rate that reads it. */
 export interface MonthToRead extends MonthRange {
@@ -24,41 +24,42 @@ export interface MonthToRead extends MonthRange {
   since: string;
 }
 
-export interface RoundAnswer extends Pick<AfterRound, 'next' | 'waitSeconds' | 'progress'> {
+export interface RoundAnswer extends Pick<AfterRound, 'next' | 'waitSeconds' | 'rounds'> {
   read: MonthToRead;
   outcome: MonthOutcome;
 }
 
+type RoundOptions = Omit<RunOptions, 'request'>;
+
 /** Reads on in the month for as long as the run has time. @returns also what the run told of the report */
 export async function readRound(
-  options: Omit<RunOptions, 'request'>,
+  options: RoundOptions,
   read: MonthToRead,
-  before: Progress,
+  before: RoundsSoFar,
 ): Promise<{ answer: RoundAnswer; reports: ReportOutcome[] }> {
-  const { brand, requestsPerSecond } = read;
+  const { brand, from, to, since, requestsPerSecond } = read;
   const report = options.reports[read.report];
   if (!report) throw new BrandReportsError('config', 'unknown_report', `there is no report "${read.report}"`);
-  const { from, to, since } = read;
   const request = { brands: [brand], reports: [report.name], from, to, since, requestsPerSecond };
   const { reports } = await runSync({ ...options, request });
   const [told] = reports;
   if (!told) throw new BrandReportsError('bug', 'no_outcome', `the run told nothing of ${report.name}`);
-  const { next, waitSeconds, progress, status, why } = afterRound(before, told);
-  const span = { from: read.from, to: read.to };
+  const { next, waitSeconds, rounds, status, why } = afterRound(before, told);
   const outcome = {
-    ...span,
+    from,
+    to,
     status,
-    rows: rowsIn(span, await ledgerOf(options, report, read)),
-    left: progress.left,
+    rows: rowsIn(read, await ledgerOf(options, report, read)),
+    left: rounds.left,
     ...(why !== undefined && { why }),
     ...(status === 'complete' && (await withoutParent(options, report, read))),
   };
-  return { answer: { read, next, waitSeconds, progress, outcome }, reports };
+  return { answer: { read, next, waitSeconds, rounds, outcome }, reports };
 }
 
 /** A report about another report's records has nothing to read on days that the other one has not read. */
 async function withoutParent(
-  options: Omit<RunOptions, 'request'>,
+  options: RoundOptions,
   { day }: ReportDefinition,
   read: MonthToRead,
 ): Promise<Partial<MonthOutcome>> {
@@ -70,6 +71,6 @@ async function withoutParent(
   return { status: 'failed', left: missing.length, why: shortened(why) };
 }
 
-function ledgerOf({ lake }: Omit<RunOptions, 'request'>, report: ReportDefinition, read: MonthToRead) {
+function ledgerOf({ lake }: RoundOptions, report: ReportDefinition, read: MonthToRead) {
   return readLedger(lake.store, report, read.brand, monthOf(read.from));
 }

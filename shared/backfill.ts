@@ -11,7 +11,7 @@ export interface MonthRange {
 }
 
 /** How far the rounds of a month have come. */
-export interface Progress {
+export interface RoundsSoFar {
   /** The fewest days that a round has left unread, and the pages staged of them. */
   left: number;
   pages: number;
@@ -45,7 +45,7 @@ export interface Failure {
 export interface AfterRound {
   next: 'again' | 'wait' | 'end';
   waitSeconds: number;
-  progress: Progress;
+  rounds: RoundsSoFar;
   status: Status;
   why?: string;
 }
@@ -71,7 +71,7 @@ export function splitIntoMonths({ from, to }: MonthRange): MonthRange[] {
   return [...Map.groupBy(daysFrom(from, to), monthOf).values()].map(spanOf).reverse();
 }
 
-export function firstProgress(month: MonthRange): Progress {
+export function noRounds(month: MonthRange): RoundsSoFar {
   return { left: daysFrom(month.from, month.to).length, pages: 0, stalled: 0, busy: 0 };
 }
 
@@ -79,12 +79,12 @@ export function firstProgress(month: MonthRange): Progress {
  * What follows from a round. There is an end to it: a round that comes no further counts towards a bound, and there are
  * only so many days and pages to come further by.
  */
-export function afterRound(before: Progress, { status, days, error }: ReportOutcome): AfterRound {
-  if (status === 'complete') return { next: 'end', waitSeconds: 0, progress: { ...before, left: 0 }, status };
+export function afterRound(before: RoundsSoFar, { status, days, error }: ReportOutcome): AfterRound {
+  if (status === 'complete') return { next: 'end', waitSeconds: 0, rounds: { ...before, left: 0 }, status };
   const unread = days.filter(({ outcome }) => outcome !== 'published' && outcome !== 'unchanged');
   const held = unread.length > 0 && unread.every(({ outcome }) => outcome === 'busy');
-  const progress = progressAfter(before, unread, held);
-  const { stalled, busy } = progress;
+  const rounds = roundsAfter(before, unread, held);
+  const { stalled, busy } = rounds;
   const hopeless = error?.kind === 'auth' || error?.kind === 'config';
   const ends = hopeless || stalled >= STALLED_ROUNDS || busy >= BUSY_ROUNDS;
   const waitSeconds = held ? BUSY_WAIT_SECONDS : stalled > 0 ? STALLED_WAIT_SECONDS : 0;
@@ -92,14 +92,14 @@ export function afterRound(before: Progress, { status, days, error }: ReportOutc
   return {
     next: ends ? 'end' : waitSeconds > 0 ? 'wait' : 'again',
     waitSeconds,
-    progress,
+    rounds,
     status,
     ...(why !== undefined && { why: shortened(why) }),
   };
 }
 
 /** @param unread none where the report failed before its plan: then all is left that was */
-function progressAfter(before: Progress, unread: readonly DayOutcome[], held: boolean): Progress {
+function roundsAfter(before: RoundsSoFar, unread: readonly DayOutcome[], held: boolean): RoundsSoFar {
   const left = unread.length || before.left;
   const pages = unread.reduce((sum, day) => sum + day.pages, 0);
   if (left < before.left || (left === before.left && pages > before.pages))

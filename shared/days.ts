@@ -86,6 +86,32 @@ export function monthOf(day: string): string {
   return day.slice(0, 7);
 }
 
+/** The month so many months later; earlier where it is a negative number. */
+export function addMonths(month: string, months: number): string {
+  const first = new Date(`${month}-01T00:00:00Z`);
+  first.setUTCMonth(first.getUTCMonth() + months);
+  return first.toISOString().slice(0, 7);
+}
+
+export function daysOfMonth(month: string): string[] {
+  return daysFrom(`${month}-01`, addDays(`${addMonths(month, 1)}-01`, -1));
+}
+
+/** Months from one to another, both of them in it; an end that is missing is open. */
+export interface MonthSpan {
+  from?: string;
+  to?: string;
+}
+
+/** So many months, the last of them the one that it is in UTC. */
+export function lastMonths(count: number, nowMs: number): MonthSpan {
+  return { from: addMonths(monthOf(dayOf(nowMs, 'UTC')), 1 - count) };
+}
+
+export function isInSpan(month: string, { from, to }: MonthSpan): boolean {
+  return (from === undefined || month >= from) && (to === undefined || month <= to);
+}
+
 /** True for text that is a day of the calendar. */
 export function isDay(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;

@@ -29,3 +29,10 @@ export function asBrandReportsError(thrown: unknown): BrandReportsError {
   const message = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
   return new BrandReportsError('bug', 'unexpected', message, { cause: thrown });
 }
+
+/** A failure that somebody foresaw. @throws what was thrown where it is a `bug` */
+export function expected(thrown: unknown): BrandReportsError {
+  const error = asBrandReportsError(thrown);
+  if (error.kind === 'bug') throw thrown;
+  return error;
+}

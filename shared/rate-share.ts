@@ -1,5 +1,5 @@
+import { turnMs } from './schedule.ts';
 import type { ReportSettings, Settings } from './settings.ts';
-import { turnMs } from './status/day-status.ts';
 
 /**
  * The backfill's share of a brand's rate. Half, so that years of history come in at a useful pace while the schedules

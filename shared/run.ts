@@ -1,5 +1,5 @@
 import { dayOf } from './days.ts';
-import { BrandReportsError, asBrandReportsError } from './errors.ts';
+import { BrandReportsError, expected } from './errors.ts';
 import type { Document } from './lake/document.ts';
 import { type MonthIndex, parseMonthIndex } from './lake/month-index.ts';
 import { indexKey, progressKey } from './lake/paths.ts';
@@ -75,8 +75,7 @@ async function leaveQuietly(...[run, ...rest]: Parameters<typeof leaveRequest>):
   try {
     await leaveRequest(run, ...rest);
   } catch (thrown) {
-    const { kind, message } = asBrandReportsError(thrown);
-    if (kind === 'bug') throw thrown;
+    const { message } = expected(thrown);
     run.log({ level: 'warn', event: 'request_not_left', brand: run.brand, report: run.report.name, message });
   }
 }

@@ -1,5 +1,6 @@
-import { BrandReportsError, asBrandReportsError } from './errors.ts';
+import { BrandReportsError, expected } from './errors.ts';
 import type { Ledger } from './lake/ledger.ts';
+import { listLedgers } from './lake/ledgers.ts';
 import { parseMonthIndex } from './lake/month-index.ts';
 import { indexKey } from './lake/paths.ts';
 import { coverMonths, coverageTable } from './pipeline/coverage.ts';
@@ -11,15 +12,14 @@ import {
   openReport,
   openSchema,
 } from './pipeline/open-report.ts';
-import { type PreparedView, prepare } from './pipeline/prepare.ts';
+import { lacking, prepareTable } from './pipeline/prepare.ts';
+import { enabledPolicy } from './pipeline/policy.ts';
 import { type BrandReport, type Deadline, outOfTime } from './pipeline/report-run.ts';
 import { sideBySide } from './pipeline/side-by-side.ts';
 import { owedSwitches, switchDay } from './pipeline/switch.ts';
 import type { Catalog } from './ports.ts';
-import type { ReportRegistry } from './reports/definition.ts';
+import type { ReportRegistry, View } from './reports/definition.ts';
 import type { Settings } from './settings.ts';
-import { listLedgers } from './status/ledgers.ts';
-import { policyOf } from './status/policy.ts';
 import { isRefusal, whileRefused } from './while-refused.ts';
 
 const AT_ONCE = 8;
@@ -51,32 +51,34 @@ export interface SetupOutcome {
  */
 export function setUp(options: SetupOptions): Promise<SetupOutcome> {
   return whileRefused(options.clock, async () => {
-    const views = await prepareAll(options);
+    const { ready = [], waiting = [] } = Object.groupBy(await prepareAll(options), ({ lacks }) =>
+      lacks.length === 0 ? 'ready' : 'waiting',
+    );
     const { switched, left } = await registerAll(options);
     return {
       status: left === 0 ? 'complete' : 'incomplete',
       tables: [...Object.values(options.reports).map(({ table }) => table), coverageTable.name],
-      views: views.filter(({ lacks }) => lacks.length === 0).map(({ name }) => name),
-      waiting: Object.fromEntries(
-        views.filter(({ lacks }) => lacks.length > 0).map(({ name, lacks }) => [name, lacks]),
-      ),
+      views: ready.map(({ view }) => view.name),
+      waiting: Object.fromEntries(waiting.map(({ view, lacks }) => [view.name, lacks])),
       switched,
       left,
     };
   });
 }
 
-async function prepareAll(options: SetupOptions): Promise<PreparedView[]> {
+/** All tables, then the views whose columns are there. @returns the views, with the columns that they lack */
+async function prepareAll(options: SetupOptions): Promise<{ view: View; lacks: string[] }[]> {
   const catalog = catalogOf(options);
-  const { lake, log, reports } = options;
-  const views: PreparedView[] = [];
-  for (const report of Object.values(reports))
-    views.push(...(await prepare({ report, lake, log, schema: openSchema(options, report) })));
-  const failed = views.find(({ error }) => error)?.error;
-  if (failed) throw failed;
+  const { lake, reports } = options;
+  const views: { view: View; lacks: string[] }[] = [];
+  for (const report of Object.values(reports)) {
+    const { columns } = await prepareTable({ report, lake, schema: openSchema(options, report) });
+    views.push(...report.views.map((view) => ({ view, lacks: lacking(view, columns) })));
+  }
   await catalog.ensureTable(coverageTable);
-  await catalog.ensureView(freshness);
-  return [...views, { name: freshness.name, lacks: [] }];
+  views.push({ view: freshness, lacks: [] });
+  for (const { view, lacks } of views) if (lacks.length === 0) await catalog.ensureView(view);
+  return views;
 }
 
 function catalogOf({ lake }: SetupOptions): Catalog {
@@ -93,37 +95,35 @@ async function registerAll(options: SetupOptions): Promise<{ switched: number; l
   const { lake, reports, settings } = options;
   const ledgers: OpenLedgers = new Map();
   const found = (await listLedgers(lake.store, reports)).map(({ brand, report, months }) => ({
-    of: openReport(options, { brand, report, policy: policyOf(settings, brand, report), ledgers }),
+    of: openReport(options, { brand, report, policy: enabledPolicy(settings, brand, report), ledgers }),
     months: months.toReversed(),
+    read: new Map<string, Ledger>(),
   }));
-  const read = new Map<BrandReport, Map<string, Ledger>>(found.map(({ of }) => [of, new Map()]));
   const owed: { of: BrandReport; day: string }[] = [];
   let switched = 0;
   let left = 0;
-  const all = found.flatMap(({ of, months }) => months.map((month) => ({ of, month })));
-  await sideBySide(all, AT_ONCE, async ({ of, month }) => {
-    const done = await isDone(options, async () => {
-      read.get(of)?.set(month, await of.ledger(month).known());
-    });
-    if (!done) left += 1;
-  });
-  const readable = [...read].map(([of, ledgers]) => ({ of, ledgers }));
-  await sideBySide(readable, AT_ONCE, async ({ of, ledgers }) => {
-    const done = await isDone(options, async () => {
-      for (const day of await owedSwitches(of, ledgers.values())) owed.push({ of, day });
-    });
-    if (!done) left += ledgers.size;
-  });
+  const orLeft = async (count: number, work: () => Promise<void>) => {
+    if (!(await isDone(options, work))) left += count;
+  };
+  const all = found.flatMap(({ of, months, read }) => months.map((month) => ({ of, month, read })));
+  await sideBySide(all, AT_ONCE, ({ of, month, read }) =>
+    orLeft(1, async () => {
+      read.set(month, await of.ledger(month).known());
+    }),
+  );
+  await sideBySide(found, AT_ONCE, ({ of, read }) =>
+    orLeft(read.size, async () => {
+      for (const day of await owedSwitches(of, read.values())) owed.push({ of, day });
+    }),
+  );
   owed.sort((a, b) => (a.day < b.day ? 1 : -1));
   await sideBySide(owed, AT_ONCE, async ({ of, day }) => {
     if (await isDone(options, () => switchDay(of, day))) switched += 1;
     else left += 1;
   });
-  await sideBySide(readable, AT_ONCE, async ({ of, ledgers }) => {
-    const months = [...ledgers.keys()];
-    const covered = await isDone(options, async () => coverMonths(of, months, await isProven(options, of)));
-    if (!covered) left += months.length;
-  });
+  await sideBySide(found, AT_ONCE, ({ of, read }) =>
+    orLeft(read.size, async () => coverMonths(of, [...read.keys()], await isProven(options, of))),
+  );
   return { switched, left };
 }
 
@@ -134,8 +134,8 @@ async function isDone(options: SetupOptions, work: () => Promise<void>): Promise
     await work();
     return true;
   } catch (thrown) {
-    const { kind, code, message } = asBrandReportsError(thrown);
-    if (kind === 'bug' || isRefusal(thrown)) throw thrown;
+    if (isRefusal(thrown)) throw thrown;
+    const { kind, code, message } = expected(thrown);
     options.log({ level: 'error', event: 'setup_left', kind, code, message });
     return false;
   }

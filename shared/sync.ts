@@ -1,5 +1,5 @@
 import { dayOf, daysFrom, earlier, monthOf } from './days.ts';
-import { type BrandReportsError, asBrandReportsError } from './errors.ts';
+import { type BrandReportsError, expected } from './errors.ts';
 import type { Document } from './lake/document.ts';
 import type { Ledger } from './lake/ledger.ts';
 import { type MonthIndex, leaveMonths, mayBeDue, touchMonths } from './lake/month-index.ts';
@@ -57,8 +57,7 @@ export async function syncReport(
     const status = statusOf(days, error);
     return { ...name, status, days: byPlan(days, due), ...(error && { error }) };
   } catch (thrown) {
-    const error = asBrandReportsError(thrown);
-    if (error.kind === 'bug') throw thrown;
+    const error = expected(thrown);
     if (error.code === 'stopped') return { ...name, status: 'incomplete', days };
     run.log({
       level: 'error',

@@ -4,10 +4,10 @@ import {
   afterRound,
   conclude,
   daysWithoutParent,
-  firstProgress,
+  noRounds,
   lastBackfillDay,
   type MonthOutcome,
-  type Progress,
+  type RoundsSoFar,
   rowsIn,
   shortened,
   splitIntoMonths,
@@ -94,7 +94,7 @@ describe('the months of a range', () => {
 });
 
 describe('after a round', () => {
-  const first = firstProgress(MONTH);
+  const first = noRounds(MONTH);
 
   it.each<[string, ReportOutcome, object]>([
     [
@@ -112,13 +112,13 @@ describe('after a round', () => {
       {
         next: 'again',
         waitSeconds: 0,
-        progress: { left: 2, pages: 0, stalled: 0, busy: 0 },
+        rounds: { left: 2, pages: 0, stalled: 0, busy: 0 },
       },
     ],
     [
       'that staged pages of a large day, it is gone on with',
       told(daysFrom(MONTH.from, MONTH.to).map((dt, at) => [dt, 'pending', at === 30 ? 40 : 0])),
-      { next: 'again', progress: { ...first, pages: 40 } },
+      { next: 'again', rounds: { ...first, pages: 40 } },
     ],
     [
       'that failed days, they are read again',
@@ -136,7 +136,7 @@ describe('after a round', () => {
     [
       'that failed before its plan, there is a wait',
       told([], failing('transient')),
-      { next: 'wait', progress: { ...first, stalled: 1 } },
+      { next: 'wait', rounds: { ...first, stalled: 1 } },
     ],
     [
       'that lacked credentials, the month ends',
@@ -156,19 +156,19 @@ describe('after a round', () => {
     ['came no further', told([['2026-01-09', 'pending', 5]]), 3, /3 rounds in a row/],
     ['failed', told([['2026-01-09', 'failed']], failing('contract', 'no list')), 3, /^no list$/],
     ['were kept from it by other runs', told([['2026-01-09', 'busy']]), 20, /other runs held/],
-  ])('the month ends when it %s often enough, and says why', (_name, outcome, rounds, why) => {
-    let progress: Progress = { ...first, left: 1, pages: 5 };
-    for (let round = 1; round < rounds; round += 1) {
-      const after = afterRound(progress, outcome);
+  ])('the month ends when it %s often enough, and says why', (_name, outcome, most, why) => {
+    let rounds: RoundsSoFar = { ...first, left: 1, pages: 5 };
+    for (let round = 1; round < most; round += 1) {
+      const after = afterRound(rounds, outcome);
       expect(after).toMatchObject({ next: 'wait', waitSeconds: expect.any(Number) });
-      progress = after.progress;
+      rounds = after.rounds;
     }
-    expect(afterRound(progress, outcome)).toMatchObject({ next: 'end', why: expect.stringMatching(why) });
+    expect(afterRound(rounds, outcome)).toMatchObject({ next: 'end', why: expect.stringMatching(why) });
   });
 
   it('rounds that come further are counted from the start', () => {
     const stalled = { ...first, left: 3, pages: 7, stalled: 2, busy: 19 };
-    expect(afterRound(stalled, told([['2026-01-09', 'pending']])).progress).toMatchObject({
+    expect(afterRound(stalled, told([['2026-01-09', 'pending']])).rounds).toMatchObject({
       stalled: 0,
       busy: 0,
     });
@@ -181,11 +181,11 @@ describe('after a round', () => {
     });
     fc.assert(
       fc.property(before, unfinished, ({ left, pages }, outcome) => {
-        const { progress } = afterRound({ ...first, left, pages, stalled: 1, busy: 1 }, outcome);
-        const counted = progress.stalled + progress.busy;
-        const nearer = progress.left < left || (progress.left === left && progress.pages > pages);
+        const { rounds } = afterRound({ ...first, left, pages, stalled: 1, busy: 1 }, outcome);
+        const counted = rounds.stalled + rounds.busy;
+        const nearer = rounds.left < left || (rounds.left === left && rounds.pages > pages);
         expect({ nearer, counted }).toEqual(nearer ? { nearer, counted: 0 } : { nearer, counted: 3 });
-        if (!nearer) expect(progress).toMatchObject({ left, pages });
+        if (!nearer) expect(rounds).toMatchObject({ left, pages });
       }),
     );
   });

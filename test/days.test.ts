@@ -2,14 +2,17 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
   addDays,
+  addMonths,
   dayOf,
   daysBetween,
   daysFrom,
+  daysOfMonth,
   earlier,
   endOfDay,
   intervalMs,
   isDay,
   isInstant,
+  lastMonths,
   monthOf,
   startOfDay,
 } from '../shared/days.ts';
@@ -150,6 +153,26 @@ describe('days of the calendar', () => {
     'today',
   ])('are no days: %j', (text) => {
     expect(isDay(text)).toBe(false);
+  });
+});
+
+describe('a month', () => {
+  it.each([
+    ['2026-01', -1, '2025-12', 31],
+    ['2024-12', -10, '2024-02', 29],
+    ['2026-03', -1, '2026-02', 28],
+    ['2026-11', 2, '2027-01', 31],
+    ['0001-01', 1, '0001-02', 28],
+  ])('%s and %d months is %s, with %d days', (month, months, other, days) => {
+    const all = daysOfMonth(other);
+    expect([addMonths(month, months), all.length]).toEqual([other, days]);
+    expect(all).toEqual(daysFrom(`${other}-01`, `${other}-${days}`));
+  });
+
+  it('is the last of the last months as long as it lasts in UTC', () => {
+    const endMs = Date.parse('2027-01-31T23:59:59Z');
+    expect(lastMonths(3, endMs)).toEqual({ from: '2026-11' });
+    expect(lastMonths(3, endMs + 1000)).toEqual({ from: '2026-12' });
   });
 });
 

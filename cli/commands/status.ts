@@ -4,14 +4,13 @@ import { styleText } from 'node:util';
 import { type Command, Option } from 'commander';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { textOf } from '../../shared/adapters/thrown.ts';
-import { addDays, dayOf, monthOf } from '../../shared/days.ts';
+import { type MonthSpan, addMonths, dayOf, lastMonths, monthOf } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
+import { readLedgers } from '../../shared/lake/ledgers.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings.ts';
 import { calendarPage } from '../../shared/status/calendar-page.ts';
 import type { DayStatus } from '../../shared/status/day-status.ts';
-import { readLedgers } from '../../shared/status/ledgers.ts';
-import { type MonthSpan, addMonths } from '../../shared/status/months.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../../shared/status/table-statuses.ts';
 import { brandNamed, readSettings } from '../open-run.ts';
@@ -59,7 +58,8 @@ export function addStatus(program: Command): void {
       const { store } = openLake(flags.lake);
       const now = flags.now ?? new Date();
       const span = flags.html === undefined ? {} : pageSpan(flags.month, now);
-      const all = tableStatuses(settings, await readLedgers(store, reports, span), now.getTime(), span);
+      const ledgers = await readLedgers(store, reports, span);
+      const all = tableStatuses(settings, reports, ledgers, now.getTime(), span);
       const tables = all.filter(({ brand }) => flags.brand === undefined || brand === flags.brand);
       if (flags.html !== undefined)
         await writePage(flags.html, page(tables, settings, now, store.url, flags));
@@ -71,7 +71,7 @@ export function addStatus(program: Command): void {
 /** What a page shows and still is quick to open. */
 function pageSpan(month: string | undefined, now: Date): MonthSpan {
   if (month !== undefined) return { from: month, to: month };
-  return { from: addMonths(now.toISOString().slice(0, 7), 1 - MOST_MONTHS) };
+  return lastMonths(MOST_MONTHS, now.getTime());
 }
 
 function page(
@@ -131,8 +131,7 @@ function statusText(
   const sections = [...Map.groupBy(tables, ({ brand }) => brand)].map(([brand, of]) => {
     const zone = brands[brand]?.timeZone;
     const today = dayOf(nowMs, zone ?? 'UTC');
-    const months =
-      chosen === undefined ? [monthOf(addDays(`${monthOf(today)}-01`, -1)), monthOf(today)] : [chosen];
+    const months = chosen === undefined ? [addMonths(monthOf(today), -1), monthOf(today)] : [chosen];
     const about = zone ? `${zone}, today is ${today}` : 'in the lake, but not in the settings';
     return [
       `${styleText('bold', brand)}  ${styleText('dim', about)}`,

@@ -5,11 +5,6 @@ import { monthOf } from '../../shared/days.ts';
 import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
 import type { Column } from '../../shared/lake/columns.ts';
 import { Digest } from '../../shared/lake/digest.ts';
-import { readBack } from '../../shared/lake/read-back.ts';
-import type { ObjectStore } from '../../shared/ports.ts';
-import type { ReportDefinition } from '../../shared/reports/definition.ts';
-import { reports } from '../../shared/reports/index.ts';
-import { EXIT } from '../exit-codes.ts';
 import {
   type CurrentDay,
   currentDays,
@@ -17,7 +12,12 @@ import {
   readLedger,
   readLedgers,
   readSchema,
-} from '../../shared/status/ledgers.ts';
+} from '../../shared/lake/ledgers.ts';
+import { readBack } from '../../shared/lake/read-back.ts';
+import type { ObjectStore } from '../../shared/ports.ts';
+import type { ReportDefinition } from '../../shared/reports/definition.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { EXIT } from '../exit-codes.ts';
 import { checkOrder, unknown } from '../open-run.ts';
 import { fromOption, jsonOption, lakeOption, toOption } from '../options.ts';
 import { count, counted, print, printJson } from '../output.ts';

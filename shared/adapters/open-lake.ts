@@ -1,21 +1,13 @@
 import { resolve } from 'node:path';
 import { GlueClient } from '@aws-sdk/client-glue';
-import { S3Client } from '@aws-sdk/client-s3';
-import { BrandReportsError } from '../errors.ts';
-import type { Catalog, ObjectStore, RunRegistry } from '../ports.ts';
+import type { Lake } from '../ports.ts';
 import { awsClientOptions } from './aws.ts';
 import { openGlueCatalog } from './glue-catalog.ts';
+import { badLake, openLakeStore } from './lake-store.ts';
 import { openLocalCatalog } from './local-catalog.ts';
 import { openLocalRuns } from './local-runs.ts';
 import { openLocalStore } from './local-store.ts';
-import { neverGone, openS3Store } from './s3-store.ts';
-
-export interface Lake {
-  store: ObjectStore;
-  runs: RunRegistry;
-  /** Missing for a lake in S3 without a database: the ledger alone tells what is current. */
-  catalog?: Catalog;
-}
+import { neverGone } from './s3-store.ts';
 
 /**
  * Opens a lake: a folder, or `s3://bucket/prefix` with a Glue database where one is named.
@@ -23,12 +15,7 @@ export interface Lake {
  */
 export function openLake(url: string, { database }: { database?: string } = {}): Lake {
   if (!/^[a-z0-9+.-]+:\/\//i.test(url)) return openFolder(url, database);
-  const [, bucket, prefix = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/.exec(url) ?? [];
-  const trimmed = prefix.replace(/\/$/, '');
-  if (bucket === undefined || /(^|\/)(\.|\/|$)|[\0\\]/.test(trimmed.replace(/^$/, 'none'))) {
-    throw badLake(`"${url}" is no lake`);
-  }
-  const store = openS3Store({ client: new S3Client(awsClientOptions), bucket, prefix: trimmed });
+  const store = openLakeStore(url);
   if (database === undefined) return { store, runs: neverGone };
   const catalog = openGlueCatalog({ client: new GlueClient(awsClientOptions), database, lakeUrl: store.url });
   return { store, runs: neverGone, catalog };
@@ -42,12 +29,4 @@ function openFolder(folder: string, database: string | undefined): Lake {
     );
   }
   return { store: openLocalStore(folder), runs: openLocalRuns(folder), catalog: openLocalCatalog(folder) };
-}
-
-function badLake(why: string): BrandReportsError {
-  return new BrandReportsError(
-    'config',
-    'bad_lake',
-    `${why}. Name a folder, or s3://bucket/prefix with a database or without.`,
-  );
 }

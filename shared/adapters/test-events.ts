@@ -8,10 +8,9 @@ import {
   UpdateSchemaCommand,
 } from '@aws-sdk/client-schemas';
 import { type Json, type JsonObject, isJsonObject, parseJson, stringifyJson } from '../json.ts';
+import { REGISTRY, schemaName } from '../test-event-schemas.ts';
 import { awsError, awsFailure } from './aws.ts';
 
-/** The one registry of an account and region where the Lambda console looks for shareable test events. */
-const REGISTRY = 'lambda-testevent-schemas';
 const MISSING = 'NotFoundException';
 const EXISTS = 'ConflictException';
 
@@ -22,7 +21,7 @@ export type TestEvents = Readonly<Record<string, Json>>;
 export function openTestEvents(client: SchemasClient) {
   const schemaOf = (functionName: string) => ({
     RegistryName: REGISTRY,
-    SchemaName: `_${functionName}-schema`,
+    SchemaName: schemaName(functionName),
   });
 
   async function publish(functionName: string, events: TestEvents): Promise<void> {
@@ -70,7 +69,7 @@ async function inRegistry(functionName: string, doing: string, act: Promise<unkn
     throw awsError(
       error,
       `${doing} the test events of ${functionName}`,
-      `Grant schemas:CreateRegistry on the registry ${REGISTRY}, and schemas:DescribeSchema, CreateSchema, UpdateSchema and DeleteSchema on its schema _${functionName}-schema.`,
+      `Grant schemas:CreateRegistry on the registry ${REGISTRY}, and schemas:DescribeSchema, CreateSchema, UpdateSchema and DeleteSchema on its schema ${schemaName(functionName)}.`,
     );
   }
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { BrandReportsError, asBrandReportsError } from '../errors.ts';
+import { BrandReportsError, expected } from '../errors.ts';
 import { type Json, type JsonObject, stringifyJson } from '../json.ts';
 import { readParquetRows } from '../lake/parquet.ts';
 import { attemptPrefix, dayPartition, snapshotKey } from '../lake/paths.ts';
@@ -53,8 +53,7 @@ async function detailOf(run: ReportRun, parent: Parent): Promise<JsonObject[]> {
   try {
     return await lookupDetail(run.service, run.report.action, parent);
   } catch (thrown) {
-    const { kind, code, message, context } = asBrandReportsError(thrown);
-    if (kind === 'bug') throw thrown;
+    const { kind, code, message, context } = expected(thrown);
     throw new BrandReportsError(kind, code, `${message} (asked for ${run.service.quote(parent.id)})`, {
       context,
     });

@@ -1,5 +1,5 @@
 import { addDays, dayOf } from '../days.ts';
-import { BrandReportsError, asBrandReportsError } from '../errors.ts';
+import { BrandReportsError, expected } from '../errors.ts';
 import type { Document } from '../lake/document.ts';
 import type { MonthIndex } from '../lake/month-index.ts';
 import { dates } from './ask.ts';
@@ -32,8 +32,7 @@ async function measure(run: ReportRun): Promise<Reading> {
   try {
     return await endDateReading(run);
   } catch (thrown) {
-    const { kind, message } = asBrandReportsError(thrown);
-    if (kind === 'bug') throw thrown;
+    const { message } = expected(thrown);
     run.log({
       level: 'warn',
       event: 'end_date_not_measured',

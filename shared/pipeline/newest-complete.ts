@@ -1,5 +1,5 @@
 import { dayOf, daysFrom, monthOf } from '../days.ts';
-import { asBrandReportsError } from '../errors.ts';
+import { expected } from '../errors.ts';
 import type { Document } from '../lake/document.ts';
 import type { MonthIndex } from '../lake/month-index.ts';
 import type { ReportRun } from './report-run.ts';
@@ -32,8 +32,7 @@ export async function newestComplete(
       if (newest !== undefined) return newest;
     }
   } catch (thrown) {
-    const { kind, message } = asBrandReportsError(thrown);
-    if (kind === 'bug') throw thrown;
+    const { message } = expected(thrown);
     log({ level: 'warn', event: 'newest_complete_unknown', brand, report: report.name, message });
   }
   return null;

@@ -1,4 +1,4 @@
-import { BrandReportsError, asBrandReportsError } from '../errors.ts';
+import { BrandReportsError, expected } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { Part, Slice } from '../lake/progress.ts';
 import { type Page, firstPage, type PageRequest, pages, samePage } from '../service/paging.ts';
@@ -31,7 +31,7 @@ export async function askFor(run: ReportRun, role: Part['role'], fields: JsonObj
   try {
     return await firstPageOf(run, fields);
   } catch (thrown) {
-    const error = asBrandReportsError(thrown);
+    const error = expected(thrown);
     throw role === 'less' && error.code === 'service_code' ? instantRefused(run, error) : thrown;
   }
 }
@@ -71,9 +71,9 @@ async function readPart(
     }
     return 'read';
   } catch (thrown) {
-    const error = asBrandReportsError(thrown);
+    const error = expected(thrown);
     if (error.kind === 'transient') await stage.flush();
-    const refused = error.kind !== 'transient' && error.kind !== 'bug' && error.kind !== 'conflict';
+    const refused = error.kind !== 'transient' && error.kind !== 'conflict';
     if (paged === 0 && part.cursor !== null && reading.resumed && refused) return 'refused';
     if (part.role === 'less' && error.code === 'service_code') throw instantRefused(run, error);
     throw thrown;
@@ -132,8 +132,7 @@ async function stillLeadsOn(run: ReportRun, reading: Reading): Promise<boolean> 
   try {
     return await samePage(pageRequest(run, part.fields), part.last.cursor, part.last.hash);
   } catch (thrown) {
-    const error = asBrandReportsError(thrown);
-    if (error.kind === 'transient' || error.kind === 'bug') throw thrown;
+    if (expected(thrown).kind === 'transient') throw thrown;
     return false;
   }
 }

@@ -3,6 +3,7 @@ import {
   daysBetween,
   daysFrom,
   dayOf,
+  daysOfMonth,
   endOfDay,
   intervalMs,
   monthOf,
@@ -175,9 +176,8 @@ function rank({ why }: DueDay): number {
 /** The earliest time at which a day of the month is due; `null` where all of it is settled. */
 export function monthDueAtMs(month: string, ledger: Ledger, policy: Policy, nowMs: number): number | null {
   const today = dayOf(nowMs, policy.timeZone);
-  const next = addDays(`${month}-28`, 4).slice(0, 7);
-  const first = `${month}-01` < policy.startDate ? policy.startDate : `${month}-01`;
-  const due = daysFrom(first, addDays(`${next}-01`, -1))
+  const due = daysOfMonth(month)
+    .filter((day) => day >= policy.startDate)
     .map((day) => dueAtMs(day, ledger.days[day], policy, today))
     .filter((at) => at !== null);
   return due.length > 0 ? Math.min(...due) : null;

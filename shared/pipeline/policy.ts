@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { ReportDefinition } from '../reports/definition.ts';
-import type { BrandSettings, ReportSettings } from '../settings.ts';
+import type { BrandSettings, ReportSettings, Settings } from '../settings.ts';
 import { askedFingerprint } from './ask.ts';
 import type { Policy } from './plan.ts';
 
@@ -14,6 +14,17 @@ export function policyOf(report: ReportDefinition, brand: BrandSettings, setting
     asked: askedFingerprint(report, brand, settings),
     pagesAreSnapshot: report.pagesAreSnapshot,
   };
+}
+
+/** The same of a report that is enabled; `undefined` where it is not, or the brand is unknown. */
+export function enabledPolicy(
+  settings: Settings | undefined,
+  brandName: string,
+  report: ReportDefinition,
+): Policy | undefined {
+  const brand = settings?.brands[brandName];
+  const reportSettings = brand?.reports[report.name];
+  return brand && reportSettings?.enabled ? policyOf(report, brand, reportSettings) : undefined;
 }
 
 /** Fingerprint of all that due times follow from. */

@@ -1,5 +1,5 @@
 import { monthOf } from '../days.ts';
-import { type BrandReportsError, asBrandReportsError } from '../errors.ts';
+import { type BrandReportsError, expected } from '../errors.ts';
 import { type Ledger, switchedDay } from '../lake/ledger.ts';
 import { dayPartition, partitionPath } from '../lake/paths.ts';
 import type { TableShape } from '../ports.ts';
@@ -43,8 +43,7 @@ export async function switchOwed(
     try {
       await switchDay(run, day);
     } catch (thrown) {
-      const error = asBrandReportsError(thrown);
-      if (error.kind === 'bug') throw thrown;
+      const error = expected(thrown);
       first ??= error;
       const { kind, code, message } = error;
       const { brand, report } = run;

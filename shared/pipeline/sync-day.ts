@@ -1,5 +1,5 @@
 import { monthOf } from '../days.ts';
-import { type BrandReportsError, asBrandReportsError } from '../errors.ts';
+import { type BrandReportsError, expected } from '../errors.ts';
 import { failDay, releaseDay } from '../lake/ledger.ts';
 import { held } from '../lake/progress.ts';
 import type { DayOutcome } from '../outcome.ts';
@@ -47,8 +47,7 @@ export async function syncDay(
     if (!(await isSwitched(run, day))) await switchDay(run, day);
     return ended(built.unchanged ? 'unchanged' : 'published', built.rows, await pagesOf(reading));
   } catch (thrown) {
-    const error = asBrandReportsError(thrown);
-    if (error.kind === 'bug') throw thrown;
+    const error = expected(thrown);
     if (error.kind === 'conflict') return ended('busy');
     if (error.code === 'stopped' && claimed) return await leftForLater(claimed);
     await recordFailure(run, day, claimed, error);
@@ -112,8 +111,7 @@ async function recordFailure(
       .ledger(monthOf(day))
       .update((ledger) => failDay(ledger, day, { run: run.run, kind, code, message, nowMs, keep }));
   } catch (thrown) {
-    const unrecorded = asBrandReportsError(thrown);
-    if (unrecorded.kind === 'bug') throw thrown;
-    run.log({ level: 'error', event: 'failure_not_recorded', day, message: unrecorded.message });
+    const { message } = expected(thrown);
+    run.log({ level: 'error', event: 'failure_not_recorded', day, message });
   }
 }

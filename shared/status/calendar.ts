@@ -1,9 +1,8 @@
-import { dayOf, monthOf } from '../days.ts';
+import { dayOf, daysOfMonth, monthOf } from '../days.ts';
 import type { Settings } from '../settings.ts';
 import { type Theme, calendarStyle } from './calendar-style.ts';
 import type { DayStatus, StatusDay } from './day-status.ts';
 import { Html, html } from './html.ts';
-import { daysIn } from './months.ts';
 import { type Controls, remedy } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
 import { type Trouble, completeThrough, dayRanges, isToCome, troublesOf } from './troubles.ts';
@@ -98,7 +97,7 @@ function section(brand: Brand, controls: Controls): Html {
 <p class="headline${troubles.length === 0 ? ' well' : ''}">${headline(brand)}</p>
 <div class="months">
 ${newestFirst.map((month) => monthBlock(month, brand))}</div>
-${earlier(tables)}
+${earlierMonths(tables)}
 ${troubleList(brand, controls)}
 </section>
 `;
@@ -180,8 +179,8 @@ function monthRow(month: string, { table, days }: TableStatus, brand: Brand): Ht
   const shown = days
     .filter(({ dt }) => monthOf(dt) === month)
     .map((day) => ({ day, look: lookOf(day, brand.today) }));
-  const cells = Array.from({ length: daysIn(month) }, (_, index) => {
-    const found = shown.find(({ day }) => Number(day.dt.slice(8)) === index + 1);
+  const cells = daysOfMonth(month).map((dt) => {
+    const found = shown.find(({ day }) => day.dt === dt);
     if (!found) return html`<i></i>`;
     return html`<i class="${found.look}" title="${hover(table, found.day, found.look, brand)}"></i>`;
   });
@@ -213,7 +212,7 @@ function hover(
   ].join('\n');
 }
 
-function earlier(tables: readonly TableStatus[]): Html | string {
+function earlierMonths(tables: readonly TableStatus[]): Html | string {
   const late = tables.flatMap(({ table, lateBefore: [first, ...more] = [] }) => {
     if (first === undefined) return [];
     const months = more.length === 0 ? first : `${more.length + 1} months from ${first} to ${more.at(-1)}`;

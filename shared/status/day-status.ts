@@ -1,9 +1,9 @@
-import { dayOf, daysFrom, intervalMs, monthOf } from '../days.ts';
+import { type MonthSpan, dayOf, daysFrom, isInSpan, monthOf } from '../days.ts';
 import type { DayEntry, Failure } from '../lake/ledger.ts';
+import type { ReportLedgers } from '../lake/ledgers.ts';
 import { stateOf } from '../pipeline/coverage.ts';
 import { type Policy, type Sources, closesAtMs, dueAtMs } from '../pipeline/plan.ts';
-import type { ReportLedgers } from './ledgers.ts';
-import { type MonthSpan, isInSpan } from './months.ts';
+import { turnMs } from '../schedule.ts';
 
 /** What is the matter with a day. `stale`: it is there, but should have been read again by now. */
 export type DayStatus =
@@ -15,6 +15,12 @@ export type DayStatus =
   | 'in_progress'
   | 'failed'
   | 'missing';
+
+/** When days are due, and when the schedule has its turns. */
+export interface Expected {
+  policy: Policy;
+  schedule: string;
+}
 
 export interface StatusDay {
   dt: string;
@@ -31,9 +37,6 @@ export interface StatusDay {
 
 /** What is due is late only after the schedule had its turn, twice. */
 const TURNS = 2;
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 
 /**
  * The days that should be there by the policy, and those that are. A brand that the settings do not know has no
@@ -43,7 +46,7 @@ const DAY_MS = 24 * HOUR_MS;
  */
 export function statusDays(
   of: Pick<ReportLedgers, 'ledgers' | 'index'> | undefined,
-  expected: { policy: Policy; schedule: string } | undefined,
+  expected: Expected | undefined,
   nowMs: number,
   parent?: ReportLedgers,
   span: MonthSpan = {},
@@ -83,7 +86,7 @@ function statusOf(entry: DayEntry, proven: boolean, overdue: boolean): DayStatus
 function isOverdue(
   dt: string,
   entry: DayEntry,
-  { policy, schedule }: { policy: Policy; schedule: string },
+  { policy, schedule }: Expected,
   today: string,
   nowMs: number,
   source: ReturnType<Sources>,
@@ -108,28 +111,6 @@ function sourceOf(published: DayEntry['published']): ReturnType<Sources> {
 /** How long after it is due something is late, in milliseconds. */
 export function patienceMsOf(schedule: string): number {
   return TURNS * turnMs(schedule);
-}
-
-/**
- * How long the schedule waits from one turn to the next, at most. Of cron expressions the usual ones are understood:
- * every hour, some hours of a day, working days; any other is taken for a weekly one.
- */
-export function turnMs(schedule: string): number {
-  const [, rate] = /^rate\((.+)\)$/.exec(schedule) ?? [];
-  if (rate !== undefined) return intervalMs(rate);
-  const [, minutes = '', hours = '', days = ''] =
-    /^cron\((\S+) (\S+) (\S+ \S+ \S+) \S+\)$/.exec(schedule) ?? [];
-  if (/^\? \* (MON-FRI|2-6)$/.test(days)) return 3 * DAY_MS;
-  if (!/^[*?] \* [*?]$/.test(days)) return 7 * DAY_MS;
-  if (hours === '*') return stepOf(minutes, HOUR_MS / MINUTE_MS) * MINUTE_MS;
-  return stepOf(hours, DAY_MS / HOUR_MS) * HOUR_MS;
-}
-
-/** How far apart the turns of a field such as `*`, `3/5` are; of any other, once in the whole of it. */
-function stepOf(field: string, whole: number): number {
-  if (field === '*') return 1;
-  const [, step] = /^(?:\*|\d+)\/(\d+)$/.exec(field) ?? [];
-  return step === undefined ? whole : Math.min(Math.max(1, Number(step)), whole);
 }
 
 function told({ since, times, kind, code, message, retryAt }: Failure): StatusDay['failure'] {

@@ -1,3 +1,4 @@
+import { consoleUrl, testPage } from '../console-url.ts';
 import { type Html, html } from './html.ts';
 import type { Trouble } from './troubles.ts';
 
@@ -11,7 +12,7 @@ export interface Controls {
 /** In the AWS console: test events of the stack's functions. */
 export function consoleControls(region: string, stack: string): Controls {
   const testEvent = (name: string, event: string) => {
-    const url = `https://${region}.console.aws.amazon.com/lambda/home?region=${region}#/functions/${name}?tab=testing`;
+    const url = consoleUrl(region, 'lambda', testPage(name));
     return html`test event <b>${event}</b> of <a href="${url}" target="_blank" rel="noopener">${name}</a>`;
   };
   return {

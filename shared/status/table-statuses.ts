@@ -1,11 +1,10 @@
-import { monthOf } from '../days.ts';
+import { type MonthSpan, addMonths, monthOf } from '../days.ts';
+import type { ReportLedgers } from '../lake/ledgers.ts';
 import type { MonthIndex } from '../lake/month-index.ts';
-import { reports } from '../reports/index.ts';
+import { enabledPolicy } from '../pipeline/policy.ts';
+import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { Settings } from '../settings.ts';
-import { type StatusDay, patienceMsOf, statusDays } from './day-status.ts';
-import type { ReportLedgers } from './ledgers.ts';
-import { type MonthSpan, addMonths } from './months.ts';
-import { policyOf } from './policy.ts';
+import { type Expected, type StatusDay, patienceMsOf, statusDays } from './day-status.ts';
 
 export interface TableStatus {
   brand: string;
@@ -26,6 +25,7 @@ export interface TableStatus {
  */
 export function tableStatuses(
   settings: Settings,
+  reports: ReportRegistry,
   lake: readonly ReportLedgers[],
   nowMs: number,
   span: MonthSpan = {},
@@ -35,17 +35,10 @@ export function tableStatuses(
     Object.values(reports).flatMap((report) => {
       const find = (name: string) => lake.find((of) => of.brand === brand && of.report.name === name);
       const of = find(report.name);
-      const configured = settings.brands[brand]?.reports[report.name];
-      if (!of && !configured?.enabled) return [];
-      const policy = configured?.enabled ? policyOf(settings, brand, report) : undefined;
+      const expected = expectedOf(settings, brand, report);
+      if (!of && !expected) return [];
       const parent = report.day.by === 'parent' ? find(report.day.report) : undefined;
-      const days = statusDays(
-        of,
-        policy && configured && { policy, schedule: configured.schedule },
-        nowMs,
-        parent,
-        span,
-      );
+      const days = statusDays(of, expected, nowMs, parent, span);
       const isComplete = ({ status }: StatusDay) => status === 'complete' || status === 'settled';
       return {
         brand,
@@ -56,24 +49,28 @@ export function tableStatuses(
         rows: days.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
         days,
         ...(span.from !== undefined &&
-          policy &&
-          configured && {
-            lateBefore: lateMonths(
-              of?.index,
-              policy.startDate,
-              span.from,
-              nowMs - patienceMsOf(configured.schedule),
-            ),
-          }),
+          expected && { lateBefore: lateMonths(of?.index, expected, span.from, nowMs) }),
       };
     }),
   );
 }
 
-/** The months from `startDate` to before `to` that the index does not know, or knows to have been due by then. */
-function lateMonths(index: MonthIndex | undefined, startDate: string, to: string, lateMs: number): string[] {
+function expectedOf(settings: Settings, brand: string, report: ReportDefinition): Expected | undefined {
+  const policy = enabledPolicy(settings, brand, report);
+  const { schedule = report.schedule } = settings.brands[brand]?.reports[report.name] ?? {};
+  return policy && { policy, schedule };
+}
+
+/** The months from the first day to before `to` that the index does not know, or knows to have been due long ago. */
+function lateMonths(
+  index: MonthIndex | undefined,
+  { policy, schedule }: Expected,
+  to: string,
+  nowMs: number,
+): string[] {
+  const lateMs = nowMs - patienceMsOf(schedule);
   const late: string[] = [];
-  for (let month = monthOf(startDate); month < to; month = addMonths(month, 1)) {
+  for (let month = monthOf(policy.startDate); month < to; month = addMonths(month, 1)) {
     const known = index?.months[month];
     const isLate = !known || (known.nextDue !== null && Date.parse(known.nextDue) < lateMs);
     if (isLate) late.push(month);

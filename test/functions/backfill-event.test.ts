@@ -130,7 +130,7 @@ describe('the event of the backfill function', () => {
     ['of nobody', null],
     ['of a plan without the executions that are running', { plan: {}, execution: 'a' }],
     [
-      'of a month without its progress',
+      'of a month without its rounds',
       { read: { ...ORDERS, from: '2026-01-01', to: '2026-01-31', requestsPerSecond: 1 } },
     ],
   ])('%s is refused with the name of what to start', (_name, event) => {

@@ -1,10 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { handler } from '../../functions/coverage-widget.ts';
 import { openS3Store } from '../../shared/adapters/s3-store.ts';
-import { addDays, dayOf, monthOf } from '../../shared/days.ts';
+import { addDays, addMonths, dayOf, monthOf } from '../../shared/days.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings.ts';
-import { addMonths } from '../../shared/status/months.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
 import { failure } from '../status/made-statuses.ts';
 import { readDay, storeDays } from '../status/stored-ledgers.ts';
@@ -116,7 +115,8 @@ describe('the coverage widget', () => {
     ['no event', null, {}, /the whole is null/],
     ['no settings', {}, { BRAND_REPORTS_SETTINGS: '' }, /is not JSON/],
     ['no lake', {}, { LAKE_URL: '' }, /LAKE_URL is missing/],
-    ['a lake that is none', {}, { LAKE_URL: 'nowhere' }, /Invalid URL/],
+    ['a lake that is none', {}, { LAKE_URL: 'nowhere' }, /&quot;nowhere&quot; is no lake/],
+    ['what nobody foresaw', {}, { AWS_ENDPOINT_URL_S3: 'nowhere' }, /\(bug, aws_unexpected\)/],
     ['a lake that is not there', {}, { LAKE_URL: 's3://nowhere' }, /Create the bucket nowhere/],
   ])('says what is wrong instead: %s', async (_name, event, changes, message) => {
     const logged = jest.spyOn(console, 'error').mockImplementation(() => {});

@@ -5,7 +5,6 @@ import { calendar } from '../../shared/status/calendar.ts';
 import { calendarPage } from '../../shared/status/calendar-page.ts';
 import type { DayStatus } from '../../shared/status/day-status.ts';
 import { html } from '../../shared/status/html.ts';
-import { addMonths, daysIn } from '../../shared/status/months.ts';
 import { commandControls, consoleControls } from '../../shared/status/remedies.ts';
 import type { TableStatus } from '../../shared/status/table-statuses.ts';
 import { dayRanges } from '../../shared/status/troubles.ts';
@@ -338,8 +337,8 @@ describe('text from outside', () => {
   });
 });
 
-describe('days and months', () => {
-  it('ranges hold the days they were made from, and none touches the next', () => {
+describe('ranges of days', () => {
+  it('hold the days they were made from, and none touches the next', () => {
     const offsets = fc.uniqueArray(fc.integer({ min: 0, max: 400 }), { maxLength: 60 });
     fc.assert(
       fc.property(offsets, (numbers) => {
@@ -350,15 +349,6 @@ describe('days and months', () => {
         expect(gaps.filter((gap) => gap < 2)).toEqual([]);
       }),
     );
-  });
-
-  it.each([
-    ['2026-01', -1, '2025-12', 31],
-    ['2024-12', -10, '2024-02', 29],
-    ['2026-03', -1, '2026-02', 28],
-    ['2026-11', 2, '2027-01', 31],
-  ])('%s and %d months is %s, with %d days', (month, months, other, days) => {
-    expect([addMonths(month, months), daysIn(other)]).toEqual([other, days]);
   });
 });
 

@@ -1,15 +1,15 @@
 import { monthOf } from '../../shared/days.ts';
 import type { DayEntry, Published } from '../../shared/lake/ledger.ts';
 import { indexKey, ledgerKey } from '../../shared/lake/paths.ts';
+import { enabledPolicy } from '../../shared/pipeline/policy.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings.ts';
-import { policyOf } from '../../shared/status/policy.ts';
 
 /** A reading of a whole day, that the settings would ask for in the same way. */
 export function readDay(settings: Settings, report: string, changes: Partial<Published> = {}): DayEntry {
   const definition = reports[report];
-  const asked = definition && policyOf(settings, 'acme', definition)?.asked;
+  const asked = definition && enabledPolicy(settings, 'acme', definition)?.asked;
   return {
     published: {
       snapshot: 's1',

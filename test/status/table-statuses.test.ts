@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { readLedgers } from '../../shared/lake/ledgers.ts';
 import { indexKey, ledgerKey } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { readLedgers } from '../../shared/status/ledgers.ts';
 import { tableStatuses } from '../../shared/status/table-statuses.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
 import { NOW_MS, TODAY, failure, settingsOf } from './made-statuses.ts';
@@ -34,7 +34,9 @@ async function statuses(span: { from?: string; to?: string }, due: Record<string
     return store.get(key);
   };
   const lake = await readLedgers({ ...store, get }, reports, span);
-  const orders = tableStatuses(settings, lake, NOW_MS, span).find(({ report }) => report === ORDERS.report);
+  const orders = tableStatuses(settings, reports, lake, NOW_MS, span).find(
+    ({ report }) => report === ORDERS.report,
+  );
   if (!orders) throw new Error('orders are enabled');
   return { asked, orders, day: (dt: string) => orders.days.find((day) => day.dt === dt) };
 }

@@ -1,12 +1,12 @@
+import { type MonthSpan, isInSpan } from '../days.ts';
 import type { Json } from '../json.ts';
-import { type TableSchema, baseSchema, parseSchema } from '../lake/columns.ts';
-import { parseStored } from '../lake/document.ts';
-import { type Ledger, type Published, parseLedger } from '../lake/ledger.ts';
-import { type MonthIndex, parseMonthIndex } from '../lake/month-index.ts';
-import { dayPartition, indexKey, ledgerKey, schemaKey, snapshotKey } from '../lake/paths.ts';
+import { type TableSchema, baseSchema, parseSchema } from './columns.ts';
+import { parseStored } from './document.ts';
+import { type Ledger, type Published, parseLedger } from './ledger.ts';
+import { type MonthIndex, parseMonthIndex } from './month-index.ts';
+import { dayPartition, indexKey, ledgerKey, schemaKey, snapshotKey } from './paths.ts';
 import type { ObjectStore } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
-import { type MonthSpan, isInSpan } from './months.ts';
 
 /** All that a lake says of one report of one brand. */
 export interface ReportLedgers {
