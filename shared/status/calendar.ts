@@ -136,17 +136,27 @@ function summed(troubles: readonly Trouble[]): string {
 function troubleList(brand: Brand, controls: Controls): Html | string {
   const { troubles } = brand;
   if (troubles.length === 0) return '';
-  const shown = troubles.slice(0, MOST_TROUBLES).map((trouble) => troubleItem(trouble, brand, controls));
-  const rest = troubles.length - shown.length;
+  const alike = Map.groupBy(troubles, ({ status, days }) => `${status} ${days[0]?.failure?.message ?? ''}`);
+  const items = [...alike.values()];
+  const shown = items.slice(0, MOST_TROUBLES).map((of) => troubleItem(of, brand, controls));
+  const rest = items.length - shown.length;
   return html`<ul>${shown}${rest > 0 ? html`<li>and ${rest} more</li>` : ''}</ul>`;
 }
 
-function troubleItem(trouble: Trouble, { zone, at }: Brand, controls: Controls): Html {
-  const { status, table, days } = trouble;
-  const failure = days[0]?.failure;
-  return html`<li><b>${table.table}</b> ${MEANINGS[status][0]}: ${rangesText(days)}
-${failure ? html`<q>${failure.kind} (${failure.code}): ${failure.message}</q>` : ''}
-<div>${failure ? `Since ${at(failure.since)}. ` : ''}${zone === undefined ? 'Nothing reads it: the brand is not in the settings.' : remedy(trouble, controls)}</div></li>
+/** What is the matter with tables of the brand for the same reason, and what mends it. */
+function troubleItem(alike: readonly Trouble[], { zone, at }: Brand, controls: Controls): Html {
+  const together = [...Map.groupBy(alike, ({ days }) => rangesText(days).markup).values()];
+  const lines = together.flatMap((of) => {
+    const tables = of.map(({ table }) => table.table).join(', ');
+    return of.slice(0, 1).map(
+      ({ status, days }) => html`<b>${tables}</b> ${MEANINGS[status][0]}: ${rangesText(days)}<br>
+`,
+    );
+  });
+  const failures = alike.flatMap(({ days }) => days.flatMap(({ failure }) => failure ?? []));
+  const [failure] = failures.sort((a, b) => (a.since < b.since ? -1 : 1));
+  return html`<li>${lines}${failure ? html`<q>${failure.kind} (${failure.code}): ${failure.message}</q>` : ''}
+<div>${failure ? `Since ${at(failure.since)}. ` : ''}${zone === undefined ? 'Nothing reads it: the brand is not in the settings.' : remedy(alike, controls)}</div></li>
 `;
 }
 

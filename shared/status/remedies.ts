@@ -5,19 +5,23 @@ import type { Trouble } from './troubles.ts';
 /** How a person starts something where the calendar is looked at. */
 export interface Controls {
   /** Reads what is due. */
-  sync(report: string, brand: string): Html;
-  check(report: string, brand: string): Html;
+  sync(reports: readonly string[], brand: string): Html;
+  check(reports: readonly string[], brand: string): Html;
 }
 
 /** In the AWS console: test events of the stack's functions. */
 export function consoleControls(region: string, stack: string): Controls {
-  const testEvent = (name: string, event: string) => {
-    const url = consoleUrl(region, 'lambda', testPage(name));
-    return html`test event <b>${event}</b> of <a href="${url}" target="_blank" rel="noopener">${name}</a>`;
+  const testEvent = (reports: readonly string[], event: string) => {
+    const links = reports.map((report, index) => {
+      const name = `${stack}-${report}`;
+      const url = consoleUrl(region, 'lambda', testPage(name));
+      return html`${index > 0 ? ', ' : ''}<a href="${url}" target="_blank" rel="noopener">${name}</a>`;
+    });
+    return html`test event <b>${event}</b> of ${links}`;
   };
   return {
-    sync: (report) => testEvent(`${stack}-${report}`, 'Sync-now'),
-    check: (report) => testEvent(`${stack}-${report}`, 'Check-the-connection'),
+    sync: (reports) => testEvent(reports, 'Sync-now'),
+    check: (reports) => testEvent(reports, 'Check-the-connection'),
   };
 }
 
@@ -26,9 +30,9 @@ export function commandControls({ lake, settings }: { lake: string; settings: st
   const flags = `--lake ${quoted(lake)} --settings ${quoted(settings)}`;
   const database = lake.startsWith('s3://') ? ' --database NAME' : '';
   return {
-    sync: (report, brand) =>
-      html`<code>npx brand-reports sync ${report} --brand ${brand} ${flags}${database}</code>`,
-    check: (_report, brand) => html`<code>npx brand-reports check --brand ${brand} ${flags}</code>`,
+    sync: (reports, brand) =>
+      html`<code>npx brand-reports sync ${reports.join(' ')} --brand ${brand} ${flags}${database}</code>`,
+    check: (_reports, brand) => html`<code>npx brand-reports check --brand ${brand} ${flags}</code>`,
   };
 }
 
@@ -37,12 +41,16 @@ function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** What to do about it. */
-export function remedy({ status, table: { report, brand }, days }: Trouble, controls: Controls): Html {
-  const sync = controls.sync(report, brand);
-  switch (status) {
+/** What to do about troubles of one brand that are alike. */
+export function remedy(alike: readonly Trouble[], controls: Controls): Html {
+  const [first] = alike;
+  if (!first) return html``;
+  const reports = alike.map(({ table }) => table.report);
+  const { brand } = first.table;
+  const sync = controls.sync(reports, brand);
+  switch (first.status) {
     case 'failed':
-      return needsOperator(days[0]?.failure?.kind)
+      return needsOperator(first.days[0]?.failure?.kind)
         ? html`Mend what the message names, then: ${sync}`
         : html`Every run tries again. To do so now: ${sync}`;
     case 'missing':
@@ -50,7 +58,7 @@ export function remedy({ status, table: { report, brand }, days }: Trouble, cont
     case 'stale':
       return html`Runs should have read this again: is the schedule on? To do so now: ${sync}`;
     case 'unproven':
-      return html`The service never returned a record, which may as well be a wrong setting: ${controls.check(report, brand)}`;
+      return html`The service never returned a record, which may as well be a wrong setting: ${controls.check(reports, brand)}`;
     case 'in_progress':
       return html`A run is reading, or has left the rest to the next one.`;
   }

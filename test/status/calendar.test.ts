@@ -252,7 +252,7 @@ describe('what to do', () => {
       's3://lake/prod --settings cdk.json --database NAME',
     ],
   ])('on the command line takes %s', (_name, lake, words) => {
-    const { markup } = commandControls({ lake, settings: 'cdk.json' }).sync('order_list', 'acme');
+    const { markup } = commandControls({ lake, settings: 'cdk.json' }).sync(['order_list'], 'acme');
     expect(plain(markup).replace(/&#39;/g, "'")).toContain(`--lake ${words}`);
   });
 
@@ -268,6 +268,23 @@ describe('what to do', () => {
       'orders failed: 2026-10-05 to 2026-10-07, 2026-11-10 contract (no_list): report/order_list',
     );
     expect(text.split(failure.message)).toHaveLength(2);
+  });
+
+  it('names tables together that lack the same days, with one thing to do', () => {
+    const missing: Record<string, DayStatus> = { '2026-11-10': 'missing', '2026-11-11': 'missing' };
+    const later: Record<string, DayStatus> = { '2026-11-12': 'missing' };
+    const text = plain(
+      drawn([
+        madeTable('order_list', missing),
+        madeTable('clicks_list', missing),
+        madeTable('transaction_list', later),
+      ]),
+    );
+    expect(text).toContain(
+      'orders, clicks missing: 2026-11-10 to 2026-11-11 transactions missing: 2026-11-12',
+    );
+    expect(text.match(/npx brand-reports sync/g)).toHaveLength(1);
+    expect(text).toContain('sync order_list clicks_list transaction_list --brand acme');
   });
 
   it('counts the troubles that are too many to list', () => {
@@ -357,7 +374,7 @@ function unclosed(markup: string): string[] {
   const open: string[] = [];
   const content = markup.replace(/<style>.*?<\/style>/gs, '').replace('<!doctype html>', '');
   for (const [, slash, name = ''] of content.matchAll(/<(\/?)([a-z]\w*)(?:\s+[\w-]+(?:="[^"<>]*")?)*\s*>/g)) {
-    if (name === 'meta') continue;
+    if (name === 'meta' || name === 'br') continue;
     if (slash === '') open.push(name);
     else if (open.at(-1) === name) open.pop();
     else return [...open, `/${name}`];
