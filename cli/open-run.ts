@@ -21,6 +21,7 @@ import { type Settings, loadSettings } from '../shared/settings.ts';
 /** The flags of the commands that ask the service for something. */
 export interface RunFlags {
   settings: string;
+  environment?: string;
   credentials?: string;
   lake: string;
   database?: string;
@@ -35,7 +36,7 @@ export interface RunFlags {
  * @throws BrandReportsError `config`
  */
 export async function openRun(flags: RunFlags, wanted: readonly string[], log: RunLog): Promise<RunOptions> {
-  const settings = await readSettings(flags.settings);
+  const settings = await readSettings(flags);
   const names = wanted.map(reportNamed);
   const brands = flags.brand === undefined ? undefined : [brandNamed(flags.brand, settings)];
   const clock = systemClock(flags.now);
@@ -64,7 +65,10 @@ export async function openRun(flags: RunFlags, wanted: readonly string[], log: R
 }
 
 /** @throws BrandReportsError `config` where the file cannot be read or used */
-export async function readSettings(file: string): Promise<Settings> {
+export async function readSettings({
+  settings: file,
+  environment,
+}: Pick<RunFlags, 'settings' | 'environment'>): Promise<Settings> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new BrandReportsError(
       'config',
@@ -72,7 +76,7 @@ export async function readSettings(file: string): Promise<Settings> {
       `The settings ${file} cannot be read (${textOf(error, 'code')}). Name a file that can: --settings FILE.`,
     );
   });
-  return loadSettings(text, file, reports);
+  return loadSettings(text, file, reports, environment);
 }
 
 /** A report by its name. @throws BrandReportsError `config` naming the reports there are */

@@ -8,6 +8,9 @@ export const DEFAULT_LAKE = './lake';
 export const settingsOption = () =>
   new Option('--settings <file>', 'a cdk.json, or a file that holds just the settings').default('cdk.json');
 
+export const environmentOption = () =>
+  new Option('--environment <name>', 'with what the settings say for this one of their environments');
+
 export const credentialsOption = () =>
   new Option(
     '--credentials <file>',

@@ -52,8 +52,13 @@ export interface ReportSettings {
  * @param origin what errors call the text, e.g. `cdk.json`
  * @throws BrandReportsError `config`
  */
-export function loadSettings(text: string, origin: string, reports: ReportRegistry): Settings {
-  return parseSettings(settingsInput(text, origin), reports, origin);
+export function loadSettings(
+  text: string,
+  origin: string,
+  reports: ReportRegistry,
+  environment?: string,
+): Settings {
+  return parseSettings(settingsInput(text, origin, environment), reports, origin);
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   jsonOption,
   lakeOption,
   nowOption,
+  environmentOption,
   settingsOption,
 } from '../options.ts';
 import { print, printJson } from '../output.ts';
@@ -22,6 +23,7 @@ export function addCheck(program: Command): void {
     .addOption(brandOption())
     .addOption(lakeOption())
     .addOption(settingsOption())
+    .addOption(environmentOption())
     .addOption(credentialsOption())
     .addOption(nowOption())
     .addOption(jsonOption('print what was found as one JSON document'))

@@ -5,7 +5,7 @@ import { freshness } from '../../shared/pipeline/freshness.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { readSettings } from '../open-run.ts';
-import { jsonOption, lakeOption, settingsOption } from '../options.ts';
+import { environmentOption, jsonOption, lakeOption, settingsOption } from '../options.ts';
 import { counted, note, print, printJson } from '../output.ts';
 import { answerObjects, answerTable, query } from '../query.ts';
 import { openTables } from '../sql-tables.ts';
@@ -14,6 +14,7 @@ import { terminalColumns } from '../table.ts';
 interface QueryFlags {
   lake: string;
   settings: string;
+  environment?: string;
   json?: boolean;
 }
 
@@ -24,13 +25,16 @@ export function addQuery(program: Command): void {
     .argument('<sql>', 'e.g. "SELECT * FROM orders_daily"')
     .addOption(lakeOption())
     .addOption(settingsOption())
+    .addOption(environmentOption())
     .addOption(jsonOption('print the rows as one JSON list of objects'))
     .addHelpText('after', helpText)
     .action(async (sql: string, flags: QueryFlags) => {
       const isDefault = command.getOptionValueSource('settings') === 'default';
       // Only next_due rests on settings: a lake alone is enough to be asked.
       const settings =
-        isDefault && !existsSync(flags.settings) ? undefined : await readSettings(flags.settings);
+        isDefault && flags.environment === undefined && !existsSync(flags.settings)
+          ? undefined
+          : await readSettings(flags);
       const { store } = openLake(flags.lake);
       const connection = await openTables({ store, reports, settings, nowMs: Date.now() }, sql);
       const answer = await query(connection, sql).catch(refused);

@@ -14,7 +14,15 @@ import type { DayStatus } from '../../shared/status/day-status.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../../shared/status/table-statuses.ts';
 import { brandNamed, readSettings } from '../open-run.ts';
-import { brandOption, jsonOption, lakeOption, month, nowOption, settingsOption } from '../options.ts';
+import {
+  brandOption,
+  environmentOption,
+  jsonOption,
+  lakeOption,
+  month,
+  nowOption,
+  settingsOption,
+} from '../options.ts';
 import { count, print, printJson } from '../output.ts';
 import { table, terminalColumns } from '../table.ts';
 import { oneLine } from '../text.ts';
@@ -22,6 +30,7 @@ import { oneLine } from '../text.ts';
 interface StatusFlags {
   lake: string;
   settings: string;
+  environment?: string;
   brand?: string;
   month?: string;
   now?: Date;
@@ -40,6 +49,7 @@ export function addStatus(program: Command): void {
     .option('--month <month>', 'show this month, YYYY-MM (default: the last two)', month)
     .addOption(lakeOption())
     .addOption(settingsOption())
+    .addOption(environmentOption())
     .addOption(nowOption())
     .addOption(jsonOption('print every day as one JSON document'))
     .addOption(
@@ -53,7 +63,7 @@ export function addStatus(program: Command): void {
       '\nExample:\n  $ brand-reports status --brand acme --month 2026-01\n  $ brand-reports status --html coverage.html',
     )
     .action(async (flags: StatusFlags) => {
-      const settings = await readSettings(flags.settings);
+      const settings = await readSettings(flags);
       if (flags.brand !== undefined) brandNamed(flags.brand, settings);
       const { store } = openLake(flags.lake);
       const now = flags.now ?? new Date();

@@ -13,6 +13,7 @@ import {
   lakeOption,
   nowOption,
   seconds,
+  environmentOption,
   settingsOption,
   toOption,
 } from '../options.ts';
@@ -37,6 +38,7 @@ export function addSync(program: Command): void {
     .addOption(lakeOption())
     .addOption(databaseOption())
     .addOption(settingsOption())
+    .addOption(environmentOption())
     .addOption(credentialsOption())
     .addOption(nowOption())
     .option('--max-seconds <n>', 'begin nothing new after so many seconds; run again to go on', seconds)

@@ -26,8 +26,17 @@ export function consoleControls(region: string, stack: string): Controls {
 }
 
 /** On the command line, with the flags that the calendar itself was asked for with. */
-export function commandControls({ lake, settings }: { lake: string; settings: string }): Controls {
-  const flags = `--lake ${quoted(lake)} --settings ${quoted(settings)}`;
+export function commandControls({
+  lake,
+  settings,
+  environment,
+}: {
+  lake: string;
+  settings: string;
+  environment?: string;
+}): Controls {
+  const chosen = environment === undefined ? '' : ` --environment ${quoted(environment)}`;
+  const flags = `--lake ${quoted(lake)} --settings ${quoted(settings)}${chosen}`;
   const database = lake.startsWith('s3://') ? ' --database NAME' : '';
   return {
     sync: (reports, brand) =>

@@ -116,7 +116,7 @@ const hiveTypes: Record<string, string> = {
   BOOLEAN: 'boolean',
 };
 
-function columnsOf(described: JsonObject): Column[] {
+export function columnsOf(described: JsonObject): Column[] {
   return listIn(storageOf(described), 'Columns').map(({ Name, Type }) => ({
     name: stringOf(Name),
     type: stringOf(Type),

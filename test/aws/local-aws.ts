@@ -40,6 +40,8 @@ export async function startLocalAws(folder: string, variables: Readonly<Record<s
     await functions.close();
     throw error;
   });
+  /** What lies in buckets, by place and ETag. */
+  const bodies = new Map<string, Buffer>();
   const clients = {
     s3: new S3Client(awsTestOptions(url)),
     glue: new GlueClient(awsTestOptions(url)),
@@ -62,6 +64,9 @@ export async function startLocalAws(folder: string, variables: Readonly<Record<s
 
   return {
     account: `aws://${ACCOUNT}/${REGION}`,
+    /** For what others do in the account. */
+    s3: clients.s3,
+    glue: clients.glue,
     /** What the functions printed so far. */
     log: functions.log,
 
@@ -119,7 +124,7 @@ export async function startLocalAws(folder: string, variables: Readonly<Record<s
     async held(database: string, bucket: string): Promise<Held> {
       return {
         tables: await tablesIn(clients.glue, database),
-        objects: await objectsIn(clients.s3, bucket),
+        objects: await objectsIn(clients.s3, bucket, bodies),
       };
     },
 
@@ -172,17 +177,27 @@ async function tablesIn(client: GlueClient, DatabaseName: string): Promise<Held[
   return tables;
 }
 
-async function objectsIn(client: S3Client, Bucket: string): Promise<Held['objects']> {
+async function objectsIn(
+  client: S3Client,
+  Bucket: string,
+  bodies: Map<string, Buffer>,
+): Promise<Held['objects']> {
   const objects: Held['objects'] = new Map();
   for await (const { Contents = [] } of paginateListObjectsV2({ client }, { Bucket })) {
     const read = Contents.map(async ({ Key = '', ETag = '', LastModified = new Date(0) }) => {
-      const { Body } = await client.send(new GetObjectCommand({ Bucket, Key }));
-      const body = Buffer.from((await Body?.transformToByteArray()) ?? []);
+      const version = `${Bucket}/${Key} ${ETag}`;
+      const body = bodies.get(version) ?? (await bodyOf(client, Bucket, Key));
+      bodies.set(version, body);
       return [Key, { body, etag: ETag, modifiedAt: LastModified }] as const;
     });
     for (const [key, object] of await Promise.all(read)) objects.set(key, object);
   }
   return objects;
+}
+
+async function bodyOf(client: S3Client, Bucket: string, Key: string): Promise<Buffer> {
+  const { Body } = await client.send(new GetObjectCommand({ Bucket, Key }));
+  return Buffer.from((await Body?.transformToByteArray()) ?? []);
 }
 
 function plain(described: object): JsonObject {

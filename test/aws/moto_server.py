@@ -40,9 +40,9 @@ from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 
 # What moto's CloudFormation cannot make, and why the proof does without.
 NOT_MADE = {
-    "AWS::Athena::NamedQuery": "there is no engine: template tests check the queries",
+    "AWS::Athena::NamedQuery": "there is no engine: DuckDB answers the queries of the template",
     "AWS::Athena::WorkGroup": "there is no engine: DuckDB reads the rows",
-    "AWS::CloudWatch::Alarm": "nothing collects the metrics: template tests check the alarms",
+    "AWS::CloudWatch::Alarm": "nothing collects the metrics: those that alarms look at are looked for in the log",
     "AWS::Lambda::EventInvokeConfig": "of events that nobody waits for: nothing sends such here",
     "AWS::S3::BucketPolicy": "policies are not enforced: test/functions/bundle.test.ts runs under those of the roles",
     "AWS::SNS::Subscription": "nothing is published",

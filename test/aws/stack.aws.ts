@@ -1,25 +1,31 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { CreateDatabaseCommand, CreateTableCommand, DeleteTableCommand } from '@aws-sdk/client-glue';
+import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import * as z from 'zod/mini';
-import { recordsOfDay } from '../../sample/brand.ts';
+import { recordsOfDay, restate } from '../../sample/brand.ts';
 import { type SampleService, startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { addDays, dayOf, daysFrom } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings, type Settings } from '../../shared/settings.ts';
-import { bringDown, catalogued, hindrances } from '../acceptance/athena.ts';
+import { bringDown, catalogued, columnsOf, hindrances } from '../acceptance/athena.ts';
 import { differences, readLakeTable } from '../acceptance/lake.ts';
 import { startSchemasServer } from '../fakes/schemas-server.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
+import { type Template, parseTemplate, resourcesOf } from '../iam/template.ts';
+import { openDatabase } from './analyst.ts';
 import { type Held, startLocalAws } from './local-aws.ts';
+import { emittedMetrics, watchedMetrics } from './metrics.ts';
 
 jest.setTimeout(180_000);
 
 const STACK = 'BrandReports';
-const DATABASE = 'brand_reports';
+/** A database that is not the stack's own. */
+const SHARED_DATABASE = 'analytics';
 /** More than a month. */
 const DAYS_OF_HISTORY = 35;
 const REPORTS = [
@@ -29,19 +35,31 @@ const REPORTS = [
   'transaction_list',
   'amazon_attribution_report',
 ] as const;
+/** Metrics that are told only where they are not 0. */
+const TROUBLES = / (Retries|Throttles|FailedDays) /;
 
 const outcomeSchema = z.object({ status: z.string() });
 const settingsSchema = z.looseObject({
   brands: z.record(z.string(), z.looseObject({ startDate: z.string() })),
 });
 const monthsSchema = z.array(z.object({ status: z.string() }));
-const outputsSchema = z.object({ [STACK]: z.record(z.string(), z.string()) });
+const attributionSchema = z.object({
+  publisher_uid: z.number(),
+  publisher_name: z.string(),
+  country_code: z.string(),
+  dpv: z.number(),
+  click: z.number(),
+  track_url: z.string(),
+});
+const documentSchema = z.looseObject({ columns: z.array(z.json()) });
+const outputsSchema = z.object({ [STACK]: z.object({ LakeUrl: z.string(), DatabaseName: z.string() }) });
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let sample: SampleService;
 let schemas: Awaited<ReturnType<typeof startSchemasServer>>;
 let aws: Awaited<ReturnType<typeof startLocalAws>>;
 let settings: Settings;
 let bucket = '';
+let database = '';
 
 beforeAll(async () => {
   folder = await temporaryFolder();
@@ -51,7 +69,7 @@ beforeAll(async () => {
   for (const [brand, credentials] of Object.entries(sampleCredentials(sample)))
     await aws.createSecret(`brand-reports/${brand}`, credentials);
   await aws.cdk('bootstrap', aws.account);
-  bucket = await deploy({});
+  await deploy({});
 });
 
 afterAll(async () => {
@@ -65,6 +83,13 @@ describe('before the first sync', () => {
     const names = Object.values(reports).map(({ table }) => table);
     expect([...tables.keys()]).toEqual(expect.arrayContaining([...names, 'coverage', 'freshness']));
     for (const { partitions } of tables.values()) expect(partitions.size).toBe(0);
+  });
+
+  it('views and saved queries answer with no rows', async () => {
+    const { views, saved } = await asked();
+    expect(views.map(({ name }) => name)).toEqual(expect.arrayContaining(['attribution_daily', 'freshness']));
+    for (const view of views) expectAsDeclared(view);
+    for (const { answer } of [...views, ...saved]) expect(answer.rows).toEqual([]);
   });
 
   it('every function has its events in the console', () => {
@@ -85,6 +110,20 @@ describe('the functions, by their default event', () => {
     expect([...tables.keys()]).toEqual(expect.arrayContaining(views));
   });
 
+  it('tell of every report of every brand once, in every metric that alarms and dashboard look at', async () => {
+    const emitted = emittedMetrics(aws.log());
+    const newest = emitted.flat().filter((metric) => metric.includes(' SecondsSinceNewestCompleteDay '));
+    const expected = Object.keys(sample.brands).flatMap((brand) =>
+      REPORTS.map((report) => `${STACK} SecondsSinceNewestCompleteDay brand=${brand} report=${report}`),
+    );
+    expect(newest.sort()).toEqual(expected.sort());
+    expect(emitted).toHaveLength(expected.length);
+    const watched = watchedMetrics(await template());
+    expect(watched).toEqual(expect.arrayContaining(expected));
+    const known = [...emitted.flat(), ...watched.filter((metric) => TROUBLES.test(metric))];
+    expect(watched.filter((metric) => !known.includes(metric))).toEqual([]);
+  });
+
   it('draw the calendar of it', async () => {
     expect(await aws.invoke(`${STACK}-calendar`, {})).toMatch(/acme.*globex/s);
   });
@@ -96,7 +135,58 @@ describe('the functions, by their default event', () => {
   });
 });
 
+describe('an analyst finds after it', () => {
+  let answers: Awaited<ReturnType<typeof asked>>;
+  beforeAll(async () => {
+    answers = await asked();
+  });
+
+  it('views and saved queries answer with rows', async () => {
+    const { views, saved } = answers;
+    for (const view of views) expectAsDeclared(view);
+    const empty = [...views, ...saved].filter(({ answer }) => answer.rows.length === 0);
+    expect(empty.map(({ name }) => name)).toEqual(['Days that failed or are not whole']);
+  });
+
+  it('freshness tells that every report of every brand is in up to yesterday', async () => {
+    const { views } = answers;
+    const expected = Object.keys(sample.brands).flatMap((brand) =>
+      REPORTS.map((report) => `${brand} ${report} ${newestComplete(brand)}`),
+    );
+    const found = rowsOf(views, 'freshness').map(
+      ({ brand, report, newest_complete_day }) => `${brand} ${report} ${newest_complete_day}`,
+    );
+    expect(found.sort()).toEqual(expected.sort());
+  });
+
+  it('attribution_daily counts a click once per tracking link and day', async () => {
+    const { views } = answers;
+    const expected = Object.values(sample.brands).flatMap((brand) =>
+      daysOf(brand.name).flatMap((dt) => {
+        const records = recordsOfDay(brand, 'amazon_attribution_report', dt);
+        return attributed(records).map((rest) => [brand.name, dt, ...rest].join(' '));
+      }),
+    );
+    const found = rowsOf(views, 'attribution_daily').map((row) => Object.values(row).join(' '));
+    expect(found.sort()).toEqual(expected.sort());
+  });
+});
+
 describe('deployed again', () => {
+  it('I7: over what a newer version left, a table keeps its column, also where a run adds another', async () => {
+    await addColumn('attribution', { name: 'units_sold', type: 'bigint', field: 'unitsSold' });
+    await deploy({});
+    expect(columnsIn(await held(), 'attribution').at(-1)).toBe('units_sold bigint');
+    for (const brand of Object.values(sample.brands))
+      restate(brand, 'amazon_attribution_report', daysOf(brand.name).at(-1) ?? '', (records) =>
+        records.map(({ at, record }) => ({ at, record: { ...record, unitsSold: 2, campaign: 'winter' } })),
+      );
+    expect(await sync('amazon_attribution_report')).toBe('complete');
+    const grown = ['units_sold bigint', 'campaign string'];
+    expect(columnsIn(await held(), 'attribution').slice(-2)).toEqual(grown);
+    expect(await wrong(await held(), ['amazon_attribution_report'])).toEqual([]);
+  });
+
   it('the stack is as it was', async () => {
     const before = published(await held());
     await deploy({});
@@ -108,21 +198,43 @@ describe('deployed again', () => {
     await aws.cdk('destroy', '--force', '--app', cdkOut());
     await expect(held()).rejects.toThrow('not found');
     expect(schemas.schemas.size).toBe(0);
-    expect(await deploy({ adoptBucket: bucket })).toBe(bucket);
+    await deploy({ adoptBucket: bucket });
     expect(published(await held())).toEqual(before);
   });
 });
 
-describe('the backfill', () => {
-  it('refuses what it cannot read, and says why', async () => {
+describe('with a longer history, into a database that others use', () => {
+  const deployLonger = () => deploy({ adoptBucket: bucket, adoptDatabase: SHARED_DATABASE }, DAYS_OF_HISTORY);
+  let before: ReturnType<typeof published>;
+  beforeAll(async () => {
+    before = published(await held());
+  });
+
+  it('a deployment fails where another lake has a table of the same name, and says why', async () => {
+    await aws.glue.send(new CreateDatabaseCommand({ DatabaseInput: { Name: SHARED_DATABASE } }));
+    const StorageDescriptor = { Columns: [], Location: 's3://webshop/orders/' };
+    const TableInput = { Name: 'orders', TableType: 'EXTERNAL_TABLE', StorageDescriptor };
+    await aws.glue.send(new CreateTableCommand({ DatabaseName: SHARED_DATABASE, TableInput }));
+    await expect(deployLonger()).rejects.toThrow(
+      `The table orders in the Glue database ${SHARED_DATABASE} lies at "s3://webshop/orders/", not at s3://${bucket}`,
+    );
+  });
+
+  it('the next one succeeds when that table is gone', async () => {
+    await aws.glue.send(new DeleteTableCommand({ DatabaseName: SHARED_DATABASE, Name: 'orders' }));
+    await deployLonger();
+    expect(database).toBe(SHARED_DATABASE);
+    expect(published(await held())).toEqual(before);
+  });
+
+  it('the backfill refuses what it cannot read, and says why', async () => {
     expect(await aws.execute(`${STACK}-backfill`, { report: 'order_list', brand: 'nobody' })).toMatchObject({
       status: 'FAILED',
       cause: expect.stringContaining('brand is "nobody"; allowed: acme, globex'),
     });
   });
 
-  it('reads months of history', async () => {
-    await deploy({ adoptBucket: bucket }, DAYS_OF_HISTORY);
+  it('the backfill reads months', async () => {
     const range = { report: 'order_list', brand: 'acme' };
     const { status, output, cause } = await aws.execute(`${STACK}-backfill`, range);
     expect({ status, cause }).toEqual({ status: 'SUCCEEDED', cause: undefined });
@@ -146,14 +258,13 @@ it('I9: leaves no credential in what it prints or stores', async () => {
 });
 
 const cdkOut = () => join(folder.path, 'cdk.out');
-const held = () => aws.held(DATABASE, bucket);
+const held = () => aws.held(database, bucket);
 
 /**
  * Deploys with the sample's settings.
  * @param history days to read before those that they name
- * @returns the lake's bucket
  */
-async function deploy(deployment: JsonObject, history = 0): Promise<string> {
+async function deploy(deployment: JsonObject, history = 0): Promise<void> {
   const { brands, ...others } = z.parse(settingsSchema, sampleSettings(sample));
   const earlier = Object.entries(brands).map(
     ([name, brand]) => [name, { ...brand, startDate: addDays(brand.startDate, -history) }] as const,
@@ -168,17 +279,78 @@ async function deploy(deployment: JsonObject, history = 0): Promise<string> {
   const how = ['--require-approval', 'never', '--method', 'direct', '--no-previous-parameters'];
   await aws.cdk('deploy', ...how, ...where);
   const { [STACK]: written } = z.parse(outputsSchema, JSON.parse(await readFile(outputs, 'utf8')));
-  const [, url = ''] = Object.entries(written).find(([name]) => name.startsWith('LakeUrl')) ?? [];
-  return url.replace('s3://', '');
+  bucket = written.LakeUrl.replace('s3://', '');
+  database = written.DatabaseName;
 }
 
 async function sync(report: string): Promise<string> {
   return z.parse(outcomeSchema, await aws.invoke(`${STACK}-${report}`, {})).status;
 }
 
-/** Where the partitions of reports lie, and what lies there; coverage tells of every reading anew. */
+const template = async (): Promise<Template> =>
+  parseTemplate(await readFile(join(cdkOut(), `${STACK}.template.json`), 'utf8'));
+
+/** What all views and saved queries answer. */
+async function asked() {
+  const opened = await openDatabase(await held(), database);
+  const ask = async <Named extends { name: string }>(named: Named, sql: string) => ({
+    ...named,
+    answer: await opened.query(sql),
+  });
+  const views = [];
+  for (const view of opened.views) views.push(await ask(view, `SELECT * FROM ${view.name}`));
+  const saved = [];
+  for (const [, { Name, QueryString }] of resourcesOf(await template(), 'AWS::Athena::NamedQuery'))
+    saved.push(await ask({ name: String(Name) }, String(QueryString)));
+  opened.close();
+  return { views, saved };
+}
+type AskedView = Awaited<ReturnType<typeof asked>>['views'][number];
+
+/** That a view is looked up where it lies, and answers by the names and types that it declares, and that Glue shows. */
+function expectAsDeclared({ name, catalog, schema, declared, shown, answer: { columns } }: AskedView) {
+  expect({ name, catalog, schema, columns: declared }).toEqual({
+    name,
+    catalog: 'awsdatacatalog',
+    schema: database,
+    columns,
+  });
+  expect({ name, columns: shown }).toEqual({ name, columns });
+}
+
+const columnsIn = ({ tables }: Pick<Held, 'tables'>, name: string) =>
+  columnsOf(tables.get(name)?.table ?? {}).map((column) => `${column.name} ${column.type}`);
+
+const rowsOf = (views: readonly AskedView[], name: string) =>
+  views.find((view) => view.name === name)?.answer.rows ?? [];
+
+/** Publisher, country, page views, and clicks of each tracking link once: what is attributed on a day. */
+function attributed(records: readonly JsonObject[]) {
+  const parsed = records.map((record) => z.parse(attributionSchema, record));
+  const groups = Map.groupBy(parsed, (record) =>
+    [record.publisher_uid, record.publisher_name, record.country_code].join(' '),
+  );
+  const sum = (values: Iterable<number>) => [...values].reduce((total, value) => total + value, 0);
+  return [...groups].map(([key, group]) => [
+    key,
+    sum(group.map(({ dpv }) => dpv)),
+    sum(new Map(group.map(({ track_url, click }) => [track_url, click])).values()),
+  ]);
+}
+
+/** Adds a column to the columns that the lake knows, as a version with another definition would. */
+async function addColumn(table: string, column: JsonObject): Promise<void> {
+  const Key = `schema/${table}.json`;
+  const { objects } = await held();
+  const document = z.parse(documentSchema, JSON.parse(objects.get(Key)?.body.toString() ?? ''));
+  const Body = JSON.stringify({ ...document, columns: [...document.columns, column] });
+  await aws.s3.send(new PutObjectCommand({ Bucket: bucket, Key, Body }));
+}
+
+/** The columns of Glue's tables and views, where partitions lie, and what lies there; coverage tells of every reading anew. */
 function published({ tables, objects }: Held) {
   return {
+    columns: Object.fromEntries([...tables.keys()].map((name) => [name, columnsIn({ tables }, name)])),
     partitions: catalogued(tables)
       .flatMap(({ table, path, location }) => (table === 'coverage' ? [] : [`${path} ${location}`]))
       .sort(),
@@ -210,6 +382,12 @@ async function wrong(
   }
   await copy.remove();
   return found;
+}
+
+/** The last day that was over long enough ago to be closed. */
+function newestComplete(brand: string): string {
+  const { lateMinutes = 0, timeZone = '' } = settings.brands[brand] ?? {};
+  return addDays(dayOf(Date.now() - lateMinutes * 60_000, timeZone), -1);
 }
 
 /** From the start that the settings name to today, in the brand's zone. */

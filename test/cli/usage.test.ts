@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { dayOf } from '../../shared/days.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { runCli } from './run-cli.ts';
@@ -12,6 +13,7 @@ const brand = {
   startDate: '2026-01-01',
   secretName: 'brand-reports/acme',
 };
+const today = dayOf(Date.now(), brand.timeZone);
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let settings: string;
 let credentials: string;
@@ -24,7 +26,10 @@ beforeAll(async () => {
     await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
     return path;
   };
-  settings = await file('settings.json', { brands: { acme: brand } });
+  settings = await file('settings.json', {
+    brands: { acme: brand },
+    environments: { staging: { brands: { acme: { startDate: today } } } },
+  });
   await file('typo.json', { brands: { acme: { ...brand, timezone: 'UTC' } } });
   await file('broken.json', '{');
   credentials = await file('credentials.json', { acme: { bid: '1', token: 'tttt', secret: 'ssss' } });
@@ -50,6 +55,21 @@ describe('help', () => {
       /0 {2}complete\n.*1 {2}failed\n.*2 {2}usage or settings\n.*3 {2}incomplete.*\n.*4 {2}busy/,
     );
   });
+});
+
+it('an environment has its own settings in place of the others', async () => {
+  const { stdout } = await runCli([
+    'status',
+    '--json',
+    '--settings',
+    settings,
+    '--lake',
+    lake,
+    '--environment',
+    'staging',
+  ]);
+  const days = [...stdout.matchAll(/"dt": ?"([\d-]+)"/g)].map(([, dt]) => dt);
+  expect(new Set(days)).toEqual(new Set([today]));
 });
 
 describe('usage and settings end with exit code 2 and say what is allowed', () => {
@@ -85,6 +105,11 @@ describe('usage and settings end with exit code 2 and say what is allowed', () =
       /2026-01-31T06:00:00Z/,
     ],
     ['no time at all', () => ['sync', '--max-seconds', '0', ...given()], /above 0/],
+    [
+      'an environment that the settings do not know',
+      () => ['sync', ...given(), '--environment', 'stagin'],
+      /no environment "stagin"; allowed: staging; did you mean staging\?/,
+    ],
     [
       'settings that are not there',
       () => ['sync', ...given(), '--settings', at('absent.json')],

@@ -256,6 +256,11 @@ describe('what to do', () => {
     expect(plain(markup).replace(/&#39;/g, "'")).toContain(`--lake ${words}`);
   });
 
+  it('on the command line keeps to the environment', () => {
+    const controls = commandControls({ lake: './lake', settings: 'cdk.json', environment: 'staging' });
+    expect(plain(drawn(failing('auth'), controls))).toContain('--settings cdk.json --environment staging');
+  });
+
   it('names the days as ranges, and the message once for all days that failed alike', () => {
     const days = {
       '2026-10-05': 'failed',
