@@ -63,12 +63,12 @@ async function secretText(client: SecretsManagerClient, brand: string, name: str
 function secretError(error: unknown, brand: string, name: string): BrandReportsError {
   switch (awsFailure(error).name) {
     case 'ResourceNotFoundException': {
-      const create = `aws secretsmanager create-secret --name '${name}' --secret-string '${SHAPE}'`;
+      const create = `aws secretsmanager create-secret --name '${name}' --secret-string file://secret.json`;
       return refused(
         brand,
         `the secret ${name}`,
         'it does not exist or has no value',
-        `Create it: ${create}`,
+        `Put ${SHAPE} into secret.json and create it: ${create}`,
       );
     }
     case 'InvalidRequestException': {

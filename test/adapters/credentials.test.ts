@@ -103,7 +103,7 @@ describe('a secret', () => {
     [
       'does not exist',
       undefined,
-      `aws secretsmanager create-secret --name '${NAME}' --secret-string '{"bid":"…","token":"…","secret":"…"}'`,
+      `{"bid":"…","token":"…","secret":"…"} into secret.json and create it: aws secretsmanager create-secret --name '${NAME}' --secret-string file://secret.json`,
     ],
     [
       'is being deleted',
