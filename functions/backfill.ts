@@ -36,9 +36,10 @@ function plan({ plan: input, execution, running }: Planning): { items: Item[] } 
   try {
     const other = running.find(({ ExecutionArn }) => ExecutionArn !== execution);
     if (other) throw alreadyRunning(other.ExecutionArn);
-    const { report, brand, ...range } = parseBackfillInput(input, opened.settings, Date.now());
+    const now = new Date();
+    const { report, brand, ...range } = parseBackfillInput(input, opened.settings, now.getTime());
     const requestsPerSecond = backfillRate(opened.settings);
-    const since = new Date().toISOString();
+    const since = now.toISOString();
     const items = splitIntoMonths(range).map((month) => ({
       read: { report, brand, ...month, requestsPerSecond, since },
       rounds: noRounds(month),

@@ -95,13 +95,16 @@ function enabledReports(
   { brands }: Settings,
 ): { report: ReportDefinition; brands: Record<string, ScheduledBrand> }[] {
   const pairs = Object.values(reports).flatMap((report) =>
-    Object.entries(brands).flatMap(([name, brand]) =>
-      brand.reports[report.name]?.enabled ? [{ report, name, brand }] : [],
-    ),
+    Object.entries(brands).flatMap(([name, brand]) => {
+      const own = brand.reports[report.name];
+      return own?.enabled ? [{ report, name, brand, schedule: own.schedule }] : [];
+    }),
   );
   const turned = pairs.map((pair, turn) => ({ ...pair, turn, turns: pairs.length }));
   return [...Map.groupBy(turned, ({ report }) => report)].map(([report, of]) => ({
     report,
-    brands: Object.fromEntries(of.map(({ name, brand, turn, turns }) => [name, { brand, turn, turns }])),
+    brands: Object.fromEntries(
+      of.map(({ name, brand, schedule, turn, turns }) => [name, { brand, schedule, turn, turns }]),
+    ),
   }));
 }

@@ -27,6 +27,8 @@ export interface ReportFunctionProps {
 
 export interface ScheduledBrand {
   brand: BrandSettings;
+  /** As the settings say. */
+  schedule: string;
   /** The schedule's place among all `turns` schedules of the stack, from 0. */
   turn: number;
   turns: number;
@@ -59,10 +61,7 @@ export class ReportFunction extends PipelineFunction {
     });
     this.report = report.name;
     this.schedules = Object.fromEntries(
-      Object.entries(brands).map(([name, { brand }]) => [
-        name,
-        brand.reports[report.name]?.schedule ?? report.schedule,
-      ]),
+      Object.entries(brands).map(([name, { schedule }]) => [name, schedule]),
     );
     lake.grantReports(this, [report]);
     catalog.grantReports(this, [report]);
@@ -78,13 +77,9 @@ export class ReportFunction extends PipelineFunction {
   private schedule(
     { settings, report, undelivered }: ReportFunctionProps,
     brandName: string,
-    { brand, turn, turns }: ScheduledBrand,
+    { brand, schedule, turn, turns }: ScheduledBrand,
   ): void {
-    const { expression, windowMinutes } = staggered(
-      this.schedules[brandName] ?? report.schedule,
-      turn,
-      turns,
-    );
+    const { expression, windowMinutes } = staggered(schedule, turn, turns);
     new Schedule(this, `Schedule-${brandName}`, {
       description: `Syncs ${report.table} of ${brandName}`,
       schedule: ScheduleExpression.expression(expression, TimeZone.of(brand.timeZone)),

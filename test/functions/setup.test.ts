@@ -115,6 +115,17 @@ async function invoke(
   return { printed: stdout + stderr, last: parseJson(stdout.trimEnd().split('\n').at(-1) ?? '') };
 }
 
+/** The server takes requests in the meantime, and answers none. */
+async function whileSilent(server: HttpServer, act: () => Promise<unknown>): Promise<void> {
+  const silent = await startHttpServer(() => {});
+  const { url } = server;
+  server.url = silent.url;
+  await act().finally(() => {
+    server.url = url;
+    return silent.close();
+  });
+}
+
 const answered = () => cloudFormation.answers.map(({ body }) => body);
 
 describe('set-up for CloudFormation', () => {
@@ -169,13 +180,7 @@ describe('set-up for CloudFormation', () => {
   });
 
   it('lets a stack go where the schemas do not answer', async () => {
-    const silent = await startHttpServer(() => {});
-    const { url } = schemas;
-    schemas.url = silent.url;
-    await invoke(request('Delete'), { remainingMs: 2000 }).finally(() => {
-      schemas.url = url;
-      return silent.close();
-    });
+    await whileSilent(schemas, () => invoke(request('Delete'), { remainingMs: 2000 }));
     expect(answered()).toMatchObject([{ Status: 'SUCCESS' }]);
   });
 
@@ -218,13 +223,7 @@ describe('set-up for CloudFormation', () => {
   });
 
   it('answers before its time runs out, where AWS does not answer', async () => {
-    const silent = await startHttpServer(() => {});
-    const { url } = glue;
-    glue.url = silent.url;
-    await invoke(request('Create'), { remainingMs: 2000 }).finally(() => {
-      glue.url = url;
-      return silent.close();
-    });
+    await whileSilent(glue, () => invoke(request('Create'), { remainingMs: 2000 }));
     expect(answered()).toMatchObject([{ Status: 'FAILED', Reason: expect.stringContaining('time ran out') }]);
   });
 
