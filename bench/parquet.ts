@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import parquetjs from 'parquetjs-lite/parquet.js';
-import type { Column, ColumnType, Row } from '../shared/lake/columns.ts';
-import { ROW_GROUP_ROWS, writeParquet } from '../shared/lake/parquet.ts';
-import { decimalShape } from '../shared/lake/values.ts';
+import type { Column, ColumnType, Row } from '../shared/lake/table/columns.ts';
+import { ROW_GROUP_ROWS, writeParquet } from '../shared/lake/table/parquet.ts';
+import { decimalShape } from '../shared/lake/table/values.ts';
 
 type WriteFile = (path: string, rows: Iterable<Row>) => Promise<void>;
 

@@ -4,7 +4,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { newId } from '../shared/adapters/new-id.ts';
-import { objectMissing } from '../shared/adapters/missing.ts';
+import { objectMissing } from '../shared/adapters/object-not-found.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 
 /** Snapshots as files that DuckDB can open. */

@@ -1,21 +1,21 @@
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { BrandReportsError } from '../shared/errors.ts';
-import type { ColumnType, Row } from '../shared/lake/columns.ts';
+import type { ColumnType, Row } from '../shared/lake/table/columns.ts';
 import {
   type ReportLedgers,
   currentDays,
   currentKey,
   readLedgers,
   readSchema,
-} from '../shared/lake/ledgers.ts';
-import type { Value } from '../shared/lake/values.ts';
-import { coverageRows, coverageTable } from '../shared/pipeline/coverage.ts';
-import { freshness } from '../shared/pipeline/freshness.ts';
-import { enabledPolicy } from '../shared/pipeline/policy.ts';
-import { lacking } from '../shared/pipeline/prepare.ts';
+} from '../shared/lake/documents/read.ts';
+import type { Value } from '../shared/lake/table/values.ts';
+import { coverageRows, coverageTable } from '../shared/catalog/coverage.ts';
+import { freshness } from '../shared/catalog/freshness.ts';
+import { enabledPolicy } from '../shared/planning/policy.ts';
+import { lacking } from '../shared/catalog/ensure-tables.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import type { ReportDefinition, ReportRegistry, View } from '../shared/reports/definition.ts';
-import type { Settings } from '../shared/settings.ts';
+import type { Settings } from '../shared/settings/settings.ts';
 import { type SnapshotFiles, snapshotFiles } from './snapshot-files.ts';
 
 export interface SqlLake {

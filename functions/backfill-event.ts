@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
-import { type MonthRange, lastBackfillDay } from '../shared/backfill.ts';
+import { type MonthRange, lastBackfillDay } from '../shared/operations/backfill-months.ts';
 import { earlier, isDay, isInstant } from '../shared/days.ts';
-import { object, oneOf, parseInput, text } from '../shared/input.ts';
-import type { Settings } from '../shared/settings.ts';
+import { object, oneOf, parseInput, text } from '../shared/validation/input.ts';
+import type { Settings } from '../shared/settings/settings.ts';
 
 /** What a person starts a backfill with. */
 export interface BackfillRange extends MonthRange {

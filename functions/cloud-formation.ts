@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CloudFormationRequest } from './setup-event.ts';
+import type { CloudFormationRequest } from './rebuild-catalog-event.ts';
 
 const TRIES = 4;
 /** CloudFormation takes an answer of 4 kB, and shows the reason in a narrow column. */

@@ -3,7 +3,7 @@ import { endOfDay, startOfDay } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import type { ReportOutcome } from '../shared/outcome.ts';
 import type { RunLog } from '../shared/ports.ts';
-import type { BrandSettings, Settings } from '../shared/settings.ts';
+import type { BrandSettings, Settings } from '../shared/settings/settings.ts';
 
 export interface MetricsOptions {
   namespace: string;

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { isDay, isInstant } from '../shared/days.ts';
-import { number, object, oneOf, parseInput, text } from '../shared/input.ts';
+import { number, object, oneOf, parseInput, text } from '../shared/validation/input.ts';
 
 /** What a schedule or a person asks of the function; `{}` asks for all brands. */
 export interface SyncEvent {

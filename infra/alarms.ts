@@ -14,7 +14,7 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
-import { PERIOD_HOURS, failureWindow, silenceHours } from './alarm-window.ts';
+import { PERIOD_HOURS, failureWindow, silenceHours } from './alarm-windows.ts';
 import type { ObservedReport } from './observed-report.ts';
 
 const THROTTLED_PERCENT = 10;

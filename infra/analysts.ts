@@ -5,9 +5,9 @@ import { Construct } from 'constructs';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
-import { explainWildcards } from './explain.ts';
+import { explainWildcards } from './acknowledge-wildcards.ts';
 import type { Lake } from './lake.ts';
-import { namedQueries } from './named-queries.ts';
+import { namedQueries } from './saved-queries.ts';
 import { output } from './output.ts';
 
 export interface AnalystsProps {

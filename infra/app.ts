@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { App } from 'aws-cdk-lib';
 import { reports } from '../shared/reports/index.ts';
-import { parseSettings, settingsInput } from '../shared/settings.ts';
+import { parseSettings, settingsInput } from '../shared/settings/settings.ts';
 import { PipelineStack } from './pipeline-stack.ts';
 
 // Flags are set here rather than in cdk.json, so that `node infra/app.ts` and `cdk synth` make the same stack.

@@ -2,9 +2,9 @@ import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { CfnDatabase } from 'aws-cdk-lib/aws-glue';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import type { DeploymentSettings } from '../shared/deployment-settings.ts';
+import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
-import { explainWildcards, type Grantee } from './explain.ts';
+import { explainWildcards, type Grantee } from './acknowledge-wildcards.ts';
 import { output } from './output.ts';
 
 const READ = ['glue:GetTable', 'glue:GetPartition', 'glue:GetPartitions'];

@@ -16,8 +16,8 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import type { Construct } from 'constructs';
-import { testPage } from '../shared/console-url.ts';
-import { PERIOD_HOURS } from './alarm-window.ts';
+import { testPage } from '../shared/adapters/aws/console-url.ts';
+import { PERIOD_HOURS } from './alarm-windows.ts';
 import { consoleLink } from './console-link.ts';
 import type { ObservedReport } from './observed-report.ts';
 

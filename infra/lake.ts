@@ -2,9 +2,9 @@ import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import type { DeploymentSettings } from '../shared/deployment-settings.ts';
+import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
-import { explainWildcards, type Grantee } from './explain.ts';
+import { explainWildcards, type Grantee } from './acknowledge-wildcards.ts';
 import { output } from './output.ts';
 
 export interface LakeProps {

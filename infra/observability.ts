@@ -4,7 +4,7 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
-import type { DeploymentSettings } from '../shared/deployment-settings.ts';
+import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { Alarms } from './alarms.ts';
 import { consoleLink } from './console-link.ts';
 import { ReportsDashboard } from './dashboard.ts';

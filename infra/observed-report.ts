@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
-import { PERIOD_HOURS } from './alarm-window.ts';
+import { PERIOD_HOURS } from './alarm-windows.ts';
 
 /** One report of one brand, with the metrics that `functions/metrics.ts` prints for it. */
 export class ObservedReport {

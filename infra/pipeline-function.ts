@@ -7,8 +7,8 @@ import { NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { testPage } from '../shared/console-url.ts';
-import type { Settings } from '../shared/settings.ts';
+import { testPage } from '../shared/adapters/aws/console-url.ts';
+import type { Settings } from '../shared/settings/settings.ts';
 import { consoleLink } from './console-link.ts';
 import { output } from './output.ts';
 
@@ -56,7 +56,7 @@ export class PipelineFunction extends Construct implements IGrantable {
     this.function = new NodejsFunction(this, 'Function', {
       functionName: this.name,
       description: props.description,
-      entry: fileURLToPath(new URL(`../functions/${props.handler}.ts`, import.meta.url)),
+      entry: fileURLToPath(new URL(`../functions/${props.handler}.lambda.ts`, import.meta.url)),
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       // From this size on a function has a whole CPU.

@@ -1,18 +1,18 @@
 import { Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
-import type { Settings } from '../shared/settings.ts';
+import type { Settings } from '../shared/settings/settings.ts';
 import { Analysts } from './analysts.ts';
-import { Backfill } from './backfill.ts';
+import { Backfill } from './backfill-state-machine.ts';
 import { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
-import { CoverageWidget } from './coverage-widget.ts';
+import { CoverageWidget } from './calendar-function.ts';
 import { FailureQueue } from './failure-queue.ts';
 import { Lake } from './lake.ts';
 import { Observability } from './observability.ts';
 import { output } from './output.ts';
 import { ReportFunction, type ScheduledBrand } from './report-function.ts';
-import { Setup } from './setup.ts';
+import { Setup } from './catalog-rebuild.ts';
 
 export interface PipelineStackProps extends StackProps {
   reports: ReportRegistry;

@@ -1,4 +1,4 @@
-import { rateMs } from '../shared/schedule.ts';
+import { rateMs } from '../shared/settings/schedule.ts';
 
 /**
  * A schedule that does not start in the same second as the others. A rate counts from the moment of deployment, which

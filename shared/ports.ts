@@ -1,5 +1,5 @@
 import type { JsonObject } from './json.ts';
-import type { Column } from './lake/column.ts';
+import type { Column } from './column-types.ts';
 import type { View } from './reports/definition.ts';
 
 /** Time as the core sees it. */

@@ -1,26 +1,26 @@
 import { dayOf } from './days.ts';
 import { BrandReportsError, expected } from './errors.ts';
-import type { Document } from './lake/document.ts';
-import { type MonthIndex, parseMonthIndex } from './lake/month-index.ts';
+import type { Document } from './lake/documents/cas-document.ts';
+import { type MonthIndex, parseMonthIndex } from './lake/documents/month-index.ts';
 import { indexKey, progressKey } from './lake/paths.ts';
-import { parseProgress } from './lake/progress.ts';
+import { parseProgress } from './lake/documents/progress.ts';
 import { type ReportOutcome, type SyncOutcome, type Traffic, isUnfinished, syncOutcome } from './outcome.ts';
-import { newestComplete } from './pipeline/newest-complete.ts';
+import { newestComplete } from './status/newest-complete.ts';
 import {
   type LakeOptions,
   type OpenLedgers,
   openDocument,
   openLedger,
   openReport,
-} from './pipeline/open-report.ts';
-import { policyOf } from './pipeline/policy.ts';
-import { type Range, leaveRequest } from './pipeline/request.ts';
-import type { Deadline, ReportRun } from './pipeline/report-run.ts';
+} from './pipeline/create-context.ts';
+import { policyOf } from './planning/policy.ts';
+import { type Range, leaveRequest } from './pipeline/continuation.ts';
+import type { Deadline, ReportRun } from './pipeline/context.ts';
 import type { CredentialSource, ReportService } from './ports.ts';
 import type { ReportDefinition, ReportRegistry } from './reports/definition.ts';
 import { type ServiceClient, type ServiceClientOptions, createServiceClient } from './service/client.ts';
 import { createRateLimiter } from './service/rate-limit.ts';
-import type { BrandSettings, Settings } from './settings.ts';
+import type { BrandSettings, Settings } from './settings/settings.ts';
 import { syncReport } from './sync.ts';
 
 export interface RunOptions extends LakeOptions {

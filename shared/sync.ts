@@ -1,8 +1,8 @@
 import { dayOf, daysFrom, earlier, monthOf } from './days.ts';
 import { type BrandReportsError, expected } from './errors.ts';
-import type { Document } from './lake/document.ts';
-import type { Ledger } from './lake/ledger.ts';
-import { type MonthIndex, leaveMonths, mayBeDue, touchMonths } from './lake/month-index.ts';
+import type { Document } from './lake/documents/cas-document.ts';
+import type { Ledger } from './lake/documents/ledger.ts';
+import { type MonthIndex, leaveMonths, mayBeDue, touchMonths } from './lake/documents/month-index.ts';
 import {
   type DayOutcome,
   type ErrorSummary,
@@ -11,16 +11,16 @@ import {
   statusOf,
   summary,
 } from './outcome.ts';
-import { coverMonths } from './pipeline/coverage.ts';
-import { measureEndDate } from './pipeline/measure.ts';
-import { type DayRequest, type DueDay, type Sources, monthDueAtMs, plan } from './pipeline/plan.ts';
-import { prepare } from './pipeline/prepare.ts';
-import { policyFingerprint } from './pipeline/policy.ts';
-import { type ReportRun, outOfTime } from './pipeline/report-run.ts';
-import { type Range, openRequest } from './pipeline/request.ts';
-import { sideBySide } from './pipeline/side-by-side.ts';
-import { sweep } from './pipeline/sweep.ts';
-import { switchOwed, tableShape } from './pipeline/switch.ts';
+import { coverMonths } from './catalog/coverage.ts';
+import { measureEndDate } from './pipeline/probe-end-date.ts';
+import { type DayRequest, type DueDay, type Sources, monthDueAtMs, plan } from './planning/plan.ts';
+import { prepare } from './catalog/ensure-tables.ts';
+import { policyFingerprint } from './planning/policy.ts';
+import { type ReportRun, outOfTime } from './pipeline/context.ts';
+import { type Range, openRequest } from './pipeline/continuation.ts';
+import { sideBySide } from './concurrency.ts';
+import { sweep } from './pipeline/vacuum.ts';
+import { switchOwed, tableShape } from './pipeline/publish.ts';
 import { syncDay } from './pipeline/sync-day.ts';
 import type { TableShape } from './ports.ts';
 

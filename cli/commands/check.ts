@@ -1,8 +1,8 @@
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
-import { type BrandCheck, type CheckOutcome, type Finding, runCheck } from '../../shared/check.ts';
+import { type BrandCheck, type CheckOutcome, type Finding, runCheck } from '../../shared/operations/check.ts';
 import { EXIT } from '../exit-codes.ts';
-import { type RunFlags, openRun } from '../open-run.ts';
+import { type RunFlags, openRun } from '../run-options.ts';
 import {
   brandOption,
   credentialsOption,
@@ -13,7 +13,7 @@ import {
   settingsOption,
 } from '../options.ts';
 import { print, printJson } from '../output.ts';
-import { showProgress } from '../progress.ts';
+import { showProgress } from '../progress-line.ts';
 
 export function addCheck(program: Command): void {
   program

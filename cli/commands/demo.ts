@@ -14,14 +14,14 @@ import type { SyncOutcome } from '../../shared/outcome.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { Lake } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { type Settings, parseSettings } from '../../shared/settings.ts';
+import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { EXIT } from '../exit-codes.ts';
 import { DEFAULT_LAKE, lakeOption } from '../options.ts';
 import { print } from '../output.ts';
-import { showProgress } from '../progress.ts';
-import { answerTable, query } from '../query.ts';
+import { showProgress } from '../progress-line.ts';
+import { answerTable, query } from '../query-result.ts';
 import { openTables } from '../sql-tables.ts';
-import { terminalColumns } from '../table.ts';
+import { terminalColumns } from '../text-table.ts';
 import { syncText, syncUntilStopped } from './sync.ts';
 
 /** In the demo's lake: it tells `status` what to expect, and the next demo that the lake may be written to. */

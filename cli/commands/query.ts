@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { openLake } from '../../shared/adapters/open-lake.ts';
-import { freshness } from '../../shared/pipeline/freshness.ts';
+import { freshness } from '../../shared/catalog/freshness.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
-import { readSettings } from '../open-run.ts';
+import { readSettings } from '../run-options.ts';
 import { environmentOption, jsonOption, lakeOption, settingsOption } from '../options.ts';
 import { counted, note, print, printJson } from '../output.ts';
-import { answerObjects, answerTable, query } from '../query.ts';
+import { answerObjects, answerTable, query } from '../query-result.ts';
 import { openTables } from '../sql-tables.ts';
-import { terminalColumns } from '../table.ts';
+import { terminalColumns } from '../text-table.ts';
 
 interface QueryFlags {
   lake: string;

@@ -3,17 +3,17 @@ import { resolve } from 'node:path';
 import { styleText } from 'node:util';
 import { type Command, Option } from 'commander';
 import { openLake } from '../../shared/adapters/open-lake.ts';
-import { textOf } from '../../shared/adapters/thrown.ts';
+import { textOf } from '../../shared/adapters/error-fields.ts';
 import { type MonthSpan, addMonths, dayOf, lastMonths, monthOf } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
-import { readLedgers } from '../../shared/lake/ledgers.ts';
+import { readLedgers } from '../../shared/lake/documents/read.ts';
 import { reports } from '../../shared/reports/index.ts';
-import type { Settings } from '../../shared/settings.ts';
+import type { Settings } from '../../shared/settings/settings.ts';
 import { calendarPage } from '../../shared/status/calendar-page.ts';
 import type { DayStatus } from '../../shared/status/day-status.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../../shared/status/table-statuses.ts';
-import { brandNamed, readSettings } from '../open-run.ts';
+import { brandNamed, readSettings } from '../run-options.ts';
 import {
   brandOption,
   environmentOption,
@@ -24,8 +24,8 @@ import {
   settingsOption,
 } from '../options.ts';
 import { count, print, printJson } from '../output.ts';
-import { table, terminalColumns } from '../table.ts';
-import { oneLine } from '../text.ts';
+import { table, terminalColumns } from '../text-table.ts';
+import { oneLine } from '../terminal-text.ts';
 
 interface StatusFlags {
   lake: string;

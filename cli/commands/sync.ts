@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { DayOutcome, ReportOutcome, SyncOutcome } from '../../shared/outcome.ts';
 import { type RunOptions, runSync } from '../../shared/run.ts';
 import { EXIT } from '../exit-codes.ts';
-import { type RunFlags, openRun } from '../open-run.ts';
+import { type RunFlags, openRun } from '../run-options.ts';
 import {
   brandOption,
   credentialsOption,
@@ -18,9 +18,9 @@ import {
   toOption,
 } from '../options.ts';
 import { count, print, printJson } from '../output.ts';
-import { showProgress } from '../progress.ts';
-import { stopInGoodOrder } from '../stop.ts';
-import { table, terminalColumns } from '../table.ts';
+import { showProgress } from '../progress-line.ts';
+import { stopInGoodOrder } from '../graceful-shutdown.ts';
+import { table, terminalColumns } from '../text-table.ts';
 
 interface SyncFlags extends RunFlags {
   maxSeconds?: number;

@@ -3,8 +3,8 @@ import type { Command } from 'commander';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { monthOf } from '../../shared/days.ts';
 import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
-import type { Column } from '../../shared/lake/columns.ts';
-import { Digest } from '../../shared/lake/digest.ts';
+import type { Column } from '../../shared/lake/table/columns.ts';
+import { Digest } from '../../shared/lake/table/digest.ts';
 import {
   type CurrentDay,
   currentDays,
@@ -12,17 +12,17 @@ import {
   readLedger,
   readLedgers,
   readSchema,
-} from '../../shared/lake/ledgers.ts';
-import { readBack } from '../../shared/lake/read-back.ts';
+} from '../../shared/lake/documents/read.ts';
+import { readBack } from '../../shared/lake/table/parquetjs-reader.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
-import { checkOrder, unknown } from '../open-run.ts';
+import { checkOrder, unknown } from '../run-options.ts';
 import { fromOption, jsonOption, lakeOption, toOption } from '../options.ts';
 import { count, counted, print, printJson } from '../output.ts';
-import { showLine } from '../progress.ts';
-import { table, terminalColumns } from '../table.ts';
+import { showLine } from '../progress-line.ts';
+import { table, terminalColumns } from '../text-table.ts';
 
 interface VerifyFlags {
   brand?: string;

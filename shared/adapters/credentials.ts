@@ -3,8 +3,8 @@ import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/clien
 import { BrandReportsError } from '../errors.ts';
 import { isCanonicalInteger, isJsonObject, type Json, numberText, parseJson } from '../json.ts';
 import type { CredentialSource, Credentials } from '../ports.ts';
-import { awsError, awsFailure } from './aws.ts';
-import { errorCode } from './disk.ts';
+import { awsError, awsFailure } from './aws/errors.ts';
+import { errorCode } from './local/disk-errors.ts';
 
 const SHAPE = '{"bid":"…","token":"…","secret":"…"}';
 

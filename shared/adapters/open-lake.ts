@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
 import { GlueClient } from '@aws-sdk/client-glue';
 import type { Lake } from '../ports.ts';
-import { awsClientOptions } from './aws.ts';
-import { openGlueCatalog } from './glue-catalog.ts';
-import { badLake, openLakeStore } from './lake-store.ts';
-import { openLocalCatalog } from './local-catalog.ts';
-import { openLocalRuns } from './local-runs.ts';
-import { openLocalStore } from './local-store.ts';
-import { neverGone } from './s3-store.ts';
+import { awsClientOptions } from './aws/errors.ts';
+import { openGlueCatalog } from './aws/glue-catalog.ts';
+import { badLake, openLakeStore } from './aws/lake-store.ts';
+import { openLocalCatalog } from './local/catalog.ts';
+import { openLocalRuns } from './local/runs.ts';
+import { openLocalStore } from './local/store.ts';
+import { neverGone } from './aws/s3-store.ts';
 
 /**
  * Opens a lake: a folder, or `s3://bucket/prefix` with a Glue database where one is named.

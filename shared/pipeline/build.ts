@@ -10,14 +10,20 @@ import {
   mergeObservations,
   parseInstant,
   rowMapper,
-} from '../lake/columns.ts';
-import { Digest } from '../lake/digest.ts';
-import type { Published } from '../lake/ledger.ts';
-import { ROW_GROUP_BYTES, ROW_GROUP_ROWS, readParquetRows, weightOf, writeParquet } from '../lake/parquet.ts';
+} from '../lake/table/columns.ts';
+import { Digest } from '../lake/table/digest.ts';
+import type { Published } from '../lake/documents/ledger.ts';
+import {
+  ROW_GROUP_BYTES,
+  ROW_GROUP_ROWS,
+  readParquetRows,
+  weightOf,
+  writeParquet,
+} from '../lake/table/parquet.ts';
 import { attemptPrefix, dayPartition, snapshotKey } from '../lake/paths.ts';
-import type { Progress, Slice } from '../lake/progress.ts';
+import type { Progress, Slice } from '../lake/documents/progress.ts';
 import type { Reading } from './claim.ts';
-import type { ReportRun } from './report-run.ts';
+import type { ReportRun } from './context.ts';
 import { identityField, identityOf, readChunk } from './stage.ts';
 
 /** What a publication holds; `snapshot` is the published one's where its content is the same. */

@@ -1,10 +1,10 @@
 import { dayOf, endOfDay, monthOf } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
-import type { Document } from '../lake/document.ts';
-import { type Claim, type DayEntry, type Published, claimDay } from '../lake/ledger.ts';
-import { type Progress, type Slice, emptySlice, held } from '../lake/progress.ts';
-import { asksFor, windowOf } from './ask.ts';
-import type { ReportRun } from './report-run.ts';
+import type { Document } from '../lake/documents/cas-document.ts';
+import { type Claim, type DayEntry, type Published, claimDay } from '../lake/documents/ledger.ts';
+import { type Progress, type Slice, emptySlice, held } from '../lake/documents/progress.ts';
+import { asksFor, windowOf } from '../planning/day-queries.ts';
+import type { ReportRun } from './context.ts';
 
 const LEASE_MS = 60_000;
 

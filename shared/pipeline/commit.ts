@@ -1,9 +1,9 @@
 import { monthOf } from '../days.ts';
-import { commitDay } from '../lake/ledger.ts';
+import { commitDay } from '../lake/documents/ledger.ts';
 import type { Built } from './build.ts';
 import type { Reading } from './claim.ts';
-import { closesAtMs, settles } from './plan.ts';
-import type { ReportRun } from './report-run.ts';
+import { closesAtMs, settles } from '../planning/plan.ts';
+import type { ReportRun } from './context.ts';
 
 /**
  * Records the snapshot in the ledger: the one commit point of a sync.

@@ -2,12 +2,12 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { BrandReportsError } from '../errors.ts';
 import { type Json, type JsonObject, isJsonObject, numberText, parseJson, stringifyJson } from '../json.ts';
-import { type Observations, observe } from '../lake/columns.ts';
+import { type Observations, observe } from '../lake/table/columns.ts';
 import { attemptPrefix, chunkName } from '../lake/paths.ts';
-import { type StagedGroup, held, withGroup } from '../lake/progress.ts';
+import { type StagedGroup, held, withGroup } from '../lake/documents/progress.ts';
 import type { ObjectStore } from '../ports.ts';
 import { type Reading, renewed } from './claim.ts';
-import type { ReportRun } from './report-run.ts';
+import type { ReportRun } from './context.ts';
 
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);

@@ -1,15 +1,15 @@
 import { monthOf } from '../days.ts';
 import { type BrandReportsError, expected } from '../errors.ts';
-import { failDay, releaseDay } from '../lake/ledger.ts';
-import { held } from '../lake/progress.ts';
+import { failDay, releaseDay } from '../lake/documents/ledger.ts';
+import { held } from '../lake/documents/progress.ts';
 import type { DayOutcome } from '../outcome.ts';
 import { build } from './build.ts';
 import { type Reading, claim, renewed } from './claim.ts';
 import { commit } from './commit.ts';
-import { readDay } from './page.ts';
-import type { DueDay, DayRequest } from './plan.ts';
-import { type ReportRun, outOfTime } from './report-run.ts';
-import { switchDay } from './switch.ts';
+import { readDay } from './fetch.ts';
+import type { DueDay, DayRequest } from '../planning/plan.ts';
+import { type ReportRun, outOfTime } from './context.ts';
+import { switchDay } from './publish.ts';
 
 const RENEW_MS = 15_000;
 /** What a publication was measured to take, with much room: see `npm run bench:parquet`. */

@@ -1,4 +1,4 @@
-import type { ColumnType } from '../lake/column.ts';
+import type { ColumnType } from '../column-types.ts';
 
 /** A filter of the interface document: what it is checked against. */
 export type Filter =

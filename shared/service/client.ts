@@ -1,10 +1,10 @@
 import { BrandReportsError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { CredentialSource, ReportService, RunLog } from '../ports.ts';
-import { createServiceClock, httpDate } from './clock.ts';
+import { createServiceClock, httpDate } from './server-clock.ts';
 import { type Verdict, judge } from './envelope.ts';
 import { type RateLimiter, pausedTooLong } from './rate-limit.ts';
-import { buildRequest, exchange } from './request.ts';
+import { buildRequest, exchange } from './http.ts';
 import {
   type RetryPolicy,
   type Sleep,
@@ -15,8 +15,8 @@ import {
   retryAfterMs,
   throwIfStopped,
 } from './retry.ts';
-import { signedHeaders } from './sign.ts';
-import { type Signing, createSigner } from './signer.ts';
+import { signedHeaders } from './signature.ts';
+import { type Signing, createSigner } from './signing-session.ts';
 
 export interface ServiceClientOptions {
   brand: string;

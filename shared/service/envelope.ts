@@ -7,7 +7,7 @@ import {
   numberText,
   parseJson,
 } from '../json.ts';
-import type { Answer, Exchange } from './request.ts';
+import type { Answer, Exchange } from './http.ts';
 
 /**
  * What an attempt came to. `refused`: signing again may help, once; `transient`: trying again may; `final`: nothing may.

@@ -1,5 +1,5 @@
 import { BrandReportsError } from '../errors.ts';
-import { parseHttpDate } from './clock.ts';
+import { parseHttpDate } from './server-clock.ts';
 
 /** Waits; it may reject when the signal aborts. */
 export type Sleep = (ms: number, signal?: AbortSignal) => Promise<void>;

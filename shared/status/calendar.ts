@@ -1,11 +1,11 @@
 import { dayOf, daysOfMonth, monthOf } from '../days.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { type Theme, calendarStyle } from './calendar-style.ts';
 import type { DayStatus, StatusDay } from './day-status.ts';
 import { Html, html } from './html.ts';
 import { type Controls, remedy } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
-import { type Trouble, completeThrough, dayRanges, isToCome, troublesOf } from './troubles.ts';
+import { type Trouble, completeThrough, dayRanges, isToCome, troublesOf } from './problems.ts';
 
 export interface CalendarOptions {
   settings: Settings;

@@ -1,9 +1,9 @@
 import { type MonthSpan, dayOf, daysFrom, isInSpan, monthOf } from '../days.ts';
-import type { DayEntry, Failure } from '../lake/ledger.ts';
-import type { ReportLedgers } from '../lake/ledgers.ts';
-import { stateOf } from '../pipeline/coverage.ts';
-import { type Policy, type Sources, closesAtMs, dueAtMs } from '../pipeline/plan.ts';
-import { turnMs } from '../schedule.ts';
+import type { DayEntry, Failure } from '../lake/documents/ledger.ts';
+import type { ReportLedgers } from '../lake/documents/read.ts';
+import { stateOf } from '../catalog/coverage.ts';
+import { type Policy, type Sources, closesAtMs, dueAtMs } from '../planning/plan.ts';
+import { turnMs } from '../settings/schedule.ts';
 
 /** What is the matter with a day. `stale`: it is there, but should have been read again by now. */
 export type DayStatus =

@@ -1,6 +1,6 @@
-import { consoleUrl, testPage } from '../console-url.ts';
+import { consoleUrl, testPage } from '../adapters/aws/console-url.ts';
 import { type Html, html } from './html.ts';
-import type { Trouble } from './troubles.ts';
+import type { Trouble } from './problems.ts';
 
 /** How a person starts something where the calendar is looked at. */
 export interface Controls {

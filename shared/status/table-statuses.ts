@@ -1,9 +1,9 @@
 import { type MonthSpan, addMonths, monthOf } from '../days.ts';
-import type { ReportLedgers } from '../lake/ledgers.ts';
-import type { MonthIndex } from '../lake/month-index.ts';
-import { enabledPolicy } from '../pipeline/policy.ts';
+import type { ReportLedgers } from '../lake/documents/read.ts';
+import type { MonthIndex } from '../lake/documents/month-index.ts';
+import { enabledPolicy } from '../planning/policy.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { type Expected, type StatusDay, patienceMsOf, statusDays } from './day-status.ts';
 
 export interface TableStatus {

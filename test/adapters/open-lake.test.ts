@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { openLake } from '../../shared/adapters/open-lake.ts';
-import { neverGone } from '../../shared/adapters/s3-store.ts';
+import { neverGone } from '../../shared/adapters/aws/s3-store.ts';
 
 describe('a lake', () => {
   it.each([

@@ -11,7 +11,7 @@ import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { addDays, dayOf, daysFrom } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { parseSettings, type Settings } from '../../shared/settings.ts';
+import { parseSettings, type Settings } from '../../shared/settings/settings.ts';
 import { bringDown, catalogued, columnsOf, hindrances } from '../acceptance/athena.ts';
 import { differences, readLakeTable } from '../acceptance/lake.ts';
 import { startSchemasServer } from '../fakes/schemas-server.ts';

@@ -1,5 +1,5 @@
-import { openLocalRuns } from '../../shared/adapters/local-runs.ts';
-import { openLocalStore } from '../../shared/adapters/local-store.ts';
+import { openLocalRuns } from '../../shared/adapters/local/runs.ts';
+import { openLocalStore } from '../../shared/adapters/local/store.ts';
 
 // A process of its own that works on a lake folder: `count <lake> <times>` or `live <lake> <run>`.
 const [, , act = '', lake = '', argument = ''] = process.argv;

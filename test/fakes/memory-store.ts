@@ -1,5 +1,5 @@
 import { checkedKey, checkedPrefix, compareKeys } from '../../shared/adapters/keys.ts';
-import { objectMissing } from '../../shared/adapters/missing.ts';
+import { objectMissing } from '../../shared/adapters/object-not-found.ts';
 import type { ObjectStore, Precondition } from '../../shared/ports.ts';
 
 export interface MemoryStore extends ObjectStore {

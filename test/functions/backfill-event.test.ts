@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { parseBackfillEvent, parseBackfillInput } from '../../functions/backfill-event.ts';
 import { addDays, dayOf } from '../../shared/days.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { parseSettings } from '../../shared/settings.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
 import { ACME } from '../infra/stack.ts';
 
 const SETTINGS = parseSettings(

@@ -3,10 +3,10 @@ import * as z from 'zod/mini';
 import { recordsOfDay } from '../../sample/brand.ts';
 import { type SampleService, startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
-import { shortened } from '../../shared/backfill.ts';
+import { shortened } from '../../shared/operations/backfill-months.ts';
 import { addDays, dayOf, daysFrom, startOfDay } from '../../shared/days.ts';
 import { isJsonObject, parseJson } from '../../shared/json.ts';
-import { claimDay, parseLedger, releaseDay } from '../../shared/lake/ledger.ts';
+import { claimDay, parseLedger, releaseDay } from '../../shared/lake/documents/ledger.ts';
 import { ledgerKey } from '../../shared/lake/paths.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
@@ -54,7 +54,7 @@ beforeAll(async () => {
     jest.spyOn(console, level).mockImplementation((entry) => void printed.push(JSON.stringify(entry)));
   // Metrics go past the console.
   jest.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0);
-  ({ handler } = await import('../../functions/backfill.ts'));
+  ({ handler } = await import('../../functions/backfill.lambda.ts'));
   template = backfillTemplate(settings);
   fillSecrets();
 });

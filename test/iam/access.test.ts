@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { openS3Store } from '../../shared/adapters/s3-store.ts';
+import { openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
 

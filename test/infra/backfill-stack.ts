@@ -1,10 +1,10 @@
 import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
-import { Backfill } from '../../infra/backfill.ts';
+import { Backfill } from '../../infra/backfill-state-machine.ts';
 import { Catalog } from '../../infra/catalog.ts';
 import { Lake } from '../../infra/lake.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { parseSettings } from '../../shared/settings.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
 
 /** The template of a backfill alone, with what it needs. */
 export function backfillTemplate(input: object): Template {

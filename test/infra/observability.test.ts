@@ -6,7 +6,7 @@ import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import * as z from 'zod/mini';
 import { Observability } from '../../infra/observability.ts';
-import { parseSettings } from '../../shared/settings.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
 import { reports } from '../../shared/reports/index.ts';
 
 const HOUR = 3600;

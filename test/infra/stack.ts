@@ -2,7 +2,7 @@ import { App } from 'aws-cdk-lib';
 import { PipelineStack } from '../../infra/pipeline-stack.ts';
 import type { ReportRegistry } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { parseSettings } from '../../shared/settings.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
 
 export const ACME = {
   baseUrl: 'https://service.example/api/brand',

@@ -3,9 +3,9 @@ import { BrandReportsError } from '../../shared/errors.ts';
 import { type Json, type JsonObject, rawNumber, stringifyJson } from '../../shared/json.ts';
 import type { CredentialSource, Credentials } from '../../shared/ports.ts';
 import { type ServiceClientOptions, createServiceClient } from '../../shared/service/client.ts';
-import { httpDate } from '../../shared/service/clock.ts';
+import { httpDate } from '../../shared/service/server-clock.ts';
 import { createRateLimiter } from '../../shared/service/rate-limit.ts';
-import { digestOf } from '../../shared/service/sign.ts';
+import { digestOf } from '../../shared/service/signature.ts';
 import { type Received, type Reply, startScriptedService } from '../fakes/scripted-service.ts';
 import { virtualTime } from '../fakes/virtual-time.ts';
 

@@ -7,7 +7,7 @@ import type { DayStatus } from '../../shared/status/day-status.ts';
 import { html } from '../../shared/status/html.ts';
 import { commandControls, consoleControls } from '../../shared/status/remedies.ts';
 import type { TableStatus } from '../../shared/status/table-statuses.ts';
-import { dayRanges } from '../../shared/status/troubles.ts';
+import { dayRanges } from '../../shared/status/problems.ts';
 import { NOW_MS, TODAY, failure, madeTable, settingsOf, statusDay } from './made-statuses.ts';
 
 const YESTERDAY = addDays(TODAY, -1);

@@ -1,6 +1,6 @@
 import { addDays, daysFrom } from '../../shared/days.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { parseSettings } from '../../shared/settings.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
 import type { DayStatus, StatusDay } from '../../shared/status/day-status.ts';
 import type { TableStatus } from '../../shared/status/table-statuses.ts';
 

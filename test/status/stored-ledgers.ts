@@ -1,10 +1,10 @@
 import { monthOf } from '../../shared/days.ts';
-import type { DayEntry, Published } from '../../shared/lake/ledger.ts';
+import type { DayEntry, Published } from '../../shared/lake/documents/ledger.ts';
 import { indexKey, ledgerKey } from '../../shared/lake/paths.ts';
-import { enabledPolicy } from '../../shared/pipeline/policy.ts';
+import { enabledPolicy } from '../../shared/planning/policy.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
-import type { Settings } from '../../shared/settings.ts';
+import type { Settings } from '../../shared/settings/settings.ts';
 
 /** A reading of a whole day, that the settings would ask for in the same way. */
 export function readDay(settings: Settings, report: string, changes: Partial<Published> = {}): DayEntry {

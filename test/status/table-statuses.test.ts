@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readLedgers } from '../../shared/lake/ledgers.ts';
+import { readLedgers } from '../../shared/lake/documents/read.ts';
 import { indexKey, ledgerKey } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { tableStatuses } from '../../shared/status/table-statuses.ts';

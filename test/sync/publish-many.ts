@@ -1,12 +1,12 @@
-import { openLocalStore } from '../../shared/adapters/local-store.ts';
+import { openLocalStore } from '../../shared/adapters/local/store.ts';
 import { newId } from '../../shared/adapters/new-id.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import { type JsonObject, rawNumber } from '../../shared/json.ts';
-import { Document } from '../../shared/lake/document.ts';
-import { parseMonthIndex } from '../../shared/lake/month-index.ts';
+import { Document } from '../../shared/lake/documents/cas-document.ts';
+import { parseMonthIndex } from '../../shared/lake/documents/month-index.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type RunOptions, reportRun } from '../../shared/run.ts';
-import { parseSettings } from '../../shared/settings.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
 import { syncReport } from '../../shared/sync.ts';
 import { pagedService } from '../fakes/paged-service.ts';
 import { unknowing } from './sample-lake.ts';

@@ -1,0 +1,155 @@
+import { readFile } from 'node:fs/promises';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { awsClientOptions } from '../shared/adapters/aws/errors.ts';
+import {
+  fixedCredentials,
+  readCredentialsFile,
+  secretsManagerCredentials,
+} from '../shared/adapters/credentials.ts';
+import { textOf } from '../shared/adapters/error-fields.ts';
+import { newId } from '../shared/adapters/new-id.ts';
+import { openLake } from '../shared/adapters/open-lake.ts';
+import { systemClock } from '../shared/adapters/system-clock.ts';
+import { dayOf } from '../shared/days.ts';
+import { BrandReportsError } from '../shared/errors.ts';
+import { nearest } from '../shared/validation/closest-match.ts';
+import type { CredentialSource, RunLog } from '../shared/ports.ts';
+import { reports } from '../shared/reports/index.ts';
+import type { RunOptions } from '../shared/run.ts';
+import { type Settings, loadSettings } from '../shared/settings/settings.ts';
+
+/** The flags of the commands that ask the service for something. */
+export interface RunFlags {
+  settings: string;
+  environment?: string;
+  credentials?: string;
+  lake: string;
+  database?: string;
+  brand?: string;
+  now?: Date;
+  from?: string;
+  to?: string;
+}
+
+/**
+ * Everything a run works with, from the flags: all that can be wrong in them is found here, before it starts.
+ * @throws BrandReportsError `config`
+ */
+export async function openRun(flags: RunFlags, wanted: readonly string[], log: RunLog): Promise<RunOptions> {
+  const settings = await readSettings(flags);
+  const names = wanted.map(reportNamed);
+  const brands = flags.brand === undefined ? undefined : [brandNamed(flags.brand, settings)];
+  const clock = systemClock(flags.now);
+  checkRange(flags, settings, clock.now());
+  const credentials = credentialSource(flags, settings);
+  const inHand = flags.credentials !== undefined || !isInS3(flags.lake);
+  if (inHand)
+    await Promise.all((brands ?? Object.keys(settings.brands)).map((brand) => credentials.read(brand)));
+  const { database, from, to } = flags;
+  return {
+    settings,
+    reports,
+    lake: openLake(flags.lake, database === undefined ? {} : { database }),
+    credentials,
+    request: {
+      ...(brands && { brands }),
+      ...(names.length > 0 && { reports: names }),
+      ...(from !== undefined && { from }),
+      ...(to !== undefined && { to }),
+    },
+    clock,
+    log,
+    random: Math.random,
+    newId,
+  };
+}
+
+/** @throws BrandReportsError `config` where the file cannot be read or used */
+export async function readSettings({
+  settings: file,
+  environment,
+}: Pick<RunFlags, 'settings' | 'environment'>): Promise<Settings> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new BrandReportsError(
+      'config',
+      'settings_unreadable',
+      `The settings ${file} cannot be read (${textOf(error, 'code')}). Name a file that can: --settings FILE.`,
+    );
+  });
+  return loadSettings(text, file, reports, environment);
+}
+
+/** A report by its name. @throws BrandReportsError `config` naming the reports there are */
+export function reportNamed(name: string): string {
+  if (Object.hasOwn(reports, name)) return name;
+  const ofTable = Object.values(reports).find(({ table }) => table === name)?.name;
+  throw unknown('report', name, Object.keys(reports), ofTable);
+}
+
+/** A brand of the settings. @throws BrandReportsError `config` naming the brands there are */
+export function brandNamed(name: string, { brands }: Settings): string {
+  if (Object.hasOwn(brands, name)) return name;
+  throw unknown('brand', name, Object.keys(brands));
+}
+
+export function unknown(
+  what: string,
+  name: string,
+  allowed: readonly string[],
+  meant = nearest(name, allowed),
+) {
+  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+  return new BrandReportsError(
+    'config',
+    `unknown_${what}`,
+    `There is no ${what} "${name}". Allowed: ${allowed.join(', ')}.${hint}`,
+  );
+}
+
+/** @throws BrandReportsError `config` where the days are in the wrong order or still to come */
+function checkRange({ from, to, brand }: RunFlags, { brands }: Settings, now: Date): void {
+  checkOrder(from, to);
+  const zones = Object.entries(brands).filter(([name]) => brand === undefined || name === brand);
+  const today =
+    zones
+      .map(([, { timeZone }]) => dayOf(now.getTime(), timeZone))
+      .sort()
+      .at(-1) ?? '';
+  for (const [flag, day] of [
+    ['--from', from],
+    ['--to', to],
+  ] as const) {
+    if (day !== undefined && day > today)
+      throw new BrandReportsError(
+        'config',
+        'day_to_come',
+        `${flag} ${day} is still to come. Allowed: up to ${today}.`,
+      );
+  }
+}
+
+export function checkOrder(from: string | undefined, to: string | undefined): void {
+  if (from === undefined || to === undefined || from <= to) return;
+  throw new BrandReportsError('config', 'days_reversed', `--from ${from} is after --to ${to}. Swap them.`);
+}
+
+function credentialSource({ credentials: file, lake }: RunFlags, { brands }: Settings): CredentialSource {
+  const inline = process.env.BRAND_REPORTS_CREDENTIALS;
+  if (file !== undefined) return readCredentialsFile(file);
+  if (inline) return fixedCredentials(inline, 'BRAND_REPORTS_CREDENTIALS');
+  if (isInS3(lake)) {
+    const secretNames = Object.fromEntries(
+      Object.entries(brands).map(([name, { secretName }]) => [name, secretName]),
+    );
+    return secretsManagerCredentials({ client: new SecretsManagerClient(awsClientOptions), secretNames });
+  }
+  throw new BrandReportsError(
+    'config',
+    'no_credentials',
+    'There are no credentials. Give --credentials FILE with {"<brand>":{"bid":…,"token":…,"secret":…}}, or set BRAND_REPORTS_CREDENTIALS to that JSON.',
+  );
+}
+
+function isInS3(lake: string): boolean {
+  return lake.startsWith('s3://');
+}

@@ -1,0 +1,89 @@
+import * as z from 'zod/mini';
+import { openLakeStore } from '../shared/adapters/aws/lake-store.ts';
+import { lastMonths } from '../shared/days.ts';
+import { BrandReportsError, asBrandReportsError } from '../shared/errors.ts';
+import { integer, oneOf, parseInput } from '../shared/validation/input.ts';
+import { readLedgers } from '../shared/lake/documents/read.ts';
+import { reports } from '../shared/reports/index.ts';
+import type { Settings } from '../shared/settings/settings.ts';
+import { calendar } from '../shared/status/calendar.ts';
+import { html } from '../shared/status/html.ts';
+import { consoleControls } from '../shared/status/remedies.ts';
+import { tableStatuses } from '../shared/status/table-statuses.ts';
+import { bundledSettings, environment } from './function-context.ts';
+
+/** Lambda's answers hold 6 MB at most, quotes and line ends escaped. */
+const MOST_BYTES = 5_000_000;
+
+const DOCUMENTATION = `
+## Coverage calendar
+Which days of which reports are in the lake, and what is the matter with the others.
+
+| parameter | default | meaning |
+| --- | --- | --- |
+| **brand** | all | only this brand |
+| **months** | 3 | how many months, 24 at most |
+
+### Example
+\`\`\` yaml
+brand: acme
+months: 6
+\`\`\`
+`;
+
+/**
+ * Draws the coverage calendar for a CloudWatch dashboard.
+ * @param event the widget's parameters beside CloudWatch's `widgetContext`; `describe` asks for documentation
+ * @returns HTML, whatever went wrong; Markdown of the documentation
+ */
+export async function handler(event: unknown): Promise<string> {
+  try {
+    return await answer(event);
+  } catch (thrown) {
+    const { kind, code, message } = asBrandReportsError(thrown);
+    console.error({ event: 'widget_failed', kind, code, message, ...(kind === 'bug' && { thrown }) });
+    return html`<p><b>The calendar cannot be drawn</b> (${kind}, ${code}).</p><pre style="white-space:pre-wrap">${message}</pre>`
+      .markup;
+  }
+}
+
+async function answer(event: unknown): Promise<string> {
+  const settings = bundledSettings();
+  const { describe, brand, months, widgetContext } = parseWidgetEvent(event, settings);
+  if (describe) return DOCUMENTATION;
+  const nowMs = Date.now();
+  const span = lastMonths(months, nowMs);
+  const ledgers = await readLedgers(openLakeStore(environment('LAKE_URL')), reports, span);
+  const tables = tableStatuses(settings, reports, ledgers, nowMs, span);
+  const { markup } = calendar(
+    tables.filter((table) => brand === undefined || table.brand === brand),
+    {
+      settings,
+      nowMs,
+      controls: consoleControls(environment('AWS_REGION'), environment('FUNCTION_PREFIX')),
+      theme: widgetContext?.theme === 'dark' ? 'dark' : 'light',
+    },
+  );
+  return fitting(markup);
+}
+
+/** CloudWatch may say more than is known here: that is left aside. */
+function parseWidgetEvent(event: unknown, { brands }: Settings) {
+  const schema = z.looseObject({
+    describe: z.optional(z.boolean({ error: 'true, false' })),
+    brand: z.optional(oneOf(...Object.keys(brands))),
+    months: z._default(integer(1, 24), 3),
+    widgetContext: z.optional(z.looseObject({ theme: z.optional(z.string()) })),
+  });
+  return parseInput(schema, event, 'event', "The widget's parameters");
+}
+
+function fitting(markup: string): string {
+  const bytes = Buffer.byteLength(JSON.stringify(markup));
+  if (bytes <= MOST_BYTES) return markup;
+  throw new BrandReportsError(
+    'config',
+    'calendar_too_large',
+    `The calendar has ${bytes} bytes; allowed: ${MOST_BYTES}. Give the widget a brand, or fewer months.`,
+  );
+}

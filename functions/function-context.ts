@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { awsClientOptions } from '../shared/adapters/aws/errors.ts';
+import { secretsManagerCredentials } from '../shared/adapters/credentials.ts';
+import { openLake } from '../shared/adapters/open-lake.ts';
+import { BrandReportsError } from '../shared/errors.ts';
+import type { RunLog } from '../shared/ports.ts';
+import { reports } from '../shared/reports/index.ts';
+import { type Settings, loadSettings } from '../shared/settings/settings.ts';
+
+/**
+ * What every function that reads reports works with, from its environment and the settings in its bundle.
+ * @throws BrandReportsError `config` where either is not there or wrong
+ */
+export function openFunction() {
+  const settings = bundledSettings();
+  return {
+    settings,
+    reports,
+    lake: openLake(environment('LAKE_URL'), { database: environment('DATABASE') }),
+    credentials: secretsManagerCredentials({
+      client: new SecretsManagerClient(awsClientOptions),
+      secretNames: Object.fromEntries(
+        Object.entries(settings.brands).map(([name, { secretName }]) => [name, secretName]),
+      ),
+    }),
+    log,
+    random: Math.random,
+    newId: randomUUID,
+  };
+}
+
+/** Settings are part of the bundle: see infra/pipeline-function.ts. */
+export function bundledSettings(): Settings {
+  return loadSettings(process.env.BRAND_REPORTS_SETTINGS ?? '', 'BRAND_REPORTS_SETTINGS', reports);
+}
+
+export function environment(name: string): string {
+  const value = process.env[name];
+  if (value) return value;
+  throw new BrandReportsError('config', 'environment', `The environment variable ${name} is missing.`);
+}
+
+function log({ level, ...entry }: Parameters<RunLog>[0]): void {
+  console[level](entry);
+}

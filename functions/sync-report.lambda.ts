@@ -1,0 +1,48 @@
+import type { Context } from 'aws-lambda';
+import { systemClock } from '../shared/adapters/system-clock.ts';
+import { runCheck } from '../shared/operations/check.ts';
+import { scheduledRate } from '../shared/settings/rate-budget.ts';
+import { runSync } from '../shared/run.ts';
+import type { Settings } from '../shared/settings/settings.ts';
+import { environment, openFunction } from './function-context.ts';
+import { emitMetrics } from './metrics.ts';
+import { parseSyncEvent } from './sync-event.ts';
+import { timeLimits } from './time-limits.ts';
+
+const opened = openFunction();
+const report = environment('REPORT');
+const namespace = environment('METRICS_NAMESPACE');
+
+/**
+ * Syncs the report that the function stands for, or checks the connection.
+ * @returns the JSON document of the command line, whatever the outcome
+ * @throws on an event that is none, and on a bug
+ */
+export async function handler(event: unknown, context: Pick<Context, 'getRemainingTimeInMillis'>) {
+  const enabled = brandsWith(opened.settings, report);
+  const { brand, check, now, requestsPerSecond, ...range } = parseSyncEvent(event, enabled);
+  const brands = brand === undefined ? enabled : [brand];
+  const options = {
+    ...opened,
+    request: {
+      ...range,
+      brands,
+      reports: [report],
+      requestsPerSecond: requestsPerSecond ?? scheduledRate(opened.settings, brands),
+    },
+    clock: systemClock(now === undefined ? undefined : new Date(now)),
+    ...timeLimits(context.getRemainingTimeInMillis()),
+  };
+  if (check) return runCheck(options);
+  const outcome = await runSync(options);
+  emitMetrics(outcome.reports, {
+    namespace,
+    log: opened.log,
+    ...(now === undefined && { standing: { settings: opened.settings, nowMs: Date.now() } }),
+  });
+  return outcome;
+}
+
+function brandsWith({ brands }: Settings, report: string): string[] {
+  return Object.entries(brands).flatMap(([name, brand]) => (brand.reports[report]?.enabled ? [name] : []));
+}

@@ -1,0 +1,29 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import type { Settings } from '../shared/settings/settings.ts';
+import type { Lake } from './lake.ts';
+import { PipelineFunction } from './pipeline-function.ts';
+
+export interface CoverageWidgetProps {
+  settings: Settings;
+  settingsJson: string;
+  lake: Lake;
+}
+
+/** The function that draws on the dashboard which days are in. */
+export class CoverageWidget extends PipelineFunction {
+  constructor(scope: Construct, id: string, { settings, settingsJson, lake }: CoverageWidgetProps) {
+    super(scope, id, {
+      settings,
+      settingsJson,
+      name: 'calendar',
+      description: 'Draws which days are in, for the dashboard',
+      handler: 'calendar',
+      environment: { LAKE_URL: lake.url, FUNCTION_PREFIX: Stack.of(scope).stackName },
+      // Somebody waits for the picture.
+      timeout: Duration.minutes(1),
+      testEvents: { 'Draw-the-calendar': {}, 'How-to-use-it': { describe: true } },
+    });
+    lake.grantReadLedgers(this);
+  }
+}

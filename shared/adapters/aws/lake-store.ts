@@ -1,0 +1,26 @@
+import { S3Client } from '@aws-sdk/client-s3';
+import { BrandReportsError } from '../../errors.ts';
+import type { ObjectStore } from '../../ports.ts';
+import { awsClientOptions } from './errors.ts';
+import { openS3Store } from './s3-store.ts';
+
+/**
+ * Opens the objects of a lake at `s3://bucket/prefix`, without what it takes to know its catalog.
+ * @throws BrandReportsError `config` for any other address
+ */
+export function openLakeStore(url: string): ObjectStore {
+  const [, bucket, prefix = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/.exec(url) ?? [];
+  const trimmed = prefix.replace(/\/$/, '');
+  if (bucket === undefined || /(^|\/)(\.|\/|$)|[\0\\]/.test(trimmed.replace(/^$/, 'none'))) {
+    throw badLake(`"${url}" is no lake`);
+  }
+  return openS3Store({ client: new S3Client(awsClientOptions), bucket, prefix: trimmed });
+}
+
+export function badLake(why: string): BrandReportsError {
+  return new BrandReportsError(
+    'config',
+    'bad_lake',
+    `${why}. Name a folder, or s3://bucket/prefix with a database or without.`,
+  );
+}

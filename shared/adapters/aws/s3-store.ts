@@ -1,0 +1,196 @@
+import { PassThrough } from 'node:stream';
+import {
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  type GetObjectCommandInput,
+  PutObjectCommand,
+  paginateListObjectsV2,
+  type S3Client,
+} from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
+import { BrandReportsError } from '../../errors.ts';
+import type {
+  ListedObject,
+  ObjectStore,
+  ObjectWriter,
+  Precondition,
+  PutOutcome,
+  RunRegistry,
+  StoredObject,
+} from '../../ports.ts';
+import { awsError, awsFailure } from './errors.ts';
+import { jitter } from '../backoff.ts';
+import { checkedKey, checkedPrefix } from '../keys.ts';
+import { objectMissing } from '../object-not-found.ts';
+
+const MOST_RACES = 6;
+const MOST_KEYS_A_DELETE = 1000;
+
+const PERMISSIONS = {
+  Reading:
+    's3:GetObject, and s3:ListBucket without a prefix condition: without it a missing key is refused, not missing',
+  Writing: 's3:PutObject, s3:GetObject and s3:AbortMultipartUpload',
+  Listing: 's3:ListBucket',
+  Deleting: 's3:DeleteObject',
+};
+
+/** No run on a lake in S3 can see another's process: leases alone tell. */
+export const neverGone: RunRegistry = {
+  enter: async () => async () => {},
+  isGone: async () => false,
+};
+
+/**
+ * A lake in a bucket.
+ * @param prefix without `/` at either end; `''` is the whole bucket
+ */
+export function openS3Store({
+  client,
+  bucket,
+  prefix,
+}: {
+  client: S3Client;
+  bucket: string;
+  prefix: string;
+}): ObjectStore {
+  const base = prefix === '' ? '' : `${checkedKey(prefix)}/`;
+  const url = `s3://${bucket}/${base}`.replace(/\/$/, '');
+  const object = (key: string) => ({ Bucket: bucket, Key: `${base}${checkedKey(key)}` });
+  const failure = (error: unknown, doing: keyof typeof PERMISSIONS, key: string) =>
+    awsError(error, `${doing} ${url}/${key}`, nextStep(error, bucket, PERMISSIONS[doing]));
+
+  async function get(key: string): Promise<StoredObject | undefined> {
+    try {
+      return await download(client, object(key));
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw failure(error, 'Reading', key);
+    }
+  }
+
+  async function range(key: string, start: number, end: number): Promise<Uint8Array> {
+    if (start >= end) return new Uint8Array();
+    try {
+      return (await download(client, { ...object(key), Range: `bytes=${start}-${end - 1}` })).body;
+    } catch (error) {
+      if (isMissing(error)) throw objectMissing(`${url}/${key}`);
+      if (awsFailure(error).status === 416) return new Uint8Array();
+      throw failure(error, 'Reading', key);
+    }
+  }
+
+  async function put(key: string, body: Uint8Array, precondition: Precondition): Promise<PutOutcome> {
+    const condition = 'ifMatch' in precondition ? { IfMatch: precondition.ifMatch } : { IfNoneMatch: '*' };
+    for (let raced = 0; raced < MOST_RACES; raced++) {
+      try {
+        const { ETag } = await client.send(
+          new PutObjectCommand({ ...object(key), Body: body, ...condition }),
+        );
+        return { etag: present(ETag, key) };
+      } catch (error) {
+        if (awsFailure(error).status === 412 || isMissing(error)) return 'conflict';
+        if (awsFailure(error).status !== 409) throw failure(error, 'Writing', key);
+      }
+      await jitter(raced, 50, 1000);
+    }
+    return 'conflict';
+  }
+
+  async function* list(begin: string): AsyncGenerator<ListedObject> {
+    try {
+      const input = { Bucket: bucket, Prefix: `${base}${checkedPrefix(begin)}` };
+      for await (const page of paginateListObjectsV2({ client }, input)) {
+        for (const { Key, Size, LastModified } of page.Contents ?? []) {
+          const key = present(Key, begin).slice(base.length);
+          yield { key, bytes: present(Size, key), modifiedAt: present(LastModified, key) };
+        }
+      }
+    } catch (error) {
+      throw failure(error, 'Listing', begin);
+    }
+  }
+
+  async function remove(keys: readonly string[]): Promise<void> {
+    for (let from = 0; from < keys.length; from += MOST_KEYS_A_DELETE) {
+      const Objects = keys.slice(from, from + MOST_KEYS_A_DELETE).map((key) => ({ Key: object(key).Key }));
+      const { Errors: [refused] = [] } = await client
+        .send(new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects, Quiet: true } }))
+        .catch((error: unknown) => {
+          throw failure(error, 'Deleting', keys[from] ?? '');
+        });
+      if (refused !== undefined) {
+        const error = Object.assign(new Error(refused.Message), { name: refused.Code ?? 'Error' });
+        throw failure(error, 'Deleting', (refused.Key ?? '').slice(base.length));
+      }
+    }
+  }
+
+  return {
+    url,
+    get,
+    range,
+    put,
+    list,
+    delete: remove,
+    create: (key) => create(client, object(key), (error) => failure(error, 'Writing', key)),
+  };
+}
+
+async function download(client: S3Client, input: GetObjectCommandInput): Promise<StoredObject> {
+  const { Body, ETag } = await client.send(new GetObjectCommand(input));
+  const key = input.Key ?? '';
+  return { body: await present(Body, key).transformToByteArray(), etag: present(ETag, key) };
+}
+
+/** Parts go up while the next ones are written; what fits into one part is one request. */
+function create(
+  client: S3Client,
+  object: { Bucket: string; Key: string },
+  failure: (error: unknown) => BrandReportsError,
+): ObjectWriter {
+  const body = new PassThrough();
+  // The upload reports what went wrong; without a listener the stream would report it to the process.
+  body.on('error', () => {});
+  const uploaded = new Upload({ client, params: { ...object, Body: body }, queueSize: 2 }).done();
+  uploaded.catch(() => body.destroy());
+  return {
+    write: (bytes) =>
+      new Promise<void>((resolve, reject) => {
+        body.write(bytes, (error) => {
+          if (error)
+            uploaded.then(
+              () => reject(error),
+              (cause: unknown) => reject(failure(cause)),
+            );
+          else resolve();
+        });
+      }),
+    finish: async () => {
+      body.end();
+      await uploaded.catch((error: unknown) => {
+        throw failure(error);
+      });
+    },
+    abort: async () => {
+      // A stream that breaks off makes the upload remove its parts; the upload's own abort() does not wait for that.
+      body.destroy(new Error('aborted'));
+      await uploaded.catch(() => {});
+    },
+  };
+}
+
+function isMissing(error: unknown): boolean {
+  const { name, status } = awsFailure(error);
+  return status === 404 && name !== 'NoSuchBucket';
+}
+
+function nextStep(error: unknown, bucket: string, permissions: string): string {
+  return awsFailure(error).name === 'NoSuchBucket'
+    ? `Create the bucket ${bucket} or name another lake.`
+    : `Check the AWS credentials and the region, and grant on ${bucket}: ${permissions}.`;
+}
+
+function present<T>(value: T | undefined, key: string): T {
+  if (value !== undefined) return value;
+  throw new BrandReportsError('bug', 'aws_unexpected', `S3 answered without what it promises for ${key}`);
+}

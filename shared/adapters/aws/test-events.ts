@@ -1,0 +1,102 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  CreateRegistryCommand,
+  CreateSchemaCommand,
+  DeleteSchemaCommand,
+  DescribeSchemaCommand,
+  type SchemasClient,
+  UpdateSchemaCommand,
+} from '@aws-sdk/client-schemas';
+import { type Json, type JsonObject, isJsonObject, parseJson, stringifyJson } from '../../json.ts';
+import { REGISTRY, schemaName } from './test-event-schemas.ts';
+import { awsError, awsFailure } from './errors.ts';
+
+const MISSING = 'NotFoundException';
+const EXISTS = 'ConflictException';
+
+/** The events that the console offers for a function, by their names. */
+export type TestEvents = Readonly<Record<string, Json>>;
+
+/** The shareable test events of Lambda functions, each function's in a schema of its own. */
+export function openTestEvents(client: SchemasClient) {
+  const schemaOf = (functionName: string) => ({
+    RegistryName: REGISTRY,
+    SchemaName: schemaName(functionName),
+  });
+
+  async function publish(functionName: string, events: TestEvents): Promise<void> {
+    const schema = schemaOf(functionName);
+    const found = await orElse(client.send(new DescribeSchemaCommand(schema)), MISSING);
+    const before = parsed(found?.Content);
+    const document = withEvents(before, events);
+    if (isDeepStrictEqual(document, before)) return;
+    const written = { ...schema, Type: 'OpenApi3' as const, Content: stringifyJson(document) };
+    if (found) {
+      await client.send(new UpdateSchemaCommand(written));
+    } else {
+      await orElse(client.send(new CreateRegistryCommand({ RegistryName: REGISTRY })), EXISTS);
+      await client.send(new CreateSchemaCommand(written));
+    }
+  }
+
+  return {
+    /** Brings these events to the console; others of the function, saved by people, stay. */
+    publish: (functionName: string, events: TestEvents) =>
+      inRegistry(functionName, 'Saving', publish(functionName, events)),
+    /** Removes all of a function's events. The registry is the account's and stays. */
+    remove: (functionName: string) =>
+      inRegistry(
+        functionName,
+        'Removing',
+        orElse(client.send(new DeleteSchemaCommand(schemaOf(functionName))), MISSING),
+      ),
+  };
+}
+
+async function orElse<T>(answer: Promise<T>, expected: string): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (awsFailure(error).name === expected) return undefined;
+    throw error;
+  }
+}
+
+async function inRegistry(functionName: string, doing: string, act: Promise<unknown>): Promise<void> {
+  try {
+    await act;
+  } catch (error) {
+    throw awsError(
+      error,
+      `${doing} the test events of ${functionName}`,
+      `Grant schemas:CreateRegistry on the registry ${REGISTRY}, and schemas:DescribeSchema, CreateSchema, UpdateSchema and DeleteSchema on its schema ${schemaName(functionName)}.`,
+    );
+  }
+}
+
+/** As the console writes it: an OpenAPI document with the events as its examples. */
+function withEvents(before: JsonObject, events: TestEvents): JsonObject {
+  const components = isJsonObject(before.components) ? before.components : {};
+  const examples = isJsonObject(components.examples) ? components.examples : {};
+  const own = Object.entries(events).map(([name, value]) => [name, { value }] as const);
+  return {
+    openapi: '3.0.0',
+    info: { version: '1.0.0', title: 'Event' },
+    paths: {},
+    ...before,
+    components: {
+      schemas: { Event: { type: 'object' } },
+      ...components,
+      examples: { ...examples, ...Object.fromEntries(own) },
+    },
+  };
+}
+
+function parsed(content: string | undefined): JsonObject {
+  try {
+    const document = parseJson(content ?? '{}');
+    return isJsonObject(document) ? document : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,82 @@
+import { linkSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { partitionPath, snapshotKey } from '../../lake/paths.ts';
+import type { Catalog } from '../../ports.ts';
+import { errorCode, isMissing, onDisk } from './disk-errors.ts';
+import { checkedKey, checkedPrefix } from '../keys.ts';
+import { underLakeLock } from './lock.ts';
+import { objectMissing } from '../object-not-found.ts';
+
+const SUFFIX = '.parquet';
+
+/** The current snapshots of a lake folder as hard links `lake/<table>/<partition>/<snapshot id>.parquet`: any tool that reads files can read them. */
+export function openLocalCatalog(folder: string): Catalog {
+  const root = resolve(folder);
+  const folderOf = (table: string, path: string) => join(root, 'lake', checkedPrefix(`${table}/${path}`));
+  return {
+    ensureTable: async () => {},
+    // Files cannot hold a view: `query` makes them.
+    ensureView: async () => {},
+    current: (table, partition) =>
+      onDisk(root, async () => {
+        const [link, second] = await linksIn(folderOf(table, partitionPath(partition)));
+        // Two links are what a death in the middle of a switch leaves: neither is current until it is made again.
+        return link === undefined || second !== undefined ? undefined : snapshotOf(link);
+      }),
+    point: ({ name }, partition, snapshot) =>
+      onDisk(root, async () => {
+        const object = join(root, checkedKey(snapshotKey(name, partition, snapshot)));
+        const links = folderOf(name, partitionPath(partition));
+        await underLakeLock(root, () => link(object, links, `${snapshot}${SUFFIX}`));
+        await sync(links);
+      }),
+    pointedAt: (table, leading) =>
+      onDisk(root, async () => {
+        const base = partitionPath(leading);
+        const found = await linksIn(folderOf(table, base), true);
+        const partitionOf = (link: string) => join(base, dirname(link));
+        return new Map(
+          Object.entries(Object.groupBy(found, partitionOf)).map(([path, links = []]) => [
+            path,
+            links.map(snapshotOf),
+          ]),
+        );
+      }),
+  };
+}
+
+function link(object: string, folder: string, name: string): void {
+  mkdirSync(folder, { recursive: true });
+  try {
+    linkSync(object, join(folder, name));
+  } catch (error) {
+    if (isMissing(error)) throw objectMissing(object);
+    if (errorCode(error) !== 'EEXIST') throw error;
+  }
+  for (const other of readdirSync(folder)) {
+    if (other.endsWith(SUFFIX) && other !== name) rmSync(join(folder, other), { force: true });
+  }
+}
+
+async function linksIn(folder: string, recursive = false): Promise<string[]> {
+  try {
+    return (await readdir(folder, { recursive })).filter((path) => path.endsWith(SUFFIX));
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+function snapshotOf(link: string): string {
+  return basename(link, SUFFIX);
+}
+
+async function sync(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,47 @@
+import { BrandReportsError } from '../../errors.ts';
+import { textOf } from '../error-fields.ts';
+
+const HELP: Record<string, readonly [code: string, nextStep: string]> = {
+  ENOSPC: ['disk_full', 'Free space on its disk and run again; what is committed is safe.'],
+  EDQUOT: ['disk_full', 'Free space or raise the quota and run again; what is committed is safe.'],
+  EACCES: [
+    'lake_not_writable',
+    'Give this user the right to read and write there, or choose another folder.',
+  ],
+  EPERM: ['lake_not_writable', 'Choose a folder that is writable, on a local disk that has hard links.'],
+  EROFS: ['lake_not_writable', 'Choose a folder on a disk that is writable.'],
+  ENOTSUP: ['lake_unusable', 'Choose a folder on a local disk that has hard links.'],
+  EXDEV: ['lake_unusable', 'Keep the whole lake on one disk: its folders are joined by hard links.'],
+  EMLINK: ['lake_unusable', 'Choose a folder on a local disk that has hard links.'],
+  ENOTDIR: ['lake_unusable', 'A file stands where the lake needs a folder: move it away.'],
+  EEXIST: ['lake_unusable', 'A file stands where the lake needs a folder: move it away.'],
+  EISDIR: ['lake_unusable', 'A folder stands where the lake needs a file: move it away.'],
+  ENAMETOOLONG: ['lake_unusable', 'Choose a folder with a shorter path.'],
+};
+
+/** Does something on the lake's disk; its failures are BrandReportsErrors that name the folder and the next step. */
+export async function onDisk<T>(folder: string, act: () => T | Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    throw diskError(error, folder);
+  }
+}
+
+/** `config` where an operator must act, `transient` for every other failure of the system, the rest as it is. */
+export function diskError(error: unknown, folder: string): unknown {
+  const code = errorCode(error);
+  if (!/^E[A-Z0-9]+$/.test(code)) return error;
+  const [ourCode, nextStep] = HELP[code] ?? ['disk_failed', 'Run again.'];
+  const message = `The lake folder ${folder} failed: ${textOf(error, 'message')}. ${nextStep}`;
+  return new BrandReportsError(code in HELP ? 'config' : 'transient', ourCode, message, { cause: error });
+}
+
+export function isMissing(error: unknown): boolean {
+  return errorCode(error) === 'ENOENT';
+}
+
+/** The `code` of a system error, `''` for everything else. */
+export function errorCode(error: unknown): string {
+  return textOf(error, 'code');
+}

@@ -1,0 +1,71 @@
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { BrandReportsError } from '../../errors.ts';
+import { diskError } from './disk-errors.ts';
+import { jitter } from '../backoff.ts';
+import { fieldOf, textOf } from '../error-fields.ts';
+
+const SQLITE_BUSY = 5;
+const MOST_TRIES = 1000;
+
+/** A lock that the kernel takes back when its process is gone, however it went. */
+export interface HeldLock {
+  release(): void;
+}
+
+/**
+ * Takes the lock that the file stands for; the file itself stays empty. Only SQLite may open it: POSIX takes a
+ * process's locks away as soon as the process closes any descriptor of the file.
+ * @returns `undefined` while someone else, in this process or another, holds it
+ */
+export function tryLock(path: string): HeldLock | undefined {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    return begin(path);
+  } catch (error) {
+    throw lockError(error, path);
+  }
+}
+
+/** Runs `change` while nobody else changes the lake folder. It must be synchronous, so that the lock is held for an instant only. */
+export async function underLakeLock<T>(folder: string, change: () => T): Promise<T> {
+  for (let tried = 0; tried < MOST_TRIES; tried++) {
+    const lock = tryLock(join(folder, '.lock'));
+    if (lock !== undefined) {
+      try {
+        return change();
+      } finally {
+        lock.release();
+      }
+    }
+    await jitter(tried, 1, 50);
+  }
+  throw new BrandReportsError(
+    'transient',
+    'lake_locked',
+    `Another process keeps the lake ${folder} locked. A run holds the lock for an instant only: look for one that is stopped or hangs, end it and run again.`,
+  );
+}
+
+function begin(path: string): HeldLock | undefined {
+  const database = new DatabaseSync(path, { timeout: 0 });
+  try {
+    database.exec('BEGIN IMMEDIATE');
+    return { release: () => database.close() };
+  } catch (error) {
+    database.close();
+    if (fieldOf(error, 'errcode') === SQLITE_BUSY) return undefined;
+    throw error;
+  }
+}
+
+function lockError(error: unknown, path: string): unknown {
+  if (fieldOf(error, 'errcode') === undefined) return diskError(error, dirname(path));
+  return new BrandReportsError(
+    'config',
+    'lake_unlockable',
+    `${path} cannot be locked: ${textOf(error, 'message')}. A lake folder must be writable and on a local disk; the file itself must be empty.`,
+    { cause: error },
+  );
+}

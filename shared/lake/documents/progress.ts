@@ -1,0 +1,144 @@
+import * as z from 'zod/mini';
+import { BrandReportsError } from '../../errors.ts';
+import type { Json, JsonObject } from '../../json.ts';
+import { type Observations, mergeObservations } from '../table/columns.ts';
+import { checkStored, storedCount, storedTime } from './cas-document.ts';
+
+const json = z.custom<Json>(() => true);
+
+const chunk = z.looseObject({ name: z.string(), records: storedCount });
+
+const part = z.looseObject({
+  /** `keep`: these are the day's records. `less`: these are taken away from them. */
+  role: z.enum(['keep', 'less']),
+  /** The action's fields that ask for this part. */
+  fields: z.record(z.string(), z.union([z.string(), z.number()])),
+  /** What asks for the page behind the last staged one; `null` before the first. */
+  cursor: json,
+  /** The last staged page, asked again on a resume where cursors are positions. */
+  last: z.optional(z.looseObject({ cursor: json, hash: z.string() })),
+  /** Short hashes of the cursors asked so far: one seen before is a cycle. */
+  seen: z.array(z.string()),
+  pages: storedCount,
+  records: storedCount,
+  chunks: z.array(chunk),
+  done: z.boolean(),
+});
+
+const slice = z.looseObject({
+  /** What the slice covers, in milliseconds; `to` is what is known after it. */
+  fromMs: z.int(),
+  toMs: z.int(),
+  /** Whether it covers the day from its beginning. */
+  whole: z.boolean(),
+  /** When its reading began (the core's present, ISO 8601). */
+  startedAt: storedTime,
+  /** Of a report about another report's records: the snapshot and the digest they come from. */
+  source: z.optional(
+    z.looseObject({ snapshot: z.string(), digest: z.string(), bytes: storedCount, closed: z.boolean() }),
+  ),
+  parts: z.array(part),
+  observations: z.record(z.string(), storedCount),
+  /** Records without the report's identity. */
+  unidentified: storedCount,
+  done: z.boolean(),
+});
+
+const progress = z.looseObject({
+  version: z.literal(1),
+  asked: z.string(),
+  /** The holder of the lease and its last renewal (wall clock, ISO 8601). */
+  run: z.string(),
+  renewedAt: storedTime,
+  slices: z.array(slice),
+  recent: z.array(z.string()),
+});
+
+export type Part = z.infer<typeof part>;
+export type Slice = z.infer<typeof slice>;
+/** What one attempt at a day has staged so far; only the chunks that it names exist. */
+export type Progress = z.infer<typeof progress>;
+
+/** Reads a stored progress document; `undefined` is one in which nothing was staged. */
+export function parseProgress(key: string) {
+  return (stored: Json | undefined): Progress => {
+    if (stored === undefined)
+      return { version: 1, asked: '', run: '', renewedAt: '', slices: [], recent: [] };
+    return checkStored(progress, key, stored);
+  };
+}
+
+/** A change by the run that holds the lease. @throws conflict where another run has it */
+export function held(progress: Progress, run: string): Progress {
+  if (progress.run === run) return progress;
+  throw new BrandReportsError(
+    'conflict',
+    'lease_lost',
+    'another run has taken over this reading; this run leaves it to that one',
+  );
+}
+
+/** Every page staged behind the last slice of the attempt. */
+export interface StagedGroup {
+  part: number;
+  chunk: { name: string; records: number } | undefined;
+  cursor: Json;
+  last: { cursor: Json; hash: string } | undefined;
+  seen: readonly string[];
+  pages: number;
+  records: number;
+  observations: Observations;
+  unidentified: number;
+  done: boolean;
+}
+
+/** The progress with one more group behind its last slice. */
+export function withGroup(progress: Progress, group: StagedGroup): Progress {
+  const current = progress.slices.at(-1);
+  if (!current) throw new Error('a group is staged into a slice');
+  const parts = current.parts.map((part, index) =>
+    index === group.part
+      ? {
+          ...part,
+          cursor: group.cursor,
+          ...(group.last && { last: group.last }),
+          seen: group.done ? [] : [...part.seen, ...group.seen],
+          pages: part.pages + group.pages,
+          records: part.records + group.records,
+          chunks: group.chunk ? [...part.chunks, group.chunk] : part.chunks,
+          done: group.done,
+        }
+      : part,
+  );
+  const next = {
+    ...current,
+    parts,
+    observations: mergeObservations(current.observations, group.observations),
+    unidentified: current.unidentified + group.unidentified,
+    done: parts.every((part) => part.done),
+  };
+  return { ...progress, slices: [...progress.slices.slice(0, -1), next] };
+}
+
+/** A slice of which nothing is staged yet. */
+export function emptySlice(
+  slice: Pick<Slice, 'fromMs' | 'toMs' | 'whole' | 'startedAt' | 'source'>,
+  parts: readonly { role: 'keep' | 'less'; fields: JsonObject }[],
+): Slice {
+  return {
+    ...slice,
+    parts: parts.map(({ role, fields }) => ({
+      role,
+      fields: z.parse(part.shape.fields, fields),
+      cursor: null,
+      seen: [],
+      pages: 0,
+      records: 0,
+      chunks: [],
+      done: false,
+    })),
+    observations: {},
+    unidentified: 0,
+    done: false,
+  };
+}

@@ -1,0 +1,123 @@
+import { type MonthSpan, isInSpan } from '../../days.ts';
+import type { Json } from '../../json.ts';
+import { type TableSchema, baseSchema, parseSchema } from '../table/columns.ts';
+import { parseStored } from './cas-document.ts';
+import { type Ledger, type Published, parseLedger } from './ledger.ts';
+import { type MonthIndex, parseMonthIndex } from './month-index.ts';
+import { dayPartition, indexKey, ledgerKey, schemaKey, snapshotKey } from '../paths.ts';
+import type { ObjectStore } from '../../ports.ts';
+import type { ReportDefinition, ReportRegistry } from '../../reports/definition.ts';
+
+/** All that a lake says of one report of one brand. */
+export interface ReportLedgers {
+  brand: string;
+  report: ReportDefinition;
+  index: MonthIndex;
+  /** By month; only those that were read. */
+  ledgers: ReadonlyMap<string, Ledger>;
+}
+
+/** What is current of one day. */
+export interface CurrentDay {
+  brand: string;
+  report: ReportDefinition;
+  day: string;
+  published: Published;
+}
+
+/** The months that have a ledger. */
+export interface LedgerMonths {
+  brand: string;
+  report: ReportDefinition;
+  months: string[];
+}
+
+/**
+ * What ledgers the lake has, whatever the settings say now; reports that nobody knows any more are left out.
+ * @param span only these months; a brand's report is there without any as well
+ */
+export async function listLedgers(
+  store: ObjectStore,
+  reports: ReportRegistry,
+  span: MonthSpan = {},
+): Promise<LedgerMonths[]> {
+  const found = new Map<string, LedgerMonths>();
+  for await (const { key } of store.list('ledger/')) {
+    const [, name = '', brand = '', month = ''] =
+      /^ledger\/([^/]+)\/([^/.\\][^/\\]*)\/(\d{4}-\d\d)\.json$/.exec(key) ?? [];
+    const report = Object.hasOwn(reports, name) ? reports[name] : undefined;
+    if (!report) continue;
+    const of = `${name}/${brand}`;
+    const known = found.get(of) ?? { report, brand, months: [] };
+    if (isInSpan(month, span)) known.months.push(month);
+    found.set(of, known);
+  }
+  return [...found.values()];
+}
+
+/**
+ * Reads the ledgers of the lake that `listLedgers` tells.
+ * @param span only the ledgers of these months; the index is there whatever they are
+ */
+export async function readLedgers(
+  store: ObjectStore,
+  reports: ReportRegistry,
+  span: MonthSpan = {},
+): Promise<ReportLedgers[]> {
+  const listed = await listLedgers(store, reports, span);
+  return Promise.all(
+    listed.map(async ({ report, brand, months }) => {
+      const key = indexKey(report.name, brand);
+      const ledgers = months.map(
+        async (month) => [month, await readLedger(store, report, brand, month)] as const,
+      );
+      return {
+        brand,
+        report,
+        index: await readDocument(store, key, parseMonthIndex(key)),
+        ledgers: new Map(await Promise.all(ledgers)),
+      };
+    }),
+  );
+}
+
+export function readLedger(
+  store: ObjectStore,
+  report: ReportDefinition,
+  brand: string,
+  month: string,
+): Promise<Ledger> {
+  const key = ledgerKey(report.name, brand, month);
+  return readDocument(store, key, parseLedger(key, { report: report.name, brand, month }));
+}
+
+/** The table's columns, every one met so far. */
+export function readSchema(store: ObjectStore, { table, columns }: ReportDefinition): Promise<TableSchema> {
+  const key = schemaKey(table);
+  return readDocument(store, key, (stored) =>
+    stored === undefined ? baseSchema(columns) : parseSchema(stored, key),
+  );
+}
+
+/** The days that have a snapshot, in order. */
+export function currentDays(of: readonly ReportLedgers[]): CurrentDay[] {
+  return of.flatMap(({ brand, report, ledgers }) =>
+    [...ledgers.values()]
+      .flatMap(({ days }) => Object.entries(days))
+      .flatMap(([day, { published }]) => (published ? [{ brand, report, day, published }] : []))
+      .sort((a, b) => (a.day < b.day ? -1 : 1)),
+  );
+}
+
+export function currentKey({ brand, report, day, published }: CurrentDay): string {
+  return snapshotKey(report.table, dayPartition(brand, day), published.snapshot);
+}
+
+async function readDocument<T>(
+  store: ObjectStore,
+  key: string,
+  parse: (stored: Json | undefined) => T,
+): Promise<T> {
+  const stored = await store.get(key);
+  return parse(stored && parseStored(key, stored.body));
+}

@@ -1,0 +1,229 @@
+import * as z from 'zod/mini';
+import { type Json, type JsonObject, isRawNumber, stringifyJson } from '../../json.ts';
+import type { DocumentedColumn } from '../../reports/definition.ts';
+import type { Column, ColumnType } from '../../column-types.ts';
+import { damaged } from '../documents/cas-document.ts';
+import { type Value, givesBack, toValue } from './values.ts';
+
+export { type Value, parseInstant } from './values.ts';
+
+export type { Column, ColumnType } from '../../column-types.ts';
+
+/** The documented columns, then `_rescued` and `_synced_at`, then the discovered ones in the order they were met. */
+export interface TableSchema {
+  columns: Column[];
+}
+
+/** A row by column name; a missing name, null and undefined are NULL. */
+export type Row = Record<string, Value | null | undefined>;
+
+/**
+ * By record field: which kinds of JSON value it held, as bit flags (1 text, 2 number, 4 boolean, 8 object or list);
+ * null leaves no trace. Plain JSON. Merging is commutative, associative and idempotent.
+ */
+export type Observations = Record<string, number>;
+
+const TEXT = 1;
+const NUMBER = 2;
+const BOOLEAN = 4;
+const NESTED = 8;
+
+export const MAX_DISCOVERED = 1_000;
+/** More than a schema has room for beside its documented columns, and few enough for a progress document. */
+const MAX_OBSERVED = MAX_DISCOVERED + 200;
+/** Glue's limit for a column name. A longer field becomes no column. */
+const MAX_FIELD_LENGTH = 255;
+/** Partition keys, and the one name of this alphabet that every JavaScript object has already. */
+const RESERVED = ['brand', 'dt', 'constructor'];
+
+/** The schema of a table of which nothing was read yet. */
+export function baseSchema(documented: readonly DocumentedColumn[]): TableSchema {
+  const taken = new Set(RESERVED);
+  const columns = documented.map(({ field, type }) => ({
+    name: freeName(snakeCase(field), taken),
+    type,
+    field,
+  }));
+  return {
+    columns: [...columns, { name: '_rescued', type: 'string' }, { name: '_synced_at', type: 'timestamp' }],
+  };
+}
+
+/** Adds what a record shows of its fields. Fields that can be no column are left out: they are rescued. */
+export function observe(into: Observations, record: JsonObject): void {
+  let grown = false;
+  for (const [field, value] of Object.entries(record)) {
+    const kind = kindOf(value);
+    if (kind === 0 || !canBeColumn(field)) continue;
+    const known = observed(into, field);
+    if (known === 0) grown = true;
+    if ((known | kind) !== known) into[field] = known | kind;
+  }
+  if (grown) for (const field of Object.keys(into).sort().slice(MAX_OBSERVED)) delete into[field];
+}
+
+export function mergeObservations(a: Observations, b: Observations): Observations {
+  // The first fields in name order are kept: whatever the order of merging, those are the same ones.
+  const fields = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort().slice(0, MAX_OBSERVED);
+  return Object.fromEntries(fields.map((field) => [field, observed(a, field) | observed(b, field)]));
+}
+
+/**
+ * Appends a column for every observed field that has none, in name order, while there is room for more.
+ * @param fixedTypes by column name: the type it gets instead of the discovered one
+ * @returns the same object where there is nothing to append
+ */
+export function growSchema(
+  schema: TableSchema,
+  observations: Observations,
+  fixedTypes: Readonly<Record<string, ColumnType>>,
+): TableSchema {
+  const known = new Set(schema.columns.map(({ field }) => field));
+  const room = MAX_DISCOVERED - schema.columns.length + 1 + indexOfLastDerived(schema);
+  const fields = Object.keys(observations)
+    .filter((field) => observed(observations, field) !== 0 && canBeColumn(field) && !known.has(field))
+    .sort()
+    .slice(0, Math.max(0, room));
+  if (fields.length === 0) return schema;
+  const taken = new Set([...RESERVED, ...schema.columns.map(({ name }) => name)]);
+  const discovered = fields.map((field): Column => {
+    const name = freeName(snakeCase(field), taken);
+    const fixed = Object.hasOwn(fixedTypes, name) ? fixedTypes[name] : undefined;
+    return { name, type: fixed ?? discoveredType(snakeCase(field), observed(observations, field)), field };
+  });
+  return { columns: [...schema.columns, ...discovered] };
+}
+
+/**
+ * Prepares a schema for mapping records. What a column cannot hold, or could not give back as it came, and every
+ * field without a column is in the row's `_rescued`: JSON by field, in name order.
+ * @returns (record, when this content was first read) → row
+ */
+export function rowMapper(schema: TableSchema): (record: JsonObject, syncedAt: Date) => Row {
+  const columns = new Map(schema.columns.map((column) => [column.field, column]));
+  return (record, syncedAt) => {
+    const row: Row = {};
+    const rescued: [string, Json][] = [];
+    for (const [field, value] of Object.entries(record)) {
+      if (value === null) continue;
+      const column = columns.get(field);
+      const held = column && toValue(column.type, value);
+      if (column && held !== undefined) row[column.name] = held;
+      if (!column || held === undefined || !givesBack(column.type, held, value)) rescued.push([field, value]);
+    }
+    if (rescued.length > 0) row._rescued = stringifyJson(Object.fromEntries(rescued.sort(byField)));
+    row._synced_at = syncedAt;
+    return row;
+  };
+}
+
+/** A type as settings and stored schemas write it; `undefined` where it is none. */
+export function parseColumnType(text: string): ColumnType | undefined {
+  const simple = (['string', 'bigint', 'double', 'boolean', 'date', 'timestamp'] as const).find(
+    (type) => type === text,
+  );
+  if (simple) return simple;
+  const [precision = 0, scale = 0] = (/^decimal\((\d{1,2}),(\d{1,2})\)$/.exec(text) ?? [])
+    .slice(1)
+    .map(Number);
+  const fits = precision >= 1 && precision <= 38 && scale <= precision;
+  return fits ? `decimal(${precision},${scale})` : undefined;
+}
+
+const storedColumn = z.object({
+  name: z.string().check(z.regex(/^[a-z0-9_]{1,300}$/)),
+  type: z.pipe(
+    z.string(),
+    z.transform((text, context) => {
+      const type = parseColumnType(text);
+      if (type) return type;
+      context.issues.push({
+        code: 'custom',
+        input: text,
+        message: `${JSON.stringify(text)} is no column type`,
+      });
+      return z.NEVER;
+    }),
+  ),
+  field: z.optional(z.string()),
+});
+
+const storedSchema = z.object({
+  version: z.literal(1),
+  columns: z.array(storedColumn).check(
+    z.refine((columns) => allDiffer(columns.map(({ name }) => name)), { error: 'two columns have one name' }),
+    z.refine((columns) => allDiffer(columns.flatMap(({ field }) => field ?? [])), {
+      error: 'two columns hold one field',
+    }),
+    z.refine(
+      (columns) =>
+        ['_rescued', '_synced_at'].every((derived) => columns.some(({ name }) => name === derived)),
+      { error: '_rescued or _synced_at is missing' },
+    ),
+  ),
+});
+
+/**
+ * Reads a stored schema document `{version: 1, columns: [{name, type, field?}], …}`.
+ * @throws BrandReportsError `config` where this version of the program cannot use it
+ */
+export function parseSchema(stored: unknown, key = 'the schema document'): TableSchema {
+  const parsed = storedSchema.safeParse(stored);
+  if (!parsed.success) throw damaged(key, z.prettifyError(parsed.error));
+  return { columns: parsed.data.columns };
+}
+
+function kindOf(value: Json): number {
+  if (value === null) return 0;
+  if (typeof value === 'string') return TEXT;
+  if (typeof value === 'boolean') return BOOLEAN;
+  return typeof value === 'number' || isRawNumber(value) ? NUMBER : NESTED;
+}
+
+function observed(observations: Observations, field: string): number {
+  return Object.hasOwn(observations, field) ? (observations[field] ?? 0) : 0;
+}
+
+/** `__proto__` cannot be a key of every object that the name passes through. */
+function canBeColumn(field: string): boolean {
+  return field !== '__proto__' && field.length <= MAX_FIELD_LENGTH;
+}
+
+function indexOfLastDerived({ columns }: TableSchema): number {
+  return columns.findLastIndex(({ field }) => field === undefined);
+}
+
+function discoveredType(name: string, kinds: number): ColumnType {
+  if (kinds === NUMBER) return /(id|_no|_number)$/.test(name) ? 'string' : 'decimal(38,9)';
+  return kinds === BOOLEAN ? 'boolean' : 'string';
+}
+
+/** `adGroupId` → `ad_group_id`, `HTTPStatus` → `http_status`; what is neither ASCII letter nor digit separates. */
+function snakeCase(field: string): string {
+  const name = field
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1_$2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== '')
+    .join('_');
+  return name.slice(0, MAX_FIELD_LENGTH - '_1000'.length) || 'field';
+}
+
+/** The name, or the first of `name_2`, `name_3`… that is free; takes it. */
+function freeName(base: string, taken: Set<string>): string {
+  let name = base;
+  for (let number = 2; taken.has(name); number += 1) name = `${base}_${number}`;
+  taken.add(name);
+  return name;
+}
+
+function byField([a]: [string, Json], [b]: [string, Json]): number {
+  return a < b ? -1 : 1;
+}
+
+function allDiffer(names: readonly string[]): boolean {
+  return new Set(names).size === names.length;
+}

@@ -1,0 +1,175 @@
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { type FileMetaData, type SchemaElement, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
+import { ByteWriter, type ColumnSource, ParquetWriter, type Writer } from 'hyparquet-writer';
+import type { ObjectWriter } from '../../ports.ts';
+import type { Column, Row } from './columns.ts';
+import { type Value, bigEndianInteger, decimalShape } from './values.ts';
+
+/** Rows of a row group: what the writer holds in memory, and what a reader can skip. */
+export const ROW_GROUP_ROWS = 30_000;
+/** A row group also ends where its values weigh this much, so that huge records do not fill the memory. */
+export const ROW_GROUP_BYTES = 64 * 2 ** 20;
+const CELL_BYTES = 16;
+
+/** About how many bytes of memory a row holds. */
+export function weightOf(row: Row): number {
+  let bytes = 0;
+  for (const value of Object.values(row))
+    bytes += CELL_BYTES + (typeof value === 'string' ? value.length : 0);
+  return bytes;
+}
+
+/** A Parquet file under way. */
+export interface ParquetFile {
+  append(row: Row): Promise<void>;
+  /** From then on the file exists whole. */
+  finish(): Promise<{ rows: number; bytes: number }>;
+  abort(): Promise<void>;
+}
+
+/**
+ * Writes rows as Parquet for Athena: every column optional, ZSTD, row groups of ROW_GROUP_ROWS rows, each handed
+ * on when it is full. Annotations are the older converted types, which every reader knows: by the format's rules a
+ * timestamp so annotated is in UTC, and no engine moves it to the zone of its session.
+ */
+export function writeParquet(output: ObjectWriter, columns: readonly Column[]): ParquetFile {
+  const bytes: ByteWriter & Writer = new ByteWriter();
+  const writer = new ParquetWriter({
+    writer: bytes,
+    schema: [{ name: 'root', num_children: columns.length }, ...columns.map(schemaElement)],
+    codec: 'ZSTD',
+    compressors: { ZSTD: (page) => zstdCompressSync(page) },
+    createdBy: 'brand-reports',
+  });
+  const handOn = () => {
+    const written = bytes.getBytes().slice();
+    bytes.index = 0;
+    return output.write(written);
+  };
+  bytes.flush = handOn;
+  bytes.finish = handOn;
+
+  let group = emptyGroup(columns);
+  let rows = 0;
+  const endGroup = async () => {
+    const { columnData } = group;
+    rows += group.rows;
+    group = emptyGroup(columns);
+    await writer.write({ columnData, rowGroupSize: ROW_GROUP_ROWS });
+  };
+  return {
+    async append(row) {
+      for (const { name, data } of group.columnData) data.push(row[name]);
+      group.bytes += weightOf(row);
+      group.rows += 1;
+      if (group.rows >= ROW_GROUP_ROWS || group.bytes >= ROW_GROUP_BYTES) await endGroup();
+    },
+    async finish() {
+      if (group.rows > 0) await endGroup();
+      await writer.finish();
+      await output.finish();
+      return { rows, bytes: bytes.offset };
+    },
+    abort: () => output.abort(),
+  };
+}
+
+/** An object that can be read in parts: its size, and its bytes `[start, end)`. */
+export interface ReadableFile {
+  bytes: number;
+  range(start: number, end: number): Promise<Uint8Array>;
+}
+
+/**
+ * Reads what `writeParquet` wrote, a row group at a time.
+ * @param columns only these; one that the file does not have is NULL
+ */
+export async function* readParquetRows(
+  file: ReadableFile,
+  columns?: readonly string[],
+): AsyncGenerator<Row, void, undefined> {
+  const source = {
+    byteLength: file.bytes,
+    slice: async (start: number, end = file.bytes) => ownBuffer(await file.range(start, end)),
+  };
+  const metadata = await parquetMetadataAsync(source);
+  const decimals = takeDecimalsAsBytes(metadata);
+  const names = metadata.schema.slice(1).map(({ name }) => name);
+  let rowStart = 0;
+  for (const { num_rows } of metadata.row_groups) {
+    const rows: Row[] = await parquetReadObjects({
+      file: source,
+      metadata,
+      columns: columns ? names.filter((name) => columns.includes(name)) : names,
+      rowStart,
+      rowEnd: rowStart + Number(num_rows),
+      compressors: { ZSTD: (page) => zstdDecompressSync(page) },
+      parsers: { stringFromBytes: (text) => text && utf8.decode(text) },
+    });
+    for (const row of rows) {
+      for (const name of decimals) row[name] = fromBytes(row[name]);
+      yield row;
+    }
+    rowStart += Number(num_rows);
+  }
+}
+
+interface RowGroup {
+  columnData: (ColumnSource & { data: (Value | null | undefined)[] })[];
+  rows: number;
+  bytes: number;
+}
+
+function emptyGroup(columns: readonly Column[]): RowGroup {
+  // Booleans would be run-length encoded, which the independent reader of `verify` cannot read.
+  const columnData = columns.map(({ name, type }) => ({
+    name,
+    data: [],
+    ...(type === 'boolean' && { encoding: 'PLAIN' as const }),
+  }));
+  return { columnData, rows: 0, bytes: 0 };
+}
+
+function schemaElement({ name, type }: Column): SchemaElement {
+  return { name, repetition_type: 'OPTIONAL', ...physicalType(type) };
+}
+
+function physicalType(type: Column['type']): Omit<SchemaElement, 'name'> {
+  switch (type) {
+    case 'string':
+      return { type: 'BYTE_ARRAY', converted_type: 'UTF8' };
+    case 'bigint':
+      return { type: 'INT64' };
+    case 'double':
+      return { type: 'DOUBLE' };
+    case 'boolean':
+      return { type: 'BOOLEAN' };
+    case 'date':
+      return { type: 'INT32', converted_type: 'DATE' };
+    case 'timestamp':
+      return { type: 'INT64', converted_type: 'TIMESTAMP_MILLIS' };
+    default: {
+      const shape = decimalShape(type);
+      const type_length = Math.ceil((Math.log2(10 ** shape.precision) + 1) / 8);
+      return { type: 'FIXED_LEN_BYTE_ARRAY', type_length, converted_type: 'DECIMAL', ...shape };
+    }
+  }
+}
+
+/** The reader would make floating-point numbers of decimals: it is told that they are plain bytes. */
+function takeDecimalsAsBytes({ schema }: FileMetaData): string[] {
+  const decimals = schema.filter(({ converted_type }) => converted_type === 'DECIMAL');
+  for (const element of decimals) delete element.converted_type;
+  return decimals.map(({ name }) => name);
+}
+
+// The reader's own decoder would take a byte order mark away.
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function fromBytes(value: unknown): bigint | undefined {
+  return value instanceof Uint8Array ? bigEndianInteger(value) : undefined;
+}
+
+function ownBuffer(bytes: Uint8Array): ArrayBuffer {
+  return new Uint8Array(bytes).buffer;
+}

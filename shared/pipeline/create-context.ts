@@ -1,0 +1,79 @@
+import { type Json, isJsonObject } from '../json.ts';
+import { baseSchema, parseSchema } from '../lake/table/columns.ts';
+import { Document, type Written } from '../lake/documents/cas-document.ts';
+import { type Ledger, parseLedger } from '../lake/documents/ledger.ts';
+import { ledgerKey, schemaKey } from '../lake/paths.ts';
+import type { Clock, Lake, RunLog } from '../ports.ts';
+import type { ReportDefinition } from '../reports/definition.ts';
+import type { Policy } from '../planning/plan.ts';
+import type { BrandReport, StoredSchema } from './context.ts';
+
+/** What it takes to work in a lake. */
+export interface LakeOptions {
+  lake: Lake;
+  clock: Clock;
+  log: RunLog;
+  /** In [0, 1), for backoff. */
+  random: () => number;
+  newId: () => string;
+}
+
+/** The ledgers of a process by their keys, so that all that work with one know the same document. */
+export type OpenLedgers = Map<string, Document<Ledger>>;
+
+export function openReport(
+  options: LakeOptions,
+  of: { brand: string; report: ReportDefinition; policy: Policy | undefined; ledgers: OpenLedgers },
+): BrandReport {
+  const { lake, clock, log, newId } = options;
+  const { brand, report, policy, ledgers } = of;
+  return {
+    brand,
+    report,
+    policy,
+    lake,
+    clock,
+    log,
+    newId,
+    ledger: (month) => openLedger(options, ledgers, { report: report.name, brand, month }),
+    schema: openSchema(options, report),
+  };
+}
+
+export function openSchema(options: LakeOptions, report: ReportDefinition): Document<StoredSchema> {
+  return openDocument(options, schemaKey(report.table), parseStoredSchema(report));
+}
+
+export function openLedger(
+  options: LakeOptions,
+  ledgers: OpenLedgers,
+  of: { report: string; brand: string; month: string },
+): Document<Ledger> {
+  const key = ledgerKey(of.report, of.brand, of.month);
+  const ledger = ledgers.get(key) ?? openDocument(options, key, parseLedger(key, of));
+  ledgers.set(key, ledger);
+  return ledger;
+}
+
+export function openDocument<T extends Written>(
+  { lake, newId, clock, random }: LakeOptions,
+  key: string,
+  parse: (stored: Json | undefined) => T,
+): Document<T> {
+  const pause = (round: number) => clock.sleep(random() * Math.min(1000, 10 * 2 ** round));
+  return new Document({ store: lake.store, key, parse, newId, pause });
+}
+
+function parseStoredSchema(report: ReportDefinition) {
+  return (stored: Json | undefined): StoredSchema => {
+    if (stored === undefined)
+      return { version: 1, table: report.table, ...baseSchema(report.columns), recent: [] };
+    const recent = isJsonObject(stored) && Array.isArray(stored.recent) ? stored.recent : [];
+    return {
+      version: 1,
+      table: report.table,
+      ...parseSchema(stored, schemaKey(report.table)),
+      recent: recent.filter((id) => typeof id === 'string'),
+    };
+  };
+}

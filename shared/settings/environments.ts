@@ -1,0 +1,58 @@
+import { BrandReportsError } from '../errors.ts';
+import { isJsonObject, type JsonObject } from '../json.ts';
+import { nearest } from '../validation/closest-match.ts';
+
+/** So short that the longest name of a function fits into Lambda's 64 characters. */
+const ENVIRONMENT = /^[a-z][a-z0-9-]{0,19}$/;
+
+/**
+ * Settings without their `environments`, where one is chosen with its own settings in place of the common ones:
+ * objects are merged key by key, null takes a key away, everything else is replaced.
+ * @param environment the key in `environments`; missing: the common settings alone
+ * @throws BrandReportsError `config` where there is no such environment
+ */
+export function chosenEnvironment(settings: unknown, origin: string, environment?: string): unknown {
+  const { common, environments } = split(settings, origin);
+  if (environment === undefined) return common;
+  const names = Object.keys(environments);
+  const own = names.includes(environment) ? environments[environment] : undefined;
+  if (isJsonObject(common) && isJsonObject(own)) return merged(withoutAdopted(common), own);
+  const meant = nearest(environment, names);
+  throw new BrandReportsError(
+    'config',
+    'unknown_environment',
+    `${origin} has no environment "${environment}"; allowed: ${names.join(', ') || `none, until "environments": {"${environment}": {…}} is added`}${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+  );
+}
+
+function split(settings: unknown, origin: string): { common: unknown; environments: JsonObject } {
+  if (!isJsonObject(settings)) return { common: settings, environments: {} };
+  const { environments = {}, ...common } = settings;
+  if (isJsonObject(environments)) {
+    const wrong = Object.keys(environments).find(
+      (name) => !ENVIRONMENT.test(name) || !isJsonObject(environments[name]),
+    );
+    if (wrong === undefined) return { common, environments };
+  }
+  throw new BrandReportsError(
+    'config',
+    'environments',
+    `${origin} cannot be used as it is: environments is an object that holds settings by the name of an environment: a lower-case letter, then lower-case letters, digits and "-", 20 at most`,
+  );
+}
+
+/** What one environment adopts is its own: two of them on one lake would take each other's days over. */
+function withoutAdopted(common: JsonObject): JsonObject {
+  if (!isJsonObject(common.deployment)) return common;
+  const { adoptBucket: _bucket, adoptDatabase: _database, ...deployment } = common.deployment;
+  return { ...common, deployment };
+}
+
+function merged(common: JsonObject, own: JsonObject): JsonObject {
+  const both = Object.entries(own).map(([key, value]) => {
+    const below = Object.hasOwn(common, key) ? common[key] : undefined;
+    return [key, isJsonObject(below) && isJsonObject(value) ? merged(below, value) : value] as const;
+  });
+  const all = Object.entries({ ...common, ...Object.fromEntries(both) });
+  return Object.fromEntries(all.filter(([, value]) => value !== null));
+}

@@ -1,0 +1,290 @@
+import * as z from 'zod/mini';
+import { intervalMs, isDay } from '../days.ts';
+import { type DeploymentSettings, deploymentSchema } from './deployment.ts';
+import { chosenEnvironment } from './environments.ts';
+import { BrandReportsError } from '../errors.ts';
+import { isJsonObject } from '../json.ts';
+import { ABSENT, integer, number, object, oneOf, parseInput, text } from '../validation/input.ts';
+import { baseSchema, type ColumnType, parseColumnType } from '../lake/table/columns.ts';
+import type { Filter, RefreshTier, ReportDefinition, ReportRegistry } from '../reports/definition.ts';
+
+export interface Settings {
+  brands: Record<string, BrandSettings>;
+  /** Per brand, shared among its reports. */
+  requestsPerSecond: number;
+  pagesInFlight: number;
+  deployment: DeploymentSettings;
+}
+
+export interface BrandSettings {
+  baseUrl: string;
+  service: string;
+  timeZone: string;
+  startDate: string;
+  secretName: string;
+  method: 'POST' | 'GET';
+  timestampUnit: 'seconds' | 'milliseconds';
+  firstPage: number;
+  endTime: 'auto' | 'inclusive' | 'exclusive';
+  endDate: 'whole_day' | 'midnight';
+  lateMinutes: number;
+  resumeWithinHours: number;
+  timeoutSeconds: number;
+  /** Every report of the registry, in its order, with defaults filled in. */
+  reports: Record<string, ReportSettings>;
+}
+
+export interface ReportSettings {
+  enabled: boolean;
+  schedule: string;
+  filters: Record<string, string | number>;
+  /** By column name: the type it gets if no commit has fixed it yet. */
+  columns: Record<string, ColumnType>;
+  refresh: RefreshTier[];
+  /** Records asked for per page: `page_size` or `limit` of the report's settings. */
+  pageSize: number;
+  /** Orders: the field that tells records apart, where it is not `transid`. */
+  key?: string;
+}
+
+/**
+ * Settings from the text of a `cdk.json` (its `context.brandReports`) or of a file that holds just that object.
+ * @param origin what errors call the text, e.g. `cdk.json`
+ * @throws BrandReportsError `config`
+ */
+export function loadSettings(
+  text: string,
+  origin: string,
+  reports: ReportRegistry,
+  environment?: string,
+): Settings {
+  return parseSettings(settingsInput(text, origin, environment), reports, origin);
+}
+
+/**
+ * The settings object in such a text, not yet checked: what it says for all environments, with what it says for this
+ * one in its place.
+ * @throws BrandReportsError `config` where there are no settings or no such environment
+ */
+export function settingsInput(text: string, origin: string, environment?: string): unknown {
+  return chosenEnvironment(settingsIn(parseText(text, origin), origin), origin, environment);
+}
+
+function settingsIn(file: unknown, origin: string): unknown {
+  if (!isJsonObject(file) || !('context' in file || 'app' in file)) return file;
+  const { context } = file;
+  if (isJsonObject(context) && context.brandReports !== undefined) return context.brandReports;
+  throw new BrandReportsError(
+    'config',
+    'settings_missing',
+    `${origin} has no settings: put them under "context": { "brandReports": … }.`,
+  );
+}
+
+/**
+ * Checks settings against the reports' definitions and fills in the defaults.
+ * @throws BrandReportsError `config` with a line for every problem: path, value met, what is allowed
+ */
+export function parseSettings(input: unknown, reports: ReportRegistry, origin = 'settings'): Settings {
+  return parseInput(settingsSchema(reports), input, 'settings', origin);
+}
+
+function settingsSchema(reports: ReportRegistry) {
+  return object({
+    brands: z
+      .record(
+        text('lower-case letters, digits and "-", 41 at most', matches(/^[a-z0-9][a-z0-9-]{0,40}$/)),
+        brandSchema(reports),
+        { error: 'an object that holds each brand by its name' },
+      )
+      .check(z.refine((brands) => Object.keys(brands).length > 0, { error: 'one brand or more' })),
+    requestsPerSecond: z._default(number(Number.MIN_VALUE, 1000, 'a number above 0, up to 1000'), 5),
+    pagesInFlight: z._default(integer(1, 32), 4),
+    deployment: z.prefault(deploymentSchema(), {}),
+  });
+}
+
+function brandSchema(reports: ReportRegistry) {
+  return object({
+    baseUrl: text(
+      'an https address (http on loopback only) without user, fragment, bid, token, action and version',
+      isBaseUrl,
+    ),
+    service: text(
+      'the <SERVICE> of the header X-<SERVICE>-DATE: letters, digits, "-", "_"',
+      matches(/^[\w-]{1,60}$/),
+    ),
+    timeZone: text('an IANA time zone, e.g. Europe/Berlin', isTimeZone, Intl.supportedValuesOf('timeZone')),
+    startDate: text(
+      'a day of the calendar from 2000-01-01 on, YYYY-MM-DD',
+      (day) => isDay(day) && day >= '2000-01-01',
+    ),
+    secretName: text('the name of a secret in Secrets Manager, not its ARN', matches(/^[\w/+=.@-]{1,512}$/)),
+    method: z._default(oneOf('POST', 'GET'), 'POST'),
+    timestampUnit: z._default(oneOf('seconds', 'milliseconds'), 'seconds'),
+    firstPage: z._default(integer(0, 1), 1),
+    endTime: z._default(oneOf('auto', 'inclusive', 'exclusive'), 'auto'),
+    endDate: z._default(oneOf('whole_day', 'midnight'), 'whole_day'),
+    lateMinutes: z._default(integer(0, 1440), 15),
+    resumeWithinHours: z._default(number(0, 168), 6),
+    timeoutSeconds: z._default(integer(1, 600), 30),
+    reports: z.prefault(reportsSchema(reports), {}),
+  });
+}
+
+function reportsSchema(reports: ReportRegistry) {
+  const shape = Object.entries(reports).map(
+    ([name, report]) => [name, z.prefault(reportSchema(report), {})] as const,
+  );
+  return object(Object.fromEntries(shape)).check((context) => {
+    for (const { name, day } of Object.values(reports)) {
+      if (day.by !== 'parent' || !context.value[name]?.enabled || context.value[day.report]?.enabled)
+        continue;
+      const message = `false, unless ${day.report} is enabled: its records are looked up one by one`;
+      context.issues.push({ code: 'custom', path: [name, 'enabled'], input: true, message });
+    }
+  });
+}
+
+function reportSchema(report: ReportDefinition) {
+  const { paging, identity } = report;
+  const sizeField = paging.style === 'lookup' ? undefined : paging.sizeField;
+  const schema = object({
+    enabled: z._default(z.boolean({ error: 'true, false' }), report.enabledByDefault),
+    schedule: z._default(text('e.g. rate(1 hour), cron(5 * * * ? *)', isSchedule), report.schedule),
+    filters: z.prefault(filtersSchema(report), {}),
+    columns: z.prefault(columnsSchema(report), {}),
+    refresh: z._default(refreshSchema(), [...report.refresh]),
+    page_size: sizeField === 'page_size' ? z._default(integer(20, 100), 100) : ABSENT,
+    limit: sizeField === 'limit' ? z._default(integer(1, 200), 200) : ABSENT,
+    key: identity?.always === false ? z.optional(text('the name of a field', (name) => name !== '')) : ABSENT,
+  });
+  return z.pipe(
+    schema,
+    z.transform(
+      ({ page_size, limit, key, ...rest }): ReportSettings => ({
+        ...rest,
+        pageSize: page_size ?? limit ?? 1,
+        ...(key === undefined ? {} : { key }),
+      }),
+    ),
+  );
+}
+
+function filtersSchema({ filters }: ReportDefinition) {
+  const shape = Object.entries(filters).map(
+    ([name, filter]) => [name, z.optional(filterSchema(filter))] as const,
+  );
+  return z.pipe(
+    object(Object.fromEntries(shape)),
+    z.transform((set) =>
+      Object.fromEntries(
+        Object.entries(set).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+      ),
+    ),
+  );
+}
+
+function filterSchema(filter: Filter): z.ZodMiniType<string | number> {
+  switch (filter.kind) {
+    case 'enum':
+      return oneOf(...filter.values);
+    case 'integer':
+      return integer(filter.min, Number.MAX_SAFE_INTEGER);
+    case 'text':
+      return text('a text that is not empty, in quotes', (value) => value.trim() !== '');
+  }
+}
+
+function columnsSchema(report: ReportDefinition) {
+  const fixed = [...baseSchema(report.columns).columns.map(({ name }) => name), 'brand', 'dt'];
+  return z.record(
+    text(
+      `a column in snake_case, and none of ${fixed.join(', ')}`,
+      (name) => /^[a-z0-9_]+$/.test(name) && !fixed.includes(name),
+    ),
+    z.pipe(
+      z.string({ error: COLUMN_TYPES }),
+      z.transform((type, context) => {
+        const parsed = parseColumnType(type);
+        if (parsed) return parsed;
+        context.issues.push({ code: 'custom', input: type, message: COLUMN_TYPES });
+        return z.NEVER;
+      }),
+    ),
+    { error: 'an object that holds column types by column name' },
+  );
+}
+
+function refreshSchema() {
+  const tier = object({
+    untilAgeDays: integer(1, 36_500),
+    every: text('run, or an interval such as 6 hours, 1 day', isInterval),
+  });
+  return z.array(tier, { error: 'a list of { untilAgeDays, every }' }).check(
+    z.refine(
+      (tiers) => tiers.every((each, index) => each.untilAgeDays > (tiers[index - 1]?.untilAgeDays ?? 0)),
+      {
+        error: 'a list with untilAgeDays ascending',
+      },
+    ),
+  );
+}
+
+const COLUMN_TYPES = 'string, bigint, double, boolean, date, timestamp, decimal(p,s) with s <= p <= 38';
+
+function matches(pattern: RegExp) {
+  return (value: string) => pattern.test(value);
+}
+
+function isBaseUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, username, password, hash, searchParams } = new URL(text);
+  const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  const routed = ['bid', 'token', 'action', 'version'].some((name) => searchParams.has(name));
+  return (
+    (protocol === 'https:' || (protocol === 'http:' && loopback)) &&
+    !username &&
+    !password &&
+    !hash &&
+    !routed
+  );
+}
+
+/** By its exact name: schedules run in the zone as well, and Intl alone takes offsets and any case. */
+function isTimeZone(zone: string): boolean {
+  if (!/^[A-Z]/.test(zone)) return false;
+  try {
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions();
+    return timeZone === zone || timeZone.toLowerCase() !== zone.toLowerCase();
+  } catch {
+    return false;
+  }
+}
+
+function isSchedule(schedule: string): boolean {
+  return /^rate\([1-9]\d{0,4} (minute|hour|day)s?\)$|^cron\([\dA-Z*?,/#-]+( [\dA-Z*?,/#-]+){5}\)$/.test(
+    schedule,
+  );
+}
+
+/** Ten years. */
+const LONGEST_INTERVAL_MS = 3650 * 86_400_000;
+
+function isInterval(every: string): boolean {
+  try {
+    return every === 'run' || (intervalMs(every) > 0 && intervalMs(every) <= LONGEST_INTERVAL_MS);
+  } catch {
+    return false;
+  }
+}
+
+function parseText(text: string, origin: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // The parser's own message quotes the text, which may hold anything.
+    const [place = ''] = /\(line \d+ column \d+\)/.exec(String(error)) ?? [];
+    throw new BrandReportsError('config', 'settings_json', `${origin} is not JSON ${place}`.trimEnd());
+  }
+}

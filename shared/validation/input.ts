@@ -1,0 +1,89 @@
+import * as z from 'zod/mini';
+import { BrandReportsError } from '../errors.ts';
+import { isJsonObject } from '../json.ts';
+import { nearest } from './closest-match.ts';
+
+// Schemas of what operators write. The error of each is what is allowed there; `parseInput` puts path and value
+// before it.
+
+/** A setting that others of the same kind have. */
+export const ABSENT = z.optional(z.never({ error: 'nothing: this report has no such setting' }));
+
+export function object<Shape extends Record<string, z.ZodMiniType>>(shape: Shape) {
+  const keys = Object.keys(shape).filter((key) => shape[key] !== ABSENT);
+  return z.strictObject(shape, {
+    error: ({ code }) => (code === 'unrecognized_keys' ? keys.join(', ') || 'no key' : 'an object'),
+  });
+}
+
+export function text(allowed: string, test: (value: string) => boolean, words: readonly string[] = []) {
+  const error = ({ input }: { input?: unknown }) => allowed + didYouMean(input, words);
+  return z.string({ error }).check(z.refine(test, { error }));
+}
+
+export function oneOf<const Words extends readonly string[]>(...words: Words) {
+  return z.enum(words, { error: ({ input }) => words.join(', ') + didYouMean(input, words) });
+}
+
+export function number(min: number, max: number, allowed = `a number from ${min} to ${max}`) {
+  return z
+    .number({ error: allowed })
+    .check(z.refine((value) => value >= min && value <= max, { error: allowed }));
+}
+
+export function integer(min: number, max: number) {
+  const allowed = `a whole number from ${min} to ${max}`;
+  return number(min, max, allowed).check(z.refine(Number.isSafeInteger, { error: allowed }));
+}
+
+/**
+ * What the schema makes of the input.
+ * @throws BrandReportsError `config` with a line for every problem: path, value met, what is allowed
+ */
+export function parseInput<Output>(
+  schema: z.ZodMiniType<Output>,
+  input: unknown,
+  code: string,
+  origin: string,
+): Output {
+  const parsed = z.safeParse(schema, input, { reportInput: true });
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.flatMap(problemLines);
+  const lines = problems.map((problem) => `- ${problem}`).join('\n');
+  throw new BrandReportsError('config', code, `${origin} cannot be used as it is:\n${lines}`);
+}
+
+function problemLines(issue: z.core.$ZodIssue): string[] {
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => unknownKey([...issue.path, key], issue.message));
+  const allowed = issue.code === 'invalid_key' ? issue.issues[0]?.message : issue.message;
+  return [`${pathText(issue.path)} is ${shown(issue.input, issue.path)}; allowed: ${allowed}`];
+}
+
+function unknownKey(path: PropertyKey[], allowed: string): string {
+  const key = String(path.at(-1));
+  const hint = /^(bid|token|secret|password|credentials?)$/i.test(key)
+    ? '; credentials belong in the secret that secretName names, or in the file of --credentials'
+    : didYouMean(key, allowed.split(', '));
+  return `${pathText(path)} is unknown; allowed: ${allowed}${hint}`;
+}
+
+function didYouMean(input: unknown, words: readonly string[]): string {
+  const word = typeof input === 'string' ? nearest(input, words) : undefined;
+  return word === undefined ? '' : `; did you mean ${word}?`;
+}
+
+function pathText(path: readonly PropertyKey[]): string {
+  return path.map(String).join('.') || 'the whole';
+}
+
+/** The value met, unless it could be a credential that was put in the wrong place. */
+function shown(input: unknown, path: readonly PropertyKey[]): string {
+  if (input === undefined) return 'missing';
+  if (Array.isArray(input)) return 'a list';
+  if (typeof input !== 'string') return isJsonObject(input) ? 'an object' : JSON.stringify(input);
+  const text = path.at(-1) === 'baseUrl' ? input.replace(/\/\/[^/]*@/, '//…@').replace(/\?.*/s, '?…') : input;
+  const credentialLike = path.at(-1) === 'secretName' || /(?=[\w+=-]*\d)[\w+=-]{20}/.test(text);
+  if (credentialLike) return `a text of ${text.length} characters`;
+  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+}

@@ -1,0 +1,265 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { openGlueCatalog } from '../../../shared/adapters/aws/glue-catalog.ts';
+import { type JsonObject, parseJson } from '../../../shared/json.ts';
+import { dayPartition } from '../../../shared/lake/paths.ts';
+import type { Catalog, TableShape } from '../../../shared/ports.ts';
+import type { View } from '../../../shared/reports/definition.ts';
+import { catalogContract, ORDERS, ORDERS_DAILY } from '../../contracts/catalog.ts';
+import { startGlueServer } from '../../fakes/glue-server.ts';
+
+const lakeUrl = 's3://bucket/lake';
+const LOCATION = `${lakeUrl}/snapshots/orders/`;
+
+catalogContract('Glue', async () => {
+  const server = await startGlueServer('reports');
+  return {
+    open: () => openGlueCatalog({ client: server.client, database: 'reports', lakeUrl }),
+    snapshot: async () => {},
+    close: async () => {
+      server.client.destroy();
+      await server.close();
+    },
+  };
+});
+
+function withColumns(...names: string[]): TableShape {
+  return { ...ORDERS, columns: names.map((name) => ({ name, type: 'string' })) };
+}
+
+/** What Trino reads of a view. */
+function insideOf(view: JsonObject | undefined) {
+  const [, base64 = ''] = /^\/\* Presto View: (\S+) \*\/$/.exec(String(view?.ViewOriginalText)) ?? [];
+  return parseJson(Buffer.from(base64, 'base64').toString());
+}
+
+describe('Glue', () => {
+  const day = dayPartition('acme', '2026-01-31');
+  let server: Awaited<ReturnType<typeof startGlueServer>>;
+  let catalog: Catalog;
+
+  const viewNow = () => server.tables.get('orders_daily')?.table;
+  const tableNow = () => server.tables.get('orders')?.table;
+  const columnsNow = () => tableNow()?.StorageDescriptor;
+
+  beforeEach(async () => {
+    server = await startGlueServer('reports');
+    catalog = openGlueCatalog({ client: server.client, database: 'reports', lakeUrl });
+  });
+  afterEach(async () => {
+    server.client.destroy();
+    await server.close();
+  });
+
+  it('gets external Parquet tables over the snapshots', async () => {
+    await catalog.ensureTable(ORDERS);
+    expect(tableNow()).toMatchObject({
+      Name: 'orders',
+      TableType: 'EXTERNAL_TABLE',
+      PartitionKeys: [
+        { Name: 'brand', Type: 'string' },
+        { Name: 'dt', Type: 'string' },
+      ],
+      StorageDescriptor: {
+        Location: LOCATION,
+        Columns: [
+          { Name: 'transid', Type: 'string' },
+          { Name: 'amount', Type: 'decimal(38,9)' },
+        ],
+        SerdeInfo: { SerializationLibrary: 'org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe' },
+      },
+    });
+  });
+
+  it('I3: points a partition at the prefix of its snapshot, with the columns of the table', async () => {
+    await catalog.ensureTable(ORDERS);
+    await catalog.point(ORDERS, day, 's1');
+    expect(server.tables.get('orders')?.partitions.get('acme/2026-01-31')).toMatchObject({
+      Values: ['acme', '2026-01-31'],
+      StorageDescriptor: {
+        Location: `${LOCATION}brand=acme/dt=2026-01-31/s1/`,
+        Columns: [{ Name: 'transid' }, { Name: 'amount' }],
+      },
+    });
+  });
+
+  it('I7: adds columns behind those that are there, and never removes or retypes one', async () => {
+    await catalog.ensureTable(withColumns('a', 'b'));
+    await catalog.ensureTable({
+      ...ORDERS,
+      columns: [
+        { name: 'c', type: 'bigint' },
+        { name: 'a', type: 'double' },
+      ],
+    });
+    expect(columnsNow()).toMatchObject({
+      Columns: [
+        { Name: 'a', Type: 'string' },
+        { Name: 'b', Type: 'string' },
+        { Name: 'c', Type: 'bigint' },
+      ],
+    });
+  });
+
+  it('writes nothing where no column is lacking', async () => {
+    await catalog.ensureTable(withColumns('a', 'b'));
+    await catalog.ensureTable(withColumns('b'));
+    expect(server.tables.get('orders')?.version).toBe(0);
+  });
+
+  it('keeps what others have set on the table', async () => {
+    await catalog.ensureTable(withColumns('a'));
+    Object.assign(tableNow() ?? {}, { Description: 'ours', Parameters: { owner: 'team' } });
+    await catalog.ensureTable(withColumns('b'));
+    expect(tableNow()).toMatchObject({ Description: 'ours', Parameters: { owner: 'team' } });
+  });
+
+  it('I7: keeps the columns of another run that grew the table at the same time', async () => {
+    await catalog.ensureTable(withColumns('a'));
+    server.faults.beforeWrite = () => {
+      const stored = server.tables.get('orders');
+      const Columns = [
+        { Name: 'a', Type: 'string' },
+        { Name: 'theirs', Type: 'string' },
+      ];
+      const StorageDescriptor = { Location: LOCATION, Columns };
+      if (stored) Object.assign(stored, { table: { ...stored.table, StorageDescriptor }, version: 7 });
+    };
+    await catalog.ensureTable(withColumns('ours'));
+    expect(columnsNow()).toMatchObject({ Columns: [{ Name: 'a' }, { Name: 'theirs' }, { Name: 'ours' }] });
+  });
+
+  it('joins another run that created the table at the same time', async () => {
+    server.faults.beforeWrite = () => {
+      const StorageDescriptor = { Location: LOCATION, Columns: [{ Name: 'theirs', Type: 'string' }] };
+      const table = { Name: 'orders', PartitionKeys: [], StorageDescriptor };
+      server.tables.set('orders', { table, version: 0, partitions: new Map() });
+    };
+    await catalog.ensureTable(withColumns('ours'));
+    expect(columnsNow()).toMatchObject({ Columns: [{ Name: 'theirs' }, { Name: 'ours' }] });
+  });
+
+  it('switches a partition that another run created at the same time', async () => {
+    await catalog.ensureTable(ORDERS);
+    server.faults.beforeWrite = () =>
+      server.tables.get('orders')?.partitions.set('acme/2026-01-31', { Values: ['acme', '2026-01-31'] });
+    await catalog.point(ORDERS, day, 's1');
+    expect(await catalog.current('orders', day)).toBe('s1');
+  });
+
+  it('gets views as Athena writes them: Hive’s types outside, Trino’s inside', async () => {
+    await catalog.ensureView(ORDERS_DAILY);
+    const view = viewNow();
+    expect(view).toMatchObject({
+      TableType: 'VIRTUAL_VIEW',
+      Description: 'Orders by day',
+      Parameters: { presto_view: 'true', comment: 'Presto View' },
+      ViewExpandedText: '/* Presto View */',
+      StorageDescriptor: {
+        Columns: [
+          { Name: 'dt', Type: 'string' },
+          { Name: 'orders', Type: 'bigint' },
+          { Name: 'amount', Type: 'decimal(38,9)' },
+          { Name: 'last_seen', Type: 'timestamp' },
+        ],
+      },
+    });
+    expect(insideOf(view)).toEqual({
+      originalSql: ORDERS_DAILY.sql,
+      catalog: 'awsdatacatalog',
+      schema: 'reports',
+      columns: [
+        { name: 'dt', type: 'varchar' },
+        { name: 'orders', type: 'bigint' },
+        { name: 'amount', type: 'decimal(38,9)' },
+        { name: 'last_seen', type: 'timestamp(3)' },
+      ],
+    });
+  });
+
+  it.each<[string, Partial<View>, number]>([
+    ['leaves alone what is the same', {}, 0],
+    ['replaces what has another text', { sql: 'SELECT * FROM orders' }, 1],
+    ['replaces what has a column of another type', { columns: [['dt', 'date']] }, 1],
+    ['replaces what is described otherwise', { description: 'Other' }, 1],
+  ])('of a view %s', async (_name, change, version) => {
+    await catalog.ensureView(ORDERS_DAILY);
+    await catalog.ensureView({ ...ORDERS_DAILY, ...change });
+    expect(server.tables.get('orders_daily')?.version).toBe(version);
+    expect(insideOf(viewNow())).toMatchObject({ originalSql: change.sql ?? ORDERS_DAILY.sql });
+  });
+
+  it('ends in its own view where another run replaces that at the same time', async () => {
+    await catalog.ensureView({ ...ORDERS_DAILY, sql: 'SELECT 1' });
+    server.faults.beforeWrite = () => {
+      const stored = server.tables.get('orders_daily');
+      if (stored) Object.assign(stored, { version: 7 });
+    };
+    await catalog.ensureView(ORDERS_DAILY);
+    expect(insideOf(viewNow())).toMatchObject({ originalSql: ORDERS_DAILY.sql });
+  });
+
+  it('refuses to put a view in the place of a table', async () => {
+    await catalog.ensureTable(ORDERS);
+    await expect(catalog.ensureView({ ...ORDERS_DAILY, name: 'orders' })).rejects.toMatchObject({
+      kind: 'config',
+      code: 'not_a_view',
+      message: expect.stringContaining('orders in the Glue database reports is a table (EXTERNAL_TABLE)'),
+    });
+    expect(tableNow()).toMatchObject({ TableType: 'EXTERNAL_TABLE' });
+  });
+
+  it('is current nowhere where somebody moved the partition out of the lake', async () => {
+    await catalog.ensureTable(ORDERS);
+    await catalog.point(ORDERS, day, 's1');
+    const StorageDescriptor = { Location: 's3://elsewhere/s1/' };
+    server.tables.get('orders')?.partitions.set('acme/2026-01-31', { Values: [], StorageDescriptor });
+    expect(await catalog.current('orders', day)).toBeUndefined();
+  });
+
+  it('refuses a table of another lake', async () => {
+    await catalog.ensureTable(ORDERS);
+    const other = openGlueCatalog({ client: server.client, database: 'reports', lakeUrl: 's3://other' });
+    await expect(other.ensureTable(ORDERS)).rejects.toMatchObject({
+      kind: 'config',
+      code: 'other_lake',
+      message: expect.stringContaining(LOCATION),
+    });
+  });
+
+  it.each<[string, (catalog: Catalog) => Promise<unknown>]>([
+    ['preparing a table', (catalog) => catalog.ensureTable(ORDERS)],
+    ['switching a partition', (catalog) => catalog.point(ORDERS, day, 's1')],
+  ])('says when %s that the database is missing', async (_name, act) => {
+    const elsewhere = openGlueCatalog({ client: server.client, database: 'nowhere', lakeUrl });
+    await expect(act(elsewhere)).rejects.toMatchObject({
+      kind: 'config',
+      code: 'database_missing',
+      message: expect.stringContaining('nowhere'),
+    });
+  });
+
+  it.each<[string, (catalog: Catalog) => Promise<unknown>]>([
+    ['preparing a table', (catalog) => catalog.ensureTable(ORDERS)],
+    ['preparing a view', (catalog) => catalog.ensureView(ORDERS_DAILY)],
+    ['reading a partition', (catalog) => catalog.current('orders', day)],
+    ['switching a partition', (catalog) => catalog.point(ORDERS, day, 's1')],
+    ['reading all partitions', (catalog) => catalog.pointedAt('orders', day)],
+  ])('says when %s which grant is lacking', async (_name, act) => {
+    server.faults.deny = 'Insufficient Lake Formation permission(s): Required Alter on orders';
+    await expect(act(catalog)).rejects.toMatchObject({
+      kind: 'config',
+      code: 'aws_refused',
+      message: expect.stringMatching(
+        /Required Alter on orders.*lakeformation grant-permissions .*CREATE_TABLE.*"reports".*ALTER.*"reports"/,
+      ),
+    });
+  });
+
+  it('names the rights of IAM where it is not Lake Formation that refuses', async () => {
+    server.faults.deny = 'User: x is not authorized to perform: glue:GetTable';
+    await expect(catalog.ensureTable(ORDERS)).rejects.toMatchObject({
+      code: 'aws_refused',
+      message: expect.stringMatching(/^(?!.*lakeformation).*glue:GetTable, CreateTable.* reports /),
+    });
+  });
+});

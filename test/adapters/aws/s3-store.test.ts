@@ -1,0 +1,167 @@
+import { Readable } from 'node:stream';
+import { PutObjectCommand } from '@aws-sdk/client-s3';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { neverGone, openS3Store } from '../../../shared/adapters/aws/s3-store.ts';
+import type { ObjectStore } from '../../../shared/ports.ts';
+import { objectStoreContract } from '../../contracts/object-store.ts';
+import { collect } from '../../fakes/collect.ts';
+import { startS3Server } from '../../fakes/s3-server.ts';
+
+for (const prefix of ['', 'team/reports']) {
+  objectStoreContract(`S3 under the prefix "${prefix}"`, async () => {
+    const server = await startS3Server();
+    await server.client.send(
+      new PutObjectCommand({ Bucket: server.bucket, Key: 'teammate/key', Body: 'foreign' }),
+    );
+    if (prefix === '') server.objects.clear();
+    return {
+      open: () => openS3Store({ client: server.client, bucket: server.bucket, prefix }),
+      close: async () => {
+        server.client.destroy();
+        await server.close();
+        expect(server.uploads.size).toBe(0);
+      },
+    };
+  });
+}
+
+describe('S3', () => {
+  let server: Awaited<ReturnType<typeof startS3Server>>;
+  let store: ObjectStore;
+  const body = Buffer.from('{"one":1}');
+
+  beforeEach(async () => {
+    server = await startS3Server();
+    store = openS3Store({ client: server.client, bucket: server.bucket, prefix: 'lake' });
+  });
+  afterEach(async () => {
+    server.client.destroy();
+    await server.close();
+  });
+
+  it('is named by bucket and prefix', () => {
+    expect(store.url).toBe('s3://lake/lake');
+    expect(openS3Store({ client: server.client, bucket: 'b', prefix: '' }).url).toBe('s3://b');
+  });
+
+  it('I5: answers conflict where its own write was done and the answer lost, and the write is there', async () => {
+    server.faults.loseAnswer = true;
+    expect(await store.put('key', body, { ifAbsent: true })).toBe('conflict');
+    const found = await store.get('key');
+    expect(found?.body).toEqual(body);
+    server.faults.loseAnswer = true;
+    expect(await store.put('key', Buffer.from('{}'), { ifMatch: found?.etag ?? '' })).toBe('conflict');
+    expect(Buffer.from((await store.get('key'))?.body ?? []).toString()).toBe('{}');
+  });
+
+  it('tries a write again that raced, and makes it', async () => {
+    server.faults.conflicts = 2;
+    expect(await store.put('key', body, { ifAbsent: true })).toEqual({ etag: expect.any(String) });
+    expect(server.requests).toEqual(['PUT lake/key', 'PUT lake/key', 'PUT lake/key']);
+  });
+
+  it('answers conflict to a write that races without end', async () => {
+    server.faults.conflicts = 1000;
+    expect(await store.put('key', body, { ifAbsent: true })).toBe('conflict');
+    expect(server.objects.size).toBe(0);
+  });
+
+  it('comes through a short outage', async () => {
+    server.faults.unavailable = 2;
+    expect(await store.put('key', body, { ifAbsent: true })).not.toBe('conflict');
+  });
+
+  it('writes a small stream in one request', async () => {
+    const writer = store.create('key');
+    await writer.write(body);
+    await writer.finish();
+    expect(server.requests).toEqual(['PUT lake/key']);
+  });
+
+  it.each([1, 2])('I4: a stream of %d parts that are refused leaves nothing', async (parts) => {
+    server.faults.refuseParts = true;
+    const writer = store.create('key');
+    const written = (async () => {
+      for (let part = 0; part < parts; part++) await writer.write(Buffer.alloc(6 * 1024 * 1024));
+      await writer.finish();
+    })();
+    await expect(written).rejects.toMatchObject({
+      name: 'BrandReportsError',
+      context: { awsError: 'InvalidRequest' },
+    });
+    await writer.abort();
+    expect(server.uploads.size).toBe(0);
+    expect(server.objects.size).toBe(0);
+  });
+
+  it('deletes more keys than one request can name', async () => {
+    const keys = Array.from({ length: 1001 }, (_, index) => `k${index}`);
+    for (const key of keys) server.objects.set(`lake/${key}`, { body, etag: '"e"', modifiedAt: new Date() });
+    await store.delete(keys);
+    expect(server.objects.size).toBe(0);
+    expect(server.requests).toEqual(['POST ?delete', 'POST ?delete']);
+  });
+
+  const acts: Record<string, (store: ObjectStore) => Promise<unknown>> = {
+    get: (store) => store.get('key'),
+    range: (store) => store.range('key', 0, 1),
+    put: (store) => store.put('key', body, { ifAbsent: true }),
+    create: (store) => store.create('key').finish(),
+    list: (store) => collect(store.list('')),
+    delete: (store) => store.delete(['key']),
+  };
+
+  it.each([
+    ['get', 's3:GetObject'],
+    ['get', 's3:ListBucket'],
+    ['range', 's3:GetObject'],
+    ['put', 's3:PutObject'],
+    ['create', 's3:PutObject'],
+    ['list', 's3:ListBucket'],
+    ['delete', 's3:DeleteObject'],
+  ])('says which permission a refused %s needs: %s', async (act, permission) => {
+    server.faults.refuseAll = true;
+    await expect(acts[act]?.(store)).rejects.toMatchObject({
+      kind: 'config',
+      code: 'aws_refused',
+      message: expect.stringContaining(permission),
+    });
+  });
+
+  it('says that a missing key is refused for want of s3:ListBucket', async () => {
+    server.faults.refuseMissing = true;
+    await expect(store.get('key')).rejects.toMatchObject({
+      kind: 'config',
+      message: expect.stringContaining('s3:ListBucket'),
+    });
+  });
+
+  it.each(Object.keys(acts))('says that %s may succeed after a long outage', async (act) => {
+    server.faults.unavailable = 1000;
+    await expect(acts[act]?.(store)).rejects.toMatchObject({ kind: 'transient', code: 'aws_unavailable' });
+  });
+
+  it.each(Object.keys(acts))('says of %s that the bucket does not exist', async (act) => {
+    const elsewhere = openS3Store({ client: server.client, bucket: 'none', prefix: '' });
+    await expect(acts[act]?.(elsewhere)).rejects.toMatchObject({
+      kind: 'config',
+      message: expect.stringContaining('bucket none'),
+    });
+  });
+
+  it('says that nobody answers', async () => {
+    await server.close();
+    await expect(store.get('key')).rejects.toMatchObject({ kind: 'transient', code: 'aws_unavailable' });
+  });
+
+  it('knows of no run that it is gone', async () => {
+    await (await neverGone.enter('r1'))();
+    expect(await neverGone.isGone('r1')).toBe(false);
+  });
+
+  it('is played by a double that decodes streams', async () => {
+    const Body = Readable.from([Buffer.from('ab'), Buffer.from('cde')]);
+    await server.client.send(new PutObjectCommand({ Bucket: 'lake', Key: 'k', Body, ContentLength: 5 }));
+    expect(server.objects.get('k')?.body.toString()).toBe('abcde');
+  });
+});

@@ -1,0 +1,104 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { openTestEvents } from '../../../shared/adapters/aws/test-events.ts';
+import { parseJson } from '../../../shared/json.ts';
+import { startSchemasServer } from '../../fakes/schemas-server.ts';
+
+const REGISTRY = 'lambda-testevent-schemas';
+const KEY = `${REGISTRY}/_BrandReports-order_list-schema`;
+const FUNCTION = 'BrandReports-order_list';
+const EVENTS = { 'Sync-now': {}, 'Read-a-range-again': { brand: 'acme', from: '2026-01-01' } };
+
+describe('test events', () => {
+  let server: Awaited<ReturnType<typeof startSchemasServer>>;
+  let events: ReturnType<typeof openTestEvents>;
+
+  const schema = () => server.schemas.get(KEY);
+  const document = () => parseJson(schema()?.Content ?? 'null');
+
+  beforeEach(async () => {
+    server = await startSchemasServer();
+    events = openTestEvents(server.client);
+  });
+  afterEach(async () => {
+    server.client.destroy();
+    await server.close();
+  });
+
+  it('are examples of an OpenAPI document in the registry of the console', async () => {
+    await events.publish(FUNCTION, EVENTS);
+    expect([...server.registries]).toEqual([REGISTRY]);
+    expect(schema()).toMatchObject({ Type: 'OpenApi3', version: 1 });
+    expect(document()).toEqual({
+      openapi: '3.0.0',
+      info: { version: '1.0.0', title: 'Event' },
+      paths: {},
+      components: {
+        schemas: { Event: { type: 'object' } },
+        examples: {
+          'Sync-now': { value: {} },
+          'Read-a-range-again': { value: { brand: 'acme', from: '2026-01-01' } },
+        },
+      },
+    });
+  });
+
+  it('join a registry that is there already', async () => {
+    server.registries.add(REGISTRY);
+    await events.publish(FUNCTION, EVENTS);
+    expect(schema()).toBeDefined();
+  });
+
+  it('are written again only where they differ', async () => {
+    await events.publish(FUNCTION, EVENTS);
+    await events.publish(FUNCTION, EVENTS);
+    expect(schema()?.version).toBe(1);
+    await events.publish(FUNCTION, { 'Sync-now': { brand: 'acme' } });
+    expect(schema()?.version).toBe(2);
+    expect(document()).toMatchObject({
+      components: { examples: { 'Sync-now': { value: { brand: 'acme' } } } },
+    });
+  });
+
+  it('leave those that people have saved', async () => {
+    server.registries.add(REGISTRY);
+    const theirs = { openapi: '3.0.0', components: { examples: { mine: { value: { big: 1 } } } } };
+    server.schemas.set(KEY, { Type: 'OpenApi3', Content: JSON.stringify(theirs), version: 3 });
+    await events.publish(FUNCTION, EVENTS);
+    expect(document()).toMatchObject({
+      components: { examples: { mine: { value: { big: 1 } }, 'Sync-now': { value: {} } } },
+    });
+  });
+
+  it.each(['no JSON', '[]', '{"components":{"examples":7}}'])(
+    'replace a document that is %j',
+    async (text) => {
+      server.registries.add(REGISTRY);
+      server.schemas.set(KEY, { Type: 'OpenApi3', Content: text, version: 1 });
+      await events.publish(FUNCTION, EVENTS);
+      expect(document()).toMatchObject({ components: { examples: { 'Sync-now': { value: {} } } } });
+    },
+  );
+
+  it('go with the function, and the registry stays with what others have there', async () => {
+    await events.publish(FUNCTION, EVENTS);
+    await events.publish('other', EVENTS);
+    await events.remove(FUNCTION);
+    await events.remove(FUNCTION);
+    expect([...server.schemas.keys()]).toEqual([`${REGISTRY}/_other-schema`]);
+    expect([...server.registries]).toEqual([REGISTRY]);
+  });
+
+  it.each([
+    ['saving', () => events.publish(FUNCTION, EVENTS)],
+    ['removing', () => events.remove(FUNCTION)],
+  ])('say when %s which rights are lacking', async (_name, act) => {
+    server.faults.deny = true;
+    await expect(act()).rejects.toMatchObject({
+      kind: 'config',
+      code: 'aws_refused',
+      message: expect.stringMatching(
+        /BrandReports-order_list failed.*schemas:CreateRegistry.*_BrandReports-order_list-schema/,
+      ),
+    });
+  });
+});

@@ -1,0 +1,66 @@
+import { link, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { openLocalCatalog } from '../../../shared/adapters/local/catalog.ts';
+import { dayPartition, snapshotKey } from '../../../shared/lake/paths.ts';
+import type { Partition } from '../../../shared/ports.ts';
+import { catalogContract, ORDERS } from '../../contracts/catalog.ts';
+import { temporaryFolder } from '../../fakes/temporary-folder.ts';
+
+async function putSnapshot(lake: string, table: string, partition: Partition, id: string): Promise<void> {
+  const path = join(lake, snapshotKey(table, partition, id));
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, id);
+}
+
+catalogContract('a folder', async () => {
+  const folder = await temporaryFolder();
+  return {
+    open: () => openLocalCatalog(folder.path),
+    snapshot: (table, partition, id) => putSnapshot(folder.path, table, partition, id),
+    close: () => folder.remove(),
+  };
+});
+
+describe('the folder lake/', () => {
+  const day = dayPartition('acme', '2026-01-31');
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+  let links: string;
+
+  beforeEach(async () => {
+    folder = await temporaryFolder();
+    links = join(folder.path, 'lake/orders/brand=acme/dt=2026-01-31');
+    for (const id of ['s1', 's2']) await putSnapshot(folder.path, 'orders', day, id);
+  });
+  afterEach(() => folder.remove());
+
+  it('holds the current snapshot under its id, for any tool that reads files', async () => {
+    const catalog = openLocalCatalog(folder.path);
+    await catalog.point(ORDERS, day, 's1');
+    await catalog.point(ORDERS, day, 's2');
+    expect(await readdir(links)).toEqual(['s2.parquet']);
+    expect(await readFile(join(links, 's2.parquet'), 'utf8')).toBe('s2');
+  });
+
+  it('I4: is current nowhere after a death between two links, and mended by the next switch', async () => {
+    const catalog = openLocalCatalog(folder.path);
+    await catalog.point(ORDERS, day, 's1');
+    await link(join(folder.path, snapshotKey('orders', day, 's2')), join(links, 's2.parquet'));
+    expect(await catalog.current('orders', day)).toBeUndefined();
+    expect(await catalog.pointedAt('orders', day)).toEqual(
+      new Map([['brand=acme/dt=2026-01-31', expect.arrayContaining(['s1', 's2'])]]),
+    );
+    await catalog.point(ORDERS, day, 's2');
+    expect(await readdir(links)).toEqual(['s2.parquet']);
+  });
+
+  it('keeps what it points at when the new snapshot is gone', async () => {
+    const catalog = openLocalCatalog(folder.path);
+    await catalog.point(ORDERS, day, 's1');
+    await expect(catalog.point(ORDERS, day, 's3')).rejects.toMatchObject({
+      kind: 'transient',
+      code: 'object_missing',
+    });
+    expect(await catalog.current('orders', day)).toBe('s1');
+  });
+});

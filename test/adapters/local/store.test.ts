@@ -1,0 +1,164 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { diskError } from '../../../shared/adapters/local/disk-errors.ts';
+import { openLocalRuns } from '../../../shared/adapters/local/runs.ts';
+import { openLocalStore } from '../../../shared/adapters/local/store.ts';
+import { objectStoreContract } from '../../contracts/object-store.ts';
+import { collect } from '../../fakes/collect.ts';
+import { temporaryFolder } from '../../fakes/temporary-folder.ts';
+
+const PROCESS = fileURLToPath(new URL('../../fakes/lake-process.ts', import.meta.url));
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+objectStoreContract('a folder', async () => {
+  const folder = await temporaryFolder();
+  return { open: () => openLocalStore(join(folder.path, 'lake')), close: () => folder.remove() };
+});
+
+const started: ChildProcess[] = [];
+
+function startProcess(...args: string[]) {
+  const child = spawn(process.execPath, [PROCESS, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  started.push(child);
+  return child;
+}
+
+afterEach(() => {
+  for (const child of started.splice(0)) child.kill('SIGKILL');
+});
+
+describe('a lake folder', () => {
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+  let lake: string;
+
+  beforeEach(async () => {
+    folder = await temporaryFolder();
+    lake = join(folder.path, 'lake');
+  });
+  afterEach(() => folder.remove());
+
+  it('I5: loses no write when processes race', async () => {
+    const processes = [1, 2, 3].map(() => startProcess('count', lake, '40'));
+    await Promise.all(processes.map((each) => once(each, 'exit')));
+    expect(await readFile(join(lake, 'counter'), 'utf8')).toBe('120');
+    expect(await readdir(join(lake, '.tmp'))).toEqual([]);
+  });
+
+  it('is not created by reading', async () => {
+    const store = openLocalStore(lake);
+    await store.get('key');
+    await collect(store.list(''));
+    await expect(access(lake)).rejects.toThrow('ENOENT');
+  });
+
+  it('leaves no temporary file behind a conflict or an abort', async () => {
+    const store = openLocalStore(lake);
+    await store.put('key', Buffer.from('one'), { ifAbsent: true });
+    await store.put('key', Buffer.from('two'), { ifAbsent: true });
+    const writer = store.create('other');
+    await writer.write(Buffer.from('one'));
+    expect(await readdir(join(lake, '.tmp'))).toHaveLength(1);
+    await writer.abort();
+    expect(await readdir(join(lake, '.tmp'))).toEqual([]);
+  });
+
+  it('removes what dead writers left more than a day ago, and only that', async () => {
+    await mkdir(join(lake, '.tmp'), { recursive: true });
+    await writeFile(join(lake, '.tmp', 'old'), '');
+    await writeFile(join(lake, '.tmp', 'new'), '');
+    await utimes(join(lake, '.tmp', 'old'), new Date(), new Date(Date.now() - DAY_MS - 60_000));
+    await openLocalStore(lake).put('key', Buffer.from('one'), { ifAbsent: true });
+    expect(await readdir(join(lake, '.tmp'))).toEqual(['new']);
+  });
+
+  it('removes folders that hold nothing any more, and only those', async () => {
+    const store = openLocalStore(lake);
+    for (const key of ['a/b/c/d', 'a/e']) await store.put(key, Buffer.from(''), { ifAbsent: true });
+    await store.delete(['a/b/c/d']);
+    expect(await readdir(join(lake, 'a'))).toEqual(['e']);
+  });
+
+  it('says what stands in the way of a lake', async () => {
+    await writeFile(lake, 'a file');
+    await expect(openLocalStore(lake).put('key', Buffer.from(''), { ifAbsent: true })).rejects.toMatchObject({
+      kind: 'config',
+      code: 'lake_unusable',
+      message: expect.stringContaining(lake),
+    });
+  });
+
+  it('says that its lock is damaged', async () => {
+    await mkdir(lake);
+    await writeFile(join(lake, '.lock'), 'not a database'.repeat(1000));
+    await expect(openLocalStore(lake).put('key', Buffer.from(''), { ifAbsent: true })).rejects.toMatchObject({
+      kind: 'config',
+      code: 'lake_unlockable',
+      message: expect.stringContaining(join(lake, '.lock')),
+    });
+  });
+
+  it.each([
+    ['ENOSPC', 'config', 'disk_full'],
+    ['EDQUOT', 'config', 'disk_full'],
+    ['EACCES', 'config', 'lake_not_writable'],
+    ['EROFS', 'config', 'lake_not_writable'],
+    ['EXDEV', 'config', 'lake_unusable'],
+    ['EMFILE', 'transient', 'disk_failed'],
+    ['EIO', 'transient', 'disk_failed'],
+  ])('says who acts on %s', (code, kind, ourCode) => {
+    const error = diskError(Object.assign(new Error(`${code}: no luck, write`), { code }), '/lake');
+    expect(error).toMatchObject({ kind, code: ourCode, message: expect.stringContaining('/lake') });
+  });
+
+  it('leaves errors of the program as they are', () => {
+    const error = new TypeError('ours');
+    expect(diskError(error, '/lake')).toBe(error);
+  });
+});
+
+describe('the runs on a lake folder', () => {
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+
+  beforeEach(async () => {
+    folder = await temporaryFolder();
+  });
+  afterEach(() => folder.remove());
+
+  it('hold a run gone that nobody knows, and create nothing to say so', async () => {
+    expect(await openLocalRuns(folder.path).isGone('r1')).toBe(true);
+    expect(await readdir(folder.path)).toEqual([]);
+  });
+
+  it('hold a run of this process for living until it leaves, without a trace', async () => {
+    const leave = await openLocalRuns(folder.path).enter('r1');
+    expect(await openLocalRuns(folder.path).isGone('r1')).toBe(false);
+    await leave();
+    expect(await openLocalRuns(folder.path).isGone('r1')).toBe(true);
+    expect(await readdir(join(folder.path, '.runs'))).toEqual([]);
+  });
+
+  it('I5: hold a run of another process for living until that is killed, and then gone at once', async () => {
+    const runs = openLocalRuns(folder.path);
+    const run = startProcess('live', folder.path, 'r1');
+    await once(run.stdout, 'data');
+    expect(await runs.isGone('r1')).toBe(false);
+    expect(await runs.isGone('r1')).toBe(false);
+    run.kill('SIGKILL');
+    await once(run, 'exit');
+    expect(await runs.isGone('r1')).toBe(true);
+    expect(await readdir(join(folder.path, '.runs'))).toEqual([]);
+  });
+
+  it('refuse to enter a run twice', async () => {
+    const leave = await openLocalRuns(folder.path).enter('r1');
+    await expect(openLocalRuns(folder.path).enter('r1')).rejects.toMatchObject({
+      kind: 'bug',
+      code: 'run_twice',
+    });
+    await leave();
+  });
+});

@@ -1,0 +1,329 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { restate } from '../../sample/brand.ts';
+import { openGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
+import { type JsonObject, isJsonObject } from '../../shared/json.ts';
+import { type Row, baseSchema } from '../../shared/lake/table/columns.ts';
+import { readParquetRows } from '../../shared/lake/table/parquet.ts';
+import { ledgerKey, schemaKey } from '../../shared/lake/paths.ts';
+import type { ReportDefinition } from '../../shared/reports/definition.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
+import { type SetupOptions, setUp } from '../../shared/catalog/rebuild.ts';
+import { startGlueServer } from '../fakes/glue-server.ts';
+import { memoryStore, type MemoryStore } from '../fakes/memory-store.ts';
+import { virtualTime } from '../fakes/virtual-time.ts';
+import { refunds } from '../fixtures/sixth-report.ts';
+import { BRAND, NO_TIME, type SampleLake, ZONE, sampleLake, unknowing } from '../sync/sample-lake.ts';
+
+const FIRST = '2026-02-27';
+const NOW = Date.parse('2026-03-02T15:00:00Z');
+const TABLES = ['clicks', 'click_details', 'orders', 'transactions', 'attribution', 'coverage'];
+
+let server: Awaited<ReturnType<typeof startGlueServer>>;
+beforeEach(async () => {
+  server = await startGlueServer('reports');
+});
+afterEach(async () => {
+  server.client.destroy();
+  await server.close();
+});
+
+function settingsOf(...brands: string[]) {
+  const brand = { baseUrl: 'https://service.example', service: 'ACME', timeZone: ZONE, startDate: FIRST };
+  const named = brands.map((name) => [name, { ...brand, secretName: name }]);
+  return parseSettings({ brands: Object.fromEntries(named) }, reports);
+}
+
+function run(store: MemoryStore, change: Partial<SetupOptions> = {}) {
+  const time = virtualTime(NOW);
+  let ids = 0;
+  return setUp({
+    settings: settingsOf(BRAND),
+    reports,
+    lake: {
+      store,
+      runs: unknowing,
+      catalog: openGlueCatalog({ client: server.client, database: 'reports', lakeUrl: store.url }),
+    },
+    clock: { ...time, now: () => new Date(time.wallMs()), every: () => () => {} },
+    log: () => {},
+    random: () => 0,
+    newId() {
+      ids += 1;
+      return `set-up-${ids}`;
+    },
+    ...change,
+  });
+}
+
+function columnsOf(table: string): unknown[] {
+  const stored = server.tables.get(table)?.table.StorageDescriptor;
+  const columns = isJsonObject(stored) && Array.isArray(stored.Columns) ? stored.Columns : [];
+  return columns.map((column) => isJsonObject(column) && column.Name);
+}
+
+function partitionsOf(table: string): Record<string, unknown> {
+  const partitions = server.tables.get(table)?.partitions ?? new Map<string, JsonObject>();
+  return Object.fromEntries(
+    [...partitions].map(([values, { StorageDescriptor }]) => [
+      values,
+      isJsonObject(StorageDescriptor) && StorageDescriptor.Location,
+    ]),
+  );
+}
+
+/** The rows of coverage that the catalog points at. */
+async function coverageOf(store: MemoryStore): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const location of Object.values(partitionsOf('coverage'))) {
+    const key = `${String(location).slice(store.url.length + 1)}part-0000.parquet`;
+    const bytes = store.objects.get(key)?.body.length ?? 0;
+    const range = (start: number, end: number) => store.range(key, start, end);
+    for await (const row of readParquetRows({ bytes, range })) rows.push(row);
+  }
+  return rows;
+}
+
+/** What is in the catalog, and how often each table was written. */
+function wholeCatalog() {
+  return [...server.tables].map(([name, { version }]) => [name, version, partitionsOf(name)]);
+}
+
+function put(store: MemoryStore, key: string, document: object): void {
+  store.objects.set(key, {
+    body: Buffer.from(JSON.stringify(document)),
+    etag: `${key}-${store.objects.size}`,
+    modifiedAt: new Date(0),
+  });
+}
+
+function storedSchema({ table, columns }: ReportDefinition, ...discovered: string[]) {
+  const more = discovered.map((name) => ({ name, type: 'string', field: name }));
+  return { version: 1, table, columns: [...baseSchema(columns).columns, ...more], recent: [] };
+}
+
+describe('set-up before the first sync', () => {
+  it('makes every table and view, with no rows, but for views that wait for columns', async () => {
+    expect(await run(memoryStore())).toEqual({
+      status: 'complete',
+      tables: TABLES,
+      views: ['attribution_daily', 'freshness'],
+      waiting: {
+        orders_daily: ['status', 'amount', 'commission'],
+        transactions_daily: ['transaction_type', 'order_status', 'commission'],
+      },
+      switched: 0,
+      left: 0,
+    });
+    expect([...server.tables.keys()].sort()).toEqual([...TABLES, 'attribution_daily', 'freshness'].sort());
+    expect(columnsOf('clicks')).toEqual(
+      baseSchema(reports.clicks_list?.columns ?? []).columns.map((c) => c.name),
+    );
+    for (const table of TABLES) expect(partitionsOf(table)).toEqual({});
+  });
+
+  it('makes those of a sixth report by its definition alone', async () => {
+    await run(memoryStore(), { reports: { ...reports, [refunds.name]: refunds } });
+    expect(columnsOf('refunds')).toContain('refund_date');
+  });
+
+  it('changes nothing the second time', async () => {
+    const store = memoryStore();
+    const first = await run(store);
+    const after = wholeCatalog();
+    expect(await run(store)).toEqual(first);
+    expect(wholeCatalog()).toEqual(after);
+  });
+
+  it('is a mistake of the operator for a lake without a catalog', async () => {
+    const lake = { store: memoryStore(), runs: unknowing };
+    await expect(run(lake.store, { lake })).rejects.toMatchObject({ kind: 'config', code: 'no_catalog' });
+  });
+});
+
+describe('set-up where somebody else’s table has the name of a view', () => {
+  it('says so after all tables are made', async () => {
+    const table = { Name: 'attribution_daily', TableType: 'EXTERNAL_TABLE' };
+    server.tables.set('attribution_daily', { table, version: 0, partitions: new Map() });
+    await expect(run(memoryStore())).rejects.toMatchObject({ kind: 'config', code: 'not_a_view' });
+    expect([...server.tables.keys()]).toContain('attribution');
+  });
+});
+
+describe('set-up of a lake whose database is gone', () => {
+  let lake: SampleLake;
+  /** By table, then by the values of the partition: where it lies by the catalog of the runs. */
+  const wanted: Record<string, Record<string, string>> = {};
+
+  beforeAll(async () => {
+    lake = await sampleLake({ now: new Date(NOW).toISOString(), startDate: FIRST });
+    restate(lake.brand, 'order_list', FIRST, () => []);
+    expect((await lake.sync()).status).toBe('complete');
+    for (const [path, snapshot] of lake.catalog.pointers) {
+      const [table = '', ...partition] = path.split('/');
+      const values = partition.map((part) => part.slice(part.indexOf('=') + 1)).join('/');
+      wanted[table] ??= {};
+      wanted[table][values] = `${lake.store.url}/snapshots/${path}/${snapshot}/`;
+    }
+  });
+  afterAll(() => lake.close());
+
+  const copyOfStore = () => lake.beside('copied').store;
+  const found = () =>
+    Object.fromEntries(TABLES.filter((table) => wanted[table]).map((table) => [table, partitionsOf(table)]));
+  const days = () => ({ ...wanted, coverage: undefined });
+
+  it('I3: registers every partition where the ledgers say, and every column that was met', async () => {
+    const outcome = await run(copyOfStore());
+    expect(outcome).toMatchObject({ status: 'complete', switched: 20, left: 0, waiting: {} });
+    expect(outcome.views).toContain('orders_daily');
+    expect(found()).toMatchObject(JSON.parse(JSON.stringify(days())));
+    expect(Object.keys(partitionsOf('coverage')).sort()).toEqual(Object.keys(wanted.coverage ?? {}).sort());
+    expect(columnsOf('orders')).toEqual(expect.arrayContaining(['transid', 'amount', 'commission']));
+  });
+
+  it('covers every day as the runs do', async () => {
+    const store = copyOfStore();
+    await run(store);
+    const states = (await coverageOf(store)).map(({ dt, rows, state }) => ({ dt, rows, state }));
+    expect(states).toHaveLength(20);
+    expect(states).toContainEqual({ dt: FIRST, rows: 0n, state: 'complete' });
+    expect(states.map(({ state }) => state)).not.toContain('unproven');
+  });
+
+  it('changes nothing the second time, in the lake neither', async () => {
+    const store = copyOfStore();
+    await run(store);
+    const [catalog, objects] = [wholeCatalog(), [...store.objects.keys()]];
+    expect(await run(store)).toMatchObject({ status: 'complete', switched: 0, left: 0 });
+    expect(wholeCatalog()).toEqual(catalog);
+    expect([...store.objects.keys()]).toEqual(objects);
+  });
+
+  it('mends a pointer that is wrong, and leaves those that are right', async () => {
+    const store = copyOfStore();
+    await run(store);
+    const StorageDescriptor = { Location: `${store.url}/snapshots/orders/brand=acme/dt=2026-03-01/late/` };
+    server.tables.get('orders')?.partitions.set('acme/2026-03-01', {
+      Values: ['acme', '2026-03-01'],
+      StorageDescriptor,
+    });
+    expect(await run(store)).toMatchObject({ switched: 1, left: 0 });
+    expect(partitionsOf('orders')).toEqual(wanted.orders);
+  });
+
+  it('registers brands that the settings know no more; none of their days is due', async () => {
+    const store = copyOfStore();
+    const due = async () => (await coverageOf(store)).map(({ next_due }) => next_due);
+    await run(store);
+    expect(await due()).toContainEqual(expect.any(Date));
+    server.tables.clear();
+    await run(store, { settings: settingsOf('globex') });
+    expect(partitionsOf('orders')).toEqual(wanted.orders);
+    expect(new Set(await due())).toEqual(new Set([null]));
+  });
+
+  it('without time makes tables and views, and says how many partitions are left to the runs', async () => {
+    const outcome = await run(copyOfStore(), { deadline: NO_TIME });
+    expect(outcome).toMatchObject({ status: 'incomplete', tables: TABLES, switched: 0 });
+    expect(outcome.left).toBeGreaterThan(0);
+    expect(partitionsOf('orders')).toEqual({});
+  });
+
+  it('out of time registers the newest days first', async () => {
+    const registered: string[] = [];
+    const store = copyOfStore();
+    const catalog = openGlueCatalog({ client: server.client, database: 'reports', lakeUrl: store.url });
+    const point: typeof catalog.point = async (table, partition, snapshot) => {
+      await catalog.point(table, partition, snapshot);
+      if (table.name !== 'coverage') registered.push(partition[1]?.[1] ?? '');
+    };
+    const time = virtualTime(NOW);
+    await run(store, {
+      lake: { store, runs: unknowing, catalog: { ...catalog, point } },
+      clock: {
+        ...time,
+        // The time is up when eight partitions are registered, and as many more are under way.
+        wallMs: () => (registered.length < 8 ? 0 : 2),
+        now: () => new Date(NOW),
+        every: () => () => {},
+      },
+      deadline: { softMs: 1, hardMs: 3 },
+    });
+    expect(registered.length).toBeLessThan(20);
+    expect(new Set(registered)).not.toContain(FIRST);
+  });
+
+  it('leaves what is damaged to whoever mends it, and registers the rest', async () => {
+    const store = copyOfStore();
+    put(store, ledgerKey('clicks_list', BRAND, '2026-03'), { version: 'none' });
+    put(store, 'ledger/order_list/../2026-03.json', {});
+    const logged: unknown[] = [];
+    const outcome = await run(store, { log: ({ message }) => void logged.push(message) });
+    // The month before of the same report is registered like all the others.
+    expect(outcome).toMatchObject({ status: 'incomplete', switched: 18, left: 1 });
+    expect(logged).toContainEqual(
+      expect.stringContaining('ledger/clicks_list/acme/2026-03.json cannot be used'),
+    );
+    expect(partitionsOf('orders')).toEqual(wanted.orders);
+  });
+});
+
+describe('columns', () => {
+  const orders = reports.order_list;
+  if (!orders) throw new Error('there is no order_list');
+
+  it('I7: stay when older code is deployed after newer', async () => {
+    const store = memoryStore();
+    const newer = { ...orders, columns: [{ field: 'giftWrap', type: 'boolean' as const }] };
+    put(store, schemaKey('orders'), storedSchema(orders, 'met_by_both'));
+    await run(store, { reports: { [newer.name]: newer } });
+    put(store, schemaKey('orders'), storedSchema(newer, 'met_by_both', 'met_by_newer'));
+    await run(store, { reports: { [newer.name]: newer } });
+    const after = columnsOf('orders');
+    expect(after).toEqual(expect.arrayContaining(['gift_wrap', 'met_by_both', 'met_by_newer']));
+    store.objects.delete(schemaKey('orders'));
+    await run(store);
+    expect(columnsOf('orders')).toEqual(after);
+  });
+
+  it('I7: that a run meets while set-up is at work are in the table at its end', async () => {
+    const store = memoryStore();
+    put(store, schemaKey('orders'), storedSchema(orders, 'before'));
+    server.faults.beforeWrite = () =>
+      put(store, schemaKey('orders'), storedSchema(orders, 'before', 'meanwhile'));
+    await run(store, { reports: { [orders.name]: orders } });
+    expect(columnsOf('orders')).toEqual(expect.arrayContaining(['before', 'meanwhile']));
+  });
+
+  it('bring a view with them that waited for them', async () => {
+    const store = memoryStore();
+    put(store, schemaKey('orders'), storedSchema(orders, 'status', 'amount'));
+    expect((await run(store)).waiting).toMatchObject({ orders_daily: ['commission'] });
+    put(store, schemaKey('orders'), storedSchema(orders, 'status', 'amount', 'commission'));
+    expect((await run(store)).views).toContain('orders_daily');
+    expect(server.tables.get('orders_daily')?.table).toMatchObject({ TableType: 'VIRTUAL_VIEW' });
+  });
+});
+
+describe('a role whose policies do not hold yet', () => {
+  it('is waited for', async () => {
+    const time = virtualTime(NOW);
+    const sleep = async (ms: number) => {
+      await time.sleep(ms);
+      if (time.slept.length === 3) delete server.faults.deny;
+    };
+    server.faults.deny = 'User: role is not authorized to perform: glue:GetTable';
+    const clock = { ...time, sleep, now: () => new Date(NOW), every: () => () => {} };
+    expect(await run(memoryStore(), { clock })).toMatchObject({ status: 'complete' });
+    expect(time.slept).toHaveLength(3);
+  });
+
+  it('is waited for no longer than a minute, and then says which grant is lacking', async () => {
+    server.faults.deny = 'Insufficient Lake Formation permission(s): Required Create Table on reports';
+    await expect(run(memoryStore())).rejects.toMatchObject({
+      code: 'aws_refused',
+      message: expect.stringMatching(/Create Table on reports.*lakeformation grant-permissions/),
+    });
+  });
+});

@@ -1,0 +1,215 @@
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { baseSchema, type ColumnType } from '../../shared/lake/table/columns.ts';
+import { coverageTable } from '../../shared/catalog/coverage.ts';
+import { freshness } from '../../shared/catalog/freshness.ts';
+import type { View } from '../../shared/reports/definition.ts';
+import { reports } from '../../shared/reports/index.ts';
+
+type Columns = readonly (readonly [name: string, type: ColumnType])[];
+
+interface ViewOver {
+  view: View;
+  table: string;
+  columns: Columns;
+}
+
+/** What a column may have become by what came first, or by a setting; a value of each. */
+const DISCOVERED: readonly (readonly [type: ColumnType, value: string])[] = [
+  ['string', "'n/a'"],
+  ['string', "'12.5'"],
+  ['decimal(38,9)', '12.5'],
+  ['decimal(18,2)', '12.5'],
+  ['bigint', '12'],
+  ['double', '12.5'],
+  ['boolean', 'true'],
+  ['date', "'2026-01-31'"],
+  ['timestamp', "'2026-01-31 09:15:00'"],
+];
+
+const PARTITION: Columns = [
+  ['brand', 'string'],
+  ['dt', 'string'],
+];
+
+function viewsOver(discovered: ColumnType): ViewOver[] {
+  const ofReports = Object.values(reports).flatMap(({ table, columns, views }) =>
+    views.map((view) => {
+      const documented = baseSchema(columns).columns.map(({ name, type }) => [name, type] as const);
+      const needed = view.needs.map((name) => [name, discovered] as const);
+      return { view, table, columns: [...documented, ...needed, ...PARTITION] };
+    }),
+  );
+  const coverage: Columns = [
+    ...coverageTable.columns.map(({ name, type }) => [name, type] as const),
+    ...coverageTable.partitionKeys.map((name) => [name, 'string'] as const),
+  ];
+  return [...ofReports, { view: freshness, table: coverageTable.name, columns: coverage }];
+}
+
+let connection: DuckDBConnection;
+beforeEach(async () => {
+  connection = await (await DuckDBInstance.create(':memory:')).connect();
+});
+afterEach(() => connection.closeSync());
+
+async function create({ view, table, columns }: ViewOver): Promise<void> {
+  const defined = columns.map(([name, type]) => `"${name}" ${type}`).join(', ');
+  await connection.run(`CREATE TABLE ${table} (${defined}); CREATE VIEW ${view.name} AS ${view.sql}`);
+}
+
+async function rows(sql: string) {
+  return (await connection.runAndReadAll(sql)).getRowObjectsJson();
+}
+
+const VALUES: Partial<Record<ColumnType, string>> = {
+  string: "'2026-01-31'",
+  bigint: '7',
+  date: "'2026-01-31'",
+  timestamp: "'2026-01-31 09:15:00'",
+};
+
+describe.each(DISCOVERED)('over discovered columns of type %s that hold %s', (type, value) => {
+  it.each(viewsOver(type).map((over) => [over.view.name, over] as const))(
+    '%s has its declared columns and types, empty and filled',
+    async (_name, over) => {
+      const { view, table, columns } = over;
+      await create(over);
+      const declared = view.columns.map(([name, declaredType]) => [name, declaredType]);
+      expect(await described(view)).toEqual(declared);
+      const values = columns.map(([name, of]) => (view.needs.includes(name) ? value : VALUES[of]));
+      await connection.run(`INSERT INTO ${table} VALUES (${values.join(', ')})`);
+      expect(await rows(`SELECT * FROM ${view.name}`)).toHaveLength(1);
+      expect(await described(view)).toEqual(declared);
+    },
+  );
+});
+
+async function described({ name }: View): Promise<string[][]> {
+  const found = await rows(`DESCRIBE ${name}`);
+  return found.map(({ column_name, column_type }) => [
+    String(column_name),
+    String(column_type).toLowerCase().replace('varchar', 'string'),
+  ]);
+}
+
+describe('the text of views', () => {
+  it.each(viewsOver('string').map(({ view }) => [view.name, view.sql] as const))(
+    'of %s uses nothing that DuckDB and Trino take differently, or that only one of them takes',
+    (_name, sql) => {
+      expect(sql).not.toMatch(/\/|%|::|"|\bGROUP BY ALL\b|\bQUALIFY\b|\bFILTER\b|\bEXCLUDE\b|\[|;/i);
+      // Trino refuses a view with a cast between types that know none, whatever TRY_CAST promises.
+      expect(sql).not.toMatch(/TRY_CAST\((?!CAST\(\w+ AS varchar\) )/i);
+      expect(sql).not.toMatch(/\b(text|double|int|integer|numeric|real|hugeint)\b/i);
+    },
+  );
+});
+
+describe('freshness', () => {
+  beforeEach(async () => {
+    const over = viewsOver('string').find(({ view }) => view === freshness);
+    if (!over) throw new Error('freshness is no view');
+    await create(over);
+  });
+
+  /** A row of coverage: its day counted from today in UTC, when it was read and is due in hours from now. */
+  interface Told {
+    day: number;
+    state: string;
+    read?: number;
+    due?: number;
+    failed?: number;
+  }
+
+  const FRESH = { days_failed: '0', failing_since: null, days_overdue: '0', days_missing: '0' };
+  const complete = (day: number): Told => ({ day, state: 'complete', read: -1, due: 20 });
+
+  it.each<[string, Told[], object]>([
+    [
+      'is in where every day up to today was read',
+      [complete(-2), complete(-1), { day: 0, state: 'open', read: -1, due: -14 }],
+      { newest_complete_day: -1, hours_since_read: '1' },
+    ],
+    [
+      'shows a pipeline that is dead: hours pass, days are overdue, and those that nobody began are missing',
+      [{ day: -5, state: 'complete', read: -100, due: -76 }],
+      { newest_complete_day: -5, hours_since_read: '100', days_overdue: '1', days_missing: '4' },
+    ],
+    [
+      'counts gaps, and days that were begun and never published',
+      [
+        complete(-6),
+        complete(-4),
+        { day: -3, state: 'partial', due: -20 },
+        complete(-2),
+        complete(-1),
+        complete(0),
+      ],
+      { newest_complete_day: 0, hours_since_read: '1', days_missing: '2' },
+    ],
+    [
+      'counts days that failed, and tells since when',
+      [
+        { day: -3, state: 'failed', failed: -50, due: -72 },
+        { day: -2, state: 'failed', read: -49, failed: -20, due: -48 },
+        complete(-1),
+      ],
+      {
+        newest_complete_day: -1,
+        hours_since_read: '1',
+        days_failed: '2',
+        failing_since: -50,
+        days_overdue: '2',
+      },
+    ],
+    [
+      'takes a settled day for complete, and never for overdue',
+      [{ day: -1, state: 'settled', read: -900 }],
+      { newest_complete_day: -1, hours_since_read: '900' },
+    ],
+    [
+      'takes no day for overdue that is read again and again and does not close',
+      [{ day: -1, state: 'open', read: -1, due: -48 }],
+      { newest_complete_day: null, hours_since_read: '1' },
+    ],
+    [
+      'does not take a day for complete that proves nothing',
+      [{ day: -1, state: 'unproven', read: -2, due: 20 }],
+      { newest_complete_day: null, hours_since_read: '2' },
+    ],
+    [
+      'misses nothing of a zone that is ahead',
+      [{ day: 1, state: 'open', read: -1, due: -2 }],
+      { newest_complete_day: null, hours_since_read: '1' },
+    ],
+    [
+      'has no time of reading where nothing was read',
+      [{ day: -1, state: 'failed', failed: -3, due: -20 }],
+      { newest_complete_day: null, hours_since_read: null, days_failed: '1', failing_since: -3 },
+    ],
+  ])('%s', async (_name, told, expected) => {
+    await connection.run("SET TimeZone = 'Pacific/Kiritimati'; BEGIN TRANSACTION");
+    const hours = (n: number | undefined) => (n === undefined ? 'NULL' : `${NOW} + INTERVAL (${n}) HOUR`);
+    const day = (n: unknown) =>
+      typeof n === 'number' ? `strftime(CAST(${NOW} AS date) + ${n}, '%Y-%m-%d')` : 'NULL';
+    for (const { day: n, state, read, due, failed } of told)
+      await connection.run(
+        `INSERT INTO coverage (brand, report, dt, state, read_from, next_due, failed_since)
+         SELECT 'acme', 'order_list', ${day(n)}, '${state}', ${hours(read)}, ${hours(due)}, ${hours(failed)}`,
+      );
+    const { newest_complete_day, failing_since, ...rest } = { ...FRESH, ...expected } as Record<
+      string,
+      unknown
+    >;
+    const since = hours(typeof failing_since === 'number' ? failing_since : undefined);
+    const [found] = await rows(
+      `SELECT hours_since_read, days_failed, days_overdue, days_missing,
+        newest_complete_day IS NOT DISTINCT FROM ${day(newest_complete_day)} AS newest,
+        failing_since IS NOT DISTINCT FROM ${since} AS since
+      FROM freshness WHERE brand = 'acme' AND report = 'order_list'`,
+    );
+    expect(found).toEqual({ ...rest, newest: true, since: true });
+  });
+});
+
+const NOW = "(current_timestamp AT TIME ZONE 'UTC')";

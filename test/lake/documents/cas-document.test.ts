@@ -1,0 +1,359 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { BrandReportsError } from '../../../shared/errors.ts';
+import { type Json, isJsonObject } from '../../../shared/json.ts';
+import { Document, damaged } from '../../../shared/lake/documents/cas-document.ts';
+import type { ObjectStore } from '../../../shared/ports.ts';
+import { type PutFate, losesAnswers } from '../../fakes/loses-answers-store.ts';
+import { memoryStore } from '../../fakes/memory-store.ts';
+
+interface Notes {
+  notes: string[];
+  recent: string[];
+}
+
+const KEY = 'notes.json';
+let ids = 0;
+
+function parse(stored: Json | undefined): Notes {
+  if (stored === undefined) return { notes: [], recent: [] };
+  const texts = (value: Json | undefined) =>
+    Array.isArray(value) && value.every((each) => typeof each === 'string') ? value : undefined;
+  const notes = isJsonObject(stored) ? texts(stored.notes) : undefined;
+  const recent = isJsonObject(stored) ? texts(stored.recent) : undefined;
+  if (!notes || !recent) throw damaged(KEY, 'it has no notes');
+  return { notes, recent };
+}
+
+/** The document as one process sees it. */
+function open(store: ObjectStore, pause: (round: number) => Promise<void> = async () => {}): Document<Notes> {
+  return new Document({ store, key: KEY, parse, newId: () => `id-${++ids}`, pause });
+}
+
+function add(note: string) {
+  return (current: Notes): Notes => ({ ...current, notes: [...current.notes, note] });
+}
+
+const stored = async (store: ObjectStore) => (await open(store).fresh()).notes;
+
+describe('a document of the lake', () => {
+  it('is the empty one until a first change writes it', async () => {
+    const store = memoryStore();
+    expect(await open(store).known()).toEqual({ notes: [], recent: [] });
+    expect(store.objects.size).toBe(0);
+    expect(await open(store).update(add('a'))).toMatchObject({ notes: ['a'] });
+    expect(await stored(store)).toEqual(['a']);
+  });
+
+  it('writes nothing for a change that gives back what it got', async () => {
+    const store = losesAnswers(memoryStore(), () => 'answered');
+    await open(store).update((current) => current);
+    expect(store.puts).toBe(0);
+  });
+
+  it('puts the changes that come during a write together in the next one, in their order', async () => {
+    const store = losesAnswers(memoryStore(), () => 'answered');
+    const document = open(store);
+    const values = await Promise.all(['a', 'b', 'c', 'd'].map((note) => document.update(add(note))));
+    expect(store.puts).toBe(2);
+    expect(values.map(({ notes }) => notes.join(''))).toEqual(['a', 'abcd', 'abcd', 'abcd']);
+  });
+
+  it('lets a change that throws fail alone', async () => {
+    const store = memoryStore();
+    const document = open(store);
+    const refuse = () => {
+      throw new RangeError('not so');
+    };
+    const changes = [add('a'), refuse, add('b'), refuse, add('c')];
+    const outcomes = await Promise.allSettled(changes.map((change) => document.update(change)));
+    expect(outcomes.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ]);
+    expect(await stored(store)).toEqual(['a', 'b', 'c']);
+  });
+
+  it('judges a change anew on what another process has written', async () => {
+    const store = memoryStore();
+    const [one, other] = [open(store), open(store)];
+    await Promise.all([one.known(), other.known()]);
+    await other.update(add('taken'));
+    const unlessTaken = one.update((current) => {
+      if (current.notes.includes('taken')) throw new RangeError('taken');
+      return add('mine')(current);
+    });
+    await expect(unlessTaken).rejects.toThrow('taken');
+    expect(await stored(store)).toEqual(['taken']);
+  });
+
+  it('does not make a change that it has refused, though it would fit what another process writes', async () => {
+    const memory = memoryStore();
+    const rival = open(memory);
+    let puts = 0;
+    const store: ObjectStore = {
+      ...memory,
+      async put(...put) {
+        if (++puts === 2) await rival.update(add('rival'));
+        return memory.put(...put);
+      },
+    };
+    const document = open(store);
+    const behindRival = (current: Notes) => {
+      if (!current.notes.includes('rival')) throw new RangeError('too early');
+      return add('refused')(current);
+    };
+    const changes = [add('a'), behindRival, add('b')].map((change) => document.update(change));
+    const outcomes = await Promise.allSettled(changes);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(await stored(memory)).toEqual(['a', 'rival', 'b']);
+  });
+
+  it('forgets no change that comes just as the last write ends', async () => {
+    for (let ticks = 0; ticks < 40; ticks += 1) {
+      const store = memoryStore();
+      const document = open(store);
+      const first = document.update(add('first'));
+      for (let tick = 0; tick < ticks; tick += 1) await Promise.resolve();
+      await Promise.all([first, document.update(add('second'))]);
+      expect(await stored(store)).toEqual(['first', 'second']);
+    }
+  }, 5_000);
+
+  it('gives up a race that it loses again and again, says so, and works afterwards', async () => {
+    const memory = memoryStore();
+    const rival = open(memory);
+    const rounds: number[] = [];
+    let races = true;
+    const store: ObjectStore = {
+      ...memory,
+      async put(...put) {
+        if (races) await rival.update(add('rival'));
+        return memory.put(...put);
+      },
+    };
+    const document = open(store, async (round) => void rounds.push(round));
+    await expect(document.update(add('slow'))).rejects.toMatchObject({
+      kind: 'transient',
+      code: 'contended',
+      message: expect.stringContaining(KEY),
+    });
+    expect(rounds).toEqual(Array.from({ length: 39 }, (_, index) => index + 1));
+    races = false;
+    await document.update(add('late'));
+    expect((await stored(memory)).filter((note) => note !== 'rival')).toEqual(['late']);
+  });
+
+  it('fails the changes of a write whose store fails, and reads again for the next one', async () => {
+    const memory = memoryStore();
+    await open(memory).update(add('before'));
+    let down = true;
+    const failing = new BrandReportsError('config', 'store_denied', 'no access');
+    const store: ObjectStore = {
+      ...memory,
+      async put(...put) {
+        if (down) throw failing;
+        return memory.put(...put);
+      },
+    };
+    const document = open(store);
+    const outcomes = await Promise.allSettled([document.update(add('a')), document.update(add('b'))]);
+    expect(outcomes).toEqual([
+      { status: 'rejected', reason: failing },
+      { status: 'rejected', reason: failing },
+    ]);
+    await open(memory).update(add('meanwhile'));
+    down = false;
+    await document.update(add('after'));
+    expect(await stored(memory)).toEqual(['before', 'meanwhile', 'after']);
+  });
+
+  it('I5: does not forget its own write over a read that began before it', async () => {
+    const memory = memoryStore();
+    const gate = Promise.withResolvers<void>();
+    let late = false;
+    const store: ObjectStore = {
+      ...memory,
+      async get(key) {
+        const found = await memory.get(key);
+        if (late) await gate.promise;
+        return found;
+      },
+    };
+    const document = open(store);
+    await document.update(add('a'));
+    late = true;
+    const reading = document.fresh();
+    await document.update(add('b'));
+    gate.resolve();
+    await reading;
+    expect((await document.known()).notes).toEqual(['a', 'b']);
+  });
+
+  it('knows what it read last, whichever of two reads ends first', async () => {
+    const memory = memoryStore();
+    const gates: PromiseWithResolvers<void>[] = [];
+    const store: ObjectStore = {
+      ...memory,
+      async get(key) {
+        const gate = Promise.withResolvers<void>();
+        gates.push(gate);
+        const found = await memory.get(key);
+        await gate.promise;
+        return found;
+      },
+    };
+    const document = open(store);
+    const early = document.fresh();
+    await open(memory).update(add('a'));
+    const late = document.fresh();
+    for (const gate of gates.toReversed()) {
+      gate.resolve();
+      await new Promise(setImmediate);
+    }
+    expect((await early).notes).toEqual([]);
+    expect((await late).notes).toEqual(['a']);
+    expect((await document.known()).notes).toEqual(['a']);
+  });
+});
+
+describe('a writer whose answer was lost', () => {
+  it.each<[string, PutFate, number]>([
+    ['an error, nobody has built on it', 'lost', 0],
+    ['an error, another has built on it', 'lost', 1],
+    ['an error, as many have built on it as are remembered', 'lost', 19],
+    ['a conflict with itself, nobody has built on it', 'denied', 0],
+    ['a conflict with itself, another has built on it', 'denied', 1],
+    ['a conflict with itself, as many have built on it as are remembered', 'denied', 19],
+  ])('I4: finds itself by its own id: %s', async (_name, fate, others) => {
+    const memory = memoryStore();
+    const rival = open(memory);
+    const build = async () => {
+      for (let other = 0; other < others; other += 1) await rival.update(add('other'));
+    };
+    await open(memory).update(add('before'));
+    const store = losesAnswers(memory, (put) => (put === 0 ? fate : 'answered'), build);
+    const document = open(store);
+    expect((await document.update(add('mine'))).notes).toEqual(['before', 'mine']);
+    const built = Array.from({ length: others }, () => 'other');
+    expect(await stored(memory)).toEqual(['before', 'mine', ...built]);
+    expect((await document.known()).notes).toEqual(['before', 'mine', ...built]);
+    expect(store.puts).toBe(1);
+  });
+
+  it('I4: takes the first write of a document for its own as well', async () => {
+    const memory = memoryStore();
+    await open(losesAnswers(memory, () => 'lost')).update(add('first'));
+    expect(await stored(memory)).toEqual(['first']);
+  });
+
+  it('does not take an error for success where nothing was written', async () => {
+    const memory = memoryStore();
+    const document = open(losesAnswers(memory, (put) => (put === 0 ? 'refused' : 'answered')));
+    await expect(document.update(add('a'))).rejects.toMatchObject({ kind: 'transient' });
+    await document.update(add('b'));
+    expect(await stored(memory)).toEqual(['b']);
+  });
+});
+
+const fates = fc.array(fc.constantFrom<PutFate>('answered', 'answered', 'lost', 'denied', 'refused'), {
+  maxLength: 24,
+});
+const writers = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 4 });
+
+/** A store whose operations take effect, and answer, in any order. */
+function scheduled(store: ObjectStore, scheduler: fc.Scheduler): ObjectStore {
+  const turn = () => scheduler.schedule(Promise.resolve());
+  return {
+    ...store,
+    async get(key) {
+      await turn();
+      const found = await store.get(key);
+      await turn();
+      return found;
+    },
+    async put(...put) {
+      await turn();
+      const outcome = await store.put(...put);
+      await turn();
+      return outcome;
+    },
+  };
+}
+
+describe('many writers of one document', () => {
+  it('I5: lose no change and make none twice, in whatever order their reads and writes fall', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), writers, fates, async (scheduler, counts, fated) => {
+        const memory = memoryStore();
+        let puts = 0;
+        const store = losesAnswers(scheduled(memory, scheduler), () => fated[puts++] ?? 'answered');
+        const work = counts.flatMap((count, writer) => {
+          const document = open(store);
+          return Array.from({ length: count }, async (_, change) => {
+            const note = `${writer}.${change}`;
+            await scheduler.schedule(Promise.resolve());
+            const reading = document.fresh();
+            const written = await document.update(add(note)).then(
+              ({ notes }) => notes.includes(note),
+              () => false,
+            );
+            await reading;
+            return { note, written, known: (await document.known()).notes.includes(note) };
+          });
+        });
+        const outcomes = await scheduler.waitFor(Promise.all(work));
+        expect((await stored(memory)).sort()).toEqual(
+          outcomes
+            .filter(({ written }) => written)
+            .map(({ note }) => note)
+            .sort(),
+        );
+        expect(outcomes.filter(({ written, known }) => written && !known)).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('a damaged document', () => {
+  const valid = '{"notes":["a"],"recent":[]}';
+
+  it.each<[string, Uint8Array]>([
+    ['nothing at all', Buffer.from('')],
+    ['text that is not JSON', Buffer.from('<html>')],
+    ['JSON that breaks off', Buffer.from(valid.slice(0, -1))],
+    ['two documents', Buffer.from(valid + valid)],
+    [
+      'bytes that are not UTF-8',
+      Buffer.concat([Buffer.from('{"notes":["'), Buffer.from([0xff]), Buffer.from('"],"recent":[]}')]),
+    ],
+    ['lists without end', Buffer.from('['.repeat(200_000))],
+    ['another document', Buffer.from('{"recent":[]}')],
+    ['no ids of its last writes', Buffer.from('{"notes":[]}')],
+    ['null', Buffer.from('null')],
+  ])('is refused by its key, and stays as it is: %s', async (_name, body) => {
+    const memory = memoryStore();
+    await memory.put(KEY, body, { ifAbsent: true });
+    const store = losesAnswers(memory, () => 'answered');
+    const document = open(store);
+    const refusal = { kind: 'config', code: 'damaged_document', message: expect.stringContaining(KEY) };
+    await expect(document.known()).rejects.toMatchObject(refusal);
+    await expect(document.fresh()).rejects.toMatchObject(refusal);
+    await expect(document.update(add('b'))).rejects.toMatchObject(refusal);
+    expect(store.puts).toBe(0);
+    expect(Buffer.from(memory.objects.get(KEY)?.body ?? []).equals(body)).toBe(true);
+  });
+
+  it('can be changed again once it was restored', async () => {
+    const store = memoryStore();
+    const broken = await store.put(KEY, Buffer.from('{'), { ifAbsent: true });
+    const document = open(store);
+    await expect(document.update(add('b'))).rejects.toMatchObject({ code: 'damaged_document' });
+    if (broken !== 'conflict') await store.put(KEY, Buffer.from(valid), { ifMatch: broken.etag });
+    expect((await document.update(add('b'))).notes).toEqual(['a', 'b']);
+  });
+});

@@ -1,0 +1,322 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type Json, parseJson } from '../../../shared/json.ts';
+import { Document } from '../../../shared/lake/documents/cas-document.ts';
+import {
+  type Claim,
+  type DayEntry,
+  type Failure,
+  type Ledger,
+  type Published,
+  claimDay,
+  commitDay,
+  failDay,
+  parseLedger,
+  releaseDay,
+  switchedDay,
+} from '../../../shared/lake/documents/ledger.ts';
+import { ledgerKey } from '../../../shared/lake/paths.ts';
+import { memoryStore } from '../../fakes/memory-store.ts';
+
+const OF = { report: 'order_list', brand: 'acme', month: '2026-01' };
+const KEY = ledgerKey(OF.report, OF.brand, OF.month);
+const DAY = '2026-01-05';
+const NOW_MS = Date.parse('2026-01-06T10:00:00.000Z');
+const HOUR_MS = 3_600_000;
+
+const claim: Claim = { attempt: 'a1', run: 'r1', at: '2026-01-06T10:00:00.000Z', restarts: 0 };
+
+const published: Published = {
+  snapshot: 's1',
+  switched: false,
+  rows: 3,
+  bytes: 100,
+  digest: '3:ab',
+  state: 'closed',
+  settled: false,
+  agreeing: 1,
+  attempt: 'a1',
+  pages: 1,
+  readFrom: '2026-01-06T10:00:00.000Z',
+  readTo: '2026-01-06T05:00:00.000Z',
+  asked: 'as-now',
+};
+
+const failed = { run: 'r1', kind: 'contract', code: 'c', message: 'm', nowMs: NOW_MS, keep: false } as const;
+
+const failure: Failure = {
+  since: claim.at,
+  times: 2,
+  kind: 'contract',
+  code: 'no_list',
+  message: 'no list',
+  retryAt: claim.at,
+};
+
+const full: DayEntry = {
+  published,
+  claim,
+  failure,
+  superseded: [{ snapshot: 's0', at: claim.at }],
+  request: 'q1',
+};
+
+function ledgerOf(entry: DayEntry): Ledger {
+  return { version: 1, ...OF, days: { [DAY]: entry }, recent: [] };
+}
+
+function entryOf(ledger: Ledger): DayEntry {
+  return ledger.days[DAY] ?? {};
+}
+
+function commitOf(change: Partial<Published> = {}, wallMs = NOW_MS) {
+  return { run: 'r1', published: { ...published, ...change }, request: 'q2', wallMs };
+}
+
+describe('a claim', () => {
+  it.each<[string, Claim | undefined]>([
+    ['a day that nobody has claimed', undefined],
+    ['a day that was left in good order', { ...claim, run: null }],
+    ['a day whose run is gone', { ...claim, run: 'r0' }],
+  ])('is taken of %s, if it is as it was judged', (_name, before) => {
+    const ledger = ledgerOf({ ...full, claim: before });
+    expect(entryOf(claimDay(ledger, DAY, before, claim))).toEqual({ ...full, claim });
+  });
+
+  it.each<[string, Claim | undefined, Claim | undefined]>([
+    ['another run has claimed it', undefined, claim],
+    ['another run has taken it over', { ...claim, run: 'r0' }, { ...claim, run: 'r2' }],
+    ['another attempt was begun', { ...claim, run: null }, { ...claim, run: null, attempt: 'a2' }],
+    ['it was published', { ...claim, run: null }, undefined],
+  ])('I5: is lost where meanwhile %s', (_name, judged, now) => {
+    const ledger = ledgerOf({ published, claim: now });
+    expect(() => claimDay(ledger, DAY, judged, { ...claim, run: 'mine' })).toThrow(
+      expect.objectContaining({ kind: 'conflict', message: expect.stringContaining(DAY) }),
+    );
+  });
+
+  it('is left so that anyone may go on with what is staged', () => {
+    const released = releaseDay(ledgerOf(full), DAY, 'r1');
+    expect(entryOf(released)).toEqual({ ...full, claim: { ...claim, run: null } });
+  });
+
+  it.each<[string, DayEntry]>([
+    ['another run has it', { claim: { ...claim, run: 'r2' } }],
+    ['nobody has it', {}],
+  ])('is not given away by a run that has it no more: %s', (_name, entry) => {
+    const ledger = ledgerOf(entry);
+    expect(releaseDay(ledger, DAY, 'r1')).toBe(ledger);
+  });
+});
+
+describe('a commit', () => {
+  it('records the reading and what it replaces, and ends claim and failure', () => {
+    const next = { ...published, snapshot: 's2', rows: 4 };
+    expect(entryOf(commitDay(ledgerOf(full), DAY, { ...commitOf(), published: next }))).toEqual({
+      published: next,
+      superseded: [
+        { snapshot: 's0', at: claim.at },
+        { snapshot: 's1', at: new Date(NOW_MS).toISOString() },
+      ],
+      request: 'q2',
+    });
+  });
+
+  it('keeps the snapshot where the content is unchanged', () => {
+    const committed = entryOf(commitDay(ledgerOf({ published, claim }), DAY, commitOf({ agreeing: 2 })));
+    expect(committed).toEqual({ published: { ...published, agreeing: 2 }, superseded: [], request: 'q2' });
+  });
+
+  it.each([
+    ['after 23 hours', 23, ['s0', 's1']],
+    ['not after a day', 24, ['s1']],
+  ])('I3: remembers a replaced snapshot, which a query may still read: %s', (_name, hours, remembered) => {
+    const at = NOW_MS + hours * HOUR_MS;
+    const { superseded } = entryOf(commitDay(ledgerOf(full), DAY, commitOf({ snapshot: 's2' }, at)));
+    expect(superseded?.map(({ snapshot }) => snapshot)).toEqual(remembered);
+  });
+
+  it.each<[string, DayEntry]>([
+    ['the day was taken over', { claim: { ...claim, run: 'r2' } }],
+    ['the day was left to anyone', { claim: { ...claim, run: null } }],
+    ['another attempt is claimed', { claim: { ...claim, attempt: 'a2' } }],
+    ['another run has published it', { published }],
+    ['the ledger was made anew', {}],
+  ])('I5: changes nothing where %s', (_name, entry) => {
+    const ledger = ledgerOf(entry);
+    expect(() => commitDay(ledger, DAY, commitOf({ snapshot: 's2' }))).toThrow(
+      expect.objectContaining({ kind: 'conflict', code: 'claim_lost' }),
+    );
+  });
+
+  it('touches no other day, and does not change what it was given', () => {
+    const ledger = { ...ledgerOf(full), days: { '2026-01-04': full, [DAY]: full } };
+    const before = structuredClone(ledger);
+    const { days } = commitDay(ledger, DAY, commitOf({ snapshot: 's2' }));
+    expect(days['2026-01-04']).toBe(full);
+    expect(ledger).toEqual(before);
+  });
+});
+
+describe('a switch', () => {
+  it('is recorded of the current snapshot', () => {
+    expect(entryOf(switchedDay(ledgerOf(full), DAY, 's1')).published?.switched).toBe(true);
+  });
+
+  it.each<[string, DayEntry, string]>([
+    ['of a snapshot that was replaced meanwhile', full, 's0'],
+    ['of a day that is not published', { claim }, 's1'],
+    ['a second time', { published: { ...published, switched: true } }, 's1'],
+  ])('I3: is not recorded %s', (_name, entry, snapshot) => {
+    const ledger = ledgerOf(entry);
+    expect(switchedDay(ledger, DAY, snapshot)).toBe(ledger);
+  });
+});
+
+describe('a failure', () => {
+  it('keeps the published version, and says since when, how often and until when to wait', () => {
+    expect(entryOf(failDay(ledgerOf({ published, claim }), DAY, failed))).toEqual({
+      published,
+      failure: {
+        since: '2026-01-06T10:00:00.000Z',
+        times: 1,
+        kind: 'contract',
+        code: 'c',
+        message: 'm',
+        retryAt: '2026-01-06T10:05:00.000Z',
+      },
+    });
+  });
+
+  it('waits twice as long each time, a day at most, however often', () => {
+    let ledger = ledgerOf({});
+    const waits = Array.from({ length: 12 }, () => {
+      ledger = failDay(ledgerOf({ ...entryOf(ledger), claim }), DAY, failed);
+      const { failure } = entryOf(ledger);
+      expect(failure?.since).toBe('2026-01-06T10:00:00.000Z');
+      return (Date.parse(failure?.retryAt ?? '') - NOW_MS) / 60_000;
+    });
+    expect(waits).toEqual([5, 10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440, 1440]);
+    const often = ledgerOf({ claim, failure: { ...failure, times: 100_000 } });
+    expect(entryOf(failDay(often, DAY, failed)).failure?.retryAt).toBe('2026-01-07T10:00:00.000Z');
+  });
+
+  it.each<[string, boolean, Claim | undefined]>([
+    ['is left to the next run where it can be gone on with', true, { ...claim, run: null }],
+    ['is dropped where it cannot', false, undefined],
+  ])('what was staged %s', (_name, keep, left) => {
+    expect(entryOf(failDay(ledgerOf(full), DAY, { ...failed, keep })).claim).toEqual(left);
+  });
+
+  it('I5: is not recorded by a run whose day was taken over', () => {
+    const ledger = ledgerOf({ claim: { ...claim, run: 'r2' } });
+    expect(failDay(ledger, DAY, failed)).toBe(ledger);
+  });
+
+  it('I5: is not recorded by a run whose day was taken over and has been published since', () => {
+    const ledger = ledgerOf({ published });
+    expect(failDay(ledger, DAY, failed)).toBe(ledger);
+  });
+});
+
+describe('a stored ledger', () => {
+  const parse = parseLedger(KEY, OF);
+  const stored = (value: unknown): Json => parseJson(JSON.stringify(value));
+
+  it('is the empty one of its month where there is none', () => {
+    expect(parse(undefined)).toEqual({ version: 1, ...OF, days: {}, recent: [] });
+  });
+
+  it('is read as it was written, whatever happened to its days', () => {
+    const steps = fc.array(
+      fc.tuple(
+        fc.constantFrom('2026-01-01', DAY, '2026-01-31'),
+        fc.constantFrom('claim', 'release', 'commit', 'switch', 'fail'),
+        fc.constantFrom('s1', 's2'),
+      ),
+      { maxLength: 20 },
+    );
+    fc.assert(
+      fc.property(steps, (taken) => {
+        let ledger = parse(undefined);
+        for (const [day, step, snapshot] of taken) {
+          const held = ledger.days[day]?.claim;
+          if (step === 'claim') ledger = claimDay(ledger, day, held, claim);
+          if (step === 'release') ledger = releaseDay(ledger, day, 'r1');
+          if (step === 'commit' && held?.run) ledger = commitDay(ledger, day, commitOf({ snapshot }));
+          if (step === 'switch') ledger = switchedDay(ledger, day, snapshot);
+          if (step === 'fail') ledger = failDay(ledger, day, { ...failed, keep: snapshot === 's1' });
+        }
+        expect(stored(parse(stored(ledger)))).toEqual(stored(ledger));
+      }),
+    );
+  });
+
+  it('keeps what a later version has added', () => {
+    const later = { ...ledgerOf({ ...full, published: { ...published, weight: 7 } }), color: 'blue' };
+    expect(parse(stored(later))).toEqual(later);
+  });
+
+  const broken = (change: object): unknown => ({ ...ledgerOf(full), ...change });
+  const brokenDay = (change: object): unknown => ledgerOf({ ...full, ...change });
+
+  it.each<[string, unknown, string]>([
+    ['null', null, 'the whole'],
+    ['a list', [], 'the whole'],
+    ['a text', 'ledger', 'the whole is "ledger"'],
+    ['another version', broken({ version: 2 }), 'version is 2'],
+    ['no version', broken({ version: undefined }), 'version'],
+    ['no days', broken({ days: undefined }), 'days'],
+    ['days as a list', broken({ days: [full] }), 'days'],
+    ['no recent writes', broken({ recent: undefined }), 'recent'],
+    ['recent writes that are no texts', broken({ recent: [1] }), 'recent.0 is 1'],
+    ['another report’s ledger', broken({ report: 'clicks_list' }), 'ledger/clicks_list/acme/2026-01.json'],
+    ['another brand’s ledger', broken({ brand: 'globex' }), 'ledger/order_list/globex/2026-01.json'],
+    ['another month’s ledger', broken({ month: '2026-02' }), 'ledger/order_list/acme/2026-02.json'],
+    ['a day that is none', broken({ days: { 'next-week': full } }), 'days.next-week'],
+    ['a day that no calendar has', broken({ days: { '2026-01-32': full } }), 'days.2026-01-32'],
+    ['a day of another month', broken({ days: { '2026-02-01': full } }), '2026-02-01 is no day of its month'],
+    ['a day that is null', broken({ days: { [DAY]: null } }), `days.${DAY}`],
+    ['a claim without an attempt', brokenDay({ claim: { ...claim, attempt: undefined } }), 'claim.attempt'],
+    ['a claim of nobody known', brokenDay({ claim: { ...claim, run: 7 } }), 'claim.run is 7'],
+    ['a claim at no time', brokenDay({ claim: { ...claim, at: 'noon' } }), 'claim.at is "noon"'],
+    ['restarts below none', brokenDay({ claim: { ...claim, restarts: -1 } }), 'claim.restarts is -1'],
+    ['a snapshot without a name', brokenDay({ published: { ...published, snapshot: null } }), 'snapshot'],
+    [
+      'a snapshot in another place',
+      brokenDay({ published: { ...published, snapshot: '../../../x' } }),
+      'snapshot is "../../../x"',
+    ],
+    [
+      'a switch that is a text',
+      brokenDay({ published: { ...published, switched: 'no' } }),
+      'switched is "no"',
+    ],
+    ['half a row', brokenDay({ published: { ...published, rows: 0.5 } }), 'rows is 0.5'],
+    ['rows past counting', brokenDay({ published: { ...published, rows: 2 ** 60 } }), 'rows'],
+    ['rows as text', brokenDay({ published: { ...published, rows: '3' } }), 'rows is "3"'],
+    ['an unknown state', brokenDay({ published: { ...published, state: 'shut' } }), 'state is "shut"'],
+    ['a reading at no time', brokenDay({ published: { ...published, readFrom: '' } }), 'readFrom is ""'],
+    [
+      'a reading on no day',
+      brokenDay({ published: { ...published, readTo: '2026-02-30T00:00:00Z' } }),
+      'readTo',
+    ],
+    ['a reading of unknown question', brokenDay({ published: { ...published, asked: undefined } }), 'asked'],
+    ['a failure without an end', brokenDay({ failure: { ...failure, retryAt: 'never' } }), 'retryAt'],
+    ['a failure that is a text', brokenDay({ failure: 'HTTP 500' }), 'failure is "HTTP 500"'],
+    ['replaced snapshots without times', brokenDay({ superseded: [{ snapshot: 's0' }] }), 'superseded.0.at'],
+    ['a request that is a number', brokenDay({ request: 1 }), 'request is 1'],
+  ])('is refused by its key and place, and stays as it is: %s', async (_name, value, place) => {
+    const store = memoryStore();
+    const body = Buffer.from(JSON.stringify(value));
+    await store.put(KEY, body, { ifAbsent: true });
+    const document = new Document({ store, key: KEY, parse, newId: () => 'w1', pause: async () => {} });
+    const refusal = { kind: 'config', code: 'damaged_document', message: expect.stringContaining(KEY) };
+    await expect(document.update((ledger) => claimDay(ledger, DAY, undefined, claim))).rejects.toMatchObject(
+      refusal,
+    );
+    await expect(document.fresh()).rejects.toThrow(place);
+    expect(Buffer.from(store.objects.get(KEY)?.body ?? []).equals(body)).toBe(true);
+  });
+});

@@ -1,0 +1,175 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseJson } from '../../../shared/json.ts';
+import { Document } from '../../../shared/lake/documents/cas-document.ts';
+import {
+  type MonthIndex,
+  leaveMonths,
+  mayBeDue,
+  parseMonthIndex,
+  touchMonths,
+} from '../../../shared/lake/documents/month-index.ts';
+import { indexKey } from '../../../shared/lake/paths.ts';
+import { memoryStore } from '../../fakes/memory-store.ts';
+
+const KEY = indexKey('order_list', 'acme');
+const NOW = '2026-03-10T10:00:00.000Z';
+const NOW_MS = Date.parse(NOW);
+const HOUR_MS = 3_600_000;
+const MONTH = '2026-02';
+
+const parse = parseMonthIndex(KEY);
+const empty = parse(undefined);
+const mine = { id: 'mine', wallMs: NOW_MS, nowMs: NOW_MS };
+
+function indexOf(known: MonthIndex['months'][string]): MonthIndex {
+  return { ...empty, policy: 'p1', months: { [MONTH]: known } };
+}
+
+function touchedBy(by: string, agoMs = 0): MonthIndex {
+  return indexOf({ nextDue: null, touched: { by, at: new Date(NOW_MS - agoMs).toISOString() } });
+}
+
+describe('a month of the index', () => {
+  it.each<[string, MonthIndex, boolean]>([
+    ['nothing is known of it', empty, true],
+    [
+      'only others are known',
+      { ...indexOf({ nextDue: null }), months: { '2026-01': { nextDue: null } } },
+      true,
+    ],
+    ['its time has come', indexOf({ nextDue: NOW }), true],
+    ['its time has not come', indexOf({ nextDue: '2026-03-10T10:00:00.001Z', asOf: NOW }), false],
+    ['it was due when it was left', indexOf({ nextDue: '2026-03-10T10:00:00.001Z' }), true],
+    ['all of it is settled', indexOf({ nextDue: null, asOf: NOW }), false],
+    ['it was reckoned by another policy', { ...indexOf({ nextDue: null }), policy: 'p0' }, true],
+    ['a run is at work in it', touchedBy('other'), true],
+    ['a run that died was at work in it', touchedBy('other', 1_000 * HOUR_MS), true],
+  ])('may have due days or not: %s', (_name, index, expected) => {
+    expect(mayBeDue(index, 'p1', MONTH, NOW_MS)).toBe(expected);
+  });
+});
+
+describe('a run at work in months', () => {
+  const mark = { by: 'mine', at: NOW };
+
+  it('I4: marks them before anything, so that its death leaves them to be looked at', () => {
+    const index = touchMonths(indexOf({ nextDue: null }), [MONTH, '2026-03'], mark);
+    expect(index.months).toEqual({
+      [MONTH]: { nextDue: null, touched: mark },
+      '2026-03': { nextDue: null, touched: mark },
+    });
+    for (const month of [MONTH, '2026-03']) expect(mayBeDue(index, 'p1', month, NOW_MS)).toBe(true);
+  });
+
+  it('writes nothing where all are marked already', () => {
+    const index = touchMonths(empty, [MONTH], mark);
+    expect(touchMonths(index, [MONTH], { by: 'mine', at: '2026-03-10T11:00:00.000Z' })).toBe(index);
+    expect(touchMonths(empty, [], mark)).toBe(empty);
+  });
+
+  it('touches no other month and no other hint', () => {
+    const before = { ...indexOf({ nextDue: null }), proven: true, endDate: 'whole_day' };
+    expect(touchMonths(before, ['2026-03'], mark)).toEqual({
+      ...before,
+      months: { ...before.months, '2026-03': { nextDue: null, touched: mark } },
+    });
+  });
+});
+
+describe('a run that leaves months', () => {
+  const due = (dueMs: number | null) => new Map([[MONTH, dueMs]]);
+
+  it.each<[string, MonthIndex]>([
+    ['it has marked', touchedBy('mine')],
+    ['nobody has marked', indexOf({ nextDue: null })],
+    ['it knows nothing of', { ...empty, policy: 'p1' }],
+    ['a run has marked that is long gone', touchedBy('other', HOUR_MS)],
+  ])('says when a month is next due that %s', (_name, index) => {
+    expect(leaveMonths(index, due(NOW_MS + 1), 'p1', mine)).toEqual(
+      indexOf({ nextDue: '2026-03-10T10:00:00.001Z', asOf: NOW }),
+    );
+    expect(leaveMonths(index, due(null), 'p1', mine)).toEqual(indexOf({ nextDue: null, asOf: NOW }));
+  });
+
+  it('I11: hides nothing from a run whose present is before the one that it was reckoned in', () => {
+    const settled = leaveMonths(empty, due(null), 'p1', mine);
+    expect(mayBeDue(settled, 'p1', MONTH, NOW_MS)).toBe(false);
+    expect(mayBeDue(settled, 'p1', MONTH, NOW_MS - 1)).toBe(true);
+  });
+
+  it('I5: leaves a month to the run that marked it within the hour', () => {
+    const index = touchedBy('other', HOUR_MS - 1);
+    expect(leaveMonths(index, due(null), 'p1', mine)).toBe(index);
+  });
+
+  it('writes nothing where the index says so already', () => {
+    const index = indexOf({ nextDue: NOW });
+    expect(leaveMonths(index, due(NOW_MS), 'p1', mine)).toBe(index);
+  });
+
+  it('drops what followed from another policy, but for the marks of runs at work', () => {
+    const others = { nextDue: null, touched: { by: 'other', at: NOW } };
+    const index: MonthIndex = {
+      ...empty,
+      policy: 'p0',
+      months: { '2026-01': { nextDue: null }, '2026-02': { nextDue: null }, '2026-03': others },
+    };
+    expect(leaveMonths(index, due(NOW_MS), 'p1', mine)).toEqual({
+      ...index,
+      policy: 'p1',
+      months: { '2026-02': { nextDue: NOW }, '2026-03': others },
+    });
+  });
+});
+
+describe('a stored index', () => {
+  const full: MonthIndex = {
+    ...touchedBy('other'),
+    requests: { '2026-01-01..2026-01-05': { id: 'q1', since: NOW } },
+    proven: true,
+    endDate: 'whole_day',
+    sweptAt: NOW,
+    recent: ['w1'],
+  };
+
+  it('knows nothing where there is none', () => {
+    expect(empty).toEqual({ version: 1, policy: '', months: {}, requests: {}, proven: false, recent: [] });
+  });
+
+  it('is read as it was written, with what a later version has added', () => {
+    const later = { ...full, months: { [MONTH]: { nextDue: NOW, weight: 7 } }, color: 'blue' };
+    for (const index of [full, later]) expect(parse(parseJson(JSON.stringify(index)))).toEqual(index);
+  });
+
+  const broken = (change: object): unknown => ({ ...full, ...change });
+  const brokenMonth = (change: object): unknown =>
+    broken({ months: { [MONTH]: { nextDue: NOW, ...change } } });
+
+  it.each<[string, unknown, string]>([
+    ['null', null, 'the whole'],
+    ['a list', [], 'the whole'],
+    ['another version', broken({ version: 2 }), 'version is 2'],
+    ['no policy', broken({ policy: undefined }), 'policy'],
+    ['months as a list', broken({ months: [] }), 'months'],
+    ['no months', broken({ months: undefined }), 'months'],
+    ['a month without a due time', brokenMonth({ nextDue: undefined }), 'nextDue'],
+    ['a month due at no time', brokenMonth({ nextDue: 'soon' }), 'nextDue is "soon"'],
+    ['a month due on no day', brokenMonth({ nextDue: '2026-02-30T00:00:00.000Z' }), 'nextDue'],
+    ['a mark at no time', brokenMonth({ touched: { by: 'other', at: '' } }), 'touched.at is ""'],
+    ['a mark of nobody', brokenMonth({ touched: { at: NOW } }), 'touched.by'],
+    ['a request since no time', broken({ requests: { due: { id: 'q', since: 'x' } } }), 'since is "x"'],
+    ['a request without an id', broken({ requests: { due: { since: NOW } } }), 'requests.due.id'],
+    ['proof that is a text', broken({ proven: 'yes' }), 'proven is "yes"'],
+    ['a sweep at no time', broken({ sweptAt: 'x' }), 'sweptAt is "x"'],
+    ['no recent writes', broken({ recent: {} }), 'recent'],
+  ])('is refused by its key and place, and stays as it is: %s', async (_name, value, place) => {
+    const store = memoryStore();
+    const body = Buffer.from(JSON.stringify(value));
+    await store.put(KEY, body, { ifAbsent: true });
+    const document = new Document({ store, key: KEY, parse, newId: () => 'w2', pause: async () => {} });
+    const refusal = { kind: 'config', code: 'damaged_document', message: expect.stringContaining(KEY) };
+    await expect(document.update((index) => ({ ...index, proven: true }))).rejects.toMatchObject(refusal);
+    await expect(document.fresh()).rejects.toThrow(place);
+    expect(Buffer.from(store.objects.get(KEY)?.body ?? []).equals(body)).toBe(true);
+  });
+});

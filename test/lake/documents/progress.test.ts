@@ -1,0 +1,257 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type Json, parseJson, rawNumber, stringifyJson } from '../../../shared/json.ts';
+import { Document } from '../../../shared/lake/documents/cas-document.ts';
+import {
+  type Part,
+  type Progress,
+  type Slice,
+  type StagedGroup,
+  emptySlice,
+  held,
+  parseProgress,
+  withGroup,
+} from '../../../shared/lake/documents/progress.ts';
+import { memoryStore } from '../../fakes/memory-store.ts';
+
+const KEY = 'raw/order_list/brand=acme/dt=2026-01-05/a1/progress.json';
+const AT = '2026-01-06T10:00:00.000Z';
+
+const window = { fromMs: 0, toMs: 86_400_000, whole: true, startedAt: AT };
+const asks = [
+  { role: 'keep', fields: { start_time: 0, end_time: 86_400, publisher_id: '7' } },
+  { role: 'less', fields: { start_time: 86_400, end_time: 86_400 } },
+] as const;
+
+function progressOf(...slices: Slice[]): Progress {
+  return { version: 1, asked: 'as-now', run: 'r1', renewedAt: AT, slices, recent: [] };
+}
+
+function groupOf(change: Partial<StagedGroup> = {}): StagedGroup {
+  return {
+    part: 0,
+    chunk: { name: 'chunk-000000.ndjson.gz', records: 2 },
+    cursor: '2',
+    last: { cursor: '1', hash: 'h1' },
+    seen: ['c1'],
+    pages: 1,
+    records: 2,
+    observations: { id: 1 },
+    unidentified: 0,
+    done: false,
+    ...change,
+  };
+}
+
+function lastSlice({ slices }: Progress): Slice {
+  const slice = slices.at(-1);
+  if (!slice) throw new Error('no slice');
+  return slice;
+}
+
+describe('a slice of which nothing is staged', () => {
+  it('has a part for each question, before its first page', () => {
+    expect(emptySlice(window, asks)).toEqual({
+      ...window,
+      parts: asks.map((ask) => ({
+        ...ask,
+        cursor: null,
+        seen: [],
+        pages: 0,
+        records: 0,
+        chunks: [],
+        done: false,
+      })),
+      observations: {},
+      unidentified: 0,
+      done: false,
+    });
+  });
+});
+
+describe('a staged group', () => {
+  it('I4: moves its part’s cursor together with the chunk behind it, and nothing else', () => {
+    const before = progressOf({ ...emptySlice(window, asks), done: true }, emptySlice(window, asks));
+    const after = withGroup(before, groupOf());
+    expect(after.slices[0]).toBe(before.slices[0]);
+    expect(lastSlice(after)).toEqual({
+      ...lastSlice(before),
+      parts: [
+        {
+          ...asks[0],
+          cursor: '2',
+          last: { cursor: '1', hash: 'h1' },
+          seen: ['c1'],
+          pages: 1,
+          records: 2,
+          chunks: [{ name: 'chunk-000000.ndjson.gz', records: 2 }],
+          done: false,
+        },
+        lastSlice(before).parts[1],
+      ],
+      observations: { id: 1 },
+    });
+  });
+
+  it('has no chunk where its pages are empty', () => {
+    const after = withGroup(progressOf(emptySlice(window, asks)), groupOf({ chunk: undefined, records: 0 }));
+    expect(lastSlice(after).parts[0]).toMatchObject({ chunks: [], pages: 1, cursor: '2' });
+  });
+
+  it('keeps the page to ask again where it brings none', () => {
+    const once = withGroup(progressOf(emptySlice(window, asks)), groupOf());
+    const twice = withGroup(once, groupOf({ last: undefined, cursor: '3' }));
+    expect(lastSlice(twice).parts[0]).toMatchObject({ last: { cursor: '1', hash: 'h1' }, cursor: '3' });
+  });
+
+  it('I8: remembers the cursors of a part until its end is proven', () => {
+    const once = withGroup(progressOf(emptySlice(window, asks)), groupOf());
+    const twice = withGroup(once, groupOf({ seen: ['c2', 'c3'] }));
+    expect(lastSlice(twice).parts[0]?.seen).toEqual(['c1', 'c2', 'c3']);
+    const ended = withGroup(twice, groupOf({ seen: ['c4'], cursor: null, done: true }));
+    expect(lastSlice(ended).parts[0]).toMatchObject({ seen: [], cursor: null, done: true });
+  });
+
+  it('I2: ends the slice only with its last part', () => {
+    const ended = groupOf({ cursor: null, done: true });
+    const one = withGroup(progressOf(emptySlice(window, asks)), ended);
+    expect(lastSlice(one).done).toBe(false);
+    expect(lastSlice(withGroup(one, { ...ended, part: 1 })).done).toBe(true);
+  });
+
+  it('adds up, however the pages were grouped', () => {
+    const sizes = fc.array(fc.nat({ max: 9 }), { minLength: 1, maxLength: 12 });
+    fc.assert(
+      fc.property(sizes, (records) => {
+        const staged = records.reduce(
+          (progress, count, number) =>
+            withGroup(
+              progress,
+              groupOf({
+                part: number % 2,
+                records: count,
+                unidentified: count % 2,
+                observations: { [`f${count}`]: 1 },
+                chunk: count === 0 ? undefined : { name: `chunk-${number}`, records: count },
+              }),
+            ),
+          progressOf(emptySlice(window, asks)),
+        );
+        const { parts, unidentified, observations } = lastSlice(staged);
+        const sum = (values: number[]) => values.reduce((all, value) => all + value, 0);
+        expect(sum(parts.map((part) => part.records))).toBe(sum(records));
+        expect(sum(parts.flatMap(({ chunks }) => chunks.map((chunk) => chunk.records)))).toBe(sum(records));
+        expect(sum(parts.map(({ pages }) => pages))).toBe(records.length);
+        expect(unidentified).toBe(sum(records.map((count) => count % 2)));
+        expect(Object.keys(observations).sort()).toEqual(
+          [...new Set(records.map((count) => `f${count}`))].sort(),
+        );
+      }),
+    );
+  });
+
+  it('needs a slice to go into', () => {
+    expect(() => withGroup(progressOf(), groupOf())).toThrow('staged into a slice');
+  });
+});
+
+describe('the lease of a reading', () => {
+  it('lets its holder change it', () => {
+    const progress = progressOf();
+    expect(held(progress, 'r1')).toBe(progress);
+  });
+
+  it('I5: refuses whoever has lost it', () => {
+    expect(() => held(progressOf(), 'r2')).toThrow(
+      expect.objectContaining({ kind: 'conflict', code: 'lease_lost' }),
+    );
+  });
+});
+
+describe('stored progress', () => {
+  const parse = parseProgress(KEY);
+  const part: Part = {
+    ...asks[0],
+    cursor: '2',
+    last: { cursor: '1', hash: 'h1' },
+    seen: ['c1'],
+    pages: 1,
+    records: 2,
+    chunks: [{ name: 'chunk-000000.ndjson.gz', records: 2 }],
+    done: false,
+  };
+  const source = { snapshot: 's1', digest: '1:ab', bytes: 5, closed: true };
+  const slice: Slice = { ...emptySlice({ ...window, source }, asks), parts: [part] };
+
+  it('is one in which nothing was staged where there is none', () => {
+    expect(parse(undefined)).toEqual({ ...progressOf(), asked: '', run: '', renewedAt: '' });
+  });
+
+  it.each<[string, Json]>([
+    ['a text', '00017'],
+    ['the first position', 0],
+    ['an integer past 2^53', rawNumber('9007199254740993')],
+    ['an object', { after: [1, null] }],
+    ['none', null],
+  ])('I6: gives back a cursor as the service sent it: %s', (_name, cursor) => {
+    const stored = {
+      ...progressOf(slice),
+      slices: [{ ...slice, parts: [{ ...part, cursor, last: { cursor, hash: 'h' } }] }],
+    };
+    const text = JSON.stringify(stored);
+    expect(stringifyJson(parseJson(JSON.stringify(parse(parseJson(text)))))).toBe(text);
+  });
+
+  it('keeps what a later version has added', () => {
+    const later = {
+      ...progressOf({ ...slice, parts: [{ ...part, weight: 7 }], mood: 'calm' }),
+      color: 'blue',
+    };
+    expect(parse(parseJson(JSON.stringify(later)))).toEqual(later);
+  });
+
+  const broken = (change: object): unknown => ({ ...progressOf(slice), ...change });
+  const brokenSlice = (change: object): unknown => broken({ slices: [{ ...slice, ...change }] });
+  const brokenPart = (change: object): unknown => brokenSlice({ parts: [{ ...part, ...change }] });
+
+  it.each<[string, unknown, string]>([
+    ['null', null, 'the whole'],
+    ['another version', broken({ version: '1' }), 'version is "1"'],
+    ['no slices', broken({ slices: undefined }), 'slices'],
+    ['slices as an object', broken({ slices: {} }), 'slices'],
+    ['a lease of nobody', broken({ run: null }), 'run'],
+    ['a lease without a time', broken({ renewedAt: '' }), 'renewedAt is ""'],
+    ['no question', broken({ asked: undefined }), 'asked'],
+    ['no recent writes', broken({ recent: 'w1' }), 'recent is "w1"'],
+    ['a window without an end', brokenSlice({ toMs: null }), 'slices.0.toMs'],
+    ['a window with a fraction', brokenSlice({ fromMs: 0.5 }), 'slices.0.fromMs is 0.5'],
+    ['a slice begun at no time', brokenSlice({ startedAt: 'today' }), 'startedAt is "today"'],
+    ['a slice without parts', brokenSlice({ parts: undefined }), 'slices.0.parts'],
+    [
+      'observations that are texts',
+      brokenSlice({ observations: { id: 'text' } }),
+      'observations.id is "text"',
+    ],
+    ['a source without a digest', brokenSlice({ source: { ...source, digest: undefined } }), 'source.digest'],
+    ['an unknown role', brokenPart({ role: 'more' }), 'role is "more"'],
+    ['a question of objects', brokenPart({ fields: { start_time: {} } }), 'fields.start_time'],
+    ['no cursor', brokenPart({ cursor: undefined }), 'cursor'],
+    ['a last page without its cursor', brokenPart({ last: { hash: 'h' } }), 'last.cursor'],
+    ['pages below none', brokenPart({ pages: -1 }), 'pages is -1'],
+    ['half a record', brokenPart({ records: 1.5 }), 'records is 1.5'],
+    ['chunks without names', brokenPart({ chunks: [{ records: 1 }] }), 'chunks.0.name'],
+    ['chunks of unknown size', brokenPart({ chunks: [{ name: 'c' }] }), 'chunks.0.records'],
+    ['a part that may be done', brokenPart({ done: 'maybe' }), 'done is "maybe"'],
+  ])('is refused by its key and place, and stays as it is: %s', async (_name, value, place) => {
+    const store = memoryStore();
+    const body = Buffer.from(JSON.stringify(value));
+    await store.put(KEY, body, { ifAbsent: true });
+    const document = new Document({ store, key: KEY, parse, newId: () => 'w1', pause: async () => {} });
+    const refusal = { kind: 'config', code: 'damaged_document', message: expect.stringContaining(KEY) };
+    await expect(document.update((progress) => withGroup(progress, groupOf()))).rejects.toMatchObject(
+      refusal,
+    );
+    await expect(document.fresh()).rejects.toThrow(place);
+    expect(Buffer.from(store.objects.get(KEY)?.body ?? []).equals(body)).toBe(true);
+  });
+});

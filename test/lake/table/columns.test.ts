@@ -1,0 +1,487 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type Json, type JsonObject, numberText, parseJson, stringifyJson } from '../../../shared/json.ts';
+import {
+  type Column,
+  type ColumnType,
+  MAX_DISCOVERED,
+  type Observations,
+  type Row,
+  type TableSchema,
+  type Value,
+  baseSchema,
+  growSchema,
+  mergeObservations,
+  observe,
+  parseColumnType,
+  parseInstant,
+  parseSchema,
+  rowMapper,
+} from '../../../shared/lake/table/columns.ts';
+import { valueText } from '../../../shared/lake/table/values.ts';
+import { anyRecord, awkwardFields } from './records.ts';
+
+const syncedAt = new Date('2026-02-01T06:00:00Z');
+
+const documented = [
+  { field: 'adGroupId', type: 'string' },
+  { field: 'dpv', type: 'bigint' },
+  { field: 'date', type: 'date' },
+  { field: 'created_time', type: 'timestamp' },
+] as const;
+
+function observations(...records: JsonObject[]): Observations {
+  const all: Observations = {};
+  for (const record of records) observe(all, record);
+  return all;
+}
+
+function grown(records: JsonObject[], fixed: Record<string, ColumnType> = {}): TableSchema {
+  return growSchema(baseSchema(documented), observations(...records), fixed);
+}
+
+function discovered(...records: JsonObject[]): Column[] {
+  return grown(records).columns.slice(documented.length + 2);
+}
+
+function json(text: string): JsonObject {
+  const value = parseJson(`{${text}}`);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(text);
+  return value as JsonObject;
+}
+
+describe('base schema', () => {
+  it('has the documented columns in snake_case, then _rescued and _synced_at', () => {
+    expect(baseSchema(documented).columns).toEqual([
+      { name: 'ad_group_id', type: 'string', field: 'adGroupId' },
+      { name: 'dpv', type: 'bigint', field: 'dpv' },
+      { name: 'date', type: 'date', field: 'date' },
+      { name: 'created_time', type: 'timestamp', field: 'created_time' },
+      { name: '_rescued', type: 'string' },
+      { name: '_synced_at', type: 'timestamp' },
+    ]);
+  });
+});
+
+describe('the type of a discovered column', () => {
+  it.each([
+    ['text', ['"x":"a"', '"x":"12"'], 'string'],
+    ['whole numbers', ['"x":1', '"x":2'], 'decimal(38,9)'],
+    ['numbers with cents', ['"x":1', '"x":2.5'], 'decimal(38,9)'],
+    ['true and false', ['"x":true', '"x":false'], 'boolean'],
+    ['objects', ['"x":{}'], 'string'],
+    ['lists', ['"x":[]'], 'string'],
+    ['text and numbers', ['"x":"a"', '"x":1'], 'string'],
+    ['numbers and true', ['"x":1', '"x":true'], 'string'],
+    ['null and numbers', ['"x":null', '"x":1'], 'decimal(38,9)'],
+  ])('%s', (_name, records, type) => {
+    expect(discovered(...records.map(json))).toEqual([{ name: 'x', type, field: 'x' }]);
+  });
+
+  it.each(['id', 'transid', 'orderId', 'publisher_uid', 'paid', 'order_no', 'orderNumber', 'ID'])(
+    'numbers in the field %s keep their digits as text',
+    (field) => {
+      expect(discovered({ [field]: 7 })).toMatchObject([{ type: 'string', field }]);
+    },
+  );
+
+  it.each(['identity', 'no', 'number', 'amount', 'idle'])('numbers in the field %s are decimals', (field) => {
+    expect(discovered({ [field]: 7 })).toMatchObject([{ type: 'decimal(38,9)', field }]);
+  });
+
+  it('is that of the setting where there is one', () => {
+    expect(grown([{ orderTotal: 1 }], { order_total: 'decimal(18,2)' }).columns.at(-1)).toEqual({
+      name: 'order_total',
+      type: 'decimal(18,2)',
+      field: 'orderTotal',
+    });
+  });
+
+  it('waits while a field is only null', () => {
+    const base = baseSchema(documented);
+    expect(growSchema(base, observations({ x: null }), {})).toBe(base);
+  });
+});
+
+describe('the name of a discovered column', () => {
+  it.each([
+    ['adSetID', 'ad_set_id'],
+    ['HTTPStatus', 'http_status'],
+    ['amount2Pay', 'amount2_pay'],
+    ['a b-c.d', 'a_b_c_d'],
+    ['größe', 'gro_e'],
+    ['naïve', 'naive'],
+    ['日付', 'field'],
+    ['', 'field'],
+    ['_private', 'private'],
+    ['_rescued', 'rescued'],
+    ['brand', 'brand_2'],
+    ['dt', 'dt_2'],
+    ['constructor', 'constructor_2'],
+    ['dpv_', 'dpv_2'],
+  ])('%j → %s', (field, name) => {
+    expect(discovered({ [field]: 'a' })).toEqual([{ name, type: 'string', field }]);
+  });
+
+  it('gets a number where two fields would have the same, in the order of the fields', () => {
+    const record = { order_id: 'c', ORDER_ID: 'a', orderId: 'b' };
+    expect(discovered(record).map(({ field, name }) => [field, name])).toEqual([
+      ['ORDER_ID', 'order_id'],
+      ['orderId', 'order_id_2'],
+      ['order_id', 'order_id_3'],
+    ]);
+  });
+
+  it('is never given to a field that cannot be one, which is rescued instead', () => {
+    const record = json(`"__proto__":"a","${'k'.repeat(10_000)}":"b"`);
+    expect(discovered(record)).toEqual([]);
+    const base = baseSchema([]);
+    expect(growSchema(base, JSON.parse('{"__proto__":1}'), {})).toBe(base);
+    expect(Object.entries(parseJson(String(map(grown([record]), record)._rescued)) ?? {})).toEqual([
+      ['__proto__', 'a'],
+      ['k'.repeat(10_000), 'b'],
+    ]);
+  });
+
+  it('is plain for every field, and no two are equal', () => {
+    fc.assert(
+      fc.property(fc.array(anyRecord), (records) => {
+        const names = grown(records).columns.map(({ name }) => name);
+        for (const name of names) expect(name).toMatch(/^[a-z0-9_]{1,255}$/);
+        expect(new Set(names).size).toBe(names.length);
+      }),
+    );
+  });
+});
+
+describe('I7: a table only grows', () => {
+  it('I7: keeps every column as it was, and appends', () => {
+    fc.assert(
+      fc.property(fc.array(anyRecord), fc.array(anyRecord), (before, after) => {
+        const first = grown(before);
+        const second = growSchema(first, observations(...after), {});
+        expect(second.columns.slice(0, first.columns.length)).toEqual(first.columns);
+      }),
+    );
+  });
+
+  it('I7: a value of another kind changes no type', () => {
+    const first = grown([{ amount: 1 }]);
+    expect(growSchema(first, observations({ amount: 'n/a' }), { amount: 'string' })).toBe(first);
+  });
+
+  it('I7: gives the same columns whatever the order of the records', () => {
+    fc.assert(
+      fc.property(fc.array(anyRecord), fc.infiniteStream(fc.nat()), (records, random) => {
+        const shuffled = records
+          .map((record) => ({ record, at: random.next().value }))
+          .sort((a, b) => a.at - b.at)
+          .map(({ record }) => record);
+        expect(grown(shuffled)).toEqual(grown(records));
+      }),
+    );
+  });
+
+  it('I7: gives the same columns whatever the order of the fields', () => {
+    fc.assert(
+      fc.property(anyRecord, (record) => {
+        expect(grown([Object.fromEntries(Object.entries(record).reverse())])).toEqual(grown([record]));
+      }),
+    );
+  });
+
+  it(`I7: stops at ${MAX_DISCOVERED} discovered columns, the same ones in any order; the others are rescued`, () => {
+    const fields = Array.from({ length: 3_000 }, (_, index) => `f${String(index).padStart(4, '0')}`);
+    const records = Array.from({ length: 10 }, (_, part) =>
+      Object.fromEntries(fields.slice(part * 300, part * 300 + 300).map((field) => [field, 'a'])),
+    );
+    const schema = grown(records);
+    expect(schema.columns.slice(documented.length + 2).map(({ field }) => field)).toEqual(
+      fields.slice(0, 1_000),
+    );
+    expect(grown(records.toReversed())).toEqual(schema);
+    expect(growSchema(schema, observations({ another: 'a' }), {})).toBe(schema);
+    expect(Object.keys(observations(...records)).length).toBeLessThan(1_500);
+    expect(map(schema, { f0999: 'in', f1000: 'out' })).toMatchObject({
+      f0999: 'in',
+      _rescued: '{"f1000":"out"}',
+    });
+  });
+});
+
+describe('observations', () => {
+  const some = fc.array(anyRecord, { maxLength: 4 }).map((records) => observations(...records));
+
+  it('are merged in any order, any grouping, any number of times', () => {
+    fc.assert(
+      fc.property(some, some, some, (a, b, c) => {
+        expect(mergeObservations(a, b)).toEqual(mergeObservations(b, a));
+        expect(mergeObservations(mergeObservations(a, b), c)).toEqual(
+          mergeObservations(a, mergeObservations(b, c)),
+        );
+        expect(mergeObservations(a, a)).toEqual(a);
+      }),
+    );
+  });
+
+  it('of two halves merged are those of the whole', () => {
+    fc.assert(
+      fc.property(fc.array(anyRecord), fc.array(anyRecord), (a, b) => {
+        expect(mergeObservations(observations(...a), observations(...b))).toEqual(observations(...a, ...b));
+      }),
+    );
+  });
+
+  it('of more fields than are kept are the same whatever the order of merging', () => {
+    const parts = ['c', 'a', 'b'].map((letter) =>
+      observations(Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`${letter}${index}`, 'a']))),
+    );
+    const merged = parts.reduce(mergeObservations);
+    expect(Object.keys(merged).length).toBeLessThan(1_500);
+    expect(parts.toReversed().reduce(mergeObservations)).toEqual(merged);
+  });
+
+  it('survive JSON', () => {
+    const all = observations(Object.fromEntries(awkwardFields.map((field) => [field, 'a'])));
+    expect(JSON.parse(JSON.stringify(all))).toEqual(all);
+    expect(Object.keys(all)).toContain('toString');
+  });
+});
+
+function map(schema: TableSchema, record: JsonObject): Row {
+  return rowMapper(schema)(record, syncedAt);
+}
+
+describe('I6: nothing in a record is dropped', () => {
+  it('I6: the record can be told from its row: column by column, and _rescued over them', () => {
+    fc.assert(
+      fc.property(fc.array(anyRecord), anyRecord, fc.constantFrom(...fixedTypes), (others, record, fixed) => {
+        const schema = grown([...others, record], fixed);
+        expectTold(schema, map(schema, record), record);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('I6: also where the columns were fixed by other records', () => {
+    fc.assert(
+      fc.property(fc.array(anyRecord), anyRecord, fc.constantFrom(...fixedTypes), (others, record, fixed) => {
+        const schema = grown(others, fixed);
+        expectTold(schema, map(schema, record), record);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  const both = 'both';
+  const column = 'column';
+  const rescue = 'rescue';
+  const sat = new Date('2026-01-31T10:00:00Z');
+  it.each<[ColumnType, string, typeof both | typeof column | typeof rescue, Value?]>([
+    ['string', '"a"', column, 'a'],
+    ['string', '9007199254740993', column, '9007199254740993'],
+    ['string', '1.10', column, '1.10'],
+    ['string', 'false', column, 'false'],
+    ['string', '{"b":1.10,"a":[]}', column, '{"b":1.10,"a":[]}'],
+    ['string', '"\\ud800"', rescue],
+    ['string', '["\\ud800"]', column, '["\\ud800"]'],
+    ['bigint', '12', column, 12n],
+    ['bigint', '"12"', column, 12n],
+    ['bigint', '"012"', rescue],
+    ['bigint', '"+12"', rescue],
+    ['bigint', '""', rescue],
+    ['bigint', '1.0', column, 1n],
+    ['bigint', '1e2', column, 100n],
+    ['bigint', '"1e2"', both, 100n],
+    ['bigint', '1.5', rescue],
+    ['bigint', '9223372036854775807', column, 9223372036854775807n],
+    ['bigint', '9223372036854775808', rescue],
+    ['bigint', '-9223372036854775808', column, -9223372036854775808n],
+    ['bigint', '1e999999999999', rescue],
+    ['bigint', 'true', rescue],
+    ['decimal(18,2)', '12.5', column, 1250n],
+    ['decimal(18,2)', '12.500', column, 1250n],
+    ['decimal(18,2)', '"12.50"', column, 1250n],
+    ['decimal(18,2)', '"12.5"', both, 1250n],
+    ['decimal(18,2)', '"-0.05"', column, -5n],
+    ['decimal(18,2)', '12.505', rescue],
+    ['decimal(18,2)', '9999999999999999.99', column, 999999999999999999n],
+    ['decimal(18,2)', '10000000000000000', rescue],
+    ['decimal(18,2)', '"1,234.50"', rescue],
+    ['decimal(5,0)', '"12"', column, 12n],
+    ['decimal(2,2)', '0.99', column, 99n],
+    ['decimal(2,2)', '1', rescue],
+    ['decimal(38,9)', '99999999999999999999999999999.999999999', column, 10n ** 38n - 1n],
+    ['decimal(38,9)', `1.${'0'.repeat(200)}`, rescue],
+    ['double', '0.1', column, 0.1],
+    ['double', '1.10', column, 1.1],
+    ['double', '1e300', column, 1e300],
+    ['double', '-0', column, -0],
+    ['double', '9007199254740993', rescue],
+    ['double', '1e400', rescue],
+    ['boolean', 'true', column, true],
+    ['boolean', '"true"', rescue],
+    ['boolean', '1', rescue],
+    ['date', '"20260131"', column, new Date('2026-01-31')],
+    ['date', '20260131', column, new Date('2026-01-31')],
+    ['date', '"2026-01-31"', column, new Date('2026-01-31')],
+    ['date', '"2026-0131"', rescue],
+    ['date', '"20260229"', rescue],
+    ['date', '"20240229"', column, new Date('2024-02-29')],
+    ['date', '"20261301"', rescue],
+    ['date', '"2026-01-31T00:00:00Z"', rescue],
+    ['timestamp', '"Sat, 31 Jan 2026 10:00:00 GMT"', column, sat],
+    ['timestamp', '"Fri, 31 Jan 2026 10:00:00 GMT"', both, sat],
+    ['timestamp', '"31 Jan 2026 10:00:00 GMT"', both, sat],
+    ['timestamp', '"Tue, 31 Feb 2026 10:00:00 GMT"', rescue],
+    ['timestamp', '"Sat, 31 Foo 2026 10:00:00 GMT"', rescue],
+    ['timestamp', '"Sat, 31 Jan 2026 24:00:00 GMT"', rescue],
+    ['timestamp', '"2026-01-31T10:00:00Z"', column, sat],
+    ['timestamp', '"2026-01-31T10:00:00.250Z"', column, new Date(sat.getTime() + 250)],
+    ['timestamp', '"2026-01-31T10:00:00.2500000Z"', both, new Date(sat.getTime() + 250)],
+    ['timestamp', '"2026-01-31T10:00:00.123456Z"', rescue],
+    ['timestamp', '"2026-01-31T05:00:00-05:00"', both, sat],
+    ['timestamp', '"2026-01-31T15:30:00+0530"', both, sat],
+    ['timestamp', '"2026-01-31T10:00:00"', rescue],
+    ['timestamp', '1769853600', rescue],
+  ])('I6: a %s column and %s: %s', (type, text, where, ...[held]) => {
+    const value = json(`"x":${text}`);
+    const row = map({ columns: [{ name: 'x', type, field: 'x' }] }, value);
+    expect(row).toEqual({
+      ...(where !== rescue && { x: held }),
+      ...(where !== column && { _rescued: stringifyJson(value) }),
+      _synced_at: syncedAt,
+    });
+  });
+
+  it('I6: null is NULL and leaves no trace', () => {
+    expect(map(grown([{ x: 1 }]), { x: null, dpv: null, unknown: null })).toEqual({ _synced_at: syncedAt });
+  });
+
+  it('I6: _rescued does not depend on the order of the fields', () => {
+    const schema = baseSchema([]);
+    expect(map(schema, { b: 1, a: 2 })).toEqual(map(schema, { a: 2, b: 1 }));
+  });
+});
+
+const fixedTypes: Record<string, ColumnType>[] = [
+  {},
+  ...(['bigint', 'double', 'date', 'timestamp', 'boolean', 'decimal(18,2)'] as const).map((type) => ({
+    id: type,
+    order_id: type,
+    paid: type,
+    private: type,
+  })),
+];
+
+function expectTold(schema: TableSchema, row: Row, record: JsonObject): void {
+  const rescued = parseJson(String(row._rescued ?? '{}')) as JsonObject;
+  for (const [field, value] of Object.entries(record)) {
+    if (value === null) continue;
+    const column = schema.columns.find((candidate) => candidate.field === field);
+    const held = column && row[column.name];
+    if (Object.hasOwn(rescued, field))
+      expect(stringifyJson(rescued[field] ?? null)).toBe(stringifyJson(value));
+    else if (!column || held === undefined || held === null) throw new Error(`${field} is lost`);
+    else expect(told(column.type, held)).toBe(meant(column.type, value));
+  }
+}
+
+/** What a column says, by value. */
+function told(type: ColumnType, held: Value): string {
+  if (held instanceof Date) return held.toISOString();
+  return type.startsWith('decimal') || type === 'double' || type === 'bigint'
+    ? byValue(valueText(type, held))
+    : String(held);
+}
+
+/** What the record said, by value, worked out without the code under test. */
+function meant(type: ColumnType, value: Json): string {
+  const text = typeof value === 'string' ? value : (numberText(value) ?? stringifyJson(value));
+  if (type === 'timestamp') return new Date(text).toISOString();
+  if (type === 'date') return new Date(text.replace(/^(....)(..)(..)$/, '$1-$2-$3')).toISOString();
+  return type.startsWith('decimal') || type === 'double' || type === 'bigint' ? byValue(text) : text;
+}
+
+function byValue(literal: string): string {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)\.?(\d*)(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
+  let digits = BigInt(whole + fraction);
+  if (digits === 0n) return '0';
+  let power = Number(exponent) - fraction.length;
+  for (; digits % 10n === 0n; digits /= 10n) power += 1;
+  return `${sign}${digits}e${power}`;
+}
+
+describe('column types in settings and schemas', () => {
+  it.each([
+    'string',
+    'bigint',
+    'double',
+    'boolean',
+    'date',
+    'timestamp',
+    'decimal(38,9)',
+    'decimal(1,0)',
+    'decimal(5,5)',
+  ])('%s is one', (text) => expect(parseColumnType(text)).toBe(text));
+
+  it.each([
+    '',
+    'text',
+    'int',
+    'STRING',
+    'decimal',
+    'decimal(39,0)',
+    'decimal(0,0)',
+    'decimal(2,3)',
+    'decimal(2)',
+    'toString',
+  ])('%j is none', (text) => expect(parseColumnType(text)).toBeUndefined());
+});
+
+describe('a stored schema', () => {
+  const columns = grown([{ amount: 1, '\uD800': 'a' }]).columns;
+  const stored = { version: 1, table: 'orders', recent: ['a'], columns };
+
+  it('I7: is read as it was written', () => {
+    expect(parseSchema(parseJson(JSON.stringify(stored)))).toEqual({ columns });
+  });
+
+  it.each<[string, unknown, RegExp]>([
+    ['nothing', undefined, /expected object/],
+    ['a list', [], /expected object/],
+    ['a later version', { ...stored, version: 2 }, /version/],
+    ['no columns', { version: 1 }, /columns/],
+    [
+      'a type of tomorrow',
+      { ...stored, columns: [...columns, { name: 'x', type: 'map' }] },
+      /"map" is no column type/,
+    ],
+    [
+      'a name that is none',
+      { ...stored, columns: [...columns, { name: 'x"; drop', type: 'string' }] },
+      /columns\[8\]\.name/,
+    ],
+    ['one name twice', { ...stored, columns: [...columns, { name: 'amount', type: 'string' }] }, /one name/],
+    [
+      'one field twice',
+      { ...stored, columns: [...columns, { name: 'x', type: 'string', field: 'amount' }] },
+      /one field/,
+    ],
+    ['no _rescued', { ...stored, columns: columns.filter(({ name }) => name !== '_rescued') }, /_rescued/],
+  ])('that holds %s is refused', (_name, document, message) => {
+    expect(() => parseSchema(document, 'schema/orders.json')).toThrow(message);
+    expect(() => parseSchema(document, 'schema/orders.json')).toThrow(/schema\/orders\.json/);
+  });
+});
+
+describe('the instant of a record', () => {
+  it('is read from an HTTP-date', () => {
+    expect(parseInstant('Sun, 01 Nov 2026 05:59:59 GMT')).toEqual(new Date('2026-11-01T05:59:59Z'));
+  });
+
+  it.each([undefined, null, 0, '', 'soon', '2026-01-31'])('is not guessed from %j', (value) => {
+    expect(parseInstant(value)).toBeUndefined();
+  });
+});

@@ -1,0 +1,92 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  DuckDBBlobValue,
+  DuckDBDateValue,
+  DuckDBDecimalValue,
+  DuckDBInstance,
+  DuckDBTimestampValue,
+  type DuckDBValue,
+} from '@duckdb/node-api';
+import type { Column, Row, Value } from '../../../shared/lake/table/columns.ts';
+import { type ReadableFile, writeParquet } from '../../../shared/lake/table/parquet.ts';
+import type { ObjectWriter } from '../../../shared/ports.ts';
+
+/** Keeps what is written to it, write by write. */
+export class CollectingWriter implements ObjectWriter {
+  readonly writes: Uint8Array[] = [];
+  ended: 'finished' | 'aborted' | undefined;
+
+  async write(bytes: Uint8Array): Promise<void> {
+    this.writes.push(bytes);
+  }
+
+  async finish(): Promise<void> {
+    this.ended = 'finished';
+  }
+
+  async abort(): Promise<void> {
+    this.ended = 'aborted';
+  }
+
+  bytes(): Uint8Array {
+    return Buffer.concat(this.writes);
+  }
+}
+
+export async function parquetOf(columns: readonly Column[], rows: Iterable<Row>): Promise<Uint8Array> {
+  const output = new CollectingWriter();
+  const file = writeParquet(output, columns);
+  for (const row of rows) await file.append(row);
+  await file.finish();
+  return output.bytes();
+}
+
+export function readable(bytes: Uint8Array): ReadableFile {
+  return { bytes: bytes.length, range: async (start, end) => bytes.subarray(start, end) };
+}
+
+const duckdbInstance = DuckDBInstance.create(':memory:');
+
+/** Runs a query in DuckDB, where `{file}` stands for the Parquet file. */
+export async function duckdb(bytes: Uint8Array, sql: string): Promise<Record<string, DuckDBValue>[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'parquet-'));
+  const connection = await (await duckdbInstance).connect();
+  try {
+    const path = join(folder, 'part-0000.parquet');
+    await writeFile(path, bytes);
+    const reader = await connection.runAndReadAll(sql.replaceAll('{file}', `'${path}'`));
+    return reader.getRowObjects();
+  } finally {
+    connection.closeSync();
+    await rm(folder, { recursive: true });
+  }
+}
+
+export async function duckdbRows(bytes: Uint8Array, columns: readonly Column[]): Promise<Row[]> {
+  // As bytes, because DuckDB's own client takes a byte order mark away from a text.
+  const selected = columns.map(({ name, type }) =>
+    type === 'string' ? `encode("${name}") as "${name}"` : `"${name}"`,
+  );
+  const rows = await duckdb(bytes, `select ${selected.join(', ')} from {file}`);
+  return rows.map((row) =>
+    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, ours(value)])),
+  );
+}
+
+function ours(value: DuckDBValue): Value | null {
+  if (value instanceof DuckDBBlobValue) return Buffer.from(value.bytes).toString();
+  if (value instanceof DuckDBDateValue) return new Date(value.days * 86_400_000);
+  if (value instanceof DuckDBTimestampValue) return new Date(Number(value.micros / 1_000n));
+  if (value instanceof DuckDBDecimalValue) return value.value;
+  if (value === null || ['string', 'bigint', 'number', 'boolean'].includes(typeof value))
+    return value as Value | null;
+  throw new Error(`DuckDB gave a ${typeof value}`);
+}
+
+export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}

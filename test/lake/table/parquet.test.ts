@@ -1,0 +1,365 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { parquetMetadata } from 'hyparquet';
+import {
+  type Column,
+  type ColumnType,
+  type Observations,
+  type Row,
+  baseSchema,
+  growSchema,
+  observe,
+  rowMapper,
+} from '../../../shared/lake/table/columns.ts';
+import { Digest } from '../../../shared/lake/table/digest.ts';
+import { ROW_GROUP_ROWS, readParquetRows, writeParquet } from '../../../shared/lake/table/parquet.ts';
+import { readBack } from '../../../shared/lake/table/parquetjs-reader.ts';
+import { CollectingWriter, collect, duckdb, duckdbRows, parquetOf, readable } from './parquet-files.ts';
+import { anyRecord } from './records.ts';
+
+const types: ColumnType[] = [
+  'string',
+  'bigint',
+  'double',
+  'boolean',
+  'date',
+  'timestamp',
+  'decimal(38,9)',
+  'decimal(18,2)',
+  'decimal(1,0)',
+];
+const oneOfEach = types.map((type, index): Column => ({ name: `c${index}`, type }));
+
+const edges: Row[] = [
+  { c0: '', c1: 0n, c2: 0, c3: false, c4: new Date(0), c5: new Date(0), c6: 0n, c7: 0n, c8: 0n },
+  {
+    c0: '😀\u0000\uFEFF"',
+    c1: 2n ** 63n - 1n,
+    c2: Number.MAX_VALUE,
+    c3: true,
+    c4: new Date('9999-12-31'),
+    c5: new Date('9999-12-31T23:59:59.999Z'),
+    c6: 10n ** 38n - 1n,
+    c7: 10n ** 18n - 1n,
+    c8: 9n,
+  },
+  {
+    c0: '\uFEFFx'.repeat(40_000),
+    c1: -(2n ** 63n),
+    c2: 5e-324,
+    c3: true,
+    c4: new Date('0001-01-01'),
+    c5: new Date('0001-01-01T00:00:00.001Z'),
+    c6: -(10n ** 38n) + 1n,
+    c7: -1n,
+    c8: -9n,
+  },
+  { c1: 9007199254740993n, c3: null, c4: undefined },
+  {},
+];
+
+/** Many rows that make dictionaries of every size, runs and NULLs. */
+function* manyRows(count: number): Generator<Row> {
+  for (let index = 0; index < count; index += 1) {
+    yield {
+      c0: `name ${index % 700}`,
+      c1: index % 3 === 0 ? null : BigInt(index) * 1_000_003n,
+      c2: (index % 1_000) / 8,
+      c3: index % 5 === 0 ? undefined : index % 2 === 0,
+      c4: new Date(Date.UTC(2026, 0, 1 + (index % 400))),
+      c5: new Date(Date.UTC(2026, 0, 1, 0, 0, Math.floor(index / 90))),
+      c6: BigInt(Math.floor(index / 50)) * 1_000_000_001n,
+      c7: index > 100 && index < 900 ? null : -BigInt(index % 999),
+      c8: index % 2 === 0 ? 1n : null,
+    };
+  }
+}
+
+function digestOf(rows: Iterable<Row>): string {
+  const digest = new Digest();
+  for (const row of rows) digest.add(row);
+  return digest.value();
+}
+
+async function readings(bytes: Uint8Array, columns: readonly Column[]): Promise<Record<string, string>> {
+  return {
+    hyparquet: digestOf(await collect(readParquetRows(readable(bytes)))),
+    'parquetjs-lite': digestOf(await collect(readBack(bytes, columns))),
+    DuckDB: digestOf(await duckdbRows(bytes, columns)),
+  };
+}
+
+function all(digest: string): Record<string, string> {
+  return { hyparquet: digest, 'parquetjs-lite': digest, DuckDB: digest };
+}
+
+describe('what is written is what three readers read', () => {
+  it.each<[string, Row[]]>([
+    ['no rows', []],
+    ['one row of NULLs', [{}]],
+    ['the ends of every type', edges],
+    ['one value a thousand times', Array.from({ length: 1_000 }, () => edges[1] ?? {})],
+    ['twins', [...edges, ...edges]],
+  ])('I6: %s', async (_name, rows) => {
+    const bytes = await parquetOf(oneOfEach, rows);
+    expect(await readings(bytes, oneOfEach)).toEqual(all(digestOf(rows)));
+  });
+
+  it('I6: the largest decimals of every precision', async () => {
+    const precisions = Array.from({ length: 38 }, (_, index) => index + 1);
+    const columns = precisions.map(
+      (precision): Column => ({ name: `p${precision}`, type: `decimal(${precision},0)` }),
+    );
+    const rows = [1n, -1n].map((sign) =>
+      Object.fromEntries(
+        precisions.map((precision) => [`p${precision}`, sign * (10n ** BigInt(precision) - 1n)]),
+      ),
+    );
+    expect(await readings(await parquetOf(columns, rows), columns)).toEqual(all(digestOf(rows)));
+  });
+
+  it('I6: several row groups, dictionaries and pages', async () => {
+    const count = ROW_GROUP_ROWS + 5_000;
+    const bytes = await parquetOf(oneOfEach, manyRows(count));
+    expect(await readings(bytes, oneOfEach)).toEqual(all(digestOf(manyRows(count))));
+  });
+
+  it('I6: any records', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyRecord, { maxLength: 20 }), async (records) => {
+        const met: Observations = {};
+        for (const record of records) observe(met, record);
+        const schema = growSchema(baseSchema([{ field: 'dpv', type: 'bigint' }]), met, {});
+        const toRow = rowMapper(schema);
+        const rows = records.map((record) => toRow(record, new Date('2026-02-01T06:00:00Z')));
+        const bytes = await parquetOf(schema.columns, rows);
+        expect(await readings(bytes, schema.columns)).toEqual(all(digestOf(rows)));
+      }),
+      { numRuns: 40, endOnFailure: true },
+    );
+  });
+
+  it('I6: rows come in the order in which they were written', async () => {
+    const columns: Column[] = [{ name: 'n', type: 'bigint' }];
+    const rows = Array.from({ length: ROW_GROUP_ROWS * 2 + 1 }, (_, index) => ({ n: BigInt(index) }));
+    const bytes = await parquetOf(columns, rows);
+    expect(await collect(readParquetRows(readable(bytes)))).toEqual(rows);
+    expect(await collect(readBack(bytes, columns))).toEqual(rows);
+  });
+});
+
+describe('what engines see', () => {
+  it('I7: the declared types, every column optional', async () => {
+    const bytes = await parquetOf(oneOfEach, edges);
+    const described = await duckdb(bytes, 'describe select * from {file}');
+    expect(described.map((column) => [column.column_type, column.null])).toEqual(
+      [
+        'VARCHAR',
+        'BIGINT',
+        'DOUBLE',
+        'BOOLEAN',
+        'DATE',
+        'TIMESTAMP',
+        'DECIMAL(38,9)',
+        'DECIMAL(18,2)',
+        'DECIMAL(1,0)',
+      ].map((type) => [type, 'YES']),
+    );
+  });
+
+  it('annotations that Athena knows, ZSTD, statistics, no column index, and who wrote it', async () => {
+    const bytes = await parquetOf(oneOfEach, manyRows(100));
+    const metadata = parquetMetadata(bytes);
+    expect(metadata.created_by).toBe('brand-reports');
+    expect(metadata.schema.slice(1).map(({ type, converted_type }) => [type, converted_type])).toEqual([
+      ['BYTE_ARRAY', 'UTF8'],
+      ['INT64', undefined],
+      ['DOUBLE', undefined],
+      ['BOOLEAN', undefined],
+      ['INT32', 'DATE'],
+      ['INT64', 'TIMESTAMP_MILLIS'],
+      ['FIXED_LEN_BYTE_ARRAY', 'DECIMAL'],
+      ['FIXED_LEN_BYTE_ARRAY', 'DECIMAL'],
+      ['FIXED_LEN_BYTE_ARRAY', 'DECIMAL'],
+    ]);
+    for (const { meta_data, column_index_offset } of metadata.row_groups[0]?.columns ?? []) {
+      expect(meta_data?.codec).toBe('ZSTD');
+      expect(meta_data?.statistics?.min_value).toBeDefined();
+      expect(column_index_offset).toBeUndefined();
+    }
+  });
+
+  const names = [
+    'Zebra',
+    '\uFF21 fullwidth',
+    '😀 shop',
+    '\u{10FFFF}'.repeat(9),
+    `${'é'.repeat(8)}😀`,
+    'x'.repeat(16),
+    'x'.repeat(17),
+    `${'😀'.repeat(4)}z`,
+  ];
+  it.each(names)('a filter on the name %j finds it, whatever stands beside it', async (name) => {
+    for (const other of names) {
+      const bytes = await parquetOf([{ name: 'name', type: 'string' }], [{ name }, { name: other }, {}]);
+      const [found] = await duckdb(
+        bytes,
+        `select (select count(*) from {file} where name = '${name}') as equal,
+                (select count(*) from {file} where name between '${name}' and '${name}') as between,
+                (select min(name) from {file}) as least, (select max(name) from {file}) as most`,
+      );
+      const times = name === other ? 2n : 1n;
+      const [least, most] = [name, other].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+      expect(found).toEqual({ equal: times, between: times, least, most });
+    }
+  });
+
+  it.each([
+    ['c1', '-9223372036854775808'],
+    ['c1', '9007199254740993'],
+    ['c2', '5e-324'],
+    ['c3', 'false'],
+    ['c4', "date '0001-01-01'"],
+    ['c5', "timestamp '9999-12-31 23:59:59.999'"],
+    ['c6', '-99999999999999999999999999999.999999999'],
+    ['c6', '99999999999999999999999999999.999999999'],
+    ['c7', '-0.01'],
+    ['c8', '9'],
+  ])('a filter %s = %s finds its row', async (column, value) => {
+    const bytes = await parquetOf(oneOfEach, edges);
+    expect(await duckdb(bytes, `select count(*) as found from {file} where ${column} = ${value}`)).toEqual([
+      { found: 1n },
+    ]);
+  });
+
+  it('a timestamp is in UTC in every session', async () => {
+    const bytes = await parquetOf(
+      [{ name: 't', type: 'timestamp' }],
+      [{ t: new Date('2026-01-31T10:00:00Z') }],
+    );
+    const [row] = await duckdb(
+      bytes,
+      "set timezone = 'America/New_York'; select cast(t as varchar) as t from {file}",
+    );
+    expect(row).toEqual({ t: '2026-01-31 10:00:00' });
+  });
+});
+
+describe('a file under way', () => {
+  const columns: Column[] = [{ name: 'n', type: 'bigint' }];
+
+  it('I12: is handed on row group by row group', async () => {
+    const output = new CollectingWriter();
+    const file = writeParquet(output, columns);
+    const writesAfter: number[] = [];
+    for (let index = 0; index < ROW_GROUP_ROWS * 3; index += 1) {
+      await file.append({ n: BigInt(index) });
+      if ((index + 1) % ROW_GROUP_ROWS === 0) writesAfter.push(output.writes.length);
+    }
+    expect(writesAfter).toEqual([1, 2, 3]);
+    const { rows, bytes } = await file.finish();
+    expect(rows).toBe(ROW_GROUP_ROWS * 3);
+    expect(bytes).toBe(output.bytes().length);
+    expect(output.ended).toBe('finished');
+    expect(parquetMetadata(output.bytes()).row_groups.map(({ num_rows }) => Number(num_rows))).toEqual([
+      ROW_GROUP_ROWS,
+      ROW_GROUP_ROWS,
+      ROW_GROUP_ROWS,
+    ]);
+  });
+
+  it('I12: ends a row group early where its values are huge', async () => {
+    const output = new CollectingWriter();
+    const file = writeParquet(output, [{ name: 'text', type: 'string' }]);
+    for (let index = 0; index < 40; index += 1) await file.append({ text: 'x'.repeat(2 ** 21) });
+    expect(output.writes.length).toBe(1);
+    await file.abort();
+  });
+
+  it('waits for the store between row groups', async () => {
+    const gate = Promise.withResolvers<void>();
+    const output = new CollectingWriter();
+    output.write = () => gate.promise;
+    const file = writeParquet(output, columns);
+    let appended = 0;
+    const filling = (async () => {
+      for (; appended <= ROW_GROUP_ROWS; appended += 1) await file.append({ n: 1n });
+    })();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(appended).toBe(ROW_GROUP_ROWS - 1);
+    gate.resolve();
+    await filling;
+    expect(appended).toBe(ROW_GROUP_ROWS + 1);
+  });
+
+  it.each(['write', 'finish'] as const)('reports a store that fails to %s', async (operation) => {
+    const output = new CollectingWriter();
+    output[operation] = () => Promise.reject(new Error('disk full'));
+    const file = writeParquet(output, columns);
+    await file.append({ n: 1n });
+    await expect(file.finish()).rejects.toThrow('disk full');
+  });
+
+  it('is finished only when its last bytes are written', async () => {
+    const gate = Promise.withResolvers<void>();
+    const output = new CollectingWriter();
+    output.write = () => gate.promise;
+    const finishing = writeParquet(output, columns).finish();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(output.ended).toBeUndefined();
+    gate.resolve();
+    await finishing;
+    expect(output.ended).toBe('finished');
+  });
+
+  it('does not exist once it is aborted', async () => {
+    const output = new CollectingWriter();
+    const file = writeParquet(output, columns);
+    await file.append({ n: 1n });
+    await file.abort();
+    expect(output.ended).toBe('aborted');
+  });
+
+  it('is the same for the same rows', async () => {
+    expect(await parquetOf(oneOfEach, manyRows(500))).toEqual(await parquetOf(oneOfEach, manyRows(500)));
+  });
+});
+
+describe('reading some columns', () => {
+  const columns: Column[] = [
+    { name: 'id', type: 'string' },
+    { name: 'amount', type: 'decimal(18,2)' },
+  ];
+  const rows: Row[] = [{ id: 'a', amount: 1n }, { id: 'b' }];
+
+  it.each<[string[], Row[]]>([
+    [['id'], [{ id: 'a' }, { id: 'b' }]],
+    [['amount'], [{ amount: 1n }, { amount: undefined }]],
+    [
+      ['id', 'of a later schema'],
+      [{ id: 'a' }, { id: 'b' }],
+    ],
+    [['of a later schema'], [{}, {}]],
+  ])('%j', async (names, expected) => {
+    const read = await collect(readParquetRows(readable(await parquetOf(columns, rows)), names));
+    expect(read).toEqual(expected);
+  });
+
+  it('reads only their bytes', async () => {
+    const wide: Column[] = [{ name: 'id', type: 'bigint' }, ...oneOfEach];
+    const bytes = await parquetOf(
+      wide,
+      Array.from({ length: 20_000 }, (_, index) => ({ id: BigInt(index), c0: `${index}`.repeat(40) })),
+    );
+    let read = 0;
+    const counting = {
+      bytes: bytes.length,
+      range: async (start: number, end: number) => {
+        if (end < bytes.length) read += end - start;
+        return bytes.subarray(start, end);
+      },
+    };
+    expect((await collect(readParquetRows(counting, ['id']))).length).toBe(20_000);
+    expect(read).toBeLessThan(bytes.length / 2);
+  });
+});

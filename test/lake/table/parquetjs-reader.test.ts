@@ -1,0 +1,64 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Column, Row } from '../../../shared/lake/table/columns.ts';
+import { readBack } from '../../../shared/lake/table/parquetjs-reader.ts';
+import { collect, parquetOf } from './parquet-files.ts';
+
+const columns: Column[] = [
+  { name: 'id', type: 'string' },
+  { name: 'n', type: 'bigint' },
+];
+
+describe('reading back with parquetjs-lite', () => {
+  it('gives NULL for columns that the file is too old to have', async () => {
+    const bytes = await parquetOf(columns, [{ id: 'a', n: 1n }]);
+    const later: Column[] = [...columns, { name: 'amount', type: 'decimal(38,9)' }];
+    expect(await collect(readBack(bytes, later))).toEqual([{ id: 'a', n: 1n, amount: undefined }]);
+  });
+
+  it('reads a part of a larger buffer', async () => {
+    const bytes = await parquetOf(columns, [{ id: 'a', n: 1n }]);
+    const larger = Buffer.concat([Buffer.alloc(100, 7), bytes, Buffer.alloc(100, 7)]);
+    expect(await collect(readBack(larger.subarray(100, -100), columns))).toEqual([{ id: 'a', n: 1n }]);
+  });
+
+  it.each([2, 255, 256, 257, 700, 70_000])(
+    'reads %i different values, in runs and mixed',
+    async (different) => {
+      const rows: Row[] = Array.from({ length: 30_000 }, (_, index) => ({
+        id: `value ${index < 15_000 ? (index * 7) % different : Math.floor((index - 15_000) / 20) % different}`,
+        n: BigInt(index % different),
+      }));
+      expect(await collect(readBack(await parquetOf(columns, rows), columns))).toEqual(rows);
+    },
+  );
+
+  it('reads columns whose names mean something to its author', async () => {
+    const named = ['parent', 'num_children', 'fields', 'length', '1', 'to_string'].map(
+      (name): Column => ({ name, type: 'string' }),
+    );
+    const row = Object.fromEntries(named.map(({ name }) => [name, name]));
+    expect(await collect(readBack(await parquetOf(named, [row]), named))).toEqual([row]);
+  });
+
+  it.each<[string, (bytes: Uint8Array) => Uint8Array]>([
+    ['nothing', () => new Uint8Array()],
+    ['not Parquet', () => Buffer.from('<html>not Parquet</html>')],
+    ['a cut-off file', (bytes) => bytes.subarray(0, -20)],
+    ['a damaged page', (bytes) => Buffer.from(bytes).fill(0, 20, 60)],
+  ])('says so where there is %s', async (_name, damage) => {
+    const bytes = await parquetOf(
+      columns,
+      Array.from({ length: 100 }, (_, index) => ({ id: `${index}`, n: BigInt(index) })),
+    );
+    await expect(collect(readBack(damage(bytes), columns))).rejects.toMatchObject({
+      name: 'BrandReportsError',
+      code: 'unreadable_snapshot',
+      message: expect.stringContaining('--from'),
+    });
+  });
+
+  it('says so where a column is of another type than the table says', async () => {
+    const bytes = await parquetOf([{ name: 'n', type: 'string' }], [{ n: '1' }]);
+    await expect(collect(readBack(bytes, columns))).rejects.toThrow('bigint');
+  });
+});

@@ -1,0 +1,290 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  afterRound,
+  conclude,
+  daysWithoutParent,
+  noRounds,
+  lastBackfillDay,
+  type MonthOutcome,
+  type RoundsSoFar,
+  rowsIn,
+  shortened,
+  splitIntoMonths,
+} from '../../shared/operations/backfill-months.ts';
+import { addDays, dayOf, daysFrom, monthOf, startOfDay } from '../../shared/days.ts';
+import type { Ledger, Published } from '../../shared/lake/documents/ledger.ts';
+import { type DayOutcome, type ErrorSummary, type ReportOutcome, statusOf } from '../../shared/outcome.ts';
+
+const MONTH = { from: '2026-01-01', to: '2026-01-31' };
+const ZONES = [
+  'America/New_York',
+  'Europe/Berlin',
+  'Asia/Kolkata',
+  'Pacific/Kiritimati',
+  'America/Santiago',
+  'UTC',
+];
+const day = fc.integer({ min: 0, max: 9_500 }).map((days) => addDays('2000-01-01', days));
+
+/** What a run tells of days, by `dt` and `outcome`, `pages` of those that are under way. */
+function told(
+  days: [dt: string, outcome: DayOutcome['outcome'], pages?: number][],
+  error?: ErrorSummary,
+): ReportOutcome {
+  const outcomes = days.map(([dt, outcome, pages = 0]) => ({ dt, outcome, rows: 0, pages }));
+  return {
+    brand: 'acme',
+    report: 'order_list',
+    status: statusOf(outcomes, error),
+    days: outcomes,
+    requests: 0,
+    retries: 0,
+    throttles: 0,
+    newestComplete: null,
+    ...(error && { error }),
+  };
+}
+
+function failing(kind: ErrorSummary['kind'], message = 'no'): ErrorSummary {
+  return { kind, code: 'code', message };
+}
+
+const unfinished: fc.Arbitrary<ReportOutcome> = fc
+  .record({
+    days: fc.uniqueArray(
+      fc.tuple(
+        fc.constantFrom(...daysFrom(MONTH.from, MONTH.to)),
+        fc.constantFrom<DayOutcome['outcome']>('published', 'unchanged', 'pending', 'busy', 'failed'),
+        fc.integer({ min: 0, max: 50 }),
+      ),
+      { selector: ([dt]) => dt },
+    ),
+    error: fc.option(fc.constantFrom(failing('transient'), failing('contract')), { nil: undefined }),
+  })
+  .map(({ days, error }) =>
+    told([['2026-01-16', 'pending'], ...days.filter(([dt]) => dt !== '2026-01-16')], error),
+  );
+
+describe('the months of a range', () => {
+  it('are the range, each day once, each month’s days together, the newest month first', () => {
+    fc.assert(
+      fc.property(day, fc.integer({ min: 0, max: 1_000 }), (from, length) => {
+        const to = addDays(from, length);
+        const months = splitIntoMonths({ from, to });
+        expect(months.toReversed().flatMap((month) => daysFrom(month.from, month.to))).toEqual(
+          daysFrom(from, to),
+        );
+        for (const month of months) expect(monthOf(month.from)).toBe(monthOf(month.to));
+        expect(new Set(months.map((month) => monthOf(month.from))).size).toBe(months.length);
+      }),
+    );
+  });
+
+  it('end before the open day and the one before it, whatever the zone', () => {
+    const instant = fc.integer({ min: Date.parse('2000-01-05'), max: Date.parse('2035-01-01') });
+    fc.assert(
+      fc.property(instant, fc.constantFrom(...ZONES), (nowMs, timeZone) => {
+        const last = lastBackfillDay(nowMs, timeZone);
+        expect(addDays(last, 2)).toBe(dayOf(nowMs, timeZone));
+        expect(startOfDay(addDays(last, 2), timeZone)).toBeLessThanOrEqual(nowMs);
+      }),
+    );
+  });
+});
+
+describe('after a round', () => {
+  const first = noRounds(MONTH);
+
+  it.each<[string, ReportOutcome, object]>([
+    [
+      'that left nothing, the month ends',
+      told([['2026-01-05', 'published']]),
+      { next: 'end', status: 'complete' },
+    ],
+    [
+      'that ran out of time, the days that it left are read at once',
+      told([
+        ['2026-01-31', 'unchanged'],
+        ['2026-01-20', 'pending'],
+        ['2026-01-03', 'pending'],
+      ]),
+      {
+        next: 'again',
+        waitSeconds: 0,
+        rounds: { left: 2, pages: 0, stalled: 0, busy: 0 },
+      },
+    ],
+    [
+      'that staged pages of a large day, it is gone on with',
+      told(daysFrom(MONTH.from, MONTH.to).map((dt, at) => [dt, 'pending', at === 30 ? 40 : 0])),
+      { next: 'again', rounds: { ...first, pages: 40 } },
+    ],
+    [
+      'that failed days, they are read again',
+      told([['2026-01-09', 'failed', 3]], failing('transient')),
+      { next: 'again', status: 'failed', why: 'no' },
+    ],
+    [
+      'whose days other runs hold, there is a wait of a minute',
+      told([
+        ['2026-01-09', 'busy'],
+        ['2026-01-10', 'busy'],
+      ]),
+      { next: 'wait', waitSeconds: 60, status: 'busy' },
+    ],
+    [
+      'that failed before its plan, there is a wait',
+      told([], failing('transient')),
+      { next: 'wait', rounds: { ...first, stalled: 1 } },
+    ],
+    [
+      'that lacked credentials, the month ends',
+      told([], failing('config', 'create-secret')),
+      { next: 'end', status: 'failed', why: 'create-secret' },
+    ],
+    [
+      'that was refused, the month ends',
+      told([['2026-01-09', 'failed']], failing('auth')),
+      { next: 'end', status: 'failed' },
+    ],
+  ])('%s', (_name, outcome, expected) => {
+    expect(afterRound(first, outcome)).toMatchObject(expected);
+  });
+
+  it.each<[string, ReportOutcome, number, RegExp]>([
+    ['came no further', told([['2026-01-09', 'pending', 5]]), 3, /3 rounds in a row/],
+    ['failed', told([['2026-01-09', 'failed']], failing('contract', 'no list')), 3, /^no list$/],
+    ['were kept from it by other runs', told([['2026-01-09', 'busy']]), 20, /other runs held/],
+  ])('the month ends when it %s often enough, and says why', (_name, outcome, most, why) => {
+    let rounds: RoundsSoFar = { ...first, left: 1, pages: 5 };
+    for (let round = 1; round < most; round += 1) {
+      const after = afterRound(rounds, outcome);
+      expect(after).toMatchObject({ next: 'wait', waitSeconds: expect.any(Number) });
+      rounds = after.rounds;
+    }
+    expect(afterRound(rounds, outcome)).toMatchObject({ next: 'end', why: expect.stringMatching(why) });
+  });
+
+  it('rounds that come further are counted from the start', () => {
+    const stalled = { ...first, left: 3, pages: 7, stalled: 2, busy: 19 };
+    expect(afterRound(stalled, told([['2026-01-09', 'pending']])).rounds).toMatchObject({
+      stalled: 0,
+      busy: 0,
+    });
+  });
+
+  it('there is an end, because a round that is not counted left fewer days than any before, or more pages of as few', () => {
+    const before = fc.record({
+      left: fc.integer({ min: 1, max: 31 }),
+      pages: fc.integer({ min: 0, max: 200 }),
+    });
+    fc.assert(
+      fc.property(before, unfinished, ({ left, pages }, outcome) => {
+        const { rounds } = afterRound({ ...first, left, pages, stalled: 1, busy: 1 }, outcome);
+        const counted = rounds.stalled + rounds.busy;
+        const nearer = rounds.left < left || (rounds.left === left && rounds.pages > pages);
+        expect({ nearer, counted }).toEqual(nearer ? { nearer, counted: 0 } : { nearer, counted: 3 });
+        if (!nearer) expect(rounds).toMatchObject({ left, pages });
+      }),
+    );
+  });
+});
+
+describe('the conclusion', () => {
+  const complete = (month: string): MonthOutcome => ({
+    from: `${month}-01`,
+    to: `${month}-28`,
+    status: 'complete',
+    rows: 5,
+    left: 0,
+  });
+  const planned = ['2026-03', '2026-02', '2026-01'].map((month) => ({
+    from: `${month}-01`,
+    to: `${month}-28`,
+  }));
+
+  it('lists all months where all are complete', () => {
+    const told = ['2026-01', '2026-03', '2026-02'].map(complete);
+    expect(conclude(planned, told)).toEqual({ months: ['2026-03', '2026-02', '2026-01'].map(complete) });
+  });
+
+  it('fails with those that are not complete, and why; one that nothing was told of has failed', () => {
+    const failed: MonthOutcome = { ...complete('2026-02'), status: 'failed', why: 'no list', left: 2 };
+    const { months, failure } = conclude(planned, [complete('2026-03'), failed]);
+    expect(months).toEqual([
+      complete('2026-03'),
+      failed,
+      expect.objectContaining({ from: '2026-01-01', status: 'failed' }),
+    ]);
+    expect(failure).toEqual({
+      error: 'BackfillIncomplete',
+      cause: expect.stringMatching(
+        /^2 of 3 months .*\n2026-02-01\.\.2026-02-28 failed: no list\n2026-01-01\.\.2026-01-28 failed: its child/,
+      ),
+    });
+  });
+
+  it('has a cause that Step Functions takes, however many months and reasons there are', () => {
+    const many = splitIntoMonths({ from: '2000-01-01', to: '2026-11-19' });
+    const { failure } = conclude(
+      many,
+      many.map((month) => ({ ...month, status: 'failed', why: shortened('界'.repeat(999)) })),
+    );
+    expect(failure?.cause.length).toBeLessThanOrEqual(32_768);
+    expect(failure?.cause).toMatch(/\n… and \d+ more: see the Map Run$/);
+  });
+});
+
+describe('a reason', () => {
+  it('is one line of few bytes, and whole where it is short', () => {
+    expect(shortened('it  is\nso')).toBe('it is so');
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', minLength: 50, maxLength: 2_000 }), (text) => {
+        const short = shortened(text);
+        expect(Buffer.byteLength(JSON.stringify(short))).toBeLessThanOrEqual(310);
+        expect(short).not.toMatch(/\n/);
+        expect(short.isWellFormed()).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('what a ledger says of a month', () => {
+  const published: Published = {
+    snapshot: 's1',
+    switched: true,
+    rows: 3,
+    bytes: 100,
+    digest: '3:ab',
+    state: 'closed',
+    settled: false,
+    agreeing: 1,
+    attempt: 'a1',
+    pages: 1,
+    readFrom: '2026-01-06T10:00:00.000Z',
+    readTo: '2026-01-06T05:00:00.000Z',
+    asked: 'as-now',
+  };
+  const ledger: Ledger = {
+    version: 1,
+    report: 'clicks_list',
+    brand: 'acme',
+    month: '2026-01',
+    days: {
+      '2026-01-01': { published },
+      '2026-01-02': {},
+      '2026-01-04': { published: { ...published, rows: 4 } },
+    },
+    recent: [],
+  };
+
+  it.each([
+    ['2026-01-01', '2026-01-04', 7, ['2026-01-02', '2026-01-03']],
+    ['2026-01-02', '2026-01-02', 0, ['2026-01-02']],
+    ['2026-01-04', '2026-01-04', 4, []],
+  ])('from %s to %s: %i rows, nothing published on %j', (from, to, rows, missing) => {
+    expect(rowsIn({ from, to }, ledger)).toBe(rows);
+    expect(daysWithoutParent({ from, to }, ledger)).toEqual(missing);
+  });
+});

@@ -1,0 +1,360 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { addDays, dayOf, endOfDay, startOfDay } from '../../shared/days.ts';
+import type { JsonObject } from '../../shared/json.ts';
+import { type Ask, askedFingerprint, asksFor, windowOf } from '../../shared/planning/day-queries.ts';
+import type { ReportDefinition } from '../../shared/reports/definition.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { type BrandSettings, type ReportSettings, parseSettings } from '../../shared/settings/settings.ts';
+
+const ZONE = 'America/New_York';
+const DAY = '2026-11-01';
+
+interface Asking {
+  report: ReportDefinition;
+  brand: BrandSettings;
+  settings: ReportSettings;
+}
+
+function asking(name: string, change: JsonObject = {}, reportChange: JsonObject = {}): Asking {
+  const input = {
+    baseUrl: 'https://service.example/api',
+    service: 'S',
+    timeZone: ZONE,
+    startDate: '2026-01-01',
+    secretName: 'none',
+    ...change,
+    reports: { [name]: reportChange },
+  };
+  const brand = parseSettings({ brands: { acme: input } }, reports).brands.acme;
+  const settings = brand?.reports[name];
+  const report = reports[name];
+  if (!brand || !settings || !report) throw new Error(`no ${name}`);
+  return { report, brand, settings };
+}
+
+function wholeDay({ report, brand, settings }: Asking, day: string): Ask[] {
+  const window = windowOf(brand, day, endOfDay(day, brand.timeZone) + 3_600_000, undefined);
+  return asksFor(report, brand, settings, day, window);
+}
+
+/** How a service may read a question; its records are instants. */
+type Reading = (fields: Ask['fields'], records: readonly number[]) => number[];
+
+function timestampsRead(unitMs: number, endIs: 'inside' | 'outside', whole: 'units' | 'instants'): Reading {
+  return ({ start_time, end_time }, records) =>
+    records.filter((at) => {
+      const time = whole === 'units' ? Math.floor(at / unitMs) : at / unitMs;
+      return (
+        time >= Number(start_time) &&
+        (time < Number(end_time) || (endIs === 'inside' && time === Number(end_time)))
+      );
+    });
+}
+
+function datesRead(timeZone: string, endIs: 'whole day' | 'midnight, inside' | 'midnight, outside'): Reading {
+  const dayOfText = (text: unknown) => String(text).replace(/^(\d{4})(\d\d)(\d\d)$/, '$1-$2-$3');
+  return ({ start_date, end_date }, records) => {
+    const fromMs = startOfDay(dayOfText(start_date), timeZone);
+    const last = dayOfText(end_date);
+    if (endIs === 'whole day') return records.filter((at) => at >= fromMs && at < endOfDay(last, timeZone));
+    const endMs = startOfDay(last, timeZone) + (endIs === 'midnight, inside' ? 1 : 0);
+    return records.filter((at) => at >= fromMs && at < endMs);
+  };
+}
+
+/** What the asks of a day bring: the records kept less those taken away, each as often as it is there. */
+function brought(asks: readonly Ask[], read: Reading, records: readonly number[]): number[] {
+  const kept = asks.filter(({ role }) => role === 'keep').flatMap(({ fields }) => read(fields, records));
+  for (const at of asks
+    .filter(({ role }) => role === 'less')
+    .flatMap(({ fields }) => read(fields, records))) {
+    const index = kept.indexOf(at);
+    if (index >= 0) kept.splice(index, 1);
+  }
+  return kept.sort((a, b) => a - b);
+}
+
+const zone = fc.constantFrom(
+  ZONE,
+  'UTC',
+  'Europe/Berlin',
+  'America/Santiago',
+  'America/Havana',
+  'Australia/Lord_Howe',
+);
+/** Days on which clocks change somewhere, and their neighbours. */
+const date = fc
+  .tuple(
+    fc.constantFrom('2026-03-08', '2026-03-29', '2026-04-05', '2026-09-06', '2026-10-04', '2026-11-01'),
+    fc.nat(2),
+  )
+  .map(([day, days]) => addDays(day, days - 1));
+
+/** Instants in whole seconds, many of them first or last of a day, twins among them. */
+function instants(day: string, timeZone: string): fc.Arbitrary<number[]> {
+  const edges = [day, addDays(day, 1)].map((each) => startOfDay(each, timeZone));
+  const near = fc
+    .tuple(fc.constantFrom(...edges), fc.constantFrom(-1, 0, 0, 1))
+    .map(([ms, s]) => ms + s * 1000);
+  const any = fc.integer({ min: -90_000, max: 180_000 }).map((s) => startOfDay(day, timeZone) + s * 1000);
+  return fc.array(fc.oneof(near, any), { maxLength: 12 });
+}
+
+const scene = fc
+  .tuple(date, zone)
+  .chain(([day, timeZone]) => fc.tuple(fc.constant(day), fc.constant(timeZone), instants(day, timeZone)));
+
+function bringsItsDay(name: string, change: JsonObject, readIn: (timeZone: string) => Reading): void {
+  const given = asking(name, change);
+  fc.assert(
+    fc.property(scene, ([day, timeZone, records]) => {
+      const asks = wholeDay({ ...given, brand: { ...given.brand, timeZone } }, day);
+      const own = records.filter((at) => dayOf(at, timeZone) === day).sort((a, b) => a - b);
+      expect(brought(asks, readIn(timeZone), records)).toEqual(own);
+    }),
+    { numRuns: 60 },
+  );
+}
+
+describe('the asks of a day', () => {
+  it.each<['seconds' | 'milliseconds', string, 'inside' | 'outside', 'units' | 'instants']>([
+    ['seconds', 'auto', 'inside', 'units'],
+    ['seconds', 'auto', 'inside', 'instants'],
+    ['seconds', 'auto', 'outside', 'units'],
+    ['seconds', 'auto', 'outside', 'instants'],
+    ['seconds', 'inclusive', 'inside', 'units'],
+    ['seconds', 'inclusive', 'inside', 'instants'],
+    ['seconds', 'exclusive', 'outside', 'units'],
+    ['seconds', 'exclusive', 'outside', 'instants'],
+    ['milliseconds', 'auto', 'inside', 'instants'],
+    ['milliseconds', 'auto', 'outside', 'instants'],
+    ['milliseconds', 'inclusive', 'inside', 'instants'],
+    ['milliseconds', 'exclusive', 'outside', 'instants'],
+  ])(
+    'I1: bring its orders alone, in %s, endTime "%s", with the end %s, by %s',
+    (unit, endTime, endIs, whole) => {
+      const unitMs = unit === 'seconds' ? 1000 : 1;
+      bringsItsDay('order_list', { timestampUnit: unit, endTime }, () =>
+        timestampsRead(unitMs, endIs, whole),
+      );
+    },
+  );
+
+  it.each(
+    ['transaction_list', 'amazon_attribution_report'].flatMap((name) => [
+      [name, 'whole_day', 'whole day'] as const,
+      [name, 'midnight', 'midnight, inside'] as const,
+      [name, 'midnight', 'midnight, outside'] as const,
+    ]),
+  )('I1: bring its records of %s alone, endDate "%s", where that is the %s', (name, endDate, endIs) => {
+    bringsItsDay(name, { endDate }, (timeZone) => datesRead(timeZone, endIs));
+  });
+
+  it('I1: bring more clicks than the day’s, never fewer, wherever the end lies', () => {
+    const given = asking('clicks_list');
+    fc.assert(
+      fc.property(scene, fc.constantFrom('inside', 'outside'), ([day, timeZone, records], endIs) => {
+        const asks = wholeDay({ ...given, brand: { ...given.brand, timeZone } }, day);
+        const found = brought(asks, timestampsRead(1000, endIs, 'units'), records);
+        const own = records.filter((at) => dayOf(at, timeZone) === day).sort((a, b) => a - b);
+        expect(found.filter((at) => dayOf(at, timeZone) === day)).toEqual(own);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it.each<[string, string, JsonObject, JsonObject, Ask[]]>([
+    [
+      'clicks, on a day of 25 hours',
+      'clicks_list',
+      {},
+      {},
+      [{ role: 'keep', fields: { start_time: 1793505600, end_time: 1793595600 } }],
+    ],
+    [
+      'clicks in milliseconds',
+      'clicks_list',
+      { timestampUnit: 'milliseconds' },
+      { filters: { channel_id: 'c' } },
+      [{ role: 'keep', fields: { channel_id: 'c', start_time: 1793505600000, end_time: 1793595600000 } }],
+    ],
+    [
+      'orders, whose end is asked for alone',
+      'order_list',
+      {},
+      { filters: { status: 'new' } },
+      [
+        { role: 'keep', fields: { status: 'new', start_time: 1793505600, end_time: 1793595600 } },
+        { role: 'less', fields: { status: 'new', start_time: 1793595600, end_time: 1793595600 } },
+      ],
+    ],
+    [
+      'orders up to the last second',
+      'order_list',
+      { endTime: 'inclusive' },
+      {},
+      [{ role: 'keep', fields: { start_time: 1793505600, end_time: 1793595599 } }],
+    ],
+    [
+      'transactions of a date',
+      'transaction_list',
+      {},
+      { filters: { sku: 'x' } },
+      [{ role: 'keep', fields: { sku: 'x', start_date: '20261101', end_date: '20261101' } }],
+    ],
+    [
+      'attribution up to midnight, less that',
+      'amazon_attribution_report',
+      { endDate: 'midnight' },
+      { filters: { publisher_uid: 7 } },
+      [
+        { role: 'keep', fields: { publisher_uid: 7, start_date: '20261101', end_date: '20261102' } },
+        { role: 'less', fields: { publisher_uid: 7, start_date: '20261102', end_date: '20261102' } },
+      ],
+    ],
+    ['click details, which have no range', 'clicks_detail', {}, {}, [{ role: 'keep', fields: {} }]],
+  ])('are the fields of the interface: %s', (_name, report, change, reportChange, asks) => {
+    expect(wholeDay(asking(report, change, reportChange), DAY)).toEqual(asks);
+  });
+});
+
+describe('the window of a reading', () => {
+  const { brand } = asking('clicks_list');
+  const start = startOfDay(DAY, ZONE);
+  const end = endOfDay(DAY, ZONE);
+  const hour = 3_600_000;
+  const late = brand.lateMinutes * 60_000;
+
+  it.each<[string, number, number | undefined, { fromMs: number; toMs: number; whole: boolean }]>([
+    ['the open day so far', start + hour, undefined, { fromMs: start, toMs: start + hour, whole: true }],
+    [
+      'what came since, with an overlap',
+      start + 2 * hour,
+      start + hour,
+      { fromMs: start + hour - late, toMs: start + 2 * hour, whole: false },
+    ],
+    [
+      'the day so far, where the overlap reaches its beginning',
+      start + hour,
+      start + late,
+      { fromMs: start, toMs: start + hour, whole: true },
+    ],
+    [
+      'what came since, where that is not yet',
+      start + hour,
+      start + 2 * hour,
+      { fromMs: start + hour - late, toMs: start + hour, whole: false },
+    ],
+    ['all of the day from its end on', end, end - hour, { fromMs: start, toMs: end, whole: true }],
+    ['all of a day long gone', end + 1000 * hour, undefined, { fromMs: start, toMs: end, whole: true }],
+    [
+      'up to its last moment',
+      end - 1,
+      end - hour,
+      { fromMs: end - hour - late, toMs: end - 1, whole: false },
+    ],
+  ])('I2: covers %s', (_name, nowMs, sinceMs, window) => {
+    expect(windowOf(brand, DAY, nowMs, sinceMs)).toEqual(window);
+  });
+
+  it('asks for no end of an open day’s orders', () => {
+    const orders = asking('order_list');
+    const window = windowOf(orders.brand, DAY, start + hour + 999, undefined);
+    expect(asksFor(orders.report, orders.brand, orders.settings, DAY, window)).toEqual([
+      { role: 'keep', fields: { start_time: start / 1000, end_time: (start + hour) / 1000 } },
+    ]);
+  });
+
+  it('I2: slices together hold every record that was there to be seen, however late within the overlap', () => {
+    const record = fc.record({ second: fc.nat(23 * 3600), delayMs: fc.nat(900_000) });
+    const times = fc.uniqueArray(fc.integer({ min: 1_000, max: 24 * hour }), { minLength: 1, maxLength: 8 });
+    const records = fc.array(record, { maxLength: 20 });
+    const late = fc.constantFrom(0, 15, 60);
+    const given = asking('clicks_list');
+    fc.assert(
+      fc.property(
+        times,
+        records,
+        late,
+        fc.constantFrom('inside', 'outside'),
+        (runs, held, lateMinutes, endIs) => {
+          const own = { ...given, brand: { ...given.brand, lateMinutes } };
+          const clicks = held.map(({ second, delayMs }) => {
+            const at = start + second * 1000;
+            return { at, seenMs: at + Math.min(delayMs, lateMinutes * 60_000) };
+          });
+          const found = new Set<number>();
+          let since: number | undefined;
+          for (const nowMs of runs.sort((a, b) => a - b).map((ms) => start + ms)) {
+            const window = windowOf(own.brand, DAY, nowMs, since);
+            const seen = clicks.filter(({ seenMs }) => seenMs <= nowMs).map(({ at }) => at);
+            const asks = asksFor(own.report, own.brand, own.settings, DAY, window);
+            for (const at of brought(asks, timestampsRead(1000, endIs, 'units'), seen)) found.add(at);
+            since = window.toMs;
+          }
+          const lastMs = since ?? start;
+          const known = clicks.filter(
+            ({ at, seenMs }) => seenMs <= lastMs && at < Math.floor(lastMs / 1000) * 1000,
+          );
+          expect(known.filter(({ at }) => !found.has(at))).toEqual([]);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('the fingerprint of what is asked', () => {
+  const of = (name: string, change: JsonObject = {}, reportChange: JsonObject = {}) => {
+    const { report, brand, settings } = asking(name, change, reportChange);
+    return askedFingerprint(report, brand, settings);
+  };
+
+  it.each<[string, string, JsonObject, JsonObject]>([
+    ['the zone', 'clicks_list', { timeZone: 'UTC' }, {}],
+    ['the unit of clicks', 'clicks_list', { timestampUnit: 'milliseconds' }, {}],
+    ['a filter of clicks', 'clicks_list', {}, { filters: { publisher_id: '1' } }],
+    ['the unit of orders', 'order_list', { timestampUnit: 'milliseconds' }, {}],
+    ['the end of orders', 'order_list', { endTime: 'inclusive' }, {}],
+    ['the first page of orders', 'order_list', { firstPage: 0 }, {}],
+    ['the key of orders', 'order_list', {}, { key: 'id' }],
+    ['a filter of orders', 'order_list', {}, { filters: { status: 'void' } }],
+    ['the end of transactions', 'transaction_list', { endDate: 'midnight' }, {}],
+    ['the end of attribution', 'amazon_attribution_report', { endDate: 'midnight' }, {}],
+    ['a number among the filters', 'amazon_attribution_report', {}, { filters: { publisher_uid: 1 } }],
+  ])('changes with %s', (_name, report, change, reportChange) => {
+    expect(of(report, change, reportChange)).not.toBe(of(report));
+  });
+
+  it.each<[string, string, JsonObject, JsonObject]>([
+    ['how much a page holds', 'order_list', {}, { page_size: 20 }],
+    ['how often it is read', 'order_list', {}, { refresh: [], schedule: 'rate(1 day)' }],
+    ['where the service is', 'order_list', { baseUrl: 'https://other.example' }, {}],
+    ['how long records may be late', 'clicks_list', { lateMinutes: 60 }, {}],
+    ['the dates’ end, of orders', 'order_list', { endDate: 'midnight' }, {}],
+    [
+      'the ranges’ end, of transactions',
+      'transaction_list',
+      { endTime: 'inclusive', timestampUnit: 'milliseconds' },
+      {},
+    ],
+    ['types of columns', 'order_list', {}, { columns: { amount: 'decimal(18,2)' } }],
+  ])('does not change with %s', (_name, report, change, reportChange) => {
+    expect(of(report, change, reportChange)).toBe(of(report));
+  });
+
+  it('does not depend on the order of filters, and tells values from names', () => {
+    const filters = (set: JsonObject) => of('transaction_list', {}, { filters: set });
+    expect(filters({ sku: 'a', order_id: 'b' })).toBe(filters({ order_id: 'b', sku: 'a' }));
+    expect(filters({ sku: 'a', order_id: 'b' })).not.toBe(filters({ sku: 'b', order_id: 'a' }));
+    expect(filters({ sku: 'a,order_id,b' })).not.toBe(filters({ sku: 'a', order_id: 'b' }));
+  });
+
+  it('differs from report to report', () => {
+    const all = Object.keys(reports).map((name) =>
+      name === 'clicks_detail' ? of('clicks_detail') : of(name),
+    );
+    expect(new Set(all).size).toBe(all.length);
+  });
+});

@@ -1,0 +1,628 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { addDays, dayOf, daysFrom, endOfDay, monthOf, startOfDay } from '../../shared/days.ts';
+import type { DayEntry, Failure, Ledger, Published } from '../../shared/lake/documents/ledger.ts';
+import { leaveMonths, mayBeDue, parseMonthIndex } from '../../shared/lake/documents/month-index.ts';
+import {
+  type DayRequest,
+  type DueDay,
+  type Policy,
+  closesAtMs,
+  dueAtMs,
+  monthDueAtMs,
+  plan,
+  settles,
+} from '../../shared/planning/plan.ts';
+import type { RefreshTier } from '../../shared/reports/definition.ts';
+
+const ZONE = 'America/New_York';
+const NOW = '2026-03-20T15:00:00.000Z';
+const NOW_MS = Date.parse(NOW);
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+const policy: Policy = {
+  timeZone: ZONE,
+  startDate: '2026-03-11',
+  lateMinutes: 15,
+  refresh: [
+    { untilAgeDays: 2, every: 'run' },
+    { untilAgeDays: 35, every: '1 day' },
+    { untilAgeDays: 120, every: '7 days' },
+  ],
+  asked: 'as-now',
+  pagesAreSnapshot: true,
+};
+
+function readAt(readFrom: string, change: Partial<Published> = {}): DayEntry {
+  return {
+    published: {
+      snapshot: 's1',
+      switched: true,
+      rows: 1,
+      bytes: 1,
+      digest: '1:ab',
+      state: 'closed',
+      settled: false,
+      agreeing: 1,
+      attempt: 'a1',
+      pages: 1,
+      readFrom,
+      readTo: readFrom,
+      asked: policy.asked,
+      ...change,
+    },
+  };
+}
+
+const claim = { attempt: 'a1', run: 'r1', at: NOW, restarts: 0 };
+
+function failure(retryAt: string): Failure {
+  return { since: NOW, times: 1, kind: 'contract', code: 'no_list', message: 'no list', retryAt };
+}
+
+function ledgersOf(days: Record<string, DayEntry>, months = ['2026-03']): Map<string, Ledger> {
+  return new Map(
+    months.map((month) => {
+      const own = Object.entries(days).filter(([day]) => monthOf(day) === month);
+      return [
+        month,
+        { version: 1, report: 'r', brand: 'b', month, days: Object.fromEntries(own), recent: [] },
+      ];
+    }),
+  );
+}
+
+function told(due: DueDay[]): string[] {
+  return due.map(({ day, why }) => `${day} ${why}`);
+}
+
+const recent = readAt(NOW);
+const old = readAt('2026-03-19T05:00:00.000Z');
+const later = '2026-03-20T15:00:00.001Z';
+
+describe('the plan', () => {
+  it('begins with the open day, then yesterday, days in progress, days never read, refreshes, failing days', () => {
+    const ledgers = ledgersOf({
+      '2026-03-20': readAt(NOW, { state: 'open' }),
+      '2026-03-19': old,
+      '2026-03-18': { ...old, claim },
+      '2026-03-16': old,
+      '2026-03-14': { failure: failure(later) },
+      '2026-03-13': readAt('2026-03-14T05:00:00.000Z', { settled: true }),
+      '2026-03-12': { failure: failure(NOW) },
+      '2026-03-11': recent,
+    });
+    expect(told(plan(ledgers, policy, NOW_MS))).toEqual([
+      '2026-03-20 open',
+      '2026-03-19 yesterday',
+      '2026-03-18 in_progress',
+      '2026-03-17 never_read',
+      '2026-03-15 never_read',
+      '2026-03-16 refresh',
+      '2026-03-12 retry',
+      '2026-03-14 failing',
+    ]);
+  });
+
+  it('has every day of an empty lake, newest first, and none of a lake that is read', () => {
+    const days = daysFrom(policy.startDate, '2026-03-20');
+    expect(plan(ledgersOf({}), policy, NOW_MS).map(({ day }) => day)).toEqual(days.toReversed());
+    const settled = Object.fromEntries(days.map((day) => [day, readAt(NOW, { settled: true })]));
+    expect(plan(ledgersOf(settled), policy, NOW_MS)).toEqual([]);
+  });
+
+  it('leaves out the months that were not looked at', () => {
+    const days = plan(ledgersOf({}, ['2026-02']), { ...policy, startDate: '2026-02-27' }, NOW_MS);
+    expect(days.map(({ day }) => day)).toEqual(['2026-02-28', '2026-02-27']);
+  });
+
+  it.each<[string, string, string[]]>([
+    ['one second into the day', '2026-03-12T04:00:01.000Z', ['2026-03-12', '2026-03-11']],
+    ['less than a second into it', '2026-03-12T04:00:00.999Z', ['2026-03-11']],
+    ['before the first day', '2026-03-11T03:59:59.999Z', []],
+  ])('has the open day from its first second on: %s', (_name, now, days) => {
+    expect(plan(ledgersOf({}), policy, Date.parse(now)).map(({ day }) => day)).toEqual(days);
+  });
+
+  it.each<[string, DayEntry, string, DueDay['why'] | undefined]>([
+    ['the open day, in progress', { claim }, '2026-03-20', 'open'],
+    ['the open day, failing', { failure: failure(later) }, '2026-03-20', 'failing'],
+    ['yesterday, in progress', { claim }, '2026-03-19', 'in_progress'],
+    ['a day in progress that keeps failing', { claim, failure: failure(later) }, '2026-03-15', 'failing'],
+    [
+      'a day in progress whose backoff is over',
+      { claim, failure: failure(NOW) },
+      '2026-03-15',
+      'in_progress',
+    ],
+    ['a published day whose backoff is over', { ...recent, failure: failure(NOW) }, '2026-03-15', 'retry'],
+    [
+      'a settled day that is in progress',
+      { ...readAt(NOW, { settled: true }), claim },
+      '2026-03-15',
+      'in_progress',
+    ],
+    [
+      'a settled day that was asked otherwise',
+      readAt(NOW, { settled: true, asked: 'once' }),
+      '2026-03-15',
+      'refresh',
+    ],
+    ['a day that was left open', readAt(NOW, { state: 'open' }), '2026-03-15', 'refresh'],
+    ['a day that has just been read', recent, '2026-03-15', undefined],
+  ])('says why a day is due: %s', (_name, entry, day, why) => {
+    const due = plan(ledgersOf({ [day]: entry }), policy, NOW_MS).find((each) => each.day === day);
+    expect(due?.why).toBe(why);
+  });
+});
+
+describe('a day is closed', () => {
+  it.each<[string, string, number, string]>([
+    ['its late minutes after its end', '2026-03-19', 15, '2026-03-20T04:15:00.000Z'],
+    ['at its end without them', '2026-03-19', 0, '2026-03-20T04:00:00.000Z'],
+    ['where it has 23 hours', '2026-03-08', 15, '2026-03-09T04:15:00.000Z'],
+    ['where it has 25 hours', '2026-11-01', 60, '2026-11-02T06:00:00.000Z'],
+  ])('I2: %s', (_name, day, lateMinutes, closes) => {
+    expect(new Date(closesAtMs(day, { ...policy, lateMinutes })).toISOString()).toBe(closes);
+  });
+
+  it('I2: and due in every run until then', () => {
+    const open = readAt('2026-03-20T04:10:00.000Z', { state: 'open' });
+    for (const now of ['2026-03-20T04:10:00.000Z', '2026-03-20T04:15:00.000Z', '2026-04-20T00:00:00.000Z']) {
+      const due = plan(ledgersOf({ '2026-03-19': open }), policy, Date.parse(now));
+      expect(due.map(({ day }) => day)).toContain('2026-03-19');
+    }
+  });
+});
+
+describe('a refresh', () => {
+  const day = '2026-03-01';
+
+  it.each<[string, string, string, string]>([
+    ['in every run while it is young', '2026-03-02T06:00:00.000Z', '2026-03-02', '2026-03-02T06:00:00.000Z'],
+    [
+      'after its youth as the next tier has it',
+      '2026-03-03T06:00:00.000Z',
+      '2026-03-04',
+      '2026-03-04T05:30:00.000Z',
+    ],
+    ['a day later, less half an hour', '2026-03-10T06:00:00.000Z', '2026-03-10', '2026-03-11T05:30:00.000Z'],
+    ['seven days later', '2026-04-20T06:00:00.000Z', '2026-04-20', '2026-04-27T05:30:00.000Z'],
+    [
+      'as the next tier has it, where that holds by then',
+      '2026-04-05T12:00:00.000Z',
+      '2026-04-05',
+      '2026-04-12T11:30:00.000Z',
+    ],
+    [
+      'a last time behind the last tier, not later',
+      '2026-06-28T06:00:00.000Z',
+      '2026-06-28',
+      '2026-06-30T04:00:00.000Z',
+    ],
+    [
+      'a last time, whenever it was read last',
+      '2026-03-02T06:00:00.000Z',
+      '2026-12-01',
+      '2026-06-30T04:00:00.000Z',
+    ],
+    [
+      'again behind the last tier, until it settles',
+      '2026-07-10T06:00:00.000Z',
+      '2026-07-10',
+      '2026-07-17T05:30:00.000Z',
+    ],
+  ])('I11: is due %s', (_name, readFrom, today, due) => {
+    expect(new Date(dueAtMs(day, readAt(readFrom), policy, today) ?? 0).toISOString()).toBe(due);
+  });
+
+  it.each<[string, RefreshTier[], string, string]>([
+    [
+      'a later tier that asks more often begins',
+      [
+        { untilAgeDays: 2, every: '30 days' },
+        { untilAgeDays: 30, every: '1 day' },
+      ],
+      '2026-03-02T06:00:00.000Z',
+      '2026-03-04T05:00:00.000Z',
+    ],
+    [
+      'a later tier that asks in every run begins',
+      [
+        { untilAgeDays: 5, every: '7 days' },
+        { untilAgeDays: 9, every: 'run' },
+      ],
+      '2026-03-03T06:00:00.000Z',
+      '2026-03-07T05:00:00.000Z',
+    ],
+    [
+      'the only tier ends',
+      [{ untilAgeDays: 2, every: '7 days' }],
+      '2026-03-02T06:00:00.000Z',
+      '2026-03-04T05:00:00.000Z',
+    ],
+    ['the day is closed and no tier is set', [], '2026-03-02T05:15:00.000Z', '2026-03-02T05:15:00.000Z'],
+  ])('I11: is due when %s', (_name, refresh, readFrom, due) => {
+    const at = dueAtMs(day, readAt(readFrom), { ...policy, refresh }, readFrom.slice(0, 10));
+    expect(new Date(at ?? 0).toISOString()).toBe(due);
+  });
+
+  it('I11: is due at once where the last reading was by a clock that was ahead', () => {
+    const ahead = { ...readAt('2027-01-01T00:00:00.000Z') };
+    const settled = ahead.published && { ...ahead, published: { ...ahead.published, settled: true } };
+    const at = dueAtMs(day, settled, policy, '2026-03-02');
+    expect(at).not.toBeNull();
+    expect(at).toBeLessThanOrEqual(Date.parse('2026-03-02T05:00:00.000Z'));
+  });
+
+  it.each([
+    ['6 hours', 5.5],
+    ['1 hour', 0.9],
+    ['10 minutes', 0.15],
+  ])('of every %s comes a little early, so that an hourly schedule keeps its hour', (every, hours) => {
+    const at = dueAtMs(day, readAt(NOW), { ...policy, refresh: [{ untilAgeDays: 90, every }] }, '2026-03-20');
+    expect(((at ?? 0) - NOW_MS) / HOUR_MS).toBeCloseTo(hours, 9);
+  });
+
+  it.each<[string, DayEntry | undefined]>([
+    ['that was never read', undefined],
+    ['that is claimed', { ...readAt(NOW, { settled: true }), claim }],
+    ['that has failed', { ...readAt(NOW, { settled: true }), failure: failure(later) }],
+    ['that was asked otherwise', readAt(NOW, { settled: true, asked: 'once' })],
+    ['that is open', readAt(NOW, { state: 'open' })],
+  ])('is due at once of a day %s', (_name, entry) => {
+    expect(dueAtMs(day, entry, policy, '2026-03-20')).toBe(startOfDay(day, ZONE));
+  });
+
+  it('I11: is never due of a settled day', () => {
+    expect(dueAtMs(day, readAt(NOW, { settled: true }), policy, '2036-03-20')).toBeNull();
+  });
+});
+
+describe('a day settles', () => {
+  // The last one of its month: the plan looks at no other.
+  const day = '2026-03-31';
+  const lastCall = Date.parse('2026-07-30T04:00:00.000Z');
+
+  it.each<[string, boolean, number, number, boolean]>([
+    ['with the first pass behind the last tier', true, lastCall, 1, true],
+    ['not with a pass of the last tier', true, lastCall - 1, 9, false],
+    ['not with a first pass of numbered pages', false, lastCall, 1, false],
+    ['with the second of two passes of numbered pages that agree', false, lastCall, 2, true],
+    ['not with two that agree too early', false, lastCall - 1, 2, false],
+  ])('I11: %s', (_name, pagesAreSnapshot, readFromMs, agreeing, settled) => {
+    expect(settles(day, { ...policy, pagesAreSnapshot }, readFromMs, agreeing)).toBe(settled);
+  });
+
+  it('I2: not before it can be closed, whatever the tiers say', () => {
+    const eager = { ...policy, refresh: [], lateMinutes: 1440 };
+    const closes = closesAtMs(day, eager);
+    expect([closes - 1, closes].map((ms) => settles(day, eager, ms, 1))).toEqual([false, true]);
+  });
+
+  it.each([
+    ['pages that are a snapshot', true],
+    ['numbered pages', false],
+  ])('I11: is read as long as it can change, and not after: %s', (_name, pagesAreSnapshot) => {
+    const gaps = fc.array(fc.integer({ min: HOUR_MS, max: 20 * DAY_MS }), { minLength: 60, maxLength: 60 });
+    const changes = fc.array(fc.boolean(), { minLength: 60, maxLength: 60 });
+    fc.assert(
+      fc.property(gaps, changes, (waits, changed) => {
+        const own = { ...policy, pagesAreSnapshot, startDate: day };
+        const passes: { at: number; digest: number }[] = [];
+        let entry: DayEntry = {};
+        let digest = 0;
+        let nowMs = startOfDay(day, ZONE) + 1_000;
+        for (const [index, wait] of waits.entries()) {
+          if (changed[index] && nowMs < lastCall) digest += 1;
+          const due = plan(ledgersOf({ [day]: entry }), own, nowMs).some((each) => each.day === day);
+          if (due) {
+            expect(entry.published?.settled ?? false).toBe(false);
+            passes.push({ at: nowMs, digest });
+            entry = afterPass(day, own, entry, nowMs, String(digest));
+          }
+          nowMs += wait;
+        }
+        const last = passes.slice(pagesAreSnapshot ? -1 : -2);
+        const isOver = nowMs > lastCall + 60 * DAY_MS;
+        if (isOver) expect(entry.published?.settled).toBe(true);
+        if (entry.published?.settled) {
+          expect(passes.at(-1)?.at).toBeGreaterThanOrEqual(lastCall);
+          expect(last.map((pass) => pass.digest)).toEqual(last.map(() => digest));
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
+
+/** The entry as a commit leaves it after a whole pass. */
+function afterPass(
+  day: string,
+  own: Policy,
+  { published }: DayEntry,
+  nowMs: number,
+  digest: string,
+): DayEntry {
+  const closed = nowMs >= closesAtMs(day, own);
+  const agrees = published?.state === 'closed' && published.digest === digest;
+  const agreeing = closed ? (agrees ? published.agreeing : 0) + 1 : 0;
+  return readAt(new Date(nowMs).toISOString(), {
+    digest,
+    agreeing,
+    state: closed ? 'closed' : 'open',
+    settled: closed && settles(day, own, nowMs, agreeing),
+  });
+}
+
+describe('a range that is to be read again', () => {
+  const range = { from: '2026-03-14', to: '2026-03-16' };
+  const request = { id: 'q1', range };
+  const read = (change: DayEntry = {}): DayEntry => ({
+    ...readAt(NOW, { settled: true }),
+    request: 'q1',
+    ...change,
+  });
+  const days = (entries: Record<string, DayEntry>, asked: DayRequest = request) =>
+    told(plan(ledgersOf(entries), policy, NOW_MS, { request: asked }));
+
+  it('has its days whatever the policy says, and no other', () => {
+    const settled = Object.fromEntries(
+      daysFrom('2026-03-11', '2026-03-20').map((day) => [day, readAt(NOW, { settled: true })]),
+    );
+    expect(days(settled)).toEqual(['2026-03-16 requested', '2026-03-15 requested', '2026-03-14 requested']);
+  });
+
+  it.each<[string, { from: string; to: string }, string[]]>([
+    [
+      'before the first day of the settings',
+      { from: '2026-03-01', to: '2026-03-02' },
+      ['2026-03-02', '2026-03-01'],
+    ],
+    [
+      'up to the open day, not beyond',
+      { from: '2026-03-19', to: '2026-04-02' },
+      ['2026-03-20', '2026-03-19'],
+    ],
+    ['of one day', { from: '2026-03-14', to: '2026-03-14' }, ['2026-03-14']],
+    ['in the future', { from: '2026-03-21', to: '2026-03-22' }, []],
+    ['from its end to its beginning', { from: '2026-03-16', to: '2026-03-14' }, []],
+  ])('may lie %s', (_name, range, expected) => {
+    const due = plan(ledgersOf({}, ['2026-03', '2026-04']), policy, NOW_MS, { request: { id: 'q1', range } });
+    expect(due.map(({ day }) => day)).toEqual(expected);
+  });
+
+  it.each<[string, DayEntry, string[]]>([
+    ['was read under it', read(), []],
+    ['was read under it and is in progress again', read({ claim }), ['2026-03-15 in_progress']],
+    ['was read under it and failed since', read({ failure: failure(NOW) }), ['2026-03-15 retry']],
+    [
+      'was read under it, but otherwise',
+      { ...readAt(NOW, { asked: 'once' }), request: 'q1' },
+      ['2026-03-15 requested'],
+    ],
+    ['was read under another one', read({ request: 'q0' }), ['2026-03-15 requested']],
+    ['was never read', {}, ['2026-03-15 never_read']],
+    ['keeps failing', read({ failure: failure(later) }), ['2026-03-15 failing']],
+  ])('I11: goes on where it was left, of a day that %s', (_name, entry, expected) => {
+    expect(days({ '2026-03-14': read(), '2026-03-15': entry, '2026-03-16': read() })).toEqual(expected);
+  });
+
+  it.each<[string, DayEntry, number]>([
+    ['is left out that any run has read since', { ...readAt(NOW), request: 'q0' }, 0],
+    ['is read that was last read before', { ...readAt('2026-03-20T00:00:00Z'), request: 'q0' }, 1],
+    ['is read that failed since', { ...readAt(NOW), request: 'q0', failure: failure(NOW) }, 1],
+    ['is read that was read otherwise since', { ...readAt(NOW, { asked: 'once' }), request: 'q0' }, 1],
+  ])('I11: of what is to be read from an instant on, a day %s', (_name, entry, due) => {
+    const since = { from: '2026-03-15', to: '2026-03-15', since: NOW };
+    expect(days({ '2026-03-15': entry }, { id: 'q1', range: since })).toHaveLength(due);
+  });
+
+  it('does not read twice in one round what the policy has in every run', () => {
+    const young = { '2026-03-19': { ...old, request: 'q1' }, '2026-03-18': { ...old, request: 'q0' } };
+    const due = days(young, { id: 'q1' });
+    expect(due).toContain('2026-03-18 refresh');
+    expect(due).not.toContain('2026-03-19 yesterday');
+  });
+});
+
+describe('a report about another report’s records', () => {
+  const day = '2026-03-15';
+  const source = (digest: string, closed = true) => ({ digest, closed });
+  const due = (entry: DayEntry, of: { digest: string; closed: boolean } | undefined) =>
+    told(
+      plan(ledgersOf({ [day]: entry }), policy, NOW_MS, {
+        sources: (each) => (each === day ? of : undefined),
+      }),
+    );
+
+  it.each<[string, DayEntry, ReturnType<typeof source> | undefined, string[]]>([
+    ['not before those are there', {}, undefined, []],
+    ['once they are there', {}, source('1:ab', false), ['2026-03-15 never_read']],
+    ['not while they are the same', readAt(NOW, { source: '1:ab' }), source('1:ab'), []],
+    [
+      'when they have changed',
+      readAt(NOW, { source: '1:ab', settled: true }),
+      source('2:cd'),
+      ['2026-03-15 refresh'],
+    ],
+    [
+      'not while they are open and the same',
+      readAt(NOW, { source: '1:ab', state: 'open' }),
+      source('1:ab', false),
+      [],
+    ],
+    [
+      'when they are closed at last',
+      readAt(NOW, { source: '1:ab', state: 'open' }),
+      source('1:ab'),
+      ['2026-03-15 refresh'],
+    ],
+    ['not though it is in progress, where they are gone', { claim }, undefined, []],
+  ])('is due %s', (_name, entry, of, expected) => {
+    expect(due(entry, of)).toEqual(expected);
+  });
+
+  it('is read of a range only where those are there', () => {
+    const range = { from: '2026-03-14', to: '2026-03-16' };
+    const sources = (each: string) => (each === day ? source('1:ab') : undefined);
+    const requested = plan(ledgersOf({}), policy, NOW_MS, { request: { id: 'q1', range }, sources });
+    expect(told(requested)).toEqual(['2026-03-15 never_read']);
+  });
+});
+
+const every = fc.constantFrom('run', '30 minutes', '6 hours', '1 day', '7 days', '30 days');
+const tiers = fc
+  .uniqueArray(fc.constantFrom(1, 2, 5, 14, 35, 60, 90), { minLength: 1, maxLength: 4 })
+  .chain((ages) =>
+    fc.tuple(
+      ...ages
+        .sort((a, b) => a - b)
+        .map((untilAgeDays) => every.map((each) => ({ untilAgeDays, every: each }))),
+    ),
+  );
+const zone = fc.constantFrom(
+  ZONE,
+  'UTC',
+  'America/Santiago',
+  'Australia/Lord_Howe',
+  'Pacific/Kiritimati',
+  'Africa/Cairo',
+);
+// Mostly settled days, or there would hardly ever be a month to hide.
+const kind = fc.oneof(
+  { weight: 100, arbitrary: fc.constant('settled') },
+  { weight: 10, arbitrary: fc.constant('closed') },
+  { weight: 2, arbitrary: fc.constantFrom('none', 'open', 'otherwise', 'claimed', 'failed') },
+);
+
+describe('the hint that hides a month', () => {
+  const month = '2026-03';
+  const scene = fc.record({
+    refresh: tiers,
+    timeZone: zone,
+    lateMinutes: fc.constantFrom(0, 15, 1440),
+    pagesAreSnapshot: fc.boolean(),
+    startDate: fc.constantFrom('2026-01-01', '2026-03-17', '2026-03-31', '2026-04-02'),
+    /** Hours since the month began. */
+    hours: fc.integer({ min: 400, max: 2_000 }),
+    /** Of each day: what became of it, and how many hours ago it was read. */
+    days: fc.array(fc.tuple(kind, fc.constantFrom(0, 0, 1, 12, 72, 480)), { minLength: 31, maxLength: 31 }),
+    steps: fc.array(fc.integer({ min: 0, max: 60 * DAY_MS }), { minLength: 1, maxLength: 4 }),
+  });
+
+  it('never hides a day that is due, and says to the moment when one is', () => {
+    fc.assert(
+      fc.property(scene, ({ hours, days, steps, ...own }) => {
+        const given: Policy = { ...policy, ...own };
+        const nowMs = startOfDay(`${month}-01`, own.timeZone) + hours * HOUR_MS;
+        const ledgers = ledgersOf(entriesOf(month, given, nowMs, days));
+        const [ledger] = ledgers.values();
+        if (!ledger) throw new Error('no ledger');
+        const dueMs = monthDueAtMs(month, ledger, given, nowMs);
+        const empty = parseMonthIndex('index.json')(undefined);
+        const index = leaveMonths(empty, new Map([[month, dueMs]]), 'p1', { id: 'r1', wallMs: nowMs, nowMs });
+        const midnightAfter = (ms: number) => endOfDay(dayOf(ms, own.timeZone), own.timeZone) + 1_000;
+        const times = steps.flatMap((step) => [nowMs + step, midnightAfter(nowMs + step)]);
+        for (const atMs of [nowMs, midnightAfter(nowMs), ...times]) {
+          if (!mayBeDue(index, 'p1', month, atMs)) expect(told(plan(ledgers, given, atMs))).toEqual([]);
+        }
+        if (dueMs === null) return;
+        const then = Math.max(dueMs, nowMs);
+        expect([then, then + 1_000].flatMap((ms) => plan(ledgers, given, ms))).not.toEqual([]);
+      }),
+      { numRuns: 400 },
+    );
+  });
+});
+
+/** A ledger's days as they may be at a time. */
+function entriesOf(
+  month: string,
+  own: Policy,
+  nowMs: number,
+  days: [string, number][],
+): Record<string, DayEntry> {
+  const entries = days.map(([kind, hoursAgo], index): [string, DayEntry] => {
+    const day = addDays(`${month}-01`, index);
+    const startMs = startOfDay(day, own.timeZone);
+    if (startMs + 1_000 > nowMs || day < own.startDate || kind === 'none') return [day, {}];
+    const closesMs = closesAtMs(day, own);
+    const canClose = closesMs <= nowMs && kind !== 'open';
+    const fromMs = canClose ? closesMs : startMs;
+    const at = new Date(Math.max(fromMs, nowMs - hoursAgo * HOUR_MS)).toISOString();
+    const entry = readAt(at, {
+      state: canClose ? 'closed' : 'open',
+      settled: canClose && kind === 'settled',
+      asked: kind === 'otherwise' ? 'once' : own.asked,
+    });
+    if (kind === 'claimed') return [day, { ...entry, claim }];
+    return [day, kind === 'failed' ? { ...entry, failure: failure(at) } : entry];
+  });
+  return Object.fromEntries(entries);
+}
+
+describe('the time at which a month is next due', () => {
+  const now = Date.parse('2026-03-20T15:00:00.000Z');
+  const due = (days: Record<string, DayEntry>, month: string, startDate = '2026-01-01') => {
+    const [ledger] = ledgersOf(days, [month]).values();
+    const at = ledger && monthDueAtMs(month, ledger, { ...policy, startDate }, now);
+    return typeof at === 'number' ? new Date(at).toISOString() : at;
+  };
+  const all = (month: string, to: string, entry: DayEntry) =>
+    Object.fromEntries(daysFrom(`${month}-01`, to).map((day) => [day, entry]));
+  const settled = readAt(NOW, { settled: true });
+
+  it.each<[string, Record<string, DayEntry>, string, string | undefined, string | null]>([
+    ['nothing was read', {}, '2026-02', undefined, '2026-02-01T05:00:00.000Z'],
+    ['all of it is settled', all('2026-02', '2026-02-28', settled), '2026-02', undefined, null],
+    [
+      'its last day was not read',
+      all('2026-02', '2026-02-27', settled),
+      '2026-02',
+      undefined,
+      '2026-02-28T05:00:00.000Z',
+    ],
+    [
+      'days are still to come',
+      all('2026-03', '2026-03-20', settled),
+      '2026-03',
+      undefined,
+      '2026-03-21T04:00:00.000Z',
+    ],
+    ['it begins before the settings do', {}, '2026-02', '2026-02-10', '2026-02-10T05:00:00.000Z'],
+    ['the settings begin behind it', {}, '2026-02', '2026-03-01', null],
+    [
+      'it is a leap February',
+      all('2028-02', '2028-02-28', settled),
+      '2028-02',
+      undefined,
+      '2028-02-29T05:00:00.000Z',
+    ],
+    [
+      'it ends a year',
+      all('2025-12', '2025-12-30', settled),
+      '2025-12',
+      '2025-12-01',
+      '2025-12-31T05:00:00.000Z',
+    ],
+  ])('where %s', (_name, days, month, startDate, expected) => {
+    expect(due(days, month, startDate)).toBe(expected);
+  });
+
+  it('is of the day that is due first', () => {
+    const days = { ...all('2026-02', '2026-02-28', settled), '2026-02-20': recent, '2026-02-24': old };
+    expect(due(days, '2026-02')).toBe('2026-03-20T04:30:00.000Z');
+  });
+});
+
+describe('the open day', () => {
+  it('is the day of the brand’s zone', () => {
+    for (const timeZone of [ZONE, 'Pacific/Kiritimati', 'Pacific/Pago_Pago']) {
+      const [first] = plan(ledgersOf({}), { ...policy, timeZone }, NOW_MS);
+      expect(first).toEqual({ day: dayOf(NOW_MS, timeZone), why: 'open' });
+      expect(endOfDay(first?.day ?? '', timeZone)).toBeGreaterThan(NOW_MS);
+    }
+  });
+});

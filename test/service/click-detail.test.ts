@@ -1,0 +1,59 @@
+import { describe, expect, it } from '@jest/globals';
+import { type JsonObject, rawNumber, stringifyJson } from '../../shared/json.ts';
+import { lookupDetail } from '../../shared/service/click-detail.ts';
+import { answersInTurn } from '../fakes/paged-service.ts';
+
+const action = 'report/clicks_detail';
+const id = '9007199254740993';
+
+describe('the detail of a click', () => {
+  it.each([
+    ['digits where both are canonical', { id, pbtid: '12' }, `{"id":${id},"pbtid":12}`],
+    ['no pbtid where none is known', { id, pbtid: null }, `{"id":${id}}`],
+    ['no pbtid where it is empty', { id, pbtid: '' }, `{"id":${id}}`],
+    ['no pbtid where it is not defined', { id }, `{"id":${id}}`],
+    ['no pbtid that is no integer beside an id that is one', { id, pbtid: 'ab' }, `{"id":${id}}`],
+    ['text where neither is canonical', { id: '007', pbtid: 'ab' }, '{"id":"007","pbtid":"ab"}'],
+    ['text beside digits', { id: 'x-1', pbtid: '12' }, '{"id":"x-1","pbtid":12}'],
+  ])('is asked for with %s', async (_name, click, fields) => {
+    const { service, asked } = answersInTurn({});
+    await lookupDetail(service, action, click);
+    expect(asked.map(stringifyJson)).toEqual([fields]);
+  });
+
+  const detail: JsonObject = { id, country: 'DE', items: [1, 2], device: { os: 'x' } };
+  it.each<[string, JsonObject, JsonObject[]]>([
+    ['data.list', { list: [detail, { ...detail, country: 'FR' }] }, [detail, { ...detail, country: 'FR' }]],
+    ['data.list beside other keys', { count: 1, list: [detail] }, [detail]],
+    ['data itself', detail, [detail]],
+    ['the one object in data', { click: detail }, [detail]],
+    ['the one list in data', { clicks: [detail] }, [detail]],
+    ['data itself, without an id', { country: 'DE', os: 'x' }, [{ id, country: 'DE', os: 'x' }]],
+    ['a record with one field', { country: 'DE' }, [{ id, country: 'DE' }]],
+    ['a record whose id is null', { id: null, os: 'x' }, [{ id, os: 'x' }]],
+    ['an id that is a number', { id: rawNumber(id), os: 'x' }, [{ id: rawNumber(id), os: 'x' }]],
+    ['an id with leading zeros', { id: `00${id}`, os: 'x' }, [{ id: `00${id}`, os: 'x' }]],
+    ['empty data', {}, []],
+    ['an empty list', { list: [] }, []],
+    ['an empty list beside other keys', { list: [], count: 0 }, []],
+    ['an empty object in data', { click: {} }, []],
+    ['null in data', { click: null }, []],
+  ])('is read from %s', async (_name, data, records) => {
+    const { service } = answersInTurn(data);
+    const found = await lookupDetail(service, action, { id });
+    expect(found.map(stringifyJson)).toEqual(records.map(stringifyJson));
+    for (const record of found) expect(Object.keys(record)[0]).toBe('id');
+  });
+
+  it.each<[string, JsonObject, string]>([
+    ['another id as text', { id: '9007199254740992', os: 'x' }, 'other_id'],
+    ['another id as a number', { id: rawNumber('9007199254740992'), os: 'x' }, 'other_id'],
+    ['another id in one of a list', { list: [{ id }, { id: '1' }] }, 'other_id'],
+    ['an id that is an object', { id: { value: id }, os: 'x' }, 'other_id'],
+    ['an id that is true', { id: true, os: 'x' }, 'other_id'],
+    ['a list of text', { list: ['x'] }, 'bad_record'],
+  ])('I8: %s is no detail of it', async (_name, data, code) => {
+    const { service } = answersInTurn(data);
+    await expect(lookupDetail(service, action, { id })).rejects.toMatchObject({ kind: 'contract', code });
+  });
+});

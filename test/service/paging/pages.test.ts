@@ -1,0 +1,504 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type Json, type JsonObject, parseJson, rawNumber, stringifyJson } from '../../../shared/json.ts';
+import type { ReportService } from '../../../shared/ports.ts';
+import type { Paging } from '../../../shared/reports/definition.ts';
+import { createServiceClient } from '../../../shared/service/client.ts';
+import {
+  type Page,
+  type PageRequest,
+  type Resume,
+  firstPage,
+  pages,
+  samePage,
+} from '../../../shared/service/paging/pages.ts';
+import { createRateLimiter } from '../../../shared/service/rate-limit.ts';
+import {
+  answersInTurn,
+  cursorService,
+  numberedService,
+  pagedService,
+  positionService,
+} from '../../fakes/paged-service.ts';
+import { startScriptedService } from '../../fakes/scripted-service.ts';
+import { virtualTime } from '../../fakes/virtual-time.ts';
+
+const position: Paging = { style: 'position', sizeField: 'page_size' };
+const numbered: Paging = {
+  style: 'numbered',
+  sizeField: 'page_size',
+  fixedFields: { sort_col: 'transid', sort_dir: 'asc' },
+};
+const byCursor: Paging = { style: 'cursor', sizeField: 'limit', countField: 'count' };
+
+function requestOf(service: ReportService, paging: Paging, more: Partial<PageRequest> = {}): PageRequest {
+  return {
+    service,
+    action: 'report/any',
+    paging,
+    pageSize: 20,
+    firstPage: 1,
+    fields: {},
+    identity: 'id',
+    ...more,
+  };
+}
+
+async function collect(request: PageRequest, resume?: Resume): Promise<Page[]> {
+  const all: Page[] = [];
+  for await (const page of pages(request, resume)) all.push(page);
+  return all;
+}
+
+/** The pass read until `keep` pages are kept, and gone on with by another process from what progress.json can hold. */
+async function interrupted(request: PageRequest, keep: number): Promise<Page[]> {
+  const kept: Page[] = [];
+  for await (const page of pages(request)) {
+    kept.push(page);
+    if (kept.length === keep) break;
+  }
+  const last = kept.at(-1);
+  if (!last || last.next === null) return kept;
+  const cursor = parseJson(stringifyJson(last.next));
+  return [...kept, ...(await collect(request, { cursor, seen: kept.map(({ seen }) => seen), last }))];
+}
+
+function recordsOf(all: readonly Page[]): JsonObject[] {
+  return all.flatMap(({ records }) => records);
+}
+
+/** As the consumer drops what pages overlap: by identity. */
+function distinct(records: readonly JsonObject[]): JsonObject[] {
+  return [...new Map(records.map((record) => [record.id, record])).values()];
+}
+
+function identified(count: number): JsonObject[] {
+  return Array.from({ length: count }, (_, index) => ({ id: `id-${index}`, amount: index % 3 }));
+}
+
+function expectProvenEnd(all: readonly Page[]): void {
+  expect(all.map(({ next }) => next === null)).toEqual(all.map((_, index) => index === all.length - 1));
+}
+
+const counts = fc.oneof(fc.integer({ min: 0, max: 130 }), fc.constantFrom(0, 1, 19, 20, 21, 40, 60));
+const cut = fc.integer({ min: 1, max: 9 });
+const cap = fc.integer({ min: 5, max: 100 });
+
+describe('every record exactly once and in order, in one go or gone on with', () => {
+  it('I1: by positions, whatever endCursor means', async () => {
+    const reading = fc.record({
+      overlap: fc.integer({ min: 0, max: 4 }),
+      cap,
+      write: fc.constantFrom('text' as const, 'number' as const, 'padded' as const, 'opaque' as const),
+      eager: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(counts, reading, cut, async (count, read, keep) => {
+        const records = identified(count);
+        const request = requestOf(positionService(records, read).service, position);
+        const whole = await collect(request);
+        expectProvenEnd(whole);
+        expect(distinct(recordsOf(whole))).toEqual(records);
+        expect(distinct(recordsOf(await interrupted(request, keep)))).toEqual(records);
+      }),
+    );
+  });
+
+  it('I1: by page numbers, whatever comes past the last page', async () => {
+    const reading = fc.record({
+      pastTheEnd: fc.constantFrom('empty' as const, 'repeat' as const),
+      firstPage: fc.constantFrom(0, 1),
+      cap,
+      list: fc.constantFrom('list', 'orders'),
+    });
+    await fc.assert(
+      fc.asyncProperty(counts, reading, cut, async (count, read, keep) => {
+        const records = identified(count);
+        const { service } = numberedService(records, read);
+        const request = requestOf(service, numbered, { firstPage: read.firstPage });
+        const whole = await collect(request);
+        expectProvenEnd(whole);
+        expect(recordsOf(whole)).toEqual(records);
+        expect(recordsOf(await interrupted(request, keep))).toEqual(records);
+      }),
+    );
+  });
+
+  it('I1: by page numbers, twins that fill two pages alike included', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.boolean(), { maxLength: 8 }), cut, async (twice, keep) => {
+        const records = twice.flatMap((again, page) => {
+          const one = Array.from({ length: 20 }, () => ({ amount: page }));
+          return again ? [...one, ...one] : one;
+        });
+        const reading = { pastTheEnd: 'empty' as const, firstPage: 1, cap: 100, list: 'list' };
+        const request = requestOf(numberedService(records, reading).service, numbered);
+        const whole = await collect(request);
+        expectProvenEnd(whole);
+        expect(recordsOf(whole)).toEqual(records);
+        expect(recordsOf(await interrupted(request, keep))).toEqual(records);
+      }),
+    );
+  });
+
+  it('I1: by cursors, twins included, however they end', async () => {
+    const opaque = {
+      write: (at: number) => `c-${at}`,
+      read: (cursor: Json | undefined) => Number(stringifyJson(cursor ?? null).slice(3, -1)),
+    };
+    const far = 9_007_199_254_740_993n;
+    const digits = {
+      write: (at: number) => rawNumber(String(far + BigInt(at))),
+      read: (cursor: Json | undefined) => Number(BigInt(stringifyJson(cursor ?? null)) - far),
+    };
+    const plain = { write: (at: number) => at, read: Number };
+    const reading = fc
+      .record({
+        end: fc.constantFrom(null, '' as const, 'absent' as const),
+        place: fc.constantFrom('data' as const, 'envelope' as const),
+        cap,
+        empty: fc.integer({ min: 0, max: 3 }),
+        cursor: fc.constantFrom(opaque, digits, plain),
+      })
+      .map(({ cursor, ...rest }) => ({ ...rest, ...cursor }));
+    await fc.assert(
+      fc.asyncProperty(counts, reading, cut, async (count, read, keep) => {
+        const records = Array.from({ length: count }, (_, index) => ({ amount: index % 2 }));
+        const request = requestOf(cursorService(records, read).service, byCursor);
+        const whole = await collect(request);
+        expectProvenEnd(whole);
+        expect(recordsOf(whole)).toEqual(records);
+        expect(recordsOf(await interrupted(request, keep))).toEqual(records);
+      }),
+    );
+  });
+});
+
+const ten = identified(10);
+const more = (endCursor: Json, records: JsonObject[]): JsonObject => ({
+  list: records,
+  pageInfo: { hasNextPage: true, endCursor },
+});
+const last = (records: JsonObject[]): JsonObject => ({ list: records, pageInfo: { hasNextPage: false } });
+/** An end in every style: what reads on past a fault comes to it. */
+const terminal: JsonObject = { list: [], pageInfo: { hasNextPage: false }, cursor: null };
+const group = (name: string): JsonObject => ({ list: [{ id: `${name}1` }, { id: `${name}2` }] });
+
+describe('a pass whose end is not proven fails', () => {
+  it.each<[string, Paging, JsonObject[], string]>([
+    ['no list', position, [{ pageInfo: { hasNextPage: false } }], 'missing_list'],
+    ['a list of null', byCursor, [{ list: null, errors: [] }], 'missing_list'],
+    ['no list but two others', numbered, [{ orders: [], refunds: [] }], 'missing_list'],
+    ['an object for a list', numbered, [{ list: { id: '1' } }], 'missing_list'],
+    ['a record that is text', byCursor, [{ list: [{ id: '1' }, 'two'] }], 'bad_record'],
+    ['a record that is a list', numbered, [{ list: [[]] }], 'bad_record'],
+    ['no pageInfo', position, [{ list: ten }], 'page_info'],
+    ['pageInfo without hasNextPage', position, [{ list: ten, pageInfo: {} }], 'page_info'],
+    ['hasNextPage as text', position, [{ list: ten, pageInfo: { hasNextPage: 'false' } }], 'page_info'],
+    [
+      'hasNextPage without endCursor',
+      position,
+      [{ list: ten, pageInfo: { hasNextPage: true } }],
+      'page_info',
+    ],
+    ['an empty endCursor', position, [more('', ten)], 'page_info'],
+    ['an endCursor that is an object', position, [more({}, ten)], 'page_info'],
+    ['hasNextPage with an empty list', position, [more('10', [])], 'no_progress'],
+    [
+      'hasNextPage with an overlap alone',
+      position,
+      [more('10', ten), more('20', ten.slice(5))],
+      'no_progress',
+    ],
+    [
+      'hasNextPage with the same ids again',
+      position,
+      [
+        more('10', ten),
+        more(
+          '20',
+          ten.map((record) => ({ ...record, amount: 'other' })),
+        ),
+      ],
+      'no_progress',
+    ],
+    ['the endCursor that was just asked for', position, [more('0', ten)], 'repeated_cursor'],
+    ['the same endCursor twice', position, [more('10', ten), more('10', identified(20))], 'repeated_cursor'],
+    [
+      'endCursors A, B, A',
+      position,
+      [more('a', ten), more('b', identified(20)), more('a', identified(30))],
+      'repeated_cursor',
+    ],
+    [
+      'the same cursor twice',
+      byCursor,
+      [
+        { ...group('x'), cursor: 'a' },
+        { ...group('y'), cursor: 'a' },
+      ],
+      'repeated_cursor',
+    ],
+    [
+      'cursors A, B, A',
+      byCursor,
+      ['a', 'b', 'a'].map((cursor, index) => ({ ...group(`x${index}`), cursor })),
+      'repeated_cursor',
+    ],
+    ['a cursor that is an object', byCursor, [{ ...group('x'), cursor: {} }], 'bad_cursor'],
+    ['a cursor of false', byCursor, [{ ...group('x'), cursor: false }], 'bad_cursor'],
+    ['fewer records than counted', byCursor, [{ ...group('x'), count: 3, cursor: null }], 'count_mismatch'],
+    ['more records than counted', byCursor, [{ ...group('x'), count: 0, cursor: 'a' }], 'count_mismatch'],
+    [
+      'a fourth empty page',
+      byCursor,
+      ['a', 'b', 'c', 'd'].map((cursor) => ({ list: [], cursor })),
+      'empty_pages',
+    ],
+    ['pages A, B, A', numbered, [group('a'), group('b'), group('a')], 'repeated_page'],
+    ['pages A, A, B, A', numbered, [group('a'), group('a'), group('b'), group('a')], 'repeated_page'],
+  ])('I8: %s', async (_name, paging, answers, code) => {
+    const { service } = answersInTurn(...answers, terminal);
+    await expect(collect(requestOf(service, paging))).rejects.toMatchObject({
+      kind: 'contract',
+      code,
+      message: expect.stringMatching(/^report\/any: .{20,}/),
+    });
+  });
+
+  it.each<[string, Paging, JsonObject[], string]>([
+    [
+      'an endCursor',
+      position,
+      [more('a', ten), more('b', identified(20)), more('a', identified(30))],
+      'repeated_cursor',
+    ],
+    [
+      'a cursor',
+      byCursor,
+      ['a', 'b', 'a'].map((cursor, index) => ({ ...group(`x${index}`), cursor })),
+      'repeated_cursor',
+    ],
+    ['a numbered page', numbered, [group('a'), group('b'), group('a')], 'repeated_page'],
+  ])('I8: %s met before the interruption is known after it', async (_name, paging, answers, code) => {
+    const begun: Page[] = [];
+    for await (const page of pages(requestOf(answersInTurn(...answers).service, paging))) {
+      begun.push(page);
+      if (begun.length === 2) break;
+    }
+    const kept = begun.at(-1);
+    const resumed = collect(requestOf(answersInTurn(...answers.slice(2), terminal).service, paging), {
+      cursor: kept?.next ?? null,
+      seen: begun.map(({ seen }) => seen),
+      last: { hash: kept?.hash ?? '' },
+    });
+    await expect(resumed).rejects.toMatchObject({ kind: 'contract', code });
+  });
+
+  it('I8: the keys of an answer without a list are named', async () => {
+    const { service } = answersInTurn({ orders: [], refunds: [], total: 0 });
+    await expect(firstPage(requestOf(service, numbered))).rejects.toThrow(/orders, refunds, total/);
+  });
+
+  it('I8: pages before the broken one are given, none after it', async () => {
+    const { service } = answersInTurn({ ...group('x'), cursor: 'a' }, { ...group('y'), cursor: 'b' }, {});
+    const met: Page[] = [];
+    await expect(
+      (async () => {
+        for await (const page of pages(requestOf(service, byCursor))) met.push(page);
+      })(),
+    ).rejects.toMatchObject({ code: 'missing_list' });
+    expect(recordsOf(met).map(({ id }) => id)).toEqual(['x1', 'x2', 'y1', 'y2']);
+  });
+});
+
+describe('numbered pages that repeat', () => {
+  const [a, b] = [group('a'), group('b')];
+  it.each<[string, JsonObject[], string[]]>([
+    ['the last page twice more is the end', [a, b, b, b], ['a1', 'a2', 'b1', 'b2']],
+    ['the only page twice more is the end', [a, a, a], ['a1', 'a2']],
+    [
+      'a page equal to the one before, then nothing, is a part',
+      [a, a, { list: [] }],
+      ['a1', 'a2', 'a1', 'a2'],
+    ],
+    [
+      'a page equal to the one before, then another, is a part',
+      [a, a, b, { list: [] }],
+      ['a1', 'a2', 'a1', 'a2', 'b1', 'b2'],
+    ],
+  ])('%s', async (_name, answers, ids) => {
+    const { service, asked } = answersInTurn(...answers);
+    const all = await collect(requestOf(service, numbered));
+    expect(recordsOf(all).map(({ id }) => id)).toEqual(ids);
+    expectProvenEnd(all);
+    expect(all.at(-1)?.hash).toBe(
+      (await firstPage(requestOf(answersInTurn(terminal).service, numbered))).hash,
+    );
+    expect(asked).toHaveLength(answers.length);
+  });
+});
+
+describe('what is asked', () => {
+  it('by position: from 0 on, endCursor as an integer where it is one and verbatim otherwise', async () => {
+    const ends: Json[] = ['20', '9007199254740993', 40, '007', 'x=='];
+    const answers = ends.map((end, index) => more(end, identified(100).slice(index * 10, index * 10 + 10)));
+    const { service, asked } = answersInTurn(...answers, last(ten));
+    await collect(
+      requestOf(service, position, { pageSize: 100, fields: { start_time: 1, publisher_id: '7' } }),
+    );
+    expect(asked.map(({ first }) => stringifyJson(first ?? null))).toEqual([
+      '0',
+      '20',
+      '9007199254740993',
+      '40',
+      '"007"',
+      '"x=="',
+    ]);
+    expect(asked[0]).toEqual({ start_time: 1, publisher_id: '7', first: 0, page_size: 100 });
+  });
+
+  it('by number: the sort that keeps pages stable, from the first page on', async () => {
+    const { service, asked } = answersInTurn(group('a'), { list: [] });
+    await collect(requestOf(service, numbered, { firstPage: 0, fields: { status: 'new' } }));
+    const fixed = { status: 'new', sort_col: 'transid', sort_dir: 'asc', page_size: 20 };
+    expect(asked).toEqual([
+      { ...fixed, page_number: 0 },
+      { ...fixed, page_number: 1 },
+    ]);
+  });
+
+  it('by cursor: none at first, then verbatim', async () => {
+    const { service, asked } = answersInTurn(
+      { list: [], cursor: ' a/+= ' },
+      { list: [], cursor: rawNumber('1.10') },
+      { list: [], cursor: null },
+    );
+    await collect(requestOf(service, byCursor, { pageSize: 200 }));
+    expect(asked.map((fields) => stringifyJson(fields))).toEqual([
+      '{"limit":200}',
+      '{"cursor":" a/+= ","limit":200}',
+      '{"cursor":1.10,"limit":200}',
+    ]);
+  });
+
+  it('a short page is no end', async () => {
+    const { service, asked } = answersInTurn(group('a'), { list: [{ id: 'b' }] }, { list: [] });
+    expect(recordsOf(await collect(requestOf(service, numbered)))).toHaveLength(3);
+    expect(asked).toHaveLength(3);
+  });
+
+  it('a last page may hold the overlap alone', async () => {
+    const { service } = answersInTurn(more('9', ten), last(ten.slice(9)));
+    expect(recordsOf(await collect(requestOf(service, position)))).toHaveLength(11);
+  });
+
+  it('a report without pages is a bug of ours', async () => {
+    const { service } = answersInTurn({});
+    const request = requestOf(service, { style: 'lookup', of: 'clicks_list' });
+    await expect(collect(request)).rejects.toMatchObject({ kind: 'bug' });
+  });
+});
+
+describe('one page alone', () => {
+  const reading = { pastTheEnd: 'empty' as const, firstPage: 1, cap: 100, list: 'list' };
+
+  it('is the first one', async () => {
+    const { service, asked } = numberedService(identified(50), reading);
+    const page = await firstPage(requestOf(service, numbered));
+    expect(page).toMatchObject({ cursor: null, next: 2 });
+    expect(page.records).toHaveLength(20);
+    expect(asked).toHaveLength(1);
+  });
+
+  it('is the same as long as its records and their order are', async () => {
+    const records = identified(50);
+    const request = requestOf(numberedService(records, reading).service, numbered);
+    const [first, second] = await collect(request);
+    expect(await samePage(request, null, first?.hash ?? '')).toBe(true);
+    expect(await samePage(request, 2, second?.hash ?? '')).toBe(true);
+    expect(await samePage(request, 1, second?.hash ?? '')).toBe(false);
+    const shifted = requestOf(numberedService(records.slice(1), reading).service, numbered);
+    expect(await samePage(shifted, 2, second?.hash ?? '')).toBe(false);
+    const turned = requestOf(numberedService(records.toReversed(), reading).service, numbered);
+    expect(await samePage(turned, 2, second?.hash ?? '')).toBe(false);
+  });
+});
+
+describe('looking ahead', () => {
+  const endless = () =>
+    pagedService((_fields, number) => ({ data: { list: [{ id: number }], cursor: `c${number}` } }));
+
+  it('the next page is under way while the last one is worked on, and no further one', async () => {
+    const { service, asked } = endless();
+    const pass = pages(requestOf(service, byCursor));
+    await pass.next();
+    expect(asked).toHaveLength(2);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(asked).toHaveLength(2);
+    await pass.next();
+    expect(asked).toHaveLength(3);
+    await pass.return();
+  });
+
+  it('is given up when the consumer stops, and its failure troubles nobody', async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    const gate = Promise.withResolvers<never>();
+    const { service, signals } = pagedService((_fields, number) =>
+      number === 1 ? { data: { list: [{ id: 1 }], cursor: 'a' } } : gate.promise,
+    );
+    for await (const page of pages(requestOf(service, byCursor))) {
+      expect(page.records).toHaveLength(1);
+      break;
+    }
+    expect(signals.map((signal) => signal?.aborted)).toEqual([true, true]);
+    gate.reject(new Error('given up'));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    process.off('unhandledRejection', note);
+    expect(unhandled).toEqual([]);
+  });
+
+  it('a failure ahead is met only after the page before it', async () => {
+    const { service } = pagedService((_fields, number) => {
+      if (number > 1) throw new Error('gone');
+      return { data: { list: [{ id: 1 }], cursor: 'a' } };
+    });
+    const pass = pages(requestOf(service, byCursor));
+    expect((await pass.next()).value?.records).toHaveLength(1);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await expect(pass.next()).rejects.toThrow('gone');
+    expect(await pass.next()).toEqual({ done: true, value: undefined });
+  });
+});
+
+it('pages come through the signed client with all their digits', async () => {
+  const time = virtualTime(Date.parse('2026-11-03T15:20:00Z'));
+  const scripted = await startScriptedService(({ body, number }) => {
+    if (number === 2) return 'reset';
+    const first = typeof body === 'object' && body !== null && 'first' in body ? body.first : null;
+    return {
+      text:
+        first === 0
+          ? '{"code":0,"data":{"list":[{"id":9007199254740993}],"pageInfo":{"hasNextPage":true,"endCursor":"1"}}}'
+          : '{"code":0,"data":{"list":[{"id":9007199254740995}],"pageInfo":{"hasNextPage":false,"endCursor":"2"}}}',
+    };
+  });
+  const client = createServiceClient({
+    brand: 'acme',
+    baseUrl: scripted.url,
+    service: 'ACME',
+    method: 'POST',
+    timeoutMs: 5_000,
+    credentials: { read: async () => ({ bid: '1', token: 'token-1', secret: 'secret-1' }) },
+    limiter: createRateLimiter({ requestsPerSecond: 1_000, wallMs: time.wallMs, sleep: time.sleep }),
+    wallMs: time.wallMs,
+    random: () => 0,
+    sleep: time.sleep,
+  });
+  const all = await collect(requestOf(client, position));
+  await scripted.close();
+  expect(stringifyJson(recordsOf(all))).toBe('[{"id":9007199254740993},{"id":9007199254740995}]');
+  expect(client.requests).toBe(3);
+});

@@ -1,0 +1,50 @@
+import { describe, expect, it } from '@jest/globals';
+import { createServiceClock, httpDate, parseHttpDate } from '../../shared/service/server-clock.ts';
+
+const base = Date.parse('2026-11-03T15:20:00.400Z');
+const header = (serviceMs: number, more: Record<string, string> = {}) =>
+  new Headers({ date: httpDate(serviceMs), ...more });
+
+describe('I10: the clock of the service', () => {
+  it.each([
+    ['the same clock', header(base), 0, 100, 0],
+    ['a date cut to the second', header(base + 999), 0, 100, 0],
+    ['two seconds off, which no signature minds', header(base + 2_000), 0, 100, 0],
+    ['five minutes ahead', header(base + 300_000), 0, 100, 300_000],
+    ['five minutes behind', header(base - 300_000), 0, 100, -300_000],
+    ['an answer that took half a minute, dated at its end', header(base + 30_000), 0, 30_000, 0],
+    ['an answer that took half a minute, dated at its beginning', header(base), 0, 30_000, 0],
+    ['an answer stored on its way', header(base - 300_000, { age: '300' }), 0, 100, 0],
+    ['no date', new Headers(), 0, 100, 0],
+    ['a date in another form', new Headers({ date: '2026-11-03T10:00:00Z' }), 0, 100, 0],
+    ['no date at all but text', new Headers({ date: 'yesterday' }), 0, 100, 0],
+  ])('%s', (_name, headers, sent, received, skew) => {
+    const clock = createServiceClock(() => base);
+    clock.learn(headers, base + sent, base + received);
+    expect(Math.abs(clock.skewMs - skew)).toBeLessThanOrEqual(skew === 0 ? 0 : 1_000);
+    expect(clock.nowMs()).toBe(base + clock.skewMs);
+  });
+
+  it('keeps what it learned through a slow answer that fits it', () => {
+    const clock = createServiceClock(() => base);
+    clock.learn(header(base + 10_000), base, base + 100);
+    const learned = clock.skewMs;
+    clock.learn(header(base + 10_000), base, base + 20_000);
+    expect(clock.skewMs).toBe(learned);
+  });
+
+  it('goes back to the machine clock when that fits again', () => {
+    const clock = createServiceClock(() => base);
+    clock.learn(header(base + 300_000), base, base + 100);
+    clock.learn(header(base), base, base + 1_500);
+    expect(clock.skewMs).toBe(0);
+  });
+
+  it('reads and writes HTTP dates alone', () => {
+    expect(httpDate(Date.parse('2022-01-07T07:21:16Z'))).toBe('Fri, 07 Jan 2022 07:21:16 GMT');
+    expect(parseHttpDate('Fri, 07 Jan 2022 07:21:16 GMT')).toBe(Date.parse('2022-01-07T07:21:16Z'));
+    expect(parseHttpDate('Mon, 07 Jan 2022 07:21:16 GMT')).toBeUndefined();
+    expect(parseHttpDate('7 Jan 2022')).toBeUndefined();
+    expect(parseHttpDate(null)).toBeUndefined();
+  });
+});

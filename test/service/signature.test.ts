@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { parseJson } from '../../shared/json.ts';
+import { digestOf, signedHeaders } from '../../shared/service/signature.ts';
+
+function vector(name: string): string {
+  const fixture = parseJson(
+    readFileSync(new URL('../fixtures/signature-vector.json', import.meta.url), 'utf8'),
+  );
+  if (typeof fixture === 'object' && fixture !== null && name in fixture)
+    return String(Object.entries(fixture).find(([key]) => key === name)?.[1]);
+  throw new Error(`the vector has no ${name}`);
+}
+
+const credentials = { bid: '7', token: vector('token'), secret: vector('secret') };
+
+describe('signature', () => {
+  it('is the one of the public example', () => {
+    expect(digestOf(credentials, vector('action'), vector('utcDate'))).toBe(vector('digest'));
+  });
+
+  it('stands with its date in headers that bear the name of the service', () => {
+    expect(signedHeaders('ACME', vector('action'), credentials, vector('utcDate'))).toEqual({
+      'Content-Type': 'application/json',
+      'X-ACME-DATE': vector('utcDate'),
+      'X-ACME-AUTHENTICATION': vector('digest'),
+    });
+  });
+});

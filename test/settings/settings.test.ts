@@ -1,0 +1,375 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { asBrandReportsError } from '../../shared/errors.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { loadSettings, parseSettings } from '../../shared/settings/settings.ts';
+import { refunds } from '../fixtures/sixth-report.ts';
+
+const ACME = {
+  baseUrl: 'https://service.example/api/brand',
+  service: 'ACME',
+  timeZone: 'America/New_York',
+  startDate: '2026-01-01',
+  secretName: 'brand-reports/acme',
+};
+
+function withBrand(change: object) {
+  return { brands: { acme: { ...ACME, ...change } } };
+}
+
+function withReport(name: string, change: object) {
+  return withBrand({ reports: { [name]: change } });
+}
+
+function refusal(input: unknown): string {
+  try {
+    parseSettings(input, reports);
+  } catch (error) {
+    const { kind, message } = asBrandReportsError(error);
+    expect(kind).toBe('config');
+    return message;
+  }
+  throw new Error('the settings were accepted');
+}
+
+describe('settings', () => {
+  it('fill in every default', () => {
+    const { brands, ...rest } = parseSettings({ brands: { acme: ACME } }, reports);
+    const { reports: byReport, ...acme } = brands.acme ?? {};
+    expect(rest).toEqual({
+      requestsPerSecond: 5,
+      pagesInFlight: 4,
+      deployment: {
+        schedules: true,
+        rawRetentionDays: 90,
+        logRetentionDays: 90,
+        keepLake: true,
+        tablePermissions: 'iam',
+        backfillConcurrency: 2,
+        staleAfterHours: 30,
+        queryScanLimitGb: 100,
+      },
+    });
+    expect(acme).toEqual({
+      ...ACME,
+      method: 'POST',
+      timestampUnit: 'seconds',
+      firstPage: 1,
+      endTime: 'auto',
+      endDate: 'whole_day',
+      lateMinutes: 15,
+      resumeWithinHours: 6,
+      timeoutSeconds: 30,
+    });
+    expect(Object.keys(byReport ?? {})).toEqual(Object.keys(reports));
+    expect(
+      Object.entries(byReport ?? {}).map(([name, { enabled, pageSize }]) => [name, enabled, pageSize]),
+    ).toEqual([
+      ['clicks_list', true, 100],
+      ['clicks_detail', false, 1],
+      ['order_list', true, 100],
+      ['transaction_list', true, 200],
+      ['amazon_attribution_report', true, 200],
+    ]);
+    expect(byReport?.order_list).toEqual({
+      enabled: true,
+      schedule: 'rate(1 hour)',
+      filters: {},
+      columns: {},
+      refresh: [
+        { untilAgeDays: 2, every: 'run' },
+        { untilAgeDays: 35, every: '1 day' },
+        { untilAgeDays: 120, every: '7 days' },
+      ],
+      pageSize: 100,
+    });
+  });
+
+  it('take what is set', () => {
+    const order_list = {
+      enabled: false,
+      schedule: 'cron(5 6 ? * MON-FRI *)',
+      filters: { publisher_id: '1234', status: 'effective' },
+      columns: { amount: 'decimal(18,2)' },
+      refresh: [{ untilAgeDays: 1, every: '90 minutes' }],
+      key: 'order_ref',
+    };
+    const { reports: byReport, ...acme } = {
+      ...parseSettings(
+        withBrand({ method: 'GET', firstPage: 0, reports: { order_list: { ...order_list, page_size: 20 } } }),
+        reports,
+      ).brands.acme,
+    };
+    expect(acme).toMatchObject({ method: 'GET', firstPage: 0 });
+    expect(byReport?.order_list).toEqual({ ...order_list, pageSize: 20 });
+  });
+
+  it('are those of the README in the committed cdk.json', () => {
+    const settings = loadSettings(readFileSync('cdk.json', 'utf8'), 'cdk.json', reports);
+    expect(settings).toEqual(parseSettings({ brands: { acme: ACME } }, reports));
+  });
+
+  it.each([
+    ['a file that holds just the object', JSON.stringify({ brands: { acme: ACME } })],
+    ['a cdk.json', JSON.stringify({ app: 'x', context: { brandReports: { brands: { acme: ACME } } } })],
+  ])('are read from %s', (_name, text) => {
+    expect(loadSettings(text, 'file', reports)).toEqual(parseSettings({ brands: { acme: ACME } }, reports));
+  });
+
+  it.each([
+    ['a cdk.json without them', '{"app":"node infra/app.ts"}', /cdk\.json has no settings.*brandReports/],
+    ['text that is no JSON', '{"token": "s3cr3t" x}', /^cdk\.json is not JSON \(line 1 column \d+\)$/],
+  ])('name the file in an error about %s', (_name, text, message) => {
+    expect(() => loadSettings(text, 'cdk.json', reports)).toThrow(message);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['no object', 7, 'the whole is 7; allowed: an object'],
+    ['no brand', { brands: {} }, 'brands is an object; allowed: one brand or more'],
+    [
+      'a brand by a name that no path can have',
+      { brands: { 'Acme!': ACME } },
+      'brands.Acme! is "Acme!"; allowed: lower-case',
+    ],
+    [
+      'an unknown key',
+      { ...withBrand({}), pagesInflight: 3 },
+      'pagesInflight is unknown; allowed: brands, requestsPerSecond, pagesInFlight, deployment; did you mean pagesInFlight?',
+    ],
+    [
+      'an unknown key of a brand',
+      withBrand({ timezone: 'x' }),
+      'brands.acme.timezone is unknown; allowed: baseUrl, service',
+    ],
+    [
+      'a missing value',
+      withBrand({ service: undefined }),
+      'brands.acme.service is missing; allowed: the <SERVICE> of',
+    ],
+    [
+      'an unknown report',
+      withReport('order_lists', {}),
+      'brands.acme.reports.order_lists is unknown; allowed: clicks_list, clicks_detail, order_list, transaction_list, amazon_attribution_report; did you mean order_list?',
+    ],
+    [
+      'an unknown key of a report',
+      withReport('order_list', { limit: 3 }),
+      'brands.acme.reports.order_list.limit is 3; allowed: nothing',
+    ],
+    [
+      'a key where records have an identity',
+      withReport('clicks_list', { key: 'id' }),
+      'brands.acme.reports.clicks_list.key is "id"; allowed: nothing',
+    ],
+    [
+      'an unknown filter',
+      withReport('clicks_list', { filters: { status: 'new' } }),
+      'filters.status is unknown; allowed: publisher_id, channel_id',
+    ],
+    [
+      'a filter where there is none',
+      withReport('clicks_detail', { filters: { id: '1' } }),
+      'filters.id is unknown; allowed: no key',
+    ],
+    [
+      'a value outside an enumeration',
+      withReport('order_list', { filters: { status: 'neww' } }),
+      'brands.acme.reports.order_list.filters.status is "neww"; allowed: new, void, effective; did you mean new?',
+    ],
+    [
+      'a number for a text filter',
+      withReport('order_list', { filters: { publisher_id: 1234 } }),
+      'filters.publisher_id is 1234; allowed: a text',
+    ],
+    [
+      'a text for a number filter',
+      withReport('amazon_attribution_report', { filters: { publisher_uid: '7' } }),
+      'filters.publisher_uid is "7"; allowed: a whole number from 0',
+    ],
+    [
+      'an http address',
+      withBrand({ baseUrl: 'http://service.example/' }),
+      'brands.acme.baseUrl is "http://service.example/"; allowed: an https address (http on loopback only)',
+    ],
+    [
+      'a host that only begins like loopback',
+      withBrand({ baseUrl: 'http://127.0.0.1.example/' }),
+      'baseUrl is',
+    ],
+    [
+      'a routing parameter in the address',
+      withBrand({ baseUrl: 'https://a.example/?token=abc' }),
+      'baseUrl is "https://a.example/?…"',
+    ],
+    [
+      'a user in the address',
+      withBrand({ baseUrl: 'https://me:pass@a.example/' }),
+      'baseUrl is "https://…@a.example/"',
+    ],
+    [
+      'a service name that no header can have',
+      withBrand({ service: 'AC:ME' }),
+      'brands.acme.service is "AC:ME"',
+    ],
+    [
+      'an unknown time zone',
+      withBrand({ timeZone: 'America/New_Yrok' }),
+      'timeZone is "America/New_Yrok"; allowed: an IANA time zone, e.g. Europe/Berlin; did you mean America/New_York?',
+    ],
+    ['a time zone in another case', withBrand({ timeZone: 'europe/berlin' }), 'did you mean Europe/Berlin?'],
+    ['an offset for a time zone', withBrand({ timeZone: '+02:00' }), 'timeZone is "+02:00"'],
+    [
+      'a day that the calendar lacks',
+      withBrand({ startDate: '2026-02-30' }),
+      'startDate is "2026-02-30"; allowed: a day of the calendar',
+    ],
+    ['a first page of 2', withBrand({ firstPage: 2 }), 'firstPage is 2; allowed: a whole number from 0 to 1'],
+    ['an unknown method', withBrand({ method: 'PUT' }), 'method is "PUT"; allowed: POST, GET'],
+    [
+      'a rate of 0',
+      { ...withBrand({}), requestsPerSecond: 0 },
+      'requestsPerSecond is 0; allowed: a number above 0',
+    ],
+    [
+      '33 pages in flight',
+      { ...withBrand({}), pagesInFlight: 33 },
+      'pagesInFlight is 33; allowed: a whole number from 1 to 32',
+    ],
+    [
+      'a page too small',
+      withReport('order_list', { page_size: 19 }),
+      'page_size is 19; allowed: a whole number from 20 to 100',
+    ],
+    ['a page too large', withReport('clicks_list', { page_size: 101 }), 'page_size is 101'],
+    [
+      'a limit too small',
+      withReport('transaction_list', { limit: 0 }),
+      'limit is 0; allowed: a whole number from 1 to 200',
+    ],
+    ['a limit too large', withReport('transaction_list', { limit: 201 }), 'limit is 201'],
+    [
+      'a retention that CloudWatch does not know',
+      { ...withBrand({}), deployment: { logRetentionDays: 31 } },
+      'deployment.logRetentionDays is 31; allowed: 1, 3, 5, 7, 14, 30',
+    ],
+    [
+      'a bucket with its scheme',
+      { ...withBrand({}), deployment: { adoptBucket: 's3://lake' } },
+      'adoptBucket is "s3://lake"; allowed: a bucket\'s name, without s3://',
+    ],
+    [
+      'a report that would be stale every day',
+      { ...withBrand({}), deployment: { staleAfterHours: 25 } },
+      'staleAfterHours is 25; allowed: hours, from 26 to 720',
+    ],
+    [
+      'raw records that are gone before they are used',
+      { ...withBrand({}), deployment: { rawRetentionDays: 1 } },
+      'rawRetentionDays is 1; allowed: a whole number from 7 to 3650',
+    ],
+    [
+      'a schedule that is none',
+      withReport('order_list', { schedule: 'hourly' }),
+      'schedule is "hourly"; allowed: e.g. rate(1 hour)',
+    ],
+    [
+      'a type that no column has',
+      withReport('order_list', { columns: { amount: 'decimal(2,3)' } }),
+      'columns.amount is "decimal(2,3)"; allowed: string, bigint',
+    ],
+    [
+      'a column whose type is documented',
+      withReport('clicks_list', { columns: { created_time: 'string' } }),
+      'columns.created_time is "created_time"; allowed: a column in snake_case, and none of id, pbtid',
+    ],
+    [
+      'tiers out of order',
+      withReport('order_list', {
+        refresh: [
+          { untilAgeDays: 3, every: 'run' },
+          { untilAgeDays: 3, every: '1 day' },
+        ],
+      }),
+      'refresh is a list; allowed: a list with untilAgeDays ascending',
+    ],
+    [
+      'an interval that is none',
+      withReport('order_list', { refresh: [{ untilAgeDays: 3, every: 'daily' }] }),
+      'refresh.0.every is "daily"; allowed: run, or an interval such as',
+    ],
+    [
+      'an interval of nothing',
+      withReport('order_list', { refresh: [{ untilAgeDays: 3, every: '0 days' }] }),
+      'refresh.0.every is "0 days"',
+    ],
+    [
+      'details without clicks',
+      withBrand({ reports: { clicks_detail: { enabled: true }, clicks_list: { enabled: false } } }),
+      'brands.acme.reports.clicks_detail.enabled is true; allowed: false, unless clicks_list is enabled',
+    ],
+  ])('refuse %s', (_name, input, message) => {
+    expect(refusal(input)).toContain(message);
+  });
+
+  it('name all problems, a line each', () => {
+    const message = refusal({
+      brands: { acme: { ...ACME, startDate: 'soon', bogus: 1 } },
+      pagesInFlight: 'x',
+    });
+    expect(message.split('\n').map((line) => line.split(' is ')[0])).toEqual([
+      'settings cannot be used as it is:',
+      '- brands.acme.startDate',
+      '- brands.acme.bogus',
+      '- pagesInFlight',
+    ]);
+  });
+
+  it.each([
+    ['token of a brand', withBrand({ token: 'tok-SENSITIVE-1' })],
+    ['secret of a brand', withBrand({ secret: 'tok-SENSITIVE-1' })],
+    ['credentials', withBrand({ credentials: { token: 'tok-SENSITIVE-1' } })],
+    ['secret in place of its name', withBrand({ secretName: '{"token":"tok-SENSITIVE-1"}' })],
+    ['token in the address', withBrand({ baseUrl: 'https://a.example/x?token=tok-SENSITIVE-1' })],
+    ['password in the address', withBrand({ baseUrl: 'https://u:tok-SENSITIVE-1@a.example/' })],
+    ['long digest in any place', withBrand({ timeZone: 'tok-SENSITIVE-10123456789abcdef' })],
+  ])('I9: refuse a %s without repeating it', (_name, input) => {
+    const message = refusal(input);
+    expect(message).not.toContain('SENSITIVE');
+    expect(message.split('\n').length).toBe(2);
+  });
+
+  it('I9: point to the places where credentials belong', () => {
+    expect(refusal(withBrand({ token: 'x' }))).toContain('credentials belong in the secret');
+  });
+
+  it.each([['http://localhost:8080/x'], ['http://127.0.0.1:1/'], ['http://[::1]:9/api?x=1']])(
+    'allow http on loopback: %s',
+    (baseUrl) => {
+      expect(parseSettings(withBrand({ baseUrl }), reports).brands.acme?.baseUrl).toBe(baseUrl);
+    },
+  );
+
+  it('accept a sixth report by its definition alone', () => {
+    const registry = { ...reports, [refunds.name]: refunds };
+    const input = withReport('refund_list', { filters: { reason: 'late', store: 3 }, limit: 50, key: 'no' });
+    expect(parseSettings(input, registry).brands.acme?.reports.refund_list).toEqual({
+      enabled: true,
+      schedule: 'rate(6 hours)',
+      filters: { reason: 'late', store: 3 },
+      columns: {},
+      refresh: [{ untilAgeDays: 9, every: '12 hours' }],
+      pageSize: 50,
+      key: 'no',
+    });
+    expect(refusal(input)).toContain('refund_list is unknown');
+  });
+
+  it('are refused as config errors, whatever is put in', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (input) => {
+        expect(refusal(input)).toMatch(/^settings cannot be used/);
+      }),
+    );
+  });
+});
