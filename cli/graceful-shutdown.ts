@@ -7,7 +7,7 @@ const SAME_SIGNAL_MS = 500;
 const PATIENCE_MS = 5_000;
 const INTERRUPTED = 130;
 
-export interface Stop {
+export interface GracefulShutdown {
   deadline: Deadline;
   signal: AbortSignal;
   /** From then on signals do again what they always do. */
@@ -18,7 +18,7 @@ export interface Stop {
  * Ends a run in good order: after `maxSeconds`, or at the first SIGINT or SIGTERM; what was staged by then is kept.
  * A second signal ends the process at once.
  */
-export function stopInGoodOrder(maxSeconds: number | undefined): Stop {
+export function gracefulShutdown(maxSeconds: number | undefined): GracefulShutdown {
   const deadline = {
     softMs: Date.now() + (maxSeconds ?? Number.POSITIVE_INFINITY) * 1000,
     hardMs: Number.POSITIVE_INFINITY,

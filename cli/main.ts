@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { BrandReportsError, asBrandReportsError } from '../shared/errors.ts';
-import { summary } from '../shared/outcome.ts';
+import { errorSummary } from '../shared/outcome.ts';
 import { addCheck } from './commands/check.ts';
 import { addDemo } from './commands/demo.ts';
 import { addQuery } from './commands/query.ts';
@@ -50,7 +50,8 @@ function failure(thrown: unknown): number {
   const error = asBrandReportsError(thrown);
   note(`error: ${error.message}`);
   if (!(thrown instanceof BrandReportsError) && thrown instanceof Error) note(frames(thrown));
-  if (process.argv.includes('--json')) printJson({ status: 'failed', reports: [], error: summary(error) });
+  if (process.argv.includes('--json'))
+    printJson({ status: 'failed', reports: [], error: errorSummary(error) });
   return error.kind === 'config' ? EXIT.usage : EXIT.failed;
 }
 

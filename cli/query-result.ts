@@ -3,20 +3,20 @@ import { rawNumber } from '../shared/json.ts';
 import { table } from './text-table.ts';
 
 /** Rows as DuckDB answered; whole numbers beyond 2^53 and decimals are text with all their digits. */
-export interface Answer {
+export interface QueryResult {
   names: string[];
   types: DuckDBType[];
   rows: Json[][];
 }
 
 /** @throws what DuckDB throws: its message says what is wrong with the SQL */
-export async function query(connection: DuckDBConnection, sql: string): Promise<Answer> {
+export async function query(connection: DuckDBConnection, sql: string): Promise<QueryResult> {
   const reader = await connection.runAndReadAll(sql);
   return { names: reader.deduplicatedColumnNames(), types: reader.columnTypes(), rows: reader.getRowsJson() };
 }
 
 /** The rows as objects for `printJson`: a number is a number, with all its digits. */
-export function answerObjects({ names, types, rows }: Answer): unknown[] {
+export function resultObjects({ names, types, rows }: QueryResult): unknown[] {
   return rows.map((row) =>
     Object.fromEntries(
       row.map((value, index) => [
@@ -28,7 +28,7 @@ export function answerObjects({ names, types, rows }: Answer): unknown[] {
 }
 
 /** The rows as an aligned table, cut to `columns`. */
-export function answerTable({ names, types, rows }: Answer, columns?: number): string {
+export function resultTable({ names, types, rows }: QueryResult, columns?: number): string {
   const scales = types.map((type, index) =>
     type.typeId === DuckDBTypeId.DECIMAL
       ? Math.max(0, ...rows.map((row) => usedScale(row[index])))

@@ -12,7 +12,7 @@ import { openLake } from '../shared/adapters/open-lake.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
 import { dayOf } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
-import { nearest } from '../shared/validation/closest-match.ts';
+import { closestMatch } from '../shared/validation/closest-match.ts';
 import type { CredentialSource, RunLog } from '../shared/ports.ts';
 import { reports } from '../shared/reports/index.ts';
 import type { RunOptions } from '../shared/run.ts';
@@ -35,7 +35,11 @@ export interface RunFlags {
  * Everything a run works with, from the flags: all that can be wrong in them is found here, before it starts.
  * @throws BrandReportsError `config`
  */
-export async function openRun(flags: RunFlags, wanted: readonly string[], log: RunLog): Promise<RunOptions> {
+export async function createRunOptions(
+  flags: RunFlags,
+  wanted: readonly string[],
+  log: RunLog,
+): Promise<RunOptions> {
   const settings = await readSettings(flags);
   const names = wanted.map(reportNamed);
   const brands = flags.brand === undefined ? undefined : [brandNamed(flags.brand, settings)];
@@ -51,7 +55,7 @@ export async function openRun(flags: RunFlags, wanted: readonly string[], log: R
     reports,
     lake: openLake(flags.lake, database === undefined ? {} : { database }),
     credentials,
-    request: {
+    scope: {
       ...(brands && { brands }),
       ...(names.length > 0 && { reports: names }),
       ...(from !== undefined && { from }),
@@ -96,7 +100,7 @@ export function unknown(
   what: string,
   name: string,
   allowed: readonly string[],
-  meant = nearest(name, allowed),
+  meant = closestMatch(name, allowed),
 ) {
   const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
   return new BrandReportsError(

@@ -4,7 +4,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { newId } from '../shared/adapters/new-id.ts';
-import { objectMissing } from '../shared/adapters/object-not-found.ts';
+import { objectNotFound } from '../shared/adapters/object-not-found.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 
 /** Snapshots as files that DuckDB can open. */
@@ -42,7 +42,7 @@ async function copyAll(store: ObjectStore, folder: string, keys: readonly string
 
 async function copy(store: ObjectStore, key: string, path: string): Promise<void> {
   const object = await store.get(key);
-  if (!object) throw objectMissing(`${store.url}/${key}`);
+  if (!object) throw objectNotFound(`${store.url}/${key}`);
   await mkdir(dirname(path), { recursive: true });
   const temporary = `${path}.${newId()}`;
   await writeFile(temporary, object.body);

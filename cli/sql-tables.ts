@@ -3,8 +3,8 @@ import { BrandReportsError } from '../shared/errors.ts';
 import type { ColumnType, Row } from '../shared/lake/table/columns.ts';
 import {
   type ReportLedgers,
-  currentDays,
-  currentKey,
+  committedDays,
+  committedSnapshotKey,
   readLedgers,
   readSchema,
 } from '../shared/lake/documents/read.ts';
@@ -12,7 +12,7 @@ import type { Value } from '../shared/lake/table/values.ts';
 import { coverageRows, coverageTable } from '../shared/catalog/coverage.ts';
 import { freshness } from '../shared/catalog/freshness.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
-import { lacking } from '../shared/catalog/ensure-tables.ts';
+import { missingColumns } from '../shared/catalog/ensure-tables.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import type { ReportDefinition, ReportRegistry, View } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
@@ -30,7 +30,7 @@ export interface SqlLake {
  * A DuckDB that knows the tables and views that the SQL names, or all where it names none, as the ledgers say now.
  * It reads nothing but those snapshots.
  */
-export async function openTables(lake: SqlLake, sql: string): Promise<DuckDBConnection> {
+export async function createSqlConnection(lake: SqlLake, sql: string): Promise<DuckDBConnection> {
   const { store, reports } = lake;
   const all = Object.values(reports);
   const ledgers = await readLedgers(store, reports);
@@ -68,7 +68,7 @@ async function addTable(
   ledgers: readonly ReportLedgers[],
 ): Promise<void> {
   const { columns } = await readSchema(store, report);
-  const keys = currentDays(ledgers.filter((of) => of.report === report)).map(currentKey);
+  const keys = committedDays(ledgers.filter((of) => of.report === report)).map(committedSnapshotKey);
   const paths = await files.bring(keys);
   const typed = [...columns, ...PARTITION_COLUMNS];
   const names = typed.map(({ name }) => identifier(name)).join(', ');
@@ -79,7 +79,7 @@ async function addTable(
     `CREATE VIEW ${identifier(report.table)} AS SELECT ${names} FROM (SELECT ${empty} WHERE false${rows})`,
   );
   for (const view of report.views) {
-    if (lacking(view, columns).length === 0) await createView(connection, view);
+    if (missingColumns(view, columns).length === 0) await createView(connection, view);
   }
 }
 
@@ -105,9 +105,12 @@ function coverageSql({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedge
   const definition = columns.map(({ name, type }) => `${identifier(name)} ${duckType(type)}`).join(', ');
   const rows = ledgers.flatMap((of) =>
     [...of.ledgers].flatMap(([month, ledger]) =>
-      coverageRows(ledger, enabledPolicy(settings, of.brand, of.report), nowMs, of.index.proven).map(
-        (row): Row => ({ ...row, brand: of.brand, report: of.report.name, month }),
-      ),
+      coverageRows(
+        ledger,
+        enabledPolicy(settings, of.brand, of.report),
+        nowMs,
+        of.index.hasReturnedRecords,
+      ).map((row): Row => ({ ...row, brand: of.brand, report: of.report.name, month })),
     ),
   );
   const values = rows.map((row) => `(${columns.map(({ name }) => literal(row[name])).join(', ')})`);

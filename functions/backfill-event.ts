@@ -21,7 +21,7 @@ const item = z.object({
     requestsPerSecond: z.number(),
     since: z.string().check(z.refine(isInstant)),
   }),
-  rounds: z.object({ left: count, pages: count, stalled: count, busy: count }),
+  progress: z.object({ left: count, pages: count, stalled: count, busy: count }),
 });
 
 const planning = z.object({

@@ -1,15 +1,20 @@
 import type { Context } from 'aws-lambda';
 import { systemClock } from '../shared/adapters/system-clock.ts';
-import { readRound } from '../shared/operations/backfill-step.ts';
-import { type Failure, conclude, noRounds, splitIntoMonths } from '../shared/operations/backfill-months.ts';
-import { BrandReportsError, expected } from '../shared/errors.ts';
+import { readMonth } from '../shared/operations/backfill-step.ts';
+import {
+  type Failure,
+  conclude,
+  initialProgress,
+  splitIntoMonths,
+} from '../shared/operations/backfill-months.ts';
+import { BrandReportsError, rethrowBugs } from '../shared/errors.ts';
 import { backfillRate } from '../shared/settings/rate-budget.ts';
 import { type Item, type Planning, parseBackfillEvent, parseBackfillInput } from './backfill-event.ts';
 import { emitMetrics } from './metrics.ts';
-import { environment, openFunction } from './function-context.ts';
+import { environment, createFunctionContext } from './function-context.ts';
 import { timeLimits } from './time-limits.ts';
 
-const opened = openFunction();
+const opened = createFunctionContext();
 const namespace = environment('METRICS_NAMESPACE');
 
 /**
@@ -26,7 +31,7 @@ export async function handler(event: unknown, context: Pick<Context, 'getRemaini
       step.conclude.months,
     );
   const options = { ...opened, clock: systemClock(), ...timeLimits(context.getRemainingTimeInMillis()) };
-  const { answer, reports } = await readRound(options, step.read, step.rounds);
+  const { answer, reports } = await readMonth(options, step.read, step.progress);
   emitMetrics(reports, { namespace, log: opened.log });
   return answer;
 }
@@ -42,11 +47,11 @@ function plan({ plan: input, execution, running }: Planning): { items: Item[] } 
     const since = now.toISOString();
     const items = splitIntoMonths(range).map((month) => ({
       read: { report, brand, ...month, requestsPerSecond, since },
-      rounds: noRounds(month),
+      progress: initialProgress(month),
     }));
     return { items };
   } catch (thrown) {
-    const { message } = expected(thrown);
+    const { message } = rethrowBugs(thrown);
     return { failure: { error: 'BackfillRefused', cause: message } };
   }
 }

@@ -12,7 +12,7 @@ import { type Settings, loadSettings } from '../shared/settings/settings.ts';
  * What every function that reads reports works with, from its environment and the settings in its bundle.
  * @throws BrandReportsError `config` where either is not there or wrong
  */
-export function openFunction() {
+export function createFunctionContext() {
   const settings = bundledSettings();
   return {
     settings,

@@ -12,7 +12,7 @@ export interface MetricsOptions {
    * Given by the runs that answer for how a report stands: those of the schedule, and those by hand in the present.
    * A backfill tells its traffic alone, or it would hide a schedule that has died, and its failures are its execution's.
    */
-  standing?: { settings: Settings; nowMs: number };
+  health?: { settings: Settings; nowMs: number };
 }
 
 type Measure = [name: string, unit: (typeof MetricUnit)[keyof typeof MetricUnit], value: number];
@@ -37,21 +37,21 @@ export function emitMetrics(reports: readonly ReportOutcome[], options: MetricsO
   }
 }
 
-function measuresOf(outcome: ReportOutcome, { standing }: MetricsOptions): Measure[] {
+function measuresOf(outcome: ReportOutcome, { health: standing }: MetricsOptions): Measure[] {
   const { days, requests, retries, throttles } = outcome;
   const sum = (of: 'rows' | 'pages') => days.reduce((total, day) => total + day[of], 0);
   return [
     ['Rows', MetricUnit.Count, sum('rows')],
     ['Pages', MetricUnit.Count, sum('pages')],
     ['Requests', MetricUnit.Count, requests],
-    ...troubles({ Retries: retries, Throttles: throttles }),
-    ...(standing ? standingOf(outcome, standing) : []),
+    ...nonZero({ Retries: retries, Throttles: throttles }),
+    ...(standing ? healthOf(outcome, standing) : []),
   ];
 }
 
-function standingOf(
+function healthOf(
   { brand, status, days, newestComplete }: ReportOutcome,
-  { settings, nowMs }: NonNullable<MetricsOptions['standing']>,
+  { settings, nowMs }: NonNullable<MetricsOptions['health']>,
 ): Measure[] {
   const failedDays = days.filter(({ outcome }) => outcome === 'failed').length;
   return [
@@ -62,12 +62,12 @@ function standingOf(
     ],
     // With its zeros, so that an alarm sees which runs went well. A report can fail before it has any days.
     ['Failures', MetricUnit.Count, status === 'failed' ? 1 : 0],
-    ...troubles({ FailedDays: failedDays }),
+    ...nonZero({ FailedDays: failedDays }),
   ];
 }
 
 /** CloudWatch asks money for every metric in every hour that has it: what mostly is 0 is told only where it is not. */
-function troubles(counts: Record<string, number>): Measure[] {
+function nonZero(counts: Record<string, number>): Measure[] {
   return Object.entries(counts).flatMap(([name, count]): Measure[] =>
     count > 0 ? [[name, MetricUnit.Count, count]] : [],
   );

@@ -5,10 +5,10 @@ import { awsClientOptions } from '../shared/adapters/aws/errors.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
 import { openTestEvents } from '../shared/adapters/aws/test-events.ts';
 import { asBrandReportsError } from '../shared/errors.ts';
-import { setUp, type SetupOutcome } from '../shared/catalog/rebuild.ts';
-import { whileRefused } from '../shared/adapters/aws/retry-access-denied.ts';
+import { rebuildCatalog, type RebuildOutcome } from '../shared/catalog/rebuild.ts';
+import { retryWhileAccessDenied } from '../shared/adapters/aws/retry-access-denied.ts';
 import { type Answer, answerCloudFormation } from './cloud-formation.ts';
-import { openFunction } from './function-context.ts';
+import { createFunctionContext } from './function-context.ts';
 import {
   type CloudFormationRequest,
   isRollback,
@@ -32,7 +32,7 @@ const ANSWER_MS = 30_000;
 export async function handler(
   event: unknown,
   context: Pick<Context, 'getRemainingTimeInMillis'>,
-): Promise<SetupOutcome | undefined> {
+): Promise<RebuildOutcome | undefined> {
   const remainingMs = context.getRemainingTimeInMillis();
   const request = parseSetupEvent(event);
   if (!request) return setUpCatalog(remainingMs);
@@ -53,7 +53,7 @@ async function answerTo(request: CloudFormationRequest, remainingMs: number): Pr
       const events = parseTestEvents(request.ResourceProperties);
       await setUpCatalog(remainingMs);
       await orLogged(() =>
-        whileRefused(clock, async () => {
+        retryWhileAccessDenied(clock, async () => {
           for (const [name, own] of events) await testEvents.publish(name, own);
         }),
       );
@@ -64,9 +64,9 @@ async function answerTo(request: CloudFormationRequest, remainingMs: number): Pr
   }
 }
 
-async function setUpCatalog(remainingMs: number): Promise<SetupOutcome> {
+async function setUpCatalog(remainingMs: number): Promise<RebuildOutcome> {
   const { deadline } = timeLimits(remainingMs);
-  const outcome = await setUp({ ...openFunction(), clock, deadline });
+  const outcome = await rebuildCatalog({ ...createFunctionContext(), clock, deadline });
   console.info({ event: 'setup_done', ...outcome });
   return outcome;
 }

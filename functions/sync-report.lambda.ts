@@ -4,12 +4,12 @@ import { runCheck } from '../shared/operations/check.ts';
 import { scheduledRate } from '../shared/settings/rate-budget.ts';
 import { runSync } from '../shared/run.ts';
 import type { Settings } from '../shared/settings/settings.ts';
-import { environment, openFunction } from './function-context.ts';
+import { environment, createFunctionContext } from './function-context.ts';
 import { emitMetrics } from './metrics.ts';
 import { parseSyncEvent } from './sync-event.ts';
 import { timeLimits } from './time-limits.ts';
 
-const opened = openFunction();
+const opened = createFunctionContext();
 const report = environment('REPORT');
 const namespace = environment('METRICS_NAMESPACE');
 
@@ -24,7 +24,7 @@ export async function handler(event: unknown, context: Pick<Context, 'getRemaini
   const brands = brand === undefined ? enabled : [brand];
   const options = {
     ...opened,
-    request: {
+    scope: {
       ...range,
       brands,
       reports: [report],
@@ -38,7 +38,7 @@ export async function handler(event: unknown, context: Pick<Context, 'getRemaini
   emitMetrics(outcome.reports, {
     namespace,
     log: opened.log,
-    ...(now === undefined && { standing: { settings: opened.settings, nowMs: Date.now() } }),
+    ...(now === undefined && { health: { settings: opened.settings, nowMs: Date.now() } }),
   });
   return outcome;
 }

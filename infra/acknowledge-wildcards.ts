@@ -6,7 +6,11 @@ import type { IConstruct } from 'constructs';
 export type Grantee = IGrantable & IConstruct;
 
 /** Says to cdk-nag, and to whoever reads the template's report, why the policies below `scope` name these resources with a `*`. */
-export function explainWildcards(scope: IConstruct, resourceArns: readonly string[], reason: string): void {
+export function acknowledgeWildcards(
+  scope: IConstruct,
+  resourceArns: readonly string[],
+  reason: string,
+): void {
   const wide = resourceArns.filter((arn) => arn.includes('*'));
   const ids = wide.map((arn) => `AwsSolutions-IAM5[Resource::${written(Stack.of(scope).resolve(arn))}]`);
   Validations.of(scope).acknowledge(...ids.map((id) => ({ id, reason })));

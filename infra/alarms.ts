@@ -14,7 +14,7 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
-import { PERIOD_HOURS, failureWindow, silenceHours } from './alarm-windows.ts';
+import { PERIOD_HOURS, failureWindow, missingDataHours } from './alarm-windows.ts';
 import type { ObservedReport } from './observed-report.ts';
 
 const THROTTLED_PERCENT = 10;
@@ -32,7 +32,7 @@ export class Alarms extends Construct {
   }
 
   onStaleness(of: ObservedReport, staleAfterHours: number): Alarm {
-    const silence = silenceHours(of.schedule);
+    const silence = missingDataHours(of.schedule);
     const orSilent = silence === undefined ? '' : `, or no run has told of it for ${silence} hours or more`;
     return this.alarm(`stale-${of.brand}-${of.report}`, {
       metric: of.secondsSinceNewestCompleteDay(),

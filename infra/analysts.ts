@@ -5,9 +5,9 @@ import { Construct } from 'constructs';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
-import { explainWildcards } from './acknowledge-wildcards.ts';
+import { acknowledgeWildcards } from './acknowledge-wildcards.ts';
 import type { Lake } from './lake.ts';
-import { namedQueries } from './saved-queries.ts';
+import { savedQueries } from './saved-queries.ts';
 import { output } from './output.ts';
 
 export interface AnalystsProps {
@@ -42,7 +42,7 @@ export class Analysts extends Construct {
       },
     });
     this.workGroupName = stackName;
-    for (const { name, description, sql } of namedQueries(reports)) {
+    for (const { name, description, sql } of savedQueries(reports)) {
       const query = new CfnNamedQuery(this, `Query-${name}`, {
         database: catalog.databaseName,
         workGroup: stackName,
@@ -104,7 +104,7 @@ export class Analysts extends Construct {
       ],
       ['*'],
     );
-    explainWildcards(policy, ['*'], 'Athena and Lake Formation know nothing narrower for these actions.');
+    acknowledgeWildcards(policy, ['*'], 'Athena and Lake Formation know nothing narrower for these actions.');
     return policy;
   }
 }

@@ -25,7 +25,7 @@ import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import type { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
-import { explainWildcards } from './acknowledge-wildcards.ts';
+import { acknowledgeWildcards } from './acknowledge-wildcards.ts';
 import type { Lake } from './lake.ts';
 import { output } from './output.ts';
 import { PipelineFunction } from './pipeline-function.ts';
@@ -100,7 +100,7 @@ export class Backfill extends Construct {
 
   private explain(): void {
     const { stateMachine, worker } = this;
-    const explain = (arns: string[], reason: string) => explainWildcards(stateMachine, arns, reason);
+    const explain = (arns: string[], reason: string) => acknowledgeWildcards(stateMachine, arns, reason);
     explain(
       [`${worker.function.functionArn}:*`],
       'The state machine starts the function under any of its versions, and nothing else.',
@@ -181,7 +181,7 @@ export class Backfill extends Construct {
   private month(): IChainable {
     const round = this.step('Read on', {
       read: JsonPath.objectAt('$.read'),
-      rounds: JsonPath.objectAt('$.rounds'),
+      progress: JsonPath.objectAt('$.progress'),
     });
     const crashed = new Pass(this, 'It crashed', {
       parameters: {

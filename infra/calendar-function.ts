@@ -4,15 +4,15 @@ import type { Settings } from '../shared/settings/settings.ts';
 import type { Lake } from './lake.ts';
 import { PipelineFunction } from './pipeline-function.ts';
 
-export interface CoverageWidgetProps {
+export interface CalendarFunctionProps {
   settings: Settings;
   settingsJson: string;
   lake: Lake;
 }
 
 /** The function that draws on the dashboard which days are in. */
-export class CoverageWidget extends PipelineFunction {
-  constructor(scope: Construct, id: string, { settings, settingsJson, lake }: CoverageWidgetProps) {
+export class CalendarFunction extends PipelineFunction {
+  constructor(scope: Construct, id: string, { settings, settingsJson, lake }: CalendarFunctionProps) {
     super(scope, id, {
       settings,
       settingsJson,

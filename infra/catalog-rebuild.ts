@@ -7,7 +7,7 @@ import type { Catalog } from './catalog.ts';
 import type { Lake } from './lake.ts';
 import { PipelineFunction } from './pipeline-function.ts';
 
-export interface SetupProps {
+export interface CatalogRebuildProps {
   settings: Settings;
   settingsJson: string;
   lake: Lake;
@@ -22,8 +22,8 @@ export interface SetupProps {
  * Brings tables, views and partitions of the catalog to what definitions, schemas and ledgers say, and makes the test
  * events of the console. CloudFormation does not own them, because they grow between deployments.
  */
-export class Setup extends PipelineFunction {
-  constructor(scope: Construct, id: string, props: SetupProps) {
+export class CatalogRebuild extends PipelineFunction {
+  constructor(scope: Construct, id: string, props: CatalogRebuildProps) {
     const { settings, settingsJson, lake, catalog, nonce } = props;
     super(scope, id, {
       settings,
@@ -34,8 +34,8 @@ export class Setup extends PipelineFunction {
       environment: { LAKE_URL: lake.url, DATABASE: catalog.databaseName },
       testEvents: { 'Repair-the-catalog': {} },
     });
-    lake.grantSetUp(this);
-    catalog.grantSetUp(this);
+    lake.grantRebuild(this);
+    catalog.grantRebuild(this);
     const functions = [...props.functions, this];
     this.grantTestEvents(functions);
     const run = new CustomResource(this, 'Resource', {

@@ -4,7 +4,7 @@ import { Grant } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
-import { explainWildcards, type Grantee } from './acknowledge-wildcards.ts';
+import { acknowledgeWildcards, type Grantee } from './acknowledge-wildcards.ts';
 import { output } from './output.ts';
 
 const READ = ['glue:GetTable', 'glue:GetPartition', 'glue:GetPartitions'];
@@ -58,7 +58,7 @@ export class Catalog extends Construct {
     this.grant(grantee, WRITE, [...own, 'coverage']);
   }
 
-  grantSetUp(grantee: Grantee): void {
+  grantRebuild(grantee: Grantee): void {
     this.grant(grantee, WRITE, ['*']);
   }
 
@@ -68,7 +68,7 @@ export class Catalog extends Construct {
     const [byDefault, all] = [[this.arn('database', 'default')], [this.arn('database', '*')]];
     Grant.addToPrincipal({ grantee, actions: ['glue:GetDatabase'], resourceArns: byDefault });
     Grant.addToPrincipal({ grantee, actions: ['glue:GetDatabases'], resourceArns: all });
-    explainWildcards(grantee, all, 'The names of databases; their tables stay closed.');
+    acknowledgeWildcards(grantee, all, 'The names of databases; their tables stay closed.');
   }
 
   private arn(resource: string, resourceName?: string): string {
@@ -83,7 +83,7 @@ export class Catalog extends Construct {
       ...tables.map((table) => this.arn('table', `${this.databaseName}/${table}`)),
     ];
     Grant.addToPrincipal({ grantee, actions, resourceArns });
-    explainWildcards(
+    acknowledgeWildcards(
       grantee,
       resourceArns,
       'All tables of this one database: reports may join that nobody knows yet.',

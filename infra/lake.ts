@@ -4,7 +4,7 @@ import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket } from 'aws-c
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
-import { explainWildcards, type Grantee } from './acknowledge-wildcards.ts';
+import { acknowledgeWildcards, type Grantee } from './acknowledge-wildcards.ts';
 import { output } from './output.ts';
 
 export interface LakeProps {
@@ -73,7 +73,7 @@ export class Lake extends Construct {
       `schema/${table}.json`,
     ]);
     const parents = reports.flatMap(({ day }) => {
-      const parent = day.by === 'parent' ? this.reports[day.report] : undefined;
+      const parent = day.by === 'upstream' ? this.reports[day.report] : undefined;
       return parent && !reports.includes(parent)
         ? [`snapshots/${parent.table}/*`, `ledger/${parent.name}/*`]
         : [];
@@ -84,7 +84,7 @@ export class Lake extends Construct {
   }
 
   /** What makes the catalog again out of the lake: ledgers, which note what was switched, and schemas. */
-  grantSetUp(grantee: Grantee): void {
+  grantRebuild(grantee: Grantee): void {
     this.grant(grantee, PUT, ['ledger/*', 'snapshots/coverage/*']);
     this.grant(grantee, READ, ['schema/*']);
     this.grantList(grantee);
@@ -110,7 +110,7 @@ export class Lake extends Construct {
     if (prefixes.length === 0) return;
     const resourceArns = prefixes.map((prefix) => this.bucket.arnForObjects(prefix));
     Grant.addToPrincipal({ grantee, actions, resourceArns });
-    explainWildcards(
+    acknowledgeWildcards(
       grantee,
       resourceArns,
       'Objects are made under names that are not known before: a prefix is as narrow as it gets.',

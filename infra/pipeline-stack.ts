@@ -6,13 +6,13 @@ import { Analysts } from './analysts.ts';
 import { Backfill } from './backfill-state-machine.ts';
 import { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
-import { CoverageWidget } from './calendar-function.ts';
+import { CalendarFunction } from './calendar-function.ts';
 import { FailureQueue } from './failure-queue.ts';
 import { Lake } from './lake.ts';
 import { Observability } from './observability.ts';
 import { output } from './output.ts';
 import { ReportFunction, type ScheduledBrand } from './report-function.ts';
-import { Setup } from './catalog-rebuild.ts';
+import { CatalogRebuild } from './catalog-rebuild.ts';
 
 export interface PipelineStackProps extends StackProps {
   reports: ReportRegistry;
@@ -55,7 +55,7 @@ export class PipelineStack extends Stack {
       lake,
       catalog,
     });
-    const calendar = new CoverageWidget(this, 'Calendar', { settings, settingsJson, lake });
+    const calendar = new CalendarFunction(this, 'Calendar', { settings, settingsJson, lake });
     new Observability(this, 'Observability', {
       deployment,
       functions,
@@ -63,7 +63,7 @@ export class PipelineStack extends Stack {
       stateMachine: backfill.stateMachine,
       calendar: calendar.function,
     });
-    new Setup(this, 'Setup', {
+    new CatalogRebuild(this, 'Setup', {
       settings,
       settingsJson,
       lake,
@@ -77,10 +77,10 @@ export class PipelineStack extends Stack {
       lake,
       catalog,
     });
-    this.tellSecrets(Object.values(settings.brands).map(({ secretName }) => secretName));
+    this.outputSecretLinks(Object.values(settings.brands).map(({ secretName }) => secretName));
   }
 
-  private tellSecrets(names: readonly string[]): void {
+  private outputSecretLinks(names: readonly string[]): void {
     for (const [index, name] of [...new Set(names)].entries())
       output(this, `Secret${index + 1}`, {
         value: consoleLink(this, 'secretsmanager', `!/secret?name=${encodeURIComponent(name)}`),
@@ -100,11 +100,11 @@ function enabledReports(
       return own?.enabled ? [{ report, name, brand, schedule: own.schedule }] : [];
     }),
   );
-  const turned = pairs.map((pair, turn) => ({ ...pair, turn, turns: pairs.length }));
-  return [...Map.groupBy(turned, ({ report }) => report)].map(([report, of]) => ({
+  const slotted = pairs.map((pair, slot) => ({ ...pair, slot, slots: pairs.length }));
+  return [...Map.groupBy(slotted, ({ report }) => report)].map(([report, of]) => ({
     report,
     brands: Object.fromEntries(
-      of.map(({ name, brand, schedule, turn, turns }) => [name, { brand, schedule, turn, turns }]),
+      of.map(({ name, brand, schedule, slot, slots }) => [name, { brand, schedule, slot, slots }]),
     ),
   }));
 }

@@ -6,7 +6,7 @@ import type { Construct } from 'constructs';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { BrandSettings, Settings } from '../shared/settings/settings.ts';
 import type { Catalog } from './catalog.ts';
-import { explainWildcards } from './acknowledge-wildcards.ts';
+import { acknowledgeWildcards } from './acknowledge-wildcards.ts';
 import type { Lake } from './lake.ts';
 import { PipelineFunction } from './pipeline-function.ts';
 import { staggered } from './staggered.ts';
@@ -29,9 +29,9 @@ export interface ScheduledBrand {
   brand: BrandSettings;
   /** As the settings say. */
   schedule: string;
-  /** The schedule's place among all `turns` schedules of the stack, from 0. */
-  turn: number;
-  turns: number;
+  /** The schedule's place among all `slots` schedules of the stack, from 0. */
+  slot: number;
+  slots: number;
 }
 
 /** The function that syncs one report, and a schedule for each brand in the brand's time zone. */
@@ -66,7 +66,7 @@ export class ReportFunction extends PipelineFunction {
     lake.grantReports(this, [report]);
     catalog.grantReports(this, [report]);
     this.grantSecrets(Object.values(brands).map(({ brand }) => brand.secretName));
-    explainWildcards(
+    acknowledgeWildcards(
       Stack.of(this),
       [`${this.function.functionArn}:*`],
       'The role of the schedules starts the function under any of its versions, and nothing else.',
@@ -77,9 +77,9 @@ export class ReportFunction extends PipelineFunction {
   private schedule(
     { settings, report, undelivered }: ReportFunctionProps,
     brandName: string,
-    { brand, schedule, turn, turns }: ScheduledBrand,
+    { brand, schedule, slot, slots }: ScheduledBrand,
   ): void {
-    const { expression, windowMinutes } = staggered(schedule, turn, turns);
+    const { expression, windowMinutes } = staggered(schedule, slot, slots);
     new Schedule(this, `Schedule-${brandName}`, {
       description: `Syncs ${report.table} of ${brandName}`,
       schedule: ScheduleExpression.expression(expression, TimeZone.of(brand.timeZone)),

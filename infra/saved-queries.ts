@@ -1,13 +1,13 @@
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 
-export interface NamedQuery {
+export interface SavedQuery {
   name: string;
   description: string;
   sql: string;
 }
 
 /** What an analyst wants first. They rest on `coverage`, `freshness` and what every table has, so that none can break. */
-export function namedQueries(reports: readonly ReportDefinition[]): NamedQuery[] {
+export function savedQueries(reports: readonly ReportDefinition[]): SavedQuery[] {
   return [
     {
       name: 'Is everything in',

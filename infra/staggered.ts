@@ -4,17 +4,17 @@ import { rateMs } from '../shared/settings/schedule.ts';
  * A schedule that does not start in the same second as the others. A rate counts from the moment of deployment, which
  * is the same one for all: those that divide the hour or the day become cron expressions with a minute of their own,
  * the others get a window in which Scheduler chooses. A cron expression is what somebody wanted, and stays.
- * @param turn the schedule's place among `turns`, from 0
+ * @param slot the schedule's place among `slots`, from 0
  */
 export function staggered(
   schedule: string,
-  turn: number,
-  turns: number,
+  slot: number,
+  slots: number,
 ): { expression: string; windowMinutes: number } {
   const everyMs = rateMs(schedule);
   if (everyMs === undefined) return exactly(schedule);
   const minutes = everyMs / 60_000;
-  const offset = (withinMinutes: number) => Math.floor((withinMinutes * turn) / turns);
+  const offset = (withinMinutes: number) => Math.floor((withinMinutes * slot) / slots);
   if (minutes > 1 && minutes < HOUR && HOUR % minutes === 0)
     return exactly(`cron(${offset(minutes)}/${minutes} * * * ? *)`);
   if (minutes === HOUR) return exactly(`cron(${offset(HOUR)} * * * ? *)`);

@@ -2,7 +2,7 @@
  * Works through the items in order, `width` of them at a time.
  * @throws what the first worker to fail threw, after all others have come to rest
  */
-export async function sideBySide<T>(
+export async function forEachConcurrent<T>(
   items: readonly T[],
   width: number,
   work: (item: T) => Promise<void>,

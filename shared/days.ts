@@ -39,21 +39,21 @@ export function dayOf(instantMs: number, timeZone: string): string {
 /** The first instant that bears the day's date: midnight, or later where the zone skips midnight. */
 export function startOfDay(day: string, timeZone: string): number {
   const midnight = Date.parse(`${day}T00:00:00Z`);
-  const bears = (instantMs: number) => dayOf(instantMs, timeZone) >= day;
+  const hasDate = (instantMs: number) => dayOf(instantMs, timeZone) >= day;
   const offsets = [-1.5, -0.5, 0.5, 1.5].map((days) => {
     const near = midnight + days * DAY_MS;
     return wallTime(near, timeZone) - near;
   });
   const candidates = [...new Set(offsets)]
     .map((offset) => midnight - offset)
-    .filter((instantMs) => bears(instantMs) && !bears(instantMs - 1))
+    .filter((instantMs) => hasDate(instantMs) && !hasDate(instantMs - 1))
     .sort((a, b) => a - b);
   if (candidates[0] !== undefined) return candidates[0];
   let before = midnight - 1.5 * DAY_MS;
   let after = midnight + 1.5 * DAY_MS;
   while (after - before > 1) {
     const middle = Math.floor((before + after) / 2);
-    if (bears(middle)) after = middle;
+    if (hasDate(middle)) after = middle;
     else before = middle;
   }
   return after;

@@ -31,7 +31,7 @@ export function asBrandReportsError(thrown: unknown): BrandReportsError {
 }
 
 /** A failure that somebody foresaw. @throws what was thrown where it is a `bug` */
-export function expected(thrown: unknown): BrandReportsError {
+export function rethrowBugs(thrown: unknown): BrandReportsError {
   const error = asBrandReportsError(thrown);
   if (error.kind === 'bug') throw thrown;
   return error;

@@ -39,12 +39,12 @@ export interface SyncOutcome {
   reports: ReportOutcome[];
 }
 
-export function summary({ kind, code, message }: BrandReportsError): ErrorSummary {
+export function errorSummary({ kind, code, message }: BrandReportsError): ErrorSummary {
   return { kind, code, message };
 }
 
 /** `busy` only where every due day is held by another run; anything left undone otherwise is `incomplete`. */
-export function statusOf(days: readonly DayOutcome[], error?: ErrorSummary): Status {
+export function reportStatus(days: readonly DayOutcome[], error?: ErrorSummary): Status {
   const outcomes = days.map(({ outcome }) => outcome);
   if (error || outcomes.includes('failed')) return 'failed';
   if (outcomes.length > 0 && outcomes.every((outcome) => outcome === 'busy')) return 'busy';
@@ -61,7 +61,7 @@ export function syncOutcome(reports: ReportOutcome[]): SyncOutcome {
   if (has('failed')) return { status: 'failed', reports };
   // A report that was stopped before its plan has no days that tell.
   return {
-    status: has('incomplete') ? 'incomplete' : statusOf(reports.flatMap(({ days }) => days)),
+    status: has('incomplete') ? 'incomplete' : reportStatus(reports.flatMap(({ days }) => days)),
     reports,
   };
 }

@@ -58,9 +58,9 @@ export interface ObjectStore {
 /** Tells whether the process of another run is gone, where the lake can know. */
 export interface RunRegistry {
   /** Marks the run as alive until the returned function is called or the process is gone, however it went. */
-  enter(run: string): Promise<() => Promise<void>>;
+  register(run: string): Promise<() => Promise<void>>;
   /** True only where the run is certainly gone; false where it lives or nobody can know. */
-  isGone(run: string): Promise<boolean>;
+  isDead(run: string): Promise<boolean>;
 }
 
 /** Partition keys in order, e.g. `[['brand','acme'],['dt','2026-01-31']]`. */
@@ -79,11 +79,11 @@ export interface Catalog {
   /** Creates the view, or replaces it where it is another; the tables and columns that it reads exist. */
   ensureView(view: View): Promise<void>;
   /** The snapshot id the partition points at. */
-  current(table: string, partition: Partition): Promise<string | undefined>;
+  snapshotOf(table: string, partition: Partition): Promise<string | undefined>;
   /** Points the partition at the snapshot, whose objects exist. */
-  point(table: TableShape, partition: Partition, snapshot: string): Promise<void>;
+  setSnapshot(table: TableShape, partition: Partition, snapshot: string): Promise<void>;
   /** By partition path (`brand=acme/dt=2026-01-31`): the snapshot ids that the catalog points at, under the leading partition keys. */
-  pointedAt(table: string, leading: Partition): Promise<ReadonlyMap<string, readonly string[]>>;
+  snapshotsByPartition(table: string, leading: Partition): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
 /** A lake, opened: its objects, who is alive in it, and what SQL engines read of it. */

@@ -1,6 +1,6 @@
 import { dayOf } from './days.ts';
-import { BrandReportsError, expected } from './errors.ts';
-import type { Document } from './lake/documents/cas-document.ts';
+import { BrandReportsError, rethrowBugs } from './errors.ts';
+import type { CasDocument } from './lake/documents/cas-document.ts';
 import { type MonthIndex, parseMonthIndex } from './lake/documents/month-index.ts';
 import { indexKey, progressKey } from './lake/paths.ts';
 import { parseProgress } from './lake/documents/progress.ts';
@@ -8,14 +8,14 @@ import { type ReportOutcome, type SyncOutcome, type Traffic, isUnfinished, syncO
 import { newestComplete } from './status/newest-complete.ts';
 import {
   type LakeOptions,
-  type OpenLedgers,
-  openDocument,
-  openLedger,
-  openReport,
+  type LedgerCache,
+  casDocument,
+  ledgerDocument,
+  createBrandReport,
 } from './pipeline/create-context.ts';
 import { policyOf } from './planning/policy.ts';
-import { type Range, leaveRequest } from './pipeline/continuation.ts';
-import type { Deadline, ReportRun } from './pipeline/context.ts';
+import { type Range, saveContinuation } from './pipeline/continuation.ts';
+import type { Deadline, RunContext } from './pipeline/context.ts';
 import type { CredentialSource, ReportService } from './ports.ts';
 import type { ReportDefinition, ReportRegistry } from './reports/definition.ts';
 import { type ServiceClient, type ServiceClientOptions, createServiceClient } from './service/client.ts';
@@ -27,7 +27,7 @@ export interface RunOptions extends LakeOptions {
   settings: Settings;
   reports: ReportRegistry;
   credentials: CredentialSource;
-  request: RunRequest;
+  scope: RunScope;
   /** Nothing new is begun after `softMs`; the process may be gone after `hardMs` (wall clock). */
   deadline?: Deadline;
   /** Stops requests that are under way; what was staged is kept. */
@@ -36,7 +36,7 @@ export interface RunOptions extends LakeOptions {
 }
 
 /** What one run is asked to do; what is left out means all that the settings enable. */
-export interface RunRequest {
+export interface RunScope {
   brands?: readonly string[];
   reports?: readonly string[];
   /** Days to read again, whatever the policy says. */
@@ -52,7 +52,7 @@ export interface RunRequest {
 export async function runSync(options: RunOptions): Promise<SyncOutcome> {
   const { lake, newId } = options;
   const id = newId();
-  const leave = await lake.runs.enter(id);
+  const leave = await lake.runs.register(id);
   try {
     const brands = selectBrands(options);
     const units = { begun: 0 };
@@ -63,7 +63,7 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
     });
     const outcome = syncOutcome(reports.map((report) => report.outcome));
     const goesOn = outcome.reports.some(isUnfinished);
-    for (const { run, index } of reports) await leaveQuietly(run, index, range(options.request, run), goesOn);
+    for (const { run, index } of reports) await leaveQuietly(run, index, range(options.scope, run), goesOn);
     return outcome;
   } finally {
     await leave();
@@ -71,11 +71,11 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
 }
 
 /** What was read stays read: that the next run may read some of it again is no failure of this one. */
-async function leaveQuietly(...[run, ...rest]: Parameters<typeof leaveRequest>): Promise<void> {
+async function leaveQuietly(...[run, ...rest]: Parameters<typeof saveContinuation>): Promise<void> {
   try {
-    await leaveRequest(run, ...rest);
+    await saveContinuation(run, ...rest);
   } catch (thrown) {
-    const { message } = expected(thrown);
+    const { message } = rethrowBugs(thrown);
     run.log({ level: 'warn', event: 'request_not_left', brand: run.brand, report: run.report.name, message });
   }
 }
@@ -86,12 +86,12 @@ async function syncBrand(
   options: RunOptions,
   id: string,
   brand: string,
-  units: ReportRun['units'],
-): Promise<{ run: ReportRun; index: Document<MonthIndex>; outcome: ReportOutcome }[]> {
+  units: RunContext['units'],
+): Promise<{ run: RunContext; index: CasDocument<MonthIndex>; outcome: ReportOutcome }[]> {
   const synced = [];
-  const ledgers: OpenLedgers = new Map();
+  const ledgers: LedgerCache = new Map();
   const traffic = new Map<string, Traffic>();
-  const service = openService(options, brand, ({ action, attempt, status }) => {
+  const service = createService(options, brand, ({ action, attempt, status }) => {
     const { requests, retries, throttles } = traffic.get(action) ?? NO_TRAFFIC;
     traffic.set(action, {
       requests: requests + 1,
@@ -100,14 +100,14 @@ async function syncBrand(
     });
   });
   for (const report of selectReports(options, brand)) {
-    const run = reportRun(options, { id, brand, report, service, units, ledgers });
-    const index = openDocument(
+    const run = createRunContext(options, { id, brand, report, service, units, ledgers });
+    const index = casDocument(
       options,
       indexKey(report.name, brand),
       parseMonthIndex(indexKey(report.name, brand)),
     );
     const outcome = {
-      ...(await syncReport(run, index, range(options.request, run))),
+      ...(await syncReport(run, index, range(options.scope, run))),
       ...(traffic.get(report.action) ?? NO_TRAFFIC),
       newestComplete: await newestComplete(run, index),
     };
@@ -117,15 +117,15 @@ async function syncBrand(
 }
 
 /** The brand's service for the length of a run: one rate limit, one clock, one recovery for all its reports. */
-export function openService(
+export function createService(
   options: RunOptions,
   brand: string,
   onRequest: ServiceClientOptions['onRequest'],
 ): ServiceClient {
-  const { clock, log, random, credentials, request, settings, signal } = options;
+  const { clock, log, random, credentials, scope, settings, signal } = options;
   const { baseUrl, service, method, timeoutSeconds } = brandOf(options, brand);
   const limiter = createRateLimiter({
-    requestsPerSecond: request.requestsPerSecond ?? settings.requestsPerSecond,
+    requestsPerSecond: scope.requestsPerSecond ?? settings.requestsPerSecond,
     wallMs: clock.wallMs,
     sleep: clock.sleep,
   });
@@ -147,57 +147,57 @@ export function openService(
 }
 
 /** Everything that the steps of one report of one brand work with. */
-export function reportRun(
+export function createRunContext(
   options: RunOptions,
   of: {
     id: string;
     brand: string;
     report: ReportDefinition;
     service: ReportService;
-    units: ReportRun['units'];
-    ledgers: OpenLedgers;
+    units: RunContext['units'];
+    ledgers: LedgerCache;
   },
-): ReportRun {
+): RunContext {
   const { brand, report, ledgers } = of;
   const brandSettings = brandOf(options, brand);
   const settings = brandSettings.reports[report.name];
   if (!settings) throw notInSettings(report.name, brand);
   const policy = policyOf(report, brandSettings, settings);
   const { deadline, leases = true } = options;
-  const parent = report.day.by === 'parent' ? options.reports[report.day.report] : undefined;
+  const parent = report.day.by === 'upstream' ? options.reports[report.day.report] : undefined;
   return {
-    ...openReport(options, { brand, report, policy, ledgers }),
-    run: of.id,
+    ...createBrandReport(options, { brand, report, policy, ledgers }),
+    runId: of.id,
     brandSettings,
     settings,
     policy,
     service: of.service,
     deadline,
-    pagesInFlight: options.settings.pagesInFlight,
+    daysInFlight: options.settings.pagesInFlight,
     units: of.units,
     leases,
     progress: (day, attempt) => {
       const key = progressKey(report.name, brand, day, attempt);
-      return openDocument(options, key, parseProgress(key));
+      return casDocument(options, key, parseProgress(key));
     },
     ...(parent && {
-      parent: {
+      upstream: {
         table: parent.table,
-        ledger: (month: string) => openLedger(options, ledgers, { report: parent.name, brand, month }),
+        ledger: (month: string) => ledgerDocument(options, ledgers, { report: parent.name, brand, month }),
       },
     }),
   };
 }
 
 /** The brands that are asked for, or all. */
-export function selectBrands({ settings, request }: RunOptions): readonly string[] {
-  return request.brands ?? Object.keys(settings.brands);
+export function selectBrands({ settings, scope }: RunOptions): readonly string[] {
+  return scope.brands ?? Object.keys(settings.brands);
 }
 
 /** The reports of a brand that are asked for, or all that are enabled, in the registry's order. */
-export function selectReports({ reports, request, settings }: RunOptions, brand: string): ReportDefinition[] {
+export function selectReports({ reports, scope, settings }: RunOptions, brand: string): ReportDefinition[] {
   const wanted = (name: string) =>
-    request.reports?.includes(name) ?? settings.brands[brand]?.reports[name]?.enabled ?? false;
+    scope.reports?.includes(name) ?? settings.brands[brand]?.reports[name]?.enabled ?? false;
   return Object.values(reports).filter(({ name }) => wanted(name));
 }
 
@@ -216,7 +216,7 @@ function notInSettings(report: string, brand: string): BrandReportsError {
 }
 
 /** The days to read again, where any are named: an open end is the first day of the settings, or today. */
-function range({ from, to, since }: RunRequest, { policy, clock }: ReportRun): Range | undefined {
+function range({ from, to, since }: RunScope, { policy, clock }: RunContext): Range | undefined {
   if (from === undefined && to === undefined) return undefined;
   return {
     from: from ?? policy.startDate,

@@ -1,26 +1,26 @@
 import { dayOf, daysFrom, earlier, monthOf } from './days.ts';
-import { type BrandReportsError, expected } from './errors.ts';
-import type { Document } from './lake/documents/cas-document.ts';
+import { type BrandReportsError, rethrowBugs } from './errors.ts';
+import type { CasDocument } from './lake/documents/cas-document.ts';
 import type { Ledger } from './lake/documents/ledger.ts';
-import { type MonthIndex, leaveMonths, mayBeDue, touchMonths } from './lake/documents/month-index.ts';
+import { type MonthIndex, recordDueTimes, mayBeDue, markMonthsDirty } from './lake/documents/month-index.ts';
 import {
   type DayOutcome,
   type ErrorSummary,
   type ReportOutcome,
   type Traffic,
-  statusOf,
-  summary,
+  reportStatus,
+  errorSummary,
 } from './outcome.ts';
-import { coverMonths } from './catalog/coverage.ts';
-import { measureEndDate } from './pipeline/probe-end-date.ts';
-import { type DayRequest, type DueDay, type Sources, monthDueAtMs, plan } from './planning/plan.ts';
-import { prepare } from './catalog/ensure-tables.ts';
+import { writeCoverage } from './catalog/coverage.ts';
+import { probeEndDate } from './pipeline/probe-end-date.ts';
+import { type Continuation, type DueDay, type UpstreamDay, monthDueAtMs, plan } from './planning/plan.ts';
+import { ensureTableAndViews } from './catalog/ensure-tables.ts';
 import { policyFingerprint } from './planning/policy.ts';
-import { type ReportRun, outOfTime } from './pipeline/context.ts';
-import { type Range, openRequest } from './pipeline/continuation.ts';
-import { sideBySide } from './concurrency.ts';
-import { sweep } from './pipeline/vacuum.ts';
-import { switchOwed, tableShape } from './pipeline/publish.ts';
+import { type RunContext, outOfTime } from './pipeline/context.ts';
+import { type Range, resumeOrStart } from './pipeline/continuation.ts';
+import { forEachConcurrent } from './concurrency.ts';
+import { vacuum } from './pipeline/vacuum.ts';
+import { publishPending, tableShape } from './pipeline/publish.ts';
 import { syncDay } from './pipeline/sync-day.ts';
 import type { TableShape } from './ports.ts';
 
@@ -33,31 +33,31 @@ const HOPELESS_AFTER = 5;
  * and switched by itself (`pipeline/sync-day.ts`); one that fails stops no other.
  */
 export async function syncReport(
-  run: ReportRun,
-  index: Document<MonthIndex>,
+  run: RunContext,
+  index: CasDocument<MonthIndex>,
   range: Range | undefined,
 ): Promise<Omit<ReportOutcome, keyof Traffic | 'newestComplete'>> {
   const name = { brand: run.brand, report: run.report.name };
   const days: DayOutcome[] = [];
   try {
     await warnOfSettledTypes(run);
-    const request = await openRequest(run, index, range);
-    const months = await monthsToLookAt(run, index, request);
+    const continuation = await resumeOrStart(run, index, range);
+    const months = await monthsToLookAt(run, index, continuation);
     const shape = await tableShape(run);
     await run.lake.catalog?.ensureTable(shape);
-    const stillOwed = await switchOwed(run, months.values());
+    const stillOwed = await publishPending(run, months.values());
 
-    const due = plan(months, run.policy, run.clock.now().getTime(), await planOptions(run, request));
+    const due = plan(months, run.policy, run.clock.now().getTime(), await planOptions(run, continuation));
     run.log({ level: 'info', event: 'report_planned', ...name, due: due.length });
-    if (due.length > 0) await measureEndDate(run, index);
+    if (due.length > 0) await probeEndDate(run, index);
     await touch(run, index, due);
-    const failed = await syncDays(run, due, request, days);
-    const error = failed ?? (stillOwed && summary(stillOwed));
+    const failed = await syncDays(run, due, continuation, days);
+    const error = failed ?? (stillOwed && errorSummary(stillOwed));
     await leave(run, index, [...months.keys()], shape);
-    const status = statusOf(days, error);
+    const status = reportStatus(days, error);
     return { ...name, status, days: byPlan(days, due), ...(error && { error }) };
   } catch (thrown) {
-    const error = expected(thrown);
+    const error = rethrowBugs(thrown);
     if (error.code === 'stopped') return { ...name, status: 'incomplete', days };
     run.log({
       level: 'error',
@@ -67,13 +67,13 @@ export async function syncReport(
       code: error.code,
       message: error.message,
     });
-    return { ...name, status: 'failed', days, error: summary(error) };
+    return { ...name, status: 'failed', days, error: errorSummary(error) };
   }
 }
 
 /** The first commit of a column decides its type for good: a setting that comes later is said to be without effect. */
-async function warnOfSettledTypes({ schema, settings, log, brand, report }: ReportRun): Promise<void> {
-  const { columns } = await schema.known();
+async function warnOfSettledTypes({ schema, settings, log, brand, report }: RunContext): Promise<void> {
+  const { columns } = await schema.cached();
   for (const [name, type] of Object.entries(settings.columns)) {
     const settled = columns.find((column) => column.name === name)?.type;
     if (settled === undefined || settled === type) continue;
@@ -84,46 +84,46 @@ async function warnOfSettledTypes({ schema, settings, log, brand, report }: Repo
 
 /** The ledgers of the months in which a day may be due, read anew. */
 async function monthsToLookAt(
-  run: ReportRun,
-  index: Document<MonthIndex>,
-  request: DayRequest,
+  run: RunContext,
+  index: CasDocument<MonthIndex>,
+  continuation: Continuation,
 ): Promise<Map<string, Ledger>> {
   const nowMs = run.clock.now().getTime();
   const today = dayOf(nowMs, run.policy.timeZone);
-  const { from, to } = request.range ?? { from: run.policy.startDate, to: today };
-  const hints = await index.known();
+  const { from, to } = continuation.range ?? { from: run.policy.startDate, to: today };
+  const hints = await index.cached();
   // A report about another report's records is due when those change, which its own index does not know.
   // Once a day nothing is taken for granted: a wrong pointer, or a hint that is, is met then.
-  const all = request.range !== undefined || run.parent !== undefined || sweepIsDue(run, hints);
+  const all = continuation.range !== undefined || run.upstream !== undefined || sweepIsDue(run, hints);
   const months = [...new Set(daysFrom(from, to).map(monthOf))].filter(
     (month) => all || mayBeDue(hints, policyFingerprint(run.policy), month, nowMs),
   );
-  const ledgers = months.map(async (month) => [month, await run.ledger(month).fresh()] as const);
+  const ledgers = months.map(async (month) => [month, await run.ledger(month).refresh()] as const);
   return new Map(await Promise.all(ledgers));
 }
 
-async function planOptions(run: ReportRun, request: DayRequest) {
-  const { parent, policy, clock } = run;
-  if (!parent) return { request };
+async function planOptions(run: RunContext, continuation: Continuation) {
+  const { upstream, policy, clock } = run;
+  if (!upstream) return { continuation };
   const today = dayOf(clock.now().getTime(), policy.timeZone);
-  const { from } = request.range ?? { from: policy.startDate };
+  const { from } = continuation.range ?? { from: policy.startDate };
   const first = earlier(from, policy.startDate);
   const months = [...new Set(daysFrom(first, today).map(monthOf))];
   const ledgers = new Map(
-    await Promise.all(months.map(async (month) => [month, await parent.ledger(month).fresh()] as const)),
+    await Promise.all(months.map(async (month) => [month, await upstream.ledger(month).refresh()] as const)),
   );
-  const sources: Sources = (day) => {
-    const published = ledgers.get(monthOf(day))?.days[day]?.published;
+  const upstreamDay: UpstreamDay = (day) => {
+    const published = ledgers.get(monthOf(day))?.days[day]?.committed;
     return published && { digest: published.digest, closed: published.state === 'closed' };
   };
-  return { request, sources };
+  return { continuation, upstream: upstreamDay };
 }
 
 /** Works through the due days, several at a time. @returns the first failure */
 async function syncDays(
-  run: ReportRun,
+  run: RunContext,
   due: readonly DueDay[],
-  request: DayRequest,
+  continuation: Continuation,
   outcomes: DayOutcome[],
 ): Promise<ErrorSummary | undefined> {
   let first: ErrorSummary | undefined;
@@ -133,78 +133,78 @@ async function syncDays(
     outcomes.push(outcome);
     if (outcome.outcome === 'published' || outcome.outcome === 'unchanged') failuresInRow = 0;
     if (!error) return;
-    first ??= summary(error);
+    first ??= errorSummary(error);
     failuresInRow += 1;
     hopeless ||= failuresInRow >= HOPELESS_AFTER || error.kind === 'auth' || error.kind === 'config';
   };
-  await sideBySide(due, run.pagesInFlight, async (next) => {
+  await forEachConcurrent(due, run.daysInFlight, async (next) => {
     if (hopeless || (outOfTime(run) && run.units.begun > 0)) {
       outcomes.push({ dt: next.day, outcome: 'pending', rows: 0, pages: 0 });
       return;
     }
     run.units.begun += 1;
-    record(await syncDay(run, next, request));
+    record(await syncDay(run, next, continuation));
   });
   return first;
 }
 
 /** Marks the months as worked in before anything there is claimed: a run that dies leaves them to be looked at. */
-async function touch(run: ReportRun, index: Document<MonthIndex>, due: readonly DueDay[]): Promise<void> {
+async function touch(run: RunContext, index: CasDocument<MonthIndex>, due: readonly DueDay[]): Promise<void> {
   if (due.length === 0) return;
   const months = [...new Set(due.map(({ day }) => monthOf(day)))];
-  const mark = { by: run.run, at: new Date(run.clock.wallMs()).toISOString() };
-  await index.update((current) => touchMonths(current, months, mark));
+  const mark = { by: run.runId, at: new Date(run.clock.wallMs()).toISOString() };
+  await index.update((current) => markMonthsDirty(current, months, mark));
 }
 
 /** Leaves the lake in order: when each month is next due, what nothing names swept, coverage as the ledgers say. */
 async function leave(
-  run: ReportRun,
-  index: Document<MonthIndex>,
+  run: RunContext,
+  index: CasDocument<MonthIndex>,
   months: readonly string[],
   shape: TableShape,
 ): Promise<void> {
   const nowMs = run.clock.now().getTime();
   const wallMs = run.clock.wallMs();
-  const before = await index.known();
-  const proven = before.proven || (await hasRecords(run, months));
+  const before = await index.cached();
+  const proven = before.hasReturnedRecords || (await hasRecords(run, months));
   const swept = sweepIsDue(run, before) && !outOfTime(run);
-  if (swept) await sweep(run);
+  if (swept) await vacuum(run);
   // New columns may be what a view waits for; once a day a death before, or a hand in the catalog, is mended.
-  const grown = (await run.schema.known()).columns.length > shape.columns.length;
-  if (grown || swept) await prepare(run);
-  const everything = proven && !before.proven ? monthsSince(run, nowMs) : [];
-  await coverMonths(run, [...new Set([...months, ...everything])], proven);
+  const grown = (await run.schema.cached()).columns.length > shape.columns.length;
+  if (grown || swept) await ensureTableAndViews(run);
+  const everything = proven && !before.hasReturnedRecords ? monthsSince(run, nowMs) : [];
+  await writeCoverage(run, [...new Set([...months, ...everything])], proven);
   // Last of all: a run that dies before has its months looked at, and covered, by the next one.
   const fingerprint = policyFingerprint(run.policy);
   const due = new Map<string, number | null>();
   for (const month of months) {
-    const ledger = await run.ledger(month).fresh();
+    const ledger = await run.ledger(month).refresh();
     due.set(month, isOwed(run, ledger) ? nowMs : monthDueAtMs(month, ledger, run.policy, nowMs));
   }
   await index.update((current) => {
-    const left = leaveMonths(current, due, fingerprint, { id: run.run, wallMs, nowMs });
-    const next = swept ? { ...left, sweptAt: new Date(wallMs).toISOString() } : left;
-    return next.proven === proven ? next : { ...next, proven };
+    const left = recordDueTimes(current, due, fingerprint, { id: run.runId, wallMs, nowMs });
+    const next = swept ? { ...left, vacuumedAt: new Date(wallMs).toISOString() } : left;
+    return next.hasReturnedRecords === proven ? next : { ...next, hasReturnedRecords: proven };
   });
 }
 
 /** Whether a committed day is not known to be switched. */
-function isOwed({ lake }: ReportRun, { days }: Ledger): boolean {
+function isOwed({ lake }: RunContext, { days }: Ledger): boolean {
   return (
-    lake.catalog !== undefined && Object.values(days).some(({ published }) => published?.switched === false)
+    lake.catalog !== undefined && Object.values(days).some(({ committed }) => committed?.published === false)
   );
 }
 
-function sweepIsDue({ clock }: ReportRun, { sweptAt }: MonthIndex): boolean {
-  return sweptAt === undefined || clock.wallMs() - Date.parse(sweptAt) >= SWEEP_EVERY_MS;
+function sweepIsDue({ clock }: RunContext, { vacuumedAt: vacuumedAt }: MonthIndex): boolean {
+  return vacuumedAt === undefined || clock.wallMs() - Date.parse(vacuumedAt) >= SWEEP_EVERY_MS;
 }
 
-async function hasRecords(run: ReportRun, months: readonly string[]): Promise<boolean> {
-  const ledgers = await Promise.all(months.map((month) => run.ledger(month).known()));
-  return ledgers.some(({ days }) => Object.values(days).some(({ published }) => (published?.rows ?? 0) > 0));
+async function hasRecords(run: RunContext, months: readonly string[]): Promise<boolean> {
+  const ledgers = await Promise.all(months.map((month) => run.ledger(month).cached()));
+  return ledgers.some(({ days }) => Object.values(days).some(({ committed }) => (committed?.rows ?? 0) > 0));
 }
 
-function monthsSince({ policy }: ReportRun, nowMs: number): string[] {
+function monthsSince({ policy }: RunContext, nowMs: number): string[] {
   return daysFrom(policy.startDate, dayOf(nowMs, policy.timeZone)).map(monthOf);
 }
 

@@ -4,8 +4,8 @@ import {
   type DayOutcome,
   type ReportOutcome,
   type Status,
-  statusOf,
-  summary,
+  reportStatus,
+  errorSummary,
   syncOutcome,
 } from '../shared/outcome.ts';
 
@@ -44,7 +44,7 @@ describe('the status of a report', () => {
     ['failed', 'a day failed and others are held', ['busy', 'failed']],
     ['failed', 'a day failed and others are left', ['failed', 'pending']],
   ])('is %s where %s', (status, _why, outcomes) => {
-    expect(statusOf(days(...outcomes))).toBe(status);
+    expect(reportStatus(days(...outcomes))).toBe(status);
   });
 
   it.each<[string, Outcome[]]>([
@@ -52,7 +52,7 @@ describe('the status of a report', () => {
     ['published days', ['published']],
     ['held days', ['busy']],
   ])('is failed where there is an error beside %s', (_name, outcomes) => {
-    expect(statusOf(days(...outcomes), error)).toBe('failed');
+    expect(reportStatus(days(...outcomes), error)).toBe('failed');
   });
 });
 
@@ -96,7 +96,7 @@ describe('the summary of an error', () => {
       context: { brand: 'acme' },
       cause: new Error('as it came'),
     });
-    expect(JSON.stringify(summary(thrown))).toBe(
+    expect(JSON.stringify(errorSummary(thrown))).toBe(
       '{"kind":"auth","code":"refused","message":"read the secret again"}',
     );
   });

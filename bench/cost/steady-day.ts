@@ -12,7 +12,7 @@ import { addDays, dayOf, earlier, intervalMs, startOfDay } from '../../shared/da
 import type { ReportOutcome } from '../../shared/outcome.ts';
 import { scheduledRate } from '../../shared/settings/rate-budget.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { type RunRequest, runSync } from '../../shared/run.ts';
+import { type RunScope, runSync } from '../../shared/run.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { startGlueServer } from '../../test/fakes/glue-server.ts';
 import { startS3Server } from '../../test/fakes/s3-server.ts';
@@ -107,7 +107,7 @@ async function readHistory(world: World): Promise<void> {
     for (let turn = 0; turn < everyDays; turn += 1) {
       const from = addDays(DAY, turn * share - last.untilAgeDays);
       const to = earlier(addDays(from, share - 1), addDays(DAY, -younger.untilAgeDays - 1));
-      await world.sync(name, startOfDay(addDays(DAY, turn - everyDays), ZONE), { request: { from, to } });
+      await world.sync(name, startOfDay(addDays(DAY, turn - everyDays), ZONE), { scope: { from, to } });
     }
   }
   // Early enough for all of what is due again after a day to fit into the measured one.
@@ -122,7 +122,7 @@ async function scheduledRun(world: World, name: ReportName, hourMs: number, time
   const shiftMs = startMs - Date.now();
   const before = process.cpuUsage();
   const { outcome, elapsedMs, logged } = await world.sync(name, startMs, {
-    request: { requestsPerSecond },
+    scope: { requestsPerSecond },
     deadline: { softMs: deadline.softMs + shiftMs, hardMs: deadline.hardMs + shiftMs },
   });
   const printed = printedMetrics(outcome, world.settings, startMs + elapsedMs);
@@ -201,7 +201,7 @@ async function openWorld(clicksPerDay: number) {
         random: () => 0.5,
         newId: randomUUID,
         ...options,
-        request: { requestsPerSecond: 1000, ...options.request, brands: [BRAND], reports: [name] },
+        scope: { requestsPerSecond: 1000, ...options.scope, brands: [BRAND], reports: [name] },
       });
       if (!outcome || status === 'failed') throw new Error(`${name} failed: ${outcome?.error?.message}`);
       for (const object of s3.objects.values())
@@ -224,7 +224,7 @@ async function openWorld(clicksPerDay: number) {
   };
 }
 
-type SyncOptions = { request?: RunRequest; deadline?: { softMs: number; hardMs: number } };
+type SyncOptions = { scope?: RunScope; deadline?: { softMs: number; hardMs: number } };
 
 function brandSettings(baseUrl: string) {
   return {
@@ -288,7 +288,7 @@ function printedMetrics(
     return true;
   };
   try {
-    emitMetrics([outcome], { namespace: 'BrandReports', log: () => {}, standing: { settings, nowMs } });
+    emitMetrics([outcome], { namespace: 'BrandReports', log: () => {}, health: { settings, nowMs } });
   } finally {
     process.stdout.write = write;
   }

@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { type BrandCheck, type CheckOutcome, type Finding, runCheck } from '../../shared/operations/check.ts';
 import { EXIT } from '../exit-codes.ts';
-import { type RunFlags, openRun } from '../run-options.ts';
+import { type RunFlags, createRunOptions } from '../run-options.ts';
 import {
   brandOption,
   credentialsOption,
@@ -30,7 +30,9 @@ export function addCheck(program: Command): void {
     .addHelpText('after', '\nExample:\n  $ brand-reports check --brand acme --credentials credentials.json')
     .action(async (reports: string[], flags: RunFlags & { json?: boolean }) => {
       const progress = showProgress();
-      const outcome = await runCheck(await openRun(flags, reports, progress.log)).finally(progress.end);
+      const outcome = await runCheck(await createRunOptions(flags, reports, progress.log)).finally(
+        progress.end,
+      );
       if (flags.json) printJson(outcome);
       else print(checkText(outcome));
       process.exitCode = outcome.status === 'ok' ? EXIT.complete : EXIT.failed;

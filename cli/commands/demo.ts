@@ -19,8 +19,8 @@ import { EXIT } from '../exit-codes.ts';
 import { DEFAULT_LAKE, lakeOption } from '../options.ts';
 import { print } from '../output.ts';
 import { showProgress } from '../progress-line.ts';
-import { answerTable, query } from '../query-result.ts';
-import { openTables } from '../sql-tables.ts';
+import { resultTable, query } from '../query-result.ts';
+import { createSqlConnection } from '../sql-tables.ts';
 import { terminalColumns } from '../text-table.ts';
 import { syncText, syncUntilStopped } from './sync.ts';
 
@@ -99,7 +99,7 @@ async function syncSample(lake: Lake, settings: Settings, credentials: JsonObjec
     reports,
     lake,
     credentials: fixedCredentials(JSON.stringify(credentials), 'the sample service'),
-    request: {},
+    scope: {},
     clock: systemClock(),
     log: progress.log,
     random: Math.random,
@@ -109,10 +109,10 @@ async function syncSample(lake: Lake, settings: Settings, credentials: JsonObjec
 
 async function showQueries({ store }: Lake, settings: Settings): Promise<void> {
   const all = QUERIES.map(([, sql]) => sql).join(';');
-  const connection = await openTables({ store, reports, settings, nowMs: Date.now() }, all);
+  const connection = await createSqlConnection({ store, reports, settings, nowMs: Date.now() }, all);
   for (const [title, sql] of QUERIES) {
     print(`\n${styleText('bold', title)}\n${styleText('dim', sql)}\n`);
-    print(answerTable(await query(connection, sql), terminalColumns()));
+    print(resultTable(await query(connection, sql), terminalColumns()));
   }
   connection.closeSync();
 }

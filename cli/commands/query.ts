@@ -7,8 +7,8 @@ import { EXIT } from '../exit-codes.ts';
 import { readSettings } from '../run-options.ts';
 import { environmentOption, jsonOption, lakeOption, settingsOption } from '../options.ts';
 import { counted, note, print, printJson } from '../output.ts';
-import { answerObjects, answerTable, query } from '../query-result.ts';
-import { openTables } from '../sql-tables.ts';
+import { resultObjects, resultTable, query } from '../query-result.ts';
+import { createSqlConnection } from '../sql-tables.ts';
 import { terminalColumns } from '../text-table.ts';
 
 interface QueryFlags {
@@ -36,7 +36,7 @@ export function addQuery(program: Command): void {
           ? undefined
           : await readSettings(flags);
       const { store } = openLake(flags.lake);
-      const connection = await openTables({ store, reports, settings, nowMs: Date.now() }, sql);
+      const connection = await createSqlConnection({ store, reports, settings, nowMs: Date.now() }, sql);
       const answer = await query(connection, sql).catch(refused);
       connection.closeSync();
       if (answer instanceof Error) {
@@ -45,9 +45,9 @@ export function addQuery(program: Command): void {
           printJson({ status: 'failed', error: { kind: 'config', code: 'sql', message: answer.message } });
         process.exitCode = EXIT.failed;
       } else if (flags.json) {
-        printJson(answerObjects(answer));
+        printJson(resultObjects(answer));
       } else {
-        print(answerTable(answer, terminalColumns()));
+        print(resultTable(answer, terminalColumns()));
         note(`(${counted(answer.rows.length, 'row')})`);
       }
     });

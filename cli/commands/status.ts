@@ -179,9 +179,9 @@ function totals(tables: readonly TableStatus[]): string {
       align: 'right' as const,
     })),
   ];
-  const lines = tables.map(({ table: name, newestComplete, rows, days, proven }) => [
+  const lines = tables.map(({ table: name, newestComplete, rows, days, hasReturnedRecords }) => [
     name,
-    newestComplete ?? (proven ? 'none' : 'none (unproven)'),
+    newestComplete ?? (hasReturnedRecords ? 'none' : 'none (unproven)'),
     ...[rows, days.length, days.filter((day) => day.rows !== null).length].map(count),
     ...troubles.map((status) => count(days.filter((day) => day.status === status).length)),
   ]);

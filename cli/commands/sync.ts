@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { DayOutcome, ReportOutcome, SyncOutcome } from '../../shared/outcome.ts';
 import { type RunOptions, runSync } from '../../shared/run.ts';
 import { EXIT } from '../exit-codes.ts';
-import { type RunFlags, openRun } from '../run-options.ts';
+import { type RunFlags, createRunOptions } from '../run-options.ts';
 import {
   brandOption,
   credentialsOption,
@@ -19,7 +19,7 @@ import {
 } from '../options.ts';
 import { count, print, printJson } from '../output.ts';
 import { showProgress } from '../progress-line.ts';
-import { stopInGoodOrder } from '../graceful-shutdown.ts';
+import { gracefulShutdown } from '../graceful-shutdown.ts';
 import { table, terminalColumns } from '../text-table.ts';
 
 interface SyncFlags extends RunFlags {
@@ -49,7 +49,7 @@ export function addSync(program: Command): void {
     )
     .action(async (reports: string[], flags: SyncFlags) => {
       const progress = showProgress();
-      const options = await openRun(flags, reports, progress.log);
+      const options = await createRunOptions(flags, reports, progress.log);
       const outcome = await syncUntilStopped(options, flags.maxSeconds).finally(progress.end);
       if (flags.json) printJson(outcome);
       else print(syncText(outcome));
@@ -59,7 +59,7 @@ export function addSync(program: Command): void {
 
 /** Runs until all is done, the time is up or somebody stops it. */
 export async function syncUntilStopped(options: RunOptions, maxSeconds?: number): Promise<SyncOutcome> {
-  const { deadline, signal, release } = stopInGoodOrder(maxSeconds);
+  const { deadline, signal, release } = gracefulShutdown(maxSeconds);
   try {
     return await runSync({ ...options, deadline, signal });
   } finally {

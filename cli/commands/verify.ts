@@ -6,14 +6,14 @@ import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
 import type { Column } from '../../shared/lake/table/columns.ts';
 import { Digest } from '../../shared/lake/table/digest.ts';
 import {
-  type CurrentDay,
-  currentDays,
-  currentKey,
+  type CommittedDay,
+  committedDays,
+  committedSnapshotKey,
   readLedger,
   readLedgers,
   readSchema,
 } from '../../shared/lake/documents/read.ts';
-import { readBack } from '../../shared/lake/table/parquetjs-reader.ts';
+import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -82,7 +82,7 @@ function tableNamed(name: string): string {
 }
 
 function isWanted(
-  { brand, report, day }: CurrentDay,
+  { brand, report, day }: CommittedDay,
   tables: readonly string[],
   flags: VerifyFlags,
 ): boolean {
@@ -96,7 +96,7 @@ function isWanted(
 
 async function verifyTables(
   store: ObjectStore,
-  wanted: (day: CurrentDay) => boolean,
+  wanted: (day: CommittedDay) => boolean,
 ): Promise<VerifiedTable[]> {
   const verified: VerifiedTable[] = [];
   for (const of of await readLedgers(store, reports)) {
@@ -107,10 +107,10 @@ async function verifyTables(
       rows: 0,
       mismatches: [],
     };
-    for (const day of currentDays([of]).filter(wanted)) {
-      showLine(`${of.brand} ${of.report.table} ${day.day} · ${counted(day.published.rows, 'row')}`);
+    for (const day of committedDays([of]).filter(wanted)) {
+      showLine(`${of.brand} ${of.report.table} ${day.day} · ${counted(day.committed.rows, 'row')}`);
       found.days += 1;
-      found.rows += day.published.rows;
+      found.rows += day.committed.rows;
       const mismatch = await verifyDay(store, day);
       if (mismatch) found.mismatches.push(mismatch);
     }
@@ -121,35 +121,35 @@ async function verifyTables(
 }
 
 /** What differs, if anything does; a snapshot that was replaced meanwhile is looked up again. */
-async function verifyDay(store: ObjectStore, first: CurrentDay): Promise<Mismatch | undefined> {
+async function verifyDay(store: ObjectStore, first: CommittedDay): Promise<Mismatch | undefined> {
   let current = first;
   for (;;) {
     const { columns } = await readSchema(store, current.report);
     const message = await compare(store, current, columns);
     if (message === undefined) return undefined;
-    const { report, brand, day, published } = current;
+    const { report, brand, day, committed } = current;
     const now = await publishedNow(store, report, brand, day);
-    if (!now || now.snapshot === published.snapshot)
-      return { dt: day, snapshot: published.snapshot, message };
-    current = { ...current, published: now };
+    if (!now || now.snapshot === committed.snapshot)
+      return { dt: day, snapshot: committed.snapshot, message };
+    current = { ...current, committed: now };
   }
 }
 
 async function publishedNow(store: ObjectStore, report: ReportDefinition, brand: string, day: string) {
-  return (await readLedger(store, report, brand, monthOf(day))).days[day]?.published;
+  return (await readLedger(store, report, brand, monthOf(day))).days[day]?.committed;
 }
 
 async function compare(
   store: ObjectStore,
-  day: CurrentDay,
+  day: CommittedDay,
   columns: readonly Column[],
 ): Promise<string | undefined> {
-  const { rows, digest: promised } = day.published;
-  const object = await store.get(currentKey(day));
+  const { rows, digest: promised } = day.committed;
+  const object = await store.get(committedSnapshotKey(day));
   if (!object) return 'the snapshot is missing';
   const digest = new Digest();
   try {
-    for await (const row of readBack(object.body, columns)) digest.add(row);
+    for await (const row of readWithParquetjs(object.body, columns)) digest.add(row);
   } catch (thrown) {
     if (!(thrown instanceof BrandReportsError)) throw thrown;
     return asBrandReportsError(thrown).message;

@@ -31,12 +31,12 @@ export const coverageTable: TableShape = {
 export type DayState = 'complete' | 'settled' | 'open' | 'unproven' | 'partial' | 'failed';
 
 /** A report that never returned a record is unproven: it may as well be asked in the wrong unit or zone. */
-export function stateOf({ published, failure }: DayEntry, proven: boolean): DayState {
+export function stateOf({ committed, failure }: DayEntry, proven: boolean): DayState {
   if (failure) return 'failed';
-  if (!published) return 'partial';
-  if (!proven && published.rows === 0) return 'unproven';
-  if (published.settled) return 'settled';
-  return published.state === 'closed' ? 'complete' : 'open';
+  if (!committed) return 'partial';
+  if (!proven && committed.rows === 0) return 'unproven';
+  if (committed.settled) return 'settled';
+  return committed.state === 'closed' ? 'complete' : 'open';
 }
 
 /** The rows of a month's coverage: they follow from its ledger alone. Without a policy no day is due. */
@@ -51,16 +51,16 @@ export function coverageRows(
   return Object.entries(ledger.days)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([dt, entry]) => {
-      const { published, failure } = entry;
+      const { committed, failure } = entry;
       const due = policy ? dueAtMs(dt, entry, policy, today) : null;
       return {
         dt,
         state: stateOf(entry, proven),
-        rows: published ? BigInt(published.rows) : null,
-        pages: published ? BigInt(published.pages) : null,
-        digest: published?.digest ?? null,
-        read_from: date(published?.readFrom),
-        read_to: date(published?.readTo),
+        rows: committed ? BigInt(committed.rows) : null,
+        pages: committed ? BigInt(committed.pages) : null,
+        digest: committed?.digest ?? null,
+        read_from: date(committed?.readFrom),
+        read_to: date(committed?.readTo),
         failed_since: date(failure?.since),
         failure: failure ? `${failure.kind}: ${failure.message}` : null,
         next_due: due === null ? null : new Date(due),
@@ -69,7 +69,7 @@ export function coverageRows(
 }
 
 /** Brings the coverage of these months to what their ledgers say, and switches it like any partition. */
-export async function coverMonths(
+export async function writeCoverage(
   run: BrandReport,
   months: readonly string[],
   proven: boolean,
@@ -81,13 +81,13 @@ export async function coverMonths(
     ['brand', run.brand],
     ['report', run.report.name],
   ];
-  const pointers = await catalog.pointedAt(coverageTable.name, leading);
+  const pointers = await catalog.snapshotsByPartition(coverageTable.name, leading);
   for (const month of months) {
     const partition: Partition = [...leading, ['month', month]];
     let pointed = pointers.get(partitionPath(partition)) ?? [];
     for (;;) {
       const rows = coverageRows(
-        await run.ledger(month).known(),
+        await run.ledger(month).cached(),
         run.policy,
         run.clock.now().getTime(),
         proven,
@@ -96,9 +96,9 @@ export async function coverMonths(
       if (rows.length === 0 || (pointed.length === 1 && pointed[0]?.startsWith(`${content}-`))) break;
       const snapshot = `${content}-${run.newId()}`;
       await writeRows(run, partition, snapshot, rows);
-      await catalog.point(coverageTable, partition, snapshot);
+      await catalog.setSnapshot(coverageTable, partition, snapshot);
       pointed = [snapshot];
-      await run.ledger(month).fresh();
+      await run.ledger(month).refresh();
     }
   }
 }

@@ -1,35 +1,35 @@
-import { expected } from '../errors.ts';
+import { rethrowBugs } from '../errors.ts';
 import type { TableShape } from '../ports.ts';
 import type { View } from '../reports/definition.ts';
 import type { BrandReport } from '../pipeline/context.ts';
 import { tableShape } from '../pipeline/publish.ts';
 
 /** Brings the report's table to every column met so far, those of others meanwhile included. */
-export async function prepareTable(of: Pick<BrandReport, 'report' | 'schema' | 'lake'>): Promise<TableShape> {
+export async function ensureTable(of: Pick<BrandReport, 'report' | 'schema' | 'lake'>): Promise<TableShape> {
   let shape = await tableShape(of);
   for (let known = -1; known !== shape.columns.length; shape = await tableShape(of)) {
     known = shape.columns.length;
     await of.lake.catalog?.ensureTable(shape);
-    await of.schema.fresh();
+    await of.schema.refresh();
   }
   return shape;
 }
 
 /** The table, and the views whose columns are there. A view that fails stops nothing: the records do not need it. */
-export async function prepare(of: BrandReport): Promise<void> {
-  const { columns } = await prepareTable(of);
+export async function ensureTableAndViews(of: BrandReport): Promise<void> {
+  const { columns } = await ensureTable(of);
   for (const view of of.report.views) {
-    if (lacking(view, columns).length > 0) continue;
+    if (missingColumns(view, columns).length > 0) continue;
     try {
       await of.lake.catalog?.ensureView(view);
     } catch (thrown) {
-      const { kind, code, message } = expected(thrown);
+      const { kind, code, message } = rethrowBugs(thrown);
       of.log({ level: 'error', event: 'view_failed', view: view.name, kind, code, message });
     }
   }
 }
 
 /** The columns that the view needs and that are not there. */
-export function lacking({ needs }: View, columns: readonly { name: string }[]): string[] {
+export function missingColumns({ needs }: View, columns: readonly { name: string }[]): string[] {
   return needs.filter((needed) => !columns.some(({ name }) => name === needed));
 }

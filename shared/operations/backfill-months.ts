@@ -11,7 +11,7 @@ export interface MonthRange {
 }
 
 /** How far the rounds of a month have come. */
-export interface RoundsSoFar {
+export interface MonthProgress {
   /** The fewest days that a round has left unread, and the pages staged of them. */
   left: number;
   pages: number;
@@ -42,17 +42,17 @@ export interface Failure {
 }
 
 /** `wait`: so many seconds before the next round. */
-export interface AfterRound {
+export interface NextStep {
   next: 'again' | 'wait' | 'end';
   waitSeconds: number;
-  rounds: RoundsSoFar;
+  progress: MonthProgress;
   status: Status;
   why?: string;
 }
 
-const STALLED_ROUNDS = 3;
+const MAX_STALLED_RUNS = 3;
 /** Together with the wait longer than a function lives that holds the days. */
-const BUSY_ROUNDS = 20;
+const MAX_BUSY_RUNS = 20;
 const BUSY_WAIT_SECONDS = 60;
 /** Gives an outage some time to pass. */
 const STALLED_WAIT_SECONDS = 300;
@@ -71,7 +71,7 @@ export function splitIntoMonths({ from, to }: MonthRange): MonthRange[] {
   return [...Map.groupBy(daysFrom(from, to), monthOf).values()].map(spanOf).reverse();
 }
 
-export function noRounds(month: MonthRange): RoundsSoFar {
+export function initialProgress(month: MonthRange): MonthProgress {
   return { left: daysFrom(month.from, month.to).length, pages: 0, stalled: 0, busy: 0 };
 }
 
@@ -79,27 +79,27 @@ export function noRounds(month: MonthRange): RoundsSoFar {
  * What follows from a round. There is an end to it: a round that comes no further counts towards a bound, and there are
  * only so many days and pages to come further by.
  */
-export function afterRound(before: RoundsSoFar, { status, days, error }: ReportOutcome): AfterRound {
-  if (status === 'complete') return { next: 'end', waitSeconds: 0, rounds: { ...before, left: 0 }, status };
+export function nextStep(before: MonthProgress, { status, days, error }: ReportOutcome): NextStep {
+  if (status === 'complete') return { next: 'end', waitSeconds: 0, progress: { ...before, left: 0 }, status };
   const unread = days.filter(({ outcome }) => outcome !== 'published' && outcome !== 'unchanged');
   const held = unread.length > 0 && unread.every(({ outcome }) => outcome === 'busy');
-  const rounds = roundsAfter(before, unread, held);
+  const rounds = progressAfter(before, unread, held);
   const { stalled, busy } = rounds;
-  const hopeless = error?.kind === 'auth' || error?.kind === 'config';
-  const ends = hopeless || stalled >= STALLED_ROUNDS || busy >= BUSY_ROUNDS;
+  const needsOperator = error?.kind === 'auth' || error?.kind === 'config';
+  const ends = needsOperator || stalled >= MAX_STALLED_RUNS || busy >= MAX_BUSY_RUNS;
   const waitSeconds = held ? BUSY_WAIT_SECONDS : stalled > 0 ? STALLED_WAIT_SECONDS : 0;
   const why = error?.message ?? (ends ? reasonOf(held) : undefined);
   return {
     next: ends ? 'end' : waitSeconds > 0 ? 'wait' : 'again',
     waitSeconds,
-    rounds,
+    progress: rounds,
     status,
     ...(why !== undefined && { why: shortened(why) }),
   };
 }
 
 /** @param unread none where the report failed before its plan: then all is left that was */
-function roundsAfter(before: RoundsSoFar, unread: readonly DayOutcome[], held: boolean): RoundsSoFar {
+function progressAfter(before: MonthProgress, unread: readonly DayOutcome[], held: boolean): MonthProgress {
   const left = unread.length || before.left;
   const pages = unread.reduce((sum, day) => sum + day.pages, 0);
   if (left < before.left || (left === before.left && pages > before.pages))
@@ -111,16 +111,16 @@ function roundsAfter(before: RoundsSoFar, unread: readonly DayOutcome[], held: b
 function reasonOf(held: boolean): string {
   return held
     ? 'other runs held the rest all the time: start the backfill of this month again when they are through'
-    : `${STALLED_ROUNDS} rounds in a row came no further: look at the log of the function, then start the backfill of this month again`;
+    : `${MAX_STALLED_RUNS} rounds in a row came no further: look at the log of the function, then start the backfill of this month again`;
 }
 
 /** Days of the range of which the other report has nothing published yet, so that nothing can be looked up. */
-export function daysWithoutParent({ from, to }: MonthRange, parent: Ledger): string[] {
-  return daysFrom(from, to).filter((day) => !parent.days[day]?.published);
+export function daysWithoutUpstream({ from, to }: MonthRange, parent: Ledger): string[] {
+  return daysFrom(from, to).filter((day) => !parent.days[day]?.committed);
 }
 
 export function rowsIn({ from, to }: MonthRange, { days }: Ledger): number {
-  return daysFrom(from, to).reduce((sum, day) => sum + (days[day]?.published?.rows ?? 0), 0);
+  return daysFrom(from, to).reduce((sum, day) => sum + (days[day]?.committed?.rows ?? 0), 0);
 }
 
 /** In one line of not many more than `LONGEST_WHY_BYTES` of JSON. */

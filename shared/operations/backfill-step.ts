@@ -1,10 +1,10 @@
 import {
-  type AfterRound,
+  type NextStep,
   type MonthOutcome,
   type MonthRange,
-  type RoundsSoFar,
-  afterRound,
-  daysWithoutParent,
+  type MonthProgress,
+  nextStep,
+  daysWithoutUpstream,
   rowsIn,
   shortened,
 } from './backfill-months.ts';
@@ -24,53 +24,53 @@ export interface MonthToRead extends MonthRange {
   since: string;
 }
 
-export interface RoundAnswer extends Pick<AfterRound, 'next' | 'waitSeconds' | 'rounds'> {
+export interface MonthStep extends Pick<NextStep, 'next' | 'waitSeconds' | 'progress'> {
   read: MonthToRead;
   outcome: MonthOutcome;
 }
 
-type RoundOptions = Omit<RunOptions, 'request'>;
+type StepOptions = Omit<RunOptions, 'scope'>;
 
 /** Reads on in the month for as long as the run has time. @returns also what the run told of the report */
-export async function readRound(
-  options: RoundOptions,
+export async function readMonth(
+  options: StepOptions,
   read: MonthToRead,
-  before: RoundsSoFar,
-): Promise<{ answer: RoundAnswer; reports: ReportOutcome[] }> {
+  before: MonthProgress,
+): Promise<{ answer: MonthStep; reports: ReportOutcome[] }> {
   const { brand, from, to, since, requestsPerSecond } = read;
   const report = options.reports[read.report];
   if (!report) throw new BrandReportsError('config', 'unknown_report', `there is no report "${read.report}"`);
-  const request = { brands: [brand], reports: [report.name], from, to, since, requestsPerSecond };
-  const { reports } = await runSync({ ...options, request });
+  const scope = { brands: [brand], reports: [report.name], from, to, since, requestsPerSecond };
+  const { reports } = await runSync({ ...options, scope });
   const [told] = reports;
   if (!told) throw new BrandReportsError('bug', 'no_outcome', `the run told nothing of ${report.name}`);
-  const { next, waitSeconds, rounds, status, why } = afterRound(before, told);
+  const { next, waitSeconds, progress, status, why } = nextStep(before, told);
   const outcome = {
     from,
     to,
     status,
     rows: rowsIn(read, await ledgerOf(options, report, read)),
-    left: rounds.left,
+    left: progress.left,
     ...(why !== undefined && { why }),
-    ...(status === 'complete' && (await withoutParent(options, report, read))),
+    ...(status === 'complete' && (await withoutUpstream(options, report, read))),
   };
-  return { answer: { read, next, waitSeconds, rounds, outcome }, reports };
+  return { answer: { read, next, waitSeconds, progress: progress, outcome }, reports };
 }
 
 /** A report about another report's records has nothing to read on days that the other one has not read. */
-async function withoutParent(
-  options: RoundOptions,
+async function withoutUpstream(
+  options: StepOptions,
   { day }: ReportDefinition,
   read: MonthToRead,
 ): Promise<Partial<MonthOutcome>> {
-  const parent = day.by === 'parent' ? options.reports[day.report] : undefined;
+  const parent = day.by === 'upstream' ? options.reports[day.report] : undefined;
   if (!parent) return {};
-  const missing = daysWithoutParent(read, await ledgerOf(options, parent, read));
+  const missing = daysWithoutUpstream(read, await ledgerOf(options, parent, read));
   if (missing.length === 0) return {};
   const why = `nothing of ${parent.name} is there yet for ${missing.length} days, the first of them ${missing[0]}: start a backfill of ${parent.name} for this range, then this one again`;
   return { status: 'failed', left: missing.length, why: shortened(why) };
 }
 
-function ledgerOf({ lake }: RoundOptions, report: ReportDefinition, read: MonthToRead) {
+function ledgerOf({ lake }: StepOptions, report: ReportDefinition, read: MonthToRead) {
   return readLedger(lake.store, report, read.brand, monthOf(read.from));
 }

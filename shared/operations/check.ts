@@ -1,10 +1,10 @@
 import { addDays, dayOf } from '../days.ts';
 import { BrandReportsError, asBrandReportsError } from '../errors.ts';
-import { timestamps, windowOf, asksFor } from '../planning/day-queries.ts';
-import { endDateReading } from '../pipeline/probe-end-date.ts';
-import { askFor, firstPageOf } from '../pipeline/fetch.ts';
-import type { ReportRun } from '../pipeline/context.ts';
-import { type RunOptions, openService, reportRun, selectBrands, selectReports } from '../run.ts';
+import { timestampFields, windowToRead, dayQueries } from '../planning/day-queries.ts';
+import { observeEndDate } from '../pipeline/probe-end-date.ts';
+import { fetchFirstPageOf, fetchFirstPage } from '../pipeline/fetch.ts';
+import type { RunContext } from '../pipeline/context.ts';
+import { type RunOptions, createService, createRunContext, selectBrands, selectReports } from '../run.ts';
 import type { ServiceClient } from '../service/client.ts';
 
 /** What was found, and where it is not well, how to mend it. */
@@ -54,10 +54,10 @@ async function checkBrand(options: RunOptions, brand: string): Promise<BrandChec
   });
   if (credentials.some(({ level }) => level === 'error'))
     return { brand, clockSkewMs: 0, findings: credentials, reports: [] };
-  const service = openService(options, brand, undefined);
+  const service = createService(options, brand, undefined);
   const reports: ReportCheck[] = [];
   for (const report of selectReports(options, brand)) {
-    const run = reportRun(options, {
+    const run = createRunContext(options, {
       id: 'check',
       brand,
       report,
@@ -82,9 +82,9 @@ function clockFinding({ clockSkewMs }: ServiceClient): Finding {
   return { level: 'warning', code: 'clock', message };
 }
 
-async function checkReport(run: ReportRun): Promise<Finding[]> {
+async function checkReport(run: RunContext): Promise<Finding[]> {
   const { by } = run.report.day;
-  if (by === 'parent')
+  if (by === 'upstream')
     return [ok('lookup', `one call for each record of ${run.report.day.report}; its check stands for this`)];
   const first = await finding(() => firstPageFinding(run));
   if (first.some(({ level }) => level === 'error')) return first;
@@ -94,22 +94,28 @@ async function checkReport(run: ReportRun): Promise<Finding[]> {
   return [...first, ...(await finding(() => open(run))), ...numbered];
 }
 
-async function firstPageFinding(run: ReportRun): Promise<Finding[]> {
+async function firstPageFinding(run: RunContext): Promise<Finding[]> {
   const yesterday = addDays(today(run), -1);
-  const window = windowOf(run.brandSettings, yesterday, run.clock.now().getTime(), undefined);
+  const window = windowToRead(run.brandSettings, yesterday, run.clock.now().getTime(), undefined);
   const findings: Finding[] = [];
-  for (const { role, fields } of asksFor(run.report, run.brandSettings, run.settings, yesterday, window)) {
-    const { records } = await askFor(run, role, fields);
-    if (role === 'keep')
+  for (const { role: role, fields } of dayQueries(
+    run.report,
+    run.brandSettings,
+    run.settings,
+    yesterday,
+    window,
+  )) {
+    const { records } = await fetchFirstPageOf(run, role, fields);
+    if (role === 'include')
       findings.push(ok('first_page', `the first page of ${yesterday} has ${records.length} records`));
   }
   return findings;
 }
 
 /** Whether `end_date` is a day or its midnight (interface document, section 4.4). */
-async function endDateFinding(run: ReportRun): Promise<Finding[]> {
+async function endDateFinding(run: RunContext): Promise<Finding[]> {
   const { endDate } = run.brandSettings;
-  const reading = await endDateReading(run);
+  const reading = await observeEndDate(run);
   if (reading === undefined)
     return [
       warning('end_date', `two days ago holds no records, so the setting endDate (${endDate}) is unproven`),
@@ -127,7 +133,7 @@ async function endDateFinding(run: ReportRun): Promise<Finding[]> {
 }
 
 /** The unit of `start_time` and `end_time` (sections 4.1 and 4.3): the last week, asked both ways. */
-async function unitFinding(run: ReportRun): Promise<Finding[]> {
+async function unitFinding(run: RunContext): Promise<Finding[]> {
   const { timestampUnit } = run.brandSettings;
   const other = timestampUnit === 'seconds' ? 'milliseconds' : 'seconds';
   if (await weekHolds(run, timestampUnit))
@@ -147,11 +153,11 @@ async function unitFinding(run: ReportRun): Promise<Finding[]> {
   ];
 }
 
-async function weekHolds(run: ReportRun, timestampUnit: 'seconds' | 'milliseconds'): Promise<boolean> {
+async function weekHolds(run: RunContext, timestampUnit: 'seconds' | 'milliseconds'): Promise<boolean> {
   const nowMs = run.clock.now().getTime();
-  const range = timestamps({ ...run.brandSettings, timestampUnit }, nowMs - 7 * 86_400_000, nowMs);
+  const range = timestampFields({ ...run.brandSettings, timestampUnit }, nowMs - 7 * 86_400_000, nowMs);
   try {
-    return (await firstPageOf(run, { ...run.settings.filters, ...range })).records.length > 0;
+    return (await fetchFirstPage(run, { ...run.settings.filters, ...range })).records.length > 0;
   } catch (thrown) {
     const refused = asBrandReportsError(thrown);
     if (refused.kind === 'contract' && timestampUnit !== run.brandSettings.timestampUnit) return false;
@@ -160,11 +166,11 @@ async function weekHolds(run: ReportRun, timestampUnit: 'seconds' | 'millisecond
 }
 
 /** The first `page_number` (section 4.3): a page 0 with other records than page 1 would be missed. */
-async function firstPageNumberFinding(run: ReportRun): Promise<Finding[]> {
+async function firstPageNumberFinding(run: RunContext): Promise<Finding[]> {
   const nowMs = run.clock.now().getTime();
-  const week = timestamps(run.brandSettings, nowMs - 7 * 86_400_000, nowMs);
+  const week = timestampFields(run.brandSettings, nowMs - 7 * 86_400_000, nowMs);
   const page = (firstPage: number) =>
-    firstPageOf(
+    fetchFirstPage(
       { ...run, brandSettings: { ...run.brandSettings, firstPage } },
       { ...run.settings.filters, ...week },
     );
@@ -197,7 +203,7 @@ async function finding(look: () => Promise<Finding[]>): Promise<Finding[]> {
   }
 }
 
-function today({ clock, policy }: ReportRun): string {
+function today({ clock, policy }: RunContext): string {
   return dayOf(clock.now().getTime(), policy.timeZone);
 }
 

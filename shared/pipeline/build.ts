@@ -12,7 +12,7 @@ import {
   rowMapper,
 } from '../lake/table/columns.ts';
 import { Digest } from '../lake/table/digest.ts';
-import type { Published } from '../lake/documents/ledger.ts';
+import type { Committed } from '../lake/documents/ledger.ts';
 import {
   ROW_GROUP_BYTES,
   ROW_GROUP_ROWS,
@@ -22,12 +22,14 @@ import {
 } from '../lake/table/parquet.ts';
 import { attemptPrefix, dayPartition, snapshotKey } from '../lake/paths.ts';
 import type { Progress, Slice } from '../lake/documents/progress.ts';
-import type { Reading } from './claim.ts';
-import type { ReportRun } from './context.ts';
-import { identityField, identityOf, readChunk } from './stage.ts';
+import type { Attempt } from './claim.ts';
+import type { RunContext } from './context.ts';
+import { primaryKeyField, primaryKeyOf, readChunk } from './stage.ts';
 
 /** What a publication holds; `snapshot` is the published one's where its content is the same. */
-export type Built = Pick<Published, 'snapshot' | 'rows' | 'bytes' | 'digest'> & { unchanged: boolean };
+export type BuiltSnapshot = Pick<Committed, 'snapshot' | 'rows' | 'bytes' | 'digest'> & {
+  unchanged: boolean;
+};
 
 /**
  * Makes a snapshot of all that the attempt has staged: schema grown first, chunks → typed rows → Parquet under a
@@ -35,10 +37,10 @@ export type Built = Pick<Published, 'snapshot' | 'rows' | 'bytes' | 'digest'> & 
  * records have an identity, some tens of bytes of each.
  * @param readBack whether what is published is held against its digest before it is taken for the same
  */
-export async function build(run: ReportRun, reading: Reading, readBack: boolean): Promise<Built> {
+export async function build(run: RunContext, reading: Attempt, readBack: boolean): Promise<BuiltSnapshot> {
   const { day } = reading;
-  const progress = await reading.progress.known();
-  const current = (await run.ledger(monthOf(day)).known()).days[day]?.published;
+  const progress = await reading.progress.cached();
+  const current = (await run.ledger(monthOf(day)).cached()).days[day]?.committed;
   const schema = await growToFit(run, progress);
   const columns = schema.columns;
   const snapshot = run.newId();
@@ -81,9 +83,9 @@ export async function build(run: ReportRun, reading: Reading, readBack: boolean)
 
 /** Whether the published object is there, ends as Parquet does and, if it is to be read back, holds what it should. */
 async function isIntact(
-  { lake, report, brand }: ReportRun,
+  { lake, report, brand }: RunContext,
   day: string,
-  { snapshot, bytes, digest }: Published,
+  { snapshot, bytes, digest }: Committed,
   readBack: boolean,
 ): Promise<boolean> {
   const key = snapshotKey(report.table, dayPartition(brand, day), snapshot);
@@ -102,37 +104,38 @@ async function isIntact(
   }
 }
 
-async function growToFit(run: ReportRun, progress: Progress): Promise<TableSchema> {
+async function growToFit(run: RunContext, progress: Progress): Promise<TableSchema> {
   const met = progress.slices
     .map(({ observations }) => observations)
     .reduce<Observations>(mergeObservations, {});
   return run.schema.update((current) => {
     const grown = growSchema(current, met, run.settings.columns);
     // A schema that was never stored is, so that documented columns keep their types in later versions too.
-    return grown === current && current.recent.length > 0 ? current : { ...current, ...grown };
+    return grown === current && current.recentWrites.length > 0 ? current : { ...current, ...grown };
   });
 }
 
 /** The rows of everything staged, the newest slice first, so that its version of a record is the one kept. */
 async function* rows(
-  run: ReportRun,
-  reading: Reading,
+  run: RunContext,
+  reading: Attempt,
   progress: Progress,
   schema: TableSchema,
 ): AsyncGenerator<Row> {
   const { report } = run;
-  const identity = report.identity?.always || identified(progress) ? identityField(run) : undefined;
+  const identity =
+    report.primaryKey?.always || everyRecordHasKey(progress) ? primaryKeyField(run) : undefined;
   const toRow = rowMapper(schema);
   const belongs = dayFilter(run, reading.day);
   const met = new Set<string>();
   for (const slice of progress.slices.filter(({ done }) => done).toReversed()) {
-    const less = await takenAway(run, reading, slice, identity);
+    const less = await exclusionsOf(run, reading, slice, identity);
     let kept = 0;
     const syncedAt = new Date(slice.startedAt);
-    for await (const record of records(run, reading, slice, 'keep')) {
+    for await (const record of records(run, reading, slice, 'include')) {
       if (!belongs(record) || less.takes(record)) continue;
       kept += 1;
-      const id = identityOf(record, identity);
+      const id = primaryKeyOf(record, identity);
       if (id !== undefined) {
         const key = fingerprint(id);
         if (met.has(key)) continue;
@@ -144,8 +147,8 @@ async function* rows(
   }
 }
 
-function identified(progress: Progress): boolean {
-  return progress.slices.every(({ unidentified }) => unidentified === 0);
+function everyRecordHasKey(progress: Progress): boolean {
+  return progress.slices.every(({ withoutKey }) => withoutKey === 0);
 }
 
 /** Sixteen bytes as text: what a set of all the day's identities can afford to hold. */
@@ -154,12 +157,12 @@ function fingerprint(text: string): string {
 }
 
 async function* records(
-  run: ReportRun,
-  { day, attempt }: Reading,
+  run: RunContext,
+  { day, id }: Attempt,
   slice: Slice,
-  role: 'keep' | 'less',
+  role: 'include' | 'exclude',
 ): AsyncGenerator<JsonObject> {
-  const prefix = attemptPrefix(run.report.name, run.brand, day, attempt);
+  const prefix = attemptPrefix(run.report.name, run.brand, day, id);
   for (const part of slice.parts) {
     if (part.role !== role) continue;
     for (const chunk of part.chunks) yield* await readChunk(run.lake.store, prefix, chunk);
@@ -167,7 +170,7 @@ async function* records(
 }
 
 /** The end of the day took all of it away, and there is more: the service did not answer for one instant. */
-function instantUnclear({ report, brandSettings }: ReportRun, day: string): BrandReportsError {
+function instantUnclear({ report, brandSettings }: RunContext, day: string): BrandReportsError {
   const setting = report.day.by === 'dates' ? 'endDate' : 'endTime';
   return new BrandReportsError(
     'contract',
@@ -177,15 +180,15 @@ function instantUnclear({ report, brandSettings }: ReportRun, day: string): Bran
 }
 
 /** Tells, once for each of its occurrences, whether a record is one that the day's end took in from the next day. */
-async function takenAway(
-  run: ReportRun,
-  reading: Reading,
+async function exclusionsOf(
+  run: RunContext,
+  reading: Attempt,
   slice: Slice,
   identity: string | undefined,
 ): Promise<{ takes(record: JsonObject): boolean; coversMore(): boolean }> {
   const less = new Map<string, number>();
-  const keyOf = (record: JsonObject) => fingerprint(identityOf(record, identity) ?? stringifyJson(record));
-  for await (const record of records(run, reading, slice, 'less')) {
+  const keyOf = (record: JsonObject) => fingerprint(primaryKeyOf(record, identity) ?? stringifyJson(record));
+  for await (const record of records(run, reading, slice, 'exclude')) {
     const key = keyOf(record);
     less.set(key, identity === undefined ? (less.get(key) ?? 0) + 1 : Number.POSITIVE_INFINITY);
   }
@@ -204,7 +207,7 @@ async function takenAway(
 }
 
 /** Where a record bears its own time, that decides the day; one whose time cannot be read stays where it was asked for. */
-function dayFilter({ report, policy }: ReportRun, day: string): (record: JsonObject) => boolean {
+function dayFilter({ report, policy }: RunContext, day: string): (record: JsonObject) => boolean {
   const rule = report.day;
   if (rule.by !== 'created') return () => true;
   const startMs = startOfDay(day, policy.timeZone);

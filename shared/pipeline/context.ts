@@ -1,4 +1,4 @@
-import type { Document, Written } from '../lake/documents/cas-document.ts';
+import type { CasDocument, HasRecentWrites } from '../lake/documents/cas-document.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
 import type { Progress } from '../lake/documents/progress.ts';
 import type { TableSchema } from '../lake/table/columns.ts';
@@ -15,7 +15,7 @@ export interface Deadline {
   hardMs: number;
 }
 
-export type StoredSchema = { version: 1; table: string } & TableSchema & Written;
+export type StoredSchema = { version: 1; table: string } & TableSchema & HasRecentWrites;
 
 /** One report of one brand in a lake: all that its part of the catalog is made again from. */
 export interface BrandReport {
@@ -27,28 +27,28 @@ export interface BrandReport {
   clock: Clock;
   log: RunLog;
   newId: () => string;
-  ledger(month: string): Document<Ledger>;
-  schema: Document<StoredSchema>;
+  ledger(month: string): CasDocument<Ledger>;
+  schema: CasDocument<StoredSchema>;
 }
 
 /** One report of one brand in one run: what every step of the pipeline works with. */
-export interface ReportRun extends BrandReport {
+export interface RunContext extends BrandReport {
   /** The run's id. */
-  run: string;
+  runId: string;
   brandSettings: BrandSettings;
   settings: ReportSettings;
   policy: Policy;
   service: ReportService;
   deadline: Deadline | undefined;
   /** Days read at the same time. */
-  pagesInFlight: number;
+  daysInFlight: number;
   /** How many days the whole run has begun: even one without time completes a unit of work. */
   units: { begun: number };
   /** Leases only spare double work: without them runs take each other's days over, and only requests grow. */
   leases: boolean;
-  progress(day: string, attempt: string): Document<Progress>;
+  progress(day: string, attempt: string): CasDocument<Progress>;
   /** Of a report about another report's records: that one's table and ledger. */
-  parent?: { table: string; ledger(month: string): Document<Ledger> };
+  upstream?: { table: string; ledger(month: string): CasDocument<Ledger> };
 }
 
 /** True when nothing new should be begun. */

@@ -1,6 +1,6 @@
 import { type Json, isJsonObject } from '../json.ts';
 import { baseSchema, parseSchema } from '../lake/table/columns.ts';
-import { Document, type Written } from '../lake/documents/cas-document.ts';
+import { CasDocument, type HasRecentWrites } from '../lake/documents/cas-document.ts';
 import { type Ledger, parseLedger } from '../lake/documents/ledger.ts';
 import { ledgerKey, schemaKey } from '../lake/paths.ts';
 import type { Clock, Lake, RunLog } from '../ports.ts';
@@ -19,11 +19,11 @@ export interface LakeOptions {
 }
 
 /** The ledgers of a process by their keys, so that all that work with one know the same document. */
-export type OpenLedgers = Map<string, Document<Ledger>>;
+export type LedgerCache = Map<string, CasDocument<Ledger>>;
 
-export function openReport(
+export function createBrandReport(
   options: LakeOptions,
-  of: { brand: string; report: ReportDefinition; policy: Policy | undefined; ledgers: OpenLedgers },
+  of: { brand: string; report: ReportDefinition; policy: Policy | undefined; ledgers: LedgerCache },
 ): BrandReport {
   const { lake, clock, log, newId } = options;
   const { brand, report, policy, ledgers } = of;
@@ -35,45 +35,45 @@ export function openReport(
     clock,
     log,
     newId,
-    ledger: (month) => openLedger(options, ledgers, { report: report.name, brand, month }),
-    schema: openSchema(options, report),
+    ledger: (month) => ledgerDocument(options, ledgers, { report: report.name, brand, month }),
+    schema: schemaDocument(options, report),
   };
 }
 
-export function openSchema(options: LakeOptions, report: ReportDefinition): Document<StoredSchema> {
-  return openDocument(options, schemaKey(report.table), parseStoredSchema(report));
+export function schemaDocument(options: LakeOptions, report: ReportDefinition): CasDocument<StoredSchema> {
+  return casDocument(options, schemaKey(report.table), parseStoredSchema(report));
 }
 
-export function openLedger(
+export function ledgerDocument(
   options: LakeOptions,
-  ledgers: OpenLedgers,
+  ledgers: LedgerCache,
   of: { report: string; brand: string; month: string },
-): Document<Ledger> {
+): CasDocument<Ledger> {
   const key = ledgerKey(of.report, of.brand, of.month);
-  const ledger = ledgers.get(key) ?? openDocument(options, key, parseLedger(key, of));
+  const ledger = ledgers.get(key) ?? casDocument(options, key, parseLedger(key, of));
   ledgers.set(key, ledger);
   return ledger;
 }
 
-export function openDocument<T extends Written>(
+export function casDocument<T extends HasRecentWrites>(
   { lake, newId, clock, random }: LakeOptions,
   key: string,
   parse: (stored: Json | undefined) => T,
-): Document<T> {
+): CasDocument<T> {
   const pause = (round: number) => clock.sleep(random() * Math.min(1000, 10 * 2 ** round));
-  return new Document({ store: lake.store, key, parse, newId, pause });
+  return new CasDocument({ store: lake.store, key, parse, newId, pause });
 }
 
 function parseStoredSchema(report: ReportDefinition) {
   return (stored: Json | undefined): StoredSchema => {
     if (stored === undefined)
-      return { version: 1, table: report.table, ...baseSchema(report.columns), recent: [] };
-    const recent = isJsonObject(stored) && Array.isArray(stored.recent) ? stored.recent : [];
+      return { version: 1, table: report.table, ...baseSchema(report.columns), recentWrites: [] };
+    const recent = isJsonObject(stored) && Array.isArray(stored.recentWrites) ? stored.recentWrites : [];
     return {
       version: 1,
       table: report.table,
       ...parseSchema(stored, schemaKey(report.table)),
-      recent: recent.filter((id) => typeof id === 'string'),
+      recentWrites: recent.filter((id) => typeof id === 'string'),
     };
   };
 }

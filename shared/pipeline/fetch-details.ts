@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto';
-import { BrandReportsError, expected } from '../errors.ts';
+import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import { type Json, type JsonObject, stringifyJson } from '../json.ts';
 import { readParquetRows } from '../lake/table/parquet.ts';
 import { attemptPrefix, dayPartition, snapshotKey } from '../lake/paths.ts';
-import type { Part, Slice } from '../lake/documents/progress.ts';
+import type { SlicePart, Slice } from '../lake/documents/progress.ts';
 import type { DayRule } from '../reports/definition.ts';
-import { lookupDetail } from '../service/click-detail.ts';
-import type { Reading } from './claim.ts';
-import type { ReportRun } from './context.ts';
-import { sideBySide } from '../concurrency.ts';
-import { type StagedPage, identityOf, readChunk } from './stage.ts';
+import { fetchClickDetail } from '../service/click-detail.ts';
+import type { Attempt } from './claim.ts';
+import type { RunContext } from './context.ts';
+import { forEachConcurrent } from '../concurrency.ts';
+import { type StagedPage, primaryKeyOf, readChunk } from './stage.ts';
 
 const IDS_PER_PAGE = 50;
 
@@ -22,12 +22,12 @@ interface Parent {
  * The details of a day's records of another report, by their identity (interface document, section 4.2): a page
  * is the details of some of them, asked for side by side; its cursor counts those that are done.
  */
-export async function* lookupPages(
-  run: ReportRun,
-  reading: Reading,
+export async function* detailPages(
+  run: RunContext,
+  reading: Attempt,
   slice: Slice,
-  part: Part,
-  rule: Extract<DayRule, { by: 'parent' }>,
+  part: SlicePart,
+  rule: Extract<DayRule, { by: 'upstream' }>,
 ): AsyncGenerator<StagedPage> {
   const known = await knownIds(run, reading, rule);
   const parents = (await parentsOf(run, reading.day, slice, rule)).filter(({ id }) => !known.has(id));
@@ -41,19 +41,19 @@ export async function* lookupPages(
   }
 }
 
-async function detailsOf(run: ReportRun, parents: readonly Parent[]): Promise<JsonObject[]> {
+async function detailsOf(run: RunContext, parents: readonly Parent[]): Promise<JsonObject[]> {
   const details = new Map<string, JsonObject[]>();
-  await sideBySide(parents, run.pagesInFlight, async (parent) => {
+  await forEachConcurrent(parents, run.daysInFlight, async (parent) => {
     details.set(parent.id, await detailOf(run, parent));
   });
   return parents.flatMap(({ id }) => details.get(id) ?? []);
 }
 
-async function detailOf(run: ReportRun, parent: Parent): Promise<JsonObject[]> {
+async function detailOf(run: RunContext, parent: Parent): Promise<JsonObject[]> {
   try {
-    return await lookupDetail(run.service, run.report.action, parent);
+    return await fetchClickDetail(run.service, run.report.action, parent);
   } catch (thrown) {
-    const { kind, code, message, context } = expected(thrown);
+    const { kind, code, message, context } = rethrowBugs(thrown);
     throw new BrandReportsError(kind, code, `${message} (asked for ${run.service.quote(parent.id)})`, {
       context,
     });
@@ -62,15 +62,15 @@ async function detailOf(run: ReportRun, parent: Parent): Promise<JsonObject[]> {
 
 /** Those of the snapshot that the slice was planned from; one that is no more is no end. */
 async function parentsOf(
-  run: ReportRun,
+  run: RunContext,
   day: string,
-  { source }: Slice,
-  rule: Extract<DayRule, { by: 'parent' }>,
+  { upstream }: Slice,
+  rule: Extract<DayRule, { by: 'upstream' }>,
 ): Promise<Parent[]> {
   const { store } = run.lake;
-  if (!source || !run.parent) return [];
-  const key = snapshotKey(run.parent.table, dayPartition(run.brand, day), source.snapshot);
-  const file = { bytes: source.bytes, range: (start: number, end: number) => store.range(key, start, end) };
+  if (!upstream || !run.upstream) return [];
+  const key = snapshotKey(run.upstream.table, dayPartition(run.brand, day), upstream.snapshot);
+  const file = { bytes: upstream.bytes, range: (start: number, end: number) => store.range(key, start, end) };
   const parents = new Map<string, Parent>();
   for await (const row of readParquetRows(file, [rule.identity, 'pbtid'])) {
     const id = row[rule.identity];
@@ -82,18 +82,18 @@ async function parentsOf(
 
 /** What earlier slices of the day have brought already. */
 async function knownIds(
-  run: ReportRun,
-  { day, attempt, progress }: Reading,
-  rule: Extract<DayRule, { by: 'parent' }>,
+  run: RunContext,
+  { day, id, progress }: Attempt,
+  rule: Extract<DayRule, { by: 'upstream' }>,
 ): Promise<Set<string>> {
-  const prefix = attemptPrefix(run.report.name, run.brand, day, attempt);
-  const { slices } = await progress.known();
+  const prefix = attemptPrefix(run.report.name, run.brand, day, id);
+  const { slices } = await progress.cached();
   const known = new Set<string>();
   for (const { name, records } of slices
     .slice(0, -1)
     .flatMap(({ parts }) => parts.flatMap(({ chunks }) => chunks))) {
     for (const record of await readChunk(run.lake.store, prefix, { name, records })) {
-      const id = identityOf(record, rule.identity);
+      const id = primaryKeyOf(record, rule.identity);
       if (id !== undefined) known.add(id);
     }
   }

@@ -1,54 +1,59 @@
-import { BrandReportsError, expected } from '../errors.ts';
+import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
-import type { Part, Slice } from '../lake/documents/progress.ts';
+import type { SlicePart, Slice } from '../lake/documents/progress.ts';
 import { type Page, firstPage, type PageRequest, pages, samePage } from '../service/paging/pages.ts';
-import { type Reading, restart } from './claim.ts';
-import { lookupPages } from './fetch-details.ts';
-import { type ReportRun, outOfTime } from './context.ts';
-import { Stage, type StagedPage, identityField } from './stage.ts';
+import { type Attempt, restartAttempt } from './claim.ts';
+import { detailPages } from './fetch-details.ts';
+import { type RunContext, outOfTime } from './context.ts';
+import { Stage, type StagedPage, primaryKeyField } from './stage.ts';
 
-const RESTARTS = 3;
+const MAX_RESTARTS = 3;
 
 /**
  * Reads what the last slice of the day still lacks, page by page, and stages it.
  * @returns the reading, which may have been begun anew; `undefined` where the time was up before its end
  */
-export async function readDay(run: ReportRun, claimed: Reading): Promise<Reading | undefined> {
+export async function fetchDay(run: RunContext, claimed: Attempt): Promise<Attempt | undefined> {
   let reading = claimed;
-  if (reading.resumed && !(await stillLeadsOn(run, reading))) reading = await beginAnew(run, reading);
+  if (reading.resumed && !(await isStillResumable(run, reading)))
+    reading = await restartCounted(run, reading);
   const slice = await lastSlice(reading);
   for (const [index, part] of slice.parts.entries()) {
     if (part.done) continue;
-    const outcome = await readPart(run, reading, slice, index, part);
+    const outcome = await fetchPart(run, reading, slice, index, part);
     if (outcome === 'out_of_time') return undefined;
-    if (outcome === 'refused') return readDay(run, await beginAnew(run, reading));
+    if (outcome === 'refused') return fetchDay(run, await restartCounted(run, reading));
   }
   return reading;
 }
 
 /** The first page of a part of a day; a refusal of the instant that ends it names the setting that helps. */
-export async function askFor(run: ReportRun, role: Part['role'], fields: JsonObject): Promise<Page> {
+export async function fetchFirstPageOf(
+  run: RunContext,
+  role: SlicePart['role'],
+  fields: JsonObject,
+): Promise<Page> {
   try {
-    return await firstPageOf(run, fields);
+    return await fetchFirstPage(run, fields);
   } catch (thrown) {
-    const error = expected(thrown);
-    throw role === 'less' && error.code === 'service_code' ? instantRefused(run, error) : thrown;
+    const error = rethrowBugs(thrown);
+    throw role === 'exclude' && error.code === 'service_code' ? instantRefused(run, error) : thrown;
   }
 }
 
 /** The first page that the report gives for these fields. */
-export function firstPageOf(run: ReportRun, fields: JsonObject): Promise<Page> {
+export function fetchFirstPage(run: RunContext, fields: JsonObject): Promise<Page> {
   return firstPage(pageRequest(run, fields));
 }
 
-async function readPart(
-  run: ReportRun,
-  reading: Reading,
+async function fetchPart(
+  run: RunContext,
+  reading: Attempt,
   slice: Slice,
   index: number,
-  part: Part,
+  part: SlicePart,
 ): Promise<'read' | 'out_of_time' | 'refused'> {
-  const stage = new Stage(run, reading, index, identityField(run));
+  const stage = new Stage(run, reading, index, primaryKeyField(run));
   const { report, brand } = run;
   let paged = 0;
   try {
@@ -71,17 +76,17 @@ async function readPart(
     }
     return 'read';
   } catch (thrown) {
-    const error = expected(thrown);
+    const error = rethrowBugs(thrown);
     if (error.kind === 'transient') await stage.flush();
     const refused = error.kind !== 'transient' && error.kind !== 'conflict';
     if (paged === 0 && part.cursor !== null && reading.resumed && refused) return 'refused';
-    if (part.role === 'less' && error.code === 'service_code') throw instantRefused(run, error);
+    if (part.role === 'exclude' && error.code === 'service_code') throw instantRefused(run, error);
     throw thrown;
   }
 }
 
 function instantRefused(
-  { report, brandSettings }: ReportRun,
+  { report, brandSettings }: RunContext,
   { message, context }: BrandReportsError,
 ): BrandReportsError {
   const setting = report.day.by === 'dates' ? 'endDate' : 'endTime';
@@ -96,13 +101,18 @@ function instantRefused(
 }
 
 /** A day whose cursor has died once is read to its end, or it would never be complete. */
-function mustStop(run: ReportRun, reading: Reading): boolean {
+function mustStop(run: RunContext, reading: Attempt): boolean {
   if (!run.deadline || !outOfTime(run)) return false;
   return reading.restarts === 0 || run.clock.wallMs() >= run.deadline.hardMs;
 }
 
-function pagesOf(run: ReportRun, reading: Reading, slice: Slice, part: Part): AsyncIterable<StagedPage> {
-  if (run.report.day.by === 'parent') return lookupPages(run, reading, slice, part, run.report.day);
+function pagesOf(
+  run: RunContext,
+  reading: Attempt,
+  slice: Slice,
+  part: SlicePart,
+): AsyncIterable<StagedPage> {
+  if (run.report.day.by === 'upstream') return detailPages(run, reading, slice, part, run.report.day);
   const resume =
     part.pages > 0
       ? { cursor: part.cursor, seen: part.seen, ...(part.last && { last: part.last }) }
@@ -110,9 +120,9 @@ function pagesOf(run: ReportRun, reading: Reading, slice: Slice, part: Part): As
   return pages(pageRequest(run, part.fields), resume);
 }
 
-function pageRequest(run: ReportRun, fields: JsonObject): PageRequest {
+function pageRequest(run: RunContext, fields: JsonObject): PageRequest {
   const { report, service, settings, brandSettings } = run;
-  const identity = report.identity?.always ? report.identity.field : undefined;
+  const identity = report.primaryKey?.always ? report.primaryKey.field : undefined;
   return {
     service,
     action: report.action,
@@ -120,24 +130,24 @@ function pageRequest(run: ReportRun, fields: JsonObject): PageRequest {
     pageSize: settings.pageSize,
     firstPage: brandSettings.firstPage,
     fields,
-    ...(identity !== undefined && { identity }),
+    ...(identity !== undefined && { primaryKey: identity }),
   };
 }
 
 /** Positions and page numbers lead on only while the last staged page is still what it was. */
-async function stillLeadsOn(run: ReportRun, reading: Reading): Promise<boolean> {
+async function isStillResumable(run: RunContext, reading: Attempt): Promise<boolean> {
   const part = (await lastSlice(reading)).parts.find(({ done }) => !done);
   if (!part?.last || run.report.paging.style === 'cursor' || run.report.paging.style === 'lookup')
     return true;
   try {
     return await samePage(pageRequest(run, part.fields), part.last.cursor, part.last.hash);
   } catch (thrown) {
-    if (expected(thrown).kind === 'transient') throw thrown;
+    if (rethrowBugs(thrown).kind === 'transient') throw thrown;
     return false;
   }
 }
 
-async function beginAnew(run: ReportRun, reading: Reading): Promise<Reading> {
+async function restartCounted(run: RunContext, reading: Attempt): Promise<Attempt> {
   run.log({
     level: 'warn',
     event: 'day_begun_anew',
@@ -146,16 +156,16 @@ async function beginAnew(run: ReportRun, reading: Reading): Promise<Reading> {
     day: reading.day,
     restarts: reading.restarts + 1,
   });
-  if (reading.restarts < RESTARTS) return restart(run, reading);
+  if (reading.restarts < MAX_RESTARTS) return restartAttempt(run, reading);
   throw new BrandReportsError(
     'contract',
     'cursor_dies',
-    `${run.report.name} ${reading.day}: what an earlier run had read could not be gone on with ${RESTARTS} times; give a run more time (--max-seconds, the function's timeout), so that it reads the day in one go, or set "resumeWithinHours" to 0`,
+    `${run.report.name} ${reading.day}: what an earlier run had read could not be gone on with ${MAX_RESTARTS} times; give a run more time (--max-seconds, the function's timeout), so that it reads the day in one go, or set "resumeWithinHours" to 0`,
   );
 }
 
-async function lastSlice({ progress }: Reading): Promise<Slice> {
-  const slice = (await progress.known()).slices.at(-1);
+async function lastSlice({ progress }: Attempt): Promise<Slice> {
+  const slice = (await progress.cached()).slices.at(-1);
   if (!slice) throw new Error('a claimed day has a slice');
   return slice;
 }

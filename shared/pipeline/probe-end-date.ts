@@ -1,22 +1,22 @@
 import { addDays, dayOf } from '../days.ts';
-import { BrandReportsError, expected } from '../errors.ts';
-import type { Document } from '../lake/documents/cas-document.ts';
+import { BrandReportsError, rethrowBugs } from '../errors.ts';
+import type { CasDocument } from '../lake/documents/cas-document.ts';
 import type { MonthIndex } from '../lake/documents/month-index.ts';
-import { dates } from '../planning/day-queries.ts';
-import { firstPageOf } from './fetch.ts';
-import type { ReportRun } from './context.ts';
+import { dateFields } from '../planning/day-queries.ts';
+import { fetchFirstPage } from './fetch.ts';
+import type { RunContext } from './context.ts';
 
-type Reading = 'whole_day' | 'midnight' | undefined;
+type EndDateMeaning = 'whole_day' | 'midnight' | undefined;
 
 /**
  * Whether `end_date` means the whole day or its midnight is not documented (section 4.4): a report's first sync
  * measures it on days that have ended. @throws BrandReportsError `config` where the setting would lose records
  */
-export async function measureEndDate(run: ReportRun, index: Document<MonthIndex>): Promise<void> {
+export async function probeEndDate(run: RunContext, index: CasDocument<MonthIndex>): Promise<void> {
   const { report, brandSettings, brand } = run;
   const setting = brandSettings.endDate;
   if (report.day.by !== 'dates' || setting === 'midnight') return;
-  if ((await index.known()).endDate === setting) return;
+  if ((await index.cached()).endDate === setting) return;
   const measured = await measure(run);
   if (measured === 'midnight' && (await measure(run)) === 'midnight')
     throw new BrandReportsError(
@@ -28,11 +28,11 @@ export async function measureEndDate(run: ReportRun, index: Document<MonthIndex>
 }
 
 /** A service that fails at this is left unmeasured: the days themselves will tell what is wrong. */
-async function measure(run: ReportRun): Promise<Reading> {
+async function measure(run: RunContext): Promise<EndDateMeaning> {
   try {
-    return await endDateReading(run);
+    return await observeEndDate(run);
   } catch (thrown) {
-    const { message } = expected(thrown);
+    const { message } = rethrowBugs(thrown);
     run.log({
       level: 'warn',
       event: 'end_date_not_measured',
@@ -47,7 +47,7 @@ async function measure(run: ReportRun): Promise<Reading> {
  * Compares a day and the next, asked one by one, with both asked together: only whole days add up.
  * @returns undefined where the days hold no records, which says nothing
  */
-export async function endDateReading(run: ReportRun): Promise<Reading> {
+export async function observeEndDate(run: RunContext): Promise<EndDateMeaning> {
   const day = addDays(dayOf(run.clock.now().getTime(), run.policy.timeZone), -2);
   const next = addDays(day, 1);
   const first = await countFirst(run, day, day);
@@ -61,10 +61,10 @@ export async function endDateReading(run: ReportRun): Promise<Reading> {
 }
 
 async function countFirst(
-  run: ReportRun,
+  run: RunContext,
   from: string,
   to: string,
 ): Promise<{ records: number; more: boolean }> {
-  const page = await firstPageOf(run, { ...run.settings.filters, ...dates(from, to) });
+  const page = await fetchFirstPage(run, { ...run.settings.filters, ...dateFields(from, to) });
   return { records: page.records.length, more: page.next !== null };
 }

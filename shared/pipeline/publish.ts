@@ -1,6 +1,6 @@
 import { monthOf } from '../days.ts';
-import { type BrandReportsError, expected } from '../errors.ts';
-import { type Ledger, switchedDay } from '../lake/documents/ledger.ts';
+import { type BrandReportsError, rethrowBugs } from '../errors.ts';
+import { type Ledger, recordPublished } from '../lake/documents/ledger.ts';
 import { dayPartition, partitionPath } from '../lake/paths.ts';
 import type { TableShape } from '../ports.ts';
 import type { BrandReport } from './context.ts';
@@ -10,7 +10,7 @@ export async function tableShape({
   report,
   schema,
 }: Pick<BrandReport, 'report' | 'schema'>): Promise<TableShape> {
-  const { columns } = await schema.known();
+  const { columns } = await schema.cached();
   return { name: report.table, partitionKeys: ['brand', 'dt'], columns };
 }
 
@@ -18,32 +18,32 @@ export async function tableShape({
  * Points the catalog at what the ledger says now and reads the ledger again, until both agree: a pointer that
  * arrives late is put right by the run that set it.
  */
-export async function switchDay(run: BrandReport, day: string): Promise<void> {
+export async function publishDay(run: BrandReport, day: string): Promise<void> {
   const { catalog } = run.lake;
   const ledger = run.ledger(monthOf(day));
-  let wanted = (await ledger.known()).days[day]?.published?.snapshot;
+  let wanted = (await ledger.cached()).days[day]?.committed?.snapshot;
   while (catalog && wanted !== undefined) {
     const pointed = wanted;
-    await catalog.point(await tableShape(run), dayPartition(run.brand, day), pointed);
-    await ledger.fresh();
-    const { days } = await ledger.update((current) => switchedDay(current, day, pointed));
-    const { published } = days[day] ?? {};
-    if (published?.switched && published.snapshot === pointed) return;
-    wanted = published?.snapshot;
+    await catalog.setSnapshot(await tableShape(run), dayPartition(run.brand, day), pointed);
+    await ledger.refresh();
+    const { days } = await ledger.update((current) => recordPublished(current, day, pointed));
+    const { committed } = days[day] ?? {};
+    if (committed?.published && committed.snapshot === pointed) return;
+    wanted = committed?.snapshot;
   }
 }
 
 /** Switches what is owed; a day that cannot be switched stops no other and stays owed. @returns the first failure */
-export async function switchOwed(
+export async function publishPending(
   run: BrandReport,
   ledgers: Iterable<Ledger>,
 ): Promise<BrandReportsError | undefined> {
   let first: BrandReportsError | undefined;
-  for (const day of await owedSwitches(run, ledgers)) {
+  for (const day of await pendingPublications(run, ledgers)) {
     try {
-      await switchDay(run, day);
+      await publishDay(run, day);
     } catch (thrown) {
-      const error = expected(thrown);
+      const error = rethrowBugs(thrown);
       first ??= error;
       const { kind, code, message } = error;
       const { brand, report } = run;
@@ -63,15 +63,15 @@ export async function switchOwed(
 }
 
 /** The days of these months whose partition does not point, alone, at what the ledger says: switches that are owed. */
-export async function owedSwitches(run: BrandReport, ledgers: Iterable<Ledger>): Promise<string[]> {
+export async function pendingPublications(run: BrandReport, ledgers: Iterable<Ledger>): Promise<string[]> {
   const { catalog } = run.lake;
   if (!catalog) return [];
-  const pointers = await catalog.pointedAt(run.report.table, [['brand', run.brand]]);
+  const pointers = await catalog.snapshotsByPartition(run.report.table, [['brand', run.brand]]);
   return [...ledgers].flatMap(({ days }) =>
-    Object.entries(days).flatMap(([day, { published }]) => {
-      if (!published) return [];
+    Object.entries(days).flatMap(([day, { committed }]) => {
+      if (!committed) return [];
       const pointed = pointers.get(partitionPath(dayPartition(run.brand, day))) ?? [];
-      const agrees = published.switched && pointed.length === 1 && pointed[0] === published.snapshot;
+      const agrees = committed.published && pointed.length === 1 && pointed[0] === committed.snapshot;
       return agrees ? [] : [day];
     }),
   );

@@ -4,10 +4,10 @@ import { BrandReportsError } from '../errors.ts';
 import { type Json, type JsonObject, isJsonObject, numberText, parseJson, stringifyJson } from '../json.ts';
 import { type Observations, observe } from '../lake/table/columns.ts';
 import { attemptPrefix, chunkName } from '../lake/paths.ts';
-import { type StagedGroup, held, withGroup } from '../lake/documents/progress.ts';
+import { type StagedGroup, assertLeaseHeld, withStagedGroup } from '../lake/documents/progress.ts';
 import type { ObjectStore } from '../ports.ts';
-import { type Reading, renewed } from './claim.ts';
-import type { ReportRun } from './context.ts';
+import { type Attempt, withRenewedLease } from './claim.ts';
+import type { RunContext } from './context.ts';
 
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
@@ -28,12 +28,12 @@ export interface StagedPage {
 }
 
 /** The field that tells the report's records apart: the setting `key`, or the definition's. */
-export function identityField({ report, settings }: ReportRun): string | undefined {
-  return settings.key ?? report.identity?.field;
+export function primaryKeyField({ report, settings }: RunContext): string | undefined {
+  return settings.key ?? report.primaryKey?.field;
 }
 
 /** The text that tells a record apart, `undefined` where it has none. */
-export function identityOf(record: JsonObject, field: string | undefined): string | undefined {
+export function primaryKeyOf(record: JsonObject, field: string | undefined): string | undefined {
   const value = field === undefined || !Object.hasOwn(record, field) ? undefined : record[field];
   if (typeof value === 'string') return value === '' ? undefined : value;
   return numberText(value);
@@ -41,18 +41,18 @@ export function identityOf(record: JsonObject, field: string | undefined): strin
 
 /** Stages the pages of one part of a reading in groups: the chunk first, then the progress with the cursor behind it. */
 export class Stage {
-  readonly #run: ReportRun;
-  readonly #reading: Reading;
+  readonly #run: RunContext;
+  readonly #reading: Attempt;
   readonly #part: number;
   readonly #identity: string | undefined;
   #lines: string[] = [];
   #characters = 0;
   #pages: StagedPage[] = [];
   #observations: Observations = {};
-  #unidentified = 0;
+  #withoutKey = 0;
   #since: number;
 
-  constructor(run: ReportRun, reading: Reading, part: number, identity: string | undefined) {
+  constructor(run: RunContext, reading: Attempt, part: number, identity: string | undefined) {
     this.#run = run;
     this.#reading = reading;
     this.#part = part;
@@ -68,9 +68,9 @@ export class Stage {
       this.#lines.push(line);
       this.#characters += line.length;
       observe(this.#observations, record);
-      const id = identityOf(record, this.#identity);
+      const id = primaryKeyOf(record, this.#identity);
       // What a page holds twice is no overlap of pages: it does not tell records apart.
-      if (id === undefined || met.has(id)) this.#unidentified += 1;
+      if (id === undefined || met.has(id)) this.#withoutKey += 1;
       else met.add(id);
     }
     this.#pages.push({ ...page, records: [] });
@@ -93,7 +93,7 @@ export class Stage {
       pages: this.#pages.length,
       records,
       observations: this.#observations,
-      unidentified: this.#unidentified,
+      withoutKey: this.#withoutKey,
       done: last.next === null,
     };
     // Before the write: one whose answer is lost may have been done, and must not be done twice.
@@ -101,19 +101,19 @@ export class Stage {
     this.#characters = 0;
     this.#pages = [];
     this.#observations = {};
-    this.#unidentified = 0;
+    this.#withoutKey = 0;
     this.#since = this.#run.clock.wallMs();
-    const { run } = this.#run;
+    const { runId } = this.#run;
     await this.#reading.progress.update((progress) =>
-      renewed(withGroup(held(progress, run), group), this.#run),
+      withRenewedLease(withStagedGroup(assertLeaseHeld(progress, runId), group), this.#run),
     );
   }
 
   async #writeChunk(): Promise<string> {
     const { lake, report, brand } = this.#run;
-    const prefix = attemptPrefix(report.name, brand, this.#reading.day, this.#reading.attempt);
+    const prefix = attemptPrefix(report.name, brand, this.#reading.day, this.#reading.id);
     const body = await compress(`${this.#lines.join('\n')}\n`);
-    const { slices } = await this.#reading.progress.known();
+    const { slices } = await this.#reading.progress.cached();
     const used = slices.flatMap(({ parts }) => parts.flatMap(({ chunks }) => chunks)).length;
     for (let number = used; ; number += 1) {
       const name = chunkName(number);

@@ -1,15 +1,15 @@
 import { monthOf } from '../days.ts';
-import { type BrandReportsError, expected } from '../errors.ts';
+import { type BrandReportsError, rethrowBugs } from '../errors.ts';
 import { failDay, releaseDay } from '../lake/documents/ledger.ts';
-import { held } from '../lake/documents/progress.ts';
+import { assertLeaseHeld } from '../lake/documents/progress.ts';
 import type { DayOutcome } from '../outcome.ts';
 import { build } from './build.ts';
-import { type Reading, claim, renewed } from './claim.ts';
+import { type Attempt, claim, withRenewedLease } from './claim.ts';
 import { commit } from './commit.ts';
-import { readDay } from './fetch.ts';
-import type { DueDay, DayRequest } from '../planning/plan.ts';
-import { type ReportRun, outOfTime } from './context.ts';
-import { switchDay } from './publish.ts';
+import { fetchDay } from './fetch.ts';
+import type { DueDay, Continuation } from '../planning/plan.ts';
+import { type RunContext, outOfTime } from './context.ts';
+import { publishDay } from './publish.ts';
 
 const RENEW_MS = 15_000;
 /** What a publication was measured to take, with much room: see `npm run bench:parquet`. */
@@ -18,9 +18,9 @@ const PUBLISH_MS = 5_000;
 
 /** One day: claim → page and stage → build → commit → switch. */
 export async function syncDay(
-  run: ReportRun,
+  run: RunContext,
   due: DueDay,
-  request: DayRequest,
+  continuation: Continuation,
 ): Promise<{ outcome: DayOutcome; error?: BrandReportsError }> {
   const { day } = due;
   const log = (event: string, detail: Record<string, unknown> = {}) =>
@@ -29,25 +29,25 @@ export async function syncDay(
     log(`day_${outcome}`, { rows, pages });
     return { outcome: { dt: day, outcome, rows, pages } };
   };
-  let claimed: Reading | undefined;
-  const leftForLater = async (left: Reading) => {
-    await run.ledger(monthOf(day)).update((ledger) => releaseDay(ledger, day, run.run));
+  let claimed: Attempt | undefined;
+  const leftForLater = async (left: Attempt) => {
+    await run.ledger(monthOf(day)).update((ledger) => releaseDay(ledger, day, run.runId));
     return ended('pending', 0, await pagesOf(left));
   };
   let stopRenewing = () => {};
   try {
     claimed = await claim(run, day);
     if (!claimed) return ended('busy');
-    log('day_claimed', { why: due.why, resumed: claimed.resumed });
+    log('day_claimed', { why: due.reason, resumed: claimed.resumed });
     stopRenewing = keepLease(run, claimed);
-    const reading = await readDay(run, claimed);
+    const reading = await fetchDay(run, claimed);
     if (!reading || !(await publicationFits(run, reading))) return await leftForLater(claimed);
-    const built = await build(run, reading, request.range !== undefined);
-    await commit(run, reading, built, request.id);
-    if (!(await isSwitched(run, day))) await switchDay(run, day);
+    const built = await build(run, reading, continuation.range !== undefined);
+    await commit(run, reading, built, continuation.id);
+    if (!(await isSwitched(run, day))) await publishDay(run, day);
     return ended(built.unchanged ? 'unchanged' : 'published', built.rows, await pagesOf(reading));
   } catch (thrown) {
-    const error = expected(thrown);
+    const error = rethrowBugs(thrown);
     if (error.kind === 'conflict') return ended('busy');
     if (error.code === 'stopped' && claimed) return await leftForLater(claimed);
     await recordFailure(run, day, claimed, error);
@@ -58,10 +58,10 @@ export async function syncDay(
 }
 
 /** Renews the lease while the run works, however long a page or a publication takes. */
-function keepLease(run: ReportRun, { progress }: Reading): () => void {
+function keepLease(run: RunContext, { progress }: Attempt): () => void {
   return run.clock.every(RENEW_MS, () => {
     progress
-      .update((current) => renewed(held(current, run.run), run))
+      .update((current) => withRenewedLease(assertLeaseHeld(current, run.runId), run))
       .catch((error: unknown) => {
         // The work itself meets the same conflict or failure at its next write, and answers for it.
         run.log({ level: 'debug', event: 'lease_not_renewed', message: String(error) });
@@ -70,22 +70,22 @@ function keepLease(run: ReportRun, { progress }: Reading): () => void {
 }
 
 /** An unchanged day whose switch is owed is switched all the same. */
-async function isSwitched(run: ReportRun, day: string): Promise<boolean> {
-  return (await run.ledger(monthOf(day)).known()).days[day]?.published?.switched ?? false;
+async function isSwitched(run: RunContext, day: string): Promise<boolean> {
+  return (await run.ledger(monthOf(day)).cached()).days[day]?.committed?.published ?? false;
 }
 
 /** A publication is begun only if it will end in time, or if waiting would not make it fit better. */
-async function publicationFits(run: ReportRun, { progress }: Reading): Promise<boolean> {
+async function publicationFits(run: RunContext, { progress }: Attempt): Promise<boolean> {
   if (!run.deadline) return true;
-  const { slices } = await progress.known();
+  const { slices } = await progress.cached();
   const rows = slices.flatMap(({ parts }) => parts).reduce((sum, part) => sum + part.records, 0);
   const needsMs = PUBLISH_MS + (rows / PUBLISH_ROWS_PER_SECOND) * 1000;
   const fits = run.clock.wallMs() + needsMs <= run.deadline.hardMs;
   return fits || (run.units.begun === 1 && !outOfTime(run));
 }
 
-async function pagesOf({ progress }: Reading): Promise<number> {
-  const { slices } = await progress.known();
+async function pagesOf({ progress }: Attempt): Promise<number> {
+  const { slices } = await progress.cached();
   return (slices.at(-1)?.parts ?? []).reduce((pages, part) => pages + part.pages, 0);
 }
 
@@ -94,9 +94,9 @@ async function pagesOf({ progress }: Reading): Promise<number> {
  * what was staged where that is what is damaged.
  */
 async function recordFailure(
-  run: ReportRun,
+  run: RunContext,
   day: string,
-  reading: Reading | undefined,
+  reading: Attempt | undefined,
   error: BrandReportsError,
 ): Promise<void> {
   const { kind, code, message } = error;
@@ -106,12 +106,13 @@ async function recordFailure(
   const { brand, report } = run;
   run.log({ level: 'error', event: 'day_error', brand, report: report.name, day, kind, code, message });
   try {
-    if (damaged) await reading?.progress.update((current) => ({ ...held(current, run.run), slices: [] }));
+    if (damaged)
+      await reading?.progress.update((current) => ({ ...assertLeaseHeld(current, run.runId), slices: [] }));
     await run
       .ledger(monthOf(day))
-      .update((ledger) => failDay(ledger, day, { run: run.run, kind, code, message, nowMs, keep }));
+      .update((ledger) => failDay(ledger, day, { runId: run.runId, kind, code, message, nowMs, keep }));
   } catch (thrown) {
-    const { message } = expected(thrown);
+    const { message } = rethrowBugs(thrown);
     run.log({ level: 'error', event: 'failure_not_recorded', day, message });
   }
 }

@@ -2,7 +2,7 @@ import { monthOf } from '../days.ts';
 import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
 import { partitionPath } from '../lake/paths.ts';
 import type { ListedObject } from '../ports.ts';
-import type { ReportRun } from './context.ts';
+import type { RunContext } from './context.ts';
 
 const SNAPSHOT_MS = 86_400_000;
 const ATTEMPT_MS = 7 * 86_400_000;
@@ -12,20 +12,20 @@ const ATTEMPT_MS = 7 * 86_400_000;
  * ledger names after a week. Only here is anything of the lake deleted, by the report's own runs.
  * @returns how many objects were deleted
  */
-export async function sweep(run: ReportRun): Promise<number> {
+export async function vacuum(run: RunContext): Promise<number> {
   const { report, brand, lake } = run;
-  const pointers = await lake.catalog?.pointedAt(report.table, [['brand', brand]]);
+  const pointers = await lake.catalog?.snapshotsByPartition(report.table, [['brand', brand]]);
   const pointed = new Set([...(pointers?.values() ?? [])].flat());
-  const snapshots = await removable(run, `snapshots/${report.table}/`, SNAPSHOT_MS, (id, entry) => {
+  const snapshots = await removableObjects(run, `snapshots/${report.table}/`, SNAPSHOT_MS, (id, entry) => {
     const isRead = (at: string) => run.clock.wallMs() - Date.parse(at) < SNAPSHOT_MS;
     const superseded = entry.superseded?.some(({ snapshot, at }) => snapshot === id && isRead(at));
-    return !pointed.has(id) && entry.published?.snapshot !== id && !superseded && !entry.claim;
+    return !pointed.has(id) && entry.committed?.snapshot !== id && !superseded && !entry.claim;
   });
-  const attempts = await removable(
+  const attempts = await removableObjects(
     run,
     `raw/${report.name}/`,
     ATTEMPT_MS,
-    (id, entry) => entry.published?.attempt !== id && entry.claim?.attempt !== id,
+    (id, entry) => entry.committed?.attempt !== id && entry.claim?.attempt !== id,
   );
   const coverage = await superseded(run);
   const keys = [...snapshots, ...attempts, ...coverage];
@@ -34,8 +34,8 @@ export async function sweep(run: ReportRun): Promise<number> {
 }
 
 /** The objects under `<prefix>brand=…/dt=…/<id>/` that are all old enough and that the day's entry does not name. */
-async function removable(
-  run: ReportRun,
+async function removableObjects(
+  run: RunContext,
   prefix: string,
   ageMs: number,
   isUnnamed: (id: string, entry: DayEntry) => boolean,
@@ -54,7 +54,7 @@ async function removable(
     if (run.clock.wallMs() - newest < ageMs) continue;
     const [day = '', id = ''] = group.split('/');
     const month = monthOf(day);
-    const ledger = ledgers.get(month) ?? run.ledger(month).fresh();
+    const ledger = ledgers.get(month) ?? run.ledger(month).refresh();
     ledgers.set(month, ledger);
     const entry = (await ledger).days[day] ?? {};
     if (isUnnamed(id, entry)) keys.push(...objects.map(({ key }) => key));
@@ -63,14 +63,16 @@ async function removable(
 }
 
 /** Coverage keeps no state of its own: what the catalog does not point at is of use to no one but a running query. */
-async function superseded(run: ReportRun): Promise<string[]> {
+async function superseded(run: RunContext): Promise<string[]> {
   const { brand, report, lake, clock } = run;
   if (!lake.catalog) return [];
   const leading = [
     ['brand', brand],
     ['report', report.name],
   ] as const;
-  const pointed = new Set([...(await lake.catalog.pointedAt('coverage', leading)).values()].flat());
+  const pointed = new Set(
+    [...(await lake.catalog.snapshotsByPartition('coverage', leading)).values()].flat(),
+  );
   const keys: string[] = [];
   for await (const { key, modifiedAt } of lake.store.list(`snapshots/coverage/${partitionPath(leading)}/`)) {
     const id = key.split('/').at(-2) ?? '';

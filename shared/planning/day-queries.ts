@@ -5,8 +5,8 @@ import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 
 /** The action's fields that ask for a part of a day, and whether its records are the day's or taken from it. */
-export interface Ask {
-  role: 'keep' | 'less';
+export interface DayQuery {
+  role: 'include' | 'exclude';
   fields: Record<string, string | number>;
 }
 
@@ -16,54 +16,59 @@ export type Window = Pick<Slice, 'fromMs' | 'toMs' | 'whole'>;
  * What to ask for a window of a day, so that every reading of the open points of the interface gives exactly
  * the day's records (sections 4.1, 4.3, 4.4 and 4.5; the end of a range is not documented).
  */
-export function asksFor(
+export function dayQueries(
   report: ReportDefinition,
   brand: BrandSettings,
   settings: ReportSettings,
   day: string,
   window: Window,
-): Ask[] {
+): DayQuery[] {
   const { filters } = settings;
   switch (report.day.by) {
-    case 'parent':
-      return [{ role: 'keep', fields: filters }];
+    case 'upstream':
+      return [{ role: 'include', fields: filters }];
     case 'created':
-      return [{ role: 'keep', fields: { ...filters, ...timestamps(brand, window.fromMs, window.toMs) } }];
+      return [
+        { role: 'include', fields: { ...filters, ...timestampFields(brand, window.fromMs, window.toMs) } },
+      ];
     case 'timestamps':
-      return rangeAsks(brand, day, window, filters);
+      return timestampQueries(brand, day, window, filters);
     case 'dates':
-      return dateAsks(brand, day, filters);
+      return dateQueries(brand, day, filters);
   }
 }
 
-function rangeAsks(
+function timestampQueries(
   brand: BrandSettings,
   day: string,
   { fromMs, toMs }: Window,
-  filters: Ask['fields'],
-): Ask[] {
+  filters: DayQuery['fields'],
+): DayQuery[] {
   const ends = toMs >= endOfDay(day, brand.timeZone);
   const lastMs = brand.endTime === 'inclusive' && ends ? toMs - unitMs(brand) : toMs;
-  const asks: Ask[] = [{ role: 'keep', fields: { ...filters, ...timestamps(brand, fromMs, lastMs) } }];
+  const asks: DayQuery[] = [
+    { role: 'include', fields: { ...filters, ...timestampFields(brand, fromMs, lastMs) } },
+  ];
   if (ends && brand.endTime === 'auto')
-    asks.push({ role: 'less', fields: { ...filters, ...timestamps(brand, toMs, toMs) } });
+    asks.push({ role: 'exclude', fields: { ...filters, ...timestampFields(brand, toMs, toMs) } });
   return asks;
 }
 
-function dateAsks(brand: BrandSettings, day: string, filters: Ask['fields']): Ask[] {
+function dateQueries(brand: BrandSettings, day: string, filters: DayQuery['fields']): DayQuery[] {
   const next = addDays(day, 1);
-  if (brand.endDate === 'whole_day') return [{ role: 'keep', fields: { ...filters, ...dates(day, day) } }];
+  if (brand.endDate === 'whole_day')
+    return [{ role: 'include', fields: { ...filters, ...dateFields(day, day) } }];
   return [
-    { role: 'keep', fields: { ...filters, ...dates(day, next) } },
-    { role: 'less', fields: { ...filters, ...dates(next, next) } },
+    { role: 'include', fields: { ...filters, ...dateFields(day, next) } },
+    { role: 'exclude', fields: { ...filters, ...dateFields(next, next) } },
   ];
 }
 
-export function dates(from: string, to: string): { start_date: string; end_date: string } {
+export function dateFields(from: string, to: string): { start_date: string; end_date: string } {
   return { start_date: from.replaceAll('-', ''), end_date: to.replaceAll('-', '') };
 }
 
-export function timestamps(
+export function timestampFields(
   brand: BrandSettings,
   fromMs: number,
   toMs: number,
@@ -76,7 +81,7 @@ function unitMs(brand: BrandSettings): number {
 }
 
 /** The window that a reading of the day covers now: what came since `sinceMs`, or the day from its beginning. */
-export function windowOf(
+export function windowToRead(
   brand: BrandSettings,
   day: string,
   nowMs: number,
@@ -91,7 +96,7 @@ export function windowOf(
 }
 
 /** Fingerprint of what is asked, the day aside: a day read under another one is read again. */
-export function askedFingerprint(
+export function queryFingerprint(
   report: ReportDefinition,
   brand: BrandSettings,
   settings: ReportSettings,
@@ -100,7 +105,7 @@ export function askedFingerprint(
     created: [brand.timestampUnit],
     timestamps: [brand.timestampUnit, brand.endTime, brand.firstPage],
     dates: [brand.endDate],
-    parent: [],
+    upstream: [],
   }[report.day.by];
   const asked = [
     report.action,

@@ -20,20 +20,20 @@ export interface Policy {
   lateMinutes: number;
   refresh: readonly RefreshTier[];
   /** Fingerprint of what would be asked now. */
-  asked: string;
+  queryFingerprint: string;
   pagesAreSnapshot: boolean;
 }
 
 /** Of a report about another report's records: what is published of that one. */
-export type Sources = (day: string) => { digest: string; closed: boolean } | undefined;
+export type UpstreamDay = (day: string) => { digest: string; closed: boolean } | undefined;
 
 export interface DueDay {
   day: string;
-  why: 'open' | 'yesterday' | 'in_progress' | 'never_read' | 'refresh' | 'requested' | 'retry' | 'failing';
+  reason: 'open' | 'yesterday' | 'in_progress' | 'never_read' | 'refresh' | 'requested' | 'retry' | 'failing';
 }
 
 /** Why days are read: those due, or those of a range whatever the policy says; each once under the id. */
-export interface DayRequest {
+export interface Continuation {
   id: string;
   /** `since`: what was read from then on, by whichever run, is not read again. */
   range?: { from: string; to: string; since?: string };
@@ -61,9 +61,10 @@ export function dueAtMs(
   source?: { digest: string; closed: boolean },
 ): number | null {
   const started = startOfDay(day, policy.timeZone);
-  const published = entry?.published;
-  if (!published || entry.claim || entry.failure || published.asked !== policy.asked) return started;
-  if (source && source.digest !== published.source) return started;
+  const published = entry?.committed;
+  if (!published || entry.claim || entry.failure || published.queryFingerprint !== policy.queryFingerprint)
+    return started;
+  if (source && source.digest !== published.upstreamDigest) return started;
   if (published.state === 'open') return source && !source.closed ? null : started;
   const readFromMs = Date.parse(published.readFrom);
   // A reading by a clock that was ahead says nothing of the present.
@@ -94,10 +95,10 @@ function lastCallMs(day: string, { refresh, timeZone }: Policy): number {
   return startOfDay(addDays(day, (refresh.at(-1)?.untilAgeDays ?? 0) + 1), timeZone);
 }
 
-/** Whether a pass that began at `readFromMs` and agrees with `agreeing - 1` before it is the day's last word. */
-export function settles(day: string, policy: Policy, readFromMs: number, agreeing: number): boolean {
+/** Whether a pass that began at `readFromMs` and agrees with `identicalPasses - 1` before it is the day's last word. */
+export function settles(day: string, policy: Policy, readFromMs: number, identicalPasses: number): boolean {
   const isLast = readFromMs >= Math.max(lastCallMs(day, policy), closesAtMs(day, policy));
-  return isLast && (policy.pagesAreSnapshot || agreeing >= 2);
+  return isLast && (policy.pagesAreSnapshot || identicalPasses >= 2);
 }
 
 /**
@@ -108,22 +109,22 @@ export function plan(
   ledgers: ReadonlyMap<string, Ledger>,
   policy: Policy,
   nowMs: number,
-  { request, sources }: { request?: DayRequest; sources?: Sources } = {},
+  { continuation, upstream }: { continuation?: Continuation; upstream?: UpstreamDay } = {},
 ): DueDay[] {
   const today = dayOf(nowMs, policy.timeZone);
-  const range = request?.range;
+  const range = continuation?.range;
   const candidates = range
     ? daysFrom(range.from, earlier(range.to, today))
     : daysFrom(policy.startDate, today).filter((day) => ledgers.has(monthOf(day)));
   return candidates
     .filter((day) => nowMs >= startOfDay(day, policy.timeZone) + 1000)
-    .filter((day) => !sources || sources(day))
+    .filter((day) => !upstream || upstream(day))
     .flatMap((day) => {
       const entry = ledgers.get(monthOf(day))?.days[day];
-      if (request && wasRead(entry, request, policy, sources?.(day))) return [];
-      const dueMs = dueAtMs(day, entry, policy, today, sources?.(day));
+      if (continuation && wasRead(entry, continuation, policy, upstream?.(day))) return [];
+      const dueMs = dueAtMs(day, entry, policy, today, upstream?.(day));
       if (!range && (dueMs === null || dueMs > nowMs)) return [];
-      return [{ day, why: why(day, entry, today, nowMs, range !== undefined) }];
+      return [{ day, reason: reasonFor(day, entry, today, nowMs, range !== undefined) }];
     })
     .sort((a, b) => rank(a) - rank(b) || (a.day < b.day ? 1 : -1));
 }
@@ -131,34 +132,37 @@ export function plan(
 /** Whether the request, or whoever read it since, has read the day already, and as it would be read now. */
 function wasRead(
   entry: DayEntry | undefined,
-  request: DayRequest,
+  continuation: Continuation,
   policy: Policy,
   source: { digest: string } | undefined,
 ): boolean {
-  if (!entry?.published || entry.claim || entry.failure) return false;
-  const { since } = request.range ?? {};
-  const isRecent = since !== undefined && Date.parse(entry.published.readFrom) >= Date.parse(since);
-  if (entry.request !== request.id && !isRecent) return false;
-  return entry.published.asked === policy.asked && entry.published.source === source?.digest;
+  if (!entry?.committed || entry.claim || entry.failure) return false;
+  const { since } = continuation.range ?? {};
+  const isRecent = since !== undefined && Date.parse(entry.committed.readFrom) >= Date.parse(since);
+  if (entry.continuation !== continuation.id && !isRecent) return false;
+  return (
+    entry.committed.queryFingerprint === policy.queryFingerprint &&
+    entry.committed.upstreamDigest === source?.digest
+  );
 }
 
-function why(
+function reasonFor(
   day: string,
   entry: DayEntry | undefined,
   today: string,
   nowMs: number,
   requested: boolean,
-): DueDay['why'] {
+): DueDay['reason'] {
   if (entry?.failure && Date.parse(entry.failure.retryAt) > nowMs) return 'failing';
   if (entry?.claim) return day === today ? 'open' : 'in_progress';
   if (day === today) return 'open';
   if (day === addDays(today, -1)) return 'yesterday';
   if (entry?.failure) return 'retry';
-  if (!entry?.published) return 'never_read';
+  if (!entry?.committed) return 'never_read';
   return requested ? 'requested' : 'refresh';
 }
 
-const ORDER: readonly DueDay['why'][] = [
+const ORDER: readonly DueDay['reason'][] = [
   'open',
   'yesterday',
   'in_progress',
@@ -169,8 +173,8 @@ const ORDER: readonly DueDay['why'][] = [
   'failing',
 ];
 
-function rank({ why }: DueDay): number {
-  return ORDER.indexOf(why);
+function rank({ reason }: DueDay): number {
+  return ORDER.indexOf(reason);
 }
 
 /** The earliest time at which a day of the month is due; `null` where all of it is settled. */

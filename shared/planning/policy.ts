@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings, Settings } from '../settings/settings.ts';
-import { askedFingerprint } from './day-queries.ts';
+import { queryFingerprint } from './day-queries.ts';
 import type { Policy } from './plan.ts';
 
 /** When a report's days are due by the settings. */
@@ -11,7 +11,7 @@ export function policyOf(report: ReportDefinition, brand: BrandSettings, setting
     startDate: brand.startDate,
     lateMinutes: brand.lateMinutes,
     refresh: settings.refresh,
-    asked: askedFingerprint(report, brand, settings),
+    queryFingerprint: queryFingerprint(report, brand, settings),
     pagesAreSnapshot: report.pagesAreSnapshot,
   };
 }

@@ -11,7 +11,7 @@ export const attribution: ReportDefinition = {
   paging: { style: 'cursor', sizeField: 'limit', countField: 'count' },
   day: { by: 'dates' },
   openDay: 'pass',
-  identity: undefined,
+  primaryKey: undefined,
   filters: {
     publisher_uid: { kind: 'integer', min: 0 },
     country_code: { kind: 'text' },

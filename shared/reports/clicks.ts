@@ -11,7 +11,7 @@ export const clicks: ReportDefinition = {
   paging: { style: 'position', sizeField: 'page_size' },
   day: { by: 'created', field: 'created_time' },
   openDay: 'slices',
-  identity: { field: 'id', always: true },
+  primaryKey: { field: 'id', always: true },
   filters: {
     publisher_id: { kind: 'text' },
     channel_id: { kind: 'text' },

@@ -28,7 +28,7 @@ export type DayRule =
   | { by: 'created'; field: string }
   | { by: 'timestamps' }
   | { by: 'dates' }
-  | { by: 'parent'; report: string; identity: string };
+  | { by: 'upstream'; report: string; identity: string };
 
 export interface DocumentedColumn {
   field: string;
@@ -59,7 +59,7 @@ export interface ReportDefinition {
   /** `slices`: what came since the last read is added to what is known. `pass`: the whole day is read again. */
   openDay: 'slices' | 'pass';
   /** The field that tells records apart; it is used only in a pass where every record has it. */
-  identity: { field: string; always: boolean } | undefined;
+  primaryKey: { field: string; always: boolean } | undefined;
   filters: Readonly<Record<string, Filter>>;
   columns: readonly DocumentedColumn[];
   refresh: readonly RefreshTier[];

@@ -16,7 +16,7 @@ export const orders: ReportDefinition = {
   },
   day: { by: 'timestamps' },
   openDay: 'pass',
-  identity: { field: 'transid', always: false },
+  primaryKey: { field: 'transid', always: false },
   filters: {
     status: { kind: 'enum', values: ['new', 'void', 'effective'] },
     type: {

@@ -12,7 +12,7 @@ export const transactions: ReportDefinition = {
   paging: { style: 'cursor', sizeField: 'limit' },
   day: { by: 'dates' },
   openDay: 'pass',
-  identity: undefined,
+  primaryKey: undefined,
   filters: {
     order_status: { kind: 'enum', values: ['new', 'void', 'mixed', 'locked', 'paid'] },
     sku_status: { kind: 'enum', values: ['new', 'void', 'locked', 'paid'] },

@@ -7,7 +7,7 @@ import {
   rawNumber,
 } from '../json.ts';
 import type { ReportService } from '../ports.ts';
-import { broken, kindOf, objectsOf } from './records.ts';
+import { broken, describeKind, objectsOf } from './records.ts';
 
 /** What names a click, as its record gives it. */
 export interface ClickName {
@@ -20,7 +20,7 @@ export interface ClickName {
  * answer is not documented). Each record bears the `id` that was asked for.
  * @throws BrandReportsError of the service; `contract` where the answer names another click
  */
-export async function lookupDetail(
+export async function fetchClickDetail(
   service: ReportService,
   action: string,
   click: ClickName,
@@ -56,7 +56,7 @@ function named(service: ReportService, action: string, record: JsonObject, asked
   if (id === undefined || id === null) return { id: asked, ...rest };
   const met = typeof id === 'string' ? id : numberText(id);
   if (met !== undefined && withoutZeros(met) === withoutZeros(asked)) return record;
-  const shown = met === undefined ? kindOf(id) : service.quote(met);
+  const shown = met === undefined ? describeKind(id) : service.quote(met);
   throw broken(
     action,
     'other_id',

@@ -2,9 +2,9 @@ import { BrandReportsError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { CredentialSource, ReportService, RunLog } from '../ports.ts';
 import { createServiceClock, httpDate } from './server-clock.ts';
-import { type Verdict, judge } from './envelope.ts';
+import { type ResponseClass, classifyResponse } from './envelope.ts';
 import { type RateLimiter, pausedTooLong } from './rate-limit.ts';
-import { buildRequest, exchange } from './http.ts';
+import { buildRequest, send } from './http.ts';
 import {
   type RetryPolicy,
   type Sleep,
@@ -16,7 +16,7 @@ import {
   throwIfStopped,
 } from './retry.ts';
 import { signedHeaders } from './signature.ts';
-import { type Signing, createSigner } from './signing-session.ts';
+import { type Signing, createSigningSession } from './signing-session.ts';
 
 export interface ServiceClientOptions {
   brand: string;
@@ -56,7 +56,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   const policy = { ...defaultRetryPolicy, ...options.retry };
   const budget = createRetryBudget(policy.budget);
   const clock = createServiceClock(wallMs);
-  const signer = createSigner(brand, options.credentials, clock, log);
+  const signer = createSigningSession(brand, options.credentials, clock, log);
   let requests = 0;
   let retries = 0;
 
@@ -66,20 +66,20 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     signing: Signing,
     attempt: number,
     signal: AbortSignal | undefined,
-  ): Promise<{ verdict: Verdict; askedWaitMs: number | undefined }> {
+  ): Promise<{ verdict: ResponseClass; askedWaitMs: number | undefined }> {
     const { bid, token } = signing.credentials;
     const date = httpDate(wallMs() + signing.skewMs);
     const headers = signedHeaders(options.service, action, signing.credentials, date);
     const request = buildRequest(options, { bid, token, action, version: '1.0' }, fields, headers);
     requests += 1;
     const sentMs = wallMs();
-    const answer = await exchange(request, options.timeoutMs, signal, (received) => {
+    const answer = await send(request, options.timeoutMs, signal, (received) => {
       clock.learn(received, sentMs, wallMs());
     });
     throwIfStopped(signal);
     const status = 'status' in answer ? answer.status : undefined;
     options.onRequest?.({ action, attempt, status, ms: wallMs() - sentMs });
-    const verdict = judge(answer, { brand, action, quote: signer.quote });
+    const verdict = classifyResponse(answer, { brand, action, quote: signer.quote });
     if (status === 429 || status === 503) limiter.slowDown(sentMs);
     if (verdict.is === 'success') limiter.speedUp();
     const waits = verdict.is === 'transient' && 'headers' in answer;
@@ -122,7 +122,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       throwIfStopped(signal);
       const { verdict, askedWaitMs } = await attemptAt(action, fields, signing, attempt, signal);
       if (verdict.is === 'success') return { envelope: verdict.envelope, data: verdict.data };
-      if (verdict.is === 'refused' && (await signer.mend(signing))) {
+      if (verdict.is === 'refused' && (await signer.refreshAfterRejection(signing))) {
         log({ level: 'info', event: 'request_signed_again', brand, action, clockSkewMs: clock.skewMs });
         continue;
       }

@@ -7,24 +7,24 @@ import {
   numberText,
   parseJson,
 } from '../json.ts';
-import type { Answer, Exchange } from './http.ts';
+import type { HttpResponse, HttpResult } from './http.ts';
 
 /**
  * What an attempt came to. `refused`: signing again may help, once; `transient`: trying again may; `final`: nothing may.
  */
-export type Verdict =
+export type ResponseClass =
   | { is: 'success'; envelope: JsonObject; data: JsonObject }
   | { is: 'refused' | 'transient' | 'final'; error: BrandReportsError };
 
 /** Whose answer is judged, and how text of it becomes fit for a message. */
-export interface Subject {
+export interface ResponseContext {
   brand: string;
   action: string;
   quote: (text: string) => string;
 }
 
 /** Judges an answer by status, form and `code`, before anything in it is used (interface document, sections 2 and 7). */
-export function judge(exchange: Exchange, subject: Subject): Verdict {
+export function classifyResponse(exchange: HttpResult, subject: ResponseContext): ResponseClass {
   if ('failed' in exchange) {
     const code = exchange.failed === 'timeout' ? 'timeout' : 'network';
     const message = `no whole answer came (${exchange.failed}); if that stays so, look at baseUrl, timeoutSeconds and the network`;
@@ -41,10 +41,10 @@ export function judge(exchange: Exchange, subject: Subject): Verdict {
     : judgeStatus(exchange, subject, say);
 }
 
-type Failed = Exclude<Verdict['is'], 'success'>;
-type Say = (is: Failed, kind: ErrorKind, code: string, message: string) => Verdict;
+type Failed = Exclude<ResponseClass['is'], 'success'>;
+type Say = (is: Failed, kind: ErrorKind, code: string, message: string) => ResponseClass;
 
-function verdictOn({ brand, action }: Subject, context: ErrorContext = {}): Say {
+function verdictOn({ brand, action }: ResponseContext, context: ErrorContext = {}): Say {
   return (is, kind, code, message) => ({
     is,
     error: new BrandReportsError(kind, code, `${brand} ${action}: ${message}`, {
@@ -53,7 +53,7 @@ function verdictOn({ brand, action }: Subject, context: ErrorContext = {}): Say 
   });
 }
 
-function judgeStatus({ status, text }: Answer, { quote }: Subject, say: Say): Verdict {
+function judgeStatus({ status, text }: HttpResponse, { quote }: ResponseContext, say: Say): ResponseClass {
   const said = text.trim() === '' ? 'an empty body' : `"${quote(text)}"`;
   const met = `HTTP ${status} with ${said}`;
   if (status === 408 || status === 425 || status === 429 || status >= 500)
@@ -84,7 +84,7 @@ function judgeStatus({ status, text }: Answer, { quote }: Subject, say: Say): Ve
   );
 }
 
-function judgeBody(answer: Answer, { quote }: Subject, say: Say): Verdict {
+function judgeBody(answer: HttpResponse, { quote }: ResponseContext, say: Say): ResponseClass {
   const { text } = answer;
   const broken = (code: string, met: string) => say('final', 'contract', code, met);
   let envelope: Json;
@@ -107,7 +107,7 @@ function judgeBody(answer: Answer, { quote }: Subject, say: Say): Verdict {
   return judgeEnvelope(envelope, quote, say);
 }
 
-function judgeEnvelope(envelope: JsonObject, quote: Subject['quote'], say: Say): Verdict {
+function judgeEnvelope(envelope: JsonObject, quote: ResponseContext['quote'], say: Say): ResponseClass {
   const shown = (value: Json | undefined) => (value === undefined ? 'missing' : quote(JSON.stringify(value)));
   const code = typeof envelope.code === 'string' ? envelope.code : numberText(envelope.code);
   if (code === undefined || !isCanonicalInteger(code))

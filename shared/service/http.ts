@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { type Json, type JsonObject, numberText, stringifyJson } from '../json.ts';
 
 /** What the service answered: the body as text, empty where an error's body could not be read. */
-export interface Answer {
+export interface HttpResponse {
   status: number;
   headers: Headers;
   text: string;
@@ -10,9 +10,9 @@ export interface Answer {
 }
 
 /** `failed`: no whole answer came; `code` is e.g. `timeout`, `cut_off` or the network's own `ECONNRESET`. */
-export type Exchange = Answer | { failed: string } | { tooLargeBytes: number };
+export type HttpResult = HttpResponse | { failed: string } | { tooLargeBytes: number };
 
-export interface Request {
+export interface HttpRequest {
   url: string;
   method: 'POST' | 'GET';
   headers: Record<string, string>;
@@ -21,11 +21,11 @@ export interface Request {
 
 /** Routing parameters always stand in the query string; the action's fields too where the method is GET (section 4). */
 export function buildRequest(
-  { baseUrl, method }: { baseUrl: string; method: Request['method'] },
+  { baseUrl, method }: { baseUrl: string; method: HttpRequest['method'] },
   routing: Readonly<Record<string, string>>,
   fields: JsonObject,
   headers: Record<string, string>,
-): Request {
+): HttpRequest {
   const parameters = { ...routing, ...(method === 'GET' && textFields(fields)) };
   const query = Object.entries(parameters).map(([name, value]) => `${encode(name)}=${encode(value)}`);
   const url = new URL(baseUrl);
@@ -50,12 +50,12 @@ const mostBytes = 64 * 2 ** 20;
  * Sends one request and reads the whole answer, within `timeoutMs`. Never rejects and never follows a redirect.
  * @param onHeaders called as soon as status and headers are there
  */
-export async function exchange(
-  { url, ...init }: Request,
+export async function send(
+  { url, ...init }: HttpRequest,
   timeoutMs: number,
   signal: AbortSignal | undefined,
   onHeaders: (headers: Headers) => void,
-): Promise<Exchange> {
+): Promise<HttpResult> {
   const timeout = AbortSignal.timeout(timeoutMs);
   const either = signal ? AbortSignal.any([timeout, signal]) : timeout;
   const failed = (error: unknown, otherwise: string) => ({

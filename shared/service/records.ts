@@ -29,12 +29,12 @@ export function objectsOf(action: string, list: readonly Json[]): JsonObject[] {
   throw broken(
     action,
     'bad_record',
-    `element ${position} of the list is ${kindOf(list[position])}, an object is expected`,
+    `element ${position} of the list is ${describeKind(list[position])}, an object is expected`,
   );
 }
 
 /** What kind of value stands there, for messages. */
-export function kindOf(value: Json | undefined): string {
+export function describeKind(value: Json | undefined): string {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';

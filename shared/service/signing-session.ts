@@ -7,14 +7,14 @@ export interface Signing {
   credentials: Credentials;
   skewMs: number;
   /** The how-manieth it was. */
-  order: number;
+  sequence: number;
 }
 
-export interface Signer {
+export interface SigningSession {
   /** @throws BrandReportsError of the credential source */
   sign(): Promise<Signing>;
   /** After a refusal: whether signing again differs from what was refused, so that it may succeed. */
-  mend(refused: Signing): Promise<boolean>;
+  refreshAfterRejection(refused: Signing): Promise<boolean>;
   /** Text from outside, fit for messages. */
   quote: (text: string) => string;
 }
@@ -25,12 +25,12 @@ const differsMs = 1_000;
  * Credentials and clock of a brand for one run. Both are mended once in a run, however many requests were under way:
  * each of those signed before that may be signed again.
  */
-export function createSigner(
+export function createSigningSession(
   brand: string,
   source: CredentialSource,
   clock: ServiceClock,
   log: RunLog,
-): Signer {
+): SigningSession {
   const secrets = new Set<string>();
   let redact = redactor([]);
   let current: Promise<Credentials> | undefined;
@@ -62,19 +62,19 @@ export function createSigner(
     }
   }
 
-  function clockDiffers({ skewMs, order }: Signing): boolean {
+  function clockDiffers({ skewMs, sequence }: Signing): boolean {
     if (Math.abs(clock.skewMs - skewMs) <= differsMs) return false;
     clockMendedAfter ??= signed;
-    return order <= clockMendedAfter;
+    return sequence <= clockMendedAfter;
   }
 
   return {
     async sign() {
       const used = await credentials();
       signed += 1;
-      return { credentials: used, skewMs: clock.skewMs, order: signed };
+      return { credentials: used, skewMs: clock.skewMs, sequence: signed };
     },
-    async mend(refused) {
+    async refreshAfterRejection(refused) {
       if (clockDiffers(refused)) return true;
       reread ??= readAgain(refused.credentials);
       await reread;

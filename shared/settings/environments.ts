@@ -1,6 +1,6 @@
 import { BrandReportsError } from '../errors.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
-import { nearest } from '../validation/closest-match.ts';
+import { closestMatch } from '../validation/closest-match.ts';
 
 /** So short that the longest name of a function fits into Lambda's 64 characters. */
 const ENVIRONMENT = /^[a-z][a-z0-9-]{0,19}$/;
@@ -17,7 +17,7 @@ export function chosenEnvironment(settings: unknown, origin: string, environment
   const names = Object.keys(environments);
   const own = names.includes(environment) ? environments[environment] : undefined;
   if (isJsonObject(common) && isJsonObject(own)) return merged(withoutAdopted(common), own);
-  const meant = nearest(environment, names);
+  const meant = closestMatch(environment, names);
   throw new BrandReportsError(
     'config',
     'unknown_environment',

@@ -1,4 +1,4 @@
-import { turnMs } from './schedule.ts';
+import { maxGapMs } from './schedule.ts';
 import type { ReportSettings, Settings } from './settings.ts';
 
 /**
@@ -22,7 +22,7 @@ export function scheduledRate({ brands, requestsPerSecond }: Settings, names: re
 
 /** How many scheduled runs of a report of a brand may be under way at the same time. */
 function runsAtOnce({ enabled, schedule }: ReportSettings): number {
-  return enabled ? Math.ceil(LONGEST_RUN_MS / Math.min(turnMs(schedule), LONGEST_RUN_MS)) : 0;
+  return enabled ? Math.ceil(LONGEST_RUN_MS / Math.min(maxGapMs(schedule), LONGEST_RUN_MS)) : 0;
 }
 
 function sum(counts: readonly number[]): number {

@@ -16,7 +16,7 @@ export function rateMs(schedule: string): number | undefined {
  * How long the schedule waits from one turn to the next, at most. Of cron expressions the usual ones are understood:
  * every hour, some hours of a day, working days; any other is taken for a weekly one.
  */
-export function turnMs(schedule: string): number {
+export function maxGapMs(schedule: string): number {
   const everyMs = rateMs(schedule);
   if (everyMs !== undefined) return everyMs;
   const [, minutes = '', hours = '', days = ''] =

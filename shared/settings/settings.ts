@@ -138,7 +138,7 @@ function reportsSchema(reports: ReportRegistry) {
   );
   return object(Object.fromEntries(shape)).check((context) => {
     for (const { name, day } of Object.values(reports)) {
-      if (day.by !== 'parent' || !context.value[name]?.enabled || context.value[day.report]?.enabled)
+      if (day.by !== 'upstream' || !context.value[name]?.enabled || context.value[day.report]?.enabled)
         continue;
       const message = `false, unless ${day.report} is enabled: its records are looked up one by one`;
       context.issues.push({ code: 'custom', path: [name, 'enabled'], input: true, message });
@@ -147,7 +147,7 @@ function reportsSchema(reports: ReportRegistry) {
 }
 
 function reportSchema(report: ReportDefinition) {
-  const { paging, identity } = report;
+  const { paging, primaryKey } = report;
   const sizeField = paging.style === 'lookup' ? undefined : paging.sizeField;
   const schema = object({
     enabled: z._default(z.boolean({ error: 'true, false' }), report.enabledByDefault),
@@ -157,7 +157,8 @@ function reportSchema(report: ReportDefinition) {
     refresh: z._default(refreshSchema(), [...report.refresh]),
     page_size: sizeField === 'page_size' ? z._default(integer(20, 100), 100) : ABSENT,
     limit: sizeField === 'limit' ? z._default(integer(1, 200), 200) : ABSENT,
-    key: identity?.always === false ? z.optional(text('the name of a field', (name) => name !== '')) : ABSENT,
+    key:
+      primaryKey?.always === false ? z.optional(text('the name of a field', (name) => name !== '')) : ABSENT,
   });
   return z.pipe(
     schema,

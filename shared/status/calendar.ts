@@ -5,7 +5,7 @@ import type { DayStatus, StatusDay } from './day-status.ts';
 import { Html, html } from './html.ts';
 import { type Controls, remedy } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
-import { type Trouble, completeThrough, dayRanges, isToCome, troublesOf } from './problems.ts';
+import { type Problem, completeThrough, dayRanges, isToCome, problemsOf } from './problems.ts';
 
 export interface CalendarOptions {
   settings: Settings;
@@ -30,9 +30,9 @@ const MEANINGS: Record<Look, readonly [name: string, meaning: string]> = {
   failed: ['failed', 'the last reading failed'],
 };
 
-const MOST_RANGES = 8;
+const MAX_RANGES = 8;
 /** Where every day failed for a reason of its own, the rest would say no more. */
-const MOST_TROUBLES = 20;
+const MAX_PROBLEMS = 20;
 const SCALE = [1, 5, 10, 15, 20, 25, 30];
 
 interface Brand {
@@ -41,7 +41,7 @@ interface Brand {
   zone: string | undefined;
   today: string;
   tables: readonly TableStatus[];
-  troubles: readonly Trouble[];
+  problems: readonly Problem[];
   /** An instant as `2026-11-20 06:02` in the zone. */
   at: (iso: string) => string;
   /** The same of one that is to come. */
@@ -75,21 +75,21 @@ function brandOf(name: string, tables: readonly TableStatus[], { settings, nowMs
   });
   const at = (iso: string) => format.format(Date.parse(iso));
   const due = (iso: string) => (Date.parse(iso) <= nowMs ? 'at the next run' : at(iso));
-  return { name, zone, today, tables, troubles: troublesOf(tables, today), at, due };
+  return { name, zone, today, tables, problems: problemsOf(tables, today), at, due };
 }
 
 function overall(brands: readonly Brand[]): Html {
-  const unwell = brands.filter(lacksDays).map(({ name }) => name);
-  if (unwell.length === 0) return html`<p>All days of all ${brands.length} brands are in.</p>`;
-  return html`<p>Days are missing or failed in ${unwell.length} of ${brands.length} brands: ${unwell.join(', ')}.</p>`;
+  const unhealthy = brands.filter(lacksDays).map(({ name }) => name);
+  if (unhealthy.length === 0) return html`<p>All days of all ${brands.length} brands are in.</p>`;
+  return html`<p>Days are missing or failed in ${unhealthy.length} of ${brands.length} brands: ${unhealthy.join(', ')}.</p>`;
 }
 
-function lacksDays({ tables, troubles }: Brand): boolean {
+function lacksDays({ tables, problems: troubles }: Brand): boolean {
   return troubles.length > 0 || tables.some(({ lateBefore = [] }) => lateBefore.length > 0);
 }
 
 function section(brand: Brand, controls: Controls): Html {
-  const { name, zone, today, tables, troubles } = brand;
+  const { name, zone, today, tables, problems: troubles } = brand;
   const months = new Set(tables.flatMap(({ days }) => days.map(({ dt }) => monthOf(dt))));
   const newestFirst = [...months].sort().reverse();
   return html`<section>
@@ -98,13 +98,13 @@ function section(brand: Brand, controls: Controls): Html {
 <div class="months">
 ${newestFirst.map((month) => monthBlock(month, brand))}</div>
 ${earlierMonths(tables)}
-${troubleList(brand, controls)}
+${problemList(brand, controls)}
 </section>
 `;
 }
 
 /** Is everything in, and if not, what is missing. */
-function headline({ tables, troubles }: Brand): Html {
+function headline({ tables, problems: troubles }: Brand): Html {
   const first = tables.flatMap(({ days }) => days[0]?.dt ?? []).sort()[0];
   const through = completeThrough(tables);
   if (troubles.length > 0) {
@@ -120,7 +120,7 @@ function headline({ tables, troubles }: Brand): Html {
 }
 
 /** `2 days failed, 1 missing` */
-function summed(troubles: readonly Trouble[]): string {
+function summed(troubles: readonly Problem[]): string {
   const counts = [...Map.groupBy(troubles, ({ status }) => status)].map(([status, of]) => {
     const count = of.reduce((sum, { days }) => sum + days.length, 0);
     return { count, name: MEANINGS[status][0] };
@@ -133,18 +133,18 @@ function summed(troubles: readonly Trouble[]): string {
     .join(', ');
 }
 
-function troubleList(brand: Brand, controls: Controls): Html | string {
-  const { troubles } = brand;
+function problemList(brand: Brand, controls: Controls): Html | string {
+  const { problems: troubles } = brand;
   if (troubles.length === 0) return '';
   const alike = Map.groupBy(troubles, ({ status, days }) => `${status} ${days[0]?.failure?.message ?? ''}`);
   const items = [...alike.values()];
-  const shown = items.slice(0, MOST_TROUBLES).map((of) => troubleItem(of, brand, controls));
+  const shown = items.slice(0, MAX_PROBLEMS).map((of) => problemItem(of, brand, controls));
   const rest = items.length - shown.length;
   return html`<ul>${shown}${rest > 0 ? html`<li>and ${rest} more</li>` : ''}</ul>`;
 }
 
 /** What is the matter with tables of the brand for the same reason, and what mends it. */
-function troubleItem(alike: readonly Trouble[], { zone, at }: Brand, controls: Controls): Html {
+function problemItem(alike: readonly Problem[], { zone, at }: Brand, controls: Controls): Html {
   const together = [...Map.groupBy(alike, ({ days }) => rangesText(days).markup).values()];
   const lines = together.flatMap((of) => {
     const tables = of.map(({ table }) => table.table).join(', ');
@@ -164,9 +164,9 @@ function troubleItem(alike: readonly Trouble[], { zone, at }: Brand, controls: C
 function rangesText(days: readonly StatusDay[]): Html {
   const ranges = dayRanges(days);
   const shown = ranges
-    .slice(0, MOST_RANGES)
+    .slice(0, MAX_RANGES)
     .map(({ from, to }, index) => html`${index > 0 ? ', ' : ''}${dayRange(from, to)}`);
-  return html`${shown}${ranges.length > MOST_RANGES ? ` and ${ranges.length - MOST_RANGES} more` : ''}`;
+  return html`${shown}${ranges.length > MAX_RANGES ? ` and ${ranges.length - MAX_RANGES} more` : ''}`;
 }
 
 function dayRange(from: string, to: string): Html {

@@ -2,8 +2,8 @@ import { type MonthSpan, dayOf, daysFrom, isInSpan, monthOf } from '../days.ts';
 import type { DayEntry, Failure } from '../lake/documents/ledger.ts';
 import type { ReportLedgers } from '../lake/documents/read.ts';
 import { stateOf } from '../catalog/coverage.ts';
-import { type Policy, type Sources, closesAtMs, dueAtMs } from '../planning/plan.ts';
-import { turnMs } from '../settings/schedule.ts';
+import { type Policy, type UpstreamDay, closesAtMs, dueAtMs } from '../planning/plan.ts';
+import { maxGapMs } from '../settings/schedule.ts';
 
 /** What is the matter with a day. `stale`: it is there, but should have been read again by now. */
 export type DayStatus =
@@ -36,7 +36,7 @@ export interface StatusDay {
 }
 
 /** What is due is late only after the schedule had its turn, twice. */
-const TURNS = 2;
+const GRACE_INTERVALS = 2;
 
 /**
  * The days that should be there by the policy, and those that are. A brand that the settings do not know has no
@@ -61,18 +61,18 @@ export function statusDays(
   const shown = [...days].filter((day) => isInSpan(monthOf(day), span));
   return shown.sort().map((dt) => {
     const entry = entries[dt];
-    const source = sourceOf(parent?.ledgers.get(monthOf(dt))?.days[dt]?.published);
+    const source = sourceOf(parent?.ledgers.get(monthOf(dt))?.days[dt]?.committed);
     const overdue =
       expected !== undefined && entry !== undefined && isOverdue(dt, entry, expected, today, nowMs, source);
     const dueMs = policy ? dueAtMs(dt, entry, policy, today, source) : null;
     return {
       dt,
-      status: entry ? statusOf(entry, of?.index.proven ?? false, overdue) : 'missing',
-      rows: entry?.published?.rows ?? null,
-      readFrom: entry?.published?.readFrom ?? null,
-      readTo: entry?.published?.readTo ?? null,
+      status: entry ? statusOf(entry, of?.index.hasReturnedRecords ?? false, overdue) : 'missing',
+      rows: entry?.committed?.rows ?? null,
+      readFrom: entry?.committed?.readFrom ?? null,
+      readTo: entry?.committed?.readTo ?? null,
       nextDue: dueMs === null ? null : new Date(dueMs).toISOString(),
-      ...(entry?.failure && { failure: told(entry.failure) }),
+      ...(entry?.failure && { failure: failureSummary(entry.failure) }),
     };
   });
 }
@@ -89,30 +89,32 @@ function isOverdue(
   { policy, schedule }: Expected,
   today: string,
   nowMs: number,
-  source: ReturnType<Sources>,
+  source: ReturnType<UpstreamDay>,
 ): boolean {
-  const { published } = entry;
-  if (!published) return false;
-  const patienceMs = patienceMsOf(schedule);
-  const isRightlyAsked = published.asked === policy.asked && !(source && source.digest !== published.source);
-  if (published.state === 'open' && isRightlyAsked) {
-    const dueMs = dt >= today ? Date.parse(published.readTo) : closesAtMs(dt, policy);
+  const { committed } = entry;
+  if (!committed) return false;
+  const patienceMs = gracePeriodMs(schedule);
+  const isRightlyAsked =
+    committed.queryFingerprint === policy.queryFingerprint &&
+    !(source && source.digest !== committed.upstreamDigest);
+  if (committed.state === 'open' && isRightlyAsked) {
+    const dueMs = dt >= today ? Date.parse(committed.readTo) : closesAtMs(dt, policy);
     return nowMs > dueMs + patienceMs;
   }
   const { claim: _claim, ...idle } = entry;
   const dueMs = dueAtMs(dt, idle, policy, today, source);
-  return dueMs !== null && nowMs > Math.max(dueMs, Date.parse(published.readFrom)) + patienceMs;
+  return dueMs !== null && nowMs > Math.max(dueMs, Date.parse(committed.readFrom)) + patienceMs;
 }
 
-function sourceOf(published: DayEntry['published']): ReturnType<Sources> {
+function sourceOf(published: DayEntry['committed']): ReturnType<UpstreamDay> {
   return published && { digest: published.digest, closed: published.state === 'closed' };
 }
 
 /** How long after it is due something is late, in milliseconds. */
-export function patienceMsOf(schedule: string): number {
-  return TURNS * turnMs(schedule);
+export function gracePeriodMs(schedule: string): number {
+  return GRACE_INTERVALS * maxGapMs(schedule);
 }
 
-function told({ since, times, kind, code, message, retryAt }: Failure): StatusDay['failure'] {
+function failureSummary({ since, times, kind, code, message, retryAt }: Failure): StatusDay['failure'] {
   return { since, times, kind, code, message, retryAt };
 }

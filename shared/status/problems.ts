@@ -2,21 +2,21 @@ import { addDays, earlier } from '../days.ts';
 import type { DayStatus, StatusDay } from './day-status.ts';
 import type { TableStatus } from './table-statuses.ts';
 
-export type TroubleStatus = Extract<DayStatus, 'failed' | 'missing' | 'stale' | 'unproven' | 'in_progress'>;
+export type ProblemState = Extract<DayStatus, 'failed' | 'missing' | 'stale' | 'unproven' | 'in_progress'>;
 
 /** Days of one table that need somebody, or time, for the same reason. */
-export interface Trouble {
-  status: TroubleStatus;
+export interface Problem {
+  status: ProblemState;
   table: TableStatus;
   /** In order. */
   days: StatusDay[];
 }
 
 /** What needs somebody first comes first. */
-const STATUSES: readonly TroubleStatus[] = ['failed', 'missing', 'stale', 'unproven', 'in_progress'];
+const STATUSES: readonly ProblemState[] = ['failed', 'missing', 'stale', 'unproven', 'in_progress'];
 
 /** What is the matter with a brand's tables. */
-export function troublesOf(tables: readonly TableStatus[], today: string): Trouble[] {
+export function problemsOf(tables: readonly TableStatus[], today: string): Problem[] {
   return STATUSES.flatMap((status) =>
     tables.flatMap((table) => {
       const days = table.days.filter((day) => day.status === status && !isToCome(day, today));

@@ -1,6 +1,6 @@
 import { consoleUrl, testPage } from '../adapters/aws/console-url.ts';
 import { type Html, html } from './html.ts';
-import type { Trouble } from './problems.ts';
+import type { Problem } from './problems.ts';
 
 /** How a person starts something where the calendar is looked at. */
 export interface Controls {
@@ -51,7 +51,7 @@ function quoted(text: string): string {
 }
 
 /** What to do about troubles of one brand that are alike. */
-export function remedy(alike: readonly Trouble[], controls: Controls): Html {
+export function remedy(alike: readonly Problem[], controls: Controls): Html {
   const [first] = alike;
   if (!first) return html``;
   const reports = alike.map(({ table }) => table.report);

@@ -4,14 +4,14 @@ import type { MonthIndex } from '../lake/documents/month-index.ts';
 import { enabledPolicy } from '../planning/policy.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type Expected, type StatusDay, patienceMsOf, statusDays } from './day-status.ts';
+import { type Expected, type StatusDay, gracePeriodMs, statusDays } from './day-status.ts';
 
 export interface TableStatus {
   brand: string;
   report: string;
   table: string;
   /** False where the service never returned a record: its empty answers prove nothing. */
-  proven: boolean;
+  hasReturnedRecords: boolean;
   newestComplete: string | null;
   rows: number;
   days: StatusDay[];
@@ -37,14 +37,14 @@ export function tableStatuses(
       const of = find(report.name);
       const expected = expectedOf(settings, brand, report);
       if (!of && !expected) return [];
-      const parent = report.day.by === 'parent' ? find(report.day.report) : undefined;
+      const parent = report.day.by === 'upstream' ? find(report.day.report) : undefined;
       const days = statusDays(of, expected, nowMs, parent, span);
       const isComplete = ({ status }: StatusDay) => status === 'complete' || status === 'settled';
       return {
         brand,
         report: report.name,
         table: report.table,
-        proven: of?.index.proven ?? false,
+        hasReturnedRecords: of?.index.hasReturnedRecords ?? false,
         newestComplete: days.findLast(isComplete)?.dt ?? null,
         rows: days.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
         days,
@@ -68,7 +68,7 @@ function lateMonths(
   to: string,
   nowMs: number,
 ): string[] {
-  const lateMs = nowMs - patienceMsOf(schedule);
+  const lateMs = nowMs - gracePeriodMs(schedule);
   const late: string[] = [];
   for (let month = monthOf(policy.startDate); month < to; month = addMonths(month, 1)) {
     const known = index?.months[month];

@@ -1,5 +1,5 @@
 /** The word among `words` that is a slip or two away from `word`, if there is one. */
-export function nearest(word: string, words: readonly string[]): string | undefined {
+export function closestMatch(word: string, words: readonly string[]): string | undefined {
   const allowed = Math.max(1, Math.floor(word.length / 3));
   return words
     .map((candidate) => ({ candidate, distance: distance(word.toLowerCase(), candidate.toLowerCase()) }))

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { BrandReportsError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
-import { nearest } from './closest-match.ts';
+import { closestMatch } from './closest-match.ts';
 
 // Schemas of what operators write. The error of each is what is allowed there; `parseInput` puts path and value
 // before it.
@@ -69,7 +69,7 @@ function unknownKey(path: PropertyKey[], allowed: string): string {
 }
 
 function didYouMean(input: unknown, words: readonly string[]): string {
-  const word = typeof input === 'string' ? nearest(input, words) : undefined;
+  const word = typeof input === 'string' ? closestMatch(input, words) : undefined;
   return word === undefined ? '' : `; did you mean ${word}?`;
 }
 

@@ -47,14 +47,14 @@ describe('a process that dies', () => {
       {
         ensureTable: async () => {},
         ensureView: async () => {},
-        current: async () => 's1',
-        point: async () => {},
-        pointedAt: async () => new Map(),
+        snapshotOf: async () => 's1',
+        setSnapshot: async () => {},
+        snapshotsByPartition: async () => new Map(),
       },
       store,
     );
-    expect(await catalog.current('orders', [])).toBe('s1');
+    expect(await catalog.snapshotOf('orders', [])).toBe('s1');
     await expect(store.get('a')).rejects.toBeInstanceOf(ProcessDied);
-    await expect(catalog.current('orders', [])).rejects.toBeInstanceOf(ProcessDied);
+    await expect(catalog.snapshotOf('orders', [])).rejects.toBeInstanceOf(ProcessDied);
   });
 });

@@ -8,7 +8,7 @@ import { ledgerKey, schemaKey } from '../../shared/lake/paths.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
-import { type SetupOptions, setUp } from '../../shared/catalog/rebuild.ts';
+import { type RebuildOptions, rebuildCatalog } from '../../shared/catalog/rebuild.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { memoryStore, type MemoryStore } from '../fakes/memory-store.ts';
 import { virtualTime } from '../fakes/virtual-time.ts';
@@ -34,10 +34,10 @@ function settingsOf(...brands: string[]) {
   return parseSettings({ brands: Object.fromEntries(named) }, reports);
 }
 
-function run(store: MemoryStore, change: Partial<SetupOptions> = {}) {
+function run(store: MemoryStore, change: Partial<RebuildOptions> = {}) {
   const time = virtualTime(NOW);
   let ids = 0;
-  return setUp({
+  return rebuildCatalog({
     settings: settingsOf(BRAND),
     reports,
     lake: {
@@ -99,7 +99,7 @@ function put(store: MemoryStore, key: string, document: object): void {
 
 function storedSchema({ table, columns }: ReportDefinition, ...discovered: string[]) {
   const more = discovered.map((name) => ({ name, type: 'string', field: name }));
-  return { version: 1, table, columns: [...baseSchema(columns).columns, ...more], recent: [] };
+  return { version: 1, table, columns: [...baseSchema(columns).columns, ...more], recentWrites: [] };
 }
 
 describe('set-up before the first sync', () => {
@@ -112,8 +112,8 @@ describe('set-up before the first sync', () => {
         orders_daily: ['status', 'amount', 'commission'],
         transactions_daily: ['transaction_type', 'order_status', 'commission'],
       },
-      switched: 0,
-      left: 0,
+      published: 0,
+      remaining: 0,
     });
     expect([...server.tables.keys()].sort()).toEqual([...TABLES, 'attribution_daily', 'freshness'].sort());
     expect(columnsOf('clicks')).toEqual(
@@ -175,7 +175,7 @@ describe('set-up of a lake whose database is gone', () => {
 
   it('I3: registers every partition where the ledgers say, and every column that was met', async () => {
     const outcome = await run(copyOfStore());
-    expect(outcome).toMatchObject({ status: 'complete', switched: 20, left: 0, waiting: {} });
+    expect(outcome).toMatchObject({ status: 'complete', published: 20, remaining: 0, waiting: {} });
     expect(outcome.views).toContain('orders_daily');
     expect(found()).toMatchObject(JSON.parse(JSON.stringify(days())));
     expect(Object.keys(partitionsOf('coverage')).sort()).toEqual(Object.keys(wanted.coverage ?? {}).sort());
@@ -195,7 +195,7 @@ describe('set-up of a lake whose database is gone', () => {
     const store = copyOfStore();
     await run(store);
     const [catalog, objects] = [wholeCatalog(), [...store.objects.keys()]];
-    expect(await run(store)).toMatchObject({ status: 'complete', switched: 0, left: 0 });
+    expect(await run(store)).toMatchObject({ status: 'complete', published: 0, remaining: 0 });
     expect(wholeCatalog()).toEqual(catalog);
     expect([...store.objects.keys()]).toEqual(objects);
   });
@@ -208,7 +208,7 @@ describe('set-up of a lake whose database is gone', () => {
       Values: ['acme', '2026-03-01'],
       StorageDescriptor,
     });
-    expect(await run(store)).toMatchObject({ switched: 1, left: 0 });
+    expect(await run(store)).toMatchObject({ published: 1, remaining: 0 });
     expect(partitionsOf('orders')).toEqual(wanted.orders);
   });
 
@@ -225,8 +225,8 @@ describe('set-up of a lake whose database is gone', () => {
 
   it('without time makes tables and views, and says how many partitions are left to the runs', async () => {
     const outcome = await run(copyOfStore(), { deadline: NO_TIME });
-    expect(outcome).toMatchObject({ status: 'incomplete', tables: TABLES, switched: 0 });
-    expect(outcome.left).toBeGreaterThan(0);
+    expect(outcome).toMatchObject({ status: 'incomplete', tables: TABLES, published: 0 });
+    expect(outcome.remaining).toBeGreaterThan(0);
     expect(partitionsOf('orders')).toEqual({});
   });
 
@@ -234,13 +234,13 @@ describe('set-up of a lake whose database is gone', () => {
     const registered: string[] = [];
     const store = copyOfStore();
     const catalog = openGlueCatalog({ client: server.client, database: 'reports', lakeUrl: store.url });
-    const point: typeof catalog.point = async (table, partition, snapshot) => {
-      await catalog.point(table, partition, snapshot);
+    const point: typeof catalog.setSnapshot = async (table, partition, snapshot) => {
+      await catalog.setSnapshot(table, partition, snapshot);
       if (table.name !== 'coverage') registered.push(partition[1]?.[1] ?? '');
     };
     const time = virtualTime(NOW);
     await run(store, {
-      lake: { store, runs: unknowing, catalog: { ...catalog, point } },
+      lake: { store, runs: unknowing, catalog: { ...catalog, setSnapshot: point } },
       clock: {
         ...time,
         // The time is up when eight partitions are registered, and as many more are under way.
@@ -261,7 +261,7 @@ describe('set-up of a lake whose database is gone', () => {
     const logged: unknown[] = [];
     const outcome = await run(store, { log: ({ message }) => void logged.push(message) });
     // The month before of the same report is registered like all the others.
-    expect(outcome).toMatchObject({ status: 'incomplete', switched: 18, left: 1 });
+    expect(outcome).toMatchObject({ status: 'incomplete', published: 18, remaining: 1 });
     expect(logged).toContainEqual(
       expect.stringContaining('ledger/clicks_list/acme/2026-03.json cannot be used'),
     );

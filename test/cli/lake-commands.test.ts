@@ -158,7 +158,7 @@ describe('status', () => {
       'transactions',
       'attribution',
     ]);
-    expect(tables[1]).toMatchObject({ brand: 'acme', report: 'order_list', proven: true });
+    expect(tables[1]).toMatchObject({ brand: 'acme', report: 'order_list', hasReturnedRecords: true });
     expect(tables[1].days).toHaveLength(3);
     expect(tables[1].days[0]).toEqual({
       dt: sample.firstDay,

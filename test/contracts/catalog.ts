@@ -42,7 +42,7 @@ export function catalogContract(name: string, setUp: () => Promise<CatalogUnderT
 
     async function pointTo(id: string, partition = day): Promise<void> {
       await underTest.snapshot('orders', partition, id);
-      await catalog.point(ORDERS, partition, id);
+      await catalog.setSnapshot(ORDERS, partition, id);
     }
 
     beforeEach(async () => {
@@ -53,29 +53,31 @@ export function catalogContract(name: string, setUp: () => Promise<CatalogUnderT
     afterEach(() => underTest.close());
 
     it('points nowhere at first', async () => {
-      expect(await catalog.current('orders', day)).toBeUndefined();
-      expect(await catalog.pointedAt('orders', [])).toEqual(new Map());
+      expect(await catalog.snapshotOf('orders', day)).toBeUndefined();
+      expect(await catalog.snapshotsByPartition('orders', [])).toEqual(new Map());
     });
 
     it('I3: points at the snapshot told last', async () => {
       for (const id of ['s1', 's2', 's1']) {
         await pointTo(id);
-        expect(await underTest.open().current('orders', day)).toBe(id);
+        expect(await underTest.open().snapshotOf('orders', day)).toBe(id);
       }
-      expect(await catalog.pointedAt('orders', day)).toEqual(new Map([[partitionPath(day), ['s1']]]));
+      expect(await catalog.snapshotsByPartition('orders', day)).toEqual(
+        new Map([[partitionPath(day), ['s1']]]),
+      );
     });
 
     it('stays where it is when pointed there again', async () => {
       await pointTo('s1');
-      await catalog.point(ORDERS, day, 's1');
-      expect(await catalog.current('orders', day)).toBe('s1');
+      await catalog.setSnapshot(ORDERS, day, 's1');
+      expect(await catalog.snapshotOf('orders', day)).toBe('s1');
     });
 
     it('I5: points at one snapshot after runs have pointed it at once', async () => {
       const ids = ['s1', 's2', 's3', 's4', 's5'];
       for (const id of ids) await underTest.snapshot('orders', day, id);
-      await Promise.all(ids.map((id) => underTest.open().point(ORDERS, day, id)));
-      expect(ids).toContain(await catalog.current('orders', day));
+      await Promise.all(ids.map((id) => underTest.open().setSnapshot(ORDERS, day, id)));
+      expect(ids).toContain(await catalog.snapshotOf('orders', day));
     });
 
     it('tells what it points at under leading partition keys', async () => {
@@ -84,31 +86,31 @@ export function catalogContract(name: string, setUp: () => Promise<CatalogUnderT
       await pointTo('bolt-1', dayPartition('bolt', '2026-01-01'));
       const acme = days.map((dt): [string, string[]] => [`brand=acme/dt=${dt}`, [`acme-${dt}`]]);
       const bolt: [string, string[]] = ['brand=bolt/dt=2026-01-01', ['bolt-1']];
-      expect(await catalog.pointedAt('orders', [['brand', 'acme']])).toEqual(new Map(acme));
-      expect(await catalog.pointedAt('orders', [])).toEqual(new Map([...acme, bolt]));
-      expect(await catalog.pointedAt('orders', [['brand', 'none']])).toEqual(new Map());
+      expect(await catalog.snapshotsByPartition('orders', [['brand', 'acme']])).toEqual(new Map(acme));
+      expect(await catalog.snapshotsByPartition('orders', [])).toEqual(new Map([...acme, bolt]));
+      expect(await catalog.snapshotsByPartition('orders', [['brand', 'none']])).toEqual(new Map());
     });
 
     it('points nowhere in a table that is not there', async () => {
-      expect(await catalog.current('none', day)).toBeUndefined();
-      expect(await catalog.pointedAt('none', [])).toEqual(new Map());
+      expect(await catalog.snapshotOf('none', day)).toBeUndefined();
+      expect(await catalog.snapshotsByPartition('none', [])).toEqual(new Map());
     });
 
     it('keeps what it points at when a table is prepared again', async () => {
       await pointTo('s1');
       await catalog.ensureTable(ORDERS);
-      expect(await catalog.current('orders', day)).toBe('s1');
+      expect(await catalog.snapshotOf('orders', day)).toBe('s1');
     });
 
     it('takes a view again and again, beside tables', async () => {
       await pointTo('s1');
       for (const sql of ['SELECT 1 AS one', 'SELECT 1 AS one', 'SELECT 2 AS one'])
         await catalog.ensureView({ ...ORDERS_DAILY, sql });
-      expect(await catalog.current('orders', day)).toBe('s1');
+      expect(await catalog.snapshotOf('orders', day)).toBe('s1');
     });
 
     it.each(['', '..', '.hidden', 'a\\b'])('refuses the snapshot id %j', async (id) => {
-      await expect(catalog.point(ORDERS, day, id)).rejects.toMatchObject({ code: 'bad_key' });
+      await expect(catalog.setSnapshot(ORDERS, day, id)).rejects.toMatchObject({ code: 'bad_key' });
     });
   });
 }

@@ -112,8 +112,9 @@ export function diesAtNCatalog(catalog: Catalog, { life }: DyingStore): Catalog 
   return {
     ensureTable: (table) => life.step(() => catalog.ensureTable(table)),
     ensureView: (view) => life.step(() => catalog.ensureView(view)),
-    current: (table, partition) => life.step(() => catalog.current(table, partition)),
-    point: (table, partition, snapshot) => life.step(() => catalog.point(table, partition, snapshot)),
-    pointedAt: (table, leading) => life.step(() => catalog.pointedAt(table, leading)),
+    snapshotOf: (table, partition) => life.step(() => catalog.snapshotOf(table, partition)),
+    setSnapshot: (table, partition, snapshot) =>
+      life.step(() => catalog.setSnapshot(table, partition, snapshot)),
+    snapshotsByPartition: (table, leading) => life.step(() => catalog.snapshotsByPartition(table, leading)),
   };
 }

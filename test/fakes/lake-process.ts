@@ -6,7 +6,7 @@ const [, , act = '', lake = '', argument = ''] = process.argv;
 
 if (act === 'count') await count(Number(argument));
 if (act === 'live') {
-  await openLocalRuns(lake).enter(argument);
+  await openLocalRuns(lake).register(argument);
   process.stdout.write('entered\n');
   setInterval(() => {}, 1000);
 }

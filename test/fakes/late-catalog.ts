@@ -5,8 +5,8 @@ export function lateCatalog(catalog: Catalog) {
   const late: (() => Promise<void>)[] = [];
   const dying: Catalog = {
     ...catalog,
-    point(table, partition, snapshot) {
-      late.push(() => catalog.point(table, partition, snapshot));
+    setSnapshot(table, partition, snapshot) {
+      late.push(() => catalog.setSnapshot(table, partition, snapshot));
       return Promise.reject(new Error('the process is gone'));
     },
   };

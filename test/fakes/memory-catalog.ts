@@ -13,10 +13,10 @@ export function memoryCatalog(): Catalog & {
     views,
     ensureTable: async () => {},
     ensureView: async ({ name }) => void views.push(name),
-    current: async (table, partition) => pointers.get(`${table}/${partitionPath(partition)}`),
-    point: async (table, partition, snapshot) =>
+    snapshotOf: async (table, partition) => pointers.get(`${table}/${partitionPath(partition)}`),
+    setSnapshot: async (table, partition, snapshot) =>
       void pointers.set(`${table.name}/${partitionPath(partition)}`, snapshot),
-    pointedAt: async (table, leading) => {
+    snapshotsByPartition: async (table, leading) => {
       const prefix = `${table}/${partitionPath(leading)}/`;
       const found = [...pointers].filter(([path]) => path.startsWith(prefix));
       return new Map(found.map(([path, snapshot]) => [path.slice(table.length + 1), [snapshot]]));

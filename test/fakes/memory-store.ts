@@ -1,5 +1,5 @@
 import { checkedKey, checkedPrefix, compareKeys } from '../../shared/adapters/keys.ts';
-import { objectMissing } from '../../shared/adapters/object-not-found.ts';
+import { objectNotFound } from '../../shared/adapters/object-not-found.ts';
 import type { ObjectStore, Precondition } from '../../shared/ports.ts';
 
 export interface MemoryStore extends ObjectStore {
@@ -33,7 +33,7 @@ export function memoryStore({ now = () => new Date() }: { now?: () => Date } = {
     },
     async range(key, start, end) {
       const found = objects.get(checkedKey(key));
-      if (found === undefined) throw objectMissing(key);
+      if (found === undefined) throw objectNotFound(key);
       return found.body.slice(start, end);
     },
     async put(key, body, precondition) {

@@ -182,7 +182,9 @@ describe('a backfill', () => {
     expect(output).toEqual([complete('order_list', NEWER), complete('order_list', OLDER)]);
     const rounds = entered.filter(({ name }) => name === 'Read on').map(({ input }) => input);
     expect(rounds).toHaveLength(3);
-    expect(rounds).toContainEqual(expect.objectContaining({ rounds: expect.objectContaining({ left: 1 }) }));
+    expect(rounds).toContainEqual(
+      expect.objectContaining({ progress: expect.objectContaining({ left: 1 }) }),
+    );
     const once = pagesAsked(FIRST);
     expect(pagesAsked(middle)).toBeGreaterThan(once);
     expect([-2, -1, 2].map((days) => pagesAsked(addDays(FIRST, days)))).toEqual([once, once, once]);
@@ -303,7 +305,7 @@ function claimElsewhere(day: string): { release: () => void } {
   };
   const claim = {
     attempt: 'theirs',
-    run: 'them',
+    runId: 'them',
     at: new Date(Date.now() + 60_000).toISOString(),
     restarts: 0,
   };

@@ -99,7 +99,7 @@ describe('the metrics of a run', () => {
   });
 
   it('tell the traffic alone of a run that does not answer for how the report stands', async () => {
-    const { documents } = await emitted([{ ...COMPLETE, status: 'failed' }], { standing: false });
+    const { documents } = await emitted([{ ...COMPLETE, status: 'failed' }], { health: false });
     expect(documents).toHaveLength(1);
     expect(documents[0]).not.toHaveProperty('Failures');
     expect(documents[0]).not.toHaveProperty('SecondsSinceNewestCompleteDay');
@@ -127,7 +127,7 @@ describe('the metrics of a run', () => {
 });
 
 /** What a process prints whose `console` is taken over, as Lambda's JSON logs do. */
-async function emitted(reports: ReportOutcome[], { standing = true } = {}) {
+async function emitted(reports: ReportOutcome[], { health = true } = {}) {
   const program = `
     import { emitMetrics } from ${JSON.stringify(module)};
     const logged = [];
@@ -135,8 +135,8 @@ async function emitted(reports: ReportOutcome[], { standing = true } = {}) {
     emitMetrics(${JSON.stringify(reports)}, {
       namespace: 'BrandReports',
       log: (entry) => logged.push(entry),
-      ...(${standing} && {
-        standing: { settings: ${JSON.stringify(settings)}, nowMs: Date.parse(${JSON.stringify(NOW)}) },
+      ...(${health} && {
+        health: { settings: ${JSON.stringify(settings)}, nowMs: Date.parse(${JSON.stringify(NOW)}) },
       }),
     });
     process.stderr.write(JSON.stringify(logged));

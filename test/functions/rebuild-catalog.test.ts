@@ -254,8 +254,8 @@ describe('set-up by hand', () => {
         status: 'complete',
         tables: ['clicks', 'click_details', 'orders', 'transactions', 'attribution', 'coverage'],
         views: ['attribution_daily', 'freshness'],
-        switched: 0,
-        left: 0,
+        published: 0,
+        remaining: 0,
       },
     });
     expect(cloudFormation.answers).toEqual([]);

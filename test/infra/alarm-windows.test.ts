@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { PERIOD_HOURS, failureWindow, silenceHours } from '../../infra/alarm-windows.ts';
+import { PERIOD_HOURS, failureWindow, missingDataHours } from '../../infra/alarm-windows.ts';
 import { intervalMs } from '../../shared/days.ts';
 
 const HOUR_MS = 3_600_000;
@@ -26,13 +26,13 @@ describe('how long silence is borne', () => {
     ['rate(7 days)', undefined],
     ['rate(30 days)', undefined],
   ])('with the schedule %s: %s hours', (schedule, hours) => {
-    expect(silenceHours(schedule)).toBe(hours);
+    expect(missingDataHours(schedule)).toBe(hours);
   });
 
   it('is no more than the week that CloudWatch takes, and given up only for turns about as long', () => {
     fc.assert(
       fc.property(rates, (rate) => {
-        const hours = silenceHours(`rate(${rate})`);
+        const hours = missingDataHours(`rate(${rate})`);
         if (hours === undefined) expect(intervalMs(rate)).toBeGreaterThan(166 * HOUR_MS);
         else expect(hours * PERIOD_HOURS).toBeLessThanOrEqual(168);
       }),
@@ -46,7 +46,7 @@ describe('how long silence is borne', () => {
         fc.integer({ min: 0, max: HOUR_MS - 1 }),
         fc.integer({ min: 0, max: HOUR_MS }),
         (rate, toldMs, lateMs) => {
-          const hours = silenceHours(`rate(${rate})`);
+          const hours = missingDataHours(`rate(${rate})`);
           const toldAgainMs = toldMs + intervalMs(rate) + lateMs;
           const silent = Math.floor(toldAgainMs / HOUR_MS) - Math.floor(toldMs / HOUR_MS);
           expect(hours ?? Number.POSITIVE_INFINITY).toBeGreaterThan(silent);

@@ -9,12 +9,12 @@ const template = backfillTemplate({ brands: { acme: ACME } });
 const INPUT = { report: 'order_list', brand: 'acme' };
 const ITEMS = ['2026-03', '2026-02', '2026-01'].map((month) => ({
   read: { ...INPUT, from: `${month}-01`, to: `${month}-28`, requestsPerSecond: 1 },
-  rounds: { read: 0 },
+  progress: { read: 0 },
 }));
 
 const roundSchema = z.object({
   read: z.looseObject({ from: z.string() }),
-  rounds: z.object({ read: z.number() }),
+  progress: z.object({ read: z.number() }),
 });
 type Script = Record<string, (object | Error)[]>;
 
@@ -29,14 +29,14 @@ function scripted(script: Script): { invoke: Doubles['invoke']; rounds: string[]
       payload,
     );
     if (concluding.success) return concluding.data.conclude;
-    const { read, rounds: before } = z.parse(roundSchema, payload);
+    const { read, progress: before } = z.parse(roundSchema, payload);
     const month = read.from.slice(0, 7);
     rounds.push(`${month} ${before.read}`);
     const answer = left[month]?.shift() ?? { next: 'end' };
     if (answer instanceof Error) throw answer;
     return {
       read,
-      rounds: { read: before.read + 1 },
+      progress: { read: before.read + 1 },
       waitSeconds: 0,
       outcome: { month, ...answer },
       ...answer,

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { query } from '../../cli/query-result.ts';
-import { openTables } from '../../cli/sql-tables.ts';
-import { namedQueries } from '../../infra/saved-queries.ts';
+import { createSqlConnection } from '../../cli/sql-tables.ts';
+import { savedQueries } from '../../infra/saved-queries.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { reports } from '../../shared/reports/index.ts';
 
@@ -12,11 +12,14 @@ const folder = mkdtempSync(join(tmpdir(), 'brand-reports-queries-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('saved queries', () => {
-  const queries = namedQueries(Object.values(reports)).map(({ name, sql }) => [name, sql] as const);
+  const queries = savedQueries(Object.values(reports)).map(({ name, sql }) => [name, sql] as const);
 
   it.each(queries)('answer before anything was read: %s', async (_name, sql) => {
     const { store } = openLake(folder);
-    const connection = await openTables({ store, reports, settings: undefined, nowMs: Date.now() }, sql);
+    const connection = await createSqlConnection(
+      { store, reports, settings: undefined, nowMs: Date.now() },
+      sql,
+    );
     const { names, rows } = await query(connection, sql);
     connection.closeSync();
     expect(names.length).toBeGreaterThan(1);

@@ -1,20 +1,25 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
-  afterRound,
+  nextStep,
   conclude,
-  daysWithoutParent,
-  noRounds,
+  daysWithoutUpstream,
+  initialProgress,
   lastBackfillDay,
   type MonthOutcome,
-  type RoundsSoFar,
+  type MonthProgress,
   rowsIn,
   shortened,
   splitIntoMonths,
 } from '../../shared/operations/backfill-months.ts';
 import { addDays, dayOf, daysFrom, monthOf, startOfDay } from '../../shared/days.ts';
-import type { Ledger, Published } from '../../shared/lake/documents/ledger.ts';
-import { type DayOutcome, type ErrorSummary, type ReportOutcome, statusOf } from '../../shared/outcome.ts';
+import type { Ledger, Committed } from '../../shared/lake/documents/ledger.ts';
+import {
+  type DayOutcome,
+  type ErrorSummary,
+  type ReportOutcome,
+  reportStatus,
+} from '../../shared/outcome.ts';
 
 const MONTH = { from: '2026-01-01', to: '2026-01-31' };
 const ZONES = [
@@ -36,7 +41,7 @@ function told(
   return {
     brand: 'acme',
     report: 'order_list',
-    status: statusOf(outcomes, error),
+    status: reportStatus(outcomes, error),
     days: outcomes,
     requests: 0,
     retries: 0,
@@ -94,7 +99,7 @@ describe('the months of a range', () => {
 });
 
 describe('after a round', () => {
-  const first = noRounds(MONTH);
+  const first = initialProgress(MONTH);
 
   it.each<[string, ReportOutcome, object]>([
     [
@@ -112,13 +117,13 @@ describe('after a round', () => {
       {
         next: 'again',
         waitSeconds: 0,
-        rounds: { left: 2, pages: 0, stalled: 0, busy: 0 },
+        progress: { left: 2, pages: 0, stalled: 0, busy: 0 },
       },
     ],
     [
       'that staged pages of a large day, it is gone on with',
       told(daysFrom(MONTH.from, MONTH.to).map((dt, at) => [dt, 'pending', at === 30 ? 40 : 0])),
-      { next: 'again', rounds: { ...first, pages: 40 } },
+      { next: 'again', progress: { ...first, pages: 40 } },
     ],
     [
       'that failed days, they are read again',
@@ -136,7 +141,7 @@ describe('after a round', () => {
     [
       'that failed before its plan, there is a wait',
       told([], failing('transient')),
-      { next: 'wait', rounds: { ...first, stalled: 1 } },
+      { next: 'wait', progress: { ...first, stalled: 1 } },
     ],
     [
       'that lacked credentials, the month ends',
@@ -149,7 +154,7 @@ describe('after a round', () => {
       { next: 'end', status: 'failed' },
     ],
   ])('%s', (_name, outcome, expected) => {
-    expect(afterRound(first, outcome)).toMatchObject(expected);
+    expect(nextStep(first, outcome)).toMatchObject(expected);
   });
 
   it.each<[string, ReportOutcome, number, RegExp]>([
@@ -157,18 +162,18 @@ describe('after a round', () => {
     ['failed', told([['2026-01-09', 'failed']], failing('contract', 'no list')), 3, /^no list$/],
     ['were kept from it by other runs', told([['2026-01-09', 'busy']]), 20, /other runs held/],
   ])('the month ends when it %s often enough, and says why', (_name, outcome, most, why) => {
-    let rounds: RoundsSoFar = { ...first, left: 1, pages: 5 };
+    let rounds: MonthProgress = { ...first, left: 1, pages: 5 };
     for (let round = 1; round < most; round += 1) {
-      const after = afterRound(rounds, outcome);
+      const after = nextStep(rounds, outcome);
       expect(after).toMatchObject({ next: 'wait', waitSeconds: expect.any(Number) });
-      rounds = after.rounds;
+      rounds = after.progress;
     }
-    expect(afterRound(rounds, outcome)).toMatchObject({ next: 'end', why: expect.stringMatching(why) });
+    expect(nextStep(rounds, outcome)).toMatchObject({ next: 'end', why: expect.stringMatching(why) });
   });
 
   it('rounds that come further are counted from the start', () => {
     const stalled = { ...first, left: 3, pages: 7, stalled: 2, busy: 19 };
-    expect(afterRound(stalled, told([['2026-01-09', 'pending']])).rounds).toMatchObject({
+    expect(nextStep(stalled, told([['2026-01-09', 'pending']])).progress).toMatchObject({
       stalled: 0,
       busy: 0,
     });
@@ -181,11 +186,11 @@ describe('after a round', () => {
     });
     fc.assert(
       fc.property(before, unfinished, ({ left, pages }, outcome) => {
-        const { rounds } = afterRound({ ...first, left, pages, stalled: 1, busy: 1 }, outcome);
-        const counted = rounds.stalled + rounds.busy;
-        const nearer = rounds.left < left || (rounds.left === left && rounds.pages > pages);
+        const { progress } = nextStep({ ...first, left, pages, stalled: 1, busy: 1 }, outcome);
+        const counted = progress.stalled + progress.busy;
+        const nearer = progress.left < left || (progress.left === left && progress.pages > pages);
         expect({ nearer, counted }).toEqual(nearer ? { nearer, counted: 0 } : { nearer, counted: 3 });
-        if (!nearer) expect(rounds).toMatchObject({ left, pages });
+        if (!nearer) expect(progress).toMatchObject({ left, pages });
       }),
     );
   });
@@ -251,20 +256,20 @@ describe('a reason', () => {
 });
 
 describe('what a ledger says of a month', () => {
-  const published: Published = {
+  const published: Committed = {
     snapshot: 's1',
-    switched: true,
+    published: true,
     rows: 3,
     bytes: 100,
     digest: '3:ab',
     state: 'closed',
     settled: false,
-    agreeing: 1,
+    identicalPasses: 1,
     attempt: 'a1',
     pages: 1,
     readFrom: '2026-01-06T10:00:00.000Z',
     readTo: '2026-01-06T05:00:00.000Z',
-    asked: 'as-now',
+    queryFingerprint: 'as-now',
   };
   const ledger: Ledger = {
     version: 1,
@@ -272,11 +277,11 @@ describe('what a ledger says of a month', () => {
     brand: 'acme',
     month: '2026-01',
     days: {
-      '2026-01-01': { published },
+      '2026-01-01': { committed: published },
       '2026-01-02': {},
-      '2026-01-04': { published: { ...published, rows: 4 } },
+      '2026-01-04': { committed: { ...published, rows: 4 } },
     },
-    recent: [],
+    recentWrites: [],
   };
 
   it.each([
@@ -285,6 +290,6 @@ describe('what a ledger says of a month', () => {
     ['2026-01-04', '2026-01-04', 4, []],
   ])('from %s to %s: %i rows, nothing published on %j', (from, to, rows, missing) => {
     expect(rowsIn({ from, to }, ledger)).toBe(rows);
-    expect(daysWithoutParent({ from, to }, ledger)).toEqual(missing);
+    expect(daysWithoutUpstream({ from, to }, ledger)).toEqual(missing);
   });
 });

@@ -5,12 +5,18 @@ import { BrandReportsError } from '../../shared/errors.ts';
 import { type JsonObject, isJsonObject, parseJson, rawNumber, stringifyJson } from '../../shared/json.ts';
 import { chunkName } from '../../shared/lake/paths.ts';
 import { emptySlice } from '../../shared/lake/documents/progress.ts';
-import type { Reading } from '../../shared/pipeline/claim.ts';
-import type { ReportRun } from '../../shared/pipeline/context.ts';
-import { Stage, type StagedPage, identityField, identityOf, readChunk } from '../../shared/pipeline/stage.ts';
+import type { Attempt } from '../../shared/pipeline/claim.ts';
+import type { RunContext } from '../../shared/pipeline/context.ts';
+import {
+  Stage,
+  type StagedPage,
+  primaryKeyField,
+  primaryKeyOf,
+  readChunk,
+} from '../../shared/pipeline/stage.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { reportRun } from '../../shared/run.ts';
+import { createRunContext } from '../../shared/run.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { losesAnswers } from '../fakes/loses-answers-store.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
@@ -20,8 +26,8 @@ const DAY = '2026-01-05';
 const PREFIX = `raw/order_list/brand=acme/dt=${DAY}/a1/`;
 const NOW_MS = Date.parse('2026-01-06T10:00:00.000Z');
 const PARTS = [
-  { role: 'keep', fields: {} },
-  { role: 'less', fields: {} },
+  { role: 'include', fields: {} },
+  { role: 'exclude', fields: {} },
 ] as const;
 
 const settings = (key?: string) =>
@@ -53,13 +59,13 @@ function runOn(
   let ids = 0;
   const report = reports[name];
   if (!report) throw new Error(`no ${name}`);
-  const run = reportRun(
+  const run = createRunContext(
     {
       settings: settings(key),
       reports,
-      lake: { store, runs: { enter: async () => async () => {}, isGone: async () => false } },
+      lake: { store, runs: { register: async () => async () => {}, isDead: async () => false } },
       credentials: { read: unused },
-      request: {},
+      scope: {},
       clock: { ...time, now: () => new Date(time.wallMs()), every: () => () => {} },
       log: () => {},
       random: () => 0,
@@ -77,16 +83,16 @@ function runOn(
   return { run, time };
 }
 
-async function claimed(run: ReportRun): Promise<Reading> {
+async function claimed(run: RunContext): Promise<Attempt> {
   const window = { fromMs: 0, toMs: 1, whole: true, startedAt: '2026-01-06T10:00:00.000Z' };
   const progress = run.progress(DAY, 'a1');
   await progress.update((current) => ({
     ...current,
-    run: run.run,
+    runId: run.runId,
     renewedAt: '2026-01-06T09:59:00.000Z',
     slices: [emptySlice(window, PARTS)],
   }));
-  return { day: DAY, attempt: 'a1', progress, resumed: false, restarts: 0 };
+  return { day: DAY, id: 'a1', progress, resumed: false, restarts: 0 };
 }
 
 function page(number: number, records: readonly JsonObject[], isLast = false): StagedPage {
@@ -101,7 +107,7 @@ function page(number: number, records: readonly JsonObject[], isLast = false): S
 
 /** The records that the progress names, by part, as a run that goes on would find them. */
 async function staged(store: ObjectStore): Promise<JsonObject[][]> {
-  const { slices } = await runOn(store).run.progress(DAY, 'a1').fresh();
+  const { slices } = await runOn(store).run.progress(DAY, 'a1').refresh();
   const parts = slices.at(-1)?.parts ?? [];
   return Promise.all(
     parts.map(async ({ chunks }) =>
@@ -110,8 +116,8 @@ async function staged(store: ObjectStore): Promise<JsonObject[][]> {
   );
 }
 
-async function partOf(reading: Reading, index = 0) {
-  return (await reading.progress.fresh()).slices.at(-1)?.parts[index];
+async function partOf(reading: Attempt, index = 0) {
+  return (await reading.progress.refresh()).slices.at(-1)?.parts[index];
 }
 
 describe('staging', () => {
@@ -133,7 +139,7 @@ describe('staging', () => {
       done: true,
     });
     expect(await staged(store)).toEqual([[{ transid: 'a' }, { transid: 'b' }, {}], []]);
-    expect((await reading.progress.known()).slices.at(-1)).toMatchObject({ unidentified: 1, done: false });
+    expect((await reading.progress.cached()).slices.at(-1)).toMatchObject({ withoutKey: 1, done: false });
   });
 
   it.each<[string, number, number]>([
@@ -200,7 +206,7 @@ describe('staging', () => {
     const { run } = runOn(store);
     const stage = new Stage(run, await claimed(run), 0, undefined);
     const other = runOn(store, { id: 'r2' });
-    await other.run.progress(DAY, 'a1').update((current) => ({ ...current, run: 'r2' }));
+    await other.run.progress(DAY, 'a1').update((current) => ({ ...current, runId: 'r2' }));
     await expect(stage.add(page(1, [{ a: 1 }], true))).rejects.toMatchObject({
       kind: 'conflict',
       code: 'lease_lost',
@@ -213,7 +219,7 @@ describe('staging', () => {
     const reading = await claimed(run);
     time.pass(5_000);
     await new Stage(run, reading, 0, undefined).add(page(1, [], true));
-    expect((await reading.progress.known()).renewedAt).toBe('2026-01-06T10:00:05.000Z');
+    expect((await reading.progress.cached()).renewedAt).toBe('2026-01-06T10:00:05.000Z');
   });
 
   it.each(['lost', 'denied'] as const)('I1: counts a group once whose answer is %s', async (fate) => {
@@ -339,13 +345,13 @@ describe('the identity of a record', () => {
     ['an object', { id: { a: 1 } }, undefined],
     ['not there', { no: 'a' }, undefined],
   ])('I1: is text or number: %s', (_name, record, identity) => {
-    expect(identityOf(record, 'id')).toBe(identity);
-    expect(identityOf(record, undefined)).toBeUndefined();
+    expect(primaryKeyOf(record, 'id')).toBe(identity);
+    expect(primaryKeyOf(record, undefined)).toBeUndefined();
   });
 
   it('is no property that every object has', () => {
-    expect(identityOf({}, 'constructor')).toBeUndefined();
-    expect(identityOf({}, '__proto__')).toBeUndefined();
+    expect(primaryKeyOf({}, 'constructor')).toBeUndefined();
+    expect(primaryKeyOf({}, '__proto__')).toBeUndefined();
   });
 
   it.each<[string, string | undefined, string | undefined]>([
@@ -355,6 +361,8 @@ describe('the identity of a record', () => {
     ['transaction_list', undefined, undefined],
     ['amazon_attribution_report', undefined, undefined],
   ])('I1: is in the field of the report %s, key %s: %s', (name, key, field) => {
-    expect(identityField(runOn(memoryStore(), { name, ...(key !== undefined && { key }) }).run)).toBe(field);
+    expect(primaryKeyField(runOn(memoryStore(), { name, ...(key !== undefined && { key }) }).run)).toBe(
+      field,
+    );
   });
 });

@@ -2,7 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { addDays, dayOf, endOfDay, startOfDay } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
-import { type Ask, askedFingerprint, asksFor, windowOf } from '../../shared/planning/day-queries.ts';
+import {
+  type DayQuery,
+  queryFingerprint,
+  dayQueries,
+  windowToRead,
+} from '../../shared/planning/day-queries.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type BrandSettings, type ReportSettings, parseSettings } from '../../shared/settings/settings.ts';
@@ -33,13 +38,13 @@ function asking(name: string, change: JsonObject = {}, reportChange: JsonObject 
   return { report, brand, settings };
 }
 
-function wholeDay({ report, brand, settings }: Asking, day: string): Ask[] {
-  const window = windowOf(brand, day, endOfDay(day, brand.timeZone) + 3_600_000, undefined);
-  return asksFor(report, brand, settings, day, window);
+function wholeDay({ report, brand, settings }: Asking, day: string): DayQuery[] {
+  const window = windowToRead(brand, day, endOfDay(day, brand.timeZone) + 3_600_000, undefined);
+  return dayQueries(report, brand, settings, day, window);
 }
 
 /** How a service may read a question; its records are instants. */
-type Reading = (fields: Ask['fields'], records: readonly number[]) => number[];
+type Reading = (fields: DayQuery['fields'], records: readonly number[]) => number[];
 
 function timestampsRead(unitMs: number, endIs: 'inside' | 'outside', whole: 'units' | 'instants'): Reading {
   return ({ start_time, end_time }, records) =>
@@ -64,10 +69,10 @@ function datesRead(timeZone: string, endIs: 'whole day' | 'midnight, inside' | '
 }
 
 /** What the asks of a day bring: the records kept less those taken away, each as often as it is there. */
-function brought(asks: readonly Ask[], read: Reading, records: readonly number[]): number[] {
-  const kept = asks.filter(({ role }) => role === 'keep').flatMap(({ fields }) => read(fields, records));
+function brought(asks: readonly DayQuery[], read: Reading, records: readonly number[]): number[] {
+  const kept = asks.filter(({ role }) => role === 'include').flatMap(({ fields }) => read(fields, records));
   for (const at of asks
-    .filter(({ role }) => role === 'less')
+    .filter(({ role }) => role === 'exclude')
     .flatMap(({ fields }) => read(fields, records))) {
     const index = kept.indexOf(at);
     if (index >= 0) kept.splice(index, 1);
@@ -164,20 +169,20 @@ describe('the asks of a day', () => {
     );
   });
 
-  it.each<[string, string, JsonObject, JsonObject, Ask[]]>([
+  it.each<[string, string, JsonObject, JsonObject, DayQuery[]]>([
     [
       'clicks, on a day of 25 hours',
       'clicks_list',
       {},
       {},
-      [{ role: 'keep', fields: { start_time: 1793505600, end_time: 1793595600 } }],
+      [{ role: 'include', fields: { start_time: 1793505600, end_time: 1793595600 } }],
     ],
     [
       'clicks in milliseconds',
       'clicks_list',
       { timestampUnit: 'milliseconds' },
       { filters: { channel_id: 'c' } },
-      [{ role: 'keep', fields: { channel_id: 'c', start_time: 1793505600000, end_time: 1793595600000 } }],
+      [{ role: 'include', fields: { channel_id: 'c', start_time: 1793505600000, end_time: 1793595600000 } }],
     ],
     [
       'orders, whose end is asked for alone',
@@ -185,8 +190,8 @@ describe('the asks of a day', () => {
       {},
       { filters: { status: 'new' } },
       [
-        { role: 'keep', fields: { status: 'new', start_time: 1793505600, end_time: 1793595600 } },
-        { role: 'less', fields: { status: 'new', start_time: 1793595600, end_time: 1793595600 } },
+        { role: 'include', fields: { status: 'new', start_time: 1793505600, end_time: 1793595600 } },
+        { role: 'exclude', fields: { status: 'new', start_time: 1793595600, end_time: 1793595600 } },
       ],
     ],
     [
@@ -194,14 +199,14 @@ describe('the asks of a day', () => {
       'order_list',
       { endTime: 'inclusive' },
       {},
-      [{ role: 'keep', fields: { start_time: 1793505600, end_time: 1793595599 } }],
+      [{ role: 'include', fields: { start_time: 1793505600, end_time: 1793595599 } }],
     ],
     [
       'transactions of a date',
       'transaction_list',
       {},
       { filters: { sku: 'x' } },
-      [{ role: 'keep', fields: { sku: 'x', start_date: '20261101', end_date: '20261101' } }],
+      [{ role: 'include', fields: { sku: 'x', start_date: '20261101', end_date: '20261101' } }],
     ],
     [
       'attribution up to midnight, less that',
@@ -209,11 +214,11 @@ describe('the asks of a day', () => {
       { endDate: 'midnight' },
       { filters: { publisher_uid: 7 } },
       [
-        { role: 'keep', fields: { publisher_uid: 7, start_date: '20261101', end_date: '20261102' } },
-        { role: 'less', fields: { publisher_uid: 7, start_date: '20261102', end_date: '20261102' } },
+        { role: 'include', fields: { publisher_uid: 7, start_date: '20261101', end_date: '20261102' } },
+        { role: 'exclude', fields: { publisher_uid: 7, start_date: '20261102', end_date: '20261102' } },
       ],
     ],
-    ['click details, which have no range', 'clicks_detail', {}, {}, [{ role: 'keep', fields: {} }]],
+    ['click details, which have no range', 'clicks_detail', {}, {}, [{ role: 'include', fields: {} }]],
   ])('are the fields of the interface: %s', (_name, report, change, reportChange, asks) => {
     expect(wholeDay(asking(report, change, reportChange), DAY)).toEqual(asks);
   });
@@ -255,14 +260,14 @@ describe('the window of a reading', () => {
       { fromMs: end - hour - late, toMs: end - 1, whole: false },
     ],
   ])('I2: covers %s', (_name, nowMs, sinceMs, window) => {
-    expect(windowOf(brand, DAY, nowMs, sinceMs)).toEqual(window);
+    expect(windowToRead(brand, DAY, nowMs, sinceMs)).toEqual(window);
   });
 
   it('asks for no end of an open day’s orders', () => {
     const orders = asking('order_list');
-    const window = windowOf(orders.brand, DAY, start + hour + 999, undefined);
-    expect(asksFor(orders.report, orders.brand, orders.settings, DAY, window)).toEqual([
-      { role: 'keep', fields: { start_time: start / 1000, end_time: (start + hour) / 1000 } },
+    const window = windowToRead(orders.brand, DAY, start + hour + 999, undefined);
+    expect(dayQueries(orders.report, orders.brand, orders.settings, DAY, window)).toEqual([
+      { role: 'include', fields: { start_time: start / 1000, end_time: (start + hour) / 1000 } },
     ]);
   });
 
@@ -287,9 +292,9 @@ describe('the window of a reading', () => {
           const found = new Set<number>();
           let since: number | undefined;
           for (const nowMs of runs.sort((a, b) => a - b).map((ms) => start + ms)) {
-            const window = windowOf(own.brand, DAY, nowMs, since);
+            const window = windowToRead(own.brand, DAY, nowMs, since);
             const seen = clicks.filter(({ seenMs }) => seenMs <= nowMs).map(({ at }) => at);
-            const asks = asksFor(own.report, own.brand, own.settings, DAY, window);
+            const asks = dayQueries(own.report, own.brand, own.settings, DAY, window);
             for (const at of brought(asks, timestampsRead(1000, endIs, 'units'), seen)) found.add(at);
             since = window.toMs;
           }
@@ -308,7 +313,7 @@ describe('the window of a reading', () => {
 describe('the fingerprint of what is asked', () => {
   const of = (name: string, change: JsonObject = {}, reportChange: JsonObject = {}) => {
     const { report, brand, settings } = asking(name, change, reportChange);
-    return askedFingerprint(report, brand, settings);
+    return queryFingerprint(report, brand, settings);
   };
 
   it.each<[string, string, JsonObject, JsonObject]>([

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { addDays, dayOf, daysFrom, endOfDay, monthOf, startOfDay } from '../../shared/days.ts';
-import type { DayEntry, Failure, Ledger, Published } from '../../shared/lake/documents/ledger.ts';
-import { leaveMonths, mayBeDue, parseMonthIndex } from '../../shared/lake/documents/month-index.ts';
+import type { DayEntry, Failure, Ledger, Committed } from '../../shared/lake/documents/ledger.ts';
+import { recordDueTimes, mayBeDue, parseMonthIndex } from '../../shared/lake/documents/month-index.ts';
 import {
-  type DayRequest,
+  type Continuation,
   type DueDay,
   type Policy,
   closesAtMs,
@@ -30,32 +30,32 @@ const policy: Policy = {
     { untilAgeDays: 35, every: '1 day' },
     { untilAgeDays: 120, every: '7 days' },
   ],
-  asked: 'as-now',
+  queryFingerprint: 'as-now',
   pagesAreSnapshot: true,
 };
 
-function readAt(readFrom: string, change: Partial<Published> = {}): DayEntry {
+function readAt(readFrom: string, change: Partial<Committed> = {}): DayEntry {
   return {
-    published: {
+    committed: {
       snapshot: 's1',
-      switched: true,
+      published: true,
       rows: 1,
       bytes: 1,
       digest: '1:ab',
       state: 'closed',
       settled: false,
-      agreeing: 1,
+      identicalPasses: 1,
       attempt: 'a1',
       pages: 1,
       readFrom,
       readTo: readFrom,
-      asked: policy.asked,
+      queryFingerprint: policy.queryFingerprint,
       ...change,
     },
   };
 }
 
-const claim = { attempt: 'a1', run: 'r1', at: NOW, restarts: 0 };
+const claim = { attempt: 'a1', runId: 'r1', at: NOW, restarts: 0 };
 
 function failure(retryAt: string): Failure {
   return { since: NOW, times: 1, kind: 'contract', code: 'no_list', message: 'no list', retryAt };
@@ -67,14 +67,14 @@ function ledgersOf(days: Record<string, DayEntry>, months = ['2026-03']): Map<st
       const own = Object.entries(days).filter(([day]) => monthOf(day) === month);
       return [
         month,
-        { version: 1, report: 'r', brand: 'b', month, days: Object.fromEntries(own), recent: [] },
+        { version: 1, report: 'r', brand: 'b', month, days: Object.fromEntries(own), recentWrites: [] },
       ];
     }),
   );
 }
 
 function told(due: DueDay[]): string[] {
-  return due.map(({ day, why }) => `${day} ${why}`);
+  return due.map(({ day, reason }) => `${day} ${reason}`);
 }
 
 const recent = readAt(NOW);
@@ -125,7 +125,7 @@ describe('the plan', () => {
     expect(plan(ledgersOf({}), policy, Date.parse(now)).map(({ day }) => day)).toEqual(days);
   });
 
-  it.each<[string, DayEntry, string, DueDay['why'] | undefined]>([
+  it.each<[string, DayEntry, string, DueDay['reason'] | undefined]>([
     ['the open day, in progress', { claim }, '2026-03-20', 'open'],
     ['the open day, failing', { failure: failure(later) }, '2026-03-20', 'failing'],
     ['yesterday, in progress', { claim }, '2026-03-19', 'in_progress'],
@@ -145,7 +145,7 @@ describe('the plan', () => {
     ],
     [
       'a settled day that was asked otherwise',
-      readAt(NOW, { settled: true, asked: 'once' }),
+      readAt(NOW, { settled: true, queryFingerprint: 'once' }),
       '2026-03-15',
       'refresh',
     ],
@@ -153,7 +153,7 @@ describe('the plan', () => {
     ['a day that has just been read', recent, '2026-03-15', undefined],
   ])('says why a day is due: %s', (_name, entry, day, why) => {
     const due = plan(ledgersOf({ [day]: entry }), policy, NOW_MS).find((each) => each.day === day);
-    expect(due?.why).toBe(why);
+    expect(due?.reason).toBe(why);
   });
 });
 
@@ -250,7 +250,7 @@ describe('a refresh', () => {
 
   it('I11: is due at once where the last reading was by a clock that was ahead', () => {
     const ahead = { ...readAt('2027-01-01T00:00:00.000Z') };
-    const settled = ahead.published && { ...ahead, published: { ...ahead.published, settled: true } };
+    const settled = ahead.committed && { ...ahead, committed: { ...ahead.committed, settled: true } };
     const at = dueAtMs(day, settled, policy, '2026-03-02');
     expect(at).not.toBeNull();
     expect(at).toBeLessThanOrEqual(Date.parse('2026-03-02T05:00:00.000Z'));
@@ -269,7 +269,7 @@ describe('a refresh', () => {
     ['that was never read', undefined],
     ['that is claimed', { ...readAt(NOW, { settled: true }), claim }],
     ['that has failed', { ...readAt(NOW, { settled: true }), failure: failure(later) }],
-    ['that was asked otherwise', readAt(NOW, { settled: true, asked: 'once' })],
+    ['that was asked otherwise', readAt(NOW, { settled: true, queryFingerprint: 'once' })],
     ['that is open', readAt(NOW, { state: 'open' })],
   ])('is due at once of a day %s', (_name, entry) => {
     expect(dueAtMs(day, entry, policy, '2026-03-20')).toBe(startOfDay(day, ZONE));
@@ -318,7 +318,7 @@ describe('a day settles', () => {
           if (changed[index] && nowMs < lastCall) digest += 1;
           const due = plan(ledgersOf({ [day]: entry }), own, nowMs).some((each) => each.day === day);
           if (due) {
-            expect(entry.published?.settled ?? false).toBe(false);
+            expect(entry.committed?.settled ?? false).toBe(false);
             passes.push({ at: nowMs, digest });
             entry = afterPass(day, own, entry, nowMs, String(digest));
           }
@@ -326,8 +326,8 @@ describe('a day settles', () => {
         }
         const last = passes.slice(pagesAreSnapshot ? -1 : -2);
         const isOver = nowMs > lastCall + 60 * DAY_MS;
-        if (isOver) expect(entry.published?.settled).toBe(true);
-        if (entry.published?.settled) {
+        if (isOver) expect(entry.committed?.settled).toBe(true);
+        if (entry.committed?.settled) {
           expect(passes.at(-1)?.at).toBeGreaterThanOrEqual(lastCall);
           expect(last.map((pass) => pass.digest)).toEqual(last.map(() => digest));
         }
@@ -341,16 +341,16 @@ describe('a day settles', () => {
 function afterPass(
   day: string,
   own: Policy,
-  { published }: DayEntry,
+  { committed }: DayEntry,
   nowMs: number,
   digest: string,
 ): DayEntry {
   const closed = nowMs >= closesAtMs(day, own);
-  const agrees = published?.state === 'closed' && published.digest === digest;
-  const agreeing = closed ? (agrees ? published.agreeing : 0) + 1 : 0;
+  const agrees = committed?.state === 'closed' && committed.digest === digest;
+  const agreeing = closed ? (agrees ? committed.identicalPasses : 0) + 1 : 0;
   return readAt(new Date(nowMs).toISOString(), {
     digest,
-    agreeing,
+    identicalPasses: agreeing,
     state: closed ? 'closed' : 'open',
     settled: closed && settles(day, own, nowMs, agreeing),
   });
@@ -361,11 +361,11 @@ describe('a range that is to be read again', () => {
   const request = { id: 'q1', range };
   const read = (change: DayEntry = {}): DayEntry => ({
     ...readAt(NOW, { settled: true }),
-    request: 'q1',
+    continuation: 'q1',
     ...change,
   });
-  const days = (entries: Record<string, DayEntry>, asked: DayRequest = request) =>
-    told(plan(ledgersOf(entries), policy, NOW_MS, { request: asked }));
+  const days = (entries: Record<string, DayEntry>, asked: Continuation = request) =>
+    told(plan(ledgersOf(entries), policy, NOW_MS, { continuation: asked }));
 
   it('has its days whatever the policy says, and no other', () => {
     const settled = Object.fromEntries(
@@ -389,7 +389,9 @@ describe('a range that is to be read again', () => {
     ['in the future', { from: '2026-03-21', to: '2026-03-22' }, []],
     ['from its end to its beginning', { from: '2026-03-16', to: '2026-03-14' }, []],
   ])('may lie %s', (_name, range, expected) => {
-    const due = plan(ledgersOf({}, ['2026-03', '2026-04']), policy, NOW_MS, { request: { id: 'q1', range } });
+    const due = plan(ledgersOf({}, ['2026-03', '2026-04']), policy, NOW_MS, {
+      continuation: { id: 'q1', range },
+    });
     expect(due.map(({ day }) => day)).toEqual(expected);
   });
 
@@ -399,10 +401,10 @@ describe('a range that is to be read again', () => {
     ['was read under it and failed since', read({ failure: failure(NOW) }), ['2026-03-15 retry']],
     [
       'was read under it, but otherwise',
-      { ...readAt(NOW, { asked: 'once' }), request: 'q1' },
+      { ...readAt(NOW, { queryFingerprint: 'once' }), continuation: 'q1' },
       ['2026-03-15 requested'],
     ],
-    ['was read under another one', read({ request: 'q0' }), ['2026-03-15 requested']],
+    ['was read under another one', read({ continuation: 'q0' }), ['2026-03-15 requested']],
     ['was never read', {}, ['2026-03-15 never_read']],
     ['keeps failing', read({ failure: failure(later) }), ['2026-03-15 failing']],
   ])('I11: goes on where it was left, of a day that %s', (_name, entry, expected) => {
@@ -410,17 +412,24 @@ describe('a range that is to be read again', () => {
   });
 
   it.each<[string, DayEntry, number]>([
-    ['is left out that any run has read since', { ...readAt(NOW), request: 'q0' }, 0],
-    ['is read that was last read before', { ...readAt('2026-03-20T00:00:00Z'), request: 'q0' }, 1],
-    ['is read that failed since', { ...readAt(NOW), request: 'q0', failure: failure(NOW) }, 1],
-    ['is read that was read otherwise since', { ...readAt(NOW, { asked: 'once' }), request: 'q0' }, 1],
+    ['is left out that any run has read since', { ...readAt(NOW), continuation: 'q0' }, 0],
+    ['is read that was last read before', { ...readAt('2026-03-20T00:00:00Z'), continuation: 'q0' }, 1],
+    ['is read that failed since', { ...readAt(NOW), continuation: 'q0', failure: failure(NOW) }, 1],
+    [
+      'is read that was read otherwise since',
+      { ...readAt(NOW, { queryFingerprint: 'once' }), continuation: 'q0' },
+      1,
+    ],
   ])('I11: of what is to be read from an instant on, a day %s', (_name, entry, due) => {
     const since = { from: '2026-03-15', to: '2026-03-15', since: NOW };
     expect(days({ '2026-03-15': entry }, { id: 'q1', range: since })).toHaveLength(due);
   });
 
   it('does not read twice in one round what the policy has in every run', () => {
-    const young = { '2026-03-19': { ...old, request: 'q1' }, '2026-03-18': { ...old, request: 'q0' } };
+    const young = {
+      '2026-03-19': { ...old, continuation: 'q1' },
+      '2026-03-18': { ...old, continuation: 'q0' },
+    };
     const due = days(young, { id: 'q1' });
     expect(due).toContain('2026-03-18 refresh');
     expect(due).not.toContain('2026-03-19 yesterday');
@@ -433,29 +442,29 @@ describe('a report about another report’s records', () => {
   const due = (entry: DayEntry, of: { digest: string; closed: boolean } | undefined) =>
     told(
       plan(ledgersOf({ [day]: entry }), policy, NOW_MS, {
-        sources: (each) => (each === day ? of : undefined),
+        upstream: (each) => (each === day ? of : undefined),
       }),
     );
 
   it.each<[string, DayEntry, ReturnType<typeof source> | undefined, string[]]>([
     ['not before those are there', {}, undefined, []],
     ['once they are there', {}, source('1:ab', false), ['2026-03-15 never_read']],
-    ['not while they are the same', readAt(NOW, { source: '1:ab' }), source('1:ab'), []],
+    ['not while they are the same', readAt(NOW, { upstreamDigest: '1:ab' }), source('1:ab'), []],
     [
       'when they have changed',
-      readAt(NOW, { source: '1:ab', settled: true }),
+      readAt(NOW, { upstreamDigest: '1:ab', settled: true }),
       source('2:cd'),
       ['2026-03-15 refresh'],
     ],
     [
       'not while they are open and the same',
-      readAt(NOW, { source: '1:ab', state: 'open' }),
+      readAt(NOW, { upstreamDigest: '1:ab', state: 'open' }),
       source('1:ab', false),
       [],
     ],
     [
       'when they are closed at last',
-      readAt(NOW, { source: '1:ab', state: 'open' }),
+      readAt(NOW, { upstreamDigest: '1:ab', state: 'open' }),
       source('1:ab'),
       ['2026-03-15 refresh'],
     ],
@@ -467,7 +476,10 @@ describe('a report about another report’s records', () => {
   it('is read of a range only where those are there', () => {
     const range = { from: '2026-03-14', to: '2026-03-16' };
     const sources = (each: string) => (each === day ? source('1:ab') : undefined);
-    const requested = plan(ledgersOf({}), policy, NOW_MS, { request: { id: 'q1', range }, sources });
+    const requested = plan(ledgersOf({}), policy, NOW_MS, {
+      continuation: { id: 'q1', range },
+      upstream: sources,
+    });
     expect(told(requested)).toEqual(['2026-03-15 never_read']);
   });
 });
@@ -522,7 +534,11 @@ describe('the hint that hides a month', () => {
         if (!ledger) throw new Error('no ledger');
         const dueMs = monthDueAtMs(month, ledger, given, nowMs);
         const empty = parseMonthIndex('index.json')(undefined);
-        const index = leaveMonths(empty, new Map([[month, dueMs]]), 'p1', { id: 'r1', wallMs: nowMs, nowMs });
+        const index = recordDueTimes(empty, new Map([[month, dueMs]]), 'p1', {
+          id: 'r1',
+          wallMs: nowMs,
+          nowMs,
+        });
         const midnightAfter = (ms: number) => endOfDay(dayOf(ms, own.timeZone), own.timeZone) + 1_000;
         const times = steps.flatMap((step) => [nowMs + step, midnightAfter(nowMs + step)]);
         for (const atMs of [nowMs, midnightAfter(nowMs), ...times]) {
@@ -555,7 +571,7 @@ function entriesOf(
     const entry = readAt(at, {
       state: canClose ? 'closed' : 'open',
       settled: canClose && kind === 'settled',
-      asked: kind === 'otherwise' ? 'once' : own.asked,
+      queryFingerprint: kind === 'otherwise' ? 'once' : own.queryFingerprint,
     });
     if (kind === 'claimed') return [day, { ...entry, claim }];
     return [day, kind === 'failed' ? { ...entry, failure: failure(at) } : entry];
@@ -621,7 +637,7 @@ describe('the open day', () => {
   it('is the day of the brand’s zone', () => {
     for (const timeZone of [ZONE, 'Pacific/Kiritimati', 'Pacific/Pago_Pago']) {
       const [first] = plan(ledgersOf({}), { ...policy, timeZone }, NOW_MS);
-      expect(first).toEqual({ day: dayOf(NOW_MS, timeZone), why: 'open' });
+      expect(first).toEqual({ day: dayOf(NOW_MS, timeZone), reason: 'open' });
       expect(endOfDay(first?.day ?? '', timeZone)).toBeGreaterThan(NOW_MS);
     }
   });

@@ -60,7 +60,7 @@ describe('the reports', () => {
 
   it('lean on reports that come before them', () => {
     for (const [index, { day, paging }] of all.entries()) {
-      if (day.by !== 'parent') continue;
+      if (day.by !== 'upstream') continue;
       expect(all.slice(0, index).map(({ name }) => name)).toContain(day.report);
       expect(paging).toEqual({ style: 'lookup', of: day.report });
     }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type JsonObject, rawNumber, stringifyJson } from '../../shared/json.ts';
-import { lookupDetail } from '../../shared/service/click-detail.ts';
+import { fetchClickDetail } from '../../shared/service/click-detail.ts';
 import { answersInTurn } from '../fakes/paged-service.ts';
 
 const action = 'report/clicks_detail';
@@ -17,7 +17,7 @@ describe('the detail of a click', () => {
     ['text beside digits', { id: 'x-1', pbtid: '12' }, '{"id":"x-1","pbtid":12}'],
   ])('is asked for with %s', async (_name, click, fields) => {
     const { service, asked } = answersInTurn({});
-    await lookupDetail(service, action, click);
+    await fetchClickDetail(service, action, click);
     expect(asked.map(stringifyJson)).toEqual([fields]);
   });
 
@@ -40,7 +40,7 @@ describe('the detail of a click', () => {
     ['null in data', { click: null }, []],
   ])('is read from %s', async (_name, data, records) => {
     const { service } = answersInTurn(data);
-    const found = await lookupDetail(service, action, { id });
+    const found = await fetchClickDetail(service, action, { id });
     expect(found.map(stringifyJson)).toEqual(records.map(stringifyJson));
     for (const record of found) expect(Object.keys(record)[0]).toBe('id');
   });
@@ -54,6 +54,6 @@ describe('the detail of a click', () => {
     ['a list of text', { list: ['x'] }, 'bad_record'],
   ])('I8: %s is no detail of it', async (_name, data, code) => {
     const { service } = answersInTurn(data);
-    await expect(lookupDetail(service, action, { id })).rejects.toMatchObject({ kind: 'contract', code });
+    await expect(fetchClickDetail(service, action, { id })).rejects.toMatchObject({ kind: 'contract', code });
   });
 });

@@ -60,7 +60,7 @@ export function madeTable(
     brand,
     report,
     table,
-    proven: true,
+    hasReturnedRecords: true,
     newestComplete: addDays(TODAY, -1),
     rows: 1234 * days.length,
     days,

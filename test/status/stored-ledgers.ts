@@ -1,5 +1,5 @@
 import { monthOf } from '../../shared/days.ts';
-import type { DayEntry, Published } from '../../shared/lake/documents/ledger.ts';
+import type { DayEntry, Committed } from '../../shared/lake/documents/ledger.ts';
 import { indexKey, ledgerKey } from '../../shared/lake/paths.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
@@ -7,24 +7,24 @@ import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
 
 /** A reading of a whole day, that the settings would ask for in the same way. */
-export function readDay(settings: Settings, report: string, changes: Partial<Published> = {}): DayEntry {
+export function readDay(settings: Settings, report: string, changes: Partial<Committed> = {}): DayEntry {
   const definition = reports[report];
-  const asked = definition && enabledPolicy(settings, 'acme', definition)?.asked;
+  const asked = definition && enabledPolicy(settings, 'acme', definition)?.queryFingerprint;
   return {
-    published: {
+    committed: {
       snapshot: 's1',
-      switched: true,
+      published: true,
       rows: 1234,
       bytes: 100,
       digest: '3:ab',
       state: 'closed',
       settled: true,
-      agreeing: 2,
+      identicalPasses: 2,
       attempt: 'a1',
       pages: 1,
       readFrom: '2026-11-01T10:00:00.000Z',
       readTo: '2026-11-01T05:00:00.000Z',
-      asked: asked ?? '',
+      queryFingerprint: asked ?? '',
       ...changes,
     },
   };
@@ -37,12 +37,19 @@ export async function storeDays(
   days: Record<string, DayEntry>,
   due: Record<string, string | null> = {},
 ): Promise<void> {
-  const head = { version: 1, report, brand, recent: [] };
+  const head = { version: 1, report, brand, recentWrites: [] };
   for (const [month, entries] of Map.groupBy(Object.entries(days), ([day]) => monthOf(day))) {
     await put(store, ledgerKey(report, brand, month), { ...head, month, days: Object.fromEntries(entries) });
   }
   const months = Object.fromEntries(Object.entries(due).map(([month, nextDue]) => [month, { nextDue }]));
-  const index = { version: 1, policy: '', months, requests: {}, proven: true, recent: [] };
+  const index = {
+    version: 1,
+    policy: '',
+    months,
+    continuations: {},
+    hasReturnedRecords: true,
+    recentWrites: [],
+  };
   await put(store, indexKey(report, brand), index);
 }
 

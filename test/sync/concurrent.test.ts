@@ -30,7 +30,7 @@ async function runsAtOnce(
     const next = () => mine[at++ % mine.length] ?? 0;
     const store = yieldingStore(lake.store, next);
     const request = reports ? { reports } : {};
-    return lake.sync({ leases, request, lake: { store, catalog: lake.catalog, runs: unknowing } });
+    return lake.sync({ leases, scope: request, lake: { store, catalog: lake.catalog, runs: unknowing } });
   });
   return Promise.all(runs);
 }
@@ -66,7 +66,7 @@ describe('runs at the same time', () => {
           expect(outcomes.map(({ status }) => status)).not.toContain('failed');
           // What one run left to another that left it as well is read by the next one.
           lake.pass(61_000);
-          expect((await lake.sync({ request: { reports } })).status).toBe('complete');
+          expect((await lake.sync({ scope: { reports } })).status).toBe('complete');
           expect(await wrongReports(lake, TODAY, reports)).toEqual({});
         },
       ),

@@ -68,10 +68,10 @@ async function coverageDiffers(lake: SampleLake, reports: ReportName[]): Promise
 async function wrongCoverage(lake: SampleLake, report: ReportName): Promise<unknown[]> {
   const rows = await coverageOf(lake, report);
   const said = Object.entries(rows).map(([day, { state, digest }]) => [day, state, digest]);
-  const meant = (await entriesOf(lake, report)).map(([day, { published }]) => [
+  const meant = (await entriesOf(lake, report)).map(([day, { committed }]) => [
     day,
-    published?.state === 'closed' ? 'complete' : 'open',
-    published?.digest,
+    committed?.state === 'closed' ? 'complete' : 'open',
+    committed?.digest,
   ]);
   return JSON.stringify(said) === JSON.stringify(meant) ? [] : [{ said, meant }];
 }
@@ -114,8 +114,9 @@ describe('a process that dies before or after any operation on the lake', () => 
   it.each(groups)('I4: loses nothing in its first run: $reports', async ({ reports }) => {
     const request = { reports };
     const begin = () => service.beside();
-    const goOn = async (lake: SampleLake) => expect((await lake.sync({ request })).status).toBe('complete');
-    expect(await everyDeath(begin, reports, { request }, goOn)).toBeGreaterThan(10);
+    const goOn = async (lake: SampleLake) =>
+      expect((await lake.sync({ scope: request })).status).toBe('complete');
+    expect(await everyDeath(begin, reports, { scope: request }, goOn)).toBeGreaterThan(10);
   });
 
   it.each(groups.slice(0, 2))(
@@ -123,15 +124,16 @@ describe('a process that dies before or after any operation on the lake', () => 
     async ({ reports }) => {
       const request = { reports };
       const published = service.beside();
-      await published.sync({ request });
+      await published.sync({ scope: request });
       const { nowMs } = published;
       const begin = () => {
         const lake = published.beside('copied');
         lake.nowMs = nowMs + 4 * HOUR;
         return lake;
       };
-      const goOn = async (lake: SampleLake) => expect((await lake.sync({ request })).status).toBe('complete');
-      expect(await everyDeath(begin, reports, { request }, goOn)).toBeGreaterThan(5);
+      const goOn = async (lake: SampleLake) =>
+        expect((await lake.sync({ scope: request })).status).toBe('complete');
+      expect(await everyDeath(begin, reports, { scope: request }, goOn)).toBeGreaterThan(5);
     },
   );
 
@@ -142,21 +144,21 @@ describe('a process that dies before or after any operation on the lake', () => 
     let lake = service.beside();
     for (let n = 1; !hasChunk(lake); n += 1) {
       lake = service.beside();
-      await dyingRun(lake, n, 'after', { request: { reports } });
+      await dyingRun(lake, n, 'after', { scope: { reports } });
     }
     for (const day of [YESTERDAY, TODAY])
       restate(lake.brand, 'order_list', day, (held) =>
         held.map(({ at, record }) => ({ at, record: { ...record, status: 'restated' } })),
       );
     lake.pass(2 * MINUTE);
-    expect((await lake.sync({ request: { reports } })).status).toBe('complete');
+    expect((await lake.sync({ scope: { reports } })).status).toBe('complete');
     expect(await wrongReports(lake, TODAY, reports)).toEqual({});
   });
 
   it('I4: loses nothing where a range is read again, in a month in which nothing else is due', async () => {
     const reports: ReportName[] = ['clicks_list'];
     const published = service.beside();
-    await published.sync({ request: { reports } });
+    await published.sync({ scope: { reports } });
     restate(published.brand, 'clicks_list', YESTERDAY, (held) =>
       held.map(({ at, record }) => ({ at, record: { ...record, referrer: 'restated' } })),
     );
@@ -166,10 +168,10 @@ describe('a process that dies before or after any operation on the lake', () => 
       lake.nowMs = nowMs + HOUR;
       return lake;
     };
-    const options = { request: { reports, from: YESTERDAY, to: YESTERDAY } };
+    const options = { scope: { reports, from: YESTERDAY, to: YESTERDAY } };
     const goOn = async (lake: SampleLake) => {
       // Where the run died before it had claimed the day, nobody knows that it is to be read again.
-      expect((await lake.sync({ request: { reports } })).status).toBe('complete');
+      expect((await lake.sync({ scope: { reports } })).status).toBe('complete');
       const before = await coverageDiffers(lake, reports);
       expect(before).toEqual([]);
       expect((await lake.sync(options)).status).toBe('complete');
@@ -180,7 +182,7 @@ describe('a process that dies before or after any operation on the lake', () => 
   it.each(groups.slice(0, 3))(
     'I4: loses nothing in the middle of a day that runs of a page each read: $reports',
     async ({ reports }) => {
-      const options = { request: { reports }, deadline: NO_TIME };
+      const options = { scope: { reports }, deadline: NO_TIME };
       const begun = smallPages.beside();
       for (let runs = 0; runs < 4; runs += 1) await begun.sync(options);
       const { nowMs } = begun;

@@ -79,7 +79,7 @@ describe('an answer that breaks the contract in the middle of a day', () => {
         on: { action: `report/${report}`, when: ofDay(lake, report), nth: 3, times: 1000 },
         fault,
       });
-      const outcome = await lake.sync({ request });
+      const outcome = await lake.sync({ scope: request });
       heal();
       expect(outcome.status).toBe('failed');
       expect(errorOf(outcome, report)?.kind).toBe('contract');
@@ -88,11 +88,11 @@ describe('an answer that breaks the contract in the middle of a day', () => {
         '2026-03-09': 'published',
         [TODAY]: 'published',
       });
-      expect((await entryOf(lake, report, DAY)).published).toBeUndefined();
+      expect((await entryOf(lake, report, DAY)).committed).toBeUndefined();
       expect([...(await publishedDays(lake, report)).keys()]).toEqual(DAYS.slice(1));
 
       lake.nowMs += HOUR;
-      expect((await lake.sync({ request })).status).toBe('complete');
+      expect((await lake.sync({ scope: request })).status).toBe('complete');
       expect((await entryOf(lake, report, DAY)).failure).toBeUndefined();
       expect(await wrongReports(lake, TODAY, group(report))).toEqual({});
     },
@@ -101,16 +101,16 @@ describe('an answer that breaks the contract in the middle of a day', () => {
   it('I8: leaves the version before of a day that is read again', async () => {
     const lake = service.beside();
     const request = { reports: ['transaction_list'] };
-    await lake.sync({ request });
-    const before = (await entryOf(lake, 'transaction_list', DAY)).published;
+    await lake.sync({ scope: request });
+    const before = (await entryOf(lake, 'transaction_list', DAY)).committed;
     const heal = lake.service.addFault({
       on: { action: 'report/transaction_list', when: ofDay(lake, 'transaction_list'), nth: 2 },
       fault: { kind: 'html' },
     });
-    const outcome = await lake.sync({ request: { ...request, from: DAY, to: DAY } });
+    const outcome = await lake.sync({ scope: { ...request, from: DAY, to: DAY } });
     heal();
     expect(outcome.status).toBe('failed');
-    expect((await entryOf(lake, 'transaction_list', DAY)).published).toEqual(before);
+    expect((await entryOf(lake, 'transaction_list', DAY)).committed).toEqual(before);
     expect(await wrongReports(lake, TODAY, ['transaction_list'])).toEqual({});
   });
 });
@@ -131,7 +131,7 @@ describe('a failure that passes', () => {
       const lake = service.beside();
       const reports: ReportName[] = ['order_list', 'transaction_list'];
       const heals = [2, 5].map((nth) => lake.service.addFault({ on: { nth, times: 2 }, fault }));
-      const outcome = await lake.sync({ request: { reports } });
+      const outcome = await lake.sync({ scope: { reports } });
       for (const heal of heals) heal();
       expect(outcome.status).toBe('complete');
       expect(await wrongReports(lake, TODAY, reports)).toEqual({});
@@ -146,13 +146,13 @@ describe('a failure that passes', () => {
       on: { action: 'report/order_list', when, nth: 3, times: 1000 },
       fault: { kind: 'status', status: 503 },
     });
-    const outcome = await lake.sync({ request });
+    const outcome = await lake.sync({ scope: request });
     heal();
     expect(outcome.status).toBe('failed');
     expect(errorOf(outcome, 'order_list')?.kind).toBe('transient');
     const before = requestsOf(lake, 'order_list').length;
     lake.nowMs += HOUR;
-    expect((await lake.sync({ request })).status).toBe('complete');
+    expect((await lake.sync({ scope: request })).status).toBe('complete');
     const pages = requestsOf(lake, 'order_list')
       .slice(before)
       .filter((asked) => when(asked) && digits(asked.fields.end_time) !== String(DAY_START))
@@ -172,14 +172,14 @@ describe('a day that keeps failing', () => {
       fault: { kind: 'html' },
     });
     const order = async () =>
-      (await lake.sync({ request })).reports[0]?.days.map(({ dt, outcome }) => `${dt} ${outcome}`);
+      (await lake.sync({ scope: request })).reports[0]?.days.map(({ dt, outcome }) => `${dt} ${outcome}`);
     await order();
     lake.nowMs += 60_000;
     expect(await order()).toEqual(['2026-03-10 unchanged', '2026-03-09 unchanged', '2026-03-08 failed']);
     const { failure } = await entryOf(lake, 'order_list', DAY);
     expect(failure).toMatchObject({ times: 2, kind: 'contract' });
     heal();
-    expect((await lake.sync({ request })).status).toBe('complete');
+    expect((await lake.sync({ scope: request })).status).toBe('complete');
     expect((await entryOf(lake, 'order_list', DAY)).failure).toBeUndefined();
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });

@@ -29,7 +29,7 @@ afterAll(() => service.close());
 async function slowRun(lake: SampleLake, holds: (key: string) => boolean, options: SyncChange = {}) {
   const gate = gatedStore(lake.store, holds);
   const done = lake.sync({
-    request,
+    scope: request,
     lake: { store: gate.store, catalog: lake.catalog, runs: unknowing },
     ...options,
   });
@@ -49,8 +49,8 @@ const inChunk = (day: string) => (key: string) => key.includes(`/dt=${day}/`) &&
 describe('a lease', () => {
   it('I5: makes a day busy for another run, which goes on with the others', async () => {
     const lake = service.beside();
-    const held = await slowRun(lake, inChunk(TODAY), { request: { ...request, from: TODAY, to: TODAY } });
-    const other = await lake.sync({ request });
+    const held = await slowRun(lake, inChunk(TODAY), { scope: { ...request, from: TODAY, to: TODAY } });
+    const other = await lake.sync({ scope: request });
     expect(outcomesOf(other, 'order_list')).toEqual({ [TODAY]: 'busy', [EARLIER]: 'published' });
     expect(other.status).toBe('incomplete');
     held.letGo();
@@ -61,7 +61,7 @@ describe('a lease', () => {
   it('I5: makes a run busy that finds every due day held', async () => {
     const lake = service.beside();
     const held = await slowRun(lake, inChunk(TODAY));
-    const other = await lake.sync({ request: { ...request, from: TODAY, to: TODAY } });
+    const other = await lake.sync({ scope: { ...request, from: TODAY, to: TODAY } });
     expect(other.status).toBe('busy');
     held.letGo();
     expect((await held.done).status).toBe('complete');
@@ -78,7 +78,7 @@ describe('a lease', () => {
         lake.pass(15 * SECOND);
         await settled();
       }
-      const other = await lake.sync({ request: { ...request, from: TODAY, to: TODAY } });
+      const other = await lake.sync({ scope: { ...request, from: TODAY, to: TODAY } });
       expect({ minutes, status: other.status }).toEqual({ minutes, status: 'busy' });
     }
     held.letGo();
@@ -93,12 +93,12 @@ describe('a lease', () => {
     const lake = service.beside();
     const held = await slowRun(lake, inChunk(TODAY));
     lake.nowMs += ms;
-    const options = { request: { ...request, from: TODAY, to: TODAY } };
+    const options = { scope: { ...request, from: TODAY, to: TODAY } };
     expect((await lake.sync(options)).status).toBe(status);
     held.letGo();
     const first = await held.done;
     expect(first.status).toBe(status === 'busy' ? 'complete' : 'incomplete');
-    await lake.sync({ request });
+    await lake.sync({ scope: request });
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
 
@@ -109,7 +109,7 @@ describe('a lease', () => {
     const lake = service.beside();
     const held = await slowRun(lake, place(TODAY));
     lake.nowMs += 2 * MINUTE;
-    await lake.sync({ request });
+    await lake.sync({ scope: request });
     const after = await entryOf(lake, 'order_list', TODAY);
     held.letGo();
     expect(outcomesOf(await held.done, 'order_list')[TODAY]).toBe('busy');
@@ -121,7 +121,7 @@ describe('a lease', () => {
     const lake = service.beside();
     const held = await slowRun(lake, inChunk(TODAY));
     lake.nowMs += 2 * MINUTE;
-    await lake.sync({ request });
+    await lake.sync({ scope: request });
     const heal = lake.service.addFault({ on: { action: 'report/order_list' }, fault: { kind: 'html' } });
     held.letGo();
     await held.done;
@@ -132,8 +132,11 @@ describe('a lease', () => {
   it('I5: is taken over at once where the registry says that its run is gone', async () => {
     const lake = service.beside();
     const held = await slowRun(lake, inChunk(TODAY));
-    const runs: RunRegistry = { ...unknowing, isGone: async () => true };
-    const other = await lake.sync({ request, lake: { store: lake.store, catalog: lake.catalog, runs } });
+    const runs: RunRegistry = { ...unknowing, isDead: async () => true };
+    const other = await lake.sync({
+      scope: request,
+      lake: { store: lake.store, catalog: lake.catalog, runs },
+    });
     expect(other.status).toBe('complete');
     held.letGo();
     await held.done;
@@ -142,9 +145,9 @@ describe('a lease', () => {
 
   it('is given back by a run that stops in good order: the next one goes on at once, behind what is staged', async () => {
     const lake = service.beside();
-    expect((await lake.sync({ request, deadline: NO_TIME })).status).toBe('incomplete');
+    expect((await lake.sync({ scope: request, deadline: NO_TIME })).status).toBe('incomplete');
     const before = requestsOf(lake, 'order_list').length;
-    expect((await lake.sync({ request: { ...request, from: TODAY, to: TODAY } })).status).toBe('complete');
+    expect((await lake.sync({ scope: { ...request, from: TODAY, to: TODAY } })).status).toBe('complete');
     const pages = requestsOf(lake, 'order_list')
       .slice(before)
       .map(({ fields }) => fields.page_number);
@@ -162,7 +165,7 @@ describe('a lease', () => {
       fault: { kind: 'hang' },
     });
     const before = requestsOf(lake, 'order_list').length;
-    const run = lake.sync({ request: onlyToday, signal: stop.signal });
+    const run = lake.sync({ scope: onlyToday, signal: stop.signal });
     while (requestsOf(lake, 'order_list').length < before + 2) await settled();
     stop.abort();
     const stopped = await run;
@@ -171,7 +174,7 @@ describe('a lease', () => {
       status: 'incomplete',
       days: { [TODAY]: 'pending' },
     });
-    expect((await entryOf(lake, 'order_list', TODAY)).claim?.run).toBeNull();
-    expect((await lake.sync({ request: onlyToday })).status).toBe('complete');
+    expect((await entryOf(lake, 'order_list', TODAY)).claim?.runId).toBeNull();
+    expect((await lake.sync({ scope: onlyToday })).status).toBe('complete');
   });
 });

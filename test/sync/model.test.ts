@@ -89,36 +89,34 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
 );
 
-async function take(lake: SampleLake, one: Step, request: { reports: ReportName[] }): Promise<void> {
+async function take(lake: SampleLake, one: Step, scope: { reports: ReportName[] }): Promise<void> {
   switch (one.does) {
     case 'wait':
       lake.pass(one.minutes * MINUTE);
       return;
     case 'restate':
-      for (const report of request.reports) change(lake, report, one.day, one.how);
+      for (const report of scope.reports) change(lake, report, one.day, one.how);
       return;
     case 'sync':
-      await lake.sync({ request, ...optionsOf(lake, one.options) });
+      await lake.sync({ scope, ...optionsOf(lake, one.options) });
       return;
     case 'reread':
       await lake.sync({
-        request: { ...request, from: one.from },
+        scope: { ...scope, from: one.from },
         ...(one.outOfTime && { deadline: NO_TIME }),
       });
       return;
     case 'die': {
       const store = diesAtN(lake.store, one.at, { when: one.when });
       const dying = { store, catalog: diesAtNCatalog(lake.catalog, store), runs: unknowing };
-      await lake
-        .sync({ request, lake: dying, ...(one.outOfTime && { deadline: NO_TIME }) })
-        .catch((error) => {
-          if (!(error instanceof ProcessDied)) throw error;
-        });
+      await lake.sync({ scope, lake: dying, ...(one.outOfTime && { deadline: NO_TIME }) }).catch((error) => {
+        if (!(error instanceof ProcessDied)) throw error;
+      });
       return;
     }
     case 'fail': {
       const heal = lake.service.addFault({ on: { nth: one.nth, times: one.times }, fault: one.fault });
-      await lake.sync({ request });
+      await lake.sync({ scope });
       heal();
     }
   }
@@ -159,15 +157,15 @@ describe('whatever happens to a lake', () => {
     { reports: ['amazon_attribution_report'] },
   ] as { reports: ReportName[] }[])(
     'I4: a plain sync that follows ends in what the service holds: $reports',
-    async (request) => {
+    async (scope) => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 9 }), async (steps) => {
           const lake = service.beside();
-          for (const one of steps) await take(lake, one, request);
+          for (const one of steps) await take(lake, one, scope);
           // Every day is over, and whoever held one is gone.
           lake.nowMs = Math.max(lake.nowMs + HOUR, Date.parse(AFTERWARDS));
-          expect((await lake.sync({ request })).status).toBe('complete');
-          expect(await wrongReports({ ...lake, startDate: FIRST }, LAST, request.reports)).toEqual({});
+          expect((await lake.sync({ scope })).status).toBe('complete');
+          expect(await wrongReports({ ...lake, startDate: FIRST }, LAST, scope.reports)).toEqual({});
         }),
         { numRuns: 12 },
       );

@@ -2,10 +2,10 @@ import { openLocalStore } from '../../shared/adapters/local/store.ts';
 import { newId } from '../../shared/adapters/new-id.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import { type JsonObject, rawNumber } from '../../shared/json.ts';
-import { Document } from '../../shared/lake/documents/cas-document.ts';
+import { CasDocument } from '../../shared/lake/documents/cas-document.ts';
 import { parseMonthIndex } from '../../shared/lake/documents/month-index.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { type RunOptions, reportRun } from '../../shared/run.ts';
+import { type RunOptions, createRunContext } from '../../shared/run.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { syncReport } from '../../shared/sync.ts';
 import { pagedService } from '../fakes/paged-service.ts';
@@ -57,7 +57,7 @@ const options: RunOptions = {
   reports,
   lake: { store: openLocalStore(folder), runs: unknowing },
   credentials: { read: async () => ({ bid: '', token: '', secret: '' }) },
-  request: {},
+  scope: {},
   clock: systemClock(new Date('2026-03-10T12:00:00Z')),
   log: () => {},
   random: Math.random,
@@ -66,7 +66,7 @@ const options: RunOptions = {
 const report = reports.order_list;
 if (!report) throw new Error('there are no orders');
 const key = 'ledger/order_list/acme/index.json';
-const run = reportRun(options, {
+const run = createRunContext(options, {
   id: newId(),
   brand: 'acme',
   report,
@@ -74,7 +74,7 @@ const run = reportRun(options, {
   units: { begun: 0 },
   ledgers: new Map(),
 });
-const index = new Document({
+const index = new CasDocument({
   store: options.lake.store,
   key,
   parse: parseMonthIndex(key),

@@ -50,78 +50,81 @@ describe('the catalog', () => {
   it('I3: is pointed by the next run at what a process had committed that died before', async () => {
     const lake = service.beside();
     const late = lateCatalog(lake.catalog);
-    const dying = lake.sync({ request, lake: { store: lake.store, catalog: late.catalog, runs: unknowing } });
+    const dying = lake.sync({
+      scope: request,
+      lake: { store: lake.store, catalog: late.catalog, runs: unknowing },
+    });
     await expect(dying).rejects.toThrow('the process is gone');
-    expect((await entryOf(lake, 'order_list', TODAY)).published).toMatchObject({ switched: false });
+    expect((await entryOf(lake, 'order_list', TODAY)).committed).toMatchObject({ published: false });
     lake.nowMs += 2 * MINUTE;
-    expect((await lake.sync({ request })).status).toBe('complete');
+    expect((await lake.sync({ scope: request })).status).toBe('complete');
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
 
   it('I3: a zombie’s pointer that arrives late is put right by the next run, though nothing else is due', async () => {
     const lake = service.beside();
-    await lake.sync({ request });
+    await lake.sync({ scope: request });
     mark(lake, FIRST, { status: 'void' });
     const late = lateCatalog(lake.catalog);
     lake.nowMs += HOUR;
     await lake
-      .sync({ request, lake: { store: lake.store, catalog: late.catalog, runs: unknowing } })
+      .sync({ scope: request, lake: { store: lake.store, catalog: late.catalog, runs: unknowing } })
       .catch(() => undefined);
     mark(lake, FIRST, { status: 'effective' });
     lake.nowMs += HOUR;
-    await lake.sync({ request });
+    await lake.sync({ scope: request });
     const right = pointerOf(lake, FIRST);
     await late.arrive();
     expect(pointerOf(lake, FIRST)).not.toBe(right);
     lake.nowMs += 60_000;
-    await lake.sync({ request: { ...request, from: TODAY, to: TODAY } });
+    await lake.sync({ scope: { ...request, from: TODAY, to: TODAY } });
     expect(pointerOf(lake, FIRST)).toBe(right);
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
 
   it('I3: a pointer that is wrong is put right within a day though its month is settled', async () => {
     const lake = service.beside();
-    await lake.sync({ request });
+    await lake.sync({ scope: request });
     for (const days of [5, 20, 10]) {
       lake.nowMs += days * DAY;
-      await lake.sync({ request });
+      await lake.sync({ scope: request });
     }
-    expect((await entryOf(lake, 'order_list', FIRST)).published).toMatchObject({ settled: true });
+    expect((await entryOf(lake, 'order_list', FIRST)).committed).toMatchObject({ settled: true });
     const right = pointerOf(lake, FIRST);
     lake.catalog.pointers.set(`orders/brand=${BRAND}/dt=${FIRST}`, 'of-a-zombie');
     lake.nowMs += DAY;
-    await lake.sync({ request });
+    await lake.sync({ scope: request });
     expect(pointerOf(lake, FIRST)).toBe(right);
   });
 
   it.each([
-    ['that is settled', { settled: true, switched: false }],
-    ['whose content has not changed', { switched: false }],
+    ['that is settled', { settled: true, published: false }],
+    ['whose content has not changed', { published: false }],
   ])('I3: a switch that is owed is made for a day %s', async (_name, published) => {
     const lake = service.beside();
-    await lake.sync({ request });
+    await lake.sync({ scope: request });
     const right = pointerOf(lake, FIRST);
     await rewrite(lake, ledgerKey('order_list', BRAND, '2026-03'), (ledger) => {
-      const days = ledger.days as Record<string, { published: JsonObject }>;
+      const days = ledger.days as Record<string, { committed: JsonObject }>;
       const entry = days[FIRST];
       return {
         ...ledger,
-        days: { ...days, [FIRST]: { ...entry, published: { ...entry?.published, ...published } } },
+        days: { ...days, [FIRST]: { ...entry, committed: { ...entry?.committed, ...published } } },
       } as JsonObject;
     });
     lake.catalog.pointers.delete(`orders/brand=${BRAND}/dt=${FIRST}`);
     lake.nowMs += HOUR;
-    const outcome = await lake.sync({ request });
+    const outcome = await lake.sync({ scope: request });
     expect(outcomesOf(outcome, 'order_list')[FIRST]).not.toBe('published');
     expect(pointerOf(lake, FIRST)).toBe(right);
-    expect((await entryOf(lake, 'order_list', FIRST)).published).toMatchObject({ switched: true });
+    expect((await entryOf(lake, 'order_list', FIRST)).committed).toMatchObject({ published: true });
   });
 
   it('I7: knows every column by the end of the run that met it', async () => {
     const lake = service.beside();
     const shapes: TableShape[] = [];
     const catalog: Catalog = { ...lake.catalog, ensureTable: async (shape) => void shapes.push(shape) };
-    await lake.sync({ request, lake: { store: lake.store, catalog, runs: unknowing } });
+    await lake.sync({ scope: request, lake: { store: lake.store, catalog, runs: unknowing } });
     const known = shapes
       .filter(({ name }) => name === 'orders')
       .flatMap(({ columns }) => columns.map(({ name }) => name));
@@ -142,7 +145,7 @@ describe('columns that several runs meet at once', () => {
       mark(lake, '2026-03-09', { only_second: 7, contested: 8 });
       const run = (day: string, turns: number) => {
         const store = yieldingStore(lake.store, () => turns);
-        const options = { request: { ...request, from: day, to: day } };
+        const options = { scope: { ...request, from: day, to: day } };
         return lake.sync({ ...options, lake: { store, catalog: lake.catalog, runs: unknowing } });
       };
       const outcomes = await Promise.all([run(FIRST, seed % 3), run('2026-03-09', (seed + 1) % 4)]);
@@ -151,7 +154,7 @@ describe('columns that several runs meet at once', () => {
       const names = columns.map(({ name }) => name);
       expect(new Set(names).size).toBe(names.length);
       expect(names).toEqual(expect.arrayContaining(['only_first', 'only_second', 'contested']));
-      await lake.sync({ request });
+      await lake.sync({ scope: request });
       expect((await columnsOf(lake)).slice(0, columns.length)).toEqual(columns);
       expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
     }
@@ -165,9 +168,9 @@ describe('columns that several runs meet at once', () => {
       { name: 'amount', type: 'string', field: 'amount' },
       { name: 'gone', type: 'double', field: 'gone' },
     ];
-    const document = { version: 1, table: 'orders', columns: older, recent: ['another'] };
+    const document = { version: 1, table: 'orders', columns: older, recentWrites: ['another'] };
     await lake.store.put(schemaKey('orders'), Buffer.from(JSON.stringify(document)), { ifAbsent: true });
-    expect((await lake.sync({ request })).status).toBe('complete');
+    expect((await lake.sync({ scope: request })).status).toBe('complete');
     expect((await columnsOf(lake)).slice(0, older.length)).toEqual(older);
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });

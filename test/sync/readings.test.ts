@@ -122,7 +122,7 @@ describe('every reading of an open point', () => {
   )('I1: gives every record as often as the service holds it: $name', async ({ reading, settings }) => {
     const lake = await lakeWith(reading, settings);
     const reports = reportsOf(reading);
-    expect((await lake.sync({ request: { reports } })).status).toBe('complete');
+    expect((await lake.sync({ scope: { reports } })).status).toBe('complete');
     expect(await wrongReports(lake, TODAY, reports)).toEqual({});
   });
 
@@ -166,7 +166,7 @@ describe('a setting that is not the service’s reading', () => {
     'I8: is found by the first sync instead of losing records: $report, $name',
     async ({ reading, settings, report, error }) => {
       const lake = await lakeWith({ pageCap: 200, ...reading }, settings);
-      const outcome = await lake.sync({ request: { reports: [report] } });
+      const outcome = await lake.sync({ scope: { reports: [report] } });
       expect(outcome.status).toBe('failed');
       expect(errorOf(outcome, report)).toMatchObject(error);
       const { [TODAY]: _open, ...closed } = outcomesOf(outcome, report);
@@ -177,8 +177,9 @@ describe('a setting that is not the service’s reading', () => {
   it('is found again by every sync until it is mended', async () => {
     const lake = await lakeWith({ endDate: 'midnight_exclusive' });
     const request = { reports: ['transaction_list'] };
-    for (let runs = 0; runs < 2; runs += 1) expect((await lake.sync({ request })).status).toBe('failed');
-    expect((await lake.sync({ request, change: { endDate: 'midnight' } })).status).toBe('complete');
+    for (let runs = 0; runs < 2; runs += 1)
+      expect((await lake.sync({ scope: request })).status).toBe('failed');
+    expect((await lake.sync({ scope: request, change: { endDate: 'midnight' } })).status).toBe('complete');
     expect(await wrongReports(lake, TODAY, ['transaction_list'])).toEqual({});
   });
 });

@@ -31,8 +31,8 @@ beforeEach(() => {
 afterAll(() => service.close());
 
 async function snapshotOf(day: string): Promise<string> {
-  const { published } = await entryOf(lake, REPORT, day);
-  return snapshotKey('orders', dayPartition(BRAND, day), published?.snapshot ?? '');
+  const { committed } = await entryOf(lake, REPORT, day);
+  return snapshotKey('orders', dayPartition(BRAND, day), committed?.snapshot ?? '');
 }
 
 describe('a snapshot that somebody has spoiled', () => {
@@ -43,7 +43,7 @@ describe('a snapshot that somebody has spoiled', () => {
   ])('is made anew by reading its day again where it was %s', async (_name, harm) => {
     await lake.sync();
     harm(await snapshotOf('2026-03-08'));
-    const outcome = await lake.sync({ request: { ...request, from: '2026-03-08', to: '2026-03-08' } });
+    const outcome = await lake.sync({ scope: { ...request, from: '2026-03-08', to: '2026-03-08' } });
     expect(outcomesOf(outcome, REPORT)).toEqual({ '2026-03-08': 'published' });
     expect(await wrongReports(lake, TODAY, [REPORT])).toEqual({});
   });
@@ -57,8 +57,8 @@ describe('a snapshot that somebody has spoiled', () => {
 describe('a committed day that cannot be switched', () => {
   it('I3: is told as a failure by every run until it is, and read no more for that', async () => {
     const refused = new BrandReportsError('config', 'catalog_refused', 'the catalog refuses');
-    const runs = { enter: async () => async () => {}, isGone: async () => false };
-    const catalog = { ...lake.catalog, point: () => Promise.reject(refused) };
+    const runs = { register: async () => async () => {}, isDead: async () => false };
+    const catalog = { ...lake.catalog, setSnapshot: () => Promise.reject(refused) };
     await lake.sync();
     lake.catalog.pointers.delete(`orders/${partitionPath(dayPartition(BRAND, FIRST))}`);
     const outcome = await lake.sync({ lake: { store: lake.store, catalog, runs } });
@@ -72,7 +72,7 @@ describe('a day that cannot even be claimed', () => {
   it('fails alone', async () => {
     await lake.sync();
     const day = '2026-03-08';
-    const claim = { attempt: 'broken', run: null, at: new Date(lake.nowMs).toISOString(), restarts: 0 };
+    const claim = { attempt: 'broken', runId: null, at: new Date(lake.nowMs).toISOString(), restarts: 0 };
     await rewrite(lake, ledgerKey(REPORT, BRAND, '2026-03'), (ledger) => {
       const days = isJsonObject(ledger.days) ? ledger.days : {};
       const entry = isJsonObject(days[day]) ? days[day] : {};
@@ -93,8 +93,8 @@ describe('a run whose clock was ahead', () => {
     restate(lake.brand, REPORT, '2026-03-08', (held) => held.slice(1));
     const outcomes = outcomesOf(await lake.sync(), REPORT);
     expect(outcomes).toMatchObject({ '2026-03-08': 'published', [TODAY]: 'unchanged' });
-    const { published } = await entryOf(lake, REPORT, '2026-03-08');
-    expect(published?.rows).toBe(recordsOfDay(lake.brand, REPORT, '2026-03-08').length);
+    const { committed } = await entryOf(lake, REPORT, '2026-03-08');
+    expect(committed?.rows).toBe(recordsOfDay(lake.brand, REPORT, '2026-03-08').length);
   });
 });
 
@@ -107,7 +107,7 @@ describe('a lease by a clock that was ahead', () => {
       const entry = isJsonObject(days[TODAY]) ? days[TODAY] : {};
       return {
         ...ledger,
-        days: { ...days, [TODAY]: { ...entry, claim: { attempt: 'a', run: 'r', at, restarts: 0 } } },
+        days: { ...days, [TODAY]: { ...entry, claim: { attempt: 'a', runId: 'r', at, restarts: 0 } } },
       };
     });
     expect(outcomesOf(await lake.sync(), REPORT)).toMatchObject({ [TODAY]: 'unchanged' });

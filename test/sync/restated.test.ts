@@ -52,41 +52,41 @@ async function publishedOf(
   day: string,
   report: 'order_list' | 'transaction_list' = 'order_list',
 ) {
-  const { published } = await entryOf(lake, report, day);
-  if (!published) throw new Error(`${day} is not published`);
-  return published;
+  const { committed } = await entryOf(lake, report, day);
+  if (!committed) throw new Error(`${day} is not published`);
+  return committed;
 }
 
 describe('a day whose records change', () => {
   it('I11: is read again as often as its age demands, and published anew', async () => {
     const lake = service.beside();
-    await lake.sync({ request });
+    await lake.sync({ scope: request });
     for (const day of DAYS) voidAll(lake, day);
     lake.nowMs += HOUR;
-    const outcome = await lake.sync({ request });
+    const outcome = await lake.sync({ scope: request });
     expect(outcomesOf(outcome, 'order_list')).toEqual({
       [TODAY]: 'published',
       '2026-03-09': 'published',
       '2026-03-08': 'published',
     });
     lake.nowMs += 23 * HOUR;
-    expect(outcomesOf(await lake.sync({ request }), 'order_list')[FIRST]).toBe('published');
+    expect(outcomesOf(await lake.sync({ scope: request }), 'order_list')[FIRST]).toBe('published');
     expect(await wrongReports(lake, '2026-03-11', ['order_list'])).toEqual({});
   });
 
   it('I11: what has not changed makes no new snapshot, and the reading is recorded', async () => {
     const lake = service.beside();
-    await lake.sync({ request });
+    await lake.sync({ scope: request });
     const before = await publishedOf(lake, '2026-03-09');
     const snapshots = snapshotsOf(lake);
     lake.nowMs += HOUR;
-    const outcome = await lake.sync({ request });
+    const outcome = await lake.sync({ scope: request });
     expect(new Set(Object.values(outcomesOf(outcome, 'order_list')))).toEqual(new Set(['unchanged']));
     const after = await publishedOf(lake, '2026-03-09');
     expect(after).toMatchObject({
       snapshot: before.snapshot,
       digest: before.digest,
-      agreeing: before.agreeing + 1,
+      identicalPasses: before.identicalPasses + 1,
     });
     expect(Date.parse(after.readFrom)).toBe(lake.nowMs);
     expect(snapshotsOf(lake)).toEqual(snapshots);
@@ -95,13 +95,13 @@ describe('a day whose records change', () => {
   it('I11: settles after its last tier, and is not read again', async () => {
     const lake = service.beside();
     for (const settled of [false, false, true, true]) {
-      await lake.sync({ request });
+      await lake.sync({ scope: request });
       expect(await publishedOf(lake, FIRST)).toMatchObject({ settled });
       lake.nowMs += DAY;
     }
     const { number: before = 0 } = lake.service.requests.at(-1) ?? {};
     voidAll(lake, FIRST);
-    await lake.sync({ request });
+    await lake.sync({ scope: request });
     const start = String(Date.parse('2026-03-07T05:00:00Z') / 1000);
     const again = requestsOf(lake, 'order_list', ({ start_time }) => numberText(start_time) === start);
     expect(again.length).toBeGreaterThan(0);
@@ -110,28 +110,28 @@ describe('a day whose records change', () => {
 
   it('I11: a day restated between its last two passes does not settle before they agree', async () => {
     const lake = service.beside();
-    await lake.sync({ request });
+    await lake.sync({ scope: request });
     lake.nowMs = Date.parse('2026-03-12T15:00:00Z');
     // The first pass past the last tier, and with it the second that agrees, unless something changed.
     voidAll(lake, FIRST);
-    await lake.sync({ request });
-    expect(await publishedOf(lake, FIRST)).toMatchObject({ settled: false, agreeing: 1 });
+    await lake.sync({ scope: request });
+    expect(await publishedOf(lake, FIRST)).toMatchObject({ settled: false, identicalPasses: 1 });
     lake.nowMs += DAY;
     voidAll(lake, FIRST);
-    await lake.sync({ request });
-    expect(await publishedOf(lake, FIRST)).toMatchObject({ settled: false, agreeing: 1 });
+    await lake.sync({ scope: request });
+    expect(await publishedOf(lake, FIRST)).toMatchObject({ settled: false, identicalPasses: 1 });
     lake.nowMs += DAY;
-    await lake.sync({ request });
-    expect(await publishedOf(lake, FIRST)).toMatchObject({ settled: true, agreeing: 2 });
+    await lake.sync({ scope: request });
+    expect(await publishedOf(lake, FIRST)).toMatchObject({ settled: true, identicalPasses: 2 });
     expect(await wrongReports(lake, '2026-03-14', ['order_list'])).toEqual({});
   });
 
   it('I11: settles by one pass past its last tier where pages are a snapshot', async () => {
     const lake = service.beside();
     const transactions = { reports: ['transaction_list'] };
-    await lake.sync({ request: transactions });
+    await lake.sync({ scope: transactions });
     lake.nowMs = Date.parse('2026-03-12T04:00:00Z') + 60_000;
-    await lake.sync({ request: transactions });
+    await lake.sync({ scope: transactions });
     expect(await publishedOf(lake, FIRST, 'transaction_list')).toMatchObject({ settled: true });
   });
 });
@@ -140,12 +140,12 @@ describe('a range of days', () => {
   it('I11: is read again whatever the policy says, settled days too', async () => {
     const lake = service.beside();
     const transactions = { reports: ['transaction_list'] };
-    await lake.sync({ request: transactions });
+    await lake.sync({ scope: transactions });
     lake.nowMs += 30 * DAY;
-    await lake.sync({ request: transactions });
+    await lake.sync({ scope: transactions });
     expect(await publishedOf(lake, FIRST, 'transaction_list')).toMatchObject({ settled: true });
     for (const day of DAYS) voidAll(lake, day);
-    const options = { request: { ...transactions, from: FIRST, to: TODAY } };
+    const options = { scope: { ...transactions, from: FIRST, to: TODAY } };
     const outcome = await lake.sync(options);
     expect(Object.values(outcomesOf(outcome, 'transaction_list'))).toEqual(Array(4).fill('published'));
     expect(await wrongReports(lake, '2026-04-09', ['transaction_list'])).toEqual({});
@@ -153,7 +153,7 @@ describe('a range of days', () => {
 
   it('I11: by runs of one unit of work each it ends, and reads every day once', async () => {
     const lake = paged.beside();
-    await lake.sync({ request });
+    await lake.sync({ scope: request });
     for (const day of DAYS) voidAll(lake, day);
     const before = requestsOf(lake, 'order_list').length;
     lake.nowMs += HOUR;
@@ -162,7 +162,7 @@ describe('a range of days', () => {
       expect(runs).toBeLessThan(100);
       const outcome = await lake.sync({
         deadline: NO_TIME,
-        request: { ...request, from: FIRST, to: TODAY },
+        scope: { ...request, from: FIRST, to: TODAY },
       });
       for (const [day, became] of Object.entries(outcomesOf(outcome, 'order_list')))
         if (became === 'published') days.push(day);
@@ -177,7 +177,7 @@ describe('a range of days', () => {
 
   it('I11: asked for once more when it is done, it is read once more', async () => {
     const lake = service.beside();
-    const options = { request: { ...request, from: FIRST, to: '2026-03-08' } };
+    const options = { scope: { ...request, from: FIRST, to: '2026-03-08' } };
     await lake.sync(options);
     voidAll(lake, FIRST);
     lake.nowMs += 60_000;
@@ -189,8 +189,8 @@ describe('a range of days', () => {
 
   it('I11: is read again whole after a day of it has failed', async () => {
     const lake = service.beside();
-    await lake.sync({ request });
-    const options = { request: { ...request, from: FIRST, to: '2026-03-08' } };
+    await lake.sync({ scope: request });
+    const options = { scope: { ...request, from: FIRST, to: '2026-03-08' } };
     const start = String(Date.parse('2026-03-08T05:00:00Z') / 1000);
     const heal = lake.service.addFault({
       on: {
@@ -220,9 +220,9 @@ describe('runs with next to no time', () => {
     'I4: one after the other they end in the right lake: %s, %i ms between them',
     async (report, betweenMs) => {
       const lake = paged.beside();
-      await syncUntilComplete(lake, { request: { reports: [report] }, betweenMs });
+      await syncUntilComplete(lake, { scope: { reports: [report] }, betweenMs });
       // What came while the days were read one by one is in the next runs' days.
-      await lake.sync({ request: { reports: [report] } });
+      await lake.sync({ scope: { reports: [report] } });
       expect(await wrongReports(lake, TODAY, [report])).toEqual({});
     },
   );

@@ -39,12 +39,12 @@ afterAll(() => Promise.all(lakes.map((lake) => lake.close())));
 
 /** Runs until the day is begun, and has more than a page left to read. */
 async function begin(lake: SampleLake, reports: ReportName[]): Promise<void> {
-  const outcome = await lake.sync({ request: { reports, from: FIRST, to: FIRST }, deadline: NO_TIME });
+  const outcome = await lake.sync({ scope: { reports, from: FIRST, to: FIRST }, deadline: NO_TIME });
   expect(outcome.status).toBe('incomplete');
 }
 
 const goOn = (lake: SampleLake, reports: ReportName[], change = {}) =>
-  lake.sync({ request: { reports, from: FIRST, to: FIRST }, change });
+  lake.sync({ scope: { reports, from: FIRST, to: FIRST }, change });
 
 /** The pages that the service was asked for since, by what asked for them. */
 async function askedIn(lake: SampleLake, report: ReportName, act: () => Promise<unknown>): Promise<string[]> {
@@ -108,7 +108,7 @@ describe('a day that one run begins and others go on with', () => {
     expect(await askedIn(lake, 'transaction_list', () => goOn(lake, ['transaction_list'], change))).toContain(
       'start',
     );
-    await lake.sync({ request: { reports: ['transaction_list'] } });
+    await lake.sync({ scope: { reports: ['transaction_list'] } });
     expect(await wrongReports(lake, TODAY, ['transaction_list'])).toEqual({});
   });
 
@@ -138,7 +138,7 @@ describe('a day that one run begins and others go on with', () => {
       await begin(fresh, reports);
       fresh.nowMs += 30 * MINUTE;
       expect((await goOn(fresh, reports)).status).toBe('complete');
-      expect((await entryOf(fresh, reports[0] ?? 'order_list', FIRST)).published?.state).toBe('closed');
+      expect((await entryOf(fresh, reports[0] ?? 'order_list', FIRST)).committed?.state).toBe('closed');
       expect(await wrongReports(onlyFirst(fresh), FIRST, reports)).toEqual({});
     }
   });
@@ -155,7 +155,7 @@ describe('cursors that die between runs', () => {
       const [report = 'clicks_list'] = reports;
       const asked = await askedIn(lake, report, async () => {
         for (let status = 'incomplete', runs = 0; status === 'incomplete'; runs += 1) {
-          ({ status } = await lake.sync({ request: { reports }, deadline: NO_TIME }));
+          ({ status } = await lake.sync({ scope: { reports }, deadline: NO_TIME }));
           // Others ask the service too, and by that the cursors of this lake become old.
           const [one] = lake.service.requests;
           if (one) lake.service.requests.push(...Array(6).fill(one));
@@ -174,7 +174,7 @@ describe('cursors that die between runs', () => {
     const request = { reports: ['transaction_list'], from: FIRST, to: FIRST };
     // Every resume's first request is refused, and what is read to its end breaks in the middle.
     const codes: (string | undefined)[] = [];
-    await lake.sync({ request, deadline: NO_TIME });
+    await lake.sync({ scope: request, deadline: NO_TIME });
     for (let runs = 0; runs < 6; runs += 1) {
       const heals = [
         lake.service.addFault({
@@ -186,13 +186,13 @@ describe('cursors that die between runs', () => {
           fault: { kind: 'status', status: 503 },
         }),
       ];
-      const outcome = await lake.sync({ request });
+      const outcome = await lake.sync({ scope: request });
       for (const heal of heals) heal();
       codes.push(errorOf(outcome, 'transaction_list')?.code);
       lake.nowMs += 10 * MINUTE;
     }
     expect(codes).toContain('cursor_dies');
-    expect((await lake.sync({ request })).status).toBe('complete');
+    expect((await lake.sync({ scope: request })).status).toBe('complete');
     expect(await wrongReports(onlyFirst(lake), FIRST, ['transaction_list'])).toEqual({});
   });
 });

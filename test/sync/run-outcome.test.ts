@@ -39,9 +39,9 @@ describe('what went to the service', () => {
   ])('is counted for each report by itself after %s', async (_name, fault, throttles) => {
     await begin();
     const request = { from: '2026-03-01', to: '2026-03-01' };
-    const { requests } = await told('order_list', { request });
+    const { requests } = await told('order_list', { scope: request });
     lake.service.addFault({ on: { action: 'report/order_list', times: 2 }, fault });
-    const { reports } = await lake.sync({ request });
+    const { reports } = await lake.sync({ scope: request });
     expect(reports).toMatchObject([
       { report: 'order_list', requests: requests + 2, retries: 2, throttles },
       { report: 'transaction_list', retries: 0, throttles: 0 },

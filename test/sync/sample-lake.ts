@@ -29,7 +29,7 @@ export const NO_TIME = { softMs: 0, hardMs: Number.POSITIVE_INFINITY };
 const CREDENTIALS = { bid: '1001', token: 'token-of-acme', secret: 'secret-of-acme' };
 
 /** A registry of runs that cannot know who is gone. */
-export const unknowing: RunRegistry = { enter: async () => async () => {}, isGone: async () => false };
+export const unknowing: RunRegistry = { register: async () => async () => {}, isDead: async () => false };
 
 export type SyncChange = Partial<Omit<RunOptions, 'settings'>> & {
   /** Merged into the brand's settings. */
@@ -187,7 +187,7 @@ function lakeOf(
           return `id-${String(ids).padStart(6, '0')}`;
         },
         ...given,
-        request: { ...(options.reports && { reports: options.reports }), ...given.request },
+        scope: { ...(options.reports && { reports: options.reports }), ...given.scope },
       });
     },
     pass(ms) {
@@ -245,14 +245,14 @@ export async function syncUntilComplete(
 export async function publishedDays(lake: SampleLake, report: ReportName): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   const table = tableOf(report);
-  for (const [day, { published }] of await entriesOf(lake, report)) {
-    if (!published) continue;
-    const key = snapshotKey(table, dayPartition(BRAND, day), published.snapshot);
+  for (const [day, { committed }] of await entriesOf(lake, report)) {
+    if (!committed) continue;
+    const key = snapshotKey(table, dayPartition(BRAND, day), committed.snapshot);
     const digest = new Digest();
     for (const row of await rowsOf(lake, key)) digest.add(row);
-    if (digest.value() !== published.digest) throw new Error(`${key} is not what the ledger says`);
+    if (digest.value() !== committed.digest) throw new Error(`${key} is not what the ledger says`);
     const pointed = lake.catalog.pointers.get(`${table}/${partitionPath(dayPartition(BRAND, day))}`);
-    if (pointed !== published.snapshot) throw new Error(`the catalog points at ${pointed} for ${key}`);
+    if (pointed !== committed.snapshot) throw new Error(`the catalog points at ${pointed} for ${key}`);
     found.set(day, digest.value());
   }
   return found;
@@ -307,7 +307,7 @@ export async function coverageOf(lake: SampleLake, report: ReportName): Promise<
     ['report', report],
   ];
   const rows: [string, Row][] = [];
-  for (const [path, [snapshot = '']] of await lake.catalog.pointedAt('coverage', leading))
+  for (const [path, [snapshot = '']] of await lake.catalog.snapshotsByPartition('coverage', leading))
     for (const row of await rowsOf(lake, `snapshots/coverage/${path}/${snapshot}/part-0000.parquet`))
       rows.push([String(row.dt), row]);
   return Object.fromEntries(rows.sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -26,20 +26,20 @@ function withoutCommission(lake: SampleLake, day: string): void {
 describe('the views of a report', () => {
   it('are made by the run that met the columns that they need, and no others', async () => {
     const lake = service.beside();
-    await lake.sync({ request });
+    await lake.sync({ scope: request });
     expect(lake.catalog.views).toEqual(['orders_daily']);
   });
 
   it('are left alone by runs that meet nothing new, but for once a day', async () => {
     const lake = service.beside();
-    await lake.sync({ request });
+    await lake.sync({ scope: request });
     for (let hour = 0; hour < 3; hour += 1) {
       lake.nowMs += HOUR;
-      await lake.sync({ request });
+      await lake.sync({ scope: request });
     }
     expect(lake.catalog.views).toHaveLength(1);
     lake.nowMs += DAY;
-    await lake.sync({ request });
+    await lake.sync({ scope: request });
     expect(lake.catalog.views).toHaveLength(2);
   });
 
@@ -47,11 +47,11 @@ describe('the views of a report', () => {
     const lake = service.beside();
     const { order_list: held } = lake.brand.records;
     for (const day of [FIRST, '2026-03-10']) withoutCommission(lake, day);
-    expect((await lake.sync({ request })).status).toBe('complete');
+    expect((await lake.sync({ scope: request })).status).toBe('complete');
     expect(lake.catalog.views).toEqual([]);
     lake.brand.records.order_list = held;
     lake.nowMs += HOUR;
-    await lake.sync({ request });
+    await lake.sync({ scope: request });
     expect(lake.catalog.views).toEqual(['orders_daily']);
   });
 
@@ -63,7 +63,7 @@ describe('the views of a report', () => {
       ensureView: () => Promise.reject(new BrandReportsError('config', 'not_a_view', 'a table is there')),
     };
     const outcome = await lake.sync({
-      request,
+      scope: request,
       lake: { store: lake.store, catalog, runs: unknowing },
       log: ({ event, view }) => void logged.push(`${event} ${view}`),
     });

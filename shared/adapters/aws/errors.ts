@@ -26,11 +26,16 @@ export function awsError(error: unknown, doing: string, nextStep: string): Brand
   if (error instanceof BrandReportsError) return error;
   const failure = awsFailure(error);
   const { name, message, status } = failure;
-  const kind = kindOf(failure);
+  const kind = errorKind(failure);
   const [code, hint] = ADVICE[kind];
-  return new BrandReportsError(kind, code, `${doing} failed: ${told(name, message)}. ${hint ?? nextStep}`, {
-    context: { awsError: name, ...(status !== undefined && { status }) },
-  });
+  return new BrandReportsError(
+    kind,
+    code,
+    `${doing} failed: ${safeMessage(name, message)}. ${hint ?? nextStep}`,
+    {
+      context: { awsError: name, ...(status !== undefined && { status }) },
+    },
+  );
 }
 
 type AwsKind = Extract<ErrorKind, 'transient' | 'config' | 'bug'>;
@@ -58,7 +63,7 @@ export function awsFailure(error: unknown): AwsFailure {
   };
 }
 
-function kindOf({ name, message, status = 0 }: AwsFailure): AwsKind {
+function errorKind({ name, message, status = 0 }: AwsFailure): AwsKind {
   if (status >= 500) return 'transient';
   if ([301, 401, 403].includes(status) || CONFIG.test(name) || message.includes('Region is missing'))
     return 'config';
@@ -68,6 +73,6 @@ function kindOf({ name, message, status = 0 }: AwsFailure): AwsKind {
 }
 
 /** Refusals of a signature quote the signed headers, session token included. */
-function told(name: string, message: string): string {
+function safeMessage(name: string, message: string): string {
   return /signature|authorization/i.test(name + message) ? name : `${name}: ${message}`.replace(/\.$/, '');
 }

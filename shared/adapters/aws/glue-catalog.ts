@@ -19,7 +19,7 @@ import { partitionPath, snapshotPrefix } from '../../lake/paths.ts';
 import type { Catalog, Partition, TableShape } from '../../ports.ts';
 import type { View } from '../../reports/definition.ts';
 import { awsError, awsFailure } from './errors.ts';
-import { jitter } from '../backoff.ts';
+import { sleepWithJitter } from '../backoff.ts';
 import { checkedKey } from '../keys.ts';
 
 const MOST_ROUNDS = 10;
@@ -46,7 +46,7 @@ export function openGlueCatalog({
   }
 
   /** Creates what is not there, and changes what is until there is nothing to change. Races are tried again. */
-  async function settle(
+  async function converge(
     created: TableInput,
     changed: (found: Table) => TableInput | undefined,
   ): Promise<void> {
@@ -65,23 +65,23 @@ export function openGlueCatalog({
       await orRefused(client.send(new UpdateTableCommand({ ...inDatabase, TableInput, ...version })), [
         RACED,
       ]);
-      await jitter(round, 20, 1000);
+      await sleepWithJitter(round, 20, 1000);
     }
-    throw unsteady(`table ${name}`);
+    throw contended(`table ${name}`);
   }
 
   function ensureTable(shape: TableShape): Promise<void> {
     const location = locationOf(shape.name);
-    return settle(newTable(shape, location), (found) => {
+    return converge(newTable(shape, location), (found) => {
       refuseOtherLake(found, location, database);
-      const lacking = lackingColumns(found, shape);
+      const lacking = missingColumns(found, shape);
       return lacking.length === 0 ? undefined : grownTable(found, lacking);
     });
   }
 
   function ensureView(view: View): Promise<void> {
     const wanted = prestoView(view, database);
-    return settle(wanted, (found) => {
+    return converge(wanted, (found) => {
       refuseTable(found, database);
       return isSameView(found, wanted) ? undefined : wanted;
     });
@@ -113,9 +113,9 @@ export function openGlueCatalog({
       if ((await orRefused(update, [MISSING])) !== 'refused') return;
       const create = client.send(new CreatePartitionCommand(target));
       if ((await orRefused(create, [EXISTS])) !== 'refused') return;
-      await jitter(round, 20, 1000);
+      await sleepWithJitter(round, 20, 1000);
     }
-    throw unsteady(`partition ${partitionPath(partition)} of table ${shape.name}`);
+    throw contended(`partition ${partitionPath(partition)} of table ${shape.name}`);
   }
 
   async function pointedAt(table: string, leading: Partition): Promise<Map<string, string[]>> {
@@ -140,7 +140,7 @@ export function openGlueCatalog({
     return pointed;
   }
 
-  const unsteady = (what: string) =>
+  const contended = (what: string) =>
     new BrandReportsError(
       'transient',
       'catalog_unsteady',
@@ -150,11 +150,11 @@ export function openGlueCatalog({
   return {
     ensureTable: (shape) => inGlue(database, `Preparing the table ${shape.name}`, ensureTable(shape)),
     ensureView: (view) => inGlue(database, `Preparing the view ${view.name}`, ensureView(view)),
-    current: (table, partition) =>
+    snapshotOf: (table, partition) =>
       inGlue(database, `Reading a partition of ${table}`, current(table, partition)),
-    point: (shape, partition, snapshot) =>
+    setSnapshot: (shape, partition, snapshot) =>
       inGlue(database, `Switching a partition of ${shape.name}`, point(shape, partition, snapshot)),
-    pointedAt: (table, leading) =>
+    snapshotsByPartition: (table, leading) =>
       inGlue(database, `Reading the partitions of ${table}`, pointedAt(table, leading)),
   };
 }
@@ -224,7 +224,7 @@ function refuseTable({ Name, TableType }: Table, database: string): void {
   );
 }
 
-function lackingColumns({ StorageDescriptor, PartitionKeys }: Table, { columns }: TableShape): GlueColumn[] {
+function missingColumns({ StorageDescriptor, PartitionKeys }: Table, { columns }: TableShape): GlueColumn[] {
   const known = [...(StorageDescriptor?.Columns ?? []), ...(PartitionKeys ?? [])].map(({ Name }) =>
     Name?.toLowerCase(),
   );

@@ -5,7 +5,7 @@ const PATIENCE_MS = 60_000;
 const PAUSE_MS = 5_000;
 
 /** Tries again for a minute what AWS refuses: the policies of a role that is new take a while to hold everywhere. */
-export async function whileRefused<T>(
+export async function retryWhileAccessDenied<T>(
   clock: Pick<Clock, 'wallMs' | 'sleep'>,
   work: () => Promise<T>,
 ): Promise<T> {
@@ -14,12 +14,12 @@ export async function whileRefused<T>(
     try {
       return await work();
     } catch (thrown) {
-      if (!isRefusal(thrown) || clock.wallMs() >= untilMs) throw thrown;
+      if (!isAccessDenied(thrown) || clock.wallMs() >= untilMs) throw thrown;
     }
     await clock.sleep(PAUSE_MS);
   }
 }
 
-export function isRefusal(thrown: unknown): boolean {
+export function isAccessDenied(thrown: unknown): boolean {
   return thrown instanceof BrandReportsError && thrown.code === 'aws_refused';
 }

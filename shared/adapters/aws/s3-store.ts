@@ -19,9 +19,9 @@ import type {
   StoredObject,
 } from '../../ports.ts';
 import { awsError, awsFailure } from './errors.ts';
-import { jitter } from '../backoff.ts';
+import { sleepWithJitter } from '../backoff.ts';
 import { checkedKey, checkedPrefix } from '../keys.ts';
-import { objectMissing } from '../object-not-found.ts';
+import { objectNotFound } from '../object-not-found.ts';
 
 const MOST_RACES = 6;
 const MOST_KEYS_A_DELETE = 1000;
@@ -36,8 +36,8 @@ const PERMISSIONS = {
 
 /** No run on a lake in S3 can see another's process: leases alone tell. */
 export const neverGone: RunRegistry = {
-  enter: async () => async () => {},
-  isGone: async () => false,
+  register: async () => async () => {},
+  isDead: async () => false,
 };
 
 /**
@@ -73,7 +73,7 @@ export function openS3Store({
     try {
       return (await download(client, { ...object(key), Range: `bytes=${start}-${end - 1}` })).body;
     } catch (error) {
-      if (isMissing(error)) throw objectMissing(`${url}/${key}`);
+      if (isMissing(error)) throw objectNotFound(`${url}/${key}`);
       if (awsFailure(error).status === 416) return new Uint8Array();
       throw failure(error, 'Reading', key);
     }
@@ -91,7 +91,7 @@ export function openS3Store({
         if (awsFailure(error).status === 412 || isMissing(error)) return 'conflict';
         if (awsFailure(error).status !== 409) throw failure(error, 'Writing', key);
       }
-      await jitter(raced, 50, 1000);
+      await sleepWithJitter(raced, 50, 1000);
     }
     return 'conflict';
   }

@@ -6,7 +6,7 @@ import type { Catalog } from '../../ports.ts';
 import { errorCode, isMissing, onDisk } from './disk-errors.ts';
 import { checkedKey, checkedPrefix } from '../keys.ts';
 import { underLakeLock } from './lock.ts';
-import { objectMissing } from '../object-not-found.ts';
+import { objectNotFound } from '../object-not-found.ts';
 
 const SUFFIX = '.parquet';
 
@@ -18,20 +18,20 @@ export function openLocalCatalog(folder: string): Catalog {
     ensureTable: async () => {},
     // Files cannot hold a view: `query` makes them.
     ensureView: async () => {},
-    current: (table, partition) =>
+    snapshotOf: (table, partition) =>
       onDisk(root, async () => {
         const [link, second] = await linksIn(folderOf(table, partitionPath(partition)));
         // Two links are what a death in the middle of a switch leaves: neither is current until it is made again.
         return link === undefined || second !== undefined ? undefined : snapshotOf(link);
       }),
-    point: ({ name }, partition, snapshot) =>
+    setSnapshot: ({ name }, partition, snapshot) =>
       onDisk(root, async () => {
         const object = join(root, checkedKey(snapshotKey(name, partition, snapshot)));
         const links = folderOf(name, partitionPath(partition));
         await underLakeLock(root, () => link(object, links, `${snapshot}${SUFFIX}`));
         await sync(links);
       }),
-    pointedAt: (table, leading) =>
+    snapshotsByPartition: (table, leading) =>
       onDisk(root, async () => {
         const base = partitionPath(leading);
         const found = await linksIn(folderOf(table, base), true);
@@ -51,7 +51,7 @@ function link(object: string, folder: string, name: string): void {
   try {
     linkSync(object, join(folder, name));
   } catch (error) {
-    if (isMissing(error)) throw objectMissing(object);
+    if (isMissing(error)) throw objectNotFound(object);
     if (errorCode(error) !== 'EEXIST') throw error;
   }
   for (const other of readdirSync(folder)) {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { BrandReportsError } from '../../errors.ts';
 import { diskError } from './disk-errors.ts';
-import { jitter } from '../backoff.ts';
+import { sleepWithJitter } from '../backoff.ts';
 import { fieldOf, textOf } from '../error-fields.ts';
 
 const SQLITE_BUSY = 5;
@@ -39,7 +39,7 @@ export async function underLakeLock<T>(folder: string, change: () => T): Promise
         lock.release();
       }
     }
-    await jitter(tried, 1, 50);
+    await sleepWithJitter(tried, 1, 50);
   }
   throw new BrandReportsError(
     'transient',

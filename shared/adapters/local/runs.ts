@@ -11,8 +11,8 @@ export function openLocalRuns(folder: string): RunRegistry {
   const root = resolve(folder);
   const fileOf = (run: string) => join(root, '.runs', checkedKey(run));
   return {
-    enter: (run) => onDisk(root, () => enter(run, fileOf(run))),
-    isGone: (run) => onDisk(root, () => isGone(fileOf(run))),
+    register: (run) => onDisk(root, () => enter(run, fileOf(run))),
+    isDead: (run) => onDisk(root, () => isGone(fileOf(run))),
   };
 }
 

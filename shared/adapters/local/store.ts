@@ -13,7 +13,7 @@ import type {
 import { errorCode, isMissing, onDisk } from './disk-errors.ts';
 import { checkedKey, checkedPrefix, compareKeys } from '../keys.ts';
 import { underLakeLock } from './lock.ts';
-import { objectMissing } from '../object-not-found.ts';
+import { objectNotFound } from '../object-not-found.ts';
 
 const LEFTOVER_MS = 24 * 60 * 60 * 1000;
 
@@ -170,7 +170,7 @@ async function read(path: string): Promise<StoredObject | undefined> {
 
 async function readRange(path: string, start: number, end: number): Promise<Uint8Array> {
   const file = await unlessMissing(open(path, 'r'));
-  if (file === undefined) throw objectMissing(path);
+  if (file === undefined) throw objectNotFound(path);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(end - start), 0, end - start, start);
     return buffer.subarray(0, bytesRead);

@@ -5,8 +5,8 @@ import { type Json, parseJson } from '../../json.ts';
 import type { ObjectStore } from '../../ports.ts';
 
 /** What every compare-and-swap document holds: the ids of its last writes. */
-export interface Written {
-  recent: string[];
+export interface HasRecentWrites {
+  recentWrites: string[];
 }
 
 // The small zod says "Invalid input" of everything unless it is taught to say what it expected.
@@ -15,7 +15,7 @@ z.config(en());
 const RECENT_WRITES = 20;
 const ROUNDS = 40;
 
-export interface DocumentOptions<T extends Written> {
+export interface CasDocumentOptions<T extends HasRecentWrites> {
   store: ObjectStore;
   key: string;
   /** Parses hostile JSON; `undefined` is the document that does not exist yet. */
@@ -35,8 +35,8 @@ interface Change<T> {
  * conflict read again and mutate anew. Changes that are asked for while a write is under way go together in
  * the next one. A writer whose answer was lost finds its own id in `recent`, even when others have built on it.
  */
-export class Document<T extends Written> {
-  readonly #options: DocumentOptions<T>;
+export class CasDocument<T extends HasRecentWrites> {
+  readonly #options: CasDocumentOptions<T>;
   #known: { value: T; etag: string | undefined } | undefined;
   /** Counts reads begun and writes ended, and which of them `#known` comes from. */
   #turn = 0;
@@ -44,17 +44,17 @@ export class Document<T extends Written> {
   #waiting: Change<T>[] = [];
   #writing = false;
 
-  constructor(options: DocumentOptions<T>) {
+  constructor(options: CasDocumentOptions<T>) {
     this.#options = options;
   }
 
   /** The document as last seen by this process, read if it never was. */
-  async known(): Promise<T> {
+  async cached(): Promise<T> {
     return (this.#known ?? (await this.#load())).value;
   }
 
   /** The document as it is in the store now. */
-  async fresh(): Promise<T> {
+  async refresh(): Promise<T> {
     return (await this.#load()).value;
   }
 
@@ -95,7 +95,7 @@ export class Document<T extends Written> {
       pending = applied;
       if (after === before) return settleAll(pending, before);
       const id = this.#options.newId();
-      const next = { ...after, recent: [...before.recent, id].slice(-RECENT_WRITES) };
+      const next = { ...after, recentWrites: [...before.recentWrites, id].slice(-RECENT_WRITES) };
       if (await this.#put(next, etag, id)) return settleAll(pending, next);
     }
     throw new BrandReportsError(
@@ -118,17 +118,17 @@ export class Document<T extends Written> {
     } catch (error) {
       this.#known = undefined;
       if (!(error instanceof BrandReportsError && error.kind === 'transient')) throw error;
-      if ((await this.#load()).value.recent.includes(id)) return true;
+      if ((await this.#load()).value.recentWrites.includes(id)) return true;
       throw error;
     }
-    return (await this.#load()).value.recent.includes(id);
+    return (await this.#load()).value.recentWrites.includes(id);
   }
 
   async #load(): Promise<{ value: T; etag: string | undefined }> {
     const { store, key, parse } = this.#options;
     const turn = ++this.#turn;
     const stored = await store.get(key);
-    const loaded = { value: parse(stored && parseStored(key, stored.body)), etag: stored?.etag };
+    const loaded = { value: parse(stored && parseJsonDocument(key, stored.body)), etag: stored?.etag };
     this.#know(loaded, turn);
     return loaded;
   }
@@ -160,11 +160,11 @@ function settleAll<T>(changes: Change<T>[], value: T): void {
 }
 
 /** The JSON of a stored document. @throws BrandReportsError `config` where it is none */
-export function parseStored(key: string, body: Uint8Array): Json {
+export function parseJsonDocument(key: string, body: Uint8Array): Json {
   try {
     return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch (cause) {
-    throw damaged(key, 'it is not JSON', cause);
+    throw damagedDocument(key, 'it is not JSON', cause);
   }
 }
 
@@ -173,12 +173,12 @@ export const storedTime = z.iso.datetime();
 export const storedCount = z.int().check(z.nonnegative());
 
 /** A stored document as its schema has it. @throws BrandReportsError `config` naming the first thing that is wrong */
-export function checkStored<T>(schema: z.ZodMiniType<T>, key: string, stored: Json): T {
+export function parseDocument<T>(schema: z.ZodMiniType<T>, key: string, stored: Json): T {
   const parsed = z.safeParse(schema, stored, { reportInput: true });
   if (parsed.success) return parsed.data;
   const { path, input, message } = parsed.error.issues[0] ?? { path: [], input: stored, message: '' };
   const met = typeof input === 'object' ? '' : ` is ${String(JSON.stringify(input)).slice(0, 80)}`;
-  throw damaged(key, `${path.join('.') || 'the whole'}${met}: ${message}`);
+  throw damagedDocument(key, `${path.join('.') || 'the whole'}${met}: ${message}`);
 }
 
 /** A hint and an attempt can be made anew; a ledger and a schema hold what nothing else does. */
@@ -189,7 +189,7 @@ function nextStep(key: string): string {
 }
 
 /** A stored document that this program did not write so: nothing is changed until an operator has looked. */
-export function damaged(key: string, what: string, cause?: unknown): BrandReportsError {
+export function damagedDocument(key: string, what: string, cause?: unknown): BrandReportsError {
   return new BrandReportsError(
     'config',
     'damaged_document',

@@ -2,13 +2,13 @@ import * as z from 'zod/mini';
 import { isDay, monthOf } from '../../days.ts';
 import { BrandReportsError, type ErrorKind } from '../../errors.ts';
 import type { Json } from '../../json.ts';
-import { checkStored, damaged, storedCount, storedTime } from './cas-document.ts';
+import { parseDocument, damagedDocument, storedCount, storedTime } from './cas-document.ts';
 import { ledgerKey } from '../paths.ts';
 
 const claim = z.looseObject({
   attempt: z.string(),
   /** The run that reads the day now; `null` where it stopped in good order and anyone may go on. */
-  run: z.nullable(z.string()),
+  runId: z.nullable(z.string()),
   /** Wall clock, ISO 8601: the lease's last renewal where the progress document has none. */
   at: storedTime,
   /** How often a refused cursor has restarted the reading. */
@@ -29,7 +29,7 @@ const published = z.looseObject({
   /** The snapshot's id; its object is `snapshotKey(table, partition, snapshot)`. */
   snapshot: z.string().check(z.regex(/^\w[\w.-]{0,199}$/)),
   /** Whether the catalog was seen to point at `snapshot`. */
-  switched: z.boolean(),
+  published: z.boolean(),
   rows: storedCount,
   bytes: storedCount,
   digest: z.string(),
@@ -37,26 +37,26 @@ const published = z.looseObject({
   state: z.enum(['open', 'closed']),
   settled: z.boolean(),
   /** How many closed passes in a row had this digest. */
-  agreeing: storedCount,
+  identicalPasses: storedCount,
   attempt: z.string(),
   pages: storedCount,
   /** When the reading began, and up to when everything is known. */
   readFrom: storedTime,
   readTo: storedTime,
   /** Fingerprint of what was asked: filters, zone, units, date semantics, key. */
-  asked: z.string(),
+  queryFingerprint: z.string(),
   /** Of a report about another report's records: the digest of the partition they came from. */
-  source: z.optional(z.string()),
+  upstreamDigest: z.optional(z.string()),
 });
 
 const dayEntry = z.looseObject({
-  published: z.optional(published),
+  committed: z.optional(published),
   claim: z.optional(claim),
   failure: z.optional(failure),
   /** Snapshots that readers may still be reading, and when (wall clock) they were replaced. */
   superseded: z.optional(z.array(z.looseObject({ snapshot: z.string(), at: storedTime }))),
   /** The request under which the day was last read: runs that go on with one another's work share it. */
-  request: z.optional(z.string()),
+  continuation: z.optional(z.string()),
 });
 
 const ledger = z.looseObject({
@@ -68,12 +68,12 @@ const ledger = z.looseObject({
     z.string().check(z.refine(isDay, { error: 'a day of the calendar was expected' })),
     dayEntry,
   ),
-  recent: z.array(z.string()),
+  recentWrites: z.array(z.string()),
 });
 
 export type Claim = z.infer<typeof claim>;
 export type Failure = z.infer<typeof failure>;
-export type Published = z.infer<typeof published>;
+export type Committed = z.infer<typeof published>;
 export type DayEntry = z.infer<typeof dayEntry>;
 /** What is published, one document per report, brand and month. Times are ISO 8601 in UTC. */
 export type Ledger = z.infer<typeof ledger>;
@@ -81,12 +81,12 @@ export type Ledger = z.infer<typeof ledger>;
 /** Reads a stored ledger; `undefined` is the empty one. */
 export function parseLedger(key: string, of: { report: string; brand: string; month: string }) {
   return (stored: Json | undefined): Ledger => {
-    if (stored === undefined) return { version: 1, ...of, days: {}, recent: [] };
-    const parsed = checkStored(ledger, key, stored);
+    if (stored === undefined) return { version: 1, ...of, days: {}, recentWrites: [] };
+    const parsed = parseDocument(ledger, key, stored);
     const own = ledgerKey(parsed.report, parsed.brand, parsed.month);
-    if (own !== key) throw damaged(key, `it is what belongs into ${own}`);
+    if (own !== key) throw damagedDocument(key, `it is what belongs into ${own}`);
     const stray = Object.keys(parsed.days).find((day) => monthOf(day) !== parsed.month);
-    if (stray !== undefined) throw damaged(key, `${stray} is no day of its month`);
+    if (stray !== undefined) throw damagedDocument(key, `${stray} is no day of its month`);
     return parsed;
   };
 }
@@ -102,7 +102,8 @@ function withEntry(ledger: Ledger, day: string, change: (entry: DayEntry) => Day
 /** Records who reads the day, whatever was there: whether that is allowed was judged before, from `expected`. */
 export function claimDay(ledger: Ledger, day: string, expected: Claim | undefined, next: Claim): Ledger {
   return withEntry(ledger, day, (entry) => {
-    if (entry.claim?.attempt !== expected?.attempt || entry.claim?.run !== expected?.run) throw lost(day);
+    if (entry.claim?.attempt !== expected?.attempt || entry.claim?.runId !== expected?.runId)
+      throw claimLost(day);
     return { ...entry, claim: next };
   });
 }
@@ -110,48 +111,49 @@ export function claimDay(ledger: Ledger, day: string, expected: Claim | undefine
 /** Lets anyone go on with what the run has staged. */
 export function releaseDay(ledger: Ledger, day: string, run: string): Ledger {
   const { claim } = ledger.days[day] ?? {};
-  if (claim?.run !== run) return ledger;
-  return withEntry(ledger, day, (entry) => ({ ...entry, claim: { ...claim, run: null } }));
+  if (claim?.runId !== run) return ledger;
+  return withEntry(ledger, day, (entry) => ({ ...entry, claim: { ...claim, runId: null } }));
 }
 
 /** The only commit point: the snapshot and the reading it rests on. @throws conflict where the claim is gone */
 export function commitDay(
   ledger: Ledger,
   day: string,
-  commit: { run: string; published: Published; request: string; wallMs: number },
+  commit: { runId: string; committed: Committed; continuation: string; wallMs: number },
 ): Ledger {
   return withEntry(ledger, day, (entry) => {
-    if (entry.claim?.run !== commit.run || entry.claim.attempt !== commit.published.attempt) throw lost(day);
-    const { claim: _claim, failure: _failure, superseded = [], request: _request, ...rest } = entry;
-    const replaced = entry.published?.snapshot;
+    if (entry.claim?.runId !== commit.runId || entry.claim.attempt !== commit.committed.attempt)
+      throw claimLost(day);
+    const { claim: _claim, failure: _failure, superseded = [], continuation: _continuation, ...rest } = entry;
+    const replaced = entry.committed?.snapshot;
     const at = new Date(commit.wallMs).toISOString();
     return {
       ...rest,
-      published: commit.published,
+      committed: commit.committed,
       superseded: [
         ...superseded.filter((old) => commit.wallMs - Date.parse(old.at) < SUPERSEDED_MS),
-        ...(replaced && replaced !== commit.published.snapshot ? [{ snapshot: replaced, at }] : []),
+        ...(replaced && replaced !== commit.committed.snapshot ? [{ snapshot: replaced, at }] : []),
       ],
-      request: commit.request,
+      continuation: commit.continuation,
     };
   });
 }
 
 /** Records that the catalog was pointed at `snapshot`, if that is still the current one. */
-export function switchedDay(ledger: Ledger, day: string, snapshot: string): Ledger {
-  const { published } = ledger.days[day] ?? {};
-  if (!published || published.switched || published.snapshot !== snapshot) return ledger;
-  return withEntry(ledger, day, (entry) => ({ ...entry, published: { ...published, switched: true } }));
+export function recordPublished(ledger: Ledger, day: string, snapshot: string): Ledger {
+  const { committed } = ledger.days[day] ?? {};
+  if (!committed || committed.published || committed.snapshot !== snapshot) return ledger;
+  return withEntry(ledger, day, (entry) => ({ ...entry, committed: { ...committed, published: true } }));
 }
 
 /** Records a failure. What was staged is kept for the next run only where `keep` says that it can be gone on with. */
 export function failDay(
   ledger: Ledger,
   day: string,
-  failed: { run: string; kind: ErrorKind; code: string; message: string; nowMs: number; keep: boolean },
+  failed: { runId: string; kind: ErrorKind; code: string; message: string; nowMs: number; keep: boolean },
 ): Ledger {
   const { claim, failure } = ledger.days[day] ?? {};
-  if (claim?.run !== failed.run) return ledger;
+  if (claim?.runId !== failed.runId) return ledger;
   const now = new Date(failed.nowMs).toISOString();
   const times = (failure?.times ?? 0) + 1;
   const backoffMs = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (times - 1));
@@ -166,11 +168,11 @@ export function failDay(
   return withEntry(ledger, day, ({ claim: held, ...entry }) => ({
     ...entry,
     failure: next,
-    ...(held && failed.keep && { claim: { ...held, run: null } }),
+    ...(held && failed.keep && { claim: { ...held, runId: null } }),
   }));
 }
 
-function lost(day: string): BrandReportsError {
+function claimLost(day: string): BrandReportsError {
   return new BrandReportsError(
     'conflict',
     'claim_lost',

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { BrandReportsError } from '../../errors.ts';
 import type { Json, JsonObject } from '../../json.ts';
 import { type Observations, mergeObservations } from '../table/columns.ts';
-import { checkStored, storedCount, storedTime } from './cas-document.ts';
+import { parseDocument, storedCount, storedTime } from './cas-document.ts';
 
 const json = z.custom<Json>(() => true);
 
@@ -10,7 +10,7 @@ const chunk = z.looseObject({ name: z.string(), records: storedCount });
 
 const part = z.looseObject({
   /** `keep`: these are the day's records. `less`: these are taken away from them. */
-  role: z.enum(['keep', 'less']),
+  role: z.enum(['include', 'exclude']),
   /** The action's fields that ask for this part. */
   fields: z.record(z.string(), z.union([z.string(), z.number()])),
   /** What asks for the page behind the last staged one; `null` before the first. */
@@ -34,27 +34,27 @@ const slice = z.looseObject({
   /** When its reading began (the core's present, ISO 8601). */
   startedAt: storedTime,
   /** Of a report about another report's records: the snapshot and the digest they come from. */
-  source: z.optional(
+  upstream: z.optional(
     z.looseObject({ snapshot: z.string(), digest: z.string(), bytes: storedCount, closed: z.boolean() }),
   ),
   parts: z.array(part),
   observations: z.record(z.string(), storedCount),
   /** Records without the report's identity. */
-  unidentified: storedCount,
+  withoutKey: storedCount,
   done: z.boolean(),
 });
 
 const progress = z.looseObject({
   version: z.literal(1),
-  asked: z.string(),
+  queryFingerprint: z.string(),
   /** The holder of the lease and its last renewal (wall clock, ISO 8601). */
-  run: z.string(),
+  runId: z.string(),
   renewedAt: storedTime,
   slices: z.array(slice),
-  recent: z.array(z.string()),
+  recentWrites: z.array(z.string()),
 });
 
-export type Part = z.infer<typeof part>;
+export type SlicePart = z.infer<typeof part>;
 export type Slice = z.infer<typeof slice>;
 /** What one attempt at a day has staged so far; only the chunks that it names exist. */
 export type Progress = z.infer<typeof progress>;
@@ -63,14 +63,14 @@ export type Progress = z.infer<typeof progress>;
 export function parseProgress(key: string) {
   return (stored: Json | undefined): Progress => {
     if (stored === undefined)
-      return { version: 1, asked: '', run: '', renewedAt: '', slices: [], recent: [] };
-    return checkStored(progress, key, stored);
+      return { version: 1, queryFingerprint: '', runId: '', renewedAt: '', slices: [], recentWrites: [] };
+    return parseDocument(progress, key, stored);
   };
 }
 
 /** A change by the run that holds the lease. @throws conflict where another run has it */
-export function held(progress: Progress, run: string): Progress {
-  if (progress.run === run) return progress;
+export function assertLeaseHeld(progress: Progress, run: string): Progress {
+  if (progress.runId === run) return progress;
   throw new BrandReportsError(
     'conflict',
     'lease_lost',
@@ -88,12 +88,12 @@ export interface StagedGroup {
   pages: number;
   records: number;
   observations: Observations;
-  unidentified: number;
+  withoutKey: number;
   done: boolean;
 }
 
 /** The progress with one more group behind its last slice. */
-export function withGroup(progress: Progress, group: StagedGroup): Progress {
+export function withStagedGroup(progress: Progress, group: StagedGroup): Progress {
   const current = progress.slices.at(-1);
   if (!current) throw new Error('a group is staged into a slice');
   const parts = current.parts.map((part, index) =>
@@ -114,7 +114,7 @@ export function withGroup(progress: Progress, group: StagedGroup): Progress {
     ...current,
     parts,
     observations: mergeObservations(current.observations, group.observations),
-    unidentified: current.unidentified + group.unidentified,
+    withoutKey: current.withoutKey + group.withoutKey,
     done: parts.every((part) => part.done),
   };
   return { ...progress, slices: [...progress.slices.slice(0, -1), next] };
@@ -122,8 +122,8 @@ export function withGroup(progress: Progress, group: StagedGroup): Progress {
 
 /** A slice of which nothing is staged yet. */
 export function emptySlice(
-  slice: Pick<Slice, 'fromMs' | 'toMs' | 'whole' | 'startedAt' | 'source'>,
-  parts: readonly { role: 'keep' | 'less'; fields: JsonObject }[],
+  slice: Pick<Slice, 'fromMs' | 'toMs' | 'whole' | 'startedAt' | 'upstream'>,
+  parts: readonly { role: 'include' | 'exclude'; fields: JsonObject }[],
 ): Slice {
   return {
     ...slice,
@@ -138,7 +138,7 @@ export function emptySlice(
       done: false,
     })),
     observations: {},
-    unidentified: 0,
+    withoutKey: 0,
     done: false,
   };
 }

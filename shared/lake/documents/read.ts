@@ -1,8 +1,8 @@
 import { type MonthSpan, isInSpan } from '../../days.ts';
 import type { Json } from '../../json.ts';
 import { type TableSchema, baseSchema, parseSchema } from '../table/columns.ts';
-import { parseStored } from './cas-document.ts';
-import { type Ledger, type Published, parseLedger } from './ledger.ts';
+import { parseJsonDocument } from './cas-document.ts';
+import { type Ledger, type Committed, parseLedger } from './ledger.ts';
 import { type MonthIndex, parseMonthIndex } from './month-index.ts';
 import { dayPartition, indexKey, ledgerKey, schemaKey, snapshotKey } from '../paths.ts';
 import type { ObjectStore } from '../../ports.ts';
@@ -18,11 +18,11 @@ export interface ReportLedgers {
 }
 
 /** What is current of one day. */
-export interface CurrentDay {
+export interface CommittedDay {
   brand: string;
   report: ReportDefinition;
   day: string;
-  published: Published;
+  committed: Committed;
 }
 
 /** The months that have a ledger. */
@@ -100,17 +100,17 @@ export function readSchema(store: ObjectStore, { table, columns }: ReportDefinit
 }
 
 /** The days that have a snapshot, in order. */
-export function currentDays(of: readonly ReportLedgers[]): CurrentDay[] {
+export function committedDays(of: readonly ReportLedgers[]): CommittedDay[] {
   return of.flatMap(({ brand, report, ledgers }) =>
     [...ledgers.values()]
       .flatMap(({ days }) => Object.entries(days))
-      .flatMap(([day, { published }]) => (published ? [{ brand, report, day, published }] : []))
+      .flatMap(([day, { committed }]) => (committed ? [{ brand, report, day, committed: committed }] : []))
       .sort((a, b) => (a.day < b.day ? -1 : 1)),
   );
 }
 
-export function currentKey({ brand, report, day, published }: CurrentDay): string {
-  return snapshotKey(report.table, dayPartition(brand, day), published.snapshot);
+export function committedSnapshotKey({ brand, report, day, committed }: CommittedDay): string {
+  return snapshotKey(report.table, dayPartition(brand, day), committed.snapshot);
 }
 
 async function readDocument<T>(
@@ -119,5 +119,5 @@ async function readDocument<T>(
   parse: (stored: Json | undefined) => T,
 ): Promise<T> {
   const stored = await store.get(key);
-  return parse(stored && parseStored(key, stored.body));
+  return parse(stored && parseJsonDocument(key, stored.body));
 }

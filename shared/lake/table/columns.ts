@@ -2,8 +2,8 @@ import * as z from 'zod/mini';
 import { type Json, type JsonObject, isRawNumber, stringifyJson } from '../../json.ts';
 import type { DocumentedColumn } from '../../reports/definition.ts';
 import type { Column, ColumnType } from '../../column-types.ts';
-import { damaged } from '../documents/cas-document.ts';
-import { type Value, givesBack, toValue } from './values.ts';
+import { damagedDocument } from '../documents/cas-document.ts';
+import { type Value, roundTrips, toValue } from './values.ts';
 
 export { type Value, parseInstant } from './values.ts';
 
@@ -53,7 +53,7 @@ export function baseSchema(documented: readonly DocumentedColumn[]): TableSchema
 export function observe(into: Observations, record: JsonObject): void {
   let grown = false;
   for (const [field, value] of Object.entries(record)) {
-    const kind = kindOf(value);
+    const kind = jsonKind(value);
     if (kind === 0 || !canBeColumn(field)) continue;
     const known = observed(into, field);
     if (known === 0) grown = true;
@@ -109,7 +109,8 @@ export function rowMapper(schema: TableSchema): (record: JsonObject, syncedAt: D
       const column = columns.get(field);
       const held = column && toValue(column.type, value);
       if (column && held !== undefined) row[column.name] = held;
-      if (!column || held === undefined || !givesBack(column.type, held, value)) rescued.push([field, value]);
+      if (!column || held === undefined || !roundTrips(column.type, held, value))
+        rescued.push([field, value]);
     }
     if (rescued.length > 0) row._rescued = stringifyJson(Object.fromEntries(rescued.sort(byField)));
     row._synced_at = syncedAt;
@@ -169,11 +170,11 @@ const storedSchema = z.object({
  */
 export function parseSchema(stored: unknown, key = 'the schema document'): TableSchema {
   const parsed = storedSchema.safeParse(stored);
-  if (!parsed.success) throw damaged(key, z.prettifyError(parsed.error));
+  if (!parsed.success) throw damagedDocument(key, z.prettifyError(parsed.error));
   return { columns: parsed.data.columns };
 }
 
-function kindOf(value: Json): number {
+function jsonKind(value: Json): number {
   if (value === null) return 0;
   if (typeof value === 'string') return TEXT;
   if (typeof value === 'boolean') return BOOLEAN;

@@ -11,7 +11,7 @@ import { type Value, bigEndianInteger } from './values.ts';
  * @param columns the table's; one that the file does not have is NULL
  * @throws BrandReportsError `bug` where the bytes cannot be read
  */
-export async function* readBack(
+export async function* readWithParquetjs(
   bytes: Uint8Array,
   columns: readonly Column[],
 ): AsyncGenerator<Row, void, undefined> {

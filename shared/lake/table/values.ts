@@ -28,7 +28,7 @@ export function toValue(type: ColumnType, value: Json): Value | undefined {
  * Tells whether the column alone is enough to know what came: numbers and dates by value, texts in a column of
  * another type only in the form that the column itself would be written in.
  */
-export function givesBack(type: ColumnType, held: Value, value: Json): boolean {
+export function roundTrips(type: ColumnType, held: Value, value: Json): boolean {
   if (typeof value !== 'string' || typeof held === 'string' || type === 'date') return true;
   if (!(held instanceof Date)) return valueText(type, held) === value;
   const iso = held.toISOString();

@@ -16,7 +16,7 @@ export interface PageRequest {
   /** The action's own fields, paging aside. */
   fields: JsonObject;
   /** The field that tells records apart. */
-  identity?: string;
+  primaryKey?: string;
 }
 
 export interface Page {

@@ -12,7 +12,7 @@ import {
   stringifyJson,
 } from '../../json.ts';
 import type { Page, PageRequest, Resume } from './pages.ts';
-import { broken, kindOf } from '../records.ts';
+import { broken, describeKind } from '../records.ts';
 
 /** What asks for a page: a position, a page number or the service's own cursor, handed back verbatim. */
 export type Cursor = string | number | RawNumber;
@@ -89,14 +89,14 @@ function shortHash(value: Json): string {
 function nextPosition(action: string, pageInfo: Json | undefined): Cursor | null {
   if (!isJsonObject(pageInfo) || typeof pageInfo.hasNextPage !== 'boolean') {
     const met = isJsonObject(pageInfo)
-      ? `hasNextPage is ${kindOf(pageInfo.hasNextPage)}`
-      : `it is ${kindOf(pageInfo)}`;
+      ? `hasNextPage is ${describeKind(pageInfo.hasNextPage)}`
+      : `it is ${describeKind(pageInfo)}`;
     throw broken(action, 'page_info', `"data.pageInfo" needs hasNextPage, true or false; ${met}`);
   }
   const { hasNextPage, endCursor } = pageInfo;
   if (!hasNextPage) return null;
   if (!isCursor(endCursor) || endCursor === '') {
-    const met = endCursor === '' ? 'empty' : kindOf(endCursor);
+    const met = endCursor === '' ? 'empty' : describeKind(endCursor);
     throw broken(action, 'page_info', `hasNextPage is true, so endCursor needs a position; it is ${met}`);
   }
   const digits = typeof endCursor === 'string' ? endCursor : (numberText(endCursor) ?? '');
@@ -117,11 +117,18 @@ function nextCursor(
   const cursor = Object.hasOwn(data, 'cursor') ? data.cursor : envelope.cursor;
   if (cursor === undefined || cursor === null || cursor === '') return null;
   if (isCursor(cursor)) return cursor;
-  throw broken(action, 'bad_cursor', `"cursor" is ${kindOf(cursor)}; text, a number or null is expected`);
+  throw broken(
+    action,
+    'bad_cursor',
+    `"cursor" is ${describeKind(cursor)}; text, a number or null is expected`,
+  );
 }
 
 /** A pass that is sent back to a page it has asked for would never end. */
-function neverBack({ service, action }: PageRequest, resume: Resume | undefined): (page: Page) => void {
+function rejectRepeatedCursor(
+  { service, action }: PageRequest,
+  resume: Resume | undefined,
+): (page: Page) => void {
   const asked = new Set(resume?.seen);
   return ({ next, seen }) => {
     asked.add(seen);
@@ -136,8 +143,8 @@ function neverBack({ service, action }: PageRequest, resume: Resume | undefined)
 }
 
 function acceptPositions(request: PageRequest, resume: Resume | undefined): Accept {
-  const { action, identity } = request;
-  const check = neverBack(request, resume);
+  const { action, primaryKey } = request;
+  const check = rejectRepeatedCursor(request, resume);
   const hashes = new Set<string>();
   let before: ReadonlySet<string> = new Set();
   return (page) => {
@@ -149,7 +156,7 @@ function acceptPositions(request: PageRequest, resume: Resume | undefined): Acce
         'a page has the very records of an earlier one; going on would not end',
       );
     hashes.add(page.hash);
-    const identities = page.records.map((record) => identityOf(record, identity));
+    const identities = page.records.map((record) => keyOrContent(record, primaryKey));
     if (page.next !== null && identities.every((id) => before.has(id))) {
       const message = `hasNextPage is true after a page of ${identities.length} records, none of which is new`;
       throw broken(action, 'no_progress', message);
@@ -159,7 +166,7 @@ function acceptPositions(request: PageRequest, resume: Resume | undefined): Acce
   };
 }
 
-function identityOf(record: JsonObject, field: string | undefined): string {
+function keyOrContent(record: JsonObject, field: string | undefined): string {
   const value = field !== undefined && Object.hasOwn(record, field) ? record[field] : undefined;
   return (typeof value === 'string' ? value : numberText(value)) ?? stringifyJson(record);
 }
@@ -196,7 +203,7 @@ const mostEmptyPages = 3;
 const mostEqualPages = 100;
 
 function acceptCursors(request: PageRequest, resume: Resume | undefined): Accept {
-  const check = neverBack(request, resume);
+  const check = rejectRepeatedCursor(request, resume);
   let empty = 0;
   let equal = 0;
   let last: string | undefined;

@@ -72,7 +72,7 @@ describe('Glue', () => {
 
   it('I3: points a partition at the prefix of its snapshot, with the columns of the table', async () => {
     await catalog.ensureTable(ORDERS);
-    await catalog.point(ORDERS, day, 's1');
+    await catalog.setSnapshot(ORDERS, day, 's1');
     expect(server.tables.get('orders')?.partitions.get('acme/2026-01-31')).toMatchObject({
       Values: ['acme', '2026-01-31'],
       StorageDescriptor: {
@@ -142,8 +142,8 @@ describe('Glue', () => {
     await catalog.ensureTable(ORDERS);
     server.faults.beforeWrite = () =>
       server.tables.get('orders')?.partitions.set('acme/2026-01-31', { Values: ['acme', '2026-01-31'] });
-    await catalog.point(ORDERS, day, 's1');
-    expect(await catalog.current('orders', day)).toBe('s1');
+    await catalog.setSnapshot(ORDERS, day, 's1');
+    expect(await catalog.snapshotOf('orders', day)).toBe('s1');
   });
 
   it('gets views as Athena writes them: Hive’s types outside, Trino’s inside', async () => {
@@ -210,10 +210,10 @@ describe('Glue', () => {
 
   it('is current nowhere where somebody moved the partition out of the lake', async () => {
     await catalog.ensureTable(ORDERS);
-    await catalog.point(ORDERS, day, 's1');
+    await catalog.setSnapshot(ORDERS, day, 's1');
     const StorageDescriptor = { Location: 's3://elsewhere/s1/' };
     server.tables.get('orders')?.partitions.set('acme/2026-01-31', { Values: [], StorageDescriptor });
-    expect(await catalog.current('orders', day)).toBeUndefined();
+    expect(await catalog.snapshotOf('orders', day)).toBeUndefined();
   });
 
   it('refuses a table of another lake', async () => {
@@ -228,7 +228,7 @@ describe('Glue', () => {
 
   it.each<[string, (catalog: Catalog) => Promise<unknown>]>([
     ['preparing a table', (catalog) => catalog.ensureTable(ORDERS)],
-    ['switching a partition', (catalog) => catalog.point(ORDERS, day, 's1')],
+    ['switching a partition', (catalog) => catalog.setSnapshot(ORDERS, day, 's1')],
   ])('says when %s that the database is missing', async (_name, act) => {
     const elsewhere = openGlueCatalog({ client: server.client, database: 'nowhere', lakeUrl });
     await expect(act(elsewhere)).rejects.toMatchObject({
@@ -241,9 +241,9 @@ describe('Glue', () => {
   it.each<[string, (catalog: Catalog) => Promise<unknown>]>([
     ['preparing a table', (catalog) => catalog.ensureTable(ORDERS)],
     ['preparing a view', (catalog) => catalog.ensureView(ORDERS_DAILY)],
-    ['reading a partition', (catalog) => catalog.current('orders', day)],
-    ['switching a partition', (catalog) => catalog.point(ORDERS, day, 's1')],
-    ['reading all partitions', (catalog) => catalog.pointedAt('orders', day)],
+    ['reading a partition', (catalog) => catalog.snapshotOf('orders', day)],
+    ['switching a partition', (catalog) => catalog.setSnapshot(ORDERS, day, 's1')],
+    ['reading all partitions', (catalog) => catalog.snapshotsByPartition('orders', day)],
   ])('says when %s which grant is lacking', async (_name, act) => {
     server.faults.deny = 'Insufficient Lake Formation permission(s): Required Alter on orders';
     await expect(act(catalog)).rejects.toMatchObject({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { BrandReportsError } from '../../../shared/errors.ts';
-import { whileRefused } from '../../../shared/adapters/aws/retry-access-denied.ts';
+import { retryWhileAccessDenied } from '../../../shared/adapters/aws/retry-access-denied.ts';
 import { virtualTime } from '../../fakes/virtual-time.ts';
 
 const refusal = new BrandReportsError('config', 'aws_refused', 'AccessDenied');
@@ -14,13 +14,13 @@ describe('what AWS refuses', () => {
       if (time.wallMs() < 30_000) throw refusal;
       return 'done';
     };
-    expect(await whileRefused(time, work)).toBe('done');
+    expect(await retryWhileAccessDenied(time, work)).toBe('done');
     expect(tries).toBe(time.slept.length + 1);
   });
 
   it('is refused after a minute', async () => {
     const time = virtualTime(0);
-    await expect(whileRefused(time, () => Promise.reject(refusal))).rejects.toBe(refusal);
+    await expect(retryWhileAccessDenied(time, () => Promise.reject(refusal))).rejects.toBe(refusal);
     expect(time.wallMs()).toBe(60_000);
   });
 
@@ -30,7 +30,7 @@ describe('what AWS refuses', () => {
     ['a bug', new TypeError('none')],
   ])('is told from %s, which is not tried again', async (_name, failure) => {
     const time = virtualTime(0);
-    await expect(whileRefused(time, () => Promise.reject(failure))).rejects.toBe(failure);
+    await expect(retryWhileAccessDenied(time, () => Promise.reject(failure))).rejects.toBe(failure);
     expect(time.slept).toEqual([]);
   });
 });

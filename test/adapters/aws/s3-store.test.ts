@@ -155,8 +155,8 @@ describe('S3', () => {
   });
 
   it('knows of no run that it is gone', async () => {
-    await (await neverGone.enter('r1'))();
-    expect(await neverGone.isGone('r1')).toBe(false);
+    await (await neverGone.register('r1'))();
+    expect(await neverGone.isDead('r1')).toBe(false);
   });
 
   it('is played by a double that decodes streams', async () => {

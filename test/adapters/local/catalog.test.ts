@@ -36,31 +36,31 @@ describe('the folder lake/', () => {
 
   it('holds the current snapshot under its id, for any tool that reads files', async () => {
     const catalog = openLocalCatalog(folder.path);
-    await catalog.point(ORDERS, day, 's1');
-    await catalog.point(ORDERS, day, 's2');
+    await catalog.setSnapshot(ORDERS, day, 's1');
+    await catalog.setSnapshot(ORDERS, day, 's2');
     expect(await readdir(links)).toEqual(['s2.parquet']);
     expect(await readFile(join(links, 's2.parquet'), 'utf8')).toBe('s2');
   });
 
   it('I4: is current nowhere after a death between two links, and mended by the next switch', async () => {
     const catalog = openLocalCatalog(folder.path);
-    await catalog.point(ORDERS, day, 's1');
+    await catalog.setSnapshot(ORDERS, day, 's1');
     await link(join(folder.path, snapshotKey('orders', day, 's2')), join(links, 's2.parquet'));
-    expect(await catalog.current('orders', day)).toBeUndefined();
-    expect(await catalog.pointedAt('orders', day)).toEqual(
+    expect(await catalog.snapshotOf('orders', day)).toBeUndefined();
+    expect(await catalog.snapshotsByPartition('orders', day)).toEqual(
       new Map([['brand=acme/dt=2026-01-31', expect.arrayContaining(['s1', 's2'])]]),
     );
-    await catalog.point(ORDERS, day, 's2');
+    await catalog.setSnapshot(ORDERS, day, 's2');
     expect(await readdir(links)).toEqual(['s2.parquet']);
   });
 
   it('keeps what it points at when the new snapshot is gone', async () => {
     const catalog = openLocalCatalog(folder.path);
-    await catalog.point(ORDERS, day, 's1');
-    await expect(catalog.point(ORDERS, day, 's3')).rejects.toMatchObject({
+    await catalog.setSnapshot(ORDERS, day, 's1');
+    await expect(catalog.setSnapshot(ORDERS, day, 's3')).rejects.toMatchObject({
       kind: 'transient',
       code: 'object_missing',
     });
-    expect(await catalog.current('orders', day)).toBe('s1');
+    expect(await catalog.snapshotOf('orders', day)).toBe('s1');
   });
 });

@@ -129,15 +129,15 @@ describe('the runs on a lake folder', () => {
   afterEach(() => folder.remove());
 
   it('hold a run gone that nobody knows, and create nothing to say so', async () => {
-    expect(await openLocalRuns(folder.path).isGone('r1')).toBe(true);
+    expect(await openLocalRuns(folder.path).isDead('r1')).toBe(true);
     expect(await readdir(folder.path)).toEqual([]);
   });
 
   it('hold a run of this process for living until it leaves, without a trace', async () => {
-    const leave = await openLocalRuns(folder.path).enter('r1');
-    expect(await openLocalRuns(folder.path).isGone('r1')).toBe(false);
+    const leave = await openLocalRuns(folder.path).register('r1');
+    expect(await openLocalRuns(folder.path).isDead('r1')).toBe(false);
     await leave();
-    expect(await openLocalRuns(folder.path).isGone('r1')).toBe(true);
+    expect(await openLocalRuns(folder.path).isDead('r1')).toBe(true);
     expect(await readdir(join(folder.path, '.runs'))).toEqual([]);
   });
 
@@ -145,17 +145,17 @@ describe('the runs on a lake folder', () => {
     const runs = openLocalRuns(folder.path);
     const run = startProcess('live', folder.path, 'r1');
     await once(run.stdout, 'data');
-    expect(await runs.isGone('r1')).toBe(false);
-    expect(await runs.isGone('r1')).toBe(false);
+    expect(await runs.isDead('r1')).toBe(false);
+    expect(await runs.isDead('r1')).toBe(false);
     run.kill('SIGKILL');
     await once(run, 'exit');
-    expect(await runs.isGone('r1')).toBe(true);
+    expect(await runs.isDead('r1')).toBe(true);
     expect(await readdir(join(folder.path, '.runs'))).toEqual([]);
   });
 
   it('refuse to enter a run twice', async () => {
-    const leave = await openLocalRuns(folder.path).enter('r1');
-    await expect(openLocalRuns(folder.path).enter('r1')).rejects.toMatchObject({
+    const leave = await openLocalRuns(folder.path).register('r1');
+    await expect(openLocalRuns(folder.path).register('r1')).rejects.toMatchObject({
       kind: 'bug',
       code: 'run_twice',
     });

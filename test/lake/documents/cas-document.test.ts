@@ -2,44 +2,47 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { BrandReportsError } from '../../../shared/errors.ts';
 import { type Json, isJsonObject } from '../../../shared/json.ts';
-import { Document, damaged } from '../../../shared/lake/documents/cas-document.ts';
+import { CasDocument, damagedDocument } from '../../../shared/lake/documents/cas-document.ts';
 import type { ObjectStore } from '../../../shared/ports.ts';
 import { type PutFate, losesAnswers } from '../../fakes/loses-answers-store.ts';
 import { memoryStore } from '../../fakes/memory-store.ts';
 
 interface Notes {
   notes: string[];
-  recent: string[];
+  recentWrites: string[];
 }
 
 const KEY = 'notes.json';
 let ids = 0;
 
 function parse(stored: Json | undefined): Notes {
-  if (stored === undefined) return { notes: [], recent: [] };
+  if (stored === undefined) return { notes: [], recentWrites: [] };
   const texts = (value: Json | undefined) =>
     Array.isArray(value) && value.every((each) => typeof each === 'string') ? value : undefined;
   const notes = isJsonObject(stored) ? texts(stored.notes) : undefined;
-  const recent = isJsonObject(stored) ? texts(stored.recent) : undefined;
-  if (!notes || !recent) throw damaged(KEY, 'it has no notes');
-  return { notes, recent };
+  const recent = isJsonObject(stored) ? texts(stored.recentWrites) : undefined;
+  if (!notes || !recent) throw damagedDocument(KEY, 'it has no notes');
+  return { notes, recentWrites: recent };
 }
 
 /** The document as one process sees it. */
-function open(store: ObjectStore, pause: (round: number) => Promise<void> = async () => {}): Document<Notes> {
-  return new Document({ store, key: KEY, parse, newId: () => `id-${++ids}`, pause });
+function open(
+  store: ObjectStore,
+  pause: (round: number) => Promise<void> = async () => {},
+): CasDocument<Notes> {
+  return new CasDocument({ store, key: KEY, parse, newId: () => `id-${++ids}`, pause });
 }
 
 function add(note: string) {
   return (current: Notes): Notes => ({ ...current, notes: [...current.notes, note] });
 }
 
-const stored = async (store: ObjectStore) => (await open(store).fresh()).notes;
+const stored = async (store: ObjectStore) => (await open(store).refresh()).notes;
 
 describe('a document of the lake', () => {
   it('is the empty one until a first change writes it', async () => {
     const store = memoryStore();
-    expect(await open(store).known()).toEqual({ notes: [], recent: [] });
+    expect(await open(store).cached()).toEqual({ notes: [], recentWrites: [] });
     expect(store.objects.size).toBe(0);
     expect(await open(store).update(add('a'))).toMatchObject({ notes: ['a'] });
     expect(await stored(store)).toEqual(['a']);
@@ -80,7 +83,7 @@ describe('a document of the lake', () => {
   it('judges a change anew on what another process has written', async () => {
     const store = memoryStore();
     const [one, other] = [open(store), open(store)];
-    await Promise.all([one.known(), other.known()]);
+    await Promise.all([one.cached(), other.cached()]);
     await other.update(add('taken'));
     const unlessTaken = one.update((current) => {
       if (current.notes.includes('taken')) throw new RangeError('taken');
@@ -186,11 +189,11 @@ describe('a document of the lake', () => {
     const document = open(store);
     await document.update(add('a'));
     late = true;
-    const reading = document.fresh();
+    const reading = document.refresh();
     await document.update(add('b'));
     gate.resolve();
     await reading;
-    expect((await document.known()).notes).toEqual(['a', 'b']);
+    expect((await document.cached()).notes).toEqual(['a', 'b']);
   });
 
   it('knows what it read last, whichever of two reads ends first', async () => {
@@ -207,16 +210,16 @@ describe('a document of the lake', () => {
       },
     };
     const document = open(store);
-    const early = document.fresh();
+    const early = document.refresh();
     await open(memory).update(add('a'));
-    const late = document.fresh();
+    const late = document.refresh();
     for (const gate of gates.toReversed()) {
       gate.resolve();
       await new Promise(setImmediate);
     }
     expect((await early).notes).toEqual([]);
     expect((await late).notes).toEqual(['a']);
-    expect((await document.known()).notes).toEqual(['a']);
+    expect((await document.cached()).notes).toEqual(['a']);
   });
 });
 
@@ -240,7 +243,7 @@ describe('a writer whose answer was lost', () => {
     expect((await document.update(add('mine'))).notes).toEqual(['before', 'mine']);
     const built = Array.from({ length: others }, () => 'other');
     expect(await stored(memory)).toEqual(['before', 'mine', ...built]);
-    expect((await document.known()).notes).toEqual(['before', 'mine', ...built]);
+    expect((await document.cached()).notes).toEqual(['before', 'mine', ...built]);
     expect(store.puts).toBe(1);
   });
 
@@ -296,13 +299,13 @@ describe('many writers of one document', () => {
           return Array.from({ length: count }, async (_, change) => {
             const note = `${writer}.${change}`;
             await scheduler.schedule(Promise.resolve());
-            const reading = document.fresh();
+            const reading = document.refresh();
             const written = await document.update(add(note)).then(
               ({ notes }) => notes.includes(note),
               () => false,
             );
             await reading;
-            return { note, written, known: (await document.known()).notes.includes(note) };
+            return { note, written, known: (await document.cached()).notes.includes(note) };
           });
         });
         const outcomes = await scheduler.waitFor(Promise.all(work));
@@ -320,7 +323,7 @@ describe('many writers of one document', () => {
 });
 
 describe('a damaged document', () => {
-  const valid = '{"notes":["a"],"recent":[]}';
+  const valid = '{"notes":["a"],"recentWrites":[]}';
 
   it.each<[string, Uint8Array]>([
     ['nothing at all', Buffer.from('')],
@@ -329,10 +332,10 @@ describe('a damaged document', () => {
     ['two documents', Buffer.from(valid + valid)],
     [
       'bytes that are not UTF-8',
-      Buffer.concat([Buffer.from('{"notes":["'), Buffer.from([0xff]), Buffer.from('"],"recent":[]}')]),
+      Buffer.concat([Buffer.from('{"notes":["'), Buffer.from([0xff]), Buffer.from('"],"recentWrites":[]}')]),
     ],
     ['lists without end', Buffer.from('['.repeat(200_000))],
-    ['another document', Buffer.from('{"recent":[]}')],
+    ['another document', Buffer.from('{"recentWrites":[]}')],
     ['no ids of its last writes', Buffer.from('{"notes":[]}')],
     ['null', Buffer.from('null')],
   ])('is refused by its key, and stays as it is: %s', async (_name, body) => {
@@ -341,8 +344,8 @@ describe('a damaged document', () => {
     const store = losesAnswers(memory, () => 'answered');
     const document = open(store);
     const refusal = { kind: 'config', code: 'damaged_document', message: expect.stringContaining(KEY) };
-    await expect(document.known()).rejects.toMatchObject(refusal);
-    await expect(document.fresh()).rejects.toMatchObject(refusal);
+    await expect(document.cached()).rejects.toMatchObject(refusal);
+    await expect(document.refresh()).rejects.toMatchObject(refusal);
     await expect(document.update(add('b'))).rejects.toMatchObject(refusal);
     expect(store.puts).toBe(0);
     expect(Buffer.from(memory.objects.get(KEY)?.body ?? []).equals(body)).toBe(true);

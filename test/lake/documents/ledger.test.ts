@@ -1,19 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Json, parseJson } from '../../../shared/json.ts';
-import { Document } from '../../../shared/lake/documents/cas-document.ts';
+import { CasDocument } from '../../../shared/lake/documents/cas-document.ts';
 import {
   type Claim,
   type DayEntry,
   type Failure,
   type Ledger,
-  type Published,
+  type Committed,
   claimDay,
   commitDay,
   failDay,
   parseLedger,
   releaseDay,
-  switchedDay,
+  recordPublished,
 } from '../../../shared/lake/documents/ledger.ts';
 import { ledgerKey } from '../../../shared/lake/paths.ts';
 import { memoryStore } from '../../fakes/memory-store.ts';
@@ -24,25 +24,32 @@ const DAY = '2026-01-05';
 const NOW_MS = Date.parse('2026-01-06T10:00:00.000Z');
 const HOUR_MS = 3_600_000;
 
-const claim: Claim = { attempt: 'a1', run: 'r1', at: '2026-01-06T10:00:00.000Z', restarts: 0 };
+const claim: Claim = { attempt: 'a1', runId: 'r1', at: '2026-01-06T10:00:00.000Z', restarts: 0 };
 
-const published: Published = {
+const published: Committed = {
   snapshot: 's1',
-  switched: false,
+  published: false,
   rows: 3,
   bytes: 100,
   digest: '3:ab',
   state: 'closed',
   settled: false,
-  agreeing: 1,
+  identicalPasses: 1,
   attempt: 'a1',
   pages: 1,
   readFrom: '2026-01-06T10:00:00.000Z',
   readTo: '2026-01-06T05:00:00.000Z',
-  asked: 'as-now',
+  queryFingerprint: 'as-now',
 };
 
-const failed = { run: 'r1', kind: 'contract', code: 'c', message: 'm', nowMs: NOW_MS, keep: false } as const;
+const failed = {
+  runId: 'r1',
+  kind: 'contract',
+  code: 'c',
+  message: 'm',
+  nowMs: NOW_MS,
+  keep: false,
+} as const;
 
 const failure: Failure = {
   since: claim.at,
@@ -54,30 +61,30 @@ const failure: Failure = {
 };
 
 const full: DayEntry = {
-  published,
+  committed: published,
   claim,
   failure,
   superseded: [{ snapshot: 's0', at: claim.at }],
-  request: 'q1',
+  continuation: 'q1',
 };
 
 function ledgerOf(entry: DayEntry): Ledger {
-  return { version: 1, ...OF, days: { [DAY]: entry }, recent: [] };
+  return { version: 1, ...OF, days: { [DAY]: entry }, recentWrites: [] };
 }
 
 function entryOf(ledger: Ledger): DayEntry {
   return ledger.days[DAY] ?? {};
 }
 
-function commitOf(change: Partial<Published> = {}, wallMs = NOW_MS) {
-  return { run: 'r1', published: { ...published, ...change }, request: 'q2', wallMs };
+function commitOf(change: Partial<Committed> = {}, wallMs = NOW_MS) {
+  return { runId: 'r1', committed: { ...published, ...change }, continuation: 'q2', wallMs };
 }
 
 describe('a claim', () => {
   it.each<[string, Claim | undefined]>([
     ['a day that nobody has claimed', undefined],
-    ['a day that was left in good order', { ...claim, run: null }],
-    ['a day whose run is gone', { ...claim, run: 'r0' }],
+    ['a day that was left in good order', { ...claim, runId: null }],
+    ['a day whose run is gone', { ...claim, runId: 'r0' }],
   ])('is taken of %s, if it is as it was judged', (_name, before) => {
     const ledger = ledgerOf({ ...full, claim: before });
     expect(entryOf(claimDay(ledger, DAY, before, claim))).toEqual({ ...full, claim });
@@ -85,23 +92,23 @@ describe('a claim', () => {
 
   it.each<[string, Claim | undefined, Claim | undefined]>([
     ['another run has claimed it', undefined, claim],
-    ['another run has taken it over', { ...claim, run: 'r0' }, { ...claim, run: 'r2' }],
-    ['another attempt was begun', { ...claim, run: null }, { ...claim, run: null, attempt: 'a2' }],
-    ['it was published', { ...claim, run: null }, undefined],
+    ['another run has taken it over', { ...claim, runId: 'r0' }, { ...claim, runId: 'r2' }],
+    ['another attempt was begun', { ...claim, runId: null }, { ...claim, runId: null, attempt: 'a2' }],
+    ['it was published', { ...claim, runId: null }, undefined],
   ])('I5: is lost where meanwhile %s', (_name, judged, now) => {
-    const ledger = ledgerOf({ published, claim: now });
-    expect(() => claimDay(ledger, DAY, judged, { ...claim, run: 'mine' })).toThrow(
+    const ledger = ledgerOf({ committed: published, claim: now });
+    expect(() => claimDay(ledger, DAY, judged, { ...claim, runId: 'mine' })).toThrow(
       expect.objectContaining({ kind: 'conflict', message: expect.stringContaining(DAY) }),
     );
   });
 
   it('is left so that anyone may go on with what is staged', () => {
     const released = releaseDay(ledgerOf(full), DAY, 'r1');
-    expect(entryOf(released)).toEqual({ ...full, claim: { ...claim, run: null } });
+    expect(entryOf(released)).toEqual({ ...full, claim: { ...claim, runId: null } });
   });
 
   it.each<[string, DayEntry]>([
-    ['another run has it', { claim: { ...claim, run: 'r2' } }],
+    ['another run has it', { claim: { ...claim, runId: 'r2' } }],
     ['nobody has it', {}],
   ])('is not given away by a run that has it no more: %s', (_name, entry) => {
     const ledger = ledgerOf(entry);
@@ -112,19 +119,25 @@ describe('a claim', () => {
 describe('a commit', () => {
   it('records the reading and what it replaces, and ends claim and failure', () => {
     const next = { ...published, snapshot: 's2', rows: 4 };
-    expect(entryOf(commitDay(ledgerOf(full), DAY, { ...commitOf(), published: next }))).toEqual({
-      published: next,
+    expect(entryOf(commitDay(ledgerOf(full), DAY, { ...commitOf(), committed: next }))).toEqual({
+      committed: next,
       superseded: [
         { snapshot: 's0', at: claim.at },
         { snapshot: 's1', at: new Date(NOW_MS).toISOString() },
       ],
-      request: 'q2',
+      continuation: 'q2',
     });
   });
 
   it('keeps the snapshot where the content is unchanged', () => {
-    const committed = entryOf(commitDay(ledgerOf({ published, claim }), DAY, commitOf({ agreeing: 2 })));
-    expect(committed).toEqual({ published: { ...published, agreeing: 2 }, superseded: [], request: 'q2' });
+    const committed = entryOf(
+      commitDay(ledgerOf({ committed: published, claim }), DAY, commitOf({ identicalPasses: 2 })),
+    );
+    expect(committed).toEqual({
+      committed: { ...published, identicalPasses: 2 },
+      superseded: [],
+      continuation: 'q2',
+    });
   });
 
   it.each([
@@ -137,10 +150,10 @@ describe('a commit', () => {
   });
 
   it.each<[string, DayEntry]>([
-    ['the day was taken over', { claim: { ...claim, run: 'r2' } }],
-    ['the day was left to anyone', { claim: { ...claim, run: null } }],
+    ['the day was taken over', { claim: { ...claim, runId: 'r2' } }],
+    ['the day was left to anyone', { claim: { ...claim, runId: null } }],
     ['another attempt is claimed', { claim: { ...claim, attempt: 'a2' } }],
-    ['another run has published it', { published }],
+    ['another run has published it', { committed: published }],
     ['the ledger was made anew', {}],
   ])('I5: changes nothing where %s', (_name, entry) => {
     const ledger = ledgerOf(entry);
@@ -160,23 +173,23 @@ describe('a commit', () => {
 
 describe('a switch', () => {
   it('is recorded of the current snapshot', () => {
-    expect(entryOf(switchedDay(ledgerOf(full), DAY, 's1')).published?.switched).toBe(true);
+    expect(entryOf(recordPublished(ledgerOf(full), DAY, 's1')).committed?.published).toBe(true);
   });
 
   it.each<[string, DayEntry, string]>([
     ['of a snapshot that was replaced meanwhile', full, 's0'],
     ['of a day that is not published', { claim }, 's1'],
-    ['a second time', { published: { ...published, switched: true } }, 's1'],
+    ['a second time', { committed: { ...published, published: true } }, 's1'],
   ])('I3: is not recorded %s', (_name, entry, snapshot) => {
     const ledger = ledgerOf(entry);
-    expect(switchedDay(ledger, DAY, snapshot)).toBe(ledger);
+    expect(recordPublished(ledger, DAY, snapshot)).toBe(ledger);
   });
 });
 
 describe('a failure', () => {
   it('keeps the published version, and says since when, how often and until when to wait', () => {
-    expect(entryOf(failDay(ledgerOf({ published, claim }), DAY, failed))).toEqual({
-      published,
+    expect(entryOf(failDay(ledgerOf({ committed: published, claim }), DAY, failed))).toEqual({
+      committed: published,
       failure: {
         since: '2026-01-06T10:00:00.000Z',
         times: 1,
@@ -202,19 +215,19 @@ describe('a failure', () => {
   });
 
   it.each<[string, boolean, Claim | undefined]>([
-    ['is left to the next run where it can be gone on with', true, { ...claim, run: null }],
+    ['is left to the next run where it can be gone on with', true, { ...claim, runId: null }],
     ['is dropped where it cannot', false, undefined],
   ])('what was staged %s', (_name, keep, left) => {
     expect(entryOf(failDay(ledgerOf(full), DAY, { ...failed, keep })).claim).toEqual(left);
   });
 
   it('I5: is not recorded by a run whose day was taken over', () => {
-    const ledger = ledgerOf({ claim: { ...claim, run: 'r2' } });
+    const ledger = ledgerOf({ claim: { ...claim, runId: 'r2' } });
     expect(failDay(ledger, DAY, failed)).toBe(ledger);
   });
 
   it('I5: is not recorded by a run whose day was taken over and has been published since', () => {
-    const ledger = ledgerOf({ published });
+    const ledger = ledgerOf({ committed: published });
     expect(failDay(ledger, DAY, failed)).toBe(ledger);
   });
 });
@@ -224,7 +237,7 @@ describe('a stored ledger', () => {
   const stored = (value: unknown): Json => parseJson(JSON.stringify(value));
 
   it('is the empty one of its month where there is none', () => {
-    expect(parse(undefined)).toEqual({ version: 1, ...OF, days: {}, recent: [] });
+    expect(parse(undefined)).toEqual({ version: 1, ...OF, days: {}, recentWrites: [] });
   });
 
   it('is read as it was written, whatever happened to its days', () => {
@@ -243,8 +256,8 @@ describe('a stored ledger', () => {
           const held = ledger.days[day]?.claim;
           if (step === 'claim') ledger = claimDay(ledger, day, held, claim);
           if (step === 'release') ledger = releaseDay(ledger, day, 'r1');
-          if (step === 'commit' && held?.run) ledger = commitDay(ledger, day, commitOf({ snapshot }));
-          if (step === 'switch') ledger = switchedDay(ledger, day, snapshot);
+          if (step === 'commit' && held?.runId) ledger = commitDay(ledger, day, commitOf({ snapshot }));
+          if (step === 'switch') ledger = recordPublished(ledger, day, snapshot);
           if (step === 'fail') ledger = failDay(ledger, day, { ...failed, keep: snapshot === 's1' });
         }
         expect(stored(parse(stored(ledger)))).toEqual(stored(ledger));
@@ -253,7 +266,7 @@ describe('a stored ledger', () => {
   });
 
   it('keeps what a later version has added', () => {
-    const later = { ...ledgerOf({ ...full, published: { ...published, weight: 7 } }), color: 'blue' };
+    const later = { ...ledgerOf({ ...full, committed: { ...published, weight: 7 } }), color: 'blue' };
     expect(parse(stored(later))).toEqual(later);
   });
 
@@ -268,8 +281,8 @@ describe('a stored ledger', () => {
     ['no version', broken({ version: undefined }), 'version'],
     ['no days', broken({ days: undefined }), 'days'],
     ['days as a list', broken({ days: [full] }), 'days'],
-    ['no recent writes', broken({ recent: undefined }), 'recent'],
-    ['recent writes that are no texts', broken({ recent: [1] }), 'recent.0 is 1'],
+    ['no recent writes', broken({ recentWrites: undefined }), 'recentWrites'],
+    ['recent writes that are no texts', broken({ recentWrites: [1] }), 'recentWrites.0 is 1'],
     ['another report’s ledger', broken({ report: 'clicks_list' }), 'ledger/clicks_list/acme/2026-01.json'],
     ['another brand’s ledger', broken({ brand: 'globex' }), 'ledger/order_list/globex/2026-01.json'],
     ['another month’s ledger', broken({ month: '2026-02' }), 'ledger/order_list/acme/2026-02.json'],
@@ -278,45 +291,49 @@ describe('a stored ledger', () => {
     ['a day of another month', broken({ days: { '2026-02-01': full } }), '2026-02-01 is no day of its month'],
     ['a day that is null', broken({ days: { [DAY]: null } }), `days.${DAY}`],
     ['a claim without an attempt', brokenDay({ claim: { ...claim, attempt: undefined } }), 'claim.attempt'],
-    ['a claim of nobody known', brokenDay({ claim: { ...claim, run: 7 } }), 'claim.run is 7'],
+    ['a claim of nobody known', brokenDay({ claim: { ...claim, runId: 7 } }), 'claim.runId is 7'],
     ['a claim at no time', brokenDay({ claim: { ...claim, at: 'noon' } }), 'claim.at is "noon"'],
     ['restarts below none', brokenDay({ claim: { ...claim, restarts: -1 } }), 'claim.restarts is -1'],
-    ['a snapshot without a name', brokenDay({ published: { ...published, snapshot: null } }), 'snapshot'],
+    ['a snapshot without a name', brokenDay({ committed: { ...published, snapshot: null } }), 'snapshot'],
     [
       'a snapshot in another place',
-      brokenDay({ published: { ...published, snapshot: '../../../x' } }),
+      brokenDay({ committed: { ...published, snapshot: '../../../x' } }),
       'snapshot is "../../../x"',
     ],
     [
       'a switch that is a text',
-      brokenDay({ published: { ...published, switched: 'no' } }),
-      'switched is "no"',
+      brokenDay({ committed: { ...published, published: 'no' } }),
+      'published is "no"',
     ],
-    ['half a row', brokenDay({ published: { ...published, rows: 0.5 } }), 'rows is 0.5'],
-    ['rows past counting', brokenDay({ published: { ...published, rows: 2 ** 60 } }), 'rows'],
-    ['rows as text', brokenDay({ published: { ...published, rows: '3' } }), 'rows is "3"'],
-    ['an unknown state', brokenDay({ published: { ...published, state: 'shut' } }), 'state is "shut"'],
-    ['a reading at no time', brokenDay({ published: { ...published, readFrom: '' } }), 'readFrom is ""'],
+    ['half a row', brokenDay({ committed: { ...published, rows: 0.5 } }), 'rows is 0.5'],
+    ['rows past counting', brokenDay({ committed: { ...published, rows: 2 ** 60 } }), 'rows'],
+    ['rows as text', brokenDay({ committed: { ...published, rows: '3' } }), 'rows is "3"'],
+    ['an unknown state', brokenDay({ committed: { ...published, state: 'shut' } }), 'state is "shut"'],
+    ['a reading at no time', brokenDay({ committed: { ...published, readFrom: '' } }), 'readFrom is ""'],
     [
       'a reading on no day',
-      brokenDay({ published: { ...published, readTo: '2026-02-30T00:00:00Z' } }),
+      brokenDay({ committed: { ...published, readTo: '2026-02-30T00:00:00Z' } }),
       'readTo',
     ],
-    ['a reading of unknown question', brokenDay({ published: { ...published, asked: undefined } }), 'asked'],
+    [
+      'a reading of unknown question',
+      brokenDay({ committed: { ...published, queryFingerprint: undefined } }),
+      'queryFingerprint',
+    ],
     ['a failure without an end', brokenDay({ failure: { ...failure, retryAt: 'never' } }), 'retryAt'],
     ['a failure that is a text', brokenDay({ failure: 'HTTP 500' }), 'failure is "HTTP 500"'],
     ['replaced snapshots without times', brokenDay({ superseded: [{ snapshot: 's0' }] }), 'superseded.0.at'],
-    ['a request that is a number', brokenDay({ request: 1 }), 'request is 1'],
+    ['a request that is a number', brokenDay({ continuation: 1 }), 'continuation is 1'],
   ])('is refused by its key and place, and stays as it is: %s', async (_name, value, place) => {
     const store = memoryStore();
     const body = Buffer.from(JSON.stringify(value));
     await store.put(KEY, body, { ifAbsent: true });
-    const document = new Document({ store, key: KEY, parse, newId: () => 'w1', pause: async () => {} });
+    const document = new CasDocument({ store, key: KEY, parse, newId: () => 'w1', pause: async () => {} });
     const refusal = { kind: 'config', code: 'damaged_document', message: expect.stringContaining(KEY) };
     await expect(document.update((ledger) => claimDay(ledger, DAY, undefined, claim))).rejects.toMatchObject(
       refusal,
     );
-    await expect(document.fresh()).rejects.toThrow(place);
+    await expect(document.refresh()).rejects.toThrow(place);
     expect(Buffer.from(store.objects.get(KEY)?.body ?? []).equals(body)).toBe(true);
   });
 });

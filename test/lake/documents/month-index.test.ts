@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseJson } from '../../../shared/json.ts';
-import { Document } from '../../../shared/lake/documents/cas-document.ts';
+import { CasDocument } from '../../../shared/lake/documents/cas-document.ts';
 import {
   type MonthIndex,
-  leaveMonths,
+  recordDueTimes,
   mayBeDue,
   parseMonthIndex,
-  touchMonths,
+  markMonthsDirty,
 } from '../../../shared/lake/documents/month-index.ts';
 import { indexKey } from '../../../shared/lake/paths.ts';
 import { memoryStore } from '../../fakes/memory-store.ts';
@@ -25,8 +25,8 @@ function indexOf(known: MonthIndex['months'][string]): MonthIndex {
   return { ...empty, policy: 'p1', months: { [MONTH]: known } };
 }
 
-function touchedBy(by: string, agoMs = 0): MonthIndex {
-  return indexOf({ nextDue: null, touched: { by, at: new Date(NOW_MS - agoMs).toISOString() } });
+function dirtyBy(by: string, agoMs = 0): MonthIndex {
+  return indexOf({ nextDue: null, dirty: { by, at: new Date(NOW_MS - agoMs).toISOString() } });
 }
 
 describe('a month of the index', () => {
@@ -42,8 +42,8 @@ describe('a month of the index', () => {
     ['it was due when it was left', indexOf({ nextDue: '2026-03-10T10:00:00.001Z' }), true],
     ['all of it is settled', indexOf({ nextDue: null, asOf: NOW }), false],
     ['it was reckoned by another policy', { ...indexOf({ nextDue: null }), policy: 'p0' }, true],
-    ['a run is at work in it', touchedBy('other'), true],
-    ['a run that died was at work in it', touchedBy('other', 1_000 * HOUR_MS), true],
+    ['a run is at work in it', dirtyBy('other'), true],
+    ['a run that died was at work in it', dirtyBy('other', 1_000 * HOUR_MS), true],
   ])('may have due days or not: %s', (_name, index, expected) => {
     expect(mayBeDue(index, 'p1', MONTH, NOW_MS)).toBe(expected);
   });
@@ -53,25 +53,25 @@ describe('a run at work in months', () => {
   const mark = { by: 'mine', at: NOW };
 
   it('I4: marks them before anything, so that its death leaves them to be looked at', () => {
-    const index = touchMonths(indexOf({ nextDue: null }), [MONTH, '2026-03'], mark);
+    const index = markMonthsDirty(indexOf({ nextDue: null }), [MONTH, '2026-03'], mark);
     expect(index.months).toEqual({
-      [MONTH]: { nextDue: null, touched: mark },
-      '2026-03': { nextDue: null, touched: mark },
+      [MONTH]: { nextDue: null, dirty: mark },
+      '2026-03': { nextDue: null, dirty: mark },
     });
     for (const month of [MONTH, '2026-03']) expect(mayBeDue(index, 'p1', month, NOW_MS)).toBe(true);
   });
 
   it('writes nothing where all are marked already', () => {
-    const index = touchMonths(empty, [MONTH], mark);
-    expect(touchMonths(index, [MONTH], { by: 'mine', at: '2026-03-10T11:00:00.000Z' })).toBe(index);
-    expect(touchMonths(empty, [], mark)).toBe(empty);
+    const index = markMonthsDirty(empty, [MONTH], mark);
+    expect(markMonthsDirty(index, [MONTH], { by: 'mine', at: '2026-03-10T11:00:00.000Z' })).toBe(index);
+    expect(markMonthsDirty(empty, [], mark)).toBe(empty);
   });
 
   it('touches no other month and no other hint', () => {
-    const before = { ...indexOf({ nextDue: null }), proven: true, endDate: 'whole_day' };
-    expect(touchMonths(before, ['2026-03'], mark)).toEqual({
+    const before = { ...indexOf({ nextDue: null }), hasReturnedRecords: true, endDate: 'whole_day' };
+    expect(markMonthsDirty(before, ['2026-03'], mark)).toEqual({
       ...before,
-      months: { ...before.months, '2026-03': { nextDue: null, touched: mark } },
+      months: { ...before.months, '2026-03': { nextDue: null, dirty: mark } },
     });
   });
 });
@@ -80,41 +80,41 @@ describe('a run that leaves months', () => {
   const due = (dueMs: number | null) => new Map([[MONTH, dueMs]]);
 
   it.each<[string, MonthIndex]>([
-    ['it has marked', touchedBy('mine')],
+    ['it has marked', dirtyBy('mine')],
     ['nobody has marked', indexOf({ nextDue: null })],
     ['it knows nothing of', { ...empty, policy: 'p1' }],
-    ['a run has marked that is long gone', touchedBy('other', HOUR_MS)],
+    ['a run has marked that is long gone', dirtyBy('other', HOUR_MS)],
   ])('says when a month is next due that %s', (_name, index) => {
-    expect(leaveMonths(index, due(NOW_MS + 1), 'p1', mine)).toEqual(
+    expect(recordDueTimes(index, due(NOW_MS + 1), 'p1', mine)).toEqual(
       indexOf({ nextDue: '2026-03-10T10:00:00.001Z', asOf: NOW }),
     );
-    expect(leaveMonths(index, due(null), 'p1', mine)).toEqual(indexOf({ nextDue: null, asOf: NOW }));
+    expect(recordDueTimes(index, due(null), 'p1', mine)).toEqual(indexOf({ nextDue: null, asOf: NOW }));
   });
 
   it('I11: hides nothing from a run whose present is before the one that it was reckoned in', () => {
-    const settled = leaveMonths(empty, due(null), 'p1', mine);
+    const settled = recordDueTimes(empty, due(null), 'p1', mine);
     expect(mayBeDue(settled, 'p1', MONTH, NOW_MS)).toBe(false);
     expect(mayBeDue(settled, 'p1', MONTH, NOW_MS - 1)).toBe(true);
   });
 
   it('I5: leaves a month to the run that marked it within the hour', () => {
-    const index = touchedBy('other', HOUR_MS - 1);
-    expect(leaveMonths(index, due(null), 'p1', mine)).toBe(index);
+    const index = dirtyBy('other', HOUR_MS - 1);
+    expect(recordDueTimes(index, due(null), 'p1', mine)).toBe(index);
   });
 
   it('writes nothing where the index says so already', () => {
     const index = indexOf({ nextDue: NOW });
-    expect(leaveMonths(index, due(NOW_MS), 'p1', mine)).toBe(index);
+    expect(recordDueTimes(index, due(NOW_MS), 'p1', mine)).toBe(index);
   });
 
   it('drops what followed from another policy, but for the marks of runs at work', () => {
-    const others = { nextDue: null, touched: { by: 'other', at: NOW } };
+    const others = { nextDue: null, dirty: { by: 'other', at: NOW } };
     const index: MonthIndex = {
       ...empty,
       policy: 'p0',
       months: { '2026-01': { nextDue: null }, '2026-02': { nextDue: null }, '2026-03': others },
     };
-    expect(leaveMonths(index, due(NOW_MS), 'p1', mine)).toEqual({
+    expect(recordDueTimes(index, due(NOW_MS), 'p1', mine)).toEqual({
       ...index,
       policy: 'p1',
       months: { '2026-02': { nextDue: NOW }, '2026-03': others },
@@ -124,16 +124,23 @@ describe('a run that leaves months', () => {
 
 describe('a stored index', () => {
   const full: MonthIndex = {
-    ...touchedBy('other'),
-    requests: { '2026-01-01..2026-01-05': { id: 'q1', since: NOW } },
-    proven: true,
+    ...dirtyBy('other'),
+    continuations: { '2026-01-01..2026-01-05': { id: 'q1', since: NOW } },
+    hasReturnedRecords: true,
     endDate: 'whole_day',
-    sweptAt: NOW,
-    recent: ['w1'],
+    vacuumedAt: NOW,
+    recentWrites: ['w1'],
   };
 
   it('knows nothing where there is none', () => {
-    expect(empty).toEqual({ version: 1, policy: '', months: {}, requests: {}, proven: false, recent: [] });
+    expect(empty).toEqual({
+      version: 1,
+      policy: '',
+      months: {},
+      continuations: {},
+      hasReturnedRecords: false,
+      recentWrites: [],
+    });
   });
 
   it('is read as it was written, with what a later version has added', () => {
@@ -155,21 +162,23 @@ describe('a stored index', () => {
     ['a month without a due time', brokenMonth({ nextDue: undefined }), 'nextDue'],
     ['a month due at no time', brokenMonth({ nextDue: 'soon' }), 'nextDue is "soon"'],
     ['a month due on no day', brokenMonth({ nextDue: '2026-02-30T00:00:00.000Z' }), 'nextDue'],
-    ['a mark at no time', brokenMonth({ touched: { by: 'other', at: '' } }), 'touched.at is ""'],
-    ['a mark of nobody', brokenMonth({ touched: { at: NOW } }), 'touched.by'],
-    ['a request since no time', broken({ requests: { due: { id: 'q', since: 'x' } } }), 'since is "x"'],
-    ['a request without an id', broken({ requests: { due: { since: NOW } } }), 'requests.due.id'],
-    ['proof that is a text', broken({ proven: 'yes' }), 'proven is "yes"'],
-    ['a sweep at no time', broken({ sweptAt: 'x' }), 'sweptAt is "x"'],
-    ['no recent writes', broken({ recent: {} }), 'recent'],
+    ['a mark at no time', brokenMonth({ dirty: { by: 'other', at: '' } }), 'dirty.at is ""'],
+    ['a mark of nobody', brokenMonth({ dirty: { at: NOW } }), 'dirty.by'],
+    ['a request since no time', broken({ continuations: { due: { id: 'q', since: 'x' } } }), 'since is "x"'],
+    ['a request without an id', broken({ continuations: { due: { since: NOW } } }), 'continuations.due.id'],
+    ['proof that is a text', broken({ hasReturnedRecords: 'yes' }), 'hasReturnedRecords is "yes"'],
+    ['a sweep at no time', broken({ vacuumedAt: 'x' }), 'vacuumedAt is "x"'],
+    ['no recent writes', broken({ recentWrites: {} }), 'recentWrites'],
   ])('is refused by its key and place, and stays as it is: %s', async (_name, value, place) => {
     const store = memoryStore();
     const body = Buffer.from(JSON.stringify(value));
     await store.put(KEY, body, { ifAbsent: true });
-    const document = new Document({ store, key: KEY, parse, newId: () => 'w2', pause: async () => {} });
+    const document = new CasDocument({ store, key: KEY, parse, newId: () => 'w2', pause: async () => {} });
     const refusal = { kind: 'config', code: 'damaged_document', message: expect.stringContaining(KEY) };
-    await expect(document.update((index) => ({ ...index, proven: true }))).rejects.toMatchObject(refusal);
-    await expect(document.fresh()).rejects.toThrow(place);
+    await expect(document.update((index) => ({ ...index, hasReturnedRecords: true }))).rejects.toMatchObject(
+      refusal,
+    );
+    await expect(document.refresh()).rejects.toThrow(place);
     expect(Buffer.from(store.objects.get(KEY)?.body ?? []).equals(body)).toBe(true);
   });
 });

@@ -1,16 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Json, parseJson, rawNumber, stringifyJson } from '../../../shared/json.ts';
-import { Document } from '../../../shared/lake/documents/cas-document.ts';
+import { CasDocument } from '../../../shared/lake/documents/cas-document.ts';
 import {
-  type Part,
+  type SlicePart,
   type Progress,
   type Slice,
   type StagedGroup,
   emptySlice,
-  held,
+  assertLeaseHeld,
   parseProgress,
-  withGroup,
+  withStagedGroup,
 } from '../../../shared/lake/documents/progress.ts';
 import { memoryStore } from '../../fakes/memory-store.ts';
 
@@ -19,12 +19,12 @@ const AT = '2026-01-06T10:00:00.000Z';
 
 const window = { fromMs: 0, toMs: 86_400_000, whole: true, startedAt: AT };
 const asks = [
-  { role: 'keep', fields: { start_time: 0, end_time: 86_400, publisher_id: '7' } },
-  { role: 'less', fields: { start_time: 86_400, end_time: 86_400 } },
+  { role: 'include', fields: { start_time: 0, end_time: 86_400, publisher_id: '7' } },
+  { role: 'exclude', fields: { start_time: 86_400, end_time: 86_400 } },
 ] as const;
 
 function progressOf(...slices: Slice[]): Progress {
-  return { version: 1, asked: 'as-now', run: 'r1', renewedAt: AT, slices, recent: [] };
+  return { version: 1, queryFingerprint: 'as-now', runId: 'r1', renewedAt: AT, slices, recentWrites: [] };
 }
 
 function groupOf(change: Partial<StagedGroup> = {}): StagedGroup {
@@ -37,7 +37,7 @@ function groupOf(change: Partial<StagedGroup> = {}): StagedGroup {
     pages: 1,
     records: 2,
     observations: { id: 1 },
-    unidentified: 0,
+    withoutKey: 0,
     done: false,
     ...change,
   };
@@ -63,7 +63,7 @@ describe('a slice of which nothing is staged', () => {
         done: false,
       })),
       observations: {},
-      unidentified: 0,
+      withoutKey: 0,
       done: false,
     });
   });
@@ -72,7 +72,7 @@ describe('a slice of which nothing is staged', () => {
 describe('a staged group', () => {
   it('I4: moves its part’s cursor together with the chunk behind it, and nothing else', () => {
     const before = progressOf({ ...emptySlice(window, asks), done: true }, emptySlice(window, asks));
-    const after = withGroup(before, groupOf());
+    const after = withStagedGroup(before, groupOf());
     expect(after.slices[0]).toBe(before.slices[0]);
     expect(lastSlice(after)).toEqual({
       ...lastSlice(before),
@@ -94,29 +94,32 @@ describe('a staged group', () => {
   });
 
   it('has no chunk where its pages are empty', () => {
-    const after = withGroup(progressOf(emptySlice(window, asks)), groupOf({ chunk: undefined, records: 0 }));
+    const after = withStagedGroup(
+      progressOf(emptySlice(window, asks)),
+      groupOf({ chunk: undefined, records: 0 }),
+    );
     expect(lastSlice(after).parts[0]).toMatchObject({ chunks: [], pages: 1, cursor: '2' });
   });
 
   it('keeps the page to ask again where it brings none', () => {
-    const once = withGroup(progressOf(emptySlice(window, asks)), groupOf());
-    const twice = withGroup(once, groupOf({ last: undefined, cursor: '3' }));
+    const once = withStagedGroup(progressOf(emptySlice(window, asks)), groupOf());
+    const twice = withStagedGroup(once, groupOf({ last: undefined, cursor: '3' }));
     expect(lastSlice(twice).parts[0]).toMatchObject({ last: { cursor: '1', hash: 'h1' }, cursor: '3' });
   });
 
   it('I8: remembers the cursors of a part until its end is proven', () => {
-    const once = withGroup(progressOf(emptySlice(window, asks)), groupOf());
-    const twice = withGroup(once, groupOf({ seen: ['c2', 'c3'] }));
+    const once = withStagedGroup(progressOf(emptySlice(window, asks)), groupOf());
+    const twice = withStagedGroup(once, groupOf({ seen: ['c2', 'c3'] }));
     expect(lastSlice(twice).parts[0]?.seen).toEqual(['c1', 'c2', 'c3']);
-    const ended = withGroup(twice, groupOf({ seen: ['c4'], cursor: null, done: true }));
+    const ended = withStagedGroup(twice, groupOf({ seen: ['c4'], cursor: null, done: true }));
     expect(lastSlice(ended).parts[0]).toMatchObject({ seen: [], cursor: null, done: true });
   });
 
   it('I2: ends the slice only with its last part', () => {
     const ended = groupOf({ cursor: null, done: true });
-    const one = withGroup(progressOf(emptySlice(window, asks)), ended);
+    const one = withStagedGroup(progressOf(emptySlice(window, asks)), ended);
     expect(lastSlice(one).done).toBe(false);
-    expect(lastSlice(withGroup(one, { ...ended, part: 1 })).done).toBe(true);
+    expect(lastSlice(withStagedGroup(one, { ...ended, part: 1 })).done).toBe(true);
   });
 
   it('adds up, however the pages were grouped', () => {
@@ -125,24 +128,24 @@ describe('a staged group', () => {
       fc.property(sizes, (records) => {
         const staged = records.reduce(
           (progress, count, number) =>
-            withGroup(
+            withStagedGroup(
               progress,
               groupOf({
                 part: number % 2,
                 records: count,
-                unidentified: count % 2,
+                withoutKey: count % 2,
                 observations: { [`f${count}`]: 1 },
                 chunk: count === 0 ? undefined : { name: `chunk-${number}`, records: count },
               }),
             ),
           progressOf(emptySlice(window, asks)),
         );
-        const { parts, unidentified, observations } = lastSlice(staged);
+        const { parts, withoutKey, observations } = lastSlice(staged);
         const sum = (values: number[]) => values.reduce((all, value) => all + value, 0);
         expect(sum(parts.map((part) => part.records))).toBe(sum(records));
         expect(sum(parts.flatMap(({ chunks }) => chunks.map((chunk) => chunk.records)))).toBe(sum(records));
         expect(sum(parts.map(({ pages }) => pages))).toBe(records.length);
-        expect(unidentified).toBe(sum(records.map((count) => count % 2)));
+        expect(withoutKey).toBe(sum(records.map((count) => count % 2)));
         expect(Object.keys(observations).sort()).toEqual(
           [...new Set(records.map((count) => `f${count}`))].sort(),
         );
@@ -151,18 +154,18 @@ describe('a staged group', () => {
   });
 
   it('needs a slice to go into', () => {
-    expect(() => withGroup(progressOf(), groupOf())).toThrow('staged into a slice');
+    expect(() => withStagedGroup(progressOf(), groupOf())).toThrow('staged into a slice');
   });
 });
 
 describe('the lease of a reading', () => {
   it('lets its holder change it', () => {
     const progress = progressOf();
-    expect(held(progress, 'r1')).toBe(progress);
+    expect(assertLeaseHeld(progress, 'r1')).toBe(progress);
   });
 
   it('I5: refuses whoever has lost it', () => {
-    expect(() => held(progressOf(), 'r2')).toThrow(
+    expect(() => assertLeaseHeld(progressOf(), 'r2')).toThrow(
       expect.objectContaining({ kind: 'conflict', code: 'lease_lost' }),
     );
   });
@@ -170,7 +173,7 @@ describe('the lease of a reading', () => {
 
 describe('stored progress', () => {
   const parse = parseProgress(KEY);
-  const part: Part = {
+  const part: SlicePart = {
     ...asks[0],
     cursor: '2',
     last: { cursor: '1', hash: 'h1' },
@@ -181,10 +184,10 @@ describe('stored progress', () => {
     done: false,
   };
   const source = { snapshot: 's1', digest: '1:ab', bytes: 5, closed: true };
-  const slice: Slice = { ...emptySlice({ ...window, source }, asks), parts: [part] };
+  const slice: Slice = { ...emptySlice({ ...window, upstream: source }, asks), parts: [part] };
 
   it('is one in which nothing was staged where there is none', () => {
-    expect(parse(undefined)).toEqual({ ...progressOf(), asked: '', run: '', renewedAt: '' });
+    expect(parse(undefined)).toEqual({ ...progressOf(), queryFingerprint: '', runId: '', renewedAt: '' });
   });
 
   it.each<[string, Json]>([
@@ -219,10 +222,10 @@ describe('stored progress', () => {
     ['another version', broken({ version: '1' }), 'version is "1"'],
     ['no slices', broken({ slices: undefined }), 'slices'],
     ['slices as an object', broken({ slices: {} }), 'slices'],
-    ['a lease of nobody', broken({ run: null }), 'run'],
+    ['a lease of nobody', broken({ runId: null }), 'runId'],
     ['a lease without a time', broken({ renewedAt: '' }), 'renewedAt is ""'],
-    ['no question', broken({ asked: undefined }), 'asked'],
-    ['no recent writes', broken({ recent: 'w1' }), 'recent is "w1"'],
+    ['no question', broken({ queryFingerprint: undefined }), 'queryFingerprint'],
+    ['no recent writes', broken({ recentWrites: 'w1' }), 'recentWrites is "w1"'],
     ['a window without an end', brokenSlice({ toMs: null }), 'slices.0.toMs'],
     ['a window with a fraction', brokenSlice({ fromMs: 0.5 }), 'slices.0.fromMs is 0.5'],
     ['a slice begun at no time', brokenSlice({ startedAt: 'today' }), 'startedAt is "today"'],
@@ -232,7 +235,11 @@ describe('stored progress', () => {
       brokenSlice({ observations: { id: 'text' } }),
       'observations.id is "text"',
     ],
-    ['a source without a digest', brokenSlice({ source: { ...source, digest: undefined } }), 'source.digest'],
+    [
+      'a source without a digest',
+      brokenSlice({ upstream: { ...source, digest: undefined } }),
+      'upstream.digest',
+    ],
     ['an unknown role', brokenPart({ role: 'more' }), 'role is "more"'],
     ['a question of objects', brokenPart({ fields: { start_time: {} } }), 'fields.start_time'],
     ['no cursor', brokenPart({ cursor: undefined }), 'cursor'],
@@ -246,12 +253,12 @@ describe('stored progress', () => {
     const store = memoryStore();
     const body = Buffer.from(JSON.stringify(value));
     await store.put(KEY, body, { ifAbsent: true });
-    const document = new Document({ store, key: KEY, parse, newId: () => 'w1', pause: async () => {} });
+    const document = new CasDocument({ store, key: KEY, parse, newId: () => 'w1', pause: async () => {} });
     const refusal = { kind: 'config', code: 'damaged_document', message: expect.stringContaining(KEY) };
-    await expect(document.update((progress) => withGroup(progress, groupOf()))).rejects.toMatchObject(
+    await expect(document.update((progress) => withStagedGroup(progress, groupOf()))).rejects.toMatchObject(
       refusal,
     );
-    await expect(document.fresh()).rejects.toThrow(place);
+    await expect(document.refresh()).rejects.toThrow(place);
     expect(Buffer.from(store.objects.get(KEY)?.body ?? []).equals(body)).toBe(true);
   });
 });

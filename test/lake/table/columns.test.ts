@@ -442,7 +442,7 @@ describe('column types in settings and schemas', () => {
 
 describe('a stored schema', () => {
   const columns = grown([{ amount: 1, '\uD800': 'a' }]).columns;
-  const stored = { version: 1, table: 'orders', recent: ['a'], columns };
+  const stored = { version: 1, table: 'orders', recentWrites: ['a'], columns };
 
   it('I7: is read as it was written', () => {
     expect(parseSchema(parseJson(JSON.stringify(stored)))).toEqual({ columns });

@@ -13,7 +13,7 @@ import {
 } from '../../../shared/lake/table/columns.ts';
 import { Digest } from '../../../shared/lake/table/digest.ts';
 import { ROW_GROUP_ROWS, readParquetRows, writeParquet } from '../../../shared/lake/table/parquet.ts';
-import { readBack } from '../../../shared/lake/table/parquetjs-reader.ts';
+import { readWithParquetjs } from '../../../shared/lake/table/parquetjs-reader.ts';
 import { CollectingWriter, collect, duckdb, duckdbRows, parquetOf, readable } from './parquet-files.ts';
 import { anyRecord } from './records.ts';
 
@@ -84,7 +84,7 @@ function digestOf(rows: Iterable<Row>): string {
 async function readings(bytes: Uint8Array, columns: readonly Column[]): Promise<Record<string, string>> {
   return {
     hyparquet: digestOf(await collect(readParquetRows(readable(bytes)))),
-    'parquetjs-lite': digestOf(await collect(readBack(bytes, columns))),
+    'parquetjs-lite': digestOf(await collect(readWithParquetjs(bytes, columns))),
     DuckDB: digestOf(await duckdbRows(bytes, columns)),
   };
 }
@@ -144,7 +144,7 @@ describe('what is written is what three readers read', () => {
     const rows = Array.from({ length: ROW_GROUP_ROWS * 2 + 1 }, (_, index) => ({ n: BigInt(index) }));
     const bytes = await parquetOf(columns, rows);
     expect(await collect(readParquetRows(readable(bytes)))).toEqual(rows);
-    expect(await collect(readBack(bytes, columns))).toEqual(rows);
+    expect(await collect(readWithParquetjs(bytes, columns))).toEqual(rows);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Column, Row } from '../../../shared/lake/table/columns.ts';
-import { readBack } from '../../../shared/lake/table/parquetjs-reader.ts';
+import { readWithParquetjs } from '../../../shared/lake/table/parquetjs-reader.ts';
 import { collect, parquetOf } from './parquet-files.ts';
 
 const columns: Column[] = [
@@ -12,13 +12,15 @@ describe('reading back with parquetjs-lite', () => {
   it('gives NULL for columns that the file is too old to have', async () => {
     const bytes = await parquetOf(columns, [{ id: 'a', n: 1n }]);
     const later: Column[] = [...columns, { name: 'amount', type: 'decimal(38,9)' }];
-    expect(await collect(readBack(bytes, later))).toEqual([{ id: 'a', n: 1n, amount: undefined }]);
+    expect(await collect(readWithParquetjs(bytes, later))).toEqual([{ id: 'a', n: 1n, amount: undefined }]);
   });
 
   it('reads a part of a larger buffer', async () => {
     const bytes = await parquetOf(columns, [{ id: 'a', n: 1n }]);
     const larger = Buffer.concat([Buffer.alloc(100, 7), bytes, Buffer.alloc(100, 7)]);
-    expect(await collect(readBack(larger.subarray(100, -100), columns))).toEqual([{ id: 'a', n: 1n }]);
+    expect(await collect(readWithParquetjs(larger.subarray(100, -100), columns))).toEqual([
+      { id: 'a', n: 1n },
+    ]);
   });
 
   it.each([2, 255, 256, 257, 700, 70_000])(
@@ -28,7 +30,7 @@ describe('reading back with parquetjs-lite', () => {
         id: `value ${index < 15_000 ? (index * 7) % different : Math.floor((index - 15_000) / 20) % different}`,
         n: BigInt(index % different),
       }));
-      expect(await collect(readBack(await parquetOf(columns, rows), columns))).toEqual(rows);
+      expect(await collect(readWithParquetjs(await parquetOf(columns, rows), columns))).toEqual(rows);
     },
   );
 
@@ -37,7 +39,7 @@ describe('reading back with parquetjs-lite', () => {
       (name): Column => ({ name, type: 'string' }),
     );
     const row = Object.fromEntries(named.map(({ name }) => [name, name]));
-    expect(await collect(readBack(await parquetOf(named, [row]), named))).toEqual([row]);
+    expect(await collect(readWithParquetjs(await parquetOf(named, [row]), named))).toEqual([row]);
   });
 
   it.each<[string, (bytes: Uint8Array) => Uint8Array]>([
@@ -50,7 +52,7 @@ describe('reading back with parquetjs-lite', () => {
       columns,
       Array.from({ length: 100 }, (_, index) => ({ id: `${index}`, n: BigInt(index) })),
     );
-    await expect(collect(readBack(damage(bytes), columns))).rejects.toMatchObject({
+    await expect(collect(readWithParquetjs(damage(bytes), columns))).rejects.toMatchObject({
       name: 'BrandReportsError',
       code: 'unreadable_snapshot',
       message: expect.stringContaining('--from'),
@@ -59,6 +61,6 @@ describe('reading back with parquetjs-lite', () => {
 
   it('says so where a column is of another type than the table says', async () => {
     const bytes = await parquetOf([{ name: 'n', type: 'string' }], [{ n: '1' }]);
-    await expect(collect(readBack(bytes, columns))).rejects.toThrow('bigint');
+    await expect(collect(readWithParquetjs(bytes, columns))).rejects.toThrow('bigint');
   });
 });

@@ -39,7 +39,7 @@ function requestOf(service: ReportService, paging: Paging, more: Partial<PageReq
     pageSize: 20,
     firstPage: 1,
     fields: {},
-    identity: 'id',
+    primaryKey: 'id',
     ...more,
   };
 }
