@@ -98,13 +98,7 @@ async function firstPageFinding(run: RunContext): Promise<Finding[]> {
   const yesterday = addDays(today(run), -1);
   const window = windowToRead(run.brandSettings, yesterday, run.clock.now().getTime(), undefined);
   const findings: Finding[] = [];
-  for (const { role: role, fields } of dayQueries(
-    run.report,
-    run.brandSettings,
-    run.settings,
-    yesterday,
-    window,
-  )) {
+  for (const { role, fields } of dayQueries(run.report, run.brandSettings, run.settings, yesterday, window)) {
     const { records } = await fetchFirstPageOf(run, role, fields);
     if (role === 'include')
       findings.push(ok('first_page', `the first page of ${yesterday} has ${records.length} records`));
