@@ -1,6 +1,9 @@
 /** A day is text, `YYYY-MM-DD`; a month is `YYYY-MM`. Instants are milliseconds since 1970. */
 
-const DAY_MS = 86_400_000;
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+/** 24 hours; a calendar day of a time zone may have 23 or 25. */
+export const DAY_MS = 24 * HOUR_MS;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function format(timeZone: string): Intl.DateTimeFormat {
@@ -123,7 +126,7 @@ export function isDay(text: string): boolean {
 export function intervalMs(every: string): number {
   if (every === 'run') return 0;
   const [, count, unit] = /^(\d+) (minute|hour|day)s?$/.exec(every) ?? [];
-  const unitMs = { minute: 60_000, hour: 3_600_000, day: DAY_MS }[unit ?? ''];
+  const unitMs = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS }[unit ?? ''];
   if (count === undefined || unitMs === undefined)
     throw new RangeError(`"${every}" is no interval: use "run" or e.g. "6 hours", "1 day"`);
   return Number(count) * unitMs;
