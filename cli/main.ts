@@ -1,4 +1,11 @@
+/**
+ * The command line's entry: builds the program from its commands, and turns whatever a command throws into one
+ * message on standard error and an exit code. Each command lives in commands/ and adds itself; they print their result
+ * on standard output and everything else on standard error, so that output can be piped. An expected error (a
+ * BrandReportsError) shows its message alone, anything else is a bug and shows where it happened.
+ */
 import { Command, CommanderError } from 'commander';
+import packageJson from '../package.json' with { type: 'json' };
 import { BrandReportsError, asBrandReportsError } from '../shared/errors.ts';
 import { errorSummary } from '../shared/outcome.ts';
 import { addCheck } from './commands/check.ts';
@@ -13,8 +20,11 @@ import { note, printJson } from './output.ts';
 
 const program = new Command('brand-reports')
   .description("Copies a brand's affiliate reports into dated Parquet partitions, and answers SQL on them")
+  .version(packageJson.version, '--version', 'print the version')
+  .helpOption('-h, --help', 'print this help')
+  .helpCommand('help [command]', 'print the help of a command')
   .exitOverride()
-  .showHelpAfterError('Add --help for what is allowed.')
+  .showHelpAfterError('Run it with --help to see what is allowed.')
   .addHelpText(
     'after',
     `
@@ -22,15 +32,15 @@ Exit codes:
   0  complete
   1  failed
   2  usage or settings
-  3  incomplete: run again to go on
-  4  busy: other runs hold every day that is due
+  3  incomplete: run the same command again to continue
+  4  busy: every day that is due is being read by another run
 
 Example:
   $ brand-reports demo`,
   );
 for (const add of [addDemo, addSync, addCheck, addStatus, addQuery, addVerify, addServeSample]) add(program);
 
-// Whoever reads the output may have seen enough of it.
+// A reader such as `head` may close the pipe early: that is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? EXIT.complete : EXIT.failed);
 });
@@ -41,7 +51,7 @@ try {
   process.exitCode = thrown instanceof CommanderError ? usage(thrown) : failure(thrown);
 }
 
-/** Commander has said what is wrong already; `--help` is no error. */
+/** Commander has already printed what is wrong; `--help` and `--version` are not errors. */
 function usage({ exitCode }: CommanderError): number {
   return exitCode === 0 ? EXIT.complete : EXIT.usage;
 }
@@ -55,7 +65,7 @@ function failure(thrown: unknown): number {
   return error.kind === 'config' ? EXIT.usage : EXIT.failed;
 }
 
-/** Where a bug showed itself, without the message. */
+/** The stack frames without the message, which was printed already. */
 function frames({ stack = '' }: Error): string {
   return stack
     .split('\n')

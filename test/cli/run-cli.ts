@@ -20,10 +20,11 @@ export interface RunningCli {
 /** Starts the real launcher in a process of its own, with nothing of this one's credentials. */
 export function startCli(
   args: readonly string[],
-  options: { env?: Record<string, string>; nodeFlags?: readonly string[] } = {},
+  options: { env?: Record<string, string>; nodeFlags?: readonly string[]; cwd?: string } = {},
 ): RunningCli {
   const { BRAND_REPORTS_CREDENTIALS: _credentials, NODE_OPTIONS: _options, ...inherited } = process.env;
   const child = spawn(process.execPath, [...(options.nodeFlags ?? []), LAUNCHER, ...args], {
+    cwd: options.cwd,
     env: { ...inherited, NO_COLOR: '1', ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { dayOf } from '../../shared/days.ts';
@@ -54,6 +54,16 @@ describe('help', () => {
     expect(stdout).toMatch(
       /0 {2}complete\n.*1 {2}failed\n.*2 {2}usage or settings\n.*3 {2}incomplete.*\n.*4 {2}busy/,
     );
+  });
+});
+
+it('--version prints the version of package.json, from any folder', async () => {
+  const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'));
+  expect(version).toMatch(/^\d+\.\d+\.\d+$/);
+  expect(await runCli(['--version'], { cwd: folder.path })).toEqual({
+    code: 0,
+    stdout: `${version}\n`,
+    stderr: '',
   });
 });
 
