@@ -13,7 +13,8 @@ import {
 } from './outcome.ts';
 import { writeCoverage } from './catalog/coverage.ts';
 import { probeEndDate } from './pipeline/probe-end-date.ts';
-import { type Continuation, type DueDay, type UpstreamDay, monthDueAtMs, plan } from './planning/plan.ts';
+import { monthDueAtMs } from './planning/due.ts';
+import { type Continuation, type DueDay, type UpstreamDay, plan } from './planning/plan.ts';
 import { ensureTableAndViews } from './catalog/ensure-tables.ts';
 import { policyFingerprint } from './planning/policy.ts';
 import { type RunContext, outOfTime } from './pipeline/context.ts';

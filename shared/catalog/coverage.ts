@@ -5,7 +5,7 @@ import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
 import { writeParquet } from '../lake/table/parquet.ts';
 import { partitionPath, snapshotKey } from '../lake/paths.ts';
 import type { Partition, TableShape } from '../ports.ts';
-import { type Policy, dueAtMs } from '../planning/plan.ts';
+import { type Policy, dueAtMs } from '../planning/due.ts';
 import type { BrandReport } from '../pipeline/context.ts';
 
 const COLUMNS: readonly Column[] = [

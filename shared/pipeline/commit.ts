@@ -2,7 +2,7 @@ import { monthOf } from '../days.ts';
 import { commitDay } from '../lake/documents/ledger.ts';
 import type { BuiltSnapshot } from './build.ts';
 import type { Attempt } from './claim.ts';
-import { closesAtMs, settles } from '../planning/plan.ts';
+import { closesAtMs, settles } from '../planning/due.ts';
 import type { RunContext } from './context.ts';
 
 /**

@@ -5,7 +5,7 @@ import type { TableSchema } from '../lake/table/columns.ts';
 import type { Clock, Lake, ReportService, RunLog } from '../ports.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
-import type { Policy } from '../planning/plan.ts';
+import type { Policy } from '../planning/due.ts';
 
 /** The time that a run has, wall clock in milliseconds. */
 export interface Deadline {

@@ -5,7 +5,7 @@ import { type Ledger, parseLedger } from '../lake/documents/ledger.ts';
 import { ledgerKey, schemaKey } from '../lake/paths.ts';
 import type { Clock, Lake, RunLog } from '../ports.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
-import type { Policy } from '../planning/plan.ts';
+import type { Policy } from '../planning/due.ts';
 import type { BrandReport, StoredSchema } from './context.ts';
 
 /** What it takes to work in a lake. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings, Settings } from '../settings/settings.ts';
 import { queryFingerprint } from './day-queries.ts';
-import type { Policy } from './plan.ts';
+import type { Policy } from './due.ts';
 
 /** When a report's days are due by the settings. */
 export function policyOf(report: ReportDefinition, brand: BrandSettings, settings: ReportSettings): Policy {

@@ -2,7 +2,7 @@ import { type MonthSpan, dayOf, daysFrom, isInSpan, monthOf } from '../days.ts';
 import type { DayEntry, Failure } from '../lake/documents/ledger.ts';
 import type { ReportLedgers } from '../lake/documents/read.ts';
 import { stateOf } from '../catalog/coverage.ts';
-import { type Policy, type UpstreamDay, closesAtMs, dueAtMs } from '../planning/plan.ts';
+import { type Policy, type UpstreamState, closesAtMs, dueAtMs } from '../planning/due.ts';
 import { maxGapMs } from '../settings/schedule.ts';
 
 /** What is the matter with a day. `stale`: it is there, but should have been read again by now. */
@@ -89,7 +89,7 @@ function isOverdue(
   { policy, schedule }: Expected,
   today: string,
   nowMs: number,
-  source: ReturnType<UpstreamDay>,
+  source: UpstreamState | undefined,
 ): boolean {
   const { committed } = entry;
   if (!committed) return false;
@@ -106,7 +106,7 @@ function isOverdue(
   return dueMs !== null && nowMs > Math.max(dueMs, Date.parse(committed.readFrom)) + patienceMs;
 }
 
-function sourceOf(published: DayEntry['committed']): ReturnType<UpstreamDay> {
+function sourceOf(published: DayEntry['committed']): UpstreamState | undefined {
   return published && { digest: published.digest, closed: published.state === 'closed' };
 }
 

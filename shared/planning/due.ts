@@ -1,0 +1,101 @@
+import {
+  MINUTE_MS,
+  addDays,
+  dayOf,
+  daysBetween,
+  daysOfMonth,
+  endOfDay,
+  intervalMs,
+  startOfDay,
+} from '../days.ts';
+import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
+import type { RefreshTier } from '../reports/definition.ts';
+
+/** What decides when a day of a report is due. */
+export interface Policy {
+  timeZone: string;
+  startDate: string;
+  lateMinutes: number;
+  refresh: readonly RefreshTier[];
+  /** Fingerprint of what would be asked now. */
+  queryFingerprint: string;
+  pagesAreSnapshot: boolean;
+}
+
+/** Of a report about another report's records: what is committed of that report's day. */
+export interface UpstreamState {
+  digest: string;
+  closed: boolean;
+}
+
+/** A slack, so that a day due "every day" is not read an hour later each day by an hourly schedule. */
+function slackMs(everyMs: number): number {
+  return Math.min(everyMs / 10, 30 * MINUTE_MS);
+}
+
+/** When a day that has ended may be closed: from then on a whole pass holds the late records as well. */
+export function closesAtMs(day: string, policy: Policy): number {
+  return endOfDay(day, policy.timeZone) + policy.lateMinutes * MINUTE_MS;
+}
+
+/**
+ * When the day is next due, in milliseconds; `null` where its records can change no more. Pure: it rests on the
+ * ledger's entry, the policy and the day that it is (`today`).
+ */
+export function dueAtMs(
+  day: string,
+  entry: DayEntry | undefined,
+  policy: Policy,
+  today: string,
+  upstream?: UpstreamState,
+): number | null {
+  const started = startOfDay(day, policy.timeZone);
+  const published = entry?.committed;
+  if (!published || entry.claim || entry.failure || published.queryFingerprint !== policy.queryFingerprint)
+    return started;
+  if (upstream && upstream.digest !== published.upstreamDigest) return started;
+  if (published.state === 'open') return upstream && !upstream.closed ? null : started;
+  const readFromMs = Date.parse(published.readFrom);
+  // A reading by a clock that was ahead says nothing of the present.
+  if (dayOf(readFromMs, policy.timeZone) > today) return started;
+  if (published.settled) return null;
+  return refreshAtMs(day, readFromMs, policy, daysBetween(day, today));
+}
+
+/**
+ * When the first of the tiers that hold from `age` on asks for the day again; behind the last one, one more reading
+ * that began after it is due.
+ */
+function refreshAtMs(day: string, readFromMs: number, policy: Policy, age: number): number {
+  const dueAfter = (every: string) => readFromMs + intervalMs(every) - slackMs(intervalMs(every));
+  let fromMs = readFromMs;
+  for (const { untilAgeDays, every } of policy.refresh.filter((tier) => tier.untilAgeDays >= age)) {
+    const endMs = startOfDay(addDays(day, untilAgeDays + 1), policy.timeZone);
+    const dueMs = Math.max(fromMs, dueAfter(every));
+    if (dueMs < endMs) return dueMs;
+    fromMs = endMs;
+  }
+  const lastMs = lastCallMs(day, policy);
+  return readFromMs < lastMs ? lastMs : dueAfter(policy.refresh.at(-1)?.every ?? 'run');
+}
+
+/** From when on the policy leaves the day alone, but for a last reading. */
+function lastCallMs(day: string, { refresh, timeZone }: Policy): number {
+  return startOfDay(addDays(day, (refresh.at(-1)?.untilAgeDays ?? 0) + 1), timeZone);
+}
+
+/** Whether a pass that began at `readFromMs` and agrees with `identicalPasses - 1` before it is the day's last word. */
+export function settles(day: string, policy: Policy, readFromMs: number, identicalPasses: number): boolean {
+  const isLast = readFromMs >= Math.max(lastCallMs(day, policy), closesAtMs(day, policy));
+  return isLast && (policy.pagesAreSnapshot || identicalPasses >= 2);
+}
+
+/** The earliest time at which a day of the month is due; `null` where all of it is settled. */
+export function monthDueAtMs(month: string, ledger: Ledger, policy: Policy, nowMs: number): number | null {
+  const today = dayOf(nowMs, policy.timeZone);
+  const due = daysOfMonth(month)
+    .filter((day) => day >= policy.startDate)
+    .map((day) => dueAtMs(day, ledger.days[day], policy, today))
+    .filter((at) => at !== null);
+  return due.length > 0 ? Math.min(...due) : null;
+}

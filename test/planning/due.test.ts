@@ -1,0 +1,273 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { DAY_MS, HOUR_MS, daysFrom, startOfDay } from '../../shared/days.ts';
+import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
+import { type Policy, closesAtMs, dueAtMs, monthDueAtMs, settles } from '../../shared/planning/due.ts';
+import { plan } from '../../shared/planning/plan.ts';
+import type { RefreshTier } from '../../shared/reports/definition.ts';
+import {
+  NOW,
+  NOW_MS,
+  ZONE,
+  claim,
+  failure,
+  later,
+  ledgersOf,
+  old,
+  policy,
+  readAt,
+  recent,
+} from './entries.ts';
+
+describe('a day is closed', () => {
+  it.each<[string, string, number, string]>([
+    ['its late minutes after its end', '2026-03-19', 15, '2026-03-20T04:15:00.000Z'],
+    ['at its end without them', '2026-03-19', 0, '2026-03-20T04:00:00.000Z'],
+    ['where it has 23 hours', '2026-03-08', 15, '2026-03-09T04:15:00.000Z'],
+    ['where it has 25 hours', '2026-11-01', 60, '2026-11-02T06:00:00.000Z'],
+  ])('I2: %s', (_name, day, lateMinutes, closes) => {
+    expect(new Date(closesAtMs(day, { ...policy, lateMinutes })).toISOString()).toBe(closes);
+  });
+
+  it('I2: and due in every run until then', () => {
+    const open = readAt('2026-03-20T04:10:00.000Z', { state: 'open' });
+    for (const now of ['2026-03-20T04:10:00.000Z', '2026-03-20T04:15:00.000Z', '2026-04-20T00:00:00.000Z']) {
+      const due = plan(ledgersOf({ '2026-03-19': open }), policy, Date.parse(now));
+      expect(due.map(({ day }) => day)).toContain('2026-03-19');
+    }
+  });
+});
+
+describe('a refresh', () => {
+  const day = '2026-03-01';
+
+  it.each<[string, string, string, string]>([
+    ['in every run while it is young', '2026-03-02T06:00:00.000Z', '2026-03-02', '2026-03-02T06:00:00.000Z'],
+    [
+      'after its youth as the next tier has it',
+      '2026-03-03T06:00:00.000Z',
+      '2026-03-04',
+      '2026-03-04T05:30:00.000Z',
+    ],
+    ['a day later, less half an hour', '2026-03-10T06:00:00.000Z', '2026-03-10', '2026-03-11T05:30:00.000Z'],
+    ['seven days later', '2026-04-20T06:00:00.000Z', '2026-04-20', '2026-04-27T05:30:00.000Z'],
+    [
+      'as the next tier has it, where that holds by then',
+      '2026-04-05T12:00:00.000Z',
+      '2026-04-05',
+      '2026-04-12T11:30:00.000Z',
+    ],
+    [
+      'a last time behind the last tier, not later',
+      '2026-06-28T06:00:00.000Z',
+      '2026-06-28',
+      '2026-06-30T04:00:00.000Z',
+    ],
+    [
+      'a last time, whenever it was read last',
+      '2026-03-02T06:00:00.000Z',
+      '2026-12-01',
+      '2026-06-30T04:00:00.000Z',
+    ],
+    [
+      'again behind the last tier, until it settles',
+      '2026-07-10T06:00:00.000Z',
+      '2026-07-10',
+      '2026-07-17T05:30:00.000Z',
+    ],
+  ])('I11: is due %s', (_name, readFrom, today, due) => {
+    expect(new Date(dueAtMs(day, readAt(readFrom), policy, today) ?? 0).toISOString()).toBe(due);
+  });
+
+  it.each<[string, RefreshTier[], string, string]>([
+    [
+      'a later tier that asks more often begins',
+      [
+        { untilAgeDays: 2, every: '30 days' },
+        { untilAgeDays: 30, every: '1 day' },
+      ],
+      '2026-03-02T06:00:00.000Z',
+      '2026-03-04T05:00:00.000Z',
+    ],
+    [
+      'a later tier that asks in every run begins',
+      [
+        { untilAgeDays: 5, every: '7 days' },
+        { untilAgeDays: 9, every: 'run' },
+      ],
+      '2026-03-03T06:00:00.000Z',
+      '2026-03-07T05:00:00.000Z',
+    ],
+    [
+      'the only tier ends',
+      [{ untilAgeDays: 2, every: '7 days' }],
+      '2026-03-02T06:00:00.000Z',
+      '2026-03-04T05:00:00.000Z',
+    ],
+    ['the day is closed and no tier is set', [], '2026-03-02T05:15:00.000Z', '2026-03-02T05:15:00.000Z'],
+  ])('I11: is due when %s', (_name, refresh, readFrom, due) => {
+    const at = dueAtMs(day, readAt(readFrom), { ...policy, refresh }, readFrom.slice(0, 10));
+    expect(new Date(at ?? 0).toISOString()).toBe(due);
+  });
+
+  it('I11: is due at once where the last reading was by a clock that was ahead', () => {
+    const ahead = { ...readAt('2027-01-01T00:00:00.000Z') };
+    const settled = ahead.committed && { ...ahead, committed: { ...ahead.committed, settled: true } };
+    const at = dueAtMs(day, settled, policy, '2026-03-02');
+    expect(at).not.toBeNull();
+    expect(at).toBeLessThanOrEqual(Date.parse('2026-03-02T05:00:00.000Z'));
+  });
+
+  it.each([
+    ['6 hours', 5.5],
+    ['1 hour', 0.9],
+    ['10 minutes', 0.15],
+  ])('of every %s comes a little early, so that an hourly schedule keeps its hour', (every, hours) => {
+    const at = dueAtMs(day, readAt(NOW), { ...policy, refresh: [{ untilAgeDays: 90, every }] }, '2026-03-20');
+    expect(((at ?? 0) - NOW_MS) / HOUR_MS).toBeCloseTo(hours, 9);
+  });
+
+  it.each<[string, DayEntry | undefined]>([
+    ['that was never read', undefined],
+    ['that is claimed', { ...readAt(NOW, { settled: true }), claim }],
+    ['that has failed', { ...readAt(NOW, { settled: true }), failure: failure(later) }],
+    ['that was asked otherwise', readAt(NOW, { settled: true, queryFingerprint: 'once' })],
+    ['that is open', readAt(NOW, { state: 'open' })],
+  ])('is due at once of a day %s', (_name, entry) => {
+    expect(dueAtMs(day, entry, policy, '2026-03-20')).toBe(startOfDay(day, ZONE));
+  });
+
+  it('I11: is never due of a settled day', () => {
+    expect(dueAtMs(day, readAt(NOW, { settled: true }), policy, '2036-03-20')).toBeNull();
+  });
+});
+
+describe('a day settles', () => {
+  // The last one of its month: the plan looks at no other.
+  const day = '2026-03-31';
+  const lastCall = Date.parse('2026-07-30T04:00:00.000Z');
+
+  it.each<[string, boolean, number, number, boolean]>([
+    ['with the first pass behind the last tier', true, lastCall, 1, true],
+    ['not with a pass of the last tier', true, lastCall - 1, 9, false],
+    ['not with a first pass of numbered pages', false, lastCall, 1, false],
+    ['with the second of two passes of numbered pages that agree', false, lastCall, 2, true],
+    ['not with two that agree too early', false, lastCall - 1, 2, false],
+  ])('I11: %s', (_name, pagesAreSnapshot, readFromMs, agreeing, settled) => {
+    expect(settles(day, { ...policy, pagesAreSnapshot }, readFromMs, agreeing)).toBe(settled);
+  });
+
+  it('I2: not before it can be closed, whatever the tiers say', () => {
+    const eager = { ...policy, refresh: [], lateMinutes: 1440 };
+    const closes = closesAtMs(day, eager);
+    expect([closes - 1, closes].map((ms) => settles(day, eager, ms, 1))).toEqual([false, true]);
+  });
+
+  it.each([
+    ['pages that are a snapshot', true],
+    ['numbered pages', false],
+  ])('I11: is read as long as it can change, and not after: %s', (_name, pagesAreSnapshot) => {
+    const gaps = fc.array(fc.integer({ min: HOUR_MS, max: 20 * DAY_MS }), { minLength: 60, maxLength: 60 });
+    const changes = fc.array(fc.boolean(), { minLength: 60, maxLength: 60 });
+    fc.assert(
+      fc.property(gaps, changes, (waits, changed) => {
+        const own = { ...policy, pagesAreSnapshot, startDate: day };
+        const passes: { at: number; digest: number }[] = [];
+        let entry: DayEntry = {};
+        let digest = 0;
+        let nowMs = startOfDay(day, ZONE) + 1_000;
+        for (const [index, wait] of waits.entries()) {
+          if (changed[index] && nowMs < lastCall) digest += 1;
+          const due = plan(ledgersOf({ [day]: entry }), own, nowMs).some((each) => each.day === day);
+          if (due) {
+            expect(entry.committed?.settled ?? false).toBe(false);
+            passes.push({ at: nowMs, digest });
+            entry = afterPass(day, own, entry, nowMs, String(digest));
+          }
+          nowMs += wait;
+        }
+        const last = passes.slice(pagesAreSnapshot ? -1 : -2);
+        const isOver = nowMs > lastCall + 60 * DAY_MS;
+        if (isOver) expect(entry.committed?.settled).toBe(true);
+        if (entry.committed?.settled) {
+          expect(passes.at(-1)?.at).toBeGreaterThanOrEqual(lastCall);
+          expect(last.map((pass) => pass.digest)).toEqual(last.map(() => digest));
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
+
+/** The entry as a commit leaves it after a whole pass. */
+function afterPass(
+  day: string,
+  own: Policy,
+  { committed }: DayEntry,
+  nowMs: number,
+  digest: string,
+): DayEntry {
+  const closed = nowMs >= closesAtMs(day, own);
+  const agrees = committed?.state === 'closed' && committed.digest === digest;
+  const agreeing = closed ? (agrees ? committed.identicalPasses : 0) + 1 : 0;
+  return readAt(new Date(nowMs).toISOString(), {
+    digest,
+    identicalPasses: agreeing,
+    state: closed ? 'closed' : 'open',
+    settled: closed && settles(day, own, nowMs, agreeing),
+  });
+}
+
+describe('the time at which a month is next due', () => {
+  const now = Date.parse('2026-03-20T15:00:00.000Z');
+  const due = (days: Record<string, DayEntry>, month: string, startDate = '2026-01-01') => {
+    const [ledger] = ledgersOf(days, [month]).values();
+    const at = ledger && monthDueAtMs(month, ledger, { ...policy, startDate }, now);
+    return typeof at === 'number' ? new Date(at).toISOString() : at;
+  };
+  const all = (month: string, to: string, entry: DayEntry) =>
+    Object.fromEntries(daysFrom(`${month}-01`, to).map((day) => [day, entry]));
+  const settled = readAt(NOW, { settled: true });
+
+  it.each<[string, Record<string, DayEntry>, string, string | undefined, string | null]>([
+    ['nothing was read', {}, '2026-02', undefined, '2026-02-01T05:00:00.000Z'],
+    ['all of it is settled', all('2026-02', '2026-02-28', settled), '2026-02', undefined, null],
+    [
+      'its last day was not read',
+      all('2026-02', '2026-02-27', settled),
+      '2026-02',
+      undefined,
+      '2026-02-28T05:00:00.000Z',
+    ],
+    [
+      'days are still to come',
+      all('2026-03', '2026-03-20', settled),
+      '2026-03',
+      undefined,
+      '2026-03-21T04:00:00.000Z',
+    ],
+    ['it begins before the settings do', {}, '2026-02', '2026-02-10', '2026-02-10T05:00:00.000Z'],
+    ['the settings begin behind it', {}, '2026-02', '2026-03-01', null],
+    [
+      'it is a leap February',
+      all('2028-02', '2028-02-28', settled),
+      '2028-02',
+      undefined,
+      '2028-02-29T05:00:00.000Z',
+    ],
+    [
+      'it ends a year',
+      all('2025-12', '2025-12-30', settled),
+      '2025-12',
+      '2025-12-01',
+      '2025-12-31T05:00:00.000Z',
+    ],
+  ])('where %s', (_name, days, month, startDate, expected) => {
+    expect(due(days, month, startDate)).toBe(expected);
+  });
+
+  it('is of the day that is due first', () => {
+    const days = { ...all('2026-02', '2026-02-28', settled), '2026-02-20': recent, '2026-02-24': old };
+    expect(due(days, '2026-02')).toBe('2026-03-20T04:30:00.000Z');
+  });
+});
