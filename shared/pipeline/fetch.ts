@@ -1,7 +1,8 @@
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { SlicePart, Slice } from '../lake/documents/progress.ts';
-import { type Page, firstPage, type PageRequest, pages, samePage } from '../service/paging/pages.ts';
+import type { Page, PageRequest } from '../service/paging/page.ts';
+import { firstPage, pages, samePage } from '../service/paging/pages.ts';
 import { type Attempt, restartAttempt } from './claim.ts';
 import { detailPages } from './fetch-details.ts';
 import { type RunContext, outOfTime } from './context.ts';

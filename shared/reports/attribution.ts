@@ -1,4 +1,4 @@
-import type { ReportDefinition } from './definition.ts';
+import { type ReportDefinition, LIMIT } from './definition.ts';
 
 export const attribution: ReportDefinition = {
   name: 'amazon_attribution_report',
@@ -8,7 +8,7 @@ export const attribution: ReportDefinition = {
   section: '4.5',
   enabledByDefault: true,
   schedule: 'rate(1 hour)',
-  paging: { style: 'cursor', sizeField: 'limit', countField: 'count' },
+  paging: { style: 'cursor', pageSize: LIMIT, countField: 'count' },
   day: { by: 'dates' },
   openDay: 'pass',
   primaryKey: undefined,

@@ -12,12 +12,27 @@ export interface RefreshTier {
   every: string;
 }
 
-/** How an action is paged (interface document, sections 4.1 to 4.5). */
+/** The field that says how many records a page may have, and the setting of that name: its bounds and its default. */
+export interface PageSize {
+  field: 'page_size' | 'limit';
+  min: number;
+  max: number;
+  default: number;
+}
+
+/** docs/interface.md, section 8; the most that is allowed, because it takes the fewest requests. */
+export const PAGE_SIZE: PageSize = { field: 'page_size', min: 20, max: 100, default: 100 };
+/** docs/interface.md, section 8; the service's own default is 100. */
+export const LIMIT: PageSize = { field: 'limit', min: 1, max: 200, default: 200 };
+
+/** How an action is paged (docs/interface.md, sections 4.1 to 4.5). */
 export type Paging =
-  | { style: 'position'; sizeField: 'page_size' }
-  | { style: 'numbered'; sizeField: 'page_size'; fixedFields: Readonly<Record<string, string>> }
-  /** `countField`: the key of `data` that says how many records the page has, where that is documented. */
-  | { style: 'cursor'; sizeField: 'limit'; countField?: string }
+  /** From a position on, until `pageInfo.hasNextPage` is false. */
+  | { style: 'position'; pageSize: PageSize }
+  /** By page number, until a page is empty. `fixedFields` are sent with every request. */
+  | { style: 'numbered'; pageSize: PageSize; fixedFields: Readonly<Record<string, string>> }
+  /** By the cursor of the page before, until there is none. `countField`: the key of `data` that says how many records the page has, where that is documented. */
+  | { style: 'cursor'; pageSize: PageSize; countField?: string }
   | { style: 'lookup'; of: string };
 
 /**

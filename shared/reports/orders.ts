@@ -1,4 +1,4 @@
-import type { ReportDefinition } from './definition.ts';
+import { type ReportDefinition, PAGE_SIZE } from './definition.ts';
 
 export const orders: ReportDefinition = {
   name: 'order_list',
@@ -11,7 +11,7 @@ export const orders: ReportDefinition = {
   // Ascending, so that an order that comes while the pages are read joins at the end and moves no other.
   paging: {
     style: 'numbered',
-    sizeField: 'page_size',
+    pageSize: PAGE_SIZE,
     fixedFields: { sort_col: 'transid', sort_dir: 'asc' },
   },
   day: { by: 'timestamps' },

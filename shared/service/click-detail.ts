@@ -7,7 +7,7 @@ import {
   rawNumber,
 } from '../json.ts';
 import type { ReportService } from '../ports.ts';
-import { broken, describeKind, objectsOf } from './records.ts';
+import { contractError, describeKind, objectsOf } from './records.ts';
 
 /** What names a click, as its record gives it. */
 export interface ClickName {
@@ -57,7 +57,7 @@ function named(service: ReportService, action: string, record: JsonObject, asked
   const met = typeof id === 'string' ? id : numberText(id);
   if (met !== undefined && withoutZeros(met) === withoutZeros(asked)) return record;
   const shown = met === undefined ? describeKind(id) : service.quote(met);
-  throw broken(
+  throw contractError(
     action,
     'other_id',
     `the detail of click ${service.quote(asked)} was asked for, the answer's id is ${shown}`,

@@ -3,7 +3,7 @@ import { type Json, type JsonObject, isJsonObject } from '../json.ts';
 import type { ReportService } from '../ports.ts';
 
 /** The service broke its word: nothing of what was asked can be trusted. */
-export function broken(action: string, code: string, message: string): BrandReportsError {
+export function contractError(action: string, code: string, message: string): BrandReportsError {
   return new BrandReportsError('contract', code, `${action}: ${message}`, { context: { action } });
 }
 
@@ -17,7 +17,7 @@ export function recordsOf(service: ReportService, action: string, data: JsonObje
   if (!Array.isArray(list)) {
     const keys = service.quote(Object.keys(data).join(', '));
     const message = `no list of records in the answer: "list" or one array alone is expected in "data", which has ${keys === '' ? 'no keys' : `the keys ${keys}`}`;
-    throw broken(action, 'missing_list', message);
+    throw contractError(action, 'missing_list', message);
   }
   return objectsOf(action, list);
 }
@@ -26,7 +26,7 @@ export function recordsOf(service: ReportService, action: string, data: JsonObje
 export function objectsOf(action: string, list: readonly Json[]): JsonObject[] {
   if (list.every(isJsonObject)) return [...list];
   const position = list.findIndex((element) => !isJsonObject(element));
-  throw broken(
+  throw contractError(
     action,
     'bad_record',
     `element ${position} of the list is ${describeKind(list[position])}, an object is expected`,

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { integer, number, object, oneOf, text } from '../validation/input.ts';
+import { integer, number, object, oneOf, oneOfNumbers, text } from '../validation/input.ts';
 
 /** How the stack is deployed; nothing here changes what is read or written. */
 export interface DeploymentSettings {
@@ -37,12 +37,7 @@ export function deploymentSchema() {
   return object({
     schedules: z._default(bool(), true),
     rawRetentionDays: z._default(integer(7, 3650), 90),
-    logRetentionDays: z._default(
-      integer(1, 3653).check(
-        z.refine((days) => LOG_RETENTION_DAYS.includes(days), { error: LOG_RETENTION_DAYS.join(', ') }),
-      ),
-      90,
-    ),
+    logRetentionDays: z._default(oneOfNumbers(...LOG_RETENTION_DAYS), 90),
     keepLake: z._default(bool(), true),
     adoptBucket: z.optional(
       text("a bucket's name, without s3://", (name) =>

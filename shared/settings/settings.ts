@@ -6,7 +6,13 @@ import { BrandReportsError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import { ABSENT, integer, number, object, oneOf, parseInput, text } from '../validation/input.ts';
 import { baseSchema, type ColumnType, parseColumnType } from '../lake/table/columns.ts';
-import type { Filter, RefreshTier, ReportDefinition, ReportRegistry } from '../reports/definition.ts';
+import type {
+  Filter,
+  PageSize,
+  RefreshTier,
+  ReportDefinition,
+  ReportRegistry,
+} from '../reports/definition.ts';
 
 export interface Settings {
   brands: Record<string, BrandSettings>;
@@ -89,7 +95,8 @@ export function parseSettings(input: unknown, reports: ReportRegistry, origin = 
   return parseInput(settingsSchema(reports), input, 'settings', origin);
 }
 
-function settingsSchema(reports: ReportRegistry) {
+/** Everything that settings may hold. */
+export function settingsSchema(reports: ReportRegistry) {
   return object({
     brands: z
       .record(
@@ -148,15 +155,17 @@ function reportsSchema(reports: ReportRegistry) {
 
 function reportSchema(report: ReportDefinition) {
   const { paging, primaryKey } = report;
-  const sizeField = paging.style === 'lookup' ? undefined : paging.sizeField;
+  const pageSize = paging.style === 'lookup' ? undefined : paging.pageSize;
+  const pageSizeIn = (field: PageSize['field']) =>
+    pageSize?.field === field ? z._default(integer(pageSize.min, pageSize.max), pageSize.default) : ABSENT;
   const schema = object({
     enabled: z._default(z.boolean({ error: 'true, false' }), report.enabledByDefault),
     schedule: z._default(text('e.g. rate(1 hour), cron(5 * * * ? *)', isSchedule), report.schedule),
     filters: z.prefault(filtersSchema(report), {}),
     columns: z.prefault(columnsSchema(report), {}),
     refresh: z._default(refreshSchema(), [...report.refresh]),
-    page_size: sizeField === 'page_size' ? z._default(integer(20, 100), 100) : ABSENT,
-    limit: sizeField === 'limit' ? z._default(integer(1, 200), 200) : ABSENT,
+    page_size: pageSizeIn('page_size'),
+    limit: pageSizeIn('limit'),
     key:
       primaryKey?.always === false ? z.optional(text('the name of a field', (name) => name !== '')) : ABSENT,
   });

@@ -25,6 +25,12 @@ export function oneOf<const Words extends readonly string[]>(...words: Words) {
   return z.enum(words, { error: ({ input }) => words.join(', ') + didYouMean(input, words) });
 }
 
+/** One of some numbers. */
+export function oneOfNumbers(...numbers: readonly number[]) {
+  const error = numbers.join(', ');
+  return z.number({ error }).check(z.refine((value) => numbers.includes(value), { error }));
+}
+
 export function number(min: number, max: number, allowed = `a number from ${min} to ${max}`) {
   return z
     .number({ error: allowed })

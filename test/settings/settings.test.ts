@@ -365,6 +365,16 @@ describe('settings', () => {
     expect(refusal(input)).toContain('refund_list is unknown');
   });
 
+  it('take bounds and default of the page size from the report', () => {
+    const registry = { ...reports, [refunds.name]: refunds };
+    const sizeOf = (change: object) =>
+      parseSettings(withReport(refunds.name, change), registry).brands.acme?.reports.refund_list?.pageSize;
+    expect([sizeOf({}), sizeOf({ limit: 5 }), sizeOf({ limit: 500 })]).toEqual([250, 5, 500]);
+    for (const limit of [4, 501]) {
+      expect(() => sizeOf({ limit })).toThrow(`limit is ${limit}; allowed: a whole number from 5 to 500`);
+    }
+  });
+
   it('are refused as config errors, whatever is put in', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (input) => {

@@ -1,63 +1,33 @@
+// Reads the pages of a pass in order, whatever the paging style. Without the checks made here a pass would end where
+// an error body looks like an empty page, or never end where the service sends it in a circle. `styles.ts` says how
+// a page is asked for and what names the next one; `end-of-pass.ts` accepts a page only where the pass gets on and
+// its end is proven (I8); `page.ts` has the types. Nothing here knows a run, a day or a lake.
+
 import { BrandReportsError } from '../../errors.ts';
-import { type Json, type JsonObject, stringifyJson } from '../../json.ts';
-import type { ReportService } from '../../ports.ts';
-import type { Paging } from '../../reports/definition.ts';
-import { type Cursor, hashOf, isCursor, styleOf } from './styles.ts';
+import { type Json, stringifyJson } from '../../json.ts';
 import { recordsOf } from '../records.ts';
-
-export interface PageRequest {
-  service: ReportService;
-  action: string;
-  paging: Paging;
-  /** Records asked for per page. */
-  pageSize: number;
-  /** The first `page_number`. */
-  firstPage: number;
-  /** The action's own fields, paging aside. */
-  fields: JsonObject;
-  /** The field that tells records apart. */
-  primaryKey?: string;
-}
-
-export interface Page {
-  /** What asked for it; `null` where it is the first. */
-  cursor: Cursor | null;
-  records: JsonObject[];
-  /** What asks for the next one; `null` where the end is proven. */
-  next: Cursor | null;
-  /** Of the records, in their order. */
-  hash: string;
-  /** Short hash by which a pass knows that it has been here: of the cursor, or of a numbered page's records. */
-  seen: string;
-}
-
-/** Where an interrupted pass goes on. */
-export interface Resume {
-  /** `next` of the last page kept; `null` where none was. */
-  cursor: Json;
-  /** `seen` of every page kept. */
-  seen: readonly string[];
-  /** The last page kept. */
-  last?: { hash: string };
-}
+import { acceptPages } from './end-of-pass.ts';
+import { type Cursor, type Page, type PageRequest, type Resume, hashOf, isCursor } from './page.ts';
+import { styleOf } from './styles.ts';
 
 /**
- * The pages of a pass in order, the next one under way while the last is worked on (interface document, sections
- * 4.1 and 4.3 to 4.5). The last page, and no other, has no `next`; it may be empty. What pages overlap is left in.
- * @throws BrandReportsError of the service; `contract` where the end is not proven or the pass does not get on
+ * The pages of a pass in order; the next one is fetched while the consumer works on the last (docs/interface.md,
+ * sections 4.1 and 4.3 to 4.5). The last page, and no other, has no `next`; it may be empty. Records that several
+ * pages have in common are left in.
+ * @throws BrandReportsError of the service; `contract` where the end is not proven or the pass makes no progress
  */
 export async function* pages(request: PageRequest, resume?: Resume): AsyncGenerator<Page, void, undefined> {
   const stop = new AbortController();
-  const accept = styleOf(request).acceptance(resume);
-  let ahead = ask(request, storedCursor(resume?.cursor ?? null), stop.signal);
+  const accept = acceptPages(request, resume);
+  let ahead = fetchPage(request, storedCursor(resume?.cursor ?? null), stop.signal);
   try {
     for (;;) {
       const page = await ahead;
       const accepted = accept(page);
       const ended = accepted.at(-1)?.next === null;
       if (!ended) {
-        ahead = ask(request, page.next, stop.signal);
-        // Its failure is met when the consumer comes for it, if it ever does.
+        ahead = fetchPage(request, page.next, stop.signal);
+        // Its failure is thrown when the consumer asks for the page, if it ever does.
         ahead.catch(() => undefined);
       }
       yield* accepted;
@@ -68,24 +38,28 @@ export async function* pages(request: PageRequest, resume?: Resume): AsyncGenera
   }
 }
 
-/** The first page alone. */
+/** The first page alone. @throws BrandReportsError of the service */
 export function firstPage(request: PageRequest): Promise<Page> {
-  return ask(request, null);
+  return fetchPage(request, null);
 }
 
-/** Whether the page that `cursor` asks for still has the records it had. */
+/** Whether the page that `cursor` asks for still has the records it had. @throws BrandReportsError of the service */
 export async function samePage(request: PageRequest, cursor: Json, hash: string): Promise<boolean> {
-  const page = await ask(request, storedCursor(cursor));
+  const page = await fetchPage(request, storedCursor(cursor));
   return page.hash === hash;
 }
 
-async function ask(request: PageRequest, cursor: Cursor | null, signal?: AbortSignal): Promise<Page> {
+async function fetchPage(request: PageRequest, cursor: Cursor | null, signal?: AbortSignal): Promise<Page> {
   const { service, action } = request;
   const style = styleOf(request);
-  const answer = await service.call(action, { ...request.fields, ...style.fields(cursor) }, signal);
-  const records = recordsOf(service, action, answer.data);
+  const { envelope, data } = await service.call(
+    action,
+    { ...request.fields, ...style.fields(cursor) },
+    signal,
+  );
+  const records = recordsOf(service, action, data);
   const hash = hashOf(records);
-  const next = style.next({ ...answer, records, cursor });
+  const next = style.next({ envelope, data, records, cursor });
   return { cursor, records, next, hash, seen: style.seen(cursor, hash) };
 }
 

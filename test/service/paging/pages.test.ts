@@ -2,16 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Json, type JsonObject, parseJson, rawNumber, stringifyJson } from '../../../shared/json.ts';
 import type { ReportService } from '../../../shared/ports.ts';
-import type { Paging } from '../../../shared/reports/definition.ts';
+import { LIMIT, PAGE_SIZE, type Paging } from '../../../shared/reports/definition.ts';
 import { createServiceClient } from '../../../shared/service/client.ts';
-import {
-  type Page,
-  type PageRequest,
-  type Resume,
-  firstPage,
-  pages,
-  samePage,
-} from '../../../shared/service/paging/pages.ts';
+import type { Page, PageRequest, Resume } from '../../../shared/service/paging/page.ts';
+import { firstPage, pages, samePage } from '../../../shared/service/paging/pages.ts';
 import { createRateLimiter } from '../../../shared/service/rate-limit.ts';
 import {
   answersInTurn,
@@ -23,13 +17,13 @@ import {
 import { startScriptedService } from '../../fakes/scripted-service.ts';
 import { virtualTime } from '../../fakes/virtual-time.ts';
 
-const position: Paging = { style: 'position', sizeField: 'page_size' };
+const position: Paging = { style: 'position', pageSize: PAGE_SIZE };
 const numbered: Paging = {
   style: 'numbered',
-  sizeField: 'page_size',
+  pageSize: PAGE_SIZE,
   fixedFields: { sort_col: 'transid', sort_dir: 'asc' },
 };
-const byCursor: Paging = { style: 'cursor', sizeField: 'limit', countField: 'count' };
+const byCursor: Paging = { style: 'cursor', pageSize: LIMIT, countField: 'count' };
 
 function requestOf(service: ReportService, paging: Paging, more: Partial<PageRequest> = {}): PageRequest {
   return {

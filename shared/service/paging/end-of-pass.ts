@@ -1,0 +1,132 @@
+// I8: the end of a pass is proven. Without these checks a service that answers the same page for ever, or sends the
+// pass back to a page it has read, would keep a run busy without end, and one that repeats its last page instead of
+// answering an empty one would have records counted twice. Each paging style has one function that takes the pages as
+// they are read and gives those that are certain; it throws where the pass makes no progress. What asks for a page
+// and its terminal sign are in `styles.ts`.
+
+import { BrandReportsError } from '../../errors.ts';
+import { type JsonObject, numberText, stringifyJson } from '../../json.ts';
+import { contractError } from '../records.ts';
+import { type Page, type PageRequest, type Resume, hashOf, shortHash } from './page.ts';
+
+/** Takes the pages of a pass as they are read and gives those that are certain by now, in order. */
+type AcceptPage = (page: Page) => readonly Page[];
+
+/**
+ * The check of a pass's progress and end, in the report's paging style.
+ * @returns a function that throws BrandReportsError `contract` where the pass would not end
+ */
+export function acceptPages(request: PageRequest, resume: Resume | undefined): AcceptPage {
+  switch (request.paging.style) {
+    case 'position':
+      return acceptPositions(request, resume);
+    case 'numbered':
+      return acceptNumbered(request, resume);
+    case 'cursor':
+      return acceptCursors(request, resume);
+    case 'lookup':
+      throw new BrandReportsError('bug', 'not_paged', `${request.action} has no pages`);
+  }
+}
+
+/** I8: a pass that is sent back to a page it has asked for would never end. */
+function rejectRepeatedCursor(
+  { service, action }: PageRequest,
+  resume: Resume | undefined,
+): (page: Page) => void {
+  const asked = new Set(resume?.seen);
+  return ({ next, seen }) => {
+    asked.add(seen);
+    if (next === null || !asked.has(shortHash(next))) return;
+    const cursor = service.quote(stringifyJson(next));
+    throw contractError(
+      action,
+      'repeated_cursor',
+      `the cursor ${cursor} was asked for before in this pass; following it would not end`,
+    );
+  };
+}
+
+function acceptPositions(request: PageRequest, resume: Resume | undefined): AcceptPage {
+  const { action, primaryKey } = request;
+  const rejectRepeated = rejectRepeatedCursor(request, resume);
+  const hashes = new Set<string>();
+  let before: ReadonlySet<string> = new Set();
+  return (page) => {
+    rejectRepeated(page);
+    if (page.next !== null && hashes.has(page.hash))
+      throw contractError(
+        action,
+        'repeated_page',
+        'a page has exactly the records of an earlier one; following it would not end',
+      );
+    hashes.add(page.hash);
+    const keys = page.records.map((record) => keyOrContent(record, primaryKey));
+    if (page.next !== null && keys.every((key) => before.has(key))) {
+      const message = `hasNextPage is true after a page of ${keys.length} records, none of which is new`;
+      throw contractError(action, 'no_progress', message);
+    }
+    before = new Set(keys);
+    return [page];
+  };
+}
+
+function keyOrContent(record: JsonObject, field: string | undefined): string {
+  const value = field !== undefined && Object.hasOwn(record, field) ? record[field] : undefined;
+  return (typeof value === 'string' ? value : numberText(value)) ?? stringifyJson(record);
+}
+
+/**
+ * A page equal to the one before is either part of the day, or the last page sent again because there is no more. It
+ * is held back until the page behind it decides: equal again is the end, anything else makes it part of the day.
+ */
+function acceptNumbered({ action }: PageRequest, resume: Resume | undefined): AcceptPage {
+  const read = new Set(resume?.seen);
+  let last = resume?.last?.hash;
+  let held: Page | undefined;
+  return (page) => {
+    if (held?.hash === page.hash) return [{ ...held, records: [], hash: hashOf([]), next: null }];
+    const certain = held ? [held, page] : [page];
+    held = undefined;
+    if (page.next === null) return certain;
+    if (page.hash === last) {
+      held = page;
+      return [];
+    }
+    if (read.has(page.seen)) {
+      const message = `page ${stringifyJson(page.cursor)} has exactly the records of an earlier page that is not the one before it`;
+      throw contractError(action, 'repeated_page', message);
+    }
+    read.add(page.seen);
+    last = page.hash;
+    return certain;
+  };
+}
+
+const MAX_EMPTY_PAGES = 3;
+/** Records without a key may be duplicates, and so whole pages equal; this many in a row are a service that goes in circles. */
+const MAX_EQUAL_PAGES = 100;
+
+function acceptCursors(request: PageRequest, resume: Resume | undefined): AcceptPage {
+  const rejectRepeated = rejectRepeatedCursor(request, resume);
+  let empty = 0;
+  let equal = 0;
+  let last: string | undefined;
+  return (page) => {
+    rejectRepeated(page);
+    equal = page.hash === last ? equal + 1 : 0;
+    last = page.hash;
+    if (page.next !== null && equal >= MAX_EQUAL_PAGES)
+      throw contractError(
+        request.action,
+        'no_progress',
+        `${equal} pages in a row repeated the one before and still named a next one`,
+      );
+    empty = page.records.length === 0 ? empty + 1 : 0;
+    if (page.next !== null && empty > MAX_EMPTY_PAGES) {
+      const message = `${empty} pages in a row were empty and still named a next one`;
+      throw contractError(request.action, 'empty_pages', message);
+    }
+    return [page];
+  };
+}

@@ -1,0 +1,58 @@
+import { hash } from 'node:crypto';
+import { type Json, type JsonObject, type RawNumber, isRawNumber, stringifyJson } from '../../json.ts';
+import type { ReportService } from '../../ports.ts';
+import type { Paging } from '../../reports/definition.ts';
+
+/** What asks for a page: a position, a page number or the service's own cursor, sent back verbatim. */
+export type Cursor = string | number | RawNumber;
+
+/** All that it takes to ask for the pages of a pass. */
+export interface PageRequest {
+  service: ReportService;
+  action: string;
+  paging: Paging;
+  /** Records asked for per page. */
+  pageSize: number;
+  /** The first `page_number`. */
+  firstPage: number;
+  /** The action's own fields, without those of paging. */
+  fields: JsonObject;
+  /** The field that identifies a record, where every record has it. */
+  primaryKey?: string;
+}
+
+export interface Page {
+  /** What asked for this page; `null` for the first one. */
+  cursor: Cursor | null;
+  records: JsonObject[];
+  /** What asks for the next page; `null` where the end of the pass is proven. */
+  next: Cursor | null;
+  /** Hash of the records, in their order. */
+  hash: string;
+  /** Short hash by which a pass recognises a page that it has read: of the cursor, or of a numbered page's records. */
+  seen: string;
+}
+
+/** Where an interrupted pass resumes. */
+export interface Resume {
+  /** `next` of the last page that was kept; `null` where none was. */
+  cursor: Json;
+  /** `seen` of every page that was kept. */
+  seen: readonly string[];
+  /** The last page that was kept. */
+  last?: { hash: string };
+}
+
+export function isCursor(value: Json | undefined): value is Cursor {
+  return typeof value === 'string' || typeof value === 'number' || isRawNumber(value);
+}
+
+/** Hash of records, in their order. */
+export function hashOf(records: JsonObject[]): string {
+  return hash('sha256', stringifyJson(records), 'base64url');
+}
+
+/** 66 bits as text: short enough to keep one of every page in the progress document. */
+export function shortHash(value: Json): string {
+  return hash('sha256', stringifyJson(value), 'base64url').slice(0, 11);
+}
