@@ -1,16 +1,14 @@
-import type { RunLog } from '../shared/ports.ts';
+import { type Log, type LogEvent, levelOf } from '../shared/log-events.ts';
 import { ERASE_LINE, count, counted, note } from './output.ts';
 import { cut, oneLine } from './terminal-text.ts';
 
 const REDRAW_MS = 100;
 
 export interface Progress {
-  log: RunLog;
+  log: Log;
   /** Takes the line away. */
   end: () => void;
 }
-
-type Entry = Parameters<RunLog>[0];
 
 /** Shows how a run gets on, on standard error: one line that changes on a terminal, elsewhere a line for each day that ended. */
 export function showProgress(): Progress {
@@ -18,8 +16,8 @@ export function showProgress(): Progress {
 }
 
 function plainLines(): Progress {
-  const log: RunLog = (entry) => {
-    const line = entry.event.startsWith('day_') ? ended(entry) : remark(entry);
+  const log: Log = (event) => {
+    const line = lineOf(event);
     if (line !== undefined) note(line);
   };
   return { log, end() {} };
@@ -44,23 +42,35 @@ function changingLine(): Progress {
   };
   const timer = setInterval(draw, REDRAW_MS * 5).unref();
 
-  const log: RunLog = (entry) => {
-    if (entry.event === 'report_planned') total.due += Number(entry.due);
-    if (entry.event === 'day_claimed') doing = subject(entry);
-    if (entry.event === 'page') {
-      doing = `${subject(entry)} page ${text(entry.page)}`;
-      total.pages += 1;
-      total.rows += Number(entry.rows);
-      waiting = undefined;
+  const take = (event: LogEvent) => {
+    switch (event.event) {
+      case 'report_planned':
+        total.due += event.dueDays;
+        return;
+      case 'day_claimed':
+        doing = subjectOf(event);
+        return;
+      case 'page_fetched':
+        doing = `${subjectOf(event)} page ${event.page}`;
+        total.pages += 1;
+        total.rows += event.rows;
+        waiting = undefined;
+        return;
+      case 'request_retried':
+        waiting = {
+          for: oneLine(`${event.action} ${event.code}`),
+          untilMs: Date.now() + event.waitMs,
+        };
+        return;
+      case 'day_ended':
+        total.days += 1;
     }
-    if (entry.event === 'request_retried')
-      waiting = {
-        for: `${text(entry.action)} ${text(entry.code)}`,
-        untilMs: Date.now() + Number(entry.waitMs),
-      };
-    if (ended(entry) !== undefined) total.days += 1;
-    if (entry.level === 'error') note(remark(entry) ?? entry.event);
-    if (entry.level === 'error' || Date.now() - drawnMs >= REDRAW_MS) draw();
+  };
+  const log: Log = (event) => {
+    take(event);
+    const isError = levelOf(event) === 'error';
+    if (isError) note(remarkOn(event));
+    if (isError || Date.now() - drawnMs >= REDRAW_MS) draw();
   };
   return {
     log,
@@ -76,35 +86,37 @@ export function showLine(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(ERASE_LINE + cut(text, process.stderr.columns - 1));
 }
 
-/** The line of a day that is over for this run. */
-function ended(entry: Entry): string | undefined {
-  const [, outcome] = /^day_(published|unchanged|pending|busy|failed)$/.exec(entry.event) ?? [];
-  if (outcome === undefined) return undefined;
-  const size =
-    outcome === 'published' || outcome === 'unchanged' ? `, ${counted(Number(entry.rows), 'row')}` : '';
-  return `${subject(entry)} ${outcome}${size}`;
+/** What somebody who watches without a terminal should know: days that ended, waits, and what went wrong. */
+function lineOf(event: LogEvent): string | undefined {
+  switch (event.event) {
+    case 'day_ended': {
+      const { outcome, rows } = event;
+      const size = outcome === 'published' || outcome === 'unchanged' ? `, ${counted(rows, 'row')}` : '';
+      return `${subjectOf(event)} ${outcome}${size}`;
+    }
+    case 'request_retried':
+      return `${oneLine(`${event.brand} ${event.action}: ${event.code}`)}, asking again in ${waitText(event.waitMs)}`;
+    default:
+      return ['warn', 'error'].includes(levelOf(event)) ? remarkOn(event) : undefined;
+  }
 }
 
-/** What somebody who watches should know: waits, and what went wrong. */
-function remark(entry: Entry): string | undefined {
-  if (entry.event === 'request_retried')
-    return `${text(entry.brand)} ${text(entry.action)}: ${text(entry.code)}, asking again in ${waitText(Number(entry.waitMs))}`;
-  if (entry.level !== 'warn' && entry.level !== 'error') return undefined;
-  const message = entry.message === undefined ? '' : `: ${text(entry.message)}`;
-  return `${subject(entry)} ${entry.event.replaceAll('_', ' ')}${message}`.trim();
+function remarkOn(event: LogEvent): string {
+  const message = 'message' in event ? `: ${oneLine(event.message)}` : '';
+  return `${subjectOf(event)} ${event.event.replaceAll('_', ' ')}${message}`.trim();
 }
 
-function subject({ brand, report, day }: Entry): string {
-  return [brand, report, day]
+function subjectOf(event: LogEvent): string {
+  return [
+    'brand' in event ? event.brand : undefined,
+    'report' in event ? event.report : undefined,
+    'day' in event ? event.day : undefined,
+  ]
     .filter((part) => part !== undefined)
-    .map(text)
+    .map(oneLine)
     .join(' ');
 }
 
 function waitText(ms: number): string {
   return ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`;
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? oneLine(value) : `${Number(value)}`;
 }

@@ -13,7 +13,8 @@ import { systemClock } from '../shared/adapters/system-clock.ts';
 import { dayOf } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { closestMatch } from '../shared/validation/closest-match.ts';
-import type { CredentialSource, RunLog } from '../shared/ports.ts';
+import type { Log } from '../shared/log-events.ts';
+import type { CredentialSource } from '../shared/ports.ts';
 import { reports } from '../shared/reports/index.ts';
 import type { RunOptions } from '../shared/run.ts';
 import { type Settings, loadSettings } from '../shared/settings/settings.ts';
@@ -38,7 +39,7 @@ export interface RunFlags {
 export async function createRunOptions(
   flags: RunFlags,
   wanted: readonly string[],
-  log: RunLog,
+  log: Log,
 ): Promise<RunOptions> {
   const settings = await readSettings(flags);
   const names = wanted.map(reportNamed);

@@ -10,7 +10,7 @@ import { calendar } from '../shared/status/calendar.ts';
 import { html } from '../shared/status/html.ts';
 import { consoleControls } from '../shared/status/remedies.ts';
 import { tableStatuses } from '../shared/status/table-statuses.ts';
-import { bundledSettings, environment } from './function-context.ts';
+import { bundledSettings, environment, log } from './function-context.ts';
 
 /** Lambda's answers hold 6 MB at most, quotes and line ends escaped. */
 const MOST_BYTES = 5_000_000;
@@ -40,8 +40,9 @@ export async function handler(event: unknown): Promise<string> {
   try {
     return await answer(event);
   } catch (thrown) {
-    const { kind, code, message } = asBrandReportsError(thrown);
-    console.error({ event: 'widget_failed', kind, code, message, ...(kind === 'bug' && { thrown }) });
+    const { kind, code, message, cause } = asBrandReportsError(thrown);
+    const stack = cause instanceof Error ? cause.stack : undefined;
+    log({ event: 'calendar_failed', kind, code, message, ...(stack !== undefined && { stack }) });
     return html`<p><b>The calendar cannot be drawn</b> (${kind}, ${code}).</p><pre style="white-space:pre-wrap">${message}</pre>`
       .markup;
   }

@@ -4,7 +4,7 @@ import { awsClientOptions } from '../shared/adapters/aws/errors.ts';
 import { secretsManagerCredentials } from '../shared/adapters/credentials.ts';
 import { openLake } from '../shared/adapters/open-lake.ts';
 import { BrandReportsError } from '../shared/errors.ts';
-import type { RunLog } from '../shared/ports.ts';
+import { type LogEvent, levelOf } from '../shared/log-events.ts';
 import { reports } from '../shared/reports/index.ts';
 import { type Settings, loadSettings } from '../shared/settings/settings.ts';
 
@@ -41,6 +41,6 @@ export function environment(name: string): string {
   throw new BrandReportsError('config', 'environment', `The environment variable ${name} is missing.`);
 }
 
-function log({ level, ...entry }: Parameters<RunLog>[0]): void {
-  console[level](entry);
+export function log(event: LogEvent): void {
+  console[levelOf(event)](event);
 }

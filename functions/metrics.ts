@@ -2,12 +2,12 @@ import { MetricUnit, Metrics } from '@aws-lambda-powertools/metrics';
 import { endOfDay, startOfDay } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import type { ReportOutcome } from '../shared/outcome.ts';
-import type { RunLog } from '../shared/ports.ts';
+import type { Log } from '../shared/log-events.ts';
 import type { BrandSettings, Settings } from '../shared/settings/settings.ts';
 
 export interface MetricsOptions {
   namespace: string;
-  log: RunLog;
+  log: Log;
   /**
    * Given by the runs that answer for how a report stands: those of the schedule, and those by hand in the present.
    * A backfill tells its traffic alone, or it would hide a schedule that has died, and its failures are its execution's.
@@ -32,7 +32,7 @@ export function emitMetrics(reports: readonly ReportOutcome[], options: MetricsO
       for (const [name, unit, value] of measuresOf(outcome, options)) metrics.addMetric(name, unit, value);
       metrics.publishStoredMetrics();
     } catch (thrown) {
-      options.log({ level: 'warn', event: 'metrics_not_emitted', brand, report, message: String(thrown) });
+      options.log({ event: 'metrics_not_emitted', brand, report, message: String(thrown) });
     }
   }
 }

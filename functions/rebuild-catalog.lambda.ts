@@ -5,10 +5,11 @@ import { awsClientOptions } from '../shared/adapters/aws/errors.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
 import { openTestEvents } from '../shared/adapters/aws/test-events.ts';
 import { asBrandReportsError } from '../shared/errors.ts';
+import { errorSummary } from '../shared/outcome.ts';
 import { rebuildCatalog, type RebuildOutcome } from '../shared/catalog/rebuild.ts';
 import { retryWhileAccessDenied } from '../shared/adapters/aws/retry-access-denied.ts';
 import { type Answer, answerCloudFormation } from './cloud-formation.ts';
-import { createFunctionContext } from './function-context.ts';
+import { createFunctionContext, log } from './function-context.ts';
 import {
   type CloudFormationRequest,
   isRollback,
@@ -60,14 +61,14 @@ async function answerTo(request: CloudFormationRequest, remainingMs: number): Pr
     }
     return { status: 'SUCCESS' };
   } catch (thrown) {
-    return { status: 'FAILED', reason: logged('setup_failed', thrown) };
+    return { status: 'FAILED', reason: logged('catalog_rebuild_failed', thrown) };
   }
 }
 
 async function setUpCatalog(remainingMs: number): Promise<RebuildOutcome> {
   const { deadline } = timeLimits(remainingMs);
   const outcome = await rebuildCatalog({ ...createFunctionContext(), clock, deadline });
-  console.info({ event: 'setup_done', ...outcome });
+  log({ event: 'catalog_rebuilt', ...outcome });
   return outcome;
 }
 
@@ -76,10 +77,10 @@ async function orLogged(work: () => Promise<void>): Promise<void> {
   await work().catch((thrown: unknown) => logged('test_events_failed', thrown));
 }
 
-function logged(event: string, thrown: unknown): string {
-  const { kind, code, message } = asBrandReportsError(thrown);
-  console.error({ event, kind, code, message });
-  return message;
+function logged(event: 'catalog_rebuild_failed' | 'test_events_failed', thrown: unknown): string {
+  const error = errorSummary(asBrandReportsError(thrown));
+  log({ event, ...error });
+  return error.message;
 }
 
 /** The answer, or that there was no time for it, while there is time to say so. */

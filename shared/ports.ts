@@ -123,10 +123,3 @@ export interface ReportService {
   /** Text that came from the service, made fit for messages and logs: no credential, one line, not long. */
   quote(text: string): string;
 }
-
-/** What a run tells whoever watches it. */
-export type RunLog = (entry: {
-  level: 'debug' | 'info' | 'warn' | 'error';
-  event: string;
-  [detail: string]: unknown;
-}) => void;

@@ -16,6 +16,7 @@ import {
 import { policyOf } from './planning/policy.ts';
 import { type Range, saveContinuation } from './pipeline/continuation.ts';
 import type { Deadline, RunContext } from './pipeline/context.ts';
+import { bindBrand } from './log-events.ts';
 import type { CredentialSource, ReportService } from './ports.ts';
 import type { ReportDefinition, ReportRegistry } from './reports/definition.ts';
 import { type ServiceClient, type ServiceClientOptions, createServiceClient } from './service/client.ts';
@@ -76,7 +77,7 @@ async function leaveQuietly(...[run, ...rest]: Parameters<typeof saveContinuatio
     await saveContinuation(run, ...rest);
   } catch (thrown) {
     const { message } = rethrowBugs(thrown);
-    run.log({ level: 'warn', event: 'request_not_left', brand: run.brand, report: run.report.name, message });
+    run.log({ event: 'continuation_not_saved', message });
   }
 }
 
@@ -140,7 +141,7 @@ export function createService(
     wallMs: clock.wallMs,
     random,
     sleep: clock.sleep,
-    log,
+    log: bindBrand(log, brand),
     ...(onRequest && { onRequest }),
     ...(signal && { signal }),
   });

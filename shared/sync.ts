@@ -49,7 +49,7 @@ export async function syncReport(
     const stillOwed = await publishPending(run, months.values());
 
     const due = plan(months, run.policy, run.clock.now().getTime(), await planOptions(run, continuation));
-    run.log({ level: 'info', event: 'report_planned', ...name, due: due.length });
+    run.log({ event: 'report_planned', dueDays: due.length });
     if (due.length > 0) await probeEndDate(run, index);
     await touch(run, index, due);
     const failed = await syncDays(run, due, continuation, days);
@@ -60,26 +60,19 @@ export async function syncReport(
   } catch (thrown) {
     const error = rethrowBugs(thrown);
     if (error.code === 'stopped') return { ...name, status: 'incomplete', days };
-    run.log({
-      level: 'error',
-      event: 'report_failed',
-      ...name,
-      kind: error.kind,
-      code: error.code,
-      message: error.message,
-    });
+    run.log({ event: 'report_failed', ...errorSummary(error) });
     return { ...name, status: 'failed', days, error: errorSummary(error) };
   }
 }
 
 /** The first commit of a column decides its type for good: a setting that comes later is said to be without effect. */
-async function warnOfSettledTypes({ schema, settings, log, brand, report }: RunContext): Promise<void> {
+async function warnOfSettledTypes({ schema, settings, log }: RunContext): Promise<void> {
   const { columns } = await schema.cached();
   for (const [name, type] of Object.entries(settings.columns)) {
     const settled = columns.find((column) => column.name === name)?.type;
     if (settled === undefined || settled === type) continue;
     const message = `the setting columns.${name} (${type}) has no effect: the column was first written as ${settled}, which stays`;
-    log({ level: 'warn', event: 'column_type_kept', brand, report: report.name, message });
+    log({ event: 'column_setting_ignored', message });
   }
 }
 
@@ -196,7 +189,7 @@ function isOwed({ lake }: RunContext, { days }: Ledger): boolean {
   );
 }
 
-function sweepIsDue({ clock }: RunContext, { vacuumedAt: vacuumedAt }: MonthIndex): boolean {
+function sweepIsDue({ clock }: RunContext, { vacuumedAt }: MonthIndex): boolean {
   return vacuumedAt === undefined || clock.wallMs() - Date.parse(vacuumedAt) >= SWEEP_EVERY_MS;
 }
 

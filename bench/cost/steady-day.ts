@@ -9,6 +9,7 @@ import { secretsManagerCredentials } from '../../shared/adapters/credentials.ts'
 import { openGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { neverGone, openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import { addDays, dayOf, earlier, intervalMs, startOfDay } from '../../shared/days.ts';
+import { levelOf } from '../../shared/log-events.ts';
 import type { ReportOutcome } from '../../shared/outcome.ts';
 import { scheduledRate } from '../../shared/settings/rate-budget.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -197,7 +198,7 @@ async function openWorld(clicksPerDay: number) {
         lake: { store, catalog, runs: neverGone },
         credentials,
         clock,
-        log: ({ level, ...entry }) => void (level !== 'debug' && logged.push(JSON.stringify(entry))),
+        log: (event) => void (levelOf(event) !== 'debug' && logged.push(JSON.stringify(event))),
         random: () => 0.5,
         newId: randomUUID,
         ...options,

@@ -1,4 +1,5 @@
 import { rethrowBugs } from '../errors.ts';
+import { errorSummary } from '../outcome.ts';
 import type { TableShape } from '../ports.ts';
 import type { View } from '../reports/definition.ts';
 import type { BrandReport } from '../pipeline/context.ts';
@@ -23,8 +24,7 @@ export async function ensureTableAndViews(of: BrandReport): Promise<void> {
     try {
       await of.lake.catalog?.ensureView(view);
     } catch (thrown) {
-      const { kind, code, message } = rethrowBugs(thrown);
-      of.log({ level: 'error', event: 'view_failed', view: view.name, kind, code, message });
+      of.log({ event: 'view_failed', view: view.name, ...errorSummary(rethrowBugs(thrown)) });
     }
   }
 }

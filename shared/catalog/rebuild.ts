@@ -17,6 +17,7 @@ import { enabledPolicy } from '../planning/policy.ts';
 import { type BrandReport, type Deadline, outOfTime } from '../pipeline/context.ts';
 import { forEachConcurrent } from '../concurrency.ts';
 import { pendingPublications, publishDay } from '../pipeline/publish.ts';
+import { errorSummary } from '../outcome.ts';
 import type { Catalog } from '../ports.ts';
 import type { ReportRegistry, View } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -140,8 +141,7 @@ async function isDone(options: RebuildOptions, work: () => Promise<void>): Promi
     return true;
   } catch (thrown) {
     if (isAccessDenied(thrown)) throw thrown;
-    const { kind, code, message } = rethrowBugs(thrown);
-    options.log({ level: 'error', event: 'setup_left', kind, code, message });
+    options.log({ event: 'catalog_entry_skipped', ...errorSummary(rethrowBugs(thrown)) });
     return false;
   }
 }

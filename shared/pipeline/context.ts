@@ -2,7 +2,8 @@ import type { CasDocument, HasRecentWrites } from '../lake/documents/cas-documen
 import type { Ledger } from '../lake/documents/ledger.ts';
 import type { Progress } from '../lake/documents/progress.ts';
 import type { TableSchema } from '../lake/table/columns.ts';
-import type { Clock, Lake, ReportService, RunLog } from '../ports.ts';
+import type { ReportLog } from '../log-events.ts';
+import type { Clock, Lake, ReportService } from '../ports.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 import type { Policy } from '../planning/due.ts';
@@ -25,7 +26,7 @@ export interface BrandReport {
   policy: Policy | undefined;
   lake: Lake;
   clock: Clock;
-  log: RunLog;
+  log: ReportLog;
   newId: () => string;
   ledger(month: string): CasDocument<Ledger>;
   schema: CasDocument<StoredSchema>;

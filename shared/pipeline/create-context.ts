@@ -3,7 +3,8 @@ import { baseSchema, parseSchema } from '../lake/table/columns.ts';
 import { CasDocument, type HasRecentWrites } from '../lake/documents/cas-document.ts';
 import { type Ledger, parseLedger } from '../lake/documents/ledger.ts';
 import { ledgerKey, schemaKey } from '../lake/paths.ts';
-import type { Clock, Lake, RunLog } from '../ports.ts';
+import { type Log, bindReport } from '../log-events.ts';
+import type { Clock, Lake } from '../ports.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { Policy } from '../planning/due.ts';
 import type { BrandReport, StoredSchema } from './context.ts';
@@ -12,7 +13,7 @@ import type { BrandReport, StoredSchema } from './context.ts';
 export interface LakeOptions {
   lake: Lake;
   clock: Clock;
-  log: RunLog;
+  log: Log;
   /** In [0, 1), for backoff. */
   random: () => number;
   newId: () => string;
@@ -33,7 +34,7 @@ export function createBrandReport(
     policy,
     lake,
     clock,
-    log,
+    log: bindReport(log, brand, report.name),
     newId,
     ledger: (month) => ledgerDocument(options, ledgers, { report: report.name, brand, month }),
     schema: schemaDocument(options, report),

@@ -55,17 +55,13 @@ async function fetchPart(
   part: SlicePart,
 ): Promise<'read' | 'out_of_time' | 'refused'> {
   const stage = new Stage(run, reading, index, primaryKeyField(run));
-  const { report, brand } = run;
   let paged = 0;
   try {
     for await (const page of pagesOf(run, reading, slice, part)) {
       await stage.add(page);
       paged += 1;
       run.log({
-        level: 'debug',
-        event: 'page',
-        brand,
-        report: report.name,
+        event: 'page_fetched',
         day: reading.day,
         page: part.pages + paged,
         rows: page.records.length,
@@ -149,14 +145,7 @@ async function isStillResumable(run: RunContext, reading: Attempt): Promise<bool
 }
 
 async function restartCounted(run: RunContext, reading: Attempt): Promise<Attempt> {
-  run.log({
-    level: 'warn',
-    event: 'day_begun_anew',
-    brand: run.brand,
-    report: run.report.name,
-    day: reading.day,
-    restarts: reading.restarts + 1,
-  });
+  run.log({ event: 'day_restarted', day: reading.day, restarts: reading.restarts + 1 });
   if (reading.restarts < MAX_RESTARTS) return restartAttempt(run, reading);
   throw new BrandReportsError(
     'contract',

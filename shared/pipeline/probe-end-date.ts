@@ -33,13 +33,7 @@ async function measure(run: RunContext): Promise<EndDateMeaning> {
     return await observeEndDate(run);
   } catch (thrown) {
     const { message } = rethrowBugs(thrown);
-    run.log({
-      level: 'warn',
-      event: 'end_date_not_measured',
-      brand: run.brand,
-      report: run.report.name,
-      message,
-    });
+    run.log({ event: 'end_date_not_probed', message });
   }
 }
 

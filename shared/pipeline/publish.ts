@@ -1,6 +1,7 @@
 import { monthOf } from '../days.ts';
 import { type BrandReportsError, rethrowBugs } from '../errors.ts';
 import { type Ledger, recordPublished } from '../lake/documents/ledger.ts';
+import { errorSummary } from '../outcome.ts';
 import { dayPartition, partitionPath } from '../lake/paths.ts';
 import type { TableShape } from '../ports.ts';
 import type { BrandReport } from './context.ts';
@@ -45,18 +46,7 @@ export async function publishPending(
     } catch (thrown) {
       const error = rethrowBugs(thrown);
       first ??= error;
-      const { kind, code, message } = error;
-      const { brand, report } = run;
-      run.log({
-        level: 'error',
-        event: 'switch_failed',
-        brand,
-        report: report.name,
-        day,
-        kind,
-        code,
-        message,
-      });
+      run.log({ event: 'publication_failed', day, ...errorSummary(error) });
     }
   }
   return first;

@@ -2,7 +2,7 @@ import { monthOf } from '../days.ts';
 import { type BrandReportsError, rethrowBugs } from '../errors.ts';
 import { failDay, releaseDay } from '../lake/documents/ledger.ts';
 import { assertLeaseHeld } from '../lake/documents/progress.ts';
-import type { DayOutcome } from '../outcome.ts';
+import { type DayOutcome, errorSummary } from '../outcome.ts';
 import { build } from './build.ts';
 import { type Attempt, claim, withRenewedLease } from './claim.ts';
 import { commit } from './commit.ts';
@@ -23,10 +23,8 @@ export async function syncDay(
   continuation: Continuation,
 ): Promise<{ outcome: DayOutcome; error?: BrandReportsError }> {
   const { day } = due;
-  const log = (event: string, detail: Record<string, unknown> = {}) =>
-    run.log({ level: 'info', event, brand: run.brand, report: run.report.name, day, ...detail });
   const ended = (outcome: DayOutcome['outcome'], rows = 0, pages = 0) => {
-    log(`day_${outcome}`, { rows, pages });
+    run.log({ event: 'day_ended', day, outcome, rows, pages });
     return { outcome: { dt: day, outcome, rows, pages } };
   };
   let claimed: Attempt | undefined;
@@ -38,7 +36,7 @@ export async function syncDay(
   try {
     claimed = await claim(run, day);
     if (!claimed) return ended('busy');
-    log('day_claimed', { why: due.reason, resumed: claimed.resumed });
+    run.log({ event: 'day_claimed', day, reason: due.reason, resumed: claimed.resumed });
     stopRenewing = keepLease(run, claimed);
     const reading = await fetchDay(run, claimed);
     if (!reading || !(await publicationFits(run, reading))) return await leftForLater(claimed);
@@ -58,13 +56,12 @@ export async function syncDay(
 }
 
 /** Renews the lease while the run works, however long a page or a publication takes. */
-function keepLease(run: RunContext, { progress }: Attempt): () => void {
+function keepLease(run: RunContext, { day, progress }: Attempt): () => void {
   return run.clock.every(RENEW_MS, () => {
     progress
       .update((current) => withRenewedLease(assertLeaseHeld(current, run.runId), run))
       .catch((error: unknown) => {
-        // The work itself meets the same conflict or failure at its next write, and answers for it.
-        run.log({ level: 'debug', event: 'lease_not_renewed', message: String(error) });
+        run.log({ event: 'lease_not_renewed', day, message: String(error) });
       });
   });
 }
@@ -103,8 +100,7 @@ async function recordFailure(
   const nowMs = run.clock.now().getTime();
   const damaged = code === 'damaged_chunk';
   const keep = kind === 'transient' && !damaged;
-  const { brand, report } = run;
-  run.log({ level: 'error', event: 'day_error', brand, report: report.name, day, kind, code, message });
+  run.log({ event: 'day_failed', day, ...errorSummary(error) });
   try {
     if (damaged)
       await reading?.progress.update((current) => ({ ...assertLeaseHeld(current, run.runId), slices: [] }));
@@ -113,6 +109,6 @@ async function recordFailure(
       .update((ledger) => failDay(ledger, day, { runId: run.runId, kind, code, message, nowMs, keep }));
   } catch (thrown) {
     const { message } = rethrowBugs(thrown);
-    run.log({ level: 'error', event: 'failure_not_recorded', day, message });
+    run.log({ event: 'failure_not_recorded', day, message });
   }
 }

@@ -1,6 +1,7 @@
 import { BrandReportsError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
-import type { CredentialSource, ReportService, RunLog } from '../ports.ts';
+import type { BrandLog } from '../log-events.ts';
+import type { CredentialSource, ReportService } from '../ports.ts';
 import { createServiceClock, httpDate } from './server-clock.ts';
 import { type ResponseClass, classifyResponse } from './envelope.ts';
 import { type RateLimiter, pausedTooLong } from './rate-limit.ts';
@@ -34,7 +35,7 @@ export interface ServiceClientOptions {
   /** In [0, 1). */
   random: () => number;
   sleep: Sleep;
-  log?: RunLog;
+  log?: BrandLog;
   /** Told of every attempt; without a status no answer came. */
   onRequest?(info: { action: string; attempt: number; status: number | undefined; ms: number }): void;
   signal?: AbortSignal;
@@ -87,6 +88,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   }
 
   async function beforeRetry(
+    action: string,
     error: BrandReportsError,
     failures: number,
     askedWaitMs: number | undefined,
@@ -101,10 +103,11 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       throw gaveUp(error, 'too many requests of this run have failed for another try; a later run goes on');
     retries += 1;
     const waitMs = backoffMs(policy, failures, options.random());
+    const { status } = error.context;
     log({
-      level: 'warn',
       event: 'request_retried',
-      ...error.context,
+      action,
+      ...(typeof status === 'number' && { status }),
       code: error.code,
       failures,
       waitMs: Math.max(waitMs, askedWaitMs ?? 0),
@@ -123,12 +126,12 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       const { verdict, askedWaitMs } = await attemptAt(action, fields, signing, attempt, signal);
       if (verdict.is === 'success') return { envelope: verdict.envelope, data: verdict.data };
       if (verdict.is === 'refused' && (await signer.refreshAfterRejection(signing))) {
-        log({ level: 'info', event: 'request_signed_again', brand, action, clockSkewMs: clock.skewMs });
+        log({ event: 'request_signed_again', action, clockSkewMs: clock.skewMs });
         continue;
       }
       if (verdict.is !== 'transient') throw verdict.error;
       failures += 1;
-      await beforeRetry(verdict.error, failures, askedWaitMs, signal);
+      await beforeRetry(action, verdict.error, failures, askedWaitMs, signal);
     }
   }
 

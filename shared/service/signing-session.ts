@@ -1,4 +1,5 @@
-import type { CredentialSource, Credentials, RunLog } from '../ports.ts';
+import type { BrandLog } from '../log-events.ts';
+import type { CredentialSource, Credentials } from '../ports.ts';
 import type { ServiceClock } from './server-clock.ts';
 import { quoted, redactor } from './redact.ts';
 
@@ -29,7 +30,7 @@ export function createSigningSession(
   brand: string,
   source: CredentialSource,
   clock: ServiceClock,
-  log: RunLog,
+  log: BrandLog,
 ): SigningSession {
   const secrets = new Set<string>();
   let redact = redactor([]);
@@ -58,7 +59,7 @@ export function createSigningSession(
       const after = await read();
       if (!same(before, after)) current = Promise.resolve(after);
     } catch {
-      log({ level: 'warn', event: 'credentials_not_read_again', brand });
+      log({ event: 'credentials_not_reread' });
     }
   }
 

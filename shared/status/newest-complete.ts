@@ -9,14 +9,7 @@ import type { RunContext } from '../pipeline/context.ts';
  * that never returned a record prove nothing.
  */
 export async function newestComplete(
-  {
-    brand,
-    report,
-    policy,
-    clock,
-    log,
-    ledger,
-  }: Pick<RunContext, 'brand' | 'report' | 'policy' | 'clock' | 'log' | 'ledger'>,
+  { policy, clock, log, ledger }: Pick<RunContext, 'policy' | 'clock' | 'log' | 'ledger'>,
   index: Pick<CasDocument<MonthIndex>, 'cached'>,
 ): Promise<string | null> {
   const days = daysFrom(policy.startDate, dayOf(clock.now().getTime(), policy.timeZone));
@@ -33,7 +26,7 @@ export async function newestComplete(
     }
   } catch (thrown) {
     const { message } = rethrowBugs(thrown);
-    log({ level: 'warn', event: 'newest_complete_unknown', brand, report: report.name, message });
+    log({ event: 'newest_complete_day_unknown', message });
   }
   return null;
 }

@@ -259,7 +259,9 @@ describe('set-up of a lake whose database is gone', () => {
     put(store, ledgerKey('clicks_list', BRAND, '2026-03'), { version: 'none' });
     put(store, 'ledger/order_list/../2026-03.json', {});
     const logged: unknown[] = [];
-    const outcome = await run(store, { log: ({ message }) => void logged.push(message) });
+    const outcome = await run(store, {
+      log: (event) => void ('message' in event && logged.push(event.message)),
+    });
     // The month before of the same report is registered like all the others.
     expect(outcome).toMatchObject({ status: 'incomplete', published: 18, remaining: 1 });
     expect(logged).toContainEqual(

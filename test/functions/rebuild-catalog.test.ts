@@ -219,7 +219,7 @@ describe('set-up for CloudFormation', () => {
     };
     const { printed } = await invoke(request('Update', change), { database: 'nowhere' });
     expect(answered()).toMatchObject([{ Status }]);
-    expect(printed).toContain('setup_failed');
+    expect(printed).toContain('catalog_rebuild_failed');
   });
 
   it('answers before its time runs out, where AWS does not answer', async () => {

@@ -65,7 +65,7 @@ describe('the views of a report', () => {
     const outcome = await lake.sync({
       scope: request,
       lake: { store: lake.store, catalog, runs: unknowing },
-      log: ({ event, view }) => void logged.push(`${event} ${view}`),
+      log: (event) => void ('view' in event && logged.push(`${event.event} ${event.view}`)),
     });
     expect(outcome.status).toBe('complete');
     expect(logged).toContain('view_failed orders_daily');

@@ -1,0 +1,110 @@
+import type { DayOutcome, ErrorSummary } from './outcome.ts';
+
+/*
+ * Everything that a run logs. One table says which details an event has, another how serious it is; the command
+ * line's progress line and the functions' logs consume the union, so the compiler finds whoever a renamed event
+ * concerns. Events of a report are bound to brand and report once (`bindReport`), so that none forgets to name them.
+ */
+
+/** Of one report of one brand. */
+interface ReportDetails {
+  report_planned: { dueDays: number };
+  report_failed: ErrorSummary;
+  /** A type set for a column that was written with another one before. */
+  column_setting_ignored: { message: string };
+  /** The next run reads some days again. */
+  continuation_not_saved: { message: string };
+  newest_complete_day_unknown: { message: string };
+  end_date_not_probed: { message: string };
+  day_claimed: { day: string; reason: string; resumed: boolean };
+  /** What was staged is dropped and the day is read from its first page again. */
+  day_restarted: { day: string; restarts: number };
+  page_fetched: { day: string; page: number; rows: number };
+  lease_not_renewed: { day: string; message: string };
+  /** What this run did with the day. */
+  day_ended: { day: string; outcome: DayOutcome['outcome']; rows: number; pages: number };
+  day_failed: { day: string } & ErrorSummary;
+  failure_not_recorded: { day: string; message: string };
+  publication_failed: { day: string } & ErrorSummary;
+  view_failed: { view: string } & ErrorSummary;
+  metrics_not_emitted: { message: string };
+}
+
+/** Of the service of one brand. */
+interface BrandDetails {
+  request_retried: {
+    action: string;
+    code: string;
+    /** Failed attempts at this call so far. */
+    failures: number;
+    waitMs: number;
+    /** HTTP status, where an answer came. */
+    status?: number;
+  };
+  request_signed_again: { action: string; clockSkewMs: number };
+  credentials_not_reread: object;
+}
+
+/** Of a process that works for all brands. */
+interface ProcessDetails {
+  catalog_rebuilt: { status: string; published: number; remaining: number };
+  catalog_entry_skipped: ErrorSummary;
+  catalog_rebuild_failed: ErrorSummary;
+  test_events_failed: ErrorSummary;
+  calendar_failed: ErrorSummary & { stack?: string };
+}
+
+type EventOf<Details> = { [Name in keyof Details]: { event: Name } & Details[Name] }[keyof Details];
+
+export type ReportEvent = EventOf<ReportDetails>;
+export type BrandEvent = EventOf<BrandDetails>;
+export type LogEvent =
+  | (ReportEvent & { brand: string; report: string })
+  | (BrandEvent & { brand: string })
+  | EventOf<ProcessDetails>;
+
+export type Log = (event: LogEvent) => void;
+export type BrandLog = (event: BrandEvent) => void;
+export type ReportLog = (event: ReportEvent) => void;
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+const LEVELS = {
+  report_planned: 'info',
+  report_failed: 'error',
+  column_setting_ignored: 'warn',
+  continuation_not_saved: 'warn',
+  newest_complete_day_unknown: 'warn',
+  end_date_not_probed: 'warn',
+  day_claimed: 'info',
+  day_restarted: 'warn',
+  page_fetched: 'debug',
+  // The work itself meets the same conflict or failure at its next write, and answers for it.
+  lease_not_renewed: 'debug',
+  day_ended: 'info',
+  day_failed: 'error',
+  failure_not_recorded: 'error',
+  publication_failed: 'error',
+  view_failed: 'error',
+  metrics_not_emitted: 'warn',
+  request_retried: 'warn',
+  request_signed_again: 'info',
+  credentials_not_reread: 'warn',
+  catalog_rebuilt: 'info',
+  catalog_entry_skipped: 'error',
+  catalog_rebuild_failed: 'error',
+  test_events_failed: 'error',
+  calendar_failed: 'error',
+} as const satisfies Record<LogEvent['event'], LogLevel>;
+
+export function levelOf({ event }: LogEvent): LogLevel {
+  return LEVELS[event];
+}
+
+export function bindBrand(log: Log, brand: string): BrandLog {
+  return (event) => log({ brand, ...event });
+}
+
+export function bindReport(log: Log, brand: string, report: string): ReportLog {
+  return (event) => log({ brand, report, ...event });
+}
