@@ -1,6 +1,6 @@
 // Lambda's runtime for Node.js in small: `node bootstrap.ts MODULE.HANDLER`. It asks the Runtime API for one event
 // after the other, and ends where that is gone.
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 
 const {
@@ -35,7 +35,7 @@ function failure(error: unknown) {
 
 /** With `node:http`, which waits for the next event as long as it takes. */
 async function call(method: string, path: string, content?: unknown) {
-  const { promise, resolve, reject } = Promise.withResolvers<import('node:http').IncomingMessage>();
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   request(`http://${host}/2018-06-01/${path}`, { method }, resolve)
     .on('error', reject)
     .end(content === undefined ? undefined : JSON.stringify(content));

@@ -1,0 +1,117 @@
+// What may import what. `npm run imports` fails on an import that goes upwards, to a neighbour or in a circle,
+// type-only imports included, and on a package of the outside world in the core.
+
+/**
+ * The stair of shared/, from the top step to the lowest. A room (a folder, or a file of its own) imports only rooms
+ * on lower steps; two rooms on one step do not know each other.
+ */
+const stair = [
+  ['operations'],
+  ['run'],
+  ['sync'],
+  ['status', 'catalog'],
+  ['pipeline'],
+  ['planning'],
+  ['settings', 'adapters'],
+  ['service', 'lake'],
+  ['ports'],
+  ['reports', 'validation', 'outcome'],
+  ['json', 'days', 'errors', 'concurrency', 'backoff', 'column-types'],
+];
+
+/** Who uses the core. Each may import any room of the stair, and of the others only what stands here. */
+const programs = {
+  cli: ['sample'],
+  functions: [],
+  infra: [],
+  sample: [],
+  bench: ['sample', 'functions', 'infra', 'test'],
+};
+
+/** The packages and modules of Node that the core may import: computation only, no disk, no network, no AWS. */
+const corePackages = ['zod', 'hyparquet', 'hyparquet-writer', 'parquetjs-lite'];
+const coreModules = ['buffer', 'crypto', 'util', 'zlib'];
+
+const roomPath = (room) => `^shared/${room}(/|\\.ts$)`;
+const folderPath = (folder) => `^${folder}/`;
+const paths = (rooms, pathOf) => rooms.map(pathOf);
+
+const upwards = stair.flatMap((step, index) =>
+  step.map((room) => ({
+    name: `${room} imports lower steps only`,
+    comment: 'The stair stands in .dependency-cruiser.mjs. Move the shared part to a lower step.',
+    severity: 'error',
+    from: { path: roomPath(room) },
+    to: { path: '^shared/', pathNot: paths([room, ...stair.slice(index + 1).flat()], roomPath) },
+  })),
+);
+
+const betweenPrograms = Object.entries(programs).map(([program, allowed]) => ({
+  name: `${program} imports the core and ${allowed.join(', ') || 'itself'} only`,
+  comment: 'Programs share code through the core.',
+  severity: 'error',
+  from: { path: folderPath(program) },
+  to: {
+    path: paths([...Object.keys(programs), 'test'], folderPath),
+    pathNot: paths([program, ...allowed], folderPath),
+  },
+}));
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+export default {
+  forbidden: [
+    {
+      name: 'no circle',
+      comment: 'Two files that need each other are one file, or share a third one below them.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'every file of shared has a room',
+      comment: 'Name the room in the stair of .dependency-cruiser.mjs.',
+      severity: 'error',
+      from: {},
+      to: { path: '^shared/', pathNot: paths(stair.flat(), roomPath) },
+    },
+    ...upwards,
+    {
+      name: 'the core imports no program',
+      comment: 'Programs import the core, never the other way round.',
+      severity: 'error',
+      from: { path: '^shared/' },
+      to: { path: paths([...Object.keys(programs), 'test'], folderPath) },
+    },
+    {
+      name: 'the core imports no adapter',
+      comment: 'Take a port (shared/ports.ts) as an argument; cli, functions and infra choose the adapter.',
+      severity: 'error',
+      from: { path: '^shared/', pathNot: roomPath('adapters') },
+      to: { path: roomPath('adapters') },
+    },
+    {
+      name: 'the core knows no AWS, disk or network',
+      comment: 'What touches the outside world is an adapter behind a port of shared/ports.ts.',
+      severity: 'error',
+      from: { path: '^shared/', pathNot: roomPath('adapters') },
+      to: {
+        dependencyTypesNot: ['local'],
+        pathNot: [`^(node:)?(${coreModules.join('|')})$`, `node_modules/(${corePackages.join('|')})/`],
+      },
+    },
+    {
+      name: 'adapters know no CDK',
+      comment: 'Constructs belong to infra.',
+      severity: 'error',
+      from: { path: ['^shared/adapters/', '^functions/', '^cli/'] },
+      to: { path: 'node_modules/(aws-cdk-lib|constructs)/' },
+    },
+    ...betweenPrograms,
+  ],
+  options: {
+    // TypeScript 7 has no JavaScript API. swc sees every import, `import type` as well.
+    parser: 'swc',
+    doNotFollow: { path: 'node_modules' },
+    preserveSymlinks: true,
+  },
+};
