@@ -17,6 +17,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import type { Construct } from 'constructs';
 import { testPage } from '../shared/adapters/aws/console-url.ts';
+import { alarmsAsMarkdown } from './alarm-table.ts';
 import { PERIOD_HOURS } from './alarm-windows.ts';
 import { consoleLink } from './console-link.ts';
 import type { ObservedReport } from './observed-report.ts';
@@ -29,22 +30,22 @@ export interface ReportsDashboardProps {
   functions: Readonly<Record<string, IFunction>>;
   queues: Readonly<Record<string, IQueue>>;
   stateMachine: IStateMachine;
-  /** Draws which days are in. */
+  /** Draws which days are in the lake. */
   calendar: IFunction;
-  staleAfterHours: number;
+  overdueAfterHours: number;
   /** By the title that they are shown under. */
   alarms: ReadonlyMap<string, Alarm[]>;
 }
 
-/** Is everything in, and if not, what is missing: the answer first, then what it rests on. */
+/** Which days are in the lake, and what is missing: the answer first, then the figures behind it. */
 export class ReportsDashboard extends Dashboard {
   constructor(scope: Construct, id: string, props: ReportsDashboardProps) {
     super(scope, id, { dashboardName: Stack.of(scope).stackName, defaultInterval: Duration.days(7) });
     this.addWidgets(calendarWidget(props.calendar));
     this.addWidgets(...alarmWidgets(props));
     this.addWidgets(this.whatToDo(props));
-    this.addWidgets(...standingWidgets(props));
-    this.addWidgets(...trafficWidgets(props), ...machineWidgets(props));
+    this.addWidgets(...healthWidgets(props));
+    this.addWidgets(...trafficWidgets(props), ...runtimeWidgets(props));
   }
 
   private whatToDo({ functions, stateMachine }: ReportsDashboardProps): IWidget {
@@ -54,31 +55,24 @@ export class ReportsDashboard extends Dashboard {
     const backfill = consoleLink(this, 'states', `/statemachines/view/${stateMachine.stateMachineArn}`);
     return new TextWidget({
       width: WIDTH,
-      height: 8,
+      height: 11,
       markdown: [
         '## What to do',
-        `Test events of the functions: ${tests.join(' · ')} · executions: [backfill](${backfill})`,
+        `Test events of the functions: ${tests.join(' · ')} · executions of the [backfill](${backfill})`,
         '',
-        '| alarm | what it means | what to do |',
-        '| --- | --- | --- |',
-        '| stale | no day was completed for too long, or no run told of one | test with **Check-the-connection**, then **Sync-now** |',
-        '| failed | runs end as failed | test with **Sync-now**: the answer says what is wrong and what to do about it |',
-        '| throttled | the service answers HTTP 429 | lower the setting `requestsPerSecond` and deploy; nothing is lost |',
-        '| crashed | a function ran out of time or memory, or met a bug | read its log, test with **Sync-now** |',
-        '| queue | an event came to nothing | read the messages, mend, **Sync-now**, then purge the queue |',
-        '| backfill-failed | months are left | read the cause of the execution, mend, start it again with the same input |',
+        alarmsAsMarkdown(),
         '',
-        'A day that is in but wrong: put brand, `from` and `to` (YYYY-MM-DD) into **Read-a-range-again** and test with it.',
+        'To read days again: set `brand`, `from` and `to` (YYYY-MM-DD) in the test event **Read-a-range-again**, then test with it.',
       ].join('\n'),
     });
   }
 }
 
 function calendarWidget({ functionArn }: IFunction): IWidget {
-  return new CustomWidget({ title: 'Which days are in', functionArn, width: WIDTH, height: 12 });
+  return new CustomWidget({ title: 'Which days are in the lake', functionArn, width: WIDTH, height: 12 });
 }
 
-/** One widget for each brand, since one of them shows a hundred alarms at most. */
+/** One widget for each brand, because a widget shows a hundred alarms at most. */
 function alarmWidgets({ alarms }: ReportsDashboardProps): IWidget[] {
   return [...alarms].map(
     ([title, shown]) =>
@@ -91,22 +85,22 @@ function alarmWidgets({ alarms }: ReportsDashboardProps): IWidget[] {
   );
 }
 
-function standingWidgets({ observed, staleAfterHours }: ReportsDashboardProps): IWidget[] {
-  const failedDays = observed.map((of) => of.failedDays().with({ label: of.label }));
+function healthWidgets({ observed, overdueAfterHours }: ReportsDashboardProps): IWidget[] {
+  const failedDays = observed.map((report) => report.failedDays().with({ label: report.label }));
   return [
     graph(WIDTH / 2, 'Hours since the newest complete day', observed.map(hoursSinceNewestCompleteDay), {
-      leftAnnotations: [{ value: staleAfterHours, label: 'stale' }],
+      leftAnnotations: [{ value: overdueAfterHours, label: 'overdue' }],
     }),
     graph(WIDTH / 2, 'Failed days', failedDays),
   ];
 }
 
-function hoursSinceNewestCompleteDay(of: ObservedReport, index: number): IMetric {
+function hoursSinceNewestCompleteDay(report: ObservedReport, index: number): IMetric {
   const seconds = `seconds${index}`;
   return new MathExpression({
-    label: of.label,
+    label: report.label,
     expression: `${seconds} / 3600`,
-    usingMetrics: { [seconds]: of.secondsSinceNewestCompleteDay() },
+    usingMetrics: { [seconds]: report.secondsSinceNewestCompleteDay() },
     period: Duration.hours(PERIOD_HOURS),
   });
 }
@@ -120,31 +114,29 @@ function trafficWidgets({ observed }: ReportsDashboardProps): IWidget[] {
     ['Answers HTTP 429', 'Throttles'],
   ] as const;
   return graphs.map(([title, name]) => {
-    const sums = observed.map((of) => of.sum(name).with({ label: of.label }));
+    const sums = observed.map((report) => report.sum(name).with({ label: report.label }));
     return graph(WIDTH / 3, title, sums);
   });
 }
 
-function machineWidgets({ functions, queues, stateMachine }: ReportsDashboardProps): IWidget[] {
-  const each = <Of>(all: Readonly<Record<string, Of>>, metricOf: (of: Of, label: string) => IMetric) =>
-    Object.entries(all).map(([label, of]) => metricOf(of, label));
-  const statistic = Stats.MAXIMUM;
+function runtimeWidgets({ functions, queues, stateMachine }: ReportsDashboardProps): IWidget[] {
+  const functionMetrics = (metricOf: (syncs: IFunction, label: string) => IMetric) =>
+    Object.entries(functions).map(([report, syncs]) => metricOf(syncs, report));
+  const waiting = Object.entries(queues).map(([label, queue]) =>
+    queue.metricApproximateNumberOfMessagesVisible({ label, statistic: Stats.MAXIMUM }),
+  );
   return [
     graph(
       WIDTH / 3,
       'Functions: errors',
-      each(functions, (of, label) => of.metricErrors({ label })),
+      functionMetrics((syncs, label) => syncs.metricErrors({ label })),
     ),
     graph(
       WIDTH / 3,
       'Functions: longest run',
-      each(functions, (of, label) => of.metricDuration({ label, statistic })),
+      functionMetrics((syncs, label) => syncs.metricDuration({ label, statistic: Stats.MAXIMUM })),
     ),
-    graph(
-      WIDTH / 3,
-      'Events in the failure queues',
-      each(queues, (of, label) => of.metricApproximateNumberOfMessagesVisible({ label, statistic })),
-    ),
+    graph(WIDTH / 3, 'Events in the failure queues', waiting),
     graph(WIDTH / 3, 'Backfills', [stateMachine.metricSucceeded(), stateMachine.metricFailed()]),
   ];
 }

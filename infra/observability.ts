@@ -1,29 +1,30 @@
 import { Stack } from 'aws-cdk-lib';
 import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
-import type { IQueue } from 'aws-cdk-lib/aws-sqs';
-import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
+import {
+  FUNCTION_ALARMS,
+  type ObservedFunction,
+  type ObservedStack,
+  REPORT_ALARMS,
+  STACK_ALARMS,
+} from './alarm-table.ts';
 import { Alarms } from './alarms.ts';
 import { consoleLink } from './console-link.ts';
 import { ReportsDashboard } from './dashboard.ts';
 import { ObservedReport } from './observed-report.ts';
 import { output } from './output.ts';
 
-export interface ObservabilityProps {
+export interface ObservabilityProps extends ObservedStack {
   deployment: DeploymentSettings;
-  /** The functions that sync. Their metrics have the stack's name for a namespace. */
-  functions: readonly { report: string; function: IFunction; schedules: Readonly<Record<string, string>> }[];
-  /** Where events go that came to nothing, by the names that alarms and graphs give them. */
-  queues: Readonly<Record<string, IQueue>>;
-  /** Backfills. */
-  stateMachine: IStateMachine;
-  /** Draws which days are in; it heads the dashboard. */
+  /** The functions that sync. The namespace of their metrics is the stack's name. */
+  functions: readonly ObservedFunction[];
+  /** Draws which days are in the lake; it heads the dashboard. */
   calendar: IFunction;
 }
 
-/** Tells an operator what is missing, by alarms and a dashboard named after the stack. */
+/** Shows an operator what is missing: alarms, and a dashboard named after the stack. */
 export class Observability extends Construct {
   constructor(scope: Construct, id: string, props: ObservabilityProps) {
     super(scope, id);
@@ -34,49 +35,43 @@ export class Observability extends Construct {
         ([brand, schedule]) => new ObservedReport(stackName, { brand, report, schedule, function: syncs }),
       ),
     );
-    const alarms = new Alarms(this, 'Alarms', deployment.alarmEmail);
+    const alarms = new Alarms(this, 'Alarms', deployment);
     new ReportsDashboard(this, 'Dashboard', {
       observed,
       functions: Object.fromEntries(functions.map(({ report, function: syncs }) => [report, syncs])),
       queues,
       stateMachine,
       calendar,
-      staleAfterHours: deployment.staleAfterHours,
+      overdueAfterHours: deployment.overdueAfterHours,
       alarms: new Map([
         ...[...Map.groupBy(observed, ({ brand }) => brand)].map(
-          ([brand, reports]) =>
-            [brand, reports.flatMap((of) => reportAlarms(alarms, of, deployment))] as const,
+          ([brand, reports]) => [brand, reports.flatMap((report) => reportAlarms(alarms, report))] as const,
         ),
         ['the stack', stackAlarms(alarms, props)],
       ]),
     });
     output(this, 'Dashboard', {
       value: consoleLink(this, 'cloudwatch', `dashboards:name=${stackName}`),
-      description: 'The dashboard: is everything in, and if not, what is missing',
+      description: 'The dashboard: which days are in the lake, what is missing, what to do',
     });
-    output(this, 'AlarmTopicArn', { value: alarms.topic.topicArn, description: 'Everything that alarms' });
+    output(this, 'AlarmTopicArn', {
+      value: alarms.topic.topicArn,
+      description: 'The topic that every alarm notifies: subscribe to it',
+    });
   }
 }
 
-function reportAlarms(
-  alarms: Alarms,
-  of: ObservedReport,
-  { schedules, staleAfterHours }: DeploymentSettings,
-): Alarm[] {
-  return [
-    // Where nothing is started by itself, nothing is late.
-    ...(schedules ? [alarms.onStaleness(of, staleAfterHours)] : []),
-    alarms.onFailures(of),
-    alarms.onThrottling(of),
-  ];
+function reportAlarms(alarms: Alarms, observed: ObservedReport): Alarm[] {
+  const { brand, report } = observed;
+  return alarms.add(REPORT_ALARMS, observed, { brand, report, function: observed.function.functionName });
 }
 
-function stackAlarms(alarms: Alarms, { functions, queues, stateMachine }: ObservabilityProps): Alarm[] {
+function stackAlarms(alarms: Alarms, { functions, ...stack }: ObservabilityProps): Alarm[] {
+  const { undelivered, failed } = stack.queues;
   return [
-    ...functions.map(({ report, function: syncs, schedules }) =>
-      alarms.onCrashes(report, { function: syncs, schedules: Object.values(schedules) }),
+    ...functions.flatMap((syncs) =>
+      alarms.add(FUNCTION_ALARMS, syncs, { report: syncs.report, function: syncs.function.functionName }),
     ),
-    ...Object.entries(queues).map(([name, queue]) => alarms.onMessages(name, queue)),
-    alarms.onFailedBackfills(stateMachine),
+    ...alarms.add(STACK_ALARMS, stack, { undelivered: undelivered.queueName, failed: failed.queueName }),
   ];
 }

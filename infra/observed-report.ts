@@ -3,7 +3,7 @@ import { MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { PERIOD_HOURS } from './alarm-windows.ts';
 
-/** One report of one brand, with the metrics that `functions/metrics.ts` prints for it. */
+/** One report of one brand, with the metrics that `functions/metrics.ts` writes for it. */
 export class ObservedReport {
   readonly brand: string;
   readonly report: string;
@@ -12,16 +12,19 @@ export class ObservedReport {
   readonly label: string;
   private readonly namespace: string;
 
-  constructor(namespace: string, of: Pick<ObservedReport, 'brand' | 'report' | 'schedule' | 'function'>) {
+  constructor(
+    namespace: string,
+    observed: Pick<ObservedReport, 'brand' | 'report' | 'schedule' | 'function'>,
+  ) {
     this.namespace = namespace;
-    this.brand = of.brand;
-    this.report = of.report;
-    this.schedule = of.schedule;
-    this.function = of.function;
-    this.label = `${of.brand} ${of.report}`;
+    this.brand = observed.brand;
+    this.report = observed.report;
+    this.schedule = observed.schedule;
+    this.function = observed.function;
+    this.label = `${observed.brand} ${observed.report}`;
   }
 
-  /** Of several runs in a period the one that knows of the newest day is right. */
+  /** The minimum: of several runs in a period, the one that saw the newest complete day is right. */
   secondsSinceNewestCompleteDay(): Metric {
     return this.metric('SecondsSinceNewestCompleteDay', Stats.MINIMUM);
   }
@@ -38,7 +41,7 @@ export class ObservedReport {
     return this.metric(name, Stats.SUM);
   }
 
-  /** The share of requests, in per cent, that the service answered with HTTP 429; missing where it is none. */
+  /** The share of requests, in per cent, that the service answered with HTTP 429; no data where it answered none so. */
   throttledPercent(): MathExpression {
     return new MathExpression({
       expression: '100 * throttles / requests',

@@ -48,7 +48,7 @@ const bodySchema = z.object({
 describe('the alarms', () => {
   const template = synthesised();
 
-  it('are there for every report of every brand, every queue, every function and the backfill', () => {
+  it('exist for every report of every brand, every function, every queue and the backfill', () => {
     expect(Object.keys(alarmsOf(template)).sort()).toEqual([
       'Reports-backfill-failed',
       'Reports-crashed-clicks_list',
@@ -56,11 +56,11 @@ describe('the alarms', () => {
       'Reports-failed-acme-clicks_list',
       'Reports-failed-acme-order_list',
       'Reports-failed-globex-order_list',
+      'Reports-overdue-acme-clicks_list',
+      'Reports-overdue-acme-order_list',
+      'Reports-overdue-globex-order_list',
       'Reports-queue-failed',
       'Reports-queue-undelivered',
-      'Reports-stale-acme-clicks_list',
-      'Reports-stale-acme-order_list',
-      'Reports-stale-globex-order_list',
       'Reports-throttled-acme-clicks_list',
       'Reports-throttled-acme-order_list',
       'Reports-throttled-globex-order_list',
@@ -69,7 +69,7 @@ describe('the alarms', () => {
 
   it.each<[string, object]>([
     [
-      'stale-acme-order_list',
+      'overdue-acme-order_list',
       {
         Namespace: 'Reports',
         MetricName: 'SecondsSinceNewestCompleteDay',
@@ -85,8 +85,8 @@ describe('the alarms', () => {
         TreatMissingData: 'breaching',
       },
     ],
-    ['stale-globex-order_list', { EvaluationPeriods: 26, TreatMissingData: 'breaching' }],
-    ['stale-acme-clicks_list', { EvaluationPeriods: 1, TreatMissingData: 'ignore' }],
+    ['overdue-globex-order_list', { EvaluationPeriods: 26, TreatMissingData: 'breaching' }],
+    ['overdue-acme-clicks_list', { EvaluationPeriods: 1, TreatMissingData: 'ignore' }],
     [
       'failed-acme-order_list',
       {
@@ -113,7 +113,7 @@ describe('the alarms', () => {
       },
     ],
     [
-      // One of its brands waits for a day.
+      // One of its brands runs once a day.
       'crashed-order_list',
       {
         Namespace: 'AWS/Lambda',
@@ -128,19 +128,21 @@ describe('the alarms', () => {
       { MetricName: 'ApproximateNumberOfMessagesVisible', Statistic: 'Maximum', Threshold: 1 },
     ],
     ['backfill-failed', { MetricName: 'ExecutionsFailed', Statistic: 'Sum', Threshold: 1 }],
-  ])('%s looks at what it says', (name, expected) => {
+  ])('%s watches its metric with its threshold and window', (name, expected) => {
     expect(alarmsOf(template)[`Reports-${name}`]).toMatchObject(expected);
   });
 
-  it('all tell the topic, and somebody what to do', () => {
+  it('all notify the topic, and say what to do', () => {
     const [topic] = Object.keys(template.findResources('AWS::SNS::Topic'));
     for (const { AlarmActions, AlarmDescription } of Object.values(alarmsOf(template))) {
       expect(AlarmActions).toEqual([{ Ref: topic }]);
-      expect(JSON.stringify(AlarmDescription)).toMatch(/Sync-now|requestsPerSecond|new execution/);
+      const description = JSON.stringify(AlarmDescription);
+      expect(description).toMatch(/Sync-now|requestsPerSecond|new execution/);
+      expect(description).not.toMatch(/<\w+>/);
     }
   });
 
-  it('may publish to the topic, which takes nothing in the clear', () => {
+  it('may publish to the topic, which refuses requests without TLS', () => {
     template.hasResourceProperties('AWS::SNS::TopicPolicy', {
       PolicyDocument: {
         Statement: Match.arrayWith([
@@ -165,7 +167,7 @@ describe('the alarms', () => {
     });
   });
 
-  it('go to the e-mail address of the settings, if there is one', () => {
+  it('go to the e-mail address of the settings, where it has one', () => {
     template.resourceCountIs('AWS::SNS::Subscription', 0);
     const mailed = synthesised({ alarmEmail: 'ops@acme.example' });
     mailed.hasResourceProperties('AWS::SNS::Subscription', {
@@ -174,15 +176,15 @@ describe('the alarms', () => {
     });
   });
 
-  it('do not wait for anything where schedules are off', () => {
+  it('raise nothing as overdue where schedules are off', () => {
     const names = Object.keys(alarmsOf(synthesised({ schedules: false })));
-    expect(names.filter((name) => name.includes('-stale-'))).toEqual([]);
+    expect(names.filter((name) => name.includes('-overdue-'))).toEqual([]);
     expect(names).toContain('Reports-failed-acme-order_list');
   });
 
-  it('begin to be stale when the settings say', () => {
-    const alarms = alarmsOf(synthesised({ staleAfterHours: 50 }));
-    expect(alarms['Reports-stale-acme-order_list']).toMatchObject({ Threshold: 50 * HOUR });
+  it('call a report overdue after the hours of the settings', () => {
+    const alarms = alarmsOf(synthesised({ overdueAfterHours: 50 }));
+    expect(alarms['Reports-overdue-acme-order_list']).toMatchObject({ Threshold: 50 * HOUR });
   });
 });
 
@@ -190,11 +192,11 @@ describe('the dashboard', () => {
   const widgets = widgetsOf(synthesised());
   const titles = widgets.map(({ properties }) => properties.title);
 
-  it('answers first which days are in', () => {
+  it('shows first which days are in the lake', () => {
     expect(widgets[0]).toMatchObject({ type: 'custom', y: 0, properties: { endpoint: expect.any(String) } });
   });
 
-  it('shows every alarm, a brand at a time', () => {
+  it('shows every alarm, grouped by brand', () => {
     const shown = widgets.filter(({ type }) => type === 'alarm');
     expect(shown.map(({ properties }) => properties.title)).toEqual([
       'Alarms: acme',
@@ -229,12 +231,13 @@ describe('the dashboard', () => {
     );
   });
 
-  it('says of every kind of alarm what to do, with the way to the tests of every function', () => {
+  it('says what to do for every alarm, and links the tests of every function', () => {
     const { markdown = '' } = widgets.find(({ type }) => type === 'text')?.properties ?? {};
-    for (const { AlarmName } of Object.values(alarmsOf(synthesised()))) {
-      const [, kind] = /^Reports-(backfill-failed|[a-z]+)/.exec(AlarmName) ?? [];
-      expect(markdown).toContain(`| ${kind} |`);
-    }
+    const documented = [...markdown.matchAll(/^\| `([^`]+)` \|/gm)].map(
+      ([, id = '']) => new RegExp(`^Reports-${id.replace(/<\w+>/g, '\\w+')}$`),
+    );
+    for (const name of Object.keys(alarmsOf(synthesised())))
+      expect(documented.filter((id) => id.test(name))).toHaveLength(1);
     expect(markdown.match(/functions\/[^?]+\?tab=testing/g)).toHaveLength(REPORTS.length);
   });
 });
@@ -263,7 +266,7 @@ function alarmsOf(template: Template): Record<string, z.infer<typeof alarmSchema
   return Object.fromEntries(alarms.map((alarm) => [alarm.AlarmName, alarm]));
 }
 
-/** The widgets of the dashboard named after the stack, with a word in place of what deployment fills in. */
+/** The widgets of the dashboard, with a word in place of each value that deployment fills in. */
 function widgetsOf(template: Template) {
   const dashboards = template.findResources('AWS::CloudWatch::Dashboard');
   const properties = z.object({

@@ -47,7 +47,7 @@ describe('settings', () => {
         keepLake: true,
         tablePermissions: 'iam',
         backfillConcurrency: 2,
-        staleAfterHours: 30,
+        overdueAfterHours: 30,
         queryScanLimitGb: 100,
       },
     });
@@ -259,9 +259,9 @@ describe('settings', () => {
       'adoptBucket is "s3://lake"; allowed: a bucket\'s name, without s3://',
     ],
     [
-      'a report that would be stale every day',
-      { ...withBrand({}), deployment: { staleAfterHours: 25 } },
-      'staleAfterHours is 25; allowed: hours, from 26 to 720',
+      'a report that would be overdue every day',
+      { ...withBrand({}), deployment: { overdueAfterHours: 25 } },
+      'overdueAfterHours is 25; allowed: a number of hours from 26 to 720',
     ],
     [
       'raw records that are gone before they are used',
