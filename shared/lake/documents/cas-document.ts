@@ -19,7 +19,7 @@ export interface CasDocumentOptions<T extends HasRecentWrites> {
   store: ObjectStore;
   key: string;
   /** Parses hostile JSON; `undefined` is the document that does not exist yet. */
-  parse(stored: Json | undefined): T;
+  parse: (stored: Json | undefined) => T;
   newId(): string;
   /** Waits between two rounds of a race that was lost. */
   pause(round: number): Promise<void>;
