@@ -43,7 +43,7 @@ export function committed(objects: Objects, lake: string, tableOf: (report: stri
     if (report === '') return [];
     const days = objectIn(parseJson(body.toString()), 'days');
     return Object.entries(days).flatMap(([day, entry]) => {
-      const snapshot = stringOf(objectIn(entry, 'published').snapshot);
+      const snapshot = stringOf(objectIn(entry, 'committed').snapshot);
       const path = `brand=${brand}/dt=${day}`;
       const table = tableOf(report);
       return snapshot === ''

@@ -44,7 +44,7 @@ NOT_MADE = {
     "AWS::Athena::WorkGroup": "there is no engine: DuckDB reads the rows",
     "AWS::CloudWatch::Alarm": "nothing collects the metrics: those that alarms look at are looked for in the log",
     "AWS::Lambda::EventInvokeConfig": "of events that nobody waits for: nothing sends such here",
-    "AWS::S3::BucketPolicy": "policies are not enforced: test/functions/bundle.test.ts runs under those of the roles",
+    "AWS::S3::BucketPolicy": "policies are not enforced: test/functions/bundle.slow.test.ts runs under those of the roles",
     "AWS::SNS::Subscription": "nothing is published",
     "AWS::SNS::TopicPolicy": "policies are not enforced",
     "AWS::SQS::QueuePolicy": "policies are not enforced",
