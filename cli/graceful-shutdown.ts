@@ -1,22 +1,22 @@
 import type { Deadline } from '../shared/pipeline/context.ts';
 import { note } from './output.ts';
 
-/** A terminal and the programs around this one may each pass on the same Ctrl-C. */
-const SAME_SIGNAL_MS = 500;
-/** Requests that are still waited for so long after a signal are given up. */
-const PATIENCE_MS = 5_000;
-const INTERRUPTED = 130;
+/** The terminal and a wrapper such as npx may each deliver the same Ctrl-C: within this time it is one signal. */
+const DUPLICATE_SIGNAL_MS = 500;
+/** How long requests in flight may still take after a signal before they are aborted. */
+const REQUEST_GRACE_MS = 5_000;
+const EXIT_INTERRUPTED = 130;
 
 export interface GracefulShutdown {
   deadline: Deadline;
   signal: AbortSignal;
-  /** From then on signals do again what they always do. */
+  /** Removes the handlers: from then on a signal ends the process as usual. */
   release: () => void;
 }
 
 /**
- * Ends a run in good order: after `maxSeconds`, or at the first SIGINT or SIGTERM; what was staged by then is kept.
- * A second signal ends the process at once.
+ * Lets a run end gracefully after `maxSeconds`, or at the first SIGINT or SIGTERM: it starts nothing new and keeps what
+ * it has staged. A second signal ends the process immediately.
  */
 export function gracefulShutdown(maxSeconds: number | undefined): GracefulShutdown {
   const deadline = {
@@ -27,12 +27,12 @@ export function gracefulShutdown(maxSeconds: number | undefined): GracefulShutdo
   let stoppedMs: number | undefined;
   const stop = () => {
     const nowMs = Date.now();
-    if (stoppedMs !== undefined && nowMs - stoppedMs > SAME_SIGNAL_MS) process.exit(INTERRUPTED);
+    if (stoppedMs !== undefined && nowMs - stoppedMs > DUPLICATE_SIGNAL_MS) process.exit(EXIT_INTERRUPTED);
     if (stoppedMs !== undefined) return;
     stoppedMs = nowMs;
     deadline.softMs = nowMs;
-    setTimeout(() => controller.abort(), PATIENCE_MS).unref();
-    note('Stopping in good order; what was read is kept. Once more to leave at once.');
+    setTimeout(() => controller.abort(), REQUEST_GRACE_MS).unref();
+    note('Stopping; what was fetched so far is kept. Press Ctrl-C again to exit immediately.');
   };
   process.on('SIGINT', stop).on('SIGTERM', stop);
   return {

@@ -1,21 +1,23 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { isDay, isInstant } from '../shared/days.ts';
 
-// The options that several commands share, each parsed where it is met.
+// The options that several commands share. Each value is checked while the command line is parsed: exit code 2.
 
 export const DEFAULT_LAKE = './lake';
 
 export const settingsOption = () =>
-  new Option('--settings <file>', 'a cdk.json, or a file that holds just the settings').default('cdk.json');
+  new Option('--settings <file>', 'the settings: a cdk.json, or a JSON file of just the settings').default(
+    'cdk.json',
+  );
 
 export const environmentOption = () =>
-  new Option('--environment <name>', 'with what the settings say for this one of their environments');
+  new Option('--environment <name>', 'apply what the settings say for this environment, e.g. staging');
 
 export const credentialsOption = () =>
   new Option(
     '--credentials <file>',
-    'JSON {"<brand>": {"bid": …, "token": …, "secret": …}}; else BRAND_REPORTS_CREDENTIALS holds that JSON; ' +
-      'a lake in S3 without either: Secrets Manager',
+    'a JSON file {"<brand>": {"bid": …, "token": …, "secret": …}} (default: the same JSON in the environment ' +
+      'variable BRAND_REPORTS_CREDENTIALS; for a lake in S3 else AWS Secrets Manager)',
   );
 
 export const lakeOption = () =>
@@ -24,16 +26,16 @@ export const lakeOption = () =>
 export const databaseOption = () =>
   new Option(
     '--database <name>',
-    'the Glue database of a lake in S3; without it the ledger alone tells what is current',
+    'the Glue database to publish to, for a lake in S3 (default: none; only the ledger is updated)',
   );
 
 export const brandOption = () =>
-  new Option('--brand <name>', 'only this brand (default: all of the settings)');
+  new Option('--brand <name>', 'only this brand (default: every brand of the settings)');
 
 export const nowOption = () =>
   new Option(
     '--now <instant>',
-    'what is taken for the present, e.g. 2026-01-31T06:00:00Z; requests are signed with the real time',
+    'overrides the current time, e.g. 2026-01-31T06:00:00Z; requests are still signed with the real time',
   ).argParser(instant);
 
 export const fromOption = (what: string) => new Option('--from <day>', what).argParser(day);
@@ -44,26 +46,28 @@ export const jsonOption = (what: string) => new Option('--json', what);
 
 export function day(text: string): string {
   if (isDay(text)) return text;
-  throw new InvalidArgumentError('It is no day of the calendar: use YYYY-MM-DD.');
+  throw new InvalidArgumentError('Not a day of the calendar. Use YYYY-MM-DD, e.g. 2026-01-31.');
 }
 
 export function month(text: string): string {
   if (isDay(`${text}-01`)) return text;
-  throw new InvalidArgumentError('It is no month: use YYYY-MM.');
+  throw new InvalidArgumentError('Not a month. Use YYYY-MM, e.g. 2026-01.');
 }
 
 export function seconds(text: string): number {
   const number = /^\d+(\.\d+)?$/.test(text) ? Number(text) : 0;
   if (number > 0) return number;
-  throw new InvalidArgumentError('Use a number of seconds above 0.');
+  throw new InvalidArgumentError('Not a number of seconds. Use a number above 0, e.g. 600.');
 }
 
 export function port(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) < 65_536) return Number(text);
-  throw new InvalidArgumentError('Use a port from 0 to 65535; 0 takes any free one.');
+  throw new InvalidArgumentError('Not a port. Use 0 to 65535; 0 picks any free port.');
 }
 
 function instant(text: string): Date {
   if (isInstant(text)) return new Date(text);
-  throw new InvalidArgumentError('Use an instant with its zone, such as 2026-01-31T06:00:00Z.');
+  throw new InvalidArgumentError(
+    'Not an instant with a time zone. Use e.g. 2026-01-31T06:00:00Z or 2026-01-31T01:00:00-05:00.',
+  );
 }

@@ -1,27 +1,27 @@
-/** What the command was asked for. */
+/** Prints the result of a command, on standard output. */
 export function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Takes away the line that the cursor is in. */
+/** Moves to the start of the terminal's current line and clears it. */
 export const ERASE_LINE = '\r\x1b[2K';
 
-/** Everything else: notes, errors. On a terminal a line of progress may stand where it goes. */
+/** Prints everything else (notes, errors), on standard error. On a terminal it replaces the progress line. */
 export function note(text: string): void {
   process.stderr.write(`${process.stderr.isTTY ? ERASE_LINE : ''}${text}\n`);
 }
 
-/** The one JSON document of `--json`; RawNumbers keep their digits. */
+/** Prints the one JSON document of `--json`; a RawNumber keeps its digits. */
 export function printJson(document: unknown): void {
   print(JSON.stringify(document));
 }
 
-/** Counts as people read them: `12,345`. */
+/** A count with thousands separators: `12,345`. */
 export function count(number: number): string {
   return number.toLocaleString('en-US');
 }
 
-/** `1 day`, `2 days`. */
+/** A count with its noun: `1 day`, `2 days`. */
 export function counted(number: number, noun: string): string {
   return `${count(number)} ${noun}${number === 1 ? '' : 's'}`;
 }

@@ -1,6 +1,6 @@
 import { type Log, type LogEvent, levelOf } from '../shared/log-events.ts';
 import { ERASE_LINE, count, counted, note } from './output.ts';
-import { cut, oneLine } from './terminal-text.ts';
+import { oneLine, truncate } from './terminal-text.ts';
 
 const REDRAW_MS = 100;
 
@@ -83,7 +83,7 @@ function changingLine(): Progress {
 
 /** Puts the text in the place of the line of progress, on a terminal. */
 export function showLine(text: string): void {
-  if (process.stderr.isTTY) process.stderr.write(ERASE_LINE + cut(text, process.stderr.columns - 1));
+  if (process.stderr.isTTY) process.stderr.write(ERASE_LINE + truncate(text, process.stderr.columns - 1));
 }
 
 /** What somebody who watches without a terminal should know: days that ended, waits, and what went wrong. */

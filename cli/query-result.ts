@@ -2,20 +2,20 @@ import { type DuckDBConnection, type DuckDBType, DuckDBTypeId, type Json } from 
 import { rawNumber } from '../shared/json.ts';
 import { table } from './text-table.ts';
 
-/** Rows as DuckDB answered; whole numbers beyond 2^53 and decimals are text with all their digits. */
+/** A result as DuckDB's JSON form has it: integers beyond 2^53 and decimals are text with all their digits. */
 export interface QueryResult {
   names: string[];
   types: DuckDBType[];
   rows: Json[][];
 }
 
-/** @throws what DuckDB throws: its message says what is wrong with the SQL */
+/** @throws DuckDB's own error, whose message says what is wrong with the SQL */
 export async function query(connection: DuckDBConnection, sql: string): Promise<QueryResult> {
   const reader = await connection.runAndReadAll(sql);
   return { names: reader.deduplicatedColumnNames(), types: reader.columnTypes(), rows: reader.getRowsJson() };
 }
 
-/** The rows as objects for `printJson`: a number is a number, with all its digits. */
+/** The rows as objects for `printJson`: numbers stay numbers, with all their digits. */
 export function resultObjects({ names, types, rows }: QueryResult): unknown[] {
   return rows.map((row) =>
     Object.fromEntries(
@@ -27,8 +27,8 @@ export function resultObjects({ names, types, rows }: QueryResult): unknown[] {
   );
 }
 
-/** The rows as an aligned table, cut to `columns`. */
-export function resultTable({ names, types, rows }: QueryResult, columns?: number): string {
+/** The rows as an aligned table, at most `maxWidth` columns wide. */
+export function resultTable({ names, types, rows }: QueryResult, maxWidth?: number): string {
   const scales = types.map((type, index) =>
     type.typeId === DuckDBTypeId.DECIMAL
       ? Math.max(0, ...rows.map((row) => usedScale(row[index])))
@@ -37,7 +37,7 @@ export function resultTable({ names, types, rows }: QueryResult, columns?: numbe
   return table(
     names.map((name, index) => ({ name, align: isNumeric(types[index]) ? 'right' : 'left' })),
     rows.map((row) => row.map((value, index) => cell(value, scales[index]))),
-    columns,
+    maxWidth,
   );
 }
 
@@ -71,7 +71,7 @@ function cell(value: Json | undefined, scale: number | undefined): string {
   return scale === 0 ? whole : `${whole}.${fraction.slice(0, scale)}`;
 }
 
-/** Places behind the point down to the last one that is not 0. */
+/** The number of decimal places, trailing zeros not counted. */
 function usedScale(value: Json | undefined): number {
   const [, places = ''] = typeof value === 'string' ? value.split('.') : [];
   return places.replace(/0+$/, '').length;

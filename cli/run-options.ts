@@ -19,7 +19,7 @@ import { reports } from '../shared/reports/index.ts';
 import type { RunOptions } from '../shared/run.ts';
 import { type Settings, loadSettings } from '../shared/settings/settings.ts';
 
-/** The flags of the commands that ask the service for something. */
+/** The flags of the commands that send requests to the service: sync and check. */
 export interface RunFlags {
   settings: string;
   environment?: string;
@@ -33,7 +33,8 @@ export interface RunFlags {
 }
 
 /**
- * Everything a run works with, from the flags: all that can be wrong in them is found here, before it starts.
+ * Everything that a run needs, made from the flags. Whatever can be wrong with flags, settings and local credentials is
+ * reported here, before the run starts.
  * @throws BrandReportsError `config`
  */
 export async function createRunOptions(
@@ -47,8 +48,8 @@ export async function createRunOptions(
   const clock = systemClock(flags.now);
   checkRange(flags, settings, clock.now());
   const credentials = credentialSource(flags, settings);
-  const inHand = flags.credentials !== undefined || !isInS3(flags.lake);
-  if (inHand)
+  const areLocal = flags.credentials !== undefined || !isInS3(flags.lake);
+  if (areLocal)
     await Promise.all((brands ?? Object.keys(settings.brands)).map((brand) => credentials.read(brand)));
   const { database, from, to } = flags;
   return {
@@ -69,7 +70,7 @@ export async function createRunOptions(
   };
 }
 
-/** @throws BrandReportsError `config` where the file cannot be read or used */
+/** @throws BrandReportsError `config` where the file cannot be read or its settings are invalid */
 export async function readSettings({
   settings: file,
   environment,
@@ -78,25 +79,26 @@ export async function readSettings({
     throw new BrandReportsError(
       'config',
       'settings_unreadable',
-      `The settings ${file} cannot be read (${textOf(error, 'code')}). Name a file that can: --settings FILE.`,
+      `The settings file ${file} cannot be read (${textOf(error, 'code')}). Name another one with --settings FILE.`,
     );
   });
   return loadSettings(text, file, reports, environment);
 }
 
-/** A report by its name. @throws BrandReportsError `config` naming the reports there are */
+/** @returns the name, if it is a report's. @throws BrandReportsError `config` that lists the reports */
 export function reportNamed(name: string): string {
   if (Object.hasOwn(reports, name)) return name;
   const ofTable = Object.values(reports).find(({ table }) => table === name)?.name;
   throw unknown('report', name, Object.keys(reports), ofTable);
 }
 
-/** A brand of the settings. @throws BrandReportsError `config` naming the brands there are */
+/** @returns the name, if it is a brand of the settings. @throws BrandReportsError `config` that lists the brands */
 export function brandNamed(name: string, { brands }: Settings): string {
   if (Object.hasOwn(brands, name)) return name;
   throw unknown('brand', name, Object.keys(brands));
 }
 
+/** The error for a name that is not among the allowed ones. @param meant a suggestion, by default the closest match */
 export function unknown(
   what: string,
   name: string,
@@ -107,11 +109,11 @@ export function unknown(
   return new BrandReportsError(
     'config',
     `unknown_${what}`,
-    `There is no ${what} "${name}". Allowed: ${allowed.join(', ')}.${hint}`,
+    `Unknown ${what} "${name}". Allowed: ${allowed.join(', ')}.${hint}`,
   );
 }
 
-/** @throws BrandReportsError `config` where the days are in the wrong order or still to come */
+/** @throws BrandReportsError `config` where the days are in the wrong order or in the future */
 function checkRange({ from, to, brand }: RunFlags, { brands }: Settings, now: Date): void {
   checkOrder(from, to);
   const zones = Object.entries(brands).filter(([name]) => brand === undefined || name === brand);
@@ -128,7 +130,7 @@ function checkRange({ from, to, brand }: RunFlags, { brands }: Settings, now: Da
       throw new BrandReportsError(
         'config',
         'day_to_come',
-        `${flag} ${day} is still to come. Allowed: up to ${today}.`,
+        `${flag} ${day} is in the future. Allowed: up to ${today}.`,
       );
   }
 }
@@ -151,7 +153,7 @@ function credentialSource({ credentials: file, lake }: RunFlags, { brands }: Set
   throw new BrandReportsError(
     'config',
     'no_credentials',
-    'There are no credentials. Give --credentials FILE with {"<brand>":{"bid":…,"token":…,"secret":…}}, or set BRAND_REPORTS_CREDENTIALS to that JSON.',
+    'No credentials were given. Use --credentials FILE with {"<brand>": {"bid": …, "token": …, "secret": …}}, or set BRAND_REPORTS_CREDENTIALS to the same JSON.',
   );
 }
 

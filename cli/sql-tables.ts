@@ -1,3 +1,9 @@
+/**
+ * The tables and views of `query` and `demo`, in an in-memory DuckDB. Each table is a view over the Parquet files that
+ * the ledgers name now, so a query sees exactly what is committed (I3), whatever lies beside it in the lake; `coverage`
+ * is computed from the same ledgers. Only the tables that the SQL names are set up, since a lake in S3 has to be
+ * downloaded first. Before the caller's SQL runs, DuckDB is locked: it reads the lake's folder and no other file.
+ */
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { BrandReportsError } from '../shared/errors.ts';
 import type { ColumnType, Row } from '../shared/lake/table/columns.ts';
@@ -21,14 +27,14 @@ import { type SnapshotFiles, snapshotFiles } from './snapshot-files.ts';
 export interface SqlLake {
   store: ObjectStore;
   reports: ReportRegistry;
-  /** For what follows from them in `coverage`; a brand without has no `next_due`. */
+  /** They decide `next_due` in `coverage`, which is null without them. */
   settings: Settings | undefined;
   nowMs: number;
 }
 
 /**
- * A DuckDB that knows the tables and views that the SQL names, or all where it names none, as the ledgers say now.
- * It reads nothing but those snapshots.
+ * A connection with the tables and views that the SQL names, or with all of them where it names none.
+ * @throws BrandReportsError `config` where DuckDB would misread the lake's path
  */
 export async function createSqlConnection(lake: SqlLake, sql: string): Promise<DuckDBConnection> {
   const { store, reports } = lake;
@@ -44,7 +50,7 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
     throw new BrandReportsError(
       'config',
       'lake_folder',
-      `DuckDB takes a part of ${files.folder} for a partition. Name the lake by a path without "brand=" and "dt=", for example a link.`,
+      `The path ${files.folder} contains "brand=" or "dt=", which DuckDB would read as a partition. Use a path without them, for example a symbolic link.`,
     );
 
   const connection = await (await DuckDBInstance.create(':memory:')).connect();
@@ -68,12 +74,14 @@ async function addTable(
   ledgers: readonly ReportLedgers[],
 ): Promise<void> {
   const { columns } = await readSchema(store, report);
-  const keys = committedDays(ledgers.filter((of) => of.report === report)).map(committedSnapshotKey);
-  const paths = await files.bring(keys);
-  const typed = [...columns, ...PARTITION_COLUMNS];
-  const names = typed.map(({ name }) => identifier(name)).join(', ');
-  const empty = typed.map(({ name, type }) => `NULL::${duckType(type)} AS ${identifier(name)}`).join(', ');
-  // The typed row that is not there gives every column its type, even one that no file has yet.
+  const keys = committedDays(ledgers.filter((ledger) => ledger.report === report)).map(committedSnapshotKey);
+  const paths = await files.pathsOf(keys);
+  const typedColumns = [...columns, ...PARTITION_COLUMNS];
+  const names = typedColumns.map(({ name }) => identifier(name)).join(', ');
+  const empty = typedColumns
+    .map(({ name, type }) => `NULL::${duckType(type)} AS ${identifier(name)}`)
+    .join(', ');
+  // The select without rows gives every column its type, even one that no file has yet.
   const rows = paths.length === 0 ? '' : ` UNION ALL BY NAME SELECT * FROM ${readParquet(paths)}`;
   await connection.run(
     `CREATE VIEW ${identifier(report.table)} AS SELECT ${names} FROM (SELECT ${empty} WHERE false${rows})`,
@@ -103,14 +111,11 @@ function coverageSql({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedge
     ...coverageTable.partitionKeys.map((name) => ({ name, type: 'string' as const })),
   ];
   const definition = columns.map(({ name, type }) => `${identifier(name)} ${duckType(type)}`).join(', ');
-  const rows = ledgers.flatMap((of) =>
-    [...of.ledgers].flatMap(([month, ledger]) =>
-      coverageRows(
-        ledger,
-        enabledPolicy(settings, of.brand, of.report),
-        nowMs,
-        of.index.hasReturnedRecords,
-      ).map((row): Row => ({ ...row, brand: of.brand, report: of.report.name, month })),
+  const rows = ledgers.flatMap(({ brand, report, index, ledgers: byMonth }) =>
+    [...byMonth].flatMap(([month, ledger]) =>
+      coverageRows(ledger, enabledPolicy(settings, brand, report), nowMs, index.hasReturnedRecords).map(
+        (row): Row => ({ ...row, brand, report: report.name, month }),
+      ),
     ),
   );
   const values = rows.map((row) => `(${columns.map(({ name }) => literal(row[name])).join(', ')})`);

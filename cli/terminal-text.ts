@@ -1,16 +1,13 @@
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-const WIDE =
-  /\p{Emoji_Presentation}|\p{Extended_Pictographic}\uFE0F|[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6]|[\u{20000}-\u{3FFFD}]/u;
+import stringWidth from 'string-width';
 
-/** How many columns of a terminal the text takes. */
-export function width(text: string): number {
-  if (/^[\x20-\x7E]*$/.test(text)) return text.length;
-  let columns = 0;
-  for (const { segment } of graphemes.segment(text)) columns += WIDE.test(segment) ? 2 : 1;
-  return columns;
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** How many columns of a terminal the text takes: `日` and `🦊` take two each. */
+export function displayWidth(text: string): number {
+  return stringWidth(text);
 }
 
-/** The text on one line and without anything that a terminal would obey. */
+/** The text on one line, with control characters escaped: text of a service must not steer the terminal. */
 export function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu, (control) => {
     const short = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }[control];
@@ -18,15 +15,15 @@ export function oneLine(text: string): string {
   });
 }
 
-/** The text, or as much of it as fits into so many columns, with `…` where it was cut. */
-export function cut(text: string, columns: number): string {
-  if (width(text) <= columns) return text;
-  let fits = '';
-  let taken = 0;
+/** The text, shortened to at most `columns` columns; `…` marks where it was cut. */
+export function truncate(text: string, columns: number): string {
+  if (displayWidth(text) <= columns) return text;
+  let kept = '';
+  let used = 0;
   for (const { segment } of graphemes.segment(text)) {
-    taken += width(segment);
-    if (taken > columns - 1) break;
-    fits += segment;
+    used += displayWidth(segment);
+    if (used > columns - 1) break;
+    kept += segment;
   }
-  return `${fits}…`;
+  return `${kept}…`;
 }

@@ -18,15 +18,15 @@ import { showProgress } from '../progress-line.ts';
 export function addCheck(program: Command): void {
   program
     .command('check')
-    .description("try credentials, clock and each report's first page; write nothing; say what is wrong")
-    .argument('[report...]', 'e.g. order_list (default: all that the settings enable)')
+    .description('test the credentials, the clock and the first page of each report; writes nothing')
+    .argument('[report...]', 'e.g. order_list (default: every enabled report)')
     .addOption(brandOption())
     .addOption(lakeOption())
     .addOption(settingsOption())
     .addOption(environmentOption())
     .addOption(credentialsOption())
     .addOption(nowOption())
-    .addOption(jsonOption('print what was found as one JSON document'))
+    .addOption(jsonOption('print the findings as one JSON document'))
     .addHelpText('after', '\nExample:\n  $ brand-reports check --brand acme --credentials credentials.json')
     .action(async (reports: string[], flags: RunFlags & { json?: boolean }) => {
       const progress = showProgress();
@@ -43,7 +43,7 @@ function checkText({ status, brands }: CheckOutcome): string {
   const verdict =
     status === 'ok'
       ? styleText('green', 'ok')
-      : `${styleText('red', 'failed')}: mend what is marked ✗ and check again`;
+      : `${styleText('red', 'failed')}: fix what is marked ✗, then run the check again`;
   return [...brands.map(brandText), verdict].join('\n\n');
 }
 

@@ -24,7 +24,7 @@ import { createSqlConnection } from '../sql-tables.ts';
 import { terminalColumns } from '../text-table.ts';
 import { syncText, syncUntilStopped } from './sync.ts';
 
-/** In the demo's lake: it tells `status` what to expect, and the next demo that the lake may be written to. */
+/** Written into the demo's lake: `status` needs it, and the next demo knows by it that the lake is a demo's. */
 const SETTINGS_FILE = 'demo-settings.json';
 
 const QUERIES = [
@@ -53,16 +53,18 @@ ORDER BY created_time DESC, id LIMIT 5`,
 export function addDemo(program: Command): void {
   program
     .command('demo')
-    .description('the whole main job on a sample service in this process: sync five reports, then query them')
+    .description('try it out: serve sample data on this machine, sync every report, run some queries')
     .addOption(lakeOption())
-    .addHelpText('after', '\nExample:\n  $ brand-reports demo --lake /tmp/demo-lake')
+    .addHelpText('after', '\nExample:\n  $ brand-reports demo --lake demo-lake')
     .action(async (flags: { lake: string }) => {
       const lake = await openDemoLake(flags.lake);
       const service = await startSampleService();
       try {
         const input = sampleSettings(service);
         await writeFile(join(lake.store.url, SETTINGS_FILE), `${JSON.stringify(input, null, 2)}\n`);
-        print(`A sample brand service runs at ${service.url}. Its reports go into ${shown(lake)}.\n`);
+        print(
+          `A sample brand service is running at ${service.url}. Syncing its reports into ${displayPath(lake)}.\n`,
+        );
         const settings = parseSettings(input, reports);
         const outcome = await syncSample(lake, settings, sampleCredentials(service));
         print(syncText(outcome));
@@ -75,18 +77,22 @@ export function addDemo(program: Command): void {
     });
 }
 
-/** @throws BrandReportsError `config` where the lake is none of the demo's own */
+/** @throws BrandReportsError `config` where the lake holds anything but an earlier demo */
 async function openDemoLake(url: string): Promise<Lake> {
   const lake = openLake(url);
   const { store } = lake;
   if (store.url.startsWith('s3://'))
-    throw new BrandReportsError('config', 'demo_lake', `The demo writes to a folder, not to ${url}.`);
+    throw new BrandReportsError(
+      'config',
+      'demo_lake',
+      `The demo writes to a folder, not to ${url}. Use --lake FOLDER.`,
+    );
   const [ledger] = await Array.fromAsync(store.list('ledger/'));
   if (ledger && !existsSync(join(store.url, SETTINGS_FILE)))
     throw new BrandReportsError(
       'config',
       'demo_lake',
-      `The lake ${store.url} holds reports of a real service, which the demo would mix with its own. Name another one: --lake FOLDER.`,
+      `The lake ${store.url} holds reports of another service, and the demo would mix its own with them. Use another folder: --lake FOLDER.`,
     );
   await mkdir(store.url, { recursive: true });
   return lake;
@@ -117,16 +123,17 @@ async function showQueries({ store }: Lake, settings: Settings): Promise<void> {
   connection.closeSync();
 }
 
-function nextSteps(lake: Lake, asked: string): string {
-  const flag = asked === DEFAULT_LAKE ? '' : ` --lake ${shown(lake)}`;
+function nextSteps(lake: Lake, lakeFlag: string): string {
+  const flag = lakeFlag === DEFAULT_LAKE ? '' : ` --lake ${displayPath(lake)}`;
   return `
-Go on with
+Try next:
   npx brand-reports query${flag} "SELECT * FROM transactions_daily LIMIT 10"
-  npx brand-reports status${flag} --settings ${join(shown(lake), SETTINGS_FILE)}
+  npx brand-reports status${flag} --settings ${join(displayPath(lake), SETTINGS_FILE)}
   npx brand-reports verify${flag}`;
 }
 
-function shown({ store }: Lake): string {
+/** Relative to the current folder where the lake lies in it. */
+function displayPath({ store }: Lake): string {
   const path = relative('.', store.url);
   return path.startsWith('..') ? store.url : path;
 }

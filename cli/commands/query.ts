@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { openLake } from '../../shared/adapters/open-lake.ts';
+import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -21,39 +22,39 @@ interface QueryFlags {
 export function addQuery(program: Command): void {
   const command = program.command('query');
   command
-    .description('answer SQL (DuckDB) on the current snapshots, by table and view name')
+    .description('run SQL (DuckDB) on the current data of the lake')
     .argument('<sql>', 'e.g. "SELECT * FROM orders_daily"')
     .addOption(lakeOption())
     .addOption(settingsOption())
     .addOption(environmentOption())
-    .addOption(jsonOption('print the rows as one JSON list of objects'))
+    .addOption(jsonOption('print the rows as one JSON array of objects'))
     .addHelpText('after', helpText)
     .action(async (sql: string, flags: QueryFlags) => {
       const isDefault = command.getOptionValueSource('settings') === 'default';
-      // Only next_due rests on settings: a lake alone is enough to be asked.
+      // Only coverage.next_due needs settings: without a settings file the lake alone can be queried.
       const settings =
         isDefault && flags.environment === undefined && !existsSync(flags.settings)
           ? undefined
           : await readSettings(flags);
       const { store } = openLake(flags.lake);
       const connection = await createSqlConnection({ store, reports, settings, nowMs: Date.now() }, sql);
-      const answer = await query(connection, sql).catch(refused);
+      const result = await query(connection, sql).catch(asError);
       connection.closeSync();
-      if (answer instanceof Error) {
-        note(`error: ${answer.message}`);
+      if (result instanceof Error) {
+        note(`error: ${result.message}`);
         if (flags.json)
-          printJson({ status: 'failed', error: { kind: 'config', code: 'sql', message: answer.message } });
+          printJson({ status: 'failed', error: { kind: 'config', code: 'sql', message: result.message } });
         process.exitCode = EXIT.failed;
       } else if (flags.json) {
-        printJson(resultObjects(answer));
+        printJson(resultObjects(result));
       } else {
-        print(resultTable(answer, terminalColumns()));
-        note(`(${counted(answer.rows.length, 'row')})`);
+        print(resultTable(result, terminalColumns()));
+        note(`(${counted(result.rows.length, 'row')})`);
       }
     });
 }
 
-function refused(thrown: unknown): Error {
+function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
@@ -63,15 +64,15 @@ function helpText(): string {
     [table, description],
     ...views.map((view) => [view.name, view.description]),
   ]);
-  const wide = Math.max(...lines.map(([name = '']) => name.length));
+  const width = Math.max(...lines.map(([name = '']) => name.length));
   const listed = [
     ...lines,
-    ['coverage', 'one row a day of each report: rows, state, read from and to'],
+    [coverageTable.name, 'One row per brand, report and day: its state, rows, and when it was read'],
     [freshness.name, freshness.description],
   ];
   return `
 Tables and views:
-${listed.map(([name = '', what]) => `  ${name.padEnd(wide)}  ${what}`).join('\n')}
+${listed.map(([name = '', what]) => `  ${name.padEnd(width)}  ${what}`).join('\n')}
 
 Example:
   $ brand-reports query "SELECT dt, status, orders, amount FROM orders_daily ORDER BY dt DESC"`;

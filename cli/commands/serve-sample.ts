@@ -15,9 +15,12 @@ interface ServeFlags {
 export function addServeSample(program: Command): void {
   program
     .command('serve-sample')
-    .description('serve the sample brand service on this machine until it is stopped')
-    .option('--port <n>', 'the port; 0 takes any free one', port, 0)
-    .option('--write-settings <folder>', 'write settings.json and credentials.json for it there')
+    .description('serve the sample brand service on this machine until Ctrl-C')
+    .option('--port <n>', 'the port; 0 picks any free port', port, 0)
+    .option(
+      '--write-settings <folder>',
+      'write a settings.json and a credentials.json for it into this folder',
+    )
     .addHelpText(
       'after',
       '\nExample:\n  $ brand-reports serve-sample --port 8080 --write-settings sample-settings',
@@ -27,13 +30,13 @@ export function addServeSample(program: Command): void {
       try {
         const files =
           flags.writeSettings === undefined ? undefined : await writeFiles(service, flags.writeSettings);
-        print(`The sample service listens at ${service.url}`);
+        print(`The sample service is running at ${service.url}. Press Ctrl-C to stop it.`);
         for (const { name, baseUrl, timeZone } of Object.values(service.brands))
           print(`  ${name}  ${baseUrl}  ${timeZone}`);
         print(
           files
-            ? `Read it with: brand-reports sync ${files}`
-            : 'Add --write-settings FOLDER for settings and credentials that sync can use.',
+            ? `Sync it with: npx brand-reports sync ${files}`
+            : 'To sync from it, start it with --write-settings FOLDER: that writes the settings and credentials for sync.',
         );
         await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
       } finally {
@@ -42,7 +45,7 @@ export function addServeSample(program: Command): void {
     });
 }
 
-/** @returns the flags that name the files */
+/** @returns the flags that make sync use the files */
 async function writeFiles(service: SampleService, folder: string): Promise<string> {
   const settings = join(folder, 'settings.json');
   const credentials = join(folder, 'credentials.json');

@@ -30,18 +30,22 @@ interface SyncFlags extends RunFlags {
 export function addSync(program: Command): void {
   program
     .command('sync')
-    .description('read the days that are due into the lake')
-    .argument('[report...]', 'e.g. order_list (default: all that the settings enable)')
+    .description('fetch the days that are due and publish them in the lake')
+    .argument('[report...]', 'e.g. order_list (default: every enabled report)')
     .addOption(brandOption())
-    .addOption(fromOption('read the days from this one on again, whatever the policy says'))
-    .addOption(toOption('… up to this one'))
+    .addOption(fromOption('fetch this day and the ones after it, due or not'))
+    .addOption(toOption('… up to and including this day (default: today)'))
     .addOption(lakeOption())
     .addOption(databaseOption())
     .addOption(settingsOption())
     .addOption(environmentOption())
     .addOption(credentialsOption())
     .addOption(nowOption())
-    .option('--max-seconds <n>', 'begin nothing new after so many seconds; run again to go on', seconds)
+    .option(
+      '--max-seconds <n>',
+      'start nothing new after this time; run the same command again to continue',
+      seconds,
+    )
     .addOption(jsonOption('print the outcome as one JSON document'))
     .addHelpText(
       'after',
@@ -57,7 +61,7 @@ export function addSync(program: Command): void {
     });
 }
 
-/** Runs until all is done, the time is up or somebody stops it. */
+/** Runs until everything is done, `maxSeconds` are over, or a signal stops it. */
 export async function syncUntilStopped(options: RunOptions, maxSeconds?: number): Promise<SyncOutcome> {
   const { deadline, signal, release } = gracefulShutdown(maxSeconds);
   try {
@@ -71,32 +75,32 @@ const COLOURS = { complete: 'green', incomplete: 'yellow', busy: 'yellow', faile
 
 const NEXT_STEPS = {
   complete: undefined,
-  incomplete: 'Not all that is due was read. Run the same command again to go on.',
-  busy: 'Other runs hold every day that is due. Run again later.',
-  failed: undefined,
+  incomplete: 'Some days that are due are not finished. Run the same command again to continue.',
+  busy: 'Every day that is due is being read by another run. Run again later.',
+  failed: 'Fix what is reported above, then run the same command again.',
 } as const;
 
-/** What a sync did, for people: a line for each report, then what went wrong and what to do about it. */
+/** The outcome as text: a table with a line per report, then each report's error, then the next step. */
 export function syncText({ status, reports }: SyncOutcome): string {
-  const left = (['pending', 'busy', 'failed'] as const).filter((outcome) =>
+  const unfinished = (['pending', 'busy', 'failed'] as const).filter((outcome) =>
     reports.some(({ days }) => countOf(days, outcome) > 0),
   );
-  const heads = [
+  const columns = [
     { name: 'brand' },
     { name: 'report' },
     { name: 'status' },
-    ...['new', 'same', ...left, 'rows', 'requests'].map((name) => ({ name, align: 'right' as const })),
+    ...['new', 'same', ...unfinished, 'rows', 'requests'].map((name) => ({ name, align: 'right' as const })),
   ];
-  const lines = reports.map(({ brand, report, status: state, days, requests }) => [
+  const rows = reports.map(({ brand, report, status: state, days, requests }) => [
     brand,
     report,
     state,
-    ...(['published', 'unchanged', ...left] as const).map((outcome) => count(countOf(days, outcome))),
+    ...(['published', 'unchanged', ...unfinished] as const).map((outcome) => count(countOf(days, outcome))),
     count(days.reduce((sum, { rows }) => sum + rows, 0)),
     count(requests),
   ]);
   return [
-    table(heads, lines, terminalColumns()),
+    table(columns, rows, terminalColumns()),
     ...reports.flatMap(problem),
     '',
     styleText(COLOURS[status], status) + (NEXT_STEPS[status] ? `. ${NEXT_STEPS[status]}` : ''),
@@ -114,6 +118,6 @@ function problem({ brand, report, days, error }: ReportOutcome): string[] {
   ];
 }
 
-function countOf(days: readonly DayOutcome[], of: DayOutcome['outcome']): number {
-  return days.filter(({ outcome }) => outcome === of).length;
+function countOf(days: readonly DayOutcome[], wanted: DayOutcome['outcome']): number {
+  return days.filter(({ outcome }) => outcome === wanted).length;
 }

@@ -1,3 +1,9 @@
+/**
+ * Proves that what the ledger promises lies in the lake: every current snapshot is read back with parquetjs-lite, a
+ * reader that shares no code with the writer, and its rows and values are compared with the row count and the digest
+ * of the ledger. A run may publish meanwhile: a day that differs is looked up in the ledger again, and counts as a
+ * mismatch only if its snapshot is still the current one.
+ */
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { openLake } from '../../shared/adapters/open-lake.ts';
@@ -50,14 +56,14 @@ export function addVerify(program: Command): void {
   program
     .command('verify')
     .description(
-      'read the current snapshots back with an independent reader and compare them with the ledger',
+      're-read the current snapshots with an independent Parquet reader and compare them with the ledger',
     )
     .argument('[table...]', 'e.g. orders (default: all)')
     .option('--brand <name>', 'only this brand')
-    .addOption(fromOption('only the days from this one on'))
-    .addOption(toOption('… up to this one'))
+    .addOption(fromOption('only this day and the ones after it'))
+    .addOption(toOption('… up to and including this day'))
     .addOption(lakeOption())
-    .addOption(jsonOption('print what was found as one JSON document'))
+    .addOption(jsonOption('print the findings as one JSON document'))
     .addHelpText(
       'after',
       '\nExample:\n  $ brand-reports verify orders transactions --from 2026-01-01 --to 2026-01-31',
@@ -66,11 +72,11 @@ export function addVerify(program: Command): void {
       checkOrder(flags.from, flags.to);
       const wanted = names.map(tableNamed);
       const { store } = openLake(flags.lake);
-      const tables = await verifyTables(store, (day) => isWanted(day, wanted, flags));
+      const tables = await verifyTables(store, (day) => isSelected(day, wanted, flags));
       const failed = tables.some(({ mismatches }) => mismatches.length > 0);
       const status = failed ? 'failed' : 'ok';
       if (flags.json) printJson({ status, tables });
-      else print(verifyText(tables));
+      else print(verifyText(tables, store.url));
       process.exitCode = failed ? EXIT.failed : EXIT.complete;
     });
 }
@@ -81,7 +87,7 @@ function tableNamed(name: string): string {
   throw unknown('table', name, tables, Object.hasOwn(reports, name) ? reports[name]?.table : undefined);
 }
 
-function isWanted(
+function isSelected(
   { brand, report, day }: CommittedDay,
   tables: readonly string[],
   flags: VerifyFlags,
@@ -96,31 +102,26 @@ function isWanted(
 
 async function verifyTables(
   store: ObjectStore,
-  wanted: (day: CommittedDay) => boolean,
+  isSelected: (day: CommittedDay) => boolean,
 ): Promise<VerifiedTable[]> {
   const verified: VerifiedTable[] = [];
-  for (const of of await readLedgers(store, reports)) {
-    const found: VerifiedTable = {
-      brand: of.brand,
-      table: of.report.table,
-      days: 0,
-      rows: 0,
-      mismatches: [],
-    };
-    for (const day of committedDays([of]).filter(wanted)) {
-      showLine(`${of.brand} ${of.report.table} ${day.day} · ${counted(day.committed.rows, 'row')}`);
-      found.days += 1;
-      found.rows += day.committed.rows;
+  for (const reportLedgers of await readLedgers(store, reports)) {
+    const { brand, report } = reportLedgers;
+    const days = committedDays([reportLedgers]).filter(isSelected);
+    const mismatches: Mismatch[] = [];
+    for (const day of days) {
+      showLine(`${brand} ${report.table} ${day.day} · ${counted(day.committed.rows, 'row')}`);
       const mismatch = await verifyDay(store, day);
-      if (mismatch) found.mismatches.push(mismatch);
+      if (mismatch) mismatches.push(mismatch);
     }
-    if (found.days > 0) verified.push(found);
+    const rows = days.reduce((sum, { committed }) => sum + committed.rows, 0);
+    if (days.length > 0) verified.push({ brand, table: report.table, days: days.length, rows, mismatches });
   }
   showLine('');
   return verified;
 }
 
-/** What differs, if anything does; a snapshot that was replaced meanwhile is looked up again. */
+/** @returns how the day differs from the ledger; a snapshot that was replaced meanwhile is compared again */
 async function verifyDay(store: ObjectStore, first: CommittedDay): Promise<Mismatch | undefined> {
   let current = first;
   for (;;) {
@@ -128,14 +129,14 @@ async function verifyDay(store: ObjectStore, first: CommittedDay): Promise<Misma
     const message = await compare(store, current, columns);
     if (message === undefined) return undefined;
     const { report, brand, day, committed } = current;
-    const now = await publishedNow(store, report, brand, day);
-    if (!now || now.snapshot === committed.snapshot)
+    const latest = await committedNow(store, report, brand, day);
+    if (!latest || latest.snapshot === committed.snapshot)
       return { dt: day, snapshot: committed.snapshot, message };
-    current = { ...current, committed: now };
+    current = { ...current, committed: latest };
   }
 }
 
-async function publishedNow(store: ObjectStore, report: ReportDefinition, brand: string, day: string) {
+async function committedNow(store: ObjectStore, report: ReportDefinition, brand: string, day: string) {
   return (await readLedger(store, report, brand, monthOf(day))).days[day]?.committed;
 }
 
@@ -144,7 +145,7 @@ async function compare(
   day: CommittedDay,
   columns: readonly Column[],
 ): Promise<string | undefined> {
-  const { rows, digest: promised } = day.committed;
+  const { rows, digest: committedDigest } = day.committed;
   const object = await store.get(committedSnapshotKey(day));
   if (!object) return 'the snapshot is missing';
   const digest = new Digest();
@@ -155,29 +156,31 @@ async function compare(
     return asBrandReportsError(thrown).message;
   }
   if (digest.rows !== rows) return `${counted(digest.rows, 'row')}, but the ledger says ${count(rows)}`;
-  return digest.value() === promised
+  return digest.value() === committedDigest
     ? undefined
-    : 'the values are not those that were written: the digest differs';
+    : 'the digest differs: the values are not the ones that were written';
 }
 
-function verifyText(tables: readonly VerifiedTable[]): string {
-  const heads = [
+function verifyText(tables: readonly VerifiedTable[], lake: string): string {
+  if (tables.length === 0)
+    return `There is nothing to verify: ${lake} has no committed day that fits. Fill it with sync, or check --lake and the other flags.`;
+  const columns = [
     { name: 'brand' },
     { name: 'table' },
     ...['days', 'rows', 'mismatches'].map((name) => ({ name, align: 'right' as const })),
   ];
-  const lines = tables.map(({ brand, table: name, days, rows, mismatches }) => [
+  const cells = tables.map(({ brand, table: name, days, rows, mismatches }) => [
     brand,
     name,
     ...[days, rows, mismatches.length].map(count),
   ]);
-  const bad = tables.flatMap(({ brand, table: name, mismatches }) =>
+  const problems = tables.flatMap(({ brand, table: name, mismatches }) =>
     mismatches.map(({ dt, message }) => `${styleText('red', `${brand} ${name} ${dt}`)}: ${message}`),
   );
   const days = tables.reduce((sum, each) => sum + each.days, 0);
   const verdict =
-    bad.length === 0
+    problems.length === 0
       ? `${styleText('green', 'ok')}: ${counted(days, 'day')} as the ledger says`
-      : `${styleText('red', 'failed')}: ${counted(bad.length, 'day')} of ${count(days)}. Read them again with sync --from DAY --to DAY.`;
-  return [table(heads, lines, terminalColumns()), '', ...bad, verdict].join('\n');
+      : `${styleText('red', 'failed')}: ${count(problems.length)} of ${counted(days, 'day')}. Fetch them again with: brand-reports sync REPORT --from DAY --to DAY`;
+  return [table(columns, cells, terminalColumns()), '', ...problems, verdict].join('\n');
 }

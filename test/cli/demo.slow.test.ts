@@ -15,9 +15,9 @@ afterEach(() => folder.remove());
 
 it('the demo fills all five tables and answers SQL on them, twice in a row', async () => {
   const lake = join(folder.path, 'lake');
-  for (const turn of ['first', 'second']) {
+  for (const run of ['first', 'second']) {
     const { code, stdout, stderr } = await runCli(['demo', '--lake', lake]);
-    expect({ turn, code, stderr: code === 0 ? '' : stderr }).toEqual({ turn, code: 0, stderr: '' });
+    expect({ run, code, stderr: code === 0 ? '' : stderr }).toEqual({ run, code: 0, stderr: '' });
     for (const report of [
       'clicks_list',
       'clicks_detail',
@@ -36,7 +36,7 @@ it('the demo fills all five tables and answers SQL on them, twice in a row', asy
   expect(verify).toMatchObject({ code: 0, stdout: expect.stringContaining('ok: 110 days') });
 }, 120_000);
 
-it('the demo keeps out of the lake of a real service', async () => {
+it('the demo refuses a lake that holds reports of another service', async () => {
   const sample = await serveSampleBrand({ daysBefore: 0 });
   await runCli(['sync', 'clicks_list', ...sample.flags]);
   const { code, stderr } = await runCli(['demo', '--lake', sample.lake]);
@@ -45,7 +45,7 @@ it('the demo keeps out of the lake of a real service', async () => {
   expect(stderr).toContain('--lake FOLDER');
 });
 
-it('serve-sample serves what sync can read, and prints no credential', async () => {
+it('serve-sample serves a brand that sync can fetch from, and prints no credential', async () => {
   const settings = join(folder.path, 'settings');
   const served = startCli(['serve-sample', '--write-settings', settings]);
   while (!existsSync(join(settings, 'credentials.json')))

@@ -24,7 +24,7 @@ async function rows(sql: string, lake = inLake) {
 }
 
 describe('query', () => {
-  it('answers on the current snapshots with numbers as numbers, whole to the last digit', async () => {
+  it('reads the current snapshots, and prints numbers as JSON numbers with all their digits', async () => {
     const { stdout } = await runCli([
       'query',
       '--json',
@@ -37,7 +37,7 @@ describe('query', () => {
     expect(stdout.trim()).toBe(`[{"big":9007199254740993,"exact":1.100000000,"n":${held}}]`);
   });
 
-  it('knows the views, and counts the clicks of a link and day once', async () => {
+  it('has the views: attribution_daily counts the clicks of a link and day once', async () => {
     const { rows: sums } = await rows(
       'SELECT (SELECT sum(clicks) FROM attribution_daily) AS once, (SELECT sum(click) FROM (SELECT DISTINCT dt, track_url, click FROM attribution)) AS by_hand, (SELECT sum(click) FROM attribution) AS twice',
     );
@@ -45,7 +45,7 @@ describe('query', () => {
     expect(sums[0].twice).toBeGreaterThan(sums[0].once);
   });
 
-  it('knows coverage, a row a day of each report', async () => {
+  it('has coverage: one row per report and day', async () => {
     const { rows: found } = await rows(
       "SELECT report, count(*) AS days, bool_and(rows > 0) AS filled FROM coverage WHERE brand = 'acme' GROUP BY report ORDER BY report",
     );
@@ -58,7 +58,7 @@ describe('query', () => {
     );
   });
 
-  it('knows freshness of each report, as of now', async () => {
+  it('has freshness: one row per report, as of now', async () => {
     const { rows: found } = await rows(
       "SELECT report, newest_complete_day, hours_since_read < 2 AS now, days_failed, days_missing FROM freshness WHERE brand = 'acme' ORDER BY report",
     );
@@ -73,7 +73,7 @@ describe('query', () => {
     );
   });
 
-  it('has every table with its types where nothing was read yet', async () => {
+  it('has every table, empty but typed, in a lake without data', async () => {
     const { rows: found } = await rows(
       'SELECT (SELECT count(*) FROM clicks) AS clicks, typeof(any_value(click)) AS click, typeof(any_value(dt)) AS dt FROM attribution',
       ['--lake', join(sample.folder, 'nothing')],
@@ -81,7 +81,7 @@ describe('query', () => {
     expect(found).toEqual([{ clicks: 0, click: 'BIGINT', dt: 'VARCHAR' }]);
   });
 
-  it('lists all tables where the SQL names none', async () => {
+  it('lists all tables and views when the SQL names none', async () => {
     const { rows: found } = await rows('SHOW TABLES');
     expect(found.map(({ name }: { name: string }) => name)).toEqual([
       'attribution',
@@ -97,7 +97,7 @@ describe('query', () => {
     ]);
   });
 
-  it('reads a lake whose path has the signs of a pattern', async () => {
+  it('reads a lake whose path contains glob characters and quotes', async () => {
     const lake = join(sample.folder, "all [x]*'s");
     expect((await runCli(['sync', 'clicks_list', ...sample.flags, '--lake', lake])).code).toBe(0);
     const { rows: found } = await rows(`SELECT count(*) > 0 AS filled, min(dt) AS first FROM clicks`, [
@@ -107,7 +107,7 @@ describe('query', () => {
     expect(found).toEqual([{ filled: true, first: sample.firstDay }]);
   });
 
-  it('prints an aligned table on stdout and the count on stderr', async () => {
+  it('prints an aligned table on stdout and the number of rows on stderr', async () => {
     const { stdout, stderr } = await runCli([
       'query',
       ...inLake,
@@ -120,16 +120,16 @@ describe('query', () => {
   });
 
   it.each([
-    ['SQL that is none', 'SELEC 1', /Parser Error/],
-    ['a table that is not there', 'SELECT * FROM ordres', /ordres does not exist[\s\S]*orders/],
+    ['a syntax error', 'SELEC 1', /Parser Error/],
+    ['an unknown table', 'SELECT * FROM ordres', /ordres does not exist[\s\S]*orders/],
     ['a file outside the lake', "SELECT * FROM read_text('/etc/hostname')", /Permission Error/],
-    ['a file to be written', "COPY clicks TO '/tmp/clicks.csv'", /Permission Error/],
+    ['a COPY to a file', "COPY clicks TO '/tmp/clicks.csv'", /Permission Error/],
     [
-      'another configuration',
+      'a change of the configuration',
       'SET enable_external_access = true',
       /configuration has been locked|Cannot enable external access/,
     ],
-  ])('exits 1 with the message of DuckDB for %s', async (_name, sql, message) => {
+  ])("exits 1 with DuckDB's message for %s", async (_name, sql, message) => {
     const { code, stdout, stderr } = await runCli(['query', ...inLake, sql]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(message);
@@ -248,7 +248,7 @@ describe('status --html', () => {
       /no\.html cannot be written \(ENOENT\)\. Name a file that can/,
     ],
     ['over a folder', () => [sample.lake], /cannot be written \(EISDIR\)/],
-  ])('is refused %s', async (_name, html, message) => {
+  ])('is rejected %s', async (_name, html, message) => {
     const { code, stderr } = await runCli(['status', ...flags(), '--html', ...html()]);
     expect(code).toBe(2);
     expect(stderr).toMatch(message);
@@ -257,13 +257,21 @@ describe('status --html', () => {
 });
 
 describe('verify', () => {
-  it('finds every snapshot as the ledger says', async () => {
+  it('says so when there is nothing to verify', async () => {
+    const { code, stdout } = await runCli(['verify', '--lake', join(sample.folder, 'nothing')]);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^There is nothing to verify/),
+    });
+  });
+
+  it('confirms that every snapshot matches the ledger', async () => {
     const { code, stdout } = await runCli(['verify', ...inLake]);
     expect(code).toBe(0);
     expect(stdout).toContain('ok: 12 days as the ledger says');
   });
 
-  it('looks at the tables and days that are asked for', async () => {
+  it('reads only the tables and days asked for', async () => {
     const { stdout } = await runCli(['verify', 'orders', '--from', sample.today, '--json', ...inLake]);
     expect(JSON.parse(stdout)).toEqual({
       status: 'ok',
@@ -273,9 +281,9 @@ describe('verify', () => {
 
   it.each<[string, (own: Buffer, other: Buffer) => Buffer, RegExp]>([
     ['holds the rows of another day', (_own, other) => other, /but the ledger says|digest differs/],
-    ['is cut off', (own) => own.subarray(0, own.length / 2), /cannot read this snapshot/],
-    ['has a value changed', changedByte, /digest differs|cannot read this snapshot|but the ledger says/],
-  ])('exits 1 where a snapshot %s, and names the day', async (_name, spoil, message) => {
+    ['is truncated', (own) => own.subarray(0, own.length / 2), /cannot read this snapshot/],
+    ['has one byte changed', changedByte, /digest differs|cannot read this snapshot|but the ledger says/],
+  ])('exits 1 when a snapshot %s, and names the day', async (_name, spoil, message) => {
     const pathOf = (day: string) => {
       const folder = join(sample.lake, 'snapshots/attribution/brand=acme', `dt=${day}`);
       return join(folder, readdirSync(folder).sort().at(-1) ?? '', 'part-0000.parquet');
@@ -291,7 +299,7 @@ describe('verify', () => {
 });
 
 describe('check', () => {
-  it('says that all is well, and writes nothing', async () => {
+  it('prints ok when nothing is wrong, and writes nothing', async () => {
     const lake = join(sample.folder, 'untouched');
     const { code, stdout } = await runCli(['check', ...sample.flags, '--lake', lake]);
     expect(code).toBe(0);
@@ -300,7 +308,7 @@ describe('check', () => {
     expect(readdirSync(sample.folder)).not.toContain('untouched');
   });
 
-  it('exits 1 and says what to mend', async () => {
+  it('exits 1 and says what to fix', async () => {
     const settings = JSON.parse(await readFile(join(sample.folder, 'settings.json'), 'utf8'));
     settings.brands.acme.timestampUnit = 'milliseconds';
     const path = await sample.writeSettings('milliseconds.json', settings);
@@ -311,7 +319,7 @@ describe('check', () => {
   });
 });
 
-/** One byte of the first column's values, behind the magic number and the page's header. */
+/** The file with one byte of the first column's values changed, after the magic number and the page header. */
 function changedByte(own: Buffer): Buffer {
   const changed = Buffer.from(own);
   changed[60] = (changed[60] ?? 0) ^ 0xff;

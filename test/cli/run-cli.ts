@@ -12,12 +12,12 @@ export interface CliResult {
 
 export interface RunningCli {
   process: ChildProcess;
-  /** Resolves as soon as the text was seen on standard error. */
+  /** Resolves as soon as standard error contains the text. */
   says(text: string): Promise<void>;
   result: Promise<CliResult>;
 }
 
-/** Starts the real launcher in a process of its own, with nothing of this one's credentials. */
+/** Starts the real launcher in its own process, without the credentials of this process's environment. */
 export function startCli(
   args: readonly string[],
   options: { env?: Record<string, string>; nodeFlags?: readonly string[]; cwd?: string } = {},
@@ -42,7 +42,7 @@ export function startCli(
     const look = () => (output.stderr.includes(text) ? resolve() : undefined);
     listeners.add(look);
     look();
-    void result.then(({ stderr }) => reject(new Error(`ended without saying "${text}": ${stderr}`)));
+    void result.then(({ stderr }) => reject(new Error(`exited without printing "${text}": ${stderr}`)));
     return promise;
   };
   return { process: child, says, result };

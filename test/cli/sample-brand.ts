@@ -7,17 +7,17 @@ import { temporaryFolder } from '../fakes/temporary-folder.ts';
 
 const ZONE = 'America/New_York';
 
-/** A sample service with brand acme, and a folder with what the command line needs to read it. */
+/** A sample service with the brand acme, and a folder with the settings and credentials to sync it. */
 export interface SampleBrandForCli {
   service: SampleService;
   folder: string;
   lake: string;
-  /** The first day that the settings ask for, and the open day. */
+  /** `startDate` of the settings, and the open day. */
   firstDay: string;
   today: string;
   /** `--settings … --credentials … --lake …` */
   flags: string[];
-  /** Settings like the first ones but for these. */
+  /** Writes another settings file: the first one with these changes. */
   writeSettings(name: string, changes: Record<string, unknown>): Promise<string>;
   close(): Promise<void>;
 }

@@ -18,7 +18,7 @@ let sample: SampleBrandForCli;
 
 afterEach(() => sample.close());
 
-/** What the lake answers: rows by report, day by day. */
+/** Row counts in the lake, by report and day. */
 async function rowsInLake(reports: readonly ReportName[]): Promise<Record<string, Record<string, number>>> {
   const sql = reports
     .map((name) => `SELECT '${name}' AS report, dt, count(*) AS n FROM ${TABLES[name]} GROUP BY dt`)
@@ -54,7 +54,7 @@ function outcomesOf({ stdout }: CliResult) {
 }
 
 describe('sync', () => {
-  it('reads all that is due and prints one JSON document on stdout, all else on stderr', async () => {
+  it('fetches everything due, and prints one JSON document on stdout and progress on stderr', async () => {
     sample = await serveSampleBrand();
     const result = await runCli(['sync', '--json', ...sample.flags]);
     expect({ code: result.code, stderr: result.stderr }).toEqual({
@@ -84,7 +84,7 @@ describe('sync', () => {
     expect(await rowsInLake(ENABLED)).toEqual(rowsInService(ENABLED));
   });
 
-  it('prints a table for people, and reads only what is asked for', async () => {
+  it('prints a table, and fetches only the reports and days asked for', async () => {
     sample = await serveSampleBrand();
     const { code, stdout } = await runCli([
       'sync',
@@ -113,8 +113,8 @@ describe('sync', () => {
 
   it.each([
     ['a day', 3],
-    ['a day by which the reading of end_date is measured', 2],
-  ])('exits 1 where %s fails, publishes the others and says what to do', async (_name, daysBefore) => {
+    ['the day that serves to probe end_date', 2],
+  ])('exits 1 when %s fails, publishes the other days and says what to do', async (_name, daysBefore) => {
     sample = await serveSampleBrand({ daysBefore });
     const failing = sample.firstDay.replaceAll('-', '');
     sample.service.addFault({
@@ -132,7 +132,7 @@ describe('sync', () => {
     );
   });
 
-  it('exits 1 where the credentials are refused', async () => {
+  it('exits 1 when the service rejects the credentials', async () => {
     sample = await serveSampleBrand({ daysBefore: 0 });
     const { acme } = sample.service.brands;
     if (acme) acme.secret = 'rotated meanwhile';
@@ -141,7 +141,7 @@ describe('sync', () => {
     expect(outcomesOf({ code, stdout, stderr: '' }).reports[0].error.message).toMatch(/report\/clicks_list/);
   });
 
-  it('exits 3 where the time is up, until all is read', async () => {
+  it('exits 3 when --max-seconds are over, until everything is fetched', async () => {
     sample = await serveSampleBrand({ daysBefore: 1 });
     const args = ['sync', 'clicks_list', 'order_list', '--json', '--max-seconds', '0.001', ...sample.flags];
     const codes: number[] = [];
@@ -154,7 +154,7 @@ describe('sync', () => {
     );
   });
 
-  it('exits 4 where every due day is held by another run', async () => {
+  it('exits 4 when another run holds every day that is due', async () => {
     sample = await serveSampleBrand({ daysBefore: 1 });
     sample.service.addFault({ on: { action: 'report/order_list' }, fault: { kind: 'hang' } });
     const holder = startCli(['sync', 'order_list', ...sample.flags]);
@@ -171,48 +171,54 @@ describe('a signal', () => {
   it.each<[string, NodeJS.Signals, string[]]>([
     ['SIGINT', 'SIGINT', []],
     ['SIGTERM', 'SIGTERM', []],
-    ['SIGINT to the launcher of another Node', 'SIGINT', ['--no-strip-types']],
-  ])('%s stops a run in good order: exit 3, and the next run goes on', async (_name, signal, nodeFlags) => {
-    sample = await serveSampleBrand();
-    const slow = await sample.writeSettings('slow.json', {
-      ...JSON.parse(await readFile(join(sample.folder, 'settings.json'), 'utf8')),
-      requestsPerSecond: 4,
-    });
-    const run = startCli(['sync', '--json', ...sample.flags, '--settings', slow], { nodeFlags });
-    await run.says('published');
-    run.process.kill(signal);
-    const { code, stdout, stderr } = await run.result;
-    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining('Stopping in good order') });
-    expect(outcomesOf({ code, stdout, stderr }).status).toBe('incomplete');
-    expect((await runCli(['sync', ...sample.flags])).code).toBe(0);
-    expect(await rowsInLake(ENABLED)).toEqual(rowsInService(ENABLED));
-  });
+    ['SIGINT to a launcher that started the bundled Node', 'SIGINT', ['--no-strip-types']],
+  ])(
+    '%s stops a run gracefully with exit 3, and the next run continues',
+    async (_name, signal, nodeFlags) => {
+      sample = await serveSampleBrand();
+      const slow = await sample.writeSettings('slow.json', {
+        ...JSON.parse(await readFile(join(sample.folder, 'settings.json'), 'utf8')),
+        requestsPerSecond: 4,
+      });
+      const run = startCli(['sync', '--json', ...sample.flags, '--settings', slow], { nodeFlags });
+      await run.says('published');
+      run.process.kill(signal);
+      const { code, stdout, stderr } = await run.result;
+      expect({ code, stderr }).toEqual({
+        code: 3,
+        stderr: expect.stringContaining('Stopping; what was fetched so far is kept'),
+      });
+      expect(outcomesOf({ code, stdout, stderr }).status).toBe('incomplete');
+      expect((await runCli(['sync', ...sample.flags])).code).toBe(0);
+      expect(await rowsInLake(ENABLED)).toEqual(rowsInService(ENABLED));
+    },
+  );
 
-  it('the second time ends the process at once, with 130', async () => {
+  it('ends the process immediately with 130 the second time', async () => {
     sample = await serveSampleBrand();
     sample.service.addFault({ on: {}, fault: { kind: 'hang' } });
     const run = startCli(['sync', ...sample.flags]);
     while (sample.service.requests.length < 1) await new Promise((resolve) => setTimeout(resolve, 20));
     run.process.kill('SIGINT');
-    await run.says('Once more');
+    await run.says('Press Ctrl-C again to exit immediately');
     await new Promise((resolve) => setTimeout(resolve, 700));
     run.process.kill('SIGINT');
     expect((await run.result).code).toBe(130);
   });
 });
 
-describe('I9: no credential appears in any output', () => {
+describe('I9: no credential appears', () => {
   it.each<[string, () => void]>([
-    ['of a run that goes well', () => {}],
+    ['of a successful run', () => {}],
     [
-      'of a run whose credentials are refused',
+      'of a run whose credentials are rejected',
       () => {
         const { acme } = sample.service.brands;
         if (acme) acme.secret = 'rotated meanwhile';
       },
     ],
     [
-      'of a run whose service repeats what it was sent',
+      'of a run whose service echoes what it was sent',
       () => {
         const { acme } = sample.service.brands;
         sample.service.addFault({
@@ -221,10 +227,10 @@ describe('I9: no credential appears in any output', () => {
         });
       },
     ],
-  ])('%s', async (_name, spoil) => {
+  ])('in the output %s', async (_name, arrange) => {
     sample = await serveSampleBrand({ daysBefore: 0 });
     const { token = '', secret = '' } = sample.service.brands.acme ?? {};
-    spoil();
+    arrange();
     const results = [
       await runCli(['check', ...sample.flags]),
       await runCli(['sync', ...sample.flags]),

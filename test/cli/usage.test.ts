@@ -42,13 +42,16 @@ afterAll(() => folder.remove());
 const COMMANDS = ['demo', 'sync', 'check', 'status', 'query', 'verify', 'serve-sample'];
 
 describe('help', () => {
-  it.each([[[]], ...COMMANDS.map((command) => [[command]])])('%j --help has an example', async (command) => {
-    const { code, stdout, stderr } = await runCli([...command, '--help']);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toContain(`Example:\n  $ brand-reports ${command.join(' ')}`);
-  });
+  it.each([[[]], ...COMMANDS.map((command) => [[command]])])(
+    '%j --help prints an example',
+    async (command) => {
+      const { code, stdout, stderr } = await runCli([...command, '--help']);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout).toContain(`Example:\n  $ brand-reports ${command.join(' ')}`);
+    },
+  );
 
-  it('of the program names every command and every exit code', async () => {
+  it('lists every command and every exit code', async () => {
     const { stdout } = await runCli(['--help']);
     for (const command of COMMANDS) expect(stdout).toContain(command);
     expect(stdout).toMatch(
@@ -67,7 +70,7 @@ it('--version prints the version of package.json, from any folder', async () => 
   });
 });
 
-it('an environment has its own settings in place of the others', async () => {
+it('--environment applies the settings of that environment', async () => {
   const { stdout } = await runCli([
     'status',
     '--json',
@@ -82,7 +85,7 @@ it('an environment has its own settings in place of the others', async () => {
   expect(new Set(days)).toEqual(new Set([today]));
 });
 
-describe('usage and settings end with exit code 2 and say what is allowed', () => {
+describe('wrong usage or settings', () => {
   const given = () => ['--settings', settings, '--credentials', credentials, '--lake', lake];
   const at = (name: string) => join(folder.path, name);
   const tomorrow = new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10);
@@ -95,17 +98,21 @@ describe('usage and settings end with exit code 2 and say what is allowed', () =
       () => ['sync', 'orders_list', ...given()],
       /"orders_list".*order_list, transaction_list.*Did you mean order_list\?/,
     ],
-    ['a table for a report', () => ['sync', 'orders', ...given()], /Did you mean order_list\?/],
+    ['a table name in place of a report', () => ['sync', 'orders', ...given()], /Did you mean order_list\?/],
     ['an unknown brand', () => ['sync', '--brand', 'acne', ...given()], /"acne".*Allowed: acme/],
-    ['a day that is none', () => ['sync', '--from', '2026-02-30', ...given()], /2026-02-30.*YYYY-MM-DD/],
+    [
+      'a day that does not exist',
+      () => ['sync', '--from', '2026-02-30', ...given()],
+      /2026-02-30.*YYYY-MM-DD/,
+    ],
     [
       'days in the wrong order',
       () => ['sync', '--from', '2026-01-02', '--to', '2026-01-01', ...given()],
       /--from 2026-01-02 is after --to 2026-01-01/,
     ],
-    ['a day to come', () => ['sync', '--to', tomorrow, ...given()], /still to come. Allowed: up to/],
+    ['a day in the future', () => ['sync', '--to', tomorrow, ...given()], /in the future. Allowed: up to/],
     [
-      'a day to come by --now',
+      'a day in the future of --now',
       () => ['sync', '--to', '2026-01-03', '--now', '2026-01-02T12:00:00Z', ...given()],
       /up to 2026-01-02/,
     ],
@@ -114,14 +121,14 @@ describe('usage and settings end with exit code 2 and say what is allowed', () =
       () => ['sync', '--now', '2026-01-02T12:00:00', ...given()],
       /2026-01-31T06:00:00Z/,
     ],
-    ['no time at all', () => ['sync', '--max-seconds', '0', ...given()], /above 0/],
+    ['a time limit of 0 seconds', () => ['sync', '--max-seconds', '0', ...given()], /above 0/],
     [
-      'an environment that the settings do not know',
+      'an unknown environment',
       () => ['sync', ...given(), '--environment', 'stagin'],
       /no environment "stagin"; allowed: staging; did you mean staging\?/,
     ],
     [
-      'settings that are not there',
+      'a settings file that does not exist',
       () => ['sync', ...given(), '--settings', at('absent.json')],
       /absent\.json cannot be read \(ENOENT\).*--settings FILE/,
     ],
@@ -146,22 +153,26 @@ describe('usage and settings end with exit code 2 and say what is allowed', () =
       /the brand is not in it/,
     ],
     [
-      'a database for a folder',
+      'a database for a lake in a folder',
       () => ['sync', '--database', 'reports', ...given()],
       /Glue reads lakes in S3 only/,
     ],
     ['an unknown table', () => ['verify', 'clicks_list', '--lake', lake], /Did you mean clicks\?/],
-    ['a month that is none', () => ['status', '--month', '2026-13', '--settings', settings], /YYYY-MM/],
-    ['a port that is none', () => ['serve-sample', '--port', '70000'], /0 to 65535/],
+    [
+      'a month that does not exist',
+      () => ['status', '--month', '2026-13', '--settings', settings],
+      /YYYY-MM/,
+    ],
+    ['a port out of range', () => ['serve-sample', '--port', '70000'], /0 to 65535/],
     ['a query without SQL', () => ['query'], /missing required argument 'sql'/],
     ['a demo in S3', () => ['demo', '--lake', 's3://bucket/lake'], /to a folder/],
-  ])('%s', async (_name, args, message) => {
+  ])('%s ends with exit code 2 and a message that says what is allowed', async (_name, args, message) => {
     const { code, stdout, stderr } = await runCli(args());
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(message);
   });
 
-  it('prints the error as the one JSON document where --json asks for it', async () => {
+  it('with --json prints the error as the one JSON document', async () => {
     const { code, stdout } = await runCli(['sync', 'nothing', '--json', ...given()]);
     expect(code).toBe(2);
     expect(JSON.parse(stdout)).toEqual({
@@ -176,7 +187,7 @@ describe('usage and settings end with exit code 2 and say what is allowed', () =
   });
 });
 
-it('an old Node hands over to the one that the project brings', async () => {
+it('a Node without TypeScript support starts the bundled Node', async () => {
   const { code, stdout } = await runCli(['--help'], { nodeFlags: ['--no-strip-types'] });
   expect(code).toBe(0);
   expect(stdout).toContain('brand-reports demo');
