@@ -1,6 +1,7 @@
+import { fullJitterMs } from '../backoff.ts';
 import { type Json, isJsonObject } from '../json.ts';
 import { baseSchema, parseSchema } from '../lake/table/columns.ts';
-import { CasDocument, type HasRecentWrites } from '../lake/documents/cas-document.ts';
+import { CasDocument, DOCUMENT_RETRY, type HasRecentWrites } from '../lake/documents/cas-document.ts';
 import { type Ledger, parseLedger } from '../lake/documents/ledger.ts';
 import { ledgerKey, schemaKey } from '../lake/paths.ts';
 import { type Log, bindReport } from '../log-events.ts';
@@ -61,7 +62,7 @@ export function casDocument<T extends HasRecentWrites>(
   key: string,
   parse: (stored: Json | undefined) => T,
 ): CasDocument<T> {
-  const pause = (round: number) => clock.sleep(random() * Math.min(1000, 10 * 2 ** round));
+  const pause = (round: number) => clock.sleep(fullJitterMs(round, DOCUMENT_RETRY, random()));
   return new CasDocument({ store: lake.store, key, parse, newId, pause });
 }
 

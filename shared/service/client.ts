@@ -1,3 +1,4 @@
+import { fullJitterMs } from '../backoff.ts';
 import { BrandReportsError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { BrandLog } from '../log-events.ts';
@@ -8,10 +9,9 @@ import { type RateLimiter, pausedTooLong } from './rate-limit.ts';
 import { buildRequest, send } from './http.ts';
 import {
   type RetryPolicy,
+  SERVICE_RETRY,
   type Sleep,
-  backoffMs,
   createRetryBudget,
-  defaultRetryPolicy,
   pause,
   retryAfterMs,
   throwIfStopped,
@@ -54,7 +54,7 @@ export interface ServiceClient extends ReportService {
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const { brand, limiter, wallMs } = options;
   const log = options.log ?? (() => undefined);
-  const policy = { ...defaultRetryPolicy, ...options.retry };
+  const policy = { ...SERVICE_RETRY, ...options.retry };
   const budget = createRetryBudget(policy.budget);
   const clock = createServiceClock(wallMs);
   const signer = createSigningSession(brand, options.credentials, clock, log);
@@ -97,12 +97,12 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     if (askedWaitMs !== undefined) limiter.pauseFor(askedWaitMs);
     if (askedWaitMs !== undefined && askedWaitMs > policy.maxWaitMs)
       throw gaveUp(error, pausedTooLong(askedWaitMs, policy.maxWaitMs).message);
-    if (failures >= policy.attempts)
+    if (failures >= policy.maxAttempts)
       throw gaveUp(error, `gave up after ${failures} attempts; a later run goes on`);
     if (!budget.spend())
       throw gaveUp(error, 'too many requests of this run have failed for another try; a later run goes on');
     retries += 1;
-    const waitMs = backoffMs(policy, failures, options.random());
+    const waitMs = fullJitterMs(failures - 1, policy, options.random());
     const { status } = error.context;
     log({
       event: 'request_retried',

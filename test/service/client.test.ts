@@ -241,7 +241,7 @@ describe('an answer that time may mend', () => {
   });
 
   it.each(transient)('I8: %s for good is an error in the end, never a page', async (_name, reply, code) => {
-    const { client } = await started(() => reply, { retry: { attempts: 2 } });
+    const { client } = await started(() => reply, { retry: { maxAttempts: 2 } });
     expect(await failure(client.call(action, {}))).toMatchObject({
       kind: 'transient',
       code,
@@ -251,7 +251,7 @@ describe('an answer that time may mend', () => {
   });
 
   it('a service that never answers is given up after the time set', async () => {
-    const { client } = await started(() => 'hang', { timeoutMs: 20, retry: { attempts: 2 } });
+    const { client } = await started(() => 'hang', { timeoutMs: 20, retry: { maxAttempts: 2 } });
     expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'transient', code: 'timeout' });
     expect(client.requests).toBe(2);
   });
@@ -259,7 +259,7 @@ describe('an answer that time may mend', () => {
   it('a service that is not there is named by the error of the network alone', async () => {
     const gone = await startScriptedService(() => success);
     await gone.close();
-    const { client } = await started(() => success, { baseUrl: gone.url, retry: { attempts: 1 } });
+    const { client } = await started(() => success, { baseUrl: gone.url, retry: { maxAttempts: 1 } });
     const error = await failure(client.call(action, {}));
     expect(error).toMatchObject({ kind: 'transient', code: 'network' });
     expect(error.message).toContain('no whole answer came (ECONNREFUSED)');
@@ -350,7 +350,7 @@ describe('an answer that time may mend', () => {
         stop.abort();
         return 'hang';
       },
-      { signal: new AbortController().signal, retry: { attempts: 1 } },
+      { signal: new AbortController().signal, retry: { maxAttempts: 1 } },
     );
     expect(await failure(client.call(action, {}, stop.signal))).toMatchObject({ code: 'stopped' });
   });
@@ -577,7 +577,7 @@ describe('I9: nothing that leaves the client holds a credential', () => {
   ];
 
   it.each(echoes)('I9: echoed in %s', async (_name, reply) => {
-    const { client, log, service } = await started(reply, { retry: { attempts: 2 } });
+    const { client, log, service } = await started(reply, { retry: { maxAttempts: 2 } });
     const error = await failure(client.call(action, {}));
     const left = [
       error.stack,
@@ -597,7 +597,7 @@ describe('I9: nothing that leaves the client holds a credential', () => {
   it('I9: an address that fetch refuses is not named', async () => {
     const { client } = await started(() => success, {
       baseUrl: 'http://user:password@127.0.0.1:1/',
-      retry: { attempts: 1 },
+      retry: { maxAttempts: 1 },
     });
     const error = await failure(client.call(action, {}));
     expect(`${error.stack} ${JSON.stringify(error)}`).not.toMatch(/password|token=/);

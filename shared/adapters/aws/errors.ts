@@ -1,7 +1,8 @@
+import { isServerError, isThrottlingError, isTransientError } from '@smithy/core/retry';
 import { BrandReportsError, type ErrorKind } from '../../errors.ts';
 import { fieldOf, textOf } from '../error-fields.ts';
 
-/** For every AWS client: a request that hangs ends, one that failed in passing is tried again. */
+/** For every AWS client: without timeouts a request that hangs would hold a run for ever. The SDK retries transient failures. */
 export const awsClientOptions = {
   maxAttempts: 5,
   requestHandler: {
@@ -12,14 +13,64 @@ export const awsClientOptions = {
   },
 };
 
-const TRANSIENT =
-  /throttl|slowdown|toomanyrequests|requestlimit|unavailable|internal|timeout|concurrent|nosuchupload|baddigest|incompletebody/i;
-const CONFIG =
-  /accessdenied|forbidden|unauthorized|credential|token|unrecognizedclient|signature|accesskey|nosuchbucket|invalidbucket|permanentredirect|authorizationheader|kms|cryption|federation/i;
+/** What the SDK's own classification does not know, and an operator must act on. */
+const CONFIG_ERRORS: ReadonlySet<string> = new Set([
+  // No permission.
+  'AccessDenied',
+  'AccessDeniedException',
+  'Forbidden',
+  'UnauthorizedAccess',
+  'UnauthorizedException',
+  // Credentials that are missing, wrong, or expired.
+  'AuthFailure',
+  'CredentialsProviderError',
+  'ExpiredToken',
+  'ExpiredTokenException',
+  'IncompleteSignature',
+  'InvalidAccessKeyId',
+  'InvalidClientTokenId',
+  'InvalidSignatureException',
+  'InvalidToken',
+  'MissingAuthenticationToken',
+  'MissingAuthenticationTokenException',
+  'SignatureDoesNotMatch',
+  'TokenProviderError',
+  'UnrecognizedClientException',
+  // Another region, or no bucket.
+  'AuthorizationHeaderMalformed',
+  'IllegalLocationConstraintException',
+  'InvalidBucketName',
+  'NoSuchBucket',
+  'PermanentRedirect',
+  // A key of KMS that this role may not use, or that is disabled (those of S3 begin with `KMS.`).
+  'DecryptionFailure',
+  'EncryptionFailure',
+  'GlueEncryptionException',
+  // A Glue database that is a link to another catalog.
+  'FederationSourceException',
+  'FederationSourceRetryableException',
+]);
+const CONFIG_STATUSES: readonly number[] = [301, 401, 403];
+
+/** What the SDK's own classification does not know, and another attempt may heal. */
+const TRANSIENT_ERRORS: ReadonlySet<string> = new Set([
+  // Glue answers these with 400.
+  'ConcurrentModificationException',
+  'InternalServiceException',
+  'OperationTimeoutException',
+  // S3: a body that was cut or changed on its way, an upload that was cleaned up while it was under way, and the
+  // failures of single keys of a deletion, which come without a status.
+  'BadDigest',
+  'IncompleteBody',
+  'InternalError',
+  'NoSuchUpload',
+  'ServiceUnavailable',
+]);
+const TRANSIENT_STATUSES: readonly number[] = [408, 409];
 
 /**
- * A failure of an AWS call. It carries neither the SDK's error nor its request: both may hold signed headers.
- * @param doing what was tried, e.g. `Reading s3://bucket/key`
+ * A failure of an AWS call. I9: it carries neither the SDK's error nor its request, which may hold signed headers.
+ * @param doing what was attempted, e.g. `Reading s3://bucket/key`
  * @param nextStep what an operator can do, e.g. the permissions that it needs
  */
 export function awsError(error: unknown, doing: string, nextStep: string): BrandReportsError {
@@ -49,11 +100,11 @@ const ADVICE: Record<AwsKind, readonly [code: string, hint?: string]> = {
 interface AwsFailure {
   name: string;
   message: string;
-  /** Missing where no answer came. */
+  /** The HTTP status; missing where no response came. */
   status?: number;
 }
 
-/** What an SDK error says about itself. */
+/** Name, message and HTTP status of whatever an SDK threw; empty where it has none. */
 export function awsFailure(error: unknown): AwsFailure {
   const status = fieldOf(fieldOf(error, '$metadata'), 'httpStatusCode');
   return {
@@ -63,16 +114,20 @@ export function awsFailure(error: unknown): AwsFailure {
   };
 }
 
-function errorKind({ name, message, status = 0 }: AwsFailure): AwsKind {
-  if (status >= 500) return 'transient';
-  if ([301, 401, 403].includes(status) || CONFIG.test(name) || message.includes('Region is missing'))
-    return 'config';
-  if ([408, 409, 429].includes(status) || TRANSIENT.test(name)) return 'transient';
-  // Without an answer it is the network, unless it is our own mistake.
+function errorKind(failure: AwsFailure): AwsKind {
+  const { name, message, status = 0 } = failure;
+  const $metadata = failure.status === undefined ? {} : { httpStatusCode: failure.status };
+  const sdkError = { name, message, $metadata };
+  if (isThrottlingError(sdkError) || isTransientError(sdkError) || isServerError(sdkError))
+    return 'transient';
+  if (CONFIG_STATUSES.includes(status) || CONFIG_ERRORS.has(name) || name.startsWith('KMS.')) return 'config';
+  if (message.includes('Region is missing')) return 'config';
+  if (TRANSIENT_STATUSES.includes(status) || TRANSIENT_ERRORS.has(name)) return 'transient';
+  // Without a response it is the network, unless it is a bug of this program.
   return status === 0 && !/^(Type|Range|Reference)Error$/.test(name) ? 'transient' : 'bug';
 }
 
-/** Refusals of a signature quote the signed headers, session token included. */
+/** I9: refusals of a signature quote the signed headers, session token included. */
 function safeMessage(name: string, message: string): string {
   return /signature|authorization/i.test(name + message) ? name : `${name}: ${message}`.replace(/\.$/, '');
 }

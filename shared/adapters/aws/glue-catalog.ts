@@ -19,10 +19,11 @@ import { partitionPath, snapshotPrefix } from '../../lake/paths.ts';
 import type { Catalog, Partition, TableShape } from '../../ports.ts';
 import type { View } from '../../reports/definition.ts';
 import { awsError, awsFailure } from './errors.ts';
-import { sleepWithJitter } from '../backoff.ts';
+import { sleepWithJitter } from '../sleep-with-jitter.ts';
 import { checkedKey } from '../keys.ts';
 
-const MOST_ROUNDS = 10;
+/** Of a change that lost the race against another writer. */
+const GLUE_RETRY = { maxAttempts: 10, baseMs: 20, capMs: 1000 };
 
 /**
  * A Glue database as the catalog: each table a Parquet table over `<lakeUrl>/snapshots/<table>/`, the location of
@@ -51,7 +52,7 @@ export function openGlueCatalog({
     changed: (found: Table) => TableInput | undefined,
   ): Promise<void> {
     const name = created.Name ?? '';
-    for (let round = 0; round < MOST_ROUNDS; round++) {
+    for (let round = 0; round < GLUE_RETRY.maxAttempts; round++) {
       const found = await findTable(name);
       if (found === undefined) {
         await orRefused(client.send(new CreateTableCommand({ ...inDatabase, TableInput: created })), [
@@ -65,7 +66,7 @@ export function openGlueCatalog({
       await orRefused(client.send(new UpdateTableCommand({ ...inDatabase, TableInput, ...version })), [
         RACED,
       ]);
-      await sleepWithJitter(round, 20, 1000);
+      await sleepWithJitter(round, GLUE_RETRY);
     }
     throw contended(`table ${name}`);
   }
@@ -108,12 +109,12 @@ export function openGlueCatalog({
     );
     const target = { ...inDatabase, TableName: shape.name, PartitionInput };
     const PartitionValueList = PartitionInput.Values;
-    for (let round = 0; round < MOST_ROUNDS; round++) {
+    for (let round = 0; round < GLUE_RETRY.maxAttempts; round++) {
       const update = client.send(new UpdatePartitionCommand({ ...target, PartitionValueList }));
       if ((await orRefused(update, [MISSING])) !== 'refused') return;
       const create = client.send(new CreatePartitionCommand(target));
       if ((await orRefused(create, [EXISTS])) !== 'refused') return;
-      await sleepWithJitter(round, 20, 1000);
+      await sleepWithJitter(round, GLUE_RETRY);
     }
     throw contended(`partition ${partitionPath(partition)} of table ${shape.name}`);
   }

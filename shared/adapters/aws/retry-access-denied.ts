@@ -1,22 +1,25 @@
+import { MINUTE_MS } from '../../days.ts';
 import { BrandReportsError } from '../../errors.ts';
 import type { Clock } from '../../ports.ts';
 
-const PATIENCE_MS = 60_000;
-const PAUSE_MS = 5_000;
+const ACCESS_DENIED_RETRY = { pauseMs: 5_000, timeoutMs: MINUTE_MS };
 
-/** Tries again for a minute what AWS refuses: the policies of a role that is new take a while to hold everywhere. */
+/**
+ * Retries for a minute what AWS refuses: the policies of a new role take a while to be in force everywhere.
+ * @throws what `work` threw last
+ */
 export async function retryWhileAccessDenied<T>(
   clock: Pick<Clock, 'wallMs' | 'sleep'>,
   work: () => Promise<T>,
 ): Promise<T> {
-  const untilMs = clock.wallMs() + PATIENCE_MS;
+  const untilMs = clock.wallMs() + ACCESS_DENIED_RETRY.timeoutMs;
   for (;;) {
     try {
       return await work();
     } catch (thrown) {
       if (!isAccessDenied(thrown) || clock.wallMs() >= untilMs) throw thrown;
     }
-    await clock.sleep(PAUSE_MS);
+    await clock.sleep(ACCESS_DENIED_RETRY.pauseMs);
   }
 }
 

@@ -19,12 +19,13 @@ import type {
   StoredObject,
 } from '../../ports.ts';
 import { awsError, awsFailure } from './errors.ts';
-import { sleepWithJitter } from '../backoff.ts';
+import { sleepWithJitter } from '../sleep-with-jitter.ts';
 import { checkedKey, checkedPrefix } from '../keys.ts';
 import { objectNotFound } from '../object-not-found.ts';
 
-const MOST_RACES = 6;
-const MOST_KEYS_A_DELETE = 1000;
+/** Of a write that races a delete or another write of the same key (409). */
+const S3_WRITE_RETRY = { maxAttempts: 6, baseMs: 50, capMs: 1000 };
+const MAX_KEYS_PER_DELETE = 1000;
 
 const PERMISSIONS = {
   Reading:
@@ -81,7 +82,7 @@ export function openS3Store({
 
   async function put(key: string, body: Uint8Array, precondition: Precondition): Promise<PutOutcome> {
     const condition = 'ifMatch' in precondition ? { IfMatch: precondition.ifMatch } : { IfNoneMatch: '*' };
-    for (let raced = 0; raced < MOST_RACES; raced++) {
+    for (let raced = 0; raced < S3_WRITE_RETRY.maxAttempts; raced++) {
       try {
         const { ETag } = await client.send(
           new PutObjectCommand({ ...object(key), Body: body, ...condition }),
@@ -91,7 +92,7 @@ export function openS3Store({
         if (awsFailure(error).status === 412 || isMissing(error)) return 'conflict';
         if (awsFailure(error).status !== 409) throw failure(error, 'Writing', key);
       }
-      await sleepWithJitter(raced, 50, 1000);
+      await sleepWithJitter(raced, S3_WRITE_RETRY);
     }
     return 'conflict';
   }
@@ -111,8 +112,8 @@ export function openS3Store({
   }
 
   async function remove(keys: readonly string[]): Promise<void> {
-    for (let from = 0; from < keys.length; from += MOST_KEYS_A_DELETE) {
-      const Objects = keys.slice(from, from + MOST_KEYS_A_DELETE).map((key) => ({ Key: object(key).Key }));
+    for (let from = 0; from < keys.length; from += MAX_KEYS_PER_DELETE) {
+      const Objects = keys.slice(from, from + MAX_KEYS_PER_DELETE).map((key) => ({ Key: object(key).Key }));
       const { Errors: [refused] = [] } = await client
         .send(new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects, Quiet: true } }))
         .catch((error: unknown) => {

@@ -3,11 +3,11 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { BrandReportsError } from '../../errors.ts';
 import { diskError } from './disk-errors.ts';
-import { sleepWithJitter } from '../backoff.ts';
+import { sleepWithJitter } from '../sleep-with-jitter.ts';
 import { fieldOf, textOf } from '../error-fields.ts';
 
 const SQLITE_BUSY = 5;
-const MOST_TRIES = 1000;
+const LOCK_RETRY = { maxAttempts: 1000, baseMs: 1, capMs: 50 };
 
 /** A lock that the kernel takes back when its process is gone, however it went. */
 export interface HeldLock {
@@ -30,7 +30,7 @@ export function tryLock(path: string): HeldLock | undefined {
 
 /** Runs `change` while nobody else changes the lake folder. It must be synchronous, so that the lock is held for an instant only. */
 export async function underLakeLock<T>(folder: string, change: () => T): Promise<T> {
-  for (let tried = 0; tried < MOST_TRIES; tried++) {
+  for (let tried = 0; tried < LOCK_RETRY.maxAttempts; tried++) {
     const lock = tryLock(join(folder, '.lock'));
     if (lock !== undefined) {
       try {
@@ -39,7 +39,7 @@ export async function underLakeLock<T>(folder: string, change: () => T): Promise
         lock.release();
       }
     }
-    await sleepWithJitter(tried, 1, 50);
+    await sleepWithJitter(tried, LOCK_RETRY);
   }
   throw new BrandReportsError(
     'transient',

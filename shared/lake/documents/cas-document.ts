@@ -13,7 +13,8 @@ export interface HasRecentWrites {
 z.config(en());
 
 const RECENT_WRITES = 20;
-const ROUNDS = 40;
+/** Of a race that was lost: others wrote the document first. */
+export const DOCUMENT_RETRY = { maxAttempts: 40, baseMs: 10, capMs: 1000 };
 
 export interface CasDocumentOptions<T extends HasRecentWrites> {
   store: ObjectStore;
@@ -88,7 +89,7 @@ export class CasDocument<T extends HasRecentWrites> {
 
   async #write(batch: Change<T>[]): Promise<void> {
     let pending = batch;
-    for (let round = 0; round < ROUNDS; round += 1) {
+    for (let round = 0; round < DOCUMENT_RETRY.maxAttempts; round += 1) {
       if (round > 0) await this.#options.pause(round);
       const { value: before, etag } = this.#known ?? (await this.#load());
       const { after, applied } = applyAll(before, pending);
@@ -101,7 +102,7 @@ export class CasDocument<T extends HasRecentWrites> {
     throw new BrandReportsError(
       'transient',
       'contended',
-      `${this.#options.key} was changed by others ${ROUNDS} times in a row while this run tried to; run again`,
+      `${this.#options.key} was changed by others ${DOCUMENT_RETRY.maxAttempts} times in a row while this run tried to; run again`,
     );
   }
 

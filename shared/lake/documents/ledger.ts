@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
-import { isDay, monthOf } from '../../days.ts';
+import { exponentialMs } from '../../backoff.ts';
+import { DAY_MS, MINUTE_MS, isDay, monthOf } from '../../days.ts';
 import { BrandReportsError, type ErrorKind } from '../../errors.ts';
 import type { Json } from '../../json.ts';
 import { parseDocument, damagedDocument, storedCount, storedTime } from './cas-document.ts';
@@ -92,8 +93,8 @@ export function parseLedger(key: string, of: { report: string; brand: string; mo
 }
 
 const SUPERSEDED_MS = 86_400_000;
-const FIRST_BACKOFF_MS = 300_000;
-const LONGEST_BACKOFF_MS = 86_400_000;
+/** Of a day that failed: a later run skips it until its wait is over, unless it is asked for by name. */
+const FAILED_DAY_RETRY = { baseMs: 5 * MINUTE_MS, capMs: DAY_MS };
 
 function withEntry(ledger: Ledger, day: string, change: (entry: DayEntry) => DayEntry): Ledger {
   return { ...ledger, days: { ...ledger.days, [day]: change(ledger.days[day] ?? {}) } };
@@ -156,7 +157,7 @@ export function failDay(
   if (claim?.runId !== failed.runId) return ledger;
   const now = new Date(failed.nowMs).toISOString();
   const times = (failure?.times ?? 0) + 1;
-  const backoffMs = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (times - 1));
+  const backoffMs = exponentialMs(times - 1, FAILED_DAY_RETRY);
   const next: Failure = {
     since: failure?.since ?? now,
     times,
