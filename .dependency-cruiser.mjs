@@ -16,7 +16,9 @@ const stair = [
   ['service', 'lake'],
   ['ports'],
   ['reports', 'validation', 'outcome'],
-  ['json', 'days', 'errors', 'concurrency', 'backoff', 'column-types'],
+  ['column-types'],
+  ['exact-values'],
+  ['json', 'days', 'errors', 'concurrency', 'backoff'],
 ];
 
 /** Who uses the core. Each may import any room of the stair, and of the others only what stands here. */

@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import parquetjs from 'parquetjs-lite/parquet.js';
-import type { Column, ColumnType, Row } from '../shared/lake/table/columns.ts';
+import { type Column, type ColumnType, typeSpec } from '../shared/column-types.ts';
+import type { Row } from '../shared/lake/table/columns.ts';
 import { ROW_GROUP_ROWS, writeParquet } from '../shared/lake/table/parquet.ts';
-import { decimalShape } from '../shared/lake/table/values.ts';
 
 type WriteFile = (path: string, rows: Iterable<Row>) => Promise<void>;
 
@@ -80,21 +80,16 @@ const writers: Record<string, WriteFile> = {
   },
 };
 
+/** It has no decimals: floating point is the nearest it offers. */
 function parquetjsType(type: ColumnType): string {
-  const types = {
-    string: 'UTF8',
-    bigint: 'INT64',
-    boolean: 'BOOLEAN',
-    date: 'DATE',
-    timestamp: 'TIMESTAMP_MILLIS',
-  };
-  return Object.entries(types).find(([ours]) => ours === type)?.[1] ?? 'DOUBLE';
+  const { element } = typeSpec(type).parquet;
+  return element.converted_type === 'DECIMAL' ? 'DOUBLE' : (element.converted_type ?? element.type);
 }
 
-/** It has no decimals: floating point is the nearest it offers. */
 function parquetjsValue(type: ColumnType, value: Row[string]): Row[string] {
-  const { scale } = decimalShape(type);
-  return scale > 0 && typeof value === 'bigint' ? Number(value) / 10 ** scale : value;
+  return type.startsWith('decimal') && typeof value === 'bigint'
+    ? Number(typeSpec(type).texts(value)[0])
+    : value;
 }
 
 function makeRow(index: number): Row {

@@ -6,7 +6,8 @@
  */
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { BrandReportsError } from '../shared/errors.ts';
-import type { ColumnType, Row } from '../shared/lake/table/columns.ts';
+import { typeSpec, type Value } from '../shared/column-types.ts';
+import type { Row } from '../shared/lake/table/columns.ts';
 import {
   type ReportLedgers,
   committedDays,
@@ -14,7 +15,6 @@ import {
   readLedgers,
   readSchema,
 } from '../shared/lake/documents/read.ts';
-import type { Value } from '../shared/lake/table/values.ts';
 import { coverageRows, coverageTable } from '../shared/catalog/coverage.ts';
 import { freshness } from '../shared/catalog/freshness.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
@@ -79,7 +79,7 @@ async function addTable(
   const typedColumns = [...columns, ...PARTITION_COLUMNS];
   const names = typedColumns.map(({ name }) => identifier(name)).join(', ');
   const empty = typedColumns
-    .map(({ name, type }) => `NULL::${duckType(type)} AS ${identifier(name)}`)
+    .map(({ name, type }) => `NULL::${typeSpec(type).duckdb} AS ${identifier(name)}`)
     .join(', ');
   // The select without rows gives every column its type, even one that no file has yet.
   const rows = paths.length === 0 ? '' : ` UNION ALL BY NAME SELECT * FROM ${readParquet(paths)}`;
@@ -110,7 +110,9 @@ function coverageSql({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedge
     ...coverageTable.columns,
     ...coverageTable.partitionKeys.map((name) => ({ name, type: 'string' as const })),
   ];
-  const definition = columns.map(({ name, type }) => `${identifier(name)} ${duckType(type)}`).join(', ');
+  const definition = columns
+    .map(({ name, type }) => `${identifier(name)} ${typeSpec(type).duckdb}`)
+    .join(', ');
   const rows = ledgers.flatMap(({ brand, report, index, ledgers: byMonth }) =>
     [...byMonth].flatMap(([month, ledger]) =>
       coverageRows(ledger, enabledPolicy(settings, brand, report), nowMs, index.hasReturnedRecords).map(
@@ -125,10 +127,6 @@ function coverageSql({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedge
 
 function isNamedIn(sql: string): (name: string) => boolean {
   return (name) => new RegExp(`\\b${name}\\b`, 'i').test(sql);
-}
-
-function duckType(type: ColumnType): string {
-  return type === 'string' ? 'VARCHAR' : type.toUpperCase();
 }
 
 function identifier(name: string): string {

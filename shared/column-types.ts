@@ -1,15 +1,252 @@
-export type ColumnType =
-  | 'string'
-  | 'bigint'
-  | 'double'
-  | 'boolean'
-  | 'date'
-  | 'timestamp'
-  | `decimal(${number},${number})`;
+/**
+ * What a column of the lake can hold. Each type is one row of `SCALAR_TYPES` (decimals are one function beside it),
+ * and the row holds everything that any part of the program has to know of the type. Were the facts spread over
+ * switches, a new type would fall into somebody's last branch and be written as something else.
+ * To add a type, name it in `ScalarValues` and run the compiler: it asks for the row, then for each missing cell.
+ * Promise I6 rests on the first two cells: `toValue` gives exact values only, and `texts` shows whether the column
+ * alone can give back the text that came. What fails either test is also kept in `_rescued`.
+ */
+import { DAY_MS } from './days.ts';
+import type { Json } from './json.ts';
+import {
+  decimalText,
+  exactBigint,
+  exactDay,
+  exactDouble,
+  exactText,
+  exactUnscaled,
+  literalOf,
+  parseInstant,
+} from './exact-values.ts';
+
+/** What a cell holds in memory, by the type of its column. */
+interface ScalarValues {
+  string: string;
+  bigint: bigint;
+  double: number;
+  boolean: boolean;
+  /** Midnight UTC of the day. */
+  date: Date;
+  /** To the millisecond, in UTC. */
+  timestamp: Date;
+}
+
+export type ScalarType = keyof ScalarValues;
+export type DecimalType = `decimal(${number},${number})`;
+export type ColumnType = ScalarType | DecimalType;
+
+/** A decimal is held as a whole number of its smallest unit: 1.5 in a `decimal(9,2)` is 150n. */
+export type Value = ScalarValues[ScalarType];
 
 /** A column of a table. `field` is the record's key that it holds; derived columns (`_rescued`, `_synced_at`) have none. */
 export interface Column {
   name: string;
   type: ColumnType;
   field?: string;
+}
+
+/** An element of a Parquet schema, in the words of the format. */
+interface ParquetElement {
+  type: 'BOOLEAN' | 'INT32' | 'INT64' | 'DOUBLE' | 'BYTE_ARRAY' | 'FIXED_LEN_BYTE_ARRAY';
+  type_length?: number;
+  /** The older annotations, which every reader knows: a timestamp so annotated is in UTC. */
+  converted_type?: 'UTF8' | 'DATE' | 'TIMESTAMP_MILLIS' | 'DECIMAL';
+  precision?: number;
+  scale?: number;
+}
+
+/** As a reader gives it: of a type that we perhaps never write. */
+interface FoundElement {
+  type?: string;
+  converted_type?: string;
+  precision?: number;
+  scale?: number;
+}
+
+/** Everything about one column type. */
+export interface TypeSpec<V extends Value = Value> {
+  /** The JSON value as the column holds it; `undefined` where that would not be exactly the value that came. */
+  toValue(value: Json): V | undefined;
+  /** All texts that the value stands for, the form in which we show it first. */
+  texts(held: V): readonly [string, ...string[]];
+  parquet: {
+    element: ParquetElement;
+    /** `default`: what the writer chooses. */
+    encoding: 'default' | 'PLAIN';
+    /**
+     * Whether hyparquet gives our value by itself. Otherwise the annotation is hidden from it, and `fromPhysical`
+     * converts what it gives.
+     */
+    readByHyparquet: boolean;
+    /** A value as Parquet stores it, without its annotation; `undefined` where it is of another kind. */
+    fromPhysical(stored: unknown): V | undefined;
+  };
+  /** The type's name in Athena's SQL. */
+  trino: string;
+  /** The type's name in the Glue table. */
+  hive: string;
+  duckdb: string;
+}
+
+const SCALAR_TYPES = {
+  string: {
+    toValue: exactText,
+    texts: (held) => [held],
+    parquet: {
+      element: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+      encoding: 'default',
+      readByHyparquet: true,
+      fromPhysical: (stored) => (stored instanceof Uint8Array ? utf8.decode(stored) : undefined),
+    },
+    trino: 'varchar',
+    hive: 'string',
+    duckdb: 'VARCHAR',
+  },
+  bigint: {
+    toValue: exactBigint,
+    texts: (held) => [String(held)],
+    parquet: {
+      element: { type: 'INT64' },
+      encoding: 'default',
+      readByHyparquet: true,
+      fromPhysical: (stored) => (typeof stored === 'bigint' ? stored : undefined),
+    },
+    trino: 'bigint',
+    hive: 'bigint',
+    duckdb: 'BIGINT',
+  },
+  double: {
+    toValue: exactDouble,
+    texts: (held) => [String(held)],
+    parquet: {
+      element: { type: 'DOUBLE' },
+      encoding: 'default',
+      readByHyparquet: true,
+      fromPhysical: (stored) => (typeof stored === 'number' ? stored : undefined),
+    },
+    trino: 'double',
+    hive: 'double',
+    duckdb: 'DOUBLE',
+  },
+  boolean: {
+    toValue: (value) => (typeof value === 'boolean' ? value : undefined),
+    texts: (held) => [String(held)],
+    parquet: {
+      element: { type: 'BOOLEAN' },
+      // The writer would run-length encode booleans, which parquetjs-lite, the independent reader, cannot read.
+      encoding: 'PLAIN',
+      readByHyparquet: true,
+      fromPhysical: (stored) => (typeof stored === 'boolean' ? stored : undefined),
+    },
+    trino: 'boolean',
+    hive: 'boolean',
+    duckdb: 'BOOLEAN',
+  },
+  date: {
+    toValue: exactDay,
+    texts: (held) => {
+      const day = held.toISOString().slice(0, 10);
+      return [day, day.replaceAll('-', '')];
+    },
+    parquet: {
+      element: { type: 'INT32', converted_type: 'DATE' },
+      encoding: 'default',
+      readByHyparquet: true,
+      fromPhysical: (stored) => (typeof stored === 'number' ? new Date(stored * DAY_MS) : undefined),
+    },
+    trino: 'date',
+    hive: 'date',
+    duckdb: 'DATE',
+  },
+  timestamp: {
+    toValue: (value) => parseInstant(literalOf(value)),
+    texts: (held) => {
+      const iso = held.toISOString();
+      return [iso, iso.replace('.000Z', 'Z'), held.toUTCString()];
+    },
+    parquet: {
+      element: { type: 'INT64', converted_type: 'TIMESTAMP_MILLIS' },
+      encoding: 'default',
+      readByHyparquet: true,
+      fromPhysical: (stored) => (typeof stored === 'bigint' ? new Date(Number(stored)) : undefined),
+    },
+    trino: 'timestamp(3)',
+    hive: 'timestamp',
+    duckdb: 'TIMESTAMP',
+  },
+} satisfies { [Type in ScalarType]: TypeSpec<ScalarValues[Type]> };
+
+const MAX_PRECISION = 38;
+
+function decimalSpec(type: DecimalType): TypeSpec<bigint> {
+  const shape = decimalShape(type);
+  return {
+    toValue: (value) => exactUnscaled(value, shape),
+    texts: (held) => [decimalText(held, shape.scale)],
+    parquet: {
+      element: {
+        type: 'FIXED_LEN_BYTE_ARRAY',
+        type_length: Math.ceil((Math.log2(10 ** shape.precision) + 1) / 8),
+        converted_type: 'DECIMAL',
+        ...shape,
+      },
+      encoding: 'default',
+      // hyparquet would make floating-point numbers of decimals.
+      readByHyparquet: false,
+      fromPhysical: (stored) => (stored instanceof Uint8Array ? bigEndianInteger(stored) : undefined),
+    },
+    trino: type,
+    hive: type,
+    duckdb: type.toUpperCase(),
+  };
+}
+
+/** The row of the table for a type. */
+export function typeSpec(type: ColumnType): TypeSpec {
+  return isScalarType(type) ? SCALAR_TYPES[type] : decimalSpec(type);
+}
+
+/** `decimal(9,2)` has 9 digits, 2 of them behind the point. */
+function decimalShape(type: DecimalType): { precision: number; scale: number } {
+  const [precision = 0, scale = 0] = type.slice('decimal('.length, -1).split(',').map(Number);
+  return { precision, scale };
+}
+
+/** The types that a setting may name, as messages show them. */
+export const ALLOWED_TYPES = [
+  ...Object.keys(SCALAR_TYPES),
+  `decimal(p,s) with s <= p <= ${MAX_PRECISION}`,
+].join(', ');
+
+/** A type as settings and stored schemas write it; `undefined` for any other text. */
+export function parseColumnType(text: string): ColumnType | undefined {
+  if (isScalarType(text)) return text;
+  const [, digits, places] = /^decimal\((\d{1,2}),(\d{1,2})\)$/.exec(text) ?? [];
+  if (digits === undefined || places === undefined) return undefined;
+  const [precision, scale] = [Number(digits), Number(places)];
+  const fits = precision >= 1 && precision <= MAX_PRECISION && scale <= precision;
+  return fits ? `decimal(${precision},${scale})` : undefined;
+}
+
+/** The column type that an element of one of our Parquet files stands for. */
+export function typeOfElement(found: FoundElement): ColumnType | undefined {
+  const { precision = 0, scale = 0 } = found;
+  if (found.converted_type === 'DECIMAL') return parseColumnType(`decimal(${precision},${scale})`);
+  return Object.keys(SCALAR_TYPES)
+    .filter(isScalarType)
+    .find((type) => {
+      const element: ParquetElement = SCALAR_TYPES[type].parquet.element;
+      return element.type === found.type && element.converted_type === found.converted_type;
+    });
+}
+
+function isScalarType(text: string): text is ScalarType {
+  return Object.hasOwn(SCALAR_TYPES, text);
+}
+
+// A byte order mark at the beginning of a text belongs to the text.
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function bigEndianInteger(bytes: Uint8Array): bigint {
+  return BigInt.asIntN(8 * bytes.length, BigInt(`0x${Buffer.from(bytes).toString('hex')}`));
 }

@@ -6,10 +6,10 @@
  */
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
+import type { Column } from '../../shared/column-types.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { monthOf } from '../../shared/days.ts';
 import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
-import type { Column } from '../../shared/lake/table/columns.ts';
 import { Digest } from '../../shared/lake/table/digest.ts';
 import {
   type CommittedDay,

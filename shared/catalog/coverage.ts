@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
+import type { Column } from '../column-types.ts';
 import { dayOf } from '../days.ts';
-import type { Column, Row } from '../lake/table/columns.ts';
+import type { Row } from '../lake/table/columns.ts';
 import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
 import { writeParquet } from '../lake/table/parquet.ts';
 import { partitionPath, snapshotKey } from '../lake/paths.ts';

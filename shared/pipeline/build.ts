@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { parseInstant } from '../exact-values.ts';
 import { endOfDay, monthOf, startOfDay } from '../days.ts';
 import { BrandReportsError, asBrandReportsError } from '../errors.ts';
 import { type JsonObject, stringifyJson } from '../json.ts';
@@ -8,7 +9,6 @@ import {
   type TableSchema,
   growSchema,
   mergeObservations,
-  parseInstant,
   rowMapper,
 } from '../lake/table/columns.ts';
 import { Digest } from '../lake/table/digest.ts';

@@ -5,7 +5,8 @@ import { chosenEnvironment } from './environments.ts';
 import { BrandReportsError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import { ABSENT, integer, number, object, oneOf, parseInput, text } from '../validation/input.ts';
-import { baseSchema, type ColumnType, parseColumnType } from '../lake/table/columns.ts';
+import { ALLOWED_TYPES, type ColumnType, parseColumnType } from '../column-types.ts';
+import { baseSchema } from '../lake/table/columns.ts';
 import type {
   Filter,
   PageSize,
@@ -214,11 +215,11 @@ function columnsSchema(report: ReportDefinition) {
       (name) => /^[a-z0-9_]+$/.test(name) && !fixed.includes(name),
     ),
     z.pipe(
-      z.string({ error: COLUMN_TYPES }),
+      z.string({ error: ALLOWED_TYPES }),
       z.transform((type, context) => {
         const parsed = parseColumnType(type);
         if (parsed) return parsed;
-        context.issues.push({ code: 'custom', input: type, message: COLUMN_TYPES });
+        context.issues.push({ code: 'custom', input: type, message: ALLOWED_TYPES });
         return z.NEVER;
       }),
     ),
@@ -240,8 +241,6 @@ function refreshSchema() {
     ),
   );
 }
-
-const COLUMN_TYPES = 'string, bigint, double, boolean, date, timestamp, decimal(p,s) with s <= p <= 38';
 
 function matches(pattern: RegExp) {
   return (value: string) => pattern.test(value);

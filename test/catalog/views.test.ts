@@ -1,6 +1,7 @@
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { baseSchema, type ColumnType } from '../../shared/lake/table/columns.ts';
+import type { ColumnType } from '../../shared/column-types.ts';
+import { baseSchema } from '../../shared/lake/table/columns.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
 import type { View } from '../../shared/reports/definition.ts';

@@ -14,7 +14,7 @@ import {
   UpdateTableCommand,
 } from '@aws-sdk/client-glue';
 import { BrandReportsError } from '../../errors.ts';
-import type { ColumnType } from '../../column-types.ts';
+import { typeSpec } from '../../column-types.ts';
 import { partitionPath, snapshotPrefix } from '../../lake/paths.ts';
 import type { Catalog, Partition, TableShape } from '../../ports.ts';
 import type { View } from '../../reports/definition.ts';
@@ -265,7 +265,7 @@ function prestoView({ name, description, columns, sql }: View, database: string)
     originalSql: sql,
     catalog: 'awsdatacatalog',
     schema: database,
-    columns: columns.map(([column, type]) => ({ name: column, type: trinoType(type) })),
+    columns: columns.map(([column, type]) => ({ name: column, type: typeSpec(type).trino })),
   };
   return {
     Name: name,
@@ -274,7 +274,7 @@ function prestoView({ name, description, columns, sql }: View, database: string)
     Parameters: { presto_view: 'true', comment: 'Presto View' },
     PartitionKeys: [],
     StorageDescriptor: {
-      Columns: columns.map(([Name, Type]) => ({ Name, Type })),
+      Columns: columns.map(([Name, type]) => ({ Name, Type: typeSpec(type).hive })),
       Location: '',
       SerdeInfo: { Name: '-', SerializationLibrary: '-' },
     },
@@ -286,11 +286,6 @@ function prestoView({ name, description, columns, sql }: View, database: string)
 /** The text holds SQL, columns and types. */
 function isSameView(found: Table, wanted: TableInput): boolean {
   return found.ViewOriginalText === wanted.ViewOriginalText && found.Description === wanted.Description;
-}
-
-function trinoType(type: ColumnType): string {
-  if (type === 'string') return 'varchar';
-  return type === 'timestamp' ? 'timestamp(3)' : type;
 }
 
 function newPartition({ columns }: TableShape, partition: Partition, location: string): PartitionInput {
@@ -314,9 +309,8 @@ function parquetAt(location: string, columns: TableShape['columns']): StorageDes
   };
 }
 
-/** The column types of the lake are Hive's own. */
 function glueColumns(columns: TableShape['columns']): GlueColumn[] {
-  return columns.map(({ name, type }) => ({ Name: name, Type: type }));
+  return columns.map(({ name, type }) => ({ Name: name, Type: typeSpec(type).hive }));
 }
 
 function checkedPrefixOf(table: string, partition: Partition, snapshot: string): string {

@@ -1,13 +1,15 @@
 import * as z from 'zod/mini';
 import { type Json, type JsonObject, isRawNumber, stringifyJson } from '../../json.ts';
 import type { DocumentedColumn } from '../../reports/definition.ts';
-import type { Column, ColumnType } from '../../column-types.ts';
+import {
+  type Column,
+  type ColumnType,
+  parseColumnType,
+  type TypeSpec,
+  typeSpec,
+  type Value,
+} from '../../column-types.ts';
 import { damagedDocument } from '../documents/cas-document.ts';
-import { type Value, roundTrips, toValue } from './values.ts';
-
-export { type Value, parseInstant } from './values.ts';
-
-export type { Column, ColumnType } from '../../column-types.ts';
 
 /** The documented columns, then `_rescued` and `_synced_at`, then the discovered ones in the order they were met. */
 export interface TableSchema {
@@ -100,35 +102,24 @@ export function growSchema(
  * @returns (record, when this content was first read) → row
  */
 export function rowMapper(schema: TableSchema): (record: JsonObject, syncedAt: Date) => Row {
-  const columns = new Map(schema.columns.map((column) => [column.field, column]));
+  const columns = new Map(
+    schema.columns.map(({ name, type, field }) => [field, { name, spec: typeSpec(type) }]),
+  );
   return (record, syncedAt) => {
     const row: Row = {};
     const rescued: [string, Json][] = [];
     for (const [field, value] of Object.entries(record)) {
       if (value === null) continue;
       const column = columns.get(field);
-      const held = column && toValue(column.type, value);
+      const held = column?.spec.toValue(value);
       if (column && held !== undefined) row[column.name] = held;
-      if (!column || held === undefined || !roundTrips(column.type, held, value))
-        rescued.push([field, value]);
+      // I6: what the column cannot hold, or could not give back as it came, is kept whole.
+      if (!column || held === undefined || !givesBack(column.spec, held, value)) rescued.push([field, value]);
     }
     if (rescued.length > 0) row._rescued = stringifyJson(Object.fromEntries(rescued.sort(byField)));
     row._synced_at = syncedAt;
     return row;
   };
-}
-
-/** A type as settings and stored schemas write it; `undefined` where it is none. */
-export function parseColumnType(text: string): ColumnType | undefined {
-  const simple = (['string', 'bigint', 'double', 'boolean', 'date', 'timestamp'] as const).find(
-    (type) => type === text,
-  );
-  if (simple) return simple;
-  const [precision = 0, scale = 0] = (/^decimal\((\d{1,2}),(\d{1,2})\)$/.exec(text) ?? [])
-    .slice(1)
-    .map(Number);
-  const fits = precision >= 1 && precision <= 38 && scale <= precision;
-  return fits ? `decimal(${precision},${scale})` : undefined;
 }
 
 const storedColumn = z.object({
@@ -219,6 +210,11 @@ function freeName(base: string, taken: Set<string>): string {
   for (let number = 2; taken.has(name); number += 1) name = `${base}_${number}`;
   taken.add(name);
   return name;
+}
+
+/** Whether the column alone is enough to know what came: numbers by their value, texts letter by letter. */
+function givesBack(spec: TypeSpec, held: Value, value: Json): boolean {
+  return typeof value !== 'string' || value === held || spec.texts(held).includes(value);
 }
 
 function byField([a]: [string, Json], [b]: [string, Json]): number {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Row } from './columns.ts';
-import type { Value } from './values.ts';
+import type { Value } from '../../column-types.ts';
 
 /**
  * What a partition holds, whatever the order of its rows: their number, and the sum (mod 2^128) of a hash of each.

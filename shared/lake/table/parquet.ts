@@ -2,8 +2,8 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { type FileMetaData, type SchemaElement, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { ByteWriter, type ColumnSource, ParquetWriter, type Writer } from 'hyparquet-writer';
 import type { ObjectWriter } from '../../ports.ts';
-import type { Column, Row } from './columns.ts';
-import { type Value, bigEndianInteger, decimalShape } from './values.ts';
+import { type Column, type TypeSpec, typeOfElement, typeSpec, type Value } from '../../column-types.ts';
+import type { Row } from './columns.ts';
 
 /** Rows of a row group: what the writer holds in memory, and what a reader can skip. */
 export const ROW_GROUP_ROWS = 30_000;
@@ -93,7 +93,7 @@ export async function* readParquetRows(
     slice: async (start: number, end = file.bytes) => ownBuffer(await file.range(start, end)),
   };
   const metadata = await parquetMetadataAsync(source);
-  const decimals = takeDecimalsAsBytes(metadata);
+  const physical = hideAnnotations(metadata);
   const names = metadata.schema.slice(1).map(({ name }) => name);
   let rowStart = 0;
   for (const { num_rows } of metadata.row_groups) {
@@ -107,7 +107,7 @@ export async function* readParquetRows(
       parsers: { stringFromBytes: (text) => text && utf8.decode(text) },
     });
     for (const row of rows) {
-      for (const name of decimals) row[name] = fromBytes(row[name]);
+      for (const [name, { parquet }] of physical) row[name] = parquet.fromPhysical(row[name]);
       yield row;
     }
     rowStart += Number(num_rows);
@@ -121,54 +121,31 @@ interface RowGroup {
 }
 
 function emptyGroup(columns: readonly Column[]): RowGroup {
-  // Booleans would be run-length encoded, which the independent reader of `verify` cannot read.
-  const columnData = columns.map(({ name, type }) => ({
-    name,
-    data: [],
-    ...(type === 'boolean' && { encoding: 'PLAIN' as const }),
-  }));
+  const columnData = columns.map(({ name, type }) => {
+    const { encoding } = typeSpec(type).parquet;
+    return { name, data: [], ...(encoding !== 'default' && { encoding }) };
+  });
   return { columnData, rows: 0, bytes: 0 };
 }
 
 function schemaElement({ name, type }: Column): SchemaElement {
-  return { name, repetition_type: 'OPTIONAL', ...physicalType(type) };
+  return { name, repetition_type: 'OPTIONAL', ...typeSpec(type).parquet.element };
 }
 
-function physicalType(type: Column['type']): Omit<SchemaElement, 'name'> {
-  switch (type) {
-    case 'string':
-      return { type: 'BYTE_ARRAY', converted_type: 'UTF8' };
-    case 'bigint':
-      return { type: 'INT64' };
-    case 'double':
-      return { type: 'DOUBLE' };
-    case 'boolean':
-      return { type: 'BOOLEAN' };
-    case 'date':
-      return { type: 'INT32', converted_type: 'DATE' };
-    case 'timestamp':
-      return { type: 'INT64', converted_type: 'TIMESTAMP_MILLIS' };
-    default: {
-      const shape = decimalShape(type);
-      const type_length = Math.ceil((Math.log2(10 ** shape.precision) + 1) / 8);
-      return { type: 'FIXED_LEN_BYTE_ARRAY', type_length, converted_type: 'DECIMAL', ...shape };
-    }
+/** Hides the annotations that hyparquet would convert otherwise than we do; the types of those columns by name. */
+function hideAnnotations(metadata: FileMetaData): Map<string, TypeSpec> {
+  const hidden = new Map<string, TypeSpec>();
+  for (const element of metadata.schema.slice(1)) {
+    const type = typeOfElement(element);
+    if (type === undefined || typeSpec(type).parquet.readByHyparquet) continue;
+    hidden.set(element.name, typeSpec(type));
+    delete element.converted_type;
   }
-}
-
-/** The reader would make floating-point numbers of decimals: it is told that they are plain bytes. */
-function takeDecimalsAsBytes({ schema }: FileMetaData): string[] {
-  const decimals = schema.filter(({ converted_type }) => converted_type === 'DECIMAL');
-  for (const element of decimals) delete element.converted_type;
-  return decimals.map(({ name }) => name);
+  return hidden;
 }
 
 // The reader's own decoder would take a byte order mark away.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-function fromBytes(value: unknown): bigint | undefined {
-  return value instanceof Uint8Array ? bigEndianInteger(value) : undefined;
-}
 
 function ownBuffer(bytes: Uint8Array): ArrayBuffer {
   return new Uint8Array(bytes).buffer;

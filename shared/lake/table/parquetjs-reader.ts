@@ -3,8 +3,8 @@ import codecs, { type Cursor } from 'parquetjs-lite/lib/codec/index.js';
 import compression from 'parquetjs-lite/lib/compression.js';
 import parquetjs from 'parquetjs-lite/parquet.js';
 import { BrandReportsError } from '../../errors.ts';
-import type { Column, ColumnType, Row } from './columns.ts';
-import { type Value, bigEndianInteger } from './values.ts';
+import { type Column, type ColumnType, typeSpec, type Value } from '../../column-types.ts';
+import type { Row } from './columns.ts';
 
 /**
  * Reads a snapshot with parquetjs-lite, which shares no code with the writer: what both agree on is in the file.
@@ -44,19 +44,12 @@ async function open(bytes: Buffer) {
   return new parquetjs.ParquetReader(metadata, file, { rawStatistics: true }).getCursor();
 }
 
-function fromPhysical(type: ColumnType, raw: unknown): Value | undefined {
-  if (raw === undefined) return undefined;
-  if (type === 'string' && raw instanceof Uint8Array) return utf8.decode(raw);
-  if (type === 'bigint' && typeof raw === 'bigint') return raw;
-  if (type === 'double' && typeof raw === 'number') return raw;
-  if (type === 'boolean' && typeof raw === 'boolean') return raw;
-  if (type === 'date' && typeof raw === 'number') return new Date(raw * 86_400_000);
-  if (type === 'timestamp' && typeof raw === 'bigint') return new Date(Number(raw));
-  if (type.startsWith('decimal') && raw instanceof Uint8Array) return bigEndianInteger(raw);
-  throw new Error(`a ${type} column holds a ${typeof raw}`);
+function fromPhysical(type: ColumnType, stored: unknown): Value | undefined {
+  if (stored === undefined) return undefined;
+  const value = typeSpec(type).parquet.fromPhysical(stored);
+  if (value === undefined) throw new Error(`a ${type} column holds a ${typeof stored}`);
+  return value;
 }
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 // What follows teaches parquetjs-lite what it lacks: ZSTD, and dictionaries of anything but short texts.
 

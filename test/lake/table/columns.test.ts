@@ -2,23 +2,18 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Json, type JsonObject, numberText, parseJson, stringifyJson } from '../../../shared/json.ts';
 import {
-  type Column,
-  type ColumnType,
   MAX_DISCOVERED,
   type Observations,
   type Row,
   type TableSchema,
-  type Value,
   baseSchema,
   growSchema,
   mergeObservations,
   observe,
-  parseColumnType,
-  parseInstant,
   parseSchema,
   rowMapper,
 } from '../../../shared/lake/table/columns.ts';
-import { valueText } from '../../../shared/lake/table/values.ts';
+import { type Column, type ColumnType, type Value, typeSpec } from '../../../shared/column-types.ts';
 import { anyRecord, awkwardFields } from './records.ts';
 
 const syncedAt = new Date('2026-02-01T06:00:00Z');
@@ -391,7 +386,7 @@ function expectTold(schema: TableSchema, row: Row, record: JsonObject): void {
 function told(type: ColumnType, held: Value): string {
   if (held instanceof Date) return held.toISOString();
   return type.startsWith('decimal') || type === 'double' || type === 'bigint'
-    ? byValue(valueText(type, held))
+    ? byValue(typeSpec(type).texts(held)[0])
     : String(held);
 }
 
@@ -412,33 +407,6 @@ function byValue(literal: string): string {
   for (; digits % 10n === 0n; digits /= 10n) power += 1;
   return `${sign}${digits}e${power}`;
 }
-
-describe('column types in settings and schemas', () => {
-  it.each([
-    'string',
-    'bigint',
-    'double',
-    'boolean',
-    'date',
-    'timestamp',
-    'decimal(38,9)',
-    'decimal(1,0)',
-    'decimal(5,5)',
-  ])('%s is one', (text) => expect(parseColumnType(text)).toBe(text));
-
-  it.each([
-    '',
-    'text',
-    'int',
-    'STRING',
-    'decimal',
-    'decimal(39,0)',
-    'decimal(0,0)',
-    'decimal(2,3)',
-    'decimal(2)',
-    'toString',
-  ])('%j is none', (text) => expect(parseColumnType(text)).toBeUndefined());
-});
 
 describe('a stored schema', () => {
   const columns = grown([{ amount: 1, '\uD800': 'a' }]).columns;
@@ -473,15 +441,5 @@ describe('a stored schema', () => {
   ])('that holds %s is refused', (_name, document, message) => {
     expect(() => parseSchema(document, 'schema/orders.json')).toThrow(message);
     expect(() => parseSchema(document, 'schema/orders.json')).toThrow(/schema\/orders\.json/);
-  });
-});
-
-describe('the instant of a record', () => {
-  it('is read from an HTTP-date', () => {
-    expect(parseInstant('Sun, 01 Nov 2026 05:59:59 GMT')).toEqual(new Date('2026-11-01T05:59:59Z'));
-  });
-
-  it.each([undefined, null, 0, '', 'soon', '2026-01-31'])('is not guessed from %j', (value) => {
-    expect(parseInstant(value)).toBeUndefined();
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { Row, Value } from '../../../shared/lake/table/columns.ts';
+import type { Value } from '../../../shared/column-types.ts';
+import type { Row } from '../../../shared/lake/table/columns.ts';
 import { Digest, canonicalText } from '../../../shared/lake/table/digest.ts';
 
 function digest(rows: readonly Row[]): string {

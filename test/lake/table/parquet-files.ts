@@ -9,7 +9,8 @@ import {
   DuckDBTimestampValue,
   type DuckDBValue,
 } from '@duckdb/node-api';
-import type { Column, Row, Value } from '../../../shared/lake/table/columns.ts';
+import type { Column, Value } from '../../../shared/column-types.ts';
+import type { Row } from '../../../shared/lake/table/columns.ts';
 import { type ReadableFile, writeParquet } from '../../../shared/lake/table/parquet.ts';
 import type { ObjectWriter } from '../../../shared/ports.ts';
 

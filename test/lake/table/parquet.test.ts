@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parquetMetadata } from 'hyparquet';
+import type { Column, ColumnType } from '../../../shared/column-types.ts';
 import {
-  type Column,
-  type ColumnType,
   type Observations,
   type Row,
   baseSchema,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Column, Row } from '../../../shared/lake/table/columns.ts';
+import type { Column } from '../../../shared/column-types.ts';
+import type { Row } from '../../../shared/lake/table/columns.ts';
 import { readWithParquetjs } from '../../../shared/lake/table/parquetjs-reader.ts';
 import { collect, parquetOf } from './parquet-files.ts';
 

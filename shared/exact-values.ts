@@ -1,0 +1,105 @@
+import { MINUTE_MS } from './days.ts';
+import { type Json, numberText, stringifyJson } from './json.ts';
+
+// Reads a value of a record as text, number, day or instant, and only where the result is exactly that value.
+// A silent rounding would go unnoticed for ever, so each function answers `undefined` instead, and the caller keeps
+// the value as it came (promise I6).
+
+/** No literal that fits a column exactly needs more; longer ones are not parsed. */
+const MAX_LITERAL_LENGTH = 100;
+
+/** The text of a string or the digits of a number; `undefined` for everything else and for what is too long. */
+export function literalOf(value: Json): string | undefined {
+  const text = typeof value === 'string' ? value : numberText(value);
+  return text === undefined || text.length > MAX_LITERAL_LENGTH ? undefined : text;
+}
+
+/** A string as it is, all else as JSON. UTF-8 has no lone surrogates: a string that holds one has no exact text. */
+export function exactText(value: Json): string | undefined {
+  if (typeof value === 'string') return value.isWellFormed() ? value : undefined;
+  return numberText(value) ?? stringifyJson(value);
+}
+
+/** A whole number of 64 bits. */
+export function exactBigint(value: Json): bigint | undefined {
+  const integer = exactUnscaled(value, { precision: 19, scale: 0 });
+  return integer !== undefined && BigInt.asIntN(64, integer) === integer ? integer : undefined;
+}
+
+/** A double whose shortest decimal form is the number that came. */
+export function exactDouble(value: Json): number | undefined {
+  const literal = parseNumber(literalOf(value));
+  if (!literal) return undefined;
+  const double = Number(literalOf(value));
+  const nearest = parseNumber(String(double));
+  const same = nearest?.digits === literal.digits && nearest.exponent === literal.exponent;
+  return same ? double : undefined;
+}
+
+/** The number in units of 10^-scale, if it is a whole number of them with at most `precision` digits. */
+export function exactUnscaled(
+  value: Json,
+  { precision, scale }: { precision: number; scale: number },
+): bigint | undefined {
+  const literal = parseNumber(literalOf(value));
+  if (!literal) return undefined;
+  if (literal.digits === '') return 0n;
+  const zeros = literal.exponent + scale;
+  const fits = zeros >= 0 && literal.digits.length + zeros <= precision;
+  return fits ? BigInt(`${literal.sign}${literal.digits}${'0'.repeat(zeros)}`) : undefined;
+}
+
+/** The inverse of `exactUnscaled`, with all places: 1500n at scale 3 is `1.500`. */
+export function decimalText(unscaled: bigint, scale: number): string {
+  if (scale === 0) return String(unscaled);
+  const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(scale + 1, '0');
+  return `${unscaled < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
+}
+
+/** `YYYYMMDD` (docs/interface.md, section 2) or `YYYY-MM-DD`, as midnight UTC. */
+export function exactDay(value: Json): Date | undefined {
+  const [, year, , month, day] = /^(\d{4})(-?)(\d\d)\2(\d\d)$/.exec(literalOf(value) ?? '') ?? [];
+  return realInstant(`${year}-${month}-${day}T00:00:00.000Z`);
+}
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const HTTP_DATE = /^(?:[A-Z][a-z]{2}, )?(\d{1,2}) ([A-Z][a-z]{2}) (\d{4}) (\d\d:\d\d:\d\d) (?:GMT|UTC)$/;
+const ISO_INSTANT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,3})0*)?(?:Z|([+-])(\d\d):?(\d\d))$/;
+
+/**
+ * The instant that a text names without doubt: an HTTP-date (docs/interface.md, section 2; its weekday is not
+ * checked), or ISO 8601 with a zone. `undefined` for all else, such as 30 February, a time without a zone, or
+ * fractions of a millisecond.
+ */
+export function parseInstant(value: Json | undefined): Date | undefined {
+  if (typeof value !== 'string') return undefined;
+  const [, date = '', month = '', year = '', clock = ''] = HTTP_DATE.exec(value) ?? [];
+  if (date !== '') {
+    const monthNumber = String(MONTHS.indexOf(month) + 1).padStart(2, '0');
+    return realInstant(`${year}-${monthNumber}-${date.padStart(2, '0')}T${clock}.000Z`);
+  }
+  const [, day, time, fraction = '', sign, hours, minutes] = ISO_INSTANT.exec(value) ?? [];
+  const local = realInstant(`${day}T${time}.${fraction.padEnd(3, '0')}Z`);
+  if (!local || sign === undefined) return local;
+  if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
+  const offsetMs = Number(`${sign}1`) * (Number(hours) * 60 + Number(minutes)) * MINUTE_MS;
+  return new Date(local.getTime() - offsetMs);
+}
+
+function realInstant(iso: string): Date | undefined {
+  const instant = new Date(iso);
+  return !Number.isNaN(instant.getTime()) && instant.toISOString() === iso ? instant : undefined;
+}
+
+/** A JSON number as `sign digits × 10^exponent`, digits without zeros at either end; 0 has none, and exponent 0. */
+function parseNumber(
+  text: string | undefined,
+): { sign: string; digits: string; exponent: number } | undefined {
+  const match = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text ?? '');
+  if (!match) return undefined;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
+  const withoutLeading = (whole + fraction).replace(/^0+/, '');
+  const digits = withoutLeading.replace(/0+$/, '');
+  const shift = Number(exponent) - fraction.length + withoutLeading.length - digits.length;
+  return { sign, digits, exponent: digits === '' ? 0 : shift };
+}
