@@ -1,21 +1,22 @@
+import { HOUR_MS } from '../shared/days.ts';
 import { maxGapMs } from '../shared/settings/schedule.ts';
 
-/** Alarms look at whole hours: a shorter period would allow a window of no more than a day. */
+/** The period of the alarms: with a shorter one CloudWatch allows a window of a day at most. */
 export const PERIOD_HOURS = 1;
-/** CloudWatch takes no window longer than a week. */
-const LONGEST_WINDOW_HOURS = 168;
-const HOUR_MS = 3_600_000;
+/** CloudWatch allows no window longer than a week. */
+const MAX_WINDOW_HOURS = 168;
 
 /**
- * For how long silence is a bad sign: a turn of the schedule, an hour for a run that is late or long, and the hour
- * under way. `undefined` where turns are so far apart that no alarm could tell a schedule that died from one that waits.
+ * For how many hours no data is normal: the longest gap of the schedule, one hour for a run that is late or long, and
+ * the current hour. `undefined` where that is longer than a window may be: no alarm can then tell a schedule that
+ * stopped from one that waits.
  */
 export function missingDataHours(schedule: string): number | undefined {
   const hours = Math.ceil(maxGapMs(schedule) / HOUR_MS) + 2;
-  return hours <= LONGEST_WINDOW_HOURS ? hours : undefined;
+  return hours <= MAX_WINDOW_HOURS ? hours : undefined;
 }
 
-/** One failure is left to the next run where that comes within the hour; otherwise nobody waits for a second one. */
+/** One failure is left to the next run where that follows within the hour; otherwise the first one raises the alarm. */
 export function failureWindow(schedules: readonly string[]): {
   evaluationPeriods: number;
   datapointsToAlarm: number;

@@ -1,35 +1,40 @@
-import { maxGapMs } from './schedule.ts';
+/*
+ * Without a budget, runs that overlap would each use the whole rate of a brand, and the service would refuse them.
+ * Every run gets a fixed share, small enough that all runs that may overlap stay below `requestsPerSecond` together.
+ */
+import { MINUTE_MS } from '../days.ts';
+import { minGapMs } from './schedule.ts';
 import type { ReportSettings, Settings } from './settings.ts';
 
 /**
- * The backfill's share of a brand's rate. Half, so that years of history come in at a useful pace while the schedules
- * go on; and always kept apart, because scheduled functions cannot know whether a backfill is running.
+ * The backfill's share of a brand's rate. Half, so that years of history arrive at a useful pace while the schedules
+ * continue. It is always reserved, because scheduled functions cannot know whether a backfill is running.
  */
 const BACKFILL_SHARE = 0.5;
 
-/** As long as a function may run. */
-const LONGEST_RUN_MS = 900_000;
+/** The timeout of a function. */
+const MAX_RUN_MS = 15 * MINUTE_MS;
 
 /**
- * Requests a second for one of the runs that schedules start: those of a brand's reports may all be under way at the
- * same time, more than one of a report whose schedule is faster than a run may be long, and a backfill beside them.
- * @param names the brands that one run reads; their shares are the smallest of them
+ * Requests a second for one scheduled run. The runs of all reports of a brand may overlap, runs of one report whose
+ * schedule is faster than the timeout too, and a backfill beside them.
+ * @param names the brands that one run reads; it gets the smallest of their shares
  */
 export function scheduledRate({ brands, requestsPerSecond }: Settings, names: readonly string[]): number {
-  const runs = names.map((name) => sum(Object.values(brands[name]?.reports ?? {}).map(runsAtOnce)));
+  const runs = names.map((name) => sum(Object.values(brands[name]?.reports ?? {}).map(maxOverlap)));
   return (requestsPerSecond * (1 - BACKFILL_SHARE)) / Math.max(1, ...runs);
 }
 
-/** How many scheduled runs of a report of a brand may be under way at the same time. */
-function runsAtOnce({ enabled, schedule }: ReportSettings): number {
-  return enabled ? Math.ceil(LONGEST_RUN_MS / Math.min(maxGapMs(schedule), LONGEST_RUN_MS)) : 0;
+/** How many scheduled runs of a report of a brand may be in progress at the same time. */
+function maxOverlap({ enabled, schedule }: ReportSettings): number {
+  return enabled ? Math.ceil(MAX_RUN_MS / Math.min(minGapMs(schedule), MAX_RUN_MS)) : 0;
 }
 
 function sum(counts: readonly number[]): number {
   return counts.reduce((total, count) => total + count, 0);
 }
 
-/** Requests a second for each of the months that the one running backfill reads at the same time. */
+/** Requests a second for each of the months that the one running backfill reads concurrently. */
 export function backfillRate({ requestsPerSecond, deployment }: Settings): number {
   return (requestsPerSecond * BACKFILL_SHARE) / deployment.backfillConcurrency;
 }

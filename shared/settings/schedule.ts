@@ -1,35 +1,61 @@
+/*
+ * Without the longest gap of a schedule, a monthly report would be called overdue for half of each month, and an alarm
+ * would wait for the wrong time. A schedule is text as EventBridge Scheduler takes it, `rate(…)` or `cron(…)`. Its gaps
+ * are exact (cron.ts): settings refuse a schedule whose gaps cannot be known. They are those of wall time: where clocks
+ * change, one of them is up to an hour longer.
+ */
 import { intervalMs } from '../days.ts';
+import { type Gaps, cronGaps } from './cron.ts';
 
-// A schedule is text as EventBridge Scheduler takes it: a rate or a cron expression.
+/** What a schedule looks like, for messages. */
+const FORMS = 'e.g. rate(1 hour), rate(1 day), cron(5 6 * * ? *)';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
-
-/** `rate(6 hours)` in milliseconds; `undefined` of a cron expression. */
+/** `rate(6 hours)` in milliseconds; `undefined` for a cron expression. */
 export function rateMs(schedule: string): number | undefined {
   const [, every] = /^rate\((.+)\)$/.exec(schedule) ?? [];
   return every === undefined ? undefined : intervalMs(every);
 }
 
 /**
- * How long the schedule waits from one turn to the next, at most. Of cron expressions the usual ones are understood:
- * every hour, some hours of a day, working days; any other is taken for a weekly one.
+ * The longest time from one start to the next, in milliseconds.
+ * @throws RangeError for a schedule that has a `scheduleProblem`
  */
 export function maxGapMs(schedule: string): number {
-  const everyMs = rateMs(schedule);
-  if (everyMs !== undefined) return everyMs;
-  const [, minutes = '', hours = '', days = ''] =
-    /^cron\((\S+) (\S+) (\S+ \S+ \S+) \S+\)$/.exec(schedule) ?? [];
-  if (/^\? \* (MON-FRI|2-6)$/.test(days)) return 3 * DAY_MS;
-  if (!/^[*?] \* [*?]$/.test(days)) return 7 * DAY_MS;
-  if (hours === '*') return stepOf(minutes, HOUR_MS / MINUTE_MS) * MINUTE_MS;
-  return stepOf(hours, DAY_MS / HOUR_MS) * HOUR_MS;
+  return gapsOf(schedule).longestMs;
 }
 
-/** How far apart the turns of a field such as `*`, `3/5` are; of any other, once in the whole of it. */
-function stepOf(field: string, whole: number): number {
-  if (field === '*') return 1;
-  const [, step] = /^(?:\*|\d+)\/(\d+)$/.exec(field) ?? [];
-  return step === undefined ? whole : Math.min(Math.max(1, Number(step)), whole);
+/**
+ * The shortest time from one start to the next, in milliseconds.
+ * @throws RangeError for a schedule that has a `scheduleProblem`
+ */
+export function minGapMs(schedule: string): number {
+  return gapsOf(schedule).shortestMs;
+}
+
+/** What is allowed in place of this schedule; `undefined` for one that can be used. */
+export function scheduleProblem(schedule: string): string | undefined {
+  try {
+    gapsOf(schedule);
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof RangeError) return thrown.message;
+    throw thrown;
+  }
+}
+
+/** An expression takes milliseconds to evaluate, and is asked for with every day of a report. */
+const cache = new Map<string, Gaps>();
+
+function gapsOf(schedule: string): Gaps {
+  const gaps = cache.get(schedule) ?? evaluated(schedule);
+  cache.set(schedule, gaps);
+  return gaps;
+}
+
+function evaluated(schedule: string): Gaps {
+  const [, rate, cron] = /^(rate\([1-9]\d{0,4} (?:minute|hour|day)s?\))$|^cron\((.*)\)$/.exec(schedule) ?? [];
+  if (cron !== undefined) return cronGaps(cron);
+  const everyMs = rate === undefined ? undefined : rateMs(rate);
+  if (everyMs === undefined) throw new RangeError(FORMS);
+  return { shortestMs: everyMs, longestMs: everyMs };
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { intervalMs, isDay } from '../days.ts';
 import { type DeploymentSettings, deploymentSchema } from './deployment.ts';
+import { scheduleProblem } from './schedule.ts';
 import { chosenEnvironment } from './environments.ts';
 import { BrandReportsError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
@@ -161,7 +162,7 @@ function reportSchema(report: ReportDefinition) {
     pageSize?.field === field ? z._default(integer(pageSize.min, pageSize.max), pageSize.default) : ABSENT;
   const schema = object({
     enabled: z._default(z.boolean({ error: 'true, false' }), report.enabledByDefault),
-    schedule: z._default(text('e.g. rate(1 hour), cron(5 * * * ? *)', isSchedule), report.schedule),
+    schedule: z._default(scheduleSchema(), report.schedule),
     filters: z.prefault(filtersSchema(report), {}),
     columns: z.prefault(columnsSchema(report), {}),
     refresh: z._default(refreshSchema(), [...report.refresh]),
@@ -271,10 +272,12 @@ function isTimeZone(zone: string): boolean {
   }
 }
 
-function isSchedule(schedule: string): boolean {
-  return /^rate\([1-9]\d{0,4} (minute|hour|day)s?\)$|^cron\([\dA-Z*?,/#-]+( [\dA-Z*?,/#-]+){5}\)$/.test(
-    schedule,
-  );
+/** A schedule whose gaps are known: see schedule.ts. */
+function scheduleSchema() {
+  const error = ({ input }: { input?: unknown }) => scheduleProblem(String(input)) ?? '';
+  return z
+    .string({ error })
+    .check(z.refine((schedule) => scheduleProblem(schedule) === undefined, { error }));
 }
 
 /** Ten years. */

@@ -269,9 +269,14 @@ describe('settings', () => {
       'rawRetentionDays is 1; allowed: a whole number from 7 to 3650',
     ],
     [
-      'a schedule that is none',
+      'a schedule that is not one',
       withReport('order_list', { schedule: 'hourly' }),
       'schedule is "hourly"; allowed: e.g. rate(1 hour)',
+    ],
+    [
+      'a schedule on a date that does not exist',
+      withReport('order_list', { schedule: 'cron(0 6 30 2 ? *)' }),
+      'schedule is "cron(0 6 30 2 ? *)"; allowed: a date that exists: this one never comes',
     ],
     [
       'a type that no column has',
