@@ -176,7 +176,7 @@ async function firstPageNumberFinding(run: RunContext): Promise<Finding[]> {
     return [
       warning(
         'first_page_number',
-        `the last week holds no orders, so the setting firstPage (${set}) is unproven`,
+        `the last week holds no ${run.report.table}, so the setting firstPage (${set}) is unproven`,
       ),
     ];
   if (begins === set) return [ok('first_page_number', `pages are numbered from ${set}`)];

@@ -1,100 +1,105 @@
 import { hash } from 'node:crypto';
+import { forEachConcurrent } from '../concurrency.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import { type Json, type JsonObject, stringifyJson } from '../json.ts';
-import { readParquetRows } from '../lake/table/parquet.ts';
-import { attemptPrefix, dayPartition, snapshotKey } from '../lake/paths.ts';
 import type { SlicePart, Slice } from '../lake/documents/progress.ts';
-import type { DayRule } from '../reports/definition.ts';
-import { fetchClickDetail } from '../service/click-detail.ts';
+import { attemptPrefix, dayPartition, snapshotKey } from '../lake/paths.ts';
+import { readParquetRows } from '../lake/table/parquet.ts';
+import type { Lookup } from '../reports/definition.ts';
+import { type UpstreamRecord, lookUp } from '../service/lookup.ts';
 import type { Attempt } from './claim.ts';
 import type { RunContext } from './context.ts';
-import { forEachConcurrent } from '../concurrency.ts';
 import { type StagedPage, primaryKeyOf, readChunk } from './stage.ts';
 
-const IDS_PER_PAGE = 50;
-
-interface Parent {
-  id: string;
-  pbtid: string | undefined;
-}
+const KEYS_PER_PAGE = 50;
 
 /**
- * The details of a day's records of another report, by their identity (interface document, section 4.2): a page
- * is the details of some of them, asked for side by side; its cursor counts those that are done.
+ * The records of a report that looks up another report's records one by one (docs/interface.md, section 4.2). A page
+ * is what the service knows of 50 of them, asked for concurrently; its cursor counts those that are done.
  */
-export async function* detailPages(
+export async function* lookedUpPages(
   run: RunContext,
-  reading: Attempt,
+  attempt: Attempt,
   slice: Slice,
   part: SlicePart,
-  rule: Extract<DayRule, { by: 'upstream' }>,
+  lookup: Lookup,
 ): AsyncGenerator<StagedPage> {
-  const known = await knownIds(run, reading, rule);
-  const parents = (await parentsOf(run, reading.day, slice, rule)).filter(({ id }) => !known.has(id));
-  for (let done = Number(part.cursor ?? 0); done < parents.length || done === 0; done += IDS_PER_PAGE) {
-    const batch = parents.slice(done, done + IDS_PER_PAGE);
-    const records = await detailsOf(run, batch);
-    const next = done + IDS_PER_PAGE < parents.length ? done + IDS_PER_PAGE : null;
+  const known = await keysLookedUp(run, attempt, lookup);
+  const upstream = (await upstreamRecords(run, attempt.day, slice, lookup)).filter(
+    ({ key }) => !known.has(key),
+  );
+  for (let done = Number(part.cursor ?? 0); done < upstream.length || done === 0; done += KEYS_PER_PAGE) {
+    const batch = upstream.slice(done, done + KEYS_PER_PAGE);
+    const records = await lookUpAll(run, lookup, batch);
+    const next = done + KEYS_PER_PAGE < upstream.length ? done + KEYS_PER_PAGE : null;
     const cursor: Json = done;
     yield { records, cursor, next, hash: hash('sha256', stringifyJson(records), 'hex'), seen: String(done) };
     if (next === null) return;
   }
 }
 
-async function detailsOf(run: RunContext, parents: readonly Parent[]): Promise<JsonObject[]> {
-  const details = new Map<string, JsonObject[]>();
-  await forEachConcurrent(parents, run.daysInFlight, async (parent) => {
-    details.set(parent.id, await detailOf(run, parent));
+async function lookUpAll(
+  run: RunContext,
+  lookup: Lookup,
+  upstream: readonly UpstreamRecord[],
+): Promise<JsonObject[]> {
+  const found = new Map<string, JsonObject[]>();
+  await forEachConcurrent(upstream, run.daysInFlight, async (record) => {
+    found.set(record.key, await lookUpOne(run, lookup, record));
   });
-  return parents.flatMap(({ id }) => details.get(id) ?? []);
+  return upstream.flatMap(({ key }) => found.get(key) ?? []);
 }
 
-async function detailOf(run: RunContext, parent: Parent): Promise<JsonObject[]> {
+async function lookUpOne(run: RunContext, lookup: Lookup, upstream: UpstreamRecord): Promise<JsonObject[]> {
   try {
-    return await fetchClickDetail(run.service, run.report.action, parent);
+    return await lookUp(run.service, run.report.action, lookup, upstream);
   } catch (thrown) {
     const { kind, code, message, context } = rethrowBugs(thrown);
-    throw new BrandReportsError(kind, code, `${message} (asked for ${run.service.quote(parent.id)})`, {
+    throw new BrandReportsError(kind, code, `${message} (asked for ${run.service.quote(upstream.key)})`, {
       context,
     });
   }
 }
 
-/** Those of the snapshot that the slice was planned from; one that is no more is no end. */
-async function parentsOf(
+/** Those of the snapshot that the slice was planned from, each key once. @throws where that snapshot is gone */
+async function upstreamRecords(
   run: RunContext,
   day: string,
   { upstream }: Slice,
-  rule: Extract<DayRule, { by: 'upstream' }>,
-): Promise<Parent[]> {
+  lookup: Lookup,
+): Promise<UpstreamRecord[]> {
   const { store } = run.lake;
   if (!upstream || !run.upstream) return [];
   const key = snapshotKey(run.upstream.table, dayPartition(run.brand, day), upstream.snapshot);
   const file = { bytes: upstream.bytes, range: (start: number, end: number) => store.range(key, start, end) };
-  const parents = new Map<string, Parent>();
-  for await (const row of readParquetRows(file, [rule.identity, 'pbtid'])) {
-    const id = row[rule.identity];
-    if (typeof id !== 'string' || id === '') continue;
-    parents.set(id, { id, pbtid: typeof row.pbtid === 'string' && row.pbtid !== '' ? row.pbtid : undefined });
+  const optional = lookup.optional.map(({ column }) => column);
+  const records = new Map<string, UpstreamRecord>();
+  for await (const row of readParquetRows(file, [lookup.key.column, ...optional])) {
+    const value = row[lookup.key.column];
+    if (typeof value !== 'string' || value === '') continue;
+    const present = optional.flatMap((column) => {
+      const text = row[column];
+      return typeof text === 'string' ? [[column, text] as const] : [];
+    });
+    records.set(value, { key: value, optional: Object.fromEntries(present) });
   }
-  return [...parents.values()];
+  return [...records.values()];
 }
 
-/** What earlier slices of the day have brought already. */
-async function knownIds(
+/** What earlier slices of the day have looked up. */
+async function keysLookedUp(
   run: RunContext,
   { day, id, progress }: Attempt,
-  rule: Extract<DayRule, { by: 'upstream' }>,
+  { answerField }: Lookup,
 ): Promise<Set<string>> {
   const prefix = attemptPrefix(run.report.name, run.brand, day, id);
   const { slices } = await progress.cached();
+  const chunks = slices.slice(0, -1).flatMap(({ parts }) => parts.flatMap((part) => part.chunks));
   const known = new Set<string>();
-  for (const { name, records } of slices
-    .slice(0, -1)
-    .flatMap(({ parts }) => parts.flatMap(({ chunks }) => chunks))) {
-    for (const record of await readChunk(run.lake.store, prefix, { name, records })) {
-      const id = primaryKeyOf(record, rule.identity);
-      if (id !== undefined) known.add(id);
+  for (const chunk of chunks) {
+    for (const record of await readChunk(run.lake.store, prefix, chunk)) {
+      const key = primaryKeyOf(record, answerField);
+      if (key !== undefined) known.add(key);
     }
   }
   return known;

@@ -4,7 +4,7 @@ import type { SlicePart, Slice } from '../lake/documents/progress.ts';
 import type { Page, PageRequest } from '../service/paging/page.ts';
 import { firstPage, pages, samePage } from '../service/paging/pages.ts';
 import { type Attempt, restartAttempt } from './claim.ts';
-import { detailPages } from './fetch-details.ts';
+import { lookedUpPages } from './fetch-details.ts';
 import { type RunContext, outOfTime } from './context.ts';
 import { Stage, type StagedPage, primaryKeyField } from './stage.ts';
 
@@ -109,7 +109,8 @@ function pagesOf(
   slice: Slice,
   part: SlicePart,
 ): AsyncIterable<StagedPage> {
-  if (run.report.day.by === 'upstream') return detailPages(run, reading, slice, part, run.report.day);
+  const { paging } = run.report;
+  if (paging.style === 'lookup') return lookedUpPages(run, reading, slice, part, paging.lookup);
   const resume =
     part.pages > 0
       ? { cursor: part.cursor, seen: part.seen, ...(part.last && { last: part.last }) }

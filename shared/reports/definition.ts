@@ -25,6 +25,19 @@ export const PAGE_SIZE: PageSize = { field: 'page_size', min: 20, max: 100, defa
 /** docs/interface.md, section 8; the service's own default is 100. */
 export const LIMIT: PageSize = { field: 'limit', min: 1, max: 200, default: 200 };
 
+/**
+ * How records of the upstream report are looked up. `column` is one of the upstream table, of type `string`; `field` is
+ * the request's. Canonical integers are sent as numbers, other values as text.
+ */
+export interface Lookup {
+  /** Identifies the record; records without it are not looked up. */
+  key: { column: string; field: string };
+  /** Sent along where they are not empty, unless they are text and the key is an integer. */
+  optional: readonly { column: string; field: string }[];
+  /** The field of a record in the response that names the key it is about. */
+  answerField: string;
+}
+
 /** How an action is paged (docs/interface.md, sections 4.1 to 4.5). */
 export type Paging =
   /** From a position on, until `pageInfo.hasNextPage` is false. */
@@ -33,7 +46,8 @@ export type Paging =
   | { style: 'numbered'; pageSize: PageSize; fixedFields: Readonly<Record<string, string>> }
   /** By the cursor of the page before, until there is none. `countField`: the key of `data` that says how many records the page has, where that is documented. */
   | { style: 'cursor'; pageSize: PageSize; countField?: string }
-  | { style: 'lookup'; of: string };
+  /** One call for each record of the upstream report (`day.by` is `upstream`). */
+  | { style: 'lookup'; lookup: Lookup };
 
 /**
  * How a day is asked for. `created`: by timestamps, each record's own time decides. `timestamps`: by timestamps,
@@ -43,7 +57,7 @@ export type DayRule =
   | { by: 'created'; field: string }
   | { by: 'timestamps' }
   | { by: 'dates' }
-  | { by: 'upstream'; report: string; identity: string };
+  | { by: 'upstream'; report: string };
 
 export interface DocumentedColumn {
   field: string;

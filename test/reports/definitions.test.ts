@@ -58,11 +58,14 @@ describe('the reports', () => {
     for (const { every } of refresh) expect(intervalMs(every)).toBeGreaterThanOrEqual(0);
   });
 
-  it('lean on reports that come before them', () => {
+  it('look up text columns of reports that come before them', () => {
     for (const [index, { day, paging }] of all.entries()) {
-      if (day.by !== 'upstream') continue;
-      expect(all.slice(0, index).map(({ name }) => name)).toContain(day.report);
-      expect(paging).toEqual({ style: 'lookup', of: day.report });
+      expect(paging.style === 'lookup').toBe(day.by === 'upstream');
+      if (paging.style !== 'lookup' || day.by !== 'upstream') continue;
+      const upstream = all.slice(0, index).find(({ name }) => name === day.report);
+      const texts = upstream?.columns.filter(({ type }) => type === 'string').map(({ field }) => field);
+      for (const { column } of [paging.lookup.key, ...paging.lookup.optional])
+        expect(texts).toContain(column);
     }
   });
 });

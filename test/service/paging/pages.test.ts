@@ -389,7 +389,10 @@ describe('what is asked', () => {
 
   it('a report without pages is a bug of ours', async () => {
     const { service } = answersInTurn({});
-    const request = requestOf(service, { style: 'lookup', of: 'clicks_list' });
+    const request = requestOf(service, {
+      style: 'lookup',
+      lookup: { key: { column: 'id', field: 'id' }, optional: [], answerField: 'id' },
+    });
     await expect(collect(request)).rejects.toMatchObject({ kind: 'bug' });
   });
 });

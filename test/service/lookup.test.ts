@@ -1,23 +1,31 @@
 import { describe, expect, it } from '@jest/globals';
 import { type JsonObject, rawNumber, stringifyJson } from '../../shared/json.ts';
-import { fetchClickDetail } from '../../shared/service/click-detail.ts';
+import type { ReportService } from '../../shared/ports.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { lookUp, type UpstreamRecord } from '../../shared/service/lookup.ts';
 import { answersInTurn } from '../fakes/paged-service.ts';
 
 const action = 'report/clicks_detail';
 const id = '9007199254740993';
 
-describe('the detail of a click', () => {
-  it.each([
-    ['digits where both are canonical', { id, pbtid: '12' }, `{"id":${id},"pbtid":12}`],
-    ['no pbtid where none is known', { id, pbtid: null }, `{"id":${id}}`],
-    ['no pbtid where it is empty', { id, pbtid: '' }, `{"id":${id}}`],
-    ['no pbtid where it is not defined', { id }, `{"id":${id}}`],
-    ['no pbtid that is no integer beside an id that is one', { id, pbtid: 'ab' }, `{"id":${id}}`],
-    ['text where neither is canonical', { id: '007', pbtid: 'ab' }, '{"id":"007","pbtid":"ab"}'],
-    ['text beside digits', { id: 'x-1', pbtid: '12' }, '{"id":"x-1","pbtid":12}'],
-  ])('is asked for with %s', async (_name, click, fields) => {
+function lookUpClick(service: ReportService, optional: UpstreamRecord['optional'] = {}, key = id) {
+  const paging = reports.clicks_detail?.paging;
+  if (paging?.style !== 'lookup') throw new Error('clicks_detail is not looked up');
+  return lookUp(service, action, paging.lookup, { key, optional });
+}
+
+describe('the detail of a click that is looked up', () => {
+  it.each<[string, string, UpstreamRecord['optional'], string]>([
+    ['numbers where both are canonical', id, { pbtid: '12' }, `{"id":${id},"pbtid":12}`],
+    ['no pbtid where none is known', id, {}, `{"id":${id}}`],
+    ['no pbtid where it is empty', id, { pbtid: '' }, `{"id":${id}}`],
+    ['no pbtid that is text beside an id that is an integer', id, { pbtid: 'ab' }, `{"id":${id}}`],
+    ['text where neither is canonical', '007', { pbtid: 'ab' }, '{"id":"007","pbtid":"ab"}'],
+    ['text beside a number', 'x-1', { pbtid: '12' }, '{"id":"x-1","pbtid":12}'],
+    ['no column that the report does not look up', id, { channel_id: '7' }, `{"id":${id}}`],
+  ])('is asked for with %s', async (_name, key, optional, fields) => {
     const { service, asked } = answersInTurn({});
-    await fetchClickDetail(service, action, click);
+    await lookUpClick(service, optional, key);
     expect(asked.map(stringifyJson)).toEqual([fields]);
   });
 
@@ -40,7 +48,7 @@ describe('the detail of a click', () => {
     ['null in data', { click: null }, []],
   ])('is read from %s', async (_name, data, records) => {
     const { service } = answersInTurn(data);
-    const found = await fetchClickDetail(service, action, { id });
+    const found = await lookUpClick(service);
     expect(found.map(stringifyJson)).toEqual(records.map(stringifyJson));
     for (const record of found) expect(Object.keys(record)[0]).toBe('id');
   });
@@ -52,8 +60,8 @@ describe('the detail of a click', () => {
     ['an id that is an object', { id: { value: id }, os: 'x' }, 'other_id'],
     ['an id that is true', { id: true, os: 'x' }, 'other_id'],
     ['a list of text', { list: ['x'] }, 'bad_record'],
-  ])('I8: %s is no detail of it', async (_name, data, code) => {
+  ])('I8: %s is not an answer', async (_name, data, code) => {
     const { service } = answersInTurn(data);
-    await expect(fetchClickDetail(service, action, { id })).rejects.toMatchObject({ kind: 'contract', code });
+    await expect(lookUpClick(service)).rejects.toMatchObject({ kind: 'contract', code });
   });
 });

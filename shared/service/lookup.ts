@@ -1,0 +1,83 @@
+import {
+  type Json,
+  type JsonObject,
+  isCanonicalInteger,
+  isJsonObject,
+  numberText,
+  rawNumber,
+} from '../json.ts';
+import type { ReportService } from '../ports.ts';
+import type { Lookup } from '../reports/definition.ts';
+import { contractError, describeKind, objectsOf } from './records.ts';
+
+/** A record of the upstream report, as its table has it. */
+export interface UpstreamRecord {
+  /** Its value in the lookup's key column. */
+  key: string;
+  /** Its values in the lookup's optional columns, where it has any. */
+  optional: Readonly<Record<string, string>>;
+}
+
+/**
+ * What the service knows of one record of another report; nothing where it knows none (docs/interface.md, section 4.2;
+ * the shape of the response is not documented). Each record returned has the field `lookup.answerField`.
+ * @throws BrandReportsError of the service; `contract` where the response names another record
+ */
+export async function lookUp(
+  service: ReportService,
+  action: string,
+  lookup: Lookup,
+  upstream: UpstreamRecord,
+): Promise<JsonObject[]> {
+  const { data } = await service.call(action, lookupFields(lookup, upstream));
+  return recordsIn(action, data).map((record) => withKey(service, action, lookup, record, upstream.key));
+}
+
+/** Numbers are documented, tables hold text: digits where they are canonical, the text otherwise. */
+function lookupFields({ key, optional }: Lookup, upstream: UpstreamRecord): JsonObject {
+  const integerKey = isCanonicalInteger(upstream.key);
+  const more = optional.flatMap(({ column, field }) => {
+    const value = upstream.optional[column] ?? '';
+    const fits = value !== '' && (!integerKey || isCanonicalInteger(value));
+    return fits ? [[field, integerOrText(value)] as const] : [];
+  });
+  return { [key.field]: integerOrText(upstream.key), ...Object.fromEntries(more) };
+}
+
+function integerOrText(text: string): Json {
+  return isCanonicalInteger(text) ? rawNumber(text) : text;
+}
+
+/** `data.list`, or the one object or list in `data`, or `data` itself; null and empty values hold no record. */
+function recordsIn(action: string, data: JsonObject): JsonObject[] {
+  const values = Object.values(data);
+  const inner = Array.isArray(data.list) ? data.list : values.length === 1 ? values[0] : data;
+  if (Array.isArray(inner)) return objectsOf(action, inner);
+  if (inner === null) return [];
+  const record = isJsonObject(inner) ? inner : data;
+  return Object.keys(record).length === 0 ? [] : [record];
+}
+
+/** I8: a response about another record is not an answer. Without a name it is one, and gets the name that was asked for. */
+function withKey(
+  service: ReportService,
+  action: string,
+  { key, answerField }: Lookup,
+  record: JsonObject,
+  asked: string,
+): JsonObject {
+  const { [answerField]: named, ...rest } = record;
+  if (named === undefined || named === null) return { [answerField]: asked, ...rest };
+  const met = typeof named === 'string' ? named : numberText(named);
+  if (met !== undefined && withoutZeros(met) === withoutZeros(asked)) return record;
+  const shown = met === undefined ? describeKind(named) : service.quote(met);
+  throw contractError(
+    action,
+    'other_id',
+    `asked for ${key.field} ${service.quote(asked)}, the response is about ${answerField} ${shown}`,
+  );
+}
+
+function withoutZeros(digits: string): string {
+  return digits.replace(/^0+(?=\d)/, '');
+}
