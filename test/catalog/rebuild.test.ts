@@ -13,7 +13,7 @@ import { startGlueServer } from '../fakes/glue-server.ts';
 import { memoryStore, type MemoryStore } from '../fakes/memory-store.ts';
 import { virtualTime } from '../fakes/virtual-time.ts';
 import { refunds } from '../fixtures/sixth-report.ts';
-import { BRAND, NO_TIME, type SampleLake, ZONE, sampleLake, unknowing } from '../sync/sample-lake.ts';
+import { BRAND, NO_TIME, type SampleLake, ZONE, sampleLake, blindRegistry } from '../sync/sample-lake.ts';
 
 const FIRST = '2026-02-27';
 const NOW = Date.parse('2026-03-02T15:00:00Z');
@@ -42,7 +42,7 @@ function run(store: MemoryStore, change: Partial<RebuildOptions> = {}) {
     reports,
     lake: {
       store,
-      runs: unknowing,
+      runs: blindRegistry,
       catalog: openGlueCatalog({ client: server.client, database: 'reports', lakeUrl: store.url }),
     },
     clock: { ...time, now: () => new Date(time.wallMs()), every: () => () => {} },
@@ -136,7 +136,7 @@ describe('set-up before the first sync', () => {
   });
 
   it('is a mistake of the operator for a lake without a catalog', async () => {
-    const lake = { store: memoryStore(), runs: unknowing };
+    const lake = { store: memoryStore(), runs: blindRegistry };
     await expect(run(lake.store, { lake })).rejects.toMatchObject({ kind: 'config', code: 'no_catalog' });
   });
 });
@@ -168,7 +168,7 @@ describe('set-up of a lake whose database is gone', () => {
   });
   afterAll(() => lake.close());
 
-  const copyOfStore = () => lake.beside('copied').store;
+  const copyOfStore = () => lake.fork().store;
   const found = () =>
     Object.fromEntries(TABLES.filter((table) => wanted[table]).map((table) => [table, partitionsOf(table)]));
   const days = () => ({ ...wanted, coverage: undefined });
@@ -240,7 +240,7 @@ describe('set-up of a lake whose database is gone', () => {
     };
     const time = virtualTime(NOW);
     await run(store, {
-      lake: { store, runs: unknowing, catalog: { ...catalog, setSnapshot: point } },
+      lake: { store, runs: blindRegistry, catalog: { ...catalog, setSnapshot: point } },
       clock: {
         ...time,
         // The time is up when eight partitions are registered, and as many more are under way.

@@ -1,19 +1,16 @@
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ReportName, restate } from '../../sample/brand.ts';
+import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { diesAtN, diesAtNCatalog, ProcessDied } from '../fakes/dies-at-n-store.ts';
+import { coverageOf, ledgerEntries, wrongReports } from './lake-contents.ts';
 import {
-  HOUR,
   NO_TIME,
-  coverageOf,
-  entriesOf,
-  MINUTE,
   type SampleLake,
-  type SyncChange,
+  type SyncOptions,
   sampleLake,
   syncUntilComplete,
-  unknowing,
-  wrongReports,
+  blindRegistry,
 } from './sample-lake.ts';
 
 const NOW = '2026-03-01T17:00:00Z';
@@ -26,68 +23,70 @@ const groups: { reports: ReportName[] }[] = [
   { reports: ['amazon_attribution_report'] },
 ];
 
-let service: SampleLake;
+let sample: SampleLake;
 let smallPages: SampleLake;
 beforeAll(async () => {
   // Two days in two months: each has a ledger and a coverage of its own.
   const options = { now: NOW, recordsTo: '2026-03-01T22:00:00Z', startDate: '2026-02-28' };
-  service = await sampleLake({ ...options, clicksPerDay: 4 });
+  sample = await sampleLake({ ...options, clicksPerDay: 4 });
   smallPages = await sampleLake({ ...options, clicksPerDay: 4, readings: { pageCap: 2 } });
 });
-afterAll(() => Promise.all([service.close(), smallPages.close()]));
+afterAll(() => Promise.all([sample.close(), smallPages.close()]));
 
 /** A run whose process dies at its n-th operation on the lake. @returns whether it died */
 async function dyingRun(
   lake: SampleLake,
   n: number,
   when: 'before' | 'after',
-  options: SyncChange,
+  options: SyncOptions,
 ): Promise<boolean> {
   const store = diesAtN(lake.store, n, { when });
   const catalog = diesAtNCatalog(lake.catalog, store);
   try {
-    await lake.sync({ ...options, lake: { store, catalog, runs: unknowing } });
+    await lake.sync({ ...options, lake: { store, catalog, runs: blindRegistry } });
   } catch (error) {
     if (!(error instanceof ProcessDied)) throw error;
   }
   return store.life.dead;
 }
 
-/** Two lakes with the same one behave the same from then on. */
+/** Two lakes with equal fingerprints behave the same from then on. */
 function fingerprintOf({ store, catalog }: SampleLake): string {
   const objects = [...store.objects].map(([key, { body }]) => `${key} ${hash('md5', body)}`);
   const pointers = [...catalog.pointers].map((pointer) => pointer.join(' '));
   return hash('md5', [...objects, ...pointers].sort().join('\n'));
 }
 
-/** What `coverage` says otherwise than the ledgers. */
+/** Where `coverage` and the ledgers differ; `[]` is right. */
 async function coverageDiffers(lake: SampleLake, reports: ReportName[]): Promise<unknown[]> {
   return (await Promise.all(reports.map((report) => wrongCoverage(lake, report)))).flat();
 }
 
 async function wrongCoverage(lake: SampleLake, report: ReportName): Promise<unknown[]> {
   const rows = await coverageOf(lake, report);
-  const said = Object.entries(rows).map(([day, { state, digest }]) => [day, state, digest]);
-  const meant = (await entriesOf(lake, report)).map(([day, { committed }]) => [
+  const covered = Object.entries(rows).map(([day, { state, digest }]) => [day, state, digest]);
+  const expected = (await ledgerEntries(lake, report)).map(([day, { committed }]) => [
     day,
     committed?.state === 'closed' ? 'complete' : 'open',
     committed?.digest,
   ]);
-  return JSON.stringify(said) === JSON.stringify(meant) ? [] : [{ said, meant }];
+  return JSON.stringify(covered) === JSON.stringify(expected) ? [] : [{ covered, expected }];
 }
 
 /**
- * At every n: a run dies, plain ones follow. Where two deaths leave the very same lake, one rerun speaks for both.
- * @param begin the lake as the dying run finds it
+ * For every n: a run dies at its n-th operation, and plain runs follow. Where two deaths leave the same lake, one
+ * rerun covers both.
+ * @param begin makes the lake that the dying run finds
+ * @param resume what follows the death, and must repair it
  * @returns how many different lakes the deaths have left
  */
 async function everyDeath(
   begin: () => SampleLake,
   reports: ReportName[],
-  options: SyncChange,
-  goOn: (lake: SampleLake) => Promise<unknown>,
+  options: SyncOptions,
+  resume: (lake: SampleLake) => Promise<unknown>,
 ): Promise<number> {
-  const met = new Set<string>();
+  const fingerprints = new Set<string>();
   const leftBefore: string[] = [];
   for (const when of ['before', 'after'] as const) {
     for (let n = 1, died = true; died; n += 1) {
@@ -97,102 +96,99 @@ async function everyDeath(
       died = await dyingRun(lake, n, when, options);
       const fingerprint = fingerprintOf(lake);
       if (when === 'before') leftBefore[n] = fingerprint;
-      if (met.has(fingerprint)) continue;
-      met.add(fingerprint);
-      lake.pass(2 * MINUTE);
-      await goOn(lake);
+      if (fingerprints.has(fingerprint)) continue;
+      fingerprints.add(fingerprint);
+      lake.advance(2 * MINUTE_MS);
+      await resume(lake);
       const wrong = await wrongReports(lake, TODAY, reports);
       const coverage = await coverageDiffers(lake, reports);
       expect({ when, n, wrong, coverage }).toEqual({ when, n, wrong: {}, coverage: [] });
       expect(n).toBeLessThan(1000);
     }
   }
-  return met.size;
+  return fingerprints.size;
 }
 
 describe('a process that dies before or after any operation on the lake', () => {
-  it.each(groups)('I4: loses nothing in its first run: $reports', async ({ reports }) => {
-    const request = { reports };
-    const begin = () => service.beside();
-    const goOn = async (lake: SampleLake) =>
-      expect((await lake.sync({ scope: request })).status).toBe('complete');
-    expect(await everyDeath(begin, reports, { scope: request }, goOn)).toBeGreaterThan(10);
+  it.each(groups)('I4: loses nothing of $reports in the first run', async ({ reports }) => {
+    const scope = { reports };
+    const begin = () => sample.emptyLake();
+    const resume = async (lake: SampleLake) => expect((await lake.sync({ scope })).status).toBe('complete');
+    expect(await everyDeath(begin, reports, { scope }, resume)).toBeGreaterThan(10);
   });
 
   it.each(groups.slice(0, 2))(
-    'I4: loses nothing where some hours later the open day is read again: $reports',
+    'I4: loses nothing of $reports when the open day is read again some hours later',
     async ({ reports }) => {
-      const request = { reports };
-      const published = service.beside();
-      await published.sync({ scope: request });
+      const scope = { reports };
+      const published = sample.emptyLake();
+      await published.sync({ scope });
       const { nowMs } = published;
       const begin = () => {
-        const lake = published.beside('copied');
-        lake.nowMs = nowMs + 4 * HOUR;
+        const lake = published.fork();
+        lake.nowMs = nowMs + 4 * HOUR_MS;
         return lake;
       };
-      const goOn = async (lake: SampleLake) =>
-        expect((await lake.sync({ scope: request })).status).toBe('complete');
-      expect(await everyDeath(begin, reports, { scope: request }, goOn)).toBeGreaterThan(5);
+      const resume = async (lake: SampleLake) => expect((await lake.sync({ scope })).status).toBe('complete');
+      expect(await everyDeath(begin, reports, { scope }, resume)).toBeGreaterThan(5);
     },
   );
 
-  it('I4: a chunk that it had stored and not named is not taken for one of the next run', async () => {
+  it('I4: leaves a chunk that no progress names, and the next run does not use it', async () => {
     const reports: ReportName[] = ['order_list'];
     const hasChunk = ({ store }: SampleLake) =>
       [...store.objects.keys()].some((key) => key.includes('/chunk-'));
-    let lake = service.beside();
+    let lake = sample.emptyLake();
     for (let n = 1; !hasChunk(lake); n += 1) {
-      lake = service.beside();
+      lake = sample.emptyLake();
       await dyingRun(lake, n, 'after', { scope: { reports } });
     }
     for (const day of [YESTERDAY, TODAY])
       restate(lake.brand, 'order_list', day, (held) =>
         held.map(({ at, record }) => ({ at, record: { ...record, status: 'restated' } })),
       );
-    lake.pass(2 * MINUTE);
+    lake.advance(2 * MINUTE_MS);
     expect((await lake.sync({ scope: { reports } })).status).toBe('complete');
     expect(await wrongReports(lake, TODAY, reports)).toEqual({});
   });
 
-  it('I4: loses nothing where a range is read again, in a month in which nothing else is due', async () => {
+  it('I4: loses nothing when a range is read again in a month in which nothing else is due', async () => {
     const reports: ReportName[] = ['clicks_list'];
-    const published = service.beside();
+    const published = sample.emptyLake();
     await published.sync({ scope: { reports } });
     restate(published.brand, 'clicks_list', YESTERDAY, (held) =>
       held.map(({ at, record }) => ({ at, record: { ...record, referrer: 'restated' } })),
     );
     const { nowMs } = published;
     const begin = () => {
-      const lake = published.beside('copied');
-      lake.nowMs = nowMs + HOUR;
+      const lake = published.fork();
+      lake.nowMs = nowMs + HOUR_MS;
       return lake;
     };
     const options = { scope: { reports, from: YESTERDAY, to: YESTERDAY } };
-    const goOn = async (lake: SampleLake) => {
-      // Where the run died before it had claimed the day, nobody knows that it is to be read again.
+    const resume = async (lake: SampleLake) => {
+      // A run that died before it claimed the day has left no trace of the request to read it again.
       expect((await lake.sync({ scope: { reports } })).status).toBe('complete');
-      const before = await coverageDiffers(lake, reports);
-      expect(before).toEqual([]);
+      expect(await coverageDiffers(lake, reports)).toEqual([]);
       expect((await lake.sync(options)).status).toBe('complete');
     };
-    expect(await everyDeath(begin, reports, options, goOn)).toBeGreaterThan(5);
+    expect(await everyDeath(begin, reports, options, resume)).toBeGreaterThan(5);
   });
 
   it.each(groups.slice(0, 3))(
-    'I4: loses nothing in the middle of a day that runs of a page each read: $reports',
+    'I4: loses nothing of $reports in the middle of a day that is read by runs of one page each',
     async ({ reports }) => {
       const options = { scope: { reports }, deadline: NO_TIME };
-      const begun = smallPages.beside();
+      const begun = smallPages.emptyLake();
       for (let runs = 0; runs < 4; runs += 1) await begun.sync(options);
       const { nowMs } = begun;
       const begin = () => {
-        const lake = begun.beside('copied');
+        const lake = begun.fork();
         lake.nowMs = nowMs;
         return lake;
       };
-      const goOn = (lake: SampleLake) => syncUntilComplete(lake, options);
-      expect(await everyDeath(begin, reports, options, goOn)).toBeGreaterThan(3);
+      const resume = (lake: SampleLake) => syncUntilComplete(lake, options);
+      expect(await everyDeath(begin, reports, options, resume)).toBeGreaterThan(3);
     },
   );
 });

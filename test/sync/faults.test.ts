@@ -1,18 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ReportName, recordsOfDay } from '../../sample/brand.ts';
 import type { Fault } from '../../sample/faults.ts';
+import { HOUR_MS } from '../../shared/days.ts';
 import { type Json, type JsonObject, numberText } from '../../shared/json.ts';
 import {
-  HOUR,
-  type SampleLake,
-  entryOf,
   errorOf,
+  ledgerEntry,
   outcomesOf,
   publishedDays,
   requestsOf,
-  sampleLake,
   wrongReports,
-} from './sample-lake.ts';
+} from './lake-contents.ts';
+import { type SampleLake, sampleLake } from './sample-lake.ts';
 
 const NOW = '2026-03-10T15:00:00Z';
 const DAYS = ['2026-03-08', '2026-03-09', '2026-03-10'];
@@ -21,18 +20,18 @@ const TODAY = '2026-03-10';
 const DAY = '2026-03-08';
 const DAY_START = Date.parse('2026-03-08T05:00:00Z') / 1000;
 
-let service: SampleLake;
+let sample: SampleLake;
 beforeAll(async () => {
-  service = await sampleLake({
+  sample = await sampleLake({
     now: NOW,
     startDate: DAY,
     clicksPerDay: 12,
     readings: { pageCap: 4, detail: 'list' },
   });
 });
-afterAll(() => service.close());
+afterAll(() => sample.close());
 
-/** Whether a request asks for a part of the day. */
+/** Matches the requests that read a part of the day. */
 function ofDay({ brand }: SampleLake, report: ReportName): (call: { fields: JsonObject }) => boolean {
   if (report === 'clicks_detail') {
     const ids = new Set(recordsOfDay(brand, 'clicks_list', DAY).map(({ id }) => id));
@@ -46,41 +45,45 @@ function digits(value: Json | undefined): string {
   return numberText(value) ?? '';
 }
 
-const anyStyle: Fault[] = [
+const faultsOfAnyReport: Fault[] = [
   { kind: 'code', code: 17, msg: 'no' },
   { kind: 'html' },
   { kind: 'missing_list' },
   { kind: 'redirect', location: 'https://elsewhere.example/' },
   { kind: 'status', status: 404 },
 ];
-const ofCursors: Fault[] = [{ kind: 'repeated_cursor' }, { kind: 'cycling_cursor' }, { kind: 'empty_page' }];
+const cursorFaults: Fault[] = [
+  { kind: 'repeated_cursor' },
+  { kind: 'cycling_cursor' },
+  { kind: 'empty_page' },
+];
 
 const rows = (
   [
-    ['clicks_list', [...anyStyle, ...ofCursors]],
-    // Without a list there is no detail, which the service may mean so.
-    ['clicks_detail', anyStyle.filter(({ kind }) => kind !== 'missing_list')],
-    ['order_list', anyStyle],
-    ['transaction_list', [...anyStyle, ...ofCursors]],
-    ['amazon_attribution_report', [...anyStyle, ...ofCursors]],
+    ['clicks_list', [...faultsOfAnyReport, ...cursorFaults]],
+    // A response without a list is a valid one: it means that the click has no detail.
+    ['clicks_detail', faultsOfAnyReport.filter(({ kind }) => kind !== 'missing_list')],
+    ['order_list', faultsOfAnyReport],
+    ['transaction_list', [...faultsOfAnyReport, ...cursorFaults]],
+    ['amazon_attribution_report', [...faultsOfAnyReport, ...cursorFaults]],
   ] as [ReportName, Fault[]][]
 ).flatMap(([report, faults]) => faults.map((fault) => ({ report, fault, kind: fault.kind })));
 
 const group = (report: ReportName): ReportName[] =>
   report === 'clicks_detail' ? ['clicks_list', 'clicks_detail'] : [report];
 
-describe('an answer that breaks the contract in the middle of a day', () => {
+describe('a response that breaks the contract in the middle of a day', () => {
   it.each(rows)(
-    'I8: $report, $kind: the day fails, no part of it is published, the others are',
+    'I8: fails that day of $report alone ($kind), and publishes no part of it',
     async ({ report, fault }) => {
-      const lake = service.beside();
-      const request = { reports: group(report) };
-      const heal = lake.service.addFault({
+      const lake = sample.emptyLake();
+      const scope = { reports: group(report) };
+      const removeFault = lake.service.addFault({
         on: { action: `report/${report}`, when: ofDay(lake, report), nth: 3, times: 1000 },
         fault,
       });
-      const outcome = await lake.sync({ scope: request });
-      heal();
+      const outcome = await lake.sync({ scope });
+      removeFault();
       expect(outcome.status).toBe('failed');
       expect(errorOf(outcome, report)?.kind).toBe('contract');
       expect(outcomesOf(outcome, report)).toEqual({
@@ -88,34 +91,34 @@ describe('an answer that breaks the contract in the middle of a day', () => {
         '2026-03-09': 'published',
         [TODAY]: 'published',
       });
-      expect((await entryOf(lake, report, DAY)).committed).toBeUndefined();
+      expect((await ledgerEntry(lake, report, DAY)).committed).toBeUndefined();
       expect([...(await publishedDays(lake, report)).keys()]).toEqual(DAYS.slice(1));
 
-      lake.nowMs += HOUR;
-      expect((await lake.sync({ scope: request })).status).toBe('complete');
-      expect((await entryOf(lake, report, DAY)).failure).toBeUndefined();
+      lake.nowMs += HOUR_MS;
+      expect((await lake.sync({ scope })).status).toBe('complete');
+      expect((await ledgerEntry(lake, report, DAY)).failure).toBeUndefined();
       expect(await wrongReports(lake, TODAY, group(report))).toEqual({});
     },
   );
 
-  it('I8: leaves the version before of a day that is read again', async () => {
-    const lake = service.beside();
-    const request = { reports: ['transaction_list'] };
-    await lake.sync({ scope: request });
-    const before = (await entryOf(lake, 'transaction_list', DAY)).committed;
-    const heal = lake.service.addFault({
+  it('I8: leaves the previous version of a day that is read again', async () => {
+    const lake = sample.emptyLake();
+    const scope = { reports: ['transaction_list'] };
+    await lake.sync({ scope });
+    const before = (await ledgerEntry(lake, 'transaction_list', DAY)).committed;
+    const removeFault = lake.service.addFault({
       on: { action: 'report/transaction_list', when: ofDay(lake, 'transaction_list'), nth: 2 },
       fault: { kind: 'html' },
     });
-    const outcome = await lake.sync({ scope: { ...request, from: DAY, to: DAY } });
-    heal();
+    const outcome = await lake.sync({ scope: { ...scope, from: DAY, to: DAY } });
+    removeFault();
     expect(outcome.status).toBe('failed');
-    expect((await entryOf(lake, 'transaction_list', DAY)).committed).toEqual(before);
+    expect((await ledgerEntry(lake, 'transaction_list', DAY)).committed).toEqual(before);
     expect(await wrongReports(lake, TODAY, ['transaction_list'])).toEqual({});
   });
 });
 
-describe('a failure that passes', () => {
+describe('a transient failure', () => {
   const transient: Fault[] = [
     { kind: 'status', status: 429, retryAfter: '1' },
     { kind: 'status', status: 503 },
@@ -126,38 +129,38 @@ describe('a failure that passes', () => {
   ];
 
   it.each(transient.map((fault) => ({ fault, name: JSON.stringify(fault) })))(
-    'I8: is tried again within the run: $name',
+    'I8: is retried within the run: $name',
     async ({ fault }) => {
-      const lake = service.beside();
+      const lake = sample.emptyLake();
       const reports: ReportName[] = ['order_list', 'transaction_list'];
-      const heals = [2, 5].map((nth) => lake.service.addFault({ on: { nth, times: 2 }, fault }));
+      const faults = [2, 5].map((nth) => lake.service.addFault({ on: { nth, times: 2 }, fault }));
       const outcome = await lake.sync({ scope: { reports } });
-      for (const heal of heals) heal();
+      for (const removeFault of faults) removeFault();
       expect(outcome.status).toBe('complete');
       expect(await wrongReports(lake, TODAY, reports)).toEqual({});
     },
   );
 
-  it('I8: that lasts fails the day; what was staged is gone on with by the next run', async () => {
-    const lake = service.beside();
-    const request = { reports: ['order_list'] };
+  it('I8: fails the day if it lasts, and the next run resumes behind what was staged', async () => {
+    const lake = sample.emptyLake();
+    const scope = { reports: ['order_list'] };
     const when = ofDay(lake, 'order_list');
-    const heal = lake.service.addFault({
+    const removeFault = lake.service.addFault({
       on: { action: 'report/order_list', when, nth: 3, times: 1000 },
       fault: { kind: 'status', status: 503 },
     });
-    const outcome = await lake.sync({ scope: request });
-    heal();
+    const outcome = await lake.sync({ scope });
+    removeFault();
     expect(outcome.status).toBe('failed');
     expect(errorOf(outcome, 'order_list')?.kind).toBe('transient');
     const before = requestsOf(lake, 'order_list').length;
-    lake.nowMs += HOUR;
-    expect((await lake.sync({ scope: request })).status).toBe('complete');
+    lake.nowMs += HOUR_MS;
+    expect((await lake.sync({ scope })).status).toBe('complete');
     const pages = requestsOf(lake, 'order_list')
       .slice(before)
-      .filter((asked) => when(asked) && digits(asked.fields.end_time) !== String(DAY_START))
+      .filter((request) => when(request) && digits(request.fields.end_time) !== String(DAY_START))
       .map(({ fields }) => Number(digits(fields.page_number)));
-    // The last staged page again, to see that it still leads on, and then those behind it.
+    // The last staged page is read again, to check that its continuation is the same, and then the following ones.
     expect(pages.slice(0, 2)).toEqual([2, 3]);
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
@@ -165,22 +168,22 @@ describe('a failure that passes', () => {
 
 describe('a day that keeps failing', () => {
   it('goes to the back of the plan until its backoff ends', async () => {
-    const lake = service.beside();
-    const request = { reports: ['order_list'] };
-    const heal = lake.service.addFault({
+    const lake = sample.emptyLake();
+    const scope = { reports: ['order_list'] };
+    const removeFault = lake.service.addFault({
       on: { action: 'report/order_list', when: ofDay(lake, 'order_list') },
       fault: { kind: 'html' },
     });
     const order = async () =>
-      (await lake.sync({ scope: request })).reports[0]?.days.map(({ dt, outcome }) => `${dt} ${outcome}`);
+      (await lake.sync({ scope })).reports[0]?.days.map(({ dt, outcome }) => `${dt} ${outcome}`);
     await order();
     lake.nowMs += 60_000;
     expect(await order()).toEqual(['2026-03-10 unchanged', '2026-03-09 unchanged', '2026-03-08 failed']);
-    const { failure } = await entryOf(lake, 'order_list', DAY);
+    const { failure } = await ledgerEntry(lake, 'order_list', DAY);
     expect(failure).toMatchObject({ times: 2, kind: 'contract' });
-    heal();
-    expect((await lake.sync({ scope: request })).status).toBe('complete');
-    expect((await entryOf(lake, 'order_list', DAY)).failure).toBeUndefined();
+    removeFault();
+    expect((await lake.sync({ scope })).status).toBe('complete');
+    expect((await ledgerEntry(lake, 'order_list', DAY)).failure).toBeUndefined();
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
 });

@@ -2,17 +2,16 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type ReportName, restate } from '../../sample/brand.ts';
 import type { Fault } from '../../sample/faults.ts';
+import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { diesAtN, diesAtNCatalog, ProcessDied } from '../fakes/dies-at-n-store.ts';
+import { wrongReports } from './lake-contents.ts';
 import {
-  HOUR,
-  MINUTE,
   NO_TIME,
   REPORTS,
   type SampleLake,
-  type SyncChange,
+  type SyncOptions,
   sampleLake,
-  unknowing,
-  wrongReports,
+  blindRegistry,
 } from './sample-lake.ts';
 
 const FIRST = '2026-03-07';
@@ -22,20 +21,22 @@ const LAST = '2026-03-11';
 
 const refresh = [{ untilAgeDays: 30, every: 'run' }];
 
-let service: SampleLake;
+let sample: SampleLake;
 beforeAll(async () => {
-  // From the day before New York sets its clocks forward until everything is over.
-  service = await sampleLake({
+  // From the day before New York sets its clocks forward until every day is over.
+  sample = await sampleLake({
     now: '2026-03-08T12:00:00Z',
     recordsTo: '2026-03-10T20:00:00Z',
     startDate: FIRST,
     clicksPerDay: 5,
     readings: { pageCap: 3 },
-    // Every run looks at every day: what it leaves as it was, it believes to be right.
-    brand: { reports: Object.fromEntries(REPORTS.map((report) => [report, { enabled: true, refresh }])) },
+    // Every run reads every day again: a day that it leaves unchanged must be right.
+    brandSettings: {
+      reports: Object.fromEntries(REPORTS.map((report) => [report, { enabled: true, refresh }])),
+    },
   });
 });
-afterAll(() => service.close());
+afterAll(() => sample.close());
 
 type Step =
   | { does: 'wait'; minutes: number }
@@ -89,13 +90,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
 );
 
-async function take(lake: SampleLake, one: Step, scope: { reports: ReportName[] }): Promise<void> {
+async function perform(lake: SampleLake, one: Step, scope: { reports: ReportName[] }): Promise<void> {
   switch (one.does) {
     case 'wait':
-      lake.pass(one.minutes * MINUTE);
+      lake.advance(one.minutes * MINUTE_MS);
       return;
     case 'restate':
-      for (const report of scope.reports) change(lake, report, one.day, one.how);
+      for (const report of scope.reports) restateDay(lake, report, one.day, one.how);
       return;
     case 'sync':
       await lake.sync({ scope, ...optionsOf(lake, one.options) });
@@ -108,35 +109,40 @@ async function take(lake: SampleLake, one: Step, scope: { reports: ReportName[] 
       return;
     case 'die': {
       const store = diesAtN(lake.store, one.at, { when: one.when });
-      const dying = { store, catalog: diesAtNCatalog(lake.catalog, store), runs: unknowing };
+      const dying = { store, catalog: diesAtNCatalog(lake.catalog, store), runs: blindRegistry };
       await lake.sync({ scope, lake: dying, ...(one.outOfTime && { deadline: NO_TIME }) }).catch((error) => {
         if (!(error instanceof ProcessDied)) throw error;
       });
       return;
     }
     case 'fail': {
-      const heal = lake.service.addFault({ on: { nth: one.nth, times: one.times }, fault: one.fault });
+      const removeFault = lake.service.addFault({ on: { nth: one.nth, times: one.times }, fault: one.fault });
       await lake.sync({ scope });
-      heal();
+      removeFault();
     }
   }
 }
 
-function optionsOf(lake: SampleLake, options: Extract<Step, { does: 'sync' }>['options']): SyncChange {
+function optionsOf(lake: SampleLake, options: Extract<Step, { does: 'sync' }>['options']): SyncOptions {
   if (options === 'out of time') return { deadline: NO_TIME };
   if (options === 'without leases') return { leases: false };
-  // Every request takes a millisecond of the time that the tests set.
+  // The time that tests set moves on by a millisecond a request.
   return options === 'plainly' ? {} : { deadline: { ...NO_TIME, softMs: lake.nowMs + 10 } };
 }
 
-/** A click and its detail keep their identity and their time; anything else of a record may change. */
-function change(lake: SampleLake, report: ReportName, day: string, how: 'alter' | 'remove' | 'add'): void {
-  const touched = (record: object) => ({ ...record, touched: lake.nowMs % 1000 });
+/** A click and its detail keep their key and their time; anything else of a record may change. */
+function restateDay(
+  lake: SampleLake,
+  report: ReportName,
+  day: string,
+  how: 'alter' | 'remove' | 'add',
+): void {
+  const altered = (record: object) => ({ ...record, altered: lake.nowMs % 1000 });
   restate(lake.brand, report, day, (held) => {
     const [first, ...others] = held;
     if (!first) return held;
     if (how === 'remove') return others;
-    if (how === 'alter') return [{ at: first.at, record: touched(first.record) }, ...others];
+    if (how === 'alter') return [{ at: first.at, record: altered(first.record) }, ...others];
     const named = { id: `7${first.at}`, transid: `7${first.at}` };
     const added = {
       ...first.record,
@@ -156,14 +162,14 @@ describe('whatever happens to a lake', () => {
     { reports: ['transaction_list'] },
     { reports: ['amazon_attribution_report'] },
   ] as { reports: ReportName[] }[])(
-    'I4: a plain sync that follows ends in what the service holds: $reports',
+    'I4: a plain sync afterwards leaves exactly what the service holds of $reports',
     async (scope) => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 9 }), async (steps) => {
-          const lake = service.beside();
-          for (const one of steps) await take(lake, one, scope);
-          // Every day is over, and whoever held one is gone.
-          lake.nowMs = Math.max(lake.nowMs + HOUR, Date.parse(AFTERWARDS));
+          const lake = sample.emptyLake();
+          for (const one of steps) await perform(lake, one, scope);
+          // Every day is over, and every lease has expired.
+          lake.nowMs = Math.max(lake.nowMs + HOUR_MS, Date.parse(AFTERWARDS));
           expect((await lake.sync({ scope })).status).toBe('complete');
           expect(await wrongReports({ ...lake, startDate: FIRST }, LAST, scope.reports)).toEqual({});
         }),

@@ -9,7 +9,7 @@ import { type RunOptions, createRunContext } from '../../shared/run.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { syncReport } from '../../shared/sync.ts';
 import { pagedService } from '../fakes/paged-service.ts';
-import { unknowing } from './sample-lake.ts';
+import { blindRegistry } from './sample-lake.ts';
 
 // A process of its own that publishes one large day: `<lake folder> <records>`. It prints what it needed.
 const [, , folder = '', count = ''] = process.argv;
@@ -55,7 +55,7 @@ const options: RunOptions = {
     reports,
   ),
   reports,
-  lake: { store: openLocalStore(folder), runs: unknowing },
+  lake: { store: openLocalStore(folder), runs: blindRegistry },
   credentials: { read: async () => ({ bid: '', token: '', secret: '' }) },
   scope: {},
   clock: systemClock(new Date('2026-03-10T12:00:00Z')),

@@ -1,15 +1,8 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import type { ReportName } from '../../sample/brand.ts';
 import type { Readings } from '../../sample/readings.ts';
-import {
-  REPORTS,
-  type SampleLake,
-  errorOf,
-  outcomesOf,
-  sampleLake,
-  syncUntilComplete,
-  wrongReports,
-} from './sample-lake.ts';
+import { errorOf, outcomesOf, wrongReports } from './lake-contents.ts';
+import { REPORTS, type SampleLake, sampleLake, syncUntilComplete } from './sample-lake.ts';
 
 const NOW = '2026-03-10T15:00:00Z';
 const TODAY = '2026-03-10';
@@ -24,13 +17,13 @@ async function lakeWith(readings: Partial<Readings>, brand: Record<string, strin
     startDate: FIRST,
     clicksPerDay: 8,
     readings: { pageCap: 4, ...readings },
-    brand,
+    brandSettings: brand,
   });
   lakes.push(lake);
   return lake;
 }
 
-/** Which reports a reading concerns. */
+/** The reports that each open point concerns. */
 const concerned: Record<keyof Readings, readonly ReportName[]> = {
   endTime: ['clicks_list', 'order_list'],
   equalTimes: ['order_list'],
@@ -54,7 +47,7 @@ function reportsOf(readings: Partial<Readings>): ReportName[] {
   return names.length > 0 ? [...new Set(names)] : [...REPORTS];
 }
 
-/** Each reading of an open point alone, and the settings that it needs. */
+/** Each reading of an open point alone, with the settings that it needs. */
 const readings: [Partial<Readings>, Record<string, string | number>?][] = [
   [{}],
   [{ pageCap: Number.POSITIVE_INFINITY }],
@@ -112,14 +105,14 @@ const readings: [Partial<Readings>, Record<string, string | number>?][] = [
   ],
 ];
 
-describe('every reading of an open point', () => {
+describe('under every reading of an open point', () => {
   it.each(
     readings.map(([reading, settings]) => ({
       reading,
       settings,
       name: JSON.stringify({ ...reading, settings }),
     })),
-  )('I1: gives every record as often as the service holds it: $name', async ({ reading, settings }) => {
+  )('I1: the lake holds every record as often as the service does: $name', async ({ reading, settings }) => {
     const lake = await lakeWith(reading, settings);
     const reports = reportsOf(reading);
     expect((await lake.sync({ scope: { reports } })).status).toBe('complete');
@@ -128,14 +121,14 @@ describe('every reading of an open point', () => {
 
   it.each(
     readings.slice(-2).map(([reading, settings]) => ({ reading, settings, name: JSON.stringify(reading) })),
-  )('I1: and so do runs of one unit of work each: $name', async ({ reading, settings }) => {
+  )('I1: runs of one unit of work each leave the same: $name', async ({ reading, settings }) => {
     const lake = await lakeWith(reading, settings);
     await syncUntilComplete(lake);
     expect(await wrongReports(lake, TODAY)).toEqual({});
   });
 });
 
-describe('a setting that is not the service’s reading', () => {
+describe('a setting that contradicts the service', () => {
   const wrong: [
     Partial<Readings>,
     Record<string, string | number>,
@@ -163,7 +156,7 @@ describe('a setting that is not the service’s reading', () => {
       name: JSON.stringify({ ...reading, settings }),
     })),
   )(
-    'I8: is found by the first sync instead of losing records: $report, $name',
+    'I8: fails the first sync of $report instead of losing records: $name',
     async ({ reading, settings, report, error }) => {
       const lake = await lakeWith({ pageCap: 200, ...reading }, settings);
       const outcome = await lake.sync({ scope: { reports: [report] } });
@@ -174,12 +167,11 @@ describe('a setting that is not the service’s reading', () => {
     },
   );
 
-  it('is found again by every sync until it is mended', async () => {
+  it('fails every sync until it is corrected', async () => {
     const lake = await lakeWith({ endDate: 'midnight_exclusive' });
-    const request = { reports: ['transaction_list'] };
-    for (let runs = 0; runs < 2; runs += 1)
-      expect((await lake.sync({ scope: request })).status).toBe('failed');
-    expect((await lake.sync({ scope: request, change: { endDate: 'midnight' } })).status).toBe('complete');
+    const scope = { reports: ['transaction_list'] };
+    for (let runs = 0; runs < 2; runs += 1) expect((await lake.sync({ scope })).status).toBe('failed');
+    expect((await lake.sync({ scope, brandSettings: { endDate: 'midnight' } })).status).toBe('complete');
     expect(await wrongReports(lake, TODAY, ['transaction_list'])).toEqual({});
   });
 });

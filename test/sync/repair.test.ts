@@ -1,61 +1,54 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
+import { DAY_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { isJsonObject } from '../../shared/json.ts';
 import { dayPartition, ledgerKey, partitionPath, progressKey, snapshotKey } from '../../shared/lake/paths.ts';
 import { ignoresEmptyRange } from '../fakes/ignores-empty-range.ts';
-import {
-  BRAND,
-  DAY,
-  type SampleLake,
-  entryOf,
-  outcomesOf,
-  rewrite,
-  sampleLake,
-  wrongReports,
-} from './sample-lake.ts';
+import { ledgerEntry, outcomesOf, rewriteDocument, wrongReports } from './lake-contents.ts';
+import { BRAND, type SampleLake, sampleLake } from './sample-lake.ts';
 
 const FIRST = '2026-03-07';
 const TODAY = '2026-03-10';
 const REPORT = 'order_list';
-const request = { reports: [REPORT] };
+const scope = { reports: [REPORT] };
 
-let service: SampleLake;
+let sample: SampleLake;
 let lake: SampleLake;
 beforeAll(async () => {
-  service = await sampleLake({ now: '2026-03-10T15:00:00Z', startDate: FIRST, reports: [REPORT] });
+  sample = await sampleLake({ now: '2026-03-10T15:00:00Z', startDate: FIRST, reports: [REPORT] });
 });
 beforeEach(() => {
-  lake = service.beside();
+  lake = sample.emptyLake();
 });
-afterAll(() => service.close());
+afterAll(() => sample.close());
 
 async function snapshotOf(day: string): Promise<string> {
-  const { committed } = await entryOf(lake, REPORT, day);
+  const { committed } = await ledgerEntry(lake, REPORT, day);
   return snapshotKey('orders', dayPartition(BRAND, day), committed?.snapshot ?? '');
 }
 
-describe('a snapshot that somebody has spoiled', () => {
+describe('a damaged snapshot', () => {
   it.each<[string, (key: string) => void]>([
     ['removed', (key) => void lake.store.objects.delete(key)],
-    ['cut off', (key) => spoil(key, (body) => body.slice(0, -8))],
-    ['changed in the middle', (key) => spoil(key, (body) => body.fill(0, 8, body.length - 400))],
-  ])('is made anew by reading its day again where it was %s', async (_name, harm) => {
+    ['cut off', (key) => damageBody(key, (body) => body.slice(0, -8))],
+    ['changed in the middle', (key) => damageBody(key, (body) => body.fill(0, 8, body.length - 400))],
+  ])('is replaced when its day is read again: %s', async (_name, damage) => {
     await lake.sync();
-    harm(await snapshotOf('2026-03-08'));
-    const outcome = await lake.sync({ scope: { ...request, from: '2026-03-08', to: '2026-03-08' } });
+    damage(await snapshotOf('2026-03-08'));
+    const outcome = await lake.sync({ scope: { ...scope, from: '2026-03-08', to: '2026-03-08' } });
     expect(outcomesOf(outcome, REPORT)).toEqual({ '2026-03-08': 'published' });
     expect(await wrongReports(lake, TODAY, [REPORT])).toEqual({});
   });
 
-  function spoil(key: string, change: (body: Uint8Array) => Uint8Array): void {
+  function damageBody(key: string, change: (body: Uint8Array) => Uint8Array): void {
     const stored = lake.store.objects.get(key);
     if (stored) lake.store.objects.set(key, { ...stored, body: change(Uint8Array.from(stored.body)) });
   }
 });
 
-describe('a committed day that cannot be switched', () => {
-  it('I3: is told as a failure by every run until it is, and read no more for that', async () => {
+describe('a committed day that cannot be published', () => {
+  it('I3: fails every run until it is published, and is not read again for that', async () => {
     const refused = new BrandReportsError('config', 'catalog_refused', 'the catalog refuses');
     const runs = { register: async () => async () => {}, isDead: async () => false };
     const catalog = { ...lake.catalog, setSnapshot: () => Promise.reject(refused) };
@@ -68,12 +61,12 @@ describe('a committed day that cannot be switched', () => {
   });
 });
 
-describe('a day that cannot even be claimed', () => {
-  it('fails alone', async () => {
+describe('a day that cannot be claimed', () => {
+  it('fails alone, and the others are read', async () => {
     await lake.sync();
     const day = '2026-03-08';
     const claim = { attempt: 'broken', runId: null, at: new Date(lake.nowMs).toISOString(), restarts: 0 };
-    await rewrite(lake, ledgerKey(REPORT, BRAND, '2026-03'), (ledger) => {
+    await rewriteDocument(lake, ledgerKey(REPORT, BRAND, '2026-03'), (ledger) => {
       const days = isJsonObject(ledger.days) ? ledger.days : {};
       const entry = isJsonObject(days[day]) ? days[day] : {};
       return { ...ledger, days: { ...days, [day]: { ...entry, claim } } };
@@ -86,23 +79,23 @@ describe('a day that cannot even be claimed', () => {
 });
 
 describe('a run whose clock was ahead', () => {
-  it.each([3, 200])('I11: hides no day from later runs, %i days ahead', async (days) => {
-    lake.nowMs += days * DAY;
+  it.each([3, 200])('I11: hides no day from later runs (%i days ahead)', async (days) => {
+    lake.nowMs += days * DAY_MS;
     await lake.sync();
-    lake.nowMs -= days * DAY;
+    lake.nowMs -= days * DAY_MS;
     restate(lake.brand, REPORT, '2026-03-08', (held) => held.slice(1));
     const outcomes = outcomesOf(await lake.sync(), REPORT);
     expect(outcomes).toMatchObject({ '2026-03-08': 'published', [TODAY]: 'unchanged' });
-    const { committed } = await entryOf(lake, REPORT, '2026-03-08');
+    const { committed } = await ledgerEntry(lake, REPORT, '2026-03-08');
     expect(committed?.rows).toBe(recordsOfDay(lake.brand, REPORT, '2026-03-08').length);
   });
 });
 
-describe('a lease by a clock that was ahead', () => {
-  it('I5: binds nobody', async () => {
+describe('a lease whose time lies in the future', () => {
+  it('I5: holds no other run off', async () => {
     await lake.sync();
-    const at = new Date(lake.nowMs + 365 * DAY).toISOString();
-    await rewrite(lake, ledgerKey(REPORT, BRAND, '2026-03'), (ledger) => {
+    const at = new Date(lake.nowMs + 365 * DAY_MS).toISOString();
+    await rewriteDocument(lake, ledgerKey(REPORT, BRAND, '2026-03'), (ledger) => {
       const days = isJsonObject(ledger.days) ? ledger.days : {};
       const entry = isJsonObject(days[TODAY]) ? days[TODAY] : {};
       return {
@@ -114,8 +107,8 @@ describe('a lease by a clock that was ahead', () => {
   });
 });
 
-describe('records that share what should tell them apart', () => {
-  it('I1: are all kept where one page has them', async () => {
+describe('different records with the same primary key', () => {
+  it('I1: are all kept where they are on one page', async () => {
     restate(lake.brand, REPORT, '2026-03-08', (held) => {
       const [first] = held;
       return first ? [...held, { at: first.at, record: { ...first.record, note: 'another' } }] : held;
@@ -126,12 +119,12 @@ describe('records that share what should tell them apart', () => {
 });
 
 describe('a service that answers an empty range with everything', () => {
-  it('I1: fails the days that it would empty, and names the setting that helps', async () => {
+  it('I1: fails the days that it would empty, and the error names the setting that helps', async () => {
     const wide = await ignoresEmptyRange(lake.brand.baseUrl);
-    const outcome = await lake.sync({ change: { baseUrl: wide.url } });
+    const outcome = await lake.sync({ brandSettings: { baseUrl: wide.url } });
     expect(outcome.reports[0]).toMatchObject({ status: 'failed', error: { code: 'instant_unclear' } });
     expect(outcomesOf(outcome, REPORT)).toMatchObject({ [TODAY]: 'published', [FIRST]: 'failed' });
-    await lake.sync({ change: { baseUrl: wide.url, endTime: 'inclusive' } });
+    await lake.sync({ brandSettings: { baseUrl: wide.url, endTime: 'inclusive' } });
     expect(await wrongReports(lake, TODAY, [REPORT])).toEqual({});
     await wide.close();
   });

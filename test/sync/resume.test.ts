@@ -1,18 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ReportName } from '../../sample/brand.ts';
 import type { Readings } from '../../sample/readings.ts';
+import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { numberText } from '../../shared/json.ts';
-import {
-  HOUR,
-  MINUTE,
-  NO_TIME,
-  type SampleLake,
-  entryOf,
-  errorOf,
-  requestsOf,
-  sampleLake,
-  wrongReports,
-} from './sample-lake.ts';
+import { errorOf, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
+import { NO_TIME, type SampleLake, sampleLake } from './sample-lake.ts';
 
 const NOW = '2026-03-10T15:00:00Z';
 const TODAY = '2026-03-10';
@@ -31,23 +23,27 @@ async function lakeWith(readings: Partial<Readings>, clicksPerDay = 10): Promise
   return lake;
 }
 
-let service: SampleLake;
+let sample: SampleLake;
 beforeAll(async () => {
-  service = await lakeWith({});
+  sample = await lakeWith({});
 });
 afterAll(() => Promise.all(lakes.map((lake) => lake.close())));
 
-/** Runs until the day is begun, and has more than a page left to read. */
+/** One unit of work of the day: more than a page is left to read. */
 async function begin(lake: SampleLake, reports: ReportName[]): Promise<void> {
   const outcome = await lake.sync({ scope: { reports, from: FIRST, to: FIRST }, deadline: NO_TIME });
   expect(outcome.status).toBe('incomplete');
 }
 
-const goOn = (lake: SampleLake, reports: ReportName[], change = {}) =>
-  lake.sync({ scope: { reports, from: FIRST, to: FIRST }, change });
+const resume = (lake: SampleLake, reports: ReportName[], brandSettings = {}) =>
+  lake.sync({ scope: { reports, from: FIRST, to: FIRST }, brandSettings });
 
-/** The pages that the service was asked for since, by what asked for them. */
-async function askedIn(lake: SampleLake, report: ReportName, act: () => Promise<unknown>): Promise<string[]> {
+/** The pages that the service was asked for during `act`, each by its cursor, position or number. */
+async function pagesAskedDuring(
+  lake: SampleLake,
+  report: ReportName,
+  act: () => Promise<unknown>,
+): Promise<string[]> {
   const before = requestsOf(lake, report).length;
   await act();
   return requestsOf(lake, report)
@@ -57,43 +53,43 @@ async function askedIn(lake: SampleLake, report: ReportName, act: () => Promise<
         start_time === undefined || numberText(start_time) !== numberText(end_time),
     )
     .map(({ fields: { first, page_number, cursor } }) => {
-      const asked = first ?? page_number ?? cursor ?? 'start';
-      return numberText(asked) ?? String(asked);
+      const page = first ?? page_number ?? cursor ?? 'start';
+      return numberText(page) ?? String(page);
     });
 }
 
 const onlyFirst = (lake: SampleLake) => ({ ...lake, startDate: FIRST });
 
-describe('a day that one run begins and others go on with', () => {
+describe('a day that one run starts and another resumes', () => {
   it.each([
     ['clicks_list', '0'],
     ['order_list', '1'],
   ] as const)(
-    'I4: %s: the last staged page is asked again, once, and then those behind it',
+    'I4: of %s, asks for the last staged page once more, and then for those behind it',
     async (report, first) => {
-      const lake = service.beside();
+      const lake = sample.emptyLake();
       await begin(lake, [report]);
-      const asked = await askedIn(lake, report, () => goOn(lake, [report]));
-      expect(asked.filter((page) => page === first)).toHaveLength(1);
+      const pages = await pagesAskedDuring(lake, report, () => resume(lake, [report]));
+      expect(pages.filter((page) => page === first)).toHaveLength(1);
       expect(await wrongReports(onlyFirst(lake), FIRST, [report])).toEqual({});
     },
   );
 
-  it.each(cursors)('I4: %s: the first cursor is not asked again', async (report) => {
-    const lake = service.beside();
+  it.each(cursors)('I4: of %s, does not start again at the first page', async (report) => {
+    const lake = sample.emptyLake();
     await begin(lake, [report]);
-    expect(await askedIn(lake, report, () => goOn(lake, [report]))).not.toContain('start');
+    expect(await pagesAskedDuring(lake, report, () => resume(lake, [report]))).not.toContain('start');
     expect(await wrongReports(onlyFirst(lake), FIRST, [report])).toEqual({});
   });
 
   it.each(['clicks_list', 'order_list'] as const)(
-    'I1: %s: where the last staged page is no more what it was, the day is begun anew',
+    'I1: of %s, restarts where the last staged page has changed',
     async (report) => {
-      const lake = service.beside();
+      const lake = sample.emptyLake();
       await begin(lake, [report]);
       // The first record of the day goes, and every other one moves up a place.
       lake.brand.records[report] = lake.brand.records[report].slice(1);
-      expect((await goOn(lake, [report])).status).toBe('complete');
+      expect((await resume(lake, [report])).status).toBe('complete');
       expect(await wrongReports(onlyFirst(lake), FIRST, [report])).toEqual({});
     },
   );
@@ -102,29 +98,29 @@ describe('a day that one run begins and others go on with', () => {
     ['filters', { reports: { transaction_list: { filters: { order_status: 'paid' } } } }],
     ['zone', { timeZone: 'Europe/Berlin' }],
     ['meaning of end_date', { endDate: 'midnight' }],
-  ])('I1: is begun anew where the %s of the settings changed in between', async (_name, change) => {
-    const lake = service.beside();
+  ])('I1: restarts where the setting changed in between: %s', async (_name, change) => {
+    const lake = sample.emptyLake();
     await begin(lake, ['transaction_list']);
-    expect(await askedIn(lake, 'transaction_list', () => goOn(lake, ['transaction_list'], change))).toContain(
-      'start',
-    );
+    expect(
+      await pagesAskedDuring(lake, 'transaction_list', () => resume(lake, ['transaction_list'], change)),
+    ).toContain('start');
     await lake.sync({ scope: { reports: ['transaction_list'] } });
     expect(await wrongReports(lake, TODAY, ['transaction_list'])).toEqual({});
   });
 
   it.each([
-    ['within resumeWithinHours, it is gone on with', 6 * HOUR, false],
-    ['older than that, it is begun anew', 6 * HOUR + MINUTE, true],
-  ])('I4: %s', async (_name, ms, anew) => {
-    const lake = service.beside();
+    ['resumes within resumeWithinHours', 6 * HOUR_MS, false],
+    ['restarts after resumeWithinHours', 6 * HOUR_MS + MINUTE_MS, true],
+  ])('I4: %s', async (_name, ms, restarts) => {
+    const lake = sample.emptyLake();
     await begin(lake, ['transaction_list']);
     lake.nowMs += ms;
-    const asked = await askedIn(lake, 'transaction_list', () => goOn(lake, ['transaction_list']));
-    expect(asked.includes('start')).toBe(anew);
+    const pages = await pagesAskedDuring(lake, 'transaction_list', () => resume(lake, ['transaction_list']));
+    expect(pages.includes('start')).toBe(restarts);
     expect(await wrongReports(onlyFirst(lake), FIRST, ['transaction_list'])).toEqual({});
   });
 
-  it('I2: begun while the day was open, and gone on with after it, is begun anew', async () => {
+  it('I2: restarts after the day’s end where it was started before', async () => {
     const lake = await sampleLake({
       now: '2026-03-10T03:50:00Z',
       recordsTo: '2026-03-10T05:00:00Z',
@@ -134,11 +130,11 @@ describe('a day that one run begins and others go on with', () => {
     });
     lakes.push(lake);
     for (const reports of [['order_list'], ['clicks_list']] as ReportName[][]) {
-      const fresh = lake.beside();
+      const fresh = lake.emptyLake();
       await begin(fresh, reports);
-      fresh.nowMs += 30 * MINUTE;
-      expect((await goOn(fresh, reports)).status).toBe('complete');
-      expect((await entryOf(fresh, reports[0] ?? 'order_list', FIRST)).committed?.state).toBe('closed');
+      fresh.nowMs += 30 * MINUTE_MS;
+      expect((await resume(fresh, reports)).status).toBe('complete');
+      expect((await ledgerEntry(fresh, reports[0] ?? 'order_list', FIRST)).committed?.state).toBe('closed');
       expect(await wrongReports(onlyFirst(fresh), FIRST, reports)).toEqual({});
     }
   });
@@ -146,37 +142,37 @@ describe('a day that one run begins and others go on with', () => {
 
 describe('cursors that die between runs', () => {
   it.each([
-    ['of transactions and attribution', {}, cursors],
-    ['of clicks', { endCursor: 'opaque' }, ['clicks_list', 'clicks_detail']],
+    ['transactions and attribution', {}, cursors],
+    ['clicks', { endCursor: 'opaque' }, ['clicks_list', 'clicks_detail']],
   ] as [string, Partial<Readings>, ReportName[]][])(
-    'I4: %s: a day is begun anew, and then read to its end whatever the time',
+    'I4: of %s, restart the day, which is then read to its end whatever the deadline',
     async (_name, readings, reports) => {
       const lake = await lakeWith({ ...readings, cursorLife: 6 });
       const [report = 'clicks_list'] = reports;
-      const asked = await askedIn(lake, report, async () => {
+      const pages = await pagesAskedDuring(lake, report, async () => {
         for (let status = 'incomplete', runs = 0; status === 'incomplete'; runs += 1) {
           ({ status } = await lake.sync({ scope: { reports }, deadline: NO_TIME }));
-          // Others ask the service too, and by that the cursors of this lake become old.
-          const [one] = lake.service.requests;
-          if (one) lake.service.requests.push(...Array(6).fill(one));
+          // Requests of others make the cursors of this lake expire.
+          const [request] = lake.service.requests;
+          if (request) lake.service.requests.push(...Array(6).fill(request));
           expect(runs).toBeLessThan(100);
         }
       });
-      const begun = asked.filter((page) => page === 'start' || page === '0');
-      // Each of the two days: begun, asked again with a cursor that has died, begun anew.
-      expect(begun.length).toBeGreaterThan(2);
+      const starts = pages.filter((page) => page === 'start' || page === '0');
+      // Each of the two days is started, resumed with a dead cursor, and restarted.
+      expect(starts.length).toBeGreaterThan(2);
       expect(await wrongReports(lake, TODAY, reports)).toEqual({});
     },
   );
 
-  it('I8: fail the day, naming what helps, where they die three times in a row', async () => {
-    const lake = service.beside();
-    const request = { reports: ['transaction_list'], from: FIRST, to: FIRST };
-    // Every resume's first request is refused, and what is read to its end breaks in the middle.
+  it('I8: fail the day with a hint where they die three times in a row', async () => {
+    const lake = sample.emptyLake();
+    const scope = { reports: ['transaction_list'], from: FIRST, to: FIRST };
+    // The first request of every run is refused, and the restart that follows breaks in the middle.
     const codes: (string | undefined)[] = [];
-    await lake.sync({ scope: request, deadline: NO_TIME });
+    await lake.sync({ scope, deadline: NO_TIME });
     for (let runs = 0; runs < 6; runs += 1) {
-      const heals = [
+      const faults = [
         lake.service.addFault({
           on: { action: 'report/transaction_list', nth: 1 },
           fault: { kind: 'code', code: 9, msg: 'unknown cursor' },
@@ -186,18 +182,18 @@ describe('cursors that die between runs', () => {
           fault: { kind: 'status', status: 503 },
         }),
       ];
-      const outcome = await lake.sync({ scope: request });
-      for (const heal of heals) heal();
+      const outcome = await lake.sync({ scope });
+      for (const removeFault of faults) removeFault();
       codes.push(errorOf(outcome, 'transaction_list')?.code);
-      lake.nowMs += 10 * MINUTE;
+      lake.nowMs += 10 * MINUTE_MS;
     }
     expect(codes).toContain('cursor_dies');
-    expect((await lake.sync({ scope: request })).status).toBe('complete');
+    expect((await lake.sync({ scope })).status).toBe('complete');
     expect(await wrongReports(onlyFirst(lake), FIRST, ['transaction_list'])).toEqual({});
   });
 });
 
-describe('what was staged and is damaged', () => {
+describe('a staged chunk that is damaged', () => {
   it.each([
     ['missing', async (lake: SampleLake, key: string) => lake.store.delete([key])],
     [
@@ -208,16 +204,16 @@ describe('what was staged and is damaged', () => {
       },
     ],
   ] as const)(
-    'I4: a chunk that is %s fails the day once; the next run reads it anew',
+    'I4: fails the day once where it is %s, and the next run restarts the day',
     async (_name, damage) => {
-      const lake = service.beside();
+      const lake = sample.emptyLake();
       await begin(lake, ['order_list']);
       const chunk = [...lake.store.objects.keys()].find((key) => key.includes('chunk-')) ?? '';
       await damage(lake, chunk);
-      const outcome = await goOn(lake, ['order_list']);
+      const outcome = await resume(lake, ['order_list']);
       expect(errorOf(outcome, 'order_list')?.code).toBe('damaged_chunk');
-      lake.nowMs += MINUTE;
-      expect((await goOn(lake, ['order_list'])).status).toBe('complete');
+      lake.nowMs += MINUTE_MS;
+      expect((await resume(lake, ['order_list'])).status).toBe('complete');
       expect(await wrongReports(onlyFirst(lake), FIRST, ['order_list'])).toEqual({});
     },
   );

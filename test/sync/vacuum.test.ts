@@ -1,32 +1,24 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ReportName, restate } from '../../sample/brand.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { gatedStore } from '../fakes/gated-store.ts';
-import {
-  DAY,
-  HOUR,
-  MINUTE,
-  type SampleLake,
-  coverageOf,
-  entryOf,
-  sampleLake,
-  unknowing,
-  wrongReports,
-} from './sample-lake.ts';
+import { coverageOf, ledgerEntry, wrongReports } from './lake-contents.ts';
+import { type SampleLake, sampleLake, blindRegistry } from './sample-lake.ts';
 
 const FIRST = '2026-03-08';
 const TODAY = '2026-03-10';
-const request = { reports: ['transaction_list'] };
+const scope = { reports: ['transaction_list'] };
 
-let service: SampleLake;
+let sample: SampleLake;
 beforeAll(async () => {
-  service = await sampleLake({
+  sample = await sampleLake({
     now: '2026-03-10T15:00:00Z',
     startDate: FIRST,
     clicksPerDay: 4,
-    brand: { reports: { transaction_list: { refresh: [{ untilAgeDays: 2, every: 'run' }] } } },
+    brandSettings: { reports: { transaction_list: { refresh: [{ untilAgeDays: 2, every: 'run' }] } } },
   });
 });
-afterAll(() => service.close());
+afterAll(() => sample.close());
 
 function restateFirst(lake: SampleLake): void {
   restate(lake.brand, 'transaction_list', FIRST, (held) =>
@@ -38,102 +30,102 @@ const keys = (lake: SampleLake, prefix: string) =>
   [...lake.store.objects.keys()].filter((key) => key.startsWith(prefix));
 const snapshotsOf = (lake: SampleLake) => keys(lake, `snapshots/transactions/brand=acme/dt=${FIRST}/`);
 
-describe('the sweep', () => {
-  it('leaves a replaced snapshot to its readers for a day, and removes it then', async () => {
-    const lake = service.beside();
-    await lake.sync({ scope: request });
+describe('the vacuum', () => {
+  it('keeps a replaced snapshot for its readers for a day, and removes it then', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
     const [old = ''] = snapshotsOf(lake);
-    lake.nowMs += 2 * DAY - HOUR;
+    lake.nowMs += 2 * DAY_MS - HOUR_MS;
     restateFirst(lake);
-    await lake.sync({ scope: request });
-    const current = (await entryOf(lake, 'transaction_list', FIRST)).committed?.snapshot ?? '';
+    await lake.sync({ scope });
+    const current = (await ledgerEntry(lake, 'transaction_list', FIRST)).committed?.snapshot ?? '';
     // Two days old by then, but replaced only just now.
     expect(snapshotsOf(lake)).toHaveLength(2);
-    lake.nowMs += 23 * HOUR;
-    await lake.sync({ scope: request });
+    lake.nowMs += 23 * HOUR_MS;
+    await lake.sync({ scope });
     expect(snapshotsOf(lake)).toContain(old);
-    lake.nowMs += DAY + HOUR;
-    await lake.sync({ scope: request });
+    lake.nowMs += DAY_MS + HOUR_MS;
+    await lake.sync({ scope });
     expect(snapshotsOf(lake)).toEqual([expect.stringContaining(current)]);
     expect((await wrongReports(lake, '2026-03-14', ['transaction_list'])).transaction_list).toBeUndefined();
   });
 
-  it('removes what a run has built and never committed', async () => {
-    const lake = service.beside();
-    await lake.sync({ scope: request });
+  it('removes a snapshot that a run built and never committed', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
     const orphan = `snapshots/transactions/brand=acme/dt=${FIRST}/orphan/part-0000.parquet`;
     const writer = lake.store.create(orphan);
     await writer.write(Buffer.from('PAR1'));
     await writer.finish();
-    lake.nowMs += DAY - HOUR;
-    await lake.sync({ scope: request });
+    lake.nowMs += DAY_MS - HOUR_MS;
+    await lake.sync({ scope });
     expect(snapshotsOf(lake)).toContain(orphan);
-    lake.nowMs += DAY + HOUR;
-    await lake.sync({ scope: request });
+    lake.nowMs += DAY_MS + HOUR_MS;
+    await lake.sync({ scope });
     expect(snapshotsOf(lake)).not.toContain(orphan);
   });
 
-  it('never removes what the catalog points at, or what a day that is claimed may be about to commit', async () => {
-    const lake = service.beside();
-    await lake.sync({ scope: request });
-    lake.nowMs += 2 * HOUR;
+  it('keeps what the catalog points at, and what the run that holds a day may be about to commit', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
+    lake.nowMs += 2 * HOUR_MS;
     restateFirst(lake);
     const gate = gatedStore(
       lake.store,
       (key) => key === 'ledger/transaction_list/acme/2026-03.json' && snapshotsOf(lake).length > 1,
     );
     const slow = lake.sync({
-      scope: request,
-      lake: { store: gate.store, catalog: lake.catalog, runs: unknowing },
+      scope,
+      lake: { store: gate.store, catalog: lake.catalog, runs: blindRegistry },
     });
     await gate.reached;
     const [first, second] = snapshotsOf(lake);
-    lake.nowMs += 3 * DAY;
-    // Another run sweeps, and reads other days only.
-    await lake.sync({ scope: { ...request, from: '2026-03-09', to: '2026-03-09' } });
+    lake.nowMs += 3 * DAY_MS;
+    // Another run vacuums, and reads other days only.
+    await lake.sync({ scope: { ...scope, from: '2026-03-09', to: '2026-03-09' } });
     expect(snapshotsOf(lake)).toEqual([first, second]);
     gate.letGo();
     await slow;
-    lake.nowMs += MINUTE;
-    expect((await lake.sync({ scope: request })).status).toBe('complete');
+    lake.nowMs += MINUTE_MS;
+    expect((await lake.sync({ scope })).status).toBe('complete');
     expect(await wrongReports(lake, '2026-03-13', ['transaction_list'])).toEqual({});
   });
 
-  it('removes the raw pages of attempts that no ledger names after a week, and keeps those that it names', async () => {
-    const lake = service.beside();
-    await lake.sync({ scope: request });
-    const { attempt } = (await entryOf(lake, 'transaction_list', FIRST)).committed ?? {};
+  it('removes the raw pages of an attempt a week after the ledger stopped naming it', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
+    const { attempt } = (await ledgerEntry(lake, 'transaction_list', FIRST)).committed ?? {};
     const attemptsOf = () =>
       new Set(keys(lake, `raw/transaction_list/brand=acme/dt=${FIRST}/`).map((key) => key.split('/')[4]));
-    lake.nowMs += HOUR;
+    lake.nowMs += HOUR_MS;
     restateFirst(lake);
-    await lake.sync({ scope: { ...request, from: FIRST, to: FIRST } });
-    const second = (await entryOf(lake, 'transaction_list', FIRST)).committed?.attempt;
-    lake.nowMs += 6 * DAY;
-    await lake.sync({ scope: { ...request, from: TODAY, to: TODAY } });
+    await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
+    const second = (await ledgerEntry(lake, 'transaction_list', FIRST)).committed?.attempt;
+    lake.nowMs += 6 * DAY_MS;
+    await lake.sync({ scope: { ...scope, from: TODAY, to: TODAY } });
     expect(attemptsOf()).toEqual(new Set([attempt, second]));
-    lake.nowMs += 2 * DAY;
-    await lake.sync({ scope: { ...request, from: TODAY, to: TODAY } });
+    lake.nowMs += 2 * DAY_MS;
+    await lake.sync({ scope: { ...scope, from: TODAY, to: TODAY } });
     expect(attemptsOf()).toEqual(new Set([second]));
   });
 
-  it('removes coverage that nothing points at after a day', async () => {
-    const lake = service.beside();
-    await lake.sync({ scope: request });
-    lake.nowMs += HOUR;
-    await lake.sync({ scope: request });
+  it('removes coverage a day after the catalog stopped pointing at it', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
+    lake.nowMs += HOUR_MS;
+    await lake.sync({ scope });
     expect(keys(lake, 'snapshots/coverage/').length).toBeGreaterThan(1);
-    lake.nowMs += 2 * DAY;
-    await lake.sync({ scope: request });
-    lake.nowMs += 2 * DAY;
-    await lake.sync({ scope: request });
-    // The one that is pointed at, and the one that it replaced in this run.
+    lake.nowMs += 2 * DAY_MS;
+    await lake.sync({ scope });
+    lake.nowMs += 2 * DAY_MS;
+    await lake.sync({ scope });
+    // The current one, and the one that it replaced in this run.
     expect(keys(lake, 'snapshots/coverage/').length).toBeLessThanOrEqual(2);
     expect(Object.keys(await coverageOf(lake, 'transaction_list'))).toContain(FIRST);
   });
 
-  it('takes nothing of another brand or report', async () => {
-    const lake = service.beside();
+  it('removes nothing of another brand or report', async () => {
+    const lake = sample.emptyLake();
     await lake.sync();
     const others = [
       'snapshots/transactions/brand=acme-2/',
@@ -146,8 +138,8 @@ describe('the sweep', () => {
       await writer.write(Buffer.from('x'));
       await writer.finish();
     }
-    lake.nowMs += 30 * DAY;
-    await lake.sync({ scope: request });
+    lake.nowMs += 30 * DAY_MS;
+    await lake.sync({ scope });
     for (const other of others)
       expect(keys(lake, other)).toContain(`${other}dt=${FIRST}/x/part-0000.parquet`);
   });
@@ -157,14 +149,14 @@ describe('coverage', () => {
   const stateOf = async (lake: SampleLake, report: ReportName, day: string) =>
     (await coverageOf(lake, report))[day]?.state;
 
-  it('says what each day is', async () => {
-    const lake = service.beside();
-    const heal = lake.service.addFault({
+  it('states the state of each day', async () => {
+    const lake = sample.emptyLake();
+    const removeFault = lake.service.addFault({
       on: { when: ({ fields }) => fields.start_date === '20260309' && fields.end_date === '20260309' },
       fault: { kind: 'html' },
     });
-    await lake.sync({ scope: request });
-    heal();
+    await lake.sync({ scope });
+    removeFault();
     expect(await stateOf(lake, 'transaction_list', TODAY)).toBe('open');
     expect(await stateOf(lake, 'transaction_list', FIRST)).toBe('complete');
     const rows = await coverageOf(lake, 'transaction_list');
@@ -172,25 +164,25 @@ describe('coverage', () => {
       state: 'failed',
       failure: expect.stringContaining('contract'),
     });
-    lake.nowMs += 10 * DAY;
-    await lake.sync({ scope: request });
+    lake.nowMs += 10 * DAY_MS;
+    await lake.sync({ scope });
     expect(await stateOf(lake, 'transaction_list', FIRST)).toBe('settled');
     expect((await coverageOf(lake, 'transaction_list'))[FIRST]).toMatchObject({
-      rows: BigInt((await entryOf(lake, 'transaction_list', FIRST)).committed?.rows ?? -1),
+      rows: BigInt((await ledgerEntry(lake, 'transaction_list', FIRST)).committed?.rows ?? -1),
       next_due: null,
     });
   });
 
-  it('calls a report unproven that never had a record, and every day complete once it has one', async () => {
-    const lake = service.beside();
-    const held = lake.brand.records.transaction_list;
+  it('vouches for no day of a report before it has returned a record', async () => {
+    const lake = sample.emptyLake();
+    const records = lake.brand.records.transaction_list;
     lake.brand.records.transaction_list = [];
-    lake.nowMs += MINUTE;
-    await lake.sync({ scope: request });
+    lake.nowMs += MINUTE_MS;
+    await lake.sync({ scope });
     expect(await stateOf(lake, 'transaction_list', FIRST)).toBe('unproven');
-    lake.brand.records.transaction_list = held.filter(({ at }) => at > Date.parse('2026-03-10T03:00:00Z'));
-    lake.nowMs += MINUTE;
-    await lake.sync({ scope: request });
+    lake.brand.records.transaction_list = records.filter(({ at }) => at > Date.parse('2026-03-10T03:00:00Z'));
+    lake.nowMs += MINUTE_MS;
+    await lake.sync({ scope });
     expect(await stateOf(lake, 'transaction_list', FIRST)).toBe('complete');
   });
 });

@@ -1,17 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import type { Catalog } from '../../shared/ports.ts';
-import { DAY, HOUR, type SampleLake, coverageOf, sampleLake, unknowing } from './sample-lake.ts';
+import { coverageOf } from './lake-contents.ts';
+import { type SampleLake, sampleLake, blindRegistry } from './sample-lake.ts';
 
 const FIRST = '2026-03-09';
-const request = { reports: ['order_list'] };
+const scope = { reports: ['order_list'] };
 
-let service: SampleLake;
+let sample: SampleLake;
 beforeAll(async () => {
-  service = await sampleLake({ now: '2026-03-10T15:00:00Z', startDate: FIRST, clicksPerDay: 4 });
+  sample = await sampleLake({ now: '2026-03-10T15:00:00Z', startDate: FIRST, clicksPerDay: 4 });
 });
-afterAll(() => service.close());
+afterAll(() => sample.close());
 
 function withoutCommission(lake: SampleLake, day: string): void {
   restate(lake.brand, 'order_list', day, (held) =>
@@ -24,47 +26,47 @@ function withoutCommission(lake: SampleLake, day: string): void {
 }
 
 describe('the views of a report', () => {
-  it('are made by the run that met the columns that they need, and no others', async () => {
-    const lake = service.beside();
-    await lake.sync({ scope: request });
+  it('are created by the run that meets the columns that they need', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
     expect(lake.catalog.views).toEqual(['orders_daily']);
   });
 
-  it('are left alone by runs that meet nothing new, but for once a day', async () => {
-    const lake = service.beside();
-    await lake.sync({ scope: request });
+  it('are written once a day by runs that meet no new column', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
     for (let hour = 0; hour < 3; hour += 1) {
-      lake.nowMs += HOUR;
-      await lake.sync({ scope: request });
+      lake.nowMs += HOUR_MS;
+      await lake.sync({ scope });
     }
     expect(lake.catalog.views).toHaveLength(1);
-    lake.nowMs += DAY;
-    await lake.sync({ scope: request });
+    lake.nowMs += DAY_MS;
+    await lake.sync({ scope });
     expect(lake.catalog.views).toHaveLength(2);
   });
 
-  it('wait for a column, and are made by the run that it comes with', async () => {
-    const lake = service.beside();
+  it('are created only once a record has every column that they need', async () => {
+    const lake = sample.emptyLake();
     const { order_list: held } = lake.brand.records;
     for (const day of [FIRST, '2026-03-10']) withoutCommission(lake, day);
-    expect((await lake.sync({ scope: request })).status).toBe('complete');
+    expect((await lake.sync({ scope })).status).toBe('complete');
     expect(lake.catalog.views).toEqual([]);
     lake.brand.records.order_list = held;
-    lake.nowMs += HOUR;
-    await lake.sync({ scope: request });
+    lake.nowMs += HOUR_MS;
+    await lake.sync({ scope });
     expect(lake.catalog.views).toEqual(['orders_daily']);
   });
 
-  it('that cannot be made keep nothing from being read, switched and covered', async () => {
-    const lake = service.beside();
+  it('do not keep a day from being published and covered where they cannot be created', async () => {
+    const lake = sample.emptyLake();
     const logged: string[] = [];
     const catalog: Catalog = {
       ...lake.catalog,
       ensureView: () => Promise.reject(new BrandReportsError('config', 'not_a_view', 'a table is there')),
     };
     const outcome = await lake.sync({
-      scope: request,
-      lake: { store: lake.store, catalog, runs: unknowing },
+      scope,
+      lake: { store: lake.store, catalog, runs: blindRegistry },
       log: (event) => void ('view' in event && logged.push(`${event.event} ${event.view}`)),
     });
     expect(outcome.status).toBe('complete');

@@ -1,0 +1,155 @@
+/**
+ * What a sample lake holds: the outcome of a run by day, the ledgers' entries, `coverage`, and the published days
+ * compared with what the service holds. A lake is right where `wrongReports()` is `{}`: every day's snapshot is read
+ * back, must have the digest that the ledger states and be the one that the catalog points at, and must hold exactly
+ * the service's records.
+ */
+import { type ReportName, recordsOfDay } from '../../sample/brand.ts';
+import { daysFrom } from '../../shared/days.ts';
+import { type JsonObject, isJsonObject, parseJson } from '../../shared/json.ts';
+import { type DayEntry, type Ledger, parseLedger } from '../../shared/lake/documents/ledger.ts';
+import { dayPartition, ledgerKey, partitionPath, schemaKey, snapshotKey } from '../../shared/lake/paths.ts';
+import { type Row, parseSchema, rowMapper } from '../../shared/lake/table/columns.ts';
+import { Digest } from '../../shared/lake/table/digest.ts';
+import { readParquetRows } from '../../shared/lake/table/parquet.ts';
+import type { DayOutcome, SyncOutcome } from '../../shared/outcome.ts';
+import type { ObjectStore, Partition } from '../../shared/ports.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { BRAND, REPORTS, type SampleLake } from './sample-lake.ts';
+
+/** The outcome of each day of a report, by day. */
+export function outcomesOf(outcome: SyncOutcome, report: ReportName): Record<string, DayOutcome['outcome']> {
+  const days = outcome.reports.find((one) => one.report === report)?.days ?? [];
+  return Object.fromEntries(days.map(({ dt, outcome }) => [dt, outcome]));
+}
+
+/** The error of a report, as the run's outcome states it. */
+export function errorOf(
+  outcome: SyncOutcome,
+  report: ReportName,
+): { kind: string; code: string } | undefined {
+  return outcome.reports.find((one) => one.report === report)?.error;
+}
+
+/**
+ * The digest of every published day of a report, by day, computed from the rows of its snapshot.
+ * @throws where the ledger states another digest, or the catalog points elsewhere
+ */
+export async function publishedDays(lake: SampleLake, report: ReportName): Promise<Map<string, string>> {
+  const digests = new Map<string, string>();
+  const table = tableOf(report);
+  for (const [day, { committed }] of await ledgerEntries(lake, report)) {
+    if (!committed) continue;
+    const key = snapshotKey(table, dayPartition(BRAND, day), committed.snapshot);
+    const digest = new Digest();
+    for (const row of await rowsOf(lake, key)) digest.add(row);
+    if (digest.value() !== committed.digest) throw new Error(`${key} is not what the ledger says`);
+    const pointer = lake.catalog.pointers.get(`${table}/${partitionPath(dayPartition(BRAND, day))}`);
+    if (pointer !== committed.snapshot) throw new Error(`the catalog points at ${pointer} for ${key}`);
+    digests.set(day, digest.value());
+  }
+  return digests;
+}
+
+async function rowsOf({ store }: SampleLake, key: string): Promise<Row[]> {
+  const bytes = store.objects.get(key)?.body.length;
+  if (bytes === undefined) throw new Error(`${key} is missing`);
+  const range = (start: number, end: number) => store.range(key, start, end);
+  const rows: Row[] = [];
+  for await (const row of readParquetRows({ bytes, range })) rows.push(row);
+  return rows;
+}
+
+/** The digest of exactly the records that the service holds, by day, up to and including `to`. */
+export async function serviceDays(
+  lake: SampleLake,
+  report: ReportName,
+  to: string,
+): Promise<Map<string, string>> {
+  const stored = await lake.store.get(schemaKey(tableOf(report)));
+  if (!stored) throw new Error(`${tableOf(report)} has no schema`);
+  const toRow = rowMapper(parseSchema(parseJson(Buffer.from(stored.body).toString())));
+  return new Map(
+    daysFrom(lake.startDate, to).map((day) => {
+      const digest = new Digest();
+      for (const record of recordsOfDay(lake.brand, report, day)) digest.add(toRow(record, new Date(0)));
+      return [day, digest.value()];
+    }),
+  );
+}
+
+/** The reports whose published days are not exactly what the service holds, up to and including `to`; `{}` is right. */
+export async function wrongReports(
+  lake: SampleLake,
+  to: string,
+  which: readonly ReportName[] = REPORTS,
+): Promise<Record<string, unknown>> {
+  const wrong: Record<string, unknown> = {};
+  for (const report of which) {
+    const published = Object.fromEntries(await publishedDays(lake, report));
+    const expected = Object.fromEntries(await serviceDays(lake, report, to));
+    if (JSON.stringify(published) !== JSON.stringify(expected)) wrong[report] = { published, expected };
+  }
+  return wrong;
+}
+
+/** The rows of `coverage` for a report, by day, from the snapshots that the catalog points at. */
+export async function coverageOf(lake: SampleLake, report: ReportName): Promise<Record<string, Row>> {
+  const leading: Partition = [
+    ['brand', BRAND],
+    ['report', report],
+  ];
+  const rows: [string, Row][] = [];
+  for (const [path, [snapshot = '']] of await lake.catalog.snapshotsByPartition('coverage', leading))
+    for (const row of await rowsOf(lake, `snapshots/coverage/${path}/${snapshot}/part-0000.parquet`))
+      rows.push([String(row.dt), row]);
+  return Object.fromEntries(rows.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** The entries of a report's ledgers, in the order of days. */
+export async function ledgerEntries(
+  { store }: SampleLake,
+  report: ReportName,
+): Promise<[string, DayEntry][]> {
+  const ledgers: Ledger[] = [];
+  for await (const { key } of store.list(ledgerKey(report, BRAND, '').replace('.json', ''))) {
+    if (key.endsWith('index.json')) continue;
+    ledgers.push(parseLedger(key, { report, brand: BRAND, month: '' })(await storedJson(store, key)));
+  }
+  return ledgers.flatMap(({ days }) => Object.entries(days)).sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** The ledger's entry of one day; `{}` where it has none. */
+export async function ledgerEntry(lake: SampleLake, report: ReportName, day: string): Promise<DayEntry> {
+  return Object.fromEntries(await ledgerEntries(lake, report))[day] ?? {};
+}
+
+/** Changes a stored JSON document behind the back of a run, as another process would. */
+export async function rewriteDocument(
+  { store }: SampleLake,
+  key: string,
+  change: (stored: JsonObject) => JsonObject,
+): Promise<void> {
+  const stored = await store.get(key);
+  const json = await storedJson(store, key);
+  if (!stored || !isJsonObject(json)) throw new Error(`${key} is missing`);
+  await store.put(key, Buffer.from(JSON.stringify(change(json))), { ifMatch: stored.etag });
+}
+
+async function storedJson(store: ObjectStore, key: string) {
+  const stored = await store.get(key);
+  return stored && parseJson(Buffer.from(stored.body).toString());
+}
+
+/** The requests for a report that the service has received, all or those whose fields match. */
+export function requestsOf(
+  { service }: SampleLake,
+  report: ReportName,
+  matches: (fields: JsonObject) => boolean = () => true,
+) {
+  return service.requests.filter(({ action, fields }) => action === `report/${report}` && matches(fields));
+}
+
+export function tableOf(report: ReportName): string {
+  return reports[report]?.table ?? '';
+}
