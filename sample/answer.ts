@@ -5,13 +5,13 @@ import { type Envelope, refusal } from './envelope.ts';
 import { checkFields } from './fields.ts';
 import type { Method, Routing } from './request.ts';
 
-/** A genuine call whose fields nobody has looked at; `given` is missing where the body was no JSON object. */
+/** An authenticated call whose fields are not checked yet; `given` is undefined where the body was not a JSON object. */
 interface Unchecked extends Omit<Query, 'fields'>, Routing {
   method: Method;
   given: JsonObject | undefined;
 }
 
-/** Section 4: the action's answer, or the refusal of what the document does not allow. */
+/** The action's answer, or the refusal of what docs/interface.md, section 4, does not allow. */
 export function answer({ action: name, version, method, given, ...call }: Unchecked): Envelope {
   const action = actions.get(name);
   if (version !== '1.0') return refusal('unknownAction', 'version: the only value is 1.0');

@@ -9,16 +9,16 @@ export type ReportName =
   | 'transaction_list'
   | 'amazon_attribution_report';
 
-/** A record as it is served, and the instant in milliseconds that decides in which range it lies. */
+/** A record as it is served, and the instant (ms) that decides which ranges contain it. */
 export interface Held {
   at: number;
   record: JsonObject;
 }
 
-/** What the service holds. The lists may be changed at any time; the next request sees the change. */
+/** What the service holds. A test may change the lists at any time; the next request sees the change. */
 export type SampleRecords = Record<ReportName, Held[]>;
 
-/** A brand of the running service. Its credentials may be changed at any time too, as if somebody rotated them. */
+/** A brand of the running service. A test may change its credentials at any time, as a rotation would. */
 export interface SampleBrand {
   readonly name: string;
   readonly baseUrl: string;
@@ -29,13 +29,13 @@ export interface SampleBrand {
   records: SampleRecords;
 }
 
-/** Exactly the records that the service holds for a calendar day in the brand's zone: the truth to compare with. */
+/** Exactly the records that the service holds for a calendar day in the brand's zone: what a sync must end with. */
 export function recordsOfDay(brand: SampleBrand, report: ReportName, day: string): JsonObject[] {
   const isInside = insideDay(brand, day);
   return brand.records[report].filter(isInside).map(({ record }) => record);
 }
 
-/** Replaces a day's records by what `change` makes of them: added, altered or removed. */
+/** Replaces the records of a day by what `change` returns for them. */
 export function restate(
   brand: SampleBrand,
   report: ReportName,

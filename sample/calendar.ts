@@ -1,4 +1,4 @@
-// The service reckons its days itself: whoever compares with what it holds must not compare the pipeline with the pipeline.
+// The service computes its days itself: with the pipeline's own functions, a mistake in them would hide from every test.
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
@@ -19,7 +19,7 @@ export function dayOf(atMs: number, timeZone: string): string {
 
 const HOUR_MS = 3_600_000;
 
-/** The first instant, in milliseconds, that bears the day's date in the zone: not always a midnight. */
+/** The first instant (ms) that has the day's date in the zone; not always a midnight. */
 export function startOfDay(day: string, timeZone: string): number {
   const midnightUtc = Date.parse(`${day}T00:00:00Z`);
   let before = midnightUtc - 15 * HOUR_MS;
@@ -36,7 +36,7 @@ export function dayAfter(day: string): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + 24 * HOUR_MS).toISOString().slice(0, 10);
 }
 
-/** `20260131` as `2026-01-31`, `undefined` for what is no day of the calendar. */
+/** `20260131` as `2026-01-31`; `undefined` for what is not a day of the calendar. */
 export function dayFromDigits(text: string): string | undefined {
   const day = text.replace(/^(\d{4})(\d{2})(\d{2})$/, '$1-$2-$3');
   const midnight = new Date(`${day}T00:00:00Z`);

@@ -1,7 +1,7 @@
 import { isCanonicalInteger, type Json, type JsonObject, numberText, stringifyJson } from '../shared/json.ts';
 import { dayFromDigits } from './calendar.ts';
 
-/** What the interface document says of a request field. A `position` is an integer, or any text that is none. */
+/** The rule of docs/interface.md for a request field. A `position` is an integer, or any text that is not one. */
 export type Rule =
   | { is: 'integer'; min: number; max: number }
   | { is: 'text' }
@@ -10,7 +10,7 @@ export type Rule =
   | { is: 'position' };
 export type Rules = Readonly<Record<string, Rule>>;
 
-/** A request's fields after the check, integers as their digits, wherever they came from. */
+/** The fields of a request after the check; integers as their digits, from query string and body alike. */
 export type Fields = Readonly<Record<string, string>>;
 
 export const integer = (min = 0, max = Number.POSITIVE_INFINITY): Rule => ({ is: 'integer', min, max });
@@ -19,7 +19,10 @@ export const text: Rule = { is: 'text' };
 export const day: Rule = { is: 'day' };
 export const position: Rule = { is: 'position' };
 
-/** What an unfit field is answered with, or the fields. In a query string integers are text, in a body they are not. */
+/**
+ * Checks every given field against its rule. In a query string integers are text, in a body they must not be.
+ * @returns the fields, or why one of them is refused
+ */
 export function checkFields(
   rules: Rules,
   given: JsonObject,
@@ -28,7 +31,7 @@ export function checkFields(
   const fields: Record<string, string> = {};
   for (const [name, value] of Object.entries(given)) {
     const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
-    if (rule === undefined) return { refused: `${quote(name)} is no field of this action` };
+    if (rule === undefined) return { refused: `${quote(name)} is not a field of this action` };
     const accepted = accept(rule, value, place);
     if (accepted === undefined) return { refused: `${name}: ${quote(value)} is not ${expected(rule)}` };
     fields[name] = accepted;

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject, parseJson } from '../shared/j
 import type { Fault } from './faults.ts';
 import type { Sent } from './send.ts';
 
-/** The only methods there are (section 1). */
+/** The only methods (docs/interface.md, section 1). */
 export type Method = 'GET' | 'POST';
 
 export function isMethod(method: string): method is Method {
@@ -33,7 +33,7 @@ export function queryFields(query: URLSearchParams): JsonObject {
   return fields;
 }
 
-/** The fields of a body, which may repeat the routing parameters; `undefined` where it is no JSON object. */
+/** The fields of a body, which may repeat the routing parameters; `undefined` where it is not a JSON object. */
 export function bodyFields(body: string): JsonObject | undefined {
   let json: Json;
   try {
@@ -46,7 +46,7 @@ export function bodyFields(body: string): JsonObject | undefined {
   return fields;
 }
 
-/** A request that was routed. It holds no credential and no digest. */
+/** A request that reached a brand. It holds no credential and no digest (I9). */
 export interface RequestLog extends Sent {
   /** Counted from 1. */
   number: number;

@@ -3,18 +3,18 @@ import type { Held, SampleRecords } from './brand.ts';
 import { dayAfter, dayOf, startOfDay } from './calendar.ts';
 
 export interface SeedOptions {
-  /** The same seed gives the same records, each day of them whatever the range. */
+  /** The same seed gives the same records; a day's records do not depend on the range. */
   seed: number;
   timeZone: string;
   /** From the start of this instant's day in the zone … */
   from: Date;
-  /** … up to this instant, which is outside. */
+  /** … up to, but not including, this instant. */
   to: Date;
-  /** About how many clicks an ordinary day has; the other reports follow. */
+  /** About how many clicks an ordinary day has; the other reports are in proportion. */
   clicksPerDay?: number;
 }
 
-/** Plausible records of all reports. Every third day is a busy one, with more clicks than fit on a page. */
+/** Plausible records of all reports. Every third day is a busy one, whose clicks do not fit on one page. */
 export function seedBrand({ seed, timeZone, from, to, clicksPerDay = 45 }: SeedOptions): SampleRecords {
   const records: SampleRecords = {
     clicks_list: [],
@@ -76,7 +76,7 @@ function addClicks(records: SampleRecords, { number, start, end, chance }: Setti
     const fromApp = chance.happens(0.4);
     const serial = `${number}${digits(index, 6)}${digits(chance.below(100_000), 5)}`;
     const click: JsonObject = {
-      // An app's click ids lie beyond 2^53.
+      // Click ids of apps are beyond 2^53.
       id: fromApp ? `1${serial}` : serial,
       pbtid: `${number}${digits(index, 6)}7`,
       publisher_id: publisher.id,
@@ -98,7 +98,7 @@ function addClicks(records: SampleRecords, { number, start, end, chance }: Setti
   }
 }
 
-/** Orders, and the transactions that they are settled by: one for each piece, so that some are exact twins. */
+/** Orders and their transactions: one transaction per piece sold, so that some are exact duplicates. */
 function addOrders(records: SampleRecords, { number, start, end, chance }: Setting, count: number): void {
   for (const [index, at] of instants(start, end, count, chance).entries()) {
     const purchase: Purchase = {
@@ -138,7 +138,7 @@ function orderOf({ at, serial, publisher, country, items }: Purchase, chance: Ch
   const status = chance.pick(['new', 'new', 'effective', 'effective', 'void']);
   return {
     transid: `8${serial}`,
-    // Beyond 2^53, and a number, not a text.
+    // A JSON number beyond 2^53.
     order_number: literal(`9${serial}${digits(chance.below(100_000), 5)}`),
     type: chance.pick(['trans', 'trans', 'trans', 'manual_trans', 'bonus']),
     status,
@@ -209,7 +209,7 @@ function addAttribution(
           asin,
           country_code: country,
           dpv: chance.below(200),
-          // Of the link and the day: the same on each of the link's products.
+          // Counted per link and day: the same on each product of the link.
           click,
           track_url: `https://go.example/${publisher.id}/${index}`,
         },
@@ -218,7 +218,7 @@ function addAttribution(
   }
 }
 
-/** Instants of a day in order, whole seconds; the day's first and last second are always among them. */
+/** Sorted instants (ms) on whole seconds of a day; the first and the last second are always among them. */
 function instants(start: number, end: number, count: number, chance: Chance): number[] {
   const seconds = (end - start) / 1000;
   const between = Array.from({ length: Math.max(0, count - 2) }, () => chance.below(seconds));
@@ -230,7 +230,7 @@ function keepBefore(held: Held[], end: number): void {
   if (rest !== -1) held.splice(rest);
 }
 
-/** Two decimals always: `12.50` keeps its zero on the wire. */
+/** Always two decimals: `12.50` keeps its zero on the wire. */
 function money(cents: number): Json {
   return literal((cents / 100).toFixed(2));
 }
@@ -244,15 +244,15 @@ function digits(value: number, width: number): string {
 }
 
 interface Chance {
-  /** From 0 up to, but not, 1. */
+  /** In [0, 1). */
   fraction(): number;
-  /** A whole number from 0 up to, but not, `limit`. */
+  /** An integer in [0, `limit`). */
   below(limit: number): number;
   happens(probability: number): boolean;
   pick<T>(choices: readonly T[]): T;
 }
 
-/** Mulberry32. */
+/** A seeded pseudo-random generator: mulberry32. */
 function createChance(seed: number): Chance {
   let state = seed >>> 0;
   const fraction = () => {

@@ -3,13 +3,13 @@ import { stringifyJson } from '../shared/json.ts';
 import type { Envelope } from './envelope.ts';
 import type { Fault } from './faults.ts';
 
-/** What left the service: nothing of it where no answer did. */
+/** The status and `code` that were sent; both missing where the request got no answer. */
 export interface Sent {
   status?: number;
   code?: number;
 }
 
-/** Sends the answer, or what the faults that lie in its transport make of it. */
+/** Sends the answer, bent by the fault if it is one of transport (spoil.ts has those of content). */
 export function send(response: ServerResponse, envelope: Envelope, fault: Fault | undefined): Sent {
   const body = Buffer.from(stringifyJson(envelope));
   const half = body.subarray(0, body.length / 2);

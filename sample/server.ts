@@ -1,7 +1,17 @@
+/**
+ * The sample brand service: docs/interface.md served over HTTP on loopback, with generated records. The demo,
+ * `serve-sample`, the sync tests and the cost bench run against it; a test can change its records, credentials and
+ * clock while it runs, and make it fail (faults.ts). It is the oracle of the sync tests for which records a day has
+ * (`recordsOfDay`). It is not the judge of whether requests obey the interface: that is test/strict-service, written
+ * independently, so that a misunderstanding would have to be made twice to go unnoticed.
+ * A request passes authenticate.ts, then answer.ts (fields.ts checks its fields, actions/ answers), then spoil.ts and
+ * send.ts apply its fault, if it has one.
+ */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { textOf } from '../shared/adapters/error-fields.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { answer } from './answer.ts';
 import { authenticate, signatureOf } from './authenticate.ts';
@@ -9,21 +19,21 @@ import type { SampleBrand } from './brand.ts';
 import { createCursors } from './cursors.ts';
 import { defaultBrands } from './default-brands.ts';
 import { createFaultBook, type FaultRule } from './faults.ts';
-import { defaultReadings, type Readings } from './readings.ts';
+import { defaultInterpretations, type Interpretations } from './interpretations.ts';
 import { bodyFields, isMethod, queryFields, type RequestLog, routingOf } from './request.ts';
 import { send } from './send.ts';
 import { spoil } from './spoil.ts';
 
 export interface SampleOptions {
-  /** 0, the default, takes any free one. The service listens on loopback only. */
+  /** 0, the default, picks any free port. The service listens on loopback only. */
   port?: number;
-  /** By name; without it `acme` in New York and `globex` in Berlin, sixty days of each. */
+  /** By name; by default `acme` in New York and `globex` in Berlin, with sixty days of records each. */
   brands?: Record<string, Omit<SampleBrand, 'name' | 'baseUrl'>>;
   /** The word in the header names `X-<SERVICE>-DATE` and `X-<SERVICE>-AUTHENTICATION`. */
   serviceName?: string;
-  /** How far a request's date may be from `now`. */
+  /** How far the date of a request may be from `now`. */
   driftSeconds?: number;
-  readings?: Partial<Readings>;
+  interpretations?: Partial<Interpretations>;
   faults?: readonly FaultRule[];
   /** The service's clock, the machine's by default. */
   now?: () => Date;
@@ -32,25 +42,25 @@ export interface SampleOptions {
 export interface SampleService {
   url: string;
   serviceName: string;
-  readings: Readings;
+  interpretations: Interpretations;
   brands: Record<string, SampleBrand>;
   requests: RequestLog[];
   now(): Date;
-  /** @returns what takes the rule out again */
+  /** @returns a function that removes the rule */
   addFault(rule: FaultRule): () => void;
   close(): Promise<void>;
 }
 
 /**
- * The sample brand service: the interface document over HTTP, each brand at `<url>/api/<name>`.
- * @throws BrandReportsError `config` where the port cannot be had
+ * Starts the service; each brand is at `<url>/api/<name>`.
+ * @throws BrandReportsError `config` where the port is not available
  */
 export async function startSampleService(options: SampleOptions = {}): Promise<SampleService> {
   const { port = 0, serviceName = 'SAMPLE', driftSeconds = 300, now = () => new Date() } = options;
-  const readings = { ...defaultReadings, ...options.readings };
+  const interpretations = { ...defaultInterpretations, ...options.interpretations };
   const brands = new Map<string, SampleBrand>();
   const requests: RequestLog[] = [];
-  const cursors = createCursors(readings.cursorLife, () => requests.length);
+  const cursors = createCursors(interpretations.cursorLife, () => requests.length);
   const faults = createFaultBook();
   for (const rule of options.faults ?? []) faults.add(rule);
 
@@ -77,7 +87,7 @@ export async function startSampleService(options: SampleOptions = {}): Promise<S
     entry.date = signed.date;
     const envelope =
       authenticate(brand, signed, nowMs, driftSeconds) ??
-      answer({ ...routing, brand, method, given, readings, cursors });
+      answer({ ...routing, brand, method, given, interpretations, cursors });
     Object.assign(entry, send(response, spoil(envelope, fault, requests), fault));
   }
 
@@ -85,11 +95,11 @@ export async function startSampleService(options: SampleOptions = {}): Promise<S
     serve(request, response).catch(() => response.destroy());
   });
   server.listen(port, '127.0.0.1');
-  await once(server, 'listening').catch((cause) => {
+  await once(server, 'listening').catch((cause: unknown) => {
     throw new BrandReportsError(
       'config',
       'port_unavailable',
-      `Port ${port} cannot be had; choose another one, or 0 for any free one.`,
+      `Port ${port} is not available (${textOf(cause, 'code')}). Use another one, or 0 for any free port.`,
       { cause },
     );
   });
@@ -101,7 +111,7 @@ export async function startSampleService(options: SampleOptions = {}): Promise<S
   return {
     url,
     serviceName,
-    readings,
+    interpretations,
     brands: Object.fromEntries([...brands.values()].map((brand) => [brand.name, brand])),
     requests,
     now,

@@ -3,12 +3,12 @@ import type { SampleBrand } from './brand.ts';
 import { dayOf } from './calendar.ts';
 import type { SampleService } from './server.ts';
 
-const DAYS_READ = 10;
+const DAYS_BEFORE_TODAY = 10;
 
-/** The settings, as the file would hold them, that read every report of the running service. */
+/** Settings, as a file holds them, that sync every report of the running service. */
 export function sampleSettings(service: SampleService): JsonObject {
-  const start = service.now().getTime() - DAYS_READ * 24 * 3_600_000;
-  const { timestampUnit, firstPage, endDate } = service.readings;
+  const start = service.now().getTime() - DAYS_BEFORE_TODAY * 24 * 3_600_000;
+  const { timestampUnit, firstPage, endDate } = service.interpretations;
   return {
     brands: eachBrand(service, ({ name, baseUrl, timeZone }) => ({
       baseUrl,
@@ -25,7 +25,7 @@ export function sampleSettings(service: SampleService): JsonObject {
   };
 }
 
-/** The credentials, as `--credentials FILE` would hold them. */
+/** The credentials of its brands, as a `--credentials FILE` holds them. */
 export function sampleCredentials(service: SampleService): JsonObject {
   return eachBrand(service, ({ bid, token, secret }) => ({ bid, token, secret }));
 }

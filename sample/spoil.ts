@@ -5,7 +5,7 @@ import type { Envelope } from './envelope.ts';
 import type { Fault } from './faults.ts';
 import type { RequestLog } from './request.ts';
 
-/** The answer to the last of the requests, as a fault of its content leaves it. */
+/** The answer to the last request, bent by the fault if it is one of content. */
 export function spoil(
   envelope: Envelope,
   fault: Fault | undefined,
@@ -34,7 +34,7 @@ function withLists(data: JsonObject, entriesOf: (key: string) => [string, Json][
   return Object.fromEntries(entries);
 }
 
-/** The answer with another next cursor, unchanged where there is none. */
+/** The answer with another next cursor; unchanged where `cursor` is undefined. */
 function withNext(envelope: Envelope, cursor: string | undefined): Envelope {
   if (cursor === undefined) return envelope;
   if (isJsonObject(envelope.data.pageInfo))
@@ -42,7 +42,7 @@ function withNext(envelope: Envelope, cursor: string | undefined): Envelope {
   return 'cursor' in envelope ? { ...envelope, cursor } : { ...envelope, data: { ...envelope.data, cursor } };
 }
 
-/** The cursors that the pass of the last request asked for so far; the first page has none. */
+/** The cursors that the pass of the last request has sent so far; the first page has none. */
 function cursorsAsked(requests: readonly RequestLog[]): (string | undefined)[] {
   const last = requests.at(-1);
   const asked = requests

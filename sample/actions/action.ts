@@ -2,19 +2,19 @@ import type { SampleBrand } from '../brand.ts';
 import type { Cursors } from '../cursors.ts';
 import type { Envelope } from '../envelope.ts';
 import type { Fields, Rules } from '../fields.ts';
-import type { Readings } from '../readings.ts';
+import type { Interpretations } from '../interpretations.ts';
 
-/** A call that is genuine and whose every field is well formed. */
+/** An authenticated call, all of whose fields are well formed. */
 export interface Query {
   brand: SampleBrand;
   fields: Fields;
-  readings: Readings;
+  interpretations: Interpretations;
   cursors: Cursors;
 }
 
 export interface Action {
   rules: Rules;
-  /** What no single field shows: why fields do not go together, `undefined` where they do. */
+  /** Why the fields contradict each other; `undefined` where they do not. */
   conflict(query: Query): string | undefined;
   answer(query: Query): Envelope;
 }

@@ -4,25 +4,25 @@ import { integer } from '../fields.ts';
 import type { Action, Query } from './action.ts';
 import { textOf } from './select.ts';
 
-/** Section 4.2: what is known of one click, by `id`, by `pbtid`, or by both where both are given. */
+/** docs/interface.md, section 4.2: the detail of one click, by `id`, by `pbtid`, or by both. */
 export const clicksDetail: Action = {
   rules: { id: integer(), pbtid: integer() },
   conflict: ({ fields }) =>
     fields.id === undefined && fields.pbtid === undefined
       ? 'at least one of id or pbtid must be supplied'
       : undefined,
-  answer({ brand, fields, readings }) {
+  answer({ brand, fields, interpretations }) {
     const asked = Object.entries(fields);
     const found = brand.records.clicks_detail
       .filter(({ record }) => asked.every(([name, value]) => textOf(record[name]) === value))
       .map(({ record: { id, ...rest } }) =>
-        readings.detailHasId && id !== undefined ? { id, ...rest } : rest,
+        interpretations.detailHasId && id !== undefined ? { id, ...rest } : rest,
       );
-    return shaped(found, readings.detail);
+    return shaped(found, interpretations.detail);
   },
 };
 
-function shaped(found: JsonObject[], shape: Query['readings']['detail']): Envelope {
+function shaped(found: JsonObject[], shape: Query['interpretations']['detail']): Envelope {
   const [record] = found;
   if (shape === 'list') return success({ list: found });
   if (record === undefined) return success({});

@@ -4,7 +4,7 @@ import { integer, position, text } from '../fields.ts';
 import type { Action, Query } from './action.ts';
 import { recordOf, select, timeConflict, timeRange } from './select.ts';
 
-/** Section 4.1: the click log, oldest first, paged by `first` and `pageInfo`. */
+/** docs/interface.md, section 4.1: the click log, oldest first, paged by `first` and `pageInfo`. */
 export const clicksList: Action = {
   rules: {
     start_time: integer(),
@@ -16,12 +16,12 @@ export const clicksList: Action = {
   },
   conflict: timeConflict,
   answer(query) {
-    const { brand, fields, readings } = query;
+    const { brand, fields, interpretations } = query;
     const start = firstPlace(query);
-    if (start === undefined) return refusal('badField', 'first: this is no position that the service gave');
+    if (start === undefined) return refusal('badField', 'first: not a position that the service gave');
 
     const clicks = select(brand.records.clicks_list, timeRange(query), query, ['publisher_id', 'channel_id']);
-    const end = start + Math.min(Number(fields.page_size ?? 20), readings.pageCap);
+    const end = start + Math.min(Number(fields.page_size ?? 20), interpretations.pageCap);
     const list = clicks
       .sort((a, b) => a.at - b.at)
       .slice(start, end)
@@ -36,9 +36,9 @@ export const clicksList: Action = {
   },
 };
 
-/** What `endCursor` is when the page's last record has this place, counted from 0. */
-function endCursor(last: number, { fields, readings, cursors }: Query): string {
-  switch (readings.endCursor) {
+/** The `endCursor` of a page whose last record has this place, counted from 0. */
+function endCursor(last: number, { fields, interpretations, cursors }: Query): string {
+  switch (interpretations.endCursor) {
     case 'last':
       return String(last);
     case 'next':
@@ -51,20 +51,20 @@ function endCursor(last: number, { fields, readings, cursors }: Query): string {
   }
 }
 
-/** The place, counted from 0, where the page begins; `undefined` for a `first` that no answer can have led to. */
+/** The place, counted from 0, where the page begins; `undefined` for a `first` that no answer has given. */
 function firstPlace(query: Query): number | undefined {
   const { first = '0' } = query.fields;
   if (first === '0') return 0;
   const last = lastPlace(first, query);
   if (last === undefined) return undefined;
-  const overlaps = query.readings.endCursor !== 'next' && query.readings.first === 'inclusive';
+  const overlaps = query.interpretations.endCursor !== 'next' && query.interpretations.first === 'inclusive';
   return overlaps ? last : last + 1;
 }
 
 /** The inverse of `endCursor`. */
-function lastPlace(first: string, { fields, readings, cursors }: Query): number | undefined {
-  if (readings.endCursor === 'opaque') return cursors.take(first, fields);
-  if (readings.endCursor === 'padded') return /^\d{10}$/.test(first) ? Number(first) : undefined;
+function lastPlace(first: string, { fields, interpretations, cursors }: Query): number | undefined {
+  if (interpretations.endCursor === 'opaque') return cursors.take(first, fields);
+  if (interpretations.endCursor === 'padded') return /^\d{10}$/.test(first) ? Number(first) : undefined;
   if (!isCanonicalInteger(first)) return undefined;
-  return readings.endCursor === 'last' ? Number(first) : Number(first) - 1;
+  return interpretations.endCursor === 'last' ? Number(first) : Number(first) - 1;
 }

@@ -4,7 +4,7 @@ import { integer, oneOf, text } from '../fields.ts';
 import type { Action, Query } from './action.ts';
 import { recordOf, select, textOf, timeConflict, timeRange } from './select.ts';
 
-/** Section 4.3: orders, paged by number. */
+/** docs/interface.md, section 4.3: orders, paged by number. */
 export const orderList: Action = {
   rules: {
     start_time: integer(),
@@ -26,11 +26,11 @@ export const orderList: Action = {
     channel_id: text,
   },
   conflict: (query) =>
-    Number(query.fields.page_number) < query.readings.firstPage
-      ? `page_number: pages are counted from ${query.readings.firstPage}`
+    Number(query.fields.page_number) < query.interpretations.firstPage
+      ? `page_number: pages are counted from ${query.interpretations.firstPage}`
       : timeConflict(query),
   answer(query) {
-    const { brand, fields, readings } = query;
+    const { brand, fields, interpretations } = query;
     const filters = ['status', 'type', 'publisher_id', 'channel_id'];
     const orders = select(brand.records.order_list, timeRange(query), query, filters)
       .map(recordOf)
@@ -38,22 +38,22 @@ export const orderList: Action = {
     const start = pageStart(orders.length, query);
     const list = orders.slice(start, start + pageSize(query));
     return success({
-      page_number: Number(fields.page_number ?? readings.firstPage),
+      page_number: Number(fields.page_number ?? interpretations.firstPage),
       total: orders.length,
-      [readings.listKey]: list,
+      [interpretations.listKey]: list,
     });
   },
 };
 
-function pageSize({ fields, readings }: Query): number {
-  return Math.min(Number(fields.page_size ?? 20), readings.pageCap);
+function pageSize({ fields, interpretations }: Query): number {
+  return Math.min(Number(fields.page_size ?? 20), interpretations.pageCap);
 }
 
 function pageStart(total: number, query: Query): number {
-  const { fields, readings } = query;
-  const page = fields.page_number === undefined ? 0 : Number(fields.page_number) - readings.firstPage;
+  const { fields, interpretations } = query;
+  const page = fields.page_number === undefined ? 0 : Number(fields.page_number) - interpretations.firstPage;
   const lastPage = Math.max(0, Math.ceil(total / pageSize(query)) - 1);
-  return (readings.pastLastPage === 'repeat' ? Math.min(page, lastPage) : page) * pageSize(query);
+  return (interpretations.pastLastPage === 'repeat' ? Math.min(page, lastPage) : page) * pageSize(query);
 }
 
 function order({ fields: { sort_col = 'transid', sort_dir = 'desc' } }: Query) {
@@ -65,7 +65,7 @@ function order({ fields: { sort_col = 'transid', sort_dir = 'desc' } }: Query) {
       : Number(textOf(a[sort_col])) - Number(textOf(b[sort_col])) || byTransid(a, b));
 }
 
-/** Transaction ids are digits, too many of them for a number. */
+/** Compares transaction ids as digits: they are beyond 2^53. */
 function byTransid(a: JsonObject, b: JsonObject): number {
   const [one, other] = [textOf(a.transid) ?? '', textOf(b.transid) ?? ''];
   return one.length - other.length || (one < other ? -1 : one > other ? 1 : 0);

@@ -9,7 +9,7 @@ interface Range {
   to: number;
 }
 
-/** The records in the range whose fields equal each filter that the request has; a filter is named as the field. */
+/** The records in the range that pass every filter of the request; a filter has the name of its field. */
 export function select(
   held: readonly Held[],
   range: Range,
@@ -24,36 +24,36 @@ export function select(
 }
 
 /** The range of `start_time` and `end_time`. */
-export function timeRange({ fields, readings }: Query): Range {
-  const unitMs = readings.timestampUnit === 'seconds' ? 1000 : 1;
+export function timeRange({ fields, interpretations }: Query): Range {
+  const unitMs = interpretations.timestampUnit === 'seconds' ? 1000 : 1;
   const { start_time: start, end_time: end } = fields;
   return {
     from: start === undefined ? Number.NEGATIVE_INFINITY : Number(start) * unitMs,
     to:
       end === undefined
         ? Number.POSITIVE_INFINITY
-        : Number(end) * unitMs + (readings.endTime === 'inclusive' ? 1 : 0),
+        : Number(end) * unitMs + (interpretations.endTime === 'inclusive' ? 1 : 0),
   };
 }
 
-export function timeConflict({ fields, readings }: Query): string | undefined {
-  return readings.equalTimes === 'refused' &&
+export function timeConflict({ fields, interpretations }: Query): string | undefined {
+  return interpretations.equalTimes === 'refused' &&
     fields.start_time !== undefined &&
     fields.start_time === fields.end_time
     ? 'start_time and end_time are equal'
     : undefined;
 }
 
-/** The range of `start_date` and `end_date`, made timestamps in the brand's zone (section 4.4, date rules). */
-export function dateRange({ fields, readings, brand: { timeZone } }: Query): Range {
+/** The range of `start_date` and `end_date` as instants in the brand's zone (docs/interface.md, section 4.4). */
+export function dateRange({ fields, interpretations, brand: { timeZone } }: Query): Range {
   const { start_date: start, end_date: end } = fields;
   return {
     from: start === undefined ? Number.NEGATIVE_INFINITY : startOfDay(start, timeZone),
-    to: end === undefined ? Number.POSITIVE_INFINITY : endOfRange(end, timeZone, readings.endDate),
+    to: end === undefined ? Number.POSITIVE_INFINITY : endOfRange(end, timeZone, interpretations.endDate),
   };
 }
 
-function endOfRange(day: string, timeZone: string, endDate: Query['readings']['endDate']): number {
+function endOfRange(day: string, timeZone: string, endDate: Query['interpretations']['endDate']): number {
   if (endDate === 'whole_day') return startOfDay(dayAfter(day), timeZone);
   return startOfDay(day, timeZone) + (endDate === 'midnight_inclusive' ? 1 : 0);
 }
@@ -64,7 +64,7 @@ export function dateConflict({ fields: { start_date: start, end_date: end } }: Q
     : undefined;
 }
 
-/** A text or a number's literal; `undefined` for anything else. */
+/** A string, or the literal of a number; `undefined` for anything else. */
 export function textOf(value: Json | undefined): string | undefined {
   return typeof value === 'string' ? value : numberText(value);
 }

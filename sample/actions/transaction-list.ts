@@ -22,7 +22,7 @@ const filters = {
   group_id: text,
 };
 
-/** Section 4.4: the settlement-ready export, paged by cursor. */
+/** docs/interface.md, section 4.4: the settlement-ready export, paged by cursor. */
 export const transactionList: Action = {
   rules: { limit: integer(1, 200), cursor: text, start_date: day, end_date: day, ...filters },
   conflict: dateConflict,
@@ -30,6 +30,6 @@ export const transactionList: Action = {
     cursorPage(
       select(query.brand.records.transaction_list, dateRange(query), query, Object.keys(filters)),
       query,
-      query.readings.listKey,
+      query.interpretations.listKey,
     ),
 };

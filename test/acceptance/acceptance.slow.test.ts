@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { httpDate } from '../strict-service/data.ts';
-import { readings } from '../strict-service/readings.ts';
+import { interpretations } from '../strict-service/interpretations.ts';
 import {
   contractFaults,
   detailFaults,
@@ -69,8 +69,8 @@ it('an empty lake is seen to differ from what the service holds', async () => {
 });
 
 describe('I1: every day of every table holds exactly the records of the service', () => {
-  it.each(readings)('under $name', async ({ reading }) => {
-    await expectToComplete(await open({ reading }));
+  it.each(interpretations)('under $name', async ({ interpretation }) => {
+    await expectToComplete(await open({ interpretation }));
   });
 
   it.each([

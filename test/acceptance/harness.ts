@@ -9,7 +9,7 @@ import { gunzipSync } from 'node:zlib';
 import { isJsonObject, type Json, type JsonObject } from '../../shared/json.ts';
 import { servedPerPage } from '../strict-service/answer.ts';
 import { holdingsOf, shownIn, type Table, tables } from '../strict-service/data.ts';
-import { plainReading, type Reading, settingsFor } from '../strict-service/readings.ts';
+import { plainInterpretation, type Interpretation, settingsFor } from '../strict-service/interpretations.ts';
 import { type Brand, type StrictService, startStrictService } from '../strict-service/service.ts';
 import { differences, readLakeTable } from './lake.ts';
 
@@ -66,20 +66,20 @@ export interface Scenario {
 export async function openScenario(options: {
   now: string;
   brands?: readonly BrandPlan[];
-  reading?: Reading;
+  interpretation?: Interpretation;
   /** Until when there is data, where a scenario lets time pass. */
   until?: string;
   settings?: JsonObject;
 }): Promise<Scenario> {
-  const { now, brands: plans = [newYork], reading = plainReading, until = now } = options;
+  const { now, brands: plans = [newYork], interpretation = plainInterpretation, until = now } = options;
   const folder = await mkdtemp(join(tmpdir(), 'brand-reports-'));
   const lake = join(folder, 'the lake');
-  const brands = plans.map((plan, index) => brandOf(plan, index, reading, until));
-  const service = await startStrictService({ brands, reading, present: Date.parse(now) });
+  const brands = plans.map((plan, index) => brandOf(plan, index, interpretation, until));
+  const service = await startStrictService({ brands, interpretation, present: Date.parse(now) });
   const named = (told: (plan: BrandPlan, index: number) => Json) =>
     Object.fromEntries(plans.map((plan, index) => [plan.name, told(plan, index)]));
   const settings = named((plan) =>
-    brandSettings(plan, service, { ...settingsFor(reading), ...options.settings }),
+    brandSettings(plan, service, { ...settingsFor(interpretation), ...options.settings }),
   );
   const credentials = named((_plan, index) => {
     const { bid = '', token = '', secret = '' } = brands[index] ?? {};
@@ -132,7 +132,12 @@ export async function openScenario(options: {
 }
 
 /** Credentials of characters that a URL, JSON and the signed text each have to take care of. */
-function brandOf({ timeZone, startDate }: BrandPlan, index: number, reading: Reading, until: string): Brand {
+function brandOf(
+  { timeZone, startDate }: BrandPlan,
+  index: number,
+  interpretation: Interpretation,
+  until: string,
+): Brand {
   return {
     bid: `90071992547409${93 + index}`,
     token: `tok+${index}/a25fb1225425ae360e=`,
@@ -143,8 +148,8 @@ function brandOf({ timeZone, startDate }: BrandPlan, index: number, reading: Rea
       timeZone,
       startDate,
       until: Date.parse(until),
-      pageSize: servedPerPage(pageSize, reading),
-      limit: servedPerPage(limit, reading),
+      pageSize: servedPerPage(pageSize, interpretation),
+      limit: servedPerPage(limit, interpretation),
     }),
   };
 }

@@ -10,7 +10,7 @@ import { startS3Server } from '../fakes/s3-server.ts';
 import { startSecretsServer } from '../fakes/secrets-server.ts';
 import { holdingsOf, shownIn, tables } from '../strict-service/data.ts';
 import { dayOf, daysBetween } from '../strict-service/days.ts';
-import { plainReading } from '../strict-service/readings.ts';
+import { plainInterpretation } from '../strict-service/interpretations.ts';
 import { type Brand, type StrictService, startStrictService } from '../strict-service/service.ts';
 import { bringDown, catalogued, committed, hindrances } from './athena.ts';
 import { limit, newYork, pageSize, reportOf } from './harness.ts';
@@ -79,7 +79,7 @@ export async function openS3Scenario({ now, startDate }: Span): Promise<S3Scenar
   );
   const service = await startStrictService({
     brands: [acme],
-    reading: plainReading,
+    interpretation: plainInterpretation,
     present: Date.parse(now),
   });
   const s3 = await startS3Server({ bucket, pageSize: 50 });

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 
 describe('the digest', () => {
-  it('is that of the published example', () => {
+  it('matches the published example', () => {
     const { token, action: example, utcDate, secret, digest } = vector;
     const [a = '', b = '', c = '', d = ''] = [token, example, utcDate, secret].map(textOf);
     expect(digestOf(a, b, c, d)).toBe(digest);
@@ -28,23 +28,23 @@ describe('routing', () => {
   const routing = { bid: '1001', token: 'a-token', action, version: '1.0' };
 
   it.each(Object.keys(routing))(
-    'answers 404 with an empty body where %s is only in the body',
+    'answers 404 with an empty body when %s is only in the body',
     async (name) => {
       const response = await request(service, action, routing, { query: { [name]: undefined } });
       expect([response.status, await response.text()]).toEqual([404, '']);
     },
   );
 
-  it('answers 404 with an empty body where no brand lies', async () => {
+  it('answers 404 with an empty body on a path without a brand', async () => {
     const response = await fetch(`${service.url}/api/nobody?${queryOf(routing)}`);
     expect([response.status, await response.text()]).toEqual([404, '']);
   });
 
-  it('lets the body repeat the routing parameters', async () => {
+  it('accepts routing parameters repeated in the body', async () => {
     expect((await call(service, action, routing)).code).toBe(0);
   });
 
-  it('knows no method but GET and POST', async () => {
+  it('answers 405 to methods other than GET and POST', async () => {
     expect((await request(service, action, {}, { method: 'PUT' })).status).toBe(405);
   });
 });
@@ -65,15 +65,19 @@ describe('authentication', () => {
     ['another token', { query: { token: 'b-token' } }, 'unknown token'],
     ['no date', { headers: { 'X-SAMPLE-DATE': undefined } }, 'date header'],
     ['no digest', { headers: { 'X-SAMPLE-AUTHENTICATION': undefined } }, 'digest'],
-    ['no type of content', { body: '', headers: { 'Content-Type': undefined } }, 'Content-Type'],
-    ['a form', { headers: { 'Content-Type': 'application/x-www-form-urlencoded' } }, 'Content-Type'],
+    ['no Content-Type', { body: '', headers: { 'Content-Type': undefined } }, 'Content-Type'],
     [
-      'a type that only begins like JSON',
+      'the Content-Type of a form',
+      { headers: { 'Content-Type': 'application/x-www-form-urlencoded' } },
+      'Content-Type',
+    ],
+    [
+      'a Content-Type that only begins like JSON',
       { headers: { 'Content-Type': 'application/json5' } },
       'Content-Type',
     ],
     [
-      'a date that is not the hashed one',
+      'a date other than the hashed one',
       { headers: { 'X-SAMPLE-DATE': shifted(60)['X-SAMPLE-DATE'] } },
       'digest',
     ],
@@ -87,7 +91,7 @@ describe('authentication', () => {
       },
       'HTTP-date',
     ],
-    ['an action that is not the hashed one', { query: { action: 'report/clicks_list' } }, 'digest'],
+    ['an action other than the hashed one', { query: { action: 'report/clicks_list' } }, 'digest'],
     [
       'an uppercase digest',
       {
@@ -106,18 +110,18 @@ describe('authentication', () => {
     expect(msg).toContain(why);
   });
 
-  it.each([-280, 280])('takes a clock that is off by %d seconds', async (seconds) => {
+  it.each([-280, 280])('accepts a clock that is off by %d seconds', async (seconds) => {
     expect((await call(service, action, {}, { headers: shifted(seconds) })).code).toBe(0);
   });
 
-  it('goes by the credentials that the brand has now', async () => {
+  it('uses the current credentials of the brand', async () => {
     const rotated = await startAcme();
     if (rotated.brands.acme) rotated.brands.acme.secret = 'b-secret';
     expect((await call(rotated, action)).code).toBe(0);
     expect((await call(rotated, action, {}, { headers: shifted(0) })).code).toBe(1001);
   });
 
-  it('I9: keeps neither token nor digest in what it remembers and answers', async () => {
+  it('I9: neither its request log nor its answers contain a token or digest', async () => {
     const headers = shifted(0);
     const digest = headers['X-SAMPLE-AUTHENTICATION'];
     const refused = await call(service, action, {}, { query: { token: 'wrong' } });

@@ -5,7 +5,7 @@ import { seedBrand } from '../../sample/seed.ts';
 import { type SampleOptions, type SampleService, startSampleService } from '../../sample/server.ts';
 import { isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../../shared/json.ts';
 
-/** What a request has otherwise than a right one. An `undefined` takes a part out. */
+/** How a request differs from a correct one. `undefined` removes a part. */
 export interface Changes {
   method?: string;
   query?: Record<string, string | undefined>;
@@ -13,7 +13,7 @@ export interface Changes {
   body?: string;
 }
 
-/** A right call of the brand `acme`, but for its changes. */
+/** Sends a correct call of the brand `acme`, but for the changes. */
 export async function request(
   service: SampleService,
   action: string,
@@ -25,20 +25,20 @@ export async function request(
   const date = new Date().toUTCString();
   const inQuery = method === 'GET' ? texts(fields) : {};
   const routing = { bid: acme.bid, token: acme.token, action, version: '1.0' };
-  const right = {
+  const correct = {
     'Content-Type': 'application/json',
     [`X-${service.serviceName}-DATE`]: date,
     [`X-${service.serviceName}-AUTHENTICATION`]: digestOf(acme.token, action, date, acme.secret),
   };
   return fetch(`${acme.baseUrl}?${queryOf({ ...routing, ...query, ...inQuery })}`, {
     method,
-    headers: present({ ...right, ...headers }),
+    headers: present({ ...correct, ...headers }),
     body: method === 'POST' ? body : null,
     redirect: 'manual',
   });
 }
 
-/** The envelope of a right call. */
+/** The envelope that answers such a call. */
 export async function call(
   service: SampleService,
   action: string,
@@ -46,33 +46,33 @@ export async function call(
   changes: Changes = {},
 ): Promise<{ code: Json; msg: Json; data: JsonObject; [beside: string]: Json }> {
   const envelope = parseJson(await (await request(service, action, fields, changes)).text());
-  if (!isJsonObject(envelope)) throw new Error('The answer is no object');
+  if (!isJsonObject(envelope)) throw new Error('The answer is not an object');
   const { code = null, msg = null, data, ...beside } = envelope;
   return { code, msg, data: objectOf(data), ...beside };
 }
 
 export function objectOf(value: Json | undefined): JsonObject {
-  if (!isJsonObject(value)) throw new Error(`${stringifyJson(value ?? null)} is no object`);
+  if (!isJsonObject(value)) throw new Error(`${stringifyJson(value ?? null)} is not an object`);
   return value;
 }
 
 export function listOf(data: JsonObject, key = 'list'): JsonObject[] {
   const list = data[key];
-  if (!Array.isArray(list)) throw new Error(`data.${key} is no list`);
+  if (!Array.isArray(list)) throw new Error(`data.${key} is not a list`);
   return list.map(objectOf);
 }
 
 const running: SampleService[] = [];
 afterAll(() => Promise.all(running.map((service) => service.close())));
 
-/** A service until the end of the test file. */
+/** Starts a service that is closed at the end of the test file. */
 export async function start(options: SampleOptions): Promise<SampleService> {
   const service = await startSampleService(options);
   running.push(service);
   return service;
 }
 
-/** One whose only brand is `acme` in New York; the days around the end of its summer time are full. */
+/** Starts a service with the one brand `acme` in New York, with records around the end of summer time. */
 export function startAcme(
   options: SampleOptions = {},
   records: Partial<SampleRecords> = {},

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Readings } from '../../sample/readings.ts';
+import type { Interpretations } from '../../sample/interpretations.ts';
 import { type JsonObject, rawNumber } from '../../shared/json.ts';
 import { call, startAcme } from './call.ts';
 
@@ -13,25 +13,30 @@ const records = {
 };
 const withoutId = { pbtid: '77', device: { os: 'iOS' } };
 
-async function ask(readings: Partial<Readings>, fields: JsonObject): Promise<JsonObject> {
-  const service = await startAcme({ readings }, records);
+async function ask(interpretations: Partial<Interpretations>, fields: JsonObject): Promise<JsonObject> {
+  const service = await startAcme({ interpretations }, records);
   const { data } = await call(service, 'report/clicks_detail', fields);
   return data;
 }
 
-describe('a click’s detail', () => {
-  it.each<[string, Partial<Readings>, JsonObject, JsonObject]>([
+describe('the detail of a click', () => {
+  it.each<[string, Partial<Interpretations>, JsonObject, JsonObject]>([
     ['is found by an id beyond 2^53', {}, { id: rawNumber(id) }, detail],
     ['is found by pbtid', {}, { pbtid: 77 }, detail],
-    ['is found by both', {}, { id: rawNumber(id), pbtid: 77 }, detail],
-    ['is not found where they are of two clicks', {}, { id: rawNumber(id), pbtid: 78 }, {}],
-    ['is nothing for an unknown id', {}, { id: 5 }, {}],
+    ['is found by id and pbtid together', {}, { id: rawNumber(id), pbtid: 77 }, detail],
+    ['is not found by the id and pbtid of different clicks', {}, { id: rawNumber(id), pbtid: 78 }, {}],
+    ['is empty for an unknown id', {}, { id: 5 }, {}],
     ['is an empty list for an unknown id', { detail: 'list' }, { id: 5 }, { list: [] }],
-    ['is a list', { detail: 'list' }, { pbtid: 77 }, { list: [detail] }],
-    ['has a name', { detail: 'named' }, { pbtid: 77 }, { click: detail }],
-    ['lacks the id', { detailHasId: false }, { pbtid: 77 }, withoutId],
-    ['lacks the id in a list', { detail: 'list', detailHasId: false }, { pbtid: 77 }, { list: [withoutId] }],
-  ])('%s', async (_name, readings, fields, data) => {
-    expect(await ask(readings, fields)).toEqual(data);
+    ['can be a list', { detail: 'list' }, { pbtid: 77 }, { list: [detail] }],
+    ['can be nested in data.click', { detail: 'named' }, { pbtid: 77 }, { click: detail }],
+    ['can lack the id', { detailHasId: false }, { pbtid: 77 }, withoutId],
+    [
+      'can lack the id in a list',
+      { detail: 'list', detailHasId: false },
+      { pbtid: 77 },
+      { list: [withoutId] },
+    ],
+  ])('the detail %s', async (_name, interpretations, fields, data) => {
+    expect(await ask(interpretations, fields)).toEqual(data);
   });
 });

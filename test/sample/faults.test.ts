@@ -27,7 +27,7 @@ describe('faults of transport', () => {
     ],
     ['HTML', { kind: 'html' }, 200, { 'content-type': 'text/html' }],
     [
-      'a stale answer',
+      'a cached response',
       { kind: 'headers', headers: { Age: '3600', Date: 'never' } },
       200,
       { age: '3600', date: 'never' },
@@ -41,14 +41,14 @@ describe('faults of transport', () => {
     expect(service.requests).toMatchObject([{ fault: fault.kind, status }]);
   });
 
-  it('cut JSON in a body that is whole', async () => {
+  it('truncate the JSON in a complete HTTP body', async () => {
     always({ kind: 'cut_json' });
     const body = await (await request(service, clicks)).text();
     expect(body).toMatch(/^\{"code":0/);
     expect(() => JSON.parse(body)).toThrow();
   });
 
-  it('cut a body off before its length is reached', async () => {
+  it('end a body before its Content-Length', async () => {
     always({ kind: 'cut_off' });
     const response = await request(service, clicks);
     expect(Number(response.headers.get('content-length'))).toBeGreaterThan(1000);
@@ -62,7 +62,7 @@ describe('faults of transport', () => {
     expect(service.requests[0]).not.toHaveProperty('status');
   });
 
-  it('leave a request without an answer until the service closes', async () => {
+  it('leave a request unanswered until the service closes', async () => {
     always({ kind: 'hang' });
     const hanging = request(service, clicks).catch(() => 'closed');
     while (service.requests.length === 0) await new Promise(setImmediate);
@@ -71,7 +71,7 @@ describe('faults of transport', () => {
     service = await startAcme();
   });
 
-  it('put the clock wrong, in the check and in the header', async () => {
+  it('skew the clock, in the check and in the header', async () => {
     always({ kind: 'skewed_clock', skewMs: 3_600_000 });
     const response = await request(service, clicks);
     expect(await response.text()).toContain('clock');
@@ -80,12 +80,12 @@ describe('faults of transport', () => {
 });
 
 describe('faults of content', () => {
-  it('refuse with a code', async () => {
+  it('answer with an error code', async () => {
     always({ kind: 'code', code: 77, msg: 'no' });
     expect(await call(service, clicks)).toEqual({ code: 77, msg: 'no', data: {} });
   });
 
-  it('take the list away', async () => {
+  it('omit the list', async () => {
     always({ kind: 'missing_list' });
     const { code, data } = await call(service, transactions);
     expect(code).toBe(0);
@@ -93,7 +93,7 @@ describe('faults of content', () => {
     expect(data).toHaveProperty('cursor');
   });
 
-  it('promise more behind an empty page', async () => {
+  it('claim that more follows an empty page', async () => {
     always({ kind: 'empty_page' });
     const { pageInfo, list } = (await call(service, clicks, { first: 100_000 })).data;
     expect({ pageInfo, list }).toMatchObject({ pageInfo: { hasNextPage: true }, list: [] });
@@ -134,7 +134,7 @@ describe('faults of content', () => {
   });
 });
 
-describe('a rule', () => {
+describe('fault rules', () => {
   const broken: Fault = { kind: 'code', code: 9, msg: 'broken' };
   const codesOf = async (actions: readonly string[], fields: JsonObject = {}) => {
     const codes: Json[] = [];
@@ -143,25 +143,25 @@ describe('a rule', () => {
   };
 
   it.each([
-    ['meets every request', {}, [9, 9, 9, 9]],
-    ['meets the first ones', { times: 2 }, [9, 9, 0, 0]],
-    ['meets the nth alone', { nth: 2 }, [0, 9, 0, 0]],
-    ['meets the nth and the ones behind it', { nth: 2, times: 2 }, [0, 9, 9, 0]],
+    ['applies to every request', {}, [9, 9, 9, 9]],
+    ['applies to the first requests', { times: 2 }, [9, 9, 0, 0]],
+    ['applies to the nth request alone', { nth: 2 }, [0, 9, 0, 0]],
+    ['applies to the nth request and those after it', { nth: 2, times: 2 }, [0, 9, 9, 0]],
     ['counts the requests of its action only', { action: transactions, nth: 2 }, [0, 0, 0, 9]],
-    ['passes by another brand', { brand: 'globex' }, [0, 0, 0, 0]],
+    ['ignores other brands', { brand: 'globex' }, [0, 0, 0, 0]],
     ['asks its predicate', { when: ({ action }: { action: string }) => action === clicks }, [9, 0, 9, 0]],
-  ])('%s', async (_name, on, codes) => {
+  ])('a rule %s', async (_name, on, codes) => {
     service.addFault({ on, fault: broken });
     expect(await codesOf([clicks, transactions, clicks, transactions])).toEqual(codes);
   });
 
-  it('sees the fields of the request', async () => {
+  it('a rule sees the fields of the request', async () => {
     service.addFault({ on: { when: ({ fields }) => fields.start_date === '20261101' }, fault: broken });
     expect(await codesOf([transactions, attribution], { start_date: '20261101' })).toEqual([9, 9]);
     expect(await codesOf([transactions], { start_date: '20261102' })).toEqual([0]);
   });
 
-  it('can be there from the start, and be taken out', async () => {
+  it('a rule can be given at the start, and be removed', async () => {
     const faulty = await startAcme({ faults: [{ on: { nth: 1 }, fault: broken }] });
     expect([(await call(faulty, clicks)).code, (await call(faulty, clicks)).code]).toEqual([9, 0]);
     const remove = faulty.addFault({ on: {}, fault: broken });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { textOf } from '../../sample/actions/select.ts';
 import { recordsOfDay } from '../../sample/brand.ts';
-import type { Readings } from '../../sample/readings.ts';
+import type { Interpretations } from '../../sample/interpretations.ts';
 import type { SampleService } from '../../sample/server.ts';
 import { isCanonicalInteger, type Json, type JsonObject, rawNumber } from '../../shared/json.ts';
 import { call, listOf, objectOf, seededRecords, startAcme } from './call.ts';
@@ -17,7 +17,7 @@ function truth(service: SampleService, report: Parameters<typeof recordsOfDay>[1
   return acme === undefined ? [] : recordsOfDay(acme, report, day);
 }
 
-/** All pages of `ask`, which gives a page and what asks for the next one. */
+/** All pages of `ask`, which returns a page and the cursor of the next one. */
 async function allPages<C>(
   first: C,
   ask: (cursor: C) => Promise<[JsonObject[], C | undefined]>,
@@ -33,24 +33,24 @@ async function allPages<C>(
 }
 
 describe('positions', () => {
-  it.each<[string, Partial<Readings>, number, string]>([
+  it.each<[string, Partial<Interpretations>, number, string]>([
     ['the last place from 0', { endCursor: 'last' }, 1, '19'],
-    ['the last place from 0, a page beginning behind it', { endCursor: 'last', first: 'exclusive' }, 0, '19'],
+    ['the last place from 0, a page beginning after it', { endCursor: 'last', first: 'exclusive' }, 0, '19'],
     ['the next place', { endCursor: 'next' }, 0, '20'],
     ['the last place from 1', { endCursor: 'last_from_one' }, 1, '20'],
     [
-      'the last place from 1, a page beginning behind it',
+      'the last place from 1, a page beginning after it',
       { endCursor: 'last_from_one', first: 'exclusive' },
       0,
       '20',
     ],
     ['ten digits', { endCursor: 'padded' }, 1, '0000000019'],
-    ['ten digits, a page beginning behind it', { endCursor: 'padded', first: 'exclusive' }, 0, '0000000019'],
+    ['ten digits, a page beginning after it', { endCursor: 'padded', first: 'exclusive' }, 0, '0000000019'],
     ['a token', { endCursor: 'opaque' }, 1, ''],
-    ['a token, a page beginning behind it', { endCursor: 'opaque', first: 'exclusive' }, 0, ''],
-    ['the last place, pages being shorter than asked for', { endCursor: 'last', pageCap: 7 }, 1, '6'],
-  ])('lead to every click where endCursor is %s', async (_name, readings, overlap, firstEndCursor) => {
-    const service = await startAcme({ readings }, records);
+    ['a token, a page beginning after it', { endCursor: 'opaque', first: 'exclusive' }, 0, ''],
+    ['the last place, with pages shorter than requested', { endCursor: 'last', pageCap: 7 }, 1, '6'],
+  ])('lead to every click where endCursor is %s', async (_name, interpretations, overlap, firstEndCursor) => {
+    const service = await startAcme({ interpretations }, records);
     const endCursors: Json[] = [];
     const pages = await allPages<Json>(0, async (first) => {
       const { data } = await call(service, 'report/clicks_list', {
@@ -74,14 +74,14 @@ describe('positions', () => {
     );
   });
 
-  it('end with a page that is full', async () => {
+  it('end with a full page', async () => {
     const service = await startAcme({}, { clicks_list: records.clicks_list.slice(0, 20) });
     const { data } = await call(service, 'report/clicks_list', { page_size: 20 });
     expect(listOf(data)).toHaveLength(20);
     expect(data.pageInfo).toEqual({ hasNextPage: false, endCursor: '19' });
   });
 
-  it('past the end lead to an empty page that is the last', async () => {
+  it('past the end lead to an empty last page', async () => {
     const service = await startAcme({}, records);
     const { data } = await call(service, 'report/clicks_list', { first: 100_000 });
     expect(data).toEqual({ pageInfo: { hasNextPage: false, endCursor: '' }, list: [] });
@@ -92,15 +92,15 @@ describe('page numbers', () => {
   const fields = { start_time: start, end_time: end - 1, page_size: 20, sort_dir: 'asc' };
   const rows = 20;
 
-  it.each<[string, Partial<Readings>, number, number]>([
+  it.each<[string, Partial<Interpretations>, number, number]>([
     ['from 1 to an empty page', {}, 1, 0],
     ['from 0', { firstPage: 0 }, 0, 0],
     ['from 1 to a page that repeats itself', { pastLastPage: 'repeat' }, 1, 1],
-    ['of pages shorter than asked for', { pageCap: 9 }, 1, 0],
-  ])('lead to every order %s', async (_name, readings, firstPage, repeats) => {
-    const service = await startAcme({ readings }, records);
+    ['with pages shorter than requested', { pageCap: 9 }, 1, 0],
+  ])('lead to every order %s', async (_name, interpretations, firstPage, repeats) => {
+    const service = await startAcme({ interpretations }, records);
     const orders = truth(service, 'order_list');
-    const full = Math.ceil(orders.length / Math.min(rows, readings.pageCap ?? rows));
+    const full = Math.ceil(orders.length / Math.min(rows, interpretations.pageCap ?? rows));
     const pages: JsonObject[][] = [];
     for (let page = firstPage; page < firstPage + full + 1; page += 1) {
       const { data } = await call(service, 'report/order_list', { ...fields, page_number: page });
@@ -111,13 +111,13 @@ describe('page numbers', () => {
     expect(pages[full]).toEqual(repeats === 0 ? [] : pages[full - 1]);
   });
 
-  it('may be left out for the first page, newest transaction first', async () => {
+  it('may be omitted for the first page, newest transaction first', async () => {
     const service = await startAcme({}, records);
     const { data } = await call(service, 'report/order_list', { start_time: start, end_time: end - 1 });
     expect(listOf(data)).toEqual(truth(service, 'order_list').reverse().slice(0, 20));
   });
 
-  it.each(['amount', 'commission'])('follow the order of %s where that is asked for', async (sort_col) => {
+  it.each(['amount', 'commission'])('follow the order of %s when sort_col asks for it', async (sort_col) => {
     const service = await startAcme({}, records);
     const { data } = await call(service, 'report/order_list', { sort_col, sort_dir: 'asc', page_size: 100 });
     const values = listOf(data).map((order) => Number(JSON.stringify(order[sort_col])));
@@ -129,7 +129,9 @@ describe('page numbers', () => {
 describe('cursors', () => {
   const days = { start_date: '20261101', end_date: '20261101' };
 
-  it.each<[string, 'transaction_list' | 'amazon_attribution_report', Partial<Readings>, Json | undefined]>([
+  it.each<
+    [string, 'transaction_list' | 'amazon_attribution_report', Partial<Interpretations>, Json | undefined]
+  >([
     ['transaction', 'transaction_list', {}, null],
     ['transaction', 'transaction_list', { finalCursor: 'absent' }, undefined],
     ['transaction', 'transaction_list', { finalCursor: 'empty', cursorIn: 'envelope' }, ''],
@@ -137,10 +139,10 @@ describe('cursors', () => {
     ['attribution', 'amazon_attribution_report', {}, null],
     ['attribution', 'amazon_attribution_report', { finalCursor: 'absent', cursorIn: 'envelope' }, undefined],
     ['attribution', 'amazon_attribution_report', { finalCursor: 'empty', pageCap: 3 }, ''],
-  ])('lead to every %s record (%s under %j)', async (_name, report, readings, final) => {
-    const service = await startAcme({ readings }, records);
-    const holder = readings.cursorIn === 'envelope' ? 'envelope' : 'data';
-    const listKey = report === 'transaction_list' ? (readings.listKey ?? 'list') : 'list';
+  ])('lead to every %s record (%s under %j)', async (_name, report, interpretations, final) => {
+    const service = await startAcme({ interpretations }, records);
+    const holder = interpretations.cursorIn === 'envelope' ? 'envelope' : 'data';
+    const listKey = report === 'transaction_list' ? (interpretations.listKey ?? 'list') : 'list';
     let last: Json | undefined = 'none yet';
     const pages = await allPages<JsonObject>({}, async (cursor) => {
       const envelope = await call(service, `report/${report}`, { ...days, ...cursor, limit: 20 });
@@ -163,33 +165,36 @@ describe('cursors', () => {
     },
   );
 
-  it('end with a page that is full', async () => {
+  it('end with a full page', async () => {
     const service = await startAcme({}, { transaction_list: records.transaction_list.slice(0, 20) });
     const { data } = await call(service, 'report/transaction_list', { limit: 20 });
     expect(data).toMatchObject({ count: 20, cursor: null });
   });
 
-  it('bring a hundred records where no limit is asked for', async () => {
+  it('return a hundred records by default', async () => {
     const service = await startAcme({}, records);
     expect(listOf((await call(service, 'report/transaction_list')).data)).toHaveLength(100);
   });
 
-  it('live across a restart unless the reading says otherwise', async () => {
+  it('stay valid across a restart by default', async () => {
     const [one, another] = [await startAcme({}, records), await startAcme({}, records)];
     const { cursor = null } = (await call(one, 'report/transaction_list')).data;
     expect((await call(another, 'report/transaction_list', { cursor })).code).toBe(0);
   });
 
-  it('die with the service under that reading', async () => {
-    const readings = { cursorLife: 'restart' } as const;
-    const [one, another] = [await startAcme({ readings }, records), await startAcme({ readings }, records)];
+  it("expire with the service under cursorLife: 'restart'", async () => {
+    const interpretations = { cursorLife: 'restart' } as const;
+    const [one, another] = [
+      await startAcme({ interpretations }, records),
+      await startAcme({ interpretations }, records),
+    ];
     const { cursor = null } = (await call(one, 'report/transaction_list')).data;
     expect((await call(one, 'report/transaction_list', { cursor })).code).toBe(0);
     expect((await call(another, 'report/transaction_list', { cursor })).code).toBe(1004);
   });
 
-  it('die after as many requests as the reading says', async () => {
-    const service = await startAcme({ readings: { cursorLife: 2, endCursor: 'opaque' } });
+  it('expire after the number of requests that cursorLife gives', async () => {
+    const service = await startAcme({ interpretations: { cursorLife: 2, endCursor: 'opaque' } });
     const { cursor = null } = (await call(service, 'report/transaction_list')).data;
     const { endCursor = null } = objectOf((await call(service, 'report/clicks_list')).data.pageInfo);
     expect((await call(service, 'report/transaction_list', { cursor })).code).toBe(0);

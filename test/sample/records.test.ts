@@ -141,9 +141,13 @@ describe('the calendar', () => {
 });
 
 describe('the settings that reach the sample', () => {
-  it('name every brand, and what its readings need', async () => {
-    const readings = { timestampUnit: 'milliseconds', firstPage: 0, endDate: 'midnight_exclusive' } as const;
-    const service = await start({ readings, now: () => new Date('2026-11-20T03:00:00Z') });
+  it('name every brand, and what its interpretations need', async () => {
+    const interpretations = {
+      timestampUnit: 'milliseconds',
+      firstPage: 0,
+      endDate: 'midnight_exclusive',
+    } as const;
+    const service = await start({ interpretations, now: () => new Date('2026-11-20T03:00:00Z') });
     expect(sampleSettings(service)).toMatchObject({
       brands: {
         acme: {

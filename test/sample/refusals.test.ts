@@ -14,7 +14,7 @@ beforeAll(async () => {
   service = await startAcme();
 });
 
-describe('what the document forbids', () => {
+describe('a call that the interface forbids', () => {
   it.each<[string, string, JsonObject, string]>([
     ['a page size of 19', clicks, { page_size: 19 }, 'page_size: 19 is not an integer from 20 to 100'],
     ['a page size of 101', orders, { page_size: 101 }, 'page_size: 101 is not an integer from 20 to 100'],
@@ -25,16 +25,21 @@ describe('what the document forbids', () => {
     ['a time below zero', clicks, { start_time: -1 }, 'start_time: -1'],
     ['a position below zero', clicks, { first: -1 }, 'first: -1 is not a position'],
     ['a position as text', clicks, { first: '0' }, 'first: "0" is not a position'],
-    ['a position that no answer gave', clicks, { first: 'abc' }, 'first: this is no position'],
+    [
+      'a position that no answer gave',
+      clicks,
+      { first: 'abc' },
+      'first: not a position that the service gave',
+    ],
     ['text as a number', clicks, { publisher_id: 1234 }, 'publisher_id: 1234 is not a string'],
     ['null', clicks, { channel_id: null }, 'channel_id: null is not a string'],
     ['a list', orders, { status: ['new'] }, 'status: ["new"]'],
-    ['a field of another action', clicks, { cursor: 'x' }, '"cursor" is no field of this action'],
+    ['a field of another action', clicks, { cursor: 'x' }, '"cursor" is not a field of this action'],
     [
       'the name of a built-in property',
       clicks,
       { constructor: 'x' },
-      '"constructor" is no field of this action',
+      '"constructor" is not a field of this action',
     ],
     ['a click without id and pbtid', detail, {}, 'at least one of id or pbtid'],
     ['a click id as text', detail, { id: '12' }, 'id: "12" is not an integer'],

@@ -2,20 +2,20 @@ import { createHash } from 'node:crypto';
 import type { Json, JsonObject } from '../../shared/json.ts';
 import type { Held, Holdings } from './data.ts';
 import { addDays, dayOfCompact, firstInstant } from './days.ts';
-import type { Position, Reading } from './readings.ts';
+import type { Position, Interpretation } from './interpretations.ts';
 import { type Fields, Refusal, type SignedCall } from './refuse.ts';
 
-/** What is asked of a brand's holdings at one moment. */
+/** A checked call, with everything needed to answer it. */
 interface Asked {
   call: SignedCall;
-  reading: Reading;
+  interpretation: Interpretation;
   timeZone: string;
   visible: (table: keyof Holdings) => Held[];
-  /** Cursors given out under another number are dead. */
+  /** Cursors of another generation are invalid. */
   generation: number;
 }
 
-/** A page before it takes its shape. `next` is where the one after begins; a fault may bend it. */
+/** A page before it is shaped into an answer. `next` is the offset of the next page; a fault may change it. */
 export interface Page {
   records: JsonObject[];
   offset: number;
@@ -43,9 +43,9 @@ export const answers: Readonly<Record<string, Action>> = {
   },
 };
 
-/** The records that the service puts on a page when `asked` are asked for. */
-export function servedPerPage(asked: number, reading: Reading): number {
-  return reading.pages === 'capped' ? Math.min(asked, Math.ceil(asked / 2)) : asked;
+/** How many records the service puts on a page when `asked` are requested. */
+export function servedPerPage(asked: number, interpretation: Interpretation): number {
+  return interpretation.pages === 'capped' ? Math.min(asked, Math.ceil(asked / 2)) : asked;
 }
 
 const filters = [
@@ -83,16 +83,19 @@ function pageOf(records: readonly Held[], offset: number, size: number): Page {
 }
 
 function sizeOf(asked: Asked, field: 'page_size' | 'limit'): number {
-  return servedPerPage(Number(asked.call.fields[field] ?? (field === 'limit' ? 100 : 20)), asked.reading);
+  return servedPerPage(
+    Number(asked.call.fields[field] ?? (field === 'limit' ? 100 : 20)),
+    asked.interpretation,
+  );
 }
 
-function byTimestamps({ call, reading, visible }: Asked, table: keyof Holdings): Held[] {
-  const unit = reading.timestampUnit === 'seconds' ? 1000 : 1;
+function byTimestamps({ call, interpretation, visible }: Asked, table: keyof Holdings): Held[] {
+  const unit = interpretation.timestampUnit === 'seconds' ? 1000 : 1;
   const { start_time, end_time } = call.fields;
   const start = start_time === undefined ? Number.NEGATIVE_INFINITY : Number(start_time) * unit;
   const end = end_time === undefined ? Number.POSITIVE_INFINITY : Number(end_time) * unit;
   const within = visible(table).filter(
-    ({ at }) => at >= start && (at < end || (at === end && reading.endTime === 'inclusive')),
+    ({ at }) => at >= start && (at < end || (at === end && interpretation.endTime === 'inclusive')),
   );
   return filtered(within, call.fields);
 }
@@ -101,29 +104,29 @@ function byTimestamps({ call, reading, visible }: Asked, table: keyof Holdings):
 function findClicks(asked: Asked): Page {
   const newestFirst = byTimestamps(asked, 'clicks').toReversed();
   const size = sizeOf(asked, 'page_size');
-  const page = pageOf(newestFirst, startOf(asked.call.fields.first, asked.reading), size);
-  const pretends = asked.reading.hasNextPage === 'full page' && page.records.length === size;
+  const page = pageOf(newestFirst, startOf(asked.call.fields.first, asked.interpretation), size);
+  const pretends = asked.interpretation.hasNextPage === 'full page' && page.records.length === size;
   return pretends ? { ...page, next: page.offset + size } : page;
 }
 
 const digits = (text: string) => (/^\d+$/.test(text) ? Number(text) : undefined);
 const far = 10n ** 19n;
 
-/** How a position is told (`next`: 0-based, of the record after the page) and what `first` makes of one. */
+/** How `endCursor` is written (`next`: 0-based offset of the record after the page) and where a `first` starts. */
 const positions: Record<
   Position,
-  { tell: (next: number) => string; start: (first: bigint | string) => number | undefined }
+  { write: (next: number) => string; start: (first: bigint | string) => number | undefined }
 > = {
-  next: { tell: String, start: Number },
-  'last from 0, again': { tell: (next) => String(next - 1), start: Number },
-  'last from 0, after it': { tell: (next) => String(next - 1), start: (first) => Number(first) + 1 },
-  'last from 1, again': { tell: String, start: (first) => Number(first) - 1 },
+  next: { write: String, start: Number },
+  'last from 0, again': { write: (next) => String(next - 1), start: Number },
+  'last from 0, after it': { write: (next) => String(next - 1), start: (first) => Number(first) + 1 },
+  'last from 1, again': { write: String, start: (first) => Number(first) - 1 },
   padded: {
-    tell: (next) => String(next).padStart(12, '0'),
+    write: (next) => String(next).padStart(12, '0'),
     start: (first) => (typeof first === 'string' && first.length === 12 ? digits(first) : undefined),
   },
   opaque: {
-    tell: (next) => Buffer.from(`after:${next}`).toString('base64'),
+    write: (next) => Buffer.from(`after:${next}`).toString('base64'),
     start: (first) =>
       digits(
         Buffer.from(String(first), 'base64')
@@ -132,21 +135,21 @@ const positions: Record<
       ),
   },
   'beyond 2^53': {
-    tell: (next) => String(far + BigInt(next)),
+    write: (next) => String(far + BigInt(next)),
     start: (first) => (typeof first === 'bigint' && first >= far ? Number(first - far) : undefined),
   },
 };
 
-function startOf(first: bigint | string | undefined, reading: Reading): number {
+function startOf(first: bigint | string | undefined, interpretation: Interpretation): number {
   if (first === undefined || first === 0n) return 0;
-  const start = positions[reading.position].start(first);
-  if (start === undefined) throw new Refusal(`first is no position that was given: ${first}`);
+  const start = positions[interpretation.position].start(first);
+  if (start === undefined) throw new Refusal(`first is not a position that was given: ${first}`);
   return start;
 }
 
-function shapeClicks(page: Page, { reading }: Asked): { data: JsonObject } {
+function shapeClicks(page: Page, { interpretation }: Asked): { data: JsonObject } {
   const end = page.next ?? page.offset + page.records.length;
-  const endCursor = page.records.length === 0 ? '' : positions[reading.position].tell(end);
+  const endCursor = page.records.length === 0 ? '' : positions[interpretation.position].write(end);
   return { data: { pageInfo: { hasNextPage: page.next !== undefined, endCursor }, list: page.records } };
 }
 
@@ -159,13 +162,13 @@ function findDetail({ call, visible }: Asked): Page {
   return { records: [detail], offset: 0, size: 1, next: undefined };
 }
 
-function shapeDetail({ records: [record = {}] }: Page, { reading }: Asked): { data: JsonObject } {
-  const shapes: Record<Reading['detail'], JsonObject> = {
+function shapeDetail({ records: [record = {}] }: Page, { interpretation }: Asked): { data: JsonObject } {
+  const shapes: Record<Interpretation['detail'], JsonObject> = {
     record,
     list: { list: [record] },
     wrapped: { click: record },
   };
-  return { data: shapes[reading.detail] };
+  return { data: shapes[interpretation.detail] };
 }
 
 const digitsOf = (value: Json | undefined) => BigInt(JSON.stringify(value) ?? '0');
@@ -181,38 +184,40 @@ function findOrders(asked: Asked): Page {
       : direction * textOf(a[String(sort_col)]).localeCompare(textOf(b[String(sort_col)])),
   );
   const size = sizeOf(asked, 'page_size');
-  const wanted = (Number(page_number ?? asked.reading.firstPage) - asked.reading.firstPage) * size;
+  const wanted =
+    (Number(page_number ?? asked.interpretation.firstPage) - asked.interpretation.firstPage) * size;
   const last = Math.max(0, Math.ceil(sorted.length / size) - 1) * size;
-  return pageOf(sorted, asked.reading.pastEnd === 'repeat' ? Math.min(wanted, last) : wanted, size);
+  return pageOf(sorted, asked.interpretation.pastEnd === 'repeat' ? Math.min(wanted, last) : wanted, size);
 }
 
-function shapeOrders({ records }: Page, { reading }: Asked): { data: JsonObject } {
-  return { data: { [reading.listKey]: records, shown: records.length } };
+function shapeOrders({ records }: Page, { interpretation }: Asked): { data: JsonObject } {
+  return { data: { [interpretation.listKey]: records, shown: records.length } };
 }
 
-function byDates({ call, reading, timeZone, visible }: Asked, table: keyof Holdings): Held[] {
+function byDates({ call, interpretation, timeZone, visible }: Asked, table: keyof Holdings): Held[] {
   const midnight = (field: keyof Fields, daysLater = 0) => {
     const day = dayOfCompact(String(call.fields[field] ?? ''));
     return day === undefined ? undefined : firstInstant(addDays(day, daysLater), timeZone);
   };
   const start = midnight('start_date') ?? Number.NEGATIVE_INFINITY;
-  const end = midnight('end_date', reading.endDate === 'whole_day' ? 1 : 0) ?? Number.POSITIVE_INFINITY;
+  const end =
+    midnight('end_date', interpretation.endDate === 'whole_day' ? 1 : 0) ?? Number.POSITIVE_INFINITY;
   const within = visible(table).filter(
-    ({ at }) => at >= start && (at < end || (at === end && reading.endDate === 'midnight, included')),
+    ({ at }) => at >= start && (at < end || (at === end && interpretation.endDate === 'midnight, included')),
   );
   return filtered(within, call.fields);
 }
 
-/** A cursor is good for what it was given for, and for nothing else. */
+/** A cursor is valid only for the query that it was given for. */
 function cursorFor(asked: Asked, next: number): string {
   const { cursor: _cursor, limit: _limit, ...query } = asked.call.fields;
-  const about = createHash('sha256')
+  const queryHash = createHash('sha256')
     .update(
       `${asked.call.account.bid} ${asked.call.action} ${JSON.stringify(Object.entries(query).map(String).sort())}`,
     )
     .digest('base64url')
     .slice(0, 8);
-  return Buffer.from(`${asked.generation}.${about}.${next}`).toString('base64');
+  return Buffer.from(`${asked.generation}.${queryHash}.${next}`).toString('base64');
 }
 
 function findByCursor(table: 'transactions' | 'attribution'): (asked: Asked) => Page {
@@ -227,18 +232,20 @@ function findByCursor(table: 'transactions' | 'attribution'): (asked: Asked) => 
 
 function cursorFields(page: Page, asked: Asked): JsonObject {
   if (page.next !== undefined) return { cursor: cursorFor(asked, page.next) };
-  const ends: Record<Reading['cursorEnd'], JsonObject> = {
+  const ends: Record<Interpretation['cursorEnd'], JsonObject> = {
     null: { cursor: null },
     absent: {},
     empty: { cursor: '' },
   };
-  return ends[asked.reading.cursorEnd];
+  return ends[asked.interpretation.cursorEnd];
 }
 
 function shapeTransactions(page: Page, asked: Asked): { data: JsonObject; beside?: JsonObject } {
-  const list = { [asked.reading.listKey]: page.records };
+  const list = { [asked.interpretation.listKey]: page.records };
   const cursor = cursorFields(page, asked);
-  return asked.reading.cursorAt === 'top' ? { data: list, beside: cursor } : { data: { ...list, ...cursor } };
+  return asked.interpretation.cursorAt === 'top'
+    ? { data: list, beside: cursor }
+    : { data: { ...list, ...cursor } };
 }
 
 function shapeAttribution(page: Page, asked: Asked): { data: JsonObject } {

@@ -4,18 +4,18 @@ import { addDays, dayOf, daysBetween, firstInstant } from './days.ts';
 export const tables = ['clicks', 'click_details', 'orders', 'transactions', 'attribution'] as const;
 export type Table = (typeof tables)[number];
 
-/** A record, when it happened (attribution has days only: their first instant) and since when the service shows it (ms). */
+/** A record, its instant (attribution: the first of its day) and the instant from which the service serves it (ms). */
 export interface Held {
   at: number;
   appearsAt: number;
   record: JsonObject;
-  /** What report/clicks_detail says of a click. */
+  /** What report/clicks_detail answers for a click. */
   detail?: JsonObject;
 }
 
 export type Holdings = Record<Exclude<Table, 'click_details'>, Held[]>;
 
-/** What a table shows of what is held for it: click details hang on their clicks. */
+/** The records of a table among the holdings: click details are held with their clicks. */
 export function shownIn(
   table: Table,
   holdings: Holdings,
@@ -28,9 +28,9 @@ interface DataPlan {
   seed: number;
   timeZone: string;
   startDate: string;
-  /** Nothing happens from this instant (ms) on. */
+  /** No record is at or after this instant (ms). */
   until: number;
-  /** Records that the service puts on a page of clicks or orders, and of transactions or attribution. */
+  /** Records on a page of clicks or orders (`pageSize`), and of transactions or attribution (`limit`). */
   pageSize: number;
   limit: number;
 }
@@ -43,12 +43,12 @@ type MakeRecord = (seen: {
   place: Place;
 }) => JsonObject;
 
-/** Where a record lies among those of its day; `twins`: a day of three pages that tempts a reader to stop early. */
+/** The place of a record in its day; `duplicates`: a day of three pages that tempts a client to stop early. */
 interface Place {
   index: number;
   count: number;
   page: number;
-  twins: boolean;
+  duplicates: boolean;
 }
 
 const number = (literal: string): Json => JSON.rawJSON(literal);
@@ -56,7 +56,7 @@ const beyondDouble = (index: number): string => String(9007199254740993n + BigIn
 const pick = <Value>(values: readonly [Value, ...Value[]], index: number): Value =>
   values[index % values.length] ?? values[0];
 
-/** The HTTP-date form of section 2. */
+/** The HTTP-date form (docs/interface.md, section 2). */
 export function httpDate(at: number): string {
   return new Date(at).toUTCString();
 }
@@ -95,15 +95,15 @@ const clickDetail: MakeRecord = ({ number: index, day, dayNumber }) => ({
   score: pick<Json>([index, `score ${index}`, { of: index }], dayNumber % 2 === 0 ? index : 0),
 });
 
-const orderTwin = (): JsonObject => ({
+const duplicateOrder = (): JsonObject => ({
   amount: number('12.10'),
   status: 'new',
   type: 'bonus',
-  note: 'twin without a transid',
+  note: 'duplicate without a transid',
 });
 
 const order: MakeRecord = ({ number: index, at, day, dayNumber, place }) => {
-  if (place.twins && place.index < 2 * place.page) return orderTwin();
+  if (place.duplicates && place.index < 2 * place.page) return duplicateOrder();
   return {
     transid: number(beyondDouble(index)),
     order_no: number(`123456789012345678${String(index).padStart(5, '0')}`),
@@ -134,18 +134,18 @@ const order: MakeRecord = ({ number: index, at, day, dayNumber, place }) => {
 };
 
 const transaction: MakeRecord = ({ dayNumber, place }) => {
-  const twin = place.twins || place.index === place.count - 1 ? 0 : place.index;
+  const variant = place.duplicates || place.index === place.count - 1 ? 0 : place.index;
   return {
-    order_id: dayNumber % 2 === 0 ? number(beyondDouble(dayNumber * 1000 + twin)) : `ORD-${twin}`,
-    order_status: pick(['new', 'void', 'mixed', 'locked', 'paid'], twin),
-    sku: `sku:${twin}`,
-    sku_status: pick(['new', 'void', 'locked', 'paid'], twin),
-    transaction_type: pick(['normal', 'bonus'], twin),
-    amazon_country: pick(['US', 'GB', 'DE'], twin),
-    commission: number(pick(['0.000000001', '1E+2', '1234567890.10', '-7'], twin)),
+    order_id: dayNumber % 2 === 0 ? number(beyondDouble(dayNumber * 1000 + variant)) : `ORD-${variant}`,
+    order_status: pick(['new', 'void', 'mixed', 'locked', 'paid'], variant),
+    sku: `sku:${variant}`,
+    sku_status: pick(['new', 'void', 'locked', 'paid'], variant),
+    transaction_type: pick(['normal', 'bonus'], variant),
+    amazon_country: pick(['US', 'GB', 'DE'], variant),
+    commission: number(pick(['0.000000001', '1E+2', '1234567890.10', '-7'], variant)),
     flags: pick<Json>(
       [true, 3, 'three', { k: [1, number('2.50')] }, [1, 'x', null]],
-      dayNumber === 1 ? 1 : twin,
+      dayNumber === 1 ? 1 : variant,
     ),
     paid_at: null,
     ...(dayNumber === 3 && { group_id: dayNumber }),
@@ -153,19 +153,19 @@ const transaction: MakeRecord = ({ dayNumber, place }) => {
 };
 
 const attribution: MakeRecord = ({ day, place }) => {
-  const twin = place.twins ? 0 : place.index % 4;
+  const variant = place.duplicates ? 0 : place.index % 4;
   return {
     date: day.replaceAll('-', ''),
-    adGroupId: `adGroupId:${twin}`,
-    ad_group_id: `ad_group_id:${twin}`,
-    publisher_uid: pick<Json>([4711, number(beyondDouble(twin)), null], twin),
-    publisher_name: pick(['Zoë & Søn 🎈', ' padded ', ''], twin),
-    asin: pick<Json>(['B000000001', null], twin),
-    country_code: pick(['US', 'GB'], twin),
-    dpv: pick<Json>([5, number('9223372036854775808'), '7 views', number('1.5')], twin),
-    click: pick<Json>([12, '13'], twin),
-    track_url: `https://track.example/${twin}?x=%20`,
-    revenue: number(`${twin}.10`),
+    adGroupId: `adGroupId:${variant}`,
+    ad_group_id: `ad_group_id:${variant}`,
+    publisher_uid: pick<Json>([4711, number(beyondDouble(variant)), null], variant),
+    publisher_name: pick(['Zoë & Søn 🎈', ' padded ', ''], variant),
+    asin: pick<Json>(['B000000001', null], variant),
+    country_code: pick(['US', 'GB'], variant),
+    dpv: pick<Json>([5, number('9223372036854775808'), '7 views', number('1.5')], variant),
+    click: pick<Json>([12, '13'], variant),
+    track_url: `https://track.example/${variant}?x=%20`,
+    revenue: number(`${variant}.10`),
   };
 };
 
@@ -180,7 +180,7 @@ function randomFrom(seed: number): () => number {
   };
 }
 
-/** `count` whole seconds in `[start, end)`, the first and the last among them; a lone one is at either end. */
+/** `count` sorted instants (ms) on whole seconds in `[start, end)`, including the first and the last; a single one is at either end. */
 function instants(start: number, end: number, count: number, random: () => number): number[] {
   const last = Math.ceil(end / 1000) * 1000 - 1000;
   if (count === 1) return [random() < 0.5 ? start : last];
@@ -189,16 +189,16 @@ function instants(start: number, end: number, count: number, random: () => numbe
 }
 
 /** One more than a page, nothing, three pages, one record, exactly a page. */
-const sizesInTurn = (page: number): number[] => [page + 1, 0, 3 * page, 1, page];
+const daySizes = (page: number): number[] => [page + 1, 0, 3 * page, 1, page];
 
-/** The day number, from the start on, on which a table holds three pages, twins among them. */
+/** The day, counted from the start date, on which a table holds three pages with duplicates. */
 const threePageDay = { clicks: 2, orders: 1, transactions: 0, attribution: 3 };
 
-const hasTwins: readonly string[] = ['orders', 'transactions'];
+const hasDuplicates: readonly string[] = ['orders', 'transactions'];
 
 /**
- * Everything that a brand's side holds: days of all sizes from `startDate` until `until`, with records on the
- * first and the last second of a day, and two days before `startDate` that nobody asks for.
+ * Everything that the service holds of a brand: days of all sizes from `startDate` until `until`, with records on the
+ * first and the last second of a day, and two days before `startDate` that no sync should fetch.
  */
 export function holdingsOf(plan: DataPlan): Holdings {
   const random = randomFrom(plan.seed);
@@ -209,16 +209,22 @@ export function holdingsOf(plan: DataPlan): Holdings {
     const filled: Held[] = [];
     for (const [order, day] of days.entries()) {
       const dayNumber = order - 2;
-      const sizes = sizesInTurn(page);
+      const sizes = daySizes(page);
       const count = sizes[(dayNumber - threePageDay[table] + 2 + 10) % sizes.length] ?? 0;
       const start = firstInstant(day, timeZone);
       const end = Math.min(firstInstant(addDays(day, 1), timeZone), plan.until);
-      // The day after the three pages begins with one more of their twins: taken for the other, one of them is lost.
-      const twin = count === 1 && hasTwins.includes(table);
-      const times = twin ? [start] : instants(start, end, count, random);
+      // The day after the three pages begins with one more of their duplicates: a client that mixes them up loses one.
+      const isDuplicate = count === 1 && hasDuplicates.includes(table);
+      const times = isDuplicate ? [start] : instants(start, end, count, random);
       for (const [index, at] of times.entries()) {
-        const place = { index, count, page, twins: twin || count === 3 * page };
-        const seen = { number: filled.length, at, day, dayNumber: twin ? dayNumber - 1 : dayNumber, place };
+        const place = { index, count, page, duplicates: isDuplicate || count === 3 * page };
+        const seen = {
+          number: filled.length,
+          at,
+          day,
+          dayNumber: isDuplicate ? dayNumber - 1 : dayNumber,
+          place,
+        };
         filled.push({
           at: table === 'attribution' ? start : at,
           appearsAt: at,

@@ -13,12 +13,12 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
   return made;
 }
 
-/** The calendar day (`YYYY-MM-DD`) that an instant (ms) bears in the zone. */
+/** The calendar day (`YYYY-MM-DD`) of an instant (ms) in the zone. */
 export function dayOf(at: number, timeZone: string): string {
   return formatOf(timeZone).format(at);
 }
 
-/** The first instant (ms) that bears the day, found by bisection: no rule of any zone is assumed. */
+/** The first instant (ms) of the day in the zone, found by bisection: no rule of any zone is assumed. */
 export function firstInstant(day: string, timeZone: string): number {
   const utc = Date.parse(`${day}T00:00:00Z`);
   let before = utc - 36 * 3600_000;
@@ -41,7 +41,7 @@ export function daysBetween(first: string, last: string): string[] {
   return first > last ? [] : [first, ...daysBetween(addDays(first, 1), last)];
 }
 
-/** `20261031` as `2026-10-31`; undefined where it is no day of the calendar (interface section 4.4). */
+/** `20261031` as `2026-10-31`; undefined where it is not a day of the calendar (docs/interface.md, section 4.4). */
 export function dayOfCompact(text: string): string | undefined {
   const day = /^\d{8}$/.test(text) ? `${text.slice(0, 4)}-${text.slice(4, 6)}-${text.slice(6)}` : '';
   const ms = Date.parse(`${day}T00:00:00Z`);

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { dayOfCompact } from './days.ts';
-import type { Reading } from './readings.ts';
+import type { Interpretation } from './interpretations.ts';
 
-/** Who may call, and what the service knows of them. */
+/** The credentials of a brand. */
 export interface Account {
   bid: string;
   token: string;
   secret: string;
 }
 
-/** The action's own fields: integers as bigint, so that none is rounded. */
+/** The fields of an action; integers as bigint, so that none is rounded. */
 export type Fields = Record<string, bigint | string>;
 
 export interface SignedCall {
@@ -19,7 +19,7 @@ export interface SignedCall {
   fields: Fields;
 }
 
-/** What the document forbids. `unrouted` is answered by 404 with an empty body, the rest by a code that is not 0. */
+/** A call that docs/interface.md forbids. `unrouted` is answered with 404 and an empty body, the rest with a code other than 0. */
 export class Refusal extends Error {
   readonly unrouted: boolean;
 
@@ -43,7 +43,7 @@ const pageSize: Rule = { kind: 'integer', min: 20n, max: 100n };
 const limit: Rule = { kind: 'integer', min: 1n, max: 200n };
 const oneOf = (...values: string[]): Rule => ({ kind: 'one of', values });
 
-/** Section 4, action by action. */
+/** docs/interface.md, section 4, action by action. */
 const actions: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
   'report/clicks_list': {
     start_time: timestamp,
@@ -108,11 +108,17 @@ const actions: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
 
 const routing = ['bid', 'token', 'action', 'version'];
 
-/** What is read of a request: its routing, its headers, then its fields. Whatever the document forbids is a Refusal. */
+/** Checks a request: its routing, its headers, then its fields. @throws Refusal for whatever the document forbids */
 export function readCall(
   request: IncomingMessage,
   body: string,
-  service: { path: string; name: string; accounts: readonly Account[]; reading: Reading; nowMs: number },
+  service: {
+    path: string;
+    name: string;
+    accounts: readonly Account[];
+    interpretation: Interpretation;
+    nowMs: number;
+  },
 ): SignedCall {
   const url = new URL(request.url ?? '/', 'http://service');
   if (url.pathname !== service.path) throw new Refusal('the path is not the address of the service', true);
@@ -124,19 +130,22 @@ export function readCall(
   if (!rules) throw new Refusal(`no action ${action}`);
   const given =
     request.method === 'POST' ? readBody(request, url.searchParams, body) : readQuery(url.searchParams, body);
-  if (request.method !== service.reading.method)
-    throw new Refusal(`${request.method} is not what the settings say`);
+  if (request.method !== service.interpretation.method)
+    throw new Refusal(`${request.method} is not the method of this interpretation`);
   const fields = Object.fromEntries(
     Object.entries(given).map(([name, value]) => [
       name,
-      readField(name, value, rules[name], { fromQuery: request.method === 'GET', reading: service.reading }),
+      readField(name, value, rules[name], {
+        fromQuery: request.method === 'GET',
+        interpretation: service.interpretation,
+      }),
     ]),
   );
-  refuseTogether(action, fields, service.reading);
+  refuseTogether(action, fields, service.interpretation);
   return { account, action, fields };
 }
 
-/** Section 5: the four are in the query string, each once. */
+/** docs/interface.md, section 5: the four routing parameters are in the query string, each once. */
 function readRouting(query: URLSearchParams): { bid: string; token: string; action: string } {
   const [bid, token, action, version] = routing.map((name) => {
     const [value, ...more] = query.getAll(name);
@@ -148,7 +157,7 @@ function readRouting(query: URLSearchParams): { bid: string; token: string; acti
   return { bid: bid ?? '', token: token ?? '', action: action ?? '' };
 }
 
-/** Section 5: content type, date and digest. */
+/** docs/interface.md, section 5: content type, date and digest. */
 function refuseHeaders(
   request: IncomingMessage,
   call: { account: Account; action: string; name: string; nowMs: number },
@@ -159,7 +168,7 @@ function refuseHeaders(
   if (typeof date !== 'string') throw new Refusal('the date header is missing');
   const at = Date.parse(date);
   if (Number.isNaN(at) || new Date(at).toUTCString() !== date)
-    throw new Refusal(`the date header is no HTTP-date: ${date}`);
+    throw new Refusal(`the date header is not an HTTP-date: ${date}`);
   if (Math.abs(at - call.nowMs) > 60_000) throw new Refusal(`the clock has drifted: ${date}`);
   const digest = request.headers[`x-${call.name.toLowerCase()}-authentication`];
   const signed = `${call.account.token};${call.action};${date};${call.account.secret}`;
@@ -167,20 +176,20 @@ function refuseHeaders(
 }
 
 function readBody(request: IncomingMessage, query: URLSearchParams, body: string): Record<string, unknown> {
-  const stray = [...query.keys()].filter((name) => !routing.includes(name));
-  if (stray.length > 0) throw new Refusal(`${stray} in the query string of a ${request.method}`);
+  const misplaced = [...query.keys()].filter((name) => !routing.includes(name));
+  if (misplaced.length > 0) throw new Refusal(`${misplaced} in the query string of a ${request.method}`);
   let parsed: unknown;
   try {
     parsed = JSON.parse(body, (name, value, { source }) => {
       if (typeof value !== 'number') return value;
-      if (!/^(0|-?[1-9]\d*)$/.test(source ?? '')) throw new Refusal(`${name} is no integer: ${source}`);
+      if (!/^(0|-?[1-9]\d*)$/.test(source ?? '')) throw new Refusal(`${name} is not an integer: ${source}`);
       return BigInt(source ?? '');
     });
   } catch (thrown) {
     throw thrown instanceof Refusal ? thrown : new Refusal('the body is not JSON');
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    throw new Refusal('the body is no JSON object');
+    throw new Refusal('the body is not a JSON object');
   return { ...parsed };
 }
 
@@ -195,15 +204,15 @@ function readField(
   name: string,
   value: unknown,
   rule: Rule | undefined,
-  how: { fromQuery: boolean; reading: Reading },
+  how: { fromQuery: boolean; interpretation: Interpretation },
 ): bigint | string {
   if (!rule) throw new Refusal(`no field ${name}`);
   if (rule.kind === 'integer') return readInteger(name, value, rule, how.fromQuery);
   if (rule.kind === 'position') return readPosition(name, value, how);
-  if (typeof value !== 'string') throw new Refusal(`${name} is no string: ${value}`);
+  if (typeof value !== 'string') throw new Refusal(`${name} is not a string: ${value}`);
   if (rule.kind === 'one of' && !rule.values.includes(value)) throw new Refusal(`${name} is ${value}`);
   if (rule.kind === 'day' && dayOfCompact(value) === undefined)
-    throw new Refusal(`${name} is no day: ${value}`);
+    throw new Refusal(`${name} is not a day: ${value}`);
   return value;
 }
 
@@ -215,31 +224,31 @@ function readInteger(
 ): bigint {
   const integer =
     fromQuery && typeof value === 'string' && /^(0|-?[1-9]\d*)$/.test(value) ? BigInt(value) : value;
-  if (typeof integer !== 'bigint') throw new Refusal(`${name} is no integer: ${value}`);
+  if (typeof integer !== 'bigint') throw new Refusal(`${name} is not an integer: ${value}`);
   if (integer < range.min || (range.max !== undefined && integer > range.max))
     throw new Refusal(`${name} is out of range: ${integer}`);
   return integer;
 }
 
-/** An integer by the document; text only where the service itself gave such text as `endCursor`. */
+/** An integer by the document; text only where the service itself gives text as `endCursor`. */
 function readPosition(
   name: string,
   value: unknown,
-  how: { fromQuery: boolean; reading: Reading },
+  how: { fromQuery: boolean; interpretation: Interpretation },
 ): bigint | string {
-  const givesText = how.reading.position === 'padded' || how.reading.position === 'opaque';
+  const givesText = how.interpretation.position === 'padded' || how.interpretation.position === 'opaque';
   if (givesText && typeof value === 'string' && value !== '0') return value;
   return readInteger(name, value, { min: 0n }, how.fromQuery);
 }
 
-/** What the document says of fields in pairs. */
-function refuseTogether(action: string, fields: Fields, reading: Reading): void {
+/** The document's rules on combinations of fields. */
+function refuseTogether(action: string, fields: Fields, interpretation: Interpretation): void {
   const { start_date, end_date, start_time, end_time } = fields;
   if (start_date !== undefined && end_date !== undefined && start_date > end_date)
     throw new Refusal(`start_date ${start_date} is after end_date ${end_date}`);
   if (start_time !== undefined && end_time !== undefined) {
     if (start_time > end_time) throw new Refusal(`start_time ${start_time} is after end_time ${end_time}`);
-    if (start_time === end_time && reading.equalTimes === 'refused')
+    if (start_time === end_time && interpretation.equalTimes === 'refused')
       throw new Refusal(`start_time and end_time are both ${start_time}`);
   }
   if (action === 'report/clicks_detail' && fields.id === undefined && fields.pbtid === undefined)
@@ -247,7 +256,7 @@ function refuseTogether(action: string, fields: Fields, reading: Reading): void 
   if (
     action === 'report/order_list' &&
     fields.page_number !== undefined &&
-    Number(fields.page_number) < reading.firstPage
+    Number(fields.page_number) < interpretation.firstPage
   )
-    throw new Refusal(`page_number is ${fields.page_number}, the first is ${reading.firstPage}`);
+    throw new Refusal(`page_number is ${fields.page_number}, the first is ${interpretation.firstPage}`);
 }

@@ -6,7 +6,13 @@ import { isJsonObject, type Json, type JsonObject } from '../../shared/json.ts';
 import { servedPerPage } from './answer.ts';
 import { holdingsOf, httpDate, type Table } from './data.ts';
 import { firstInstant } from './days.ts';
-import { allPairs, pairsIn, plainReading, type Reading, readings } from './readings.ts';
+import {
+  allPairs,
+  pairsIn,
+  plainInterpretation,
+  type Interpretation,
+  interpretations,
+} from './interpretations.ts';
 import { contractFaults, type StrictService, startStrictService } from './service.ts';
 
 const timeZone = 'America/New_York';
@@ -17,8 +23,8 @@ afterEach(async () => {
   for (const service of opened.splice(0)) await service.close();
 });
 
-async function open(reading: Partial<Reading> = {}): Promise<StrictService> {
-  const whole = { ...plainReading, ...reading };
+async function open(interpretation: Partial<Interpretation> = {}): Promise<StrictService> {
+  const whole = { ...plainInterpretation, ...interpretation };
   const holdings = holdingsOf({
     seed: 1,
     timeZone,
@@ -28,7 +34,7 @@ async function open(reading: Partial<Reading> = {}): Promise<StrictService> {
     limit: servedPerPage(5, whole),
   });
   const brands = [{ ...account, timeZone, holdings }];
-  const service = await startStrictService({ brands, reading: whole, present: now });
+  const service = await startStrictService({ brands, interpretation: whole, present: now });
   opened.push(service);
   return service;
 }
@@ -41,7 +47,7 @@ interface Letter {
   body: string;
 }
 
-/** A call as section 5 wants it. `body` is JSON text, or what a GET adds to its query. */
+/** A call that obeys docs/interface.md, section 5. The fields are its body, or part of the query of a GET. */
 function letter(
   service: StrictService,
   action: string,
@@ -110,11 +116,14 @@ const lines = (records: readonly (Json | undefined)[]): string[] =>
   records.map((record) => JSON.stringify(record)).sort();
 const recordsIn = (data: JsonObject): Json[] => Object.values(data).find(Array.isArray) ?? [];
 
-/** All pages of a range, by someone who has read the document and was told the reading. */
-const readers: Partial<
-  Record<Table, (service: StrictService, reading: Reading, range: JsonObject) => Promise<Json[]>>
+/** Fetches all pages of a range, as a client would that knows the document and the interpretation. */
+const clients: Partial<
+  Record<
+    Table,
+    (service: StrictService, interpretation: Interpretation, range: JsonObject) => Promise<Json[]>
+  >
 > = {
-  async clicks(service, reading, range) {
+  async clicks(service, interpretation, range) {
     const read = new Map<string, Json>();
     let first: Json = 0;
     for (let more = true; more; ) {
@@ -122,7 +131,7 @@ const readers: Partial<
         service,
         'report/clicks_list',
         { ...range, first, page_size: 20 },
-        reading.method,
+        interpretation.method,
       );
       for (const record of recordsIn(object(data))) read.set(JSON.stringify(object(record).id), record);
       const { hasNextPage, endCursor } = object(object(data).pageInfo);
@@ -131,11 +140,11 @@ const readers: Partial<
     }
     return [...read.values()];
   },
-  async orders(service, reading, range) {
+  async orders(service, interpretation, range) {
     const pages: Json[][] = [];
-    for (let page = reading.firstPage; ; page += 1) {
+    for (let page = interpretation.firstPage; ; page += 1) {
       const fields = { ...range, page_number: page, page_size: 20, sort_dir: 'asc' };
-      const { data } = await call(service, 'report/order_list', fields, reading.method);
+      const { data } = await call(service, 'report/order_list', fields, interpretation.method);
       const records = recordsIn(object(data));
       const before = pages.slice(-2).map((page) => JSON.stringify(page));
       if (records.length === 0) return pages.flat();
@@ -149,11 +158,11 @@ const readers: Partial<
 };
 
 function readByCursor(action: string) {
-  return async (service: StrictService, reading: Reading, range: JsonObject) => {
+  return async (service: StrictService, interpretation: Interpretation, range: JsonObject) => {
     const read: Json[] = [];
     let cursor: Json | undefined = '';
     do {
-      const envelope = await call(service, action, { ...range, limit: 5, cursor }, reading.method);
+      const envelope = await call(service, action, { ...range, limit: 5, cursor }, interpretation.method);
       read.push(...recordsIn(object(envelope.data)));
       cursor = object(envelope.data).cursor ?? envelope.cursor;
     } while (typeof cursor === 'string' && cursor !== '');
@@ -161,15 +170,15 @@ function readByCursor(action: string) {
   };
 }
 
-describe('the readings', () => {
-  it('bring together every two values that meet in a report', () => {
-    const covered = new Set(readings.flatMap(({ reading }) => pairsIn(reading)));
+describe('the interpretations', () => {
+  it('cover every pair of values that concerns one report', () => {
+    const covered = new Set(interpretations.flatMap(({ interpretation }) => pairsIn(interpretation)));
     expect(allPairs.filter((pair) => !covered.has(pair))).toEqual([]);
   });
 });
 
 describe('the strict service', () => {
-  it('has days of the sizes that tempt a reader, and a day of 25 hours', async () => {
+  it('has days of the sizes that tempt a client to err, and a day of 25 hours', async () => {
     const service = await open();
     const [brand] = service.brands;
     const sizes = (table: Table) =>
@@ -182,24 +191,27 @@ describe('the strict service', () => {
     expect(firstInstant('2026-11-02', timeZone) - firstInstant('2026-11-01', timeZone)).toBe(25 * 3600_000);
   });
 
-  describe.each(readings)('under $name', ({ reading }) => {
+  describe.each(interpretations)('under $name', ({ interpretation }) => {
     it.each(['clicks', 'orders', 'transactions', 'attribution'] as const)(
-      'gives all %s of a range',
+      'returns all %s of a range',
       async (table) => {
-        const service = await open(reading);
+        const service = await open(interpretation);
         const [brand] = service.brands;
-        const unit = reading.timestampUnit === 'seconds' ? 1000 : 1;
+        const unit = interpretation.timestampUnit === 'seconds' ? 1000 : 1;
         const [start, end] = [firstInstant('2026-10-30', timeZone), firstInstant('2026-11-03', timeZone)];
-        const last = reading.endTime === 'inclusive' ? end - 1000 : end;
+        const last = interpretation.endTime === 'inclusive' ? end - 1000 : end;
         const dated = table === 'transactions' || table === 'attribution';
         const range: JsonObject = dated
-          ? { start_date: '20261030', end_date: reading.endDate === 'whole_day' ? '20261102' : '20261103' }
+          ? {
+              start_date: '20261030',
+              end_date: interpretation.endDate === 'whole_day' ? '20261102' : '20261103',
+            }
           : { start_time: start / unit, end_time: last / unit };
-        const midnightToo = dated && reading.endDate === 'midnight, included';
+        const midnightToo = dated && interpretation.endDate === 'midnight, included';
         const held = (brand?.holdings[table] ?? []).filter(
           ({ at }) => at >= start && (at < end || (at === end && midnightToo)),
         );
-        const read = (await readers[table]?.(service, reading, range)) ?? [];
+        const read = (await clients[table]?.(service, interpretation, range)) ?? [];
         expect(lines(read)).toEqual(lines(held.map(({ record }) => record)));
         expect(held.length).toBeGreaterThan(10);
         expect(service.refusals).toEqual([]);
@@ -207,7 +219,7 @@ describe('the strict service', () => {
     );
   });
 
-  it('gives the detail of a click by its id and its tracking flag', async () => {
+  it('returns the detail of a click by its id and its tracking flag', async () => {
     const service = await open();
     const [brand] = service.brands;
     const { id, pbtid } = brand?.holdings.clicks.find(({ record }) => record.pbtid !== '')?.record ?? {};
@@ -216,7 +228,7 @@ describe('the strict service', () => {
     expect(JSON.stringify(object(data).id)).toBe(id);
   });
 
-  it('calls a cursor unknown for another question, and after it has forgotten it', async () => {
+  it('refuses a cursor of another query, and one that it has forgotten', async () => {
     const service = await open();
     const asked = { start_date: '20261030', end_date: '20261030', limit: 5 };
     const { data } = await call(service, 'report/transaction_list', asked);
@@ -262,7 +274,7 @@ describe('the strict service', () => {
       says: /HTTP-date/,
     },
     {
-      forbidden: 'another date than the signed',
+      forbidden: 'another date than the signed one',
       bend: (sent) => (sent.headers['X-ACME-DATE'] = httpDate(Date.now() - 5000)),
       says: /digest/,
     },
@@ -272,7 +284,11 @@ describe('the strict service', () => {
         (sent.headers['X-ACME-AUTHENTICATION'] = sent.headers['X-ACME-AUTHENTICATION']?.toUpperCase() ?? ''),
       says: /digest/,
     },
-    { forbidden: 'a body that is no object', bend: (sent) => (sent.body = '[]'), says: /no JSON object/ },
+    {
+      forbidden: 'a body that is not an object',
+      bend: (sent) => (sent.body = '[]'),
+      says: /not a JSON object/,
+    },
     {
       forbidden: 'a field in the query of a POST',
       bend: (sent) => (sent.query.page_size = '20'),
@@ -284,17 +300,17 @@ describe('the strict service', () => {
       says: /GET/,
     },
     { forbidden: 'an unknown field', fields: { limit: 5 }, says: /no field limit/ },
-    { forbidden: 'an integer as text', fields: { page_size: '20' }, says: /page_size is no integer/ },
-    { forbidden: 'a fraction', fields: { start_time: 1.5 }, says: /start_time is no integer/ },
+    { forbidden: 'an integer as text', fields: { page_size: '20' }, says: /page_size is not an integer/ },
+    { forbidden: 'a fraction', fields: { start_time: 1.5 }, says: /start_time is not an integer/ },
     {
       forbidden: 'an exponent',
       fields: { start_time: JSON.rawJSON('1e3') },
-      says: /start_time is no integer/,
+      says: /start_time is not an integer/,
     },
     { forbidden: 'a page below 20', fields: { page_size: 19 }, says: /page_size is out of range/ },
     { forbidden: 'a page above 100', fields: { page_size: 101 }, says: /page_size is out of range/ },
-    { forbidden: 'a null', fields: { publisher_id: null }, says: /publisher_id is no string/ },
-    { forbidden: 'a number as text', fields: { publisher_id: 12 }, says: /publisher_id is no string/ },
+    { forbidden: 'a null', fields: { publisher_id: null }, says: /publisher_id is not a string/ },
+    { forbidden: 'a number as text', fields: { publisher_id: 12 }, says: /publisher_id is not a string/ },
     { forbidden: 'an end before its start', fields: { start_time: 2, end_time: 1 }, says: /after end_time/ },
     {
       forbidden: 'a limit above 200',
@@ -303,16 +319,16 @@ describe('the strict service', () => {
       says: /limit is out/,
     },
     {
-      forbidden: 'a day that is none',
+      forbidden: 'a day that does not exist',
       action: 'report/transaction_list',
       fields: { start_date: '20260230' },
-      says: /no day/,
+      says: /is not a day/,
     },
     {
       forbidden: 'an ISO day',
       action: 'report/transaction_list',
       fields: { start_date: '2026-02-03' },
-      says: /no day/,
+      says: /is not a day/,
     },
     {
       forbidden: 'a last day before the first',
@@ -336,14 +352,14 @@ describe('the strict service', () => {
       forbidden: 'a null cursor',
       action: 'report/transaction_list',
       fields: { cursor: null },
-      says: /cursor is no string/,
+      says: /cursor is not a string/,
     },
     { forbidden: 'no click named', action: 'report/clicks_detail', says: /neither id nor pbtid/ },
     {
       forbidden: 'a click named by text',
       action: 'report/clicks_detail',
       fields: { id: '7' },
-      says: /id is no integer/,
+      says: /id is not an integer/,
     },
   ])('refuses $forbidden', async ({ action = 'report/clicks_list', fields = {}, bend, says }) => {
     const service = await open();
@@ -356,13 +372,13 @@ describe('the strict service', () => {
     expect(status === 404).toBe(/path|not in the query/.test(String(says)));
   });
 
-  it.each([-61_000, 61_000])('refuses a clock that is %d ms off', async (drift) => {
+  it.each([-75_000, 75_000])('refuses a clock that is %d ms off', async (drift) => {
     const service = await open();
     await post(service, letter(service, 'report/clicks_list', {}, 'POST', Date.now() + drift));
     expect(service.refusals).toEqual([expect.stringMatching(/drifted/)]);
   });
 
-  it.each(contractFaults)('breaks its word where it is told to: %s', async (fault) => {
+  it.each(contractFaults)('answers with the fault that a test asks for: %s', async (fault) => {
     const service = await open();
     const asked = { start_date: '20261030', end_date: '20261030', limit: 5 };
     const first = await call(service, 'report/transaction_list', asked);

@@ -1,3 +1,11 @@
+/**
+ * The strict service: a second implementation of docs/interface.md, written independently of sample/ and of the
+ * pipeline, for the acceptance tests. It is the oracle of whether requests obey the interface: it refuses whatever the
+ * document does not allow and records every refusal, and a test fails on any. It is also the oracle of what the lake
+ * must hold (`held`), with data made to tempt a client into mistakes: duplicates, days of exactly one page, ids beyond
+ * 2^53, 25-hour days. `interpretations.ts` lists how it can interpret the open points of the document.
+ * refuse.ts checks a call, answer.ts finds and shapes its page, and the functions below apply a fault.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -6,7 +14,7 @@ import type { JsonObject } from '../../shared/json.ts';
 import { answers, filtered, type Page } from './answer.ts';
 import { type Held, type Holdings, shownIn, type Table } from './data.ts';
 import { dayOf, dayOfCompact } from './days.ts';
-import type { Reading } from './readings.ts';
+import type { Interpretation } from './interpretations.ts';
 import { type Account, Refusal, readCall, type SignedCall } from './refuse.ts';
 
 export interface Brand extends Account {
@@ -14,19 +22,19 @@ export interface Brand extends Account {
   holdings: Holdings;
 }
 
-/** A served call, as a fault or a test looks at it: the day it begins with (of a mere instant: none), and the place of its first record. */
+/** A served call, as faults and tests see it: the day its range begins with (none for a single instant), the offset of its first record. */
 export interface Served {
   action: string;
   fields: SignedCall['fields'];
   day: string | undefined;
   offset: number;
-  /** How often this same call was served before. */
+  /** How often the same call was served before. */
   repeats: number;
 }
 
-/** Faults of the way to the service: a later try may succeed. */
+/** Transient faults: a retry may succeed. */
 export const passingFaults = ['503', '429', 'reset', 'cut off', 'hangs'] as const;
-/** Faults by which the service breaks its word. */
+/** Answers that violate the interface. */
 export const contractFaults = [
   'code is not 0',
   'HTML',
@@ -35,7 +43,7 @@ export const contractFaults = [
   'repeated cursor',
   'cycling cursor',
 ] as const;
-/** Faults of one click's details. */
+/** Faults of the detail of a single click. */
 export const detailFaults = ['code is not 0', 'another click'] as const;
 export type Fault =
   | (typeof passingFaults)[number]
@@ -47,36 +55,35 @@ export interface StrictService {
   readonly baseUrl: string;
   readonly name: string;
   readonly brands: readonly Brand[];
-  /** What was refused, and why; a client that follows the document leaves this empty. */
+  /** Why calls were refused; a client that obeys the interface leaves this empty. */
   readonly refusals: string[];
   readonly served: Served[];
-  /** Every digest that was sent. */
+  /** Every digest that was received. */
   readonly digests: Set<string>;
-  /** Decides which calls go wrong. */
+  /** Decides which calls get a fault. */
   fault: (call: Served) => Fault | undefined;
   latencyMs: number;
-  /** Only what appeared before this instant (ms) is shown. */
+  /** Only records that appeared before this instant (ms) are served. */
   present: number;
-  /** Every cursor that was given out dies. */
+  /** Invalidates every cursor given out so far. */
   forgetCursors(): void;
-  /** What a brand's table shows now, by day, where its report (of details: the clicks) is asked with `filters`. */
+  /** The records that a brand's table must hold now, by day, when its report is synced with `filters`. */
   held(brand: Brand, table: Table, filters?: Record<string, unknown>): Map<string, JsonObject[]>;
   close(): Promise<void>;
 }
 
 /**
- * The brand-side service of the interface document on a port of 127.0.0.1, read as `reading` says. It refuses
- * whatever the document forbids, and remembers every refusal.
+ * Starts the service on a free port of 127.0.0.1, under the given interpretation.
  */
 export async function startStrictService(options: {
   brands: readonly Brand[];
-  reading: Reading;
+  interpretation: Interpretation;
   present: number;
 }): Promise<StrictService> {
   const path = '/api/brand-side';
   const name = 'ACME';
-  const { brands, reading } = options;
-  const times = new Map<string, number>();
+  const { brands, interpretation } = options;
+  const timesServed = new Map<string, number>();
   let generation = 0;
 
   const server = createServer((request, response) => {
@@ -89,7 +96,13 @@ export async function startStrictService(options: {
     const body = await text(request);
     await sleep(service.latencyMs);
     try {
-      const call = readCall(request, body, { path, name, accounts: brands, reading, nowMs: Date.now() });
+      const call = readCall(request, body, {
+        path,
+        name,
+        accounts: brands,
+        interpretation,
+        nowMs: Date.now(),
+      });
       answer(call, response);
     } catch (thrown) {
       service.refusals.push(String(thrown));
@@ -104,10 +117,10 @@ export async function startStrictService(options: {
     const action = answers[call.action];
     if (!brand || !action) throw new Refusal(`no action ${call.action}`);
     const visible = (table: keyof Holdings) => shown(brand.holdings[table]);
-    const asked = { call, reading, timeZone: brand.timeZone, visible, generation };
+    const asked = { call, interpretation, timeZone: brand.timeZone, visible, generation };
     const page = action.find(asked);
-    const fault = service.fault(note(call, brand, page));
-    if (fault !== undefined && failOnTheWay(fault, response)) return;
+    const fault = service.fault(record(call, brand, page));
+    if (fault !== undefined && failInTransport(fault, response)) return;
     if (fault === 'echo of the credentials') {
       const { token, secret } = brand;
       const msg = `echo of ${token}, ${encodeURIComponent(token)}, ${secret} and ${[...service.digests].at(-1)}`;
@@ -121,11 +134,11 @@ export async function startStrictService(options: {
 
   const shown = (held: readonly Held[]) => held.filter(({ appearsAt }) => appearsAt < service.present);
 
-  function note(call: SignedCall, brand: Brand, page: Page): Served {
+  function record(call: SignedCall, brand: Brand, page: Page): Served {
     const { action, fields } = call;
     const key = [brand.bid, action, ...Object.entries(fields)].join();
-    const repeats = times.get(key) ?? 0;
-    times.set(key, repeats + 1);
+    const repeats = timesServed.get(key) ?? 0;
+    timesServed.set(key, repeats + 1);
     const served = { action, fields, day: firstDay(fields, brand), offset: page.offset, repeats };
     service.served.push(served);
     return served;
@@ -137,7 +150,10 @@ export async function startStrictService(options: {
   ): string | undefined {
     if (start_date !== undefined) return dayOfCompact(String(start_date));
     if (start_time === undefined || start_time === end_time) return undefined;
-    return dayOf(Number(start_time) * (reading.timestampUnit === 'seconds' ? 1000 : 1), brand.timeZone);
+    return dayOf(
+      Number(start_time) * (interpretation.timestampUnit === 'seconds' ? 1000 : 1),
+      brand.timeZone,
+    );
   }
 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -157,7 +173,7 @@ export async function startStrictService(options: {
     held: (brand, table, filters = {}) => {
       const { held, recordOf } = shownIn(table, brand.holdings);
       const byDay = Map.groupBy(filtered(shown(held), filters), ({ at }) => dayOf(at, brand.timeZone));
-      return new Map([...byDay].map(([day, ofDay]) => [day, ofDay.map(recordOf)]));
+      return new Map([...byDay].map(([day, records]) => [day, records.map(recordOf)]));
     },
     close: () =>
       new Promise((resolve) => {
@@ -168,7 +184,7 @@ export async function startStrictService(options: {
   return service;
 }
 
-/** Bends where the pages go on, or of what they speak, for the faults that lead a reader astray. */
+/** Changes the next cursor or the records of a page for the faults that mislead a client. */
 function bend(page: Page, fault: Fault | undefined): Page {
   if (fault === 'repeated cursor') return { ...page, next: page.offset };
   if (fault === 'cycling cursor') return { ...page, next: page.size };
@@ -177,8 +193,8 @@ function bend(page: Page, fault: Fault | undefined): Page {
   return page;
 }
 
-/** True where the fault left nothing more to answer. */
-function failOnTheWay(fault: Fault, response: ServerResponse): boolean {
+/** Answers the transport faults. @returns true where nothing is left to answer */
+function failInTransport(fault: Fault, response: ServerResponse): boolean {
   switch (fault) {
     case '503':
       response.writeHead(503, { 'Content-Type': 'text/plain' }).end('upstream is busy');

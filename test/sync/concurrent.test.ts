@@ -14,7 +14,7 @@ beforeAll(async () => {
     now: NOW,
     startDate: '2026-03-08',
     clicksPerDay: 4,
-    readings: { pageCap: 3 },
+    interpretations: { pageCap: 3 },
   });
 });
 afterAll(() => sample.close());

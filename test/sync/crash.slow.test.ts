@@ -29,7 +29,7 @@ beforeAll(async () => {
   // Two days in two months: each has a ledger and a coverage of its own.
   const options = { now: NOW, recordsTo: '2026-03-01T22:00:00Z', startDate: '2026-02-28' };
   sample = await sampleLake({ ...options, clicksPerDay: 4 });
-  smallPages = await sampleLake({ ...options, clicksPerDay: 4, readings: { pageCap: 2 } });
+  smallPages = await sampleLake({ ...options, clicksPerDay: 4, interpretations: { pageCap: 2 } });
 });
 afterAll(() => Promise.all([sample.close(), smallPages.close()]));
 

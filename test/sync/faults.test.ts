@@ -26,7 +26,7 @@ beforeAll(async () => {
     now: NOW,
     startDate: DAY,
     clicksPerDay: 12,
-    readings: { pageCap: 4, detail: 'list' },
+    interpretations: { pageCap: 4, detail: 'list' },
   });
 });
 afterAll(() => sample.close());

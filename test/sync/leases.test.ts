@@ -12,7 +12,12 @@ const SECOND = 1000;
 
 let sample: SampleLake;
 beforeAll(async () => {
-  sample = await sampleLake({ now: NOW, startDate: EARLIER, clicksPerDay: 8, readings: { pageCap: 2 } });
+  sample = await sampleLake({
+    now: NOW,
+    startDate: EARLIER,
+    clicksPerDay: 8,
+    interpretations: { pageCap: 2 },
+  });
 });
 afterAll(() => sample.close());
 

@@ -29,7 +29,7 @@ beforeAll(async () => {
     recordsTo: '2026-03-10T20:00:00Z',
     startDate: FIRST,
     clicksPerDay: 5,
-    readings: { pageCap: 3 },
+    interpretations: { pageCap: 3 },
     // Every run reads every day again: a day that it leaves unchanged must be right.
     brandSettings: {
       reports: Object.fromEntries(REPORTS.map((report) => [report, { enabled: true, refresh }])),

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import type { ReportName } from '../../sample/brand.ts';
-import type { Readings } from '../../sample/readings.ts';
+import type { Interpretations } from '../../sample/interpretations.ts';
 import { errorOf, outcomesOf, wrongReports } from './lake-contents.ts';
 import { REPORTS, type SampleLake, sampleLake, syncUntilComplete } from './sample-lake.ts';
 
@@ -11,12 +11,15 @@ const FIRST = '2026-03-08';
 const lakes: SampleLake[] = [];
 afterAll(() => Promise.all(lakes.map((lake) => lake.close())));
 
-async function lakeWith(readings: Partial<Readings>, brand: Record<string, string | number> = {}) {
+async function lakeWith(
+  interpretations: Partial<Interpretations>,
+  brand: Record<string, string | number> = {},
+) {
   const lake = await sampleLake({
     now: NOW,
     startDate: FIRST,
     clicksPerDay: 8,
-    readings: { pageCap: 4, ...readings },
+    interpretations: { pageCap: 4, ...interpretations },
     brandSettings: brand,
   });
   lakes.push(lake);
@@ -24,7 +27,7 @@ async function lakeWith(readings: Partial<Readings>, brand: Record<string, strin
 }
 
 /** The reports that each open point concerns. */
-const concerned: Record<keyof Readings, readonly ReportName[]> = {
+const concerned: Record<keyof Interpretations, readonly ReportName[]> = {
   endTime: ['clicks_list', 'order_list'],
   equalTimes: ['order_list'],
   timestampUnit: ['clicks_list', 'order_list'],
@@ -42,13 +45,15 @@ const concerned: Record<keyof Readings, readonly ReportName[]> = {
   detailHasId: ['clicks_list', 'clicks_detail'],
 };
 
-function reportsOf(readings: Partial<Readings>): ReportName[] {
-  const names = Object.entries(concerned).flatMap(([point, reports]) => (point in readings ? reports : []));
+function reportsOf(interpretations: Partial<Interpretations>): ReportName[] {
+  const names = Object.entries(concerned).flatMap(([point, reports]) =>
+    point in interpretations ? reports : [],
+  );
   return names.length > 0 ? [...new Set(names)] : [...REPORTS];
 }
 
 /** Each reading of an open point alone, with the settings that it needs. */
-const readings: [Partial<Readings>, Record<string, string | number>?][] = [
+const interpretations: [Partial<Interpretations>, Record<string, string | number>?][] = [
   [{}],
   [{ pageCap: Number.POSITIVE_INFINITY }],
   [{ pageCap: 2 }],
@@ -107,7 +112,7 @@ const readings: [Partial<Readings>, Record<string, string | number>?][] = [
 
 describe('under every reading of an open point', () => {
   it.each(
-    readings.map(([reading, settings]) => ({
+    interpretations.map(([reading, settings]) => ({
       reading,
       settings,
       name: JSON.stringify({ ...reading, settings }),
@@ -120,7 +125,9 @@ describe('under every reading of an open point', () => {
   });
 
   it.each(
-    readings.slice(-2).map(([reading, settings]) => ({ reading, settings, name: JSON.stringify(reading) })),
+    interpretations
+      .slice(-2)
+      .map(([reading, settings]) => ({ reading, settings, name: JSON.stringify(reading) })),
   )('I1: runs of one unit of work each leave the same: $name', async ({ reading, settings }) => {
     const lake = await lakeWith(reading, settings);
     await syncUntilComplete(lake);
@@ -130,7 +137,7 @@ describe('under every reading of an open point', () => {
 
 describe('a setting that contradicts the service', () => {
   const wrong: [
-    Partial<Readings>,
+    Partial<Interpretations>,
     Record<string, string | number>,
     ReportName,
     { kind: string; code: string },

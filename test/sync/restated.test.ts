@@ -31,7 +31,7 @@ beforeAll(async () => {
     startDate: FIRST,
     clicksPerDay: 10,
     brandSettings: brand,
-    readings: { pageCap: 3 },
+    interpretations: { pageCap: 3 },
   });
 });
 afterAll(() => Promise.all([sample.close(), paged.close()]));

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ReportName } from '../../sample/brand.ts';
-import type { Readings } from '../../sample/readings.ts';
+import type { Interpretations } from '../../sample/interpretations.ts';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { numberText } from '../../shared/json.ts';
 import { errorOf, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
@@ -12,12 +12,12 @@ const FIRST = '2026-03-09';
 const cursors: ReportName[] = ['transaction_list', 'amazon_attribution_report'];
 
 const lakes: SampleLake[] = [];
-async function lakeWith(readings: Partial<Readings>, clicksPerDay = 10): Promise<SampleLake> {
+async function lakeWith(interpretations: Partial<Interpretations>, clicksPerDay = 10): Promise<SampleLake> {
   const lake = await sampleLake({
     now: NOW,
     startDate: FIRST,
     clicksPerDay,
-    readings: { pageCap: 3, ...readings },
+    interpretations: { pageCap: 3, ...interpretations },
   });
   lakes.push(lake);
   return lake;
@@ -126,7 +126,7 @@ describe('a day that one run starts and another resumes', () => {
       recordsTo: '2026-03-10T05:00:00Z',
       startDate: FIRST,
       clicksPerDay: 10,
-      readings: { pageCap: 3 },
+      interpretations: { pageCap: 3 },
     });
     lakes.push(lake);
     for (const reports of [['order_list'], ['clicks_list']] as ReportName[][]) {
@@ -144,10 +144,10 @@ describe('cursors that die between runs', () => {
   it.each([
     ['transactions and attribution', {}, cursors],
     ['clicks', { endCursor: 'opaque' }, ['clicks_list', 'clicks_detail']],
-  ] as [string, Partial<Readings>, ReportName[]][])(
+  ] as [string, Partial<Interpretations>, ReportName[]][])(
     'I4: of %s, restart the day, which is then read to its end whatever the deadline',
-    async (_name, readings, reports) => {
-      const lake = await lakeWith({ ...readings, cursorLife: 6 });
+    async (_name, interpretations, reports) => {
+      const lake = await lakeWith({ ...interpretations, cursorLife: 6 });
       const [report = 'clicks_list'] = reports;
       const pages = await pagesAskedDuring(lake, report, async () => {
         for (let status = 'incomplete', runs = 0; status === 'incomplete'; runs += 1) {

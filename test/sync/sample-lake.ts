@@ -7,7 +7,7 @@
  * with the service by `lake-contents.ts`.
  */
 import type { ReportName, SampleBrand, SampleRecords } from '../../sample/brand.ts';
-import type { Readings } from '../../sample/readings.ts';
+import type { Interpretations } from '../../sample/interpretations.ts';
 import { seedBrand } from '../../sample/seed.ts';
 import { type SampleService, startSampleService } from '../../sample/server.ts';
 import type { JsonObject } from '../../shared/json.ts';
@@ -60,7 +60,7 @@ export interface SampleLakeOptions {
   /** Until when there will be records; `now` by default. */
   recordsTo?: string;
   clicksPerDay?: number;
-  readings?: Partial<Readings>;
+  interpretations?: Partial<Interpretations>;
   /** Merged into the brand's settings, for every run. */
   brandSettings?: JsonObject;
   /** What `sync` reads unless its scope says otherwise; all reports by default. */
@@ -97,7 +97,7 @@ export async function sampleLake(options: SampleLakeOptions): Promise<SampleLake
   const service = await startSampleService({
     brands: { [BRAND]: { timeZone: ZONE, ...CREDENTIALS, records: noRecords() } },
     now: () => new Date(time.nowMs + time.sleptMs),
-    ...(options.readings && { readings: options.readings }),
+    ...(options.interpretations && { interpretations: options.interpretations }),
   });
   return createLake(service, { time, feed }, options);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Held, ReportName } from '../../sample/brand.ts';
-import type { Readings } from '../../sample/readings.ts';
+import type { Interpretations } from '../../sample/interpretations.ts';
 import { type JsonObject, stringifyJson } from '../../shared/json.ts';
 import { call, listOf, startAcme } from './call.ts';
 
@@ -18,14 +18,18 @@ const held: Held[] = Object.entries(instants).map(([name, at], index) => ({
 const seconds = (instant: keyof typeof instants) => Date.parse(instants[instant]) / 1000;
 
 /** The names of the records that the action answers with. */
-async function answered(action: string, readings: Partial<Readings>, fields: JsonObject): Promise<unknown[]> {
+async function answered(
+  action: string,
+  interpretations: Partial<Interpretations>,
+  fields: JsonObject,
+): Promise<unknown[]> {
   const records = {
     clicks_list: held,
     order_list: held,
     transaction_list: held,
     amazon_attribution_report: held,
   };
-  const service = await startAcme({ readings }, records);
+  const service = await startAcme({ interpretations }, records);
   const { data } = await call(service, `report/${action}`, fields);
   return listOf(data).map(({ name }) => name);
 }
@@ -37,7 +41,7 @@ describe('times', () => {
 
   describe.each(['clicks_list', 'order_list'])('of %s', (action) => {
     const fixed: JsonObject = action === 'order_list' ? { sort_dir: 'asc' } : {};
-    it.each<[string, Partial<Readings>, JsonObject, string[]]>([
+    it.each<[string, Partial<Interpretations>, JsonObject, string[]]>([
       ['include end_time', {}, day, ['first', 'last', 'next']],
       ['exclude end_time', { endTime: 'exclusive' }, day, ['first', 'last']],
       ['find an instant where the end is included', {}, instant, ['next']],
@@ -47,12 +51,12 @@ describe('times', () => {
       ['may lack an end', {}, { start_time: day.end_time }, ['next', 'after']],
       ['may lack a start', {}, { end_time: day.start_time }, ['before', 'first']],
       ['may lack both', {}, {}, Object.keys(instants)],
-    ])('%s', async (_name, readings, fields, names) => {
-      expect(await answered(action, readings, { ...fields, ...fixed })).toEqual(names);
+    ])('%s', async (_name, interpretations, fields, names) => {
+      expect(await answered(action, interpretations, { ...fields, ...fixed })).toEqual(names);
     });
 
-    it('that are equal are refused under that reading', async () => {
-      const service = await startAcme({ readings: { equalTimes: 'refused' } });
+    it('that are equal are refused under that interpretation', async () => {
+      const service = await startAcme({ interpretations: { equalTimes: 'refused' } });
       expect((await call(service, `report/${action}`, instant)).code).toBe(1003);
       expect((await call(service, `report/${action}`, day)).code).toBe(0);
     });
@@ -64,7 +68,7 @@ describe('dates', () => {
   const toNext = { start_date: '20261101', end_date: '20261102' };
 
   describe.each(['transaction_list', 'amazon_attribution_report'])('of %s', (action) => {
-    it.each<[string, Partial<Readings>, JsonObject, string[]]>([
+    it.each<[string, Partial<Interpretations>, JsonObject, string[]]>([
       ['mean whole days in the zone of the brand', {}, day, ['first', 'last']],
       ['mean a midnight', { endDate: 'midnight_inclusive' }, day, ['first']],
       ['mean a midnight that is outside', { endDate: 'midnight_exclusive' }, day, []],
@@ -73,8 +77,8 @@ describe('dates', () => {
       ['may lack an end', {}, { start_date: '20261102' }, ['next', 'after']],
       ['may lack a start', {}, { end_date: '20261101' }, ['before', 'first', 'last']],
       ['may lack both', {}, {}, Object.keys(instants)],
-    ])('%s', async (_name, readings, fields, names) => {
-      expect(await answered(action, readings, fields)).toEqual(names);
+    ])('%s', async (_name, interpretations, fields, names) => {
+      expect(await answered(action, interpretations, fields)).toEqual(names);
     });
   });
 });

@@ -1,0 +1,53 @@
+/**
+ * How this service interprets what the interface document leaves open, one member per open point (docs/interface.md).
+ * The first value is the default.
+ */
+export interface Interpretations {
+  /** Whether a record at `end_time` itself is inside the range. */
+  endTime: 'inclusive' | 'exclusive';
+  /** Whether a request whose `start_time` equals its `end_time` is answered. */
+  equalTimes: 'answered' | 'refused';
+  timestampUnit: 'seconds' | 'milliseconds';
+  /** Where the range of `end_date` ends: after its whole day, or at its first instant, inclusive or not. */
+  endDate: 'whole_day' | 'midnight_inclusive' | 'midnight_exclusive';
+  /**
+   * What `endCursor` is: the place of the last record counted from 0, the place of the next record, the place of the
+   * last one counted from 1, the first of these as ten digits, or an opaque token.
+   */
+  endCursor: 'last' | 'next' | 'last_from_one' | 'padded' | 'opaque';
+  /** Whether the next page begins with the record that an `endCursor` of a last place names, or after it. */
+  first: 'inclusive' | 'exclusive';
+  /** What `cursor` is when no more items remain. */
+  finalCursor: 'null' | 'absent' | 'empty';
+  cursorIn: 'data' | 'envelope';
+  /** The key of the records in `data` of orders and transactions. */
+  listKey: string;
+  /** The maximum number of records on a page, whatever page size is requested. */
+  pageCap: number;
+  pastLastPage: 'empty' | 'repeat';
+  firstPage: 1 | 0;
+  /** How long an opaque cursor is valid: always, until the service restarts, or for this many further requests. */
+  cursorLife: 'forever' | 'restart' | number;
+  /** Where the detail of a click is: `data` itself, in `data.list`, or `data.click`. */
+  detail: 'record' | 'list' | 'named';
+  /** Whether the detail of a click repeats the `id` of the click. */
+  detailHasId: boolean;
+}
+
+export const defaultInterpretations: Interpretations = {
+  endTime: 'inclusive',
+  equalTimes: 'answered',
+  timestampUnit: 'seconds',
+  endDate: 'whole_day',
+  endCursor: 'last',
+  first: 'inclusive',
+  finalCursor: 'null',
+  cursorIn: 'data',
+  listKey: 'list',
+  pageCap: Number.POSITIVE_INFINITY,
+  pastLastPage: 'empty',
+  firstPage: 1,
+  cursorLife: 'forever',
+  detail: 'record',
+  detailHasId: true,
+};
