@@ -33,14 +33,14 @@ export const ORDERS_DAILY: View = {
   sql: 'SELECT dt, orders, amount, last_seen FROM orders',
 };
 
-/** What the core relies on in every catalog. */
+/** What the core relies on in every catalog: each adapter's test runs it. */
 export function catalogContract(name: string, setUp: () => Promise<CatalogUnderTest>): void {
   describe(`${name} as a catalog`, () => {
     const day = dayPartition('acme', '2026-01-31');
     let underTest: CatalogUnderTest;
     let catalog: Catalog;
 
-    async function pointTo(id: string, partition = day): Promise<void> {
+    async function publish(id: string, partition = day): Promise<void> {
       await underTest.snapshot('orders', partition, id);
       await catalog.setSnapshot(ORDERS, partition, id);
     }
@@ -52,14 +52,14 @@ export function catalogContract(name: string, setUp: () => Promise<CatalogUnderT
     });
     afterEach(() => underTest.close());
 
-    it('points nowhere at first', async () => {
+    it('has no snapshot of a partition at first', async () => {
       expect(await catalog.snapshotOf('orders', day)).toBeUndefined();
       expect(await catalog.snapshotsByPartition('orders', [])).toEqual(new Map());
     });
 
-    it('I3: points at the snapshot told last', async () => {
+    it('I3: points at the snapshot that was set last', async () => {
       for (const id of ['s1', 's2', 's1']) {
-        await pointTo(id);
+        await publish(id);
         expect(await underTest.open().snapshotOf('orders', day)).toBe(id);
       }
       expect(await catalog.snapshotsByPartition('orders', day)).toEqual(
@@ -67,23 +67,23 @@ export function catalogContract(name: string, setUp: () => Promise<CatalogUnderT
       );
     });
 
-    it('stays where it is when pointed there again', async () => {
-      await pointTo('s1');
+    it('points at the same snapshot after it was set once more', async () => {
+      await publish('s1');
       await catalog.setSnapshot(ORDERS, day, 's1');
       expect(await catalog.snapshotOf('orders', day)).toBe('s1');
     });
 
-    it('I5: points at one snapshot after runs have pointed it at once', async () => {
+    it('I5: points at one of the snapshots that concurrent runs set', async () => {
       const ids = ['s1', 's2', 's3', 's4', 's5'];
       for (const id of ids) await underTest.snapshot('orders', day, id);
       await Promise.all(ids.map((id) => underTest.open().setSnapshot(ORDERS, day, id)));
       expect(ids).toContain(await catalog.snapshotOf('orders', day));
     });
 
-    it('tells what it points at under leading partition keys', async () => {
+    it('lists the snapshots under leading partition keys', async () => {
       const days = ['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04', '2026-01-05'];
-      for (const dt of days) await pointTo(`acme-${dt}`, dayPartition('acme', dt));
-      await pointTo('bolt-1', dayPartition('bolt', '2026-01-01'));
+      for (const dt of days) await publish(`acme-${dt}`, dayPartition('acme', dt));
+      await publish('bolt-1', dayPartition('bolt', '2026-01-01'));
       const acme = days.map((dt): [string, string[]] => [`brand=acme/dt=${dt}`, [`acme-${dt}`]]);
       const bolt: [string, string[]] = ['brand=bolt/dt=2026-01-01', ['bolt-1']];
       expect(await catalog.snapshotsByPartition('orders', [['brand', 'acme']])).toEqual(new Map(acme));
@@ -91,19 +91,19 @@ export function catalogContract(name: string, setUp: () => Promise<CatalogUnderT
       expect(await catalog.snapshotsByPartition('orders', [['brand', 'none']])).toEqual(new Map());
     });
 
-    it('points nowhere in a table that is not there', async () => {
+    it('has no snapshot in a table that does not exist', async () => {
       expect(await catalog.snapshotOf('none', day)).toBeUndefined();
       expect(await catalog.snapshotsByPartition('none', [])).toEqual(new Map());
     });
 
-    it('keeps what it points at when a table is prepared again', async () => {
-      await pointTo('s1');
+    it('keeps its pointers when a table is ensured again', async () => {
+      await publish('s1');
       await catalog.ensureTable(ORDERS);
       expect(await catalog.snapshotOf('orders', day)).toBe('s1');
     });
 
-    it('takes a view again and again, beside tables', async () => {
-      await pointTo('s1');
+    it('accepts the same view again, and a changed one, beside its tables', async () => {
+      await publish('s1');
       for (const sql of ['SELECT 1 AS one', 'SELECT 1 AS one', 'SELECT 2 AS one'])
         await catalog.ensureView({ ...ORDERS_DAILY, sql });
       expect(await catalog.snapshotOf('orders', day)).toBe('s1');

@@ -10,7 +10,7 @@ export interface StoreUnderTest {
 
 const MEGABYTE = 1024 * 1024;
 
-/** What the core relies on in every object store. */
+/** What the core relies on in every object store: each adapter's test runs it. */
 export function objectStoreContract(name: string, setUp: () => Promise<StoreUnderTest>): void {
   describe(`${name} as an object store`, () => {
     let underTest: StoreUnderTest;
@@ -24,12 +24,12 @@ export function objectStoreContract(name: string, setUp: () => Promise<StoreUnde
     });
     afterEach(() => underTest.close());
 
-    it('gives back what was put, with the same etag', async () => {
+    it('returns what was put, with the same etag', async () => {
       const etag = etagOf(await store.put('ledger/a/2026-01.json', text('one'), { ifAbsent: true }));
       expect(await read(other, 'ledger/a/2026-01.json')).toEqual({ body: 'one', etag });
     });
 
-    it('knows no object that nobody put', async () => {
+    it('has no object that nobody put', async () => {
       await store.put('ledger/a/b', text('one'), { ifAbsent: true });
       expect(await store.get('ledger/none')).toBeUndefined();
       expect(await store.get('ledger/a')).toBeUndefined();
@@ -38,19 +38,19 @@ export function objectStoreContract(name: string, setUp: () => Promise<StoreUnde
 
     it.each([
       ['ifAbsent over an object', { ifAbsent: true }],
-      ['an etag of another time', { ifMatch: '"5d41402abc4b2a76b9719d911017c592"' }],
-    ] as const)('leaves the object as it is: %s', async (_name, precondition) => {
+      ['an etag that is out of date', { ifMatch: '"5d41402abc4b2a76b9719d911017c592"' }],
+    ] as const)('leaves the object unchanged and answers conflict to %s', async (_name, precondition) => {
       await store.put('key', text('one'), { ifAbsent: true });
       expect(await other.put('key', text('two'), precondition)).toBe('conflict');
       expect((await read(store, 'key'))?.body).toBe('one');
     });
 
-    it('answers conflict to an etag where nothing is', async () => {
+    it('answers conflict to an etag where there is no object', async () => {
       expect(await store.put('a/key', text('one'), { ifMatch: '"any"' })).toBe('conflict');
       expect(await keys(store, '')).toEqual([]);
     });
 
-    it('replaces the version that it was told, once', async () => {
+    it('replaces the version that the precondition names, once', async () => {
       const first = etagOf(await store.put('key', text('one'), { ifAbsent: true }));
       const second = etagOf(await other.put('key', text('two'), { ifMatch: first }));
       expect(second).not.toBe(first);
@@ -61,7 +61,7 @@ export function objectStoreContract(name: string, setUp: () => Promise<StoreUnde
     it.each([
       ['to create', undefined],
       ['to replace', 'before'],
-    ])('I5: a race %s has one winner', async (_name, before) => {
+    ])('I5: lets one writer win a race %s', async (_name, before) => {
       const first = before && etagOf(await store.put('key', text(before), { ifAbsent: true }));
       const precondition = first ? { ifMatch: first } : ({ ifAbsent: true } as const);
       const racers = ['0', '1', '2', '3', '4', '5', '6', '7'];
@@ -73,7 +73,7 @@ export function objectStoreContract(name: string, setUp: () => Promise<StoreUnde
       expect((await read(store, 'key'))?.body).toBe(winners[0]);
     });
 
-    it('can be deleted, and then is absent', async () => {
+    it('has no object after its deletion, and accepts a new one', async () => {
       await store.put('a/b/key', text('one'), { ifAbsent: true });
       await store.delete(['a/b/key', 'a/b/none', 'none/at/all']);
       expect(await store.get('a/b/key')).toBeUndefined();
@@ -86,7 +86,7 @@ export function objectStoreContract(name: string, setUp: () => Promise<StoreUnde
       ['a few bytes', [3]],
       ['an empty piece', [0, 2, 0]],
       ['more than one part', [6 * MEGABYTE, 1, 7 * MEGABYTE, 65_537]],
-    ])('I4: a stream of %s appears whole at its finish', async (_name, sizes) => {
+    ])('I4: shows a stream of %s whole, when it is finished', async (_name, sizes) => {
       const pieces = sizes.map((size, index) => Buffer.alloc(size, index + 1));
       const writer = store.create('snapshots/t/part-0000.parquet');
       for (const piece of pieces) {
@@ -102,7 +102,7 @@ export function objectStoreContract(name: string, setUp: () => Promise<StoreUnde
       ['before the first byte', []],
       ['after a few bytes', [3]],
       ['after several parts', [6 * MEGABYTE, 6 * MEGABYTE]],
-    ])('I4: a stream that is aborted %s never was', async (_name, sizes) => {
+    ])('I4: shows nothing of a stream that is aborted %s', async (_name, sizes) => {
       const writer = store.create('a/key');
       for (const size of sizes) await writer.write(Buffer.alloc(size));
       await writer.abort();
@@ -110,7 +110,7 @@ export function objectStoreContract(name: string, setUp: () => Promise<StoreUnde
       expect(await keys(store, '')).toEqual([]);
     });
 
-    it('takes no harm from an abort after the finish', async () => {
+    it('keeps a finished stream that is aborted afterwards', async () => {
       const writer = store.create('a/key');
       await writer.write(text('one'));
       await writer.finish();
@@ -152,15 +152,15 @@ export function objectStoreContract(name: string, setUp: () => Promise<StoreUnde
     it.each([
       ['in the middle', 2, 5, '234'],
       ['at the start', 0, 1, '0'],
-      ['past the end', 8, 20, '89'],
-      ['behind the end', 10, 20, ''],
-      ['of nothing', 4, 4, ''],
+      ['beyond the end', 8, 20, '89'],
+      ['after the end', 10, 20, ''],
+      ['of no bytes', 4, 4, ''],
     ])('reads a range %s', async (_name, start, end, expected) => {
       await store.put('key', text('0123456789'), { ifAbsent: true });
       expect(Buffer.from(await store.range('key', start, end)).toString()).toBe(expected);
     });
 
-    it('says transient of a range of an object that is gone: what names it is read anew', async () => {
+    it('fails a range of a missing object as transient: the document that names it is read again', async () => {
       await expect(store.range('none', 0, 1)).rejects.toMatchObject({
         kind: 'transient',
         code: 'object_missing',

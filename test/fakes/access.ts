@@ -1,9 +1,13 @@
+/**
+ * Who may do what, for the doubles of AWS: a test can give them the policies that the synthesised roles have.
+ * Without it a double allows everything, and a missing permission shows only in a real account.
+ */
 import type { IncomingMessage } from 'node:http';
 
-/** Whether who signed with this access key may do this to that: `s3:GetObject`, an ARN. */
+/** Whether the owner of an access key may perform an action (`s3:GetObject`) on a resource (an ARN). */
 export type Access = (accessKey: string, action: string, resource: string) => boolean;
 
-/** The account and region of every double of AWS, as ARNs have them. */
+/** The region and account in the ARNs of every double of AWS. */
 export const PLACE = 'us-east-1:123456789012';
 
 export function accessKeyOf({ headers }: IncomingMessage): string {

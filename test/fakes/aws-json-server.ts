@@ -1,3 +1,7 @@
+/**
+ * AWS's JSON 1.1 protocol over real HTTP: operations by name, errors as AWS answers them, permissions checked first.
+ * The doubles of Glue and Secrets Manager are built on it, so that the real SDK clients run in the tests.
+ */
 import { isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../../shared/json.ts';
 import { type Access, accessKeyOf } from './access.ts';
 import { type HttpServer, startHttpServer } from './http-server.ts';

@@ -1,4 +1,4 @@
-/** A client that speaks to a server on the loopback, and tries again without waiting long. */
+/** How the real SDK clients reach a double: its endpoint, fixed credentials and few attempts. */
 export function awsTestOptions(endpoint: string) {
   return {
     endpoint,

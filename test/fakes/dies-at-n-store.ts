@@ -1,6 +1,10 @@
+/**
+ * Fault: the process dies at its n-th operation on the lake, just before or just after it takes effect.
+ * Store and catalog share one count, so that a test can visit every moment at which a process can die.
+ */
 import type { Catalog, ObjectStore } from '../../shared/ports.ts';
 
-/** What every operation of a process that died throws. */
+/** Thrown by every operation of a process that has died. */
 export class ProcessDied extends Error {
   override readonly name = 'ProcessDied';
   constructor() {
@@ -49,7 +53,7 @@ class Life {
     return last;
   }
 
-  /** What was under way at the moment of death may have taken effect, but nobody hears of it. */
+  /** An operation in flight at the moment of death may have taken effect, but its answer is lost. */
   #end(last: boolean): void {
     if (last) this.#die();
     this.check();
@@ -66,7 +70,7 @@ class Life {
 }
 
 export interface DyingStore extends ObjectStore {
-  /** How many operations were begun. */
+  /** How many operations were started. */
   readonly operations: number;
   readonly life: Life;
 }
@@ -107,7 +111,7 @@ export function diesAtN(
   };
 }
 
-/** A catalog of the same process: its operations count with those of the store. */
+/** The catalog of the same process: its operations count with those of the store. */
 export function diesAtNCatalog(catalog: Catalog, { life }: DyingStore): Catalog {
   return {
     ensureTable: (table) => life.step(() => catalog.ensureTable(table)),

@@ -1,11 +1,15 @@
+/**
+ * Fault: a process that stalls at one write, for as long as the test wants.
+ * With it another run can overtake it: leases expire, days are taken over, zombies write late.
+ */
 import type { ObjectStore } from '../../shared/ports.ts';
 
-/** A store that holds its first write of a key that `holds` names until it is let go: a process that is slow there. */
+/** Stalls the first write of a key that `holds` matches: `reached` resolves there, and `letGo()` lets it happen. */
 export function gatedStore(store: ObjectStore, holds: (key: string) => boolean) {
   const reached = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<void>();
   let shut = true;
-  const pass = async (key: string) => {
+  const waitAtGate = async (key: string) => {
     if (!shut || !holds(key)) return;
     shut = false;
     reached.resolve();
@@ -14,7 +18,7 @@ export function gatedStore(store: ObjectStore, holds: (key: string) => boolean) 
   const gated: ObjectStore = {
     ...store,
     async put(key, body, precondition) {
-      await pass(key);
+      await waitAtGate(key);
       return store.put(key, body, precondition);
     },
     create(key) {
@@ -22,7 +26,7 @@ export function gatedStore(store: ObjectStore, holds: (key: string) => boolean) 
       return {
         ...writer,
         async finish() {
-          await pass(key);
+          await waitAtGate(key);
           await writer.finish();
         },
       };

@@ -1,3 +1,7 @@
+/**
+ * The part of Glue that the lake uses, over real HTTP: tables with versions, partitions, lists in small pages.
+ * Faults: `deny` refuses every call, `beforeWrite` runs something just before the next write, such as another run's.
+ */
 import { GlueClient } from '@aws-sdk/client-glue';
 import { isJsonObject, type Json, type JsonObject } from '../../shared/json.ts';
 import { type Access, PLACE } from './access.ts';
@@ -13,13 +17,12 @@ interface StoredTable {
 
 const PAGE = 2;
 
-/** The part of AWS Glue's catalog that the lake uses: one database, versions checked, small pages. */
 export async function startGlueServer(database: string, { access }: { access?: Access } = {}) {
   const tables = new Map<string, StoredTable>();
   const faults: {
     /** Every call is refused with this message. */
     deny?: string;
-    /** Happens just before the next table or partition is written. */
+    /** Runs just before the next table or partition is written. */
     beforeWrite?: (() => void) | undefined;
   } = {};
 

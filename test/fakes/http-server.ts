@@ -1,3 +1,6 @@
+/**
+ * An HTTP server on the loopback that hands over each request with its whole body: what the doubles are built on.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -6,7 +9,6 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-/** A server on the loopback that hands every request over with its whole body. */
 export async function startHttpServer(
   answer: (request: IncomingMessage, body: Buffer, response: ServerResponse) => void,
 ): Promise<HttpServer> {

@@ -1,8 +1,12 @@
+/**
+ * Fault: a service that answers an empty range of time with all its records.
+ * It stands as a proxy before the sample service.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** Stands before a service and asks it for all time whenever a range begins where it ends. */
+/** Asks the service behind it for all time whenever a range begins where it ends. */
 export async function ignoresEmptyRange(baseUrl: string): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer(async (request, response) => {
     const fields = JSON.parse(await text(request));

@@ -1,7 +1,10 @@
+/**
+ * Works on a lake folder in a process of its own, for what no double can show: locks that die with their process.
+ */
 import { openLocalRuns } from '../../shared/adapters/local/runs.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
 
-// A process of its own that works on a lake folder: `count <lake> <times>` or `live <lake> <run>`.
+// Usage: `count <lake> <times>` increments a counter by compare-and-swap; `live <lake> <run>` registers a run and stays.
 const [, , act = '', lake = '', argument = ''] = process.argv;
 
 if (act === 'count') await count(Number(argument));

@@ -1,6 +1,9 @@
+/**
+ * Fault: a process that dies as it publishes, and whose pointers arrive later (a zombie).
+ * `arrive()` lets them arrive.
+ */
 import type { Catalog } from '../../shared/ports.ts';
 
-/** A catalog that a process points through and dies at once: its pointers arrive only when they are let go. */
 export function lateCatalog(catalog: Catalog) {
   const late: (() => Promise<void>)[] = [];
   const dying: Catalog = {
@@ -12,6 +15,7 @@ export function lateCatalog(catalog: Catalog) {
   };
   return {
     catalog: dying,
+    /** Lets the pointers that were sent before the death take effect. */
     async arrive() {
       for (const point of late.splice(0)) await point();
     },

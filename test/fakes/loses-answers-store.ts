@@ -1,13 +1,17 @@
+/**
+ * Fault: a store that writes and does not say so: the answer is an error, or a conflict with the writer's own write.
+ * Compare-and-swap must recognise its own write in both cases.
+ */
 import { BrandReportsError } from '../../shared/errors.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 
 /**
- * What becomes of a put. `lost`: written, but the answer is an error. `denied`: written, but the answer is a
- * conflict, as where a client repeats a write whose answer it lost. `refused`: not written, and an error.
+ * `answered`: a put like any other. `lost`: written, but the answer is an error. `denied`: written, but the answer is
+ * a conflict, as when a client repeats a write whose answer it lost. `refused`: not written, and an error.
  */
 export type PutFate = 'answered' | 'lost' | 'denied' | 'refused';
 
-/** A store that writes and does not say so: `fateOf` decides for each put, counted from 0. */
+/** `fateOf` decides the fate of each put, counted from 0. */
 export function losesAnswers(
   store: ObjectStore,
   fateOf: (put: number) => PutFate,

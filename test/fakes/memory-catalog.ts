@@ -1,7 +1,9 @@
+/**
+ * The catalog without a disk: which snapshot each partition points at, and which views were written, in order.
+ */
 import { partitionPath } from '../../shared/lake/paths.ts';
 import type { Catalog } from '../../shared/ports.ts';
 
-/** The catalog without a disk: which snapshot each partition points at, and which views were made, in order. */
 export function memoryCatalog(): Catalog & {
   readonly pointers: Map<string, string>;
   readonly views: string[];

@@ -1,3 +1,6 @@
+/**
+ * The object store without a disk, which passes the same contract as the real ones; tests look at `objects` behind the port.
+ */
 import { checkedKey, checkedPrefix, compareKeys } from '../../shared/adapters/keys.ts';
 import { objectNotFound } from '../../shared/adapters/object-not-found.ts';
 import type { ObjectStore, Precondition } from '../../shared/ports.ts';
@@ -7,12 +10,11 @@ export interface MemoryStore extends ObjectStore {
   readonly objects: Map<string, { body: Uint8Array; etag: string; modifiedAt: Date }>;
 }
 
-/** The object store without a disk, for tests that make many lakes. */
 export function memoryStore({ now = () => new Date() }: { now?: () => Date } = {}): MemoryStore {
   const objects: MemoryStore['objects'] = new Map();
   let writes = 0;
 
-  function store(key: string, body: Uint8Array): string {
+  function write(key: string, body: Uint8Array): string {
     writes += 1;
     const etag = String(writes);
     objects.set(key, { body: Uint8Array.from(body), etag, modifiedAt: now() });
@@ -37,14 +39,14 @@ export function memoryStore({ now = () => new Date() }: { now?: () => Date } = {
       return found.body.slice(start, end);
     },
     async put(key, body, precondition) {
-      return holds(checkedKey(key), precondition) ? { etag: store(key, body) } : 'conflict';
+      return holds(checkedKey(key), precondition) ? { etag: write(key, body) } : 'conflict';
     },
     create(key) {
       checkedKey(key);
       const parts: Uint8Array[] = [];
       return {
         write: async (bytes) => void parts.push(Uint8Array.from(bytes)),
-        finish: async () => void store(key, Buffer.concat(parts)),
+        finish: async () => void write(key, Buffer.concat(parts)),
         abort: async () => {},
       };
     },

@@ -1,9 +1,13 @@
+/**
+ * A service without a network that answers page by page, in each pagination style and under each reading of it.
+ * It records the fields of every request in `asked`.
+ */
 import { type Json, type JsonObject, stringifyJson } from '../../shared/json.ts';
 import type { ReportService } from '../../shared/ports.ts';
 
 type Data = { data: JsonObject; envelope?: JsonObject };
 
-/** A service without a network that answers as `answer` says; it keeps what it was asked. */
+/** Answers each request as `answer` says. */
 export function pagedService(answer: (fields: JsonObject, number: number) => Data | Promise<Data>) {
   const asked: JsonObject[] = [];
   const signals: (AbortSignal | undefined)[] = [];
@@ -19,12 +23,12 @@ export function pagedService(answer: (fields: JsonObject, number: number) => Dat
   return { service, asked, signals };
 }
 
-/** Answers with these in turn, the last one for good. */
-export function answersInTurn(...turns: JsonObject[]) {
-  return pagedService((_fields, number) => ({ data: turns[Math.min(number, turns.length) - 1] ?? {} }));
+/** Answers with these one after the other, and then always with the last one. */
+export function answersInTurn(...answers: JsonObject[]) {
+  return pagedService((_fields, number) => ({ data: answers[Math.min(number, answers.length) - 1] ?? {} }));
 }
 
-/** How a service may read what the interface document leaves open about positions (section 4.1). */
+/** How a service may read what docs/interface.md, section 4.1, leaves open about positions. */
 export interface PositionReading {
   /** Records that a page has in common with the one before. */
   overlap: number;
@@ -54,7 +58,7 @@ export function positionService(records: readonly JsonObject[], reading: Positio
   });
 }
 
-/** What comes past the last page, which page is the first, and where the records are (section 4.3). */
+/** What comes after the last page, which page is the first, and where the records are (docs/interface.md, section 4.3). */
 export interface NumberedReading {
   pastTheEnd: 'empty' | 'repeat';
   firstPage: number;
@@ -66,13 +70,13 @@ export function numberedService(records: readonly JsonObject[], reading: Numbere
   return pagedService(({ page_number, page_size }) => {
     const size = Math.min(reading.cap, Number(page_size));
     const last = Math.max(0, Math.ceil(records.length / size) - 1);
-    const asked = Number(page_number) - reading.firstPage;
-    const page = reading.pastTheEnd === 'repeat' ? Math.min(asked, last) : asked;
+    const index = Number(page_number) - reading.firstPage;
+    const page = reading.pastTheEnd === 'repeat' ? Math.min(index, last) : index;
     return { data: { [reading.list]: records.slice(page * size, (page + 1) * size), total: records.length } };
   });
 }
 
-/** How the cursor pages end, where the cursor is and what it looks like (section 4.5, the cursor pagination rule). */
+/** How the last cursor page ends, where the cursor is and what it looks like (docs/interface.md, section 4.5). */
 export interface CursorReading {
   end: null | '' | 'absent';
   place: 'data' | 'envelope';

@@ -1,3 +1,7 @@
+/**
+ * One S3 bucket over real HTTP, with conditional writes and multipart uploads as documented, listing few keys a page.
+ * Faults: `conflicts`, `unavailable`, `refuseMissing`, `refuseAll`, `refuseParts`, `loseAnswer`; each says below what it does.
+ */
 import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { S3Client } from '@aws-sdk/client-s3';
@@ -12,7 +16,7 @@ interface Stored {
   modifiedAt: Date;
 }
 
-/** What goes wrong, until it is switched off or used up. */
+/** What goes wrong, until it is turned off or used up. */
 interface S3Faults {
   /** That many conditional writes are answered 409, as when another one races. */
   conflicts: number;
@@ -49,7 +53,6 @@ interface S3Options {
   access?: Access;
 }
 
-/** One bucket of S3, with conditional writes and multipart uploads as documented, listing few keys a page. */
 export async function startS3Server({ bucket = 'lake', pageSize = 3, access = () => true }: S3Options = {}) {
   const objects = new Map<string, Stored>();
   const uploads = new Map<string, Map<number, Buffer>>();

@@ -1,3 +1,7 @@
+/**
+ * The part of EventBridge's schema registry that holds the shared test events of the Lambda console.
+ * Fault: `deny` refuses every call.
+ */
 import type { IncomingMessage } from 'node:http';
 import { SchemasClient } from '@aws-sdk/client-schemas';
 import { isJsonObject, parseJson } from '../../shared/json.ts';
@@ -11,7 +15,6 @@ interface Answer {
   output?: object;
 }
 
-/** The part of EventBridge's schema registry that test events use: registries, and schemas by `registry/name`. */
 export async function startSchemasServer() {
   const registries = new Set<string>();
   const schemas = new Map<string, { Type: string; Content: string; version: number }>();

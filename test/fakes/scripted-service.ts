@@ -1,15 +1,19 @@
+/**
+ * A real HTTP server that answers each request as the test's script says.
+ * Faults: a body that is cut off, a connection that is reset, a response that never comes.
+ */
 import { once } from 'node:events';
 import { type IncomingHttpHeaders, createServer } from 'node:http';
 import { type Json, parseJson, stringifyJson } from '../../shared/json.ts';
 
 export interface Received {
-  /** The how-manieth request it is, from 1 on. */
+  /** The sequence number of the request, from 1. */
   number: number;
   method: string | undefined;
   path: string;
   query: URLSearchParams;
   headers: IncomingHttpHeaders;
-  /** The body as JSON, or as text where it is none. */
+  /** The body as JSON, or as text where it is not JSON. */
   body: Json;
   text: string;
 }
@@ -22,7 +26,7 @@ export type Reply =
   | 'reset'
   | 'hang';
 
-/** A real HTTP server that answers as the script says, and sends no `Date` unless told to. */
+/** Sends no `Date` unless the script says so. */
 export async function startScriptedService(script: (received: Received) => Reply | Promise<Reply>) {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {

@@ -1,12 +1,15 @@
+/**
+ * Secrets Manager's GetSecretValue over real HTTP.
+ * Fault: a secret may be an `AwsFault`, with which reading it is answered.
+ */
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { JsonObject } from '../../shared/json.ts';
 import { type Access, PLACE } from './access.ts';
 import { AwsFault, startAwsJsonServer, stringOf } from './aws-json-server.ts';
 import { awsTestOptions } from './aws-test-options.ts';
 
-/** Secrets Manager's GetSecretValue. */
 export async function startSecretsServer({ access }: { access?: Access } = {}) {
-  /** By name: its text, or the fault that reading it answers. */
+  /** By name: the text of a secret, or the fault with which reading it is answered. */
   const secrets = new Map<string, string | AwsFault>();
   const operations = {
     GetSecretValue: ({ SecretId }: JsonObject) => {

@@ -1,8 +1,8 @@
+/** A folder of its own for one test. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A folder of its own for one test. */
 export async function temporaryFolder(): Promise<{ path: string; remove(): Promise<void> }> {
   const path = await mkdtemp(join(tmpdir(), 'brand-reports-'));
   return { path, remove: () => rm(path, { recursive: true, force: true }) };

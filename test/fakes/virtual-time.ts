@@ -1,11 +1,11 @@
-/** Time that passes only by sleeping, at once. */
+/** A clock that moves only when somebody sleeps on it or a test advances it, so that no test waits. */
 export function virtualTime(startMs: number) {
   let nowMs = startMs;
   const slept: number[] = [];
   return {
     slept,
     wallMs: () => nowMs,
-    pass(ms: number) {
+    advance(ms: number) {
       nowMs += ms;
     },
     sleep: async (ms: number) => {

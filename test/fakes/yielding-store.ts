@@ -1,14 +1,18 @@
+/**
+ * Fault: a store whose every operation lets others go first, as often as the test says.
+ * It turns concurrent runs into any interleaving that a property can think of.
+ */
 import type { ObjectStore } from '../../shared/ports.ts';
 
-/** A store that lets others go first before and after each of its operations, as often as `turns` says. */
-export function yieldingStore(store: ObjectStore, turns: () => number): ObjectStore {
-  const yields = async () => {
-    for (let left = turns(); left > 0; left -= 1) await new Promise(setImmediate);
+/** Yields to the event loop before and after each operation, as often as `yieldsOf` says for that operation. */
+export function yieldingStore(store: ObjectStore, yieldsOf: () => number): ObjectStore {
+  const yieldToOthers = async () => {
+    for (let left = yieldsOf(); left > 0; left -= 1) await new Promise(setImmediate);
   };
   const slowly = async <T>(act: () => Promise<T>): Promise<T> => {
-    await yields();
+    await yieldToOthers();
     const done = await act();
-    await yields();
+    await yieldToOthers();
     return done;
   };
   return {

@@ -151,7 +151,7 @@ describe('staging', () => {
     const stage = new Stage(run, reading, 0, undefined);
     await stage.add(page(1, [{ text: 'x'.repeat(length) }]));
     expect(await partOf(reading)).toMatchObject({ pages: 0 });
-    time.pass(ms);
+    time.advance(ms);
     await stage.add(page(2, [{ text: 'x'.repeat(length) }]));
     expect(await partOf(reading)).toMatchObject({ pages: 2, cursor: 3, seen: ['c1', 'c2'], done: false });
     await stage.add(page(3, []));
@@ -217,7 +217,7 @@ describe('staging', () => {
   it('renews the lease', async () => {
     const { run, time } = runOn(memoryStore());
     const reading = await claimed(run);
-    time.pass(5_000);
+    time.advance(5_000);
     await new Stage(run, reading, 0, undefined).add(page(1, [], true));
     expect((await reading.progress.cached()).renewedAt).toBe('2026-01-06T10:00:05.000Z');
   });

@@ -33,7 +33,7 @@ describe('rate limit', () => {
           const { time, limiter } = limited(rate);
           const begun: number[] = [];
           for (const gap of gaps) {
-            time.pass(gap);
+            time.advance(gap);
             await limiter.take(anHour);
             begun.push(time.wallMs());
           }
@@ -48,10 +48,10 @@ describe('rate limit', () => {
 
   it('halves the rate once for all requests that met the same wall, and recovers step by step', async () => {
     const { time, limiter } = limited(10);
-    time.pass(100);
+    time.advance(100);
     for (const sent of [start, start + 10, start + 20]) limiter.slowDown(sent);
     expect(limiter.requestsPerSecond).toBe(5);
-    time.pass(100);
+    time.advance(100);
     limiter.slowDown(time.wallMs());
     expect(limiter.requestsPerSecond).toBe(2.5);
     limiter.speedUp();
@@ -63,7 +63,7 @@ describe('rate limit', () => {
   it('never stops altogether', () => {
     const { time, limiter } = limited(10);
     for (let i = 0; i < 50; i += 1) {
-      time.pass(1_000);
+      time.advance(1_000);
       limiter.slowDown(time.wallMs());
     }
     expect(limiter.requestsPerSecond).toBeGreaterThan(0.3);
@@ -101,7 +101,7 @@ describe('rate limit', () => {
   it('makes nobody wait for longer than a turn when the machine clock is set back', async () => {
     const { time, limiter } = limited(5);
     await limiter.take(anHour);
-    time.pass(-anHour);
+    time.advance(-anHour);
     await limiter.take(anHour);
     expect(time.slept).toEqual([200]);
   });
@@ -118,7 +118,7 @@ describe('rate limit', () => {
     const given = limiter.take(anHour, stop.signal);
     stop.abort();
     await expect(given).rejects.toMatchObject({ kind: 'transient', code: 'stopped' });
-    time.pass(1_000);
+    time.advance(1_000);
     await limiter.take(anHour);
   });
 });
