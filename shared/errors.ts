@@ -1,5 +1,7 @@
 /** Who acts on an error: the operator (`config`, `auth`), time (`transient`), the service (`contract`), another run (`conflict`), us (`bug`). */
-export type ErrorKind = 'config' | 'auth' | 'transient' | 'contract' | 'conflict' | 'bug';
+export const ERROR_KINDS = ['config', 'auth', 'transient', 'contract', 'conflict', 'bug'] as const;
+
+export type ErrorKind = (typeof ERROR_KINDS)[number];
 
 export type ErrorContext = Record<string, string | number | boolean>;
 

@@ -48,6 +48,13 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);
 }
 
+/** Whether a value of unknown origin could stand in a JSON text. */
+export function isJson(value: unknown): value is Json {
+  if (value === null || ['boolean', 'string', 'number'].includes(typeof value) || isRawNumber(value))
+    return true;
+  return typeof value === 'object' && Object.values(value).every(isJson);
+}
+
 /** The literal of a JSON number, `undefined` for every other value. */
 export function numberText(value: Json | undefined): string | undefined {
   if (typeof value === 'number') return String(value);

@@ -53,7 +53,7 @@ export async function claim(run: RunContext, day: string): Promise<Attempt | und
 
 /** Takes the lease's next minute. */
 export function withRenewedLease(progress: Progress, { runId, clock }: RunContext): Progress {
-  return { ...progress, runId: runId, renewedAt: new Date(clock.wallMs()).toISOString() };
+  return { ...progress, lease: { runId, renewedAt: new Date(clock.wallMs()).toISOString() } };
 }
 
 /** Drops what the last slice has staged and begins it anew, once more counted in the claim. */
@@ -80,7 +80,10 @@ export async function restartAttempt(run: RunContext, reading: Attempt): Promise
 async function isLeaseLive(run: RunContext, day: string, claim: Claim): Promise<boolean> {
   if (!run.leases || claim.runId === null || claim.runId === run.runId) return false;
   const progress = await run.progress(day, claim.attempt).refresh();
-  const renewals = [claim.at, progress.runId === claim.runId ? progress.renewedAt : claim.at].map(Date.parse);
+  const renewals = [
+    claim.at,
+    progress.lease?.runId === claim.runId ? progress.lease.renewedAt : claim.at,
+  ].map(Date.parse);
   // A renewal in the future is one by a clock that was ahead: it binds nobody either.
   if (Math.abs(run.clock.wallMs() - Math.max(...renewals)) >= LEASE_MS) return false;
   return !(await run.lake.runs.isDead(claim.runId));

@@ -1,7 +1,7 @@
-import type { CasDocument, HasRecentWrites } from '../lake/documents/cas-document.ts';
+import type { CasDocument } from '../lake/documents/cas-document.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
 import type { Progress } from '../lake/documents/progress.ts';
-import type { TableSchema } from '../lake/table/columns.ts';
+import type { StoredSchema } from '../lake/documents/schema.ts';
 import type { ReportLog } from '../log-events.ts';
 import type { Clock, Lake, ReportService } from '../ports.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
@@ -15,8 +15,6 @@ export interface Deadline {
   /** From then on the process may be gone: a publication must be over. */
   hardMs: number;
 }
-
-export type StoredSchema = { version: 1; table: string } & TableSchema & HasRecentWrites;
 
 /** One report of one brand in a lake: all that its part of the catalog is made again from. */
 export interface BrandReport {

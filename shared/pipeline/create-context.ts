@@ -1,14 +1,14 @@
 import { fullJitterMs } from '../backoff.ts';
-import { type Json, isJsonObject } from '../json.ts';
-import { baseSchema, parseSchema } from '../lake/table/columns.ts';
+import type { Json } from '../json.ts';
 import { CasDocument, DOCUMENT_RETRY, type HasRecentWrites } from '../lake/documents/cas-document.ts';
 import { type Ledger, parseLedger } from '../lake/documents/ledger.ts';
+import { type StoredSchema, parseStoredSchema } from '../lake/documents/schema.ts';
 import { ledgerKey, schemaKey } from '../lake/paths.ts';
 import { type Log, bindReport } from '../log-events.ts';
 import type { Clock, Lake } from '../ports.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { Policy } from '../planning/due.ts';
-import type { BrandReport, StoredSchema } from './context.ts';
+import type { BrandReport } from './context.ts';
 
 /** What it takes to work in a lake. */
 export interface LakeOptions {
@@ -64,18 +64,4 @@ export function casDocument<T extends HasRecentWrites>(
 ): CasDocument<T> {
   const pause = (round: number) => clock.sleep(fullJitterMs(round, DOCUMENT_RETRY, random()));
   return new CasDocument({ store: lake.store, key, parse, newId, pause });
-}
-
-function parseStoredSchema(report: ReportDefinition) {
-  return (stored: Json | undefined): StoredSchema => {
-    if (stored === undefined)
-      return { version: 1, table: report.table, ...baseSchema(report.columns), recentWrites: [] };
-    const recent = isJsonObject(stored) && Array.isArray(stored.recentWrites) ? stored.recentWrites : [];
-    return {
-      version: 1,
-      table: report.table,
-      ...parseSchema(stored, schemaKey(report.table)),
-      recentWrites: recent.filter((id) => typeof id === 'string'),
-    };
-  };
 }

@@ -88,8 +88,7 @@ async function claimed(run: RunContext): Promise<Attempt> {
   const progress = run.progress(DAY, 'a1');
   await progress.update((current) => ({
     ...current,
-    runId: run.runId,
-    renewedAt: '2026-01-06T09:59:00.000Z',
+    lease: { runId: run.runId, renewedAt: '2026-01-06T09:59:00.000Z' },
     slices: [emptySlice(window, PARTS)],
   }));
   return { day: DAY, id: 'a1', progress, resumed: false, restarts: 0 };
@@ -206,7 +205,9 @@ describe('staging', () => {
     const { run } = runOn(store);
     const stage = new Stage(run, await claimed(run), 0, undefined);
     const other = runOn(store, { id: 'r2' });
-    await other.run.progress(DAY, 'a1').update((current) => ({ ...current, runId: 'r2' }));
+    await other.run
+      .progress(DAY, 'a1')
+      .update((current) => ({ ...current, lease: { runId: 'r2', renewedAt: '2026-01-06T10:00:00.000Z' } }));
     await expect(stage.add(page(1, [{ a: 1 }], true))).rejects.toMatchObject({
       kind: 'conflict',
       code: 'lease_lost',
@@ -219,7 +220,7 @@ describe('staging', () => {
     const reading = await claimed(run);
     time.advance(5_000);
     await new Stage(run, reading, 0, undefined).add(page(1, [], true));
-    expect((await reading.progress.cached()).renewedAt).toBe('2026-01-06T10:00:05.000Z');
+    expect((await reading.progress.cached()).lease?.renewedAt).toBe('2026-01-06T10:00:05.000Z');
   });
 
   it.each(['lost', 'denied'] as const)('I1: counts a group once whose answer is %s', async (fate) => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import type { ErrorKind } from '../../shared/errors.ts';
 import { addDays, daysBetween, daysFrom } from '../../shared/days.ts';
 import { calendar } from '../../shared/status/calendar.ts';
 import { calendarPage } from '../../shared/status/calendar-page.ts';
@@ -201,7 +202,7 @@ describe('the headline', () => {
 });
 
 describe('what to do', () => {
-  const failing = (kind: string) => {
+  const failing = (kind: ErrorKind) => {
     const table = madeTable('order_list', { '2026-11-10': 'failed' });
     const days = table.days.map((day) => (day.failure ? { ...day, failure: { ...failure, kind } } : day));
     return [{ ...table, days }];
@@ -320,7 +321,7 @@ describe('text from outside', () => {
           {
             ...table,
             days: table.days.map((day) =>
-              day.failure ? { ...day, failure: { ...failure, message, code: message, kind: message } } : day,
+              day.failure ? { ...day, failure: { ...failure, message, code: message } } : day,
             ),
           },
         ]);

@@ -1,3 +1,4 @@
+import type { Failure } from '../../shared/lake/documents/ledger.ts';
 import { addDays, daysFrom } from '../../shared/days.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
@@ -19,7 +20,7 @@ export function settingsOf(...brands: string[]) {
   return parseSettings({ brands: Object.fromEntries(brands.map((name) => [name, brand])) }, reports);
 }
 
-export const failure = {
+export const failure: Failure = {
   since: '2026-11-19T06:00:00.000Z',
   times: 3,
   kind: 'contract',

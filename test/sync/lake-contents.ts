@@ -9,7 +9,8 @@ import { daysFrom } from '../../shared/days.ts';
 import { type JsonObject, isJsonObject, parseJson } from '../../shared/json.ts';
 import { type DayEntry, type Ledger, parseLedger } from '../../shared/lake/documents/ledger.ts';
 import { dayPartition, ledgerKey, partitionPath, schemaKey, snapshotKey } from '../../shared/lake/paths.ts';
-import { type Row, parseSchema, rowMapper } from '../../shared/lake/table/columns.ts';
+import { parseStoredSchema } from '../../shared/lake/documents/schema.ts';
+import { type Row, rowMapper } from '../../shared/lake/table/columns.ts';
 import { Digest } from '../../shared/lake/table/digest.ts';
 import { readParquetRows } from '../../shared/lake/table/parquet.ts';
 import type { DayOutcome, SyncOutcome } from '../../shared/outcome.ts';
@@ -68,7 +69,10 @@ export async function serviceDays(
 ): Promise<Map<string, string>> {
   const stored = await lake.store.get(schemaKey(tableOf(report)));
   if (!stored) throw new Error(`${tableOf(report)} has no schema`);
-  const toRow = rowMapper(parseSchema(parseJson(Buffer.from(stored.body).toString())));
+  const schema = parseStoredSchema({ table: tableOf(report), columns: [] })(
+    parseJson(Buffer.from(stored.body).toString()),
+  );
+  const toRow = rowMapper(schema);
   return new Map(
     daysFrom(lake.startDate, to).map((day) => {
       const digest = new Digest();

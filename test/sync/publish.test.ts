@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
-import { baseSchema, parseSchema } from '../../shared/lake/table/columns.ts';
-import { parseJson } from '../../shared/json.ts';
+import { readSchema } from '../../shared/lake/documents/read.ts';
+import { baseSchema } from '../../shared/lake/table/columns.ts';
 import { ledgerKey, schemaKey } from '../../shared/lake/paths.ts';
 import type { Catalog, TableShape } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -124,8 +124,9 @@ describe('publishing', () => {
 
 describe('columns that concurrent runs meet', () => {
   const columnsOf = async (lake: SampleLake) => {
-    const stored = await lake.store.get(schemaKey('orders'));
-    return parseSchema(parseJson(Buffer.from(stored?.body ?? []).toString())).columns;
+    const { order_list } = reports;
+    if (!order_list) throw new Error('there are no orders');
+    return (await readSchema(lake.store, order_list)).columns;
   };
 
   it('I7: are all stored, once each, with the type of the first commit, and no value is lost', async () => {

@@ -9,9 +9,6 @@ export interface HasRecentWrites {
   recentWrites: string[];
 }
 
-// The small zod says "Invalid input" of everything unless it is taught to say what it expected.
-z.config(en());
-
 const RECENT_WRITES = 20;
 /** Of a race that was lost: others wrote the document first. */
 export const DOCUMENT_RETRY = { maxAttempts: 40, baseMs: 10, capMs: 1000 };
@@ -173,9 +170,20 @@ export function parseJsonDocument(key: string, body: Uint8Array): Json {
 export const storedTime = z.iso.datetime();
 export const storedCount = z.int().check(z.nonnegative());
 
+/**
+ * An object of a stored document. Fields that this version does not know, because a later one wrote them, survive a
+ * read-modify-write. The type names the known fields only, so that a misspelt one does not compile.
+ */
+export function storedObject<Shape extends z.core.$ZodShape>(shape: Shape): z.ZodMiniObject<Shape> {
+  return z.looseObject(shape);
+}
+
+// The small zod says "Invalid input" for everything unless it gets the texts that say what was expected.
+const english = en().localeError;
+
 /** A stored document as its schema has it. @throws BrandReportsError `config` naming the first thing that is wrong */
 export function parseDocument<T>(schema: z.ZodMiniType<T>, key: string, stored: Json): T {
-  const parsed = z.safeParse(schema, stored, { reportInput: true });
+  const parsed = z.safeParse(schema, stored, { reportInput: true, error: english });
   if (parsed.success) return parsed.data;
   const { path, input, message } = parsed.error.issues[0] ?? { path: [], input: stored, message: '' };
   const met = typeof input === 'object' ? '' : ` is ${String(JSON.stringify(input)).slice(0, 80)}`;

@@ -1,12 +1,12 @@
 import * as z from 'zod/mini';
 import { exponentialMs } from '../../backoff.ts';
 import { DAY_MS, MINUTE_MS, isDay, monthOf } from '../../days.ts';
-import { BrandReportsError, type ErrorKind } from '../../errors.ts';
+import { BrandReportsError, ERROR_KINDS, type ErrorKind } from '../../errors.ts';
 import type { Json } from '../../json.ts';
-import { parseDocument, damagedDocument, storedCount, storedTime } from './cas-document.ts';
+import { parseDocument, damagedDocument, storedCount, storedTime, storedObject } from './cas-document.ts';
 import { ledgerKey } from '../paths.ts';
 
-const claim = z.looseObject({
+const claim = storedObject({
   attempt: z.string(),
   /** The run that reads the day now; `null` where it stopped in good order and anyone may go on. */
   runId: z.nullable(z.string()),
@@ -16,17 +16,17 @@ const claim = z.looseObject({
   restarts: storedCount,
 });
 
-const failure = z.looseObject({
+const failure = storedObject({
   since: storedTime,
   times: storedCount,
-  kind: z.string(),
+  kind: z.enum(ERROR_KINDS),
   code: z.string(),
   message: z.string(),
   /** Until then the day goes to the back of the plan. */
   retryAt: storedTime,
 });
 
-const published = z.looseObject({
+const published = storedObject({
   /** The snapshot's id; its object is `snapshotKey(table, partition, snapshot)`. */
   snapshot: z.string().check(z.regex(/^\w[\w.-]{0,199}$/)),
   /** Whether the catalog was seen to point at `snapshot`. */
@@ -50,17 +50,17 @@ const published = z.looseObject({
   upstreamDigest: z.optional(z.string()),
 });
 
-const dayEntry = z.looseObject({
+const dayEntry = storedObject({
   committed: z.optional(published),
   claim: z.optional(claim),
   failure: z.optional(failure),
   /** Snapshots that readers may still be reading, and when (wall clock) they were replaced. */
-  superseded: z.optional(z.array(z.looseObject({ snapshot: z.string(), at: storedTime }))),
+  superseded: z.optional(z.array(storedObject({ snapshot: z.string(), at: storedTime }))),
   /** The request under which the day was last read: runs that go on with one another's work share it. */
   continuation: z.optional(z.string()),
 });
 
-const ledger = z.looseObject({
+const ledger = storedObject({
   version: z.literal(1),
   report: z.string(),
   brand: z.string(),
@@ -102,7 +102,7 @@ function withEntry(ledger: Ledger, day: string, change: (entry: DayEntry) => Day
 
 /** Records who reads the day, whatever was there: whether that is allowed was judged before, from `expected`. */
 export function claimDay(ledger: Ledger, day: string, expected: Claim | undefined, next: Claim): Ledger {
-  return withEntry(ledger, day, (entry) => {
+  return withEntry(ledger, day, (entry): DayEntry => {
     if (entry.claim?.attempt !== expected?.attempt || entry.claim?.runId !== expected?.runId)
       throw claimLost(day);
     return { ...entry, claim: next };
@@ -113,7 +113,7 @@ export function claimDay(ledger: Ledger, day: string, expected: Claim | undefine
 export function releaseDay(ledger: Ledger, day: string, run: string): Ledger {
   const { claim } = ledger.days[day] ?? {};
   if (claim?.runId !== run) return ledger;
-  return withEntry(ledger, day, (entry) => ({ ...entry, claim: { ...claim, runId: null } }));
+  return withEntry(ledger, day, (entry): DayEntry => ({ ...entry, claim: { ...claim, runId: null } }));
 }
 
 /** The only commit point: the snapshot and the reading it rests on. @throws conflict where the claim is gone */
@@ -122,7 +122,7 @@ export function commitDay(
   day: string,
   commit: { runId: string; committed: Committed; continuation: string; wallMs: number },
 ): Ledger {
-  return withEntry(ledger, day, (entry) => {
+  return withEntry(ledger, day, (entry): DayEntry => {
     if (entry.claim?.runId !== commit.runId || entry.claim.attempt !== commit.committed.attempt)
       throw claimLost(day);
     const { claim: _claim, failure: _failure, superseded = [], continuation: _continuation, ...rest } = entry;
@@ -144,7 +144,11 @@ export function commitDay(
 export function recordPublished(ledger: Ledger, day: string, snapshot: string): Ledger {
   const { committed } = ledger.days[day] ?? {};
   if (!committed || committed.published || committed.snapshot !== snapshot) return ledger;
-  return withEntry(ledger, day, (entry) => ({ ...entry, committed: { ...committed, published: true } }));
+  return withEntry(
+    ledger,
+    day,
+    (entry): DayEntry => ({ ...entry, committed: { ...committed, published: true } }),
+  );
 }
 
 /** Records a failure. What was staged is kept for the next run only where `keep` says that it can be gone on with. */
@@ -166,11 +170,15 @@ export function failDay(
     message: failed.message,
     retryAt: new Date(failed.nowMs + backoffMs).toISOString(),
   };
-  return withEntry(ledger, day, ({ claim: held, ...entry }) => ({
-    ...entry,
-    failure: next,
-    ...(held && failed.keep && { claim: { ...held, runId: null } }),
-  }));
+  return withEntry(
+    ledger,
+    day,
+    ({ claim: held, ...entry }): DayEntry => ({
+      ...entry,
+      failure: next,
+      ...(held && failed.keep && { claim: { ...held, runId: null } }),
+    }),
+  );
 }
 
 function claimLost(day: string): BrandReportsError {

@@ -1,23 +1,23 @@
 import * as z from 'zod/mini';
 import type { Json } from '../../json.ts';
-import { parseDocument, storedTime } from './cas-document.ts';
+import { parseDocument, storedTime, storedObject } from './cas-document.ts';
 
-const month = z.looseObject({
+const month = storedObject({
   /** When a day of the month is next due (ISO 8601); `null` where all of it is settled. */
   nextDue: z.nullable(storedTime),
   /** The present in which that was still to come: it says nothing of an earlier one. */
   asOf: z.optional(storedTime),
   /** The run at work in the month, and since when (wall clock): until it says otherwise, everything there may be due. */
-  dirty: z.optional(z.looseObject({ by: z.string(), at: storedTime })),
+  dirty: z.optional(storedObject({ by: z.string(), at: storedTime })),
 });
 
-const index = z.looseObject({
+const index = storedObject({
   version: z.literal(1),
   /** Fingerprint of the policy that the due times follow from. */
   policy: z.string(),
   months: z.record(z.string(), month),
   /** Requests that runs with little time go on with: ranges by `from..to`, and `due` for what the policy says. */
-  continuations: z.record(z.string(), z.looseObject({ id: z.string(), since: storedTime })),
+  continuations: z.record(z.string(), storedObject({ id: z.string(), since: storedTime })),
   /** Whether the service ever returned a record: until then its empty answers prove nothing. */
   hasReturnedRecords: z.boolean(),
   /** The setting `endDate` that was measured to agree with the service. */

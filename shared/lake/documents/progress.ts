@@ -1,14 +1,14 @@
 import * as z from 'zod/mini';
 import { BrandReportsError } from '../../errors.ts';
-import type { Json, JsonObject } from '../../json.ts';
+import { type Json, type JsonObject, isJson } from '../../json.ts';
 import { type Observations, mergeObservations } from '../table/columns.ts';
-import { parseDocument, storedCount, storedTime } from './cas-document.ts';
+import { parseDocument, storedCount, storedTime, storedObject } from './cas-document.ts';
 
-const json = z.custom<Json>(() => true);
+const json = z.custom<Json>(isJson, { error: 'a JSON value was expected' });
 
-const chunk = z.looseObject({ name: z.string(), records: storedCount });
+const chunk = storedObject({ name: z.string(), records: storedCount });
 
-const part = z.looseObject({
+const part = storedObject({
   /** `keep`: these are the day's records. `less`: these are taken away from them. */
   role: z.enum(['include', 'exclude']),
   /** The action's fields that ask for this part. */
@@ -16,7 +16,7 @@ const part = z.looseObject({
   /** What asks for the page behind the last staged one; `null` before the first. */
   cursor: json,
   /** The last staged page, asked again on a resume where cursors are positions. */
-  last: z.optional(z.looseObject({ cursor: json, hash: z.string() })),
+  last: z.optional(storedObject({ cursor: json, hash: z.string() })),
   /** Short hashes of the cursors asked so far: one seen before is a cycle. */
   seen: z.array(z.string()),
   pages: storedCount,
@@ -25,7 +25,7 @@ const part = z.looseObject({
   done: z.boolean(),
 });
 
-const slice = z.looseObject({
+const slice = storedObject({
   /** What the slice covers, in milliseconds; `to` is what is known after it. */
   fromMs: z.int(),
   toMs: z.int(),
@@ -35,7 +35,7 @@ const slice = z.looseObject({
   startedAt: storedTime,
   /** Of a report about another report's records: the snapshot and the digest they come from. */
   upstream: z.optional(
-    z.looseObject({ snapshot: z.string(), digest: z.string(), bytes: storedCount, closed: z.boolean() }),
+    storedObject({ snapshot: z.string(), digest: z.string(), bytes: storedCount, closed: z.boolean() }),
   ),
   parts: z.array(part),
   observations: z.record(z.string(), storedCount),
@@ -44,12 +44,11 @@ const slice = z.looseObject({
   done: z.boolean(),
 });
 
-const progress = z.looseObject({
+const progress = storedObject({
   version: z.literal(1),
   queryFingerprint: z.string(),
-  /** The holder of the lease and its last renewal (wall clock, ISO 8601). */
-  runId: z.string(),
-  renewedAt: storedTime,
+  /** The run that reads the day and when (wall clock) it last said so; missing before the first run has. */
+  lease: z.optional(storedObject({ runId: z.string(), renewedAt: storedTime })),
   slices: z.array(slice),
   recentWrites: z.array(z.string()),
 });
@@ -62,15 +61,14 @@ export type Progress = z.infer<typeof progress>;
 /** Reads a stored progress document; `undefined` is one in which nothing was staged. */
 export function parseProgress(key: string) {
   return (stored: Json | undefined): Progress => {
-    if (stored === undefined)
-      return { version: 1, queryFingerprint: '', runId: '', renewedAt: '', slices: [], recentWrites: [] };
+    if (stored === undefined) return { version: 1, queryFingerprint: '', slices: [], recentWrites: [] };
     return parseDocument(progress, key, stored);
   };
 }
 
 /** A change by the run that holds the lease. @throws conflict where another run has it */
 export function assertLeaseHeld(progress: Progress, run: string): Progress {
-  if (progress.runId === run) return progress;
+  if (progress.lease?.runId === run) return progress;
   throw new BrandReportsError(
     'conflict',
     'lease_lost',

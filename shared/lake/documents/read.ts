@@ -1,9 +1,10 @@
 import { type MonthSpan, isInSpan } from '../../days.ts';
 import type { Json } from '../../json.ts';
-import { type TableSchema, baseSchema, parseSchema } from '../table/columns.ts';
+import type { TableSchema } from '../table/columns.ts';
 import { parseJsonDocument } from './cas-document.ts';
 import { type Ledger, type Committed, parseLedger } from './ledger.ts';
 import { type MonthIndex, parseMonthIndex } from './month-index.ts';
+import { parseStoredSchema } from './schema.ts';
 import { dayPartition, indexKey, ledgerKey, schemaKey, snapshotKey } from '../paths.ts';
 import type { ObjectStore } from '../../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../../reports/definition.ts';
@@ -92,11 +93,8 @@ export function readLedger(
 }
 
 /** The table's columns, every one met so far. */
-export function readSchema(store: ObjectStore, { table, columns }: ReportDefinition): Promise<TableSchema> {
-  const key = schemaKey(table);
-  return readDocument(store, key, (stored) =>
-    stored === undefined ? baseSchema(columns) : parseSchema(stored, key),
-  );
+export function readSchema(store: ObjectStore, report: ReportDefinition): Promise<TableSchema> {
+  return readDocument(store, schemaKey(report.table), parseStoredSchema(report));
 }
 
 /** The days that have a snapshot, in order. */

@@ -1,15 +1,6 @@
-import * as z from 'zod/mini';
 import { type Json, type JsonObject, isRawNumber, stringifyJson } from '../../json.ts';
 import type { DocumentedColumn } from '../../reports/definition.ts';
-import {
-  type Column,
-  type ColumnType,
-  parseColumnType,
-  type TypeSpec,
-  typeSpec,
-  type Value,
-} from '../../column-types.ts';
-import { damagedDocument } from '../documents/cas-document.ts';
+import { type Column, type ColumnType, type TypeSpec, typeSpec, type Value } from '../../column-types.ts';
 
 /** The documented columns, then `_rescued` and `_synced_at`, then the discovered ones in the order they were met. */
 export interface TableSchema {
@@ -122,49 +113,6 @@ export function rowMapper(schema: TableSchema): (record: JsonObject, syncedAt: D
   };
 }
 
-const storedColumn = z.object({
-  name: z.string().check(z.regex(/^[a-z0-9_]{1,300}$/)),
-  type: z.pipe(
-    z.string(),
-    z.transform((text, context) => {
-      const type = parseColumnType(text);
-      if (type) return type;
-      context.issues.push({
-        code: 'custom',
-        input: text,
-        message: `${JSON.stringify(text)} is no column type`,
-      });
-      return z.NEVER;
-    }),
-  ),
-  field: z.optional(z.string()),
-});
-
-const storedSchema = z.object({
-  version: z.literal(1),
-  columns: z.array(storedColumn).check(
-    z.refine((columns) => allDiffer(columns.map(({ name }) => name)), { error: 'two columns have one name' }),
-    z.refine((columns) => allDiffer(columns.flatMap(({ field }) => field ?? [])), {
-      error: 'two columns hold one field',
-    }),
-    z.refine(
-      (columns) =>
-        ['_rescued', '_synced_at'].every((derived) => columns.some(({ name }) => name === derived)),
-      { error: '_rescued or _synced_at is missing' },
-    ),
-  ),
-});
-
-/**
- * Reads a stored schema document `{version: 1, columns: [{name, type, field?}], …}`.
- * @throws BrandReportsError `config` where this version of the program cannot use it
- */
-export function parseSchema(stored: unknown, key = 'the schema document'): TableSchema {
-  const parsed = storedSchema.safeParse(stored);
-  if (!parsed.success) throw damagedDocument(key, z.prettifyError(parsed.error));
-  return { columns: parsed.data.columns };
-}
-
 function jsonKind(value: Json): number {
   if (value === null) return 0;
   if (typeof value === 'string') return TEXT;
@@ -219,8 +167,4 @@ function givesBack(spec: TypeSpec, held: Value, value: Json): boolean {
 
 function byField([a]: [string, Json], [b]: [string, Json]): number {
   return a < b ? -1 : 1;
-}
-
-function allDiffer(names: readonly string[]): boolean {
-  return new Set(names).size === names.length;
 }

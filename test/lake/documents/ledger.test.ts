@@ -266,7 +266,8 @@ describe('a stored ledger', () => {
   });
 
   it('keeps what a later version has added', () => {
-    const later = { ...ledgerOf({ ...full, committed: { ...published, weight: 7 } }), color: 'blue' };
+    const laterCommit = { ...published, weight: 7 };
+    const later = { ...ledgerOf({ ...full, committed: laterCommit }), color: 'blue' };
     expect(parse(stored(later))).toEqual(later);
   });
 

@@ -24,7 +24,13 @@ const asks = [
 ] as const;
 
 function progressOf(...slices: Slice[]): Progress {
-  return { version: 1, queryFingerprint: 'as-now', runId: 'r1', renewedAt: AT, slices, recentWrites: [] };
+  return {
+    version: 1,
+    queryFingerprint: 'as-now',
+    lease: { runId: 'r1', renewedAt: AT },
+    slices,
+    recentWrites: [],
+  };
 }
 
 function groupOf(change: Partial<StagedGroup> = {}): StagedGroup {
@@ -187,7 +193,7 @@ describe('stored progress', () => {
   const slice: Slice = { ...emptySlice({ ...window, upstream: source }, asks), parts: [part] };
 
   it('is one in which nothing was staged where there is none', () => {
-    expect(parse(undefined)).toEqual({ ...progressOf(), queryFingerprint: '', runId: '', renewedAt: '' });
+    expect(parse(undefined)).toEqual({ version: 1, queryFingerprint: '', slices: [], recentWrites: [] });
   });
 
   it.each<[string, Json]>([
@@ -206,10 +212,8 @@ describe('stored progress', () => {
   });
 
   it('keeps what a later version has added', () => {
-    const later = {
-      ...progressOf({ ...slice, parts: [{ ...part, weight: 7 }], mood: 'calm' }),
-      color: 'blue',
-    };
+    const laterSlice = { ...slice, parts: [{ ...part, weight: 7 }], mood: 'calm' };
+    const later = { ...progressOf(laterSlice), color: 'blue' };
     expect(parse(parseJson(JSON.stringify(later)))).toEqual(later);
   });
 
@@ -222,8 +226,8 @@ describe('stored progress', () => {
     ['another version', broken({ version: '1' }), 'version is "1"'],
     ['no slices', broken({ slices: undefined }), 'slices'],
     ['slices as an object', broken({ slices: {} }), 'slices'],
-    ['a lease of nobody', broken({ runId: null }), 'runId'],
-    ['a lease without a time', broken({ renewedAt: '' }), 'renewedAt is ""'],
+    ['a lease of nobody', broken({ lease: { runId: null, renewedAt: AT } }), 'lease.runId'],
+    ['a lease without a time', broken({ lease: { runId: 'r1', renewedAt: '' } }), 'lease.renewedAt is ""'],
     ['no question', broken({ queryFingerprint: undefined }), 'queryFingerprint'],
     ['no recent writes', broken({ recentWrites: 'w1' }), 'recentWrites is "w1"'],
     ['a window without an end', brokenSlice({ toMs: null }), 'slices.0.toMs'],

@@ -10,7 +10,6 @@ import {
   growSchema,
   mergeObservations,
   observe,
-  parseSchema,
   rowMapper,
 } from '../../../shared/lake/table/columns.ts';
 import { type Column, type ColumnType, type Value, typeSpec } from '../../../shared/column-types.ts';
@@ -407,39 +406,3 @@ function byValue(literal: string): string {
   for (; digits % 10n === 0n; digits /= 10n) power += 1;
   return `${sign}${digits}e${power}`;
 }
-
-describe('a stored schema', () => {
-  const columns = grown([{ amount: 1, '\uD800': 'a' }]).columns;
-  const stored = { version: 1, table: 'orders', recentWrites: ['a'], columns };
-
-  it('I7: is read as it was written', () => {
-    expect(parseSchema(parseJson(JSON.stringify(stored)))).toEqual({ columns });
-  });
-
-  it.each<[string, unknown, RegExp]>([
-    ['nothing', undefined, /expected object/],
-    ['a list', [], /expected object/],
-    ['a later version', { ...stored, version: 2 }, /version/],
-    ['no columns', { version: 1 }, /columns/],
-    [
-      'a type of tomorrow',
-      { ...stored, columns: [...columns, { name: 'x', type: 'map' }] },
-      /"map" is no column type/,
-    ],
-    [
-      'a name that is none',
-      { ...stored, columns: [...columns, { name: 'x"; drop', type: 'string' }] },
-      /columns\[8\]\.name/,
-    ],
-    ['one name twice', { ...stored, columns: [...columns, { name: 'amount', type: 'string' }] }, /one name/],
-    [
-      'one field twice',
-      { ...stored, columns: [...columns, { name: 'x', type: 'string', field: 'amount' }] },
-      /one field/,
-    ],
-    ['no _rescued', { ...stored, columns: columns.filter(({ name }) => name !== '_rescued') }, /_rescued/],
-  ])('that holds %s is refused', (_name, document, message) => {
-    expect(() => parseSchema(document, 'schema/orders.json')).toThrow(message);
-    expect(() => parseSchema(document, 'schema/orders.json')).toThrow(/schema\/orders\.json/);
-  });
-});

@@ -1,0 +1,66 @@
+import * as z from 'zod/mini';
+import { type Column, parseColumnType } from '../../column-types.ts';
+import type { Json } from '../../json.ts';
+import type { ReportDefinition } from '../../reports/definition.ts';
+import { schemaKey } from '../paths.ts';
+import { type TableSchema, baseSchema } from '../table/columns.ts';
+import { type HasRecentWrites, damagedDocument, parseDocument, storedObject } from './cas-document.ts';
+
+const column = storedObject({
+  name: z.string().check(z.regex(/^[a-z0-9_]{1,300}$/)),
+  type: z.pipe(
+    z.string(),
+    z.transform((text, context) => {
+      const type = parseColumnType(text);
+      if (type) return type;
+      const message = `${JSON.stringify(text)} is not a column type`;
+      context.issues.push({ code: 'custom', input: text, message });
+      return z.NEVER;
+    }),
+  ),
+  field: z.optional(z.string()),
+});
+
+const schema = storedObject({
+  version: z.literal(1),
+  table: z.string(),
+  columns: z.array(column).check(
+    z.refine((columns) => allDiffer(columns.map(({ name }) => name)), { error: 'two columns have one name' }),
+    z.refine((columns) => allDiffer(columns.flatMap(({ field }) => field ?? [])), {
+      error: 'two columns hold one field',
+    }),
+    z.refine((columns) => hasColumn(columns, '_rescued') && hasColumn(columns, '_synced_at'), {
+      error: '_rescued or _synced_at is missing',
+    }),
+  ),
+  recentWrites: z.array(z.string()),
+});
+
+/** `schema/<table>.json`: all columns that the table ever had, for all brands. Columns are only appended (I7). */
+export interface StoredSchema extends TableSchema, HasRecentWrites {
+  version: 1;
+  table: string;
+}
+
+/**
+ * Reads the stored schema of a report's table; `undefined` is the schema of a table from which nothing was read yet.
+ * @throws BrandReportsError `config` where this version of the program cannot use it, such as a type that it does
+ * not know: writing beside it would give one column two types (I7)
+ */
+export function parseStoredSchema({ table, columns }: Pick<ReportDefinition, 'table' | 'columns'>) {
+  const key = schemaKey(table);
+  return (stored: Json | undefined): StoredSchema => {
+    if (stored === undefined) return { version: 1, table, ...baseSchema(columns), recentWrites: [] };
+    const parsed = parseDocument(schema, key, stored);
+    if (parsed.table !== table) throw damagedDocument(key, `it is the schema of ${parsed.table}`);
+    return parsed;
+  };
+}
+
+function hasColumn(columns: readonly Column[], wanted: string): boolean {
+  return columns.some(({ name }) => name === wanted);
+}
+
+function allDiffer(names: readonly string[]): boolean {
+  return new Set(names).size === names.length;
+}

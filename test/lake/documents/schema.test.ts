@@ -1,0 +1,63 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseJson } from '../../../shared/json.ts';
+import { parseStoredSchema } from '../../../shared/lake/documents/schema.ts';
+import { baseSchema, growSchema } from '../../../shared/lake/table/columns.ts';
+
+describe('a stored schema', () => {
+  const documented = [{ field: 'transid', type: 'string' }] as const;
+  const { columns } = growSchema(baseSchema(documented), { amount: 2, '\uD800': 1 }, {});
+  const parse = parseStoredSchema({ table: 'orders', columns: documented });
+  const stored = { version: 1, table: 'orders', recentWrites: ['a'], columns };
+
+  it('I7: is read as it was written', () => {
+    expect(parse(parseJson(JSON.stringify(stored)))).toEqual(stored);
+  });
+
+  it('I7: keeps what a later version has added, to the table and to a column', () => {
+    const later = {
+      ...stored,
+      columns: columns.map((column) => ({ ...column, unit: 'cents' })),
+      color: 'blue',
+    };
+    expect(parse(parseJson(JSON.stringify(later)))).toEqual(later);
+  });
+
+  it('I7: is made of the documented columns where nothing is stored', () => {
+    expect(parse(undefined)).toEqual({
+      version: 1,
+      table: 'orders',
+      columns: baseSchema(documented).columns,
+      recentWrites: [],
+    });
+  });
+
+  it.each<[string, unknown, RegExp]>([
+    ['null', null, /expected object/],
+    ['a list', [], /expected object/],
+    ['a later version', { ...stored, version: 2 }, /version/],
+    ['no columns', { ...stored, columns: undefined }, /columns/],
+    ['another table', { ...stored, table: 'clicks' }, /the schema of clicks/],
+    ['no recent writes', { ...stored, recentWrites: undefined }, /recentWrites/],
+    [
+      'a type of tomorrow',
+      { ...stored, columns: [...columns, { name: 'x', type: 'map' }] },
+      /"map" is not a column type/,
+    ],
+    [
+      'a name that is none',
+      { ...stored, columns: [...columns, { name: 'x"; drop', type: 'string' }] },
+      /columns\.5\.name/,
+    ],
+    ['one name twice', { ...stored, columns: [...columns, { name: 'amount', type: 'string' }] }, /one name/],
+    [
+      'one field twice',
+      { ...stored, columns: [...columns, { name: 'x', type: 'string', field: 'amount' }] },
+      /one field/,
+    ],
+    ['no _rescued', { ...stored, columns: columns.filter(({ name }) => name !== '_rescued') }, /_rescued/],
+  ])('that holds %s is refused', (_name, document, message) => {
+    const read = () => parse(parseJson(JSON.stringify(document)));
+    expect(read).toThrow(message);
+    expect(read).toThrow(/schema\/orders\.json/);
+  });
+});
