@@ -9,12 +9,14 @@ const stair = [
   ['operations'],
   ['run'],
   ['sync'],
+  ['finish'],
   ['status', 'catalog'],
   ['pipeline'],
   ['planning'],
   ['settings', 'adapters'],
   ['service', 'lake'],
   ['ports'],
+  ['log-events'],
   ['reports', 'validation', 'outcome'],
   ['column-types'],
   ['exact-values'],
@@ -109,6 +111,23 @@ export default {
       to: { path: 'node_modules/(aws-cdk-lib|constructs)/' },
     },
     ...betweenPrograms,
+  ],
+  // Without these a parser that sees no imports would let everything pass.
+  required: [
+    {
+      name: 'imports are seen',
+      comment: 'The parser has missed an import of shared/sync.ts.',
+      severity: 'error',
+      module: { path: '^shared/sync\\.ts$' },
+      to: { path: '^shared/pipeline/sync-day\\.ts$' },
+    },
+    {
+      name: 'type-only imports are seen',
+      comment: 'The parser has missed an `import type` of shared/ports.ts.',
+      severity: 'error',
+      module: { path: '^shared/ports\\.ts$' },
+      to: { path: '^shared/json\\.ts$' },
+    },
   ],
   options: {
     // TypeScript 7 has no JavaScript API. swc sees every import, `import type` as well.
