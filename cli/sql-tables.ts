@@ -5,6 +5,7 @@
  * downloaded first. Before the caller's SQL runs, DuckDB is locked: it reads the lake's folder and no other file.
  */
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { monthOf } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { typeSpec, type Value } from '../shared/column-types.ts';
 import type { Row } from '../shared/lake/table/columns.ts';
@@ -15,8 +16,9 @@ import {
   readLedgers,
   readSchema,
 } from '../shared/lake/documents/read.ts';
-import { coverageRows, coverageTable } from '../shared/catalog/coverage.ts';
+import { type CoverageFacts, coverageRows, coverageTable } from '../shared/catalog/coverage.ts';
 import { freshness } from '../shared/catalog/freshness.ts';
+import { upstreamState } from '../shared/planning/due.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
 import { missingColumns } from '../shared/catalog/ensure-tables.ts';
 import type { ObjectStore } from '../shared/ports.ts';
@@ -113,16 +115,32 @@ function coverageSql({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedge
   const definition = columns
     .map(({ name, type }) => `${identifier(name)} ${typeSpec(type).duckdb}`)
     .join(', ');
-  const rows = ledgers.flatMap(({ brand, report, index, ledgers: byMonth }) =>
-    [...byMonth].flatMap(([month, ledger]) =>
-      coverageRows(ledger, enabledPolicy(settings, brand, report), nowMs, index.hasReturnedRecords).map(
-        (row): Row => ({ ...row, brand, report: report.name, month }),
+  const rows = ledgers.flatMap((stored) =>
+    [...stored.ledgers].flatMap(([month, ledger]) =>
+      coverageRows(ledger, coverageFacts(stored, ledgers, settings), nowMs).map(
+        (row): Row => ({ ...row, brand: stored.brand, report: stored.report.name, month }),
       ),
     ),
   );
   const values = rows.map((row) => `(${columns.map(({ name }) => literal(row[name])).join(', ')})`);
   const insert = values.length === 0 ? '' : `; INSERT INTO coverage VALUES ${values.join(', ')}`;
   return `CREATE TABLE coverage (${definition})${insert}`;
+}
+
+function coverageFacts(
+  { brand, report, index }: ReportLedgers,
+  ledgers: readonly ReportLedgers[],
+  settings: Settings | undefined,
+): CoverageFacts {
+  const { day } = report;
+  const upstream = ledgers.find(
+    (other) => other.brand === brand && day.by === 'upstream' && other.report.name === day.report,
+  );
+  return {
+    policy: enabledPolicy(settings, brand, report),
+    hasReturnedRecords: index.hasReturnedRecords,
+    upstream: (dt) => upstreamState(upstream?.ledgers.get(monthOf(dt))?.days[dt]),
+  };
 }
 
 function isNamedIn(sql: string): (name: string) => boolean {

@@ -8,8 +8,8 @@ import { reports } from '../shared/reports/index.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { calendar } from '../shared/status/calendar.ts';
 import { html } from '../shared/status/html.ts';
-import { consoleControls } from '../shared/status/remedies.ts';
 import { tableStatuses } from '../shared/status/table-statuses.ts';
+import { consoleControls } from './console-controls.ts';
 import { bundledSettings, environment, log } from './function-context.ts';
 
 /** Lambda's answers hold 6 MB at most, quotes and line ends escaped. */
@@ -17,7 +17,7 @@ const MOST_BYTES = 5_000_000;
 
 const DOCUMENTATION = `
 ## Coverage calendar
-Which days of which reports are in the lake, and what is the matter with the others.
+Which days of which reports are complete, and what is wrong with the others.
 
 | parameter | default | meaning |
 | --- | --- | --- |

@@ -1,3 +1,4 @@
+import { STATE_NOW_SQL } from '../shared/catalog/coverage.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 
 export interface SavedQuery {
@@ -6,27 +7,36 @@ export interface SavedQuery {
   sql: string;
 }
 
-/** What an analyst wants first. They rest on `coverage`, `freshness` and what every table has, so that none can break. */
+/** What an analyst asks first. They use `coverage`, `freshness` and the columns that every table has, so that none can break. */
 export function savedQueries(reports: readonly ReportDefinition[]): SavedQuery[] {
   return [
     {
-      name: 'Is everything in',
-      description: 'Per brand and report: the newest complete day, when it was last read, what is missing',
+      name: 'Is everything there',
+      description:
+        'Per brand and report: the newest complete day, when it was last read, and how many days are in which state',
       sql: 'SELECT *\nFROM freshness\nORDER BY brand, report',
     },
     {
-      name: 'Days that failed or are not whole',
-      description: 'Of the last 90 days, with the reason; days never read are days_missing of freshness',
-      sql: `SELECT brand, report, dt, state, failed_since, failure, next_due
-FROM coverage
-WHERE state IN ('failed', 'partial', 'unproven')
+      name: 'Days that need attention',
+      description:
+        'Of the last 90 days, with the reason; days without a row are in days_missing of freshness',
+      sql: `SELECT *
+FROM (
+  SELECT brand, report, dt,
+    ${STATE_NOW_SQL} AS state,
+    failed_since, failure, next_due
+  FROM coverage
+) AS days
+WHERE state IN ('failed', 'overdue', 'missing', 'in_progress', 'unverified')
   AND dt >= CAST(current_date - INTERVAL '90' DAY AS varchar)
 ORDER BY dt DESC, brand, report`,
     },
     {
       name: 'Rows by day',
       description: 'How many rows each report has of each of the last 30 days, and when they were read',
-      sql: `SELECT brand, report, dt, rows, state, read_to
+      sql: `SELECT brand, report, dt, rows,
+  ${STATE_NOW_SQL} AS state,
+  read_to
 FROM coverage
 WHERE dt >= CAST(current_date - INTERVAL '30' DAY AS varchar)
 ORDER BY dt DESC, brand, report`,

@@ -13,8 +13,8 @@ import {
 } from './outcome.ts';
 import { writeCoverage } from './catalog/coverage.ts';
 import { probeEndDate } from './pipeline/probe-end-date.ts';
-import { monthDueAtMs } from './planning/due.ts';
-import { type Continuation, type DueDay, type UpstreamDay, plan } from './planning/plan.ts';
+import { type UpstreamDay, monthDueAtMs, upstreamState } from './planning/due.ts';
+import { type Continuation, type DueDay, plan } from './planning/plan.ts';
 import { ensureTableAndViews } from './catalog/ensure-tables.ts';
 import { policyFingerprint } from './planning/policy.ts';
 import { type RunContext, outOfTime } from './pipeline/context.ts';
@@ -106,10 +106,7 @@ async function planOptions(run: RunContext, continuation: Continuation) {
   const ledgers = new Map(
     await Promise.all(months.map(async (month) => [month, await upstream.ledger(month).refresh()] as const)),
   );
-  const upstreamDay: UpstreamDay = (day) => {
-    const published = ledgers.get(monthOf(day))?.days[day]?.committed;
-    return published && { digest: published.digest, closed: published.state === 'closed' };
-  };
+  const upstreamDay: UpstreamDay = (day) => upstreamState(ledgers.get(monthOf(day))?.days[day]);
   return { continuation, upstream: upstreamDay };
 }
 

@@ -10,7 +10,9 @@ import { readLedgers } from '../../shared/lake/documents/read.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
 import { calendarPage } from '../../shared/status/calendar-page.ts';
-import type { DayStatus } from '../../shared/status/day-status.ts';
+import type { StatusDay } from '../../shared/status/day-status.ts';
+import { LOOKS, type Look, lookOf } from '../../shared/status/looks.ts';
+import { PROBLEM_STATES } from '../../shared/status/problems.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../../shared/status/table-statuses.ts';
 import { brandNamed, readSettings } from '../run-options.ts';
@@ -38,13 +40,13 @@ interface StatusFlags {
   html?: string;
 }
 
-/** Of every report, each day is a cell of the page. */
-const MOST_MONTHS = 24;
+/** Every day of every report is a cell of the page. */
+const MAX_MONTHS = 24;
 
 export function addStatus(program: Command): void {
   program
     .command('status')
-    .description('show which days are present, missing, stale, in progress or failed')
+    .description('show the state of every day: complete, missing, overdue, failed, ...')
     .addOption(brandOption())
     .option('--month <month>', 'show this month, YYYY-MM (default: the last two)', month)
     .addOption(lakeOption())
@@ -55,7 +57,7 @@ export function addStatus(program: Command): void {
     .addOption(
       new Option(
         '--html <file>',
-        `write a calendar as a page (default: the last ${MOST_MONTHS} months)`,
+        `write the calendar as a page (default: the last ${MAX_MONTHS} months)`,
       ).conflicts('json'),
     )
     .addHelpText(
@@ -78,10 +80,10 @@ export function addStatus(program: Command): void {
     });
 }
 
-/** What a page shows and still is quick to open. */
+/** The months that a page shows, so that it still opens quickly. */
 function pageSpan(month: string | undefined, now: Date): MonthSpan {
   if (month !== undefined) return { from: month, to: month };
-  return lastMonths(MOST_MONTHS, now.getTime());
+  return lastMonths(MAX_MONTHS, now.getTime());
 }
 
 function page(
@@ -95,7 +97,7 @@ function page(
   return calendarPage(tables, lake, { settings, nowMs: now.getTime(), controls }).markup;
 }
 
-/** Whoever has the page open never sees half of it. */
+/** Replaces the page at once: whoever opens it never sees half of it. */
 async function writePage(file: string, markup: string): Promise<void> {
   const half = `${file}.${process.pid}.tmp`;
   try {
@@ -118,19 +120,27 @@ async function writePage(file: string, markup: string): Promise<void> {
 
 type Colour = Parameters<typeof styleText>[0];
 
-/** From hardly there to there for good, the mark fills; what needs somebody is a letter. */
-const MARKS: Record<DayStatus, readonly [mark: string, colour: Colour, meaning: string]> = {
-  settled: ['█', 'green', 'settled'],
-  complete: ['▆', 'green', 'complete'],
-  open: ['▃', 'cyan', 'open'],
-  in_progress: ['▁', 'cyan', 'in progress'],
-  stale: ['s', 'yellow', 'stale'],
-  unproven: ['?', 'yellow', 'unproven'],
-  missing: ['·', 'red', 'missing'],
-  failed: ['F', 'red', 'failed'],
+/** From hardly there to there for good, the mark fills; what needs somebody is a letter or a sign. */
+const MARKS: Record<Look, readonly [mark: string, colour: Colour]> = {
+  settled: ['█', 'green'],
+  complete: ['▆', 'green'],
+  open: ['▃', 'cyan'],
+  in_progress: ['▁', 'cyan'],
+  to_come: ['_', 'dim'],
+  overdue: ['o', 'yellow'],
+  unverified: ['?', 'yellow'],
+  missing: ['·', 'red'],
+  failed: ['F', 'red'],
 };
 const SCALE = '1   5    10   15   20   25   30';
 const NAME_WIDTH = Math.max(...Object.values(reports).map(({ table }) => table.length)) + 2;
+
+/** One brand, and what its cells rest on. */
+interface Section {
+  tables: readonly TableStatus[];
+  zone: string | undefined;
+  today: string;
+}
 
 function statusText(
   tables: readonly TableStatus[],
@@ -138,52 +148,63 @@ function statusText(
   nowMs: number,
   chosen: string | undefined,
 ): string {
-  const sections = [...Map.groupBy(tables, ({ brand }) => brand)].map(([brand, of]) => {
+  const sections = [...Map.groupBy(tables, ({ brand }) => brand)].map(([brand, own]) => {
     const zone = brands[brand]?.timeZone;
-    const today = dayOf(nowMs, zone ?? 'UTC');
-    const months = chosen === undefined ? [addMonths(monthOf(today), -1), monthOf(today)] : [chosen];
-    const about = zone ? `${zone}, today is ${today}` : 'in the lake, but not in the settings';
-    return [
-      `${styleText('bold', brand)}  ${styleText('dim', about)}`,
-      '',
-      `${' '.repeat(NAME_WIDTH)}${months.map((each) => each.padEnd(SCALE.length)).join('  ')}`.trimEnd(),
-      styleText('dim', `${' '.repeat(NAME_WIDTH)}${months.map(() => SCALE).join('  ')}`),
-      ...of.map(
-        (each) => each.table.padEnd(NAME_WIDTH) + months.map((name) => monthLine(each, name)).join('  '),
-      ),
-      '',
-      totals(of),
-      ...of.flatMap(failures),
-    ].join('\n');
+    return { brand, tables: own, zone, today: dayOf(nowMs, zone ?? 'UTC') };
   });
-  return [...sections, legend(tables)].join('\n\n');
+  return [
+    ...sections.map(
+      ({ brand, ...section }) => `${styleText('bold', brand)}  ${sectionText(section, chosen)}`,
+    ),
+    legend(sections),
+  ].join('\n\n');
 }
 
-function monthLine({ days }: TableStatus, name: string): string {
-  const byDay = new Map(days.map((day) => [day.dt, day.status]));
+function sectionText(section: Section, chosen: string | undefined): string {
+  const { tables, zone, today } = section;
+  const months = chosen === undefined ? [addMonths(monthOf(today), -1), monthOf(today)] : [chosen];
+  const indent = ' '.repeat(NAME_WIDTH);
+  return [
+    styleText('dim', zone ? `${zone}, today is ${today}` : 'in the lake, but not in the settings'),
+    '',
+    `${indent}${months.map((each) => each.padEnd(SCALE.length)).join('  ')}`.trimEnd(),
+    styleText('dim', `${indent}${months.map(() => SCALE).join('  ')}`),
+    ...tables.map(
+      (each) => each.table.padEnd(NAME_WIDTH) + months.map((name) => monthLine(each, name, today)).join('  '),
+    ),
+    '',
+    totals(section),
+    ...tables.flatMap(failures),
+  ].join('\n');
+}
+
+function monthLine({ days }: TableStatus, name: string, today: string): string {
+  const looks = new Map(days.map((day) => [day.dt, lookOf(day, today)]));
   return Array.from({ length: SCALE.length }, (_, index) => {
-    const status = byDay.get(`${name}-${String(index + 1).padStart(2, '0')}`);
-    return status ? mark(status) : ' ';
+    const look = looks.get(`${name}-${String(index + 1).padStart(2, '0')}`);
+    return look ? mark(look) : ' ';
   }).join('');
 }
 
-function totals(tables: readonly TableStatus[]): string {
-  const troubles = (['in_progress', 'stale', 'unproven', 'missing', 'failed'] as const).filter((status) =>
-    tables.some(({ days }) => days.some((day) => day.status === status)),
+function totals({ tables, today }: Section): string {
+  const daysThatLook = (look: Look, days: readonly StatusDay[]) =>
+    days.filter((day) => lookOf(day, today) === look).length;
+  const problems = PROBLEM_STATES.toReversed().filter((state) =>
+    tables.some(({ days }) => daysThatLook(state, days) > 0),
   );
   const heads = [
     { name: 'table' },
     { name: 'newest complete' },
-    ...['rows', 'days', 'present', ...troubles.map((status) => MARKS[status][2])].map((name) => ({
+    ...['rows', 'days', 'present', ...problems.map((state) => LOOKS[state].name)].map((name) => ({
       name,
       align: 'right' as const,
     })),
   ];
   const lines = tables.map(({ table: name, newestComplete, rows, days, hasReturnedRecords }) => [
     name,
-    newestComplete ?? (hasReturnedRecords ? 'none' : 'none (unproven)'),
+    newestComplete ?? (hasReturnedRecords ? 'none' : 'none (unverified)'),
     ...[rows, days.length, days.filter((day) => day.rows !== null).length].map(count),
-    ...troubles.map((status) => count(days.filter((day) => day.status === status).length)),
+    ...problems.map((state) => count(daysThatLook(state, days))),
   ]);
   return table(heads, lines, terminalColumns());
 }
@@ -204,12 +225,16 @@ function failures({ table: name, days }: TableStatus): string[] {
   );
 }
 
-function legend(tables: readonly TableStatus[]): string {
-  const met = new Set(tables.flatMap(({ days }) => days.map(({ status }) => status)));
-  return [...met].map((status) => `${mark(status)} ${MARKS[status][2]}`).join('  ');
+function legend(sections: readonly Section[]): string {
+  const met = new Set(
+    sections.flatMap(({ tables, today }) =>
+      tables.flatMap(({ days }) => days.map((day) => lookOf(day, today))),
+    ),
+  );
+  return [...met].map((look) => `${mark(look)} ${LOOKS[look].name}`).join('  ');
 }
 
-function mark(status: DayStatus): string {
-  const [sign, colour] = MARKS[status];
+function mark(look: Look): string {
+  const [sign, colour] = MARKS[look];
   return styleText(colour, sign);
 }

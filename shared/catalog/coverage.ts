@@ -1,17 +1,25 @@
+/*
+ * Without `coverage`, whoever asks Athena for a sum cannot know which of its days are there. It has one row a day, made
+ * from the ledgers alone and published like any partition, so it can be made again at any time and keeps no state of
+ * its own. The state of a day is decided in `planning/day-state.ts`. A row is as old as the run that wrote it: what
+ * must hold when the pipeline is dead compares `overdue_at` with the present (`STATE_NOW_SQL`).
+ */
 import { hash } from 'node:crypto';
 import type { Column } from '../column-types.ts';
 import { dayOf } from '../days.ts';
 import type { Row } from '../lake/table/columns.ts';
-import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
+import type { Ledger } from '../lake/documents/ledger.ts';
 import { writeParquet } from '../lake/table/parquet.ts';
 import { partitionPath, snapshotKey } from '../lake/paths.ts';
 import type { Partition, TableShape } from '../ports.ts';
-import { type Policy, dueAtMs } from '../planning/due.ts';
-import type { BrandReport } from '../pipeline/context.ts';
+import { type DayFacts, committedState, dayState, overdueAtMs } from '../planning/day-state.ts';
+import { type UpstreamDay, dueAtMs, upstreamState } from '../planning/due.ts';
+import type { BrandReport, RunContext } from '../pipeline/context.ts';
 
 const COLUMNS: readonly Column[] = [
   { name: 'dt', type: 'string' },
   { name: 'state', type: 'string' },
+  { name: 'committed_state', type: 'string' },
   { name: 'rows', type: 'bigint' },
   { name: 'pages', type: 'bigint' },
   { name: 'digest', type: 'string' },
@@ -20,60 +28,65 @@ const COLUMNS: readonly Column[] = [
   { name: 'failed_since', type: 'timestamp' },
   { name: 'failure', type: 'string' },
   { name: 'next_due', type: 'timestamp' },
+  { name: 'overdue_at', type: 'timestamp' },
 ];
 
-/** One row a day: is it in, since when, and if not, why. */
+/** One row for each day that a ledger has: its state, what is committed, and why it failed. */
 export const coverageTable: TableShape = {
   name: 'coverage',
   partitionKeys: ['brand', 'report', 'month'],
   columns: COLUMNS,
 };
 
-export type DayState = 'complete' | 'settled' | 'open' | 'unproven' | 'partial' | 'failed';
+/** The present in UTC, in the SQL that DuckDB and Trino share. */
+export const NOW_SQL = "CAST(current_timestamp AT TIME ZONE 'UTC' AS timestamp)";
 
-/** A report that never returned a record is unproven: it may as well be asked in the wrong unit or zone. */
-export function stateOf({ committed, failure }: DayEntry, proven: boolean): DayState {
-  if (failure) return 'failed';
-  if (!committed) return 'partial';
-  if (!proven && committed.rows === 0) return 'unproven';
-  if (committed.settled) return 'settled';
-  return committed.state === 'closed' ? 'complete' : 'open';
+/** The state of a day now, in SQL: a row is as old as the last run, which may have been days ago. */
+export const STATE_NOW_SQL = `CASE WHEN overdue_at <= ${NOW_SQL} THEN 'overdue' ELSE state END`;
+
+/** What a report's coverage follows from, beside its ledgers and the time. */
+export interface CoverageFacts extends Pick<DayFacts, 'policy' | 'hasReturnedRecords'> {
+  upstream?: UpstreamDay | undefined;
 }
 
-/** The rows of a month's coverage: they follow from its ledger alone. Without a policy no day is due. */
-export function coverageRows(
-  ledger: Ledger,
-  policy: Policy | undefined,
-  nowMs: number,
-  proven: boolean,
-): Row[] {
+/**
+ * The rows of a month's coverage. Without a policy no day is due.
+ * @returns a row for each day of the ledger, in order, with the columns of `coverageTable`
+ */
+export function coverageRows(ledger: Ledger, facts: CoverageFacts, nowMs: number): Row[] {
+  const { policy, hasReturnedRecords, upstream } = facts;
   const today = dayOf(nowMs, policy?.timeZone ?? 'UTC');
-  const date = (iso: string | undefined) => (iso === undefined ? null : new Date(iso));
   return Object.entries(ledger.days)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([dt, entry]) => {
+    .map(([day, entry]) => {
       const { committed, failure } = entry;
-      const due = policy ? dueAtMs(dt, entry, policy, today) : null;
+      const dayFacts: DayFacts = { day, entry, policy, hasReturnedRecords, upstream: upstream?.(day) };
       return {
-        dt,
-        state: stateOf(entry, proven),
+        dt: day,
+        state: dayState(dayFacts, nowMs),
+        committed_state: committed ? committedState(committed, hasReturnedRecords) : null,
         rows: committed ? BigInt(committed.rows) : null,
         pages: committed ? BigInt(committed.pages) : null,
         digest: committed?.digest ?? null,
-        read_from: date(committed?.readFrom),
-        read_to: date(committed?.readTo),
-        failed_since: date(failure?.since),
+        read_from: timestamp(committed?.readFrom),
+        read_to: timestamp(committed?.readTo),
+        failed_since: timestamp(failure?.since),
         failure: failure ? `${failure.kind}: ${failure.message}` : null,
-        next_due: due === null ? null : new Date(due),
+        next_due: timestamp(policy ? dueAtMs(day, entry, policy, today, dayFacts.upstream) : null),
+        overdue_at: timestamp(overdueAtMs(dayFacts, nowMs)),
       };
     });
 }
 
-/** Brings the coverage of these months to what their ledgers say, and switches it like any partition. */
+function timestamp(instant: string | number | null | undefined): Date | null {
+  return instant === undefined || instant === null ? null : new Date(instant);
+}
+
+/** Brings the coverage of these months to what their ledgers say, and publishes it like any partition. */
 export async function writeCoverage(
-  run: BrandReport,
+  run: BrandReport & Pick<RunContext, 'upstream'>,
   months: readonly string[],
-  proven: boolean,
+  hasReturnedRecords: boolean,
 ): Promise<void> {
   const { catalog } = run.lake;
   if (!catalog || months.length === 0) return;
@@ -82,26 +95,33 @@ export async function writeCoverage(
     ['brand', run.brand],
     ['report', run.report.name],
   ];
-  const pointers = await catalog.snapshotsByPartition(coverageTable.name, leading);
+  const published = await catalog.snapshotsByPartition(coverageTable.name, leading);
   for (const month of months) {
     const partition: Partition = [...leading, ['month', month]];
-    let pointed = pointers.get(partitionPath(partition)) ?? [];
+    let snapshots = published.get(partitionPath(partition)) ?? [];
     for (;;) {
-      const rows = coverageRows(
-        await run.ledger(month).cached(),
-        run.policy,
-        run.clock.now().getTime(),
-        proven,
-      );
+      const ledger = await run.ledger(month).cached();
+      const upstream = await upstreamDays(run, month);
+      const facts = { policy: run.policy, hasReturnedRecords, upstream };
+      const rows = coverageRows(ledger, facts, run.clock.now().getTime());
       const content = contentId(rows);
-      if (rows.length === 0 || (pointed.length === 1 && pointed[0]?.startsWith(`${content}-`))) break;
+      if (rows.length === 0 || (snapshots.length === 1 && snapshots[0]?.startsWith(`${content}-`))) break;
       const snapshot = `${content}-${run.newId()}`;
       await writeRows(run, partition, snapshot, rows);
       await catalog.setSnapshot(coverageTable, partition, snapshot);
-      pointed = [snapshot];
+      snapshots = [snapshot];
+      // Another run may have committed since, and its older or newer coverage was replaced by this one.
       await run.ledger(month).refresh();
     }
   }
+}
+
+async function upstreamDays(
+  { upstream }: Pick<RunContext, 'upstream'>,
+  month: string,
+): Promise<UpstreamDay | undefined> {
+  const ledger = await upstream?.ledger(month).cached();
+  return ledger && ((day) => upstreamState(ledger.days[day]));
 }
 
 function contentId(rows: readonly Row[]): string {

@@ -1,17 +1,18 @@
+import { COMPLETE_STATES } from '../planning/day-state.ts';
 import type { View } from '../reports/definition.ts';
-import { coverageTable } from './coverage.ts';
+import { NOW_SQL, STATE_NOW_SQL, coverageTable } from './coverage.ts';
 
-/** A day that was due so long ago, and was not read since, is overdue: a daily schedule has had its turn. */
-const OVERDUE_HOURS = 30;
+const COMPLETE = COMPLETE_STATES.map((state) => `'${state}'`).join(', ');
 
 /**
- * Per brand and report how much of it is in, reckoned when it is asked: a pipeline that is dead shows as stale.
- * Hours are those that began in between; days are counted up to yesterday in UTC, which has begun in every zone.
+ * One row per brand and report: up to when its data is there, and how many days are in which state. It is computed
+ * when it is queried, so that a dead pipeline shows as overdue. Hours are those that began in between. Missing are
+ * days without a row too, from the first one up to yesterday in UTC, which has begun in every zone.
  */
 export const freshness: View = {
   name: 'freshness',
   description:
-    'Per brand and report: newest complete day, last read and the hours since (null: never read), days failed, overdue and missing since the first',
+    'Per brand and report: newest complete day, last read and the hours since (null: never read), and how many days since the first are failed, overdue, missing, in progress or unverified',
   columns: [
     ['brand', 'string'],
     ['report', 'string'],
@@ -22,27 +23,31 @@ export const freshness: View = {
     ['failing_since', 'timestamp'],
     ['days_overdue', 'bigint'],
     ['days_missing', 'bigint'],
+    ['days_in_progress', 'bigint'],
+    ['days_unverified', 'bigint'],
   ],
   needs: [],
   // DuckDB counts the hours that began and Trino those that passed: on whole hours both give the same.
   sql: `SELECT
   CAST(brand AS varchar) AS brand,
   CAST(report AS varchar) AS report,
-  CAST(max(CASE WHEN state IN ('complete', 'settled') THEN dt END) AS varchar) AS newest_complete_day,
+  CAST(max(CASE WHEN committed_state IN (${COMPLETE}) THEN dt END) AS varchar) AS newest_complete_day,
   CAST(max(read_from) AS timestamp) AS last_read,
-  CAST(date_diff('hour', date_trunc('hour', max(read_from)), date_trunc('hour', max(asked))) AS bigint) AS hours_since_read,
+  CAST(date_diff('hour', date_trunc('hour', max(read_from)), date_trunc('hour', max(now))) AS bigint) AS hours_since_read,
   CAST(count(CASE WHEN state = 'failed' THEN 1 END) AS bigint) AS days_failed,
   CAST(min(failed_since) AS timestamp) AS failing_since,
-  CAST(count(CASE WHEN next_due < late AND (read_from IS NULL OR read_from < late) THEN 1 END) AS bigint) AS days_overdue,
+  CAST(count(CASE WHEN state = 'overdue' THEN 1 END) AS bigint) AS days_overdue,
   CAST(greatest(
-    date_diff('day', CAST(min(dt) AS date), CAST(max(asked) AS date))
-      - count(CASE WHEN state <> 'partial' AND CAST(dt AS date) < CAST(asked AS date) THEN 1 END),
+    date_diff('day', CAST(min(dt) AS date), CAST(max(now) AS date))
+      - count(CASE WHEN state <> 'missing' AND CAST(dt AS date) < CAST(now AS date) THEN 1 END),
     0
-  ) AS bigint) AS days_missing
+  ) AS bigint) AS days_missing,
+  CAST(count(CASE WHEN state = 'in_progress' THEN 1 END) AS bigint) AS days_in_progress,
+  CAST(count(CASE WHEN state = 'unverified' THEN 1 END) AS bigint) AS days_unverified
 FROM (
-  SELECT brand, report, dt, state, read_from, failed_since, next_due,
-    CAST(current_timestamp AT TIME ZONE 'UTC' AS timestamp) AS asked,
-    CAST(current_timestamp AT TIME ZONE 'UTC' AS timestamp) - INTERVAL '${OVERDUE_HOURS}' HOUR AS late
+  SELECT brand, report, dt, committed_state, read_from, failed_since,
+    ${STATE_NOW_SQL} AS state,
+    ${NOW_SQL} AS now
   FROM ${coverageTable.name}
 ) AS days
 GROUP BY brand, report`,

@@ -11,21 +11,39 @@ import {
 import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
 import type { RefreshTier } from '../reports/definition.ts';
 
-/** What decides when a day of a report is due. */
+/** What decides when a day of a report is due, and when it is overdue. */
 export interface Policy {
   timeZone: string;
   startDate: string;
   lateMinutes: number;
   refresh: readonly RefreshTier[];
-  /** Fingerprint of what would be asked now. */
+  /** Fingerprint of what a request would ask for now. */
   queryFingerprint: string;
   pagesAreSnapshot: boolean;
+  /** The longest time between two starts of the schedule: what is due waits no longer, unless something is wrong. */
+  maxGapMs: number;
 }
 
 /** Of a report about another report's records: what is committed of that report's day. */
 export interface UpstreamState {
   digest: string;
   closed: boolean;
+  /** When it was read, ISO 8601. */
+  readFrom: string;
+}
+
+/** The same by day; `undefined` where that report has nothing of the day. */
+export type UpstreamDay = (day: string) => UpstreamState | undefined;
+
+export function upstreamState(entry: DayEntry | undefined): UpstreamState | undefined {
+  const { committed } = entry ?? {};
+  return (
+    committed && {
+      digest: committed.digest,
+      closed: committed.state === 'closed',
+      readFrom: committed.readFrom,
+    }
+  );
 }
 
 /** A slack, so that a day due "every day" is not read an hour later each day by an hourly schedule. */

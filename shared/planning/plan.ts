@@ -1,12 +1,10 @@
 import { addDays, daysFrom, dayOf, monthOf, startOfDay, earlier } from '../days.ts';
 import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
-import { type Policy, type UpstreamState, dueAtMs } from './due.ts';
-
-/** Of a report about another report's records: what is published of that one. */
-export type UpstreamDay = (day: string) => UpstreamState | undefined;
+import { type Policy, type UpstreamDay, dueAtMs } from './due.ts';
 
 export interface DueDay {
   day: string;
+  /** Why the day is planned, not what state it is in: that is `dayState`. */
   reason: 'open' | 'yesterday' | 'in_progress' | 'never_read' | 'refresh' | 'requested' | 'retry' | 'failing';
 }
 

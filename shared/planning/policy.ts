@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings, Settings } from '../settings/settings.ts';
+import { maxGapMs } from '../settings/schedule.ts';
 import { queryFingerprint } from './day-queries.ts';
 import type { Policy } from './due.ts';
 
@@ -13,6 +14,7 @@ export function policyOf(report: ReportDefinition, brand: BrandSettings, setting
     refresh: settings.refresh,
     queryFingerprint: queryFingerprint(report, brand, settings),
     pagesAreSnapshot: report.pagesAreSnapshot,
+    maxGapMs: maxGapMs(settings.schedule),
   };
 }
 
@@ -27,7 +29,7 @@ export function enabledPolicy(
   return brand && reportSettings?.enabled ? policyOf(report, brand, reportSettings) : undefined;
 }
 
-/** Fingerprint of all that due times follow from. */
-export function policyFingerprint(policy: Policy): string {
+/** Fingerprint of all that due times follow from, which the schedule is not. */
+export function policyFingerprint({ maxGapMs: _maxGapMs, ...policy }: Policy): string {
   return hash('sha256', JSON.stringify(policy), 'hex').slice(0, 16);
 }

@@ -1,4 +1,4 @@
-import type { Look } from './calendar.ts';
+import type { Look } from './looks.ts';
 
 /** `auto` follows the reader's system. */
 export type Theme = 'light' | 'dark' | 'auto';
@@ -9,15 +9,15 @@ const DARK =
   '--ink:#e6eaf0;--quiet:#9aa7b6;--line:#334155;--blank:#263343;--done:#1f8a7d;--new:#74cbbb;--busy:#66aeea;--late:#f0b429;--bad:#ff7452;--odd:#c39bdb;--back:#0f1720;--panel:#1a2532;color-scheme:dark';
 
 /** Each look has a shape of its own beside its colour: from hardly there to there for good, the cell fills. */
-const LOOKS: Record<Look, string> = {
+const CELLS: Record<Look, string> = {
   settled: 'background:var(--done)',
   complete: 'background:linear-gradient(var(--blank) 22%,var(--new) 0)',
   open: 'background:linear-gradient(var(--blank) 55%,var(--busy) 0)',
   in_progress: 'background:linear-gradient(var(--blank) 80%,var(--busy) 0)',
   to_come: 'background:var(--blank)',
-  stale:
+  overdue:
     'background:repeating-linear-gradient(-45deg,var(--late) 0 2px,var(--back) 2px 4px);box-shadow:inset 0 0 0 1px var(--late)',
-  unproven: 'background:radial-gradient(circle,var(--odd) 32%,var(--blank) 38%)',
+  unverified: 'background:radial-gradient(circle,var(--odd) 32%,var(--blank) 38%)',
   missing: 'box-shadow:inset 0 0 0 1.5px var(--bad)',
   failed:
     'background:linear-gradient(51deg,transparent 45%,var(--back) 45% 55%,transparent 55%),linear-gradient(-51deg,var(--bad) 45%,var(--back) 45% 55%,var(--bad) 55%)',
@@ -32,7 +32,7 @@ const RULES = `
 .coverage section{margin-bottom:28px}
 .coverage p{margin-bottom:12px;overflow-wrap:anywhere}
 .coverage .headline{margin-top:4px;padding-left:10px;border-left:4px solid var(--bad);font-size:15px}
-.coverage .headline.well{border-color:var(--done)}
+.coverage .headline.good{border-color:var(--done)}
 .coverage .earlier{margin:12px 0;padding-left:10px;border-left:4px solid var(--late)}
 .coverage ul{margin:14px 0 0;padding:0;list-style:none}
 .coverage section li{margin-bottom:6px;padding:8px 12px;border-radius:4px;background:var(--panel);overflow-wrap:anywhere}
@@ -55,7 +55,7 @@ const RULES = `
 
 /** The rules of the calendar; nothing outside of it is touched. */
 export function calendarStyle(theme: Theme): string {
-  const looks = Object.entries(LOOKS).map(([look, rules]) => `.coverage i.${look}{${rules}}`);
+  const looks = Object.entries(CELLS).map(([look, rules]) => `.coverage i.${look}{${rules}}`);
   return [COLOURS[theme], RULES, ...looks].join('\n');
 }
 

@@ -1,118 +1,68 @@
 import { type MonthSpan, dayOf, daysFrom, isInSpan, monthOf } from '../days.ts';
 import type { DayEntry, Failure } from '../lake/documents/ledger.ts';
-import type { ReportLedgers } from '../lake/documents/read.ts';
-import { stateOf } from '../catalog/coverage.ts';
-import { type Policy, type UpstreamState, closesAtMs, dueAtMs } from '../planning/due.ts';
-import { maxGapMs } from '../settings/schedule.ts';
+import { type DayFacts, type DayState, dayState } from '../planning/day-state.ts';
+import { dueAtMs, upstreamState } from '../planning/due.ts';
 
-/** What is the matter with a day. `stale`: it is there, but should have been read again by now. */
-export type DayStatus =
-  | 'settled'
-  | 'complete'
-  | 'open'
-  | 'unproven'
-  | 'stale'
-  | 'in_progress'
-  | 'failed'
-  | 'missing';
-
-/** When days are due, and when the schedule has its turns. */
-export interface Expected {
-  policy: Policy;
-  schedule: string;
-}
-
+/** A day as `status` and the calendar show it; `status --json` prints it as it is. */
 export interface StatusDay {
+  /** `YYYY-MM-DD` */
   dt: string;
-  status: DayStatus;
+  state: DayState;
+  /** `null` where nothing is committed. */
   rows: number | null;
-  /** When the last reading began, ISO 8601. */
+  /** When the last committed attempt began, ISO 8601. */
   readFrom: string | null;
-  /** Up to when everything is known. */
+  /** Up to when all records are known, ISO 8601. */
   readTo: string | null;
-  /** When the policy asks for the day (again), past where it is due; `null` where that is never or unknown. */
+  /** When the day is due (again), ISO 8601, in the past where it is due now; `null` where that is never or unknown. */
   nextDue: string | null;
   failure?: Pick<Failure, 'since' | 'times' | 'kind' | 'code' | 'message' | 'retryAt'>;
 }
 
-/** What is due is late only after the schedule had its turn, twice. */
-const GRACE_INTERVALS = 2;
+/** Days of one report of one brand, as its ledgers have them. */
+export type DayEntries = ReadonlyMap<string, DayEntry>;
+
+/** What the states of a report's days follow from, beside the time. */
+export interface ReportFacts extends Pick<DayFacts, 'policy' | 'hasReturnedRecords'> {
+  entries: DayEntries;
+  /** Of a report about another report's records: the days of that one. */
+  upstream: DayEntries | undefined;
+}
 
 /**
- * The days that should be there by the policy, and those that are. A brand that the settings do not know has no
- * policy: its days are neither missing nor stale.
- * @param parent of a report about another report's records: that one
+ * The days that the ledgers have, and those that should be there by the policy, in order.
  * @param span only the days of these months
  */
-export function statusDays(
-  of: Pick<ReportLedgers, 'ledgers' | 'index'> | undefined,
-  expected: Expected | undefined,
-  nowMs: number,
-  parent?: ReportLedgers,
-  span: MonthSpan = {},
-): StatusDay[] {
-  const { policy } = expected ?? {};
+export function statusDays(facts: ReportFacts, nowMs: number, span: MonthSpan): StatusDay[] {
+  const { entries, policy, hasReturnedRecords, upstream } = facts;
   const today = dayOf(nowMs, policy?.timeZone ?? 'UTC');
-  const entries = Object.assign({}, ...[...(of?.ledgers.values() ?? [])].map(({ days }) => days)) as Record<
-    string,
-    DayEntry
-  >;
-  const days = new Set([...Object.keys(entries), ...(policy ? daysFrom(policy.startDate, today) : [])]);
-  const shown = [...days].filter((day) => isInSpan(monthOf(day), span));
-  return shown.sort().map((dt) => {
-    const entry = entries[dt];
-    const source = sourceOf(parent?.ledgers.get(monthOf(dt))?.days[dt]?.committed);
-    const overdue =
-      expected !== undefined && entry !== undefined && isOverdue(dt, entry, expected, today, nowMs, source);
-    const dueMs = policy ? dueAtMs(dt, entry, policy, today, source) : null;
-    return {
-      dt,
-      status: entry ? statusOf(entry, of?.index.hasReturnedRecords ?? false, overdue) : 'missing',
-      rows: entry?.committed?.rows ?? null,
-      readFrom: entry?.committed?.readFrom ?? null,
-      readTo: entry?.committed?.readTo ?? null,
-      nextDue: dueMs === null ? null : new Date(dueMs).toISOString(),
-      ...(entry?.failure && { failure: failureSummary(entry.failure) }),
-    };
-  });
+  const expected = policy ? daysFrom(policy.startDate, today) : [];
+  return [...new Set([...entries.keys(), ...expected])]
+    .filter((day) => isInSpan(monthOf(day), span))
+    .sort()
+    .map((day) => {
+      const entry = entries.get(day);
+      return statusDay(
+        { day, entry, policy, hasReturnedRecords, upstream: upstreamState(upstream?.get(day)) },
+        nowMs,
+        today,
+      );
+    });
 }
 
-function statusOf(entry: DayEntry, proven: boolean, overdue: boolean): DayStatus {
-  const state = stateOf(entry, proven);
-  if (state === 'partial') return entry.claim ? 'in_progress' : 'missing';
-  return overdue && state !== 'failed' && state !== 'unproven' ? 'stale' : state;
-}
-
-function isOverdue(
-  dt: string,
-  entry: DayEntry,
-  { policy, schedule }: Expected,
-  today: string,
-  nowMs: number,
-  source: UpstreamState | undefined,
-): boolean {
-  const { committed } = entry;
-  if (!committed) return false;
-  const patienceMs = gracePeriodMs(schedule);
-  const isRightlyAsked =
-    committed.queryFingerprint === policy.queryFingerprint &&
-    !(source && source.digest !== committed.upstreamDigest);
-  if (committed.state === 'open' && isRightlyAsked) {
-    const dueMs = dt >= today ? Date.parse(committed.readTo) : closesAtMs(dt, policy);
-    return nowMs > dueMs + patienceMs;
-  }
-  const { claim: _claim, ...idle } = entry;
-  const dueMs = dueAtMs(dt, idle, policy, today, source);
-  return dueMs !== null && nowMs > Math.max(dueMs, Date.parse(committed.readFrom)) + patienceMs;
-}
-
-function sourceOf(published: DayEntry['committed']): UpstreamState | undefined {
-  return published && { digest: published.digest, closed: published.state === 'closed' };
-}
-
-/** How long after it is due something is late, in milliseconds. */
-export function gracePeriodMs(schedule: string): number {
-  return GRACE_INTERVALS * maxGapMs(schedule);
+function statusDay(facts: DayFacts, nowMs: number, today: string): StatusDay {
+  const { day, entry, policy, upstream } = facts;
+  const { committed, failure } = entry ?? {};
+  const dueMs = policy ? dueAtMs(day, entry, policy, today, upstream) : null;
+  return {
+    dt: day,
+    state: dayState(facts, nowMs),
+    rows: committed?.rows ?? null,
+    readFrom: committed?.readFrom ?? null,
+    readTo: committed?.readTo ?? null,
+    nextDue: dueMs === null ? null : new Date(dueMs).toISOString(),
+    ...(failure && { failure: failureSummary(failure) }),
+  };
 }
 
 function failureSummary({ since, times, kind, code, message, retryAt }: Failure): StatusDay['failure'] {

@@ -3,10 +3,11 @@ import { rethrowBugs } from '../errors.ts';
 import type { CasDocument } from '../lake/documents/cas-document.ts';
 import type { MonthIndex } from '../lake/documents/month-index.ts';
 import type { RunContext } from '../pipeline/context.ts';
+import { newestCompleteDay } from '../planning/day-state.ts';
 
 /**
- * The newest closed day that the ledgers name, `null` where none does or they cannot be read. Empty days of a report
- * that never returned a record prove nothing.
+ * The newest day that is committed as complete: what the alarm about overdue reports measures from.
+ * @returns `null` where there is none, or where a ledger cannot be read, which is logged
  */
 export async function newestComplete(
   { policy, clock, log, ledger }: Pick<RunContext, 'policy' | 'clock' | 'log' | 'ledger'>,
@@ -16,13 +17,9 @@ export async function newestComplete(
   try {
     const { hasReturnedRecords } = await index.cached();
     for (const month of new Set(days.reverse().map(monthOf))) {
-      const { days: entries } = await ledger(month).cached();
-      const isComplete = (day: string) => {
-        const { state, rows = 0 } = entries[day]?.committed ?? {};
-        return state === 'closed' && (hasReturnedRecords || rows > 0);
-      };
-      const newest = Object.keys(entries).filter(isComplete).sort().at(-1);
-      if (newest !== undefined) return newest;
+      const entries = Object.entries((await ledger(month).cached()).days);
+      const newest = newestCompleteDay(entries, hasReturnedRecords);
+      if (newest !== null) return newest;
     }
   } catch (thrown) {
     const { message } = rethrowBugs(thrown);

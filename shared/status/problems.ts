@@ -1,46 +1,49 @@
 import { addDays, earlier } from '../days.ts';
-import type { DayStatus, StatusDay } from './day-status.ts';
+import { type DayState, isComplete } from '../planning/day-state.ts';
+import type { StatusDay } from './day-status.ts';
+import { isToCome } from './looks.ts';
 import type { TableStatus } from './table-statuses.ts';
 
-export type ProblemState = Extract<DayStatus, 'failed' | 'missing' | 'stale' | 'unproven' | 'in_progress'>;
+export type ProblemState = Extract<DayState, 'failed' | 'missing' | 'overdue' | 'unverified' | 'in_progress'>;
 
 /** Days of one table that need somebody, or time, for the same reason. */
 export interface Problem {
-  status: ProblemState;
+  state: ProblemState;
   table: TableStatus;
   /** In order. */
   days: StatusDay[];
 }
 
 /** What needs somebody first comes first. */
-const STATUSES: readonly ProblemState[] = ['failed', 'missing', 'stale', 'unproven', 'in_progress'];
+export const PROBLEM_STATES: readonly ProblemState[] = [
+  'failed',
+  'missing',
+  'overdue',
+  'unverified',
+  'in_progress',
+];
 
-/** What is the matter with a brand's tables. */
+/** The problems of a brand's tables: by state, then by table, then by what the failure says. */
 export function problemsOf(tables: readonly TableStatus[], today: string): Problem[] {
-  return STATUSES.flatMap((status) =>
+  return PROBLEM_STATES.flatMap((state) =>
     tables.flatMap((table) => {
-      const days = table.days.filter((day) => day.status === status && !isToCome(day, today));
+      const days = table.days.filter((day) => day.state === state && !isToCome(day, today));
       const alike = Map.groupBy(days, ({ failure }) => failure?.message);
-      return [...alike.values()].map((days) => ({ status, table, days }));
+      return [...alike.values()].map((days) => ({ state, table, days }));
     }),
   );
 }
 
-/** Whether the day's turn has not come, or is now: nobody has to do anything. */
-export function isToCome({ dt, status }: StatusDay, today: string): boolean {
-  return dt >= today && (status === 'missing' || status === 'in_progress');
-}
-
-/** The last day up to which all of the tables have all of their days, closed; `undefined` where there is none. */
+/** The last day up to which every day of all the tables is complete; `undefined` where there is none. */
 export function completeThrough(tables: readonly TableStatus[]): string | undefined {
   return tables
-    .map(throughOf)
+    .map(tableCompleteThrough)
     .reduce((a, b) => (a === undefined || b === undefined ? undefined : earlier(a, b)));
 }
 
-function throughOf({ days }: TableStatus): string | undefined {
-  const broken = days.findIndex(({ status }) => status !== 'complete' && status !== 'settled');
-  return (broken === -1 ? days.at(-1) : days[broken - 1])?.dt;
+function tableCompleteThrough({ days }: TableStatus): string | undefined {
+  const firstOther = days.findIndex(({ state }) => !isComplete(state));
+  return (firstOther === -1 ? days.at(-1) : days[firstOther - 1])?.dt;
 }
 
 /** Days in order, as ranges without a gap. */

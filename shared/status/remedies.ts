@@ -1,31 +1,15 @@
-import { consoleUrl, testPage } from '../adapters/aws/console-url.ts';
 import { type Html, html } from './html.ts';
 import type { Problem } from './problems.ts';
 
-/** How a person starts something where the calendar is looked at. */
+/** How a person who looks at the calendar starts something: by a command, or in a console. */
 export interface Controls {
-  /** Reads what is due. */
+  /** How to read what is due. */
   sync(reports: readonly string[], brand: string): Html;
+  /** How to test the connection. */
   check(reports: readonly string[], brand: string): Html;
 }
 
-/** In the AWS console: test events of the stack's functions. */
-export function consoleControls(region: string, stack: string): Controls {
-  const testEvent = (reports: readonly string[], event: string) => {
-    const links = reports.map((report, index) => {
-      const name = `${stack}-${report}`;
-      const url = consoleUrl(region, 'lambda', testPage(name));
-      return html`${index > 0 ? ', ' : ''}<a href="${url}" target="_blank" rel="noopener">${name}</a>`;
-    });
-    return html`test event <b>${event}</b> of ${links}`;
-  };
-  return {
-    sync: (reports) => testEvent(reports, 'Sync-now'),
-    check: (reports) => testEvent(reports, 'Check-the-connection'),
-  };
-}
-
-/** On the command line, with the flags that the calendar itself was asked for with. */
+/** On the command line, with the same flags as the calendar itself. */
 export function commandControls({
   lake,
   settings,
@@ -45,31 +29,31 @@ export function commandControls({
   };
 }
 
-/** As a shell takes it for one word. */
+/** So that a shell reads it as one word. */
 function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** What to do about troubles of one brand that are alike. */
+/** What to do about problems of one brand that are alike. */
 export function remedy(alike: readonly Problem[], controls: Controls): Html {
   const [first] = alike;
   if (!first) return html``;
   const reports = alike.map(({ table }) => table.report);
   const { brand } = first.table;
   const sync = controls.sync(reports, brand);
-  switch (first.status) {
+  switch (first.state) {
     case 'failed':
       return needsOperator(first.days[0]?.failure?.kind)
-        ? html`Mend what the message names, then: ${sync}`
-        : html`Every run tries again. To do so now: ${sync}`;
+        ? html`Fix what the message names, then: ${sync}`
+        : html`Every run tries again. To try now: ${sync}`;
     case 'missing':
-      return html`The next runs read what is missing. To do so now: ${sync}`;
-    case 'stale':
-      return html`Runs should have read this again: is the schedule on? To do so now: ${sync}`;
-    case 'unproven':
-      return html`The service never returned a record, which may as well be a wrong setting: ${controls.check(reports, brand)}`;
+      return html`The next runs read the missing days. To read them now: ${sync}`;
+    case 'overdue':
+      return html`Runs should have read these days again. Check that the schedule is on. To read them now: ${sync}`;
+    case 'unverified':
+      return html`The report has never returned a record. Either there are none, or a setting is wrong. To find out: ${controls.check(reports, brand)}`;
     case 'in_progress':
-      return html`A run is reading, or has left the rest to the next one.`;
+      return html`A run is reading these days, or has left the rest to the next one.`;
   }
 }
 

@@ -1,27 +1,30 @@
 import { type MonthSpan, addMonths, monthOf } from '../days.ts';
 import type { ReportLedgers } from '../lake/documents/read.ts';
 import type { MonthIndex } from '../lake/documents/month-index.ts';
+import { gracePeriodMs, newestCompleteDay } from '../planning/day-state.ts';
+import type { Policy } from '../planning/due.ts';
 import { enabledPolicy } from '../planning/policy.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type Expected, type StatusDay, gracePeriodMs, statusDays } from './day-status.ts';
+import { type DayEntries, type StatusDay, statusDays } from './day-status.ts';
 
+/** One report of one brand, as `status` and the calendar show it. */
 export interface TableStatus {
   brand: string;
   report: string;
   table: string;
-  /** False where the service never returned a record: its empty answers prove nothing. */
+  /** False where the service has never returned a record: its empty answers prove nothing. */
   hasReturnedRecords: boolean;
   newestComplete: string | null;
   rows: number;
   days: StatusDay[];
-  /** Of a span: the months before it with days that should have been read by now, as far as the index knows. */
-  lateBefore?: string[];
+  /** Of a span: the months before it with days that are overdue or missing, as far as the index knows. */
+  overdueBefore?: string[];
 }
 
 /**
  * Of each brand the reports that are enabled, and whatever else is in the lake.
- * @param span only the days of these months, which `lake` has the ledgers of
+ * @param span only the days of these months, whose ledgers `lake` holds
  */
 export function tableStatuses(
   settings: Settings,
@@ -30,50 +33,59 @@ export function tableStatuses(
   nowMs: number,
   span: MonthSpan = {},
 ): TableStatus[] {
-  const brands = [...new Set([...Object.keys(settings.brands), ...lake.map(({ brand }) => brand)])];
-  return brands.flatMap((brand) =>
-    Object.values(reports).flatMap((report) => {
-      const find = (name: string) => lake.find((of) => of.brand === brand && of.report.name === name);
-      const of = find(report.name);
-      const expected = expectedOf(settings, brand, report);
-      if (!of && !expected) return [];
-      const parent = report.day.by === 'upstream' ? find(report.day.report) : undefined;
-      const days = statusDays(of, expected, nowMs, parent, span);
-      const isComplete = ({ status }: StatusDay) => status === 'complete' || status === 'settled';
-      return {
-        brand,
-        report: report.name,
-        table: report.table,
-        hasReturnedRecords: of?.index.hasReturnedRecords ?? false,
-        newestComplete: days.findLast(isComplete)?.dt ?? null,
-        rows: days.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
-        days,
-        ...(span.from !== undefined &&
-          expected && { lateBefore: lateMonths(of?.index, expected, span.from, nowMs) }),
-      };
-    }),
-  );
+  const brands = new Set([...Object.keys(settings.brands), ...lake.map(({ brand }) => brand)]);
+  return [...brands].flatMap((brand) => {
+    const stored = new Map(lake.filter((of) => of.brand === brand).map((of) => [of.report.name, of]));
+    return Object.values(reports).flatMap((report) => {
+      const policy = enabledPolicy(settings, brand, report);
+      if (!policy && !stored.has(report.name)) return [];
+      return tableStatus({ brand, report, policy, stored }, nowMs, span);
+    });
+  });
 }
 
-function expectedOf(settings: Settings, brand: string, report: ReportDefinition): Expected | undefined {
-  const policy = enabledPolicy(settings, brand, report);
-  const { schedule = report.schedule } = settings.brands[brand]?.reports[report.name] ?? {};
-  return policy && { policy, schedule };
+interface StoredReport {
+  brand: string;
+  report: ReportDefinition;
+  policy: Policy | undefined;
+  /** All that the lake has of the brand, by report. */
+  stored: ReadonlyMap<string, ReportLedgers>;
 }
 
-/** The months from the first day to before `to` that the index does not know, or knows to have been due long ago. */
-function lateMonths(
-  index: MonthIndex | undefined,
-  { policy, schedule }: Expected,
-  to: string,
+function tableStatus(
+  { brand, report, policy, stored }: StoredReport,
   nowMs: number,
-): string[] {
-  const lateMs = nowMs - gracePeriodMs(schedule);
-  const late: string[] = [];
-  for (let month = monthOf(policy.startDate); month < to; month = addMonths(month, 1)) {
+  span: MonthSpan,
+): TableStatus {
+  const own = stored.get(report.name);
+  const entries = entriesOf(own);
+  const upstream = report.day.by === 'upstream' ? entriesOf(stored.get(report.day.report)) : undefined;
+  const hasReturnedRecords = own?.index.hasReturnedRecords ?? false;
+  const days = statusDays({ entries, upstream, policy, hasReturnedRecords }, nowMs, span);
+  return {
+    brand,
+    report: report.name,
+    table: report.table,
+    hasReturnedRecords,
+    newestComplete: newestCompleteDay(entries, hasReturnedRecords),
+    rows: days.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
+    days,
+    ...(span.from !== undefined &&
+      policy && { overdueBefore: overdueMonths(own?.index, policy, span.from, nowMs) }),
+  };
+}
+
+function entriesOf(stored: ReportLedgers | undefined): DayEntries {
+  return new Map([...(stored?.ledgers.values() ?? [])].flatMap(({ days }) => Object.entries(days)));
+}
+
+/** The months from the first day to before `to` that the index does not know, or that are overdue by it. */
+function overdueMonths(index: MonthIndex | undefined, policy: Policy, to: string, nowMs: number): string[] {
+  const months: string[] = [];
+  for (let month = monthOf(policy.startDate); month < to; month = addMonths(month, 1)) months.push(month);
+  return months.filter((month) => {
     const known = index?.months[month];
-    const isLate = !known || (known.nextDue !== null && Date.parse(known.nextDue) < lateMs);
-    if (isLate) late.push(month);
-  }
-  return late;
+    if (!known) return true;
+    return known.nextDue !== null && nowMs >= Date.parse(known.nextDue) + gracePeriodMs(policy);
+  });
 }

@@ -145,7 +145,7 @@ describe('an analyst finds after it', () => {
     const { views, saved } = answers;
     for (const view of views) expectAsDeclared(view);
     const empty = [...views, ...saved].filter(({ answer }) => answer.rows.length === 0);
-    expect(empty.map(({ name }) => name)).toEqual(['Days that failed or are not whole']);
+    expect(empty.map(({ name }) => name)).toEqual(['Days that need attention']);
   });
 
   it('freshness tells that every report of every brand is in up to yesterday', async () => {

@@ -188,7 +188,7 @@ describe('set-up of a lake whose database is gone', () => {
     const states = (await coverageOf(store)).map(({ dt, rows, state }) => ({ dt, rows, state }));
     expect(states).toHaveLength(20);
     expect(states).toContainEqual({ dt: FIRST, rows: 0n, state: 'complete' });
-    expect(states.map(({ state }) => state)).not.toContain('unproven');
+    expect(states.map(({ state }) => state)).not.toContain('unverified');
   });
 
   it('changes nothing the second time, in the lake neither', async () => {

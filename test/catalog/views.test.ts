@@ -109,50 +109,81 @@ describe('the text of views', () => {
 describe('freshness', () => {
   beforeEach(async () => {
     const over = viewsOver('string').find(({ view }) => view === freshness);
-    if (!over) throw new Error('freshness is no view');
+    if (!over) throw new Error('freshness is not among the views');
     await create(over);
   });
 
-  /** A row of coverage: its day counted from today in UTC, when it was read and is due in hours from now. */
-  interface Told {
+  /** A row of coverage: its day counted from today in UTC; when it was read and when it is overdue, in hours from now. */
+  interface CoverageRow {
     day: number;
     state: string;
+    committed?: string;
     read?: number;
-    due?: number;
+    overdue?: number;
     failed?: number;
   }
 
-  const FRESH = { days_failed: '0', failing_since: null, days_overdue: '0', days_missing: '0' };
-  const complete = (day: number): Told => ({ day, state: 'complete', read: -1, due: 20 });
+  const HEALTHY = {
+    days_failed: '0',
+    failing_since: null,
+    days_overdue: '0',
+    days_missing: '0',
+    days_in_progress: '0',
+    days_unverified: '0',
+  };
+  const complete = (day: number): CoverageRow => ({
+    day,
+    state: 'complete',
+    committed: 'complete',
+    read: -1,
+    overdue: 22,
+  });
+  const open = (day: number): CoverageRow => ({
+    day,
+    state: 'open',
+    committed: 'open',
+    read: -1,
+    overdue: 1,
+  });
 
-  it.each<[string, Told[], object]>([
+  it.each<[string, CoverageRow[], object]>([
     [
-      'is in where every day up to today was read',
-      [complete(-2), complete(-1), { day: 0, state: 'open', read: -1, due: -14 }],
+      'has the newest complete day where every day up to today was read',
+      [complete(-2), complete(-1), open(0)],
       { newest_complete_day: -1, hours_since_read: '1' },
     ],
     [
-      'shows a pipeline that is dead: hours pass, days are overdue, and those that nobody began are missing',
-      [{ day: -5, state: 'complete', read: -100, due: -76 }],
+      'shows a dead pipeline: hours pass, days become overdue, and days that nobody began are missing',
+      [{ ...complete(-5), read: -100, overdue: -76 }],
       { newest_complete_day: -5, hours_since_read: '100', days_overdue: '1', days_missing: '4' },
     ],
     [
-      'counts gaps, and days that were begun and never published',
+      'counts a day as overdue from the very instant on that coverage names',
+      [{ ...open(0), overdue: 0 }],
+      { newest_complete_day: null, hours_since_read: '1', days_overdue: '1' },
+    ],
+    [
+      'counts a day that was overdue when its coverage was written',
+      [{ ...complete(-1), state: 'overdue', overdue: -3 }],
+      { newest_complete_day: -1, hours_since_read: '1', days_overdue: '1' },
+    ],
+    [
+      'counts days without a row and days with nothing committed as missing, days begun as in progress',
       [
         complete(-6),
         complete(-4),
-        { day: -3, state: 'partial', due: -20 },
-        complete(-2),
+        { day: -3, state: 'missing' },
+        { day: -2, state: 'in_progress' },
         complete(-1),
         complete(0),
       ],
-      { newest_complete_day: 0, hours_since_read: '1', days_missing: '2' },
+      { newest_complete_day: 0, hours_since_read: '1', days_missing: '2', days_in_progress: '1' },
     ],
     [
-      'counts days that failed, and tells since when',
+      'counts days that failed, and says since when',
       [
-        { day: -3, state: 'failed', failed: -50, due: -72 },
-        { day: -2, state: 'failed', read: -49, failed: -20, due: -48 },
+        { day: -3, state: 'failed', failed: -50 },
+        { day: -2, state: 'failed', committed: 'complete', read: -49, failed: -20 },
         complete(-1),
       ],
       {
@@ -160,51 +191,56 @@ describe('freshness', () => {
         hours_since_read: '1',
         days_failed: '2',
         failing_since: -50,
-        days_overdue: '2',
       },
     ],
     [
-      'takes a settled day for complete, and never for overdue',
-      [{ day: -1, state: 'settled', read: -900 }],
+      'counts a day as complete whose refresh failed',
+      [{ day: -1, state: 'failed', committed: 'settled', read: -49, failed: -20 }],
+      { newest_complete_day: -1, hours_since_read: '49', days_failed: '1', failing_since: -20 },
+    ],
+    [
+      'counts a settled day as complete, and never as overdue',
+      [{ day: -1, state: 'settled', committed: 'settled', read: -900 }],
       { newest_complete_day: -1, hours_since_read: '900' },
     ],
     [
-      'takes no day for overdue that is read again and again and does not close',
-      [{ day: -1, state: 'open', read: -1, due: -48 }],
+      'does not count a day as overdue that is read again and again and does not close',
+      [open(-1)],
       { newest_complete_day: null, hours_since_read: '1' },
     ],
     [
-      'does not take a day for complete that proves nothing',
-      [{ day: -1, state: 'unproven', read: -2, due: 20 }],
-      { newest_complete_day: null, hours_since_read: '2' },
+      'does not count an unverified day as complete',
+      [{ day: -1, state: 'unverified', committed: 'unverified', read: -2 }],
+      { newest_complete_day: null, hours_since_read: '2', days_unverified: '1' },
     ],
     [
-      'misses nothing of a zone that is ahead',
-      [{ day: 1, state: 'open', read: -1, due: -2 }],
+      'misses nothing in a zone that is ahead',
+      [open(1)],
       { newest_complete_day: null, hours_since_read: '1' },
     ],
     [
       'has no time of reading where nothing was read',
-      [{ day: -1, state: 'failed', failed: -3, due: -20 }],
+      [{ day: -1, state: 'failed', failed: -3 }],
       { newest_complete_day: null, hours_since_read: null, days_failed: '1', failing_since: -3 },
     ],
-  ])('%s', async (_name, told, expected) => {
+  ])('of a report %s', async (_name, coverage, expected) => {
     await connection.run("SET TimeZone = 'Pacific/Kiritimati'; BEGIN TRANSACTION");
     const hours = (n: number | undefined) => (n === undefined ? 'NULL' : `${NOW} + INTERVAL (${n}) HOUR`);
     const day = (n: unknown) =>
       typeof n === 'number' ? `strftime(CAST(${NOW} AS date) + ${n}, '%Y-%m-%d')` : 'NULL';
-    for (const { day: n, state, read, due, failed } of told)
+    const text = (value: string | undefined) => (value === undefined ? 'NULL' : `'${value}'`);
+    for (const { day: n, state, committed, read, overdue, failed } of coverage)
       await connection.run(
-        `INSERT INTO coverage (brand, report, dt, state, read_from, next_due, failed_since)
-         SELECT 'acme', 'order_list', ${day(n)}, '${state}', ${hours(read)}, ${hours(due)}, ${hours(failed)}`,
+        `INSERT INTO coverage (brand, report, dt, state, committed_state, read_from, overdue_at, failed_since)
+         SELECT 'acme', 'order_list', ${day(n)}, ${text(state)}, ${text(committed)}, ${hours(read)}, ${hours(overdue)}, ${hours(failed)}`,
       );
-    const { newest_complete_day, failing_since, ...rest } = { ...FRESH, ...expected } as Record<
+    const { newest_complete_day, failing_since, ...rest } = { ...HEALTHY, ...expected } as Record<
       string,
       unknown
     >;
     const since = hours(typeof failing_since === 'number' ? failing_since : undefined);
     const [found] = await rows(
-      `SELECT hours_since_read, days_failed, days_overdue, days_missing,
+      `SELECT hours_since_read, days_failed, days_overdue, days_missing, days_in_progress, days_unverified,
         newest_complete_day IS NOT DISTINCT FROM ${day(newest_complete_day)} AS newest,
         failing_since IS NOT DISTINCT FROM ${since} AS since
       FROM freshness WHERE brand = 'acme' AND report = 'order_list'`,

@@ -162,24 +162,24 @@ describe('status', () => {
     expect(tables[1].days).toHaveLength(3);
     expect(tables[1].days[0]).toEqual({
       dt: sample.firstDay,
-      status: 'complete',
+      state: 'complete',
       rows: expect.any(Number),
       readFrom: expect.any(String),
       readTo: expect.any(String),
       nextDue: expect.any(String),
     });
-    expect(tables[1].days[2]).toMatchObject({ dt: sample.today, status: 'open' });
+    expect(tables[1].days[2]).toMatchObject({ dt: sample.today, state: 'open' });
   });
 
-  it('tells missing and stale days from those that are well', async () => {
+  it('names missing and overdue days', async () => {
     const later = `${addDays(sample.today, 2)}T16:00:00Z`;
     const { stdout } = await runCli(['status', '--json', ...flags(), '--now', later]);
     const { days } = JSON.parse(stdout).tables[1];
-    const statuses = days.map(({ status }: { status: string }) => status);
-    expect(statuses.slice(2)).toEqual(['stale', 'missing', 'missing']);
+    const states = days.map(({ state }: { state: string }) => state);
+    expect(states.slice(2)).toEqual(['overdue', 'missing', 'missing']);
   });
 
-  it('shows failures with their message, and a report that never returned a record as unproven', async () => {
+  it('shows failures with their message, and a report that never returned a record as unverified', async () => {
     const { service, folder } = sample;
     const takeOut = [
       service.addFault({ on: { action: 'report/order_list' }, fault: { kind: 'missing_list' } }),
@@ -190,7 +190,7 @@ describe('status', () => {
     for (const out of takeOut) out();
     service.brands.acme?.records.clicks_list.push(...empty);
     const { stdout } = await runCli(['status', ...flags(), '--lake', lake]);
-    expect(stdout).toMatch(/^clicks +none \(unproven\) +0 +3 +3/m);
+    expect(stdout).toMatch(/^clicks +none \(unverified\) +0 +3 +3/m);
     expect(stdout).toMatch(
       new RegExp(`^orders ${sample.firstDay}\ncontract \\(\\w+\\): .+\nsince .+ next try after`, 'm'),
     );
@@ -209,7 +209,7 @@ describe('status --html', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: `The calendar is in ${file}.\n` });
     const page = await readFile(file, 'utf8');
     expect(page).toContain(`orders ${sample.firstDay}\ncomplete: `);
-    expect(page).toMatch(/<b>All days are in<\/b>/);
+    expect(page).toMatch(/<b>All days are complete<\/b>/);
     expect(page).not.toContain('yesterday');
     expect(readdirSync(folder)).toEqual(['coverage.html']);
   });
@@ -233,7 +233,7 @@ describe('status --html', () => {
     const days = [...page.matchAll(/title="orders (\d{4}-\d\d-\d\d)/g)].map(([, day = '']) => day);
     expect(days.at(-1)).toMatch(`${month}-`);
     expect(new Set(days.map((day) => day.slice(0, 7)))).toEqual(new Set([month]));
-    expect(page).toContain(`orders ${sample.today}\nstale`);
+    expect(page).toContain(`orders ${sample.today}\noverdue`);
   });
 
   it.each<[string, () => string[], RegExp]>([

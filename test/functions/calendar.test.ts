@@ -87,9 +87,11 @@ describe('the coverage widget', () => {
     expect(await handler({ ...EVENT, months: 6 })).toContain(`orders ${LONG_AGO}`);
   });
 
-  it('names the months before that lack days', async () => {
+  it('names earlier months with missing or overdue days', async () => {
     expect(await handler({ ...EVENT, brand: 'acme' })).toMatch(
-      new RegExp(`Earlier months, not shown, that lack days: .*orders: 3 months from ${monthOf(LONG_AGO)}`),
+      new RegExp(
+        `Earlier months, not shown here, with missing or overdue days: .*orders: 3 months from ${monthOf(LONG_AGO)}`,
+      ),
     );
   });
 

@@ -341,7 +341,7 @@ describe('Athena', () => {
   it('has first queries for every report', () => {
     const queries = Object.values(both.findResources('AWS::Athena::NamedQuery'));
     expect(queries.map(({ Properties }) => Properties.Name)).toEqual(
-      expect.arrayContaining(['Is everything in', 'Newest orders', 'Newest attribution']),
+      expect.arrayContaining(['Is everything there', 'Newest orders', 'Newest attribution']),
     );
   });
 });

@@ -1,4 +1,4 @@
-import { monthOf } from '../../shared/days.ts';
+import { HOUR_MS, monthOf } from '../../shared/days.ts';
 import type { Committed, DayEntry, Failure, Ledger } from '../../shared/lake/documents/ledger.ts';
 import type { Policy } from '../../shared/planning/due.ts';
 
@@ -17,6 +17,7 @@ export const policy: Policy = {
   ],
   queryFingerprint: 'as-now',
   pagesAreSnapshot: true,
+  maxGapMs: HOUR_MS,
 };
 
 /** A day that was read at this time. */

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { DAY_MS, HOUR_MS, addDays, dayOf, daysFrom, endOfDay, startOfDay } from '../../shared/days.ts';
 import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
 import { recordDueTimes, mayBeDue, parseMonthIndex } from '../../shared/lake/documents/month-index.ts';
-import { type Policy, closesAtMs, monthDueAtMs } from '../../shared/planning/due.ts';
+import { type Policy, type UpstreamState, closesAtMs, monthDueAtMs } from '../../shared/planning/due.ts';
 import { type Continuation, type DueDay, plan } from '../../shared/planning/plan.ts';
 import {
   NOW,
@@ -181,8 +181,8 @@ describe('a range that is to be read again', () => {
 
 describe('a report about another report’s records', () => {
   const day = '2026-03-15';
-  const source = (digest: string, closed = true) => ({ digest, closed });
-  const due = (entry: DayEntry, of: { digest: string; closed: boolean } | undefined) =>
+  const source = (digest: string, closed = true) => ({ digest, closed, readFrom: NOW });
+  const due = (entry: DayEntry, of: UpstreamState | undefined) =>
     told(
       plan(ledgersOf({ [day]: entry }), policy, NOW_MS, {
         upstream: (each) => (each === day ? of : undefined),

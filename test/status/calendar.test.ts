@@ -2,11 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { ErrorKind } from '../../shared/errors.ts';
 import { addDays, daysBetween, daysFrom } from '../../shared/days.ts';
+import { consoleControls } from '../../functions/console-controls.ts';
+import type { DayState } from '../../shared/planning/day-state.ts';
 import { calendar } from '../../shared/status/calendar.ts';
 import { calendarPage } from '../../shared/status/calendar-page.ts';
-import type { DayStatus } from '../../shared/status/day-status.ts';
 import { html } from '../../shared/status/html.ts';
-import { commandControls, consoleControls } from '../../shared/status/remedies.ts';
+import { commandControls } from '../../shared/status/remedies.ts';
 import type { TableStatus } from '../../shared/status/table-statuses.ts';
 import { dayRanges } from '../../shared/status/problems.ts';
 import { NOW_MS, TODAY, failure, madeTable, settingsOf, statusDay } from './made-statuses.ts';
@@ -44,18 +45,18 @@ function titles(markup: string): string[] {
   return [...markup.matchAll(/<i class="\w+" title="([^"]*)"/g)].map(([, title = '']) => title);
 }
 
-const everyStatus: Record<string, DayStatus> = {
+const everyState: Record<string, DayState> = {
   '2026-10-01': 'missing',
   '2026-10-02': 'in_progress',
   '2026-11-10': 'failed',
-  '2026-11-11': 'stale',
-  '2026-11-12': 'unproven',
+  '2026-11-11': 'overdue',
+  '2026-11-12': 'unverified',
 };
 
 describe('the calendar', () => {
   it.each([
-    ['as a fragment', drawn([madeTable('order_list', everyStatus)])],
-    ['as a page', page([madeTable('order_list', everyStatus), madeTable('clicks_list')])],
+    ['as a fragment', drawn([madeTable('order_list', everyState)])],
+    ['as a page', page([madeTable('order_list', everyState), madeTable('clicks_list')])],
     ['of nothing', drawn([])],
   ])('is well-formed, runs nothing and loads nothing: %s', (_name, markup) => {
     expect(unclosed(markup)).toEqual([]);
@@ -71,7 +72,7 @@ describe('the calendar', () => {
 
   it('has each day of each table once, and months newest first', () => {
     const tables = [
-      madeTable('order_list', everyStatus),
+      madeTable('order_list', everyState),
       madeTable('clicks_list', {}, { from: '2026-11-03' }),
     ];
     const markup = drawn(tables);
@@ -94,7 +95,7 @@ describe('the calendar', () => {
       titles(drawn([table])).find((title) => title.startsWith(`orders ${dt}`)),
     );
     expect(settled).toBe(
-      'orders 2026-09-10\nsettled: can change no more\n1,234 rows\nlast read 2026-09-11 02:02',
+      'orders 2026-09-10\nsettled: complete, and can change no more\n1,234 rows\nlast read 2026-09-11 02:02',
     );
     expect(complete).toMatch(/\nlast read 2026-11-10 01:02\nnext due 2026-11-20 11:00$/);
     expect(failed).toMatch(/\nfailing since 2026-11-19 01:00: no_list\nnext due 2026-11-20 11:00$/);
@@ -106,11 +107,11 @@ describe('the calendar', () => {
     const options = { settings: settingsOf('acme'), nowMs: Date.parse(`${later}T00:00:00Z`) };
     const { markup } = calendar([table], { ...options, controls: onCommandLine, theme: 'dark' });
     const due = titles(markup).filter((title) => title.endsWith('\nnext due at the next run'));
-    expect(due).toHaveLength(table.days.filter(({ status }) => status !== 'settled').length);
+    expect(due).toHaveLength(table.days.filter(({ state }) => state !== 'settled').length);
   });
 
   it('tells each row in words to who does not see it', () => {
-    const markup = drawn([madeTable('order_list', everyStatus)]);
+    const markup = drawn([madeTable('order_list', everyState)]);
     expect(markup).toContain(
       'aria-label="orders in 2026-10: 1 missing, 1 in progress, 19 settled, 10 complete"',
     );
@@ -119,7 +120,7 @@ describe('the calendar', () => {
   it('explains the looks that are there, and no others', () => {
     const names = (markup: string) => textOf(markup, 'legend').match(/[a-z ]+(?=:)/g) ?? [];
     expect(names(drawn([madeTable('order_list')])).length).toBe(3);
-    expect(names(drawn([madeTable('order_list', everyStatus)])).length).toBe(8);
+    expect(names(drawn([madeTable('order_list', everyState)])).length).toBe(8);
   });
 });
 
@@ -128,22 +129,22 @@ describe('the headline', () => {
     [
       'all is in',
       [madeTable('order_list'), madeTable('clicks_list')],
-      `All days are in: 2026-09-10 to ${YESTERDAY}.`,
+      `All days are complete: 2026-09-10 to ${YESTERDAY}.`,
     ],
     [
       'one table is behind the other, since yesterday is not closed yet',
       [madeTable('order_list'), madeTable('clicks_list', { [YESTERDAY]: 'open' })],
-      'All days are in: 2026-09-10 to 2026-11-18.',
+      'All days are complete: 2026-09-10 to 2026-11-18.',
     ],
     [
       'today has not been read yet',
       [madeTable('order_list', { [TODAY]: 'missing' })],
-      `All days are in: 2026-09-10 to ${YESTERDAY}.`,
+      `All days are complete: 2026-09-10 to ${YESTERDAY}.`,
     ],
     [
       'today is being read',
       [madeTable('order_list', { [TODAY]: 'in_progress' })],
-      `All days are in: 2026-09-10 to ${YESTERDAY}.`,
+      `All days are complete: 2026-09-10 to ${YESTERDAY}.`,
     ],
     [
       'the first day is today',
@@ -155,9 +156,9 @@ describe('the headline', () => {
       'days failed and are missing',
       [
         madeTable('order_list', { '2026-11-10': 'failed', '2026-11-11': 'failed', '2026-11-15': 'missing' }),
-        madeTable('clicks_list', { '2026-11-14': 'stale' }),
+        madeTable('clicks_list', { '2026-11-14': 'overdue' }),
       ],
-      'orders: 2 days failed, 1 missing. clicks: 1 day stale. Before that all days are in: 2026-09-10 to 2026-11-09.',
+      'orders: 2 days failed, 1 missing. clicks: 1 day overdue. Earlier days are complete: 2026-09-10 to 2026-11-09.',
     ],
     [
       'nothing ever came',
@@ -165,37 +166,35 @@ describe('the headline', () => {
         madeTable(
           'order_list',
           {},
-          { days: daysFrom('2026-11-18', TODAY).map((dt) => statusDay(dt, 'unproven')) },
+          { days: daysFrom('2026-11-18', TODAY).map((dt) => statusDay(dt, 'unverified')) },
         ),
       ],
-      'orders: 3 days unproven.',
+      'orders: 3 days unverified.',
     ],
   ])('says where %s', (_name, tables, text) => {
     const markup = drawn(tables);
     expect(textOf(markup, 'headline')).toBe(text);
-    expect(markup.includes('headline well')).toBe(!text.startsWith('orders'));
+    expect(markup.includes('headline good')).toBe(!text.startsWith('orders'));
   });
 
   it.each<[string, Partial<TableStatus>]>([
     ['among those shown', { days: madeTable('order_list', { '2026-11-10': 'missing' }).days }],
-    ['in earlier months', { lateBefore: ['2025-03'] }],
+    ['in earlier months', { overdueBefore: ['2025-03'] }],
   ])('of several brands comes after which of them lack days: %s', (_name, rest) => {
     const globex = madeTable('order_list', {}, { brand: 'globex', ...rest });
-    expect(plain(drawn([madeTable('order_list'), globex]))).toContain(
-      'Days are missing or failed in 1 of 2 brands: globex.',
-    );
+    expect(plain(drawn([madeTable('order_list'), globex]))).toContain('1 of 2 brands have problems: globex.');
   });
 
   it('of several brands comes after that none of them lacks days', () => {
     expect(
       plain(drawn([madeTable('order_list'), { ...madeTable('order_list'), brand: 'globex' }])),
-    ).toContain('All days of all 2 brands are in.');
+    ).toContain('All 2 brands are complete.');
   });
 
   it('is followed by the months before, where they lack days', () => {
-    const late = madeTable('order_list', {}, { lateBefore: ['2025-03', '2025-04', '2025-06'] });
+    const late = madeTable('order_list', {}, { overdueBefore: ['2025-03', '2025-04', '2025-06'] });
     expect(textOf(drawn([late]), 'earlier')).toBe(
-      'Earlier months, not shown, that lack days: orders: 3 months from 2025-03 to 2025-06.',
+      'Earlier months, not shown here, with missing or overdue days: orders: 3 months from 2025-03 to 2025-06.',
     );
     expect(drawn([madeTable('order_list')])).not.toContain('Earlier months');
   });
@@ -210,28 +209,32 @@ describe('what to do', () => {
   const SYNC = 'npx brand-reports sync order_list --brand acme --lake ./lake --settings cdk.json';
 
   it.each<[string, TableStatus[], string]>([
-    ['a failure that somebody must mend', failing('auth'), `Mend what the message names, then: ${SYNC}`],
+    ['a failure that somebody must mend', failing('auth'), `Fix what the message names, then: ${SYNC}`],
     [
       'a failure that time mends',
       failing('transient'),
-      `Since 2026-11-19 01:00. Every run tries again. To do so now: ${SYNC}`,
+      `Since 2026-11-19 01:00. Every run tries again. To try now: ${SYNC}`,
     ],
-    ['missing days', [madeTable('order_list', { '2026-11-10': 'missing' })], `To do so now: ${SYNC}`],
+    ['missing days', [madeTable('order_list', { '2026-11-10': 'missing' })], `To read them now: ${SYNC}`],
     [
-      'stale days',
-      [madeTable('order_list', { '2026-11-10': 'stale' })],
-      `is the schedule on? To do so now: ${SYNC}`,
+      'overdue days',
+      [madeTable('order_list', { '2026-11-10': 'overdue' })],
+      `Check that the schedule is on. To read them now: ${SYNC}`,
     ],
     [
-      'unproven days',
-      [madeTable('order_list', { '2026-11-10': 'unproven' })],
+      'unverified days',
+      [madeTable('order_list', { '2026-11-10': 'unverified' })],
       'npx brand-reports check --brand acme',
     ],
-    ['days in progress', [madeTable('order_list', { '2026-11-10': 'in_progress' })], 'A run is reading'],
+    [
+      'days in progress',
+      [madeTable('order_list', { '2026-11-10': 'in_progress' })],
+      'A run is reading these days',
+    ],
     [
       'a brand that the settings do not know',
       [madeTable('order_list', { '2026-11-10': 'failed' }, { brand: 'gone' })],
-      'Nothing reads it: the brand is not in the settings.',
+      'No run reads this brand: it is not in the settings.',
     ],
   ])('is said of %s', (_name, tables, text) => {
     expect(plain(drawn(tables))).toContain(text);
@@ -239,7 +242,7 @@ describe('what to do', () => {
 
   it('in the console is a test event, with a link to its function', () => {
     const markup = drawn(failing('contract'), inConsole);
-    expect(plain(markup)).toContain('To do so now: test event Sync-now of BrandReports-order_list');
+    expect(plain(markup)).toContain('To try now: test event Sync-now of BrandReports-order_list');
     expect(markup).toContain(
       'href="https://eu-central-1.console.aws.amazon.com/lambda/home?region=eu-central-1#/functions/BrandReports-order_list?tab=testing"',
     );
@@ -269,7 +272,7 @@ describe('what to do', () => {
       '2026-10-07': 'failed',
       '2026-11-10': 'failed',
     };
-    const text = plain(drawn([madeTable('order_list', days as Record<string, DayStatus>)]));
+    const text = plain(drawn([madeTable('order_list', days as Record<string, DayState>)]));
     expect(text).toContain(
       'orders failed: 2026-10-05 to 2026-10-07, 2026-11-10 contract (no_list): report/order_list',
     );
@@ -277,8 +280,8 @@ describe('what to do', () => {
   });
 
   it('names tables together that lack the same days, with one thing to do', () => {
-    const missing: Record<string, DayStatus> = { '2026-11-10': 'missing', '2026-11-11': 'missing' };
-    const later: Record<string, DayStatus> = { '2026-11-12': 'missing' };
+    const missing: Record<string, DayState> = { '2026-11-10': 'missing', '2026-11-11': 'missing' };
+    const later: Record<string, DayState> = { '2026-11-12': 'missing' };
     const text = plain(
       drawn([
         madeTable('order_list', missing),
@@ -327,12 +330,15 @@ describe('text from outside', () => {
         ]);
       },
     ],
-    ['a brand in the lake', (brand) => drawn([madeTable('order_list', everyStatus, { brand })], inConsole)],
-    ['a table', (table) => page([madeTable('order_list', everyStatus, { table, lateBefore: ['2025-01'] })])],
+    ['a brand in the lake', (brand) => drawn([madeTable('order_list', everyState, { brand })], inConsole)],
+    [
+      'a table',
+      (table) => page([madeTable('order_list', everyState, { table, overdueBefore: ['2025-01'] })]),
+    ],
     [
       'the name of the lake',
       (lake) =>
-        calendarPage([madeTable('order_list', everyStatus)], lake, {
+        calendarPage([madeTable('order_list', everyState)], lake, {
           settings: settingsOf('acme'),
           nowMs: NOW_MS,
           controls: commandControls({ lake, settings: lake }),

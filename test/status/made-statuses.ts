@@ -2,7 +2,8 @@ import type { Failure } from '../../shared/lake/documents/ledger.ts';
 import { addDays, daysFrom } from '../../shared/days.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
-import type { DayStatus, StatusDay } from '../../shared/status/day-status.ts';
+import type { DayState } from '../../shared/planning/day-state.ts';
+import type { StatusDay } from '../../shared/status/day-status.ts';
 import type { TableStatus } from '../../shared/status/table-statuses.ts';
 
 export const TODAY = '2026-11-20';
@@ -30,16 +31,16 @@ export const failure: Failure = {
 };
 
 /** A day as the ledger and the policy would have it. */
-export function statusDay(dt: string, status: DayStatus): StatusDay {
-  const isRead = status !== 'missing' && status !== 'in_progress';
+export function statusDay(dt: string, state: DayState): StatusDay {
+  const isRead = state !== 'missing' && state !== 'in_progress';
   return {
     dt,
-    status,
+    state,
     rows: isRead ? 1234 : null,
     readFrom: isRead ? `${addDays(dt, 1)}T06:02:00.000Z` : null,
     readTo: isRead ? `${addDays(dt, 1)}T05:00:00.000Z` : null,
-    nextDue: status === 'settled' ? null : `${TODAY}T16:00:00.000Z`,
-    ...(status === 'failed' && { failure }),
+    nextDue: state === 'settled' ? null : `${TODAY}T16:00:00.000Z`,
+    ...(state === 'failed' && { failure }),
   };
 }
 
@@ -49,7 +50,7 @@ export function statusDay(dt: string, status: DayStatus): StatusDay {
  */
 export function madeTable(
   report: string,
-  but: Record<string, DayStatus> = {},
+  but: Record<string, DayState> = {},
   { brand = 'acme', from = '2026-09-10', ...rest }: Partial<TableStatus> & { from?: string } = {},
 ): TableStatus {
   const days = daysFrom(from, TODAY).map((dt) => {

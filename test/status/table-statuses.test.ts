@@ -48,7 +48,7 @@ describe('the statuses of some months', () => {
       ledgerKey('order_list', 'acme', '2026-10'),
       indexKey('order_list', 'acme'),
     ]);
-    expect([orders.days[0]?.dt, orders.days.length, orders.days.at(-1)?.status]).toEqual([
+    expect([orders.days[0]?.dt, orders.days.length, orders.days.at(-1)?.state]).toEqual([
       '2026-10-01',
       31,
       'settled',
@@ -57,7 +57,7 @@ describe('the statuses of some months', () => {
 
   it('are those of all days from the first of the settings to today without a span', async () => {
     const { orders } = await statuses({});
-    expect([orders.days[0]?.dt, orders.days.at(-1)?.dt, orders.lateBefore]).toEqual([
+    expect([orders.days[0]?.dt, orders.days.at(-1)?.dt, orders.overdueBefore]).toEqual([
       '2026-09-10',
       TODAY,
       undefined,
@@ -77,19 +77,19 @@ describe('the statuses of some months', () => {
       [],
     ],
     ['no month that is settled', { '2026-09': null, '2026-10': null }, []],
-  ])('name as late before them %s', async (_name, due, late) => {
-    expect((await statuses({ from: '2026-11' }, due)).orders.lateBefore).toEqual(late);
+  ])('name as late before them %s', async (_name, due, overdue) => {
+    expect((await statuses({ from: '2026-11' }, due)).orders.overdueBefore).toEqual(overdue);
   });
 
   it('say of each day when it was last read, and when it is next due', async () => {
     const { day } = await statuses({});
     expect(day('2026-10-31')).toMatchObject({
-      status: 'settled',
+      state: 'settled',
       readFrom: '2026-11-01T10:00:00.000Z',
       nextDue: null,
     });
-    expect(day('2026-11-18')).toMatchObject({ status: 'complete', nextDue: '2026-11-20T14:30:00.000Z' });
-    expect(day('2026-11-19')).toMatchObject({ status: 'failed', failure: { code: 'no_list' } });
-    expect(day('2026-11-17')).toMatchObject({ status: 'missing', readFrom: null, rows: null });
+    expect(day('2026-11-18')).toMatchObject({ state: 'complete', nextDue: '2026-11-20T14:30:00.000Z' });
+    expect(day('2026-11-19')).toMatchObject({ state: 'failed', failure: { code: 'no_list' } });
+    expect(day('2026-11-17')).toMatchObject({ state: 'missing', readFrom: null, rows: null });
   });
 });

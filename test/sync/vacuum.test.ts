@@ -179,7 +179,7 @@ describe('coverage', () => {
     lake.brand.records.transaction_list = [];
     lake.nowMs += MINUTE_MS;
     await lake.sync({ scope });
-    expect(await stateOf(lake, 'transaction_list', FIRST)).toBe('unproven');
+    expect(await stateOf(lake, 'transaction_list', FIRST)).toBe('unverified');
     lake.brand.records.transaction_list = records.filter(({ at }) => at > Date.parse('2026-03-10T03:00:00Z'));
     lake.nowMs += MINUTE_MS;
     await lake.sync({ scope });

@@ -1,0 +1,117 @@
+/*
+ * Without one place that decides the state of a day, Athena calls a day complete that the calendar calls overdue, and
+ * the alarm believes a third answer. Here it is decided once, from the ledger's entry, the policy and the time alone:
+ * `coverage` and `freshness` (SQL), `status`, the calendar and the metric of the alarm all ask these functions. They
+ * rest on `due.ts` (when a day is due) and know nothing of what a run did, which is `DayOutcome.outcome`.
+ */
+import { dayOf } from '../days.ts';
+import type { Committed, DayEntry } from '../lake/documents/ledger.ts';
+import { type Policy, type UpstreamState, dueAtMs } from './due.ts';
+
+/** Every state that a day can have; the words are those of SQL, command line, calendar, dashboard and alarms. */
+export const DAY_STATES = [
+  /** Nothing is committed, and no run has begun to read it. */
+  'missing',
+  /** Nothing is committed yet; a run reads the day, or has left the rest of it to the next one. */
+  'in_progress',
+  /** Read up to a time; the day was not over then. */
+  'open',
+  /** Read whole after the day's end; its records may still be restated. */
+  'complete',
+  /** Complete, and its records can change no more. */
+  'settled',
+  /** The last attempt failed, whatever was committed before it. */
+  'failed',
+  /** Committed, but due again for longer than the grace period. */
+  'overdue',
+  /** Empty, of a report that has never returned a record: it may as well be a wrong setting. */
+  'unverified',
+] as const;
+
+export type DayState = (typeof DAY_STATES)[number];
+
+/** The states in which a day is complete. */
+export const COMPLETE_STATES = ['complete', 'settled'] as const satisfies readonly DayState[];
+
+/** Whether a day of this state was read whole after its end, and nothing is wrong with it. */
+export function isComplete(state: DayState | undefined): boolean {
+  return COMPLETE_STATES.some((complete) => complete === state);
+}
+
+/** What the state of a day follows from, beside the time. */
+export interface DayFacts {
+  /** `YYYY-MM-DD` */
+  day: string;
+  entry: DayEntry | undefined;
+  /** Missing where the settings do not have the brand or report: then no day is due, and none is overdue. */
+  policy: Policy | undefined;
+  /** Whether the report has ever returned a record. */
+  hasReturnedRecords: boolean;
+  /** Of a report about another report's records: what is committed of that report's day. */
+  upstream?: UpstreamState | undefined;
+}
+
+/** The state of a day. */
+export function dayState(facts: DayFacts, nowMs: number): DayState {
+  const { entry, hasReturnedRecords } = facts;
+  if (entry?.failure) return 'failed';
+  if (!entry?.committed) return entry?.claim ? 'in_progress' : 'missing';
+  const state = committedState(entry.committed, hasReturnedRecords);
+  return state !== 'unverified' && isOverdue(facts, nowMs) ? 'overdue' : state;
+}
+
+/**
+ * What the committed snapshot holds, whatever happened since. A refresh that failed or is overdue takes nothing from
+ * a day that was read whole: "newest complete day" means the newest one whose committed state is complete.
+ */
+export function committedState(
+  { state, settled, rows }: Committed,
+  hasReturnedRecords: boolean,
+): 'open' | 'complete' | 'settled' | 'unverified' {
+  if (rows === 0 && !hasReturnedRecords) return 'unverified';
+  if (settled) return 'settled';
+  return state === 'closed' ? 'complete' : 'open';
+}
+
+/** The newest of the days whose committed state is complete; `null` where there is none. */
+export function newestCompleteDay(
+  days: Iterable<readonly [day: string, entry: DayEntry]>,
+  hasReturnedRecords: boolean,
+): string | null {
+  const complete = [...days].flatMap(([day, { committed }]) =>
+    committed && isComplete(committedState(committed, hasReturnedRecords)) ? [day] : [],
+  );
+  return complete.sort().at(-1) ?? null;
+}
+
+/** Whether a committed day is due again, and a grace period has passed since. */
+export function isOverdue(facts: DayFacts, nowMs: number): boolean {
+  const atMs = overdueAtMs(facts, nowMs);
+  return atMs !== null && nowMs >= atMs;
+}
+
+/**
+ * From when on the day counts as overdue unless it is read before, in milliseconds; `null` where that is never: it can
+ * change no more, or its state says already what is wrong with it (`missing`, `in_progress`, `failed`, `unverified`).
+ */
+export function overdueAtMs(
+  { day, entry, policy, hasReturnedRecords, upstream }: DayFacts,
+  nowMs: number,
+): number | null {
+  if (!policy || !entry?.committed || entry.failure) return null;
+  if (committedState(entry.committed, hasReturnedRecords) === 'unverified') return null;
+  // A claim makes a day due at once, but says nothing about for how long it has been.
+  const { claim: _claim, ...idle } = entry;
+  const dueMs = dueAtMs(day, idle, policy, dayOf(nowMs, policy.timeZone), upstream);
+  if (dueMs === null) return null;
+  const { readFrom, upstreamDigest } = entry.committed;
+  const changedAtMs = upstream && upstream.digest !== upstreamDigest ? Date.parse(upstream.readFrom) : 0;
+  return Math.max(dueMs, Date.parse(readFrom), changedAtMs) + gracePeriodMs(policy);
+}
+
+const GRACE_INTERVALS = 2;
+
+/** How long after it is due a day becomes overdue: two intervals of the schedule, so that one run may fail. */
+export function gracePeriodMs({ maxGapMs }: Pick<Policy, 'maxGapMs'>): number {
+  return GRACE_INTERVALS * maxGapMs;
+}

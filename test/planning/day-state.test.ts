@@ -1,0 +1,259 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { DAY_MS, HOUR_MS, dayOf } from '../../shared/days.ts';
+import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
+import {
+  DAY_STATES,
+  type DayFacts,
+  type DayState,
+  committedState,
+  dayState,
+  gracePeriodMs,
+  isComplete,
+  newestCompleteDay,
+  overdueAtMs,
+} from '../../shared/planning/day-state.ts';
+import { type UpstreamState, dueAtMs } from '../../shared/planning/due.ts';
+import { NOW, NOW_MS, claim, failure, later, policy, readAt } from './entries.ts';
+
+const DAY = '2026-03-15';
+const TODAY = '2026-03-20';
+const GRACE_MS = gracePeriodMs(policy);
+
+/** An instant so many hours from now. */
+function fromNow(hours: number): string {
+  return new Date(NOW_MS + hours * HOUR_MS).toISOString();
+}
+
+function facts(entry: DayEntry | undefined, change: Partial<DayFacts> = {}): DayFacts {
+  return { day: DAY, entry, policy, hasReturnedRecords: true, ...change };
+}
+
+const upstream = (digest: string, readFrom: string): UpstreamState => ({ digest, closed: true, readFrom });
+
+describe('the state', () => {
+  it.each<[string, DayFacts, DayState]>([
+    ['that the ledger does not name', facts(undefined), 'missing'],
+    ['whose entry is empty', facts({}), 'missing'],
+    ['that a run reads for the first time', facts({ claim }), 'in_progress'],
+    ['whose first attempt failed', facts({ failure: failure(later) }), 'failed'],
+    ['whose first attempt failed and is repeated now', facts({ claim, failure: failure(later) }), 'failed'],
+    ['that is read today', facts(readAt(NOW, { state: 'open' }), { day: TODAY }), 'open'],
+    ['that is over and was not read since', facts(readAt(NOW, { state: 'open' })), 'open'],
+    ['that was read whole', facts(readAt(NOW)), 'complete'],
+    ['that was read whole and is being read again', facts({ ...readAt(NOW), claim }), 'complete'],
+    ['that is settled', facts(readAt('2026-03-16T05:00:00.000Z', { settled: true })), 'settled'],
+    [
+      'that is settled and whose refresh failed',
+      facts({ ...readAt(NOW, { settled: true }), failure: failure(later) }),
+      'failed',
+    ],
+    ['that is empty, of a report that has returned records', facts(readAt(NOW, { rows: 0 })), 'complete'],
+    [
+      'that is empty, of a report that never returned a record',
+      facts(readAt(NOW, { rows: 0 }), { hasReturnedRecords: false }),
+      'unverified',
+    ],
+    [
+      'that is empty and settled, of a report that never returned a record',
+      facts(readAt(NOW, { rows: 0, settled: true }), { hasReturnedRecords: false }),
+      'unverified',
+    ],
+    [
+      'that is empty and due for long, of a report that never returned a record',
+      facts(readAt(fromNow(-99), { rows: 0 }), { hasReturnedRecords: false }),
+      'unverified',
+    ],
+    [
+      'that has records, though the index does not know of any yet',
+      facts(readAt(NOW), { hasReturnedRecords: false }),
+      'complete',
+    ],
+    [
+      'that is open, one millisecond before the grace period is over',
+      facts(readAt(new Date(NOW_MS - GRACE_MS + 1).toISOString(), { state: 'open' }), { day: TODAY }),
+      'open',
+    ],
+    [
+      'that is open, when the grace period is over',
+      facts(readAt(new Date(NOW_MS - GRACE_MS).toISOString(), { state: 'open' }), { day: TODAY }),
+      'overdue',
+    ],
+    ['that is complete, before it is due again', facts(readAt(fromNow(-23))), 'complete'],
+    [
+      'that is complete, one minute before its grace period is over',
+      facts(readAt(fromNow(-25.5 + 1 / 60))),
+      'complete',
+    ],
+    ['that is complete, when its grace period is over', facts(readAt(fromNow(-25.5))), 'overdue'],
+    ['that is overdue and being read', facts({ ...readAt(fromNow(-99)), claim }), 'overdue'],
+    [
+      'that is settled, but by other settings, which a run had time to notice',
+      facts(readAt(fromNow(-99), { settled: true, queryFingerprint: 'once' })),
+      'overdue',
+    ],
+    [
+      'that is settled, but by other settings, read a moment ago',
+      facts(readAt(NOW, { settled: true, queryFingerprint: 'once' })),
+      'settled',
+    ],
+    [
+      'whose upstream was read again a moment ago',
+      facts(readAt(fromNow(-99), { settled: true, upstreamDigest: '1:ab' }), {
+        upstream: upstream('2:cd', NOW),
+      }),
+      'settled',
+    ],
+    [
+      'whose upstream has changed for longer than the grace period',
+      facts(readAt(fromNow(-99), { settled: true, upstreamDigest: '1:ab' }), {
+        upstream: upstream('2:cd', fromNow(-2)),
+      }),
+      'overdue',
+    ],
+    [
+      'whose upstream is the same',
+      facts(readAt(fromNow(-99), { settled: true, upstreamDigest: '1:ab' }), {
+        upstream: upstream('1:ab', NOW),
+      }),
+      'settled',
+    ],
+    [
+      'of a brand that the settings do not have',
+      facts(readAt(fromNow(-999)), { policy: undefined }),
+      'complete',
+    ],
+  ])('of a day %s', (_name, given, state) => {
+    expect(dayState(given, NOW_MS)).toBe(state);
+  });
+
+  it.each<[DayState, boolean]>([
+    ['missing', false],
+    ['in_progress', false],
+    ['open', false],
+    ['complete', true],
+    ['settled', true],
+    ['failed', false],
+    ['overdue', false],
+    ['unverified', false],
+  ])('%s means that the day is complete: %s', (state, complete) => {
+    expect(isComplete(state)).toBe(complete);
+  });
+});
+
+describe('among the days of a ledger', () => {
+  const days: [string, DayEntry][] = [
+    ['2026-03-12', readAt(fromNow(-999), { settled: true })],
+    ['2026-03-13', readAt(fromNow(-99))],
+    ['2026-03-14', { ...readAt(NOW), failure: failure(later) }],
+    ['2026-03-15', readAt(NOW, { rows: 0 })],
+    ['2026-03-16', readAt(NOW, { state: 'open' })],
+    ['2026-03-17', { claim }],
+    ['2026-03-18', { failure: failure(later) }],
+  ];
+
+  it.each<[string, [string, DayEntry][], boolean, string | null]>([
+    ['is the newest that was read whole', days, true, '2026-03-15'],
+    ['is not an empty one of a report that never returned a record', days, false, '2026-03-14'],
+    ['may be one whose refresh failed', days.slice(0, 3), true, '2026-03-14'],
+    ['may be one whose refresh is overdue', days.slice(0, 2), true, '2026-03-13'],
+    ['does not depend on the order', days.toReversed(), true, '2026-03-15'],
+    ['is none where no day was read whole', days.slice(4), true, null],
+    ['is none where there is no day', [], true, null],
+  ])('the newest complete day %s', (_name, entries, hasReturnedRecords, newest) => {
+    expect(newestCompleteDay(entries, hasReturnedRecords)).toBe(newest);
+  });
+});
+
+describe('for every entry, policy and time', () => {
+  const hours = fc.integer({ min: -24 * 40, max: 24 });
+  const committed = fc.record({
+    state: fc.constantFrom('open' as const, 'closed' as const),
+    settled: fc.boolean(),
+    rows: fc.constantFrom(0, 7),
+    queryFingerprint: fc.constantFrom(policy.queryFingerprint, policy.queryFingerprint, 'once'),
+    upstreamDigest: fc.constantFrom('1:ab', '2:cd'),
+    readHours: hours,
+  });
+  const anyFacts = fc
+    .record({
+      committed: fc.option(committed, { nil: undefined }),
+      isClaimed: fc.boolean(),
+      hasFailed: fc.boolean(),
+      hasPolicy: fc.boolean(),
+      hasReturnedRecords: fc.boolean(),
+      maxGapMs: fc.constantFrom(HOUR_MS, DAY_MS, 31 * DAY_MS),
+      upstream: fc.option(hours, { nil: undefined }),
+      day: fc.constantFrom('2026-02-10', '2026-03-15', '2026-03-19', TODAY),
+    })
+    .map(
+      ({
+        committed: of,
+        isClaimed,
+        hasFailed,
+        hasPolicy,
+        hasReturnedRecords,
+        maxGapMs,
+        day,
+        ...rest
+      }): DayFacts => {
+        const committedEntry = (read: NonNullable<typeof of>) => {
+          const { readHours, settled, ...change } = read;
+          return readAt(fromNow(readHours), { ...change, settled: settled && change.state === 'closed' });
+        };
+        return {
+          day,
+          entry: {
+            ...(of && committedEntry(of)),
+            ...(isClaimed && { claim }),
+            ...(hasFailed && { failure: failure(later) }),
+          },
+          policy: hasPolicy ? { ...policy, maxGapMs } : undefined,
+          hasReturnedRecords,
+          upstream: rest.upstream === undefined ? undefined : upstream('1:ab', fromNow(rest.upstream)),
+        };
+      },
+    );
+
+  it('exactly one state holds', () => {
+    const seen = new Set<DayState>();
+    fc.assert(
+      fc.property(anyFacts, (given) => {
+        const { committed: of, claim: isClaimed, failure: hasFailed } = given.entry ?? {};
+        const holds = of && !hasFailed ? committedState(of, given.hasReturnedRecords) : undefined;
+        const overdueMs = overdueAtMs(given, NOW_MS);
+        const isOverdue = overdueMs !== null && overdueMs <= NOW_MS;
+        const conditions: Record<DayState, boolean> = {
+          failed: hasFailed !== undefined,
+          missing: !hasFailed && !of && !isClaimed,
+          in_progress: !hasFailed && !of && isClaimed !== undefined,
+          unverified: holds === 'unverified',
+          overdue: holds !== undefined && isOverdue,
+          open: holds === 'open' && !isOverdue,
+          complete: holds === 'complete' && !isOverdue,
+          settled: holds === 'settled' && !isOverdue,
+        };
+        const state = dayState(given, NOW_MS);
+        expect(DAY_STATES.filter((each) => conditions[each])).toEqual([state]);
+        seen.add(state);
+      }),
+      { numRuns: 1000 },
+    );
+    expect([...seen].sort()).toEqual([...DAY_STATES].sort());
+  });
+
+  it('a day is overdue only while it is due, and never within the grace period after it was read', () => {
+    fc.assert(
+      fc.property(anyFacts, (given) => {
+        if (dayState(given, NOW_MS) !== 'overdue') return;
+        const { entry, policy: own, day } = given;
+        if (!own || !entry?.committed) throw new Error('a day was overdue that nothing is known of');
+        const dueMs = dueAtMs(day, entry, own, dayOf(NOW_MS, own.timeZone), given.upstream);
+        expect(dueMs).not.toBeNull();
+        expect(dueMs).toBeLessThanOrEqual(NOW_MS);
+        expect(NOW_MS - Date.parse(entry.committed.readFrom)).toBeGreaterThanOrEqual(2 * own.maxGapMs);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});

@@ -1,0 +1,143 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { coverageRows } from '../../shared/catalog/coverage.ts';
+import { DAY_MS, HOUR_MS, daysFrom } from '../../shared/days.ts';
+import type { DayEntry, Ledger } from '../../shared/lake/documents/ledger.ts';
+import { parseMonthIndex } from '../../shared/lake/documents/month-index.ts';
+import { DAY_STATES } from '../../shared/planning/day-state.ts';
+import { upstreamState } from '../../shared/planning/due.ts';
+import { enabledPolicy } from '../../shared/planning/policy.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { calendar } from '../../shared/status/calendar.ts';
+import { commandControls } from '../../shared/status/remedies.ts';
+import { tableStatuses } from '../../shared/status/table-statuses.ts';
+import { NOW_MS, TODAY, failure, settingsOf } from './made-statuses.ts';
+import { readDay } from './stored-ledgers.ts';
+
+const MONTH = '2026-11';
+const DAYS = daysFrom(`${MONTH}-01`, TODAY);
+const base = settingsOf('acme');
+const acme = base.brands.acme;
+if (!acme) throw new Error('acme is among the settings');
+const settings = {
+  ...base,
+  brands: {
+    acme: {
+      ...acme,
+      reports: Object.fromEntries(
+        Object.entries(acme.reports).map(([name, report]) => [name, { ...report, enabled: true }]),
+      ),
+    },
+  },
+};
+
+/** How many hours before now the day was read, and what else the ledger has of it. */
+const entry = fc.record({
+  readHoursAgo: fc.option(fc.integer({ min: 0, max: 24 * 20 }), { nil: undefined }),
+  state: fc.constantFrom('open' as const, 'closed' as const),
+  settled: fc.boolean(),
+  rows: fc.constantFrom(0, 5),
+  digest: fc.constantFrom('1:ab', '2:cd'),
+  isClaimed: fc.boolean(),
+  hasFailed: fc.integer({ min: 0, max: 4 }).map((n) => n === 0),
+});
+const month = fc.array(fc.option(entry, { nil: undefined, freq: 6 }), {
+  minLength: DAYS.length,
+  maxLength: DAYS.length,
+});
+
+function ledgerOf(
+  report: string,
+  entries: (typeof entry extends fc.Arbitrary<infer T> ? T | undefined : never)[],
+): Ledger {
+  const days = DAYS.flatMap((day, index): [string, DayEntry][] => {
+    const of = entries[index];
+    if (!of) return [];
+    const readFrom = new Date(NOW_MS - (of.readHoursAgo ?? 0) * HOUR_MS).toISOString();
+    const { state, settled, rows, digest } = of;
+    return [
+      [
+        day,
+        {
+          ...(of.readHoursAgo !== undefined &&
+            readDay(settings, report, {
+              state,
+              settled: settled && state === 'closed',
+              rows,
+              digest,
+              upstreamDigest: '1:ab',
+              readFrom,
+            })),
+          ...(of.isClaimed && { claim: { attempt: 'a2', runId: 'r2', at: readFrom, restarts: 0 } }),
+          ...(of.hasFailed && { failure }),
+        },
+      ],
+    ];
+  });
+  return {
+    version: 1,
+    report,
+    brand: 'acme',
+    month: MONTH,
+    days: Object.fromEntries(days),
+    recentWrites: [],
+  };
+}
+
+describe('coverage, status and calendar', () => {
+  it('agree on the state of every day, whatever the ledgers say', () => {
+    const seen = new Set<unknown>();
+    fc.assert(
+      fc.property(
+        fc.tuple(...Object.keys(reports).map(() => month)),
+        fc.boolean(),
+        fc.integer({ min: 0, max: 3 * DAY_MS }),
+        (months, hasReturnedRecords, waitedMs) => {
+          const nowMs = NOW_MS + waitedMs;
+          const lake = Object.values(reports).map((report, index) => ({
+            brand: 'acme',
+            report,
+            index: { ...parseMonthIndex('index.json')(undefined), hasReturnedRecords },
+            ledgers: new Map([[MONTH, ledgerOf(report.name, months[index] ?? [])]]),
+          }));
+          const tables = tableStatuses(settings, reports, lake, nowMs);
+          const options = { settings, nowMs, controls: commandControls({ lake: 'l', settings: 's' }) };
+          const { markup } = calendar(tables, { ...options, theme: 'light' });
+          const cells = new Map(
+            [...markup.matchAll(/<i class="(\w+)" title="(\w+ [\d-]+)\n/g)].map(([, look, cell]) => [
+              cell,
+              look,
+            ]),
+          );
+          for (const { report, ledgers } of lake) {
+            const table = tables.find((each) => each.report === report.name);
+            const parent =
+              report.day.by === 'upstream' &&
+              lake.find((each) => report.day.by === 'upstream' && each.report.name === report.day.report);
+            const facts = {
+              policy: enabledPolicy(settings, 'acme', report),
+              hasReturnedRecords,
+              ...(parent && {
+                upstream: (day: string) => upstreamState(parent.ledgers.get(MONTH)?.days[day]),
+              }),
+            };
+            const states = [...ledgers.values()].flatMap((ledger) =>
+              coverageRows(ledger, facts, nowMs).map(({ dt, state }) => ({ dt: String(dt), state })),
+            );
+            for (const { dt, state } of states) {
+              seen.add(state);
+              expect(table?.days.find((day) => day.dt === dt)?.state).toBe(state);
+              const look = cells.get(`${report.table} ${dt}`);
+              expect(look === 'to_come' ? 'missing' : look).toBe(state);
+            }
+            const named = new Set(states.map(({ dt }) => dt));
+            const others = table?.days.filter(({ dt }) => !named.has(dt)) ?? [];
+            expect(others.filter(({ state }) => state !== 'missing')).toEqual([]);
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+    expect([...seen].sort()).toEqual([...DAY_STATES].sort());
+  });
+});
