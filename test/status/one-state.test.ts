@@ -86,7 +86,7 @@ function ledgerOf(
 
 describe('coverage, status and calendar', () => {
   it('agree on the state of every day, whatever the ledgers say', () => {
-    const seen = new Set<unknown>();
+    const seen = new Set<string>();
     fc.assert(
       fc.property(
         fc.tuple(...Object.keys(reports).map(() => month)),
@@ -125,7 +125,7 @@ describe('coverage, status and calendar', () => {
               coverageRows(ledger, facts, nowMs).map(({ dt, state }) => ({ dt: String(dt), state })),
             );
             for (const { dt, state } of states) {
-              seen.add(state);
+              seen.add(String(state));
               expect(table?.days.find((day) => day.dt === dt)?.state).toBe(state);
               const look = cells.get(`${report.table} ${dt}`);
               expect(look === 'to_come' ? 'missing' : look).toBe(state);
