@@ -3,7 +3,7 @@ import { SchemasClient } from '@aws-sdk/client-schemas';
 import type { Context } from 'aws-lambda';
 import { awsClientOptions } from '../shared/adapters/aws/errors.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
-import { openTestEvents } from '../shared/adapters/aws/test-events.ts';
+import { createTestEvents } from '../shared/adapters/aws/test-events.ts';
 import { asBrandReportsError } from '../shared/errors.ts';
 import { errorSummary } from '../shared/outcome.ts';
 import { rebuildCatalog, type RebuildOutcome } from '../shared/catalog/rebuild.ts';
@@ -18,7 +18,7 @@ import {
 } from './rebuild-catalog-event.ts';
 import { timeLimits } from './time-limits.ts';
 
-const testEvents = openTestEvents(new SchemasClient(awsClientOptions));
+const testEvents = createTestEvents(new SchemasClient(awsClientOptions));
 const clock = systemClock();
 
 /** What is kept of Lambda's time for an answer that is not taken at the first try. */

@@ -6,8 +6,8 @@ import type { ReportName, SampleRecords } from '../../sample/brand.ts';
 import { seedBrand } from '../../sample/seed.ts';
 import { startSampleService } from '../../sample/server.ts';
 import { secretsManagerCredentials } from '../../shared/adapters/credentials.ts';
-import { openGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
-import { neverGone, openS3Store } from '../../shared/adapters/aws/s3-store.ts';
+import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
+import { leaseOnlyRuns, openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import { addDays, dayOf, earlier, intervalMs, startOfDay } from '../../shared/days.ts';
 import { levelOf } from '../../shared/log-events.ts';
 import type { ReportOutcome } from '../../shared/outcome.ts';
@@ -174,7 +174,7 @@ async function openWorld(clicksPerDay: number) {
   glue.client.middlewareStack.add(counted, { step: 'initialize' });
   secrets.client.middlewareStack.add(counted, { step: 'initialize' });
   const store = openS3Store({ client: s3.client, bucket: s3.bucket, prefix: '' });
-  const catalog = openGlueCatalog({ client: glue.client, database: 'brand_reports', lakeUrl: store.url });
+  const catalog = createGlueCatalog({ client: glue.client, database: 'brand_reports', lakeUrl: store.url });
   const credentials = secretsManagerCredentials({
     client: secrets.client,
     secretNames: { [BRAND]: SECRET },
@@ -195,7 +195,7 @@ async function openWorld(clicksPerDay: number) {
       } = await runSync({
         settings,
         reports,
-        lake: { store, catalog, runs: neverGone },
+        lake: { store, catalog, runs: leaseOnlyRuns },
         credentials,
         clock,
         log: (event) => void (levelOf(event) !== 'debug' && logged.push(JSON.stringify(event))),

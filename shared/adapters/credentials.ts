@@ -8,7 +8,7 @@ import { errorCode } from './local/disk-errors.ts';
 
 const SHAPE = '{"bid":"…","token":"…","secret":"…"}';
 
-/** Credentials from AWS Secrets Manager, one secret per brand: `{"bid":…,"token":…,"secret":…}`. */
+/** Credentials from AWS Secrets Manager, one secret per brand: `{"bid":…,"token":…,"secret":…}`. Each read is a request. */
 export function secretsManagerCredentials({
   client,
   secretNames,
@@ -21,7 +21,12 @@ export function secretsManagerCredentials({
     async read(brand) {
       const name = Object.hasOwn(secretNames, brand) ? secretNames[brand] : undefined;
       if (name === undefined)
-        throw refused(brand, 'the settings', 'they name no secret for it', 'Add the brand.');
+        throw refused(
+          brand,
+          'the settings',
+          'they name no secret for it',
+          'Add the brand with its secretName.',
+        );
       const text = await secretText(client, brand, name);
       const origin = `the secret ${name}`;
       return credentialsFrom(parsed(text, brand, origin, SHAPE), brand, origin, SHAPE);
@@ -37,7 +42,7 @@ export function fixedCredentials(text: string, origin: string): CredentialSource
   return { read: async (brand) => brandIn(text, brand, origin) };
 }
 
-/** Credentials from a file of that shape, read anew each time: it may be changed while a run works. */
+/** Credentials from a file of that shape, read again each time: it may be changed while a run works. */
 export function readCredentialsFile(path: string): CredentialSource {
   const origin = `the file ${path}`;
   return {
@@ -86,16 +91,16 @@ function brandIn(text: string, brand: string, origin: string): Credentials {
   const shape = `{"${brand}":${SHAPE}}`;
   const brands = parsed(text, brand, origin, shape);
   const found = isJsonObject(brands) && Object.hasOwn(brands, brand) ? brands[brand] : undefined;
-  if (found === undefined) throw refused(brand, origin, 'the brand is not in it', `Expected ${shape}`);
+  if (found === undefined) throw refused(brand, origin, 'the brand is not in it', `Allowed: ${shape}`);
   return credentialsFrom(found, brand, origin, shape);
 }
 
-/** A SyntaxError quotes what it met: it goes no further. */
+/** I9: a SyntaxError quotes the text, so it is not passed on. */
 function parsed(text: string, brand: string, origin: string, shape: string): Json {
   try {
     return parseJson(text);
   } catch {
-    throw refused(brand, origin, 'it is not JSON', `Expected ${shape}`);
+    throw refused(brand, origin, 'it is not JSON', `Allowed: ${shape}`);
   }
 }
 
@@ -103,7 +108,7 @@ function credentialsFrom(value: Json, brand: string, origin: string, shape: stri
   const field = (name: keyof Credentials, number?: string) => {
     const found = number ?? (isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined);
     if (typeof found === 'string' && /^[!-~]+$/.test(found)) return found;
-    throw refused(brand, origin, wrong(name, found), `Expected ${shape}`);
+    throw refused(brand, origin, wrong(name, found), `Allowed: ${shape}`);
   };
   const bid = isJsonObject(value) ? numberText(value.bid) : undefined;
   return {

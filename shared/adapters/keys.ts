@@ -1,7 +1,7 @@
 import { BrandReportsError } from '../errors.ts';
 
 /**
- * The key itself, if it can name an object on every store. Names that begin with `.` belong to the store.
+ * The key itself, if it can name an object in every store. Names that begin with `.` belong to the store.
  * @throws BrandReportsError `bug` `bad_key`
  */
 export function checkedKey(key: string): string {
@@ -10,7 +10,7 @@ export function checkedKey(key: string): string {
 }
 
 /**
- * The prefix itself: the beginning of a key, or nothing.
+ * The prefix itself, if it is the beginning of such a key, or empty.
  * @throws BrandReportsError `bug` `bad_key`
  */
 export function checkedPrefix(prefix: string): string {
@@ -33,6 +33,6 @@ function badKey(key: string): BrandReportsError {
   return new BrandReportsError(
     'bug',
     'bad_key',
-    `${JSON.stringify(key)} is no object key: parts joined by "/", none empty, beginning with "." or holding a backslash or NUL`,
+    `${JSON.stringify(key)} is not an object key; allowed: parts joined by "/", none of them empty, none beginning with "." or holding a backslash or NUL`,
   );
 }

@@ -1,6 +1,6 @@
 import { BrandReportsError } from '../errors.ts';
 
-/** An object that something named is not there: a later try reads anew what is named. */
+/** An object that a document names is not there (any more): a later run reads the document again. */
 export function objectNotFound(where: string): BrandReportsError {
   return new BrandReportsError('transient', 'object_missing', `${where} is gone. Run again.`);
 }

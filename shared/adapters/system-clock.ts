@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../ports.ts';
 
-/** The machine's clock; `now`, where given, is what the core takes for the present. */
+/** The machine's clock; `now`, where given, overrides the current time of planning (not that of leases and backoff). */
 export function systemClock(now?: Date): Clock {
   return {
     now: () => now ?? new Date(),

@@ -1,3 +1,10 @@
+/**
+ * The brand's service for the length of one run. A call is: take a slot of the rate limit → sign with a fresh date →
+ * send → classify the response → return it, sign again, wait and retry, or fail. All calls of a run share one rate
+ * limiter, one clock, one set of credentials and one retry budget, so that an outage is not multiplied by the number
+ * of days in flight. I10: every attempt has a date header of its own, and what a refusal may mean (clock, credentials)
+ * is tried once per run; I9: nothing from outside reaches a message or a log unredacted.
+ */
 import { fullJitterMs } from '../backoff.ts';
 import { BrandReportsError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
@@ -21,12 +28,12 @@ import { type Signing, createSigningSession } from './signing-session.ts';
 
 export interface ServiceClientOptions {
   brand: string;
-  /** The address of the service, brand path included; it may have a query string of its own. */
+  /** The address of the service, with the brand's path; it may have a query string of its own. */
   baseUrl: string;
-  /** What stands for SERVICE in the names of the two headers. */
+  /** The SERVICE in the names of the two headers. */
   service: string;
   method: 'POST' | 'GET';
-  /** For one attempt, its body included. */
+  /** For one attempt, including its body. */
   timeoutMs: number;
   credentials: CredentialSource;
   limiter: RateLimiter;
@@ -36,7 +43,7 @@ export interface ServiceClientOptions {
   random: () => number;
   sleep: Sleep;
   log?: BrandLog;
-  /** Told of every attempt; without a status no answer came. */
+  /** Called after every attempt; without a status no response came. */
   onRequest?(info: { action: string; attempt: number; status: number | undefined; ms: number }): void;
   signal?: AbortSignal;
 }
@@ -46,11 +53,11 @@ export interface ServiceClient extends ReportService {
   readonly requests: number;
   /** Attempts that repeated a failed one. */
   readonly retries: number;
-  /** What the machine's clock lacks against the service's, as far as it matters. */
+  /** Clock skew: service time minus local time, ms; 0 while they agree within 2 s. */
   readonly clockSkewMs: number;
 }
 
-/** The brand-side service for the length of one run: signed, rate-limited, retried (interface document, sections 4 to 8). */
+/** Calls of the service: signed, rate-limited, retried (docs/interface.md, sections 4 to 8). */
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const { brand, limiter, wallMs } = options;
   const log = options.log ?? (() => undefined);
@@ -61,30 +68,31 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   let requests = 0;
   let retries = 0;
 
-  async function attemptAt(
+  async function sendOnce(
     action: string,
     fields: JsonObject,
     signing: Signing,
     attempt: number,
     signal: AbortSignal | undefined,
-  ): Promise<{ verdict: ResponseClass; askedWaitMs: number | undefined }> {
+  ): Promise<{ response: ResponseClass; askedWaitMs: number | undefined }> {
     const { bid, token } = signing.credentials;
+    // I10: a fresh date for every attempt, by the service's clock.
     const date = httpDate(wallMs() + signing.skewMs);
     const headers = signedHeaders(options.service, action, signing.credentials, date);
     const request = buildRequest(options, { bid, token, action, version: '1.0' }, fields, headers);
     requests += 1;
     const sentMs = wallMs();
-    const answer = await send(request, options.timeoutMs, signal, (received) => {
+    const result = await send(request, options.timeoutMs, signal, (received) => {
       clock.learn(received, sentMs, wallMs());
     });
     throwIfStopped(signal);
-    const status = 'status' in answer ? answer.status : undefined;
+    const status = 'status' in result ? result.status : undefined;
     options.onRequest?.({ action, attempt, status, ms: wallMs() - sentMs });
-    const verdict = classifyResponse(answer, { brand, action, quote: signer.quote });
+    const response = classifyResponse(result, { brand, action, quote: signer.quote });
     if (status === 429 || status === 503) limiter.slowDown(sentMs);
-    if (verdict.is === 'success') limiter.speedUp();
-    const waits = verdict.is === 'transient' && 'headers' in answer;
-    return { verdict, askedWaitMs: waits ? retryAfterMs(answer.headers, clock.nowMs()) : undefined };
+    if (response.is === 'success') limiter.speedUp();
+    const mayWait = response.is === 'transient' && 'headers' in result;
+    return { response, askedWaitMs: mayWait ? retryAfterMs(result.headers, clock.nowMs()) : undefined };
   }
 
   async function beforeRetry(
@@ -98,9 +106,12 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     if (askedWaitMs !== undefined && askedWaitMs > policy.maxWaitMs)
       throw gaveUp(error, pausedTooLong(askedWaitMs, policy.maxWaitMs).message);
     if (failures >= policy.maxAttempts)
-      throw gaveUp(error, `gave up after ${failures} attempts; a later run goes on`);
+      throw gaveUp(error, `gave up after ${failures} attempts; a later run continues`);
     if (!budget.spend())
-      throw gaveUp(error, 'too many requests of this run have failed for another try; a later run goes on');
+      throw gaveUp(
+        error,
+        'too many requests of this run have failed to retry more of them; a later run continues',
+      );
     retries += 1;
     const waitMs = fullJitterMs(failures - 1, policy, options.random());
     const { status } = error.context;
@@ -123,15 +134,16 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       await limiter.take(policy.maxWaitMs, signal);
       const signing = await signer.sign();
       throwIfStopped(signal);
-      const { verdict, askedWaitMs } = await attemptAt(action, fields, signing, attempt, signal);
-      if (verdict.is === 'success') return { envelope: verdict.envelope, data: verdict.data };
-      if (verdict.is === 'refused' && (await signer.refreshAfterRejection(signing))) {
+      const { response, askedWaitMs } = await sendOnce(action, fields, signing, attempt, signal);
+      if (response.is === 'success') return { envelope: response.envelope, data: response.data };
+      // I10: a refusal names no cause; signing again may help, once.
+      if (response.is === 'refused' && (await signer.refreshAfterRejection(signing))) {
         log({ event: 'request_signed_again', action, clockSkewMs: clock.skewMs });
         continue;
       }
-      if (verdict.is !== 'transient') throw verdict.error;
+      if (response.is !== 'transient') throw response.error;
       failures += 1;
-      await beforeRetry(action, verdict.error, failures, askedWaitMs, signal);
+      await beforeRetry(action, response.error, failures, askedWaitMs, signal);
     }
   }
 

@@ -1,3 +1,9 @@
+/**
+ * Decides what a response is, before anything in it is used. Without this an error page, a body that was cut off or a
+ * refusal with HTTP 200 would pass for a page without records, and a day would be committed empty (I8). The order is:
+ * did a whole response come, is its status 2xx, is it a JSON object, is `code` 0, is `data` an object. Everything that
+ * a message quotes goes through `quote`, which redacts it (I9).
+ */
 import { BrandReportsError, type ErrorContext, type ErrorKind } from '../errors.ts';
 import {
   type Json,
@@ -9,42 +15,40 @@ import {
 } from '../json.ts';
 import type { HttpResponse, HttpResult } from './http.ts';
 
-/**
- * What an attempt came to. `refused`: signing again may help, once; `transient`: trying again may; `final`: nothing may.
- */
+/** What an attempt resulted in. `refused`: signing again may help, once. `transient`: a retry may help. `final`: neither. */
 export type ResponseClass =
   | { is: 'success'; envelope: JsonObject; data: JsonObject }
   | { is: 'refused' | 'transient' | 'final'; error: BrandReportsError };
 
-/** Whose answer is judged, and how text of it becomes fit for a message. */
+/** Whose response it is, and how text of it is made fit for a message. */
 export interface ResponseContext {
   brand: string;
   action: string;
   quote: (text: string) => string;
 }
 
-/** Judges an answer by status, form and `code`, before anything in it is used (interface document, sections 2 and 7). */
-export function classifyResponse(exchange: HttpResult, subject: ResponseContext): ResponseClass {
-  if ('failed' in exchange) {
-    const code = exchange.failed === 'timeout' ? 'timeout' : 'network';
-    const message = `no whole answer came (${exchange.failed}); if that stays so, look at baseUrl, timeoutSeconds and the network`;
-    return verdictOn(subject)('transient', 'transient', code, message);
+/** I8: the class of a response by its status, form and `code` (docs/interface.md, sections 2 and 7). */
+export function classifyResponse(result: HttpResult, context: ResponseContext): ResponseClass {
+  if ('failed' in result) {
+    const code = result.failed === 'timeout' ? 'timeout' : 'network';
+    const message = `no whole response came (${result.failed}); if that persists, check baseUrl, timeoutSeconds and the network`;
+    return failureOf(context)('transient', 'transient', code, message);
   }
-  if ('tooLargeBytes' in exchange) {
-    const message = `the answer is larger than ${exchange.tooLargeBytes} bytes, which no page is; look at baseUrl`;
-    return verdictOn(subject)('final', 'contract', 'too_large', message);
+  if ('tooLargeBytes' in result) {
+    const message = `the response is larger than ${result.tooLargeBytes} bytes, which no page is; check baseUrl`;
+    return failureOf(context)('final', 'contract', 'too_large', message);
   }
-  const { status } = exchange;
-  const say = verdictOn(subject, { status });
+  const { status } = result;
+  const fail = failureOf(context, { status });
   return status >= 200 && status < 300
-    ? judgeBody(exchange, subject, say)
-    : judgeStatus(exchange, subject, say);
+    ? classifyBody(result, context, fail)
+    : classifyStatus(result, context, fail);
 }
 
-type Failed = Exclude<ResponseClass['is'], 'success'>;
-type Say = (is: Failed, kind: ErrorKind, code: string, message: string) => ResponseClass;
+type FailureClass = Exclude<ResponseClass['is'], 'success'>;
+type Fail = (is: FailureClass, kind: ErrorKind, code: string, message: string) => ResponseClass;
 
-function verdictOn({ brand, action }: ResponseContext, context: ErrorContext = {}): Say {
+function failureOf({ brand, action }: ResponseContext, context: ErrorContext = {}): Fail {
   return (is, kind, code, message) => ({
     is,
     error: new BrandReportsError(kind, code, `${brand} ${action}: ${message}`, {
@@ -53,82 +57,87 @@ function verdictOn({ brand, action }: ResponseContext, context: ErrorContext = {
   });
 }
 
-function judgeStatus({ status, text }: HttpResponse, { quote }: ResponseContext, say: Say): ResponseClass {
-  const said = text.trim() === '' ? 'an empty body' : `"${quote(text)}"`;
-  const met = `HTTP ${status} with ${said}`;
+function classifyStatus(
+  { status, text }: HttpResponse,
+  { quote }: ResponseContext,
+  fail: Fail,
+): ResponseClass {
+  const body = text.trim() === '' ? 'an empty body' : `"${quote(text)}"`;
+  const met = `HTTP ${status} with ${body}`;
   if (status === 408 || status === 425 || status === 429 || status >= 500)
-    return say('transient', 'transient', `http_${status}`, met);
+    return fail('transient', 'transient', `http_${status}`, met);
   if (status === 401 || status === 403)
-    return say(
+    return fail(
       'refused',
       'auth',
       `http_${status}`,
-      `${met}; look at bid, token and secret: "brand-reports check" tests them`,
+      `${met}; check bid, token and secret: "brand-reports check" tests them`,
     );
   if (status === 404 && text.trim() === '') {
-    const message = `${met}, which is how the service answers where bid, token, action or version are missing in the query string; they were sent there, so baseUrl is not the service's address, or something on the way drops the query string`;
-    return say('final', 'config', 'http_404', message);
+    const message = `${met}: the service answers so where bid, token, action or version are missing in the query string; they were sent, so check that baseUrl is the service's address and that no proxy drops the query string`;
+    return fail('final', 'config', 'http_404', message);
   }
   if (status >= 300 && status < 400)
-    return say(
+    return fail(
       'final',
       'contract',
       'redirect',
-      `HTTP ${status}: credentials follow no redirect; set baseUrl to the service's own address`,
+      `HTTP ${status}: redirects are not followed, because they would carry the credentials elsewhere; set baseUrl to the service's own address`,
     );
-  return say(
+  return fail(
     'final',
     'contract',
     `http_${status}`,
-    `${met}, where only HTTP 200 with a JSON object is allowed; look at baseUrl`,
+    `${met}; allowed is HTTP 200 with a JSON object; check baseUrl`,
   );
 }
 
-function judgeBody(answer: HttpResponse, { quote }: ResponseContext, say: Say): ResponseClass {
-  const { text } = answer;
-  const broken = (code: string, met: string) => say('final', 'contract', code, met);
+function classifyBody(response: HttpResponse, { quote }: ResponseContext, fail: Fail): ResponseClass {
+  const { text } = response;
+  const broken = (code: string, met: string) => fail('final', 'contract', code, met);
   let envelope: Json;
   try {
     envelope = parseJson(text);
   } catch (error) {
     if (!(error instanceof SyntaxError))
-      return broken('not_json', 'the answer is nested deeper than can be read');
+      return broken('not_json', 'the response is nested deeper than can be read');
     if (text.trimStart().startsWith('{'))
-      return say(
+      return fail(
         'transient',
         'transient',
         'truncated',
-        `the answer is cut off after ${text.length} characters`,
+        `the response is cut off after ${text.length} characters`,
       );
-    return broken('not_json', `the answer is no JSON but "${quote(text)}"; look at baseUrl`);
+    return broken('not_json', `the response is not JSON but "${quote(text)}"; check baseUrl`);
   }
-  if (!answer.isUtf8) return broken('not_utf8', 'the answer is not UTF-8, its text would be altered');
-  if (!isJsonObject(envelope)) return broken('envelope', `the answer is no JSON object but "${quote(text)}"`);
-  return judgeEnvelope(envelope, quote, say);
+  if (!response.isUtf8) return broken('not_utf8', 'the response is not UTF-8, so its text would be altered');
+  if (!isJsonObject(envelope))
+    return broken('envelope', `the response is not a JSON object but "${quote(text)}"`);
+  return classifyEnvelope(envelope, quote, fail);
 }
 
-function judgeEnvelope(envelope: JsonObject, quote: ResponseContext['quote'], say: Say): ResponseClass {
+function classifyEnvelope(envelope: JsonObject, quote: ResponseContext['quote'], fail: Fail): ResponseClass {
   const shown = (value: Json | undefined) => (value === undefined ? 'missing' : quote(JSON.stringify(value)));
   const code = typeof envelope.code === 'string' ? envelope.code : numberText(envelope.code);
   if (code === undefined || !isCanonicalInteger(code))
-    return say(
+    return fail(
       'final',
       'contract',
       'envelope',
-      `"code" of the answer is ${shown(envelope.code)}, an integer is expected`,
+      `"code" of the response is ${shown(envelope.code)}, an integer is expected`,
     );
   if (code !== '0') {
-    const said = typeof envelope.msg === 'string' ? `"${quote(envelope.msg)}"` : shown(envelope.msg);
-    const message = `the service refused with code ${quote(code)}, msg ${said}; look at the credentials, the clock and the filters: "brand-reports check" tests them`;
-    return say('refused', 'contract', 'service_code', message);
+    const reason = typeof envelope.msg === 'string' ? `"${quote(envelope.msg)}"` : shown(envelope.msg);
+    const message = `the service refused with code ${quote(code)}, msg ${reason}; check the credentials, the clock and the filters: "brand-reports check" tests them`;
+    return fail('refused', 'contract', 'service_code', message);
   }
   const { data } = envelope;
   if (!isJsonObject(data))
-    return say(
+    return fail(
       'final',
       'contract',
       'envelope',
-      `"data" of the answer is ${shown(data)}, an object is expected`,
+      `"data" of the response is ${shown(data)}, an object is expected`,
     );
   return { is: 'success', envelope, data };
 }

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { type Json, type JsonObject, numberText, stringifyJson } from '../json.ts';
 
-/** What the service answered: the body as text, empty where an error's body could not be read. */
+/** A response: the body as text, empty where the body of an error could not be read. */
 export interface HttpResponse {
   status: number;
   headers: Headers;
@@ -9,7 +9,7 @@ export interface HttpResponse {
   isUtf8: boolean;
 }
 
-/** `failed`: no whole answer came; `code` is e.g. `timeout`, `cut_off` or the network's own `ECONNRESET`. */
+/** `failed`: no whole response came; e.g. `timeout`, `cut_off` or the network's own `ECONNRESET`. */
 export type HttpResult = HttpResponse | { failed: string } | { tooLargeBytes: number };
 
 export interface HttpRequest {
@@ -19,7 +19,7 @@ export interface HttpRequest {
   body: string | undefined;
 }
 
-/** Routing parameters always stand in the query string; the action's fields too where the method is GET (section 4). */
+/** Routing parameters are always in the query string; the action's fields too where the method is GET (docs/interface.md, section 4). */
 export function buildRequest(
   { baseUrl, method }: { baseUrl: string; method: HttpRequest['method'] },
   routing: Readonly<Record<string, string>>,
@@ -33,7 +33,7 @@ export function buildRequest(
   return { url: url.href, method, headers, body: method === 'POST' ? stringifyJson(fields) : undefined };
 }
 
-// A slash may stand in a query string, and the interface document writes actions with it.
+// A slash is allowed in a query string, and docs/interface.md writes actions with it.
 function encode(text: string): string {
   return encodeURIComponent(text).replaceAll('%2F', '/');
 }
@@ -44,11 +44,11 @@ function textFields(fields: JsonObject): Record<string, string> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, text(value)]));
 }
 
-const mostBytes = 64 * 2 ** 20;
+const MAX_BODY_BYTES = 64 * 2 ** 20;
 
 /**
- * Sends one request and reads the whole answer, within `timeoutMs`. Never rejects and never follows a redirect.
- * @param onHeaders called as soon as status and headers are there
+ * Sends one request and reads the whole response within `timeoutMs`. Never rejects and never follows a redirect.
+ * @param onHeaders called as soon as status and headers have arrived
  */
 export async function send(
   { url, ...init }: HttpRequest,
@@ -71,7 +71,7 @@ export async function send(
   onHeaders(headers);
   try {
     const body = await readBody(response);
-    if (body === 'too large') return { tooLargeBytes: mostBytes };
+    if (body === 'too large') return { tooLargeBytes: MAX_BODY_BYTES };
     return { status, headers, text: new TextDecoder().decode(body), isUtf8: isUtf8(body) };
   } catch (error) {
     return response.ok ? failed(error, 'cut_off') : { status, headers, text: '', isUtf8: true };
@@ -83,13 +83,13 @@ async function readBody(response: Response): Promise<Uint8Array | 'too large'> {
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
-    if (bytes > mostBytes) return 'too large';
+    if (bytes > MAX_BODY_BYTES) return 'too large';
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }
 
-/** The code alone: an error of fetch and its causes can bear the address, and the address the token. */
+/** I9: the code alone, because an error of fetch and its causes can hold the address, and the address holds the token. */
 function networkCode(error: unknown): string | undefined {
   for (let link = error, depth = 0; depth < 5 && typeof link === 'object' && link !== null; depth += 1) {
     if ('code' in link && typeof link.code === 'string' && /^[A-Z][A-Z0-9_]{2,40}$/.test(link.code))

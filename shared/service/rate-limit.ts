@@ -1,54 +1,60 @@
+/**
+ * The rate of requests to one brand's service. Without it several days in flight would send bursts that the setting
+ * `requestsPerSecond` forbids. Requests queue for slots that are one interval apart; a throttled response halves the
+ * rate, each success raises it by 2 % of the setting, and `Retry-After` stops everything until it is over.
+ */
 import { BrandReportsError } from '../errors.ts';
 import { type Sleep, pause } from './retry.ts';
 
-/** When requests to one brand's service may begin; shared by everything that asks it. */
+/** Decides when requests to one brand's service may start; shared by all reports of a run. */
 export interface RateLimiter {
   /**
-   * Resolves when the next request may begin, in the order of asking.
+   * Resolves when the next request may start, first come, first served.
    * @throws BrandReportsError `transient` where the service has asked for a longer pause than `maxPauseMs`
    */
   take(maxPauseMs: number, signal?: AbortSignal): Promise<void>;
-  /** The service pushed back a request sent at `sentMs`: half the rate. */
+  /** The service throttled a request sent at `sentMs` (wall clock): halves the rate. */
   slowDown(sentMs: number): void;
-  /** A request went well: a little more rate, up to the one set. */
+  /** A request succeeded: raises the rate a little, up to the one set. */
   speedUp(): void;
-  /** Nothing is sent for so long. */
+  /** No request starts for so long. */
   pauseFor(ms: number): void;
-  /** The rate now. */
+  /** The current rate. */
   readonly requestsPerSecond: number;
 }
 
-const decrease = 0.5;
-const increase = 0.02;
-const lowest = 1 / 32;
-/** Timers wake late, by up to so much; that is no reason for the next request to be late too. */
-const lateMs = 20;
+const DECREASE_FACTOR = 0.5;
+/** Shares of the rate that is set. */
+const INCREASE_SHARE = 0.02;
+const MIN_SHARE = 1 / 32;
+/** Timers wake up to this late; the next request is not to be late because of it. */
+const TIMER_DELAY_MS = 20;
 
 export function createRateLimiter(options: {
   requestsPerSecond: number;
   wallMs: () => number;
   sleep: Sleep;
 }): RateLimiter {
-  const { requestsPerSecond: most, wallMs, sleep } = options;
-  let rate = most;
+  const { requestsPerSecond: maxRate, wallMs, sleep } = options;
+  let rate = maxRate;
   let nextMs = Number.NEGATIVE_INFINITY;
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
   let slowedAtMs = Number.NEGATIVE_INFINITY;
   let queue: Promise<unknown> = Promise.resolve();
 
-  async function turn(maxPauseMs: number, signal?: AbortSignal): Promise<void> {
+  async function nextSlot(maxPauseMs: number, signal?: AbortSignal): Promise<void> {
     for (;;) {
       const nowMs = wallMs();
       const intervalMs = 1000 / rate;
       if (pausedUntilMs - nowMs > maxPauseMs) throw pausedTooLong(pausedUntilMs - nowMs, maxPauseMs);
-      // A wall clock that was set back must not make a request wait for more than its turn.
+      // A wall clock that was set back must not make a request wait for more than one interval.
       nextMs = Math.min(nextMs, nowMs + intervalMs);
       const waitMs = Math.max(nextMs, pausedUntilMs) - nowMs;
       if (waitMs > 0) {
         await pause(waitMs, sleep, signal);
         continue;
       }
-      nextMs = (nowMs - nextMs < lateMs ? nextMs : nowMs) + intervalMs;
+      nextMs = (nowMs - nextMs < TIMER_DELAY_MS ? nextMs : nowMs) + intervalMs;
       return;
     }
   }
@@ -58,18 +64,18 @@ export function createRateLimiter(options: {
       return rate;
     },
     take(maxPauseMs, signal) {
-      const mine = queue.then(() => turn(maxPauseMs, signal));
-      queue = mine.catch(() => undefined);
-      return mine;
+      const slot = queue.then(() => nextSlot(maxPauseMs, signal));
+      queue = slot.catch(() => undefined);
+      return slot;
     },
     slowDown(sentMs) {
-      // Several requests under way meet the same wall: it counts once.
+      // Several requests under way are throttled together: that counts once.
       if (sentMs < slowedAtMs) return;
       slowedAtMs = wallMs();
-      rate = Math.max(most * lowest, rate * decrease);
+      rate = Math.max(maxRate * MIN_SHARE, rate * DECREASE_FACTOR);
     },
     speedUp() {
-      rate = Math.min(most, rate + most * increase);
+      rate = Math.min(maxRate, rate + maxRate * INCREASE_SHARE);
     },
     pauseFor(ms) {
       pausedUntilMs = Math.max(pausedUntilMs, wallMs() + ms);
@@ -77,12 +83,12 @@ export function createRateLimiter(options: {
   };
 }
 
-/** The service asks for more patience than a run has. */
+/** The service asks for a longer pause than a run waits. */
 export function pausedTooLong(pauseMs: number, maxPauseMs: number): BrandReportsError {
   const seconds = (ms: number) => `${Math.ceil(ms / 1000)} s`;
   return new BrandReportsError(
     'transient',
     'retry_after',
-    `the service asks for no request within ${seconds(pauseMs)} (Retry-After), a run waits ${seconds(maxPauseMs)} at most; a later run goes on`,
+    `the service asks for a pause of ${seconds(pauseMs)} (Retry-After), a run waits ${seconds(maxPauseMs)} at most; a later run continues`,
   );
 }

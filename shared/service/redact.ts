@@ -1,21 +1,23 @@
-const hidden = '[redacted]';
-const digests = /[0-9a-f]{64,}/gi;
-const longest = 200;
+const REDACTED = '[redacted]';
+const DIGESTS = /[0-9a-f]{64,}/gi;
+const MAX_QUOTED = 200;
 
-/** Replaces the secrets, in every form they are sent or echoed in, and whatever looks like a digest. */
+/** I9: replaces the secrets, in every form in which they are sent or echoed, and whatever looks like a digest. */
 export function redactor(secrets: readonly string[]): (text: string) => string {
   const forms = new Set(secrets.flatMap(formsOf).filter((form) => form !== ''));
   const longestFirst = [...forms].sort((a, b) => b.length - a.length);
   return (text) =>
-    longestFirst.reduce((clean, form) => clean.replaceAll(form, hidden), text).replaceAll(digests, hidden);
+    longestFirst
+      .reduce((clean, form) => clean.replaceAll(form, REDACTED), text)
+      .replaceAll(DIGESTS, REDACTED);
 }
 
-/** Text from outside for a message: redacted as a whole before it is cut, on one line, at most 200 characters. */
+/** I9: text from outside for a message: redacted as a whole before it is cut, on one line, at most 200 characters. */
 export function quoted(redact: (text: string) => string, text: string): string {
   const line = redact(text)
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .trim();
-  return line.length > longest ? `${line.slice(0, longest)}…` : line;
+  return line.length > MAX_QUOTED ? `${line.slice(0, MAX_QUOTED)}…` : line;
 }
 
 function formsOf(secret: string): string[] {

@@ -1,17 +1,17 @@
-const toleranceMs = 2_000;
+const TOLERANCE_MS = 2_000;
 
-/** The service's clock, as far as its answers have told. */
+/** The service's clock, as far as the `Date` headers of its responses show it. */
 export interface ServiceClock {
   nowMs(): number;
-  /** What the machine's clock lacks; 0 until an answer shows otherwise. */
+  /** Clock skew: service time minus local time, ms; 0 until a response shows otherwise. */
   readonly skewMs: number;
-  /** Takes what the headers of an answer tell, be it a success or an error. */
+  /** Learns from the headers of a response, be it a success or an error. The times are local ones. */
   learn(headers: Headers, sentMs: number, receivedMs: number): void;
 }
 
 /**
- * A date bears whole seconds and is written somewhere between sending and receiving, so the clock is only
- * corrected where the date lies outside that span by more than 2 s: a slow answer is no skew.
+ * A date has whole seconds and is written somewhere between sending and receiving, so the clock is corrected only where
+ * the date is outside that span by more than 2 s: a slow response is not skew.
  */
 export function createServiceClock(wallMs: () => number): ServiceClock {
   let skewMs = 0;
@@ -22,10 +22,10 @@ export function createServiceClock(wallMs: () => number): ServiceClock {
     },
     learn(headers, sentMs, receivedMs) {
       const dateMs = parseHttpDate(headers.get('date'));
-      // With an age the answer was stored on its way, and its date with it.
+      // A response with an age comes from a cache, and so does its date.
       if (dateMs === undefined || headers.has('age')) return;
       const explains = (skew: number) =>
-        dateMs >= sentMs + skew - toleranceMs && dateMs <= receivedMs + skew + toleranceMs;
+        dateMs >= sentMs + skew - TOLERANCE_MS && dateMs <= receivedMs + skew + TOLERANCE_MS;
       if (explains(skewMs)) return;
       // The date is written with the headers, just before they arrive, and cut to the second.
       skewMs = explains(0) ? 0 : dateMs + 500 - receivedMs;

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import type { Credentials } from '../ports.ts';
 
-/** The digest of the authentication header, 64 lowercase hex digits (interface document, section 5). */
+/** The digest of the authentication header: 64 lower-case hexadecimal digits (docs/interface.md, section 5). */
 export function digestOf(credentials: Credentials, action: string, utcDate: string): string {
   const { token, secret } = credentials;
   return hash('sha256', [token, action, utcDate, secret].join(';'), 'hex');
 }
 
-/** The headers of one attempt (section 5); `service` stands in the names of two of them. */
+/** The headers of one attempt (docs/interface.md, section 5); `service` is part of two of their names. @param utcDate an HTTP-date */
 export function signedHeaders(
   service: string,
   action: string,

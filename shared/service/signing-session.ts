@@ -1,31 +1,36 @@
+/**
+ * I10: what requests of one run are signed with, and what is done about a refusal. A non-zero `code` does not say
+ * whether clock, credentials or fields are wrong. Without a limit every request under way would read the credentials
+ * again and be sent again. So each cause is tried once per run: if the clocks differ the request is signed again with
+ * the service's time, else the credentials are read again, and only if they changed it is signed again. Every request
+ * that was signed before the correction may use it.
+ */
 import type { BrandLog } from '../log-events.ts';
 import type { CredentialSource, Credentials } from '../ports.ts';
 import type { ServiceClock } from './server-clock.ts';
 import { quoted, redactor } from './redact.ts';
 
-/** What one attempt was signed with. */
+/** The credentials and the clock that one attempt was signed with. */
 export interface Signing {
   credentials: Credentials;
+  /** Service time minus local time, ms. */
   skewMs: number;
-  /** The how-manieth it was. */
+  /** Its number among the signings of the run, from 1. */
   sequence: number;
 }
 
 export interface SigningSession {
   /** @throws BrandReportsError of the credential source */
   sign(): Promise<Signing>;
-  /** After a refusal: whether signing again differs from what was refused, so that it may succeed. */
+  /** After a refusal: whether a new signature differs from the refused one, so that a retry may succeed. */
   refreshAfterRejection(refused: Signing): Promise<boolean>;
-  /** Text from outside, fit for messages. */
+  /** I9: text from outside, redacted and fit for messages. */
   quote: (text: string) => string;
 }
 
-const differsMs = 1_000;
+const MIN_SKEW_CHANGE_MS = 1_000;
 
-/**
- * Credentials and clock of a brand for one run. Both are mended once in a run, however many requests were under way:
- * each of those signed before that may be signed again.
- */
+/** @param clock the service's, as its responses show it */
 export function createSigningSession(
   brand: string,
   source: CredentialSource,
@@ -35,9 +40,10 @@ export function createSigningSession(
   const secrets = new Set<string>();
   let redact = redactor([]);
   let current: Promise<Credentials> | undefined;
-  let reread: Promise<void> | undefined;
+  let rereading: Promise<void> | undefined;
   let signed = 0;
-  let clockMendedAfter: number | undefined;
+  /** The signings up to this one were made before the clock was corrected. */
+  let clockCorrectedAfter: number | undefined;
 
   async function read(): Promise<Credentials> {
     const credentials = await source.read(brand);
@@ -54,7 +60,7 @@ export function createSigningSession(
     return current;
   }
 
-  async function readAgain(before: Credentials): Promise<void> {
+  async function reread(before: Credentials): Promise<void> {
     try {
       const after = await read();
       if (!same(before, after)) current = Promise.resolve(after);
@@ -64,9 +70,9 @@ export function createSigningSession(
   }
 
   function clockDiffers({ skewMs, sequence }: Signing): boolean {
-    if (Math.abs(clock.skewMs - skewMs) <= differsMs) return false;
-    clockMendedAfter ??= signed;
-    return sequence <= clockMendedAfter;
+    if (Math.abs(clock.skewMs - skewMs) <= MIN_SKEW_CHANGE_MS) return false;
+    clockCorrectedAfter ??= signed;
+    return sequence <= clockCorrectedAfter;
   }
 
   return {
@@ -77,8 +83,8 @@ export function createSigningSession(
     },
     async refreshAfterRejection(refused) {
       if (clockDiffers(refused)) return true;
-      reread ??= readAgain(refused.credentials);
-      await reread;
+      rereading ??= reread(refused.credentials);
+      await rereading;
       return (await credentials()) !== refused.credentials;
     },
     quote: (text) => quoted(redact, text),

@@ -216,7 +216,7 @@ describe('with a longer history, into a database that others use', () => {
     const TableInput = { Name: 'orders', TableType: 'EXTERNAL_TABLE', StorageDescriptor };
     await aws.glue.send(new CreateTableCommand({ DatabaseName: SHARED_DATABASE, TableInput }));
     await expect(deployLonger()).rejects.toThrow(
-      `The table orders in the Glue database ${SHARED_DATABASE} lies at "s3://webshop/orders/", not at s3://${bucket}`,
+      `The table orders in the Glue database ${SHARED_DATABASE} is at "s3://webshop/orders/", not at s3://${bucket}`,
     );
   });
 

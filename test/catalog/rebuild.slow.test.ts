@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
-import { openGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
+import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { type JsonObject, isJsonObject } from '../../shared/json.ts';
 import { type Row, baseSchema } from '../../shared/lake/table/columns.ts';
 import { readParquetRows } from '../../shared/lake/table/parquet.ts';
@@ -43,7 +43,7 @@ function run(store: MemoryStore, change: Partial<RebuildOptions> = {}) {
     lake: {
       store,
       runs: blindRegistry,
-      catalog: openGlueCatalog({ client: server.client, database: 'reports', lakeUrl: store.url }),
+      catalog: createGlueCatalog({ client: server.client, database: 'reports', lakeUrl: store.url }),
     },
     clock: { ...time, now: () => new Date(time.wallMs()), every: () => () => {} },
     log: () => {},
@@ -233,7 +233,7 @@ describe('set-up of a lake whose database is gone', () => {
   it('out of time registers the newest days first', async () => {
     const registered: string[] = [];
     const store = copyOfStore();
-    const catalog = openGlueCatalog({ client: server.client, database: 'reports', lakeUrl: store.url });
+    const catalog = createGlueCatalog({ client: server.client, database: 'reports', lakeUrl: store.url });
     const point: typeof catalog.setSnapshot = async (table, partition, snapshot) => {
       await catalog.setSnapshot(table, partition, snapshot);
       if (table.name !== 'coverage') registered.push(partition[1]?.[1] ?? '');

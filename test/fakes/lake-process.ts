@@ -1,7 +1,7 @@
 /**
  * Works on a lake folder in a process of its own, for what no double can show: locks that die with their process.
  */
-import { openLocalRuns } from '../../shared/adapters/local/runs.ts';
+import { createLocalRunRegistry } from '../../shared/adapters/local/runs.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
 
 // Usage: `count <lake> <times>` increments a counter by compare-and-swap; `live <lake> <run>` registers a run and stays.
@@ -9,7 +9,7 @@ const [, , act = '', lake = '', argument = ''] = process.argv;
 
 if (act === 'count') await count(Number(argument));
 if (act === 'live') {
-  await openLocalRuns(lake).register(argument);
+  await createLocalRunRegistry(lake).register(argument);
   process.stdout.write('entered\n');
   setInterval(() => {}, 1000);
 }

@@ -117,7 +117,7 @@ describe('the coverage widget', () => {
     ['no event', null, {}, /the whole is null/],
     ['no settings', {}, { BRAND_REPORTS_SETTINGS: '' }, /is not JSON/],
     ['no lake', {}, { LAKE_URL: '' }, /LAKE_URL is missing/],
-    ['a lake that is none', {}, { LAKE_URL: 'nowhere' }, /&quot;nowhere&quot; is no lake/],
+    ['a lake that is none', {}, { LAKE_URL: 'nowhere' }, /&quot;nowhere&quot; is not a lake/],
     ['what nobody foresaw', {}, { AWS_ENDPOINT_URL_S3: 'nowhere' }, /\(bug, aws_unexpected\)/],
     ['a lake that is not there', {}, { LAKE_URL: 's3://nowhere' }, /Create the bucket nowhere/],
   ])('says what is wrong instead: %s', async (_name, event, changes, message) => {

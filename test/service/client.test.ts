@@ -262,7 +262,7 @@ describe('an answer that time may mend', () => {
     const { client } = await started(() => success, { baseUrl: gone.url, retry: { maxAttempts: 1 } });
     const error = await failure(client.call(action, {}));
     expect(error).toMatchObject({ kind: 'transient', code: 'network' });
-    expect(error.message).toContain('no whole answer came (ECONNREFUSED)');
+    expect(error.message).toContain('no whole response came (ECONNREFUSED)');
     expect(error.cause).toBeUndefined();
   });
 

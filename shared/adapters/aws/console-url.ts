@@ -1,9 +1,9 @@
-/** A page of the AWS console. @param page behind the `#` */
+/** The address of a page of the AWS console. @param page what follows the `#` */
 export function consoleUrl(region: string, service: string, page: string): string {
   return `https://${region}.console.aws.amazon.com/${service}/home?region=${region}#${page}`;
 }
 
-/** Where the Lambda console offers a function's test events. */
+/** The page of the Lambda console with a function's test events, for `consoleUrl`. */
 export function testPage(functionName: string): string {
   return `/functions/${functionName}?tab=testing`;
 }

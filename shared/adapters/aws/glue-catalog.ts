@@ -1,35 +1,40 @@
+/**
+ * A Glue database as the catalog that Athena reads: each table is a Parquet table over `<lakeUrl>/snapshots/<table>/`,
+ * the location of each partition is the prefix of its current snapshot, so that publishing a day is one request and a
+ * query sees the old snapshot or the new one (I3). Without the checks made here a table of another lake would be
+ * adopted and its partitions moved. Glue has no transactions: every change is retried until what is there is what was
+ * wanted (I5). The shapes are in `glue-tables.ts`, what a user is told in `glue-errors.ts`.
+ */
 import {
   CreatePartitionCommand,
   CreateTableCommand,
   GetPartitionCommand,
   GetTableCommand,
   type GlueClient,
-  type Column as GlueColumn,
-  type PartitionInput,
   paginateGetPartitions,
-  type StorageDescriptor,
   type Table,
   type TableInput,
   UpdatePartitionCommand,
   UpdateTableCommand,
 } from '@aws-sdk/client-glue';
-import { BrandReportsError } from '../../errors.ts';
-import { typeSpec } from '../../column-types.ts';
 import { partitionPath, snapshotPrefix } from '../../lake/paths.ts';
 import type { Catalog, Partition, TableShape } from '../../ports.ts';
 import type { View } from '../../reports/definition.ts';
 import { awsError, awsFailure } from './errors.ts';
+import { contended, databaseMissing, grantFor, refuseOtherLake, refuseTable } from './glue-errors.ts';
+import { grownTable, isSameView, missingColumns, newPartition, newTable, prestoView } from './glue-tables.ts';
 import { sleepWithJitter } from '../sleep-with-jitter.ts';
 import { checkedKey } from '../keys.ts';
 
 /** Of a change that lost the race against another writer. */
 const GLUE_RETRY = { maxAttempts: 10, baseMs: 20, capMs: 1000 };
 
-/**
- * A Glue database as the catalog: each table a Parquet table over `<lakeUrl>/snapshots/<table>/`, the location of
- * each partition the prefix of its current snapshot.
- */
-export function openGlueCatalog({
+const MISSING = 'EntityNotFoundException';
+const EXISTS = 'AlreadyExistsException';
+const RACED = 'ConcurrentModificationException';
+
+/** @param lakeUrl `s3://bucket/prefix`, without `/` at its end */
+export function createGlueCatalog({
   client,
   database,
   lakeUrl,
@@ -46,7 +51,7 @@ export function openGlueCatalog({
     return found === 'refused' ? undefined : found.Table;
   }
 
-  /** Creates what is not there, and changes what is until there is nothing to change. Races are tried again. */
+  /** I5: creates what is missing, and changes what is there until nothing is left to change; a race that is lost is retried. */
   async function converge(
     created: TableInput,
     changed: (found: Table) => TableInput | undefined,
@@ -68,15 +73,15 @@ export function openGlueCatalog({
       ]);
       await sleepWithJitter(round, GLUE_RETRY);
     }
-    throw contended(`table ${name}`);
+    throw contended(`table ${name}`, database);
   }
 
   function ensureTable(shape: TableShape): Promise<void> {
     const location = locationOf(shape.name);
     return converge(newTable(shape, location), (found) => {
       refuseOtherLake(found, location, database);
-      const lacking = missingColumns(found, shape);
-      return lacking.length === 0 ? undefined : grownTable(found, lacking);
+      const missing = missingColumns(found, shape);
+      return missing.length === 0 ? undefined : grownTable(found, missing);
     });
   }
 
@@ -88,7 +93,7 @@ export function openGlueCatalog({
     });
   }
 
-  async function current(table: string, partition: Partition): Promise<string | undefined> {
+  async function snapshotOf(table: string, partition: Partition): Promise<string | undefined> {
     const PartitionValues = partition.map(([, value]) => value);
     const found = await orRefused(
       client.send(new GetPartitionCommand({ ...inDatabase, TableName: table, PartitionValues })),
@@ -101,11 +106,11 @@ export function openGlueCatalog({
     return `${location.replace(/\/$/, '')}/` === expected ? snapshot : undefined;
   }
 
-  async function point(shape: TableShape, partition: Partition, snapshot: string): Promise<void> {
+  async function setSnapshot(shape: TableShape, partition: Partition, snapshot: string): Promise<void> {
     const PartitionInput = newPartition(
       shape,
       partition,
-      `${lakeUrl}/${checkedPrefixOf(shape.name, partition, snapshot)}`,
+      `${lakeUrl}/${checkedSnapshotPrefix(shape.name, partition, snapshot)}`,
     );
     const target = { ...inDatabase, TableName: shape.name, PartitionInput };
     const PartitionValueList = PartitionInput.Values;
@@ -116,204 +121,63 @@ export function openGlueCatalog({
       if ((await orRefused(create, [EXISTS])) !== 'refused') return;
       await sleepWithJitter(round, GLUE_RETRY);
     }
-    throw contended(`partition ${partitionPath(partition)} of table ${shape.name}`);
+    throw contended(`partition ${partitionPath(partition)} of table ${shape.name}`, database);
   }
 
-  async function pointedAt(table: string, leading: Partition): Promise<Map<string, string[]>> {
-    const pointed = new Map<string, string[]>();
+  async function snapshotsByPartition(table: string, leading: Partition): Promise<Map<string, string[]>> {
+    const byPartition = new Map<string, string[]>();
     const found = await findTable(table);
-    if (found === undefined) return pointed;
+    if (found === undefined) return byPartition;
     const keys = (found.PartitionKeys ?? []).map(({ Name = '' }) => Name);
     const Expression = leading
       .map(([key, value]) => `${key} = '${value.replaceAll("'", "''")}'`)
       .join(' AND ');
-    const which = { ExcludeColumnSchema: true, ...(Expression && { Expression }) };
+    const filter = { ExcludeColumnSchema: true, ...(Expression && { Expression }) };
     for await (const page of paginateGetPartitions(
       { client },
-      { ...inDatabase, TableName: table, ...which },
+      { ...inDatabase, TableName: table, ...filter },
     )) {
       for (const { Values = [], StorageDescriptor } of page.Partitions ?? []) {
         const snapshot = lastFolder(StorageDescriptor?.Location ?? '');
         const path = partitionPath(keys.map((key, index) => [key, Values[index] ?? '']));
-        if (snapshot !== undefined) pointed.set(path, [snapshot]);
+        if (snapshot !== undefined) byPartition.set(path, [snapshot]);
       }
     }
-    return pointed;
+    return byPartition;
   }
-
-  const contended = (what: string) =>
-    new BrandReportsError(
-      'transient',
-      'catalog_unsteady',
-      `Others keep changing the ${what} in the Glue database ${database}. Run again later.`,
-    );
 
   return {
     ensureTable: (shape) => inGlue(database, `Preparing the table ${shape.name}`, ensureTable(shape)),
     ensureView: (view) => inGlue(database, `Preparing the view ${view.name}`, ensureView(view)),
     snapshotOf: (table, partition) =>
-      inGlue(database, `Reading a partition of ${table}`, current(table, partition)),
+      inGlue(database, `Reading a partition of ${table}`, snapshotOf(table, partition)),
     setSnapshot: (shape, partition, snapshot) =>
-      inGlue(database, `Switching a partition of ${shape.name}`, point(shape, partition, snapshot)),
+      inGlue(database, `Publishing a partition of ${shape.name}`, setSnapshot(shape, partition, snapshot)),
     snapshotsByPartition: (table, leading) =>
-      inGlue(database, `Reading the partitions of ${table}`, pointedAt(table, leading)),
+      inGlue(database, `Reading the partitions of ${table}`, snapshotsByPartition(table, leading)),
   };
 }
 
-const VIEW = 'VIRTUAL_VIEW';
-const MISSING = 'EntityNotFoundException';
-const EXISTS = 'AlreadyExistsException';
-const RACED = 'ConcurrentModificationException';
-
-async function orRefused<T>(answer: Promise<T>, refusals: readonly string[]): Promise<T | 'refused'> {
+async function orRefused<T>(response: Promise<T>, refusals: readonly string[]): Promise<T | 'refused'> {
   try {
-    return await answer;
+    return await response;
   } catch (error) {
     if (refusals.includes(awsFailure(error).name)) return 'refused';
     throw error;
   }
 }
 
-async function inGlue<T>(database: string, doing: string, act: Promise<T>): Promise<T> {
+async function inGlue<T>(database: string, doing: string, work: Promise<T>): Promise<T> {
   try {
-    return await act;
+    return await work;
   } catch (error) {
     if (awsFailure(error).name === MISSING) throw databaseMissing(database, doing);
-    throw awsError(error, `${doing} in the Glue database ${database}`, grant(error, database));
+    throw awsError(error, `${doing} in the Glue database ${database}`, grantFor(error, database));
   }
 }
 
-function databaseMissing(database: string, doing: string): BrandReportsError {
-  return new BrandReportsError(
-    'config',
-    'database_missing',
-    `${doing} failed: the Glue database ${database} or the table in it does not exist. Deploy the stack, or create it: aws glue create-database --database-input '{"Name":"${database}"}'`,
-    { context: { database } },
-  );
-}
-
-function grant(error: unknown, database: string): string {
-  if (/lake ?formation/i.test(awsFailure(error).message)) return lakeFormationGrant(database);
-  return `Check the AWS credentials and the region, and grant glue:GetTable, CreateTable, UpdateTable, GetPartition, GetPartitions, CreatePartition and UpdatePartition on the catalog, the database ${database} and its tables.`;
-}
-
-function lakeFormationGrant(database: string): string {
-  const command = (permissions: string, resource: object) =>
-    `aws lakeformation grant-permissions --principal DataLakePrincipalIdentifier=ROLE_ARN --permissions ${permissions} --resource '${JSON.stringify(resource)}'`;
-  return `Lake Formation governs the database: with the ARN of the role that this runs as, ${command(
-    'CREATE_TABLE DESCRIBE',
-    { Database: { Name: database } },
-  )} and ${command('ALTER INSERT DESCRIBE', { Table: { DatabaseName: database, TableWildcard: {} } })}; where the bucket is registered, DATA_LOCATION_ACCESS on it as well.`;
-}
-
-function refuseOtherLake({ Name, StorageDescriptor }: Table, location: string, database: string): void {
-  const found = StorageDescriptor?.Location ?? '';
-  if (`${found.replace(/\/$/, '')}/` === location) return;
-  throw new BrandReportsError(
-    'config',
-    'other_lake',
-    `The table ${Name} in the Glue database ${database} lies at "${found}", not at ${location}: it belongs to another lake. Use another database, or drop that table.`,
-  );
-}
-
-function refuseTable({ Name, TableType }: Table, database: string): void {
-  if (TableType === VIEW) return;
-  throw new BrandReportsError(
-    'config',
-    'not_a_view',
-    `${Name} in the Glue database ${database} is a table (${TableType ?? 'of no type'}), and a view is to have its name. Use another database, or drop that table.`,
-  );
-}
-
-function missingColumns({ StorageDescriptor, PartitionKeys }: Table, { columns }: TableShape): GlueColumn[] {
-  const known = [...(StorageDescriptor?.Columns ?? []), ...(PartitionKeys ?? [])].map(({ Name }) =>
-    Name?.toLowerCase(),
-  );
-  return glueColumns(columns).filter(({ Name }) => !known.includes(Name?.toLowerCase()));
-}
-
-function newTable({ name, partitionKeys, columns }: TableShape, location: string): TableInput {
-  return {
-    Name: name,
-    TableType: 'EXTERNAL_TABLE',
-    Parameters: { EXTERNAL: 'TRUE', classification: 'parquet' },
-    PartitionKeys: partitionKeys.map((Name) => ({ Name, Type: 'string' })),
-    StorageDescriptor: parquetAt(location, columns),
-  };
-}
-
-/** UpdateTable replaces the table: everything that an input can hold is taken over. */
-function grownTable(found: Table, lacking: readonly GlueColumn[]): TableInput {
-  const Columns = [...(found.StorageDescriptor?.Columns ?? []), ...lacking];
-  return {
-    Name: found.Name,
-    Description: found.Description,
-    Owner: found.Owner,
-    LastAccessTime: found.LastAccessTime,
-    LastAnalyzedTime: found.LastAnalyzedTime,
-    Retention: found.Retention,
-    PartitionKeys: found.PartitionKeys,
-    TableType: found.TableType,
-    Parameters: found.Parameters,
-    StorageDescriptor: { ...found.StorageDescriptor, Columns },
-  };
-}
-
-/** As Athena writes views: Hive's types outside, the text with Trino's types inside. */
-function prestoView({ name, description, columns, sql }: View, database: string): TableInput {
-  const inside = {
-    originalSql: sql,
-    catalog: 'awsdatacatalog',
-    schema: database,
-    columns: columns.map(([column, type]) => ({ name: column, type: typeSpec(type).trino })),
-  };
-  return {
-    Name: name,
-    Description: description,
-    TableType: VIEW,
-    Parameters: { presto_view: 'true', comment: 'Presto View' },
-    PartitionKeys: [],
-    StorageDescriptor: {
-      Columns: columns.map(([Name, type]) => ({ Name, Type: typeSpec(type).hive })),
-      Location: '',
-      SerdeInfo: { Name: '-', SerializationLibrary: '-' },
-    },
-    ViewOriginalText: `/* Presto View: ${Buffer.from(JSON.stringify(inside)).toString('base64')} */`,
-    ViewExpandedText: '/* Presto View */',
-  };
-}
-
-/** The text holds SQL, columns and types. */
-function isSameView(found: Table, wanted: TableInput): boolean {
-  return found.ViewOriginalText === wanted.ViewOriginalText && found.Description === wanted.Description;
-}
-
-function newPartition({ columns }: TableShape, partition: Partition, location: string): PartitionInput {
-  return {
-    Values: partition.map(([, value]) => value),
-    Parameters: { classification: 'parquet' },
-    StorageDescriptor: parquetAt(location, columns),
-  };
-}
-
-function parquetAt(location: string, columns: TableShape['columns']): StorageDescriptor {
-  return {
-    Columns: glueColumns(columns),
-    Location: location,
-    InputFormat: 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat',
-    OutputFormat: 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat',
-    SerdeInfo: {
-      SerializationLibrary: 'org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe',
-      Parameters: { 'serialization.format': '1' },
-    },
-  };
-}
-
-function glueColumns(columns: TableShape['columns']): GlueColumn[] {
-  return columns.map(({ name, type }) => ({ Name: name, Type: typeSpec(type).hive }));
-}
-
-function checkedPrefixOf(table: string, partition: Partition, snapshot: string): string {
+/** @throws BrandReportsError `bug` for an id that no object key can have */
+function checkedSnapshotPrefix(table: string, partition: Partition, snapshot: string): string {
   const prefix = snapshotPrefix(table, partition, snapshot);
   checkedKey(prefix.slice(0, -1));
   return prefix;

@@ -5,14 +5,14 @@ import { awsClientOptions } from './errors.ts';
 import { openS3Store } from './s3-store.ts';
 
 /**
- * Opens the objects of a lake at `s3://bucket/prefix`, without what it takes to know its catalog.
+ * Opens the object store of a lake at `s3://bucket/prefix`, without its catalog.
  * @throws BrandReportsError `config` for any other address
  */
 export function openLakeStore(url: string): ObjectStore {
   const [, bucket, prefix = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/.exec(url) ?? [];
   const trimmed = prefix.replace(/\/$/, '');
   if (bucket === undefined || /(^|\/)(\.|\/|$)|[\0\\]/.test(trimmed.replace(/^$/, 'none'))) {
-    throw badLake(`"${url}" is no lake`);
+    throw badLake(`"${url}" is not a lake`);
   }
   return openS3Store({ client: new S3Client(awsClientOptions), bucket, prefix: trimmed });
 }
@@ -21,6 +21,6 @@ export function badLake(why: string): BrandReportsError {
   return new BrandReportsError(
     'config',
     'bad_lake',
-    `${why}. Name a folder, or s3://bucket/prefix with a database or without.`,
+    `${why}. Name a folder, or s3://bucket/prefix with or without a database.`,
   );
 }

@@ -23,6 +23,7 @@ export async function retryWhileAccessDenied<T>(
   }
 }
 
+/** Whether AWS refused the request: no permission, or credentials, region or bucket are wrong. */
 export function isAccessDenied(thrown: unknown): boolean {
   return thrown instanceof BrandReportsError && thrown.code === 'aws_refused';
 }

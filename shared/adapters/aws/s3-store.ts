@@ -1,3 +1,9 @@
+/**
+ * A lake in a bucket. Without conditional writes two runs would overwrite each other's documents; every `put` is one
+ * (I5), and a 409, which S3 answers where two of them race, is retried here because the SDK does not. Objects that are
+ * created as a stream appear whole at `finish` or not at all (I4). Every failure names the key, and the permissions or
+ * the setting that are missing.
+ */
 import { PassThrough } from 'node:stream';
 import {
   DeleteObjectsCommand,
@@ -35,16 +41,13 @@ const PERMISSIONS = {
   Deleting: 's3:DeleteObject',
 };
 
-/** No run on a lake in S3 can see another's process: leases alone tell. */
-export const neverGone: RunRegistry = {
+/** No run on a lake in S3 can see another's process: only leases say whether it lives. */
+export const leaseOnlyRuns: RunRegistry = {
   register: async () => async () => {},
   isDead: async () => false,
 };
 
-/**
- * A lake in a bucket.
- * @param prefix without `/` at either end; `''` is the whole bucket
- */
+/** @param prefix without `/` at either end; `''` is the whole bucket */
 export function openS3Store({
   client,
   bucket,
@@ -143,14 +146,14 @@ async function download(client: S3Client, input: GetObjectCommandInput): Promise
   return { body: await present(Body, key).transformToByteArray(), etag: present(ETag, key) };
 }
 
-/** Parts go up while the next ones are written; what fits into one part is one request. */
+/** I4: parts are uploaded while the next ones are written; what fits into one part is one request. */
 function create(
   client: S3Client,
   object: { Bucket: string; Key: string },
   failure: (error: unknown) => BrandReportsError,
 ): ObjectWriter {
   const body = new PassThrough();
-  // The upload reports what went wrong; without a listener the stream would report it to the process.
+  // The upload reports what went wrong; without a listener the stream's error would end the process.
   body.on('error', () => {});
   const uploaded = new Upload({ client, params: { ...object, Body: body }, queueSize: 2 }).done();
   uploaded.catch(() => body.destroy());
@@ -173,7 +176,7 @@ function create(
       });
     },
     abort: async () => {
-      // A stream that breaks off makes the upload remove its parts; the upload's own abort() does not wait for that.
+      // A destroyed stream makes the upload remove its parts; the upload's own abort() does not wait for that.
       body.destroy(new Error('aborted'));
       await uploaded.catch(() => {});
     },
@@ -193,5 +196,5 @@ function nextStep(error: unknown, bucket: string, permissions: string): string {
 
 function present<T>(value: T | undefined, key: string): T {
   if (value !== undefined) return value;
-  throw new BrandReportsError('bug', 'aws_unexpected', `S3 answered without what it promises for ${key}`);
+  throw new BrandReportsError('bug', 'aws_unexpected', `S3's response about ${key} lacks a documented field`);
 }

@@ -14,11 +14,11 @@ import { awsError, awsFailure } from './errors.ts';
 const MISSING = 'NotFoundException';
 const EXISTS = 'ConflictException';
 
-/** The events that the console offers for a function, by their names. */
+/** The events that the Lambda console offers for a function, by name. */
 export type TestEvents = Readonly<Record<string, Json>>;
 
-/** The shareable test events of Lambda functions, each function's in a schema of its own. */
-export function openTestEvents(client: SchemasClient) {
+/** The shareable test events of Lambda functions, each function's in a schema of its own. Failures are BrandReportsErrors. */
+export function createTestEvents(client: SchemasClient) {
   const schemaOf = (functionName: string) => ({
     RegistryName: REGISTRY,
     SchemaName: schemaName(functionName),
@@ -26,7 +26,7 @@ export function openTestEvents(client: SchemasClient) {
 
   async function publish(functionName: string, events: TestEvents): Promise<void> {
     const schema = schemaOf(functionName);
-    const found = await orElse(client.send(new DescribeSchemaCommand(schema)), MISSING);
+    const found = await unlessFailedWith(MISSING, client.send(new DescribeSchemaCommand(schema)));
     const before = parsed(found?.Content);
     const document = withEvents(before, events);
     if (isDeepStrictEqual(document, before)) return;
@@ -34,37 +34,37 @@ export function openTestEvents(client: SchemasClient) {
     if (found) {
       await client.send(new UpdateSchemaCommand(written));
     } else {
-      await orElse(client.send(new CreateRegistryCommand({ RegistryName: REGISTRY })), EXISTS);
+      await unlessFailedWith(EXISTS, client.send(new CreateRegistryCommand({ RegistryName: REGISTRY })));
       await client.send(new CreateSchemaCommand(written));
     }
   }
 
   return {
-    /** Brings these events to the console; others of the function, saved by people, stay. */
+    /** Saves these events; others of the function, saved by people, stay. */
     publish: (functionName: string, events: TestEvents) =>
       inRegistry(functionName, 'Saving', publish(functionName, events)),
-    /** Removes all of a function's events. The registry is the account's and stays. */
+    /** Removes all events of a function. The registry belongs to the account and stays. */
     remove: (functionName: string) =>
       inRegistry(
         functionName,
         'Removing',
-        orElse(client.send(new DeleteSchemaCommand(schemaOf(functionName))), MISSING),
+        unlessFailedWith(MISSING, client.send(new DeleteSchemaCommand(schemaOf(functionName)))),
       ),
   };
 }
 
-async function orElse<T>(answer: Promise<T>, expected: string): Promise<T | undefined> {
+async function unlessFailedWith<T>(expected: string, response: Promise<T>): Promise<T | undefined> {
   try {
-    return await answer;
+    return await response;
   } catch (error) {
     if (awsFailure(error).name === expected) return undefined;
     throw error;
   }
 }
 
-async function inRegistry(functionName: string, doing: string, act: Promise<unknown>): Promise<void> {
+async function inRegistry(functionName: string, doing: string, work: Promise<unknown>): Promise<void> {
   try {
-    await act;
+    await work;
   } catch (error) {
     throw awsError(
       error,

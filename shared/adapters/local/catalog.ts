@@ -10,18 +10,21 @@ import { objectNotFound } from '../object-not-found.ts';
 
 const SUFFIX = '.parquet';
 
-/** The current snapshots of a lake folder as hard links `lake/<table>/<partition>/<snapshot id>.parquet`: any tool that reads files can read them. */
-export function openLocalCatalog(folder: string): Catalog {
+/**
+ * The current snapshots of a lake folder as hard links `lake/<table>/<partition>/<snapshot id>.parquet`, so that any
+ * tool that reads files can read them. I3: the new link is made before the old one goes, under the lake's lock.
+ */
+export function createLocalCatalog(folder: string): Catalog {
   const root = resolve(folder);
   const folderOf = (table: string, path: string) => join(root, 'lake', checkedPrefix(`${table}/${path}`));
   return {
     ensureTable: async () => {},
-    // Files cannot hold a view: `query` makes them.
+    // Files cannot hold a view: the command `query` creates them.
     ensureView: async () => {},
     snapshotOf: (table, partition) =>
       onDisk(root, async () => {
         const [link, second] = await linksIn(folderOf(table, partitionPath(partition)));
-        // Two links are what a death in the middle of a switch leaves: neither is current until it is made again.
+        // Two links are what a crash during a publication leaves: neither is current until it is repeated.
         return link === undefined || second !== undefined ? undefined : snapshotOf(link);
       }),
     setSnapshot: ({ name }, partition, snapshot) =>

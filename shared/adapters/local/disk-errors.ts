@@ -19,7 +19,7 @@ const HELP: Record<string, readonly [code: string, nextStep: string]> = {
   ENAMETOOLONG: ['lake_unusable', 'Choose a folder with a shorter path.'],
 };
 
-/** Does something on the lake's disk; its failures are BrandReportsErrors that name the folder and the next step. */
+/** Runs `act` on the lake's disk; its failures become BrandReportsErrors that name the folder and the next step. */
 export async function onDisk<T>(folder: string, act: () => T | Promise<T>): Promise<T> {
   try {
     return await act();
@@ -28,7 +28,7 @@ export async function onDisk<T>(folder: string, act: () => T | Promise<T>): Prom
   }
 }
 
-/** `config` where an operator must act, `transient` for every other failure of the system, the rest as it is. */
+/** A BrandReportsError of a system error: `config` where an operator must act, `transient` otherwise. Every other error as it is. */
 export function diskError(error: unknown, folder: string): unknown {
   const code = errorCode(error);
   if (!/^E[A-Z0-9]+$/.test(code)) return error;

@@ -9,15 +9,16 @@ import { fieldOf, textOf } from '../error-fields.ts';
 const SQLITE_BUSY = 5;
 const LOCK_RETRY = { maxAttempts: 1000, baseMs: 1, capMs: 50 };
 
-/** A lock that the kernel takes back when its process is gone, however it went. */
+/** A lock that the kernel releases when its process ends, however it ends. */
 export interface HeldLock {
   release(): void;
 }
 
 /**
- * Takes the lock that the file stands for; the file itself stays empty. Only SQLite may open it: POSIX takes a
- * process's locks away as soon as the process closes any descriptor of the file.
- * @returns `undefined` while someone else, in this process or another, holds it
+ * Takes the lock that the file stands for; the file itself stays empty. Only SQLite may open it: POSIX releases a
+ * process's locks as soon as the process closes any descriptor of the file.
+ * @returns `undefined` while somebody else, in this process or another, holds it
+ * @throws BrandReportsError `config` where the file or the disk cannot be locked
  */
 export function tryLock(path: string): HeldLock | undefined {
   try {
@@ -28,9 +29,12 @@ export function tryLock(path: string): HeldLock | undefined {
   }
 }
 
-/** Runs `change` while nobody else changes the lake folder. It must be synchronous, so that the lock is held for an instant only. */
+/**
+ * I5: runs `change` while nobody else changes the lake folder. It is synchronous, so that the lock is held for an instant.
+ * @throws BrandReportsError `transient` where the lock stays taken
+ */
 export async function underLakeLock<T>(folder: string, change: () => T): Promise<T> {
-  for (let tried = 0; tried < LOCK_RETRY.maxAttempts; tried++) {
+  for (let retry = 0; retry < LOCK_RETRY.maxAttempts; retry++) {
     const lock = tryLock(join(folder, '.lock'));
     if (lock !== undefined) {
       try {
@@ -39,12 +43,12 @@ export async function underLakeLock<T>(folder: string, change: () => T): Promise
         lock.release();
       }
     }
-    await sleepWithJitter(tried, LOCK_RETRY);
+    await sleepWithJitter(retry, LOCK_RETRY);
   }
   throw new BrandReportsError(
     'transient',
     'lake_locked',
-    `Another process keeps the lake ${folder} locked. A run holds the lock for an instant only: look for one that is stopped or hangs, end it and run again.`,
+    `Another process keeps the lake ${folder} locked. A run holds the lock for an instant only: look for one that is stopped or hangs, end it, and run again.`,
   );
 }
 

@@ -6,20 +6,20 @@ import { onDisk } from './disk-errors.ts';
 import { checkedKey } from '../keys.ts';
 import { tryLock } from './lock.ts';
 
-/** The runs on a lake folder: each holds a lock on `.runs/<run>` that the kernel takes back when its process is gone. */
-export function openLocalRuns(folder: string): RunRegistry {
+/** The runs on a lake folder: each holds a lock on `.runs/<run>` that the kernel releases when its process ends. */
+export function createLocalRunRegistry(folder: string): RunRegistry {
   const root = resolve(folder);
   const fileOf = (run: string) => join(root, '.runs', checkedKey(run));
   return {
-    register: (run) => onDisk(root, () => enter(run, fileOf(run))),
-    isDead: (run) => onDisk(root, () => isGone(fileOf(run))),
+    register: (run) => onDisk(root, () => register(run, fileOf(run))),
+    isDead: (run) => onDisk(root, () => isDead(fileOf(run))),
   };
 }
 
-function enter(run: string, file: string): () => Promise<void> {
+function register(run: string, file: string): () => Promise<void> {
   const lock = tryLock(file);
   if (lock === undefined) {
-    throw new BrandReportsError('bug', 'run_twice', `The run ${run} is under way already`);
+    throw new BrandReportsError('bug', 'run_twice', `The run ${run} is already registered`);
   }
   return async () => {
     rmSync(file, { force: true });
@@ -27,7 +27,7 @@ function enter(run: string, file: string): () => Promise<void> {
   };
 }
 
-function isGone(file: string): boolean {
+function isDead(file: string): boolean {
   if (!existsSync(file)) return true;
   const lock = tryLock(file);
   if (lock === undefined) return false;

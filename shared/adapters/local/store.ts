@@ -1,7 +1,14 @@
+/**
+ * A lake in a folder of a local disk, shared by any number of processes. Written in place, a file would be half there
+ * after a crash, and two runs would overwrite each other. So every object is first a temporary file on the same disk,
+ * synced, and then renamed (I4), and a conditional write compares and renames under the lake's lock (I5). Whoever
+ * reads sees the old file or the new one (I3).
+ */
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { DAY_MS } from '../../days.ts';
 import type {
   ListedObject,
   ObjectStore,
@@ -15,9 +22,10 @@ import { checkedKey, checkedPrefix, compareKeys } from '../keys.ts';
 import { underLakeLock } from './lock.ts';
 import { objectNotFound } from '../object-not-found.ts';
 
-const LEFTOVER_MS = 24 * 60 * 60 * 1000;
+/** A writer that lives touches its temporary file far more often. */
+const MAX_TEMPORARY_AGE_MS = DAY_MS;
 
-/** A lake in a folder of a local disk, shared by any number of processes. Nothing is created before the first write. */
+/** Nothing is created on the disk before the first write. */
 export function openLocalStore(folder: string): ObjectStore {
   const root = resolve(folder);
   const pathOf = (key: string) => join(root, checkedKey(key));
@@ -36,7 +44,7 @@ export function openLocalStore(folder: string): ObjectStore {
   };
 }
 
-/** Files that nobody sees yet, on the lake's own disk. */
+/** Files that no reader sees yet, on the lake's own disk. */
 class Temporaries {
   readonly #folder: string;
   #cleaned = false;
@@ -52,10 +60,10 @@ class Temporaries {
     return { path, handle: await open(path, 'wx') };
   }
 
-  /** A writer that died leaves its file; one that lives touches it far more often than daily. */
+  /** A writer that died left its file behind. */
   async #removeLeftovers(): Promise<void> {
     this.#cleaned = true;
-    const oldest = Date.now() - LEFTOVER_MS;
+    const oldest = Date.now() - MAX_TEMPORARY_AGE_MS;
     for (const name of await readdir(this.#folder)) {
       const path = join(this.#folder, name);
       const found = await unlessMissing(stat(path));
@@ -79,7 +87,7 @@ async function put(
   const temporary = await temporaries.open();
   try {
     await temporary.handle.writeFile(body);
-    const placed = await place(root, temporary, path, () => holds(path, precondition));
+    const placed = await place(root, temporary, path, () => isMet(precondition, path));
     return placed ? { etag: etagOf(body) } : 'conflict';
   } finally {
     await discard(temporary);
@@ -106,7 +114,7 @@ function create(root: string, temporaries: Temporaries, path: string): ObjectWri
   };
 }
 
-/** Makes the temporary file durable and, if it still may, the object at `path`; whoever reads sees the old file or the new one. */
+/** I4, I5: makes the temporary file durable and, if `may` still allows it, renames it to `path`. @returns whether it did */
 async function place(root: string, temporary: Temporary, path: string, may: () => boolean): Promise<boolean> {
   await temporary.handle.sync();
   await temporary.handle.close();
@@ -124,7 +132,7 @@ function foldersFrom(inner: string, outer: string): string[] {
   return inner === outer ? [inner] : [inner, ...foldersFrom(dirname(inner), outer)];
 }
 
-/** A rename or a new folder survives a power cut only when the folder that names it is synced too. */
+/** Without this a rename or a new folder would not survive a power cut. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await unlessMissing(open(path, 'r'));
   if (folder === undefined) return;
@@ -140,7 +148,7 @@ async function discard({ handle, path }: Temporary): Promise<void> {
   await rm(path, { force: true });
 }
 
-function holds(path: string, precondition: Precondition): boolean {
+function isMet(precondition: Precondition, path: string): boolean {
   const current = currentEtag(path);
   return 'ifMatch' in precondition ? current === precondition.ifMatch : current === undefined;
 }
@@ -190,7 +198,7 @@ async function* walk(root: string, folder: string, prefix: string): AsyncGenerat
   }
 }
 
-/** What the folder holds, in the order of the keys below it: the `/` behind a folder's name counts. */
+/** The names in the folder, in the order of the keys below it: the `/` behind a folder's name counts. */
 async function entries(root: string, folder: string): Promise<string[]> {
   const found = (await unlessMissing(readdir(join(root, folder), { withFileTypes: true }))) ?? [];
   return found
@@ -199,7 +207,7 @@ async function entries(root: string, folder: string): Promise<string[]> {
     .sort(compareKeys);
 }
 
-/** Removes the file and the folders that are empty without it, so that dead snapshots leave no trace. */
+/** Removes the file and the folders that are empty without it, so that old snapshots leave no trace. */
 async function remove(root: string, path: string): Promise<void> {
   await underLakeLock(root, () => {
     rmSync(path, { force: true });

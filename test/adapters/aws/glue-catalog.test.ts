@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { openGlueCatalog } from '../../../shared/adapters/aws/glue-catalog.ts';
+import { createGlueCatalog } from '../../../shared/adapters/aws/glue-catalog.ts';
 import { type JsonObject, parseJson } from '../../../shared/json.ts';
 import { dayPartition } from '../../../shared/lake/paths.ts';
 import type { Catalog, TableShape } from '../../../shared/ports.ts';
@@ -13,7 +13,7 @@ const LOCATION = `${lakeUrl}/snapshots/orders/`;
 catalogContract('Glue', async () => {
   const server = await startGlueServer('reports');
   return {
-    open: () => openGlueCatalog({ client: server.client, database: 'reports', lakeUrl }),
+    open: () => createGlueCatalog({ client: server.client, database: 'reports', lakeUrl }),
     snapshot: async () => {},
     close: async () => {
       server.client.destroy();
@@ -43,7 +43,7 @@ describe('Glue', () => {
 
   beforeEach(async () => {
     server = await startGlueServer('reports');
-    catalog = openGlueCatalog({ client: server.client, database: 'reports', lakeUrl });
+    catalog = createGlueCatalog({ client: server.client, database: 'reports', lakeUrl });
   });
   afterEach(async () => {
     server.client.destroy();
@@ -218,7 +218,7 @@ describe('Glue', () => {
 
   it('refuses a table of another lake', async () => {
     await catalog.ensureTable(ORDERS);
-    const other = openGlueCatalog({ client: server.client, database: 'reports', lakeUrl: 's3://other' });
+    const other = createGlueCatalog({ client: server.client, database: 'reports', lakeUrl: 's3://other' });
     await expect(other.ensureTable(ORDERS)).rejects.toMatchObject({
       kind: 'config',
       code: 'other_lake',
@@ -230,7 +230,7 @@ describe('Glue', () => {
     ['preparing a table', (catalog) => catalog.ensureTable(ORDERS)],
     ['switching a partition', (catalog) => catalog.setSnapshot(ORDERS, day, 's1')],
   ])('says when %s that the database is missing', async (_name, act) => {
-    const elsewhere = openGlueCatalog({ client: server.client, database: 'nowhere', lakeUrl });
+    const elsewhere = createGlueCatalog({ client: server.client, database: 'nowhere', lakeUrl });
     await expect(act(elsewhere)).rejects.toMatchObject({
       kind: 'config',
       code: 'database_missing',

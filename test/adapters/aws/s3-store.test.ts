@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { neverGone, openS3Store } from '../../../shared/adapters/aws/s3-store.ts';
+import { leaseOnlyRuns, openS3Store } from '../../../shared/adapters/aws/s3-store.ts';
 import type { ObjectStore } from '../../../shared/ports.ts';
 import { objectStoreContract } from '../../contracts/object-store.ts';
 import { collect } from '../../fakes/collect.ts';
@@ -155,8 +155,8 @@ describe('S3', () => {
   });
 
   it('knows of no run that it is gone', async () => {
-    await (await neverGone.register('r1'))();
-    expect(await neverGone.isDead('r1')).toBe(false);
+    await (await leaseOnlyRuns.register('r1'))();
+    expect(await leaseOnlyRuns.isDead('r1')).toBe(false);
   });
 
   it('is played by a double that decodes streams', async () => {

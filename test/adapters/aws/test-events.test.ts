@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { openTestEvents } from '../../../shared/adapters/aws/test-events.ts';
+import { createTestEvents } from '../../../shared/adapters/aws/test-events.ts';
 import { parseJson } from '../../../shared/json.ts';
 import { startSchemasServer } from '../../fakes/schemas-server.ts';
 
@@ -10,14 +10,14 @@ const EVENTS = { 'Sync-now': {}, 'Read-a-range-again': { brand: 'acme', from: '2
 
 describe('test events', () => {
   let server: Awaited<ReturnType<typeof startSchemasServer>>;
-  let events: ReturnType<typeof openTestEvents>;
+  let events: ReturnType<typeof createTestEvents>;
 
   const schema = () => server.schemas.get(KEY);
   const document = () => parseJson(schema()?.Content ?? 'null');
 
   beforeEach(async () => {
     server = await startSchemasServer();
-    events = openTestEvents(server.client);
+    events = createTestEvents(server.client);
   });
   afterEach(async () => {
     server.client.destroy();

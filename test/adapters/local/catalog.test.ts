@@ -1,7 +1,7 @@
 import { link, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { openLocalCatalog } from '../../../shared/adapters/local/catalog.ts';
+import { createLocalCatalog } from '../../../shared/adapters/local/catalog.ts';
 import { dayPartition, snapshotKey } from '../../../shared/lake/paths.ts';
 import type { Partition } from '../../../shared/ports.ts';
 import { catalogContract, ORDERS } from '../../contracts/catalog.ts';
@@ -16,7 +16,7 @@ async function putSnapshot(lake: string, table: string, partition: Partition, id
 catalogContract('a folder', async () => {
   const folder = await temporaryFolder();
   return {
-    open: () => openLocalCatalog(folder.path),
+    open: () => createLocalCatalog(folder.path),
     snapshot: (table, partition, id) => putSnapshot(folder.path, table, partition, id),
     close: () => folder.remove(),
   };
@@ -35,7 +35,7 @@ describe('the folder lake/', () => {
   afterEach(() => folder.remove());
 
   it('holds the current snapshot under its id, for any tool that reads files', async () => {
-    const catalog = openLocalCatalog(folder.path);
+    const catalog = createLocalCatalog(folder.path);
     await catalog.setSnapshot(ORDERS, day, 's1');
     await catalog.setSnapshot(ORDERS, day, 's2');
     expect(await readdir(links)).toEqual(['s2.parquet']);
@@ -43,7 +43,7 @@ describe('the folder lake/', () => {
   });
 
   it('I4: is current nowhere after a death between two links, and mended by the next switch', async () => {
-    const catalog = openLocalCatalog(folder.path);
+    const catalog = createLocalCatalog(folder.path);
     await catalog.setSnapshot(ORDERS, day, 's1');
     await link(join(folder.path, snapshotKey('orders', day, 's2')), join(links, 's2.parquet'));
     expect(await catalog.snapshotOf('orders', day)).toBeUndefined();
@@ -55,7 +55,7 @@ describe('the folder lake/', () => {
   });
 
   it('keeps what it points at when the new snapshot is gone', async () => {
-    const catalog = openLocalCatalog(folder.path);
+    const catalog = createLocalCatalog(folder.path);
     await catalog.setSnapshot(ORDERS, day, 's1');
     await expect(catalog.setSnapshot(ORDERS, day, 's3')).rejects.toMatchObject({
       kind: 'transient',

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { diskError } from '../../../shared/adapters/local/disk-errors.ts';
-import { openLocalRuns } from '../../../shared/adapters/local/runs.ts';
+import { createLocalRunRegistry } from '../../../shared/adapters/local/runs.ts';
 import { openLocalStore } from '../../../shared/adapters/local/store.ts';
 import { objectStoreContract } from '../../contracts/object-store.ts';
 import { collect } from '../../fakes/collect.ts';
@@ -129,20 +129,20 @@ describe('the runs on a lake folder', () => {
   afterEach(() => folder.remove());
 
   it('hold a run gone that nobody knows, and create nothing to say so', async () => {
-    expect(await openLocalRuns(folder.path).isDead('r1')).toBe(true);
+    expect(await createLocalRunRegistry(folder.path).isDead('r1')).toBe(true);
     expect(await readdir(folder.path)).toEqual([]);
   });
 
   it('hold a run of this process for living until it leaves, without a trace', async () => {
-    const leave = await openLocalRuns(folder.path).register('r1');
-    expect(await openLocalRuns(folder.path).isDead('r1')).toBe(false);
+    const leave = await createLocalRunRegistry(folder.path).register('r1');
+    expect(await createLocalRunRegistry(folder.path).isDead('r1')).toBe(false);
     await leave();
-    expect(await openLocalRuns(folder.path).isDead('r1')).toBe(true);
+    expect(await createLocalRunRegistry(folder.path).isDead('r1')).toBe(true);
     expect(await readdir(join(folder.path, '.runs'))).toEqual([]);
   });
 
   it('I5: hold a run of another process for living until that is killed, and then gone at once', async () => {
-    const runs = openLocalRuns(folder.path);
+    const runs = createLocalRunRegistry(folder.path);
     const run = startProcess('live', folder.path, 'r1');
     await once(run.stdout, 'data');
     expect(await runs.isDead('r1')).toBe(false);
@@ -154,8 +154,8 @@ describe('the runs on a lake folder', () => {
   });
 
   it('refuse to enter a run twice', async () => {
-    const leave = await openLocalRuns(folder.path).register('r1');
-    await expect(openLocalRuns(folder.path).register('r1')).rejects.toMatchObject({
+    const leave = await createLocalRunRegistry(folder.path).register('r1');
+    await expect(createLocalRunRegistry(folder.path).register('r1')).rejects.toMatchObject({
       kind: 'bug',
       code: 'run_twice',
     });

@@ -1,0 +1,62 @@
+import type { Table } from '@aws-sdk/client-glue';
+import { BrandReportsError } from '../../errors.ts';
+import { awsFailure } from './errors.ts';
+import { VIRTUAL_VIEW } from './glue-tables.ts';
+
+/** Others keep changing it: it is not ours to wait for. */
+export function contended(what: string, database: string): BrandReportsError {
+  return new BrandReportsError(
+    'transient',
+    'catalog_contended',
+    `Others keep changing the ${what} in the Glue database ${database}. Run again later.`,
+  );
+}
+
+export function databaseMissing(database: string, doing: string): BrandReportsError {
+  return new BrandReportsError(
+    'config',
+    'database_missing',
+    `${doing} failed: the Glue database ${database} or the table in it does not exist. Deploy the stack, or create it: aws glue create-database --database-input '{"Name":"${database}"}'`,
+    { context: { database } },
+  );
+}
+
+/** What an operator can do where Glue or Lake Formation refused. */
+export function grantFor(error: unknown, database: string): string {
+  if (/lake ?formation/i.test(awsFailure(error).message)) return lakeFormationGrant(database);
+  return `Check the AWS credentials and the region, and grant glue:GetTable, CreateTable, UpdateTable, GetPartition, GetPartitions, CreatePartition and UpdatePartition on the catalog, the database ${database} and its tables.`;
+}
+
+function lakeFormationGrant(database: string): string {
+  const command = (permissions: string, resource: object) =>
+    `aws lakeformation grant-permissions --principal DataLakePrincipalIdentifier=ROLE_ARN --permissions ${permissions} --resource '${JSON.stringify(resource)}'`;
+  return `Lake Formation governs the database: with the ARN of the role that this runs as in place of ROLE_ARN, run ${command(
+    'CREATE_TABLE DESCRIBE',
+    { Database: { Name: database } },
+  )} and ${command('ALTER INSERT DESCRIBE', { Table: { DatabaseName: database, TableWildcard: {} } })}; where the bucket is registered with Lake Formation, grant DATA_LOCATION_ACCESS on it as well.`;
+}
+
+/** @throws BrandReportsError `config` where the table is at another location than this lake's */
+export function refuseOtherLake(
+  { Name, StorageDescriptor }: Table,
+  location: string,
+  database: string,
+): void {
+  const found = StorageDescriptor?.Location ?? '';
+  if (`${found.replace(/\/$/, '')}/` === location) return;
+  throw new BrandReportsError(
+    'config',
+    'other_lake',
+    `The table ${Name} in the Glue database ${database} is at "${found}", not at ${location}: it belongs to another lake. Use another database, or drop that table.`,
+  );
+}
+
+/** @throws BrandReportsError `config` where a table stands where a view is to be */
+export function refuseTable({ Name, TableType }: Table, database: string): void {
+  if (TableType === VIRTUAL_VIEW) return;
+  throw new BrandReportsError(
+    'config',
+    'not_a_view',
+    `${Name} in the Glue database ${database} is a table (${TableType ?? 'of no type'}), where a view of that name is needed. Use another database, or drop that table.`,
+  );
+}

@@ -1,0 +1,111 @@
+import type {
+  Column as GlueColumn,
+  PartitionInput,
+  StorageDescriptor,
+  Table,
+  TableInput,
+} from '@aws-sdk/client-glue';
+import { typeSpec } from '../../column-types.ts';
+import type { Partition, TableShape } from '../../ports.ts';
+import type { View } from '../../reports/definition.ts';
+
+// How tables, views and partitions look in Glue, so that Athena and every other engine reads them.
+
+export const VIRTUAL_VIEW = 'VIRTUAL_VIEW';
+
+/** I7: the columns that the table in Glue does not have yet; those that it has keep their types. */
+export function missingColumns(
+  { StorageDescriptor, PartitionKeys }: Table,
+  { columns }: TableShape,
+): GlueColumn[] {
+  const present = [...(StorageDescriptor?.Columns ?? []), ...(PartitionKeys ?? [])].map(({ Name }) =>
+    Name?.toLowerCase(),
+  );
+  return glueColumns(columns).filter(({ Name }) => !present.includes(Name?.toLowerCase()));
+}
+
+/** A Parquet table over all snapshots of a table; its partitions have locations of their own. */
+export function newTable({ name, partitionKeys, columns }: TableShape, location: string): TableInput {
+  return {
+    Name: name,
+    TableType: 'EXTERNAL_TABLE',
+    Parameters: { EXTERNAL: 'TRUE', classification: 'parquet' },
+    PartitionKeys: partitionKeys.map((Name) => ({ Name, Type: 'string' })),
+    StorageDescriptor: parquetAt(location, columns),
+  };
+}
+
+/** I7: UpdateTable replaces the whole table, so everything that an input can hold is copied and columns are only added. */
+export function grownTable(found: Table, missing: readonly GlueColumn[]): TableInput {
+  const Columns = [...(found.StorageDescriptor?.Columns ?? []), ...missing];
+  return {
+    Name: found.Name,
+    Description: found.Description,
+    Owner: found.Owner,
+    LastAccessTime: found.LastAccessTime,
+    LastAnalyzedTime: found.LastAnalyzedTime,
+    Retention: found.Retention,
+    PartitionKeys: found.PartitionKeys,
+    TableType: found.TableType,
+    Parameters: found.Parameters,
+    StorageDescriptor: { ...found.StorageDescriptor, Columns },
+  };
+}
+
+/** A view as Athena writes it: Hive's types in the storage descriptor, Trino's types inside the encoded text. */
+export function prestoView({ name, description, columns, sql }: View, database: string): TableInput {
+  const inside = {
+    originalSql: sql,
+    catalog: 'awsdatacatalog',
+    schema: database,
+    columns: columns.map(([column, type]) => ({ name: column, type: typeSpec(type).trino })),
+  };
+  return {
+    Name: name,
+    Description: description,
+    TableType: VIRTUAL_VIEW,
+    Parameters: { presto_view: 'true', comment: 'Presto View' },
+    PartitionKeys: [],
+    StorageDescriptor: {
+      Columns: columns.map(([Name, type]) => ({ Name, Type: typeSpec(type).hive })),
+      Location: '',
+      SerdeInfo: { Name: '-', SerializationLibrary: '-' },
+    },
+    ViewOriginalText: `/* Presto View: ${Buffer.from(JSON.stringify(inside)).toString('base64')} */`,
+    ViewExpandedText: '/* Presto View */',
+  };
+}
+
+/** The encoded text holds SQL, columns and types. */
+export function isSameView(found: Table, wanted: TableInput): boolean {
+  return found.ViewOriginalText === wanted.ViewOriginalText && found.Description === wanted.Description;
+}
+
+export function newPartition(
+  { columns }: TableShape,
+  partition: Partition,
+  location: string,
+): PartitionInput {
+  return {
+    Values: partition.map(([, value]) => value),
+    Parameters: { classification: 'parquet' },
+    StorageDescriptor: parquetAt(location, columns),
+  };
+}
+
+function parquetAt(location: string, columns: TableShape['columns']): StorageDescriptor {
+  return {
+    Columns: glueColumns(columns),
+    Location: location,
+    InputFormat: 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat',
+    OutputFormat: 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat',
+    SerdeInfo: {
+      SerializationLibrary: 'org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe',
+      Parameters: { 'serialization.format': '1' },
+    },
+  };
+}
+
+function glueColumns(columns: TableShape['columns']): GlueColumn[] {
+  return columns.map(({ name, type }) => ({ Name: name, Type: typeSpec(type).hive }));
+}
