@@ -1,21 +1,28 @@
-import { type Log, type LogEvent, levelOf } from '../shared/log-events.ts';
-import { ERASE_LINE, count, counted, note } from './output.ts';
-import { oneLine, truncate } from './terminal-text.ts';
+/**
+ * Shows on standard error how a run proceeds: on a terminal one line that is redrawn in place, elsewhere (a pipe, a
+ * log file) one line for each day that ended and each problem. What is shown is decided in run-progress.ts; this file
+ * decides when. Without the limit on redrawing, a fast run would spend its time on the terminal.
+ */
+import type { Log } from '../shared/log-events.ts';
+import { ERASE_LINE, note } from './output.ts';
+import { afterEvent, errorLineOf, lineOf, progressText, startOfRun } from './run-progress.ts';
+import { truncate } from './terminal-text.ts';
 
-const REDRAW_MS = 100;
+const MIN_REDRAW_MS = 100;
+/** Redrawn this often without any event, so that a wait counts down. */
+const REDRAW_EVERY_MS = 500;
 
-export interface Progress {
+export interface ProgressDisplay {
   log: Log;
-  /** Takes the line away. */
+  /** Clears the line. */
   end: () => void;
 }
 
-/** Shows how a run gets on, on standard error: one line that changes on a terminal, elsewhere a line for each day that ended. */
-export function showProgress(): Progress {
-  return process.stderr.isTTY ? changingLine() : plainLines();
+export function showProgress(): ProgressDisplay {
+  return process.stderr.isTTY ? redrawnLine() : plainLines();
 }
 
-function plainLines(): Progress {
+function plainLines(): ProgressDisplay {
   const log: Log = (event) => {
     const line = lineOf(event);
     if (line !== undefined) note(line);
@@ -23,54 +30,21 @@ function plainLines(): Progress {
   return { log, end() {} };
 }
 
-function changingLine(): Progress {
-  const startedMs = Date.now();
-  const total = { due: 0, days: 0, pages: 0, rows: 0 };
-  let doing = 'looking at what is due';
-  let waiting: { for: string; untilMs: number } | undefined;
+function redrawnLine(): ProgressDisplay {
+  let progress = startOfRun(Date.now());
   let drawnMs = 0;
 
   const draw = () => {
     drawnMs = Date.now();
-    const rate = Math.round(total.rows / Math.max(1, (drawnMs - startedMs) / 1000));
-    const waits =
-      waiting && waiting.untilMs > drawnMs
-        ? ` · waiting ${waitText(waiting.untilMs - drawnMs)}: ${waiting.for}`
-        : '';
-    const done = `${count(total.days)} of ${counted(total.due, 'day')} · ${counted(total.pages, 'page')} · ${counted(total.rows, 'row')} · ${count(rate)}/s`;
-    showLine(`${doing}${waits} · ${done}`);
+    showLine(progressText(progress, drawnMs));
   };
-  const timer = setInterval(draw, REDRAW_MS * 5).unref();
+  const timer = setInterval(draw, REDRAW_EVERY_MS).unref();
 
-  const take = (event: LogEvent) => {
-    switch (event.event) {
-      case 'report_planned':
-        total.due += event.dueDays;
-        return;
-      case 'day_claimed':
-        doing = subjectOf(event);
-        return;
-      case 'page_fetched':
-        doing = `${subjectOf(event)} page ${event.page}`;
-        total.pages += 1;
-        total.rows += event.rows;
-        waiting = undefined;
-        return;
-      case 'request_retried':
-        waiting = {
-          for: oneLine(`${event.action} ${event.code}`),
-          untilMs: Date.now() + event.waitMs,
-        };
-        return;
-      case 'day_ended':
-        total.days += 1;
-    }
-  };
   const log: Log = (event) => {
-    take(event);
-    const isError = levelOf(event) === 'error';
-    if (isError) note(remarkOn(event));
-    if (isError || Date.now() - drawnMs >= REDRAW_MS) draw();
+    progress = afterEvent(progress, event, Date.now());
+    const errorLine = errorLineOf(event);
+    if (errorLine !== undefined) note(errorLine);
+    if (errorLine !== undefined || Date.now() - drawnMs >= MIN_REDRAW_MS) draw();
   };
   return {
     log,
@@ -81,42 +55,7 @@ function changingLine(): Progress {
   };
 }
 
-/** Puts the text in the place of the line of progress, on a terminal. */
+/** Replaces the progress line by the text; does nothing where standard error is not a terminal. */
 export function showLine(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(ERASE_LINE + truncate(text, process.stderr.columns - 1));
-}
-
-/** What somebody who watches without a terminal should know: days that ended, waits, and what went wrong. */
-function lineOf(event: LogEvent): string | undefined {
-  switch (event.event) {
-    case 'day_ended': {
-      const { outcome, rows } = event;
-      const size = outcome === 'published' || outcome === 'unchanged' ? `, ${counted(rows, 'row')}` : '';
-      return `${subjectOf(event)} ${outcome}${size}`;
-    }
-    case 'request_retried':
-      return `${oneLine(`${event.brand} ${event.action}: ${event.code}`)}, asking again in ${waitText(event.waitMs)}`;
-    default:
-      return ['warn', 'error'].includes(levelOf(event)) ? remarkOn(event) : undefined;
-  }
-}
-
-function remarkOn(event: LogEvent): string {
-  const message = 'message' in event ? `: ${oneLine(event.message)}` : '';
-  return `${subjectOf(event)} ${event.event.replaceAll('_', ' ')}${message}`.trim();
-}
-
-function subjectOf(event: LogEvent): string {
-  return [
-    'brand' in event ? event.brand : undefined,
-    'report' in event ? event.report : undefined,
-    'day' in event ? event.day : undefined,
-  ]
-    .filter((part) => part !== undefined)
-    .map(oneLine)
-    .join(' ');
-}
-
-function waitText(ms: number): string {
-  return ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`;
 }

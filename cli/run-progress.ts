@@ -1,0 +1,132 @@
+/**
+ * What a run's log events say to somebody who watches it: the state behind the progress line, and the lines that are
+ * printed where there is no terminal. Pure functions over the union of all events: a renamed event does not compile,
+ * and neither does a new one until this file says whether it is shown.
+ */
+import { type LogEvent, levelOf } from '../shared/log-events.ts';
+import { count, counted } from './output.ts';
+import { oneLine } from './terminal-text.ts';
+
+export interface RunProgress {
+  startedMs: number;
+  dueDays: number;
+  endedDays: number;
+  pages: number;
+  rows: number;
+  /** What the run is doing: `acme order_list 2026-01-31 page 4`. */
+  current: string;
+  /** The retry that was announced last. */
+  retry?: { reason: string; atMs: number };
+}
+
+export function startOfRun(startedMs: number): RunProgress {
+  return { startedMs, dueDays: 0, endedDays: 0, pages: 0, rows: 0, current: 'planning' };
+}
+
+export function afterEvent(progress: RunProgress, event: LogEvent, nowMs: number): RunProgress {
+  switch (event.event) {
+    case 'report_planned':
+      return { ...progress, dueDays: progress.dueDays + event.dueDays };
+    case 'day_claimed':
+      return { ...progress, current: subjectOf(event) };
+    case 'page_fetched': {
+      const { retry: _answered, ...rest } = progress;
+      const current = `${subjectOf(event)} page ${event.page}`;
+      return { ...rest, current, pages: progress.pages + 1, rows: progress.rows + event.rows };
+    }
+    case 'request_retried':
+      return { ...progress, retry: { reason: reasonOf(event), atMs: nowMs + event.waitMs } };
+    case 'day_ended':
+      return { ...progress, endedDays: progress.endedDays + 1 };
+    default:
+      return progress;
+  }
+}
+
+/** `acme order_list 2026-01-31 page 4 · 3 of 12 days · 40 pages · 4,000 rows · 1,200 rows/s` */
+export function progressText(progress: RunProgress, nowMs: number): string {
+  const { startedMs, dueDays, endedDays, pages, rows, current, retry } = progress;
+  const rowsPerSecond = Math.round(rows / Math.max(1, (nowMs - startedMs) / 1000));
+  return [
+    current,
+    ...(retry && retry.atMs > nowMs ? [`${retry.reason}, retrying in ${seconds(retry.atMs - nowMs)}`] : []),
+    `${count(endedDays)} of ${counted(dueDays, 'day')}`,
+    counted(pages, 'page'),
+    counted(rows, 'row'),
+    `${count(rowsPerSecond)} rows/s`,
+  ].join(' · ');
+}
+
+/** The line for an event where output is no terminal: ended days, retries and problems. Other events have none. */
+export function lineOf(event: LogEvent): string | undefined {
+  switch (event.event) {
+    case 'day_ended': {
+      const { outcome, rows } = event;
+      if (outcome === 'failed') return undefined; // `day_failed` came before, with the reason.
+      const size = outcome === 'published' || outcome === 'unchanged' ? `, ${counted(rows, 'row')}` : '';
+      return `${subjectOf(event)} ${outcome}${size}`;
+    }
+    case 'request_retried':
+      return `${oneLine(event.brand)} ${reasonOf(event)}, retrying in ${seconds(event.waitMs)}`;
+    case 'day_restarted':
+      return `${subjectOf(event)}: restarted from its first page`;
+    case 'credentials_not_reread':
+      return `${subjectOf(event)}: the rejected credentials could not be read again`;
+    case 'report_failed':
+    case 'day_failed':
+      return problemLine(event, 'failed');
+    case 'publication_failed':
+      return problemLine(event, 'not published');
+    case 'view_failed':
+      return problemLine(event, `view ${event.view} not created`);
+    case 'failure_not_recorded':
+    case 'column_setting_ignored':
+    case 'continuation_not_saved':
+    case 'newest_complete_day_unknown':
+    case 'end_date_not_probed':
+    case 'metrics_not_emitted':
+    case 'catalog_entry_skipped':
+    case 'catalog_rebuild_failed':
+    case 'test_events_failed':
+    case 'calendar_failed':
+      return problemLine(event, event.event.replaceAll('_', ' '));
+    case 'report_planned':
+    case 'day_claimed':
+    case 'page_fetched':
+    case 'lease_not_renewed':
+    case 'request_signed_again':
+    case 'catalog_rebuilt':
+      return undefined;
+    default:
+      return event satisfies never;
+  }
+}
+
+/** The line for an event on a terminal, above the progress line: errors alone. */
+export function errorLineOf(event: LogEvent): string | undefined {
+  return levelOf(event) === 'error' ? lineOf(event) : undefined;
+}
+
+function problemLine(event: LogEvent & { message: string }, what: string): string {
+  return `${subjectOf(event)} ${oneLine(`${what}: ${event.message}`)}`.trim();
+}
+
+function subjectOf(event: LogEvent): string {
+  return [
+    'brand' in event ? event.brand : undefined,
+    'report' in event ? event.report : undefined,
+    'day' in event ? event.day : undefined,
+  ]
+    .filter((part) => part !== undefined)
+    .map(oneLine)
+    .join(' ');
+}
+
+/** `report/order_list: http_503` */
+function reasonOf({ action, code }: Extract<LogEvent, { event: 'request_retried' }>): string {
+  return oneLine(`${action}: ${code}`);
+}
+
+function seconds(ms: number): string {
+  return ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`;
+}

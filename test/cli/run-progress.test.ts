@@ -1,0 +1,138 @@
+import { describe, expect, it } from '@jest/globals';
+import { afterEvent, errorLineOf, lineOf, progressText, startOfRun } from '../../cli/run-progress.ts';
+import type { LogEvent } from '../../shared/log-events.ts';
+
+const orders = { brand: 'acme', report: 'order_list' };
+const day = '2026-01-31';
+
+describe('the progress line', () => {
+  const after = (events: readonly LogEvent[], nowMs: number) =>
+    progressText(
+      events.reduce((progress, event) => afterEvent(progress, event, nowMs), startOfRun(0)),
+      nowMs,
+    );
+  const claimed: LogEvent = { ...orders, event: 'day_claimed', day, reason: 'open', resumed: false };
+  const page: LogEvent = { ...orders, event: 'page_fetched', day, page: 4, rows: 1500 };
+  const retried: LogEvent = {
+    brand: 'acme',
+    event: 'request_retried',
+    action: 'report/order_list',
+    code: 'http_503',
+    failures: 1,
+    waitMs: 20_000,
+  };
+
+  it.each<[string, LogEvent[], string]>([
+    ['starts with planning', [], 'planning · 0 of 0 days · 0 pages · 0 rows · 0 rows/s'],
+    [
+      'counts the due days of every report',
+      [
+        { ...orders, event: 'report_planned', dueDays: 11 },
+        { ...orders, report: 'clicks_list', event: 'report_planned', dueDays: 3 },
+      ],
+      'planning · 0 of 14 days · 0 pages · 0 rows · 0 rows/s',
+    ],
+    [
+      'names the day that was claimed',
+      [claimed],
+      'acme order_list 2026-01-31 · 0 of 0 days · 0 pages · 0 rows · 0 rows/s',
+    ],
+    [
+      'counts pages and rows, and names the page',
+      [page, page],
+      'acme order_list 2026-01-31 page 4 · 0 of 0 days · 2 pages · 3,000 rows · 300 rows/s',
+    ],
+    [
+      'counts days that ended, whatever their outcome',
+      [
+        { ...orders, event: 'report_planned', dueDays: 1 },
+        { ...orders, event: 'day_ended', day, outcome: 'failed', rows: 0, pages: 0 },
+      ],
+      'planning · 1 of 1 day · 0 pages · 0 rows · 0 rows/s',
+    ],
+    [
+      'shows why and how long it waits for a retry',
+      [claimed, retried],
+      'acme order_list 2026-01-31 · report/order_list: http_503, retrying in 20 s · 0 of 0 days · 0 pages · 0 rows · 0 rows/s',
+    ],
+    [
+      'no longer shows a retry once a page has come',
+      [retried, page],
+      'acme order_list 2026-01-31 page 4 · 0 of 0 days · 1 page · 1,500 rows · 150 rows/s',
+    ],
+  ])('the line %s', (_name, events, text) => {
+    expect(after(events, 10_000)).toBe(text);
+  });
+
+  it('counts a wait down, and drops it when its time has come', () => {
+    const waiting = afterEvent(startOfRun(0), retried, 0);
+    expect(progressText(waiting, 15_500)).toContain('retrying in 4.5 s');
+    expect(progressText(waiting, 20_000)).not.toContain('retrying');
+  });
+});
+
+describe('without a terminal', () => {
+  it.each<[string, LogEvent, string | undefined]>([
+    [
+      'a published day is a line with its rows',
+      { ...orders, event: 'day_ended', day, outcome: 'published', rows: 1500, pages: 2 },
+      'acme order_list 2026-01-31 published, 1,500 rows',
+    ],
+    [
+      'a pending day is a line',
+      { ...orders, event: 'day_ended', day, outcome: 'pending', rows: 0, pages: 2 },
+      'acme order_list 2026-01-31 pending',
+    ],
+    [
+      'a failed day is one line, with the reason',
+      { ...orders, event: 'day_failed', day, kind: 'contract', code: 'list', message: 'no list\nin data' },
+      'acme order_list 2026-01-31 failed: no list\\nin data',
+    ],
+    [
+      'the end of a failed day is no second line',
+      { ...orders, event: 'day_ended', day, outcome: 'failed', rows: 0, pages: 0 },
+      undefined,
+    ],
+    [
+      'a retry is a line',
+      {
+        brand: 'acme',
+        event: 'request_retried',
+        action: 'report/order_list',
+        code: 'http_429',
+        failures: 1,
+        waitMs: 1500,
+      },
+      'acme report/order_list: http_429, retrying in 1.5 s',
+    ],
+    [
+      'a view that failed is named',
+      {
+        ...orders,
+        event: 'view_failed',
+        view: 'orders_daily',
+        kind: 'config',
+        code: 'glue',
+        message: 'denied',
+      },
+      'acme order_list view orders_daily not created: denied',
+    ],
+    ['a page is no line', { ...orders, event: 'page_fetched', day, page: 1, rows: 5 }, undefined],
+  ])('in plain lines, %s', (_name, event, line) => {
+    expect(lineOf(event)).toBe(line);
+  });
+});
+
+describe('on a terminal', () => {
+  it('only errors are lines of their own', () => {
+    const failed: LogEvent = {
+      ...orders,
+      event: 'report_failed',
+      kind: 'auth',
+      code: 'x',
+      message: 'rejected',
+    };
+    const warning: LogEvent = { ...orders, event: 'end_date_not_probed', message: 'no records' };
+    expect([failed, warning].map(errorLineOf)).toEqual(['acme order_list failed: rejected', undefined]);
+  });
+});
