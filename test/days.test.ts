@@ -208,7 +208,7 @@ describe('an interval', () => {
     ['90 minutes', 5_400_000],
     ['1 hour', 3_600_000],
     ['7 days', 604_800_000],
-  ])('%s', (every, ms) => {
+  ])('such as "%s" has %d milliseconds', (every, ms) => {
     expect(intervalMs(every)).toBe(ms);
   });
 

@@ -37,7 +37,7 @@ describe('a policy', () => {
       KEY,
       true,
     ],
-  ])('%s', (_what, statements, action, resource, allowed) => {
+  ])('is judged as IAM does: it %s', (_what, statements, action, resource, allowed) => {
     expect(policyOf(statements)(action, resource)).toBe(allowed);
   });
 

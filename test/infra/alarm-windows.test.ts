@@ -69,7 +69,7 @@ describe('failures that raise no alarm', () => {
       ['rate(1 hour)', 'rate(2 hours)'],
       { evaluationPeriods: 1, datapointsToAlarm: 1 },
     ],
-  ])('%s', (_name, schedules, window) => {
+  ])('are %s', (_name, schedules, window) => {
     expect(failureWindow(schedules)).toEqual(window);
   });
 });

@@ -153,7 +153,7 @@ describe('after a round', () => {
       told([['2026-01-09', 'failed']], failing('auth')),
       { next: 'end', status: 'failed' },
     ],
-  ])('%s', (_name, outcome, expected) => {
+  ])('the next step follows from its outcome: %s', (_name, outcome, expected) => {
     expect(nextStep(first, outcome)).toMatchObject(expected);
   });
 

@@ -21,11 +21,11 @@ import {
 
 describe('a day is closed', () => {
   it.each<[string, string, number, string]>([
-    ['its late minutes after its end', '2026-03-19', 15, '2026-03-20T04:15:00.000Z'],
-    ['at its end without them', '2026-03-19', 0, '2026-03-20T04:00:00.000Z'],
-    ['where it has 23 hours', '2026-03-08', 15, '2026-03-09T04:15:00.000Z'],
-    ['where it has 25 hours', '2026-11-01', 60, '2026-11-02T06:00:00.000Z'],
-  ])('I2: %s', (_name, day, lateMinutes, closes) => {
+    ['lateMinutes after its end', '2026-03-19', 15, '2026-03-20T04:15:00.000Z'],
+    ['its end where lateMinutes is 0', '2026-03-19', 0, '2026-03-20T04:00:00.000Z'],
+    ['lateMinutes after the end of a day of 23 hours', '2026-03-08', 15, '2026-03-09T04:15:00.000Z'],
+    ['lateMinutes after the end of a day of 25 hours', '2026-11-01', 60, '2026-11-02T06:00:00.000Z'],
+  ])('I2: no earlier than %s', (_name, day, lateMinutes, closes) => {
     expect(new Date(closesAtMs(day, { ...policy, lateMinutes })).toISOString()).toBe(closes);
   });
 
@@ -153,7 +153,7 @@ describe('a day settles', () => {
     ['not with a first pass of numbered pages', false, lastCall, 1, false],
     ['with the second of two passes of numbered pages that agree', false, lastCall, 2, true],
     ['not with two that agree too early', false, lastCall - 1, 2, false],
-  ])('I11: %s', (_name, pagesAreSnapshot, readFromMs, agreeing, settled) => {
+  ])('I11: or stays unsettled: %s', (_name, pagesAreSnapshot, readFromMs, agreeing, settled) => {
     expect(settles(day, { ...policy, pagesAreSnapshot }, readFromMs, agreeing)).toBe(settled);
   });
 

@@ -51,7 +51,7 @@ describe('times', () => {
       ['may lack an end', {}, { start_time: day.end_time }, ['next', 'after']],
       ['may lack a start', {}, { end_time: day.start_time }, ['before', 'first']],
       ['may lack both', {}, {}, Object.keys(instants)],
-    ])('%s', async (_name, interpretations, fields, names) => {
+    ])('of a request %s', async (_name, interpretations, fields, names) => {
       expect(await answered(action, interpretations, { ...fields, ...fixed })).toEqual(names);
     });
 
@@ -77,7 +77,7 @@ describe('dates', () => {
       ['may lack an end', {}, { start_date: '20261102' }, ['next', 'after']],
       ['may lack a start', {}, { end_date: '20261101' }, ['before', 'first', 'last']],
       ['may lack both', {}, {}, Object.keys(instants)],
-    ])('%s', async (_name, interpretations, fields, names) => {
+    ])('of a request %s', async (_name, interpretations, fields, names) => {
       expect(await answered(action, interpretations, fields)).toEqual(names);
     });
   });

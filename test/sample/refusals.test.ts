@@ -118,7 +118,7 @@ describe('a query string', () => {
     ['takes integers as their digits', { page_size: 20 }, 0],
     ['takes no other text for an integer', { page_size: '020' }, 1003],
     ['keeps to the bounds', { page_size: 19 }, 1003],
-  ])('%s', async (_name, fields, code) => {
+  ])('stands for JSON: it %s', async (_name, fields, code) => {
     expect((await call(service, orders, fields, { method: 'GET' })).code).toBe(code);
   });
 

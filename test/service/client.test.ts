@@ -182,7 +182,7 @@ const refusedForGood: [string, Reply, string, string][] = [
 ];
 
 describe('an answer that no retry mends', () => {
-  it.each(refusedForGood)('I8: %s', async (_name, reply, kind, code) => {
+  it.each(refusedForGood)('I8: is a failure that is not retried: %s', async (_name, reply, kind, code) => {
     const { client } = await started(() => reply);
     expect(await failure(client.call(action, {}))).toMatchObject({
       kind,

@@ -18,7 +18,7 @@ describe('I10: the clock of the service', () => {
     ['no date', new Headers(), 0, 100, 0],
     ['a date in another form', new Headers({ date: '2026-11-03T10:00:00Z' }), 0, 100, 0],
     ['no date at all but text', new Headers({ date: 'yesterday' }), 0, 100, 0],
-  ])('%s', (_name, headers, sent, received, skew) => {
+  ])('is learned from %s', (_name, headers, sent, received, skew) => {
     const clock = createServiceClock(() => base);
     clock.learn(headers, base + sent, base + received);
     expect(Math.abs(clock.skewMs - skew)).toBeLessThanOrEqual(skew === 0 ? 0 : 1_000);

@@ -83,9 +83,9 @@ describe('a lease', () => {
   });
 
   it.each([
-    ['holds 59 s after its last renewal', 59 * SECOND, 'busy'],
-    ['is taken over 60 s after its last renewal', 60 * SECOND, 'complete'],
-  ])('I5: %s', async (_name, ms, status) => {
+    ['keeps others off 59 s', 59 * SECOND, 'busy'],
+    ['lets others take over 60 s', 60 * SECOND, 'complete'],
+  ])('I5: %s after its last renewal', async (_name, ms, status) => {
     const lake = sample.emptyLake();
     const holder = await slowRun(lake, inChunk(TODAY));
     lake.nowMs += ms;

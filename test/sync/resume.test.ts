@@ -109,9 +109,9 @@ describe('a day that one run starts and another resumes', () => {
   });
 
   it.each([
-    ['resumes within resumeWithinHours', 6 * HOUR_MS, false],
-    ['restarts after resumeWithinHours', 6 * HOUR_MS + MINUTE_MS, true],
-  ])('I4: %s', async (_name, ms, restarts) => {
+    ['resumes within', 6 * HOUR_MS, false],
+    ['restarts after', 6 * HOUR_MS + MINUTE_MS, true],
+  ])('I4: %s resumeWithinHours', async (_name, ms, restarts) => {
     const lake = sample.emptyLake();
     await begin(lake, ['transaction_list']);
     lake.nowMs += ms;

@@ -68,7 +68,7 @@ describe('the type of a discovered column', () => {
     ['text and numbers', ['"x":"a"', '"x":1'], 'string'],
     ['numbers and true', ['"x":1', '"x":true'], 'string'],
     ['null and numbers', ['"x":null', '"x":1'], 'decimal(38,9)'],
-  ])('%s', (_name, records, type) => {
+  ])('follows from all values of the day: %s', (_name, records, type) => {
     expect(discovered(...records.map(json))).toEqual([{ name: 'x', type, field: 'x' }]);
   });
 
@@ -113,7 +113,7 @@ describe('the name of a discovered column', () => {
     ['dt', 'dt_2'],
     ['constructor', 'constructor_2'],
     ['dpv_', 'dpv_2'],
-  ])('%j → %s', (field, name) => {
+  ])('turns %j into %s', (field, name) => {
     expect(discovered({ [field]: 'a' })).toEqual([{ name, type: 'string', field }]);
   });
 

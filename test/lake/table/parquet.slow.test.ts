@@ -98,8 +98,8 @@ describe('what is written is what three readers read', () => {
     ['one row of NULLs', [{}]],
     ['the ends of every type', edges],
     ['one value a thousand times', Array.from({ length: 1_000 }, () => edges[1] ?? {})],
-    ['twins', [...edges, ...edges]],
-  ])('I6: %s', async (_name, rows) => {
+    ['duplicates', [...edges, ...edges]],
+  ])('I6: for %s', async (_name, rows) => {
     const bytes = await parquetOf(oneOfEach, rows);
     expect(await readings(bytes, oneOfEach)).toEqual(all(digestOf(rows)));
   });
@@ -339,7 +339,7 @@ describe('reading some columns', () => {
       [{ id: 'a' }, { id: 'b' }],
     ],
     [['of a later schema'], [{}, {}]],
-  ])('%j', async (names, expected) => {
+  ])('returns the cells of %j alone', async (names, expected) => {
     const read = await collect(readParquetRows(readable(await parquetOf(columns, rows)), names));
     expect(read).toEqual(expected);
   });

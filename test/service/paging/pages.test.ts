@@ -251,7 +251,7 @@ describe('a pass whose end is not proven fails', () => {
     ],
     ['pages A, B, A', numbered, [group('a'), group('b'), group('a')], 'repeated_page'],
     ['pages A, A, B, A', numbered, [group('a'), group('a'), group('b'), group('a')], 'repeated_page'],
-  ])('I8: %s', async (_name, paging, answers, code) => {
+  ])('I8: with %s', async (_name, paging, answers, code) => {
     const { service } = answersInTurn(...answers, terminal);
     await expect(collect(requestOf(service, paging))).rejects.toMatchObject({
       kind: 'contract',
@@ -321,7 +321,7 @@ describe('numbered pages that repeat', () => {
       [a, a, b, { list: [] }],
       ['a1', 'a2', 'a1', 'a2', 'b1', 'b2'],
     ],
-  ])('%s', async (_name, answers, ids) => {
+  ])('are judged by what follows: %s', async (_name, answers, ids) => {
     const { service, asked } = answersInTurn(...answers);
     const all = await collect(requestOf(service, numbered));
     expect(recordsOf(all).map(({ id }) => id)).toEqual(ids);
