@@ -19,7 +19,7 @@ declare global {
 }
 
 /**
- * Parses JSON so that every number keeps its digits: a JavaScript number where its text is the literal's
+ * I6: parses JSON so that every number keeps its digits: a JavaScript number where its text is the literal's
  * own, a RawNumber otherwise.
  * @throws SyntaxError where the text is not JSON
  */

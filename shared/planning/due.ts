@@ -51,7 +51,7 @@ function slackMs(everyMs: number): number {
   return Math.min(everyMs / 10, 30 * MINUTE_MS);
 }
 
-/** When a day that has ended may be closed: from then on a whole pass holds the late records as well. */
+/** I2: when a day that has ended may be closed: from then on a whole pass holds the late records as well. */
 export function closesAtMs(day: string, policy: Policy): number {
   return endOfDay(day, policy.timeZone) + policy.lateMinutes * MINUTE_MS;
 }
@@ -102,7 +102,7 @@ function lastCallMs(day: string, { refresh, timeZone }: Policy): number {
   return startOfDay(addDays(day, (refresh.at(-1)?.untilAgeDays ?? 0) + 1), timeZone);
 }
 
-/** Whether a pass that began at `readFromMs` and agrees with `identicalPasses - 1` before it is the day's last word. */
+/** I11: whether a pass that began at `readFromMs` and agrees with `identicalPasses - 1` before it is the last one needed. */
 export function settles(day: string, policy: Policy, readFromMs: number, identicalPasses: number): boolean {
   const isLast = readFromMs >= Math.max(lastCallMs(day, policy), closesAtMs(day, policy));
   return isLast && (policy.pagesAreSnapshot || identicalPasses >= 2);

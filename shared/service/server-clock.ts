@@ -10,7 +10,7 @@ export interface ServiceClock {
 }
 
 /**
- * A date has whole seconds and is written somewhere between sending and receiving, so the clock is corrected only where
+ * I10: the service's clock rules. A date has whole seconds and is written somewhere between sending and receiving, so the clock is corrected only where
  * the date is outside that span by more than 2 s: a slow response is not skew.
  */
 export function createServiceClock(wallMs: () => number): ServiceClock {
