@@ -102,7 +102,7 @@ function lastCallMs(day: string, { refresh, timeZone }: Policy): number {
   return startOfDay(addDays(day, (refresh.at(-1)?.untilAgeDays ?? 0) + 1), timeZone);
 }
 
-/** I11: whether a pass that began at `readFromMs` and agrees with `identicalPasses - 1` before it is the last one needed. */
+/** I11: whether a pass that began at `readFromMs` and agrees with `identicalPasses - 1` before it is the last needed. */
 export function settles(day: string, policy: Policy, readFromMs: number, identicalPasses: number): boolean {
   const isLast = readFromMs >= Math.max(lastCallMs(day, policy), closesAtMs(day, policy));
   return isLast && (policy.pagesAreSnapshot || identicalPasses >= 2);

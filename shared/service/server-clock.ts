@@ -10,8 +10,8 @@ export interface ServiceClock {
 }
 
 /**
- * I10: the service's clock rules. A date has whole seconds and is written somewhere between sending and receiving, so the clock is corrected only where
- * the date is outside that span by more than 2 s: a slow response is not skew.
+ * I10: the service's clock rules. A date has whole seconds and is written somewhere between sending and receiving, so
+ * the clock is corrected only where the date is outside that span by more than 2 s: a slow response is not skew.
  */
 export function createServiceClock(wallMs: () => number): ServiceClock {
   let skewMs = 0;
