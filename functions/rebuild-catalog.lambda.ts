@@ -7,7 +7,7 @@ import { createTestEvents } from '../shared/adapters/aws/test-events.ts';
 import { asBrandReportsError } from '../shared/errors.ts';
 import { errorSummary } from '../shared/outcome.ts';
 import { rebuildCatalog, type RebuildOutcome } from '../shared/catalog/rebuild.ts';
-import { retryWhileAccessDenied } from '../shared/adapters/aws/retry-access-denied.ts';
+import { isAccessDenied, retryWhileAccessDenied } from '../shared/adapters/aws/retry-access-denied.ts';
 import { type Answer, answerCloudFormation } from './cloud-formation.ts';
 import { createFunctionContext, log } from './function-context.ts';
 import {
@@ -67,7 +67,9 @@ async function answerTo(request: CloudFormationRequest, remainingMs: number): Pr
 
 async function setUpCatalog(remainingMs: number): Promise<RebuildOutcome> {
   const { deadline } = timeLimits(remainingMs);
-  const outcome = await rebuildCatalog({ ...createFunctionContext(), clock, deadline });
+  const outcome = await retryWhileAccessDenied(clock, () =>
+    rebuildCatalog({ ...createFunctionContext(), clock, deadline, isFatal: isAccessDenied }),
+  );
   log({ event: 'catalog_rebuilt', ...outcome });
   return outcome;
 }

@@ -1,6 +1,6 @@
 /**
  * Works through the items in order, `width` of them at a time.
- * @throws what the first worker to fail threw, after all others have come to rest
+ * @throws what the first worker to fail threw, after all others have ended
  */
 export async function forEachConcurrent<T>(
   items: readonly T[],
@@ -13,4 +13,20 @@ export async function forEachConcurrent<T>(
   };
   const workers = await Promise.allSettled(Array.from({ length: width }, worker));
   for (const ended of workers) if (ended.status === 'rejected') throw ended.reason;
+}
+
+/**
+ * Works on the items as `forEachConcurrent` does.
+ * @returns the results, in the order of the items
+ */
+export async function mapConcurrent<T, Result>(
+  items: readonly T[],
+  width: number,
+  work: (item: T) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  await forEachConcurrent([...items.entries()], width, async ([index, item]) => {
+    results[index] = await work(item);
+  });
+  return results;
 }

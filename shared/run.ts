@@ -1,130 +1,141 @@
-import { dayOf } from './days.ts';
 import { BrandReportsError, rethrowBugs } from './errors.ts';
-import type { CasDocument } from './lake/documents/cas-document.ts';
-import { type MonthIndex, parseMonthIndex } from './lake/documents/month-index.ts';
-import { indexKey, progressKey } from './lake/paths.ts';
-import { parseProgress } from './lake/documents/progress.ts';
+import { type LakeDocuments, createLakeDocuments } from './lake/documents/lake-documents.ts';
+import { bindBrand, bindReport } from './log-events.ts';
 import { type ReportOutcome, type SyncOutcome, type Traffic, isUnfinished, syncOutcome } from './outcome.ts';
-import { newestComplete } from './status/newest-complete.ts';
 import {
-  type LakeOptions,
-  type LedgerCache,
-  casDocument,
-  ledgerDocument,
+  type FetchContext,
+  type LakeAccess,
+  type RunContext,
   createBrandReport,
-} from './pipeline/create-context.ts';
-import { policyOf } from './planning/policy.ts';
+  todayIn,
+} from './pipeline/context.ts';
 import { type Range, saveContinuation } from './pipeline/continuation.ts';
-import type { Deadline, RunContext } from './pipeline/context.ts';
-import { bindBrand } from './log-events.ts';
+import { type Deadline, type TimeBudget, createTimeBudget } from './pipeline/time-budget.ts';
+import { policyOf } from './planning/policy.ts';
 import type { CredentialSource, ReportService } from './ports.ts';
 import type { ReportDefinition, ReportRegistry } from './reports/definition.ts';
 import { type ServiceClient, type ServiceClientOptions, createServiceClient } from './service/client.ts';
 import { createRateLimiter } from './service/rate-limit.ts';
 import type { BrandSettings, Settings } from './settings/settings.ts';
+import { newestComplete } from './status/newest-complete.ts';
 import { syncReport } from './sync.ts';
 
-export interface RunOptions extends LakeOptions {
+/*
+ * One start of the program: brands side by side, the reports of a brand one after the other, with one service client
+ * (one rate limit, one server clock, one recovery from a refusal) for all reports of a brand. What each report does is
+ * in `sync.ts`; here contexts are put together and outcomes collected.
+ */
+
+export interface RunOptions extends LakeAccess {
   settings: Settings;
   reports: ReportRegistry;
   credentials: CredentialSource;
   scope: RunScope;
-  /** Nothing new is begun after `softMs`; the process may be gone after `hardMs` (wall clock). */
+  /** Missing: the run may take as long as it wants. */
   deadline?: Deadline;
   /** Stops requests that are under way; what was staged is kept. */
   signal?: AbortSignal;
   leases?: boolean;
 }
 
-/** What one run is asked to do; what is left out means all that the settings enable. */
+/** What one run reads; what is missing means all that the settings enable. */
 export interface RunScope {
   brands?: readonly string[];
   reports?: readonly string[];
-  /** Days to read again, whatever the policy says. */
+  /** Days to read again, `YYYY-MM-DD`, both included, whatever the policy says. */
   from?: string;
   to?: string;
-  /** An instant, ISO 8601: of the days to read again, those that any run has read from then on are not. */
+  /** An instant, ISO 8601: days of the range that any run has read from then on are not read again. */
   since?: string;
-  /** A share of the brand's rate, where several runs share it. */
+  /** Replaces the setting: a share of the brand's rate, where several runs share it. */
   requestsPerSecond?: number;
 }
 
-/** Reads the reports that are asked for: brands side by side, a brand's reports in the registry's order. */
+/** What the contexts of one run have in common. */
+interface Run {
+  id: string;
+  time: TimeBudget;
+  documents: LakeDocuments;
+}
+
+/** Reads the reports in scope. @returns the document of `sync --json`; expected failures are in it, bugs are thrown */
 export async function runSync(options: RunOptions): Promise<SyncOutcome> {
-  const { lake, newId } = options;
-  const id = newId();
-  const leave = await lake.runs.register(id);
+  const { lake, clock, deadline } = options;
+  const run = {
+    id: options.newId(),
+    time: createTimeBudget(deadline, clock.wallMs),
+    documents: createLakeDocuments({ store: lake.store, ...options }),
+  };
+  const leave = await lake.runs.register(run.id);
   try {
-    const brands = selectBrands(options);
-    const units = { begun: 0 };
-    const synced = await Promise.allSettled(brands.map((brand) => syncBrand(options, id, brand, units)));
-    const reports = synced.flatMap((outcome) => {
-      if (outcome.status === 'rejected') throw outcome.reason;
-      return outcome.value;
+    const brands = await Promise.allSettled(
+      selectBrands(options).map((brand) => syncBrand(options, run, brand)),
+    );
+    const reports = brands.flatMap((brand) => {
+      if (brand.status === 'rejected') throw brand.reason;
+      return brand.value;
     });
     const outcome = syncOutcome(reports.map((report) => report.outcome));
-    const goesOn = outcome.reports.some(isUnfinished);
-    for (const { run, index } of reports) await leaveQuietly(run, index, range(options.scope, run), goesOn);
+    const unfinished = outcome.reports.some(isUnfinished);
+    for (const { ctx } of reports) await saveOrLog(ctx, rangeOf(options.scope, ctx), unfinished);
     return outcome;
   } finally {
     await leave();
   }
 }
 
-/** What was read stays read: that the next run may read some of it again is no failure of this one. */
-async function leaveQuietly(...[run, ...rest]: Parameters<typeof saveContinuation>): Promise<void> {
+/** What was read is committed all the same: that the next run may read some days again is no failure of this one. */
+async function saveOrLog(ctx: RunContext, range: Range | undefined, unfinished: boolean): Promise<void> {
   try {
-    await saveContinuation(run, ...rest);
+    await saveContinuation(ctx, range, unfinished);
   } catch (thrown) {
-    const { message } = rethrowBugs(thrown);
-    run.log({ event: 'continuation_not_saved', message });
+    ctx.log({ event: 'continuation_not_saved', message: rethrowBugs(thrown).message });
   }
 }
 
-const NO_TRAFFIC: Traffic = { requests: 0, retries: 0, throttles: 0 };
-
 async function syncBrand(
   options: RunOptions,
-  id: string,
+  run: Run,
   brand: string,
-  units: RunContext['units'],
-): Promise<{ run: RunContext; index: CasDocument<MonthIndex>; outcome: ReportOutcome }[]> {
+): Promise<{ ctx: RunContext; outcome: ReportOutcome }[]> {
   const synced = [];
-  const ledgers: LedgerCache = new Map();
-  const traffic = new Map<string, Traffic>();
-  const service = createService(options, brand, ({ action, attempt, status }) => {
-    const { requests, retries, throttles } = traffic.get(action) ?? NO_TRAFFIC;
-    traffic.set(action, {
-      requests: requests + 1,
-      retries: retries + (attempt > 1 ? 1 : 0),
-      throttles: throttles + (status === 429 ? 1 : 0),
-    });
-  });
+  const traffic = createTrafficCount();
+  const service = createService(options, brand, traffic.count);
   for (const report of selectReports(options, brand)) {
-    const run = createRunContext(options, { id, brand, report, service, units, ledgers });
-    const index = casDocument(
-      options,
-      indexKey(report.name, brand),
-      parseMonthIndex(indexKey(report.name, brand)),
-    );
+    const ctx = createRunContext(options, run, { brand, report, service });
     const outcome = {
-      ...(await syncReport(run, index, range(options.scope, run))),
-      ...(traffic.get(report.action) ?? NO_TRAFFIC),
-      newestComplete: await newestComplete(run, index),
+      ...(await syncReport(ctx, rangeOf(options.scope, ctx))),
+      ...traffic.of(report.action),
+      newestComplete: await newestComplete(ctx, ctx.index),
     };
-    synced.push({ run, index, outcome });
+    synced.push({ ctx, outcome });
   }
   return synced;
 }
 
-/** The brand's service for the length of a run: one rate limit, one clock, one recovery for all its reports. */
+/** Counts attempts at requests by action. */
+function createTrafficCount() {
+  const byAction = new Map<string, Traffic>();
+  const of = (action: string): Traffic => byAction.get(action) ?? { requests: 0, retries: 0, throttles: 0 };
+  const count: ServiceClientOptions['onRequest'] = ({ action, attempt, status }) => {
+    const { requests, retries, throttles } = of(action);
+    byAction.set(action, {
+      requests: requests + 1,
+      retries: retries + (attempt > 1 ? 1 : 0),
+      throttles: throttles + (status === 429 ? 1 : 0),
+    });
+  };
+  return { of, count };
+}
+
+/** The brand's service for the length of a run. */
 export function createService(
   options: RunOptions,
   brand: string,
   onRequest: ServiceClientOptions['onRequest'],
 ): ServiceClient {
   const { clock, log, random, credentials, scope, settings, signal } = options;
-  const { baseUrl, service, method, timeoutSeconds } = brandOf(options, brand);
+  const { baseUrl, service, method, timeoutSeconds } = brandSettingsOf(options, brand);
   const limiter = createRateLimiter({
     requestsPerSecond: scope.requestsPerSecond ?? settings.requestsPerSecond,
     wallMs: clock.wallMs,
@@ -147,68 +158,74 @@ export function createService(
   });
 }
 
-/** Everything that the steps of one report of one brand work with. */
-export function createRunContext(
+interface ReportInRun {
+  brand: string;
+  report: ReportDefinition;
+  service: ReportService;
+}
+
+/** @throws BrandReportsError `config` where the settings do not have the brand or the report */
+export function createFetchContext(
   options: RunOptions,
-  of: {
-    id: string;
-    brand: string;
-    report: ReportDefinition;
-    service: ReportService;
-    units: RunContext['units'];
-    ledgers: LedgerCache;
-  },
-): RunContext {
-  const { brand, report, ledgers } = of;
-  const brandSettings = brandOf(options, brand);
+  { brand, report, service }: ReportInRun,
+): FetchContext {
+  const brandSettings = brandSettingsOf(options, brand);
   const settings = brandSettings.reports[report.name];
   if (!settings) throw notInSettings(report.name, brand);
-  const policy = policyOf(report, brandSettings, settings);
-  const { deadline, leases = true } = options;
-  const parent = report.day.by === 'upstream' ? options.reports[report.day.report] : undefined;
   return {
-    ...createBrandReport(options, { brand, report, policy, ledgers }),
-    runId: of.id,
+    brand,
+    report,
     brandSettings,
     settings,
-    policy,
-    service: of.service,
-    deadline,
+    policy: policyOf(report, brandSettings, settings),
+    service,
+    clock: options.clock,
+    log: bindReport(options.log, brand, report.name),
+  };
+}
+
+/** @throws BrandReportsError `config` where the settings do not have the brand or the report */
+export function createRunContext(options: RunOptions, run: Run, reportInRun: ReportInRun): RunContext {
+  const fetchContext = createFetchContext(options, reportInRun);
+  const { brand, report } = fetchContext;
+  const { documents } = run;
+  const upstream = report.day.by === 'upstream' ? options.reports[report.day.report] : undefined;
+  return {
+    ...createBrandReport(options, documents, fetchContext),
+    ...fetchContext,
+    runId: run.id,
+    time: run.time,
     daysInFlight: options.settings.pagesInFlight,
-    units: of.units,
-    leases,
-    progress: (day, attempt) => {
-      const key = progressKey(report.name, brand, day, attempt);
-      return casDocument(options, key, parseProgress(key));
-    },
-    ...(parent && {
+    leases: options.leases ?? true,
+    progress: (day, attempt) => documents.progress(report.name, brand, day, attempt),
+    ...(upstream && {
       upstream: {
-        table: parent.table,
-        ledger: (month: string) => ledgerDocument(options, ledgers, { report: parent.name, brand, month }),
+        table: upstream.table,
+        ledger: (month: string) => documents.ledger(upstream.name, brand, month),
       },
     }),
   };
 }
 
-/** The brands that are asked for, or all. */
+/** The brands in scope. */
 export function selectBrands({ settings, scope }: RunOptions): readonly string[] {
   return scope.brands ?? Object.keys(settings.brands);
 }
 
-/** The reports of a brand that are asked for, or all that are enabled, in the registry's order. */
+/** The reports of a brand in scope: those named, or all that are enabled; in the registry's order. */
 export function selectReports({ reports, scope, settings }: RunOptions, brand: string): ReportDefinition[] {
-  const wanted = (name: string) =>
+  const isSelected = (name: string) =>
     scope.reports?.includes(name) ?? settings.brands[brand]?.reports[name]?.enabled ?? false;
-  return Object.values(reports).filter(({ name }) => wanted(name));
+  return Object.values(reports).filter(({ name }) => isSelected(name));
 }
 
-function brandOf({ settings }: RunOptions, brand: string): BrandSettings {
+function brandSettingsOf({ settings }: RunOptions, brand: string): BrandSettings {
   const found = settings.brands[brand];
   if (found) return found;
   throw new BrandReportsError(
     'config',
     'unknown_brand',
-    `there is no brand "${brand}" in the settings, which have ${Object.keys(settings.brands).join(', ')}`,
+    `there is no brand "${brand}" in the settings; allowed: ${Object.keys(settings.brands).join(', ')}`,
   );
 }
 
@@ -217,11 +234,11 @@ function notInSettings(report: string, brand: string): BrandReportsError {
 }
 
 /** The days to read again, where any are named: an open end is the first day of the settings, or today. */
-function range({ from, to, since }: RunScope, { policy, clock }: RunContext): Range | undefined {
+function rangeOf({ from, to, since }: RunScope, ctx: RunContext): Range | undefined {
   if (from === undefined && to === undefined) return undefined;
   return {
-    from: from ?? policy.startDate,
-    to: to ?? dayOf(clock.now().getTime(), policy.timeZone),
+    from: from ?? ctx.policy.startDate,
+    to: to ?? todayIn(ctx),
     ...(since !== undefined && { since }),
   };
 }

@@ -1,205 +1,159 @@
-import { dayOf, daysFrom, earlier, monthOf } from './days.ts';
+import { forEachConcurrent } from './concurrency.ts';
+import { daysFrom, earlier, monthOf } from './days.ts';
 import { type BrandReportsError, rethrowBugs } from './errors.ts';
-import type { CasDocument } from './lake/documents/cas-document.ts';
+import { finishReport, vacuumIsDue } from './finish.ts';
 import type { Ledger } from './lake/documents/ledger.ts';
-import { type MonthIndex, recordDueTimes, mayBeDue, markMonthsDirty } from './lake/documents/month-index.ts';
+import { markMonthsDirty, mayBeDue } from './lake/documents/month-index.ts';
 import {
   type DayOutcome,
   type ErrorSummary,
   type ReportOutcome,
-  type Traffic,
-  reportStatus,
   errorSummary,
+  reportStatus,
 } from './outcome.ts';
-import { writeCoverage } from './catalog/coverage.ts';
-import { probeEndDate } from './pipeline/probe-end-date.ts';
-import { type UpstreamDay, monthDueAtMs, upstreamState } from './planning/due.ts';
-import { type Continuation, type DueDay, plan } from './planning/plan.ts';
-import { ensureTableAndViews } from './catalog/ensure-tables.ts';
-import { policyFingerprint } from './planning/policy.ts';
-import { type RunContext, outOfTime } from './pipeline/context.ts';
+import { type RunContext, todayIn } from './pipeline/context.ts';
 import { type Range, resumeOrStart } from './pipeline/continuation.ts';
-import { forEachConcurrent } from './concurrency.ts';
-import { vacuum } from './pipeline/vacuum.ts';
+import { probeEndDate } from './pipeline/probe-end-date.ts';
 import { publishPending, tableShape } from './pipeline/publish.ts';
-import { syncDay } from './pipeline/sync-day.ts';
-import type { TableShape } from './ports.ts';
+import { type SyncedDay, syncDay } from './pipeline/sync-day.ts';
+import { type UpstreamDay, upstreamState } from './planning/due.ts';
+import { type Continuation, type DueDay, plan } from './planning/plan.ts';
+import { policyFingerprint } from './planning/policy.ts';
 
-const SWEEP_EVERY_MS = 86_400_000;
-/** After so many days in a row that failed, with none between them that did not, the rest is left to the next run. */
-const HOPELESS_AFTER = 5;
-
-/**
- * One report of one brand, from the plan to the sweep. Every due day is claimed, paged, staged, built, committed
- * and switched by itself (`pipeline/sync-day.ts`); one that fails stops no other.
+/*
+ * One report of one brand, from the plan to the vacuum.
+ *
+ * First everything that is committed but not published is published. Then the days that are due are planned from the
+ * ledgers, and each goes through `pipeline/sync-day.ts` by itself: claim → fetch and stage → build → commit → publish.
+ * A day that fails stops no other. At the end `finish.ts` records when the report is next due.
  */
-export async function syncReport(
-  run: RunContext,
-  index: CasDocument<MonthIndex>,
-  range: Range | undefined,
-): Promise<Omit<ReportOutcome, keyof Traffic | 'newestComplete'>> {
-  const name = { brand: run.brand, report: run.report.name };
-  const days: DayOutcome[] = [];
-  try {
-    await warnOfSettledTypes(run);
-    const continuation = await resumeOrStart(run, index, range);
-    const months = await monthsToLookAt(run, index, continuation);
-    const shape = await tableShape(run);
-    await run.lake.catalog?.ensureTable(shape);
-    const stillOwed = await publishPending(run, months.values());
 
-    const due = plan(months, run.policy, run.clock.now().getTime(), await planOptions(run, continuation));
-    run.log({ event: 'report_planned', dueDays: due.length });
-    if (due.length > 0) await probeEndDate(run, index);
-    await touch(run, index, due);
-    const failed = await syncDays(run, due, continuation, days);
-    const error = failed ?? (stillOwed && errorSummary(stillOwed));
-    await leave(run, index, [...months.keys()], shape);
-    const status = reportStatus(days, error);
-    return { ...name, status, days: byPlan(days, due), ...(error && { error }) };
+/** After so many failed days without one that succeeded between them, the others wait for the next run. */
+const MAX_CONSECUTIVE_FAILURES = 5;
+
+/** What became of the report; the rest of its outcome is known to the run alone. */
+export type SyncedReport = Pick<ReportOutcome, 'brand' | 'report' | 'status' | 'days' | 'error'>;
+
+/** @param range days to read again, whatever the policy says; missing: the days that are due */
+export async function syncReport(ctx: RunContext, range: Range | undefined): Promise<SyncedReport> {
+  const name = { brand: ctx.brand, report: ctx.report.name };
+  let days: DayOutcome[] = [];
+  try {
+    await warnOfIgnoredColumnSettings(ctx);
+    const continuation = await resumeOrStart(ctx, range);
+    const ledgers = await ledgersToExamine(ctx, continuation);
+    const shape = await tableShape(ctx);
+    await ctx.lake.catalog?.ensureTable(shape);
+    const unpublished = await publishPending(ctx, ledgers.values());
+
+    const due = plan(ledgers, ctx.policy, ctx.clock.now().getTime(), {
+      continuation,
+      ...(await upstreamOf(ctx, continuation)),
+    });
+    ctx.log({ event: 'report_planned', dueDays: due.length });
+    if (due.length > 0) await probeEndDate(ctx);
+    await markInProgress(ctx, due);
+    const synced = await syncDays(ctx, due, continuation);
+    days = synced.days;
+    const error = synced.error ?? (unpublished && errorSummary(unpublished));
+
+    await finishReport(ctx, [...ledgers.keys()], shape.columns.length);
+    return { ...name, status: reportStatus(days, error), days, ...(error && { error }) };
   } catch (thrown) {
     const error = rethrowBugs(thrown);
     if (error.code === 'stopped') return { ...name, status: 'incomplete', days };
-    run.log({ event: 'report_failed', ...errorSummary(error) });
+    ctx.log({ event: 'report_failed', ...errorSummary(error) });
     return { ...name, status: 'failed', days, error: errorSummary(error) };
   }
 }
 
-/** The first commit of a column decides its type for good: a setting that comes later is said to be without effect. */
-async function warnOfSettledTypes({ schema, settings, log }: RunContext): Promise<void> {
+/** I7: the first commit of a column decides its type for good, so a setting that comes later has no effect. */
+async function warnOfIgnoredColumnSettings({ schema, settings, log }: RunContext): Promise<void> {
   const { columns } = await schema.cached();
   for (const [name, type] of Object.entries(settings.columns)) {
-    const settled = columns.find((column) => column.name === name)?.type;
-    if (settled === undefined || settled === type) continue;
-    const message = `the setting columns.${name} (${type}) has no effect: the column was first written as ${settled}, which stays`;
+    const existing = columns.find((column) => column.name === name)?.type;
+    if (existing === undefined || existing === type) continue;
+    const message = `the setting columns.${name} (${type}) has no effect: the column was first written as ${existing}, which stays`;
     log({ event: 'column_setting_ignored', message });
   }
 }
 
-/** The ledgers of the months in which a day may be due, read anew. */
-async function monthsToLookAt(
-  run: RunContext,
-  index: CasDocument<MonthIndex>,
-  continuation: Continuation,
+/** The ledgers, read now, of the months in which a day may be due. */
+async function ledgersToExamine(ctx: RunContext, { range }: Continuation): Promise<Map<string, Ledger>> {
+  const nowMs = ctx.clock.now().getTime();
+  const { from, to } = range ?? { from: ctx.policy.startDate, to: todayIn(ctx) };
+  const index = await ctx.index.cached();
+  // A lookup is due when its upstream report changes, which its own index does not know. Once a day the index is
+  // not believed at all, so that a wrong hint, or a catalog that somebody changed, is repaired.
+  const all = range !== undefined || ctx.upstream !== undefined || vacuumIsDue(ctx, index);
+  const fingerprint = policyFingerprint(ctx.policy);
+  const months = monthsOf(from, to).filter((month) => all || mayBeDue(index, fingerprint, month, nowMs));
+  return refreshed(months, ctx.ledger);
+}
+
+/** Of a report that looks up another one's records: what is committed of that one's days. */
+async function upstreamOf(
+  { upstream, policy, clock }: RunContext,
+  { range }: Continuation,
+): Promise<{ upstream?: UpstreamDay }> {
+  if (!upstream) return {};
+  const first = earlier(range?.from ?? policy.startDate, policy.startDate);
+  const ledgers = await refreshed(monthsOf(first, todayIn({ policy, clock })), upstream.ledger);
+  return { upstream: (day) => upstreamState(ledgers.get(monthOf(day))?.days[day]) };
+}
+
+async function refreshed(
+  months: readonly string[],
+  ledgerOf: RunContext['ledger'],
 ): Promise<Map<string, Ledger>> {
-  const nowMs = run.clock.now().getTime();
-  const today = dayOf(nowMs, run.policy.timeZone);
-  const { from, to } = continuation.range ?? { from: run.policy.startDate, to: today };
-  const hints = await index.cached();
-  // A report about another report's records is due when those change, which its own index does not know.
-  // Once a day nothing is taken for granted: a wrong pointer, or a hint that is, is met then.
-  const all = continuation.range !== undefined || run.upstream !== undefined || sweepIsDue(run, hints);
-  const months = [...new Set(daysFrom(from, to).map(monthOf))].filter(
-    (month) => all || mayBeDue(hints, policyFingerprint(run.policy), month, nowMs),
+  return new Map(
+    await Promise.all(months.map(async (month) => [month, await ledgerOf(month).refresh()] as const)),
   );
-  const ledgers = months.map(async (month) => [month, await run.ledger(month).refresh()] as const);
-  return new Map(await Promise.all(ledgers));
 }
 
-async function planOptions(run: RunContext, continuation: Continuation) {
-  const { upstream, policy, clock } = run;
-  if (!upstream) return { continuation };
-  const today = dayOf(clock.now().getTime(), policy.timeZone);
-  const { from } = continuation.range ?? { from: policy.startDate };
-  const first = earlier(from, policy.startDate);
-  const months = [...new Set(daysFrom(first, today).map(monthOf))];
-  const ledgers = new Map(
-    await Promise.all(months.map(async (month) => [month, await upstream.ledger(month).refresh()] as const)),
-  );
-  const upstreamDay: UpstreamDay = (day) => upstreamState(ledgers.get(monthOf(day))?.days[day]);
-  return { continuation, upstream: upstreamDay };
+function monthsOf(from: string, to: string): string[] {
+  return [...new Set(daysFrom(from, to).map(monthOf))];
 }
 
-/** Works through the due days, several at a time. @returns the first failure */
-async function syncDays(
-  run: RunContext,
-  due: readonly DueDay[],
-  continuation: Continuation,
-  outcomes: DayOutcome[],
-): Promise<ErrorSummary | undefined> {
-  let first: ErrorSummary | undefined;
-  let hopeless = false;
-  let failuresInRow = 0;
-  const record = ({ outcome, error }: { outcome: DayOutcome; error?: BrandReportsError }) => {
-    outcomes.push(outcome);
-    if (outcome.outcome === 'published' || outcome.outcome === 'unchanged') failuresInRow = 0;
-    if (!error) return;
-    first ??= errorSummary(error);
-    failuresInRow += 1;
-    hopeless ||= failuresInRow >= HOPELESS_AFTER || error.kind === 'auth' || error.kind === 'config';
-  };
-  await forEachConcurrent(due, run.daysInFlight, async (next) => {
-    if (hopeless || (outOfTime(run) && run.units.begun > 0)) {
-      outcomes.push({ dt: next.day, outcome: 'pending', rows: 0, pages: 0 });
-      return;
-    }
-    run.units.begun += 1;
-    record(await syncDay(run, next, continuation));
-  });
-  return first;
-}
-
-/** Marks the months as worked in before anything there is claimed: a run that dies leaves them to be looked at. */
-async function touch(run: RunContext, index: CasDocument<MonthIndex>, due: readonly DueDay[]): Promise<void> {
+/** Without it a run that dies leaves a claim behind in a month that no later run looks into. */
+async function markInProgress(ctx: RunContext, due: readonly DueDay[]): Promise<void> {
   if (due.length === 0) return;
   const months = [...new Set(due.map(({ day }) => monthOf(day)))];
-  const mark = { by: run.runId, at: new Date(run.clock.wallMs()).toISOString() };
-  await index.update((current) => markMonthsDirty(current, months, mark));
+  const mark = { by: ctx.runId, at: new Date(ctx.clock.wallMs()).toISOString() };
+  await ctx.index.update((current) => markMonthsDirty(current, months, mark));
 }
 
-/** Leaves the lake in order: when each month is next due, what nothing names swept, coverage as the ledgers say. */
-async function leave(
-  run: RunContext,
-  index: CasDocument<MonthIndex>,
-  months: readonly string[],
-  shape: TableShape,
-): Promise<void> {
-  const nowMs = run.clock.now().getTime();
-  const wallMs = run.clock.wallMs();
-  const before = await index.cached();
-  const proven = before.hasReturnedRecords || (await hasRecords(run, months));
-  const swept = sweepIsDue(run, before) && !outOfTime(run);
-  if (swept) await vacuum(run);
-  // New columns may be what a view waits for; once a day a death before, or a hand in the catalog, is mended.
-  const grown = (await run.schema.cached()).columns.length > shape.columns.length;
-  if (grown || swept) await ensureTableAndViews(run);
-  const everything = proven && !before.hasReturnedRecords ? monthsSince(run, nowMs) : [];
-  await writeCoverage(run, [...new Set([...months, ...everything])], proven);
-  // Last of all: a run that dies before has its months looked at, and covered, by the next one.
-  const fingerprint = policyFingerprint(run.policy);
-  const due = new Map<string, number | null>();
-  for (const month of months) {
-    const ledger = await run.ledger(month).refresh();
-    due.set(month, isOwed(run, ledger) ? nowMs : monthDueAtMs(month, ledger, run.policy, nowMs));
-  }
-  await index.update((current) => {
-    const left = recordDueTimes(current, due, fingerprint, { id: run.runId, wallMs, nowMs });
-    const next = swept ? { ...left, vacuumedAt: new Date(wallMs).toISOString() } : left;
-    return next.hasReturnedRecords === proven ? next : { ...next, hasReturnedRecords: proven };
+/** Works through the due days in the plan's order, several at a time. @returns their outcomes and the first failure */
+async function syncDays(
+  ctx: RunContext,
+  due: readonly DueDay[],
+  continuation: Continuation,
+): Promise<{ days: DayOutcome[]; error?: ErrorSummary }> {
+  const synced = new Map<string, SyncedDay>();
+  const breaker = createCircuitBreaker();
+  await forEachConcurrent(due, ctx.daysInFlight, async (next) => {
+    if (breaker.isOpen() || !ctx.time.tryStartDay()) return;
+    const result = await syncDay(ctx, next, continuation);
+    breaker.record(result);
+    synced.set(next.day, result);
   });
+  const pending = (day: string): DayOutcome => ({ dt: day, outcome: 'pending', rows: 0, pages: 0 });
+  const days = due.map(({ day }) => synced.get(day)?.outcome ?? pending(day));
+  const [first] = [...synced.values()].flatMap(({ error }) => error ?? []);
+  return { days, ...(first && { error: errorSummary(first) }) };
 }
 
-/** Whether a committed day is not known to be switched. */
-function isOwed({ lake }: RunContext, { days }: Ledger): boolean {
-  return (
-    lake.catalog !== undefined && Object.values(days).some(({ committed }) => committed?.published === false)
-  );
-}
-
-function sweepIsDue({ clock }: RunContext, { vacuumedAt }: MonthIndex): boolean {
-  return vacuumedAt === undefined || clock.wallMs() - Date.parse(vacuumedAt) >= SWEEP_EVERY_MS;
-}
-
-async function hasRecords(run: RunContext, months: readonly string[]): Promise<boolean> {
-  const ledgers = await Promise.all(months.map((month) => run.ledger(month).cached()));
-  return ledgers.some(({ days }) => Object.values(days).some(({ committed }) => (committed?.rows ?? 0) > 0));
-}
-
-function monthsSince({ policy }: RunContext, nowMs: number): string[] {
-  return daysFrom(policy.startDate, dayOf(nowMs, policy.timeZone)).map(monthOf);
-}
-
-function byPlan(days: readonly DayOutcome[], due: readonly DueDay[]): DayOutcome[] {
-  const place = new Map(due.map(({ day }, index) => [day, index]));
-  return days.toSorted((a, b) => (place.get(a.dt) ?? 0) - (place.get(b.dt) ?? 0));
+/** Without it an outage is multiplied by the number of days, and a wrong secret may lock the account. */
+function createCircuitBreaker() {
+  let failuresInRow = 0;
+  let needsOperator = false;
+  return {
+    isOpen: () => needsOperator || failuresInRow >= MAX_CONSECUTIVE_FAILURES,
+    record({ outcome: { outcome }, error }: { outcome: DayOutcome; error?: BrandReportsError }) {
+      if (outcome === 'published' || outcome === 'unchanged') failuresInRow = 0;
+      if (!error) return;
+      failuresInRow += 1;
+      needsOperator ||= error.kind === 'auth' || error.kind === 'config';
+    },
+  };
 }

@@ -1,84 +1,79 @@
+import { mapConcurrent } from '../concurrency.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
-import type { Ledger } from '../lake/documents/ledger.ts';
+import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { listLedgers } from '../lake/documents/read.ts';
-import { parseMonthIndex } from '../lake/documents/month-index.ts';
-import { indexKey } from '../lake/paths.ts';
-import { writeCoverage, coverageTable } from './coverage.ts';
-import { freshness } from './freshness.ts';
-import {
-  type LakeOptions,
-  type LedgerCache,
-  casDocument,
-  createBrandReport,
-  schemaDocument,
-} from '../pipeline/create-context.ts';
-import { missingColumns, ensureTable } from './ensure-tables.ts';
-import { enabledPolicy } from '../planning/policy.ts';
-import { type BrandReport, type Deadline, outOfTime } from '../pipeline/context.ts';
-import { forEachConcurrent } from '../concurrency.ts';
-import { pendingPublications, publishDay } from '../pipeline/publish.ts';
 import { errorSummary } from '../outcome.ts';
+import { type BrandReport, type LakeAccess, createBrandReport } from '../pipeline/context.ts';
+import { pendingPublications, publishDay } from '../pipeline/publish.ts';
+import { type Deadline, createTimeBudget } from '../pipeline/time-budget.ts';
+import { enabledPolicy } from '../planning/policy.ts';
 import type { Catalog } from '../ports.ts';
 import type { ReportRegistry, View } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
-import { isAccessDenied, retryWhileAccessDenied } from '../adapters/aws/retry-access-denied.ts';
+import { coverageTable, writeCoverage } from './coverage.ts';
+import { ensureTable, missingColumns } from './ensure-tables.ts';
+import { freshness } from './freshness.ts';
 
-const AT_ONCE = 8;
+/*
+ * Makes the catalog again from the lake: the ledgers are the truth, the catalog a projection of them that may be lost,
+ * edited by hand or older than the lake. It may run at any time, beside syncs too; what it has no time for, and what
+ * fails, is left to the runs, which publish what is pending before anything else (I3).
+ */
 
-export interface RebuildOptions extends LakeOptions {
-  /** For what is due; ledgers of brands that they do not know are in the catalog all the same. */
+const CONCURRENCY = 8;
+
+export interface RebuildOptions extends LakeAccess {
+  /** Decide what is due; partitions of brands that the settings do not know are published all the same. */
   settings: Settings;
   reports: ReportRegistry;
   deadline?: Deadline;
+  /** Failures that end the rebuild; every other one is logged and leaves its entry to the runs. */
+  isFatal: (thrown: unknown) => boolean;
 }
 
 export interface RebuildOutcome {
-  /** `incomplete`: some partitions are left to the runs, which mend their own within a day. */
+  /** `incomplete`: some partitions are left to the runs, which publish theirs within a day. */
   status: 'complete' | 'incomplete';
   tables: string[];
   views: string[];
-  /** By view that is left out: the columns that it waits for, which runs may bring. */
+  /** By view that was not created: the columns that it waits for, which later records may bring. */
   waiting: Record<string, readonly string[]>;
-  /** Days whose partition was pointed anew. */
+  /** Days whose partition did not point at the committed snapshot and does now. */
   published: number;
-  /** Days, and months of coverage, that there was no time for, or that failed as the log says. */
+  /** Days, and months of coverage, that there was no time for or that failed. */
   remaining: number;
 }
 
-/**
- * Makes the catalog again out of the lake: tables, views and partitions as definitions, schemas and ledgers say.
- * It may be repeated at any time, beside runs as well. What AWS refuses is tried again for a minute.
- * @throws BrandReportsError where tables or views cannot be made, or AWS keeps refusing
- */
-export function rebuildCatalog(options: RebuildOptions): Promise<RebuildOutcome> {
-  return retryWhileAccessDenied(options.clock, async () => {
-    const { ready = [], waiting = [] } = Object.groupBy(await prepareAll(options), ({ lacks }) =>
-      lacks.length === 0 ? 'ready' : 'waiting',
-    );
-    const { published, remaining } = await registerAll(options);
-    return {
-      status: remaining === 0 ? 'complete' : 'incomplete',
-      tables: [...Object.values(options.reports).map(({ table }) => table), coverageTable.name],
-      views: ready.map(({ view }) => view.name),
-      waiting: Object.fromEntries(waiting.map(({ view, lacks }) => [view.name, lacks])),
-      published,
-      remaining,
-    };
-  });
+/** @throws BrandReportsError where a table or view cannot be created, or a failure is fatal */
+export async function rebuildCatalog(options: RebuildOptions): Promise<RebuildOutcome> {
+  const views = await ensureAllTables(options);
+  const { ready = [], waiting = [] } = Object.groupBy(views, ({ missing }) =>
+    missing.length === 0 ? 'ready' : 'waiting',
+  );
+  const { published, remaining } = await publishAll(options);
+  return {
+    status: remaining === 0 ? 'complete' : 'incomplete',
+    tables: [...Object.values(options.reports).map(({ table }) => table), coverageTable.name],
+    views: ready.map(({ view }) => view.name),
+    waiting: Object.fromEntries(waiting.map(({ view, missing }) => [view.name, missing])),
+    published,
+    remaining,
+  };
 }
 
-/** All tables, then the views whose columns are there. @returns the views, with the columns that they lack */
-async function prepareAll(options: RebuildOptions): Promise<{ view: View; lacks: string[] }[]> {
+/** All tables, then the views whose columns are there. @returns all views, with the columns that they miss */
+async function ensureAllTables(options: RebuildOptions): Promise<{ view: View; missing: string[] }[]> {
   const catalog = catalogOf(options);
   const { lake, reports } = options;
-  const views: { view: View; lacks: string[] }[] = [];
+  const documents = createLakeDocuments({ store: lake.store, ...options });
+  const views: { view: View; missing: string[] }[] = [];
   for (const report of Object.values(reports)) {
-    const { columns } = await ensureTable({ report, lake, schema: schemaDocument(options, report) });
-    views.push(...report.views.map((view) => ({ view, lacks: missingColumns(view, columns) })));
+    const { columns } = await ensureTable({ report, lake, schema: documents.schema(report) });
+    views.push(...report.views.map((view) => ({ view, missing: missingColumns(view, columns) })));
   }
   await catalog.ensureTable(coverageTable);
-  views.push({ view: freshness, lacks: [] });
-  for (const { view, lacks } of views) if (lacks.length === 0) await catalog.ensureView(view);
+  views.push({ view: freshness, missing: [] });
+  for (const { view, missing } of views) if (missing.length === 0) await catalog.ensureView(view);
   return views;
 }
 
@@ -87,66 +82,100 @@ function catalogOf({ lake }: RebuildOptions): Catalog {
   throw new BrandReportsError(
     'config',
     'no_catalog',
-    `${lake.store.url} has no catalog to set up. Name a Glue database.`,
+    `The lake ${lake.store.url} has no catalog to rebuild. Name a Glue database.`,
   );
 }
 
-/** Points partitions at what all ledgers of the lake say, newest days first, and covers their months. */
-async function registerAll(options: RebuildOptions): Promise<{ published: number; remaining: number }> {
-  const { lake, reports, settings } = options;
-  const ledgers: LedgerCache = new Map();
-  const found = (await listLedgers(lake.store, reports)).map(({ brand, report, months }) => ({
-    of: createBrandReport(options, {
-      brand,
-      report,
-      policy: enabledPolicy(settings, brand, report),
-      ledgers,
-    }),
-    months: months.toReversed(),
-    read: new Map<string, Ledger>(),
-  }));
-  const owed: { of: BrandReport; day: string }[] = [];
-  let published = 0;
-  let remaining = 0;
-  const orLeft = async (count: number, work: () => Promise<void>) => {
-    if (!(await isDone(options, work))) remaining += count;
-  };
-  const all = found.flatMap(({ of, months, read }) => months.map((month) => ({ of, month, read })));
-  await forEachConcurrent(all, AT_ONCE, ({ of, month, read }) =>
-    orLeft(1, async () => {
-      read.set(month, await of.ledger(month).cached());
+/** Publishes what any ledger of the lake has pending, newest days first, and writes the coverage of all months. */
+async function publishAll(options: RebuildOptions): Promise<{ published: number; remaining: number }> {
+  const skip = createSkipper(options);
+  const months = await mapConcurrent(
+    await monthsInLake(options),
+    CONCURRENCY,
+    async ({ context, month }) => ({
+      context,
+      month,
+      ledger: await skip(() => context.ledger(month).cached()),
     }),
   );
-  await forEachConcurrent(found, AT_ONCE, ({ of, read }) =>
-    orLeft(read.size, async () => {
-      for (const day of await pendingPublications(of, read.values())) owed.push({ of, day });
-    }),
+  const readable = months.flatMap(({ context, month, ledger }) =>
+    ledger ? [{ context, month, ledger }] : [],
   );
-  owed.sort((a, b) => (a.day < b.day ? 1 : -1));
-  await forEachConcurrent(owed, AT_ONCE, async ({ of, day }) => {
-    if (await isDone(options, () => publishDay(of, day))) published += 1;
-    else remaining += 1;
+  const reports = [...Map.groupBy(readable, ({ context }) => context)];
+
+  const pending = await mapConcurrent(reports, CONCURRENCY, async ([context, own]) => {
+    const days = await skip(() =>
+      pendingPublications(
+        context,
+        own.map(({ ledger }) => ledger),
+      ),
+    );
+    return { context, days, months: own.length };
   });
-  await forEachConcurrent(found, AT_ONCE, ({ of, read }) =>
-    orLeft(read.size, async () => writeCoverage(of, [...read.keys()], await isProven(options, of))),
+  const days = pending
+    .flatMap(({ context, days: own = [] }) => own.map((day) => ({ context, day })))
+    .sort((a, b) => (a.day < b.day ? 1 : -1));
+  const published = await mapConcurrent(days, CONCURRENCY, ({ context, day }) =>
+    skip(async () => {
+      await publishDay(context, day);
+      return day;
+    }),
   );
-  return { published, remaining };
+  const covered = await mapConcurrent(reports, CONCURRENCY, async ([context, own]) => {
+    const { length } = own;
+    return {
+      length,
+      months: await skip(() =>
+        coverMonths(
+          context,
+          own.map(({ month }) => month),
+        ),
+      ),
+    };
+  });
+
+  const unread = months.length - readable.length;
+  const notCompared = sum(pending.map((report) => (report.days ? 0 : report.months)));
+  const notPublished = published.filter((day) => day === undefined).length;
+  const notCovered = sum(covered.map((report) => (report.months ? 0 : report.length)));
+  return {
+    published: published.length - notPublished,
+    remaining: unread + notCompared + notPublished + notCovered,
+  };
 }
 
-/** False where it is left to the runs: out of time, or failed otherwise than by a refusal, which somebody must mend. */
-async function isDone(options: RebuildOptions, work: () => Promise<void>): Promise<boolean> {
-  if (outOfTime(options)) return false;
-  try {
-    await work();
-    return true;
-  } catch (thrown) {
-    if (isAccessDenied(thrown)) throw thrown;
-    options.log({ event: 'catalog_entry_skipped', ...errorSummary(rethrowBugs(thrown)) });
-    return false;
-  }
+/** Every month of which the lake has a ledger, newest first, whatever the settings say now. */
+async function monthsInLake(options: RebuildOptions): Promise<{ context: BrandReport; month: string }[]> {
+  const { lake, reports, settings } = options;
+  const documents = createLakeDocuments({ store: lake.store, ...options });
+  return (await listLedgers(lake.store, reports)).flatMap(({ brand, report, months }) => {
+    const policy = enabledPolicy(settings, brand, report);
+    const context = createBrandReport(options, documents, { brand, report, policy });
+    return months.toReversed().map((month) => ({ context, month }));
+  });
 }
 
-async function isProven(options: RebuildOptions, { brand, report }: BrandReport): Promise<boolean> {
-  const key = indexKey(report.name, brand);
-  return (await casDocument(options, key, parseMonthIndex(key)).cached()).hasReturnedRecords;
+async function coverMonths(context: BrandReport, months: readonly string[]): Promise<readonly string[]> {
+  const { hasReturnedRecords } = await context.index.cached();
+  await writeCoverage(context, months, hasReturnedRecords);
+  return months;
+}
+
+/** Does a piece of work, or leaves it to the runs and gives `undefined`: out of time, or it failed and is not fatal. */
+function createSkipper({ deadline, clock, log, isFatal }: RebuildOptions) {
+  const time = createTimeBudget(deadline, clock.wallMs);
+  return async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+    if (time.isUp()) return undefined;
+    try {
+      return await work();
+    } catch (thrown) {
+      if (isFatal(thrown)) throw thrown;
+      log({ event: 'catalog_entry_skipped', ...errorSummary(rethrowBugs(thrown)) });
+      return undefined;
+    }
+  };
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
 }

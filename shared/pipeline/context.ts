@@ -1,62 +1,95 @@
+import { dayOf } from '../days.ts';
 import type { CasDocument } from '../lake/documents/cas-document.ts';
+import type { LakeDocuments } from '../lake/documents/lake-documents.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
+import type { MonthIndex } from '../lake/documents/month-index.ts';
 import type { Progress } from '../lake/documents/progress.ts';
 import type { StoredSchema } from '../lake/documents/schema.ts';
-import type { ReportLog } from '../log-events.ts';
+import { type Log, type ReportLog, bindReport } from '../log-events.ts';
+import type { Policy } from '../planning/due.ts';
 import type { Clock, Lake, ReportService } from '../ports.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
-import type { Policy } from '../planning/due.ts';
+import type { TimeBudget } from './time-budget.ts';
 
-/** The time that a run has, wall clock in milliseconds. */
-export interface Deadline {
-  /** From then on nothing new is begun. */
-  softMs: number;
-  /** From then on the process may be gone: a publication must be over. */
-  hardMs: number;
-}
+/*
+ * What the steps of the pipeline work with, from small to large, so that each step shows by its parameter what it can
+ * touch: fetching a page needs no lake, the catalog needs no service, and only what reads days needs a run.
+ */
 
-/** One report of one brand in a lake: all that its part of the catalog is made again from. */
+/** One report of one brand in a lake: all that its part of the catalog is made from. */
 export interface BrandReport {
   brand: string;
   report: ReportDefinition;
-  /** Missing where the settings know the brand no more. */
+  /** Missing where the settings do not know the brand, or do not enable the report. */
   policy: Policy | undefined;
   lake: Lake;
   clock: Clock;
   log: ReportLog;
   newId: () => string;
-  ledger(month: string): CasDocument<Ledger>;
+  /** @param month `YYYY-MM` */
+  ledger: (month: string) => CasDocument<Ledger>;
+  index: CasDocument<MonthIndex>;
   schema: CasDocument<StoredSchema>;
 }
 
-/** One report of one brand in one run: what every step of the pipeline works with. */
-export interface RunContext extends BrandReport {
-  /** The run's id. */
-  runId: string;
+/** What it takes to ask the service for pages of one report of one brand. */
+export interface FetchContext {
+  brand: string;
+  report: ReportDefinition;
   brandSettings: BrandSettings;
   settings: ReportSettings;
   policy: Policy;
   service: ReportService;
-  deadline: Deadline | undefined;
-  /** Days read at the same time. */
-  daysInFlight: number;
-  /** How many days the whole run has begun: even one without time completes a unit of work. */
-  units: { begun: number };
-  /** Leases only spare double work: without them runs take each other's days over, and only requests grow. */
-  leases: boolean;
-  progress(day: string, attempt: string): CasDocument<Progress>;
-  /** Of a report about another report's records: that one's table and ledger. */
-  upstream?: { table: string; ledger(month: string): CasDocument<Ledger> };
+  clock: Clock;
+  log: ReportLog;
 }
 
-/** True when nothing new should be begun. */
-export function outOfTime({
-  deadline,
-  clock,
-}: {
-  deadline?: Deadline | undefined;
-  clock: Pick<Clock, 'wallMs'>;
-}): boolean {
-  return deadline !== undefined && clock.wallMs() >= deadline.softMs;
+/** One report of one brand in one run. */
+export interface RunContext extends BrandReport, FetchContext {
+  policy: Policy;
+  runId: string;
+  /** Shared by all brands and reports of the run. */
+  time: TimeBudget;
+  /** Days read at the same time. */
+  daysInFlight: number;
+  /** Leases only spare double work: without them runs take over each other's days, and only requests grow (I5). */
+  leases: boolean;
+  progress(day: string, attempt: string): CasDocument<Progress>;
+  /** Of a report that looks up another report's records: that one's table and ledger. */
+  upstream?: { table: string; ledger: (month: string) => CasDocument<Ledger> };
+}
+
+/** What it takes to work in a lake. */
+export interface LakeAccess {
+  lake: Lake;
+  clock: Clock;
+  log: Log;
+  /** In [0, 1), for backoff. */
+  random: () => number;
+  newId: () => string;
+}
+
+export function createBrandReport(
+  { lake, clock, log, newId }: LakeAccess,
+  documents: LakeDocuments,
+  { brand, report, policy }: Pick<BrandReport, 'brand' | 'report' | 'policy'>,
+): BrandReport {
+  return {
+    brand,
+    report,
+    policy,
+    lake,
+    clock,
+    log: bindReport(log, brand, report.name),
+    newId,
+    ledger: (month) => documents.ledger(report.name, brand, month),
+    index: documents.index(report.name, brand),
+    schema: documents.schema(report),
+  };
+}
+
+/** The day that it is now in the brand's time zone. */
+export function todayIn({ clock, policy }: { clock: Pick<Clock, 'now'>; policy: Policy }): string {
+  return dayOf(clock.now().getTime(), policy.timeZone);
 }

@@ -1,58 +1,53 @@
-import type { CasDocument } from '../lake/documents/cas-document.ts';
+import { HOUR_MS, MINUTE_MS } from '../days.ts';
 import type { MonthIndex } from '../lake/documents/month-index.ts';
 import type { Continuation } from '../planning/plan.ts';
 import type { RunContext } from './context.ts';
 
-/** Days to read again; `since`: those that no run has read from that instant on. */
-export type Range = { from: string; to: string; since?: string };
-
-/** Runs that follow each other closer than this go on with one another's work. */
-const ROUND_MS = 600_000;
-
-/**
- * What a run reads goes by the id of the first of the runs that it takes, one after the other, until all is read:
- * a day that bears the id is not read again before the others, however little time each run has.
+/*
+ * Runs with little time continue each other. What a run reads for has an id, and a day that was read under this id is
+ * not read under it again before the others were: without that, hourly runs that have time for four days would read
+ * the same four of ten every hour.
  */
-export async function resumeOrStart(
-  run: RunContext,
-  index: CasDocument<MonthIndex>,
-  range: Range | undefined,
-): Promise<Continuation> {
-  const { continuations } = await index.refresh();
-  const id = liveContinuations(run, continuations)[keyOf(range)]?.id ?? run.runId;
+
+/** Days to read again; `since`: those that no run has read from that instant on. */
+export type Range = NonNullable<Continuation['range']>;
+
+/** Runs without a range that follow each other closer than this continue each other. */
+const MAX_PAUSE_MS = 10 * MINUTE_MS;
+
+/** What an earlier run left to continue, or a continuation of this run's own. */
+export async function resumeOrStart(ctx: RunContext, range: Range | undefined): Promise<Continuation> {
+  const index = await ctx.index.refresh();
+  const id = liveContinuations(ctx, index)[nameOf(range)]?.id ?? ctx.runId;
   return { id, ...(range && { range }) };
 }
 
-/** Leaves the request to the next run where something is left to read, and closes it where nothing is. */
+/** Leaves the continuation to the next run where days are left to read, and ends it where none are. */
 export async function saveContinuation(
-  run: RunContext,
-  index: CasDocument<MonthIndex>,
+  ctx: RunContext,
   range: Range | undefined,
-  goesOn: boolean,
+  isUnfinished: boolean,
 ): Promise<void> {
   if (range?.since !== undefined) return;
-  const key = keyOf(range);
-  await index.update((current) => {
-    const { [key]: known, ...others } = liveContinuations(run, current.continuations);
-    if (goesOn ? known : !current.continuations[key]) return current;
-    const since = run.clock.now().toISOString();
-    return { ...current, continuations: { ...others, ...(goesOn && { [key]: { id: run.runId, since } }) } };
+  const name = nameOf(range);
+  await ctx.index.update((current) => {
+    const { [name]: existing, ...others } = liveContinuations(ctx, current);
+    if (isUnfinished ? existing : !current.continuations[name]) return current;
+    const own = { [name]: { id: ctx.runId, since: ctx.clock.now().toISOString() } };
+    return { ...current, continuations: { ...others, ...(isUnfinished && own) } };
   });
 }
 
-function liveContinuations(
-  run: RunContext,
-  continuations: MonthIndex['continuations'],
-): MonthIndex['continuations'] {
-  const nowMs = run.clock.now().getTime();
-  const rangeMs = run.brandSettings.resumeWithinHours * 3_600_000;
-  const isOpen = ([key, { since }]: [string, { since: string }]) => {
+function liveContinuations(ctx: RunContext, { continuations }: MonthIndex): MonthIndex['continuations'] {
+  const nowMs = ctx.clock.now().getTime();
+  const maxRangeAgeMs = ctx.brandSettings.resumeWithinHours * HOUR_MS;
+  const isLive = ([name, { since }]: [string, { since: string }]) => {
     const ageMs = nowMs - Date.parse(since);
-    return ageMs >= 0 && ageMs <= (key === keyOf(undefined) ? ROUND_MS : rangeMs);
+    return ageMs >= 0 && ageMs <= (name === nameOf(undefined) ? MAX_PAUSE_MS : maxRangeAgeMs);
   };
-  return Object.fromEntries(Object.entries(continuations).filter(isOpen));
+  return Object.fromEntries(Object.entries(continuations).filter(isLive));
 }
 
-function keyOf(range: Range | undefined): string {
+function nameOf(range: Range | undefined): string {
   return range ? `${range.from}..${range.to}` : 'due';
 }

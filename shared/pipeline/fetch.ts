@@ -1,89 +1,95 @@
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
-import type { SlicePart, Slice } from '../lake/documents/progress.ts';
+import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import type { Page, PageRequest } from '../service/paging/page.ts';
 import { firstPage, pages, samePage } from '../service/paging/pages.ts';
 import { type Attempt, restartAttempt } from './claim.ts';
+import type { FetchContext, RunContext } from './context.ts';
 import { lookedUpPages } from './fetch-details.ts';
-import { type RunContext, outOfTime } from './context.ts';
 import { Stage, type StagedPage, primaryKeyField } from './stage.ts';
+
+/*
+ * Reads the pages of a day and stages them. A run that has no time left stages what it has and stops; the next one
+ * resumes behind the last staged page, after it has seen that this page still leads on: positions and page numbers
+ * mean other records once something moved. What cannot be resumed is read from the first page again, counted, and
+ * from then on to its end, or it would never be complete.
+ */
 
 const MAX_RESTARTS = 3;
 
 /**
- * Reads what the last slice of the day still lacks, page by page, and stages it.
- * @returns the reading, which may have been begun anew; `undefined` where the time was up before its end
+ * Reads what the last slice of the attempt still lacks.
+ * @returns the attempt, perhaps restarted; `undefined` where time was up before its end
  */
-export async function fetchDay(run: RunContext, claimed: Attempt): Promise<Attempt | undefined> {
-  let reading = claimed;
-  if (reading.resumed && !(await isStillResumable(run, reading)))
-    reading = await restartCounted(run, reading);
-  const slice = await lastSlice(reading);
+export async function fetchDay(ctx: RunContext, claimed: Attempt): Promise<Attempt | undefined> {
+  let attempt = claimed;
+  if (attempt.resumed && !(await lastPageLeadsOn(ctx, attempt))) attempt = await restart(ctx, attempt);
+  const slice = await lastSliceOf(attempt);
   for (const [index, part] of slice.parts.entries()) {
     if (part.done) continue;
-    const outcome = await fetchPart(run, reading, slice, index, part);
+    const outcome = await fetchPart(ctx, attempt, slice, index, part);
     if (outcome === 'out_of_time') return undefined;
-    if (outcome === 'refused') return fetchDay(run, await restartCounted(run, reading));
+    if (outcome === 'cursor_refused') return fetchDay(ctx, await restart(ctx, attempt));
   }
-  return reading;
+  return attempt;
 }
 
-/** The first page of a part of a day; a refusal of the instant that ends it names the setting that helps. */
+/** The first page of a query of a day; a refused query of the instant that ends it names the setting that helps. */
 export async function fetchFirstPageOf(
-  run: RunContext,
+  ctx: FetchContext,
   role: SlicePart['role'],
   fields: JsonObject,
 ): Promise<Page> {
   try {
-    return await fetchFirstPage(run, fields);
+    return await fetchFirstPage(ctx, fields);
   } catch (thrown) {
     const error = rethrowBugs(thrown);
-    throw role === 'exclude' && error.code === 'service_code' ? instantRefused(run, error) : thrown;
+    throw role === 'exclude' && error.code === 'service_code' ? instantRefused(ctx, error) : thrown;
   }
 }
 
-/** The first page that the report gives for these fields. */
-export function fetchFirstPage(run: RunContext, fields: JsonObject): Promise<Page> {
-  return firstPage(pageRequest(run, fields));
+/** The first page that the report has for these fields. */
+export function fetchFirstPage(ctx: FetchContext, fields: JsonObject): Promise<Page> {
+  return firstPage(pageRequest(ctx, fields));
 }
 
 async function fetchPart(
-  run: RunContext,
-  reading: Attempt,
+  ctx: RunContext,
+  attempt: Attempt,
   slice: Slice,
   index: number,
   part: SlicePart,
-): Promise<'read' | 'out_of_time' | 'refused'> {
-  const stage = new Stage(run, reading, index, primaryKeyField(run));
-  let paged = 0;
+): Promise<'complete' | 'out_of_time' | 'cursor_refused'> {
+  const stage = new Stage(ctx, attempt, index, primaryKeyField(ctx));
+  let fetched = 0;
   try {
-    for await (const page of pagesOf(run, reading, slice, part)) {
+    for await (const page of pagesOf(ctx, attempt, slice, part)) {
       await stage.add(page);
-      paged += 1;
-      run.log({
+      fetched += 1;
+      ctx.log({
         event: 'page_fetched',
-        day: reading.day,
-        page: part.pages + paged,
+        day: attempt.day,
+        page: part.pages + fetched,
         rows: page.records.length,
       });
-      if (page.next !== null && mustStop(run, reading)) {
+      if (page.next !== null && mustStop(ctx, attempt)) {
         await stage.flush();
         return 'out_of_time';
       }
     }
-    return 'read';
+    return 'complete';
   } catch (thrown) {
     const error = rethrowBugs(thrown);
     if (error.kind === 'transient') await stage.flush();
-    const refused = error.kind !== 'transient' && error.kind !== 'conflict';
-    if (paged === 0 && part.cursor !== null && reading.resumed && refused) return 'refused';
-    if (part.role === 'exclude' && error.code === 'service_code') throw instantRefused(run, error);
+    const isRefused = error.kind !== 'transient' && error.kind !== 'conflict';
+    if (fetched === 0 && part.cursor !== null && attempt.resumed && isRefused) return 'cursor_refused';
+    if (part.role === 'exclude' && error.code === 'service_code') throw instantRefused(ctx, error);
     throw thrown;
   }
 }
 
 function instantRefused(
-  { report, brandSettings }: RunContext,
+  { report, brandSettings }: FetchContext,
   { message, context }: BrandReportsError,
 ): BrandReportsError {
   const setting = report.day.by === 'dates' ? 'endDate' : 'endTime';
@@ -92,35 +98,36 @@ function instantRefused(
   return new BrandReportsError(
     'contract',
     'instant_refused',
-    `${message}; this asked for the one instant that ends the day, to tell whether the range before includes it: set "${setting}" (now "${brandSettings[setting]}") to ${allowed}`,
+    `${message}; the request was for the one instant that ends the day, to learn whether the range before includes it: set "${setting}" (now "${brandSettings[setting]}") to ${allowed}`,
     { context },
   );
 }
 
-/** A day whose cursor has died once is read to its end, or it would never be complete. */
-function mustStop(run: RunContext, reading: Attempt): boolean {
-  if (!run.deadline || !outOfTime(run)) return false;
-  return reading.restarts === 0 || run.clock.wallMs() >= run.deadline.hardMs;
+/** A day that was restarted is read to its end, as long as the process certainly exists. */
+function mustStop({ time }: RunContext, attempt: Attempt): boolean {
+  return attempt.restarts === 0 ? time.isUp() : time.isOver();
 }
 
 function pagesOf(
-  run: RunContext,
-  reading: Attempt,
+  ctx: RunContext,
+  attempt: Attempt,
   slice: Slice,
   part: SlicePart,
 ): AsyncIterable<StagedPage> {
-  const { paging } = run.report;
-  if (paging.style === 'lookup') return lookedUpPages(run, reading, slice, part, paging.lookup);
+  const { paging } = ctx.report;
+  if (paging.style === 'lookup') return lookedUpPages(ctx, attempt, slice, part, paging.lookup);
   const resume =
     part.pages > 0
       ? { cursor: part.cursor, seen: part.seen, ...(part.last && { last: part.last }) }
       : undefined;
-  return pages(pageRequest(run, part.fields), resume);
+  return pages(pageRequest(ctx, part.fields), resume);
 }
 
-function pageRequest(run: RunContext, fields: JsonObject): PageRequest {
-  const { report, service, settings, brandSettings } = run;
-  const identity = report.primaryKey?.always ? report.primaryKey.field : undefined;
+function pageRequest(
+  { report, service, settings, brandSettings }: FetchContext,
+  fields: JsonObject,
+): PageRequest {
+  const primaryKey = report.primaryKey?.always ? report.primaryKey.field : undefined;
   return {
     service,
     action: report.action,
@@ -128,34 +135,34 @@ function pageRequest(run: RunContext, fields: JsonObject): PageRequest {
     pageSize: settings.pageSize,
     firstPage: brandSettings.firstPage,
     fields,
-    ...(identity !== undefined && { primaryKey: identity }),
+    ...(primaryKey !== undefined && { primaryKey }),
   };
 }
 
-/** Positions and page numbers lead on only while the last staged page is still what it was. */
-async function isStillResumable(run: RunContext, reading: Attempt): Promise<boolean> {
-  const part = (await lastSlice(reading)).parts.find(({ done }) => !done);
-  if (!part?.last || run.report.paging.style === 'cursor' || run.report.paging.style === 'lookup')
-    return true;
+/** Whether the last staged page still has the records that it had, so that what follows it follows them. */
+async function lastPageLeadsOn(ctx: RunContext, attempt: Attempt): Promise<boolean> {
+  const part = (await lastSliceOf(attempt)).parts.find(({ done }) => !done);
+  const { style } = ctx.report.paging;
+  if (!part?.last || style === 'cursor' || style === 'lookup') return true;
   try {
-    return await samePage(pageRequest(run, part.fields), part.last.cursor, part.last.hash);
+    return await samePage(pageRequest(ctx, part.fields), part.last.cursor, part.last.hash);
   } catch (thrown) {
     if (rethrowBugs(thrown).kind === 'transient') throw thrown;
     return false;
   }
 }
 
-async function restartCounted(run: RunContext, reading: Attempt): Promise<Attempt> {
-  run.log({ event: 'day_restarted', day: reading.day, restarts: reading.restarts + 1 });
-  if (reading.restarts < MAX_RESTARTS) return restartAttempt(run, reading);
+async function restart(ctx: RunContext, attempt: Attempt): Promise<Attempt> {
+  ctx.log({ event: 'day_restarted', day: attempt.day, restarts: attempt.restarts + 1 });
+  if (attempt.restarts < MAX_RESTARTS) return restartAttempt(ctx, attempt);
   throw new BrandReportsError(
     'contract',
     'cursor_dies',
-    `${run.report.name} ${reading.day}: what an earlier run had read could not be gone on with ${MAX_RESTARTS} times; give a run more time (--max-seconds, the function's timeout), so that it reads the day in one go, or set "resumeWithinHours" to 0`,
+    `${ctx.report.name} ${attempt.day}: pages that an earlier run had staged could not be resumed ${MAX_RESTARTS} times; give a run more time (--max-seconds, the function's timeout), so that one run reads the whole day, or set "resumeWithinHours" to 0`,
   );
 }
 
-async function lastSlice({ progress }: Attempt): Promise<Slice> {
+async function lastSliceOf({ progress }: Attempt): Promise<Slice> {
   const slice = (await progress.cached()).slices.at(-1);
   if (!slice) throw new Error('a claimed day has a slice');
   return slice;

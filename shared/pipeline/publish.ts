@@ -1,12 +1,17 @@
 import { monthOf } from '../days.ts';
 import { type BrandReportsError, rethrowBugs } from '../errors.ts';
 import { type Ledger, recordPublished } from '../lake/documents/ledger.ts';
-import { errorSummary } from '../outcome.ts';
 import { dayPartition, partitionPath } from '../lake/paths.ts';
+import { errorSummary } from '../outcome.ts';
 import type { TableShape } from '../ports.ts';
 import type { BrandReport } from './context.ts';
 
-/** The table as the catalog is to know it, with every column met so far. */
+/*
+ * Points the catalog at what the ledger says (I3). A commit and its publication are two writes, and a process may die
+ * between them, so the ledger remembers which commits are not published yet, and every run publishes those first.
+ */
+
+/** The table as the catalog is to know it, with every column that records brought so far. */
 export async function tableShape({
   report,
   schema,
@@ -16,53 +21,63 @@ export async function tableShape({
 }
 
 /**
- * Points the catalog at what the ledger says now and reads the ledger again, until both agree: a pointer that
- * arrives late is put right by the run that set it.
+ * Publishes what the ledger says now, and reads the ledger again, until both agree. Without the second look a
+ * slow run could point the partition at its snapshot after a newer one was committed and published.
  */
-export async function publishDay(run: BrandReport, day: string): Promise<void> {
-  const { catalog } = run.lake;
-  const ledger = run.ledger(monthOf(day));
+export async function publishDay(context: BrandReport, day: string): Promise<void> {
+  const { catalog } = context.lake;
+  const ledger = context.ledger(monthOf(day));
   let wanted = (await ledger.cached()).days[day]?.committed?.snapshot;
   while (catalog && wanted !== undefined) {
-    const pointed = wanted;
-    await catalog.setSnapshot(await tableShape(run), dayPartition(run.brand, day), pointed);
+    const snapshot = wanted;
+    await catalog.setSnapshot(await tableShape(context), dayPartition(context.brand, day), snapshot);
     await ledger.refresh();
-    const { days } = await ledger.update((current) => recordPublished(current, day, pointed));
+    const { days } = await ledger.update((current) => recordPublished(current, day, snapshot));
     const { committed } = days[day] ?? {};
-    if (committed?.published && committed.snapshot === pointed) return;
+    if (committed?.published && committed.snapshot === snapshot) return;
     wanted = committed?.snapshot;
   }
 }
 
-/** Switches what is owed; a day that cannot be switched stops no other and stays owed. @returns the first failure */
+/** Publishes what is pending; a day that cannot be published stops no other and stays pending. @returns the first failure */
 export async function publishPending(
-  run: BrandReport,
+  context: BrandReport,
   ledgers: Iterable<Ledger>,
 ): Promise<BrandReportsError | undefined> {
   let first: BrandReportsError | undefined;
-  for (const day of await pendingPublications(run, ledgers)) {
+  for (const day of await pendingPublications(context, ledgers)) {
     try {
-      await publishDay(run, day);
+      await publishDay(context, day);
     } catch (thrown) {
       const error = rethrowBugs(thrown);
       first ??= error;
-      run.log({ event: 'publication_failed', day, ...errorSummary(error) });
+      context.log({ event: 'publication_failed', day, ...errorSummary(error) });
     }
   }
   return first;
 }
 
-/** The days of these months whose partition does not point, alone, at what the ledger says: switches that are owed. */
-export async function pendingPublications(run: BrandReport, ledgers: Iterable<Ledger>): Promise<string[]> {
-  const { catalog } = run.lake;
+/** The days of these months whose partition does not point, alone, at the committed snapshot. */
+export async function pendingPublications(
+  context: BrandReport,
+  ledgers: Iterable<Ledger>,
+): Promise<string[]> {
+  const { catalog } = context.lake;
   if (!catalog) return [];
-  const pointers = await catalog.snapshotsByPartition(run.report.table, [['brand', run.brand]]);
+  const snapshots = await catalog.snapshotsByPartition(context.report.table, [['brand', context.brand]]);
   return [...ledgers].flatMap(({ days }) =>
     Object.entries(days).flatMap(([day, { committed }]) => {
       if (!committed) return [];
-      const pointed = pointers.get(partitionPath(dayPartition(run.brand, day))) ?? [];
+      const pointed = snapshots.get(partitionPath(dayPartition(context.brand, day))) ?? [];
       const agrees = committed.published && pointed.length === 1 && pointed[0] === committed.snapshot;
       return agrees ? [] : [day];
     }),
+  );
+}
+
+/** Whether a committed day of the month is not known to be published. */
+export function hasPendingPublication({ lake }: BrandReport, { days }: Ledger): boolean {
+  return (
+    lake.catalog !== undefined && Object.values(days).some(({ committed }) => committed?.published === false)
   );
 }

@@ -12,10 +12,17 @@ import type { RunContext } from './context.ts';
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
 
-const GROUP_CHARACTERS = 4_000_000;
-const GROUP_MS = 10_000;
+/*
+ * Keeps fetched pages before anything is made of them. A chunk with their records is written first, then the progress
+ * document with the cursor behind them: a crash between the two leaves a chunk that nothing names, never a cursor
+ * whose records are missing (I4). Pages are staged in groups, because a document write for each would cost more than
+ * the page.
+ */
 
-/** A page, and how to go on behind it. */
+const MAX_GROUP_CHARACTERS = 4_000_000;
+const MAX_GROUP_MS = 10_000;
+
+/** A page, and how to continue behind it. */
 export interface StagedPage {
   records: readonly JsonObject[];
   /** What asked for it, and the hash of its records. */
@@ -27,58 +34,61 @@ export interface StagedPage {
   seen: string;
 }
 
-/** The field that tells the report's records apart: the setting `key`, or the definition's. */
-export function primaryKeyField({ report, settings }: RunContext): string | undefined {
+/** The field that identifies a record of the report: the setting `key`, or the definition's primary key. */
+export function primaryKeyField({
+  report,
+  settings,
+}: Pick<RunContext, 'report' | 'settings'>): string | undefined {
   return settings.key ?? report.primaryKey?.field;
 }
 
-/** The text that tells a record apart, `undefined` where it has none. */
+/** The record's primary key as text; `undefined` where it has none. */
 export function primaryKeyOf(record: JsonObject, field: string | undefined): string | undefined {
   const value = field === undefined || !Object.hasOwn(record, field) ? undefined : record[field];
   if (typeof value === 'string') return value === '' ? undefined : value;
   return numberText(value);
 }
 
-/** Stages the pages of one part of a reading in groups: the chunk first, then the progress with the cursor behind it. */
+/** Stages the pages of one query of a slice. */
 export class Stage {
-  readonly #run: RunContext;
-  readonly #reading: Attempt;
+  readonly #ctx: RunContext;
+  readonly #attempt: Attempt;
   readonly #part: number;
-  readonly #identity: string | undefined;
+  readonly #primaryKey: string | undefined;
   #lines: string[] = [];
   #characters = 0;
   #pages: StagedPage[] = [];
   #observations: Observations = {};
   #withoutKey = 0;
-  #since: number;
+  #startedMs: number;
 
-  constructor(run: RunContext, reading: Attempt, part: number, identity: string | undefined) {
-    this.#run = run;
-    this.#reading = reading;
+  constructor(ctx: RunContext, attempt: Attempt, part: number, primaryKey: string | undefined) {
+    this.#ctx = ctx;
+    this.#attempt = attempt;
     this.#part = part;
-    this.#identity = identity;
-    this.#since = run.clock.wallMs();
+    this.#primaryKey = primaryKey;
+    this.#startedMs = ctx.clock.wallMs();
   }
 
-  /** Takes a page, and stages the group if it has become large or old enough. */
+  /** Adds a page, and stages the group where it is large or old enough, or the page is the last one. */
   async add(page: StagedPage): Promise<void> {
-    const met = new Set<string>();
+    const keys = new Set<string>();
     for (const record of page.records) {
       const line = stringifyJson(record);
       this.#lines.push(line);
       this.#characters += line.length;
       observe(this.#observations, record);
-      const id = primaryKeyOf(record, this.#identity);
-      // What a page holds twice is no overlap of pages: it does not tell records apart.
-      if (id === undefined || met.has(id)) this.#withoutKey += 1;
-      else met.add(id);
+      const key = primaryKeyOf(record, this.#primaryKey);
+      // I1: twice on one page is not an overlap of pages, so the field is not a key of these records.
+      if (key === undefined || keys.has(key)) this.#withoutKey += 1;
+      else keys.add(key);
     }
     this.#pages.push({ ...page, records: [] });
-    const old = this.#run.clock.wallMs() - this.#since >= GROUP_MS;
-    if (this.#characters >= GROUP_CHARACTERS || old || page.next === null) await this.flush();
+    const isOld = this.#ctx.clock.wallMs() - this.#startedMs >= MAX_GROUP_MS;
+    if (this.#characters >= MAX_GROUP_CHARACTERS || isOld || page.next === null) await this.flush();
   }
 
-  /** Stages what it holds; afterwards a run that goes on begins behind it. */
+  /** Stages what was added so far: a later run resumes behind it. */
   async flush(): Promise<void> {
     const last = this.#pages.at(-1);
     if (!last) return;
@@ -96,34 +106,33 @@ export class Stage {
       withoutKey: this.#withoutKey,
       done: last.next === null,
     };
-    // Before the write: one whose answer is lost may have been done, and must not be done twice.
+    // Cleared before the write: a write whose answer is lost may have happened, and must not happen twice.
     this.#lines = [];
     this.#characters = 0;
     this.#pages = [];
     this.#observations = {};
     this.#withoutKey = 0;
-    this.#since = this.#run.clock.wallMs();
-    const { runId } = this.#run;
-    await this.#reading.progress.update((progress) =>
-      withRenewedLease(withStagedGroup(assertLeaseHeld(progress, runId), group), this.#run),
+    this.#startedMs = this.#ctx.clock.wallMs();
+    await this.#attempt.progress.update((progress) =>
+      withRenewedLease(withStagedGroup(assertLeaseHeld(progress, this.#ctx.runId), group), this.#ctx),
     );
   }
 
   async #writeChunk(): Promise<string> {
-    const { lake, report, brand } = this.#run;
-    const prefix = attemptPrefix(report.name, brand, this.#reading.day, this.#reading.id);
+    const { lake, report, brand } = this.#ctx;
+    const prefix = attemptPrefix(report.name, brand, this.#attempt.day, this.#attempt.id);
     const body = await compress(`${this.#lines.join('\n')}\n`);
-    const { slices } = await this.#reading.progress.cached();
+    const { slices } = await this.#attempt.progress.cached();
     const used = slices.flatMap(({ parts }) => parts.flatMap(({ chunks }) => chunks)).length;
     for (let number = used; ; number += 1) {
       const name = chunkName(number);
-      // A name that is taken belongs to a run that died or was taken over before its progress named it.
+      // A name in use was written by a run that died, or was taken over, before its progress document named it.
       if ((await lake.store.put(prefix + name, body, { ifAbsent: true })) !== 'conflict') return name;
     }
   }
 }
 
-/** The records of a staged chunk, as they came. @throws where the chunk is not what was staged */
+/** The records of a staged chunk, as the service sent them. @throws BrandReportsError `transient` where it is not what was staged */
 export async function readChunk(
   store: ObjectStore,
   prefix: string,
@@ -134,7 +143,7 @@ export async function readChunk(
     new BrandReportsError(
       'transient',
       'damaged_chunk',
-      `${prefix}${chunk.name} ${what}, though progress.json names it; the day is read anew`,
+      `${prefix}${chunk.name} ${what}, though progress.json names it; the next run reads the day from its first page`,
       { cause },
     );
   if (!stored) throw damaged('is missing');

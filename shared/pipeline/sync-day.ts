@@ -3,112 +3,121 @@ import { type BrandReportsError, rethrowBugs } from '../errors.ts';
 import { failDay, releaseDay } from '../lake/documents/ledger.ts';
 import { assertLeaseHeld } from '../lake/documents/progress.ts';
 import { type DayOutcome, errorSummary } from '../outcome.ts';
+import type { Continuation, DueDay } from '../planning/plan.ts';
 import { build } from './build.ts';
 import { type Attempt, claim, withRenewedLease } from './claim.ts';
 import { commit } from './commit.ts';
+import type { RunContext } from './context.ts';
 import { fetchDay } from './fetch.ts';
-import type { DueDay, Continuation } from '../planning/plan.ts';
-import { type RunContext, outOfTime } from './context.ts';
 import { publishDay } from './publish.ts';
 
-const RENEW_MS = 15_000;
-/** What a publication was measured to take, with much room: see `npm run bench:parquet`. */
-const PUBLISH_ROWS_PER_SECOND = 10_000;
-const PUBLISH_MS = 5_000;
+/*
+ * The life of one day: claim it, fetch and stage its pages, build a snapshot of them, commit the snapshot to the
+ * ledger, publish it in the catalog. Before the commit nothing of it can be seen; after the commit nothing can be
+ * lost, and a publication that did not happen is made up for by the next run. A failure is recorded with the day and
+ * stops no other day.
+ */
 
-/** One day: claim → page and stage → build → commit → switch. */
+const LEASE_RENEWAL_MS = 15_000;
+/** A publication's speed as measured by `npm run bench:parquet`, with much room. */
+const PUBLISH_ROWS_PER_SECOND = 10_000;
+const PUBLISH_BASE_MS = 5_000;
+
+export interface SyncedDay {
+  outcome: DayOutcome;
+  error?: BrandReportsError;
+}
+
 export async function syncDay(
-  run: RunContext,
-  due: DueDay,
+  ctx: RunContext,
+  { day, reason }: DueDay,
   continuation: Continuation,
-): Promise<{ outcome: DayOutcome; error?: BrandReportsError }> {
-  const { day } = due;
-  const ended = (outcome: DayOutcome['outcome'], rows = 0, pages = 0) => {
-    run.log({ event: 'day_ended', day, outcome, rows, pages });
-    return { outcome: { dt: day, outcome, rows, pages } };
-  };
+): Promise<SyncedDay> {
   let claimed: Attempt | undefined;
-  const leftForLater = async (left: Attempt) => {
-    await run.ledger(monthOf(day)).update((ledger) => releaseDay(ledger, day, run.runId));
-    return ended('pending', 0, await pagesOf(left));
-  };
   let stopRenewing = () => {};
   try {
-    claimed = await claim(run, day);
-    if (!claimed) return ended('busy');
-    run.log({ event: 'day_claimed', day, reason: due.reason, resumed: claimed.resumed });
-    stopRenewing = keepLease(run, claimed);
-    const reading = await fetchDay(run, claimed);
-    if (!reading || !(await publicationFits(run, reading))) return await leftForLater(claimed);
-    const built = await build(run, reading, continuation.range !== undefined);
-    await commit(run, reading, built, continuation.id);
-    if (!(await isSwitched(run, day))) await publishDay(run, day);
-    return ended(built.unchanged ? 'unchanged' : 'published', built.rows, await pagesOf(reading));
+    claimed = await claim(ctx, day);
+    if (!claimed) return ended(ctx, day, 'busy');
+    ctx.log({ event: 'day_claimed', day, reason, resumed: claimed.resumed });
+    stopRenewing = keepLease(ctx, claimed);
+    const attempt = await fetchDay(ctx, claimed);
+    if (!attempt || !(await publicationFits(ctx, attempt))) return await leftToNextRun(ctx, claimed);
+    const snapshot = await build(ctx, attempt, continuation.range !== undefined);
+    await commit(ctx, attempt, snapshot, continuation.id);
+    if (!(await isPublished(ctx, day))) await publishDay(ctx, day);
+    const outcome = snapshot.unchanged ? 'unchanged' : 'published';
+    return ended(ctx, day, outcome, snapshot.rows, await pagesStaged(attempt));
   } catch (thrown) {
     const error = rethrowBugs(thrown);
-    if (error.kind === 'conflict') return ended('busy');
-    if (error.code === 'stopped' && claimed) return await leftForLater(claimed);
-    await recordFailure(run, day, claimed, error);
-    return { ...ended('failed', 0, claimed ? await pagesOf(claimed) : 0), error };
+    if (error.kind === 'conflict') return ended(ctx, day, 'busy');
+    if (error.code === 'stopped' && claimed) return await leftToNextRun(ctx, claimed);
+    await recordFailure(ctx, day, claimed, error);
+    return { ...ended(ctx, day, 'failed', 0, claimed ? await pagesStaged(claimed) : 0), error };
   } finally {
     stopRenewing();
   }
 }
 
+function ended(ctx: RunContext, day: string, outcome: DayOutcome['outcome'], rows = 0, pages = 0): SyncedDay {
+  ctx.log({ event: 'day_ended', day, outcome, rows, pages });
+  return { outcome: { dt: day, outcome, rows, pages } };
+}
+
+/** What is staged stays, and any run may resume it at once. */
+async function leftToNextRun(ctx: RunContext, attempt: Attempt): Promise<SyncedDay> {
+  const { day } = attempt;
+  await ctx.ledger(monthOf(day)).update((ledger) => releaseDay(ledger, day, ctx.runId));
+  return ended(ctx, day, 'pending', 0, await pagesStaged(attempt));
+}
+
 /** Renews the lease while the run works, however long a page or a publication takes. */
-function keepLease(run: RunContext, { day, progress }: Attempt): () => void {
-  return run.clock.every(RENEW_MS, () => {
+function keepLease(ctx: RunContext, { day, progress }: Attempt): () => void {
+  return ctx.clock.every(LEASE_RENEWAL_MS, () => {
     progress
-      .update((current) => withRenewedLease(assertLeaseHeld(current, run.runId), run))
-      .catch((error: unknown) => {
-        run.log({ event: 'lease_not_renewed', day, message: String(error) });
-      });
+      .update((current) => withRenewedLease(assertLeaseHeld(current, ctx.runId), ctx))
+      .catch((error: unknown) => ctx.log({ event: 'lease_not_renewed', day, message: String(error) }));
   });
 }
 
-/** An unchanged day whose switch is owed is switched all the same. */
-async function isSwitched(run: RunContext, day: string): Promise<boolean> {
-  return (await run.ledger(monthOf(day)).cached()).days[day]?.committed?.published ?? false;
+/** False for an unchanged day too whose snapshot was committed but never published. */
+async function isPublished(ctx: RunContext, day: string): Promise<boolean> {
+  return (await ctx.ledger(monthOf(day)).cached()).days[day]?.committed?.published ?? false;
 }
 
-/** A publication is begun only if it will end in time, or if waiting would not make it fit better. */
-async function publicationFits(run: RunContext, { progress }: Attempt): Promise<boolean> {
-  if (!run.deadline) return true;
+async function publicationFits(ctx: RunContext, { progress }: Attempt): Promise<boolean> {
   const { slices } = await progress.cached();
   const rows = slices.flatMap(({ parts }) => parts).reduce((sum, part) => sum + part.records, 0);
-  const needsMs = PUBLISH_MS + (rows / PUBLISH_ROWS_PER_SECOND) * 1000;
-  const fits = run.clock.wallMs() + needsMs <= run.deadline.hardMs;
-  return fits || (run.units.begun === 1 && !outOfTime(run));
+  return ctx.time.fits(PUBLISH_BASE_MS + (rows / PUBLISH_ROWS_PER_SECOND) * 1000);
 }
 
-async function pagesOf({ progress }: Attempt): Promise<number> {
+async function pagesStaged({ progress }: Attempt): Promise<number> {
   const { slices } = await progress.cached();
   return (slices.at(-1)?.parts ?? []).reduce((pages, part) => pages + part.pages, 0);
 }
 
 /**
- * What a transient failure has staged is gone on with; after any other the day is begun anew, with nothing of
- * what was staged where that is what is damaged.
+ * What was staged before a transient failure is resumed by the next run. After any other failure the day is read from
+ * its first page, and where the staged chunks are what is damaged, they are dropped here.
  */
 async function recordFailure(
-  run: RunContext,
+  ctx: RunContext,
   day: string,
-  reading: Attempt | undefined,
+  attempt: Attempt | undefined,
   error: BrandReportsError,
 ): Promise<void> {
+  const { runId } = ctx;
   const { kind, code, message } = error;
-  const nowMs = run.clock.now().getTime();
-  const damaged = code === 'damaged_chunk';
-  const keep = kind === 'transient' && !damaged;
-  run.log({ event: 'day_failed', day, ...errorSummary(error) });
+  const nowMs = ctx.clock.now().getTime();
+  const isDamaged = code === 'damaged_chunk';
+  const keep = kind === 'transient' && !isDamaged;
+  ctx.log({ event: 'day_failed', day, ...errorSummary(error) });
   try {
-    if (damaged)
-      await reading?.progress.update((current) => ({ ...assertLeaseHeld(current, run.runId), slices: [] }));
-    await run
+    if (isDamaged)
+      await attempt?.progress.update((current) => ({ ...assertLeaseHeld(current, runId), slices: [] }));
+    await ctx
       .ledger(monthOf(day))
-      .update((ledger) => failDay(ledger, day, { runId: run.runId, kind, code, message, nowMs, keep }));
+      .update((ledger) => failDay(ledger, day, { runId, kind, code, message, nowMs, keep }));
   } catch (thrown) {
-    const { message } = rethrowBugs(thrown);
-    run.log({ event: 'failure_not_recorded', day, message });
+    ctx.log({ event: 'failure_not_recorded', day, message: rethrowBugs(thrown).message });
   }
 }

@@ -1,82 +1,63 @@
-import { monthOf } from '../days.ts';
+import { DAY_MS, monthOf } from '../days.ts';
 import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
 import { partitionPath } from '../lake/paths.ts';
 import type { ListedObject } from '../ports.ts';
 import type { RunContext } from './context.ts';
 
-const SNAPSHOT_MS = 86_400_000;
-const ATTEMPT_MS = 7 * 86_400_000;
+/** As long as a query may take that began before a snapshot was replaced. */
+export const SNAPSHOT_GRACE_MS = DAY_MS;
+/** As long as a run may be away that comes back to what it staged. */
+const ATTEMPT_GRACE_MS = 7 * DAY_MS;
 
 /**
- * Removes what nothing names: snapshots older than a day that neither ledger nor catalog name, attempts that no
- * ledger names after a week. Only here is anything of the lake deleted, by the report's own runs.
- * @returns how many objects were deleted
+ * Removes what nothing references: snapshots older than a day that neither ledger nor catalog name, and attempts that
+ * no ledger names after a week. Only here, and only by the report's own runs, is anything of the lake deleted. A day
+ * that is being read is left alone: its snapshot may be written but not committed yet (I4).
  */
-export async function vacuum(run: RunContext): Promise<number> {
-  const { report, brand, lake } = run;
-  const pointers = await lake.catalog?.snapshotsByPartition(report.table, [['brand', brand]]);
-  const pointed = new Set([...(pointers?.values() ?? [])].flat());
-  const snapshots = await removableObjects(run, `snapshots/${report.table}/`, SNAPSHOT_MS, (id, entry) => {
-    const isRead = (at: string) => run.clock.wallMs() - Date.parse(at) < SNAPSHOT_MS;
-    const superseded = entry.superseded?.some(({ snapshot, at }) => snapshot === id && isRead(at));
-    return !pointed.has(id) && entry.committed?.snapshot !== id && !superseded && !entry.claim;
+export async function vacuum(ctx: RunContext): Promise<void> {
+  const { report, brand, lake, clock } = ctx;
+  const byPartition = await lake.catalog?.snapshotsByPartition(report.table, [['brand', brand]]);
+  const published = new Set([...(byPartition?.values() ?? [])].flat());
+  const isWithinGrace = (at: string) => clock.wallMs() - Date.parse(at) < SNAPSHOT_GRACE_MS;
+  const snapshots = await unreferenced(ctx, `snapshots/${report.table}/`, SNAPSHOT_GRACE_MS, (id, entry) => {
+    const isStillRead = entry.superseded?.some(({ snapshot, at }) => snapshot === id && isWithinGrace(at));
+    return published.has(id) || entry.committed?.snapshot === id || isStillRead || entry.claim !== undefined;
   });
-  const attempts = await removableObjects(
-    run,
+  const attempts = await unreferenced(
+    ctx,
     `raw/${report.name}/`,
-    ATTEMPT_MS,
-    (id, entry) => entry.committed?.attempt !== id && entry.claim?.attempt !== id,
+    ATTEMPT_GRACE_MS,
+    (id, entry) => entry.committed?.attempt === id || entry.claim?.attempt === id,
   );
-  const coverage = await superseded(run);
-  const keys = [...snapshots, ...attempts, ...coverage];
+  const keys = [...snapshots, ...attempts];
   if (keys.length > 0) await lake.store.delete(keys);
-  return keys.length;
 }
 
-/** The objects under `<prefix>brand=…/dt=…/<id>/` that are all old enough and that the day's entry does not name. */
-async function removableObjects(
-  run: RunContext,
+/** The keys of the folders `<prefix>brand=…/dt=…/<id>/` of which all objects are old enough and the day's entry needs none. */
+async function unreferenced(
+  ctx: RunContext,
   prefix: string,
-  ageMs: number,
-  isUnnamed: (id: string, entry: DayEntry) => boolean,
+  graceMs: number,
+  isReferenced: (id: string, entry: DayEntry) => boolean | undefined,
 ): Promise<string[]> {
-  const brandPrefix = `${prefix}${partitionPath([['brand', run.brand]])}/`;
-  const groups = new Map<string, ListedObject[]>();
-  for await (const object of run.lake.store.list(brandPrefix)) {
+  const brandPrefix = `${prefix}${partitionPath([['brand', ctx.brand]])}/`;
+  const folders = new Map<string, ListedObject[]>();
+  for await (const object of ctx.lake.store.list(brandPrefix)) {
     const [day = '', id = ''] = object.key.slice(brandPrefix.length).split('/');
-    const group = `${day.replace('dt=', '')}/${id}`;
-    groups.set(group, [...(groups.get(group) ?? []), object]);
+    const folder = `${day.replace('dt=', '')}/${id}`;
+    folders.set(folder, [...(folders.get(folder) ?? []), object]);
   }
   const keys: string[] = [];
   const ledgers = new Map<string, Promise<Ledger>>();
-  for (const [group, objects] of groups) {
-    const newest = Math.max(...objects.map(({ modifiedAt }) => modifiedAt.getTime()));
-    if (run.clock.wallMs() - newest < ageMs) continue;
-    const [day = '', id = ''] = group.split('/');
+  for (const [folder, objects] of folders) {
+    const newestMs = Math.max(...objects.map(({ modifiedAt }) => modifiedAt.getTime()));
+    if (ctx.clock.wallMs() - newestMs < graceMs) continue;
+    const [day = '', id = ''] = folder.split('/');
     const month = monthOf(day);
-    const ledger = ledgers.get(month) ?? run.ledger(month).refresh();
+    const ledger = ledgers.get(month) ?? ctx.ledger(month).refresh();
     ledgers.set(month, ledger);
     const entry = (await ledger).days[day] ?? {};
-    if (isUnnamed(id, entry)) keys.push(...objects.map(({ key }) => key));
-  }
-  return keys;
-}
-
-/** Coverage keeps no state of its own: what the catalog does not point at is of use to no one but a running query. */
-async function superseded(run: RunContext): Promise<string[]> {
-  const { brand, report, lake, clock } = run;
-  if (!lake.catalog) return [];
-  const leading = [
-    ['brand', brand],
-    ['report', report.name],
-  ] as const;
-  const pointed = new Set(
-    [...(await lake.catalog.snapshotsByPartition('coverage', leading)).values()].flat(),
-  );
-  const keys: string[] = [];
-  for await (const { key, modifiedAt } of lake.store.list(`snapshots/coverage/${partitionPath(leading)}/`)) {
-    const id = key.split('/').at(-2) ?? '';
-    if (!pointed.has(id) && clock.wallMs() - modifiedAt.getTime() >= SNAPSHOT_MS) keys.push(key);
+    if (!isReferenced(id, entry)) keys.push(...objects.map(({ key }) => key));
   }
   return keys;
 }

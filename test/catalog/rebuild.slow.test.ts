@@ -8,6 +8,7 @@ import { ledgerKey, schemaKey } from '../../shared/lake/paths.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
+import { isAccessDenied, retryWhileAccessDenied } from '../../shared/adapters/aws/retry-access-denied.ts';
 import { type RebuildOptions, rebuildCatalog } from '../../shared/catalog/rebuild.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { memoryStore, type MemoryStore } from '../fakes/memory-store.ts';
@@ -37,7 +38,7 @@ function settingsOf(...brands: string[]) {
 function run(store: MemoryStore, change: Partial<RebuildOptions> = {}) {
   const time = virtualTime(NOW);
   let ids = 0;
-  return rebuildCatalog({
+  const options: RebuildOptions = {
     settings: settingsOf(BRAND),
     reports,
     lake: {
@@ -52,8 +53,10 @@ function run(store: MemoryStore, change: Partial<RebuildOptions> = {}) {
       ids += 1;
       return `set-up-${ids}`;
     },
+    isFatal: isAccessDenied,
     ...change,
-  });
+  };
+  return retryWhileAccessDenied(options.clock, () => rebuildCatalog(options));
 }
 
 function columnsOf(table: string): unknown[] {

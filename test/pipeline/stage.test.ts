@@ -16,6 +16,8 @@ import {
 } from '../../shared/pipeline/stage.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { createTimeBudget } from '../../shared/pipeline/time-budget.ts';
+import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
 import { createRunContext } from '../../shared/run.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { losesAnswers } from '../fakes/loses-answers-store.ts';
@@ -59,26 +61,25 @@ function runOn(
   let ids = 0;
   const report = reports[name];
   if (!report) throw new Error(`no ${name}`);
+  const options = {
+    settings: settings(key),
+    reports,
+    lake: { store, runs: { register: async () => async () => {}, isDead: async () => false } },
+    credentials: { read: unused },
+    scope: {},
+    clock: { ...time, now: () => new Date(time.wallMs()), every: () => () => {} },
+    log: () => {},
+    random: () => 0,
+    newId: () => `${id}-${++ids}`,
+  };
   const run = createRunContext(
-    {
-      settings: settings(key),
-      reports,
-      lake: { store, runs: { register: async () => async () => {}, isDead: async () => false } },
-      credentials: { read: unused },
-      scope: {},
-      clock: { ...time, now: () => new Date(time.wallMs()), every: () => () => {} },
-      log: () => {},
-      random: () => 0,
-      newId: () => `${id}-${++ids}`,
-    },
+    options,
     {
       id,
-      brand: 'acme',
-      report,
-      service: { call: unused, quote: (text) => text },
-      units: { begun: 0 },
-      ledgers: new Map(),
+      time: createTimeBudget(undefined, time.wallMs),
+      documents: createLakeDocuments({ ...options, store }),
     },
+    { brand: 'acme', report, service: { call: unused, quote: (text) => text } },
   );
   return { run, time };
 }

@@ -2,9 +2,9 @@ import { openLocalStore } from '../../shared/adapters/local/store.ts';
 import { newId } from '../../shared/adapters/new-id.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
 import { type JsonObject, rawNumber } from '../../shared/json.ts';
-import { CasDocument } from '../../shared/lake/documents/cas-document.ts';
-import { parseMonthIndex } from '../../shared/lake/documents/month-index.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
+import { createTimeBudget } from '../../shared/pipeline/time-budget.ts';
 import { type RunOptions, createRunContext } from '../../shared/run.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { syncReport } from '../../shared/sync.ts';
@@ -65,22 +65,12 @@ const options: RunOptions = {
 };
 const report = reports.order_list;
 if (!report) throw new Error('there are no orders');
-const key = 'ledger/order_list/acme/index.json';
-const run = createRunContext(options, {
+const run = {
   id: newId(),
-  brand: 'acme',
-  report,
-  service,
-  units: { begun: 0 },
-  ledgers: new Map(),
-});
-const index = new CasDocument({
-  store: options.lake.store,
-  key,
-  parse: parseMonthIndex(key),
-  newId,
-  pause: async () => {},
-});
-const { status, days } = await syncReport(run, index, { from: DAY, to: DAY });
+  time: createTimeBudget(undefined, options.clock.wallMs),
+  documents: createLakeDocuments({ ...options, store: options.lake.store }),
+};
+const context = createRunContext(options, run, { brand: 'acme', report, service });
+const { status, days } = await syncReport(context, { from: DAY, to: DAY });
 const peakMb = Math.round(process.resourceUsage().maxRSS / 1024);
 process.stdout.write(`${JSON.stringify({ status, rows: days[0]?.rows, pages: days[0]?.pages, peakMb })}\n`);

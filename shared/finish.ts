@@ -1,0 +1,78 @@
+import { writeCoverage } from './catalog/coverage.ts';
+import { ensureTableAndViews } from './catalog/ensure-tables.ts';
+import { vacuumCoverage } from './catalog/vacuum-coverage.ts';
+import { DAY_MS, daysFrom, monthOf } from './days.ts';
+import { type MonthIndex, recordDueTimes } from './lake/documents/month-index.ts';
+import { type RunContext, todayIn } from './pipeline/context.ts';
+import { hasPendingPublication } from './pipeline/publish.ts';
+import { vacuum } from './pipeline/vacuum.ts';
+import { monthDueAtMs } from './planning/due.ts';
+import { policyFingerprint } from './planning/policy.ts';
+
+const VACUUM_INTERVAL_MS = DAY_MS;
+
+/**
+ * What a run does when its days are done: vacuum and catalog once a day, coverage of the months that it examined, and
+ * last the index, from which later runs learn when each month is next due. A run that dies before that leaves these
+ * months marked as in progress, and the next run examines them.
+ * @param months those that the run examined
+ * @param columnsBefore how many columns the table had when the run began
+ */
+export async function finishReport(
+  ctx: RunContext,
+  months: readonly string[],
+  columnsBefore: number,
+): Promise<void> {
+  const nowMs = ctx.clock.now().getTime();
+  const wallMs = ctx.clock.wallMs();
+  const before = await ctx.index.cached();
+  const hasReturnedRecords = before.hasReturnedRecords || (await hasRecords(ctx, months));
+  const vacuums = vacuumIsDue(ctx, before) && !ctx.time.isUp();
+  if (vacuums) {
+    await vacuum(ctx);
+    await vacuumCoverage(ctx);
+  }
+  // A view may have waited for a new column; once a day what a crash or a person did to the catalog is repaired.
+  const hasGrown = (await ctx.schema.cached()).columns.length > columnsBefore;
+  if (hasGrown || vacuums) await ensureTableAndViews(ctx);
+  // The first record of all turns every empty day before it from unverified to complete.
+  const verified = hasReturnedRecords && !before.hasReturnedRecords ? allMonths(ctx) : [];
+  await writeCoverage(ctx, [...new Set([...months, ...verified])], hasReturnedRecords);
+
+  const dueTimes = await dueTimesOf(ctx, months, nowMs);
+  const run = { id: ctx.runId, wallMs, nowMs };
+  await ctx.index.update((current) => {
+    const recorded = recordDueTimes(current, dueTimes, policyFingerprint(ctx.policy), run);
+    const next = vacuums ? { ...recorded, vacuumedAt: new Date(wallMs).toISOString() } : recorded;
+    return next.hasReturnedRecords === hasReturnedRecords ? next : { ...next, hasReturnedRecords };
+  });
+}
+
+/** Once a day a run also examines all months: see `ledgersToExamine`. */
+export function vacuumIsDue({ clock }: RunContext, { vacuumedAt }: MonthIndex): boolean {
+  return vacuumedAt === undefined || clock.wallMs() - Date.parse(vacuumedAt) >= VACUUM_INTERVAL_MS;
+}
+
+/** By month: when a day of it is next due, in milliseconds; `null` where all of it is settled. */
+async function dueTimesOf(
+  ctx: RunContext,
+  months: readonly string[],
+  nowMs: number,
+): Promise<Map<string, number | null>> {
+  const dueTimes = new Map<string, number | null>();
+  for (const month of months) {
+    const ledger = await ctx.ledger(month).refresh();
+    const dueMs = monthDueAtMs(month, ledger, ctx.policy, nowMs);
+    dueTimes.set(month, hasPendingPublication(ctx, ledger) ? nowMs : dueMs);
+  }
+  return dueTimes;
+}
+
+async function hasRecords(ctx: RunContext, months: readonly string[]): Promise<boolean> {
+  const ledgers = await Promise.all(months.map((month) => ctx.ledger(month).cached()));
+  return ledgers.some(({ days }) => Object.values(days).some(({ committed }) => (committed?.rows ?? 0) > 0));
+}
+
+function allMonths(ctx: RunContext): string[] {
+  return daysFrom(ctx.policy.startDate, todayIn(ctx)).map(monthOf);
+}

@@ -1,0 +1,53 @@
+import { fullJitterMs } from '../../backoff.ts';
+import type { Json } from '../../json.ts';
+import type { Clock, ObjectStore } from '../../ports.ts';
+import type { ReportDefinition } from '../../reports/definition.ts';
+import { indexKey, ledgerKey, progressKey, schemaKey } from '../paths.ts';
+import { CasDocument, DOCUMENT_RETRY, type HasRecentWrites } from './cas-document.ts';
+import { type Ledger, parseLedger } from './ledger.ts';
+import { type MonthIndex, parseMonthIndex } from './month-index.ts';
+import { type Progress, parseProgress } from './progress.ts';
+import { type StoredSchema, parseStoredSchema } from './schema.ts';
+
+/** What compare-and-swap takes: a store, ids for writes, and a way to wait between two tries of a race that was lost. */
+export interface DocumentAccess {
+  store: ObjectStore;
+  newId: () => string;
+  clock: Pick<Clock, 'sleep'>;
+  /** In [0, 1), for backoff. */
+  random: () => number;
+}
+
+/** The documents of a lake. Whoever asks for the same one in a process gets the same object, and so what others read of it. */
+export interface LakeDocuments {
+  ledger(report: string, brand: string, month: string): CasDocument<Ledger>;
+  index(report: string, brand: string): CasDocument<MonthIndex>;
+  progress(report: string, brand: string, day: string, attempt: string): CasDocument<Progress>;
+  schema(report: ReportDefinition): CasDocument<StoredSchema>;
+}
+
+export function createLakeDocuments({ store, newId, clock, random }: DocumentAccess): LakeDocuments {
+  const pause = (tries: number) => clock.sleep(fullJitterMs(tries, DOCUMENT_RETRY, random()));
+  const create = <T extends HasRecentWrites>(key: string, parse: (stored: Json | undefined) => T) =>
+    new CasDocument({ store, key, parse, newId, pause });
+  const ledgers = new Map<string, CasDocument<Ledger>>();
+  return {
+    ledger(report, brand, month) {
+      const key = ledgerKey(report, brand, month);
+      const ledger = ledgers.get(key) ?? create(key, parseLedger(key, { report, brand, month }));
+      ledgers.set(key, ledger);
+      return ledger;
+    },
+    index(report, brand) {
+      const key = indexKey(report, brand);
+      return create(key, parseMonthIndex(key));
+    },
+    progress(report, brand, day, attempt) {
+      const key = progressKey(report, brand, day, attempt);
+      return create(key, parseProgress(key));
+    },
+    schema(report) {
+      return create(schemaKey(report.table), parseStoredSchema(report));
+    },
+  };
+}

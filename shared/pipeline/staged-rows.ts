@@ -1,0 +1,131 @@
+import { hash } from 'node:crypto';
+import { endOfDay, startOfDay } from '../days.ts';
+import { BrandReportsError } from '../errors.ts';
+import { parseInstant } from '../exact-values.ts';
+import { type JsonObject, stringifyJson } from '../json.ts';
+import type { Progress, Slice } from '../lake/documents/progress.ts';
+import { attemptPrefix } from '../lake/paths.ts';
+import { type Row, type TableSchema, rowMapper } from '../lake/table/columns.ts';
+import type { Attempt } from './claim.ts';
+import type { RunContext } from './context.ts';
+import { primaryKeyField, primaryKeyOf, readChunk } from './stage.ts';
+
+/*
+ * What a day's staged records are as rows (I1): every record as often as the service holds it. Overlaps of pages and
+ * of slices are dropped by primary key where every record has one; what the end of a range brought in from the next
+ * day is excluded, by key or else as a multiset; a record with a time of its own belongs to the day of that time.
+ */
+
+/**
+ * The rows of everything staged, the newest slice first, so that its version of a record is the one that stays.
+ * @throws BrandReportsError `contract` where the service's answers do not tell which records are the day's
+ */
+export async function* stagedRows(
+  ctx: RunContext,
+  attempt: Attempt,
+  progress: Progress,
+  schema: TableSchema,
+): AsyncGenerator<Row> {
+  const { report } = ctx;
+  const keyField =
+    report.primaryKey?.always || everyRecordHasKey(progress) ? primaryKeyField(ctx) : undefined;
+  const toRow = rowMapper(schema);
+  const belongsToDay = dayFilter(ctx, attempt.day);
+  const seen = new Set<string>();
+  for (const slice of progress.slices.filter(({ done }) => done).toReversed()) {
+    const exclusions = await exclusionsOf(ctx, attempt, slice, keyField);
+    let kept = 0;
+    const syncedAt = new Date(slice.startedAt);
+    for await (const record of recordsOf(ctx, attempt, slice, 'include')) {
+      if (!belongsToDay(record) || exclusions.consume(record)) continue;
+      kept += 1;
+      const key = primaryKeyOf(record, keyField);
+      if (key !== undefined) {
+        const id = fingerprint(key);
+        if (seen.has(id)) continue;
+        seen.add(id);
+      }
+      yield toRow(record, syncedAt);
+    }
+    if (kept === 0 && exclusions.holdMoreThanTheDay()) throw instantUnclear(ctx, attempt.day);
+  }
+}
+
+function everyRecordHasKey(progress: Progress): boolean {
+  return progress.slices.every(({ withoutKey }) => withoutKey === 0);
+}
+
+/** Sixteen bytes as text: a set of all keys of a day has to fit into memory (I12). */
+function fingerprint(text: string): string {
+  return hash('md5', text, 'buffer').toString('latin1');
+}
+
+async function* recordsOf(
+  ctx: RunContext,
+  { day, id }: Attempt,
+  slice: Slice,
+  role: Slice['parts'][number]['role'],
+): AsyncGenerator<JsonObject> {
+  const prefix = attemptPrefix(ctx.report.name, ctx.brand, day, id);
+  for (const part of slice.parts) {
+    if (part.role !== role) continue;
+    for (const chunk of part.chunks) yield* await readChunk(ctx.lake.store, prefix, chunk);
+  }
+}
+
+interface Exclusions {
+  /** Whether the record is to be left out; one exclusion stands for one occurrence, with a primary key for all. */
+  consume(record: JsonObject): boolean;
+  /** Whether some of them were met, and others are of no record of the day. */
+  holdMoreThanTheDay(): boolean;
+}
+
+/** The records that the end of the range brought in from the next day. */
+async function exclusionsOf(
+  ctx: RunContext,
+  attempt: Attempt,
+  slice: Slice,
+  keyField: string | undefined,
+): Promise<Exclusions> {
+  const left = new Map<string, number>();
+  const met = new Set<string>();
+  const keyOf = (record: JsonObject) => fingerprint(primaryKeyOf(record, keyField) ?? stringifyJson(record));
+  for await (const record of recordsOf(ctx, attempt, slice, 'exclude')) {
+    const key = keyOf(record);
+    left.set(key, keyField === undefined ? (left.get(key) ?? 0) + 1 : Number.POSITIVE_INFINITY);
+  }
+  return {
+    consume(record) {
+      if (left.size === 0) return false;
+      const key = keyOf(record);
+      const count = left.get(key) ?? 0;
+      if (count === 0) return false;
+      left.set(key, count - 1);
+      met.add(key);
+      return true;
+    },
+    holdMoreThanTheDay: () => met.size > 0 && met.size < left.size,
+  };
+}
+
+/** All records of the day were excluded, and there are more exclusions: the service did not answer for one instant. */
+function instantUnclear({ report, brandSettings }: RunContext, day: string): BrandReportsError {
+  const setting = report.day.by === 'dates' ? 'endDate' : 'endTime';
+  return new BrandReportsError(
+    'contract',
+    'instant_unclear',
+    `${report.name} ${day}: asked for the one instant that ends the day, the service returned all records of the day and more, so which of them belong to the next day is unknown; set "${setting}" (now "${brandSettings[setting]}") to what the service means`,
+  );
+}
+
+/** A record with a time of its own belongs to the day of that time; one whose time is unreadable stays where it was asked for. */
+function dayFilter({ report, policy }: RunContext, day: string): (record: JsonObject) => boolean {
+  const rule = report.day;
+  if (rule.by !== 'created') return () => true;
+  const startMs = startOfDay(day, policy.timeZone);
+  const endMs = endOfDay(day, policy.timeZone);
+  return (record) => {
+    const instant = Object.hasOwn(record, rule.field) ? parseInstant(record[rule.field]) : undefined;
+    return instant === undefined || (instant.getTime() >= startMs && instant.getTime() < endMs);
+  };
+}

@@ -1,0 +1,42 @@
+/** Until when a run may work, wall clock in milliseconds. */
+export interface Deadline {
+  /** From then on nothing new starts. */
+  softMs: number;
+  /** From then on the process may be gone: a publication must be over. */
+  hardMs: number;
+}
+
+/**
+ * The time that a run has left. Without `tryStartDay` a run whose time is too short for anything would stop before
+ * its first day, and so would every run after it; without `fits` a publication would be cut off by the end of the
+ * process, again and again.
+ */
+export interface TimeBudget {
+  /** Nothing new should start. */
+  isUp(): boolean;
+  /** The process may be gone at any moment. */
+  isOver(): boolean;
+  /** Counts a day as started, unless time is up and the run has started one before: every run does one unit of work. */
+  tryStartDay(): boolean;
+  /** Whether work of `needsMs` may start: it ends in time, or the run has done nothing else and never will have more. */
+  fits(needsMs: number): boolean;
+}
+
+/** @param deadline may move while the run works (Ctrl-C moves it to now); missing: there is no hurry */
+export function createTimeBudget(deadline: Deadline | undefined, wallMs: () => number): TimeBudget {
+  let daysStarted = 0;
+  const isUp = () => deadline !== undefined && wallMs() >= deadline.softMs;
+  return {
+    isUp,
+    isOver: () => deadline !== undefined && wallMs() >= deadline.hardMs,
+    tryStartDay() {
+      if (isUp() && daysStarted > 0) return false;
+      daysStarted += 1;
+      return true;
+    },
+    fits(needsMs) {
+      if (deadline === undefined || wallMs() + needsMs <= deadline.hardMs) return true;
+      return daysStarted === 1 && !isUp();
+    },
+  };
+}
