@@ -48,7 +48,8 @@ export const attribution: ReportDefinition = {
         ['clicks', 'bigint'],
       ],
       needs: [],
-      // `click` repeats on every product of a tracking link and day (section 2): one row of each link bears it.
+      // `click` repeats on every product of a tracking link and day (docs/interface.md, section 2): it is taken from one
+      // row of each link.
       sql: `SELECT
   CAST(brand AS varchar) AS brand,
   CAST(dt AS varchar) AS dt,

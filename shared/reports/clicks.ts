@@ -24,7 +24,7 @@ export const clicks: ReportDefinition = {
     { field: 'created_time', type: 'timestamp' },
   ],
   refresh: [{ untilAgeDays: 2, every: '1 day' }],
-  // A click never changes, and a range that has ended gains none that would move the positions of others.
+  // A click never changes, and no click is added to a range that has ended, so positions stay what they are.
   pagesAreSnapshot: true,
   views: [],
 };

@@ -1,12 +1,18 @@
+/**
+ * What a report is: data. Settings, functions, schedules, permissions, tables, `status` and `check` are made from these
+ * fields, so that a new report is one file that exports a definition and one line in `index.ts`. Where the interface
+ * documents a fact (docs/interface.md), the definition is its one place in the code; nothing here knows how a page is
+ * fetched or a row is written.
+ */
 import type { ColumnType } from '../column-types.ts';
 
-/** A filter of the interface document: what it is checked against. */
+/** A documented filter: what its setting is checked against. */
 export type Filter =
   | { kind: 'enum'; values: readonly string[] }
   | { kind: 'text' }
   | { kind: 'integer'; min: number };
 
-/** A day is read again every `every` ("run" or e.g. "1 day", "6 hours") until it is `untilAgeDays` old. */
+/** I11: a day is read again every `every` ("run" or e.g. "1 day", "6 hours") until it is `untilAgeDays` old. */
 export interface RefreshTier {
   untilAgeDays: number;
   every: string;
@@ -50,8 +56,9 @@ export type Paging =
   | { style: 'lookup'; lookup: Lookup };
 
 /**
- * How a day is asked for. `created`: by timestamps, each record's own time decides. `timestamps`: by timestamps,
- * records have no documented time. `dates`: by `start_date` and `end_date`. `parent`: the records of another report's day.
+ * How the records of a day are asked for. `created`: by timestamps; the time in each record's `field` decides its day.
+ * `timestamps`: by timestamps; records have no documented time. `dates`: by `start_date` and `end_date`. `upstream`: by
+ * the records of another report's day.
  */
 export type DayRule =
   | { by: 'created'; field: string }
@@ -64,7 +71,7 @@ export interface DocumentedColumn {
   type: ColumnType;
 }
 
-/** A view: `sql` runs on DuckDB and on Athena alike; it is left out where a column it `needs` is not there yet. */
+/** A view: `sql` runs on DuckDB and on Athena alike. It is not created while a column that it `needs` is missing. */
 export interface View {
   name: string;
   description: string;
@@ -73,26 +80,26 @@ export interface View {
   sql: string;
 }
 
-/** A report is data: a sixth one is one more file that exports this, and one line in `reports/index.ts`. */
 export interface ReportDefinition {
-  /** The tail of the action, and the name in settings. */
+  /** The last part of the action; the report's name in settings. */
   name: string;
   action: string;
   table: string;
   description: string;
+  /** Of docs/interface.md. */
   section: string;
   enabledByDefault: boolean;
   schedule: string;
   paging: Paging;
   day: DayRule;
-  /** `slices`: what came since the last read is added to what is known. `pass`: the whole day is read again. */
+  /** I2: how the open day is read. `slices`: what came since the last read is added. `pass`: the whole day again. */
   openDay: 'slices' | 'pass';
-  /** The field that tells records apart; it is used only in a pass where every record has it. */
+  /** I1: the field that identifies a record. Where not `always` there, it is used only if every record of a pass has it. */
   primaryKey: { field: string; always: boolean } | undefined;
   filters: Readonly<Record<string, Filter>>;
   columns: readonly DocumentedColumn[];
   refresh: readonly RefreshTier[];
-  /** Where pages are not a snapshot, a day settles only after two passes with the same digest. */
+  /** I11: where pages are not a snapshot, a day settles only after two passes with the same digest. */
   pagesAreSnapshot: boolean;
   views: readonly View[];
 }

@@ -8,7 +8,7 @@ export const orders: ReportDefinition = {
   section: '4.3',
   enabledByDefault: true,
   schedule: 'rate(1 hour)',
-  // Ascending, so that an order that comes while the pages are read joins at the end and moves no other.
+  // Ascending, so that an order that arrives while pages are read is added at the end and moves no other.
   paging: {
     style: 'numbered',
     pageSize: PAGE_SIZE,
@@ -54,7 +54,7 @@ export const orders: ReportDefinition = {
         ['commission', 'decimal(38,9)'],
       ],
       needs: ['status', 'amount', 'commission'],
-      // By way of text, because the type of a discovered column is what came first: it may be any.
+      // Through text, because a discovered column may have any type: the first commit decides.
       sql: `SELECT
   CAST(brand AS varchar) AS brand,
   CAST(dt AS varchar) AS dt,

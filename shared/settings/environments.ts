@@ -37,7 +37,7 @@ function split(settings: unknown, origin: string): { common: unknown; environmen
   throw new BrandReportsError(
     'config',
     'environments',
-    `${origin} cannot be used as it is: environments is an object that holds settings by the name of an environment: a lower-case letter, then lower-case letters, digits and "-", 20 at most`,
+    `${origin} cannot be used: environments is an object that holds settings by the name of an environment: a lower-case letter, then lower-case letters, digits and "-", 20 at most`,
   );
 }
 

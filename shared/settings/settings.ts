@@ -1,11 +1,17 @@
+/**
+ * What an operator configures: one schema, built from the reports' definitions, that checks a text, fills in the
+ * defaults and names every problem at once. Unchecked, a misspelled filter would silently copy another set of records.
+ * Filters, bounds of pages and defaults of a report come from its definition, so a new report needs no change here.
+ * The settings of deployment are in `deployment.ts`; `settingsReference` lists all of them from this very schema.
+ */
 import * as z from 'zod/mini';
-import { intervalMs, isDay } from '../days.ts';
+import { DAY_MS, intervalMs, isDay } from '../days.ts';
 import { type DeploymentSettings, deploymentSchema } from './deployment.ts';
 import { scheduleProblem } from './schedule.ts';
 import { chosenEnvironment } from './environments.ts';
 import { BrandReportsError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
-import { ABSENT, integer, number, object, oneOf, parseInput, text } from '../validation/input.ts';
+import { NOT_A_SETTING, integer, number, object, oneOf, parseInput, text } from '../validation/input.ts';
 import { ALLOWED_TYPES, type ColumnType, parseColumnType } from '../column-types.ts';
 import { baseSchema } from '../lake/table/columns.ts';
 import type {
@@ -18,25 +24,33 @@ import type {
 
 export interface Settings {
   brands: Record<string, BrandSettings>;
-  /** Per brand, shared among its reports. */
+  /** Of each brand, shared by all its reports. */
   requestsPerSecond: number;
   pagesInFlight: number;
   deployment: DeploymentSettings;
 }
 
 export interface BrandSettings {
+  /** The address of the service with the brand's path. */
   baseUrl: string;
+  /** The SERVICE in the names of the two headers. */
   service: string;
+  /** IANA name; days begin and end in it. */
   timeZone: string;
+  /** The first day to read. */
   startDate: string;
+  /** In AWS Secrets Manager. */
   secretName: string;
   method: 'POST' | 'GET';
   timestampUnit: 'seconds' | 'milliseconds';
   firstPage: number;
   endTime: 'auto' | 'inclusive' | 'exclusive';
   endDate: 'whole_day' | 'midnight';
+  /** How late a record may show up: a day is closed so long after its end. */
   lateMinutes: number;
+  /** An interrupted day is resumed within this time, and restarted later. */
   resumeWithinHours: number;
+  /** Of one request. */
   timeoutSeconds: number;
   /** Every report of the registry, in its order, with defaults filled in. */
   reports: Record<string, ReportSettings>;
@@ -46,12 +60,12 @@ export interface ReportSettings {
   enabled: boolean;
   schedule: string;
   filters: Record<string, string | number>;
-  /** By column name: the type it gets if no commit has fixed it yet. */
+  /** By column name: the type that it gets unless a commit has fixed it before. */
   columns: Record<string, ColumnType>;
   refresh: RefreshTier[];
   /** Records asked for per page: `page_size` or `limit` of the report's settings. */
   pageSize: number;
-  /** Orders: the field that tells records apart, where it is not `transid`. */
+  /** The field that identifies a record, where it is not the one of the report's definition. */
   key?: string;
 }
 
@@ -70,8 +84,7 @@ export function loadSettings(
 }
 
 /**
- * The settings object in such a text, not yet checked: what it says for all environments, with what it says for this
- * one in its place.
+ * The settings object in such a text, not yet checked: the common settings with those of the environment in their place.
  * @throws BrandReportsError `config` where there are no settings or no such environment
  */
 export function settingsInput(text: string, origin: string, environment?: string): unknown {
@@ -159,7 +172,9 @@ function reportSchema(report: ReportDefinition) {
   const { paging, primaryKey } = report;
   const pageSize = paging.style === 'lookup' ? undefined : paging.pageSize;
   const pageSizeIn = (field: PageSize['field']) =>
-    pageSize?.field === field ? z._default(integer(pageSize.min, pageSize.max), pageSize.default) : ABSENT;
+    pageSize?.field === field
+      ? z._default(integer(pageSize.min, pageSize.max), pageSize.default)
+      : NOT_A_SETTING;
   const schema = object({
     enabled: z._default(z.boolean({ error: 'true, false' }), report.enabledByDefault),
     schedule: z._default(scheduleSchema(), report.schedule),
@@ -169,7 +184,9 @@ function reportSchema(report: ReportDefinition) {
     page_size: pageSizeIn('page_size'),
     limit: pageSizeIn('limit'),
     key:
-      primaryKey?.always === false ? z.optional(text('the name of a field', (name) => name !== '')) : ABSENT,
+      primaryKey?.always === false
+        ? z.optional(text('the name of a field', (name) => name !== ''))
+        : NOT_A_SETTING,
   });
   return z.pipe(
     schema,
@@ -261,7 +278,7 @@ function isBaseUrl(text: string): boolean {
   );
 }
 
-/** By its exact name: schedules run in the zone as well, and Intl alone takes offsets and any case. */
+/** By its exact name: EventBridge schedules run in the zone too, and Intl alone also accepts offsets and any case. */
 function isTimeZone(zone: string): boolean {
   if (!/^[A-Z]/.test(zone)) return false;
   try {
@@ -281,11 +298,11 @@ function scheduleSchema() {
 }
 
 /** Ten years. */
-const LONGEST_INTERVAL_MS = 3650 * 86_400_000;
+const MAX_INTERVAL_MS = 3650 * DAY_MS;
 
 function isInterval(every: string): boolean {
   try {
-    return every === 'run' || (intervalMs(every) > 0 && intervalMs(every) <= LONGEST_INTERVAL_MS);
+    return every === 'run' || (intervalMs(every) > 0 && intervalMs(every) <= MAX_INTERVAL_MS);
   } catch {
     return false;
   }
@@ -295,7 +312,7 @@ function parseText(text: string, origin: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // The parser's own message quotes the text, which may hold anything.
+    // I9: the parser's own message quotes the text, which may hold a credential.
     const [place = ''] = /\(line \d+ column \d+\)/.exec(String(error)) ?? [];
     throw new BrandReportsError('config', 'settings_json', `${origin} is not JSON ${place}`.trimEnd());
   }

@@ -1,4 +1,4 @@
-/** The word among `words` that is a slip or two away from `word`, if there is one. */
+/** The word that `word` is probably a misspelling of: at most one edit per three letters away. */
 export function closestMatch(word: string, words: readonly string[]): string | undefined {
   const allowed = Math.max(1, Math.floor(word.length / 3));
   return words

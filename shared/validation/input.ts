@@ -3,24 +3,27 @@ import { BrandReportsError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import { closestMatch } from './closest-match.ts';
 
-// Schemas of what operators write. The error of each is what is allowed there; `parseInput` puts path and value
-// before it.
+// Schemas of what operators write: settings and events. The error text of each schema says what is allowed there and
+// nothing else; `parseInput` puts the path and the value met before it, so that every message has the same form.
 
-/** A setting that others of the same kind have. */
-export const ABSENT = z.optional(z.never({ error: 'nothing: this report has no such setting' }));
+/** A setting that only other reports have. */
+export const NOT_A_SETTING = z.optional(z.never({ error: 'nothing: this report has no such setting' }));
 
+/** An object with these keys and no others. */
 export function object<Shape extends Record<string, z.ZodMiniType>>(shape: Shape) {
-  const keys = Object.keys(shape).filter((key) => shape[key] !== ABSENT);
+  const keys = Object.keys(shape).filter((key) => shape[key] !== NOT_A_SETTING);
   return z.strictObject(shape, {
     error: ({ code }) => (code === 'unrecognized_keys' ? keys.join(', ') || 'no key' : 'an object'),
   });
 }
 
+/** @param allowed what the message says is allowed @param words values that a slip may have been meant for */
 export function text(allowed: string, test: (value: string) => boolean, words: readonly string[] = []) {
   const error = ({ input }: { input?: unknown }) => allowed + didYouMean(input, words);
   return z.string({ error }).check(z.refine(test, { error }));
 }
 
+/** One of some words. */
 export function oneOf<const Words extends readonly string[]>(...words: Words) {
   return z.enum(words, { error: ({ input }) => words.join(', ') + didYouMean(input, words) });
 }
@@ -31,19 +34,23 @@ export function oneOfNumbers(...numbers: readonly number[]) {
   return z.number({ error }).check(z.refine((value) => numbers.includes(value), { error }));
 }
 
+/** A number from `min` to `max`, both included. */
 export function number(min: number, max: number, allowed = `a number from ${min} to ${max}`) {
   return z
     .number({ error: allowed })
     .check(z.refine((value) => value >= min && value <= max, { error: allowed }));
 }
 
+/** A whole number from `min` to `max`, both included. */
 export function integer(min: number, max: number) {
   const allowed = `a whole number from ${min} to ${max}`;
   return number(min, max, allowed).check(z.refine(Number.isSafeInteger, { error: allowed }));
 }
 
 /**
- * What the schema makes of the input.
+ * The input, checked and with defaults filled in.
+ * @param code the error's code
+ * @param origin what the error calls the input, e.g. a file
  * @throws BrandReportsError `config` with a line for every problem: path, value met, what is allowed
  */
 export function parseInput<Output>(
@@ -56,14 +63,14 @@ export function parseInput<Output>(
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.flatMap(problemLines);
   const lines = problems.map((problem) => `- ${problem}`).join('\n');
-  throw new BrandReportsError('config', code, `${origin} cannot be used as it is:\n${lines}`);
+  throw new BrandReportsError('config', code, `${origin} cannot be used:\n${lines}`);
 }
 
 function problemLines(issue: z.core.$ZodIssue): string[] {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => unknownKey([...issue.path, key], issue.message));
   const allowed = issue.code === 'invalid_key' ? issue.issues[0]?.message : issue.message;
-  return [`${pathText(issue.path)} is ${shown(issue.input, issue.path)}; allowed: ${allowed}`];
+  return [`${pathText(issue.path)} is ${shownValue(issue.input, issue.path)}; allowed: ${allowed}`];
 }
 
 function unknownKey(path: PropertyKey[], allowed: string): string {
@@ -80,11 +87,11 @@ function didYouMean(input: unknown, words: readonly string[]): string {
 }
 
 function pathText(path: readonly PropertyKey[]): string {
-  return path.map(String).join('.') || 'the whole';
+  return path.map(String).join('.') || 'the top level';
 }
 
-/** The value met, unless it could be a credential that was put in the wrong place. */
-function shown(input: unknown, path: readonly PropertyKey[]): string {
+/** I9: the value met, unless it may be a credential in the wrong place. */
+function shownValue(input: unknown, path: readonly PropertyKey[]): string {
   if (input === undefined) return 'missing';
   if (Array.isArray(input)) return 'a list';
   if (typeof input !== 'string') return isJsonObject(input) ? 'an object' : JSON.stringify(input);

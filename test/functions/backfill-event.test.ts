@@ -65,7 +65,7 @@ describe('the input of a backfill', () => {
       { Comment: 'Insert your JSON here' },
       'Comment is unknown; allowed: report, brand, from, to',
     ],
-    ['no object', null, 'the whole is null; allowed: an object'],
+    ['no object', null, 'the top level is null; allowed: an object'],
     ['no report', { brand: 'acme' }, 'report is missing; allowed: clicks_list, order_list'],
     [
       'an unknown report',

@@ -114,7 +114,7 @@ describe('the coverage widget', () => {
   it.each<[string, unknown, NodeJS.ProcessEnv, RegExp]>([
     ['a brand that is none', { brand: '<b>' }, {}, /brand is &quot;&lt;b&gt;&quot;; allowed: acme/],
     ['months that are none', { months: '6' }, {}, /months is &quot;6&quot;; allowed: a whole number from 1/],
-    ['no event', null, {}, /the whole is null/],
+    ['no event', null, {}, /the top level is null/],
     ['no settings', {}, { BRAND_REPORTS_SETTINGS: '' }, /is not JSON/],
     ['no lake', {}, { LAKE_URL: '' }, /LAKE_URL is missing/],
     ['a lake that is none', {}, { LAKE_URL: 'nowhere' }, /&quot;nowhere&quot; is not a lake/],

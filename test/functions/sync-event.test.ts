@@ -17,8 +17,8 @@ describe('the event of the sync function', () => {
   });
 
   it.each<[string, unknown, string]>([
-    ['no object', null, 'the whole is null; allowed: an object'],
-    ['a list', [], 'the whole is a list; allowed: an object'],
+    ['no object', null, 'the top level is null; allowed: an object'],
+    ['a list', [], 'the top level is a list; allowed: an object'],
     [
       'an unknown key',
       { brands: 'acme' },

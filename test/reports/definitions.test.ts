@@ -11,7 +11,7 @@ const named = all.map((report) => [report.name, report] as const);
 const text: Filter = { kind: 'text' };
 const oneOf = (values: string): Filter => ({ kind: 'enum', values: values.split(' ') });
 
-/** As sections 4.1 to 4.5 of the interface document list them, paging and range aside. */
+/** As docs/interface.md, sections 4.1 to 4.5 list them, without those of paging and of the range. */
 const DOCUMENTED_FILTERS = {
   clicks_list: { publisher_id: text, channel_id: text },
   clicks_detail: {},
@@ -36,7 +36,7 @@ const DOCUMENTED_FILTERS = {
 };
 
 describe('the reports', () => {
-  it('are the five of the interface document, by the tail of their action', () => {
+  it('are the five documented ones, named by the last part of their action', () => {
     expect(all.map(({ name, action, table }) => [name, action, table])).toEqual([
       ['clicks_list', 'report/clicks_list', 'clicks'],
       ['clicks_detail', 'report/clicks_detail', 'click_details'],
@@ -101,7 +101,7 @@ describe('a view', () => {
     ]);
   });
 
-  it('orders_daily adds amounts that came as text, and skips what is no number', async () => {
+  it('orders_daily adds amounts that came as text, and skips what is not a number', async () => {
     const orders = reports.order_list;
     if (!orders) throw new Error('there is no order_list');
     const rows = await query(orders, [

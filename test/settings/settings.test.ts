@@ -125,7 +125,7 @@ describe('settings', () => {
   });
 
   it.each<[string, unknown, string]>([
-    ['no object', 7, 'the whole is 7; allowed: an object'],
+    ['no object', 7, 'the top level is 7; allowed: an object'],
     ['no brand', { brands: {} }, 'brands is an object; allowed: one brand or more'],
     [
       'a brand by a name that no path can have',
@@ -323,7 +323,7 @@ describe('settings', () => {
       pagesInFlight: 'x',
     });
     expect(message.split('\n').map((line) => line.split(' is ')[0])).toEqual([
-      'settings cannot be used as it is:',
+      'settings cannot be used:',
       '- brands.acme.startDate',
       '- brands.acme.bogus',
       '- pagesInFlight',
