@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { httpDate } from '../strict-service/data.ts';
 import { interpretations } from '../strict-service/interpretations.ts';
 import {
@@ -19,8 +19,6 @@ import {
   type Run,
   type Scenario,
 } from './harness.ts';
-
-jest.setTimeout(120_000);
 
 const now = '2026-11-03T15:20:00Z';
 const opened: { scenario: Scenario; refusals: RegExp | undefined }[] = [];
@@ -282,7 +280,7 @@ describe('I9: credentials stay where they are', () => {
 
 describe('faults that pass', () => {
   it('are waited out within a run', async () => {
-    const scenario = await open({ settings: { timeoutSeconds: 1 } });
+    const scenario = await open({ settings: { timeoutSeconds: 3 } });
     let calls = 0;
     scenario.service.fault = ({ repeats }) => {
       calls += 1;

@@ -96,7 +96,7 @@ describe('a lake in S3, read through Glue', () => {
     scenario.service.latencyMs = 30;
     let run = await scenario.sync(...withGlue, '--max-seconds', '1');
     let incomplete = 0;
-    for (; run.code === 3 && incomplete < 20; incomplete += 1)
+    for (; run.code === 3 && incomplete < 200; incomplete += 1)
       run = await scenario.sync(...withGlue, '--max-seconds', '1');
     expectCode(run, 0);
     expect(incomplete).toBeGreaterThan(0);

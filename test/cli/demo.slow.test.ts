@@ -34,7 +34,7 @@ it('the demo fills all five tables and answers SQL on them, twice in a row', asy
   expect(status.stdout).toMatch(/^click_details +\d{4}-/m);
   const verify = await runCli(['verify', '--lake', lake]);
   expect(verify).toMatchObject({ code: 0, stdout: expect.stringContaining('ok: 110 days') });
-}, 120_000);
+});
 
 it('the demo refuses a lake that holds reports of another service', async () => {
   const sample = await serveSampleBrand({ daysBefore: 0 });

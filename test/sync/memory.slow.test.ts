@@ -23,4 +23,4 @@ it(`I12: a day of ${RECORDS} records is published with a heap of ${HEAP_MB} MB, 
   } finally {
     await folder.remove();
   }
-}, 120_000);
+});
