@@ -8,6 +8,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { typeSpec, type Value } from '../shared/column-types.ts';
+import { DAY_PARTITION_KEYS } from '../shared/lake/paths.ts';
 import type { Row } from '../shared/lake/table/columns.ts';
 import {
   type ReportLedgers,
@@ -97,14 +98,14 @@ async function createView(connection: DuckDBConnection, { name, sql }: View): Pr
   await connection.run(`CREATE VIEW ${identifier(name)} AS ${sql}`);
 }
 
-const PARTITION_COLUMNS = [
-  { name: 'brand', type: 'string' },
-  { name: 'dt', type: 'string' },
-] as const;
+const PARTITION_COLUMNS = DAY_PARTITION_KEYS.map((name) => ({ name, type: 'string' as const }));
 
 function readParquet(paths: readonly string[]): string {
   const list = paths.map((path) => literal(path)).join(', ');
-  return `read_parquet([${list}], hive_partitioning = true, hive_types = {'brand': VARCHAR, 'dt': VARCHAR}, union_by_name = true)`;
+  const types = PARTITION_COLUMNS.map(({ name, type }) => `${literal(name)}: ${typeSpec(type).duckdb}`).join(
+    ', ',
+  );
+  return `read_parquet([${list}], hive_partitioning = true, hive_types = {${types}}, union_by_name = true)`;
 }
 
 function coverageSql({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedgers[]): string {

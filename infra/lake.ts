@@ -3,6 +3,20 @@ import { Grant } from 'aws-cdk-lib/aws-iam';
 import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
+import {
+  COVERAGE_TABLE,
+  LEDGERS_PREFIX,
+  QUERY_RESULTS_PREFIX,
+  RAW_PREFIX,
+  SCHEMAS_PREFIX,
+  SNAPSHOTS_PREFIX,
+  coveragePartition,
+  partitionPrefix,
+  reportLedgersPrefix,
+  reportRawPrefix,
+  schemaKey,
+  tablePrefix,
+} from '../shared/lake/paths.ts';
 import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
 import { acknowledgeWildcards, type Grantee } from './acknowledge-wildcards.ts';
 import { output } from './output.ts';
@@ -32,7 +46,7 @@ export class Lake extends Construct {
         ? this.newBucket(deployment)
         : Bucket.fromBucketName(this, 'Bucket', adoptBucket);
     this.url = `s3://${this.bucket.bucketName}`;
-    this.queryResultsUrl = `${this.url}/query-results/`;
+    this.queryResultsUrl = `${this.url}/${QUERY_RESULTS_PREFIX}`;
     output(this, 'LakeUrl', { value: this.url, description: 'The lake' });
   }
 
@@ -48,8 +62,8 @@ export class Lake extends Construct {
         ? { removalPolicy: RemovalPolicy.RETAIN }
         : { removalPolicy: RemovalPolicy.DESTROY, autoDeleteObjects: true }),
       lifecycleRules: [
-        { id: 'raw-records', prefix: 'raw/', expiration: Duration.days(rawRetentionDays) },
-        { id: 'query-results', prefix: 'query-results/', expiration: Duration.days(30) },
+        { id: 'raw-records', prefix: RAW_PREFIX, expiration: Duration.days(rawRetentionDays) },
+        { id: 'query-results', prefix: QUERY_RESULTS_PREFIX, expiration: Duration.days(30) },
         { id: 'unfinished-uploads', abortIncompleteMultipartUploadAfter: Duration.days(1) },
       ],
     });
@@ -66,16 +80,16 @@ export class Lake extends Construct {
   /** What a run of these reports reads and writes. */
   grantReports(grantee: Grantee, reports: readonly ReportDefinition[]): void {
     const written = reports.flatMap(({ name, table }) => [
-      `snapshots/${table}/*`,
-      `snapshots/coverage/brand=*/report=${name}/*`,
-      `raw/${name}/*`,
-      `ledger/${name}/*`,
-      `schema/${table}.json`,
+      `${tablePrefix(table)}*`,
+      `${partitionPrefix(COVERAGE_TABLE, coveragePartition('*', name))}*`,
+      `${reportRawPrefix(name)}*`,
+      `${reportLedgersPrefix(name)}*`,
+      schemaKey(table),
     ]);
     const parents = reports.flatMap(({ day }) => {
       const parent = day.by === 'upstream' ? this.reports[day.report] : undefined;
       return parent && !reports.includes(parent)
-        ? [`snapshots/${parent.table}/*`, `ledger/${parent.name}/*`]
+        ? [`${tablePrefix(parent.table)}*`, `${reportLedgersPrefix(parent.name)}*`]
         : [];
     });
     this.grant(grantee, WRITE, written);
@@ -85,20 +99,20 @@ export class Lake extends Construct {
 
   /** What makes the catalog again out of the lake: ledgers, which note what was switched, and schemas. */
   grantRebuild(grantee: Grantee): void {
-    this.grant(grantee, PUT, ['ledger/*', 'snapshots/coverage/*']);
-    this.grant(grantee, READ, ['schema/*']);
+    this.grant(grantee, PUT, [`${LEDGERS_PREFIX}*`, `${tablePrefix(COVERAGE_TABLE)}*`]);
+    this.grant(grantee, READ, [`${SCHEMAS_PREFIX}*`]);
     this.grantList(grantee);
   }
 
   grantReadLedgers(grantee: Grantee): void {
-    this.grant(grantee, READ, ['ledger/*']);
+    this.grant(grantee, READ, [`${LEDGERS_PREFIX}*`]);
     this.grantList(grantee);
   }
 
   /** What Athena reads and writes on behalf of a person: current and superseded snapshots, and results. */
   grantQuery(grantee: Grantee): void {
-    this.grant(grantee, READ, ['snapshots/*']);
-    this.grant(grantee, [...PUT, 's3:ListMultipartUploadParts'], ['query-results/*']);
+    this.grant(grantee, READ, [`${SNAPSHOTS_PREFIX}*`]);
+    this.grant(grantee, [...PUT, 's3:ListMultipartUploadParts'], [`${QUERY_RESULTS_PREFIX}*`]);
     Grant.addToPrincipal({
       grantee,
       actions: ['s3:GetBucketLocation', 's3:ListBucket', 's3:ListBucketMultipartUploads'],

@@ -12,6 +12,7 @@ import { systemClock } from '../../shared/adapters/system-clock.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
 import type { JsonObject } from '../../shared/json.ts';
+import { LEDGERS_PREFIX } from '../../shared/lake/paths.ts';
 import type { Lake } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
@@ -87,7 +88,7 @@ async function openDemoLake(url: string): Promise<Lake> {
       'demo_lake',
       `The demo writes to a folder, not to ${url}. Use --lake FOLDER.`,
     );
-  const [ledger] = await Array.fromAsync(store.list('ledger/'));
+  const [ledger] = await Array.fromAsync(store.list(LEDGERS_PREFIX));
   if (ledger && !existsSync(join(store.url, SETTINGS_FILE)))
     throw new BrandReportsError(
       'config',

@@ -10,7 +10,13 @@ import { dayOf } from '../days.ts';
 import type { Row } from '../lake/table/columns.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
 import { writeParquet } from '../lake/table/parquet.ts';
-import { partitionPath, snapshotKey } from '../lake/paths.ts';
+import {
+  COVERAGE_PARTITION_KEYS,
+  COVERAGE_TABLE,
+  coveragePartition,
+  partitionPath,
+  snapshotKey,
+} from '../lake/paths.ts';
 import type { Partition, TableShape } from '../ports.ts';
 import { type DayFacts, committedState, dayState, overdueAtMs } from '../planning/day-state.ts';
 import { type UpstreamDay, dueAtMs, upstreamState } from '../planning/due.ts';
@@ -33,8 +39,8 @@ const COLUMNS: readonly Column[] = [
 
 /** One row for each day that a ledger has: its state, what is committed, and why it failed. */
 export const coverageTable: TableShape = {
-  name: 'coverage',
-  partitionKeys: ['brand', 'report', 'month'],
+  name: COVERAGE_TABLE,
+  partitionKeys: COVERAGE_PARTITION_KEYS,
   columns: COLUMNS,
 };
 
@@ -91,13 +97,10 @@ export async function writeCoverage(
   const { catalog } = run.lake;
   if (!catalog || months.length === 0) return;
   await catalog.ensureTable(coverageTable);
-  const leading: Partition = [
-    ['brand', run.brand],
-    ['report', run.report.name],
-  ];
+  const leading = coveragePartition(run.brand, run.report.name);
   const published = await catalog.snapshotsByPartition(coverageTable.name, leading);
   for (const month of months) {
-    const partition: Partition = [...leading, ['month', month]];
+    const partition = coveragePartition(run.brand, run.report.name, month);
     let snapshots = published.get(partitionPath(partition)) ?? [];
     for (;;) {
       const ledger = await run.ledger(month).cached();

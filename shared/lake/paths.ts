@@ -1,19 +1,72 @@
+/**
+ * Where things lie in a lake. Every key and every prefix is built here and, where code lists objects, parsed here;
+ * IAM statements and lifecycle rules take their prefixes from here too. A prefix spelt a second time elsewhere would
+ * go on granting, expiring or deleting the old place after this file has moved to a new one.
+ *
+ *   snapshots/<table>/brand=<brand>/dt=<day>/<snapshot id>/part-0000.parquet
+ *   snapshots/coverage/brand=<brand>/report=<report>/month=<month>/<snapshot id>/part-0000.parquet
+ *   raw/<report>/brand=<brand>/dt=<day>/<attempt id>/chunk-000000.ndjson.gz, progress.json
+ *   ledger/<report>/<brand>/<YYYY-MM>.json, index.json
+ *   schema/<table>.json
+ *   query-results/…                            Athena's, in S3 only
+ *   lake/<table>/<partition>/<snapshot id>.parquet   hard links to the published snapshots, in a folder only
+ */
+import { isDay } from '../days.ts';
 import type { Partition } from '../ports.ts';
+
+/** Partition keys of the reports' tables, in the order of the folders. */
+export const DAY_PARTITION_KEYS = ['brand', 'dt'] as const;
+export const COVERAGE_PARTITION_KEYS = ['brand', 'report', 'month'] as const;
+
+/** The table of what is there and what is missing; it lies among the reports' tables. */
+export const COVERAGE_TABLE = 'coverage';
+
+/** Under it lie the snapshots of all tables. */
+export const SNAPSHOTS_PREFIX = 'snapshots/';
+/** Under it lie the raw records of all reports; a lifecycle rule expires them. */
+export const RAW_PREFIX = 'raw/';
+/** Under it lie the ledgers and month indexes of all reports. */
+export const LEDGERS_PREFIX = 'ledger/';
+/** Under it lie the schemas of all tables. */
+export const SCHEMAS_PREFIX = 'schema/';
+/** Where Athena writes the results of queries; a lifecycle rule expires them. */
+export const QUERY_RESULTS_PREFIX = 'query-results/';
+/** The folder of a local lake that any tool can read as `lake/<table>/**`. */
+export const LOCAL_CATALOG_FOLDER = 'lake';
 
 /** `brand=acme/dt=2026-01-31` */
 export function partitionPath(partition: Partition): string {
   return partition.map(([key, value]) => `${key}=${value}`).join('/');
 }
 
+/** The partition of a day in a report's table. */
 export function dayPartition(brand: string, day: string): Partition {
-  return [
-    ['brand', brand],
-    ['dt', day],
-  ];
+  return partitionOf(DAY_PARTITION_KEYS, [brand, day]);
 }
 
+/** All partitions of a brand in a report's table. */
+export function brandPartitions(brand: string): Partition {
+  return partitionOf(DAY_PARTITION_KEYS, [brand]);
+}
+
+/** The partition of a month in `coverage`; without a month, all partitions of the report. */
+export function coveragePartition(brand: string, report: string, month?: string): Partition {
+  return partitionOf(COVERAGE_PARTITION_KEYS, month === undefined ? [brand, report] : [brand, report, month]);
+}
+
+/** `snapshots/orders/`: the location of the table in Glue. */
+export function tablePrefix(table: string): string {
+  return `${SNAPSHOTS_PREFIX}${table}/`;
+}
+
+/** `snapshots/orders/brand=acme/`; fewer partition keys than the table has give a longer list of objects. */
+export function partitionPrefix(table: string, partition: Partition): string {
+  return `${tablePrefix(table)}${partitionPath(partition)}/`;
+}
+
+/** `snapshots/orders/brand=acme/dt=2026-01-31/<snapshot>/`: the location of a partition in Glue. */
 export function snapshotPrefix(table: string, partition: Partition, snapshot: string): string {
-  return `snapshots/${table}/${partitionPath(partition)}/${snapshot}/`;
+  return `${partitionPrefix(table, partition)}${snapshot}/`;
 }
 
 /** The one Parquet object of a snapshot. */
@@ -21,26 +74,79 @@ export function snapshotKey(table: string, partition: Partition, snapshot: strin
   return `${snapshotPrefix(table, partition, snapshot)}part-0000.parquet`;
 }
 
-export function attemptPrefix(report: string, brand: string, day: string, attempt: string): string {
-  return `raw/${report}/${partitionPath(dayPartition(brand, day))}/${attempt}/`;
+/** The id of the snapshot that an object under `snapshots/` belongs to; empty where it lies in no folder. */
+export function snapshotOfKey(key: string): string {
+  return key.split('/').at(-2) ?? '';
 }
 
+/** `raw/order_list/`: every attempt of a report. */
+export function reportRawPrefix(report: string): string {
+  return `${RAW_PREFIX}${report}/`;
+}
+
+/** `raw/order_list/brand=acme/`: every attempt of a report at days of a brand. */
+export function brandRawPrefix(report: string, brand: string): string {
+  return `${reportRawPrefix(report)}${partitionPath(brandPartitions(brand))}/`;
+}
+
+/** `raw/order_list/brand=acme/dt=2026-01-31/<attempt>/`: all that one attempt has staged. */
+export function attemptPrefix(report: string, brand: string, day: string, attempt: string): string {
+  return `${reportRawPrefix(report)}${partitionPath(dayPartition(brand, day))}/${attempt}/`;
+}
+
+/** `chunk-000007.ndjson.gz`, under the prefix of an attempt. */
 export function chunkName(number: number): string {
   return `chunk-${String(number).padStart(6, '0')}.ndjson.gz`;
 }
 
+/** The progress document of an attempt. */
 export function progressKey(report: string, brand: string, day: string, attempt: string): string {
   return `${attemptPrefix(report, brand, day, attempt)}progress.json`;
 }
 
+/**
+ * The day and the snapshot or attempt that an object lies in.
+ * @param brandPrefix `partitionPrefix(table, brandPartitions(brand))` or `brandRawPrefix(report, brand)`
+ * @returns `undefined` where the key does not have our shape: such an object is not ours
+ */
+export function parseDayKey(brandPrefix: string, key: string): { day: string; id: string } | undefined {
+  const [folder = '', id = '', name] = key.slice(brandPrefix.length).split('/');
+  const [, dayKey] = DAY_PARTITION_KEYS;
+  const day = folder.slice(`${dayKey}=`.length);
+  const isOurs = key.startsWith(brandPrefix) && folder === `${dayKey}=${day}` && isDay(day);
+  return isOurs && id !== '' && name !== undefined ? { day, id } : undefined;
+}
+
+/** `ledger/order_list/`: the ledgers and indexes of a report, for all brands. */
+export function reportLedgersPrefix(report: string): string {
+  return `${LEDGERS_PREFIX}${report}/`;
+}
+
+/** `ledger/order_list/acme/2026-01.json` */
 export function ledgerKey(report: string, brand: string, month: string): string {
-  return `ledger/${report}/${brand}/${month}.json`;
+  return `${reportLedgersPrefix(report)}${brand}/${month}.json`;
 }
 
+/** The inverse of `ledgerKey`; `undefined` for an index and for objects that are not ours. */
+export function parseLedgerKey(key: string): { report: string; brand: string; month: string } | undefined {
+  if (!key.startsWith(LEDGERS_PREFIX)) return undefined;
+  const [, report, brand, month] =
+    /^([^/]+)\/([^/.\\][^/\\]*)\/(\d{4}-\d\d)\.json$/.exec(key.slice(LEDGERS_PREFIX.length)) ?? [];
+  return report === undefined || brand === undefined || month === undefined
+    ? undefined
+    : { report, brand, month };
+}
+
+/** `ledger/order_list/acme/index.json` */
 export function indexKey(report: string, brand: string): string {
-  return `ledger/${report}/${brand}/index.json`;
+  return `${reportLedgersPrefix(report)}${brand}/index.json`;
 }
 
+/** `schema/orders.json` */
 export function schemaKey(table: string): string {
-  return `schema/${table}.json`;
+  return `${SCHEMAS_PREFIX}${table}.json`;
+}
+
+function partitionOf(keys: readonly string[], values: readonly string[]): Partition {
+  return values.map((value, index) => [keys[index] ?? '', value]);
 }

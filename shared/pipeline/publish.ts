@@ -1,7 +1,7 @@
 import { monthOf } from '../days.ts';
 import { type BrandReportsError, rethrowBugs } from '../errors.ts';
 import { type Ledger, recordPublished } from '../lake/documents/ledger.ts';
-import { dayPartition, partitionPath } from '../lake/paths.ts';
+import { DAY_PARTITION_KEYS, brandPartitions, dayPartition, partitionPath } from '../lake/paths.ts';
 import { errorSummary } from '../outcome.ts';
 import type { TableShape } from '../ports.ts';
 import type { BrandReport } from './context.ts';
@@ -17,7 +17,7 @@ export async function tableShape({
   schema,
 }: Pick<BrandReport, 'report' | 'schema'>): Promise<TableShape> {
   const { columns } = await schema.cached();
-  return { name: report.table, partitionKeys: ['brand', 'dt'], columns };
+  return { name: report.table, partitionKeys: DAY_PARTITION_KEYS, columns };
 }
 
 /**
@@ -64,7 +64,7 @@ export async function pendingPublications(
 ): Promise<string[]> {
   const { catalog } = context.lake;
   if (!catalog) return [];
-  const snapshots = await catalog.snapshotsByPartition(context.report.table, [['brand', context.brand]]);
+  const snapshots = await catalog.snapshotsByPartition(context.report.table, brandPartitions(context.brand));
   return [...ledgers].flatMap(({ days }) =>
     Object.entries(days).flatMap(([day, { committed }]) => {
       if (!committed) return [];

@@ -1,6 +1,6 @@
 import { DAY_MS, monthOf } from '../days.ts';
 import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
-import { partitionPath } from '../lake/paths.ts';
+import { brandPartitions, brandRawPrefix, parseDayKey, partitionPrefix } from '../lake/paths.ts';
 import type { ListedObject } from '../ports.ts';
 import type { RunContext } from './context.ts';
 
@@ -16,16 +16,23 @@ const ATTEMPT_GRACE_MS = 7 * DAY_MS;
  */
 export async function vacuum(ctx: RunContext): Promise<void> {
   const { report, brand, lake, clock } = ctx;
-  const byPartition = await lake.catalog?.snapshotsByPartition(report.table, [['brand', brand]]);
+  const byPartition = await lake.catalog?.snapshotsByPartition(report.table, brandPartitions(brand));
   const published = new Set([...(byPartition?.values() ?? [])].flat());
   const isWithinGrace = (at: string) => clock.wallMs() - Date.parse(at) < SNAPSHOT_GRACE_MS;
-  const snapshots = await unreferenced(ctx, `snapshots/${report.table}/`, SNAPSHOT_GRACE_MS, (id, entry) => {
-    const isStillRead = entry.superseded?.some(({ snapshot, at }) => snapshot === id && isWithinGrace(at));
-    return published.has(id) || entry.committed?.snapshot === id || isStillRead || entry.claim !== undefined;
-  });
+  const snapshots = await unreferenced(
+    ctx,
+    partitionPrefix(report.table, brandPartitions(brand)),
+    SNAPSHOT_GRACE_MS,
+    (id, entry) => {
+      const isStillRead = entry.superseded?.some(({ snapshot, at }) => snapshot === id && isWithinGrace(at));
+      return (
+        published.has(id) || entry.committed?.snapshot === id || isStillRead || entry.claim !== undefined
+      );
+    },
+  );
   const attempts = await unreferenced(
     ctx,
-    `raw/${report.name}/`,
+    brandRawPrefix(report.name, brand),
     ATTEMPT_GRACE_MS,
     (id, entry) => entry.committed?.attempt === id || entry.claim?.attempt === id,
   );
@@ -33,26 +40,30 @@ export async function vacuum(ctx: RunContext): Promise<void> {
   if (keys.length > 0) await lake.store.delete(keys);
 }
 
-/** The keys of the folders `<prefix>brand=…/dt=…/<id>/` of which all objects are old enough and the day's entry needs none. */
+/**
+ * The keys of a brand's snapshots or attempts of which all objects are old enough and the day's entry needs none.
+ * Objects that are not shaped like ours are left alone.
+ */
 async function unreferenced(
   ctx: RunContext,
-  prefix: string,
+  brandPrefix: string,
   graceMs: number,
   isReferenced: (id: string, entry: DayEntry) => boolean | undefined,
 ): Promise<string[]> {
-  const brandPrefix = `${prefix}${partitionPath([['brand', ctx.brand]])}/`;
-  const folders = new Map<string, ListedObject[]>();
+  const folders = new Map<string, { day: string; id: string; objects: ListedObject[] }>();
   for await (const object of ctx.lake.store.list(brandPrefix)) {
-    const [day = '', id = ''] = object.key.slice(brandPrefix.length).split('/');
-    const folder = `${day.replace('dt=', '')}/${id}`;
-    folders.set(folder, [...(folders.get(folder) ?? []), object]);
+    const parsed = parseDayKey(brandPrefix, object.key);
+    if (!parsed) continue;
+    const name = `${parsed.day}/${parsed.id}`;
+    const folder = folders.get(name) ?? { ...parsed, objects: [] };
+    folder.objects.push(object);
+    folders.set(name, folder);
   }
   const keys: string[] = [];
   const ledgers = new Map<string, Promise<Ledger>>();
-  for (const [folder, objects] of folders) {
+  for (const { day, id, objects } of folders.values()) {
     const newestMs = Math.max(...objects.map(({ modifiedAt }) => modifiedAt.getTime()));
     if (ctx.clock.wallMs() - newestMs < graceMs) continue;
-    const [day = '', id = ''] = folder.split('/');
     const month = monthOf(day);
     const ledger = ledgers.get(month) ?? ctx.ledger(month).refresh();
     ledgers.set(month, ledger);

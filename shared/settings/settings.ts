@@ -13,6 +13,7 @@ import { BrandReportsError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import { NOT_A_SETTING, integer, number, object, oneOf, parseInput, text } from '../validation/input.ts';
 import { ALLOWED_TYPES, type ColumnType, parseColumnType } from '../column-types.ts';
+import { DAY_PARTITION_KEYS } from '../lake/paths.ts';
 import { baseSchema } from '../lake/table/columns.ts';
 import type {
   Filter,
@@ -226,7 +227,7 @@ function filterSchema(filter: Filter): z.ZodMiniType<string | number> {
 }
 
 function columnsSchema(report: ReportDefinition) {
-  const fixed = [...baseSchema(report.columns).columns.map(({ name }) => name), 'brand', 'dt'];
+  const fixed = [...baseSchema(report.columns).columns.map(({ name }) => name), ...DAY_PARTITION_KEYS];
   return z.record(
     text(
       `a column in snake_case, and none of ${fixed.join(', ')}`,

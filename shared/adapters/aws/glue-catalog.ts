@@ -17,7 +17,7 @@ import {
   UpdatePartitionCommand,
   UpdateTableCommand,
 } from '@aws-sdk/client-glue';
-import { partitionPath, snapshotPrefix } from '../../lake/paths.ts';
+import { partitionPath, snapshotPrefix, tablePrefix } from '../../lake/paths.ts';
 import type { Catalog, Partition, TableShape } from '../../ports.ts';
 import type { View } from '../../reports/definition.ts';
 import { awsError, awsFailure } from './errors.ts';
@@ -44,7 +44,7 @@ export function createGlueCatalog({
   lakeUrl: string;
 }): Catalog {
   const inDatabase = { DatabaseName: database };
-  const locationOf = (table: string) => `${lakeUrl}/snapshots/${checkedKey(table)}/`;
+  const locationOf = (table: string) => `${lakeUrl}/${tablePrefix(checkedKey(table))}`;
 
   async function findTable(name: string): Promise<Table | undefined> {
     const found = await orRefused(client.send(new GetTableCommand({ ...inDatabase, Name: name })), [MISSING]);

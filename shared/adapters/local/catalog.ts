@@ -1,7 +1,7 @@
 import { linkSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { partitionPath, snapshotKey } from '../../lake/paths.ts';
+import { LOCAL_CATALOG_FOLDER, partitionPath, snapshotKey } from '../../lake/paths.ts';
 import type { Catalog } from '../../ports.ts';
 import { errorCode, isMissing, onDisk } from './disk-errors.ts';
 import { checkedKey, checkedPrefix } from '../keys.ts';
@@ -16,7 +16,8 @@ const SUFFIX = '.parquet';
  */
 export function createLocalCatalog(folder: string): Catalog {
   const root = resolve(folder);
-  const folderOf = (table: string, path: string) => join(root, 'lake', checkedPrefix(`${table}/${path}`));
+  const folderOf = (table: string, path: string) =>
+    join(root, LOCAL_CATALOG_FOLDER, checkedPrefix(`${table}/${path}`));
   return {
     ensureTable: async () => {},
     // Files cannot hold a view: the command `query` creates them.

@@ -5,7 +5,15 @@ import { parseJsonDocument } from './cas-document.ts';
 import { type Ledger, type Committed, parseLedger } from './ledger.ts';
 import { type MonthIndex, parseMonthIndex } from './month-index.ts';
 import { parseStoredSchema } from './schema.ts';
-import { dayPartition, indexKey, ledgerKey, schemaKey, snapshotKey } from '../paths.ts';
+import {
+  LEDGERS_PREFIX,
+  dayPartition,
+  indexKey,
+  ledgerKey,
+  parseLedgerKey,
+  schemaKey,
+  snapshotKey,
+} from '../paths.ts';
 import type { ObjectStore } from '../../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../../reports/definition.ts';
 
@@ -43,15 +51,15 @@ export async function listLedgers(
   span: MonthSpan = {},
 ): Promise<LedgerMonths[]> {
   const found = new Map<string, LedgerMonths>();
-  for await (const { key } of store.list('ledger/')) {
-    const [, name = '', brand = '', month = ''] =
-      /^ledger\/([^/]+)\/([^/.\\][^/\\]*)\/(\d{4}-\d\d)\.json$/.exec(key) ?? [];
-    const report = Object.hasOwn(reports, name) ? reports[name] : undefined;
-    if (!report) continue;
-    const of = `${name}/${brand}`;
-    const known = found.get(of) ?? { report, brand, months: [] };
+  for await (const { key } of store.list(LEDGERS_PREFIX)) {
+    const parsed = parseLedgerKey(key);
+    const report = parsed && Object.hasOwn(reports, parsed.report) ? reports[parsed.report] : undefined;
+    if (!parsed || !report) continue;
+    const { brand, month } = parsed;
+    const index = indexKey(report.name, brand);
+    const known = found.get(index) ?? { report, brand, months: [] };
     if (isInSpan(month, span)) known.months.push(month);
-    found.set(of, known);
+    found.set(index, known);
   }
   return [...found.values()];
 }

@@ -1,4 +1,5 @@
 import { type Json, type JsonObject, isRawNumber, stringifyJson } from '../../json.ts';
+import { DAY_PARTITION_KEYS } from '../paths.ts';
 import type { DocumentedColumn } from '../../reports/definition.ts';
 import { type Column, type ColumnType, type TypeSpec, typeSpec, type Value } from '../../column-types.ts';
 
@@ -27,7 +28,7 @@ const MAX_OBSERVED = MAX_DISCOVERED + 200;
 /** Glue's limit for a column name. A longer field becomes no column. */
 const MAX_FIELD_LENGTH = 255;
 /** Partition keys, and the one name of this alphabet that every JavaScript object has already. */
-const RESERVED = ['brand', 'dt', 'constructor'];
+const RESERVED = [...DAY_PARTITION_KEYS, 'constructor'];
 
 /** The schema of a table of which nothing was read yet. */
 export function baseSchema(documented: readonly DocumentedColumn[]): TableSchema {

@@ -1,0 +1,72 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  brandPartitions,
+  brandRawPrefix,
+  chunkName,
+  attemptPrefix,
+  coveragePartition,
+  dayPartition,
+  indexKey,
+  ledgerKey,
+  parseDayKey,
+  parseLedgerKey,
+  partitionPrefix,
+  progressKey,
+  schemaKey,
+  snapshotKey,
+  snapshotOfKey,
+} from '../../shared/lake/paths.ts';
+
+describe('keys of a lake', () => {
+  it('are what the page on the layout says', () => {
+    expect([
+      snapshotKey('orders', dayPartition('acme', '2026-01-31'), 's1'),
+      snapshotKey('coverage', coveragePartition('acme', 'order_list', '2026-01'), 's2'),
+      `${attemptPrefix('order_list', 'acme', '2026-01-31', 'a1')}${chunkName(7)}`,
+      progressKey('order_list', 'acme', '2026-01-31', 'a1'),
+      ledgerKey('order_list', 'acme', '2026-01'),
+      indexKey('order_list', 'acme'),
+      schemaKey('orders'),
+    ]).toEqual([
+      'snapshots/orders/brand=acme/dt=2026-01-31/s1/part-0000.parquet',
+      'snapshots/coverage/brand=acme/report=order_list/month=2026-01/s2/part-0000.parquet',
+      'raw/order_list/brand=acme/dt=2026-01-31/a1/chunk-000007.ndjson.gz',
+      'raw/order_list/brand=acme/dt=2026-01-31/a1/progress.json',
+      'ledger/order_list/acme/2026-01.json',
+      'ledger/order_list/acme/index.json',
+      'schema/orders.json',
+    ]);
+  });
+
+  it('give back the ledger that they name', () => {
+    const scope = { report: 'order_list', brand: 'acme', month: '2026-01' };
+    expect(parseLedgerKey(ledgerKey('order_list', 'acme', '2026-01'))).toEqual(scope);
+  });
+
+  it.each([
+    ['an index', indexKey('order_list', 'acme')],
+    ['a month with a day', 'ledger/order_list/acme/2026-01-31.json'],
+    ['a file of an operating system', 'ledger/order_list/.DS_Store/2026-01.json'],
+    ['one folder more', 'ledger/order_list/acme/old/2026-01.json'],
+    ['a ledger elsewhere', 'backup/ledger/order_list/acme/2026-01.json'],
+  ])('are of no ledger: %s', (_name, key) => expect(parseLedgerKey(key)).toBeUndefined());
+
+  it('give back the day and the snapshot or attempt that they lie in', () => {
+    const snapshots = partitionPrefix('orders', brandPartitions('acme'));
+    const key = snapshotKey('orders', dayPartition('acme', '2026-01-31'), 's1');
+    expect(parseDayKey(snapshots, key)).toEqual({ day: '2026-01-31', id: 's1' });
+    expect(snapshotOfKey(key)).toBe('s1');
+    const attempts = brandRawPrefix('order_list', 'acme');
+    const progress = progressKey('order_list', 'acme', '2026-01-31', 'a1');
+    expect(parseDayKey(attempts, progress)).toEqual({ day: '2026-01-31', id: 'a1' });
+  });
+
+  it.each([
+    ['not a day', 'raw/order_list/brand=acme/dt=2026-02-30/a1/progress.json'],
+    ['another partition key', 'raw/order_list/brand=acme/day=2026-01-31/a1/progress.json'],
+    ['no attempt', 'raw/order_list/brand=acme/dt=2026-01-31/progress.json'],
+    ['another brand', 'raw/order_list/brand=other/dt=2026-01-31/a1/progress.json'],
+  ])('I4: an object whose key is not shaped like ours is not taken for one of ours: %s', (_name, key) => {
+    expect(parseDayKey(brandRawPrefix('order_list', 'acme'), key)).toBeUndefined();
+  });
+});
