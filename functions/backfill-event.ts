@@ -4,7 +4,7 @@ import { earlier, isDay, isInstant } from '../shared/days.ts';
 import { object, oneOf, parseInput, text } from '../shared/validation/input.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 
-/** What a person starts a backfill with. */
+/** What a person starts a backfill with, open ends filled in. */
 export interface BackfillRange extends MonthRange {
   report: string;
   brand: string;
@@ -47,21 +47,21 @@ export type Item = z.infer<typeof item>;
 export type Planning = z.infer<typeof planning>;
 
 /**
- * What the state machine asks of the function: see infra/backfill.ts.
- * @throws BrandReportsError `config` for anything else
+ * What the state machine sends to the function: infra/backfill-state-machine.ts.
+ * @throws BrandReportsError `config` for any other event
  */
 export function parseBackfillEvent(event: unknown) {
   const schema = z.union([planning, item, concluding], {
     error:
-      'what the state machine of the backfill sends: start that instead, with {"report", "brand", "from", "to"}',
+      'an event of the backfill\'s state machine: start an execution of that instead, with {"report", "brand", "from", "to"}',
   });
   return parseInput(schema, event, 'event', 'the event');
 }
 
 /**
- * The range that is asked for, clipped to the days that are the backfill's; an open end is the brand's first or the
- * last of those days.
- * @throws BrandReportsError `config` for an input that names no such range
+ * The range of the input, cut off after the last day that a backfill reads. A missing `from` is the brand's start date, a
+ * missing `to` that last day.
+ * @throws BrandReportsError `config` for an input without such a range
  */
 export function parseBackfillInput(input: unknown, settings: Settings, nowMs: number): BackfillRange {
   const enabledIn = (brand: string) =>
@@ -80,10 +80,10 @@ export function parseBackfillInput(input: unknown, settings: Settings, nowMs: nu
     const { first, last } = bounds(settings, value.brand, nowMs);
     const { from = first, to = last } = value;
     if (!enabledIn(value.brand).includes(value.report))
-      refuse('report', `what is enabled for ${value.brand}: ${enabledIn(value.brand).join(', ')}`);
+      refuse('report', `a report that is enabled for ${value.brand}: ${enabledIn(value.brand).join(', ')}`);
     if (from < first)
-      refuse('from', `a day from ${first} on: for earlier ones set the brand's startDate earlier and deploy`);
-    if (from > last) refuse('from', `a day up to ${last}: what comes after it is left to the schedule`);
+      refuse('from', `a day from ${first} on: for earlier days set the brand's startDate earlier and deploy`);
+    if (from > last) refuse('from', `a day up to ${last}: the schedule reads later days`);
     else if (to < from) refuse('to', `a day not before ${from}`);
   });
   const { report, brand, ...range } = parseInput(schema, input, 'input', "the backfill's input");

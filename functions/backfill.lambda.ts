@@ -2,7 +2,7 @@ import type { Context } from 'aws-lambda';
 import { systemClock } from '../shared/adapters/system-clock.ts';
 import { readMonth } from '../shared/operations/backfill-step.ts';
 import {
-  type Failure,
+  type ExecutionFailure,
   conclude,
   initialProgress,
   splitIntoMonths,
@@ -14,15 +14,15 @@ import { emitMetrics } from './metrics.ts';
 import { environment, createFunctionContext } from './function-context.ts';
 import { timeLimits } from './time-limits.ts';
 
-const opened = createFunctionContext();
+const context = createFunctionContext();
 const namespace = environment('METRICS_NAMESPACE');
 
 /**
- * The steps of the backfill's state machine: plans the months, reads one of them for a while, concludes.
- * @returns a small document: all that a state machine carries has to fit into 256 kB
- * @throws on an event that is none, and on a bug
+ * The steps of the backfill's state machine: plans the months, reads one of them as far as time allows, concludes.
+ * @returns a small document, because the state of an execution has to fit into 256 kB
+ * @throws BrandReportsError on an event that is not valid, and on a bug
  */
-export async function handler(event: unknown, context: Pick<Context, 'getRemainingTimeInMillis'>) {
+export async function handler(event: unknown, lambda: Pick<Context, 'getRemainingTimeInMillis'>) {
   const step = parseBackfillEvent(event);
   if ('plan' in step) return plan(step);
   if ('conclude' in step)
@@ -30,20 +30,24 @@ export async function handler(event: unknown, context: Pick<Context, 'getRemaini
       step.conclude.items.map(({ read }) => read),
       step.conclude.months,
     );
-  const options = { ...opened, clock: systemClock(), ...timeLimits(context.getRemainingTimeInMillis()) };
-  const { answer, reports } = await readMonth(options, step.read, step.progress);
-  emitMetrics(reports, { namespace, log: opened.log });
-  return answer;
+  const options = { ...context, clock: systemClock(), ...timeLimits(lambda.getRemainingTimeInMillis()) };
+  const { step: done, reports } = await readMonth(options, step.read, step.progress);
+  emitMetrics(reports, { namespace, log: context.log });
+  return done;
 }
 
-/** What the execution is to read, or why it is refused: an answer rather than an error, because people read it. */
-function plan({ plan: input, execution, running }: Planning): { items: Item[] } | { failure: Failure } {
+/** The months to read, or why the execution is refused: as a result, which people read in the console, not as an error. */
+function plan({
+  plan: input,
+  execution,
+  running,
+}: Planning): { items: Item[] } | { failure: ExecutionFailure } {
   try {
     const other = running.find(({ ExecutionArn }) => ExecutionArn !== execution);
     if (other) throw alreadyRunning(other.ExecutionArn);
     const now = new Date();
-    const { report, brand, ...range } = parseBackfillInput(input, opened.settings, now.getTime());
-    const requestsPerSecond = backfillRate(opened.settings);
+    const { report, brand, ...range } = parseBackfillInput(input, context.settings, now.getTime());
+    const requestsPerSecond = backfillRate(context.settings);
     const since = now.toISOString();
     const items = splitIntoMonths(range).map((month) => ({
       read: { report, brand, ...month, requestsPerSecond, since },
@@ -56,11 +60,11 @@ function plan({ plan: input, execution, running }: Planning): { items: Item[] } 
   }
 }
 
-/** The rate of a brand has a share for one backfill, which two would exceed together. */
+/** The rate budget has a share for one backfill, which two would exceed together. */
 function alreadyRunning(arn: string): BrandReportsError {
   return new BrandReportsError(
     'conflict',
     'backfill_running',
-    `the backfill "${arn.split(':').at(-1)}" is running, and there can be one at a time: start this one when it has ended, or stop it first`,
+    `the backfill "${arn.split(':').at(-1)}" is running, and only one may run at a time: stop it, or start this one when it has ended`,
   );
 }

@@ -12,8 +12,8 @@ import { tableStatuses } from '../shared/status/table-statuses.ts';
 import { consoleControls } from './console-controls.ts';
 import { bundledSettings, environment, log } from './function-context.ts';
 
-/** Lambda's answers hold 6 MB at most, quotes and line ends escaped. */
-const MOST_BYTES = 5_000_000;
+/** A Lambda response holds 6 MB at most, quotes and line ends escaped. */
+const MAX_BYTES = 5_000_000;
 
 const DOCUMENTATION = `
 ## Coverage calendar
@@ -34,11 +34,11 @@ months: 6
 /**
  * Draws the coverage calendar for a CloudWatch dashboard.
  * @param event the widget's parameters beside CloudWatch's `widgetContext`; `describe` asks for documentation
- * @returns HTML, whatever went wrong; Markdown of the documentation
+ * @returns HTML, of the error too; Markdown for `describe`
  */
 export async function handler(event: unknown): Promise<string> {
   try {
-    return await answer(event);
+    return await draw(event);
   } catch (thrown) {
     const { kind, code, message, cause } = asBrandReportsError(thrown);
     const stack = cause instanceof Error ? cause.stack : undefined;
@@ -48,7 +48,7 @@ export async function handler(event: unknown): Promise<string> {
   }
 }
 
-async function answer(event: unknown): Promise<string> {
+async function draw(event: unknown): Promise<string> {
   const settings = bundledSettings();
   const { describe, brand, months, widgetContext } = parseWidgetEvent(event, settings);
   if (describe) return DOCUMENTATION;
@@ -65,10 +65,10 @@ async function answer(event: unknown): Promise<string> {
       theme: widgetContext?.theme === 'dark' ? 'dark' : 'light',
     },
   );
-  return fitting(markup);
+  return withinLimit(markup);
 }
 
-/** CloudWatch may say more than is known here: that is left aside. */
+/** Parameters that are not known are ignored, because CloudWatch adds its own. */
 function parseWidgetEvent(event: unknown, { brands }: Settings) {
   const schema = z.looseObject({
     describe: z.optional(z.boolean({ error: 'true, false' })),
@@ -79,12 +79,12 @@ function parseWidgetEvent(event: unknown, { brands }: Settings) {
   return parseInput(schema, event, 'event', "The widget's parameters");
 }
 
-function fitting(markup: string): string {
+function withinLimit(markup: string): string {
   const bytes = Buffer.byteLength(JSON.stringify(markup));
-  if (bytes <= MOST_BYTES) return markup;
+  if (bytes <= MAX_BYTES) return markup;
   throw new BrandReportsError(
     'config',
     'calendar_too_large',
-    `The calendar has ${bytes} bytes; allowed: ${MOST_BYTES}. Give the widget a brand, or fewer months.`,
+    `The calendar has ${bytes} bytes; allowed: ${MAX_BYTES}. Give the widget a brand, or fewer months.`,
   );
 }

@@ -9,8 +9,9 @@ import { reports } from '../shared/reports/index.ts';
 import { type Settings, loadSettings } from '../shared/settings/settings.ts';
 
 /**
- * What every function that reads reports works with, from its environment and the settings in its bundle.
- * @throws BrandReportsError `config` where either is not there or wrong
+ * What a function that runs reports needs, from its environment variables and the settings in its bundle. Handlers call
+ * it at import, so that warm starts reuse clients and settings.
+ * @throws BrandReportsError `config` where one of them is missing or wrong
  */
 export function createFunctionContext() {
   const settings = bundledSettings();
@@ -30,7 +31,7 @@ export function createFunctionContext() {
   };
 }
 
-/** Settings are part of the bundle: see infra/pipeline-function.ts. */
+/** Settings are part of the bundle: infra/pipeline-function.ts. */
 export function bundledSettings(): Settings {
   return loadSettings(process.env.BRAND_REPORTS_SETTINGS ?? '', 'BRAND_REPORTS_SETTINGS', reports);
 }
@@ -38,9 +39,14 @@ export function bundledSettings(): Settings {
 export function environment(name: string): string {
   const value = process.env[name];
   if (value) return value;
-  throw new BrandReportsError('config', 'environment', `The environment variable ${name} is missing.`);
+  throw new BrandReportsError(
+    'config',
+    'environment',
+    `The environment variable ${name} is not set: the stack sets it, so deploy again.`,
+  );
 }
 
+/** How every handler logs: Lambda writes the event as JSON, with its level. */
 export function log(event: LogEvent): void {
   console[levelOf(event)](event);
 }

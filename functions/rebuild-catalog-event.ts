@@ -4,10 +4,10 @@ import { BrandReportsError } from '../shared/errors.ts';
 import { object, parseInput, text } from '../shared/validation/input.ts';
 import { parseJson } from '../shared/json.ts';
 
-/** What CloudFormation asks of a custom resource, as far as the answer needs it. */
+/** CloudFormation's request to a custom resource, as far as it is used. */
 const request = z.object({
   RequestType: z.enum(['Create', 'Update', 'Delete']),
-  ResponseURL: z.string().check(z.refine(isAnswerable)),
+  ResponseURL: z.string().check(z.refine(isResponseUrl)),
   StackId: z.string(),
   RequestId: z.string(),
   LogicalResourceId: z.string(),
@@ -19,18 +19,18 @@ const request = z.object({
 export type CloudFormationRequest = z.infer<typeof request>;
 
 /**
- * @returns the request of CloudFormation, or `undefined` for `{}`: somebody sets up by hand
+ * @returns the request of CloudFormation, or `undefined` for `{}`: somebody rebuilds the catalog by hand
  * @throws BrandReportsError `config` for everything else
  */
-export function parseSetupEvent(event: unknown): CloudFormationRequest | undefined {
+export function parseRebuildEvent(event: unknown): CloudFormationRequest | undefined {
   const parsed = z.safeParse(request, event);
   if (parsed.success) return parsed.data;
   if (typeof event === 'object' && event !== null && Object.keys(event).length === 0) return undefined;
-  // The event is not quoted: its ResponseURL lets whoever knows it answer for the stack.
+  // I9: the event is not quoted, because whoever has its ResponseURL can answer for the stack.
   throw new BrandReportsError(
     'config',
     'event',
-    'the event is neither {}, which sets up by hand, nor a request of CloudFormation for a custom resource',
+    'the event is neither {}, which rebuilds the catalog by hand, nor a request of CloudFormation to a custom resource: test with {}',
   );
 }
 
@@ -38,11 +38,15 @@ const properties = z.object({
   testEvents: z._default(
     z.array(
       object({
-        functionName: text('the name of a function', (name) => /^[\w-]{1,64}$/.test(name)),
+        functionName: text('the name of a function: letters, digits, "-" and "_", 64 at most', (name) =>
+          /^[\w-]{1,64}$/.test(name),
+        ),
         events: z.array(
           object({
-            name: text("an event's name: letters, digits, - and _", (name) => /^[\w-]{1,64}$/.test(name)),
-            // CloudFormation makes text of every number and boolean in properties: JSON text stays what it is.
+            name: text('the name of an event: letters, digits, "-" and "_", 64 at most', (name) =>
+              /^[\w-]{1,64}$/.test(name),
+            ),
+            // CloudFormation turns numbers and booleans in properties into text: JSON text stays as it is.
             value: text('an event as JSON text', isJson),
           }),
         ),
@@ -54,7 +58,7 @@ const properties = z.object({
 
 /**
  * The test events of each function, from `{testEvents: [{functionName, events: [{name, value}]}]}` with each `value`
- * as JSON text; other properties are CloudFormation's or there to make a deployment differ.
+ * as JSON text. Other properties are CloudFormation's own, or the nonce.
  * @throws BrandReportsError `config`
  */
 export function parseTestEvents(resourceProperties: unknown): Map<string, TestEvents> {
@@ -69,9 +73,11 @@ export function parseTestEvents(resourceProperties: unknown): Map<string, TestEv
 
 const nonced = z.object({ nonce: z.iso.datetime() });
 
-/** CloudFormation takes an update back by an update to what was before: to an earlier nonce. */
+/** CloudFormation rolls an update back by another update to the properties before it: to an earlier nonce. */
 export function isRollback({ ResourceProperties, OldResourceProperties }: CloudFormationRequest): boolean {
-  const [next, before] = [ResourceProperties, OldResourceProperties].map((of) => nonced.safeParse(of).data);
+  const [next, before] = [ResourceProperties, OldResourceProperties].map(
+    (each) => nonced.safeParse(each).data,
+  );
   return next !== undefined && before !== undefined && next.nonce < before.nonce;
 }
 
@@ -84,8 +90,8 @@ function isJson(text: string): boolean {
   }
 }
 
-/** A signed address of S3; plain HTTP on the loopback alone. */
-function isAnswerable(url: string): boolean {
+/** A signed address of S3; plain HTTP on the loopback only. */
+function isResponseUrl(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);
   return protocol === 'https:' || (protocol === 'http:' && /^(localhost|127(\.\d+){3})$/.test(hostname));

@@ -8,12 +8,12 @@ import { asBrandReportsError } from '../shared/errors.ts';
 import { errorSummary } from '../shared/outcome.ts';
 import { rebuildCatalog, type RebuildOutcome } from '../shared/catalog/rebuild.ts';
 import { isAccessDenied, retryWhileAccessDenied } from '../shared/adapters/aws/retry-access-denied.ts';
-import { type Answer, answerCloudFormation } from './cloud-formation.ts';
+import { type CloudFormationResponse, respondToCloudFormation } from './cloud-formation-response.ts';
 import { createFunctionContext, log } from './function-context.ts';
 import {
   type CloudFormationRequest,
   isRollback,
-  parseSetupEvent,
+  parseRebuildEvent,
   parseTestEvents,
 } from './rebuild-catalog-event.ts';
 import { timeLimits } from './time-limits.ts';
@@ -21,38 +21,41 @@ import { timeLimits } from './time-limits.ts';
 const testEvents = createTestEvents(new SchemasClient(awsClientOptions));
 const clock = systemClock();
 
-/** What is kept of Lambda's time for an answer that is not taken at the first try. */
-const ANSWER_MS = 30_000;
+/** Of Lambda's time, reserved for a response that is not accepted at the first try. */
+const RESPONSE_MS = 30_000;
 
 /**
- * Sets up the catalog and the console's test events: for CloudFormation, which gets its answer whatever happens, or by
- * hand with `{}`, for the catalog alone.
+ * Rebuilds the catalog. For CloudFormation it also publishes the console's test events, and responds whatever happens;
+ * by hand the event is `{}`.
  * @returns by hand: what was done
- * @throws by hand: what went wrong; otherwise only where CloudFormation takes no answer
+ * @throws by hand: what went wrong; otherwise only when CloudFormation does not accept the response
  */
 export async function handler(
   event: unknown,
   context: Pick<Context, 'getRemainingTimeInMillis'>,
 ): Promise<RebuildOutcome | undefined> {
   const remainingMs = context.getRemainingTimeInMillis();
-  const request = parseSetupEvent(event);
-  if (!request) return setUpCatalog(remainingMs);
-  const answer = await inTime(request, remainingMs, answerTo(request, remainingMs));
-  // A rollback that fails leaves a stack that nobody can deploy: the log has the reason, and so had the update.
-  await answerCloudFormation(request, isRollback(request) ? { status: 'SUCCESS' } : answer);
+  const request = parseRebuildEvent(event);
+  if (!request) return rebuild(remainingMs);
+  const response = await inTime(request, remainingMs, responseTo(request, remainingMs));
+  // A rollback that fails leaves a stack that cannot be deployed. The log and the failed update have the reason.
+  await respondToCloudFormation(request, isRollback(request) ? { status: 'SUCCESS' } : response);
   return undefined;
 }
 
-async function answerTo(request: CloudFormationRequest, remainingMs: number): Promise<Answer> {
+async function responseTo(
+  request: CloudFormationRequest,
+  remainingMs: number,
+): Promise<CloudFormationResponse> {
   try {
     if (request.RequestType === 'Delete') {
-      // Tables and registry stay: the lake outlives the stack, and the registry is the account's.
+      // Tables and registry stay: the lake outlives the stack, and the registry belongs to the account.
       await orLogged(async () => {
         for (const name of parseTestEvents(request.ResourceProperties).keys()) await testEvents.remove(name);
       });
     } else {
       const events = parseTestEvents(request.ResourceProperties);
-      await setUpCatalog(remainingMs);
+      await rebuild(remainingMs);
       await orLogged(() =>
         retryWhileAccessDenied(clock, async () => {
           for (const [name, own] of events) await testEvents.publish(name, own);
@@ -65,7 +68,7 @@ async function answerTo(request: CloudFormationRequest, remainingMs: number): Pr
   }
 }
 
-async function setUpCatalog(remainingMs: number): Promise<RebuildOutcome> {
+async function rebuild(remainingMs: number): Promise<RebuildOutcome> {
   const { deadline } = timeLimits(remainingMs);
   const outcome = await retryWhileAccessDenied(clock, () =>
     rebuildCatalog({ ...createFunctionContext(), clock, deadline, isFatal: isAccessDenied }),
@@ -74,7 +77,7 @@ async function setUpCatalog(remainingMs: number): Promise<RebuildOutcome> {
   return outcome;
 }
 
-/** Test events are a convenience: where they are forbidden, or the region knows none, a stack comes and goes without. */
+/** Test events are a convenience: where they are forbidden, or the region has none, the deployment succeeds without. */
 async function orLogged(work: () => Promise<void>): Promise<void> {
   await work().catch((thrown: unknown) => logged('test_events_failed', thrown));
 }
@@ -85,21 +88,25 @@ function logged(event: 'catalog_rebuild_failed' | 'test_events_failed', thrown: 
   return error.message;
 }
 
-/** The answer, or that there was no time for it, while there is time to say so. */
+/** The response, or a failure while there is still time to send it. */
 async function inTime(
   { RequestType }: CloudFormationRequest,
   remainingMs: number,
-  answer: Promise<Answer>,
-): Promise<Answer> {
+  response: Promise<CloudFormationResponse>,
+): Promise<CloudFormationResponse> {
   const waiting = new AbortController();
-  const waitMs = remainingMs - Math.min(ANSWER_MS, remainingMs / 4);
-  const late = sleep(waitMs, undefined, { signal: waiting.signal }).then((): Answer => {
-    // What keeps test events from being removed must not keep the stack.
+  const waitMs = remainingMs - Math.min(RESPONSE_MS, remainingMs / 4);
+  const late = sleep(waitMs, undefined, { signal: waiting.signal }).then((): CloudFormationResponse => {
+    // Test events that cannot be removed must not block the deletion of the stack.
     if (RequestType === 'Delete') return { status: 'SUCCESS' };
-    return { status: 'FAILED', reason: 'The time ran out. What was done stays: deploy again to go on.' };
+    return {
+      status: 'FAILED',
+      reason:
+        'The time ran out before the catalog was rebuilt. What was done stays: deploy again to continue.',
+    };
   });
   try {
-    return await Promise.race([answer, late]);
+    return await Promise.race([response, late]);
   } finally {
     late.catch(() => {});
     waiting.abort();

@@ -2,23 +2,23 @@ import * as z from 'zod/mini';
 import { isDay, isInstant } from '../shared/days.ts';
 import { number, object, oneOf, parseInput, text } from '../shared/validation/input.ts';
 
-/** What a schedule or a person asks of the function; `{}` asks for all brands. */
+/** The event of a schedule or a person; `{}` means all brands. */
 export interface SyncEvent {
   brand?: string | undefined;
-  /** With `to`: these days, `YYYY-MM-DD`, are read again whatever the policy says. */
+  /** With `to`: read these days again, `YYYY-MM-DD`, whether they are due or not. */
   from?: string | undefined;
   to?: string | undefined;
-  /** Only looks at credentials, clock and first page, and writes nothing. */
+  /** Only checks credentials, clock and first page; writes nothing. */
   check?: boolean | undefined;
-  /** What is taken for the present, ISO 8601 with a zone. */
+  /** Overrides the current time: ISO 8601 with a zone. */
   now?: string | undefined;
-  /** Instead of the report's share of the brand's rate. */
+  /** Overrides the run's share of the brand's rate. */
   requestsPerSecond?: number | undefined;
 }
 
 /**
  * @param brands the brands that have the report enabled
- * @throws BrandReportsError `config` for anything that is not such an event
+ * @throws BrandReportsError `config` with a line for every problem
  */
 export function parseSyncEvent(event: unknown, brands: readonly string[]): SyncEvent {
   const schema = object({

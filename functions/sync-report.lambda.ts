@@ -9,36 +9,36 @@ import { emitMetrics } from './metrics.ts';
 import { parseSyncEvent } from './sync-event.ts';
 import { timeLimits } from './time-limits.ts';
 
-const opened = createFunctionContext();
+const context = createFunctionContext();
 const report = environment('REPORT');
 const namespace = environment('METRICS_NAMESPACE');
 
 /**
- * Syncs the report that the function stands for, or checks the connection.
- * @returns the JSON document of the command line, whatever the outcome
- * @throws on an event that is none, and on a bug
+ * Syncs the report of this function, or checks the connection.
+ * @returns the document of `sync --json` or `check --json`, whatever the outcome
+ * @throws BrandReportsError on an event that is not valid, and on a bug
  */
-export async function handler(event: unknown, context: Pick<Context, 'getRemainingTimeInMillis'>) {
-  const enabled = brandsWith(opened.settings, report);
+export async function handler(event: unknown, lambda: Pick<Context, 'getRemainingTimeInMillis'>) {
+  const enabled = brandsWith(context.settings, report);
   const { brand, check, now, requestsPerSecond, ...range } = parseSyncEvent(event, enabled);
   const brands = brand === undefined ? enabled : [brand];
   const options = {
-    ...opened,
+    ...context,
     scope: {
       ...range,
       brands,
       reports: [report],
-      requestsPerSecond: requestsPerSecond ?? scheduledRate(opened.settings, brands),
+      requestsPerSecond: requestsPerSecond ?? scheduledRate(context.settings, brands),
     },
     clock: systemClock(now === undefined ? undefined : new Date(now)),
-    ...timeLimits(context.getRemainingTimeInMillis()),
+    ...timeLimits(lambda.getRemainingTimeInMillis()),
   };
   if (check) return runCheck(options);
   const outcome = await runSync(options);
   emitMetrics(outcome.reports, {
     namespace,
-    log: opened.log,
-    ...(now === undefined && { health: { settings: opened.settings, nowMs: Date.now() } }),
+    log: context.log,
+    ...(now === undefined && { health: { settings: context.settings, nowMs: Date.now() } }),
   });
   return outcome;
 }

@@ -1,12 +1,17 @@
-/** What is kept of Lambda's time, for the publications under way and for the answer. */
-const REST_MS = 120_000;
+import { MINUTE_MS } from '../shared/days.ts';
 
-/** Nothing new is begun in the rest, requests under way are given up halfway, publications are over in good time. */
+/** Of Lambda's time, reserved for publications in progress and for the response. */
+const RESERVE_MS = 2 * MINUTE_MS;
+
+/**
+ * Limits of a run that ends before Lambda's timeout: in the reserve nothing new starts, halfway through it requests in
+ * progress are aborted, and publications end before its last eighth.
+ */
 export function timeLimits(remainingMs: number) {
-  const restMs = Math.min(REST_MS, remainingMs / 4);
+  const reserveMs = Math.min(RESERVE_MS, remainingMs / 4);
   const endMs = Date.now() + remainingMs;
   return {
-    deadline: { softMs: endMs - restMs, hardMs: endMs - restMs / 8 },
-    signal: AbortSignal.timeout(Math.max(0, Math.floor(remainingMs - restMs / 2))),
+    deadline: { softMs: endMs - reserveMs, hardMs: endMs - reserveMs / 8 },
+    signal: AbortSignal.timeout(Math.max(0, Math.floor(remainingMs - reserveMs / 2))),
   };
 }

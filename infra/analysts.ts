@@ -12,13 +12,13 @@ import { output } from './output.ts';
 
 export interface AnalystsProps {
   reports: readonly ReportDefinition[];
-  /** What one query may read. */
+  /** How much data one query may read. */
   scanLimitGb: number;
   lake: Lake;
   catalog: Catalog;
 }
 
-/** What people who query get: a workgroup with limits and first queries, and a policy that allows that and nothing more. */
+/** For people who query: a workgroup with a limit and saved queries, and a policy that allows querying and nothing else. */
 export class Analysts extends Construct {
   readonly workGroupName: string;
 
@@ -28,7 +28,7 @@ export class Analysts extends Construct {
     const workGroup = new CfnWorkGroup(this, 'WorkGroup', {
       name: stackName,
       description: 'Queries on the affiliate reports',
-      // Queries that people saved would keep the stack from being destroyed.
+      // Otherwise queries that people saved would block the deletion of the stack.
       recursiveDeleteOption: true,
       workGroupConfiguration: {
         enforceWorkGroupConfiguration: true,
@@ -55,7 +55,7 @@ export class Analysts extends Construct {
     const policy = this.policy({ lake, catalog });
     output(this, 'AnalystsPolicyArn', {
       value: policy.managedPolicyArn,
-      description: 'Attach it to people who query: it allows that and nothing more',
+      description: 'Attach this policy to people who query: it allows that and nothing else',
     });
     output(this, 'Athena', {
       value: consoleLink(this, 'athena', '/query-editor'),
@@ -89,7 +89,7 @@ export class Analysts extends Construct {
       ],
       [Stack.of(this).formatArn({ service: 'athena', resource: 'workgroup', resourceName: stackName })],
     );
-    // These know no narrower resource; the last one gives what Lake Formation has granted, and nothing where it has not.
+    // These actions take no narrower resource. The last one gives access only where Lake Formation granted it.
     allow(
       [
         'athena:ListWorkGroups',
@@ -104,7 +104,11 @@ export class Analysts extends Construct {
       ],
       ['*'],
     );
-    acknowledgeWildcards(policy, ['*'], 'Athena and Lake Formation know nothing narrower for these actions.');
+    acknowledgeWildcards(
+      policy,
+      ['*'],
+      'Athena and Lake Formation take no narrower resource for these actions.',
+    );
     return policy;
   }
 }

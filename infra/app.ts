@@ -4,7 +4,7 @@ import { reports } from '../shared/reports/index.ts';
 import { parseSettings, settingsInput } from '../shared/settings/settings.ts';
 import { PipelineStack } from './pipeline-stack.ts';
 
-// Flags are set here rather than in cdk.json, so that `node infra/app.ts` and `cdk synth` make the same stack.
+// Flags are set here and not in cdk.json, so that `node infra/app.ts` and `cdk synth` produce the same stack.
 const app = new App({
   analyticsReporting: false,
   context: {
@@ -13,7 +13,7 @@ const app = new App({
   },
 });
 
-/** `cdk deploy -c settings=FILE -c environment=NAME` takes another file, and the settings of an environment in it. */
+/** `cdk deploy -c settings=FILE -c environment=NAME` uses another file, and an environment in it. */
 const origin = String(app.node.tryGetContext('settings') ?? 'cdk.json');
 const chosen: unknown = app.node.tryGetContext('environment');
 const name = chosen === undefined || typeof chosen === 'string' ? chosen : JSON.stringify(chosen);

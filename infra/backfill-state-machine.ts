@@ -1,3 +1,10 @@
+/*
+ * Without it, years of history would need somebody's laptop for days, or would make the scheduled functions late. A
+ * person starts an execution with {"report", "brand", "from", "to"}. The function plans the months, newest first; a
+ * Distributed Map reads several at the same time, each as an execution of its own that runs the function again until
+ * the month is complete; the last step lists all months. A month that fails stops no other, and the execution fails at
+ * the end with the reasons. What happens inside of the steps: shared/operations/backfill-months.ts.
+ */
 import { ArnFormat, Duration, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import {
@@ -30,10 +37,10 @@ import type { Lake } from './lake.ts';
 import { output } from './output.ts';
 import { PipelineFunction } from './pipeline-function.ts';
 
-export interface BackfillProps {
+export interface BackfillStateMachineProps {
   settings: Settings;
   settingsJson: string;
-  /** Those that a brand has enabled. */
+  /** The reports that a brand has enabled. */
   reports: readonly ReportDefinition[];
   lake: Lake;
   catalog: Catalog;
@@ -41,16 +48,12 @@ export interface BackfillProps {
 
 const MAP_LABEL = 'Months';
 
-/**
- * Years of history without anyone's laptop: a state machine that is started by hand with
- * `{"report", "brand", "from", "to"}`, and the function that does its steps. Every month is an execution of its own
- * that reads in rounds until the month is complete; none of them fails, because the outcome lists them all.
- */
-export class Backfill extends Construct {
+/** The state machine of the backfill, and the function that does its steps. */
+export class BackfillStateMachine extends Construct {
   readonly worker: PipelineFunction;
   readonly stateMachine: StateMachine;
 
-  constructor(scope: Construct, id: string, props: BackfillProps) {
+  constructor(scope: Construct, id: string, props: BackfillStateMachineProps) {
     super(scope, id);
     const { backfillConcurrency, logRetentionDays } = props.settings.deployment;
     const stateMachineName = `${Stack.of(this).stackName}-backfill`;
@@ -62,7 +65,7 @@ export class Backfill extends Construct {
       tracingEnabled: true,
       logs: {
         destination: new LogGroup(this, 'Logs', {
-          // Under this prefix log groups do not use up the account's short policy on who may write logs.
+          // Log groups under this prefix do not count against the size limit of the account's log resource policy.
           logGroupName: `/aws/vendedlogs/states/${stateMachineName}`,
           retention: logRetentionDays,
           removalPolicy: RemovalPolicy.DESTROY,
@@ -70,27 +73,27 @@ export class Backfill extends Construct {
         level: LogLevel.ALL,
       },
     });
-    this.explain();
+    this.acknowledge();
     output(this, 'Backfill', {
       value: consoleLink(this, 'states', `/statemachines/view/${this.stateMachine.stateMachineArn}`),
-      description: 'Start a backfill here, with report, brand, from and to as its input',
+      description: 'Start a backfill here. Input: {"report", "brand", "from", "to"}',
     });
   }
 
-  private newWorker(stateMachineName: string, props: BackfillProps): PipelineFunction {
+  private newWorker(stateMachineName: string, props: BackfillStateMachineProps): PipelineFunction {
     const { settings, settingsJson, reports, lake, catalog } = props;
     const worker = new PipelineFunction(this, 'Worker', {
       settings,
       settingsJson,
       name: 'backfill',
-      description: `Does the steps of the state machine ${stateMachineName}, which is what to start`,
+      description: `Does the steps of the state machine ${stateMachineName}: start that, not this function`,
       handler: 'backfill',
       environment: {
         LAKE_URL: lake.url,
         DATABASE: catalog.databaseName,
         METRICS_NAMESPACE: Stack.of(this).stackName,
       },
-      testEvents: { 'Show-the-plan': { plan: firstOf(settings), execution: '', running: [] } },
+      testEvents: { 'Show-the-plan': { plan: exampleInput(settings), execution: '', running: [] } },
     });
     lake.grantReports(worker, reports);
     catalog.grantReports(worker, reports);
@@ -98,40 +101,40 @@ export class Backfill extends Construct {
     return worker;
   }
 
-  private explain(): void {
+  private acknowledge(): void {
     const { stateMachine, worker } = this;
-    const explain = (arns: string[], reason: string) => acknowledgeWildcards(stateMachine, arns, reason);
-    explain(
+    const because = (arns: string[], reason: string) => acknowledgeWildcards(stateMachine, arns, reason);
+    because(
       [`${worker.function.functionArn}:*`],
       'The state machine starts the function under any of its versions, and nothing else.',
     );
-    explain(['*'], 'Log deliveries and traces have no resources that a policy could name.');
+    because(['*'], 'Log deliveries and traces have no resources that a policy could name.');
     const executions = Stack.of(this).formatArn({
       service: 'states',
       resource: 'execution',
       resourceName: Fn.select(6, Fn.split(':', stateMachine.stateMachineArn)),
       arnFormat: ArnFormat.COLON_RESOURCE_NAME,
     });
-    explain(
+    because(
       [`${executions}:*`, `${executions}/${MAP_LABEL}:*`],
-      'The state machine looks after the executions that it starts for the months, whatever their names.',
+      'The state machine controls the executions that it starts for the months; their names are not known before.',
     );
   }
 
-  /** Plan → read the months, several at the same time → conclude. */
+  /** List running executions → plan → read the months, several at the same time → conclude. */
   private definition(stateMachineName: string, maxConcurrency: number): IChainable {
-    const failed = new Fail(this, 'Refused or not complete', {
+    const failed = new Fail(this, 'BackfillFailed', {
       errorPath: '$.failure.error',
       causePath: '$.failure.cause',
     });
-    const unlessFailed = (question: string, next: IChainable) =>
-      new Choice(this, question).when(Condition.isPresent('$.failure'), failed).otherwise(next);
-    const plan = this.step('Plan the months', {
+    const unlessFailed = (id: string, next: IChainable) =>
+      new Choice(this, id).when(Condition.isPresent('$.failure'), failed).otherwise(next);
+    const plan = this.step('PlanMonths', {
       plan: JsonPath.objectAt('$$.Execution.Input'),
       execution: JsonPath.stringAt('$$.Execution.Id'),
       running: JsonPath.objectAt('$.Executions'),
     });
-    const read = new DistributedMap(this, 'Read the months', {
+    const read = new DistributedMap(this, 'ReadMonths', {
       label: MAP_LABEL,
       itemsPath: '$.items',
       maxConcurrency,
@@ -139,30 +142,25 @@ export class Backfill extends Construct {
       resultPath: '$.months',
     }).itemProcessor(this.month());
     const conclude = this.step('Conclude', { conclude: JsonPath.objectAt('$') });
-    const listed = new Succeed(this, 'All months', { outputPath: '$.months' });
+    const complete = new Succeed(this, 'AllMonthsComplete', { outputPath: '$.months' });
     return this.listRunning(stateMachineName)
       .next(plan)
-      .next(
-        unlessFailed(
-          'Is it refused?',
-          read.next(conclude).next(unlessFailed('Is one not complete?', listed)),
-        ),
-      );
+      .next(unlessFailed('IsRefused', read.next(conclude).next(unlessFailed('IsIncomplete', complete))));
   }
 
   /**
-   * A brand's rate has a share for one backfill (shared/rate-share.ts): the plan is refused while another execution
-   * is running. The list may lack what began a moment ago, so nobody should start two at once all the same.
+   * The rate budget has a share for one backfill (shared/settings/rate-budget.ts), so the plan is refused while another
+   * execution is running. The list is eventually consistent: two executions started at the same moment may both run.
    */
   private listRunning(stateMachineName: string): CallAwsService {
     const arn = Stack.of(this).formatArn({
       service: 'states',
       resource: 'stateMachine',
-      // By name: a policy that refers to the state machine, which needs the policy, would be a circle.
+      // By name: a reference to the state machine, which depends on this policy, would be a circle.
       resourceName: stateMachineName,
       arnFormat: ArnFormat.COLON_RESOURCE_NAME,
     });
-    const list = new CallAwsService(this, 'List what is running', {
+    const list = new CallAwsService(this, 'ListRunning', {
       service: 'sfn',
       action: 'listExecutions',
       parameters: {
@@ -177,29 +175,29 @@ export class Backfill extends Construct {
     return list;
   }
 
-  /** The rounds of one month, each with the answer of the one before. */
+  /** Runs of one month until it ends, each with the progress of the one before. */
   private month(): IChainable {
-    const round = this.step('Read on', {
+    const run = this.step('ReadMonth', {
       read: JsonPath.objectAt('$.read'),
       progress: JsonPath.objectAt('$.progress'),
     });
-    const crashed = new Pass(this, 'It crashed', {
+    const crashed = new Pass(this, 'Crashed', {
       parameters: {
         from: JsonPath.stringAt('$.read.from'),
         to: JsonPath.stringAt('$.read.to'),
         status: 'failed',
         why: JsonPath.format(
-          'the function ended with {} again and again: look at its log',
+          'the function ended with {} in every try: read its log, fix the cause, then start the backfill of this month again',
           JsonPath.stringAt('$.crash.Error'),
         ),
       },
     });
     const wait = new Wait(this, 'Wait', { time: WaitTime.secondsPath('$.waitSeconds') });
-    const next = new Choice(this, 'What is next?')
-      .when(Condition.stringEquals('$.next', 'again'), round)
-      .when(Condition.stringEquals('$.next', 'wait'), wait.next(round))
-      .otherwise(new Succeed(this, 'The month', { outputPath: '$.outcome' }));
-    return round.addCatch(crashed, { resultPath: '$.crash' }).next(next);
+    const next = new Choice(this, 'NextStep')
+      .when(Condition.stringEquals('$.next', 'again'), run)
+      .when(Condition.stringEquals('$.next', 'wait'), wait.next(run))
+      .otherwise(new Succeed(this, 'MonthDone', { outputPath: '$.outcome' }));
+    return run.addCatch(crashed, { resultPath: '$.crash' }).next(next);
   }
 
   private step(id: string, payload: Record<string, unknown>): LambdaInvoke {
@@ -209,7 +207,7 @@ export class Backfill extends Construct {
       outputPath: '$.Payload',
       taskTimeout: Timeout.duration(Duration.minutes(20)),
     });
-    // A small account has few instances, and the schedules want them as well.
+    // A small account has few instances, and the scheduled functions need them too.
     step.addRetry({
       errors: ['Lambda.TooManyRequestsException'],
       interval: Duration.seconds(20),
@@ -223,8 +221,8 @@ export class Backfill extends Construct {
   }
 }
 
-/** A backfill of all that there is, to look at: what its first step answers reads nothing. */
-function firstOf({ brands }: Settings): Record<string, unknown> {
+/** The input of a test event: it shows the plan of a whole backfill and reads nothing. */
+function exampleInput({ brands }: Settings): Record<string, unknown> {
   const [brand, settings] = Object.entries(brands)[0] ?? [];
   const report = Object.entries(settings?.reports ?? {}).find(([, { enabled }]) => enabled)?.[0];
   return { brand, report };

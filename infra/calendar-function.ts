@@ -10,17 +10,17 @@ export interface CalendarFunctionProps {
   lake: Lake;
 }
 
-/** The function that draws on the dashboard which days are in. */
+/** The function that draws on the dashboard which days are in the lake. */
 export class CalendarFunction extends PipelineFunction {
   constructor(scope: Construct, id: string, { settings, settingsJson, lake }: CalendarFunctionProps) {
     super(scope, id, {
       settings,
       settingsJson,
       name: 'calendar',
-      description: 'Draws which days are in, for the dashboard',
+      description: 'Draws which days are in the lake, for the dashboard',
       handler: 'calendar',
       environment: { LAKE_URL: lake.url, FUNCTION_PREFIX: Stack.of(scope).stackName },
-      // Somebody waits for the picture.
+      // A person waits for it.
       timeout: Duration.minutes(1),
       testEvents: { 'Draw-the-calendar': {}, 'How-to-use-it': { describe: true } },
     });

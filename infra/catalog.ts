@@ -17,7 +17,7 @@ const WRITE = [
 ];
 const QUERY = [...READ, 'glue:GetDatabase', 'glue:GetDatabases', 'glue:GetTables', 'glue:BatchGetPartition'];
 
-/** The Glue database. Its tables, views and partitions are the pipeline's own: they grow with what the records hold. */
+/** The Glue database. The functions create its tables, views and partitions, because records decide the columns. */
 export class Catalog extends Construct {
   readonly databaseName: string;
 
@@ -29,13 +29,13 @@ export class Catalog extends Construct {
 
   private newDatabase({ tablePermissions }: DeploymentSettings): string {
     const { stackName, account } = Stack.of(this);
-    // The path of the stacks before this one: under another one CloudFormation would make a second database of this name.
+    // This path keeps the logical id of earlier stacks: another one would create a second database of the same name.
     const database = new CfnDatabase(new Construct(this, 'Database'), 'Resource', {
       catalogId: account,
       databaseInput: {
         name: snakeCase(stackName),
         description: 'Affiliate reports of brands, a partition per brand and day',
-        // Without it accounts under Lake Formation would have tables that nobody sees.
+        // Without it nobody could see the tables in an account under Lake Formation.
         createTableDefaultPermissions:
           tablePermissions === 'iam'
             ? [
@@ -47,12 +47,12 @@ export class Catalog extends Construct {
             : [],
       },
     });
-    // The ledgers in the lake can make all of it again.
+    // The catalog can be rebuilt from the ledgers in the lake.
     database.applyRemovalPolicy(RemovalPolicy.DESTROY);
     return database.ref;
   }
 
-  /** What a run of these reports reads and writes: their tables and views, and coverage. */
+  /** For runs of these reports: their tables and views, and coverage. */
   grantReports(grantee: Grantee, reports: readonly ReportDefinition[]): void {
     const own = reports.flatMap(({ table, views }) => [table, ...views.map(({ name }) => name)]);
     this.grant(grantee, WRITE, [...own, 'coverage']);
@@ -64,11 +64,11 @@ export class Catalog extends Construct {
 
   grantQuery(grantee: Grantee): void {
     this.grant(grantee, QUERY, ['*']);
-    // Athena refuses whoever may not see the database `default`, and lists databases for those alone who may see all names.
+    // Athena needs the database `default`, and lists databases only for who may read all names.
     const [byDefault, all] = [[this.arn('database', 'default')], [this.arn('database', '*')]];
     Grant.addToPrincipal({ grantee, actions: ['glue:GetDatabase'], resourceArns: byDefault });
     Grant.addToPrincipal({ grantee, actions: ['glue:GetDatabases'], resourceArns: all });
-    acknowledgeWildcards(grantee, all, 'The names of databases; their tables stay closed.');
+    acknowledgeWildcards(grantee, all, 'Names of databases only: their tables stay closed.');
   }
 
   private arn(resource: string, resourceName?: string): string {
@@ -76,7 +76,7 @@ export class Catalog extends Construct {
   }
 
   private grant(grantee: Grantee, actions: string[], tables: readonly string[]): void {
-    // Glue asks for the catalog and the database above every table as well.
+    // Glue checks the catalog and the database above a table as well.
     const resourceArns = [
       this.arn('catalog'),
       this.arn('database', this.databaseName),
@@ -86,7 +86,7 @@ export class Catalog extends Construct {
     acknowledgeWildcards(
       grantee,
       resourceArns,
-      'All tables of this one database: reports may join that nobody knows yet.',
+      'All tables of this one database: reports may be added later.',
     );
   }
 }

@@ -2,7 +2,7 @@ import { Duration, Validations } from 'aws-cdk-lib';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 
-/** Keeps what failed for two weeks, so that somebody can look at it; nothing reads it. */
+/** A dead-letter queue: keeps failed events for two weeks, for a person to look at. */
 export class FailureQueue extends Queue {
   constructor(scope: Construct, id: string) {
     super(scope, id, {
@@ -12,7 +12,7 @@ export class FailureQueue extends Queue {
     });
     Validations.of(this).acknowledge({
       id: 'AwsSolutions-SQS3',
-      reason: 'It is the queue for failures itself: nothing takes messages from it that could fail again.',
+      reason: 'It is a dead-letter queue itself: nothing consumes its messages.',
     });
   }
 }

@@ -1,7 +1,7 @@
 import { CfnOutput, type CfnOutputProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 
-/** An output by the name that the README calls it. */
+/** A stack output by the name that the docs use. */
 export function output(
   scope: Construct,
   name: string,

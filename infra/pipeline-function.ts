@@ -14,29 +14,29 @@ import { output } from './output.ts';
 
 export interface PipelineFunctionProps {
   settings: Settings;
-  /** What `settings` was parsed from, as JSON: it goes into the functions' bundle. */
+  /** What `settings` was parsed from, as JSON text: part of the function's bundle. */
   settingsJson: string;
-  /** The function is named after it, behind the stack's name. */
+  /** The function's name, without the stack's name before it. */
   name: string;
   description: string;
   /** The file in `functions/` that exports `handler`. */
   handler: string;
   environment: Readonly<Record<string, string>>;
   timeout?: Duration;
-  /** Instances that it keeps for itself, which is also the most it gets. */
+  /** Instances reserved for it, which are also its maximum. */
   reservedConcurrency?: number;
-  /** Where events go that the function failed on or that waited too long for it. */
+  /** The queue for events that the function failed on or that waited too long for it. */
   onFailure?: IQueue;
-  /** What the console offers under "Test" to everybody in the account: events by their names. */
+  /** Events by name, which the console offers under "Test" to everybody in the account. */
   testEvents: Readonly<Record<string, unknown>>;
 }
 
-/** A Lambda function of the pipeline: its bundle with the settings in it, its log group, and a role that may write that. */
+/** A Lambda function with the settings in its bundle, its log group, and a role that may write to that. */
 export class PipelineFunction extends Construct implements IGrantable {
   readonly function: NodejsFunction;
   readonly role: Role;
   readonly grantPrincipal: IPrincipal;
-  /** With the stack's name before it. */
+  /** The function's name in AWS, which starts with the stack's name. */
   readonly name: string;
   readonly testEvents: PipelineFunctionProps['testEvents'];
 
@@ -46,7 +46,7 @@ export class PipelineFunction extends Construct implements IGrantable {
     this.testEvents = props.testEvents;
     const { settings, settingsJson, onFailure, reservedConcurrency } = props;
     const { logRetentionDays } = settings.deployment;
-    // No name of its own: a group that is left over from a stack that is gone would be in the way of the next one.
+    // Without a fixed name: a group left over from a deleted stack would block the next deployment.
     const logGroup = new LogGroup(this, 'Logs', {
       retention: logRetentionDays,
       removalPolicy: RemovalPolicy.DESTROY,
@@ -59,10 +59,10 @@ export class PipelineFunction extends Construct implements IGrantable {
       entry: fileURLToPath(new URL(`../functions/${props.handler}.lambda.ts`, import.meta.url)),
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      // From this size on a function has a whole CPU.
+      // The smallest size with a whole CPU.
       memorySize: 1769,
       timeout: props.timeout ?? Duration.minutes(15),
-      // The next schedule is the retry, and a start that waited longer for a free instance is worth nothing.
+      // The next scheduled run is the retry; an event that waited longer for an instance is outdated.
       retryAttempts: 0,
       maxEventAge: Duration.minutes(15),
       ...(onFailure && { onFailure: new SqsDestination(onFailure) }),
@@ -73,10 +73,10 @@ export class PipelineFunction extends Construct implements IGrantable {
       environment: { ...props.environment },
       bundling: {
         format: OutputFormat.ESM,
-        // Without it esbuild takes CommonJS builds, whose `require` of Node's modules fails in an ES module.
+        // Otherwise esbuild takes CommonJS builds, whose `require` of Node's modules fails in an ES module.
         mainFields: ['module', 'main'],
         bundleAwsSDK: true,
-        // Settings go into the code, because a function's environment holds 4 kB at most.
+        // Settings are part of the code, because a function's environment holds 4 kB at most.
         define: { 'process.env.BRAND_REPORTS_SETTINGS': JSON.stringify(settingsJson) },
       },
     });
@@ -87,7 +87,7 @@ export class PipelineFunction extends Construct implements IGrantable {
     });
   }
 
-  /** Lets the function read these secrets, which are filled by hand. */
+  /** Lets the function read these secrets. They are created by hand: I9. */
   grantSecrets(names: Iterable<string>): void {
     const resourceArns = [...new Set(names)].map((name) =>
       Stack.of(this).formatArn({
@@ -102,7 +102,7 @@ export class PipelineFunction extends Construct implements IGrantable {
   }
 }
 
-/** `order_list` → `OrderList` */
+/** `order_list` → `OrderList`, `rebuild-catalog` → `RebuildCatalog` */
 function pascalCase(name: string): string {
-  return name.replace(/(?:^|_)([a-z])/g, (_match, letter: string) => letter.toUpperCase());
+  return name.replace(/(?:^|[_-])([a-z])/g, (_match, letter: string) => letter.toUpperCase());
 }

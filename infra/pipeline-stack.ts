@@ -1,9 +1,16 @@
+/*
+ * The whole deployment, wiring only. Per report a function with a schedule for each brand (report-function.ts), which
+ * writes the lake (lake.ts) and the catalog (catalog.ts). A state machine for backfills, a function that draws the
+ * calendar, and one that rebuilds the catalog at every deployment. Events that fail end up in two queues; alarms and a
+ * dashboard watch all of it (observability.ts). Analysts get a workgroup and a policy (analysts.ts). I9: secrets are
+ * neither created nor read here, only named, so that no credential is in the template.
+ */
 import { Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { Analysts } from './analysts.ts';
-import { Backfill } from './backfill-state-machine.ts';
+import { BackfillStateMachine } from './backfill-state-machine.ts';
 import { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
 import { CalendarFunction } from './calendar-function.ts';
@@ -12,18 +19,17 @@ import { Lake } from './lake.ts';
 import { Observability } from './observability.ts';
 import { output } from './output.ts';
 import { ReportFunction, type ScheduledBrand } from './report-function.ts';
-import { CatalogRebuild } from './catalog-rebuild.ts';
+import { RebuildCatalogFunction } from './rebuild-catalog-function.ts';
 
 export interface PipelineStackProps extends StackProps {
   reports: ReportRegistry;
   settings: Settings;
-  /** What `settings` was parsed from, as JSON: it goes into the functions' bundle. */
+  /** What `settings` was parsed from, as JSON text: part of the functions' bundles. */
   settingsJson: string;
   /** Differs at every deployment. */
   nonce: string;
 }
 
-/** The whole deployment: wiring only. */
 export class PipelineStack extends Stack {
   constructor(scope: Construct, id: string, props: PipelineStackProps) {
     super(scope, id, props);
@@ -48,7 +54,7 @@ export class PipelineStack extends Stack {
           failed,
         }),
     );
-    const backfill = new Backfill(this, 'Backfill', {
+    const backfill = new BackfillStateMachine(this, 'Backfill', {
       settings,
       settingsJson,
       reports: enabled.map(({ report }) => report),
@@ -63,7 +69,7 @@ export class PipelineStack extends Stack {
       stateMachine: backfill.stateMachine,
       calendar: calendar.function,
     });
-    new CatalogRebuild(this, 'Setup', {
+    new RebuildCatalogFunction(this, 'RebuildCatalog', {
       settings,
       settingsJson,
       lake,
@@ -84,12 +90,12 @@ export class PipelineStack extends Stack {
     for (const [index, name] of [...new Set(names)].entries())
       output(this, `Secret${index + 1}`, {
         value: consoleLink(this, 'secretsmanager', `!/secret?name=${encodeURIComponent(name)}`),
-        description: `Fill it before the first run: ${name}`,
+        description: `Put the credentials into this secret before the first run: ${name}`,
       });
   }
 }
 
-/** The reports that a brand has enabled, with those brands; each brand of each report has a turn of its own. */
+/** The reports that a brand has enabled, with those brands. Each brand of each report gets its own slot: staggered.ts. */
 function enabledReports(
   reports: ReportRegistry,
   { brands }: Settings,
@@ -101,10 +107,10 @@ function enabledReports(
     }),
   );
   const slotted = pairs.map((pair, slot) => ({ ...pair, slot, slots: pairs.length }));
-  return [...Map.groupBy(slotted, ({ report }) => report)].map(([report, of]) => ({
+  return [...Map.groupBy(slotted, ({ report }) => report)].map(([report, scheduled]) => ({
     report,
     brands: Object.fromEntries(
-      of.map(({ name, brand, schedule, slot, slots }) => [name, { brand, schedule, slot, slots }]),
+      scheduled.map(({ name, brand, schedule, slot, slots }) => [name, { brand, schedule, slot, slots }]),
     ),
   }));
 }

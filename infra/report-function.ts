@@ -19,17 +19,17 @@ export interface ReportFunctionProps {
   brands: Readonly<Record<string, ScheduledBrand>>;
   lake: Lake;
   catalog: Catalog;
-  /** Where events go that the schedule could not hand over. */
+  /** The queue for events that a schedule could not deliver. */
   undelivered: IQueue;
-  /** Where events go that the function failed on. */
+  /** The queue for events that the function failed on. */
   failed: IQueue;
 }
 
 export interface ScheduledBrand {
   brand: BrandSettings;
-  /** As the settings say. */
+  /** As in the settings. */
   schedule: string;
-  /** The schedule's place among all `slots` schedules of the stack, from 0. */
+  /** The schedule's number among all `slots` schedules of the stack, from 0. */
   slot: number;
   slots: number;
 }
@@ -37,7 +37,7 @@ export interface ScheduledBrand {
 /** The function that syncs one report, and a schedule for each brand in the brand's time zone. */
 export class ReportFunction extends PipelineFunction {
   readonly report: string;
-  /** As the settings say, by brand. */
+  /** By brand, as in the settings. */
   readonly schedules: Readonly<Record<string, string>>;
 
   constructor(scope: Construct, id: string, props: ReportFunctionProps) {
@@ -88,7 +88,7 @@ export class ReportFunction extends PipelineFunction {
         windowMinutes === 0 ? TimeWindow.off() : TimeWindow.flexible(Duration.minutes(windowMinutes)),
       target: new LambdaInvoke(this.function, {
         input: ScheduleTargetInput.fromObject({ brand: brandName }),
-        // Of handing over the event alone: how the sync goes is the function's matter.
+        // For delivery only: the function's own failures go to the queue `failed`.
         retryAttempts: 2,
         maxEventAge: Duration.minutes(15),
         deadLetterQueue: undelivered,
@@ -97,7 +97,7 @@ export class ReportFunction extends PipelineFunction {
   }
 }
 
-/** The range is a day that every brand has: whoever starts it by hand puts in the days that are wanted. */
+/** The range is an example: whoever tests with it sets the days first. */
 function testEvents(brands: ReportFunctionProps['brands']): Record<string, unknown> {
   const [brand, first] = Object.entries(brands)[0] ?? [];
   const day = first?.brand.startDate;

@@ -1,8 +1,12 @@
+/*
+ * The pure rules of a backfill. Without them a month would have to be read within one Lambda timeout, or a function that
+ * makes no progress would be started for ever. The state machine (infra/backfill-state-machine.ts) keeps the progress of
+ * a month between the runs of the function: `splitIntoMonths` plans, `nextStep` decides after each run whether to run
+ * again, wait or end, `conclude` lists all months at the end. Everything that it carries has to fit into 256 kB.
+ */
 import { addDays, dayOf, daysFrom, monthOf } from '../days.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
 import type { DayOutcome, ReportOutcome, Status } from '../outcome.ts';
-
-// A backfill reads the months of a range again, each in rounds: a round is one run with the time that a function has.
 
 /** Days, `YYYY-MM-DD`, both included, all of one month. */
 export interface MonthRange {
@@ -10,38 +14,38 @@ export interface MonthRange {
   to: string;
 }
 
-/** How far the rounds of a month have come. */
+/** How far the runs of a month have come. */
 export interface MonthProgress {
-  /** The fewest days that a round has left unread, and the pages staged of them. */
+  /** The fewest days that a run has left unread, and the pages staged of these days. */
   left: number;
   pages: number;
-  /** Rounds that came no further, in a row: of those that worked, and of those that other runs kept from it. */
+  /** Consecutive runs without progress: those that read something or failed, and those that found all days busy. */
   stalled: number;
   busy: number;
 }
 
-/** What the rounds of a month ended in, or where they are. */
+/** What the runs of a month ended in, or how far they are. */
 export interface MonthOutcome extends MonthRange {
   status: Status;
-  /** What is published of these days, and how many of them are left unread; not known where the function crashed. */
+  /** Rows published of these days, and how many days are left unread; unknown where the function crashed. */
   rows?: number | undefined;
   left?: number | undefined;
-  /** What keeps the rest from being read: one line, not long. */
+  /** Why the rest was not read, and what to do: one short line. */
   why?: string | undefined;
 }
 
-/** What an execution ends with: every month, and how to fail where one is not complete. */
+/** The result of an execution: every month, and the failure to end with where one is not complete. */
 export interface Conclusion {
   months: MonthOutcome[];
-  failure?: Failure;
+  failure?: ExecutionFailure;
 }
 
-export interface Failure {
+export interface ExecutionFailure {
   error: 'BackfillRefused' | 'BackfillIncomplete';
   cause: string;
 }
 
-/** `wait`: so many seconds before the next round. */
+/** What the state machine does after a run. `wait`: run again after `waitSeconds`. */
 export interface NextStep {
   next: 'again' | 'wait' | 'end';
   waitSeconds: number;
@@ -51,22 +55,22 @@ export interface NextStep {
 }
 
 const MAX_STALLED_RUNS = 3;
-/** Together with the wait longer than a function lives that holds the days. */
+/** With the wait between them, longer than the timeout of the function that holds the days. */
 const MAX_BUSY_RUNS = 20;
 const BUSY_WAIT_SECONDS = 60;
-/** Gives an outage some time to pass. */
+/** Gives an outage time to pass. */
 const STALLED_WAIT_SECONDS = 300;
-/** So short that twenty-seven years of months, each with a reason, fit into the state of a state machine. */
-const LONGEST_WHY_BYTES = 300;
-/** Of the 32,768 that the cause of an execution may have. */
-const LONGEST_CAUSE = 30_000;
+/** So short that 27 years of months, each with a reason, fit into the state of an execution (256 kB). */
+const MAX_WHY_BYTES = 300;
+/** The cause of an execution holds 32,768 characters at most. */
+const MAX_CAUSE_LENGTH = 30_000;
 
-/** The last day that a backfill reads: the open day and the one before it are the schedule's. */
+/** The last day that a backfill reads: the schedule reads the open day and the one before it. */
 export function lastBackfillDay(nowMs: number, timeZone: string): string {
   return addDays(dayOf(nowMs, timeZone), -2);
 }
 
-/** The range by calendar months, the newest first. */
+/** The parts of the range in each calendar month, the newest first. */
 export function splitIntoMonths({ from, to }: MonthRange): MonthRange[] {
   return [...Map.groupBy(daysFrom(from, to), monthOf).values()].map(spanOf).reverse();
 }
@@ -76,86 +80,92 @@ export function initialProgress(month: MonthRange): MonthProgress {
 }
 
 /**
- * What follows from a round. There is an end to it: a round that comes no further counts towards a bound, and there are
- * only so many days and pages to come further by.
+ * What follows a run. The runs of a month end: a run without progress counts towards a limit, and progress is limited
+ * by the days and pages that there are.
  */
 export function nextStep(before: MonthProgress, { status, days, error }: ReportOutcome): NextStep {
   if (status === 'complete') return { next: 'end', waitSeconds: 0, progress: { ...before, left: 0 }, status };
   const unread = days.filter(({ outcome }) => outcome !== 'published' && outcome !== 'unchanged');
-  const held = unread.length > 0 && unread.every(({ outcome }) => outcome === 'busy');
-  const rounds = progressAfter(before, unread, held);
-  const { stalled, busy } = rounds;
+  const allBusy = unread.length > 0 && unread.every(({ outcome }) => outcome === 'busy');
+  const progress = progressAfter(before, unread, allBusy);
+  const { stalled, busy } = progress;
   const needsOperator = error?.kind === 'auth' || error?.kind === 'config';
   const ends = needsOperator || stalled >= MAX_STALLED_RUNS || busy >= MAX_BUSY_RUNS;
-  const waitSeconds = held ? BUSY_WAIT_SECONDS : stalled > 0 ? STALLED_WAIT_SECONDS : 0;
-  const why = error?.message ?? (ends ? reasonOf(held) : undefined);
+  const waitSeconds = allBusy ? BUSY_WAIT_SECONDS : stalled > 0 ? STALLED_WAIT_SECONDS : 0;
+  const why = error?.message ?? (ends ? reasonOf(allBusy) : undefined);
   return {
     next: ends ? 'end' : waitSeconds > 0 ? 'wait' : 'again',
     waitSeconds,
-    progress: rounds,
+    progress,
     status,
     ...(why !== undefined && { why: shortened(why) }),
   };
 }
 
-/** @param unread none where the report failed before its plan: then all is left that was */
-function progressAfter(before: MonthProgress, unread: readonly DayOutcome[], held: boolean): MonthProgress {
+/** @param unread empty where the report failed before its plan: then everything is left that was left before */
+function progressAfter(
+  before: MonthProgress,
+  unread: readonly DayOutcome[],
+  allBusy: boolean,
+): MonthProgress {
   const left = unread.length || before.left;
   const pages = unread.reduce((sum, day) => sum + day.pages, 0);
   if (left < before.left || (left === before.left && pages > before.pages))
     return { left, pages, stalled: 0, busy: 0 };
-  const counted = held ? { busy: before.busy + 1 } : { stalled: before.stalled + 1 };
+  const counted = allBusy ? { busy: before.busy + 1 } : { stalled: before.stalled + 1 };
   return { ...before, ...counted };
 }
 
-function reasonOf(held: boolean): string {
-  return held
-    ? 'other runs held the rest all the time: start the backfill of this month again when they are through'
-    : `${MAX_STALLED_RUNS} rounds in a row came no further: look at the log of the function, then start the backfill of this month again`;
+function reasonOf(allBusy: boolean): string {
+  return allBusy
+    ? 'other runs held the remaining days all the time: start the backfill of this month again when they have ended'
+    : `${MAX_STALLED_RUNS} consecutive runs made no progress: read the log of the function, then start the backfill of this month again`;
 }
 
-/** Days of the range of which the other report has nothing published yet, so that nothing can be looked up. */
-export function daysWithoutUpstream({ from, to }: MonthRange, parent: Ledger): string[] {
-  return daysFrom(from, to).filter((day) => !parent.days[day]?.committed);
+/** Days of the range for which the upstream report has committed nothing yet, so that there is nothing to look up. */
+export function daysWithoutUpstream({ from, to }: MonthRange, upstream: Ledger): string[] {
+  return daysFrom(from, to).filter((day) => !upstream.days[day]?.committed);
 }
 
 export function rowsIn({ from, to }: MonthRange, { days }: Ledger): number {
   return daysFrom(from, to).reduce((sum, day) => sum + (days[day]?.committed?.rows ?? 0), 0);
 }
 
-/** In one line of not many more than `LONGEST_WHY_BYTES` of JSON. */
+/** As one line of little more than `MAX_WHY_BYTES` of JSON. */
 export function shortened(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ');
-  let length = Math.min(line.length, LONGEST_WHY_BYTES);
-  while (Buffer.byteLength(JSON.stringify(line.slice(0, length))) > LONGEST_WHY_BYTES) length -= 1;
+  let length = Math.min(line.length, MAX_WHY_BYTES);
+  while (Buffer.byteLength(JSON.stringify(line.slice(0, length))) > MAX_WHY_BYTES) length -= 1;
   return length < line.length ? `${line.slice(0, length).toWellFormed()}…` : line;
 }
 
-/** Every planned month with what was told of it: one that nothing was told of has failed. */
-export function conclude(planned: readonly MonthRange[], told: readonly MonthOutcome[]): Conclusion {
-  const byStart = new Map(told.map((month) => [month.from, month]));
+/** Every planned month with its outcome; a month without an outcome has failed. */
+export function conclude(planned: readonly MonthRange[], outcomes: readonly MonthOutcome[]): Conclusion {
+  const byStart = new Map(outcomes.map((month) => [month.from, month]));
   const months = planned.map(
     ({ from, to }) =>
       byStart.get(from) ?? {
         from,
         to,
         status: 'failed' as const,
-        why: 'its child execution told nothing: open it in the Map Run',
+        why: 'its child execution returned nothing: open it in the Map Run',
       },
   );
-  const open = months.filter(({ status }) => status !== 'complete');
-  if (open.length === 0) return { months };
-  const lines = open.map(({ from, to, status, why }) => `${from}..${to} ${status}${why ? `: ${why}` : ''}`);
-  const head = `${open.length} of ${months.length} months are not complete. Mend what keeps them, then start a backfill of their days again:`;
+  const incomplete = months.filter(({ status }) => status !== 'complete');
+  if (incomplete.length === 0) return { months };
+  const lines = incomplete.map(
+    ({ from, to, status, why }) => `${from}..${to} ${status}${why ? `: ${why}` : ''}`,
+  );
+  const head = `${incomplete.length} of ${months.length} months are not complete. Fix the causes, then start a backfill of their days again:`;
   return { months, failure: { error: 'BackfillIncomplete', cause: causeOf([head, ...lines]) } };
 }
 
-/** As many of the lines as fit. */
+/** As many lines as fit. */
 function causeOf(lines: readonly string[]): string {
   let length = 0;
   const fitting = lines.filter((line) => {
     length += line.length + 1;
-    return length <= LONGEST_CAUSE;
+    return length <= MAX_CAUSE_LENGTH;
   });
   const rest = lines.length - fitting.length;
   return [...fitting, ...(rest > 0 ? [`… and ${rest} more: see the Map Run`] : [])].join('\n');

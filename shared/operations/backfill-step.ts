@@ -20,7 +20,7 @@ export interface MonthToRead extends MonthRange {
   report: string;
   brand: string;
   requestsPerSecond: number;
-  /** When the execution was planned, ISO 8601: no round reads a day again that was read since. */
+  /** When the execution was planned, ISO 8601: days that were read since are not read again. */
   since: string;
 }
 
@@ -31,20 +31,26 @@ export interface MonthStep extends Pick<NextStep, 'next' | 'waitSeconds' | 'prog
 
 type StepOptions = Omit<RunOptions, 'scope'>;
 
-/** Reads on in the month for as long as the run has time. @returns also what the run told of the report */
+/** Runs the report over the month until the time is over. @returns the step, and the run's outcome of the report */
 export async function readMonth(
   options: StepOptions,
   read: MonthToRead,
   before: MonthProgress,
-): Promise<{ answer: MonthStep; reports: ReportOutcome[] }> {
+): Promise<{ step: MonthStep; reports: ReportOutcome[] }> {
   const { brand, from, to, since, requestsPerSecond } = read;
   const report = options.reports[read.report];
-  if (!report) throw new BrandReportsError('config', 'unknown_report', `there is no report "${read.report}"`);
+  if (!report)
+    throw new BrandReportsError(
+      'config',
+      'unknown_report',
+      `There is no report "${read.report}"; allowed: ${Object.keys(options.reports).join(', ')}.`,
+    );
   const scope = { brands: [brand], reports: [report.name], from, to, since, requestsPerSecond };
   const { reports } = await runSync({ ...options, scope });
-  const [told] = reports;
-  if (!told) throw new BrandReportsError('bug', 'no_outcome', `the run told nothing of ${report.name}`);
-  const { next, waitSeconds, progress, status, why } = nextStep(before, told);
+  const [outcomeOfRun] = reports;
+  if (!outcomeOfRun)
+    throw new BrandReportsError('bug', 'no_outcome', `the run has no outcome of ${report.name}`);
+  const { next, waitSeconds, progress, status, why } = nextStep(before, outcomeOfRun);
   const outcome = {
     from,
     to,
@@ -54,20 +60,20 @@ export async function readMonth(
     ...(why !== undefined && { why }),
     ...(status === 'complete' && (await withoutUpstream(options, report, read))),
   };
-  return { answer: { read, next, waitSeconds, progress: progress, outcome }, reports };
+  return { step: { read, next, waitSeconds, progress, outcome }, reports };
 }
 
-/** A report about another report's records has nothing to read on days that the other one has not read. */
+/** A report with an upstream report has nothing to read on days that the upstream report has not read. */
 async function withoutUpstream(
   options: StepOptions,
   { day }: ReportDefinition,
   read: MonthToRead,
 ): Promise<Partial<MonthOutcome>> {
-  const parent = day.by === 'upstream' ? options.reports[day.report] : undefined;
-  if (!parent) return {};
-  const missing = daysWithoutUpstream(read, await ledgerOf(options, parent, read));
+  const upstream = day.by === 'upstream' ? options.reports[day.report] : undefined;
+  if (!upstream) return {};
+  const missing = daysWithoutUpstream(read, await ledgerOf(options, upstream, read));
   if (missing.length === 0) return {};
-  const why = `nothing of ${parent.name} is there yet for ${missing.length} days, the first of them ${missing[0]}: start a backfill of ${parent.name} for this range, then this one again`;
+  const why = `${upstream.name} has not been read yet for ${missing.length} days, the first of them ${missing[0]}: start a backfill of ${upstream.name} for this range, then this one again`;
   return { status: 'failed', left: missing.length, why: shortened(why) };
 }
 

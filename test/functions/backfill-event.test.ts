@@ -22,7 +22,7 @@ const ORDERS = { report: 'order_list', brand: 'acme' };
 describe('the input of a backfill', () => {
   it.each<[string, object, object]>([
     ['of a range', { from: '2026-02-03', to: '2026-04-05' }, { from: '2026-02-03', to: '2026-04-05' }],
-    ['of everything', {}, { from: '2026-01-01', to: '2026-11-17' }],
+    ['without a range', {}, { from: '2026-01-01', to: '2026-11-17' }],
     ['from a day on', { from: '2026-11-17' }, { from: '2026-11-17', to: '2026-11-17' }],
     [
       'up to the open day',
@@ -65,7 +65,7 @@ describe('the input of a backfill', () => {
       { Comment: 'Insert your JSON here' },
       'Comment is unknown; allowed: report, brand, from, to',
     ],
-    ['no object', null, 'the top level is null; allowed: an object'],
+    ['not an object', null, 'the top level is null; allowed: an object'],
     ['no report', { brand: 'acme' }, 'report is missing; allowed: clicks_list, order_list'],
     [
       'an unknown report',
@@ -80,17 +80,17 @@ describe('the input of a backfill', () => {
     [
       'a report that the brand does not have',
       { ...ORDERS, brand: 'globex' },
-      'report is "order_list"; allowed: what is enabled for globex: clicks_list, transaction_list',
+      'report is "order_list"; allowed: a report that is enabled for globex: clicks_list, transaction_list',
     ],
     [
-      'a day that is none',
+      'a day that does not exist',
       { ...ORDERS, from: '2026-02-30' },
       'from is "2026-02-30"; allowed: a day, YYYY-MM-DD',
     ],
     [
       'days before the first one',
       { ...ORDERS, from: '2025-12-31' },
-      'from is "2025-12-31"; allowed: a day from 2026-01-01 on: for earlier ones set the brand\'s startDate earlier and deploy',
+      'from is "2025-12-31"; allowed: a day from 2026-01-01 on: for earlier days set the brand\'s startDate earlier and deploy',
     ],
     [
       'days that end before the first one',
@@ -98,9 +98,9 @@ describe('the input of a backfill', () => {
       'to is "2025-12-31"; allowed: a day not before 2026-01-01',
     ],
     [
-      'days that are the schedule’s',
+      'days that the schedule reads',
       { ...ORDERS, from: '2026-11-18' },
-      'from is "2026-11-18"; allowed: a day up to 2026-11-17: what comes after it is left to the schedule',
+      'from is "2026-11-18"; allowed: a day up to 2026-11-17: the schedule reads later days',
     ],
     [
       'a range backwards',
@@ -111,9 +111,9 @@ describe('the input of a backfill', () => {
     expect(() => parseBackfillInput(input, SETTINGS, NOW_MS)).toThrow(message);
   });
 
-  it('is refused where every day since the start is the schedule’s', () => {
+  it('is refused where the schedule reads every day since the start', () => {
     expect(() => parseBackfillInput(ORDERS, SETTINGS, Date.parse('2026-01-02T12:00:00Z'))).toThrow(
-      'from is missing; allowed: a day up to 2025-12-31: what comes after it is left to the schedule',
+      'from is missing; allowed: a day up to 2025-12-31: the schedule reads later days',
     );
   });
 
@@ -127,13 +127,15 @@ describe('the input of a backfill', () => {
 describe('the event of the backfill function', () => {
   it.each<[string, unknown]>([
     ['of another function', { brand: 'acme' }],
-    ['of nobody', null],
-    ['of a plan without the executions that are running', { plan: {}, execution: 'a' }],
+    ['that is null', null],
+    ['of a plan without the running executions', { plan: {}, execution: 'a' }],
     [
-      'of a month without its rounds',
+      'of a month without its progress',
       { read: { ...ORDERS, from: '2026-01-01', to: '2026-01-31', requestsPerSecond: 1 } },
     ],
-  ])('%s is refused with the name of what to start', (_name, event) => {
-    expect(() => parseBackfillEvent(event)).toThrow('the state machine');
+  ])('%s is refused, with what to start instead', (_name, event) => {
+    expect(() => parseBackfillEvent(event)).toThrow(
+      /the backfill's state machine: start an execution of that/,
+    );
   });
 });

@@ -16,9 +16,9 @@ import { type Ended, execute } from '../infra/execute.ts';
 
 const ZONE = 'America/New_York';
 const MINUTES_15 = 900_000;
-/** The longest that a brand may be named. */
+/** A name of the maximum length. */
 const OLD_BRAND = 'a'.repeat(41);
-/** The newest first of a month that a backfill may read days on both sides of. */
+/** The newest first of a month with days before and after it that a backfill may read. */
 const FIRST = `${addDays(dayOf(Date.now(), ZONE), -6).slice(0, 7)}-01`;
 const RANGE = { from: addDays(FIRST, -2), to: addDays(FIRST, 2) };
 const NEWER = { from: FIRST, to: RANGE.to };
@@ -52,7 +52,7 @@ beforeAll(async () => {
   });
   for (const level of ['info', 'warn', 'error', 'debug'] as const)
     jest.spyOn(console, level).mockImplementation((entry) => void printed.push(JSON.stringify(entry)));
-  // Metrics go past the console.
+  // Metrics are written without the console.
   jest.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0);
   ({ handler } = await import('../../functions/backfill.lambda.ts'));
   template = backfillTemplate(settings);
@@ -86,7 +86,7 @@ function fillSecrets(): void {
     secrets.secrets.set(`brand-reports/${brand}`, JSON.stringify(credentials));
 }
 
-/** An execution whose tasks are the handler itself. */
+/** An execution whose tasks call the handler itself. */
 function backfill(
   input: object,
   options: {
@@ -122,7 +122,7 @@ function complete(report: Parameters<typeof rowsOf>[0], range: { from: string; t
   return { ...range, status: 'complete', rows: rowsOf(report, range), left: 0 };
 }
 
-/** Takes the list out of what is answered for orders of the day. @returns what mends it */
+/** Removes the list from the responses for orders of the day. @returns what removes the fault */
 function failOrdersOf(day: string, times = Number.POSITIVE_INFINITY): () => void {
   const startsAt = startOfDay(day, ZONE) / 1000;
   return sample.addFault({
@@ -136,8 +136,8 @@ function failOrdersOf(day: string, times = Number.POSITIVE_INFINITY): () => void
   });
 }
 
-/** How many pages of orders of the day were asked for. */
-function pagesAsked(day: string): number {
+/** How many pages of orders of the day were requested. */
+function pagesRequested(day: string): number {
   const startsAt = startOfDay(day, ZONE) / 1000;
   return sample.requests.filter(
     ({ action, fields }) =>
@@ -165,7 +165,7 @@ describe('a backfill', () => {
     expect(daysPublished('orders')).toEqual([-4, -3, -2].map((days) => addDays(today, days)));
   });
 
-  it('goes on with a month that a function had no time for', async () => {
+  it('resumes a month that a run had no time for', async () => {
     const remaining = [MINUTES_15, 1];
     const { output, entered } = await backfill(
       { report: 'order_list', ...RANGE },
@@ -175,25 +175,23 @@ describe('a backfill', () => {
     expect(entered.filter(({ name }) => name === 'Wait')).toHaveLength(1);
   });
 
-  it('reads days again that failed, and those alone', async () => {
+  it('reads failed days again, and no other', async () => {
     const middle = addDays(FIRST, 1);
     failOrdersOf(middle, 1);
     const { output, entered } = await backfill({ report: 'order_list', ...RANGE });
     expect(output).toEqual([complete('order_list', NEWER), complete('order_list', OLDER)]);
-    const rounds = entered.filter(({ name }) => name === 'Read on').map(({ input }) => input);
-    expect(rounds).toHaveLength(3);
-    expect(rounds).toContainEqual(
-      expect.objectContaining({ progress: expect.objectContaining({ left: 1 }) }),
-    );
-    const once = pagesAsked(FIRST);
-    expect(pagesAsked(middle)).toBeGreaterThan(once);
-    expect([-2, -1, 2].map((days) => pagesAsked(addDays(FIRST, days)))).toEqual([once, once, once]);
+    const runs = entered.filter(({ name }) => name === 'ReadMonth').map(({ input }) => input);
+    expect(runs).toHaveLength(3);
+    expect(runs).toContainEqual(expect.objectContaining({ progress: expect.objectContaining({ left: 1 }) }));
+    const once = pagesRequested(FIRST);
+    expect(pagesRequested(middle)).toBeGreaterThan(once);
+    expect([-2, -1, 2].map((days) => pagesRequested(addDays(FIRST, days)))).toEqual([once, once, once]);
   });
 
   it('fails with the months that are not complete, beside those that are', async () => {
-    const mend = failOrdersOf(FIRST);
+    const removeFault = failOrdersOf(FIRST);
     const { error, entered } = await backfill({ report: 'order_list', ...RANGE });
-    mend();
+    removeFault();
     expect(error).toEqual({
       name: 'BackfillIncomplete',
       cause: expect.stringMatching(
@@ -208,13 +206,13 @@ describe('a backfill', () => {
 
   it('waits for days that another run holds', async () => {
     const held = claimElsewhere(FIRST);
-    const rounds: unknown[] = [];
+    const payloads: unknown[] = [];
     const { output, entered } = await backfill(
       { report: 'order_list', from: FIRST, to: FIRST },
       {
         async before(payload) {
-          rounds.push(payload);
-          if (rounds.length === 3) held.release();
+          payloads.push(payload);
+          if (payloads.length === 3) held.release();
         },
       },
     );
@@ -224,18 +222,18 @@ describe('a backfill', () => {
     expect(output).toEqual([complete('order_list', { from: FIRST, to: FIRST })]);
   });
 
-  it('ends at once where nobody can go on before an operator has, with the command that mends it', async () => {
+  it('ends at once where only an operator can fix the cause, with the command that does', async () => {
     secrets.secrets.delete('brand-reports/acme');
     const { error, entered } = await backfill({ report: 'order_list', ...RANGE });
     expect(error?.cause).toMatch(/2 of 2 months .*create-secret.*create-secret/s);
-    expect(entered.filter(({ name }) => name === 'Read on')).toHaveLength(2);
+    expect(entered.filter(({ name }) => name === 'ReadMonth')).toHaveLength(2);
   });
 
   it('says that click details need their clicks, and reads them when these are there', async () => {
     const details = { report: 'clicks_detail', from: FIRST, to: addDays(FIRST, 1) };
     const { error } = await backfill(details);
     expect(error?.cause).toMatch(
-      /nothing of clicks_list is there yet for 2 days.*start a backfill of clicks_list/,
+      /clicks_list has not been read yet for 2 days.*start a backfill of clicks_list/,
     );
     await backfill({ ...details, report: 'clicks_list' });
     const { output } = await backfill(details);
@@ -245,26 +243,31 @@ describe('a backfill', () => {
   it.each<[string, object, string[], RegExp]>([
     ['of an unknown report', { report: 'orders' }, ['mine'], /report is "orders"; allowed: clicks_list, /],
     ['of the console’s suggestion', { Comment: 'Insert your JSON here' }, ['mine'], /Comment is unknown/],
-    ['beside another one', { report: 'order_list' }, ['mine', 'first'], /"first" is running.*one at a time/],
-  ])('is refused, and asks the service for nothing: %s', async (_name, input, running, cause) => {
+    [
+      'beside another one',
+      { report: 'order_list' },
+      ['mine', 'first'],
+      /"first" is running.*only one may run at a time/,
+    ],
+  ])('is refused without a request to the service: %s', async (_name, input, running, cause) => {
     const { error } = await backfill(input, { running });
     expect(error).toEqual({ name: 'BackfillRefused', cause: expect.stringMatching(cause) });
     expect(sample.requests).toHaveLength(0);
   });
 
-  it('of twenty-seven years of months that all fail stays within what a state may hold', async () => {
+  it('of 27 years of months that all fail fits into the state of an execution', async () => {
     const why = shortened('界'.repeat(1_000));
     const { error, entered } = await execute(
       template,
       { report: 'amazon_attribution_report', brand: OLD_BRAND },
       {
         async invoke(payload) {
-          const round = z.safeParse(
+          const month = z.safeParse(
             z.object({ read: z.object({ from: z.string(), to: z.string() }) }),
             payload,
           );
-          if (!round.success) return handler(payload, { getRemainingTimeInMillis: () => MINUTES_15 });
-          const { from, to } = round.data.read;
+          if (!month.success) return handler(payload, { getRemainingTimeInMillis: () => MINUTES_15 });
+          const { from, to } = month.data.read;
           return {
             next: 'end',
             outcome: { from, to, status: 'incomplete', rows: 123_456_789, left: 31, why },
@@ -272,17 +275,17 @@ describe('a backfill', () => {
         },
       },
     );
-    expect(entered.filter(({ name }) => name === 'Read on').length).toBeGreaterThan(320);
+    expect(entered.filter(({ name }) => name === 'ReadMonth').length).toBeGreaterThan(320);
     expect(error?.cause).toMatch(/^\d+ of \d+ months are not complete/);
   });
 
-  it('tells the metrics of its traffic, and nothing of how the report stands', () => {
+  it('emits the metrics of its traffic, and none of the health of the report', () => {
     const metrics = printed.filter((line) => line.startsWith('{"_aws"')).join('');
     expect(metrics).toMatch(/"Requests":[1-9]/);
     expect(metrics).not.toContain('SecondsSinceNewestCompleteDay');
   });
 
-  it('I9: leaves no credential in what it prints and answers', () => {
+  it('I9: leaves no credential in logs and results', () => {
     const { acme } = sample.brands;
     expect(printed.length).toBeGreaterThan(0);
     for (const text of printed) {
@@ -292,7 +295,7 @@ describe('a backfill', () => {
   });
 });
 
-/** Another run's claim of a day of orders, as fresh as can be. */
+/** Another run's claim of a day of orders, renewed just now. */
 function claimElsewhere(day: string): { release: () => void } {
   const key = ledgerKey('order_list', 'acme', day.slice(0, 7));
   const parse = parseLedger(key, { report: 'order_list', brand: 'acme', month: day.slice(0, 7) });

@@ -187,7 +187,7 @@ describe('the synthesised bundle', () => {
       );
     const before = catalogued();
     glue.tables.clear();
-    expect(await invoke('setup', {})).toMatchObject({ answer: expect.anything() });
+    expect(await invoke('rebuild-catalog', {})).toMatchObject({ answer: expect.anything() });
     expect(catalogued()).toEqual({ ...before, freshness: new Set() });
   });
 

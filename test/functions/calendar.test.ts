@@ -112,14 +112,19 @@ describe('the coverage widget', () => {
   });
 
   it.each<[string, unknown, NodeJS.ProcessEnv, RegExp]>([
-    ['a brand that is none', { brand: '<b>' }, {}, /brand is &quot;&lt;b&gt;&quot;; allowed: acme/],
-    ['months that are none', { months: '6' }, {}, /months is &quot;6&quot;; allowed: a whole number from 1/],
+    ['an unknown brand', { brand: '<b>' }, {}, /brand is &quot;&lt;b&gt;&quot;; allowed: acme/],
+    [
+      'months that are not a number',
+      { months: '6' },
+      {},
+      /months is &quot;6&quot;; allowed: a whole number from 1/,
+    ],
     ['no event', null, {}, /the top level is null/],
     ['no settings', {}, { BRAND_REPORTS_SETTINGS: '' }, /is not JSON/],
-    ['no lake', {}, { LAKE_URL: '' }, /LAKE_URL is missing/],
-    ['a lake that is none', {}, { LAKE_URL: 'nowhere' }, /&quot;nowhere&quot; is not a lake/],
-    ['what nobody foresaw', {}, { AWS_ENDPOINT_URL_S3: 'nowhere' }, /\(bug, aws_unexpected\)/],
-    ['a lake that is not there', {}, { LAKE_URL: 's3://nowhere' }, /Create the bucket nowhere/],
+    ['no lake', {}, { LAKE_URL: '' }, /LAKE_URL is not set/],
+    ['a lake that is not an address', {}, { LAKE_URL: 'nowhere' }, /&quot;nowhere&quot; is not a lake/],
+    ['an unforeseen error', {}, { AWS_ENDPOINT_URL_S3: 'nowhere' }, /\(bug, aws_unexpected\)/],
+    ['a lake that does not exist', {}, { LAKE_URL: 's3://nowhere' }, /Create the bucket nowhere/],
   ])('says what is wrong instead: %s', async (_name, event, changes, message) => {
     const logged = jest.spyOn(console, 'error').mockImplementation(() => {});
     Object.assign(process.env, changes);

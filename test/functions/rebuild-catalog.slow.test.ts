@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { parseSetupEvent } from '../../functions/rebuild-catalog-event.ts';
+import { parseRebuildEvent } from '../../functions/rebuild-catalog-event.ts';
 import { isJsonObject, type JsonObject, parseJson } from '../../shared/json.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { type HttpServer, startHttpServer } from '../fakes/http-server.ts';
@@ -28,8 +28,8 @@ let s3: Awaited<ReturnType<typeof startS3Server>>;
 let glue: Awaited<ReturnType<typeof startGlueServer>>;
 let schemas: Awaited<ReturnType<typeof startSchemasServer>>;
 let cloudFormation: HttpServer & {
-  answers: { contentType: string | undefined; body: JsonObject }[];
-  /** That many answers are not taken. */
+  responses: { contentType: string | undefined; body: JsonObject }[];
+  /** So many responses are refused. */
   refusals: number;
 };
 
@@ -40,13 +40,13 @@ beforeEach(async () => {
   const server = await startHttpServer((request, body, response) => {
     const refused = cloudFormation.refusals > 0;
     cloudFormation.refusals -= refused ? 1 : 0;
-    const answer = parseJson(body.toString());
-    const isAnswer = request.method === 'PUT' && request.url?.endsWith(SIGNATURE) && isJsonObject(answer);
-    if (!refused && isAnswer)
-      cloudFormation.answers.push({ contentType: request.headers['content-type'], body: answer });
+    const received = parseJson(body.toString());
+    const isExpected = request.method === 'PUT' && request.url?.endsWith(SIGNATURE) && isJsonObject(received);
+    if (!refused && isExpected)
+      cloudFormation.responses.push({ contentType: request.headers['content-type'], body: received });
     response.writeHead(refused ? 500 : 200).end();
   });
-  cloudFormation = Object.assign(server, { answers: [], refusals: 0 });
+  cloudFormation = Object.assign(server, { responses: [], refusals: 0 });
 });
 afterEach(async () => {
   for (const server of [s3, glue, schemas, cloudFormation]) await server.close();
@@ -57,7 +57,7 @@ const REQUEST = {
   ResponseURL: `https://s3.example/answer?${SIGNATURE}`,
   StackId: 'arn:aws:cloudformation:us-east-1:123456789012:stack/BrandReports/1',
   RequestId: 'request-1',
-  LogicalResourceId: 'Setup',
+  LogicalResourceId: 'RebuildCatalog',
 };
 
 function request(RequestType: string, change: object = {}) {
@@ -65,9 +65,9 @@ function request(RequestType: string, change: object = {}) {
     ...REQUEST,
     RequestType,
     ResponseURL: `${cloudFormation.url}/answer?${SIGNATURE}`,
-    ResourceType: 'Custom::BrandReportsSetup',
+    ResourceType: 'Custom::BrandReportsCatalog',
     ResourceProperties: {
-      ServiceToken: 'arn:aws:lambda:us-east-1:123456789012:function:BrandReports-setup',
+      ServiceToken: 'arn:aws:lambda:us-east-1:123456789012:function:BrandReports-rebuild-catalog',
       nonce: '1',
       testEvents: [
         {
@@ -115,7 +115,7 @@ async function invoke(
   return { printed: stdout + stderr, last: parseJson(stdout.trimEnd().split('\n').at(-1) ?? '') };
 }
 
-/** The server takes requests in the meantime, and answers none. */
+/** Meanwhile the server accepts requests and never responds. */
 async function whileSilent(server: HttpServer, act: () => Promise<unknown>): Promise<void> {
   const silent = await startHttpServer(() => {});
   const { url } = server;
@@ -126,67 +126,70 @@ async function whileSilent(server: HttpServer, act: () => Promise<unknown>): Pro
   });
 }
 
-const answered = () => cloudFormation.answers.map(({ body }) => body);
+const responded = () => cloudFormation.responses.map(({ body }) => body);
 
-describe('set-up for CloudFormation', () => {
+describe('rebuild-catalog for CloudFormation', () => {
   it.each([
-    ['Create', {}, 'brand-reports-setup'],
+    ['Create', {}, 'brand-reports-catalog'],
     ['Update', { PhysicalResourceId: 'as-it-was' }, 'as-it-was'],
-  ])('at %s makes the catalog and the test events, and answers', async (type, change, PhysicalResourceId) => {
-    await invoke(request(type, change));
-    expect(cloudFormation.answers).toEqual([
-      {
-        contentType: undefined,
-        body: {
-          Status: 'SUCCESS',
-          PhysicalResourceId,
-          StackId: REQUEST.StackId,
-          RequestId: REQUEST.RequestId,
-          LogicalResourceId: REQUEST.LogicalResourceId,
+  ])(
+    'at %s rebuilds the catalog, publishes the test events and responds',
+    async (type, change, PhysicalResourceId) => {
+      await invoke(request(type, change));
+      expect(cloudFormation.responses).toEqual([
+        {
+          contentType: undefined,
+          body: {
+            Status: 'SUCCESS',
+            PhysicalResourceId,
+            StackId: REQUEST.StackId,
+            RequestId: REQUEST.RequestId,
+            LogicalResourceId: REQUEST.LogicalResourceId,
+          },
         },
-      },
-    ]);
-    expect([...glue.tables.keys()]).toEqual(expect.arrayContaining(['orders', 'coverage', 'freshness']));
-    expect(schemas.schemas.get(SCHEMA)?.Content).toContain(
-      '"examples":{"Check-the-connection":{"value":{"check":true}},"Slowly":{"value":{"requestsPerSecond":0.50}}}',
-    );
-  });
+      ]);
+      expect([...glue.tables.keys()]).toEqual(expect.arrayContaining(['orders', 'coverage', 'freshness']));
+      expect(schemas.schemas.get(SCHEMA)?.Content).toContain(
+        '"examples":{"Check-the-connection":{"value":{"check":true}},"Slowly":{"value":{"requestsPerSecond":0.50}}}',
+      );
+    },
+  );
 
-  it('at Delete removes the test events alone', async () => {
+  it('at Delete removes the test events and nothing else', async () => {
     await invoke(request('Create'));
     const tables = [...glue.tables.keys()];
     await invoke(request('Delete', { PhysicalResourceId: 'as-it-was' }), { settings: 'not needed any more' });
-    expect(answered()[1]).toMatchObject({ Status: 'SUCCESS', PhysicalResourceId: 'as-it-was' });
+    expect(responded()[1]).toMatchObject({ Status: 'SUCCESS', PhysicalResourceId: 'as-it-was' });
     expect([...schemas.schemas.keys()]).toEqual([]);
     expect([...schemas.registries]).toEqual(['lambda-testevent-schemas']);
     expect([...glue.tables.keys()]).toEqual(tables);
   });
 
-  it('lets a stack go whose test events cannot be removed, and says so in the log', async () => {
+  it('lets a stack be deleted whose test events cannot be removed, and logs why', async () => {
     schemas.faults.deny = true;
     const { printed } = await invoke(request('Delete'));
-    expect(answered()).toMatchObject([{ Status: 'SUCCESS' }]);
+    expect(responded()).toMatchObject([{ Status: 'SUCCESS' }]);
     expect(printed).toMatch(
       /test_events_failed.*DeleteSchema on its schema _BrandReports-order_list-schema/s,
     );
   });
 
   it.each([
-    ['of a Create that was wrong', { ResourceProperties: { testEvents: 'none' } }],
+    ['after a Create with wrong properties', { ResourceProperties: { testEvents: 'none' } }],
     ['without properties', { ResourceProperties: undefined }],
-  ])('lets a stack go by a Delete %s', async (_name, change) => {
+  ])('lets a stack be deleted %s', async (_name, change) => {
     await invoke(request('Delete', change));
-    expect(answered()).toMatchObject([{ Status: 'SUCCESS' }]);
+    expect(responded()).toMatchObject([{ Status: 'SUCCESS' }]);
   });
 
-  it('lets a stack go where the schemas do not answer', async () => {
+  it('lets a stack be deleted where the schema registry does not respond', async () => {
     await whileSilent(schemas, () => invoke(request('Delete'), { remainingMs: 2000 }));
-    expect(answered()).toMatchObject([{ Status: 'SUCCESS' }]);
+    expect(responded()).toMatchObject([{ Status: 'SUCCESS' }]);
   });
 
   it.each<[string, object, Parameters<typeof invoke>[1], RegExp]>([
-    ['a database that is not there', {}, { database: 'nowhere' }, /the Glue database nowhere/],
-    ['settings that are none', {}, { settings: '{' }, /BRAND_REPORTS_SETTINGS is not JSON/],
+    ['a database that does not exist', {}, { database: 'nowhere' }, /the Glue database nowhere/],
+    ['settings that are not JSON', {}, { settings: '{' }, /BRAND_REPORTS_SETTINGS is not JSON/],
     [
       'a test event that is not text',
       { testEvents: [{ functionName: 'f', events: [{ name: 'e', value: { check: 'true' } }] }] },
@@ -194,60 +197,67 @@ describe('set-up for CloudFormation', () => {
       /testEvents\.0\.events\.0\.value is an object; allowed: an event as JSON text/,
     ],
     [
-      'a function with no name of one',
+      'a function name with other characters',
       { testEvents: [{ functionName: '../f', events: [] }] },
       {},
       /functionName/,
     ],
-  ])('answers %s with the reason', async (_name, ResourceProperties, options, reason) => {
+  ])('fails with the reason: %s', async (_name, ResourceProperties, options, reason) => {
     const { last } = await invoke(
       request('Create', Object.keys(ResourceProperties).length > 0 ? { ResourceProperties } : {}),
       options,
     );
     expect(last).toEqual({});
-    expect(answered()).toMatchObject([{ Status: 'FAILED', Reason: expect.stringMatching(reason) }]);
-    expect(String(answered()[0]?.Reason).length).toBeLessThanOrEqual(1000);
+    expect(responded()).toMatchObject([{ Status: 'FAILED', Reason: expect.stringMatching(reason) }]);
+    expect(String(responded()[0]?.Reason).length).toBeLessThanOrEqual(1000);
   });
 
   it.each([
-    ['takes an update back', '2026-01-01T00:00:00.000Z', 'SUCCESS'],
+    ['rolls an update back', '2026-01-01T00:00:00.000Z', 'SUCCESS'],
     ['updates', '2026-01-03T00:00:00.000Z', 'FAILED'],
-  ])('where CloudFormation %s and nothing can be set up, answers %s → %s', async (_name, nonce, Status) => {
-    const change = {
-      ResourceProperties: { nonce, testEvents: [] },
-      OldResourceProperties: { nonce: '2026-01-02T00:00:00.000Z', testEvents: [] },
-    };
-    const { printed } = await invoke(request('Update', change), { database: 'nowhere' });
-    expect(answered()).toMatchObject([{ Status }]);
-    expect(printed).toContain('catalog_rebuild_failed');
-  });
+  ])(
+    'where CloudFormation %s (nonce %s) and the rebuild fails, responds %s',
+    async (_name, nonce, Status) => {
+      const change = {
+        ResourceProperties: { nonce, testEvents: [] },
+        OldResourceProperties: { nonce: '2026-01-02T00:00:00.000Z', testEvents: [] },
+      };
+      const { printed } = await invoke(request('Update', change), { database: 'nowhere' });
+      expect(responded()).toMatchObject([{ Status }]);
+      expect(printed).toContain('catalog_rebuild_failed');
+    },
+  );
 
-  it('answers before its time runs out, where AWS does not answer', async () => {
+  it('responds before its time runs out, where AWS does not respond', async () => {
     await whileSilent(glue, () => invoke(request('Create'), { remainingMs: 2000 }));
-    expect(answered()).toMatchObject([{ Status: 'FAILED', Reason: expect.stringContaining('time ran out') }]);
+    expect(responded()).toMatchObject([
+      { Status: 'FAILED', Reason: expect.stringContaining('time ran out') },
+    ]);
   });
 
-  it('answers again where the answer was not taken', async () => {
+  it('sends the response again where it was not accepted', async () => {
     cloudFormation.refusals = 2;
     await invoke(request('Delete'));
-    expect(answered()).toMatchObject([{ Status: 'SUCCESS' }]);
+    expect(responded()).toMatchObject([{ Status: 'SUCCESS' }]);
   });
 
   it.each([
     ['refuses', () => `${cloudFormation.url}/answer`, 'HTTP 500'],
-    ['is not there', () => 'http://127.0.0.1:1/answer', 'TypeError'],
-  ])('I9: never prints the address of an answer, not even of one that %s', async (_name, address, why) => {
+    ['does not exist', () => 'http://127.0.0.1:1/answer', 'TypeError'],
+  ])('I9: never prints the address of a response, not even one that %s', async (_name, address, why) => {
     cloudFormation.refusals = 100;
     const ResponseURL = `${address()}?${SIGNATURE}`;
     const { printed, last } = await invoke(request('Delete', { ResponseURL }));
-    expect(last).toMatchObject({ errorMessage: `CloudFormation did not take the answer: ${why}` });
+    expect(last).toMatchObject({
+      errorMessage: `CloudFormation did not accept the response in 4 tries: ${why}`,
+    });
     expect(printed).not.toContain(ResponseURL);
     expect(printed).not.toContain(SIGNATURE);
   });
 });
 
-describe('set-up by hand', () => {
-  it('does the same to the catalog, and tells what it did', async () => {
+describe('rebuild-catalog by hand', () => {
+  it('rebuilds the catalog, and returns what it did', async () => {
     const { last } = await invoke({});
     expect(last).toMatchObject({
       answer: {
@@ -258,25 +268,28 @@ describe('set-up by hand', () => {
         remaining: 0,
       },
     });
-    expect(cloudFormation.answers).toEqual([]);
+    expect(cloudFormation.responses).toEqual([]);
     expect([...schemas.registries]).toEqual([]);
   });
 
-  it('tells what went wrong', async () => {
+  it('says what went wrong', async () => {
     const { last } = await invoke({}, { database: 'nowhere' });
     expect(last).toMatchObject({ errorMessage: expect.stringContaining('the Glue database nowhere') });
   });
 });
 
-describe('an event of set-up', () => {
+describe('the event of rebuild-catalog', () => {
   it.each<[string, unknown]>([
     ['nothing', null],
-    ['another one', { brand: 'acme' }],
+    ['the event of another function', { brand: 'acme' }],
     ['a request without an id', { ...REQUEST, RequestId: undefined }],
-    ['a request to answer without TLS', { ...REQUEST, ResponseURL: `http://s3.example/?${SIGNATURE}` }],
-    ['a request to answer into a file', { ...REQUEST, ResponseURL: 'file:///etc/passwd' }],
+    [
+      'a request with a response address without TLS',
+      { ...REQUEST, ResponseURL: `http://s3.example/?${SIGNATURE}` },
+    ],
+    ['a request with a file as response address', { ...REQUEST, ResponseURL: 'file:///etc/passwd' }],
     ['a request of another kind', { ...REQUEST, RequestType: 'Read' }],
   ])('I9: is refused without being quoted: %s', (_name, event) => {
-    expect(() => parseSetupEvent(event)).toThrow(/^the event is neither \{\}(?!.*5ec2e7)/);
+    expect(() => parseRebuildEvent(event)).toThrow(/^the event is neither \{\}(?!.*5ec2e7)/);
   });
 });

@@ -1,6 +1,6 @@
 import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
-import { Backfill } from '../../infra/backfill-state-machine.ts';
+import { BackfillStateMachine } from '../../infra/backfill-state-machine.ts';
 import { Catalog } from '../../infra/catalog.ts';
 import { Lake } from '../../infra/lake.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -10,7 +10,7 @@ import { parseSettings } from '../../shared/settings/settings.ts';
 export function backfillTemplate(input: object): Template {
   const settings = parseSettings(input, reports);
   const stack = new Stack(new App({ context: { 'aws:cdk:bundling-stacks': [] } }), 'BrandReports');
-  new Backfill(stack, 'Backfill', {
+  new BackfillStateMachine(stack, 'Backfill', {
     settings,
     settingsJson: JSON.stringify(input),
     reports: Object.values(reports),

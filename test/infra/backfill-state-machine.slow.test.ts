@@ -12,15 +12,15 @@ const ITEMS = ['2026-03', '2026-02', '2026-01'].map((month) => ({
   progress: { read: 0 },
 }));
 
-const roundSchema = z.object({
+const runSchema = z.object({
   read: z.looseObject({ from: z.string() }),
   progress: z.object({ read: z.number() }),
 });
 type Script = Record<string, (object | Error)[]>;
 
-/** A function that answers the rounds of each month as the script says, `end` for those that it does not name. */
-function scripted(script: Script): { invoke: Doubles['invoke']; rounds: string[] } {
-  const rounds: string[] = [];
+/** A function that returns for each month what the script says, run by run, and `end` for months without a script. */
+function scripted(script: Script): { invoke: Doubles['invoke']; runs: string[] } {
+  const runs: string[] = [];
   const left = Object.fromEntries(Object.entries(script).map(([month, answers]) => [month, [...answers]]));
   const invoke = async (payload: unknown) => {
     if (z.safeParse(z.object({ plan: z.unknown() }), payload).success) return { items: ITEMS };
@@ -29,9 +29,9 @@ function scripted(script: Script): { invoke: Doubles['invoke']; rounds: string[]
       payload,
     );
     if (concluding.success) return concluding.data.conclude;
-    const { read, progress: before } = z.parse(roundSchema, payload);
+    const { read, progress: before } = z.parse(runSchema, payload);
     const month = read.from.slice(0, 7);
-    rounds.push(`${month} ${before.read}`);
+    runs.push(`${month} ${before.read}`);
     const answer = left[month]?.shift() ?? { next: 'end' };
     if (answer instanceof Error) throw answer;
     return {
@@ -42,7 +42,7 @@ function scripted(script: Script): { invoke: Doubles['invoke']; rounds: string[]
       ...answer,
     };
   };
-  return { invoke, rounds };
+  return { invoke, runs };
 }
 
 function named(name: string): Error {
@@ -50,7 +50,7 @@ function named(name: string): Error {
 }
 
 describe('the state machine of the backfill', () => {
-  it('asks for a plan with its own input and name, and those that are running', async () => {
+  it('asks for a plan with its input, its name and the running executions', async () => {
     const payloads: unknown[] = [];
     const invoke = async (payload: unknown) => {
       payloads.push(payload);
@@ -70,33 +70,33 @@ describe('the state machine of the backfill', () => {
     expect(error).toEqual({ name: 'BackfillRefused', cause: 'because' });
   });
 
-  it('reads each month in rounds until its end, and ends with them all', async () => {
-    const { invoke, rounds } = scripted({ '2026-02': [{ next: 'again' }, { next: 'again' }] });
+  it('runs the function until each month ends, and lists all months', async () => {
+    const { invoke, runs } = scripted({ '2026-02': [{ next: 'again' }, { next: 'again' }] });
     const { output } = await execute(template, INPUT, { invoke });
-    expect(rounds.toSorted()).toEqual(['2026-01 0', '2026-02 0', '2026-02 1', '2026-02 2', '2026-03 0']);
+    expect(runs.toSorted()).toEqual(['2026-01 0', '2026-02 0', '2026-02 1', '2026-02 2', '2026-03 0']);
     expect(output).toEqual(['2026-03', '2026-02', '2026-01'].map((month) => ({ month, next: 'end' })));
   });
 
-  it('waits before a round where the one before says so', async () => {
-    const { invoke, rounds } = scripted({ '2026-01': [{ next: 'wait', waitSeconds: 60 }] });
+  it('waits before the next run where the last one asks for it', async () => {
+    const { invoke, runs } = scripted({ '2026-01': [{ next: 'wait', waitSeconds: 60 }] });
     const { entered } = await execute(template, INPUT, { invoke });
     expect(entered.filter(({ name }) => name === 'Wait')).toEqual([
       { name: 'Wait', input: expect.objectContaining({ waitSeconds: 60 }) },
     ]);
-    expect(rounds).toContain('2026-01 1');
+    expect(runs).toContain('2026-01 1');
   });
 
   it.each([
     ['is throttled', 'Lambda.TooManyRequestsException', 20],
     ['fails inside Lambda', 'Lambda.ServiceException', 6],
     ['crashes', 'Runtime.ExitError', 2],
-    ['takes longer than it may', 'States.Timeout', 2],
-  ])('tries again where a function %s (%s), but not for ever', async (_name, error, times) => {
+    ['exceeds its timeout', 'States.Timeout', 2],
+  ])('retries where a function %s (%s), but not for ever', async (_name, error, times) => {
     const failing = (count: number) => Array.from({ length: count }, () => named(error));
-    const mended = scripted({ '2026-01': failing(times) });
-    const { output, retried } = await execute(template, INPUT, mended);
+    const recovering = scripted({ '2026-01': failing(times) });
+    const { output, retried } = await execute(template, INPUT, recovering);
     expect(output).toContainEqual({ month: '2026-01', next: 'end' });
-    expect(retried).toEqual(Array.from({ length: times }, () => 'Read on'));
+    expect(retried).toEqual(Array.from({ length: times }, () => 'ReadMonth'));
 
     const broken = scripted({ '2026-01': failing(times + 1) });
     expect((await execute(template, INPUT, broken)).output).toEqual([
@@ -111,7 +111,7 @@ describe('the state machine of the backfill', () => {
     ]);
   });
 
-  it('fails as the conclusion says', async () => {
+  it('fails with the error and cause of the conclusion', async () => {
     const { invoke } = scripted({});
     const failure = { error: 'BackfillIncomplete', cause: '1 of 3 months are not complete' };
     const concluding: Doubles['invoke'] = async (payload) => ({
@@ -122,7 +122,7 @@ describe('the state machine of the backfill', () => {
     expect(error).toEqual({ name: failure.error, cause: failure.cause });
   });
 
-  it('reads as many months at the same time as the settings say, in standard executions that may all fail', () => {
+  it('reads as many months concurrently as the settings say, in standard executions that may all fail', () => {
     const three = backfillTemplate({ brands: { acme: ACME }, deployment: { backfillConcurrency: 3 } });
     const definition = JSON.stringify(three.findResources('AWS::StepFunctions::StateMachine'));
     expect(definition).toContain('\\"MaxConcurrency\\":3');
@@ -130,7 +130,7 @@ describe('the state machine of the backfill', () => {
     expect(definition).toContain('\\"Mode\\":\\"DISTRIBUTED\\",\\"ExecutionType\\":\\"STANDARD\\"');
   });
 
-  it('may list its own executions alone', () => {
+  it('may list its own executions only', () => {
     template.hasResourceProperties('AWS::IAM::Policy', {
       PolicyDocument: {
         Statement: Match.arrayWith([
@@ -143,7 +143,7 @@ describe('the state machine of the backfill', () => {
     });
   });
 
-  it('logs all that it does, and traces it', () => {
+  it('logs and traces everything', () => {
     template.hasResourceProperties('AWS::StepFunctions::StateMachine', {
       StateMachineName: 'BrandReports-backfill',
       LoggingConfiguration: { Level: 'ALL' },

@@ -3,27 +3,27 @@ import { ExecutionError, StateMachine } from 'aws-local-stepfunctions';
 import * as z from 'zod/mini';
 import { isJsonObject } from '../../shared/json.ts';
 
-/** What stands in for AWS in an execution. */
+/** Test doubles for AWS in an execution. */
 export interface Doubles {
-  /** Every function that is invoked; the `name` of what it throws is the error of the task. */
+  /** Stands in for every function; the `name` of what it throws is the error of the task. */
   invoke: (payload: unknown) => Promise<unknown>;
-  /** The names of all executions that are running, this one (`mine`) included. */
+  /** The names of all running executions, this one (`mine`) included. */
   running?: readonly string[];
 }
 
 export interface Ended {
   output?: unknown;
   error?: { name: string; cause: string };
-  /** The states that were entered, in whatever child execution, each with its input. */
+  /** The states that were entered, those of child executions too, each with its input. */
   entered: { name: string; input: unknown }[];
-  /** The tasks that were tried again, a name for each time. */
+  /** The tasks that were retried, a name for each retry. */
   retried: string[];
 }
 
 const MACHINE = 'arn:aws:states:eu-central-1:123456789012:stateMachine:BrandReports-backfill';
 const EXECUTIONS = MACHINE.replace('stateMachine', 'execution');
-/** What a state's input and output may have, in bytes. */
-const LARGEST_STATE = 262_144;
+/** The limit of a state's input and output, in bytes. */
+const MAX_STATE_BYTES = 262_144;
 
 const json = z.json();
 const machineSchema = z.object({
@@ -31,11 +31,11 @@ const machineSchema = z.object({
     DefinitionString: z.object({ 'Fn::Join': z.tuple([z.literal(''), z.array(z.unknown())]) }),
   }),
 });
-/** The interpreter itself checks the definitions that it is given. */
+/** The interpreter itself checks the definition. */
 const definitionSchema = z.custom<ConstructorParameters<typeof StateMachine>[0]>(isJsonObject);
 const taskSchema = z.object({ Type: z.literal('Task'), Resource: z.string() });
 
-/** Executes the definition of the template's only state machine. Nothing waits, neither states nor retries. */
+/** Executes the definition of the template's only state machine, without waiting for states and retries. */
 export async function execute(template: Template, input: unknown, doubles: Doubles): Promise<Ended> {
   const definition = definitionIn(template);
   const tasks = tasksIn(definition);
@@ -52,12 +52,12 @@ export async function execute(template: Template, input: unknown, doubles: Doubl
       retryIntervalOverrides: Object.fromEntries(tasks.map(([name]) => [name, 0])),
     },
   });
-  const watched = watch(eventLogs);
+  const observed = observe(eventLogs);
   const ended = await result.then((output) => ({ output }), failure);
-  return { ...ended, ...(await watched) };
+  return { ...ended, ...(await observed) };
 }
 
-/** The definition as CloudFormation would make it: references become names. */
+/** The definition as CloudFormation would produce it: references become names. */
 function definitionIn(template: Template): unknown {
   const machines = Object.values(template.findResources('AWS::StepFunctions::StateMachine'));
   const [{ Properties }] = z.parse(z.tuple([machineSchema]), machines);
@@ -90,7 +90,7 @@ async function perform(
   }
   if (resource !== 'arn:aws:states:::lambda:invoke') throw new Error(`${resource} has no double`);
   const { Payload } = z.parse(z.object({ FunctionName: z.string(), Payload: json }), given);
-  // As over the wire.
+  // As over the network.
   return { Payload: z.parse(json, JSON.parse(JSON.stringify(await invoke(Payload)))) };
 }
 
@@ -99,15 +99,15 @@ function failure(thrown: unknown): Pick<Ended, 'error'> {
   return { error: { name: thrown.cause.name, cause: thrown.cause.message } };
 }
 
-/** @throws what a state meets whose input is too large */
-async function watch(events: ReturnType<StateMachine['run']>['eventLogs']) {
+/** @throws Error where the input of a state exceeds the limit */
+async function observe(events: ReturnType<StateMachine['run']>['eventLogs']) {
   const entered: Ended['entered'] = [];
   const retried: string[] = [];
   for await (const event of events) {
     if (event.type === 'StateEntered') entered.push({ name: event.state.name, input: event.state.input });
     if (event.type === 'StateRetried') retried.push(event.state.name);
   }
-  const large = entered.find(({ input }) => Buffer.byteLength(JSON.stringify(input)) > LARGEST_STATE);
+  const large = entered.find(({ input }) => Buffer.byteLength(JSON.stringify(input)) > MAX_STATE_BYTES);
   if (large) throw new Error(`States.DataLimitExceeded before "${large.name}"`);
   return { entered, retried };
 }

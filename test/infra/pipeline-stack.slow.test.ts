@@ -30,7 +30,7 @@ function reportFunctions(synthesised: Template): string[] {
 const both = template({ brands: { acme: ACME, globex: GLOBEX } });
 
 describe('the functions of the stack', () => {
-  it('are one for every report that a brand has enabled', () => {
+  it('are one per report that a brand has enabled', () => {
     expect(reportFunctions(both)).toEqual(REPORTS.map((report) => `BrandReports-${report}`));
     const neither = { reports: { transaction_list: { enabled: false } } };
     expect(reportFunctions(template({ brands: { acme: { ...ACME, ...neither } } }))).not.toContain(
@@ -38,7 +38,7 @@ describe('the functions of the stack', () => {
     );
   });
 
-  it('are one more for a sixth report by its definition alone', () => {
+  it('include a sixth report by its definition alone', () => {
     const six = template({ brands: { acme: ACME } }, { ...reports, [refunds.name]: refunds });
     expect(reportFunctions(six)).toContain('BrandReports-refund_list');
     six.hasResourceProperties('AWS::Scheduler::Schedule', {
@@ -46,7 +46,7 @@ describe('the functions of the stack', () => {
     });
   });
 
-  it('run on Node 24 and arm64, with JSON logs that end, and leave retries to the next schedule', () => {
+  it('run on Node 24 and arm64, with JSON logs that expire, and leave retries to the next schedule', () => {
     both.allResourcesProperties('AWS::Lambda::Function', {
       Runtime: 'nodejs24.x',
       Architectures: ['arm64'],
@@ -61,7 +61,7 @@ describe('the functions of the stack', () => {
       });
   });
 
-  it('hand what they failed on to a queue', () => {
+  it('send events that they failed on to a queue', () => {
     both.resourcePropertiesCountIs(
       'AWS::Lambda::EventInvokeConfig',
       { DestinationConfig: { OnFailure: { Destination: Match.anyValue() } } },
@@ -69,7 +69,7 @@ describe('the functions of the stack', () => {
     );
   });
 
-  it('keep no instances for themselves unless a setting says so', () => {
+  it('reserve no instances unless a setting says so', () => {
     const concurrency = (synthesised: Template) =>
       Object.values(synthesised.findResources('AWS::Lambda::Function')).map(
         ({ Properties }) => Properties.ReservedConcurrentExecutions,
@@ -81,7 +81,7 @@ describe('the functions of the stack', () => {
 });
 
 describe('the schedules of the stack', () => {
-  it('are one for every report of every brand, in the zone of the brand', () => {
+  it('are one per report of each brand, in the zone of the brand', () => {
     both.resourceCountIs('AWS::Scheduler::Schedule', 7);
     both.hasResourceProperties('AWS::Scheduler::Schedule', {
       ScheduleExpressionTimezone: 'America/New_York',
@@ -94,14 +94,14 @@ describe('the schedules of the stack', () => {
     });
   });
 
-  it('never start together', () => {
+  it('never start at the same moment', () => {
     const expressions = Object.values(both.findResources('AWS::Scheduler::Schedule')).map(
       ({ Properties }) => Properties.ScheduleExpression,
     );
     expect(new Set(expressions).size).toBe(expressions.length);
   });
 
-  it('give an event up soon, to a queue', () => {
+  it('retry an event twice, then send it to a queue', () => {
     both.allResourcesProperties('AWS::Scheduler::Schedule', {
       State: 'ENABLED',
       Target: {
@@ -117,7 +117,7 @@ describe('the schedules of the stack', () => {
 });
 
 describe('the permissions of the stack', () => {
-  it('list the bucket without a condition, so that a missing key is missing', () => {
+  it('list the bucket without a condition, so that a missing key is a 404', () => {
     for (const report of REPORTS) {
       const listing = statements(both, report).filter(({ Action }) => Action === 's3:ListBucket');
       expect(listing).toEqual([
@@ -126,7 +126,7 @@ describe('the permissions of the stack', () => {
     }
   });
 
-  it('end at the prefixes and the tables of the report', () => {
+  it('are limited to the prefixes and tables of the report', () => {
     const written = JSON.stringify(statements(both, 'order_list'));
     expect(written).toMatch(/"\/snapshots\/orders\/\*"/);
     expect(written).toMatch(/"\/snapshots\/coverage\/brand=\*\/report=order_list\/\*"/);
@@ -134,7 +134,7 @@ describe('the permissions of the stack', () => {
     expect(written).not.toMatch(/clicks|transactions|attribution/);
   });
 
-  it('let click details read the clicks, and write none', () => {
+  it('let click details read the clicks, but not write them', () => {
     const details = template({
       brands: { acme: { ...ACME, reports: { clicks_detail: { enabled: true } } } },
     });
@@ -144,18 +144,18 @@ describe('the permissions of the stack', () => {
     expect(touching.map(({ Action }) => Action)).toEqual(['s3:GetObject']);
   });
 
-  it('read the secrets of the own brands only', () => {
+  it('include only the secrets of the brands of the report', () => {
     const secretsOf = (report: string) => JSON.stringify(statements(both, report)).match(/:secret:[\w/-]+/g);
     expect(secretsOf('order_list')).toEqual([':secret:brand-reports/acme-', ':secret:brand-reports/globex-']);
     expect(secretsOf('transaction_list')).toEqual([':secret:brand-reports/acme-']);
   });
 
-  it('have no wildcard for an action', () => {
+  it('have no wildcard action', () => {
     expect(JSON.stringify(both.findResources('AWS::IAM::Policy'))).not.toMatch(/"Action":[^}\]]*\*/);
     both.allResourcesProperties('AWS::IAM::Role', { ManagedPolicyArns: Match.absent() });
   });
 
-  it('of analysts are to query, and nothing more', () => {
+  it('of analysts allow queries and nothing else', () => {
     const [policy] = Object.values(both.findResources('AWS::IAM::ManagedPolicy'));
     const actions = policy?.Properties.PolicyDocument.Statement.flatMap(
       ({ Action }: { Action: string }) => Action,
@@ -175,7 +175,7 @@ describe('the permissions of the stack', () => {
 });
 
 describe('the lake of the stack', () => {
-  it('is a private, encrypted bucket that TLS alone reaches', () => {
+  it('is a private, encrypted bucket that requires TLS', () => {
     both.hasResource('AWS::S3::Bucket', {
       DeletionPolicy: 'Retain',
       Properties: {
@@ -194,7 +194,7 @@ describe('the lake of the stack', () => {
     });
   });
 
-  it('removes raw records after the days of the setting, query results and unfinished uploads', () => {
+  it('expires raw records after the days of the setting, query results and unfinished uploads', () => {
     deployed({ rawRetentionDays: 30 }).hasResourceProperties('AWS::S3::Bucket', {
       LifecycleConfiguration: {
         Rules: [
@@ -206,11 +206,11 @@ describe('the lake of the stack', () => {
     });
   });
 
-  it('goes with the stack where a setting says so', () => {
+  it('is deleted with the stack where a setting says so', () => {
     deployed({ keepLake: false }).hasResource('AWS::S3::Bucket', { DeletionPolicy: 'Delete' });
   });
 
-  it('is one that is there already where a setting names it', () => {
+  it('is an existing one where a setting names it', () => {
     both.hasResource('AWS::S3::BucketPolicy', { DeletionPolicy: 'Retain' });
     const adopted = deployed({ adoptBucket: 'old-lake' });
     adopted.resourceCountIs('AWS::S3::Bucket', 0);
@@ -219,7 +219,7 @@ describe('the lake of the stack', () => {
 });
 
 describe('the catalog of the stack', () => {
-  it('is a database that everybody sees whom IAM allows, and goes with the stack', () => {
+  it('is a database for everybody whom IAM allows, deleted with the stack', () => {
     both.hasResource('AWS::Glue::Database', {
       DeletionPolicy: 'Delete',
       Properties: {
@@ -236,7 +236,7 @@ describe('the catalog of the stack', () => {
     });
   });
 
-  it('is the same resource as in the stacks before, so that none makes it a second time', () => {
+  it('keeps its logical id, so that no deployment creates a second one of the same name', () => {
     expect(Object.keys(both.findResources('AWS::Glue::Database'))).toEqual(['CatalogDatabase44483CA3']);
   });
 
@@ -246,7 +246,7 @@ describe('the catalog of the stack', () => {
     });
   });
 
-  it('is one that is there already where a setting names it', () => {
+  it('is an existing one where a setting names it', () => {
     const adopted = deployed({ adoptDatabase: 'lake' });
     adopted.resourceCountIs('AWS::Glue::Database', 0);
     adopted.hasResourceProperties('AWS::Lambda::Function', {
@@ -254,16 +254,16 @@ describe('the catalog of the stack', () => {
     });
   });
 
-  it('has its tables set up at every deployment, after the permissions for that', () => {
+  it('is rebuilt at every deployment, once the function has its permissions', () => {
     both.resourceCountIs('AWS::Glue::Table', 0);
-    const [setup] = Object.values(both.findResources('Custom::BrandReportsSetup'));
-    expect(setup?.Properties.nonce).toBe('once');
-    expect(setup?.DependsOn).toContainEqual(expect.stringMatching(/^SetupRoleDefaultPolicy/));
+    const [resource] = Object.values(both.findResources('Custom::BrandReportsCatalog'));
+    expect(resource?.Properties.nonce).toBe('once');
+    expect(resource?.DependsOn).toContainEqual(expect.stringMatching(/^RebuildCatalogRoleDefaultPolicy/));
   });
 });
 
 describe('the metrics of the functions', () => {
-  it('are told under the name of the stack', () => {
+  it('have the name of the stack as namespace', () => {
     const variables = Object.values(both.findResources('AWS::Lambda::Function')).map(
       ({ Properties }) => Properties.Environment.Variables,
     );
@@ -275,15 +275,15 @@ describe('the metrics of the functions', () => {
 
 describe('the console', () => {
   it('has test events for every function', () => {
-    const [setup] = Object.values(both.findResources('Custom::BrandReportsSetup'));
-    const offered = setup?.Properties.testEvents.map(
+    const [resource] = Object.values(both.findResources('Custom::BrandReportsCatalog'));
+    const offered = resource?.Properties.testEvents.map(
       ({ functionName }: { functionName: string }) => functionName,
     );
     const functions = Object.values(both.findResources('AWS::Lambda::Function')).map(
       ({ Properties }) => Properties.FunctionName,
     );
     expect(new Set(offered)).toEqual(new Set(functions));
-    expect(setup?.Properties.testEvents).toContainEqual({
+    expect(resource?.Properties.testEvents).toContainEqual({
       functionName: 'BrandReports-order_list',
       events: [
         { name: 'Sync-now', value: '{}' },
@@ -296,7 +296,7 @@ describe('the console', () => {
     });
   });
 
-  it('is linked to from the outputs: functions, backfill, dashboard, workgroup, secrets', () => {
+  it('is linked from the outputs: functions, backfill, dashboard, workgroup, secrets', () => {
     expect(Object.keys(both.findOutputs('*'))).toEqual(
       expect.arrayContaining([
         ...[
@@ -308,7 +308,7 @@ describe('the console', () => {
           'AnalystsPolicyArn',
           'AlarmTopicArn',
         ],
-        ...['OrderListFunction', 'SetupFunction', 'Secret1', 'Secret2'],
+        ...['OrderListFunction', 'RebuildCatalogFunction', 'Secret1', 'Secret2'],
       ]),
     );
     const outputs = JSON.stringify(both.findOutputs('*'));
@@ -324,7 +324,7 @@ describe('the console', () => {
 });
 
 describe('Athena', () => {
-  it('has a workgroup with a place for results, encryption and a limit that nobody gets around', () => {
+  it('has a workgroup with a location for results, encryption and a limit that clients cannot override', () => {
     deployed({ queryScanLimitGb: 2.5 }).hasResourceProperties('AWS::Athena::WorkGroup', {
       Name: 'BrandReports',
       WorkGroupConfiguration: {
@@ -338,7 +338,7 @@ describe('Athena', () => {
     });
   });
 
-  it('has first queries for every report', () => {
+  it('has saved queries for every report', () => {
     const queries = Object.values(both.findResources('AWS::Athena::NamedQuery'));
     expect(queries.map(({ Properties }) => Properties.Name)).toEqual(
       expect.arrayContaining(['Is everything there', 'Newest orders', 'Newest attribution']),
@@ -347,7 +347,7 @@ describe('Athena', () => {
 });
 
 describe('an environment', () => {
-  it('has names of its own, so that it stands beside the others in one account', () => {
+  it('has its own names, so that it can share an account with the others', () => {
     const staging = Template.fromStack(stackOf({ brands: { acme: ACME } }, { name: 'BrandReports-staging' }));
     const named = (synthesised: Template) =>
       [
@@ -362,7 +362,7 @@ describe('an environment', () => {
   });
 });
 
-it('never creates a secret', () => {
+it('I9: never creates a secret', () => {
   both.resourceCountIs('AWS::SecretsManager::Secret', 0);
 });
 

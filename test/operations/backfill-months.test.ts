@@ -32,8 +32,8 @@ const ZONES = [
 ];
 const day = fc.integer({ min: 0, max: 9_500 }).map((days) => addDays('2000-01-01', days));
 
-/** What a run tells of days, by `dt` and `outcome`, `pages` of those that are under way. */
-function told(
+/** The outcome of a run, of days by `dt` and `outcome`, with `pages` of those in progress. */
+function outcomeOf(
   days: [dt: string, outcome: DayOutcome['outcome'], pages?: number][],
   error?: ErrorSummary,
 ): ReportOutcome {
@@ -68,7 +68,7 @@ const unfinished: fc.Arbitrary<ReportOutcome> = fc
     error: fc.option(fc.constantFrom(failing('transient'), failing('contract')), { nil: undefined }),
   })
   .map(({ days, error }) =>
-    told([['2026-01-16', 'pending'], ...days.filter(([dt]) => dt !== '2026-01-16')], error),
+    outcomeOf([['2026-01-16', 'pending'], ...days.filter(([dt]) => dt !== '2026-01-16')], error),
   );
 
 describe('the months of a range', () => {
@@ -98,18 +98,18 @@ describe('the months of a range', () => {
   });
 });
 
-describe('after a round', () => {
+describe('after a run', () => {
   const first = initialProgress(MONTH);
 
   it.each<[string, ReportOutcome, object]>([
     [
-      'that left nothing, the month ends',
-      told([['2026-01-05', 'published']]),
+      'that read everything, the month ends',
+      outcomeOf([['2026-01-05', 'published']]),
       { next: 'end', status: 'complete' },
     ],
     [
-      'that ran out of time, the days that it left are read at once',
-      told([
+      'that ran out of time, the rest is read at once',
+      outcomeOf([
         ['2026-01-31', 'unchanged'],
         ['2026-01-20', 'pending'],
         ['2026-01-03', 'pending'],
@@ -121,18 +121,18 @@ describe('after a round', () => {
       },
     ],
     [
-      'that staged pages of a large day, it is gone on with',
-      told(daysFrom(MONTH.from, MONTH.to).map((dt, at) => [dt, 'pending', at === 30 ? 40 : 0])),
+      'that staged pages of a large day, the month continues',
+      outcomeOf(daysFrom(MONTH.from, MONTH.to).map((dt, at) => [dt, 'pending', at === 30 ? 40 : 0])),
       { next: 'again', progress: { ...first, pages: 40 } },
     ],
     [
-      'that failed days, they are read again',
-      told([['2026-01-09', 'failed', 3]], failing('transient')),
+      'with failed days, they are read again',
+      outcomeOf([['2026-01-09', 'failed', 3]], failing('transient')),
       { next: 'again', status: 'failed', why: 'no' },
     ],
     [
-      'whose days other runs hold, there is a wait of a minute',
-      told([
+      'whose days are held by other runs, there is a wait of a minute',
+      outcomeOf([
         ['2026-01-09', 'busy'],
         ['2026-01-10', 'busy'],
       ]),
@@ -140,17 +140,17 @@ describe('after a round', () => {
     ],
     [
       'that failed before its plan, there is a wait',
-      told([], failing('transient')),
+      outcomeOf([], failing('transient')),
       { next: 'wait', progress: { ...first, stalled: 1 } },
     ],
     [
-      'that lacked credentials, the month ends',
-      told([], failing('config', 'create-secret')),
+      'without credentials, the month ends',
+      outcomeOf([], failing('config', 'create-secret')),
       { next: 'end', status: 'failed', why: 'create-secret' },
     ],
     [
-      'that was refused, the month ends',
-      told([['2026-01-09', 'failed']], failing('auth')),
+      'that the service refused, the month ends',
+      outcomeOf([['2026-01-09', 'failed']], failing('auth')),
       { next: 'end', status: 'failed' },
     ],
   ])('the next step follows from its outcome: %s', (_name, outcome, expected) => {
@@ -158,28 +158,28 @@ describe('after a round', () => {
   });
 
   it.each<[string, ReportOutcome, number, RegExp]>([
-    ['came no further', told([['2026-01-09', 'pending', 5]]), 3, /3 rounds in a row/],
-    ['failed', told([['2026-01-09', 'failed']], failing('contract', 'no list')), 3, /^no list$/],
-    ['were kept from it by other runs', told([['2026-01-09', 'busy']]), 20, /other runs held/],
-  ])('the month ends when it %s often enough, and says why', (_name, outcome, most, why) => {
-    let rounds: MonthProgress = { ...first, left: 1, pages: 5 };
-    for (let round = 1; round < most; round += 1) {
-      const after = nextStep(rounds, outcome);
+    ['make no progress', outcomeOf([['2026-01-09', 'pending', 5]]), 3, /3 consecutive runs/],
+    ['fail', outcomeOf([['2026-01-09', 'failed']], failing('contract', 'no list')), 3, /^no list$/],
+    ['find all days busy', outcomeOf([['2026-01-09', 'busy']]), 20, /other runs held/],
+  ])('the month ends when runs %s too often, and says why', (_name, outcome, max, why) => {
+    let progress: MonthProgress = { ...first, left: 1, pages: 5 };
+    for (let run = 1; run < max; run += 1) {
+      const after = nextStep(progress, outcome);
       expect(after).toMatchObject({ next: 'wait', waitSeconds: expect.any(Number) });
-      rounds = after.progress;
+      progress = after.progress;
     }
-    expect(nextStep(rounds, outcome)).toMatchObject({ next: 'end', why: expect.stringMatching(why) });
+    expect(nextStep(progress, outcome)).toMatchObject({ next: 'end', why: expect.stringMatching(why) });
   });
 
-  it('rounds that come further are counted from the start', () => {
+  it('progress resets the counts', () => {
     const stalled = { ...first, left: 3, pages: 7, stalled: 2, busy: 19 };
-    expect(nextStep(stalled, told([['2026-01-09', 'pending']])).progress).toMatchObject({
+    expect(nextStep(stalled, outcomeOf([['2026-01-09', 'pending']])).progress).toMatchObject({
       stalled: 0,
       busy: 0,
     });
   });
 
-  it('there is an end, because a round that is not counted left fewer days than any before, or more pages of as few', () => {
+  it('a run either is counted, or left fewer days than any before, or staged more pages of as few: so there is an end', () => {
     const before = fc.record({
       left: fc.integer({ min: 1, max: 31 }),
       pages: fc.integer({ min: 0, max: 200 }),
@@ -210,11 +210,11 @@ describe('the conclusion', () => {
   }));
 
   it('lists all months where all are complete', () => {
-    const told = ['2026-01', '2026-03', '2026-02'].map(complete);
-    expect(conclude(planned, told)).toEqual({ months: ['2026-03', '2026-02', '2026-01'].map(complete) });
+    const outcomes = ['2026-01', '2026-03', '2026-02'].map(complete);
+    expect(conclude(planned, outcomes)).toEqual({ months: ['2026-03', '2026-02', '2026-01'].map(complete) });
   });
 
-  it('fails with those that are not complete, and why; one that nothing was told of has failed', () => {
+  it('fails with the months that are not complete, and why; a month without an outcome has failed', () => {
     const failed: MonthOutcome = { ...complete('2026-02'), status: 'failed', why: 'no list', left: 2 };
     const { months, failure } = conclude(planned, [complete('2026-03'), failed]);
     expect(months).toEqual([
@@ -230,7 +230,7 @@ describe('the conclusion', () => {
     });
   });
 
-  it('has a cause that Step Functions takes, however many months and reasons there are', () => {
+  it('has a cause that Step Functions accepts, however many months and reasons there are', () => {
     const many = splitIntoMonths({ from: '2000-01-01', to: '2026-11-19' });
     const { failure } = conclude(
       many,
@@ -242,7 +242,7 @@ describe('the conclusion', () => {
 });
 
 describe('a reason', () => {
-  it('is one line of few bytes, and whole where it is short', () => {
+  it('is one short line, and complete where it is short', () => {
     expect(shortened('it  is\nso')).toBe('it is so');
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 50, maxLength: 2_000 }), (text) => {
@@ -255,7 +255,7 @@ describe('a reason', () => {
   });
 });
 
-describe('what a ledger says of a month', () => {
+describe('the ledger of a month', () => {
   const published: Committed = {
     snapshot: 's1',
     published: true,
@@ -288,7 +288,7 @@ describe('what a ledger says of a month', () => {
     ['2026-01-01', '2026-01-04', 7, ['2026-01-02', '2026-01-03']],
     ['2026-01-02', '2026-01-02', 0, ['2026-01-02']],
     ['2026-01-04', '2026-01-04', 4, []],
-  ])('from %s to %s: %i rows, nothing published on %j', (from, to, rows, missing) => {
+  ])('from %s to %s: %i rows, nothing committed on %j', (from, to, rows, missing) => {
     expect(rowsIn({ from, to }, ledger)).toBe(rows);
     expect(daysWithoutUpstream({ from, to }, ledger)).toEqual(missing);
   });

@@ -1,3 +1,9 @@
+/*
+ * Without this construct a new stack has no tables until each report has run, and nothing repairs a catalog that was
+ * edited by hand. CloudFormation does not own the tables, because runs add columns and partitions between deployments:
+ * a custom resource calls a function at every deployment, which makes the catalog what definitions, schemas and ledgers
+ * in the lake say, and publishes the test events of the console. By hand: test event "Repair-the-catalog".
+ */
 import { CustomResource, Duration, Stack } from 'aws-cdk-lib';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
@@ -7,29 +13,27 @@ import type { Catalog } from './catalog.ts';
 import type { Lake } from './lake.ts';
 import { PipelineFunction } from './pipeline-function.ts';
 
-export interface CatalogRebuildProps {
+export interface RebuildCatalogFunctionProps {
   settings: Settings;
   settingsJson: string;
   lake: Lake;
   catalog: Catalog;
-  /** Those whose test events are made, beside the set-up's own. */
+  /** The other functions whose test events it publishes. */
   functions: readonly PipelineFunction[];
-  /** Differs at every deployment, because every deployment sets up. */
+  /** Differs at every deployment, so that CloudFormation calls the function every time. */
   nonce: string;
 }
 
-/**
- * Brings tables, views and partitions of the catalog to what definitions, schemas and ledgers say, and makes the test
- * events of the console. CloudFormation does not own them, because they grow between deployments.
- */
-export class CatalogRebuild extends PipelineFunction {
-  constructor(scope: Construct, id: string, props: CatalogRebuildProps) {
+/** The function that rebuilds the catalog and publishes test events, and the custom resource that calls it. */
+export class RebuildCatalogFunction extends PipelineFunction {
+  constructor(scope: Construct, id: string, props: RebuildCatalogFunctionProps) {
     const { settings, settingsJson, lake, catalog, nonce } = props;
     super(scope, id, {
       settings,
       settingsJson,
-      name: 'setup',
-      description: 'Sets up tables, views and partitions in the catalog, and the test events of the console',
+      name: 'rebuild-catalog',
+      description:
+        'Rebuilds tables, views and partitions of the catalog from the lake; runs at every deployment',
       handler: 'rebuild-catalog',
       environment: { LAKE_URL: lake.url, DATABASE: catalog.databaseName },
       testEvents: { 'Repair-the-catalog': {} },
@@ -38,16 +42,16 @@ export class CatalogRebuild extends PipelineFunction {
     catalog.grantRebuild(this);
     const functions = [...props.functions, this];
     this.grantTestEvents(functions);
-    const run = new CustomResource(this, 'Resource', {
-      resourceType: 'Custom::BrandReportsSetup',
+    const resource = new CustomResource(this, 'Resource', {
+      resourceType: 'Custom::BrandReportsCatalog',
       serviceToken: this.function.functionArn,
-      // As long as the event may wait for an instance and the function then work; without it, an hour.
+      // The longest wait for an instance and the function's timeout together; CloudFormation's default is an hour.
       serviceTimeout: Duration.minutes(31),
       properties: {
         nonce,
         testEvents: functions.map(({ name, testEvents }) => ({
           functionName: name,
-          // As text, because CloudFormation makes text of every number and every true inside of a property.
+          // As JSON text, because CloudFormation turns numbers and booleans in properties into text.
           events: Object.entries(testEvents).map(([event, value]) => ({
             name: event,
             value: JSON.stringify(value),
@@ -55,11 +59,11 @@ export class CatalogRebuild extends PipelineFunction {
         })),
       },
     });
-    // The policies of the role are among its parts: without them the first set-up would be refused.
-    run.node.addDependency(this.function, this.role);
+    // The role includes its policies: without them the first call would be denied.
+    resource.node.addDependency(this.function, this.role);
   }
 
-  /** The registry is the account's: it may be there already, and is never deleted. */
+  /** The registry belongs to the account: it may exist already, and is never deleted. */
   private grantTestEvents(functions: readonly PipelineFunction[]): void {
     const arn = (resource: string, resourceName: string) =>
       Stack.of(this).formatArn({ service: 'schemas', resource, resourceName });

@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CloudFormationRequest } from './rebuild-catalog-event.ts';
+
+const MAX_TRIES = 4;
+/** CloudFormation accepts a response of 4 kB, and shows the reason in a narrow column. */
+const MAX_REASON_LENGTH = 1_000;
+
+export type CloudFormationResponse = { status: 'SUCCESS' } | { status: 'FAILED'; reason: string };
+
+/**
+ * Sends the response of a custom resource. Without it CloudFormation waits until its timeout.
+ * @throws Error when the response is not accepted; its message does not contain the address, which is signed (I9)
+ */
+export async function respondToCloudFormation(
+  request: CloudFormationRequest,
+  response: CloudFormationResponse,
+): Promise<void> {
+  const { StackId, RequestId, LogicalResourceId, PhysicalResourceId = 'brand-reports-catalog' } = request;
+  const body = JSON.stringify({
+    Status: response.status,
+    ...(response.status === 'FAILED' && { Reason: shortened(response.reason) }),
+    // A different id at an update would mean a new resource, and CloudFormation would delete the old one.
+    PhysicalResourceId,
+    StackId,
+    RequestId,
+    LogicalResourceId,
+  });
+  for (let tried = 1; ; tried += 1) {
+    const failed = await put(request.ResponseURL, body);
+    if (failed === undefined) return;
+    if (tried === MAX_TRIES)
+      throw new Error(`CloudFormation did not accept the response in ${MAX_TRIES} tries: ${failed}`);
+    await sleep(250 * 2 ** tried);
+  }
+}
+
+/** @returns what went wrong; `undefined` where nothing did */
+async function put(url: string, body: string): Promise<string | undefined> {
+  try {
+    // As bytes: for text fetch adds a content type, which the signature does not cover.
+    const { ok, status } = await fetch(url, {
+      method: 'PUT',
+      body: Buffer.from(body),
+      signal: AbortSignal.timeout(5_000),
+    });
+    return ok ? undefined : `HTTP ${status}`;
+  } catch (error) {
+    return error instanceof Error ? error.name : 'no response';
+  }
+}
+
+function shortened(reason: string): string {
+  return reason.length <= MAX_REASON_LENGTH ? reason : `${reason.slice(0, MAX_REASON_LENGTH - 1)}…`;
+}
