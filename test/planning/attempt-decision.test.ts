@@ -1,0 +1,289 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Claim, Committed, DayEntry } from '../../shared/lake/documents/ledger.ts';
+import type { Progress, Slice } from '../../shared/lake/documents/progress.ts';
+import {
+  type DaySituation,
+  attemptToContinue,
+  decideAttempt,
+  slicesAfterRestart,
+} from '../../shared/planning/attempt-decision.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
+
+const DAY = '2026-03-10';
+const at = (time: string, day = DAY) => `${day}T${time}:00.000Z`;
+const NEXT_DAY = '2026-03-11';
+
+const { acme } = parseSettings(
+  {
+    brands: {
+      acme: {
+        baseUrl: 'https://service.example/api',
+        service: 'S',
+        timeZone: 'UTC',
+        startDate: '2026-01-01',
+        secretName: 'none',
+        reports: { clicks_detail: { enabled: true } },
+      },
+    },
+  },
+  reports,
+).brands;
+
+/** Ten o'clock of the day, unless `now` says otherwise. */
+function situation(name: string, now = at('10:00'), change: Partial<DaySituation> = {}): DaySituation {
+  const report = reports[name];
+  const settings = acme?.reports[name];
+  if (!acme || !report || !settings) throw new Error(`no ${name}`);
+  return {
+    day: DAY,
+    nowMs: Date.parse(now),
+    report,
+    brandSettings: acme,
+    settings,
+    queryFingerprint: 'as-now',
+    upstream: undefined,
+    ...change,
+  };
+}
+
+function slice(from: string, to: string, change: Partial<Slice> = {}): Slice {
+  return {
+    fromMs: Date.parse(from),
+    toMs: Date.parse(to),
+    whole: true,
+    startedAt: to,
+    parts: [],
+    observations: {},
+    withoutKey: 0,
+    done: false,
+    ...change,
+  };
+}
+
+function progress(slices: Slice[], change: Partial<Progress> = {}): Progress {
+  return { version: 1, queryFingerprint: 'as-now', slices, recentWrites: [], ...change };
+}
+
+const claim: Claim = { attempt: 'a1', runId: 'r1', at: at('09:00'), restarts: 0 };
+
+function committed(change: Partial<Committed> = {}): Committed {
+  return {
+    snapshot: 's1',
+    published: true,
+    rows: 1,
+    bytes: 1,
+    digest: '1:ab',
+    state: 'open',
+    settled: false,
+    identicalPasses: 0,
+    attempt: 'a1',
+    pages: 1,
+    readFrom: at('09:00'),
+    readTo: at('09:00'),
+    queryFingerprint: 'as-now',
+    ...change,
+  };
+}
+
+const upstream = { snapshot: 'u1', digest: '1:cd', bytes: 1, closed: false };
+const staged = slice(at('00:00'), at('09:00'));
+const finished = slice(at('00:00'), at('09:00'), { done: true });
+const pass = slice(at('00:00'), at('00:00', NEXT_DAY), { startedAt: at('01:00', NEXT_DAY) });
+
+describe('the attempt that a claim continues', () => {
+  it.each<[string, DayEntry, DaySituation, string | undefined]>([
+    ['none, of a day that nobody read', {}, situation('clicks_list'), undefined],
+    ['the claimed one', { claim }, situation('order_list'), 'a1'],
+    [
+      'the committed one of the open day that grows',
+      { committed: committed() },
+      situation('clicks_list'),
+      'a1',
+    ],
+    [
+      'none, where the open day is read whole each time',
+      { committed: committed() },
+      situation('order_list'),
+      undefined,
+    ],
+    [
+      'none, where the settings now ask otherwise',
+      { committed: committed({ queryFingerprint: 'before' }) },
+      situation('clicks_list'),
+      undefined,
+    ],
+    [
+      'none, where the day is over',
+      { committed: committed() },
+      situation('clicks_list', at('01:00', NEXT_DAY)),
+      undefined,
+    ],
+    [
+      'none, where the day was closed before',
+      { committed: committed({ state: 'closed' }) },
+      situation('clicks_list'),
+      undefined,
+    ],
+  ])('is %s', (_name, entry, now, attempt) => {
+    expect(attemptToContinue(entry, now)).toBe(attempt);
+  });
+});
+
+describe('a claim', () => {
+  it.each<[string, DayEntry, Progress, DaySituation, string]>([
+    ['of a day that nobody read starts', {}, progress([]), situation('order_list'), 'start'],
+    [
+      'of the open day appends to what is committed',
+      { committed: committed() },
+      progress([finished]),
+      situation('clicks_list'),
+      'append',
+    ],
+    [
+      'of the open day starts where the committed chunks have expired',
+      { committed: committed() },
+      progress([]),
+      situation('clicks_list'),
+      'start',
+    ],
+    [
+      'I4: resumes what an earlier run staged',
+      { claim },
+      progress([staged]),
+      situation('order_list'),
+      'resume',
+    ],
+    [
+      'I4: resumes what is complete but not committed',
+      { claim },
+      progress([finished]),
+      situation('order_list'),
+      'resume',
+    ],
+    [
+      'I2: of a closed day resumes a pass that began after its end',
+      { claim },
+      progress([pass]),
+      situation('order_list', at('03:00', NEXT_DAY)),
+      'resume',
+    ],
+    [
+      'of a lookup resumes while its upstream is the same',
+      { claim },
+      progress([{ ...staged, upstream }]),
+      situation('clicks_detail', at('10:00'), { upstream }),
+      'resume',
+    ],
+  ])('%s', (_name, entry, met, now, kind) => {
+    expect(decideAttempt(entry, met, now).kind).toBe(kind);
+  });
+
+  it.each<[string, Progress, DaySituation, string, DayEntry?]>([
+    ['nothing was staged', progress([]), situation('order_list'), 'nothing_staged'],
+    [
+      'the settings now ask otherwise',
+      progress([staged], { queryFingerprint: 'before' }),
+      situation('order_list'),
+      'queries_changed',
+    ],
+    [
+      'its last slice is committed already',
+      progress([finished]),
+      situation('clicks_list'),
+      'already_committed',
+      { claim, committed: committed() },
+    ],
+    [
+      'it is older than resumeWithinHours',
+      progress([slice(at('00:00'), at('03:59'))]),
+      situation('order_list'),
+      'too_old',
+    ],
+    [
+      'it began at a time that is still to come',
+      progress([slice(at('00:00'), at('10:01'))]),
+      situation('order_list'),
+      'started_in_the_future',
+    ],
+    [
+      'the upstream day has another snapshot',
+      progress([{ ...staged, upstream }]),
+      situation('clicks_detail', at('10:00'), { upstream: { ...upstream, snapshot: 'u2' } }),
+      'upstream_changed',
+    ],
+    [
+      'the upstream day was closed since',
+      progress([{ ...staged, upstream }]),
+      situation('clicks_detail', at('10:00'), { upstream: { ...upstream, closed: true } }),
+      'upstream_changed',
+    ],
+    [
+      'I2: the day has ended since it began',
+      progress([slice(at('00:00'), at('23:00'))]),
+      situation('order_list', at('01:00', NEXT_DAY)),
+      'day_has_ended',
+    ],
+    [
+      'I2: the day has ended and slices would stand beside the pass',
+      progress([finished, pass]),
+      situation('order_list', at('03:00', NEXT_DAY)),
+      'day_has_ended',
+    ],
+  ])('restarts where %s', (_name, met, now, obstacle, entry = { claim }) => {
+    expect(decideAttempt(entry, met, now)).toMatchObject({ kind: 'restart', obstacle });
+  });
+});
+
+describe('the slices to read', () => {
+  const window = ({ fromMs, toMs, whole }: Slice) => [
+    new Date(fromMs).toISOString(),
+    new Date(toMs).toISOString(),
+    whole,
+  ];
+
+  it('I2: of a closed day are one that covers it whole', () => {
+    const { slices } = decideAttempt({}, progress([]), situation('clicks_list', at('03:00', NEXT_DAY)));
+    expect(slices.map(window)).toEqual([[at('00:00'), at('00:00', NEXT_DAY), true]]);
+  });
+
+  it('of the open day are what is committed, and what came since with an overlap of lateMinutes', () => {
+    const { slices } = decideAttempt(
+      { committed: committed() },
+      progress([finished]),
+      situation('clicks_list'),
+    );
+    expect(slices.map(window)).toEqual([
+      [at('00:00'), at('09:00'), true],
+      [at('08:45'), at('10:00'), false],
+    ]);
+  });
+
+  it('drop an unfinished one, and keep those that are committed', () => {
+    const unfinished = slice(at('08:45'), at('09:30'), { whole: false });
+    const entry = { claim, committed: committed() };
+    const slices = slicesAfterRestart(entry, progress([finished, unfinished]), situation('clicks_list'));
+    expect(slices.map(window)).toEqual([
+      [at('00:00'), at('09:00'), true],
+      [at('08:45'), at('10:00'), false],
+    ]);
+  });
+
+  it('drop everything where the settings now ask otherwise', () => {
+    const before = progress([finished], { queryFingerprint: 'before' });
+    const slices = slicesAfterRestart({ claim, committed: committed() }, before, situation('clicks_list'));
+    expect(slices.map(window)).toEqual([[at('00:00'), at('10:00'), true]]);
+  });
+
+  it('of a lookup are one once its upstream day is closed', () => {
+    const closed = { ...upstream, closed: true };
+    const now = situation('clicks_detail', at('03:00', NEXT_DAY), { upstream: closed });
+    const { slices } = decideAttempt({ claim }, progress([{ ...finished, upstream }]), now);
+    expect(slices).toMatchObject([{ whole: true, upstream: closed, done: false }]);
+  });
+
+  it('ask for each query of the day', () => {
+    const { slices } = decideAttempt({}, progress([]), situation('order_list', at('03:00', NEXT_DAY)));
+    expect(slices[0]?.parts.map(({ role }) => role)).toEqual(['include', 'exclude']);
+  });
+});
