@@ -1,6 +1,7 @@
 /**
- * Compares Parquet writers side by side, each in a process of its own: what they cost, and what DuckDB finds in
- * their files. `npm run bench:parquet [rows]`
+ * Compares the project's Parquet writer (hyparquet-writer) with parquetjs-lite: CPU, time, memory, file size, and
+ * whether DuckDB reads back exactly what was written. Each writer runs in its own process, so that neither pays for
+ * the other's memory. `npm run bench:parquet [rows]`
  */
 import { execFileSync } from 'node:child_process';
 import { createWriteStream, mkdtempSync, rmSync, statSync } from 'node:fs';
@@ -38,7 +39,7 @@ const columns: Column[] = [
 ];
 
 const EMOJI_NAME = '😀 shop';
-/** In UTF-16 the name with the emoji comes before the other, in UTF-8 behind it. */
+/** In UTF-16 the name with the emoji sorts before the other, in UTF-8 after it: wrong statistics hide the row. */
 const probes = [EMOJI_NAME, '\uFF21 fullwidth shop'].map(
   (publisher_name, index): Row => ({
     ...makeRow(index),
@@ -80,7 +81,7 @@ const writers: Record<string, WriteFile> = {
   },
 };
 
-/** It has no decimals: floating point is the nearest it offers. */
+/** parquetjs-lite has no decimals; floating point is its closest type. */
 function parquetjsType(type: ColumnType): string {
   const { element } = typeSpec(type).parquet;
   return element.converted_type === 'DECIMAL' ? 'DOUBLE' : (element.converted_type ?? element.type);
@@ -129,7 +130,7 @@ interface Cost {
   peakMegabytes: number;
 }
 
-/** The child's part: writes both files and tells what the large one cost beyond making its rows. */
+/** Runs in the child: writes both files. @returns what the large one cost, without the cost of making its rows */
 async function measure(write: WriteFile, folder: string, count: number): Promise<Cost> {
   const making = await clock(async () => {
     for (const row of makeRows(count)) if (row.transid === '') throw new Error('every row has a transid');
@@ -158,8 +159,8 @@ interface Found {
   decimal: string;
 }
 
-async function look(folder: string): Promise<Found> {
-  // Here and not above: the writers' processes shall not carry its weight.
+async function readProbes(folder: string): Promise<Found> {
+  // Imported here, so that the writers' processes do not load it.
   const { DuckDBInstance } = await import('@duckdb/node-api');
   const connection = await (await DuckDBInstance.create(':memory:')).connect();
   const file = `'${join(folder, 'probes.parquet')}'`;
@@ -178,14 +179,14 @@ async function compare(count: number): Promise<void> {
   try {
     const results: Record<string, string | number>[] = [];
     for (const name of Object.keys(writers)) {
-      const own = mkdtempSync(join(folder, 'writer-'));
+      const ownFolder = mkdtempSync(join(folder, 'writer-'));
       const cost: Cost = JSON.parse(
-        execFileSync(process.execPath, [import.meta.filename, String(count), name, own], {
+        execFileSync(process.execPath, [import.meta.filename, String(count), name, ownFolder], {
           encoding: 'utf8',
         }),
       );
-      const bytesPerRow = statSync(join(own, 'rows.parquet')).size / count;
-      results.push({ ...cost, bytesPerRow, ...(await look(own)) });
+      const bytesPerRow = statSync(join(ownFolder, 'rows.parquet')).size / count;
+      results.push({ ...cost, bytesPerRow, ...(await readProbes(ownFolder)) });
     }
     print(count, results);
   } finally {
@@ -198,7 +199,7 @@ function print(count: number, results: Record<string, string | number>[]): void 
     cpuSeconds: 'CPU s',
     wallSeconds: 'wall s',
     peakMegabytes: 'peak MB',
-    bytesPerRow: 'bytes a row',
+    bytesPerRow: 'bytes per row',
     filter: `rows found: name = '${EMOJI_NAME}'`,
     integer: '9007199254740993 is read as',
     decimal: '12345678901234567890.123456789 is read as',

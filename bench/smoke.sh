@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Tries the deployment in a real AWS account: deploys the stack BrandReports-smoke beside whatever is there, checks the
-# connection, reads one day, counts its rows in Athena, and destroys everything again, however it went; the account's
-# registry of test events stays.
+# Tests the deployment in a real AWS account: deploys the stack BrandReports-smoke beside whatever exists, checks the
+# connection, syncs one day, counts its rows in Athena, and destroys everything again, also after a failure. The
+# account's registry of test events stays.
 # NOT run in CI. It costs cents and takes about ten minutes. Needs the AWS CLI 2 with credentials and a region, an
 # account in which `npx cdk bootstrap` was run, and the brand's secret.
 set -euo pipefail
@@ -27,7 +27,7 @@ expect() {
   [ "$2" = "$3" ] || fail "$1 is \"$2\", not \"$3\""
 }
 
-# What an environment cannot take back is taken out of the settings: an adopted lake would be written to, and mail sent.
+# Settings that an environment cannot undo are removed: an adopted lake would be written to, and mail would be sent.
 node -e '
   const [, from, to] = process.argv;
   const file = JSON.parse(require("node:fs").readFileSync(from, "utf8"));
@@ -40,7 +40,7 @@ brand=${2:-$(from_json "$work/settings.json" 'Object.keys(json.brands)[0]')}
 day=${3:-$(node -p 'new Date(Date.now() - 2 * 86_400_000).toISOString().slice(0, 10)')}
 report=${4:-order_list}
 table=$(node -e 'import("./shared/reports/index.ts").then(({ reports }) => console.log(reports[process.argv[1]]?.table ?? ""))' "$report")
-[ -n "$table" ] || fail "there is no report $report"
+[ -n "$table" ] || fail "unknown report $report"
 chosen=(-c "settings=$work/settings.json" -c environment=smoke)
 
 finish() {
@@ -57,7 +57,7 @@ finish() {
   exit "$status"
 }
 
-# Fails where it finds anything but the logs of CDK's own functions, which belong to no stack: it removes those.
+# Removes the logs of CDK's own functions, which belong to no stack. Fails if anything else is left.
 left_behind() {
   local found group
   for group in $(log_groups); do aws logs delete-log-group --log-group-name "$group"; done
@@ -75,7 +75,7 @@ log_groups() {
   aws logs describe-log-groups --log-group-name-prefix "/aws/lambda/$stack" --query 'logGroups[].logGroupName' --output text
 }
 
-# invoke EVENT: the answer is in $work/answer.json
+# invoke EVENT: writes the function's answer to $work/answer.json
 invoke() {
   aws lambda invoke --function-name "$stack-$report" --cli-binary-format raw-in-base64-out --cli-read-timeout 910 \
     --payload "$1" "$work/answer.json" >"$work/invocation.json"
@@ -98,7 +98,7 @@ cat "$work/answer.json"
 echo
 expect 'the status of the check' "$(from_json "$work/answer.json" json.status)" ok
 
-echo "== read $report of $day"
+echo "== sync $report of $day"
 for _ in 1 2 3 4 5; do
   invoke "{\"brand\": \"$brand\", \"from\": \"$day\", \"to\": \"$day\"}"
   cat "$work/answer.json"

@@ -2,9 +2,9 @@ import { Template } from 'aws-cdk-lib/assertions';
 import * as z from 'zod/mini';
 import { stackOf } from '../../test/infra/stack.ts';
 
-/** What is paid for because it is there. */
+/** What is paid for by existing. */
 export interface Deployed {
-  /** Of the functions that sync. */
+  /** Of each sync function. */
   memoryMb: number;
   timeoutSeconds: number;
   /** An alarm on an expression counts once for each metric in it. */
@@ -19,7 +19,7 @@ const alarmSchema = z.object({
   ]),
 });
 
-/** Counted in the template of the stack that these settings make. */
+/** Counted in the template of the stack with these settings. */
 export function deployed(settings: object): Deployed {
   const template = Template.fromStack(stackOf(settings));
   const properties = (type: string, wanted?: object) =>

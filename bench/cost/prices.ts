@@ -1,14 +1,14 @@
-/** What AWS asks for in us-east-1, without taxes. */
+/** A price of AWS in us-east-1, without taxes. */
 export interface Price {
   usd: number;
-  /** … for so many of what is measured. */
+  /** … for this many units. */
   per: number;
   unit: string;
-  /** What nobody pays for in any month, however old the account is. */
-  freeAMonth?: number;
-  /** Where AWS says so. */
+  /** Free every month, for accounts of any age. */
+  freePerMonth?: number;
+  /** AWS's own page. */
   page: string;
-  /** Where the figure was read last, and of when that text is. AWS's own pages draw their figures by script. */
+  /** Where the figure was looked up, since AWS's pages render theirs by script, and the date of that text. */
   readAt: string;
   asOf: string;
 }
@@ -29,7 +29,7 @@ const glue = {
   page: 'https://aws.amazon.com/glue/pricing/',
   readAt: 'https://athena.guide/articles/athena-basics-pricing-model/',
   asOf: '2020-10',
-  freeAMonth: million,
+  freePerMonth: million,
 };
 const secretsManager = {
   page: 'https://aws.amazon.com/secrets-manager/pricing/',
@@ -43,14 +43,14 @@ const cloudWatch = {
 };
 
 export const prices = {
-  lambdaStart: { ...lambda, usd: 0.2, per: million, unit: 'starts', freeAMonth: million },
-  /** arm64, init included (since 2025-08). */
-  lambdaGbSecond: { ...lambda, usd: 13.3334, per: million, unit: 'GB-seconds', freeAMonth: 400_000 },
+  lambdaStart: { ...lambda, usd: 0.2, per: million, unit: 'starts', freePerMonth: million },
+  /** arm64; init time is billed too (since 2025-08). */
+  lambdaGbSecond: { ...lambda, usd: 13.3334, per: million, unit: 'GB-seconds', freePerMonth: 400_000 },
   schedule: {
     usd: 1,
     per: million,
     unit: 'starts',
-    freeAMonth: 14 * million,
+    freePerMonth: 14 * million,
     page: 'https://aws.amazon.com/eventbridge/pricing/',
     readAt: 'https://cloudburn.io/blog/amazon-eventbridge-pricing',
     asOf: '2026-03',
@@ -67,7 +67,7 @@ export const prices = {
     usd: 0.3,
     per: 1,
     unit: 'metric',
-    freeAMonth: 10,
+    freePerMonth: 10,
     readAt: 'https://signoz.io/guides/cloudwatch-pricing',
     asOf: '2026-02',
   },
@@ -76,10 +76,10 @@ export const prices = {
     usd: 0.1,
     per: 1,
     unit: 'metric',
-    freeAMonth: 10,
+    freePerMonth: 10,
     readAt: 'https://amazonwebshark.com/unexpected-cloudwatch-in-the-billing-area',
     asOf: '2022-04',
   },
-  dashboard: { ...cloudWatch, usd: 3, per: 1, unit: 'dashboard', freeAMonth: 3 },
-  logGb: { ...cloudWatch, usd: 0.5, per: 1, unit: 'GB', freeAMonth: 5 },
+  dashboard: { ...cloudWatch, usd: 3, per: 1, unit: 'dashboard', freePerMonth: 3 },
+  logGb: { ...cloudWatch, usd: 0.5, per: 1, unit: 'GB', freePerMonth: 5 },
 } satisfies Record<string, Price>;

@@ -1,3 +1,10 @@
+/**
+ * Simulates a day of a deployment that has been running for long, to count what it asks of AWS: the core of the Lambda
+ * functions runs every hour for every report against local S3, Glue and Secrets Manager servers and the sample service.
+ * Before the measured day all history is synced, spread as it would have been over the weeks before, so that only
+ * ordinary refreshes are due. Time is virtual (virtual-clock.ts); what a local run has not (cold starts, latencies,
+ * Lambda's own log lines) is in `ASSUMED`.
+ */
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod/mini';
 import { emitMetrics } from '../../functions/metrics.ts';
@@ -8,7 +15,7 @@ import { startSampleService } from '../../sample/server.ts';
 import { secretsManagerCredentials } from '../../shared/adapters/credentials.ts';
 import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { leaseOnlyRuns, openS3Store } from '../../shared/adapters/aws/s3-store.ts';
-import { addDays, dayOf, earlier, intervalMs, startOfDay } from '../../shared/days.ts';
+import { DAY_MS, HOUR_MS, addDays, dayOf, earlier, intervalMs, startOfDay } from '../../shared/days.ts';
 import { levelOf } from '../../shared/log-events.ts';
 import type { ReportOutcome } from '../../shared/outcome.ts';
 import { scheduledRate } from '../../shared/settings/rate-budget.ts';
@@ -24,44 +31,42 @@ const BRAND = 'acme';
 const ZONE = 'America/New_York';
 const SECRET = 'brand-reports/acme';
 const CREDENTIALS = { bid: '1001', token: 'token-of-acme', secret: 'secret-of-acme' };
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
-/** The day that is measured. With the two days before it, which are read again, it has one busy day of three. */
+/** The measured day. With the two days before it, which are refreshed, it includes one busy day of three. */
 const DAY = '2026-07-05';
-/** Older clicks are settled, and are left out. */
+/** Older clicks are settled: no run fetches them, so they are left out. */
 const CLICK_DAYS = 5;
-/** Each day so young is taken to have changed since it was last read: in one record of fifty. */
+/** Every day up to this age is assumed to have changed since it was last read, in one record of fifty. */
 const CHANGING_DAYS = 30;
 const names = Object.keys(reports).filter((name): name is ReportName => name in reports);
 const historyDays = 1 + Math.max(...names.map((name) => reports[name]?.refresh.at(-1)?.untilAgeDays ?? 0));
 const startDate = addDays(DAY, -historyDays);
 
-/** What is not in a local run. */
+/** What a local run has not. */
 export const ASSUMED = {
-  /** Hourly starts find no instance that is still warm. */
+  /** Every hourly start is a cold start. */
   initSeconds: 0.6,
   requestSeconds: 0.3,
   awsCallSeconds: 0.02,
-  /** What Lambda and CloudWatch add to each line, and Lambda's own lines of a run. */
+  /** What Lambda and CloudWatch add to each log line, and Lambda's own lines per run. */
   lineBytes: 180,
   runBytes: 1500,
 };
 
-/** What an hourly deployment of all reports of one brand does in a day. */
+/** What an hourly deployment of all reports of one brand does on one day. */
 export interface SteadyDay {
   clicks: number;
   runs: number;
-  /** As Lambda bills them. */
+  /** Billed by Lambda. */
   seconds: number;
-  /** To the brand's service. */
+  /** Requests to the brand's service. */
   requests: number;
-  /** Of AWS, by the command's name. */
+  /** Requests to AWS, by the name of the SDK command. */
   calls: ReadonlyMap<string, number>;
-  /** Custom metrics that have a value, on the average of the hours. */
+  /** Custom metrics with a value, averaged over the hours. */
   metrics: number;
   logBytes: number;
-  /** What one more day adds to the lake and to the catalog for good. */
+  /** What each further day adds to the lake and to the catalog permanently. */
   keptBytes: number;
   keptPartitions: number;
 }
@@ -69,9 +74,7 @@ export interface SteadyDay {
 type World = Awaited<ReturnType<typeof openWorld>>;
 
 /**
- * Runs the core of the functions through a day, against local servers, in time that passes by waiting alone: for the
- * turn of a request under the rate limit, and for AWS.
- * @param clicksPerDay of an ordinary day; every third one has three times as many
+ * @param clicksPerDay of an ordinary day; every third day has three times as many
  */
 export async function steadyDay(clicksPerDay: number, timeoutSeconds: number): Promise<SteadyDay> {
   const world = await openWorld(clicksPerDay);
@@ -96,8 +99,8 @@ export async function steadyDay(clicksPerDay: number, timeoutSeconds: number): P
 }
 
 /**
- * Everything is read once, as if it had been read in the course of the weeks before: what is read again every seven
- * days is due on one of seven days.
+ * Syncs everything once, as if over the weeks before: of the days that are refreshed every seven days, one seventh is
+ * due on each day.
  */
 async function readHistory(world: World): Promise<void> {
   for (const name of names) {
@@ -105,13 +108,13 @@ async function readHistory(world: World): Promise<void> {
     const everyDays = last ? intervalMs(last.every) / DAY_MS : 0;
     if (!last || !younger || everyDays <= 1) continue;
     const share = Math.ceil((last.untilAgeDays - younger.untilAgeDays) / everyDays);
-    for (let turn = 0; turn < everyDays; turn += 1) {
-      const from = addDays(DAY, turn * share - last.untilAgeDays);
+    for (let slot = 0; slot < everyDays; slot += 1) {
+      const from = addDays(DAY, slot * share - last.untilAgeDays);
       const to = earlier(addDays(from, share - 1), addDays(DAY, -younger.untilAgeDays - 1));
-      await world.sync(name, startOfDay(addDays(DAY, turn - everyDays), ZONE), { scope: { from, to } });
+      await world.sync(name, startOfDay(addDays(DAY, slot - everyDays), ZONE), { scope: { from, to } });
     }
   }
-  // Early enough for all of what is due again after a day to fit into the measured one.
+  // Early enough that everything due again after a day is due within the measured day.
   for (const hoursBefore of [4, 1])
     for (const name of names) await world.sync(name, startOfDay(DAY, ZONE) - hoursBefore * HOUR_MS, {});
 }
@@ -129,18 +132,18 @@ async function scheduledRun(world: World, name: ReportName, hourMs: number, time
   const printed = printedMetrics(outcome, world.settings, startMs + elapsedMs);
   const { user, system } = process.cpuUsage(before);
   const { initSeconds, requestSeconds, lineBytes, runBytes } = ASSUMED;
-  // An answer comes while the next request waits for its turn, but for the last one.
+  // A response overlaps with the next request's wait for the rate limit, except the last one.
   const latency = Math.max(requestSeconds, outcome.requests * (requestSeconds - 1 / requestsPerSecond));
   return {
     seconds: initSeconds + elapsedMs / 1000 + (outcome.requests > 0 ? latency : 0) + (user + system) / 1e6,
     requests: outcome.requests,
-    metrics: printed.flatMap(({ names: told }) => told).length,
+    metrics: printed.flatMap(({ names: metrics }) => metrics).length,
     logBytes:
       runBytes + [...logged, ...printed.map(({ line }) => line)].join('').length + lineBytes * logged.length,
   };
 }
 
-/** A service with its records, an empty lake, and the function that syncs the one into the other. */
+/** A service with its records, an empty lake, and a `sync` from the one into the other. */
 async function openWorld(clicksPerDay: number) {
   const clock = virtualClock();
   const s3 = await startS3Server({ bucket: 'lake', pageSize: 1000 });
@@ -163,7 +166,7 @@ async function openWorld(clicksPerDay: number) {
       { commandName = '' }: { commandName?: string },
     ) =>
     async (call: Call) => {
-      // Glue's pages are larger than those of its double: only the first one counts.
+      // Glue's pages are larger than those of its test double, so only first pages count.
       if (!('NextToken' in call.input) || call.input.NextToken === undefined) {
         tally.set(commandName, (tally.get(commandName) ?? 0) + 1);
         await clock.sleep(ASSUMED.awsCallSeconds * 1000);
@@ -185,7 +188,7 @@ async function openWorld(clicksPerDay: number) {
     tally,
     clicks: all.clicks_list.length / (CLICK_DAYS + 1),
     async sync(name: ReportName, startMs: number, options: SyncOptions) {
-      const begunAtMs = Date.now();
+      const startedAtMs = Date.now();
       clock.startAt(startMs);
       brand.records = recordsAt(all, startMs);
       const logged: string[] = [];
@@ -206,15 +209,15 @@ async function openWorld(clicksPerDay: number) {
       });
       if (!outcome || status === 'failed') throw new Error(`${name} failed: ${outcome?.error?.message}`);
       for (const object of s3.objects.values())
-        if (object.modifiedAt.getTime() >= begunAtMs) object.modifiedAt = new Date(startMs);
+        if (object.modifiedAt.getTime() >= startedAtMs) object.modifiedAt = new Date(startMs);
       return { outcome, elapsedMs: clock.wallMs() - startMs, logged };
     },
     kept: () => {
-      const whole = (key: string) => {
+      const isWholeDay = (key: string) => {
         const [, day = ''] = /\/dt=([^/]+)/.exec(key) ?? [];
         return addDays(DAY, -CLICK_DAYS) <= day && day < DAY;
       };
-      const objects = [...s3.objects].filter(([key]) => whole(key));
+      const objects = [...s3.objects].filter(([key]) => isWholeDay(key));
       const partitions = [...glue.tables.values()].map((table) => table.partitions.size);
       return {
         keptBytes: objects.reduce((sum, [, { body }]) => sum + body.length, 0) / CLICK_DAYS,
@@ -242,41 +245,41 @@ function recordsOf(clicksPerDay: number): SampleRecords {
   const from = (day: string) => new Date(startOfDay(day, ZONE));
   const to = from(addDays(DAY, 1));
   const seeded = seedBrand({ seed: 7, timeZone: ZONE, from: from(startDate), to, clicksPerDay });
-  const young = ({ at }: { at: number }) => at >= startOfDay(addDays(DAY, -CLICK_DAYS), ZONE);
+  const isRecent = ({ at }: { at: number }) => at >= startOfDay(addDays(DAY, -CLICK_DAYS), ZONE);
   return {
     ...seeded,
-    clicks_list: seeded.clicks_list.filter(young),
-    clicks_detail: seeded.clicks_detail.filter(young),
+    clicks_list: seeded.clicks_list.filter(isRecent),
+    clicks_detail: seeded.clicks_detail.filter(isRecent),
   };
 }
 
-/** Each record from its time on, as it is on that day. */
+/** The records that exist at `nowMs`, as they are on that day. */
 function recordsAt(all: SampleRecords, nowMs: number): SampleRecords {
   const today = dayOf(nowMs, ZONE);
-  const come = (name: ReportName) => all[name].filter(({ at }) => at <= nowMs);
+  const existing = (name: ReportName) => all[name].filter(({ at }) => at <= nowMs);
   const changing = (name: ReportName) =>
-    come(name).map(({ at, record }, index) =>
+    existing(name).map(({ at, record }, index) =>
       index % 50 === 0 && nowMs - at < CHANGING_DAYS * DAY_MS
         ? { at, record: { ...record, last_change: today } }
         : { at, record },
     );
   return {
-    clicks_list: come('clicks_list'),
-    clicks_detail: come('clicks_detail'),
+    clicks_list: existing('clicks_list'),
+    clicks_detail: existing('clicks_detail'),
     order_list: changing('order_list'),
     transaction_list: changing('transaction_list'),
     amazon_attribution_report: changing('amazon_attribution_report'),
   };
 }
 
-/** The part of CloudWatch's embedded metric format that says which metrics a line has. */
+/** The part of CloudWatch's embedded metric format that names the metrics of a line. */
 const metricsSchema = z.object({
   _aws: z.object({
     CloudWatchMetrics: z.array(z.object({ Metrics: z.array(z.object({ Name: z.string() })) })),
   }),
 });
 
-/** What the function would print, line by line, and the metrics in each. */
+/** The metric lines that the function would print, and the names of the metrics in each. */
 function printedMetrics(
   outcome: ReportOutcome,
   settings: World['settings'],

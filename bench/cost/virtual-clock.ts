@@ -1,13 +1,13 @@
 import type { Clock } from '../../shared/ports.ts';
 
 export interface VirtualClock extends Clock {
-  /** Sets the time, as at the start of another process. */
+  /** Sets the time, as for the start of another process. */
   startAt(ms: number): void;
 }
 
 /**
- * Time that passes by sleeping alone, at once, with all that happens every so often: what a rate limit would make a
- * run wait is measured without waiting.
+ * A clock that only sleeping moves, and at once; timers fire as it passes them. So the time that a run spends waiting,
+ * for example for its rate limit, is measured without waiting.
  */
 export function virtualClock(): VirtualClock {
   let nowMs = 0;

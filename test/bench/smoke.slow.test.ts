@@ -11,7 +11,7 @@ const script = fileURLToPath(new URL('../../bench/smoke.sh', import.meta.url));
 
 const DAY = '2026-01-15';
 const COMPLETE = { status: 'complete', reports: [{ days: [{ dt: DAY, rows: 42 }] }] };
-const ALL_WELL = {
+const SUCCESS = {
   FunctionError: undefined,
   check: { status: 'ok' },
   days: [COMPLETE],
@@ -19,23 +19,23 @@ const ALL_WELL = {
   left: '',
 };
 
-/** Commands of AWS and of CDK that note how they were called, and answer as they are told. */
+/** Stubs of `aws` and `npx` that record their calls; `aws` answers with what the file `answers` holds. */
 const AWS = `#!/usr/bin/env node
 const { appendFileSync, readFileSync, writeFileSync } = require('node:fs');
 const args = process.argv.slice(2);
 process.chdir(process.env.STUBS);
 appendFileSync('calls', args.slice(0, 2).join(' ') + '\\n');
-const told = JSON.parse(readFileSync('told', 'utf8'));
+const answers = JSON.parse(readFileSync('answers', 'utf8'));
 const after = (name) => args[args.indexOf(name) + 1];
 if (args[1] === 'invoke') {
-  const answer = JSON.parse(after('--payload')).check ? told.check : told.days.shift();
-  writeFileSync('told', JSON.stringify(told));
+  const answer = JSON.parse(after('--payload')).check ? answers.check : answers.days.shift();
+  writeFileSync('answers', JSON.stringify(answers));
   writeFileSync(args.at(-1), JSON.stringify(answer));
-  console.log(JSON.stringify({ StatusCode: 200, FunctionError: told.FunctionError }));
+  console.log(JSON.stringify({ StatusCode: 200, FunctionError: answers.FunctionError }));
 }
 if (args[1] === 'get-query-execution') console.log('SUCCEEDED');
-if (args[1] === 'get-query-results') console.log(told.counted);
-if (args[1] === 'list-buckets') console.log(told.left);
+if (args[1] === 'get-query-results') console.log(answers.counted);
+if (args[1] === 'list-buckets') console.log(answers.left);
 `;
 const NPX = `#!/usr/bin/env node
 const { appendFileSync, copyFileSync, writeFileSync } = require('node:fs');
@@ -55,8 +55,8 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe('the smoke script', () => {
-  it('deploys, checks, reads a day, counts it in Athena, destroys, and looks for what is left', async () => {
-    const { code, calls, stdout } = await smoke(ALL_WELL);
+  it('deploys, checks, syncs a day, counts it in Athena, destroys, and looks for leftovers', async () => {
+    const { code, calls, stdout } = await smoke(SUCCESS);
     expect(stdout).toContain('42 rows in Athena');
     expect(stdout).toMatch(/left behind\nnothing\n.*passed/);
     expect(code).toBe(0);
@@ -77,9 +77,9 @@ describe('the smoke script', () => {
     ]);
   });
 
-  it('goes on with a day for which one run has not enough time', async () => {
+  it('invokes the function again when one run has not enough time for the day', async () => {
     const { code, calls } = await smoke({
-      ...ALL_WELL,
+      ...SUCCESS,
       days: [{ ...COMPLETE, status: 'incomplete' }, COMPLETE],
     });
     expect({ code, invoked: calls.filter((call) => call === 'lambda invoke').length }).toEqual({
@@ -94,21 +94,21 @@ describe('the smoke script', () => {
     ['the day', { days: [{ ...COMPLETE, status: 'failed' }] }, /status of the day is "failed"/],
     ['the count', { counted: 41 }, /count in Athena is "41", not "42"/],
     ['the removal', { left: 'lake-1' }, /FAILED/],
-  ])('fails with %s, and destroys all the same', async (_name, change, message) => {
-    const { code, calls, stderr } = await smoke({ ...ALL_WELL, ...change });
+  ])('fails when %s fails, and destroys the stack all the same', async (_name, change, message) => {
+    const { code, calls, stderr } = await smoke({ ...SUCCESS, ...change });
     expect(code).not.toBe(0);
     expect(stderr).toMatch(message);
     expect(calls).toContain('cdk destroy BrandReports-smoke');
   });
 
-  it('deploys nothing that another deployment has a part in, and nothing that stays', async () => {
+  it('deploys neither what belongs to another deployment nor what would stay behind', async () => {
     const deployment = {
       keepLake: true,
       adoptBucket: 'lake',
       adoptDatabase: 'reports',
       alarmEmail: 'a@b.example',
     };
-    const { settings } = await smoke(ALL_WELL, {
+    const { settings } = await smoke(SUCCESS, {
       deployment: { ...deployment, tablePermissions: 'lake_formation' },
     });
     expect(settings).toEqual({
@@ -119,12 +119,12 @@ describe('the smoke script', () => {
   });
 });
 
-async function smoke(told: object, settings: object = {}) {
+async function smoke(answers: object, settings: object = {}) {
   const path = (name: string) => join(folder, name);
   const write = (name: string, text: string) => writeFileSync(path(name), text, { mode: 0o755 });
   const file = { context: { brandReports: { brands: { acme: {} }, ...settings } } };
   write('settings.json', JSON.stringify(file));
-  write('told', JSON.stringify(told));
+  write('answers', JSON.stringify(answers));
   write('aws', AWS);
   write('npx', NPX);
   const env = { ...process.env, STUBS: folder, PATH: `${folder}${delimiter}${process.env.PATH}` };
