@@ -1,4 +1,4 @@
-/** A day is text, `YYYY-MM-DD`; a month is `YYYY-MM`. Instants are milliseconds since 1970. */
+// A day is text, `YYYY-MM-DD`; a month is `YYYY-MM`. Instants are milliseconds since 1970.
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
@@ -23,7 +23,7 @@ function format(timeZone: string): Intl.DateTimeFormat {
   return made;
 }
 
-/** The instant's wall time in the zone, as if that wall time were UTC. */
+/** The instant's local time in the zone, as milliseconds of the same local time in UTC. */
 function wallTime(instantMs: number, timeZone: string): number {
   const parts = Object.fromEntries(
     format(timeZone)
@@ -34,12 +34,12 @@ function wallTime(instantMs: number, timeZone: string): number {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
-/** The day that an instant lies in. */
+/** The calendar day that it is in the zone at an instant. */
 export function dayOf(instantMs: number, timeZone: string): string {
   return new Date(wallTime(instantMs, timeZone)).toISOString().slice(0, 10);
 }
 
-/** The first instant that bears the day's date: midnight, or later where the zone skips midnight. */
+/** The first instant that has the day's date: midnight, or later where the zone skips midnight. */
 export function startOfDay(day: string, timeZone: string): number {
   const midnight = Date.parse(`${day}T00:00:00Z`);
   const hasDate = (instantMs: number) => dayOf(instantMs, timeZone) >= day;
@@ -75,7 +75,7 @@ export function daysBetween(from: string, to: string): number {
   return Math.round((Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) / DAY_MS);
 }
 
-/** `from` to `to`, both included; none where `from` is after `to`. */
+/** All days from `from` to `to`, both included; none where `from` is after `to`. */
 export function daysFrom(from: string, to: string): string[] {
   return Array.from({ length: Math.max(0, daysBetween(from, to) + 1) }, (_, index) => addDays(from, index));
 }
@@ -89,7 +89,7 @@ export function monthOf(day: string): string {
   return day.slice(0, 7);
 }
 
-/** The month so many months later; earlier where it is a negative number. */
+/** The month `months` later; earlier where that is negative. */
 export function addMonths(month: string, months: number): string {
   const first = new Date(`${month}-01T00:00:00Z`);
   first.setUTCMonth(first.getUTCMonth() + months);
@@ -100,13 +100,13 @@ export function daysOfMonth(month: string): string[] {
   return daysFrom(`${month}-01`, addDays(`${addMonths(month, 1)}-01`, -1));
 }
 
-/** Months from one to another, both of them in it; an end that is missing is open. */
+/** Months, both ends included; a missing end is open. */
 export interface MonthSpan {
   from?: string;
   to?: string;
 }
 
-/** So many months, the last of them the one that it is in UTC. */
+/** The last `count` months, the current one in UTC included. */
 export function lastMonths(count: number, nowMs: number): MonthSpan {
   return { from: addMonths(monthOf(dayOf(nowMs, 'UTC')), 1 - count) };
 }
@@ -115,7 +115,7 @@ export function isInSpan(month: string, { from, to }: MonthSpan): boolean {
   return (from === undefined || month >= from) && (to === undefined || month <= to);
 }
 
-/** True for text that is a day of the calendar. */
+/** Whether the text is a day of the calendar. */
 export function isDay(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const instant = Date.parse(`${text}T00:00:00Z`);
@@ -128,11 +128,11 @@ export function intervalMs(every: string): number {
   const [, count, unit] = /^(\d+) (minute|hour|day)s?$/.exec(every) ?? [];
   const unitMs = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS }[unit ?? ''];
   if (count === undefined || unitMs === undefined)
-    throw new RangeError(`"${every}" is no interval: use "run" or e.g. "6 hours", "1 day"`);
+    throw new RangeError(`"${every}" is not an interval: use "run" or e.g. "6 hours", "1 day"`);
   return Number(count) * unitMs;
 }
 
-/** True for text that is an ISO 8601 instant with its zone. */
+/** Whether the text is an ISO 8601 instant with its zone. */
 export function isInstant(text: string): boolean {
   return (
     /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) &&

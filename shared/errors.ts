@@ -25,14 +25,14 @@ export class BrandReportsError extends Error {
   }
 }
 
-/** Any thrown value as a BrandReportsError; what nobody foresaw is a `bug`. */
+/** Any thrown value as a BrandReportsError; one that nobody expected is a `bug`. */
 export function asBrandReportsError(thrown: unknown): BrandReportsError {
   if (thrown instanceof BrandReportsError) return thrown;
   const message = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
   return new BrandReportsError('bug', 'unexpected', message, { cause: thrown });
 }
 
-/** A failure that somebody foresaw. @throws what was thrown where it is a `bug` */
+/** An expected failure, to be handled. @throws what was thrown, where it is a `bug` */
 export function rethrowBugs(thrown: unknown): BrandReportsError {
   const error = asBrandReportsError(thrown);
   if (error.kind === 'bug') throw thrown;

@@ -1,4 +1,4 @@
-/** A number literal whose text a JavaScript number would not give back (`9007199254740993`, `1.10`), kept verbatim. */
+/** A number literal that a JavaScript number would not print the same (`9007199254740993`, `1.10`), kept verbatim (I6). */
 export interface RawNumber {
   readonly rawJSON: string;
 }
@@ -55,7 +55,7 @@ export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && Object.values(value).every(isJson);
 }
 
-/** The literal of a JSON number, `undefined` for every other value. */
+/** The literal of a JSON number; `undefined` for every other value. */
 export function numberText(value: Json | undefined): string | undefined {
   if (typeof value === 'number') return String(value);
   return isRawNumber(value) ? value.rawJSON : undefined;

@@ -1,10 +1,12 @@
 import type { BrandReportsError, ErrorKind } from './errors.ts';
 
+/** How a run of a report, or of all, ended. */
 export type Status = 'complete' | 'incomplete' | 'failed' | 'busy';
 
+/** What this run did with a day that was due; what the day is now is its `DayState`. */
 export interface DayOutcome {
   dt: string;
-  /** `pending`: due, and left to the next run. `busy`: another run holds it. */
+  /** `pending`: left to the next run. `busy`: another run reads it. `unchanged`: read, and the same as committed. */
   outcome: 'published' | 'unchanged' | 'pending' | 'busy' | 'failed';
   rows: number;
   pages: number;
@@ -16,7 +18,7 @@ export interface ErrorSummary {
   message: string;
 }
 
-/** What went to the service: attempts at requests, those that repeated a failed one, answers that were HTTP 429. */
+/** Attempts at requests, those among them that repeated a failed one, and responses HTTP 429. */
 export interface Traffic {
   requests: number;
   retries: number;
@@ -28,12 +30,12 @@ export interface ReportOutcome extends Traffic {
   report: string;
   status: Status;
   days: DayOutcome[];
-  /** The newest closed day that is published, `YYYY-MM-DD`; `null` where there is none. */
+  /** The newest complete day, `YYYY-MM-DD`; `null` where there is none. */
   newestComplete: string | null;
   error?: ErrorSummary;
 }
 
-/** The one document that a sync answers with, on the command line and from the Lambda handler. */
+/** The document of `sync --json`, and the Lambda handler's answer. */
 export interface SyncOutcome {
   status: Status;
   reports: ReportOutcome[];
@@ -43,7 +45,7 @@ export function errorSummary({ kind, code, message }: BrandReportsError): ErrorS
   return { kind, code, message };
 }
 
-/** `busy` only where every due day is held by another run; anything left undone otherwise is `incomplete`. */
+/** `busy` only where other runs read every due day; anything else that is left is `incomplete`. */
 export function reportStatus(days: readonly DayOutcome[], error?: ErrorSummary): Status {
   const outcomes = days.map(({ outcome }) => outcome);
   if (error || outcomes.includes('failed')) return 'failed';
@@ -51,7 +53,7 @@ export function reportStatus(days: readonly DayOutcome[], error?: ErrorSummary):
   return outcomes.includes('pending') || outcomes.includes('busy') ? 'incomplete' : 'complete';
 }
 
-/** Whether something is left that a later run of the same kind is to read. */
+/** Whether days are left to a later run with the same scope. */
 export function isUnfinished({ status, days }: ReportOutcome): boolean {
   return status === 'incomplete' || days.some(({ outcome }) => outcome === 'pending' || outcome === 'busy');
 }

@@ -2,14 +2,19 @@ import type { JsonObject } from './json.ts';
 import type { Column } from './column-types.ts';
 import type { View } from './reports/definition.ts';
 
+/*
+ * What the core needs of the world, each behind the smallest interface that does: a lake is a folder or a bucket with
+ * Glue, the service is HTTP or a double in a test. `test/contracts` holds every adapter to what is said here.
+ */
+
 /** Time as the core sees it. */
 export interface Clock {
-  /** The present of the plan, the days and what is recorded as read; `--now` sets it. */
+  /** The current time by which days are due, open or closed; `--now` overrides it. */
   now: () => Date;
-  /** The machine's own time in milliseconds: leases, backoff between requests and the age of objects. */
+  /** The machine's time in milliseconds: leases, deadlines, backoff and the age of objects; nothing overrides it. */
   wallMs: () => number;
   sleep: (ms: number) => Promise<void>;
-  /** Calls `tick` again and again until the returned function is called; keeps no process alive. */
+  /** Calls `tick` every `ms` until the returned function is called; keeps no process alive. */
   every: (ms: number, tick: () => void) => () => void;
 }
 
@@ -24,13 +29,13 @@ export interface ListedObject {
   modifiedAt: Date;
 }
 
-/** `ifMatch`: only over the version with this etag. `ifAbsent`: only where nothing is. */
+/** `ifMatch`: replace only the version with this etag. `ifAbsent`: create, replace nothing. */
 export type Precondition = { ifMatch: string } | { ifAbsent: true };
 
-/** `conflict`: the precondition did not hold; nothing was written (or an earlier try of this same call wrote it). */
+/** `conflict`: the precondition did not hold; nothing was written (or an earlier attempt of this same call wrote it). */
 export type PutOutcome = { etag: string } | 'conflict';
 
-/** A streamed object: it exists whole after `finish`, and not at all before or after `abort`. */
+/** A streamed object: it exists, whole, once `finish` resolves; before that, and after `abort`, it does not exist. */
 export interface ObjectWriter {
   write(bytes: Uint8Array): Promise<void>;
   finish(): Promise<void>;
@@ -39,7 +44,7 @@ export interface ObjectWriter {
 
 /**
  * The lake's objects. Keys are relative to the lake, with `/` between their parts.
- * Failures are BrandReportsErrors: `transient` where a later try may succeed, `config` where an operator must act.
+ * Failures are BrandReportsErrors: `transient` where a later attempt may succeed, `config` where an operator must act.
  */
 export interface ObjectStore {
   /** `s3://bucket/prefix` or the folder's absolute path. */
@@ -51,15 +56,15 @@ export interface ObjectStore {
   create(key: string): ObjectWriter;
   /** All objects whose key begins with `prefix`, in key order. */
   list(prefix: string): AsyncIterable<ListedObject>;
-  /** Missing keys are no error. */
+  /** Keys of objects that do not exist are not an error. */
   delete(keys: readonly string[]): Promise<void>;
 }
 
-/** Tells whether the process of another run is gone, where the lake can know. */
+/** Knows which runs are alive, where the lake can know. */
 export interface RunRegistry {
-  /** Marks the run as alive until the returned function is called or the process is gone, however it went. */
+  /** Registers the run until the returned function is called or the process has ended, in whatever way. */
   register(run: string): Promise<() => Promise<void>>;
-  /** True only where the run is certainly gone; false where it lives or nobody can know. */
+  /** True only where the run has certainly ended; false where it is alive or unknown. */
   isDead(run: string): Promise<boolean>;
 }
 
@@ -72,25 +77,25 @@ export interface TableShape {
   columns: readonly Column[];
 }
 
-/** What SQL engines read to find the snapshots: a projection of the ledger that can always be made again. */
+/** What SQL engines read to find the snapshots: a projection of the ledgers that can always be rebuilt from them. */
 export interface Catalog {
-  /** Creates the table, or adds columns it lacks; never removes one. */
+  /** Creates the table, or adds the columns that it does not have; removes none (I7). */
   ensureTable(table: TableShape): Promise<void>;
-  /** Creates the view, or replaces it where it is another; the tables and columns that it reads exist. */
+  /** Creates the view, or replaces one that differs. The tables and columns that it reads must exist. */
   ensureView(view: View): Promise<void>;
-  /** The snapshot id the partition points at. */
+  /** The id of the snapshot that the partition points at. */
   snapshotOf(table: string, partition: Partition): Promise<string | undefined>;
-  /** Points the partition at the snapshot, whose objects exist. */
+  /** Points the partition at the snapshot, whose objects must exist. */
   setSnapshot(table: TableShape, partition: Partition, snapshot: string): Promise<void>;
-  /** By partition path (`brand=acme/dt=2026-01-31`): the snapshot ids that the catalog points at, under the leading partition keys. */
+  /** The snapshot ids that the catalog points at, by partition path (`brand=acme/dt=2026-01-31`), below the leading keys. */
   snapshotsByPartition(table: string, leading: Partition): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
-/** A lake, opened: its objects, who is alive in it, and what SQL engines read of it. */
+/** A lake that is open: its objects, the runs at work in it, and its catalog. */
 export interface Lake {
   store: ObjectStore;
   runs: RunRegistry;
-  /** Missing for a lake in S3 without a database: the ledger alone tells what is current. */
+  /** Missing for a lake in S3 without a database: the ledgers alone say which snapshots are current. */
   catalog?: Catalog;
 }
 
@@ -100,18 +105,18 @@ export interface Credentials {
   secret: string;
 }
 
-/** Where a brand's credentials come from. Errors are `config` or `auth` and never hold what was read. */
+/** Where a brand's credentials come from. Its errors are `config` or `auth` and never contain what was read (I9). */
 export interface CredentialSource {
-  /** Reads them anew, past any cache. */
+  /** Reads them from their source, past any cache. */
   read(brand: string): Promise<Credentials>;
 }
 
-/** One signed call of the brand-side service, retried as its kind of failure allows. */
+/** The brand-side service (docs/interface.md): signed, rate-limited, retried calls. */
 export interface ReportService {
   /**
    * @param action e.g. `report/order_list`
    * @param fields the action's own fields; numbers may be RawNumbers
-   * @param signal gives this one call up
+   * @param signal cancels this one call
    * @returns the whole envelope: `code` is 0 and `data` is an object
    * @throws BrandReportsError `transient`, `contract`, `auth` or `config`
    */
@@ -120,6 +125,6 @@ export interface ReportService {
     fields: JsonObject,
     signal?: AbortSignal,
   ): Promise<{ envelope: JsonObject; data: JsonObject }>;
-  /** Text that came from the service, made fit for messages and logs: no credential, one line, not long. */
+  /** Text from the service for a message or a log: on one line, short, and without credentials (I9). */
   quote(text: string): string;
 }

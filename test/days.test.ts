@@ -215,7 +215,7 @@ describe('an interval', () => {
   it.each(['', 'daily', '1', '1 week', '1.5 hours', '-1 days', '1  day', '1 day ', 'runs'])(
     'is refused by its value where it is none: %j',
     (every) => {
-      expect(() => intervalMs(every)).toThrow(`"${every}" is no interval`);
+      expect(() => intervalMs(every)).toThrow(`"${every}" is not an interval`);
     },
   );
 });

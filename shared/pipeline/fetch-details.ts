@@ -18,19 +18,19 @@ const KEYS_PER_PAGE = 50;
  * is what the service knows of 50 of them, asked for concurrently; its cursor counts those that are done.
  */
 export async function* lookedUpPages(
-  run: RunContext,
+  ctx: RunContext,
   attempt: Attempt,
   slice: Slice,
   part: SlicePart,
   lookup: Lookup,
 ): AsyncGenerator<StagedPage> {
-  const known = await keysLookedUp(run, attempt, lookup);
-  const upstream = (await upstreamRecords(run, attempt.day, slice, lookup)).filter(
+  const known = await keysLookedUp(ctx, attempt, lookup);
+  const upstream = (await upstreamRecords(ctx, attempt.day, slice, lookup)).filter(
     ({ key }) => !known.has(key),
   );
   for (let done = Number(part.cursor ?? 0); done < upstream.length || done === 0; done += KEYS_PER_PAGE) {
     const batch = upstream.slice(done, done + KEYS_PER_PAGE);
-    const records = await lookUpAll(run, lookup, batch);
+    const records = await lookUpAll(ctx, lookup, batch);
     const next = done + KEYS_PER_PAGE < upstream.length ? done + KEYS_PER_PAGE : null;
     const cursor: Json = done;
     yield { records, cursor, next, hash: hash('sha256', stringifyJson(records), 'hex'), seen: String(done) };
@@ -39,38 +39,38 @@ export async function* lookedUpPages(
 }
 
 async function lookUpAll(
-  run: RunContext,
+  ctx: RunContext,
   lookup: Lookup,
   upstream: readonly UpstreamRecord[],
 ): Promise<JsonObject[]> {
   const found = new Map<string, JsonObject[]>();
-  await forEachConcurrent(upstream, run.daysInFlight, async (record) => {
-    found.set(record.key, await lookUpOne(run, lookup, record));
+  await forEachConcurrent(upstream, ctx.daysInFlight, async (record) => {
+    found.set(record.key, await lookUpOne(ctx, lookup, record));
   });
   return upstream.flatMap(({ key }) => found.get(key) ?? []);
 }
 
-async function lookUpOne(run: RunContext, lookup: Lookup, upstream: UpstreamRecord): Promise<JsonObject[]> {
+async function lookUpOne(ctx: RunContext, lookup: Lookup, upstream: UpstreamRecord): Promise<JsonObject[]> {
   try {
-    return await lookUp(run.service, run.report.action, lookup, upstream);
+    return await lookUp(ctx.service, ctx.report.action, lookup, upstream);
   } catch (thrown) {
     const { kind, code, message, context } = rethrowBugs(thrown);
-    throw new BrandReportsError(kind, code, `${message} (asked for ${run.service.quote(upstream.key)})`, {
+    throw new BrandReportsError(kind, code, `${message} (asked for ${ctx.service.quote(upstream.key)})`, {
       context,
     });
   }
 }
 
-/** Those of the snapshot that the slice was planned from, each key once. @throws where that snapshot is gone */
+/** The records of the upstream snapshot that the slice was planned from, each key once. @throws where that snapshot is gone */
 async function upstreamRecords(
-  run: RunContext,
+  ctx: RunContext,
   day: string,
   { upstream }: Slice,
   lookup: Lookup,
 ): Promise<UpstreamRecord[]> {
-  const { store } = run.lake;
-  if (!upstream || !run.upstream) return [];
-  const key = snapshotKey(run.upstream.table, dayPartition(run.brand, day), upstream.snapshot);
+  const { store } = ctx.lake;
+  if (!upstream || !ctx.upstream) return [];
+  const key = snapshotKey(ctx.upstream.table, dayPartition(ctx.brand, day), upstream.snapshot);
   const file = { bytes: upstream.bytes, range: (start: number, end: number) => store.range(key, start, end) };
   const optional = lookup.optional.map(({ column }) => column);
   const records = new Map<string, UpstreamRecord>();
@@ -86,18 +86,18 @@ async function upstreamRecords(
   return [...records.values()];
 }
 
-/** What earlier slices of the day have looked up. */
+/** The keys that earlier slices of the day have looked up. */
 async function keysLookedUp(
-  run: RunContext,
+  ctx: RunContext,
   { day, id, progress }: Attempt,
   { answerField }: Lookup,
 ): Promise<Set<string>> {
-  const prefix = attemptPrefix(run.report.name, run.brand, day, id);
+  const prefix = attemptPrefix(ctx.report.name, ctx.brand, day, id);
   const { slices } = await progress.cached();
   const chunks = slices.slice(0, -1).flatMap(({ parts }) => parts.flatMap((part) => part.chunks));
   const known = new Set<string>();
   for (const chunk of chunks) {
-    for (const record of await readChunk(run.lake.store, prefix, chunk)) {
+    for (const record of await readChunk(ctx.lake.store, prefix, chunk)) {
       const key = primaryKeyOf(record, answerField);
       if (key !== undefined) known.add(key);
     }

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import { addDays, dayOf, endOfDay, startOfDay } from '../days.ts';
+import { MINUTE_MS, addDays, dayOf, endOfDay, startOfDay } from '../days.ts';
 import type { Slice } from '../lake/documents/progress.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 
-/** The action's fields that ask for a part of a day, and whether its records are the day's or taken from it. */
+/** One query of a day: the action's fields, and whether the records that it returns are the day's or are excluded from it. */
 export interface DayQuery {
   role: 'include' | 'exclude';
   fields: Record<string, string | number>;
@@ -13,8 +13,8 @@ export interface DayQuery {
 export type Window = Pick<Slice, 'fromMs' | 'toMs' | 'whole'>;
 
 /**
- * What to ask for a window of a day, so that every reading of the open points of the interface gives exactly
- * the day's records (sections 4.1, 4.3, 4.4 and 4.5; the end of a range is not documented).
+ * The queries of a part of a day. Whether the end of a range belongs to it is not documented (docs/interface.md,
+ * sections 4.1, 4.3, 4.4 and 4.5): together the queries return exactly the day's records whichever way it is (I1).
  */
 export function dayQueries(
   report: ReportDefinition,
@@ -46,12 +46,12 @@ function timestampQueries(
 ): DayQuery[] {
   const ends = toMs >= endOfDay(day, brand.timeZone);
   const lastMs = brand.endTime === 'inclusive' && ends ? toMs - unitMs(brand) : toMs;
-  const asks: DayQuery[] = [
+  const queries: DayQuery[] = [
     { role: 'include', fields: { ...filters, ...timestampFields(brand, fromMs, lastMs) } },
   ];
   if (ends && brand.endTime === 'auto')
-    asks.push({ role: 'exclude', fields: { ...filters, ...timestampFields(brand, toMs, toMs) } });
-  return asks;
+    queries.push({ role: 'exclude', fields: { ...filters, ...timestampFields(brand, toMs, toMs) } });
+  return queries;
 }
 
 function dateQueries(brand: BrandSettings, day: string, filters: DayQuery['fields']): DayQuery[] {
@@ -80,7 +80,7 @@ function unitMs(brand: BrandSettings): number {
   return brand.timestampUnit === 'seconds' ? 1000 : 1;
 }
 
-/** The window that a reading of the day covers now: what came since `sinceMs`, or the day from its beginning. */
+/** The part of a day to read now: what came since `sinceMs` and `lateMinutes` before it, or the day from its start. */
 export function windowToRead(
   brand: BrandSettings,
   day: string,
@@ -91,11 +91,11 @@ export function windowToRead(
   const open = dayOf(nowMs, brand.timeZone) === day;
   const toMs = open ? nowMs : endOfDay(day, brand.timeZone);
   if (!open || sinceMs === undefined) return { fromMs: startMs, toMs, whole: true };
-  const fromMs = Math.max(startMs, Math.min(sinceMs, nowMs) - brand.lateMinutes * 60_000);
+  const fromMs = Math.max(startMs, Math.min(sinceMs, nowMs) - brand.lateMinutes * MINUTE_MS);
   return { fromMs, toMs, whole: fromMs === startMs };
 }
 
-/** Fingerprint of what is asked, the day aside: a day read under another one is read again. */
+/** Fingerprint of all queries but their day: a day that was read under another one is read again. */
 export function queryFingerprint(
   report: ReportDefinition,
   brand: BrandSettings,
@@ -107,12 +107,12 @@ export function queryFingerprint(
     dates: [brand.endDate],
     upstream: [],
   }[report.day.by];
-  const asked = [
+  const parts = [
     report.action,
     brand.timeZone,
     Object.entries(settings.filters).sort(([a], [b]) => (a < b ? -1 : 1)),
     byDay,
     settings.key ?? null,
   ];
-  return hash('sha256', JSON.stringify(asked), 'hex').slice(0, 16);
+  return hash('sha256', JSON.stringify(parts), 'hex').slice(0, 16);
 }

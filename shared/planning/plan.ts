@@ -8,10 +8,10 @@ export interface DueDay {
   reason: 'open' | 'yesterday' | 'in_progress' | 'never_read' | 'refresh' | 'requested' | 'retry' | 'failing';
 }
 
-/** Why days are read: those due, or those of a range whatever the policy says; each once under the id. */
+/** What runs read for, one after the other, until all of it is read: the days that are due, or a range of days. */
 export interface Continuation {
   id: string;
-  /** `since`: what was read from then on, by whichever run, is not read again. */
+  /** Days to read whatever the policy says; `since`: without those that any run has read from then on. */
   range?: { from: string; to: string; since?: string };
 }
 
@@ -43,12 +43,12 @@ export function plan(
     .sort((a, b) => rank(a) - rank(b) || (a.day < b.day ? 1 : -1));
 }
 
-/** Whether the request, or whoever read it since, has read the day already, and as it would be read now. */
+/** Whether the day was read already under this continuation, or since, with the queries of today's settings. */
 function wasRead(
   entry: DayEntry | undefined,
   continuation: Continuation,
   policy: Policy,
-  source: { digest: string } | undefined,
+  upstream: { digest: string } | undefined,
 ): boolean {
   if (!entry?.committed || entry.claim || entry.failure) return false;
   const { since } = continuation.range ?? {};
@@ -56,7 +56,7 @@ function wasRead(
   if (entry.continuation !== continuation.id && !isRecent) return false;
   return (
     entry.committed.queryFingerprint === policy.queryFingerprint &&
-    entry.committed.upstreamDigest === source?.digest
+    entry.committed.upstreamDigest === upstream?.digest
   );
 }
 

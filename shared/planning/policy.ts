@@ -5,7 +5,7 @@ import { maxGapMs } from '../settings/schedule.ts';
 import { queryFingerprint } from './day-queries.ts';
 import type { Policy } from './due.ts';
 
-/** When a report's days are due by the settings. */
+/** What the settings say about when a report's days are due. */
 export function policyOf(report: ReportDefinition, brand: BrandSettings, settings: ReportSettings): Policy {
   return {
     timeZone: brand.timeZone,
@@ -18,7 +18,7 @@ export function policyOf(report: ReportDefinition, brand: BrandSettings, setting
   };
 }
 
-/** The same of a report that is enabled; `undefined` where it is not, or the brand is unknown. */
+/** The policy of a report that is enabled; `undefined` where it is not, or the settings do not have the brand. */
 export function enabledPolicy(
   settings: Settings | undefined,
   brandName: string,
@@ -29,7 +29,7 @@ export function enabledPolicy(
   return brand && reportSettings?.enabled ? policyOf(report, brand, reportSettings) : undefined;
 }
 
-/** Fingerprint of all that due times follow from, which the schedule is not. */
+/** Fingerprint of all that due times depend on: the hints of the index hold for one policy only. */
 export function policyFingerprint({ maxGapMs: _maxGapMs, ...policy }: Policy): string {
   return hash('sha256', JSON.stringify(policy), 'hex').slice(0, 16);
 }
