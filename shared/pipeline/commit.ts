@@ -26,6 +26,7 @@ export async function commit(
   const closed = last.whole && startedMs >= closesAtMs(day, ctx.policy) && isUpstreamClosed;
   await ctx.ledger(monthOf(day)).update((ledger) => {
     const before = ledger.days[day]?.committed;
+    // I11: passes with equal content, one after the other.
     const agreed = unchanged && before?.state === 'closed' ? before.identicalPasses : 0;
     const identicalPasses = closed ? agreed + 1 : 0;
     return commitDay(ledger, day, {

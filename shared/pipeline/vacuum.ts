@@ -4,7 +4,7 @@ import { brandPartitions, brandRawPrefix, parseDayKey, partitionPrefix } from '.
 import type { ListedObject } from '../ports.ts';
 import type { RunContext } from './context.ts';
 
-/** As long as a query may take that began before a snapshot was replaced. */
+/** I3: as long as a query may take that began before a snapshot was replaced. */
 export const SNAPSHOT_GRACE_MS = DAY_MS;
 /** As long as a run may be away that comes back to what it staged. */
 const ATTEMPT_GRACE_MS = 7 * DAY_MS;
