@@ -124,12 +124,12 @@ describe('a secret', () => {
     });
   });
 
-  it('that cannot be read for the moment is read by a later try', async () => {
+  it('that cannot be read for the moment is read by a later attempt', async () => {
     server.secrets.set(NAME, new AwsFault('InternalServiceError', 'oops', 500));
     expect(await refusal(inSecret())).toMatchObject({ kind: 'transient' });
   });
 
-  it('I9: that AWS refuses to sign for is told without the headers that AWS quotes', async () => {
+  it('I9: that AWS refuses is reported without the headers that AWS quotes', async () => {
     server.secrets.set(NAME, new AwsFault('InvalidSignatureException', 'The Canonical String … hush-token'));
     const error = await refusal(inSecret());
     expect(error).toMatchObject({
@@ -139,7 +139,7 @@ describe('a secret', () => {
     expect(inspect(error, { depth: null, showHidden: true })).not.toContain('hush');
   });
 
-  it('is read anew each time', async () => {
+  it('is read again each time', async () => {
     server.secrets.set(NAME, GOOD);
     const source = inSecret();
     await source.read('acme');
@@ -149,7 +149,7 @@ describe('a secret', () => {
 });
 
 describe('a credentials file', () => {
-  it('is read anew each time, and named when it cannot be', async () => {
+  it('is read again each time, and named when it cannot be', async () => {
     const folder = await temporaryFolder();
     const path = join(folder.path, 'credentials.json');
     const source = readCredentialsFile(path);

@@ -10,7 +10,7 @@ describe('a lake', () => {
     ['a bucket', 's3://my-bucket', 's3://my-bucket'],
     ['a bucket with a slash', 's3://my-bucket/', 's3://my-bucket'],
     ['a prefix', 's3://my.bucket/team/lake/', 's3://my.bucket/team/lake'],
-  ])('is opened by its name: %s', (_name, url, expected) => {
+  ])('is opened by its URL: %s', (_name, url, expected) => {
     expect(openLake(url).store.url).toBe(expected);
   });
 
@@ -18,12 +18,12 @@ describe('a lake', () => {
     ['a folder', 'lake', undefined, true],
     ['S3 without a database', 's3://my-bucket/lake', undefined, false],
     ['S3 with a database', 's3://my-bucket/lake', 'reports', true],
-  ])('has a catalog or none: %s', (_name, url, database, has) => {
+  ])('has a catalog or not: %s', (_name, url, database, has) => {
     const lake = openLake(url, database === undefined ? {} : { database });
     expect(lake.catalog !== undefined).toBe(has);
   });
 
-  it('cannot know in S3 whether a run is gone', () => {
+  it('cannot know in S3 whether a run is dead', () => {
     expect(openLake('s3://my-bucket').runs).toBe(leaseOnlyRuns);
   });
 

@@ -21,12 +21,12 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-/** A source that gives these credentials one after the other, then the last one for good. */
-function credentialsInTurn(...turns: Credentials[]) {
+/** A source that returns these credentials one after the other, then always the last. */
+function credentialsInSequence(...sequence: Credentials[]) {
   let reads = 0;
   const source: CredentialSource = {
     async read() {
-      const read = turns[Math.min(reads, turns.length - 1)];
+      const read = sequence[Math.min(reads, sequence.length - 1)];
       reads += 1;
       if (!read) throw new Error('no credentials');
       return { ...read };
@@ -50,7 +50,7 @@ async function started(
     method: 'POST',
     // Long enough for a busy machine: where a timeout is what is tested, the test sets its own.
     timeoutMs: 50_000,
-    credentials: credentialsInTurn(old).source,
+    credentials: credentialsInSequence(old).source,
     limiter: createRateLimiter({ requestsPerSecond: 1_000, wallMs: time.wallMs, sleep: time.sleep }),
     wallMs: time.wallMs,
     random: () => 0.5,
@@ -72,7 +72,7 @@ async function failure(call: Promise<unknown>): Promise<BrandReportsError> {
 }
 
 describe('a request', () => {
-  it('bears routing parameters in the query string, fields in a JSON body with all digits, and is signed', async () => {
+  it('has routing parameters in the query string, fields in a JSON body with all digits, and a signature', async () => {
     const { client, service } = await started(() => success);
     await client.call(action, { id: rawNumber('9007199254740993'), status: 'new' });
     const [request] = service.received;
@@ -90,7 +90,7 @@ describe('a request', () => {
     expect(request?.headers['x-acme-authentication']).toBe(digestOf(old, action, httpDate(start)));
   });
 
-  it('by GET has the fields in the query string too and no body', async () => {
+  it('by GET has the fields in the query string too, and no body', async () => {
     const { client, service } = await started(() => success, { method: 'GET' });
     await client.call(action, {
       first: 0,
@@ -133,13 +133,13 @@ describe('a request', () => {
     expect((await client.call(action, {})).data).toEqual({ ok: true });
   });
 
-  it('is counted and told to whoever watches', async () => {
-    const told: unknown[] = [];
+  it('is counted and reported to onRequest', async () => {
+    const reported: unknown[] = [];
     const { client } = await started(({ number }) => (number === 1 ? { status: 503, text: '' } : success), {
-      onRequest: (info) => told.push(info),
+      onRequest: (info) => reported.push(info),
     });
     await client.call(action, {});
-    expect(told).toEqual([
+    expect(reported).toEqual([
       { action, attempt: 1, status: 503, ms: 0 },
       { action, attempt: 2, status: 200, ms: 0 },
     ]);
@@ -159,7 +159,7 @@ const refusedForGood: [string, Reply, string, string][] = [
   ['HTML with status 200', { text: html }, 'contract', 'not_json'],
   ['an empty body with status 200', { text: '' }, 'contract', 'not_json'],
   ['status 204', { status: 204, text: '' }, 'contract', 'not_json'],
-  ['JSON nested beyond measure', { text: nested }, 'contract', 'not_json'],
+  ['JSON nested too deeply', { text: nested }, 'contract', 'not_json'],
   ['text that is not UTF-8', { text: notUtf8 }, 'contract', 'not_utf8'],
   ['a list for an envelope', { json: [] }, 'contract', 'envelope'],
   ['null for an envelope', { json: null }, 'contract', 'envelope'],
@@ -182,7 +182,7 @@ const refusedForGood: [string, Reply, string, string][] = [
   ['status 403', { status: 403, text: '' }, 'auth', 'http_403'],
 ];
 
-describe('an answer that no retry mends', () => {
+describe('a response that no retry can help', () => {
   it.each(refusedForGood)('I8: is a failure that is not retried: %s', async (_name, reply, kind, code) => {
     const { client } = await started(() => reply);
     expect(await failure(client.call(action, {}))).toMatchObject({
@@ -194,13 +194,13 @@ describe('an answer that no retry mends', () => {
     expect(client.requests).toBe(1);
   });
 
-  it('I8: an answer larger than any page', async () => {
+  it('I8: a response larger than any page is a failure that is not retried', async () => {
     const { client } = await started(() => ({ text: Buffer.alloc(64 * 2 ** 20 + 1, ' ') }));
     expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'contract', code: 'too_large' });
     expect(client.requests).toBe(1);
   });
 
-  it('quotes the code and the message of a refusal, on one line and not at length', async () => {
+  it('is quoted with its code and message on one line, shortened', async () => {
     const { client } = await started(() => ({
       json: { code: 1007, msg: `no\nsuch\tcursor ${'x'.repeat(5_000)}` },
     }));
@@ -210,7 +210,7 @@ describe('an answer that no retry mends', () => {
     expect(message.length).toBeLessThan(500);
   });
 
-  it('explains what an empty 404 means', async () => {
+  it('with an empty 404 is explained', async () => {
     const { client } = await started(() => ({ status: 404, text: '' }));
     expect((await failure(client.call(action, {}))).message).toMatch(/query string.*baseUrl/);
   });
@@ -233,7 +233,7 @@ const transient: [string, Reply, string][] = [
   ],
 ];
 
-describe('an answer that time may mend', () => {
+describe('a response that a retry may help', () => {
   it.each(transient)('I8: %s is asked for again, and succeeds', async (_name, reply) => {
     const { client, time } = await started(({ number }) => (number <= 2 ? reply : success));
     expect((await client.call(action, {})).data).toEqual({ list: [] });
@@ -251,13 +251,13 @@ describe('an answer that time may mend', () => {
     expect(client.requests).toBe(2);
   });
 
-  it('a service that never answers is given up after the time set', async () => {
+  it('a service that never responds fails after the timeout', async () => {
     const { client } = await started(() => 'hang', { timeoutMs: 20, retry: { maxAttempts: 2 } });
     expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'transient', code: 'timeout' });
     expect(client.requests).toBe(2);
   });
 
-  it('a service that is not there is named by the error of the network alone', async () => {
+  it('I9: a service that is not there is reported by the network error code alone', async () => {
     const gone = await startScriptedService(() => success);
     await gone.close();
     const { client } = await started(() => success, { baseUrl: gone.url, retry: { maxAttempts: 1 } });
@@ -270,7 +270,7 @@ describe('an answer that time may mend', () => {
   it.each([
     ['seconds', { 'retry-after': '40' }],
     ['a date', { 'retry-after': httpDate(start + 40_000) }],
-  ])('Retry-After in %s is waited for whole, by every call', async (_name, headers) => {
+  ])('Retry-After in %s is waited for in full, by every call', async (_name, headers) => {
     const arrived: number[] = [];
     const { client, time } = await started(({ number }, now) => {
       arrived.push(now.wallMs() - start);
@@ -283,7 +283,7 @@ describe('an answer that time may mend', () => {
     expect(time.wallMs() - start).toBeLessThan(41_000);
   });
 
-  it('a Retry-After longer than a run waits fails at once, and so does the next call', async () => {
+  it('a Retry-After longer than a run waits fails the call at once, and the next one too', async () => {
     const { client, time } = await started(() => ({
       status: 503,
       text: '',
@@ -306,7 +306,7 @@ describe('an answer that time may mend', () => {
     expect(client.requests).toBe(30 + client.retries);
   });
 
-  it('calls that go well pay for further retries', async () => {
+  it('calls that succeed earn further retries', async () => {
     let down = false;
     const { client } = await started(() => (down ? { status: 500, text: '' } : success));
     for (let call = 0; call < 50; call += 1) await client.call(action, {});
@@ -317,7 +317,7 @@ describe('an answer that time may mend', () => {
   });
 
   it.each([429, 503])(
-    'status %i slows down all that share the limit, answers that go well speed it up',
+    'status %i halves the shared rate, and successful responses raise it',
     async (status) => {
       const time = virtualTime(start);
       const limiter = createRateLimiter({ requestsPerSecond: 100, wallMs: time.wallMs, sleep: time.sleep });
@@ -331,7 +331,7 @@ describe('an answer that time may mend', () => {
     },
   );
 
-  it('a stopped run neither waits nor asks again', async () => {
+  it('a stopped run neither waits nor retries', async () => {
     const stop = new AbortController();
     const { client } = await started(() => ({ status: 503, text: '' }), {
       signal: stop.signal,
@@ -344,7 +344,7 @@ describe('an answer that time may mend', () => {
     expect(client.requests).toBe(1);
   });
 
-  it('one call can be given up while it waits for its answer', async () => {
+  it('one call can be aborted while it waits for its response', async () => {
     const stop = new AbortController();
     const { client } = await started(
       () => {
@@ -370,7 +370,7 @@ function strict(valid: () => Credentials, aheadMs = 0) {
 }
 
 describe('I10: clock and credentials', () => {
-  it('I10: every attempt bears a fresh date', async () => {
+  it('I10: every attempt has a fresh date', async () => {
     const { client, service } = await started(
       ({ number }) => (number < 4 ? { status: 500, text: '' } : success),
       {
@@ -388,7 +388,7 @@ describe('I10: clock and credentials', () => {
   it.each([600_000, -600_000])(
     'I10: a clock that is %i ms off is learned from the refusal, once',
     async (aheadMs) => {
-      const { source, reads } = credentialsInTurn(old);
+      const { source, reads } = credentialsInSequence(old);
       const { client } = await started(
         strict(() => old, aheadMs),
         { credentials: source },
@@ -412,7 +412,7 @@ describe('I10: clock and credentials', () => {
     expect(client.requests).toBe(2);
   });
 
-  it('I10: the date of a stored answer teaches nothing', async () => {
+  it('I10: the date of a cached response is ignored', async () => {
     const { client } = await started((_received, time) => ({
       json: { code: 0, data: {} },
       headers: { date: httpDate(time.wallMs() - 600_000), age: '600' },
@@ -422,7 +422,7 @@ describe('I10: clock and credentials', () => {
   });
 
   it('I10: credentials that changed are read again and used', async () => {
-    const { source, reads } = credentialsInTurn(old, renewed);
+    const { source, reads } = credentialsInSequence(old, renewed);
     const { client, service } = await started(
       strict(() => renewed),
       { credentials: source },
@@ -436,9 +436,9 @@ describe('I10: clock and credentials', () => {
     ['a non-zero code', refusal, 'service_code'],
     ['HTTP 401', { status: 401, text: '' } as const, 'http_401'],
   ])(
-    'I10: %s with unchanged credentials is reported without another try, and they are read again once',
+    'I10: %s with unchanged credentials is reported without a retry, and they are read again once',
     async (_name, reply, code) => {
-      const { source, reads } = credentialsInTurn(old);
+      const { source, reads } = credentialsInSequence(old);
       const { client } = await started(() => reply, { credentials: source });
       for (let call = 1; call <= 3; call += 1) {
         expect(await failure(client.call(action, {}))).toMatchObject({ code });
@@ -448,8 +448,8 @@ describe('I10: clock and credentials', () => {
     },
   );
 
-  it('I10: a second change in the same run is left to the next one', async () => {
-    const { source, reads } = credentialsInTurn(old, renewed, old);
+  it('I10: a second change of credentials is left to the next run', async () => {
+    const { source, reads } = credentialsInSequence(old, renewed, old);
     const { client } = await started(() => refusal, { credentials: source });
     await failure(client.call(action, {}));
     await failure(client.call(action, {}));
@@ -458,7 +458,7 @@ describe('I10: clock and credentials', () => {
   });
 
   it('I10: clock and credentials may both be wrong', async () => {
-    const { source } = credentialsInTurn(old, renewed);
+    const { source } = credentialsInSequence(old, renewed);
     const { client } = await started(
       strict(() => renewed, 600_000),
       { credentials: source },
@@ -467,7 +467,7 @@ describe('I10: clock and credentials', () => {
     expect(client.requests).toBe(3);
   });
 
-  it('I10: a service whose clocks disagree is not signed for again and again', async () => {
+  it('I10: a service whose clocks disagree does not cause endless signing', async () => {
     const { client } = await started(({ number }, time) => ({
       json: { code: 1001, msg: 'no' },
       headers: { date: httpDate(time.wallMs() + (number % 2 === 0 ? 600_000 : -600_000)) },
@@ -486,8 +486,8 @@ describe('I10: clock and credentials', () => {
     };
   }
 
-  it('I10: calls under way share one reading of the credentials, and each is signed again', async () => {
-    const { source, reads } = credentialsInTurn(old, renewed);
+  it('I10: calls under way share one new read of the credentials, and each is signed again', async () => {
+    const { source, reads } = credentialsInSequence(old, renewed);
     const { client } = await started(
       together(
         4,
@@ -500,8 +500,8 @@ describe('I10: clock and credentials', () => {
     expect(reads()).toBe(2);
   });
 
-  it('I10: calls under way share what one of them learned of the clock', async () => {
-    const { source, reads } = credentialsInTurn(old);
+  it('I10: calls under way share the clock skew that one of them learned', async () => {
+    const { source, reads } = credentialsInSequence(old);
     const { client } = await started(
       together(
         4,
@@ -514,7 +514,7 @@ describe('I10: clock and credentials', () => {
     expect(reads()).toBe(1);
   });
 
-  it('I10: credentials that cannot be read again leave the refusal to be reported', async () => {
+  it('I10: if the credentials cannot be read again, the refusal is reported', async () => {
     let reads = 0;
     const { client } = await started(() => refusal, {
       credentials: {
@@ -528,7 +528,7 @@ describe('I10: clock and credentials', () => {
     expect(await failure(client.call(action, {}))).toMatchObject({ code: 'service_code' });
   });
 
-  it('credentials that could not be read are asked for again by the next call', async () => {
+  it('credentials that could not be read are read again by the next call', async () => {
     let reads = 0;
     const { client } = await started(() => success, {
       credentials: {

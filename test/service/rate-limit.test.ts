@@ -12,7 +12,7 @@ function limited(requestsPerSecond: number) {
 }
 
 describe('rate limit', () => {
-  it('spaces requests, whoever asks', async () => {
+  it('spaces requests, whoever sends them', async () => {
     const { time, limiter } = limited(5);
     const begun: number[] = [];
     await Promise.all(
@@ -24,7 +24,7 @@ describe('rate limit', () => {
     expect(begun).toEqual([0, 200, 400, 600, 800, 1000]);
   });
 
-  it('lets no more through in a second than was set, late timers aside', async () => {
+  it('lets no more requests through in a second than the setting, late timers aside', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 200 }),
@@ -46,7 +46,7 @@ describe('rate limit', () => {
     );
   });
 
-  it('halves the rate once for all requests that met the same wall, and recovers step by step', async () => {
+  it('halves the rate once for all requests that were throttled together, and recovers step by step', async () => {
     const { time, limiter } = limited(10);
     time.advance(100);
     for (const sent of [start, start + 10, start + 20]) limiter.slowDown(sent);
@@ -69,7 +69,7 @@ describe('rate limit', () => {
     expect(limiter.requestsPerSecond).toBeGreaterThan(0.3);
   });
 
-  it('sends nothing while the service asks for a pause, not even what waited already', async () => {
+  it('sends nothing during a pause that the service asked for, not even what was waiting already', async () => {
     const { time, limiter } = limited(5);
     await limiter.take(anHour);
     const waiting = limiter.take(anHour);
@@ -98,7 +98,7 @@ describe('rate limit', () => {
     await limiter.take(60_001);
   });
 
-  it('makes nobody wait for longer than a turn when the machine clock is set back', async () => {
+  it('makes nobody wait longer than one interval when the machine clock is set back', async () => {
     const { time, limiter } = limited(5);
     await limiter.take(anHour);
     time.advance(-anHour);
@@ -106,7 +106,7 @@ describe('rate limit', () => {
     expect(time.slept).toEqual([200]);
   });
 
-  it('lets the others through when one of them gives up', async () => {
+  it('lets the others through when one of them is aborted', async () => {
     const { time } = limited(1);
     const limiter = createRateLimiter({
       requestsPerSecond: 1,

@@ -25,11 +25,11 @@ describe('I9: redaction', () => {
     );
   });
 
-  it('replaces the longer of two secrets of which one begins with the other', () => {
+  it('replaces the longer of two secrets where one is the beginning of the other', () => {
     expect(redactor(['abc', 'abcdef'])('abcdef')).toBe('[redacted]');
   });
 
-  it('happens before text is cut, so that no part of a secret is left', () => {
+  it('is done before text is cut, so that no part of a secret is left', () => {
     const secret = 'S'.repeat(32);
     fc.assert(
       fc.property(fc.integer({ min: 150, max: 210 }), (at) => {
@@ -38,7 +38,7 @@ describe('I9: redaction', () => {
     );
   });
 
-  it('brings text on one line of 200 characters', () => {
+  it('puts text on one line of at most 200 characters', () => {
     expect(quoted(redact, ' a\r\n\tb\u2028c\u0007\u200bd ')).toBe('a b c d');
     expect(quoted(redact, 'y'.repeat(500))).toBe(`${'y'.repeat(200)}…`);
   });

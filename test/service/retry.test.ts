@@ -17,11 +17,11 @@ describe('retries', () => {
     ['a date that is over', { 'retry-after': 'Tue, 03 Nov 2026 15:00:00 GMT' }, 0],
     ['a negative number', { 'retry-after': '-5' }, undefined],
     ['other text', { 'retry-after': 'soon' }, undefined],
-  ])('reads Retry-After: %s', (_name, headers, expected) => {
+  ])('read Retry-After: %s', (_name, headers, expected) => {
     expect(retryAfterMs(new Headers(headers), now)).toBe(expected);
   });
 
-  it('never pays for more retries than a fifth of the calls and ten', () => {
+  it('never allow more than ten retries and a fifth of the calls', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { maxLength: 500 }), (events) => {
         const budget = createRetryBudget(SERVICE_RETRY.budget);
@@ -38,14 +38,14 @@ describe('retries', () => {
     );
   });
 
-  it('does not save up for an outage', () => {
+  it('cannot be saved up beyond fifty', () => {
     const budget = createRetryBudget(SERVICE_RETRY.budget);
     for (let call = 0; call < 10_000; call += 1) budget.earn();
     const spent = Array.from({ length: 100 }, () => budget.spend()).filter(Boolean);
     expect(spent).toHaveLength(50);
   });
 
-  it('a stopped run waits no longer, whatever its sleep does', async () => {
+  it('do not wait any longer in a stopped run, whatever its sleep does', async () => {
     const stop = new AbortController();
     const asleep = pause(1e9, () => new Promise(() => undefined), stop.signal);
     stop.abort();

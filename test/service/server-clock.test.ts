@@ -9,15 +9,15 @@ describe('I10: the clock of the service', () => {
   it.each([
     ['the same clock', header(base), 0, 100, 0],
     ['a date cut to the second', header(base + 999), 0, 100, 0],
-    ['two seconds off, which no signature minds', header(base + 2_000), 0, 100, 0],
+    ['two seconds off, which a signature tolerates', header(base + 2_000), 0, 100, 0],
     ['five minutes ahead', header(base + 300_000), 0, 100, 300_000],
     ['five minutes behind', header(base - 300_000), 0, 100, -300_000],
-    ['an answer that took half a minute, dated at its end', header(base + 30_000), 0, 30_000, 0],
-    ['an answer that took half a minute, dated at its beginning', header(base), 0, 30_000, 0],
-    ['an answer stored on its way', header(base - 300_000, { age: '300' }), 0, 100, 0],
+    ['a response that took half a minute, dated at its end', header(base + 30_000), 0, 30_000, 0],
+    ['a response that took half a minute, dated at its beginning', header(base), 0, 30_000, 0],
+    ['a response from a cache', header(base - 300_000, { age: '300' }), 0, 100, 0],
     ['no date', new Headers(), 0, 100, 0],
     ['a date in another form', new Headers({ date: '2026-11-03T10:00:00Z' }), 0, 100, 0],
-    ['no date at all but text', new Headers({ date: 'yesterday' }), 0, 100, 0],
+    ['text that is not a date', new Headers({ date: 'yesterday' }), 0, 100, 0],
   ])('is learned from %s', (_name, headers, sent, received, skew) => {
     const clock = createServiceClock(() => base);
     clock.learn(headers, base + sent, base + received);
@@ -25,7 +25,7 @@ describe('I10: the clock of the service', () => {
     expect(clock.nowMs()).toBe(base + clock.skewMs);
   });
 
-  it('keeps what it learned through a slow answer that fits it', () => {
+  it('keeps the skew when a slow response is consistent with it', () => {
     const clock = createServiceClock(() => base);
     clock.learn(header(base + 10_000), base, base + 100);
     const learned = clock.skewMs;
@@ -33,14 +33,14 @@ describe('I10: the clock of the service', () => {
     expect(clock.skewMs).toBe(learned);
   });
 
-  it('goes back to the machine clock when that fits again', () => {
+  it('returns to the machine clock when that is right again', () => {
     const clock = createServiceClock(() => base);
     clock.learn(header(base + 300_000), base, base + 100);
     clock.learn(header(base), base, base + 1_500);
     expect(clock.skewMs).toBe(0);
   });
 
-  it('reads and writes HTTP dates alone', () => {
+  it('reads and writes HTTP dates and nothing else', () => {
     expect(httpDate(Date.parse('2022-01-07T07:21:16Z'))).toBe('Fri, 07 Jan 2022 07:21:16 GMT');
     expect(parseHttpDate('Fri, 07 Jan 2022 07:21:16 GMT')).toBe(Date.parse('2022-01-07T07:21:16Z'));
     expect(parseHttpDate('Mon, 07 Jan 2022 07:21:16 GMT')).toBeUndefined();

@@ -15,11 +15,11 @@ function vector(name: string): string {
 const credentials = { bid: '7', token: vector('token'), secret: vector('secret') };
 
 describe('signature', () => {
-  it('is the one of the public example', () => {
+  it('is the one of the published example', () => {
     expect(digestOf(credentials, vector('action'), vector('utcDate'))).toBe(vector('digest'));
   });
 
-  it('stands with its date in headers that bear the name of the service', () => {
+  it('is sent with its date in headers that contain the name of the service', () => {
     expect(signedHeaders('ACME', vector('action'), credentials, vector('utcDate'))).toEqual({
       'Content-Type': 'application/json',
       'X-ACME-DATE': vector('utcDate'),

@@ -86,7 +86,7 @@ describe('settings', () => {
     });
   });
 
-  it('take what is set', () => {
+  it('keep what is set', () => {
     const order_list = {
       enabled: false,
       schedule: 'cron(5 6 ? * MON-FRI *)',
@@ -105,7 +105,7 @@ describe('settings', () => {
     expect(byReport?.order_list).toEqual({ ...order_list, pageSize: 20 });
   });
 
-  it('are those of the README in the committed cdk.json', () => {
+  it('in the committed cdk.json are those of the README', () => {
     const settings = loadSettings(readFileSync('cdk.json', 'utf8'), 'cdk.json', reports);
     expect(settings).toEqual(parseSettings({ brands: { acme: ACME } }, reports));
   });
@@ -119,16 +119,16 @@ describe('settings', () => {
 
   it.each([
     ['a cdk.json without them', '{"app":"node infra/app.ts"}', /cdk\.json has no settings.*brandReports/],
-    ['text that is no JSON', '{"token": "s3cr3t" x}', /^cdk\.json is not JSON \(line 1 column \d+\)$/],
+    ['text that is not JSON', '{"token": "s3cr3t" x}', /^cdk\.json is not JSON \(line 1 column \d+\)$/],
   ])('name the file in an error about %s', (_name, text, message) => {
     expect(() => loadSettings(text, 'cdk.json', reports)).toThrow(message);
   });
 
   it.each<[string, unknown, string]>([
-    ['no object', 7, 'the top level is 7; allowed: an object'],
+    ['a number in place of the object', 7, 'the top level is 7; allowed: an object'],
     ['no brand', { brands: {} }, 'brands is an object; allowed: one brand or more'],
     [
-      'a brand by a name that no path can have',
+      'a brand whose name a path cannot have',
       { brands: { 'Acme!': ACME } },
       'brands.Acme! is "Acme!"; allowed: lower-case',
     ],
@@ -153,12 +153,12 @@ describe('settings', () => {
       'brands.acme.reports.order_lists is unknown; allowed: clicks_list, clicks_detail, order_list, transaction_list, amazon_attribution_report; did you mean order_list?',
     ],
     [
-      'an unknown key of a report',
+      'a setting that only other reports have',
       withReport('order_list', { limit: 3 }),
       'brands.acme.reports.order_list.limit is 3; allowed: nothing',
     ],
     [
-      'a key where records have an identity',
+      'a key where the report has a fixed one',
       withReport('clicks_list', { key: 'id' }),
       'brands.acme.reports.clicks_list.key is "id"; allowed: nothing',
     ],
@@ -208,7 +208,7 @@ describe('settings', () => {
       'baseUrl is "https://…@a.example/"',
     ],
     [
-      'a service name that no header can have',
+      'a service name that a header cannot have',
       withBrand({ service: 'AC:ME' }),
       'brands.acme.service is "AC:ME"',
     ],
@@ -220,7 +220,7 @@ describe('settings', () => {
     ['a time zone in another case', withBrand({ timeZone: 'europe/berlin' }), 'did you mean Europe/Berlin?'],
     ['an offset for a time zone', withBrand({ timeZone: '+02:00' }), 'timeZone is "+02:00"'],
     [
-      'a day that the calendar lacks',
+      'a day that is not in the calendar',
       withBrand({ startDate: '2026-02-30' }),
       'startDate is "2026-02-30"; allowed: a day of the calendar',
     ],
@@ -279,7 +279,7 @@ describe('settings', () => {
       'schedule is "cron(0 6 30 2 ? *)"; allowed: a date that exists: this one never comes',
     ],
     [
-      'a type that no column has',
+      'a type that a column cannot have',
       withReport('order_list', { columns: { amount: 'decimal(2,3)' } }),
       'columns.amount is "decimal(2,3)"; allowed: string, bigint',
     ],
@@ -299,7 +299,7 @@ describe('settings', () => {
       'refresh is a list; allowed: a list with untilAgeDays ascending',
     ],
     [
-      'an interval that is none',
+      'a text that is not an interval',
       withReport('order_list', { refresh: [{ untilAgeDays: 3, every: 'daily' }] }),
       'refresh.0.every is "daily"; allowed: run, or an interval such as',
     ],
@@ -317,7 +317,7 @@ describe('settings', () => {
     expect(refusal(input)).toContain(message);
   });
 
-  it('name all problems, a line each', () => {
+  it('name all problems, one per line', () => {
     const message = refusal({
       brands: { acme: { ...ACME, startDate: 'soon', bogus: 1 } },
       pagesInFlight: 'x',
@@ -355,7 +355,7 @@ describe('settings', () => {
     },
   );
 
-  it('accept a sixth report by its definition alone', () => {
+  it('accept a sixth report from its definition alone', () => {
     const registry = { ...reports, [refunds.name]: refunds };
     const input = withReport('refund_list', { filters: { reason: 'late', store: 3 }, limit: 50, key: 'no' });
     expect(parseSettings(input, registry).brands.acme?.reports.refund_list).toEqual({

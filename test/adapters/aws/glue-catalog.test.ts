@@ -26,7 +26,7 @@ function withColumns(...names: string[]): TableShape {
   return { ...ORDERS, columns: names.map((name) => ({ name, type: 'string' })) };
 }
 
-/** What Trino reads of a view. */
+/** What Trino reads from a view. */
 function insideOf(view: JsonObject | undefined) {
   const [, base64 = ''] = /^\/\* Presto View: (\S+) \*\/$/.exec(String(view?.ViewOriginalText)) ?? [];
   return parseJson(Buffer.from(base64, 'base64').toString());
@@ -100,7 +100,7 @@ describe('Glue', () => {
     });
   });
 
-  it('writes nothing where no column is lacking', async () => {
+  it('writes nothing where no column is missing', async () => {
     await catalog.ensureTable(withColumns('a', 'b'));
     await catalog.ensureTable(withColumns('b'));
     expect(server.tables.get('orders')?.version).toBe(0);
@@ -128,7 +128,7 @@ describe('Glue', () => {
     expect(columnsNow()).toMatchObject({ Columns: [{ Name: 'a' }, { Name: 'theirs' }, { Name: 'ours' }] });
   });
 
-  it('joins another run that created the table at the same time', async () => {
+  it('I5: adds its columns to a table that another run created at the same time', async () => {
     server.faults.beforeWrite = () => {
       const StorageDescriptor = { Location: LOCATION, Columns: [{ Name: 'theirs', Type: 'string' }] };
       const table = { Name: 'orders', PartitionKeys: [], StorageDescriptor };
@@ -138,7 +138,7 @@ describe('Glue', () => {
     expect(columnsNow()).toMatchObject({ Columns: [{ Name: 'theirs' }, { Name: 'ours' }] });
   });
 
-  it('switches a partition that another run created at the same time', async () => {
+  it('I5: points a partition that another run created at the same time', async () => {
     await catalog.ensureTable(ORDERS);
     server.faults.beforeWrite = () =>
       server.tables.get('orders')?.partitions.set('acme/2026-01-31', { Values: ['acme', '2026-01-31'] });
@@ -146,7 +146,7 @@ describe('Glue', () => {
     expect(await catalog.snapshotOf('orders', day)).toBe('s1');
   });
 
-  it('gets views as Athena writes them: Hive’s types outside, Trino’s inside', async () => {
+  it('gets views as Athena writes them: Hive’s types outside, Trino’s types inside', async () => {
     await catalog.ensureView(ORDERS_DAILY);
     const view = viewNow();
     expect(view).toMatchObject({
@@ -177,18 +177,18 @@ describe('Glue', () => {
   });
 
   it.each<[string, Partial<View>, number]>([
-    ['leaves alone what is the same', {}, 0],
-    ['replaces what has another text', { sql: 'SELECT * FROM orders' }, 1],
-    ['replaces what has a column of another type', { columns: [['dt', 'date']] }, 1],
-    ['replaces what is described otherwise', { description: 'Other' }, 1],
-  ])('of a view %s', async (_name, change, version) => {
+    ['leaves it alone where it is the same', {}, 0],
+    ['replaces it where its SQL differs', { sql: 'SELECT * FROM orders' }, 1],
+    ['replaces it where a column has another type', { columns: [['dt', 'date']] }, 1],
+    ['replaces it where its description differs', { description: 'Other' }, 1],
+  ])('ensuring a view %s', async (_name, change, version) => {
     await catalog.ensureView(ORDERS_DAILY);
     await catalog.ensureView({ ...ORDERS_DAILY, ...change });
     expect(server.tables.get('orders_daily')?.version).toBe(version);
     expect(insideOf(viewNow())).toMatchObject({ originalSql: change.sql ?? ORDERS_DAILY.sql });
   });
 
-  it('ends in its own view where another run replaces that at the same time', async () => {
+  it('I5: ends with its own view where another run replaces it at the same time', async () => {
     await catalog.ensureView({ ...ORDERS_DAILY, sql: 'SELECT 1' });
     server.faults.beforeWrite = () => {
       const stored = server.tables.get('orders_daily');
@@ -208,7 +208,7 @@ describe('Glue', () => {
     expect(tableNow()).toMatchObject({ TableType: 'EXTERNAL_TABLE' });
   });
 
-  it('is current nowhere where somebody moved the partition out of the lake', async () => {
+  it('has no snapshot where somebody moved the partition out of the lake', async () => {
     await catalog.ensureTable(ORDERS);
     await catalog.setSnapshot(ORDERS, day, 's1');
     const StorageDescriptor = { Location: 's3://elsewhere/s1/' };
@@ -228,7 +228,7 @@ describe('Glue', () => {
 
   it.each<[string, (catalog: Catalog) => Promise<unknown>]>([
     ['preparing a table', (catalog) => catalog.ensureTable(ORDERS)],
-    ['switching a partition', (catalog) => catalog.setSnapshot(ORDERS, day, 's1')],
+    ['publishing a partition', (catalog) => catalog.setSnapshot(ORDERS, day, 's1')],
   ])('says when %s that the database is missing', async (_name, act) => {
     const elsewhere = createGlueCatalog({ client: server.client, database: 'nowhere', lakeUrl });
     await expect(act(elsewhere)).rejects.toMatchObject({
@@ -242,9 +242,9 @@ describe('Glue', () => {
     ['preparing a table', (catalog) => catalog.ensureTable(ORDERS)],
     ['preparing a view', (catalog) => catalog.ensureView(ORDERS_DAILY)],
     ['reading a partition', (catalog) => catalog.snapshotOf('orders', day)],
-    ['switching a partition', (catalog) => catalog.setSnapshot(ORDERS, day, 's1')],
+    ['publishing a partition', (catalog) => catalog.setSnapshot(ORDERS, day, 's1')],
     ['reading all partitions', (catalog) => catalog.snapshotsByPartition('orders', day)],
-  ])('says when %s which grant is lacking', async (_name, act) => {
+  ])('says when %s which grant is missing', async (_name, act) => {
     server.faults.deny = 'Insufficient Lake Formation permission(s): Required Alter on orders';
     await expect(act(catalog)).rejects.toMatchObject({
       kind: 'config',
@@ -255,7 +255,7 @@ describe('Glue', () => {
     });
   });
 
-  it('names the rights of IAM where it is not Lake Formation that refuses', async () => {
+  it('names the permissions of IAM where Lake Formation is not the reason', async () => {
     server.faults.deny = 'User: x is not authorized to perform: glue:GetTable';
     await expect(catalog.ensureTable(ORDERS)).rejects.toMatchObject({
       code: 'aws_refused',

@@ -5,8 +5,8 @@ import { virtualTime } from '../../fakes/virtual-time.ts';
 
 const refusal = new BrandReportsError('config', 'aws_refused', 'AccessDenied');
 
-describe('what AWS refuses', () => {
-  it('is tried again until it is allowed', async () => {
+describe('a call that AWS refuses', () => {
+  it('is retried until it is allowed', async () => {
     const time = virtualTime(0);
     let tries = 0;
     const work = async () => {
@@ -18,7 +18,7 @@ describe('what AWS refuses', () => {
     expect(tries).toBe(time.slept.length + 1);
   });
 
-  it('is refused after a minute', async () => {
+  it('fails after a minute', async () => {
     const time = virtualTime(0);
     await expect(retryWhileAccessDenied(time, () => Promise.reject(refusal))).rejects.toBe(refusal);
     expect(time.wallMs()).toBe(60_000);
@@ -28,7 +28,7 @@ describe('what AWS refuses', () => {
     ['another failure of AWS', new BrandReportsError('transient', 'aws_unavailable', 'later')],
     ['another mistake of an operator', new BrandReportsError('config', 'database_missing', 'none')],
     ['a bug', new TypeError('none')],
-  ])('is told from %s, which is not tried again', async (_name, failure) => {
+  ])('is distinguished from %s, which is not retried', async (_name, failure) => {
     const time = virtualTime(0);
     await expect(retryWhileAccessDenied(time, () => Promise.reject(failure))).rejects.toBe(failure);
     expect(time.slept).toEqual([]);

@@ -39,12 +39,12 @@ describe('S3', () => {
     await server.close();
   });
 
-  it('is named by bucket and prefix', () => {
+  it('has a URL of bucket and prefix', () => {
     expect(store.url).toBe('s3://lake/lake');
     expect(openS3Store({ client: server.client, bucket: 'b', prefix: '' }).url).toBe('s3://b');
   });
 
-  it('I5: answers conflict where its own write was done and the answer lost, and the write is there', async () => {
+  it('I5: reports a conflict where its own write was done and the response lost, and the write is there', async () => {
     server.faults.loseAnswer = true;
     expect(await store.put('key', body, { ifAbsent: true })).toBe('conflict');
     const found = await store.get('key');
@@ -54,19 +54,19 @@ describe('S3', () => {
     expect(Buffer.from((await store.get('key'))?.body ?? []).toString()).toBe('{}');
   });
 
-  it('tries a write again that raced, and makes it', async () => {
+  it('retries a write that lost a race, until it is done', async () => {
     server.faults.conflicts = 2;
     expect(await store.put('key', body, { ifAbsent: true })).toEqual({ etag: expect.any(String) });
     expect(server.requests).toEqual(['PUT lake/key', 'PUT lake/key', 'PUT lake/key']);
   });
 
-  it('answers conflict to a write that races without end', async () => {
+  it('reports a conflict where a write loses every race', async () => {
     server.faults.conflicts = 1000;
     expect(await store.put('key', body, { ifAbsent: true })).toBe('conflict');
     expect(server.objects.size).toBe(0);
   });
 
-  it('comes through a short outage', async () => {
+  it('survives a short outage', async () => {
     server.faults.unavailable = 2;
     expect(await store.put('key', body, { ifAbsent: true })).not.toBe('conflict');
   });
@@ -128,7 +128,7 @@ describe('S3', () => {
     });
   });
 
-  it('says that a missing key is refused for want of s3:ListBucket', async () => {
+  it('says that without s3:ListBucket a missing key is refused', async () => {
     server.faults.refuseMissing = true;
     await expect(store.get('key')).rejects.toMatchObject({
       kind: 'config',
@@ -136,7 +136,7 @@ describe('S3', () => {
     });
   });
 
-  it.each(Object.keys(acts))('says that %s may succeed after a long outage', async (act) => {
+  it.each(Object.keys(acts))('reports %s as transient after a long outage', async (act) => {
     server.faults.unavailable = 1000;
     await expect(acts[act]?.(store)).rejects.toMatchObject({ kind: 'transient', code: 'aws_unavailable' });
   });
@@ -149,17 +149,17 @@ describe('S3', () => {
     });
   });
 
-  it('says that nobody answers', async () => {
+  it('reports a server that does not respond as transient', async () => {
     await server.close();
     await expect(store.get('key')).rejects.toMatchObject({ kind: 'transient', code: 'aws_unavailable' });
   });
 
-  it('knows of no run that it is gone', async () => {
+  it('reports no run as dead', async () => {
     await (await leaseOnlyRuns.register('r1'))();
     expect(await leaseOnlyRuns.isDead('r1')).toBe(false);
   });
 
-  it('is played by a double that decodes streams', async () => {
+  it('is replaced by a double that decodes streams', async () => {
     const Body = Readable.from([Buffer.from('ab'), Buffer.from('cde')]);
     await server.client.send(new PutObjectCommand({ Bucket: 'lake', Key: 'k', Body, ContentLength: 5 }));
     expect(server.objects.get('k')?.body.toString()).toBe('abcde');

@@ -42,13 +42,13 @@ describe('test events', () => {
     });
   });
 
-  it('join a registry that is there already', async () => {
+  it('are added to a registry that exists already', async () => {
     server.registries.add(REGISTRY);
     await events.publish(FUNCTION, EVENTS);
     expect(schema()).toBeDefined();
   });
 
-  it('are written again only where they differ', async () => {
+  it('are written only where they differ', async () => {
     await events.publish(FUNCTION, EVENTS);
     await events.publish(FUNCTION, EVENTS);
     expect(schema()?.version).toBe(1);
@@ -59,7 +59,7 @@ describe('test events', () => {
     });
   });
 
-  it('leave those that people have saved', async () => {
+  it('leave alone those that people have saved', async () => {
     server.registries.add(REGISTRY);
     const theirs = { openapi: '3.0.0', components: { examples: { mine: { value: { big: 1 } } } } };
     server.schemas.set(KEY, { Type: 'OpenApi3', Content: JSON.stringify(theirs), version: 3 });
@@ -79,7 +79,7 @@ describe('test events', () => {
     },
   );
 
-  it('go with the function, and the registry stays with what others have there', async () => {
+  it('are removed with their function, and the registry stays with the events of others', async () => {
     await events.publish(FUNCTION, EVENTS);
     await events.publish('other', EVENTS);
     await events.remove(FUNCTION);
@@ -91,7 +91,7 @@ describe('test events', () => {
   it.each([
     ['saving', () => events.publish(FUNCTION, EVENTS)],
     ['removing', () => events.remove(FUNCTION)],
-  ])('say when %s which rights are lacking', async (_name, act) => {
+  ])('name when %s the permissions that are missing', async (_name, act) => {
     server.faults.deny = true;
     await expect(act()).rejects.toMatchObject({
       kind: 'config',

@@ -42,7 +42,7 @@ describe('the folder lake/', () => {
     expect(await readFile(join(links, 's2.parquet'), 'utf8')).toBe('s2');
   });
 
-  it('I4: is current nowhere after a death between two links, and mended by the next switch', async () => {
+  it('I4: has no snapshot after a crash between two links, until the next publication repairs it', async () => {
     const catalog = createLocalCatalog(folder.path);
     await catalog.setSnapshot(ORDERS, day, 's1');
     await link(join(folder.path, snapshotKey('orders', day, 's2')), join(links, 's2.parquet'));
@@ -54,7 +54,7 @@ describe('the folder lake/', () => {
     expect(await readdir(links)).toEqual(['s2.parquet']);
   });
 
-  it('keeps what it points at when the new snapshot is gone', async () => {
+  it('keeps its snapshot when the new one is gone', async () => {
     const catalog = createLocalCatalog(folder.path);
     await catalog.setSnapshot(ORDERS, day, 's1');
     await expect(catalog.setSnapshot(ORDERS, day, 's3')).rejects.toMatchObject({

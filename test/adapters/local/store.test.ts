@@ -66,7 +66,7 @@ describe('a lake folder', () => {
     expect(await readdir(join(lake, '.tmp'))).toEqual([]);
   });
 
-  it('removes what dead writers left more than a day ago, and only that', async () => {
+  it('removes what crashed writers left more than a day ago, and nothing else', async () => {
     await mkdir(join(lake, '.tmp'), { recursive: true });
     await writeFile(join(lake, '.tmp', 'old'), '');
     await writeFile(join(lake, '.tmp', 'new'), '');
@@ -75,14 +75,14 @@ describe('a lake folder', () => {
     expect(await readdir(join(lake, '.tmp'))).toEqual(['new']);
   });
 
-  it('removes folders that hold nothing any more, and only those', async () => {
+  it('removes folders that became empty, and no others', async () => {
     const store = openLocalStore(lake);
     for (const key of ['a/b/c/d', 'a/e']) await store.put(key, Buffer.from(''), { ifAbsent: true });
     await store.delete(['a/b/c/d']);
     expect(await readdir(join(lake, 'a'))).toEqual(['e']);
   });
 
-  it('says what stands in the way of a lake', async () => {
+  it('says why a folder cannot be a lake', async () => {
     await writeFile(lake, 'a file');
     await expect(openLocalStore(lake).put('key', Buffer.from(''), { ifAbsent: true })).rejects.toMatchObject({
       kind: 'config',
@@ -109,7 +109,7 @@ describe('a lake folder', () => {
     ['EXDEV', 'config', 'lake_unusable'],
     ['EMFILE', 'transient', 'disk_failed'],
     ['EIO', 'transient', 'disk_failed'],
-  ])('says who acts on %s', (code, kind, ourCode) => {
+  ])('says who has to act on %s', (code, kind, ourCode) => {
     const error = diskError(Object.assign(new Error(`${code}: no luck, write`), { code }), '/lake');
     expect(error).toMatchObject({ kind, code: ourCode, message: expect.stringContaining('/lake') });
   });
@@ -128,12 +128,12 @@ describe('the runs on a lake folder', () => {
   });
   afterEach(() => folder.remove());
 
-  it('hold a run gone that nobody knows, and create nothing to say so', async () => {
+  it('report an unknown run as dead, and create no file', async () => {
     expect(await createLocalRunRegistry(folder.path).isDead('r1')).toBe(true);
     expect(await readdir(folder.path)).toEqual([]);
   });
 
-  it('hold a run of this process for living until it leaves, without a trace', async () => {
+  it('report a run of this process as alive until it ends, and leave no trace', async () => {
     const leave = await createLocalRunRegistry(folder.path).register('r1');
     expect(await createLocalRunRegistry(folder.path).isDead('r1')).toBe(false);
     await leave();
@@ -141,7 +141,7 @@ describe('the runs on a lake folder', () => {
     expect(await readdir(join(folder.path, '.runs'))).toEqual([]);
   });
 
-  it('I5: hold a run of another process for living until that is killed, and then gone at once', async () => {
+  it('I5: report a run of another process as alive until it is killed, and as dead at once afterwards', async () => {
     const runs = createLocalRunRegistry(folder.path);
     const run = startProcess('live', folder.path, 'r1');
     await once(run.stdout, 'data');
@@ -153,7 +153,7 @@ describe('the runs on a lake folder', () => {
     expect(await readdir(join(folder.path, '.runs'))).toEqual([]);
   });
 
-  it('refuse to enter a run twice', async () => {
+  it('refuse to register a run twice', async () => {
     const leave = await createLocalRunRegistry(folder.path).register('r1');
     await expect(createLocalRunRegistry(folder.path).register('r1')).rejects.toMatchObject({
       kind: 'bug',

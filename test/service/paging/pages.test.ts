@@ -44,7 +44,7 @@ async function collect(request: PageRequest, resume?: Resume): Promise<Page[]> {
   return all;
 }
 
-/** The pass read until `keep` pages are kept, and gone on with by another process from what progress.json can hold. */
+/** A pass that is interrupted after `keep` pages, and resumed by another process from what progress.json can hold. */
 async function interrupted(request: PageRequest, keep: number): Promise<Page[]> {
   const kept: Page[] = [];
   for await (const page of pages(request)) {
@@ -61,7 +61,7 @@ function recordsOf(all: readonly Page[]): JsonObject[] {
   return all.flatMap(({ records }) => records);
 }
 
-/** As the consumer drops what pages overlap: by identity. */
+/** Drops the overlap of pages by key, as the consumer does. */
 function distinct(records: readonly JsonObject[]): JsonObject[] {
   return [...new Map(records.map((record) => [record.id, record])).values()];
 }
@@ -78,7 +78,7 @@ const counts = fc.oneof(fc.integer({ min: 0, max: 130 }), fc.constantFrom(0, 1, 
 const cut = fc.integer({ min: 1, max: 9 });
 const cap = fc.integer({ min: 5, max: 100 });
 
-describe('every record exactly once and in order, in one go or gone on with', () => {
+describe('a pass has every record exactly once and in order, uninterrupted or resumed', () => {
   it('I1: by positions, whatever endCursor means', async () => {
     const reading = fc.record({
       overlap: fc.integer({ min: 0, max: 4 }),
@@ -118,7 +118,7 @@ describe('every record exactly once and in order, in one go or gone on with', ()
     );
   });
 
-  it('I1: by page numbers, twins that fill two pages alike included', async () => {
+  it('I1: by page numbers, with duplicates that fill two equal pages', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.boolean(), { maxLength: 8 }), cut, async (twice, keep) => {
         const records = twice.flatMap((again, page) => {
@@ -135,7 +135,7 @@ describe('every record exactly once and in order, in one go or gone on with', ()
     );
   });
 
-  it('I1: by cursors, twins included, however they end', async () => {
+  it('I1: by cursors, with duplicates, however they end', async () => {
     const opaque = {
       write: (at: number) => `c-${at}`,
       read: (cursor: Json | undefined) => Number(stringifyJson(cursor ?? null).slice(3, -1)),
@@ -274,27 +274,30 @@ describe('a pass whose end is not proven fails', () => {
       'repeated_cursor',
     ],
     ['a numbered page', numbered, [group('a'), group('b'), group('a')], 'repeated_page'],
-  ])('I8: %s met before the interruption is known after it', async (_name, paging, answers, code) => {
-    const begun: Page[] = [];
-    for await (const page of pages(requestOf(answersInTurn(...answers).service, paging))) {
-      begun.push(page);
-      if (begun.length === 2) break;
-    }
-    const kept = begun.at(-1);
-    const resumed = collect(requestOf(answersInTurn(...answers.slice(2), terminal).service, paging), {
-      cursor: kept?.next ?? null,
-      seen: begun.map(({ seen }) => seen),
-      last: { hash: kept?.hash ?? '' },
-    });
-    await expect(resumed).rejects.toMatchObject({ kind: 'contract', code });
-  });
+  ])(
+    'I8: %s that was read before the interruption is recognised after it',
+    async (_name, paging, answers, code) => {
+      const begun: Page[] = [];
+      for await (const page of pages(requestOf(answersInTurn(...answers).service, paging))) {
+        begun.push(page);
+        if (begun.length === 2) break;
+      }
+      const kept = begun.at(-1);
+      const resumed = collect(requestOf(answersInTurn(...answers.slice(2), terminal).service, paging), {
+        cursor: kept?.next ?? null,
+        seen: begun.map(({ seen }) => seen),
+        last: { hash: kept?.hash ?? '' },
+      });
+      await expect(resumed).rejects.toMatchObject({ kind: 'contract', code });
+    },
+  );
 
-  it('I8: the keys of an answer without a list are named', async () => {
+  it('I8: the keys of a response without a list are named', async () => {
     const { service } = answersInTurn({ orders: [], refunds: [], total: 0 });
     await expect(firstPage(requestOf(service, numbered))).rejects.toThrow(/orders, refunds, total/);
   });
 
-  it('I8: pages before the broken one are given, none after it', async () => {
+  it('I8: pages before the malformed one are returned, none after it', async () => {
     const { service } = answersInTurn({ ...group('x'), cursor: 'a' }, { ...group('y'), cursor: 'b' }, {});
     const met: Page[] = [];
     await expect(
@@ -333,8 +336,8 @@ describe('numbered pages that repeat', () => {
   });
 });
 
-describe('what is asked', () => {
-  it('by position: from 0 on, endCursor as an integer where it is one and verbatim otherwise', async () => {
+describe('the fields of a request', () => {
+  it('by position: from 0, endCursor as an integer where it is one and verbatim otherwise', async () => {
     const ends: Json[] = ['20', '9007199254740993', 40, '007', 'x=='];
     const answers = ends.map((end, index) => more(end, identified(100).slice(index * 10, index * 10 + 10)));
     const { service, asked } = answersInTurn(...answers, last(ten));
@@ -352,7 +355,7 @@ describe('what is asked', () => {
     expect(asked[0]).toEqual({ start_time: 1, publisher_id: '7', first: 0, page_size: 100 });
   });
 
-  it('by number: the sort that keeps pages stable, from the first page on', async () => {
+  it('by number: the sort order that keeps pages stable, from the first page', async () => {
     const { service, asked } = answersInTurn(group('a'), { list: [] });
     await collect(requestOf(service, numbered, { firstPage: 0, fields: { status: 'new' } }));
     const fixed = { status: 'new', sort_col: 'transid', sort_dir: 'asc', page_size: 20 };
@@ -376,18 +379,18 @@ describe('what is asked', () => {
     ]);
   });
 
-  it('a short page is no end', async () => {
+  it('I8: a short page is not the end', async () => {
     const { service, asked } = answersInTurn(group('a'), { list: [{ id: 'b' }] }, { list: [] });
     expect(recordsOf(await collect(requestOf(service, numbered)))).toHaveLength(3);
     expect(asked).toHaveLength(3);
   });
 
-  it('a last page may hold the overlap alone', async () => {
+  it('a last page may hold nothing but the overlap', async () => {
     const { service } = answersInTurn(more('9', ten), last(ten.slice(9)));
     expect(recordsOf(await collect(requestOf(service, position)))).toHaveLength(11);
   });
 
-  it('a report without pages is a bug of ours', async () => {
+  it('a report without pages is a bug', async () => {
     const { service } = answersInTurn({});
     const request = requestOf(service, {
       style: 'lookup',
@@ -426,7 +429,7 @@ describe('looking ahead', () => {
   const endless = () =>
     pagedService((_fields, number) => ({ data: { list: [{ id: number }], cursor: `c${number}` } }));
 
-  it('the next page is under way while the last one is worked on, and no further one', async () => {
+  it('the next page, and no further one, is fetched while the last one is processed', async () => {
     const { service, asked } = endless();
     const pass = pages(requestOf(service, byCursor));
     await pass.next();
@@ -438,7 +441,7 @@ describe('looking ahead', () => {
     await pass.return();
   });
 
-  it('is given up when the consumer stops, and its failure troubles nobody', async () => {
+  it('is aborted when the consumer stops, and its failure is ignored', async () => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown) => unhandled.push(reason);
     process.on('unhandledRejection', note);
@@ -457,7 +460,7 @@ describe('looking ahead', () => {
     expect(unhandled).toEqual([]);
   });
 
-  it('a failure ahead is met only after the page before it', async () => {
+  it('a failure ahead is thrown only after the page before it', async () => {
     const { service } = pagedService((_fields, number) => {
       if (number > 1) throw new Error('gone');
       return { data: { list: [{ id: 1 }], cursor: 'a' } };
