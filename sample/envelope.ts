@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../shared/json.ts';
 /** docs/interface.md, section 2. `cursor` lies beside `data` only under the interpretation `cursorIn: 'envelope'`. */
 export type Envelope = { code: number; msg: string; data: JsonObject; cursor?: Json };
 
-/** The interface document defines no code but 0; these are this service's own. */
+/** docs/interface.md, section 7, has no code but 0; these are this service's own. */
 export const codes = { authentication: 1001, unknownAction: 1002, badField: 1003, deadCursor: 1004 };
 
 export function success(data: JsonObject): Envelope {
