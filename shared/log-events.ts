@@ -1,10 +1,9 @@
-import type { DayOutcome, ErrorSummary } from './outcome.ts';
-
 /*
  * Everything that a run logs. One table says which details an event has, another how serious it is; the command
  * line's progress line and the functions' logs consume the union, so the compiler finds whoever a renamed event
  * concerns. Events of a report are bound to brand and report once (`bindReport`), so that none forgets to name them.
  */
+import type { DayOutcome, ErrorSummary } from './outcome.ts';
 
 /** Of one report of one brand. */
 interface ReportDetails {

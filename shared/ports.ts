@@ -1,11 +1,10 @@
-import type { JsonObject } from './json.ts';
-import type { Column } from './column-types.ts';
-import type { View } from './reports/definition.ts';
-
 /*
  * What the core needs of the world, each behind the smallest interface that does: a lake is a folder or a bucket with
  * Glue, the service is HTTP or a double in a test. `test/contracts` holds every adapter to what is said here.
  */
+import type { JsonObject } from './json.ts';
+import type { Column } from './column-types.ts';
+import type { View } from './reports/definition.ts';
 
 /** Time as the core sees it. */
 export interface Clock {

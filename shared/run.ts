@@ -1,3 +1,8 @@
+/*
+ * One start of the program: brands side by side, the reports of a brand one after the other, with one service client
+ * (one rate limit, one server clock, one recovery from a refusal) for all reports of a brand. What each report does is
+ * in `sync.ts`; here contexts are put together and outcomes collected.
+ */
 import { BrandReportsError, rethrowBugs } from './errors.ts';
 import { type LakeDocuments, createLakeDocuments } from './lake/documents/lake-documents.ts';
 import { bindBrand, bindReport } from './log-events.ts';
@@ -19,12 +24,6 @@ import { createRateLimiter } from './service/rate-limit.ts';
 import type { BrandSettings, Settings } from './settings/settings.ts';
 import { newestComplete } from './status/newest-complete.ts';
 import { syncReport } from './sync.ts';
-
-/*
- * One start of the program: brands side by side, the reports of a brand one after the other, with one service client
- * (one rate limit, one server clock, one recovery from a refusal) for all reports of a brand. What each report does is
- * in `sync.ts`; here contexts are put together and outcomes collected.
- */
 
 export interface RunOptions extends LakeAccess {
   settings: Settings;

@@ -1,3 +1,10 @@
+/*
+ * One report of one brand, from the plan to the vacuum.
+ *
+ * First everything that is committed but not published is published. Then the days that are due are planned from the
+ * ledgers, and each goes through `pipeline/sync-day.ts` by itself: claim → fetch and stage → build → commit → publish.
+ * A day that fails stops no other. At the end `finish.ts` records when the report is next due.
+ */
 import { forEachConcurrent } from './concurrency.ts';
 import { daysFrom, earlier, monthOf } from './days.ts';
 import { type BrandReportsError, rethrowBugs } from './errors.ts';
@@ -19,14 +26,6 @@ import { type SyncedDay, syncDay } from './pipeline/sync-day.ts';
 import { type UpstreamDay, upstreamState } from './planning/due.ts';
 import { type Continuation, type DueDay, plan } from './planning/plan.ts';
 import { policyFingerprint } from './planning/policy.ts';
-
-/*
- * One report of one brand, from the plan to the vacuum.
- *
- * First everything that is committed but not published is published. Then the days that are due are planned from the
- * ledgers, and each goes through `pipeline/sync-day.ts` by itself: claim → fetch and stage → build → commit → publish.
- * A day that fails stops no other. At the end `finish.ts` records when the report is next due.
- */
 
 /** After so many failed days without one that succeeded between them, the others wait for the next run. */
 const MAX_CONSECUTIVE_FAILURES = 5;

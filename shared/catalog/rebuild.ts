@@ -1,3 +1,8 @@
+/*
+ * Makes the catalog again from the lake: the ledgers are the truth, the catalog a projection of them that may be lost,
+ * edited by hand or older than the lake. It may run at any time, beside syncs too; what it has no time for, and what
+ * fails, is left to the runs, which publish what is pending before anything else (I3).
+ */
 import { mapConcurrent } from '../concurrency.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
@@ -13,12 +18,6 @@ import type { Settings } from '../settings/settings.ts';
 import { coverageTable, writeCoverage } from './coverage.ts';
 import { ensureTable, missingColumns } from './ensure-tables.ts';
 import { freshness } from './freshness.ts';
-
-/*
- * Makes the catalog again from the lake: the ledgers are the truth, the catalog a projection of them that may be lost,
- * edited by hand or older than the lake. It may run at any time, beside syncs too; what it has no time for, and what
- * fails, is left to the runs, which publish what is pending before anything else (I3).
- */
 
 const CONCURRENCY = 8;
 

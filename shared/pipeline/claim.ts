@@ -1,3 +1,8 @@
+/*
+ * Who reads a day. The claim in the ledger is what a commit needs: another run that takes the day over replaces it,
+ * and the commit of the one before is refused (I5). The lease in the progress document only spares double work: a
+ * claim is left alone while its run renews the lease, and taken over when that has stopped for a minute.
+ */
 import { MINUTE_MS, monthOf } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
 import type { CasDocument } from '../lake/documents/cas-document.ts';
@@ -10,12 +15,6 @@ import {
   slicesAfterRestart,
 } from '../planning/attempt-decision.ts';
 import type { RunContext } from './context.ts';
-
-/*
- * Who reads a day. The claim in the ledger is what a commit needs: another run that takes the day over replaces it,
- * and the commit of the one before is refused (I5). The lease in the progress document only spares double work: a
- * claim is left alone while its run renews the lease, and taken over when that has stopped for a minute.
- */
 
 const LEASE_MS = MINUTE_MS;
 

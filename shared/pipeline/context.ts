@@ -1,3 +1,7 @@
+/*
+ * What the steps of the pipeline work with, from small to large, so that each step shows by its parameter what it can
+ * touch: fetching a page needs no lake, the catalog needs no service, and only what reads days needs a run.
+ */
 import { dayOf } from '../days.ts';
 import type { CasDocument } from '../lake/documents/cas-document.ts';
 import type { LakeDocuments } from '../lake/documents/lake-documents.ts';
@@ -11,11 +15,6 @@ import type { Clock, Lake, ReportService } from '../ports.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 import type { TimeBudget } from './time-budget.ts';
-
-/*
- * What the steps of the pipeline work with, from small to large, so that each step shows by its parameter what it can
- * touch: fetching a page needs no lake, the catalog needs no service, and only what reads days needs a run.
- */
 
 /** One report of one brand in a lake: all that its part of the catalog is made from. */
 export interface BrandReport {

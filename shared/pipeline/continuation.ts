@@ -1,13 +1,12 @@
-import { HOUR_MS, MINUTE_MS } from '../days.ts';
-import type { MonthIndex } from '../lake/documents/month-index.ts';
-import type { Continuation } from '../planning/plan.ts';
-import type { RunContext } from './context.ts';
-
 /*
  * Runs with little time continue each other. What a run reads for has an id, and a day that was read under this id is
  * not read under it again before the others were: without that, hourly runs that have time for four days would read
  * the same four of ten every hour.
  */
+import { HOUR_MS, MINUTE_MS } from '../days.ts';
+import type { MonthIndex } from '../lake/documents/month-index.ts';
+import type { Continuation } from '../planning/plan.ts';
+import type { RunContext } from './context.ts';
 
 /** Days to read again; `since`: those that no run has read from that instant on. */
 export type Range = NonNullable<Continuation['range']>;

@@ -1,3 +1,9 @@
+/*
+ * Reads the pages of a day and stages them. A run that has no time left stages what it has and stops; the next one
+ * resumes behind the last staged page, after it has seen that this page still leads on: positions and page numbers
+ * mean other records once something moved. What cannot be resumed is read from the first page again, counted, and
+ * from then on to its end, or it would never be complete.
+ */
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
@@ -7,13 +13,6 @@ import { type Attempt, restartAttempt } from './claim.ts';
 import type { FetchContext, RunContext } from './context.ts';
 import { lookedUpPages } from './fetch-details.ts';
 import { Stage, type StagedPage, primaryKeyField } from './stage.ts';
-
-/*
- * Reads the pages of a day and stages them. A run that has no time left stages what it has and stops; the next one
- * resumes behind the last staged page, after it has seen that this page still leads on: positions and page numbers
- * mean other records once something moved. What cannot be resumed is read from the first page again, counted, and
- * from then on to its end, or it would never be complete.
- */
 
 const MAX_RESTARTS = 3;
 

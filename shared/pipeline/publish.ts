@@ -1,3 +1,7 @@
+/*
+ * Points the catalog at what the ledger says (I3). A commit and its publication are two writes, and a process may die
+ * between them, so the ledger remembers which commits are not published yet, and every run publishes those first.
+ */
 import { monthOf } from '../days.ts';
 import { type BrandReportsError, rethrowBugs } from '../errors.ts';
 import { type Ledger, recordPublished } from '../lake/documents/ledger.ts';
@@ -5,11 +9,6 @@ import { DAY_PARTITION_KEYS, brandPartitions, dayPartition, partitionPath } from
 import { errorSummary } from '../outcome.ts';
 import type { TableShape } from '../ports.ts';
 import type { BrandReport } from './context.ts';
-
-/*
- * Points the catalog at what the ledger says (I3). A commit and its publication are two writes, and a process may die
- * between them, so the ledger remembers which commits are not published yet, and every run publishes those first.
- */
 
 /** The table as the catalog is to know it, with every column that records brought so far. */
 export async function tableShape({

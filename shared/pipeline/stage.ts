@@ -1,3 +1,9 @@
+/*
+ * Keeps fetched pages before anything is made of them. A chunk with their records is written first, then the progress
+ * document with the cursor behind them: a crash between the two leaves a chunk that nothing names, never a cursor
+ * whose records are missing (I4). Pages are staged in groups, because a document write for each would cost more than
+ * the page.
+ */
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { BrandReportsError } from '../errors.ts';
@@ -11,13 +17,6 @@ import type { RunContext } from './context.ts';
 
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
-
-/*
- * Keeps fetched pages before anything is made of them. A chunk with their records is written first, then the progress
- * document with the cursor behind them: a crash between the two leaves a chunk that nothing names, never a cursor
- * whose records are missing (I4). Pages are staged in groups, because a document write for each would cost more than
- * the page.
- */
 
 const MAX_GROUP_CHARACTERS = 4_000_000;
 const MAX_GROUP_MS = 10_000;

@@ -1,3 +1,8 @@
+/*
+ * What a day's staged records are as rows (I1): every record as often as the service holds it. Overlaps of pages and
+ * of slices are dropped by primary key where every record has one; what the end of a range brought in from the next
+ * day is excluded, by key or else as a multiset; a record with a time of its own belongs to the day of that time.
+ */
 import { hash } from 'node:crypto';
 import { endOfDay, startOfDay } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
@@ -9,12 +14,6 @@ import { type Row, type TableSchema, rowMapper } from '../lake/table/columns.ts'
 import type { Attempt } from './claim.ts';
 import type { RunContext } from './context.ts';
 import { primaryKeyField, primaryKeyOf, readChunk } from './stage.ts';
-
-/*
- * What a day's staged records are as rows (I1): every record as often as the service holds it. Overlaps of pages and
- * of slices are dropped by primary key where every record has one; what the end of a range brought in from the next
- * day is excluded, by key or else as a multiset; a record with a time of its own belongs to the day of that time.
- */
 
 /**
  * The rows of everything staged, the newest slice first, so that its version of a record is the one that stays.

@@ -1,3 +1,9 @@
+/*
+ * The life of one day: claim it, fetch and stage its pages, build a snapshot of them, commit the snapshot to the
+ * ledger, publish it in the catalog. Before the commit nothing of it can be seen; after the commit nothing can be
+ * lost, and a publication that did not happen is made up for by the next run. A failure is recorded with the day and
+ * stops no other day.
+ */
 import { monthOf } from '../days.ts';
 import { type BrandReportsError, rethrowBugs } from '../errors.ts';
 import { failDay, releaseDay } from '../lake/documents/ledger.ts';
@@ -10,13 +16,6 @@ import { commit } from './commit.ts';
 import type { RunContext } from './context.ts';
 import { fetchDay } from './fetch.ts';
 import { publishDay } from './publish.ts';
-
-/*
- * The life of one day: claim it, fetch and stage its pages, build a snapshot of them, commit the snapshot to the
- * ledger, publish it in the catalog. Before the commit nothing of it can be seen; after the commit nothing can be
- * lost, and a publication that did not happen is made up for by the next run. A failure is recorded with the day and
- * stops no other day.
- */
 
 const LEASE_RENEWAL_MS = 15_000;
 /** A publication's speed as measured by `npm run bench:parquet`, with much room. */

@@ -1,10 +1,3 @@
-import { HOUR_MS, dayOf, endOfDay } from '../days.ts';
-import type { Committed, DayEntry } from '../lake/documents/ledger.ts';
-import { type Progress, type Slice, emptySlice } from '../lake/documents/progress.ts';
-import type { ReportDefinition } from '../reports/definition.ts';
-import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
-import { type Window, dayQueries, windowToRead } from './day-queries.ts';
-
 /*
  * Which part of a day a run that claims it reads: pure, so that a table can test every case.
  *
@@ -13,6 +6,12 @@ import { type Window, dayQueries, windowToRead } from './day-queries.ts';
  * Pages that an earlier run staged are resumed only while they are what would be read now; otherwise the slice is
  * read from its first page again.
  */
+import { HOUR_MS, dayOf, endOfDay } from '../days.ts';
+import type { Committed, DayEntry } from '../lake/documents/ledger.ts';
+import { type Progress, type Slice, emptySlice } from '../lake/documents/progress.ts';
+import type { ReportDefinition } from '../reports/definition.ts';
+import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
+import { type Window, dayQueries, windowToRead } from './day-queries.ts';
 
 export interface DaySituation {
   day: string;
