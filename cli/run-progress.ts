@@ -1,7 +1,7 @@
 /**
- * What a run's log events say to somebody who watches it: the state behind the progress line, and the lines that are
- * printed where there is no terminal. Pure functions over the union of all events: a renamed event does not compile,
- * and neither does a new one until this file says whether it is shown.
+ * What a user sees of a run's log events: the content of the progress line, and the lines that are printed where there
+ * is no terminal. Pure functions over the union of all events: a renamed event does not compile, and neither does a new
+ * one until this file says whether it is shown.
  */
 import { type LogEvent, levelOf } from '../shared/log-events.ts';
 import { count, counted } from './output.ts';
@@ -57,7 +57,7 @@ export function progressText(progress: RunProgress, nowMs: number): string {
   ].join(' · ');
 }
 
-/** The line for an event where output is no terminal: ended days, retries and problems. Other events have none. */
+/** The line for an event where standard error is not a terminal: ended days, retries and problems. Other events have none. */
 export function lineOf(event: LogEvent): string | undefined {
   switch (event.event) {
     case 'day_ended': {

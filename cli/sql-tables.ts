@@ -77,6 +77,7 @@ async function addTable(
   ledgers: readonly ReportLedgers[],
 ): Promise<void> {
   const { columns } = await readSchema(store, report);
+  // I3: the keys come from the ledger, and a snapshot's files never change.
   const keys = committedDays(ledgers.filter((ledger) => ledger.report === report)).map(committedSnapshotKey);
   const paths = await files.pathsOf(keys);
   const typedColumns = [...columns, ...PARTITION_COLUMNS];

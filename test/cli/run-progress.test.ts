@@ -74,27 +74,27 @@ describe('the progress line', () => {
 describe('without a terminal', () => {
   it.each<[string, LogEvent, string | undefined]>([
     [
-      'a published day is a line with its rows',
+      'a published day has a line with its rows',
       { ...orders, event: 'day_ended', day, outcome: 'published', rows: 1500, pages: 2 },
       'acme order_list 2026-01-31 published, 1,500 rows',
     ],
     [
-      'a pending day is a line',
+      'a pending day has a line',
       { ...orders, event: 'day_ended', day, outcome: 'pending', rows: 0, pages: 2 },
       'acme order_list 2026-01-31 pending',
     ],
     [
-      'a failed day is one line, with the reason',
+      'a failed day has one line, with the reason',
       { ...orders, event: 'day_failed', day, kind: 'contract', code: 'list', message: 'no list\nin data' },
       'acme order_list 2026-01-31 failed: no list\\nin data',
     ],
     [
-      'the end of a failed day is no second line',
+      'the end of a failed day adds no second line',
       { ...orders, event: 'day_ended', day, outcome: 'failed', rows: 0, pages: 0 },
       undefined,
     ],
     [
-      'a retry is a line',
+      'a retry has a line',
       {
         brand: 'acme',
         event: 'request_retried',
@@ -117,7 +117,7 @@ describe('without a terminal', () => {
       },
       'acme order_list view orders_daily not created: denied',
     ],
-    ['a page is no line', { ...orders, event: 'page_fetched', day, page: 1, rows: 5 }, undefined],
+    ['a page adds no line', { ...orders, event: 'page_fetched', day, page: 1, rows: 5 }, undefined],
   ])('in plain lines, %s', (_name, event, line) => {
     expect(lineOf(event)).toBe(line);
   });

@@ -12,7 +12,7 @@ const held = ordinaryRecords;
 const jsonOf = (records: readonly { record: Json }[]) => records.map(({ record }) => stringifyJson(record));
 
 describe('seeded records', () => {
-  it('are the same for the same seed, and others for another', () => {
+  it('are the same for the same seed, and differ for another', () => {
     const options = { timeZone: 'Europe/Berlin', from: new Date('2026-11-01Z'), to: new Date('2026-11-03Z') };
     const one = stringifyJson(Object.values(seedBrand({ ...options, seed: 1 })).flatMap(jsonOf));
     expect(stringifyJson(Object.values(seedBrand({ ...options, seed: 1 })).flatMap(jsonOf))).toBe(one);
@@ -26,7 +26,7 @@ describe('seeded records', () => {
     expect(jsonOf(longer.order_list).slice(-shorter.order_list.length)).toEqual(jsonOf(shorter.order_list));
   });
 
-  it.each(['clicks_list', 'order_list'] as const)('of %s have an identity each', (report) => {
+  it.each(['clicks_list', 'order_list'] as const)('of %s each have a unique key', (report) => {
     const field = report === 'order_list' ? 'transid' : 'id';
     const ids = held[report].map(({ record }) => record[field]);
     expect(new Set(ids).size).toBe(ids.length);
@@ -44,12 +44,12 @@ describe('seeded records', () => {
     expect(beyond.length).toBeLessThan(held.clicks_list.length);
   });
 
-  it('have twins among the transactions', () => {
+  it('include duplicate transactions', () => {
     const records = jsonOf(held.transaction_list);
     expect(new Set(records).size).toBeLessThan(records.length);
   });
 
-  it('repeat a tracking link’s clicks on each of its products', () => {
+  it('repeat the clicks of a tracking link on each of its products', () => {
     const clicksOf = new Map<string, Set<Json | undefined>>();
     for (const { record } of held.amazon_attribution_report) {
       const link = stringifyJson([record.date ?? null, record.track_url ?? null]);
@@ -82,7 +82,7 @@ describe('seeded records', () => {
 });
 
 describe('the records of a day', () => {
-  it('begin and end with the day of the brand’s zone', () => {
+  it('begin and end with the day in the brand’s time zone', () => {
     const acme = { name: 'acme', baseUrl: '', ...defaultBrands(new Date('2026-11-03T12:00:00Z')).acme };
     for (const day of ['2026-10-31', '2026-11-01', '2026-11-02']) {
       const clicks = recordsOfDay(acme, 'clicks_list', day);
@@ -121,7 +121,7 @@ describe('the calendar', () => {
     ['a zone far ahead', 'Pacific/Kiritimati', '2026-01-01', '2025-12-31T10:00:00.000Z', 24],
     ['a zone far behind', 'Pacific/Pago_Pago', '2026-01-01', '2026-01-01T11:00:00.000Z', 24],
     ['a zone with a quarter of an hour', 'Asia/Kathmandu', '2026-01-01', '2025-12-31T18:15:00.000Z', 24],
-  ])('knows %s', (_name, zone, day, start, hours) => {
+  ])('finds the first instant and the length of %s', (_name, zone, day, start, hours) => {
     const startMs = startOfDay(day, zone);
     expect(new Date(startMs).toISOString()).toBe(start);
     expect((startOfDay(dayAfter(day), zone) - startMs) / 3_600_000).toBe(hours);
@@ -135,12 +135,12 @@ describe('the calendar', () => {
     ['20261301', undefined],
     ['2026-11-01', undefined],
     ['', undefined],
-  ])('reads %j as %j', (digits, day) => {
+  ])('parses %j as %j', (digits, day) => {
     expect(dayFromDigits(digits)).toBe(day);
   });
 });
 
-describe('the settings that reach the sample', () => {
+describe('the settings for the sample service', () => {
   it('name every brand, and what its interpretations need', async () => {
     const interpretations = {
       timestampUnit: 'milliseconds',
@@ -168,14 +168,14 @@ describe('the settings that reach the sample', () => {
     expect(Object.keys(sampleCredentials(service))).toEqual(['acme', 'globex']);
   });
 
-  it('hold the credentials that the service takes', async () => {
+  it('come with the credentials that the service accepts', async () => {
     const service = await startAcme();
     expect(sampleCredentials(service)).toEqual({
       acme: { bid: '1001', token: 'a-token', secret: 'a-secret' },
     });
   });
 
-  it('cannot have a port that is taken', async () => {
+  it('report a port that is in use', async () => {
     const service = await startAcme();
     const port = Number(new URL(service.url).port);
     await expect(startAcme({ port })).rejects.toMatchObject({ kind: 'config', code: 'port_unavailable' });

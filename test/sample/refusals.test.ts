@@ -118,11 +118,11 @@ describe('a query string', () => {
     ['takes integers as their digits', { page_size: 20 }, 0],
     ['takes no other text for an integer', { page_size: '020' }, 1003],
     ['keeps to the bounds', { page_size: 19 }, 1003],
-  ])('stands for JSON: it %s', async (_name, fields, code) => {
+  ])('is parsed like the JSON body: it %s', async (_name, fields, code) => {
     expect((await call(service, orders, fields, { method: 'GET' })).code).toBe(code);
   });
 
-  it('is answered as the body is', async () => {
+  it('is answered like the body', async () => {
     const fields = { page_size: 30, first: 30, publisher_id: '1234' };
     const got = await call(service, clicks, fields, { method: 'GET' });
     expect(got).toEqual(await call(service, clicks, fields));
