@@ -1,0 +1,179 @@
+/*
+ * `npm run picture` draws docs/images/calendar.png, the picture in the README. It serves a sample brand, syncs it into
+ * a temporary lake and photographs the calendar with a headless Chromium. Nothing in it is painted by hand:
+ * orders fail around one day because the service leaves out the list there, and attribution is overdue because the last
+ * run leaves that report out, as it would be where its schedule is off. Time is fixed, so the picture stays the same.
+ */
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { fixedCredentials } from '../shared/adapters/credentials.ts';
+import { newId } from '../shared/adapters/new-id.ts';
+import { openLake } from '../shared/adapters/open-lake.ts';
+import { systemClock } from '../shared/adapters/system-clock.ts';
+import { readLedgers } from '../shared/lake/documents/read.ts';
+import type { Lake } from '../shared/ports.ts';
+import { reports } from '../shared/reports/index.ts';
+import { runSync } from '../shared/run.ts';
+import { parseSettings } from '../shared/settings/settings.ts';
+import { calendarPage } from '../shared/status/calendar-page.ts';
+import { commandControls } from '../shared/status/remedies.ts';
+import { tableStatuses } from '../shared/status/table-statuses.ts';
+import { seedBrand } from '../sample/seed.ts';
+import { type SampleService, startSampleService } from '../sample/server.ts';
+
+const ZONE = 'America/New_York';
+const FIRST_DAY = '2026-05-22';
+/** The days with a run: two in a row settle old orders, and on the last one nobody reads attribution. */
+const RUNS = ['2026-06-17', '2026-06-18', '2026-06-24'];
+const TODAY = '2026-06-24';
+const FAILING_DAY = '2026-06-11';
+const SECRETS = { bid: '1001', token: 'token-of-acme', secret: 'secret-of-acme' };
+
+const WIDTH = 800;
+const HEIGHT = 600;
+const picture = fileURLToPath(new URL('../docs/images/calendar.png', import.meta.url));
+
+const folder = await mkdtemp(join(tmpdir(), 'brand-reports-picture-'));
+try {
+  const page = join(folder, 'calendar.html');
+  await writeFile(page, await drawnCalendar(join(folder, 'lake')));
+  await mkdir(join(picture, '..'), { recursive: true });
+  await photograph(page, join(folder, 'profile'));
+  console.log(`The picture is in ${picture}.`);
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
+
+/** Runs at noon UTC, then draws the calendar as of the last run. */
+async function drawnCalendar(lakeFolder: string): Promise<string> {
+  const present = { ms: noon(TODAY) };
+  const service = await startSampleService({
+    brands: {
+      acme: {
+        timeZone: ZONE,
+        ...SECRETS,
+        records: seedBrand({
+          seed: 7,
+          timeZone: ZONE,
+          from: new Date(`${FIRST_DAY}T12:00:00Z`),
+          to: new Date(noon(TODAY)),
+          clicksPerDay: 6,
+        }),
+      },
+    },
+    now: () => new Date(present.ms),
+    faults: [
+      {
+        on: {
+          action: 'report/order_list',
+          when: ({ fields }) => dayAsked(fields.start_time) === FAILING_DAY,
+        },
+        fault: { kind: 'missing_list' },
+      },
+    ],
+  });
+  try {
+    const settings = settingsFor(service);
+    const lake = openLake(lakeFolder);
+    for (const day of RUNS) {
+      present.ms = noon(day);
+      await syncOnce(lake, settings, present.ms, day === TODAY);
+    }
+    const ledgers = await readLedgers(lake.store, reports);
+    const tables = tableStatuses(settings, reports, ledgers, present.ms);
+    const controls = commandControls({ lake: 'lake', settings: 'cdk.json' });
+    return calendarPage(tables, 'the sample lake', { settings, nowMs: present.ms, controls }).markup;
+  } finally {
+    await service.close();
+  }
+}
+
+function noon(day: string): number {
+  return Date.parse(`${day}T12:00:00Z`);
+}
+
+/** The day that a request for orders asks for, by its start in seconds. */
+function dayAsked(startTime: unknown): string {
+  // The day begins at 04:00 UTC in New York's summer.
+  return typeof startTime === 'number' ? new Date(startTime * 1000).toISOString().slice(0, 10) : '';
+}
+
+function settingsFor(service: SampleService) {
+  const refresh = [
+    { untilAgeDays: 2, every: 'run' },
+    { untilAgeDays: 12, every: '1 day' },
+  ];
+  const names = Object.keys(reports);
+  return parseSettings(
+    {
+      brands: {
+        acme: {
+          baseUrl: service.brands.acme?.baseUrl ?? '',
+          service: service.serviceName,
+          timeZone: ZONE,
+          startDate: FIRST_DAY,
+          secretName: 'brand-reports/acme',
+          reports: Object.fromEntries(names.map((name) => [name, { refresh }])),
+        },
+      },
+      requestsPerSecond: 1000,
+    },
+    reports,
+  );
+}
+
+async function syncOnce(
+  lake: Lake,
+  settings: ReturnType<typeof settingsFor>,
+  nowMs: number,
+  isAttributionOff: boolean,
+): Promise<void> {
+  const enabled = Object.entries(settings.brands.acme?.reports ?? {}).filter(([, report]) => report.enabled);
+  const names = enabled.map(([name]) => name);
+  const startedMs = Date.now();
+  await runSync({
+    settings,
+    reports,
+    lake,
+    credentials: fixedCredentials(JSON.stringify({ acme: SECRETS }), 'the sample service'),
+    scope: {
+      reports: isAttributionOff ? names.filter((name) => name !== 'amazon_attribution_report') : names,
+    },
+    clock: { ...systemClock(new Date(nowMs)), wallMs: () => nowMs + Date.now() - startedMs },
+    log: () => {},
+    random: Math.random,
+    newId,
+  });
+}
+
+async function photograph(page: string, profile: string): Promise<void> {
+  const browser = process.env.CHROMIUM ?? 'chromium';
+  try {
+    await promisify(execFile)(browser, [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--hide-scrollbars',
+      `--user-data-dir=${profile}`,
+      `--window-size=${WIDTH},${HEIGHT}`,
+      '--force-device-scale-factor=1.5',
+      `--screenshot=${picture}`,
+      pathToFileURL(page).href,
+    ]);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    console.error(
+      `There is no browser "${browser}". Install Chromium, or name its program: CHROMIUM=/path/to/chromium npm run picture`,
+    );
+    process.exitCode = 1;
+  }
+}
