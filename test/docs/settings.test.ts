@@ -32,7 +32,8 @@ function rowOf({ allowed, required, ...setting }: SettingReference, key: string)
 }
 
 function expectRows(met: readonly string[][], expected: readonly string[][]) {
-  expect([...met].sort()).toEqual([...expected].sort());
+  const inOrder = (rows: readonly string[][]) => rows.map((cells) => cells.join(' | ')).sort();
+  expect(inOrder(met)).toEqual(inOrder(expected));
 }
 
 /** The rows without the column that says what a setting means. */
