@@ -20,8 +20,9 @@ const MAX_PARALLEL_DOWNLOADS = 8;
 
 /** The files of a local lake themselves; those of a lake in S3 are downloaded once, since a snapshot never changes. */
 export function snapshotFiles(store: ObjectStore): SnapshotFiles {
-  if (!store.url.startsWith('s3://')) {
-    return { folder: store.url, pathsOf: async (keys) => keys.map((key) => join(store.url, key)) };
+  const { localFolder } = store;
+  if (localFolder !== undefined) {
+    return { folder: localFolder, pathsOf: async (keys) => keys.map((key) => join(localFolder, key)) };
   }
   const folder = join(cacheFolder(), hash('sha256', store.url).slice(0, 16));
   return { folder, pathsOf: (keys) => download(store, keys, folder) };

@@ -48,6 +48,8 @@ export interface ObjectWriter {
 export interface ObjectStore {
   /** `s3://bucket/prefix` or the folder's absolute path. */
   readonly url: string;
+  /** The absolute path of a lake that is a folder: `<localFolder>/<key>` is the object's file. */
+  readonly localFolder?: string;
   get(key: string): Promise<StoredObject | undefined>;
   /** Bytes `[start, end)` of an object that exists. */
   range(key: string, start: number, end: number): Promise<Uint8Array>;

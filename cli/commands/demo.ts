@@ -82,14 +82,14 @@ export function addDemo(program: Command): void {
 async function openDemoLake(url: string): Promise<Lake> {
   const lake = openLake(url);
   const { store } = lake;
-  if (store.url.startsWith('s3://'))
+  if (store.localFolder === undefined)
     throw new BrandReportsError(
       'config',
       'demo_lake',
       `The demo writes to a folder, not to ${url}. Use --lake FOLDER.`,
     );
   const [ledger] = await Array.fromAsync(store.list(LEDGERS_PREFIX));
-  if (ledger && !existsSync(join(store.url, SETTINGS_FILE)))
+  if (ledger && !existsSync(join(store.localFolder, SETTINGS_FILE)))
     throw new BrandReportsError(
       'config',
       'demo_lake',

@@ -32,6 +32,7 @@ export function openLocalStore(folder: string): ObjectStore {
   const temporaries = new Temporaries(join(root, '.tmp'));
   return {
     url: root,
+    localFolder: root,
     get: (key) => onDisk(root, () => read(pathOf(key))),
     range: (key, start, end) => onDisk(root, () => readRange(pathOf(key), start, end)),
     put: (key, body, precondition) =>

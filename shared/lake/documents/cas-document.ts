@@ -1,10 +1,27 @@
+/**
+ * Small JSON documents that several processes change at the same time: ledgers, progress, month indexes, schemas.
+ * Two processes that each read, change and write such an object would otherwise lose one of the changes.
+ *
+ * A change is a pure function of the document. It is applied to the newest version known and written on condition
+ * that the object is still that version (its ETag). If it is not, the object is read again and the same change is
+ * applied to what is there now. Changes that are asked for while a write is under way go together in the next write.
+ *
+ *   const ledger = new CasDocument({ store, key, parse: parseLedger(key, scope), newId, pause });
+ *   await ledger.update((current) => recordPublished(current, day, snapshot));
+ *
+ * Each write adds an id to `recentWrites`. A writer whose answer was lost finds its own id there and knows that its
+ * write arrived, even when others have written since. Compare-and-swap alone makes concurrent runs safe (I5).
+ *
+ * Errors of `update`: whatever the change throws, for that change alone · `config` `damaged_document` where the object
+ * cannot be parsed · `transient` `contended` after `DOCUMENT_RETRY.maxAttempts` lost races · what the store throws, for all changes of the write.
+ */
 import { en } from 'zod/locales';
 import * as z from 'zod/mini';
 import { BrandReportsError } from '../../errors.ts';
 import { type Json, parseJson } from '../../json.ts';
 import type { ObjectStore } from '../../ports.ts';
 
-/** What every compare-and-swap document holds: the ids of its last writes. */
+/** Every compare-and-swap document holds the ids of its last writes. */
 export interface HasRecentWrites {
   recentWrites: string[];
 }
@@ -25,19 +42,15 @@ export interface CasDocumentOptions<T extends HasRecentWrites> {
 
 interface Change<T> {
   apply(current: T): T;
-  settle(outcome: { value: T } | { error: unknown }): void;
+  finish(outcome: { value: T } | { error: unknown }): void;
 }
 
-/**
- * A JSON object in the store that many processes change by compare-and-swap: mutate → conditional write → on
- * conflict read again and mutate anew. Changes that are asked for while a write is under way go together in
- * the next one. A writer whose answer was lost finds its own id in `recent`, even when others have built on it.
- */
+/** A JSON object in the store that many processes change by compare-and-swap. */
 export class CasDocument<T extends HasRecentWrites> {
   readonly #options: CasDocumentOptions<T>;
   #known: { value: T; etag: string | undefined } | undefined;
-  /** Counts reads begun and writes ended, and which of them `#known` comes from. */
-  #turn = 0;
+  /** Numbers reads when they begin and writes when they end; `#known` comes from the operation `#knownSince`. */
+  #operations = 0;
   #knownSince = 0;
   #waiting: Change<T>[] = [];
   #writing = false;
@@ -57,14 +70,14 @@ export class CasDocument<T extends HasRecentWrites> {
   }
 
   /**
-   * Applies a pure change, perhaps several times, and returns the document with it. A change that gives back
-   * the very object it got writes nothing; one that throws fails alone.
+   * Applies a pure change, perhaps several times, and returns the document that contains it. A change that returns
+   * the very object that it was given writes nothing; one that throws fails alone.
    */
   update(apply: (current: T) => T): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.#waiting.push({
       apply,
-      settle: (outcome) => ('value' in outcome ? resolve(outcome.value) : reject(outcome.error)),
+      finish: (outcome) => ('value' in outcome ? resolve(outcome.value) : reject(outcome.error)),
     });
     if (!this.#writing) void this.#writeWaiting();
     return promise;
@@ -78,7 +91,7 @@ export class CasDocument<T extends HasRecentWrites> {
       try {
         await this.#write(batch);
       } catch (error) {
-        for (const change of batch) change.settle({ error });
+        for (const change of batch) change.finish({ error });
       }
     }
     this.#writing = false;
@@ -91,15 +104,15 @@ export class CasDocument<T extends HasRecentWrites> {
       const { value: before, etag } = this.#known ?? (await this.#load());
       const { after, applied } = applyAll(before, pending);
       pending = applied;
-      if (after === before) return settleAll(pending, before);
+      if (after === before) return finishAll(pending, before);
       const id = this.#options.newId();
       const next = { ...after, recentWrites: [...before.recentWrites, id].slice(-RECENT_WRITES) };
-      if (await this.#put(next, etag, id)) return settleAll(pending, next);
+      if (await this.#put(next, etag, id)) return finishAll(pending, next);
     }
     throw new BrandReportsError(
       'transient',
       'contended',
-      `${this.#options.key} was changed by others ${DOCUMENT_RETRY.maxAttempts} times in a row while this run tried to; run again`,
+      `${this.#options.key} was changed by others ${DOCUMENT_RETRY.maxAttempts} times in a row while this run tried to change it. Run again.`,
     );
   }
 
@@ -110,7 +123,7 @@ export class CasDocument<T extends HasRecentWrites> {
     try {
       const outcome = await store.put(key, body, etag === undefined ? { ifAbsent: true } : { ifMatch: etag });
       if (outcome !== 'conflict') {
-        this.#know({ value: next, etag: outcome.etag }, ++this.#turn);
+        this.#know({ value: next, etag: outcome.etag }, ++this.#operations);
         return true;
       }
     } catch (error) {
@@ -124,18 +137,18 @@ export class CasDocument<T extends HasRecentWrites> {
 
   async #load(): Promise<{ value: T; etag: string | undefined }> {
     const { store, key, parse } = this.#options;
-    const turn = ++this.#turn;
+    const operation = ++this.#operations;
     const stored = await store.get(key);
     const loaded = { value: parse(stored && parseJsonDocument(key, stored.body)), etag: stored?.etag };
-    this.#know(loaded, turn);
+    this.#know(loaded, operation);
     return loaded;
   }
 
   /** A read that began before a write ended, or before a later read did, may be older than what is known. */
-  #know(seen: { value: T; etag: string | undefined }, turn: number): void {
-    if (turn < this.#knownSince) return;
+  #know(seen: { value: T; etag: string | undefined }, operation: number): void {
+    if (operation < this.#knownSince) return;
     this.#known = seen;
-    this.#knownSince = turn;
+    this.#knownSince = operation;
   }
 }
 
@@ -146,18 +159,18 @@ function applyAll<T>(before: T, changes: Change<T>[]): { after: T; applied: Chan
       after = change.apply(after);
       return true;
     } catch (error) {
-      change.settle({ error });
+      change.finish({ error });
       return false;
     }
   });
   return { after, applied };
 }
 
-function settleAll<T>(changes: Change<T>[], value: T): void {
-  for (const change of changes) change.settle({ value });
+function finishAll<T>(changes: Change<T>[], value: T): void {
+  for (const change of changes) change.finish({ value });
 }
 
-/** The JSON of a stored document. @throws BrandReportsError `config` where it is none */
+/** The JSON of a stored document. @throws BrandReportsError `config` where it is not JSON */
 export function parseJsonDocument(key: string, body: Uint8Array): Json {
   try {
     return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body));
@@ -190,19 +203,19 @@ export function parseDocument<T>(schema: z.ZodMiniType<T>, key: string, stored: 
   throw damagedDocument(key, `${path.join('.') || 'the whole'}${met}: ${message}`);
 }
 
-/** A hint and an attempt can be made anew; a ledger and a schema hold what nothing else does. */
+/** An index and an attempt can be made again; a ledger and a schema hold what nothing else does. */
 function nextStep(key: string): string {
   return /\/(index|progress)\.json$/.test(key)
-    ? 'remove the object to have it made anew'
-    : 'restore the object from a backup; removing it would lose what is published or what types columns have';
+    ? 'delete the object, and the next run makes it again'
+    : 'restore the object from a backup. Deleting it would lose what is published or which types columns have';
 }
 
-/** A stored document that this program did not write so: nothing is changed until an operator has looked. */
+/** A stored document that this program cannot have written: it changes nothing until an operator has looked. */
 export function damagedDocument(key: string, what: string, cause?: unknown): BrandReportsError {
   return new BrandReportsError(
     'config',
     'damaged_document',
-    `${key} cannot be used: ${what}. Nothing was changed; ${nextStep(key)}`,
+    `${key} cannot be used: ${what}. Nothing was changed. Next step: ${nextStep(key)}.`,
     { cause },
   );
 }

@@ -1,3 +1,11 @@
+/**
+ * `ledger/<report>/<brand>/<YYYY-MM>.json`: what is committed, day by day. The ledger is the truth, and the catalog is
+ * a projection of it that can always be made again: were the catalog the truth, a run that dies between writing and
+ * publishing would leave a day that nobody knows of.
+ * Every function here is a transition: ledger in, ledger out, for `CasDocument.update`. `claimDay` says who reads a
+ * day, `commitDay` is the only commit point (I4), `recordPublished` notes that the catalog followed, `failDay` and
+ * `releaseDay` let others read the day. A transition refuses where the claim it builds on is gone (I5).
+ */
 import * as z from 'zod/mini';
 import { exponentialMs } from '../../backoff.ts';
 import { DAY_MS, MINUTE_MS, isDay, monthOf } from '../../days.ts';
@@ -8,11 +16,11 @@ import { ledgerKey } from '../paths.ts';
 
 const claim = storedObject({
   attempt: z.string(),
-  /** The run that reads the day now; `null` where it stopped in good order and anyone may go on. */
+  /** The run that reads the day now; `null` where it stopped in good order and any run may resume. */
   runId: z.nullable(z.string()),
   /** Wall clock, ISO 8601: the lease's last renewal where the progress document has none. */
   at: storedTime,
-  /** How often a refused cursor has restarted the reading. */
+  /** How often the attempt was restarted, for whatever cause. */
   restarts: storedCount,
 });
 
@@ -56,7 +64,7 @@ const dayEntry = storedObject({
   failure: z.optional(failure),
   /** Snapshots that readers may still be reading, and when (wall clock) they were replaced. */
   superseded: z.optional(z.array(storedObject({ snapshot: z.string(), at: storedTime }))),
-  /** The request under which the day was last read: runs that go on with one another's work share it. */
+  /** The continuation under which the day was last read: runs that resume one another's work share it. */
   continuation: z.optional(z.string()),
 });
 
@@ -76,7 +84,7 @@ export type Claim = z.infer<typeof claim>;
 export type Failure = z.infer<typeof failure>;
 export type Committed = z.infer<typeof published>;
 export type DayEntry = z.infer<typeof dayEntry>;
-/** What is published, one document per report, brand and month. Times are ISO 8601 in UTC. */
+/** What is committed, one document per report, brand and month. Times are ISO 8601 in UTC. */
 export type Ledger = z.infer<typeof ledger>;
 
 /** Reads a stored ledger; `undefined` is the empty one. */
@@ -85,9 +93,9 @@ export function parseLedger(key: string, of: { report: string; brand: string; mo
     if (stored === undefined) return { version: 1, ...of, days: {}, recentWrites: [] };
     const parsed = parseDocument(ledger, key, stored);
     const own = ledgerKey(parsed.report, parsed.brand, parsed.month);
-    if (own !== key) throw damagedDocument(key, `it is what belongs into ${own}`);
+    if (own !== key) throw damagedDocument(key, `its content belongs to ${own}`);
     const stray = Object.keys(parsed.days).find((day) => monthOf(day) !== parsed.month);
-    if (stray !== undefined) throw damagedDocument(key, `${stray} is no day of its month`);
+    if (stray !== undefined) throw damagedDocument(key, `${stray} is not a day of its month`);
     return parsed;
   };
 }
@@ -100,7 +108,7 @@ function withEntry(ledger: Ledger, day: string, change: (entry: DayEntry) => Day
   return { ...ledger, days: { ...ledger.days, [day]: change(ledger.days[day] ?? {}) } };
 }
 
-/** Records who reads the day, whatever was there: whether that is allowed was judged before, from `expected`. */
+/** Records who reads the day. @throws conflict where the claim is no longer the one that the decision was based on */
 export function claimDay(ledger: Ledger, day: string, expected: Claim | undefined, next: Claim): Ledger {
   return withEntry(ledger, day, (entry): DayEntry => {
     if (entry.claim?.attempt !== expected?.attempt || entry.claim?.runId !== expected?.runId)
@@ -109,14 +117,14 @@ export function claimDay(ledger: Ledger, day: string, expected: Claim | undefine
   });
 }
 
-/** Lets anyone go on with what the run has staged. */
+/** Lets any run resume what this one has staged. */
 export function releaseDay(ledger: Ledger, day: string, run: string): Ledger {
   const { claim } = ledger.days[day] ?? {};
   if (claim?.runId !== run) return ledger;
   return withEntry(ledger, day, (entry): DayEntry => ({ ...entry, claim: { ...claim, runId: null } }));
 }
 
-/** The only commit point: the snapshot and the reading it rests on. @throws conflict where the claim is gone */
+/** I4: the only commit point, one compare-and-swap. @throws conflict where another run has taken the claim over */
 export function commitDay(
   ledger: Ledger,
   day: string,
@@ -151,7 +159,7 @@ export function recordPublished(ledger: Ledger, day: string, snapshot: string): 
   );
 }
 
-/** Records a failure. What was staged is kept for the next run only where `keep` says that it can be gone on with. */
+/** Records a failure. What was staged is kept only where `keep` says that the next run can resume it. */
 export function failDay(
   ledger: Ledger,
   day: string,

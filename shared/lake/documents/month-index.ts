@@ -1,13 +1,21 @@
+/**
+ * `ledger/<report>/<brand>/index.json`: which months a run has to look at. Without it every run would read the ledgers of
+ * all months since the start date to find that nothing in them is due.
+ * The index is a hint and can be made again from the ledgers, so it may err only in one direction: `mayBeDue` is true
+ * whenever the index does not know. That is why a run marks a month dirty before it claims a day in it and records due
+ * times only after its work: if it dies in between, the month stays dirty and the next run looks.
+ */
 import * as z from 'zod/mini';
+import { HOUR_MS } from '../../days.ts';
 import type { Json } from '../../json.ts';
 import { parseDocument, storedTime, storedObject } from './cas-document.ts';
 
 const month = storedObject({
   /** When a day of the month is next due (ISO 8601); `null` where all of it is settled. */
   nextDue: z.nullable(storedTime),
-  /** The present in which that was still to come: it says nothing of an earlier one. */
+  /** The time at which that was still to come; for an earlier time (`--now`) it says nothing. */
   asOf: z.optional(storedTime),
-  /** The run at work in the month, and since when (wall clock): until it says otherwise, everything there may be due. */
+  /** The run at work in the month, and since when (wall clock). While it is set, any day there may be due. */
   dirty: z.optional(storedObject({ by: z.string(), at: storedTime })),
 });
 
@@ -16,9 +24,9 @@ const index = storedObject({
   /** Fingerprint of the policy that the due times follow from. */
   policy: z.string(),
   months: z.record(z.string(), month),
-  /** Requests that runs with little time go on with: ranges by `from..to`, and `due` for what the policy says. */
+  /** What runs with little time resume: ranges by `from..to`, and `due` for what the policy says. */
   continuations: z.record(z.string(), storedObject({ id: z.string(), since: storedTime })),
-  /** Whether the service ever returned a record: until then its empty answers prove nothing. */
+  /** Whether the service ever returned a record. Until then its empty answers prove nothing: the days are unverified. */
   hasReturnedRecords: z.boolean(),
   /** The setting `endDate` that was measured to agree with the service. */
   endDate: z.optional(z.string()),
@@ -29,7 +37,7 @@ const index = storedObject({
 /** A hint, rebuildable from the ledgers: which months a run has to look at. One per report and brand. */
 export type MonthIndex = z.infer<typeof index>;
 
-/** Reads a stored index; `undefined` is the one that knows nothing. */
+/** Reads a stored index; `undefined` is the index that knows nothing. */
 export function parseMonthIndex(key: string) {
   return (stored: Json | undefined): MonthIndex => {
     if (stored === undefined)
@@ -45,11 +53,11 @@ export function parseMonthIndex(key: string) {
   };
 }
 
-const TOUCH_MS = 3_600_000;
+const DIRTY_MS = HOUR_MS;
 
 /** True where a day of the month may be due, as far as the index knows. */
-export function mayBeDue(index: MonthIndex, policy: string, of: string, nowMs: number): boolean {
-  const known = index.months[of];
+export function mayBeDue(index: MonthIndex, policy: string, month: string, nowMs: number): boolean {
+  const known = index.months[month];
   if (!known || known.dirty || index.policy !== policy) return true;
   if (known.asOf === undefined || Date.parse(known.asOf) > nowMs) return true;
   return known.nextDue !== null && Date.parse(known.nextDue) <= nowMs;
@@ -61,14 +69,14 @@ export function markMonthsDirty(
   months: readonly string[],
   dirty: { by: string; at: string },
 ): MonthIndex {
-  if (months.every((of) => index.months[of]?.dirty?.by === dirty.by)) return index;
-  const marked = months.map((of) => [of, { nextDue: null, dirty }]);
+  if (months.every((month) => index.months[month]?.dirty?.by === dirty.by)) return index;
+  const marked = months.map((month) => [month, { nextDue: null, dirty }]);
   return { ...index, months: { ...index.months, ...Object.fromEntries(marked) } };
 }
 
 /**
- * Records due times. A month that another run has dirty within the hour is left to that run, which may have
- * claimed a day after these times were reckoned.
+ * Records due times. A month that another run marked dirty within the last hour is left to that run: it may have
+ * claimed a day after these times were computed.
  */
 export function recordDueTimes(
   index: MonthIndex,
@@ -79,13 +87,13 @@ export function recordDueTimes(
   const isOthers = (known: MonthIndex['months'][string] | undefined) =>
     known?.dirty !== undefined &&
     known.dirty.by !== run.id &&
-    run.wallMs - Date.parse(known.dirty.at) < TOUCH_MS;
+    run.wallMs - Date.parse(known.dirty.at) < DIRTY_MS;
   const kept = Object.entries(index.months).filter(([, known]) => index.policy === policy || isOthers(known));
   const months = Object.fromEntries(kept);
-  for (const [of, dueMs] of due) {
-    if (isOthers(months[of])) continue;
+  for (const [month, dueMs] of due) {
+    if (isOthers(months[month])) continue;
     const asOf = dueMs === null || dueMs > run.nowMs ? { asOf: new Date(run.nowMs).toISOString() } : {};
-    months[of] = { nextDue: dueMs === null ? null : new Date(dueMs).toISOString(), ...asOf };
+    months[month] = { nextDue: dueMs === null ? null : new Date(dueMs).toISOString(), ...asOf };
   }
   const same = index.policy === policy && JSON.stringify(months) === JSON.stringify(index.months);
   return same ? index : { ...index, policy, months };

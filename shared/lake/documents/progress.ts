@@ -1,3 +1,10 @@
+/**
+ * `raw/<report>/brand=…/dt=…/<attempt>/progress.json`: how far an attempt at a day has come. A chunk is written first and
+ * named here together with the cursor behind it in one compare-and-swap (I4): a run that dies between the two leaves a
+ * chunk that no one names, and the next run asks for the same pages again. Only chunks named here exist.
+ * The document is also the day's lease: the run that reads the day renews it with every group. Whoever finds it old
+ * may take it over; the old holder then fails at `assertLeaseHeld` instead of staging pages beside the new one.
+ */
 import * as z from 'zod/mini';
 import { BrandReportsError } from '../../errors.ts';
 import { type Json, type JsonObject, isJson } from '../../json.ts';
@@ -9,13 +16,13 @@ const json = z.custom<Json>(isJson, { error: 'a JSON value was expected' });
 const chunk = storedObject({ name: z.string(), records: storedCount });
 
 const part = storedObject({
-  /** `keep`: these are the day's records. `less`: these are taken away from them. */
+  /** `include`: these are the day's records. `exclude`: these are taken away from them. */
   role: z.enum(['include', 'exclude']),
   /** The action's fields that ask for this part. */
   fields: z.record(z.string(), z.union([z.string(), z.number()])),
-  /** What asks for the page behind the last staged one; `null` before the first. */
+  /** The cursor of the page behind the last staged one, as the service sent it; `null` before the first. */
   cursor: json,
-  /** The last staged page, asked again on a resume where cursors are positions. */
+  /** The last staged page: a resumed attempt asks for it again, and restarts if it differs. */
   last: z.optional(storedObject({ cursor: json, hash: z.string() })),
   /** Short hashes of the cursors asked so far: one seen before is a cycle. */
   seen: z.array(z.string()),
@@ -31,7 +38,7 @@ const slice = storedObject({
   toMs: z.int(),
   /** Whether it covers the day from its beginning. */
   whole: z.boolean(),
-  /** When its reading began (the core's present, ISO 8601). */
+  /** When reading it began, by the clock of the plan. */
   startedAt: storedTime,
   /** Of a report about another report's records: the snapshot and the digest they come from. */
   upstream: z.optional(
@@ -39,7 +46,7 @@ const slice = storedObject({
   ),
   parts: z.array(part),
   observations: z.record(z.string(), storedCount),
-  /** Records without the report's identity. */
+  /** Records without the report's primary key. */
   withoutKey: storedCount,
   done: z.boolean(),
 });
@@ -72,7 +79,7 @@ export function assertLeaseHeld(progress: Progress, run: string): Progress {
   throw new BrandReportsError(
     'conflict',
     'lease_lost',
-    'another run has taken over this reading; this run leaves it to that one',
+    'Another run has taken over this attempt. This run leaves it to that one.',
   );
 }
 

@@ -1,3 +1,11 @@
+/**
+ * From records to columns. `observe` notes which kinds of values a field had, `growSchema` appends a column for each field
+ * that is new, and `rowMapper` turns records into rows of these columns.
+ * Were the type of a new column taken from its first value, it would depend on the order of the records, and a column
+ * that began with whole numbers would break when cents arrive. So the kinds of all values of a day are collected
+ * first, in a form whose merging is commutative, and decided once. Afterwards a column never changes (I7).
+ * Nothing in a record is dropped (I6): what fits no column is kept as JSON in `_rescued`.
+ */
 import { type Json, type JsonObject, isRawNumber, stringifyJson } from '../../json.ts';
 import { DAY_PARTITION_KEYS } from '../paths.ts';
 import type { DocumentedColumn } from '../../reports/definition.ts';
@@ -30,7 +38,7 @@ const MAX_FIELD_LENGTH = 255;
 /** Partition keys, and the one name of this alphabet that every JavaScript object has already. */
 const RESERVED = [...DAY_PARTITION_KEYS, 'constructor'];
 
-/** The schema of a table of which nothing was read yet. */
+/** The schema of a table from which nothing was read yet. */
 export function baseSchema(documented: readonly DocumentedColumn[]): TableSchema {
   const taken = new Set(RESERVED);
   const columns = documented.map(({ field, type }) => ({
@@ -43,7 +51,7 @@ export function baseSchema(documented: readonly DocumentedColumn[]): TableSchema
   };
 }
 
-/** Adds what a record shows of its fields. Fields that can be no column are left out: they are rescued. */
+/** Adds the kinds of values that a record has, in place. Fields that cannot be columns are left out: they are rescued. */
 export function observe(into: Observations, record: JsonObject): void {
   let grown = false;
   for (const [field, value] of Object.entries(record)) {

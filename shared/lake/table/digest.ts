@@ -1,3 +1,7 @@
+// A digest says whether two partitions hold the same rows, each as often. It is compared to tell a restated day from one
+// that has not changed (I11): were it a hash of the file, another order of pages or a grown schema would count as a change.
+// The hashes of rows are added, so that order does not matter and duplicates do.
+
 import { hash } from 'node:crypto';
 import type { Row } from './columns.ts';
 import type { Value } from '../../column-types.ts';
@@ -25,7 +29,7 @@ export class Digest {
   }
 }
 
-/** Every text carries its length, so that no two different rows read the same. */
+/** Each value is preceded by its length, so that no two different rows have the same text. */
 function rowText(row: Row): string {
   let text = '';
   for (const name of Object.keys(row).sort()) {

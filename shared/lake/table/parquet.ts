@@ -1,3 +1,9 @@
+/**
+ * Writes and reads Parquet files, a row group at a time: only the row group at hand is in memory (I12). A day of any
+ * size can be written, since the file leaves in parts while it grows and exists only after `finish`.
+ * How a column type is stored is in its row of `column-types.ts`. What is written here is also read by Athena, DuckDB
+ * and parquetjs-lite (`parquetjs-reader.ts`), which `verify` and the tests compare with this reader.
+ */
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { type FileMetaData, type SchemaElement, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { ByteWriter, type ColumnSource, ParquetWriter, type Writer } from 'hyparquet-writer';
@@ -7,7 +13,7 @@ import type { Row } from './columns.ts';
 
 /** Rows of a row group: what the writer holds in memory, and what a reader can skip. */
 export const ROW_GROUP_ROWS = 30_000;
-/** A row group also ends where its values weigh this much, so that huge records do not fill the memory. */
+/** I12: a row group also ends where its values weigh this much, so that huge records do not fill the memory. */
 export const ROW_GROUP_BYTES = 64 * 2 ** 20;
 const CELL_BYTES = 16;
 
@@ -19,17 +25,17 @@ export function weightOf(row: Row): number {
   return bytes;
 }
 
-/** A Parquet file under way. */
+/** A Parquet file that is being written. */
 export interface ParquetFile {
   append(row: Row): Promise<void>;
-  /** From then on the file exists whole. */
+  /** Afterwards the file exists, whole. */
   finish(): Promise<{ rows: number; bytes: number }>;
   abort(): Promise<void>;
 }
 
 /**
- * Writes rows as Parquet for Athena: every column optional, ZSTD, row groups of ROW_GROUP_ROWS rows, each handed
- * on when it is full. Annotations are the older converted types, which every reader knows: by the format's rules a
+ * Writes rows as Parquet for Athena: every column optional, ZSTD, row groups of ROW_GROUP_ROWS rows, each written
+ * when it is full. Annotations are the older converted types, which every reader knows: by the format's rules a
  * timestamp so annotated is in UTC, and no engine moves it to the zone of its session.
  */
 export function writeParquet(output: ObjectWriter, columns: readonly Column[]): ParquetFile {
@@ -41,13 +47,13 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
     compressors: { ZSTD: (page) => zstdCompressSync(page) },
     createdBy: 'brand-reports',
   });
-  const handOn = () => {
+  const writeOut = () => {
     const written = bytes.getBytes().slice();
     bytes.index = 0;
     return output.write(written);
   };
-  bytes.flush = handOn;
-  bytes.finish = handOn;
+  bytes.flush = writeOut;
+  bytes.finish = writeOut;
 
   let group = emptyGroup(columns);
   let rows = 0;

@@ -1,3 +1,13 @@
+/**
+ * Reads snapshots with parquetjs-lite, the independent reader that is mandated for checking our files: it shares no code
+ * with the writer, so what both agree on is in the file. Only `verify` and the tests use it.
+ * The library is old, and four things are taught to it here, without which it fails or misreads:
+ * - it has no ZSTD: an inflate function is added to its table of compressions;
+ * - it refuses files by version number and fails on newer annotations: the footer is changed in memory to version 1
+ *   without annotations, and `column-types.ts` converts the plain values;
+ * - it applies `toString()` to the values of a dictionary page: they are wrapped so that it gives the value back;
+ * - its run-length decoder misreads dictionary indices above 255: it is replaced.
+ */
 import { zstdDecompressSync } from 'node:zlib';
 import codecs, { type Cursor } from 'parquetjs-lite/lib/codec/index.js';
 import compression from 'parquetjs-lite/lib/compression.js';
@@ -7,8 +17,8 @@ import { type Column, type ColumnType, typeSpec, type Value } from '../../column
 import type { Row } from './columns.ts';
 
 /**
- * Reads a snapshot with parquetjs-lite, which shares no code with the writer: what both agree on is in the file.
- * @param columns the table's; one that the file does not have is NULL
+ * Reads a snapshot, a row group at a time.
+ * @param columns the table's; a column that the file does not have is NULL
  * @throws BrandReportsError `bug` where the bytes cannot be read
  */
 export async function* readWithParquetjs(
@@ -27,7 +37,7 @@ export async function* readWithParquetjs(
     throw new BrandReportsError(
       'bug',
       'unreadable_snapshot',
-      `parquetjs-lite cannot read this snapshot: ${reason}; sync its day again with --from and --to`,
+      `parquetjs-lite cannot read this snapshot: ${reason}. Sync its day again with --from and --to.`,
       { cause: thrown },
     );
   }
@@ -38,7 +48,6 @@ async function open(bytes: Buffer) {
     default_dictionary_size: bytes.length,
   });
   const metadata = await file.readFooter();
-  // It refuses version 2 by its number alone and stumbles over annotations: it is asked for plain values only.
   metadata.version = 1;
   for (const element of metadata.schema) element.converted_type = null;
   return new parquetjs.ParquetReader(metadata, file, { rawStatistics: true }).getCursor();
@@ -50,8 +59,6 @@ function fromPhysical(type: ColumnType, stored: unknown): Value | undefined {
   if (value === undefined) throw new Error(`a ${type} column holds a ${typeof stored}`);
   return value;
 }
-
-// What follows teaches parquetjs-lite what it lacks: ZSTD, and dictionaries of anything but short texts.
 
 compression.PARQUET_COMPRESSION_METHODS.ZSTD = { inflate: (page) => zstdDecompressSync(page) };
 
@@ -67,7 +74,6 @@ codecs.PLAIN = {
   },
 };
 
-// Its own run-length decoder gets indices above 255 wrong.
 codecs.RLE_DICTIONARY = {
   decodeValues(_type, cursor, count) {
     const bitWidth = cursor.buffer.readUInt8(cursor.offset);

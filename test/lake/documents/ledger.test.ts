@@ -154,7 +154,7 @@ describe('a commit', () => {
     ['the day was left to anyone', { claim: { ...claim, runId: null } }],
     ['another attempt is claimed', { claim: { ...claim, attempt: 'a2' } }],
     ['another run has published it', { committed: published }],
-    ['the ledger was made anew', {}],
+    ['the ledger was made again', {}],
   ])('I5: changes nothing where %s', (_name, entry) => {
     const ledger = ledgerOf(entry);
     expect(() => commitDay(ledger, DAY, commitOf({ snapshot: 's2' }))).toThrow(
@@ -289,7 +289,7 @@ describe('a stored ledger', () => {
     ['another month’s ledger', broken({ month: '2026-02' }), 'ledger/order_list/acme/2026-02.json'],
     ['a day that is none', broken({ days: { 'next-week': full } }), 'days.next-week'],
     ['a day that no calendar has', broken({ days: { '2026-01-32': full } }), 'days.2026-01-32'],
-    ['a day of another month', broken({ days: { '2026-02-01': full } }), '2026-02-01 is no day of its month'],
+    ['a day of another month', broken({ days: { '2026-02-01': full } }), '2026-02-01 is not a day of its month'],
     ['a day that is null', broken({ days: { [DAY]: null } }), `days.${DAY}`],
     ['a claim without an attempt', brokenDay({ claim: { ...claim, attempt: undefined } }), 'claim.attempt'],
     ['a claim of nobody known', brokenDay({ claim: { ...claim, runId: 7 } }), 'claim.runId is 7'],
