@@ -1,3 +1,9 @@
+/*
+ * Without due times of its own a day is read again for ever, or once and never again. This file decides from the
+ * ledger's entry and the policy when a day is due, when it may be closed (I2) and when it is settled, so that a restated
+ * day is read again as long as it can change and not after (I11). Everything is pure; `plan.ts` orders what is due, and
+ * `day-state.ts` says what has been due for too long.
+ */
 import {
   MINUTE_MS,
   addDays,
@@ -46,7 +52,7 @@ export function upstreamState(entry: DayEntry | undefined): UpstreamState | unde
   );
 }
 
-/** A slack, so that a day due "every day" is not read an hour later each day by an hourly schedule. */
+/** Due a little early: otherwise an hourly schedule reads a day that is due "every day" an hour later each day. */
 function slackMs(everyMs: number): number {
   return Math.min(everyMs / 10, 30 * MINUTE_MS);
 }
@@ -74,7 +80,7 @@ export function dueAtMs(
   if (upstream && upstream.digest !== published.upstreamDigest) return started;
   if (published.state === 'open') return upstream && !upstream.closed ? null : started;
   const readFromMs = Date.parse(published.readFrom);
-  // A reading by a clock that was ahead says nothing of the present.
+  // Read by a clock that was ahead: that says nothing about now.
   if (dayOf(readFromMs, policy.timeZone) > today) return started;
   if (published.settled) return null;
   return refreshAtMs(day, readFromMs, policy, daysBetween(day, today));
