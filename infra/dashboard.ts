@@ -69,7 +69,7 @@ export class ReportsDashboard extends Dashboard {
 }
 
 function calendarWidget({ functionArn }: IFunction): IWidget {
-  return new CustomWidget({ title: 'Which days are in the lake', functionArn, width: WIDTH, height: 12 });
+  return new CustomWidget({ title: 'Which days are complete', functionArn, width: WIDTH, height: 12 });
 }
 
 /** One widget for each brand, because a widget shows a hundred alarms at most. */

@@ -1,3 +1,9 @@
+/*
+ * Without a bucket that outlives the stack, `cdk destroy` would delete years of reports: it is retained unless
+ * `keepLake` is false, and `adoptBucket` uses it again. Every principal gets the prefixes that it needs and no others:
+ * a report's function its own, the rebuild the ledgers, analysts the snapshots. All prefixes are in
+ * shared/lake/paths.ts. I3: nothing expires snapshots by age, so that no running query loses its files.
+ */
 import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket } from 'aws-cdk-lib/aws-s3';
@@ -30,7 +36,7 @@ const READ = ['s3:GetObject'];
 const PUT = [...READ, 's3:PutObject', 's3:AbortMultipartUpload'];
 const WRITE = [...PUT, 's3:DeleteObject'];
 
-/** The bucket that holds snapshots, raw records, ledgers, schemas and query results; it outlives the stack. */
+/** The bucket of snapshots, raw records, ledgers, schemas and query results, and who may do what in it. */
 export class Lake extends Construct {
   readonly bucket: IBucket;
   readonly url: string;
@@ -56,7 +62,7 @@ export class Lake extends Construct {
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       enforceSSL: true,
       minimumTLSVersion: 1.2,
-      // Nothing in the lake is overwritten but its small documents, and a sweep removes what it means to remove.
+      // Only the small documents of the lake are overwritten, and what vacuum deletes should be gone.
       versioned: false,
       ...(keepLake
         ? { removalPolicy: RemovalPolicy.RETAIN }
@@ -67,17 +73,17 @@ export class Lake extends Construct {
         { id: 'unfinished-uploads', abortIncompleteMultipartUploadAfter: Duration.days(1) },
       ],
     });
-    // CloudFormation would take the rule "TLS only" from the bucket that it leaves behind.
+    // Otherwise CloudFormation would remove the policy "TLS only" from the bucket that it retains.
     if (keepLake) bucket.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN);
     Validations.of(bucket).acknowledge({
       id: 'AwsSolutions-S1',
       reason:
-        'Server access logs cost more than the lake itself and name no reader that CloudTrail would not; whoever must audit reads turns on CloudTrail data events.',
+        'Server access logs cost more than the lake itself, and CloudTrail data events, where reads must be audited, name the same readers.',
     });
     return bucket;
   }
 
-  /** What a run of these reports reads and writes. */
+  /** For runs of these reports: their own prefixes, and reading those of upstream reports. */
   grantReports(grantee: Grantee, reports: readonly ReportDefinition[]): void {
     const written = reports.flatMap(({ name, table }) => [
       `${tablePrefix(table)}*`,
@@ -86,18 +92,18 @@ export class Lake extends Construct {
       `${reportLedgersPrefix(name)}*`,
       schemaKey(table),
     ]);
-    const parents = reports.flatMap(({ day }) => {
-      const parent = day.by === 'upstream' ? this.reports[day.report] : undefined;
-      return parent && !reports.includes(parent)
-        ? [`${tablePrefix(parent.table)}*`, `${reportLedgersPrefix(parent.name)}*`]
+    const upstreams = reports.flatMap(({ day }) => {
+      const upstream = day.by === 'upstream' ? this.reports[day.report] : undefined;
+      return upstream && !reports.includes(upstream)
+        ? [`${tablePrefix(upstream.table)}*`, `${reportLedgersPrefix(upstream.name)}*`]
         : [];
     });
     this.grant(grantee, WRITE, written);
-    this.grant(grantee, READ, parents);
+    this.grant(grantee, READ, upstreams);
     this.grantList(grantee);
   }
 
-  /** What makes the catalog again out of the lake: ledgers, which note what was switched, and schemas. */
+  /** For rebuilding the catalog: ledgers, which record what is published, coverage and schemas. */
   grantRebuild(grantee: Grantee): void {
     this.grant(grantee, PUT, [`${LEDGERS_PREFIX}*`, `${tablePrefix(COVERAGE_TABLE)}*`]);
     this.grant(grantee, READ, [`${SCHEMAS_PREFIX}*`]);
@@ -109,7 +115,7 @@ export class Lake extends Construct {
     this.grantList(grantee);
   }
 
-  /** What Athena reads and writes on behalf of a person: current and superseded snapshots, and results. */
+  /** For Athena on behalf of a person: current and superseded snapshots (I3), and query results. */
   grantQuery(grantee: Grantee): void {
     this.grant(grantee, READ, [`${SNAPSHOTS_PREFIX}*`]);
     this.grant(grantee, [...PUT, 's3:ListMultipartUploadParts'], [`${QUERY_RESULTS_PREFIX}*`]);
@@ -127,11 +133,11 @@ export class Lake extends Construct {
     acknowledgeWildcards(
       grantee,
       resourceArns,
-      'Objects are made under names that are not known before: a prefix is as narrow as it gets.',
+      'The names of objects are not known before: a prefix is the narrowest resource.',
     );
   }
 
-  /** Listing is allowed without a condition on the prefix: where it is not, S3 answers a missing key with 403. */
+  /** Without a condition on the prefix: otherwise S3 answers 403 for a missing key instead of 404. */
   private grantList(grantee: Grantee): void {
     Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
   }

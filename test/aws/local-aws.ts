@@ -48,7 +48,7 @@ export async function startLocalAws(folder: string, variables: Readonly<Record<s
     secrets: new SecretsManagerClient(awsTestOptions(url)),
   };
 
-  /** Speaks to a service for which there is no client here; moto takes the service from the signature's scope. */
+  /** Calls a service that has no client here; moto takes the service from the signature's scope. */
   async function call(service: string, path: string, headers: Record<string, string>, body: string) {
     const scope = `Credential=test/20260101/${REGION}/${service}/aws4_request`;
     const authorization = `AWS4-HMAC-SHA256 ${scope}, SignedHeaders=host, Signature=0`;
@@ -202,6 +202,6 @@ async function bodyOf(client: S3Client, Bucket: string, Key: string): Promise<Bu
 
 function plain(described: object): JsonObject {
   const json = parseJson(JSON.stringify(described));
-  if (!isJsonObject(json)) throw new Error('what is described is no object');
+  if (!isJsonObject(json)) throw new Error('the description is not an object');
   return json;
 }

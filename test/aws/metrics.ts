@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { resolve, resourcesOf, type Template } from '../iam/template.ts';
 
-/** A metric as CloudWatch tells them apart, e.g. `Reports Rows brand=acme report=order_list`. */
+/** A metric by everything that identifies it in CloudWatch, e.g. `Reports Rows brand=acme report=order_list`. */
 type Metric = string;
 
 /** A document in the embedded metric format. */

@@ -35,8 +35,8 @@ const REPORTS = [
   'transaction_list',
   'amazon_attribution_report',
 ] as const;
-/** Metrics that are told only where they are not 0. */
-const TROUBLES = / (Retries|Throttles|FailedDays) /;
+/** Metrics that are emitted only where they are not 0. */
+const EMITTED_WHERE_NOT_ZERO = / (Retries|Throttles|FailedDays) /;
 
 const outcomeSchema = z.object({ status: z.string() });
 const settingsSchema = z.looseObject({
@@ -112,7 +112,7 @@ describe('the functions, by their default event', () => {
     expect([...tables.keys()]).toEqual(expect.arrayContaining(views));
   });
 
-  it('tell of every report of every brand once, in every metric that alarms and dashboard look at', async () => {
+  it('emit every metric that alarms and dashboard use, once for every report of every brand', async () => {
     const emitted = emittedMetrics(aws.log());
     const newest = emitted.flat().filter((metric) => metric.includes(' SecondsSinceNewestCompleteDay '));
     const expected = Object.keys(sample.brands).flatMap((brand) =>
@@ -122,11 +122,11 @@ describe('the functions, by their default event', () => {
     expect(emitted).toHaveLength(expected.length);
     const watched = watchedMetrics(await template());
     expect(watched).toEqual(expect.arrayContaining(expected));
-    const known = [...emitted.flat(), ...watched.filter((metric) => TROUBLES.test(metric))];
+    const known = [...emitted.flat(), ...watched.filter((metric) => EMITTED_WHERE_NOT_ZERO.test(metric))];
     expect(watched.filter((metric) => !known.includes(metric))).toEqual([]);
   });
 
-  it('draw the calendar of it', async () => {
+  it('draw the calendar', async () => {
     expect(await aws.invoke(`${STACK}-calendar`, {})).toMatch(/acme.*globex/s);
   });
 
@@ -150,7 +150,7 @@ describe('an analyst finds after it', () => {
     expect(empty.map(({ name }) => name)).toEqual(['Days that need attention']);
   });
 
-  it('freshness tells that every report of every brand is in up to yesterday', async () => {
+  it('freshness has every report of every brand complete up to yesterday', async () => {
     const { views } = answers;
     const expected = Object.keys(sample.brands).flatMap((brand) =>
       REPORTS.map((report) => `${brand} ${report} ${newestComplete(brand)}`),
@@ -349,7 +349,7 @@ async function addColumn(table: string, column: JsonObject): Promise<void> {
   await aws.s3.send(new PutObjectCommand({ Bucket: bucket, Key, Body }));
 }
 
-/** The columns of Glue's tables and views, where partitions lie, and what lies there; coverage tells of every reading anew. */
+/** The columns of Glue's tables and views, where partitions lie, and what lies there; without coverage, which changes with every run. */
 function published({ tables, objects }: Held) {
   return {
     columns: Object.fromEntries([...tables.keys()].map((name) => [name, columnsIn({ tables }, name)])),

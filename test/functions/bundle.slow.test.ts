@@ -83,7 +83,7 @@ afterAll(async () => {
 });
 
 describe('the synthesised bundle', () => {
-  it('holds all that it needs, and no library that a function must not have', () => {
+  it('contains everything that it needs, and no library that a function must not have', () => {
     expect(functions.map(({ name }) => name)).toEqual(expect.arrayContaining(TABLES.map(([name]) => name)));
     for (const { bundle } of functions) expect(readFileSync(bundle, 'utf8')).not.toMatch(/parquetjs|duckdb/);
   });
@@ -108,12 +108,12 @@ describe('the synthesised bundle', () => {
     expect(s3.objects.size).toBe(0);
   });
 
-  it('answers with what is left to do where the time is short, and throws nothing', async () => {
+  it('returns what is left to do where the time is short, and throws nothing', async () => {
     const { answer } = await invoke('order_list', { ...EVENT, brand: 'globex' }, { remainingMs: 1 });
     expect(answer).toMatchObject({ status: 'incomplete', reports: [{ brand: 'globex' }] });
   });
 
-  it('says that it lacks s3:ListBucket where its policies do not allow that', async () => {
+  it('names s3:ListBucket where its policies do not allow that', async () => {
     const { role } = functionNamed('order_list');
     policies.set(
       'cannot-list',
@@ -151,7 +151,7 @@ describe('the synthesised bundle', () => {
     }
   });
 
-  it('prints metrics of each brand, and how the reports stand where the run is one of the present', async () => {
+  it('emits the metrics of each brand, and those of health in a run at the current time', async () => {
     const traffic = { _aws: expect.anything(), report: 'order_list', Rows: expect.any(Number) };
     const standing = { Failures: 0, SecondsSinceNewestCompleteDay: expect.any(Number) };
     const { now: _now, ...present } = EVENT;
@@ -180,7 +180,7 @@ describe('the synthesised bundle', () => {
     expect(answer).not.toContain('cannot be drawn');
   });
 
-  it('sets the catalog up anew from what was synced', async () => {
+  it('rebuilds the catalog from the lake', async () => {
     const catalogued = () =>
       Object.fromEntries(
         [...glue.tables].map(([name, { partitions }]) => [name, new Set(partitions.keys())]),
@@ -191,7 +191,7 @@ describe('the synthesised bundle', () => {
     expect(catalogued()).toEqual({ ...before, freshness: new Set() });
   });
 
-  it('answers a failure as a document, with the command that mends it', async () => {
+  it('returns a failure as a document, with the command that fixes it', async () => {
     secrets.secrets.delete('brand-reports/acme');
     const { answer } = await invoke('order_list', {
       ...EVENT,
@@ -204,7 +204,7 @@ describe('the synthesised bundle', () => {
     });
   });
 
-  it('I9: leaves no credential in what it prints or stores', () => {
+  it('I9: leaves no credential in logs or objects', () => {
     const stored = [...s3.objects].map(([key, { body }]) => key + text(key, body)).join('\n');
     for (const { token, secret } of Object.values(sample.brands)) {
       expect(printed + stored).not.toContain(token);
@@ -235,7 +235,7 @@ describe('the policies of a function', () => {
       expect(access(role, action, `arn:aws:glue:${PLACE}:table/brand_reports/${table}`)).toBe(false);
   });
 
-  it('let it read the secrets of its brands, and no other', () => {
+  it('let it read the secrets of its brands and no other', () => {
     for (const { role } of TABLES.map(([report]) => functionNamed(report))) {
       const readable = ['brand-reports/acme', 'brand-reports/globex', 'brand-reports/acme-2', 'other'].filter(
         (name) =>

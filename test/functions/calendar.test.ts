@@ -64,7 +64,7 @@ afterEach(() => {
 const EVENT = { widgetContext: { theme: 'light', width: 1200, height: 400, params: {} } };
 
 describe('the coverage widget', () => {
-  it('draws the calendar of all brands, with the test event that mends a failed day', async () => {
+  it('draws the calendar of all brands, with the test event that fixes a failed day', async () => {
     const answer = await handler(EVENT);
     expect(answer).toMatch(/^<div class="coverage cwdb-no-default-styles">/);
     expect(answer).toMatch(/<b>orders<\/b>: 1 day failed/);

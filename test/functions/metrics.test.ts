@@ -29,7 +29,7 @@ const error = { kind: 'auth', code: 'refused', message: 'read the secret again' 
 
 describe('the metrics of a run', () => {
   it.each<[string, Partial<ReportOutcome>, Record<string, number>]>([
-    ['that went well', {}, WELL],
+    ['that succeeded', {}, WELL],
     ['that had nothing to do', { days: [], requests: 0 }, { ...WELL, Rows: 0, Pages: 0, Requests: 0 }],
     [
       'that was throttled',
@@ -98,7 +98,7 @@ describe('the metrics of a run', () => {
     ]);
   });
 
-  it('tell the traffic alone of a run that does not answer for how the report stands', async () => {
+  it('are those of the traffic only, for a run that does not show the health of the report', async () => {
     const { documents } = await emitted([{ ...COMPLETE, status: 'failed' }], { health: false });
     expect(documents).toHaveLength(1);
     expect(documents[0]).not.toHaveProperty('Failures');
@@ -106,7 +106,7 @@ describe('the metrics of a run', () => {
     expect(documents[0]).toMatchObject({ Rows: 43, Requests: 9 });
   });
 
-  it('are one document for each report, of which one that cannot be made is logged and stops no other', async () => {
+  it('are one document per report; one that cannot be written is logged and stops no other', async () => {
     const { documents, logged } = await emitted([
       { ...COMPLETE, report: 'clicks_list' },
       { ...COMPLETE, brand: 'nobody' },
@@ -116,7 +116,7 @@ describe('the metrics of a run', () => {
     expect(logged).toEqual([expect.objectContaining({ event: 'metrics_not_emitted', brand: 'nobody' })]);
   });
 
-  it('I9: hold nothing of an error’s message', async () => {
+  it('I9: contain nothing of an error’s message', async () => {
     const message = 'the service answered "token-of-acme"';
     const { stdout } = await emitted([{ ...COMPLETE, status: 'failed', error: { ...error, message } }]);
     expect(stdout).toContain('Failures');

@@ -12,12 +12,12 @@ describe('the event of the sync function', () => {
       { brand: 'acme', from: '2026-01-01', to: '2026-01-31', requestsPerSecond: 0.5 },
     ],
     ['to check the connection', { check: true, now: '2026-01-31T06:00:00Z' }],
-  ])('is taken: %s', (_name, event) => {
+  ])('is accepted: %s', (_name, event) => {
     expect(parseSyncEvent(event, BRANDS)).toEqual(event);
   });
 
   it.each<[string, unknown, string]>([
-    ['no object', null, 'the top level is null; allowed: an object'],
+    ['not an object', null, 'the top level is null; allowed: an object'],
     ['a list', [], 'the top level is a list; allowed: an object'],
     [
       'an unknown key',
@@ -25,7 +25,7 @@ describe('the event of the sync function', () => {
       'brands is unknown; allowed: brand, from, to, check, now, requestsPerSecond; did you mean brand?',
     ],
     ['an unknown brand', { brand: 'acne' }, 'brand is "acne"; allowed: acme, globex; did you mean acme?'],
-    ['a day that is none', { from: '2026-02-30' }, 'from is "2026-02-30"; allowed: a day, YYYY-MM-DD'],
+    ['a day that does not exist', { from: '2026-02-30' }, 'from is "2026-02-30"; allowed: a day, YYYY-MM-DD'],
     [
       'a range backwards',
       { from: '2026-02-02', to: '2026-02-01' },
@@ -33,7 +33,7 @@ describe('the event of the sync function', () => {
     ],
     ['a check that is text', { check: 'true' }, 'check is "true"; allowed: true, false'],
     [
-      'a present without a zone',
+      'a current time without a zone',
       { now: '2026-01-31T06:00:00' },
       'now is "2026-01-31T06:00:00"; allowed: an instant',
     ],

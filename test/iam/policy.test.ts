@@ -8,7 +8,7 @@ const KEY = 'arn:aws:s3:::lake/raw/orders/x';
 describe('a policy', () => {
   it.each<[string, object[], string, string, boolean]>([
     ['allows what a statement names', [allow], 's3:GetObject', KEY, true],
-    ['knows actions in any case', [{ ...allow, Action: 'S3:getobject' }], 's3:GetObject', KEY, true],
+    ['matches actions in any case', [{ ...allow, Action: 'S3:getobject' }], 's3:GetObject', KEY, true],
     [
       'allows each of a list',
       [{ ...allow, Action: ['s3:PutObject', 's3:GetObject'] }],
@@ -20,7 +20,7 @@ describe('a policy', () => {
     ['allows nothing without a statement', [], 's3:GetObject', KEY, false],
     ['allows no other action', [allow], 's3:PutObject', KEY, false],
     ['allows no other resource', [allow], 's3:GetObject', 'arn:aws:s3:::lake/ledger/x', false],
-    ['knows resources in their case', [allow], 's3:GetObject', 'arn:aws:s3:::lake/RAW/x', false],
+    ['matches resources with their case', [allow], 's3:GetObject', 'arn:aws:s3:::lake/RAW/x', false],
     ['takes a dot for a dot', [{ ...allow, Resource: 'a.b' }], 's3:GetObject', 'axb', false],
     ['takes ? for one character', [{ ...allow, Resource: 'a-??' }], 's3:GetObject', 'a-xyz', false],
     [
@@ -44,7 +44,7 @@ describe('a policy', () => {
   it.each<[string, object, Record<string, string>, boolean]>([
     ['met', { StringLike: { 's3:prefix': ['raw/*', 'ledger/*'] } }, { 's3:prefix': 'raw/x' }, true],
     ['not met', { StringEquals: { 's3:prefix': 'raw/' } }, { 's3:prefix': 'raw/x' }, false],
-    ['on what is not known', { StringLike: { 's3:prefix': '*' } }, {}, false],
+    ['on an unknown key', { StringLike: { 's3:prefix': '*' } }, {}, false],
     [
       'met in part',
       { StringEquals: { a: '1' }, Bool: { 'aws:SecureTransport': 'true' } },
@@ -59,7 +59,7 @@ describe('a policy', () => {
     ['a condition', { ...allow, Condition: { IpAddress: { 'aws:SourceIp': '10.0.0.0/8' } } }],
     ['a part', { Effect: 'Allow', NotAction: 's3:*', Resource: '*' }],
     ['an effect', { ...allow, Effect: 'Perhaps' }],
-  ])('is refused for %s that nobody here knows', (_what, statement) => {
+  ])('is refused for %s that the evaluator does not know', (_what, statement) => {
     expect(() => policyOf([statement])).toThrow();
   });
 });
@@ -98,7 +98,7 @@ describe('the policies of a role', () => {
       { 'Lake.Arn': 'arn:aws:s3:::lake' },
     );
 
-  it('are those in it and those attached to it', () => {
+  it('are its inline and its attached ones', () => {
     const allows = role({ Policies: [inline] });
     const actions = ['s3:ListBucket', 's3:GetObject', 's3:PutObject'];
     expect(actions.filter((action) => allows(action, KEY))).toEqual(['s3:ListBucket', 's3:GetObject']);
@@ -109,18 +109,18 @@ describe('the policies of a role', () => {
   });
 });
 
-describe('a part of a template', () => {
+describe('a value of a template', () => {
   it.each<[string, unknown, unknown]>([
     ['Ref', { Ref: 'Lake' }, 'lake'],
     ['Fn::Sub', { 'Fn::Sub': `s3://\${Lake}/x` }, 's3://lake/x'],
     ['Fn::Select of Fn::Split', { 'Fn::Select': [1, { 'Fn::Split': [':', 'a:b'] }] }, 'b'],
-    ['a value that is not there', { 'Fn::GetAtt': ['Queue', 'Arn'] }, '<Queue.Arn>'],
+    ['a value that is unknown', { 'Fn::GetAtt': ['Queue', 'Arn'] }, '<Queue.Arn>'],
     ['what is inside of it', { a: [{ Ref: 'Lake' }, 1] }, { a: ['lake', 1] }],
-  ])('is worked out: %s', (_what, part, expected) => {
+  ])('is resolved: %s', (_what, part, expected) => {
     expect(resolve(part, { Lake: 'lake' })).toEqual(expected);
   });
 
-  it('is refused for a function that nobody here knows', () => {
+  it('is refused for a function that the evaluator does not know', () => {
     expect(() => resolve({ 'Fn::ImportValue': 'x' }, {})).toThrow('Fn::ImportValue is unknown');
   });
 });

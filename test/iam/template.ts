@@ -9,7 +9,7 @@ const templateSchema = z.object({ Resources: z.record(z.string(), resourceSchema
 export type Template = z.infer<typeof templateSchema>;
 type Resource = z.infer<typeof resourceSchema>;
 
-/** @throws Error where the JSON is no template */
+/** @throws Error where the JSON is not a template */
 export function parseTemplate(json: string): Template {
   return z.parse(templateSchema, JSON.parse(json));
 }

@@ -24,7 +24,7 @@ const reportSchema = z.object({
 const folder = mkdtempSync(join(tmpdir(), 'brand-reports-nag-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Findings of the AWS Solutions rules that the code does not explain. */
+/** Findings of the AWS Solutions rules that the code does not acknowledge. */
 function findings(
   name: string,
   settings: object,
@@ -55,13 +55,13 @@ describe('the AWS Solutions rules', () => {
   it.each<[string, object]>([
     ['the sample settings', {}],
     ['every report', { brands: { acme: { ...ACME, reports: { clicks_detail: { enabled: true } } } } }],
-    ['a lake that goes with the stack', { deployment: { keepLake: false, alarmEmail: 'a@b.example' } }],
+    ['a lake that is deleted with the stack', { deployment: { keepLake: false, alarmEmail: 'a@b.example' } }],
     ['an adopted bucket and database', { deployment: { adoptBucket: 'a-lake', adoptDatabase: 'lake' } }],
-  ])('find nothing that is not explained in a stack of %s', (name, settings) => {
+  ])('find nothing unacknowledged in a stack of %s', (name, settings) => {
     expect(findings(name, { brands: { acme: ACME }, ...settings })).toEqual([]);
   });
 
-  it('would find a bucket that anybody added', () => {
+  it('would find a bucket that somebody added', () => {
     const found = findings('spoilt', { brands: { acme: ACME } }, (stack) => new Bucket(stack, 'Another'));
     expect(found).toContainEqual(expect.stringMatching(/AwsSolutions-S\d+.* at BrandReports\/Another/));
   });

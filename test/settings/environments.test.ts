@@ -18,7 +18,7 @@ describe('settings of an environment', () => {
     expect(chosenEnvironment(SETTINGS, 'file')).toEqual(common);
   });
 
-  it('take the place of the common ones, key by key', () => {
+  it('override the common ones, key by key', () => {
     expect(chosenEnvironment(SETTINGS, 'file', 'staging')).toEqual({
       requestsPerSecond: 5,
       deployment: { schedules: false },
@@ -26,7 +26,7 @@ describe('settings of an environment', () => {
     });
   });
 
-  it('take away what they set to null', () => {
+  it('remove what they set to null', () => {
     const settings = {
       brands: { acme: { a: 1 }, globex: {} },
       environments: { staging: { brands: { globex: null } } },
@@ -35,7 +35,7 @@ describe('settings of an environment', () => {
   });
 
   it.each<[string, unknown, string | undefined, string]>([
-    ['an environment that is not there', SETTINGS, 'stagin', 'allowed: staging; did you mean staging?'],
+    ['an unknown environment', SETTINGS, 'stagin', 'allowed: staging; did you mean staging?'],
     ['a name that every object has', SETTINGS, 'constructor', 'no environment "constructor"'],
     ['one where there are none', { brands: {} }, 'staging', 'allowed: none, until "environments"'],
     ['environments that are a list', { environments: [] }, undefined, 'an object that holds settings by'],
@@ -45,7 +45,12 @@ describe('settings of an environment', () => {
       undefined,
       '20 at most',
     ],
-    ['an environment that is no object', { environments: { staging: true } }, undefined, 'holds settings by'],
+    [
+      'an environment that is not an object',
+      { environments: { staging: true } },
+      undefined,
+      'holds settings by',
+    ],
   ])('are refused: %s', (_name, settings, chosen, message) => {
     expect(() => chosenEnvironment(settings, 'file', chosen)).toThrow(message);
   });
