@@ -51,6 +51,29 @@ describe('publishing', () => {
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
 
+  it('I3: ends at the newest commit where another run commits and publishes before its pointer arrives', async () => {
+    const lake = sample.emptyLake();
+    let overtaken = false;
+    const catalog: Catalog = {
+      ...lake.catalog,
+      async setSnapshot(table, partition, snapshot) {
+        if (!overtaken && table.name === 'orders') {
+          overtaken = true;
+          mark(lake, FIRST, { status: 'void' });
+          lake.nowMs += HOUR_MS;
+          await lake.sync({ scope });
+        }
+        await lake.catalog.setSnapshot(table, partition, snapshot);
+      },
+    };
+    const slowScope = { ...scope, from: FIRST, to: FIRST };
+    await lake.sync({ scope: slowScope, lake: { store: lake.store, catalog, runs: blindRegistry } });
+    const { committed } = await ledgerEntry(lake, 'order_list', FIRST);
+    expect(overtaken).toBe(true);
+    expect(pointerOf(lake, FIRST)).toBe(committed?.snapshot);
+    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+  });
+
   it('I3: overwrites a zombie’s pointer that arrives late in the next run, though nothing else is due', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
