@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { exponentialMs } from '../shared/backoff.ts';
 import type { CloudFormationRequest } from './rebuild-catalog-event.ts';
 
-const MAX_TRIES = 4;
+const CLOUDFORMATION_RETRY = { maxAttempts: 4, baseMs: 500, capMs: 2_000 };
 /** CloudFormation accepts a response of 4 kB, and shows the reason in a narrow column. */
 const MAX_REASON_LENGTH = 1_000;
 
@@ -28,9 +29,11 @@ export async function respondToCloudFormation(
   for (let tried = 1; ; tried += 1) {
     const failed = await put(request.ResponseURL, body);
     if (failed === undefined) return;
-    if (tried === MAX_TRIES)
-      throw new Error(`CloudFormation did not accept the response in ${MAX_TRIES} tries: ${failed}`);
-    await sleep(250 * 2 ** tried);
+    if (tried === CLOUDFORMATION_RETRY.maxAttempts)
+      throw new Error(
+        `CloudFormation did not accept the response in ${CLOUDFORMATION_RETRY.maxAttempts} tries: ${failed}`,
+      );
+    await sleep(exponentialMs(tried - 1, CLOUDFORMATION_RETRY));
   }
 }
 

@@ -1,20 +1,22 @@
 // How long to wait before another attempt. Without jitter, callers that failed together try again together and fail
-// together. To change a retry rule, change its constant; every rule of the project is in this table, each under a
-// name that ends in `_RETRY`. The waits are full jitter unless the table says otherwise.
+// together. To change a retry rule, change its constant. This table has every rule of the project; the constants of the
+// program end in `_RETRY`. The waits are full jitter unless the table says otherwise.
 //
-// | what                              | constant, file                                           | attempts  | base    | cap    |
-// | --------------------------------- | -------------------------------------------------------- | --------- | ------- | ------ |
-// | a call of the brand's service     | SERVICE_RETRY, service/retry.ts                          | 6         | 500 ms  | 30 s   |
-// | a write of a shared document      | DOCUMENT_RETRY, lake/documents/cas-document.ts           | 40        | 10 ms   | 1 s    |
-// | a day that failed (no jitter)     | FAILED_DAY_RETRY, lake/documents/ledger.ts               | unlimited | 5 min   | 24 h   |
-// | a conditional write to S3         | S3_WRITE_RETRY, adapters/aws/s3-store.ts                 | 6         | 50 ms   | 1 s    |
-// | a change of a Glue table          | GLUE_RETRY, adapters/aws/glue-catalog.ts                 | 10        | 20 ms   | 1 s    |
-// | the lock of a lake folder         | LOCK_RETRY, adapters/local/lock.ts                       | 1000      | 1 ms    | 50 ms  |
-// | any request to AWS (by its SDK)   | awsClientOptions, adapters/aws/errors.ts                 | 5         | the SDK's own     |
-// | what AWS refuses to a new role    | ACCESS_DENIED_RETRY, adapters/aws/retry-access-denied.ts | for 1 min | 5 s, always       |
-// | the answer to CloudFormation      | TRIES, functions/cloud-formation.ts (no jitter)          | 4         | 500 ms  | –      |
-// | a step of the backfill            | addRetry, infra/backfill-state-machine.ts                | 20 or 2   | 20 s or 1 min     |
-// | an event of a schedule            | retryAttempts, infra/report-function.ts                  | 2         | EventBridge's own |
+// | what                            | constant, file                                                          | attempts  | base              | cap   |
+// | ------------------------------- | ----------------------------------------------------------------------- | --------- | ----------------- | ----- |
+// | a call of the brand's service   | SERVICE_RETRY, service/retry.ts                                         | 6         | 500 ms            | 30 s  |
+// | a write of a shared document    | DOCUMENT_RETRY, lake/documents/cas-document.ts                          | 40        | 10 ms             | 1 s   |
+// | a day that failed (no jitter)   | FAILED_DAY_RETRY, lake/documents/ledger.ts                              | unlimited | 5 min             | 24 h  |
+// | a conditional write to S3       | S3_WRITE_RETRY, adapters/aws/s3-store.ts                                | 6         | 50 ms             | 1 s   |
+// | a change of a Glue table        | GLUE_RETRY, adapters/aws/glue-catalog.ts                                | 10        | 20 ms             | 1 s   |
+// | the lock of a lake folder       | LOCK_RETRY, adapters/local/lock.ts                                      | 1000      | 1 ms              | 50 ms |
+// | any request to AWS (by its SDK) | awsClientOptions, adapters/aws/errors.ts                                | 5         | the SDK's own     |       |
+// | what AWS refuses to a new role  | ACCESS_DENIED_RETRY, adapters/aws/retry-access-denied.ts                | for 1 min | 5 s, always       |       |
+// | a response to CloudFormation    | CLOUDFORMATION_RETRY, functions/cloud-formation-response.ts (no jitter) | 4         | 500 ms            | 2 s   |
+// | a step of the backfill: no free | addRetry, infra/backfill-state-machine.ts                               | 20        | 20 s              | 5 min |
+// | instance; any other failure     |                                                                         | 2         | 1 min             | 2 min |
+// | the list of a backfill's months | addRetry, infra/backfill-state-machine.ts                               | 4         | 5 s               | 40 s  |
+// | an event of a schedule          | retryAttempts, infra/report-function.ts                                 | 2         | EventBridge's own |       |
 
 export interface Backoff {
   /** The wait before the first retry, at most. */
