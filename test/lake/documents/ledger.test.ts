@@ -289,7 +289,11 @@ describe('a stored ledger', () => {
     ['another month’s ledger', broken({ month: '2026-02' }), 'ledger/order_list/acme/2026-02.json'],
     ['a day that is none', broken({ days: { 'next-week': full } }), 'days.next-week'],
     ['a day that no calendar has', broken({ days: { '2026-01-32': full } }), 'days.2026-01-32'],
-    ['a day of another month', broken({ days: { '2026-02-01': full } }), '2026-02-01 is not a day of its month'],
+    [
+      'a day of another month',
+      broken({ days: { '2026-02-01': full } }),
+      '2026-02-01 is not a day of its month',
+    ],
     ['a day that is null', broken({ days: { [DAY]: null } }), `days.${DAY}`],
     ['a claim without an attempt', brokenDay({ claim: { ...claim, attempt: undefined } }), 'claim.attempt'],
     ['a claim of nobody known', brokenDay({ claim: { ...claim, runId: 7 } }), 'claim.runId is 7'],
