@@ -188,7 +188,6 @@ export function createRunContext(options: RunOptions, run: Run, reportInRun: Rep
   const fetchContext = createFetchContext(options, reportInRun);
   const { brand, report } = fetchContext;
   const { documents } = run;
-  const upstream = report.day.by === 'upstream' ? options.reports[report.day.report] : undefined;
   return {
     ...createBrandReport(options, documents, fetchContext),
     ...fetchContext,
@@ -197,12 +196,6 @@ export function createRunContext(options: RunOptions, run: Run, reportInRun: Rep
     daysInFlight: options.settings.pagesInFlight,
     leases: options.leases ?? true,
     progress: (day, attempt) => documents.progress(report.name, brand, day, attempt),
-    ...(upstream && {
-      upstream: {
-        table: upstream.table,
-        ledger: (month: string) => documents.ledger(upstream.name, brand, month),
-      },
-    }),
   };
 }
 

@@ -20,7 +20,7 @@ import {
 import type { Partition, TableShape } from '../ports.ts';
 import { type DayFacts, committedState, dayState, overdueAtMs } from '../planning/day-state.ts';
 import { type UpstreamDay, dueAtMs, upstreamState } from '../planning/due.ts';
-import type { BrandReport, RunContext } from '../pipeline/context.ts';
+import type { BrandReport } from '../pipeline/context.ts';
 
 const COLUMNS: readonly Column[] = [
   { name: 'dt', type: 'string' },
@@ -90,7 +90,7 @@ function timestamp(instant: string | number | null | undefined): Date | null {
 
 /** Brings the coverage of these months to what their ledgers say, and publishes it like any partition. */
 export async function writeCoverage(
-  run: BrandReport & Pick<RunContext, 'upstream'>,
+  run: BrandReport,
   months: readonly string[],
   hasReturnedRecords: boolean,
 ): Promise<void> {
@@ -120,7 +120,7 @@ export async function writeCoverage(
 }
 
 async function upstreamDays(
-  { upstream }: Pick<RunContext, 'upstream'>,
+  { upstream }: BrandReport,
   month: string,
 ): Promise<UpstreamDay | undefined> {
   const ledger = await upstream?.ledger(month).cached();

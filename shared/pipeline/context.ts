@@ -12,7 +12,7 @@ import type { StoredSchema } from '../lake/documents/schema.ts';
 import { type Log, type ReportLog, bindReport } from '../log-events.ts';
 import type { Policy } from '../planning/due.ts';
 import type { Clock, Lake, ReportService } from '../ports.ts';
-import type { ReportDefinition } from '../reports/definition.ts';
+import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 import type { TimeBudget } from './time-budget.ts';
 
@@ -30,6 +30,8 @@ export interface BrandReport {
   ledger: (month: string) => CasDocument<Ledger>;
   index: CasDocument<MonthIndex>;
   schema: CasDocument<StoredSchema>;
+  /** Of a report that looks up another report's records: that one's table and ledger. */
+  upstream?: { table: string; ledger: (month: string) => CasDocument<Ledger> };
 }
 
 /** What it takes to ask the service for pages of one report of one brand. */
@@ -55,8 +57,6 @@ export interface RunContext extends BrandReport, FetchContext {
   /** Leases only spare double work: without them runs take over each other's days, and only requests grow (I5). */
   leases: boolean;
   progress(day: string, attempt: string): CasDocument<Progress>;
-  /** Of a report that looks up another report's records: that one's table and ledger. */
-  upstream?: { table: string; ledger: (month: string) => CasDocument<Ledger> };
 }
 
 /** What it takes to work in a lake. */
@@ -70,10 +70,11 @@ export interface LakeAccess {
 }
 
 export function createBrandReport(
-  { lake, clock, log, newId }: LakeAccess,
+  { lake, clock, log, newId, reports }: LakeAccess & { reports: ReportRegistry },
   documents: LakeDocuments,
   { brand, report, policy }: Pick<BrandReport, 'brand' | 'report' | 'policy'>,
 ): BrandReport {
+  const upstream = report.day.by === 'upstream' ? reports[report.day.report] : undefined;
   return {
     brand,
     report,
@@ -85,6 +86,12 @@ export function createBrandReport(
     ledger: (month) => documents.ledger(report.name, brand, month),
     index: documents.index(report.name, brand),
     schema: documents.schema(report),
+    ...(upstream && {
+      upstream: {
+        table: upstream.table,
+        ledger: (month: string) => documents.ledger(upstream.name, brand, month),
+      },
+    }),
   };
 }
 
