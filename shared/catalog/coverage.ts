@@ -6,6 +6,7 @@
  */
 import { hash } from 'node:crypto';
 import type { Column } from '../column-types.ts';
+import { rethrowBugs } from '../errors.ts';
 import { dayOf } from '../days.ts';
 import type { Row } from '../lake/table/columns.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
@@ -119,12 +120,15 @@ export async function writeCoverage(
   }
 }
 
-async function upstreamDays(
-  { upstream }: BrandReport,
-  month: string,
-): Promise<UpstreamDay | undefined> {
-  const ledger = await upstream?.ledger(month).cached();
-  return ledger && ((day) => upstreamState(ledger.days[day]));
+/** A ledger of the upstream report that cannot be read is that report's failure, and hides nothing of this one. */
+async function upstreamDays({ upstream }: BrandReport, month: string): Promise<UpstreamDay | undefined> {
+  try {
+    const ledger = await upstream?.ledger(month).cached();
+    return ledger && ((day) => upstreamState(ledger.days[day]));
+  } catch (thrown) {
+    rethrowBugs(thrown);
+    return undefined;
+  }
 }
 
 function contentId(rows: readonly Row[]): string {
