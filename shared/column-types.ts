@@ -1,10 +1,10 @@
 /**
- * What a column of the lake can hold. Each type is one row of `SCALAR_TYPES` (decimals are one function beside it),
- * and the row holds everything that any part of the program has to know of the type. Were the facts spread over
- * switches, a new type would fall into somebody's last branch and be written as something else.
+ * What a column of the lake can hold. Each type is one row of `SCALAR_TYPES` (decimals are made by a function), and the
+ * row holds every fact about the type that any part of the program needs. If the facts were spread over `switch`
+ * statements, a new type would fall into a default branch and be written as another type.
  * To add a type, name it in `ScalarValues` and run the compiler: it asks for the row, then for each missing cell.
  * Promise I6 rests on the first two cells: `toValue` gives exact values only, and `texts` shows whether the column
- * alone can give back the text that came. What fails either test is also kept in `_rescued`.
+ * alone can reproduce the original text. What fails either test is also kept in `_rescued`.
  */
 import { DAY_MS } from './days.ts';
 import type { Json } from './json.ts';
@@ -55,7 +55,7 @@ interface ParquetElement {
   scale?: number;
 }
 
-/** As a reader gives it: of a type that we perhaps never write. */
+/** As a reader returns it: the type may be one that we never write. */
 interface FoundElement {
   type?: string;
   converted_type?: string;
@@ -65,17 +65,17 @@ interface FoundElement {
 
 /** Everything about one column type. */
 export interface TypeSpec<V extends Value = Value> {
-  /** The JSON value as the column holds it; `undefined` where that would not be exactly the value that came. */
+  /** The JSON value as the column stores it; `undefined` where that would not be exactly the original value. */
   toValue(value: Json): V | undefined;
-  /** All texts that the value stands for, the form in which we show it first. */
+  /** All texts that mean this value; the first is the one that we show. */
   texts(held: V): readonly [string, ...string[]];
   parquet: {
     element: ParquetElement;
     /** `default`: what the writer chooses. */
     encoding: 'default' | 'PLAIN';
     /**
-     * Whether hyparquet gives our value by itself. Otherwise the annotation is hidden from it, and `fromPhysical`
-     * converts what it gives.
+     * Whether hyparquet itself returns our value. Otherwise the annotation is hidden from it, and `fromPhysical`
+     * converts what it returns.
      */
     readByHyparquet: boolean;
     /** A value as Parquet stores it, without its annotation; `undefined` where it is of another kind. */
@@ -191,7 +191,7 @@ function decimalSpec(type: DecimalType): TypeSpec<bigint> {
         ...shape,
       },
       encoding: 'default',
-      // hyparquet would make floating-point numbers of decimals.
+      // hyparquet would turn decimals into floating-point numbers.
       readByHyparquet: false,
       fromPhysical: (stored) => (stored instanceof Uint8Array ? bigEndianInteger(stored) : undefined),
     },

@@ -34,7 +34,7 @@ function wallTime(instantMs: number, timeZone: string): number {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
-/** The calendar day that it is in the zone at an instant. */
+/** The calendar day in the zone at an instant. */
 export function dayOf(instantMs: number, timeZone: string): string {
   return new Date(wallTime(instantMs, timeZone)).toISOString().slice(0, 10);
 }

@@ -25,7 +25,7 @@ export class BrandReportsError extends Error {
   }
 }
 
-/** Any thrown value as a BrandReportsError; one that nobody expected is a `bug`. */
+/** Any thrown value as a BrandReportsError; an unexpected one becomes a `bug`. */
 export function asBrandReportsError(thrown: unknown): BrandReportsError {
   if (thrown instanceof BrandReportsError) return thrown;
   const message = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);

@@ -2,8 +2,8 @@ import { MINUTE_MS } from './days.ts';
 import { type Json, numberText, stringifyJson } from './json.ts';
 
 // Reads a value of a record as text, number, day or instant, and only where the result is exactly that value.
-// A silent rounding would go unnoticed for ever, so each function answers `undefined` instead, and the caller keeps
-// the value as it came (promise I6).
+// A silent rounding would never be noticed, so each function returns `undefined` instead, and the caller keeps the
+// original value (promise I6).
 
 /** No literal that fits a column exactly needs more; longer ones are not parsed. */
 const MAX_LITERAL_LENGTH = 100;
@@ -26,7 +26,7 @@ export function exactBigint(value: Json): bigint | undefined {
   return integer !== undefined && BigInt.asIntN(64, integer) === integer ? integer : undefined;
 }
 
-/** A double whose shortest decimal form is the number that came. */
+/** A double whose shortest decimal form is the original number. */
 export function exactDouble(value: Json): number | undefined {
   const literal = parseNumber(literalOf(value));
   if (!literal) return undefined;
@@ -67,7 +67,7 @@ const HTTP_DATE = /^(?:[A-Z][a-z]{2}, )?(\d{1,2}) ([A-Z][a-z]{2}) (\d{4}) (\d\d:
 const ISO_INSTANT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,3})0*)?(?:Z|([+-])(\d\d):?(\d\d))$/;
 
 /**
- * The instant that a text names without doubt: an HTTP-date (docs/interface.md, section 2; its weekday is not
+ * The instant that a text names unambiguously: an HTTP-date (docs/interface.md, section 2; its weekday is not
  * checked), or ISO 8601 with a zone. `undefined` for all else, such as 30 February, a time without a zone, or
  * fractions of a millisecond.
  */

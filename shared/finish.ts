@@ -13,8 +13,8 @@ const VACUUM_INTERVAL_MS = DAY_MS;
 
 /**
  * What a run does when its days are done: vacuum and catalog once a day, coverage of the months that it examined, and
- * last the index, from which later runs learn when each month is next due. A run that dies before that leaves these
- * months marked as in progress, and the next run examines them.
+ * last the index, from which later runs read when each month is next due. If a run dies before that, these months
+ * stay marked dirty, and the next run examines them.
  * @param months those that the run examined
  * @param columnsBefore how many columns the table had when the run began
  */
@@ -32,10 +32,10 @@ export async function finishReport(
     await vacuum(ctx);
     await vacuumCoverage(ctx);
   }
-  // A view may have waited for a new column; once a day what a crash or a person did to the catalog is repaired.
+  // A view may have waited for a new column. Once a day, damage by a crash or a manual edit of the catalog is repaired.
   const hasGrown = (await ctx.schema.cached()).columns.length > columnsBefore;
   if (hasGrown || vacuums) await ensureTableAndViews(ctx);
-  // The first record of all turns every empty day before it from unverified to complete.
+  // The report's very first record makes every empty day before it complete instead of unverified.
   const verified = hasReturnedRecords && !before.hasReturnedRecords ? allMonths(ctx) : [];
   await writeCoverage(ctx, [...new Set([...months, ...verified])], hasReturnedRecords);
 
@@ -53,7 +53,7 @@ export function vacuumIsDue({ clock }: RunContext, { vacuumedAt }: MonthIndex): 
   return vacuumedAt === undefined || clock.wallMs() - Date.parse(vacuumedAt) >= VACUUM_INTERVAL_MS;
 }
 
-/** By month: when a day of it is next due, in milliseconds; `null` where all of it is settled. */
+/** By month: when one of its days is next due, in milliseconds; `null` where all its days are settled. */
 async function dueTimesOf(
   ctx: RunContext,
   months: readonly string[],

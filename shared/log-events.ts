@@ -1,7 +1,7 @@
 /*
  * Everything that a run logs. One table says which details an event has, another how serious it is; the command
- * line's progress line and the functions' logs consume the union, so the compiler finds whoever a renamed event
- * concerns. Events of a report are bound to brand and report once (`bindReport`), so that none forgets to name them.
+ * line's progress line and the functions' logs consume the union, so the compiler finds every consumer of a renamed
+ * event. A report's log is bound to brand and report once (`bindReport`), so that no event lacks them.
  */
 import type { DayOutcome, ErrorSummary } from './outcome.ts';
 
@@ -9,7 +9,7 @@ import type { DayOutcome, ErrorSummary } from './outcome.ts';
 interface ReportDetails {
   report_planned: { dueDays: number };
   report_failed: ErrorSummary;
-  /** A type set for a column that was written with another one before. */
+  /** The settings give a column another type than it was written with. */
   column_setting_ignored: { message: string };
   /** The next run reads some days again. */
   continuation_not_saved: { message: string };
@@ -37,7 +37,7 @@ interface BrandDetails {
     /** Failed attempts at this call so far. */
     failures: number;
     waitMs: number;
-    /** HTTP status, where an answer came. */
+    /** HTTP status, where a response came. */
     status?: number;
   };
   request_signed_again: { action: string; clockSkewMs: number };
@@ -78,7 +78,7 @@ const LEVELS = {
   day_claimed: 'info',
   day_restarted: 'warn',
   page_fetched: 'debug',
-  // The work itself meets the same conflict or failure at its next write, and answers for it.
+  // The work itself hits the same conflict or failure at its next write, and reports it there.
   lease_not_renewed: 'debug',
   day_ended: 'info',
   day_failed: 'error',

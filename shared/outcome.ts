@@ -3,7 +3,7 @@ import type { BrandReportsError, ErrorKind } from './errors.ts';
 /** How a run of a report, or of all, ended. */
 export type Status = 'complete' | 'incomplete' | 'failed' | 'busy';
 
-/** What this run did with a day that was due; what the day is now is its `DayState`. */
+/** What this run did with a due day; the day's current state is its `DayState`. */
 export interface DayOutcome {
   dt: string;
   /** `pending`: left to the next run. `busy`: another run reads it. `unchanged`: read, and the same as committed. */
@@ -18,7 +18,7 @@ export interface ErrorSummary {
   message: string;
 }
 
-/** Attempts at requests, those among them that repeated a failed one, and responses HTTP 429. */
+/** HTTP attempts, how many of them were retries, and how many responses were HTTP 429. */
 export interface Traffic {
   requests: number;
   retries: number;
@@ -35,7 +35,7 @@ export interface ReportOutcome extends Traffic {
   error?: ErrorSummary;
 }
 
-/** The document of `sync --json`, and the Lambda handler's answer. */
+/** The document of `sync --json`, and the Lambda handler's result. */
 export interface SyncOutcome {
   status: Status;
   reports: ReportOutcome[];
@@ -61,7 +61,7 @@ export function isUnfinished({ status, days }: ReportOutcome): boolean {
 export function syncOutcome(reports: ReportOutcome[]): SyncOutcome {
   const has = (status: Status) => reports.some((report) => report.status === status);
   if (has('failed')) return { status: 'failed', reports };
-  // A report that was stopped before its plan has no days that tell.
+  // A report that was stopped before its plan has no days to judge by.
   return {
     status: has('incomplete') ? 'incomplete' : reportStatus(reports.flatMap(({ days }) => days)),
     reports,

@@ -1,6 +1,6 @@
 /*
- * What the core needs of the world, each behind the smallest interface that does: a lake is a folder or a bucket with
- * Glue, the service is HTTP or a double in a test. `test/contracts` holds every adapter to what is said here.
+ * What the core needs from outside, each behind the smallest sufficient interface: a lake is a folder or a bucket with
+ * Glue, the service is HTTP or a double in a test. `test/contracts` tests every adapter against what is documented here.
  */
 import type { JsonObject } from './json.ts';
 import type { Column } from './column-types.ts';
@@ -13,7 +13,7 @@ export interface Clock {
   /** The machine's time in milliseconds: leases, deadlines, backoff and the age of objects; nothing overrides it. */
   wallMs: () => number;
   sleep: (ms: number) => Promise<void>;
-  /** Calls `tick` every `ms` until the returned function is called; keeps no process alive. */
+  /** Calls `tick` every `ms` until the returned function is called; does not keep the process alive. */
   every: (ms: number, tick: () => void) => () => void;
 }
 
@@ -34,7 +34,7 @@ export type Precondition = { ifMatch: string } | { ifAbsent: true };
 /** `conflict`: the precondition did not hold; nothing was written (or an earlier attempt of this same call wrote it). */
 export type PutOutcome = { etag: string } | 'conflict';
 
-/** A streamed object: it exists, whole, once `finish` resolves; before that, and after `abort`, it does not exist. */
+/** A streamed object: it exists in full once `finish` resolves; before that, and after `abort`, it does not exist. */
 export interface ObjectWriter {
   write(bytes: Uint8Array): Promise<void>;
   finish(): Promise<void>;
@@ -57,11 +57,11 @@ export interface ObjectStore {
   create(key: string): ObjectWriter;
   /** All objects whose key begins with `prefix`, in key order. */
   list(prefix: string): AsyncIterable<ListedObject>;
-  /** Keys of objects that do not exist are not an error. */
+  /** Deletes objects; a key without an object is not an error. */
   delete(keys: readonly string[]): Promise<void>;
 }
 
-/** Knows which runs are alive, where the lake can know. */
+/** Which runs are alive, as far as the lake can detect it. */
 export interface RunRegistry {
   /** Registers the run until the returned function is called or the process has ended, in whatever way. */
   register(run: string): Promise<() => Promise<void>>;
@@ -84,7 +84,7 @@ export interface Catalog {
   ensureTable(table: TableShape): Promise<void>;
   /** Creates the view, or replaces one that differs. The tables and columns that it reads must exist. */
   ensureView(view: View): Promise<void>;
-  /** The id of the snapshot that the partition points at. */
+  /** The id of the snapshot that the partition points at; `undefined` where it points at none. */
   snapshotOf(table: string, partition: Partition): Promise<string | undefined>;
   /** Points the partition at the snapshot, whose objects must exist. */
   setSnapshot(table: TableShape, partition: Partition, snapshot: string): Promise<void>;
@@ -92,7 +92,7 @@ export interface Catalog {
   snapshotsByPartition(table: string, leading: Partition): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
-/** A lake that is open: its objects, the runs at work in it, and its catalog. */
+/** An open lake: its objects, the runs that work in it, and its catalog. */
 export interface Lake {
   store: ObjectStore;
   runs: RunRegistry;

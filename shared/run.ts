@@ -1,5 +1,5 @@
 /*
- * One start of the program: brands side by side, the reports of a brand one after the other, with one service client
+ * One start of the program: brands run concurrently, the reports of a brand sequentially, with one service client
  * (one rate limit, one server clock, one recovery from a refusal) for all reports of a brand. What each report does is
  * in `sync.ts`; here contexts are put together and outcomes collected.
  */
@@ -30,14 +30,14 @@ export interface RunOptions extends LakeAccess {
   reports: ReportRegistry;
   credentials: CredentialSource;
   scope: RunScope;
-  /** Missing: the run may take as long as it wants. */
+  /** Missing: the run has no time limit. */
   deadline?: Deadline;
   /** Stops requests that are under way; what was staged is kept. */
   signal?: AbortSignal;
   leases?: boolean;
 }
 
-/** What one run reads; what is missing means all that the settings enable. */
+/** What one run reads; a missing field means everything that the settings enable. */
 export interface RunScope {
   brands?: readonly string[];
   reports?: readonly string[];
@@ -65,7 +65,7 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
     time: createTimeBudget(deadline, clock.wallMs),
     documents: createLakeDocuments({ store: lake.store, ...options }),
   };
-  const leave = await lake.runs.register(run.id);
+  const unregister = await lake.runs.register(run.id);
   try {
     const brands = await Promise.allSettled(
       selectBrands(options).map((brand) => syncBrand(options, run, brand)),
@@ -79,11 +79,11 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
     for (const { ctx } of reports) await saveOrLog(ctx, rangeOf(options.scope, ctx), unfinished);
     return outcome;
   } finally {
-    await leave();
+    await unregister();
   }
 }
 
-/** What was read is committed all the same: that the next run may read some days again is no failure of this one. */
+/** Never fails: what was read is committed already, and at worst the next run reads some days again. */
 async function saveOrLog(ctx: RunContext, range: Range | undefined, unfinished: boolean): Promise<void> {
   try {
     await saveContinuation(ctx, range, unfinished);
@@ -104,7 +104,7 @@ async function syncBrand(
     const ctx = createRunContext(options, run, { brand, report, service });
     const outcome = {
       ...(await syncReport(ctx, rangeOf(options.scope, ctx))),
-      ...traffic.of(report.action),
+      ...traffic.trafficOf(report.action),
       newestComplete: await newestComplete(ctx, ctx.index),
     };
     synced.push({ ctx, outcome });
@@ -112,19 +112,20 @@ async function syncBrand(
   return synced;
 }
 
-/** Counts attempts at requests by action. */
+/** Counts HTTP attempts by action. */
 function createTrafficCount() {
   const byAction = new Map<string, Traffic>();
-  const of = (action: string): Traffic => byAction.get(action) ?? { requests: 0, retries: 0, throttles: 0 };
+  const trafficOf = (action: string): Traffic =>
+    byAction.get(action) ?? { requests: 0, retries: 0, throttles: 0 };
   const count: ServiceClientOptions['onRequest'] = ({ action, attempt, status }) => {
-    const { requests, retries, throttles } = of(action);
+    const { requests, retries, throttles } = trafficOf(action);
     byAction.set(action, {
       requests: requests + 1,
       retries: retries + (attempt > 1 ? 1 : 0),
       throttles: throttles + (status === 429 ? 1 : 0),
     });
   };
-  return { of, count };
+  return { trafficOf, count };
 }
 
 /** The brand's service for the length of a run. */
@@ -217,7 +218,7 @@ function brandSettingsOf({ settings }: RunOptions, brand: string): BrandSettings
   throw new BrandReportsError(
     'config',
     'unknown_brand',
-    `there is no brand "${brand}" in the settings; allowed: ${Object.keys(settings.brands).join(', ')}`,
+    `brand "${brand}" is not in the settings; allowed: ${Object.keys(settings.brands).join(', ')}`,
   );
 }
 

@@ -27,10 +27,10 @@ import { type UpstreamDay, upstreamState } from './planning/due.ts';
 import { type Continuation, type DueDay, plan } from './planning/plan.ts';
 import { policyFingerprint } from './planning/policy.ts';
 
-/** After so many failed days without one that succeeded between them, the others wait for the next run. */
+/** Circuit breaker: after so many consecutive failed days the other days wait for the next run. */
 const MAX_CONSECUTIVE_FAILURES = 5;
 
-/** What became of the report; the rest of its outcome is known to the run alone. */
+/** How the report ended; the run adds the rest of its outcome. */
 export type SyncedReport = Pick<ReportOutcome, 'brand' | 'report' | 'status' | 'days' | 'error'>;
 
 /** @param range days to read again, whatever the policy says; missing: the days that are due */
@@ -77,20 +77,20 @@ async function warnOfIgnoredColumnSettings({ schema, settings, log }: RunContext
   }
 }
 
-/** The ledgers, read now, of the months in which a day may be due. */
+/** Reads the ledgers of the months in which a day may be due. */
 async function ledgersToExamine(ctx: RunContext, { range }: Continuation): Promise<Map<string, Ledger>> {
   const nowMs = ctx.clock.now().getTime();
   const { from, to } = range ?? { from: ctx.policy.startDate, to: todayIn(ctx) };
   const index = await ctx.index.cached();
   // A lookup is due when its upstream report changes, which its own index does not know. Once a day the index is
-  // not believed at all, so that a wrong hint, or a catalog that somebody changed, is repaired.
+  // ignored altogether, so that a wrong hint, or a manual change of the catalog, is repaired.
   const all = range !== undefined || ctx.upstream !== undefined || vacuumIsDue(ctx, index);
   const fingerprint = policyFingerprint(ctx.policy);
   const months = monthsOf(from, to).filter((month) => all || mayBeDue(index, fingerprint, month, nowMs));
   return refreshed(months, ctx.ledger);
 }
 
-/** Of a report that looks up another one's records: what is committed of that one's days. */
+/** What is committed of the upstream report's days, by day; `undefined` for a report without an upstream. */
 async function upstreamOf(
   { upstream, policy, clock }: RunContext,
   { range }: Continuation,
@@ -114,7 +114,7 @@ function monthsOf(from: string, to: string): string[] {
   return [...new Set(daysFrom(from, to).map(monthOf))];
 }
 
-/** Without it a run that dies leaves a claim behind in a month that no later run looks into. */
+/** Marks months dirty: a run that dies would otherwise leave a claim in a month that no later run examines. */
 async function markInProgress(ctx: RunContext, due: readonly DueDay[]): Promise<void> {
   if (due.length === 0) return;
   const months = [...new Set(due.map(({ day }) => monthOf(day)))];
@@ -142,7 +142,7 @@ async function syncDays(
   return { days, ...(first && { error: errorSummary(first) }) };
 }
 
-/** Without it an outage is multiplied by the number of days, and a wrong secret may lock the account. */
+/** Whether to stop: otherwise an outage is multiplied by the number of days, and a wrong secret may lock the account. */
 function createCircuitBreaker() {
   let failuresInRow = 0;
   let needsOperator = false;

@@ -1,8 +1,8 @@
 /*
- * Without `coverage`, whoever asks Athena for a sum cannot know which of its days are there. It has one row a day, made
- * from the ledgers alone and published like any partition, so it can be made again at any time and keeps no state of
+ * Without `coverage`, a query of a sum in Athena cannot know which of its days are present. It has one row per day, made
+ * from the ledgers alone and published like any partition, so it can be rebuilt at any time and keeps no state of
  * its own. The state of a day is decided in `planning/day-state.ts`. A row is as old as the run that wrote it: what
- * must hold when the pipeline is dead compares `overdue_at` with the present (`STATE_NOW_SQL`).
+ * must hold when the pipeline is dead compares `overdue_at` with the current time (`STATE_NOW_SQL`).
  */
 import { hash } from 'node:crypto';
 import type { Column } from '../column-types.ts';
@@ -45,13 +45,13 @@ export const coverageTable: TableShape = {
   columns: COLUMNS,
 };
 
-/** The present in UTC, in the SQL that DuckDB and Trino share. */
+/** The current time in UTC, in SQL that DuckDB and Trino share. */
 export const NOW_SQL = "CAST(current_timestamp AT TIME ZONE 'UTC' AS timestamp)";
 
 /** The state of a day now, in SQL: a row is as old as the last run, which may have been days ago. */
 export const STATE_NOW_SQL = `CASE WHEN overdue_at <= ${NOW_SQL} THEN 'overdue' ELSE state END`;
 
-/** What a report's coverage follows from, beside its ledgers and the time. */
+/** What a report's coverage follows from, in addition to its ledgers and the time. */
 export interface CoverageFacts extends Pick<DayFacts, 'policy' | 'hasReturnedRecords'> {
   upstream?: UpstreamDay | undefined;
 }
@@ -89,7 +89,7 @@ function timestamp(instant: string | number | null | undefined): Date | null {
   return instant === undefined || instant === null ? null : new Date(instant);
 }
 
-/** Brings the coverage of these months to what their ledgers say, and publishes it like any partition. */
+/** Updates the coverage of these months from their ledgers, and publishes it like any partition. */
 export async function writeCoverage(
   run: BrandReport,
   months: readonly string[],
@@ -114,13 +114,13 @@ export async function writeCoverage(
       await writeRows(run, partition, snapshot, rows);
       await catalog.setSnapshot(coverageTable, partition, snapshot);
       snapshots = [snapshot];
-      // Another run may have committed since, and its older or newer coverage was replaced by this one.
+      // Another run may have committed since, and its coverage, older or newer, was replaced by this one.
       await run.ledger(month).refresh();
     }
   }
 }
 
-/** A ledger of the upstream report that cannot be read is that report's failure, and hides nothing of this one. */
+/** An unreadable ledger of the upstream report is that report's failure and does not stop the coverage of this one. */
 async function upstreamDays({ upstream }: BrandReport, month: string): Promise<UpstreamDay | undefined> {
   try {
     const ledger = await upstream?.ledger(month).cached();

@@ -5,7 +5,7 @@ import type { View } from '../reports/definition.ts';
 import type { BrandReport } from '../pipeline/context.ts';
 import { tableShape } from '../pipeline/publish.ts';
 
-/** Creates or extends the report's table, until it has every column of the schema, those that others append meanwhile included. */
+/** Creates or extends the report's table until it has every column of the schema, including those that other runs append meanwhile. */
 export async function ensureTable(
   context: Pick<BrandReport, 'report' | 'schema' | 'lake'>,
 ): Promise<TableShape> {
@@ -18,7 +18,7 @@ export async function ensureTable(
   return shape;
 }
 
-/** The table, and the views whose columns are there. A view that fails stops nothing: no record depends on it. */
+/** Ensures the table, and the views whose columns exist. A failed view stops nothing: no record depends on it. */
 export async function ensureTableAndViews(context: BrandReport): Promise<void> {
   const { columns } = await ensureTable(context);
   for (const view of context.report.views) {

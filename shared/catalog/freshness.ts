@@ -5,9 +5,9 @@ import { NOW_SQL, STATE_NOW_SQL, coverageTable } from './coverage.ts';
 const COMPLETE = COMPLETE_STATES.map((state) => `'${state}'`).join(', ');
 
 /**
- * One row per brand and report: up to when its data is there, and how many days are in which state. It is computed
- * when it is queried, so that a dead pipeline shows as overdue. Hours are those that began in between. Missing are
- * days without a row too, from the first one up to yesterday in UTC, which has begun in every zone.
+ * One row per brand and report: up to when its data is complete, and how many days are in which state. It is computed
+ * when it is queried, so that a dead pipeline shows as overdue. Hours are counted when they begin. Days without a row
+ * are missing too, from the first day up to yesterday in UTC, which has begun in every zone.
  */
 export const freshness: View = {
   name: 'freshness',

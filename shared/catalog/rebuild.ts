@@ -1,7 +1,7 @@
 /*
- * Makes the catalog again from the lake: the ledgers are the truth, the catalog a projection of them that may be lost,
- * edited by hand or older than the lake. It may run at any time, beside syncs too; what it has no time for, and what
- * fails, is left to the runs, which publish what is pending before anything else (I3).
+ * Rebuilds the catalog from the lake: the ledgers are the truth, the catalog a projection of them that may be lost,
+ * edited by hand or older than the lake. It may run at any time, also concurrently with syncs. What it has no time for,
+ * and what fails, is left to the next sync, which publishes what is pending before anything else (I3).
  */
 import { mapConcurrent } from '../concurrency.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
@@ -26,20 +26,20 @@ export interface RebuildOptions extends LakeAccess {
   settings: Settings;
   reports: ReportRegistry;
   deadline?: Deadline;
-  /** Failures that end the rebuild; every other one is logged and leaves its entry to the runs. */
+  /** Failures that end the rebuild; every other failure is logged and its entry is left to the next sync. */
   isFatal: (thrown: unknown) => boolean;
 }
 
 export interface RebuildOutcome {
-  /** `incomplete`: some partitions are left to the runs, which publish theirs within a day. */
+  /** `incomplete`: some partitions are left to the syncs, which publish them within a day. */
   status: 'complete' | 'incomplete';
   tables: string[];
   views: string[];
-  /** By view that was not created: the columns that it waits for, which later records may bring. */
+  /** By view that was not created: the columns that it still needs, which later records may add. */
   waiting: Record<string, readonly string[]>;
   /** Days whose partition did not point at the committed snapshot and does now. */
   published: number;
-  /** Days, and months of coverage, that there was no time for or that failed. */
+  /** Days, and months of coverage, that failed or for which no time was left. */
   remaining: number;
 }
 
@@ -60,7 +60,7 @@ export async function rebuildCatalog(options: RebuildOptions): Promise<RebuildOu
   };
 }
 
-/** All tables, then the views whose columns are there. @returns all views, with the columns that they miss */
+/** All tables, then the views whose columns exist. @returns all views, with the columns that they still need */
 async function ensureAllTables(options: RebuildOptions): Promise<{ view: View; missing: string[] }[]> {
   const catalog = catalogOf(options);
   const { lake, reports } = options;
@@ -143,7 +143,7 @@ async function publishAll(options: RebuildOptions): Promise<{ published: number;
   };
 }
 
-/** Every month of which the lake has a ledger, newest first, whatever the settings say now. */
+/** Every month that has a ledger in the lake, newest first, whatever the settings are now. */
 async function monthsInLake(options: RebuildOptions): Promise<{ context: BrandReport; month: string }[]> {
   const { lake, reports, settings } = options;
   const documents = createLakeDocuments({ store: lake.store, ...options });
@@ -160,7 +160,7 @@ async function coverMonths(context: BrandReport, months: readonly string[]): Pro
   return months;
 }
 
-/** Does a piece of work, or leaves it to the runs and gives `undefined`: out of time, or it failed and is not fatal. */
+/** Does a piece of work. @returns `undefined` where it is left to the next sync: out of time, or a failure that is not fatal */
 function createSkipper({ deadline, clock, log, isFatal }: RebuildOptions) {
   const time = createTimeBudget(deadline, clock.wallMs);
   return async <T>(work: () => Promise<T>): Promise<T | undefined> => {

@@ -1,7 +1,7 @@
 /**
- * Where things lie in a lake. Every key and every prefix is built here and, where code lists objects, parsed here;
+ * The layout of a lake. Every key and every prefix is built here and, where code lists objects, parsed here;
  * IAM statements and lifecycle rules take their prefixes from here too. A prefix spelt a second time elsewhere would
- * go on granting, expiring or deleting the old place after this file has moved to a new one.
+ * still grant, expire or delete the old place after this file has moved to a new one.
  *
  *   snapshots/<table>/brand=<brand>/dt=<day>/<snapshot id>/part-0000.parquet
  *   snapshots/coverage/brand=<brand>/report=<report>/month=<month>/<snapshot id>/part-0000.parquet
@@ -16,18 +16,19 @@ import type { Partition } from '../ports.ts';
 
 /** Partition keys of the reports' tables, in the order of the folders. */
 export const DAY_PARTITION_KEYS = ['brand', 'dt'] as const;
+/** Partition keys of `coverage`, in the order of the folders. */
 export const COVERAGE_PARTITION_KEYS = ['brand', 'report', 'month'] as const;
 
-/** The table of what is there and what is missing; it lies among the reports' tables. */
+/** The table of which days are present or missing; it is stored like a report's table. */
 export const COVERAGE_TABLE = 'coverage';
 
-/** Under it lie the snapshots of all tables. */
+/** The snapshots of all tables. */
 export const SNAPSHOTS_PREFIX = 'snapshots/';
-/** Under it lie the raw records of all reports; a lifecycle rule expires them. */
+/** The raw records of all reports; a lifecycle rule expires them. */
 export const RAW_PREFIX = 'raw/';
-/** Under it lie the ledgers and month indexes of all reports. */
+/** The ledgers and month indexes of all reports. */
 export const LEDGERS_PREFIX = 'ledger/';
-/** Under it lie the schemas of all tables. */
+/** The schemas of all tables. */
 export const SCHEMAS_PREFIX = 'schema/';
 /** Where Athena writes the results of queries; a lifecycle rule expires them. */
 export const QUERY_RESULTS_PREFIX = 'query-results/';
@@ -74,7 +75,7 @@ export function snapshotKey(table: string, partition: Partition, snapshot: strin
   return `${snapshotPrefix(table, partition, snapshot)}part-0000.parquet`;
 }
 
-/** The id of the snapshot that an object under `snapshots/` belongs to; empty where it lies in no folder. */
+/** The id of the snapshot that an object under `snapshots/` belongs to; empty where it is in no folder. */
 export function snapshotOfKey(key: string): string {
   return key.split('/').at(-2) ?? '';
 }
@@ -105,9 +106,9 @@ export function progressKey(report: string, brand: string, day: string, attempt:
 }
 
 /**
- * The day and the snapshot or attempt that an object lies in.
+ * The day, and the snapshot or attempt, that an object belongs to.
  * @param brandPrefix `partitionPrefix(table, brandPartitions(brand))` or `brandRawPrefix(report, brand)`
- * @returns `undefined` where the key does not have our shape: such an object is not ours
+ * @returns `undefined` where the key does not have this form: such an object is not ours
  */
 export function parseDayKey(brandPrefix: string, key: string): { day: string; id: string } | undefined {
   const [folder = '', id = '', name] = key.slice(brandPrefix.length).split('/');

@@ -28,7 +28,7 @@ export interface BrandCheck {
   reports: ReportCheck[];
 }
 
-/** The document of `check --json`, and the Lambda handler's answer. */
+/** The document of `check --json`, and the Lambda handler's result. */
 export interface CheckOutcome {
   status: 'ok' | 'failed';
   brands: BrandCheck[];
@@ -37,8 +37,8 @@ export interface CheckOutcome {
 const MAX_QUIET_SKEW_MS = 30_000;
 
 /**
- * Asks the service for each report's first page and for what the interface leaves open (docs/interface.md). It works
- * without a lake: nothing is read from it and nothing written.
+ * Fetches each report's first page, and probes what the interface leaves open (docs/interface.md). It needs no lake:
+ * nothing is read from one and nothing is written.
  */
 export async function runCheck(options: RunOptions): Promise<CheckOutcome> {
   const brands = await Promise.all(selectBrands(options).map((brand) => checkBrand(options, brand)));
@@ -127,7 +127,7 @@ async function checkEndDate(context: FetchContext): Promise<Finding[]> {
   return [error('end_date', 'the service takes end_date as that day\'s midnight: set "endDate": "midnight"')];
 }
 
-/** The unit of `start_time` and `end_time` (docs/interface.md, sections 4.1 and 4.3): the last week, asked both ways. */
+/** The unit of `start_time` and `end_time` (docs/interface.md, sections 4.1 and 4.3): queries the last week in both units. */
 async function checkTimestampUnit(context: FetchContext): Promise<Finding[]> {
   const { timestampUnit } = context.brandSettings;
   const other = timestampUnit === 'seconds' ? 'milliseconds' : 'seconds';

@@ -19,7 +19,7 @@ export type BuiltSnapshot = Pick<Committed, 'snapshot' | 'rows' | 'bytes' | 'dig
  * Makes a snapshot of all that the attempt has staged: first the schema grows, then chunks become typed rows and
  * rows become Parquet under a prefix of its own. Content equal to what is committed makes no snapshot. Memory holds a
  * chunk, a row group and some tens of bytes of each record that has a key (I12).
- * @param readBack whether the committed snapshot is read and compared with its digest before the answer is `unchanged`
+ * @param readBack whether to re-read the committed snapshot and compare digests before reporting `unchanged`
  */
 export async function build(ctx: RunContext, attempt: Attempt, readBack: boolean): Promise<BuiltSnapshot> {
   const { day } = attempt;
@@ -47,7 +47,7 @@ export async function build(ctx: RunContext, attempt: Attempt, readBack: boolean
   }
 }
 
-/** Whether the committed object is there, ends as Parquet does and, if it is read back, has the digest that it should have. */
+/** Whether the committed object exists, ends like a Parquet file and, with `readBack`, has the digest of the ledger. */
 async function isIntact(
   { lake, report, brand }: RunContext,
   day: string,
@@ -63,7 +63,7 @@ async function isIntact(
     for await (const row of readParquetRows({ bytes, range })) found.add(row);
     return found.value() === digest;
   } catch (thrown) {
-    // An object that the store cannot read now may be intact; one that cannot be parsed as Parquet is not.
+    // An object that the store cannot read now may be intact; one that is not parseable as Parquet is damaged.
     const { kind, code } = asBrandReportsError(thrown);
     if (kind !== 'bug' && code !== 'object_missing') throw thrown;
     return false;
@@ -77,7 +77,7 @@ async function growToFit(ctx: RunContext, progress: Progress): Promise<TableSche
     .reduce<Observations>(mergeObservations, {});
   return ctx.schema.update((current) => {
     const grown = growSchema(current, observed, ctx.settings.columns);
-    // A schema without a single write is stored even if it did not grow: later versions may document other types.
+    // A schema that was never written is stored even if it did not grow: later versions may document other types.
     return grown === current && current.recentWrites.length > 0 ? current : { ...current, ...grown };
   });
 }

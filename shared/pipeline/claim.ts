@@ -1,6 +1,6 @@
 /*
- * Who reads a day. The claim in the ledger is what a commit needs: another run that takes the day over replaces it,
- * and the commit of the one before is refused (I5). The lease in the progress document only spares double work: a
+ * Which run reads a day. A commit needs the claim in the ledger: a run that takes the day over replaces the claim, and
+ * the commit of the previous run is refused (I5). The lease in the progress document only spares double work: a
  * claim is left alone while its run renews the lease, and taken over when that has stopped for a minute.
  */
 import { MINUTE_MS, monthOf } from '../days.ts';
@@ -18,7 +18,7 @@ import type { RunContext } from './context.ts';
 
 const LEASE_MS = MINUTE_MS;
 
-/** A day that this run reads: one reading of it, whose pages may come from several runs. */
+/** A claimed day: one attempt at it, whose pages may come from several runs. */
 export interface Attempt {
   day: string;
   id: string;
@@ -90,7 +90,7 @@ async function isLeaseLive(ctx: RunContext, day: string, claim: Claim): Promise<
   if (!ctx.leases || claim.runId === null || claim.runId === ctx.runId) return false;
   const { lease } = await ctx.progress(day, claim.attempt).refresh();
   const renewals = [claim.at, lease?.runId === claim.runId ? lease.renewedAt : claim.at].map(Date.parse);
-  // A renewal in the future comes from a clock that was ahead: it holds nobody off either.
+  // A renewal in the future comes from a clock that was ahead: it keeps no other run out either.
   if (Math.abs(ctx.clock.wallMs() - Math.max(...renewals)) >= LEASE_MS) return false;
   return !(await ctx.lake.runs.isDead(claim.runId));
 }

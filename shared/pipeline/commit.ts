@@ -8,8 +8,8 @@ import type { RunContext } from './context.ts';
 /**
  * Records the snapshot in the ledger: the one commit point of a sync (I4). Without the claim that the commit checks, a
  * process that wakes up after an hour would replace what others have committed since.
- * @param continuation id of what the run reads for: a run that continues it does not read the day again
- * @throws BrandReportsError `conflict` where another run has taken the day over; nothing was changed then
+ * @param continuation id of the run's continuation: runs that continue it do not read the day again
+ * @throws BrandReportsError `conflict` where another run has taken the day over; then nothing was changed
  */
 export async function commit(
   ctx: RunContext,

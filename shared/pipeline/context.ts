@@ -1,6 +1,6 @@
 /*
- * What the steps of the pipeline work with, from small to large, so that each step shows by its parameter what it can
- * touch: fetching a page needs no lake, the catalog needs no service, and only what reads days needs a run.
+ * The contexts of the pipeline's steps, from small to large, so that the type of a step's parameter shows what it can
+ * use: fetching a page needs no lake, the catalog needs no service, and only reading days needs a run.
  */
 import { dayOf } from '../days.ts';
 import type { CasDocument } from '../lake/documents/cas-document.ts';
@@ -16,7 +16,7 @@ import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts'
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 import type { TimeBudget } from './time-budget.ts';
 
-/** One report of one brand in a lake: all that its part of the catalog is made from. */
+/** One report of one brand in a lake: everything that its part of the catalog is made from. */
 export interface BrandReport {
   brand: string;
   report: ReportDefinition;
@@ -30,11 +30,11 @@ export interface BrandReport {
   ledger: (month: string) => CasDocument<Ledger>;
   index: CasDocument<MonthIndex>;
   schema: CasDocument<StoredSchema>;
-  /** Of a report that looks up another report's records: that one's table and ledger. */
+  /** For a report with an upstream: the table and ledgers of the upstream report. */
   upstream?: { table: string; ledger: (month: string) => CasDocument<Ledger> };
 }
 
-/** What it takes to ask the service for pages of one report of one brand. */
+/** What is needed to fetch pages of one report of one brand. */
 export interface FetchContext {
   brand: string;
   report: ReportDefinition;
@@ -59,7 +59,7 @@ export interface RunContext extends BrandReport, FetchContext {
   progress(day: string, attempt: string): CasDocument<Progress>;
 }
 
-/** What it takes to work in a lake. */
+/** What is needed to work in a lake. */
 export interface LakeAccess {
   lake: Lake;
   clock: Clock;
@@ -95,7 +95,7 @@ export function createBrandReport(
   };
 }
 
-/** The day that it is now in the brand's time zone. */
+/** Today in the brand's time zone, `YYYY-MM-DD`. */
 export function todayIn({ clock, policy }: { clock: Pick<Clock, 'now'>; policy: Policy }): string {
   return dayOf(clock.now().getTime(), policy.timeZone);
 }

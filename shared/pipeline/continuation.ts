@@ -1,7 +1,7 @@
 /*
- * Runs with little time continue each other. What a run reads for has an id, and a day that was read under this id is
- * not read under it again before the others were: without that, hourly runs that have time for four days would read
- * the same four of ten every hour.
+ * Runs with little time continue each other's work. The work has an id, the continuation, and a day that was read
+ * under this id is not read under it again before all others were. Without that, hourly runs with time for four days
+ * would read the same four of ten every hour.
  */
 import { HOUR_MS, MINUTE_MS } from '../days.ts';
 import type { MonthIndex } from '../lake/documents/month-index.ts';
@@ -14,7 +14,7 @@ export type Range = NonNullable<Continuation['range']>;
 /** Runs without a range that follow each other closer than this continue each other. */
 const MAX_PAUSE_MS = 10 * MINUTE_MS;
 
-/** What an earlier run left to continue, or a continuation of this run's own. */
+/** Resumes the continuation that an earlier run left, or starts a new one. */
 export async function resumeOrStart(ctx: RunContext, range: Range | undefined): Promise<Continuation> {
   const index = await ctx.index.refresh();
   const id = liveContinuations(ctx, index)[nameOf(range)]?.id ?? ctx.runId;

@@ -15,7 +15,7 @@ const KEYS_PER_PAGE = 50;
 
 /**
  * The records of a report that looks up another report's records one by one (docs/interface.md, section 4.2). A page
- * is what the service knows of 50 of them, asked for concurrently; its cursor counts those that are done.
+ * is what the service knows about 50 of them, looked up concurrently; its cursor counts those that are done.
  */
 export async function* lookedUpPages(
   ctx: RunContext,
@@ -55,7 +55,7 @@ async function lookUpOne(ctx: RunContext, lookup: Lookup, upstream: UpstreamReco
     return await lookUp(ctx.service, ctx.report.action, lookup, upstream);
   } catch (thrown) {
     const { kind, code, message, context } = rethrowBugs(thrown);
-    throw new BrandReportsError(kind, code, `${message} (asked for ${ctx.service.quote(upstream.key)})`, {
+    throw new BrandReportsError(kind, code, `${message} (looking up ${ctx.service.quote(upstream.key)})`, {
       context,
     });
   }

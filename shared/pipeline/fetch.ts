@@ -1,8 +1,8 @@
 /*
  * Reads the pages of a day and stages them. A run that has no time left stages what it has and stops; the next one
- * resumes behind the last staged page, after it has seen that this page still leads on: positions and page numbers
- * mean other records once something moved. What cannot be resumed is read from the first page again, counted, and
- * from then on to its end, or it would never be complete.
+ * fetches the last staged page again and resumes behind it only if it is unchanged: positions and page numbers mean
+ * other records once something moved. Otherwise the pages are read again from the first one. Such restarts are
+ * counted, and a restarted day is read to its end, or it might never be complete.
  */
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
@@ -17,7 +17,7 @@ import { Stage, type StagedPage, primaryKeyField } from './stage.ts';
 const MAX_RESTARTS = 3;
 
 /**
- * Reads what the last slice of the attempt still lacks.
+ * Reads the rest of the attempt's last slice.
  * @returns the attempt, perhaps restarted; `undefined` where time was up before its end
  */
 export async function fetchDay(ctx: RunContext, claimed: Attempt): Promise<Attempt | undefined> {
@@ -33,7 +33,7 @@ export async function fetchDay(ctx: RunContext, claimed: Attempt): Promise<Attem
   return attempt;
 }
 
-/** The first page of a query of a day; a refused query of the instant that ends it names the setting that helps. */
+/** The first page of a day's query. Where the query of the day's last instant is refused, the error names the setting that helps. */
 export async function fetchFirstPageOf(
   ctx: FetchContext,
   role: SlicePart['role'],
@@ -47,7 +47,7 @@ export async function fetchFirstPageOf(
   }
 }
 
-/** The first page that the report has for these fields. */
+/** The report's first page for these fields. */
 export function fetchFirstPage(ctx: FetchContext, fields: JsonObject): Promise<Page> {
   return firstPage(pageRequest(ctx, fields));
 }
@@ -102,7 +102,7 @@ function instantRefused(
   );
 }
 
-/** A day that was restarted is read to its end, as long as the process certainly exists. */
+/** Whether to go on: a restarted day is read to its end, as long as the process certainly still exists. */
 function mustStop({ time }: RunContext, attempt: Attempt): boolean {
   return attempt.restarts === 0 ? time.isUp() : time.isOver();
 }
@@ -138,7 +138,7 @@ function pageRequest(
   };
 }
 
-/** Whether the last staged page still has the records that it had, so that what follows it follows them. */
+/** Whether the last staged page still has the same records, so that the rest of the pass follows it. */
 async function lastPageLeadsOn(ctx: RunContext, attempt: Attempt): Promise<boolean> {
   const part = (await lastSliceOf(attempt)).parts.find(({ done }) => !done);
   const { style } = ctx.report.paging;

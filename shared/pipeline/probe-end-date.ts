@@ -4,7 +4,7 @@ import { dateFields } from '../planning/day-queries.ts';
 import { type FetchContext, type RunContext, todayIn } from './context.ts';
 import { fetchFirstPage } from './fetch.ts';
 
-/** What the service's days say about `end_date`; `undefined` where they hold no records, which says nothing. */
+/** What the service means by `end_date`; `undefined` where days without records leave that unknown. */
 type EndDateMeaning = 'whole_day' | 'midnight' | undefined;
 
 /**
@@ -27,7 +27,7 @@ export async function probeEndDate(ctx: RunContext): Promise<void> {
   if (meaning === 'whole_day') await index.update((current) => ({ ...current, endDate: setting }));
 }
 
-/** A service that fails at this is not probed: reading the days will show what is wrong. */
+/** A failure of the probe is ignored: reading the days will show what is wrong. */
 async function observeOrLog(ctx: FetchContext): Promise<EndDateMeaning> {
   try {
     return await observeEndDate(ctx);
@@ -36,7 +36,7 @@ async function observeOrLog(ctx: FetchContext): Promise<EndDateMeaning> {
   }
 }
 
-/** Compares a day and the next, asked for one by one, with both asked for together: only whole days add up. */
+/** Compares two consecutive days, queried separately, with both in one query: only whole days add up. */
 export async function observeEndDate(ctx: FetchContext): Promise<EndDateMeaning> {
   const day = addDays(todayIn(ctx), -2);
   const next = addDays(day, 1);

@@ -10,7 +10,7 @@ import { errorSummary } from '../outcome.ts';
 import type { TableShape } from '../ports.ts';
 import type { BrandReport } from './context.ts';
 
-/** The table as the catalog is to know it, with every column that records brought so far. */
+/** The table's shape for the catalog, with every column found so far. */
 export async function tableShape({
   report,
   schema,
@@ -20,7 +20,7 @@ export async function tableShape({
 }
 
 /**
- * Publishes what the ledger says now, and reads the ledger again, until both agree. Without the second look a
+ * Publishes what the ledger says now, and reads the ledger again, until both agree. Without the second read a
  * slow run could point the partition at its snapshot after a newer one was committed and published.
  */
 export async function publishDay(context: BrandReport, day: string): Promise<void> {

@@ -1,6 +1,6 @@
 /*
- * Keeps fetched pages before anything is made of them. A chunk with their records is written first, then the progress
- * document with the cursor behind them: a crash between the two leaves a chunk that nothing names, never a cursor
+ * Stores fetched pages before they are processed. A chunk with their records is written first, then the progress
+ * document with the cursor behind them: a crash between the two leaves an unreferenced chunk, never a cursor
  * whose records are missing (I4). Pages are staged in groups, because a document write for each would cost more than
  * the page.
  */
@@ -24,12 +24,12 @@ const MAX_GROUP_MS = 10_000;
 /** A page, and how to continue behind it. */
 export interface StagedPage {
   records: readonly JsonObject[];
-  /** What asked for it, and the hash of its records. */
+  /** The cursor that it was fetched with, and the hash of its records. */
   cursor: Json;
   hash: string;
-  /** What asks for the next one; `null` where this was the last. */
+  /** The cursor of the next page; `null` where this was the last. */
   next: Json;
-  /** Short hash of the cursor that asked for it. */
+  /** Short hash of the cursor that it was fetched with. */
   seen: string;
 }
 
@@ -105,7 +105,7 @@ export class Stage {
       withoutKey: this.#withoutKey,
       done: last.next === null,
     };
-    // Cleared before the write: a write whose answer is lost may have happened, and must not happen twice.
+    // Cleared before the write: a write whose response is lost may have happened, and must not happen twice.
     this.#lines = [];
     this.#characters = 0;
     this.#pages = [];

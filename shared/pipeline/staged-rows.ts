@@ -1,7 +1,7 @@
 /*
- * What a day's staged records are as rows (I1): every record as often as the service holds it. Overlaps of pages and
- * of slices are dropped by primary key where every record has one; what the end of a range brought in from the next
- * day is excluded, by key or else as a multiset; a record with a time of its own belongs to the day of that time.
+ * Turns a day's staged records into rows (I1): every record as often as the service has it. Overlaps of pages and of
+ * slices are dropped by primary key where every record has one; records of the next day that the end of the range
+ * included are excluded, by key or else as a multiset; a record with a time of its own belongs to the day of that time.
  */
 import { hash } from 'node:crypto';
 import { endOfDay, startOfDay } from '../days.ts';
@@ -17,7 +17,7 @@ import { primaryKeyField, primaryKeyOf, readChunk } from './stage.ts';
 
 /**
  * The rows of everything staged, the newest slice first, so that its version of a record is the one that stays.
- * @throws BrandReportsError `contract` where the service's answers do not tell which records are the day's
+ * @throws BrandReportsError `contract` where it cannot be decided from the responses which records are the day's
  */
 export async function* stagedRows(
   ctx: RunContext,
@@ -54,7 +54,7 @@ function everyRecordHasKey(progress: Progress): boolean {
   return progress.slices.every(({ withoutKey }) => withoutKey === 0);
 }
 
-/** Sixteen bytes as text: a set of all keys of a day has to fit into memory (I12). */
+/** Sixteen bytes as text: the set of all keys of a day has to fit into memory (I12). */
 function fingerprint(text: string): string {
   return hash('md5', text, 'buffer').toString('latin1');
 }
@@ -75,11 +75,11 @@ async function* recordsOf(
 interface Exclusions {
   /** Whether the record is to be left out; one exclusion stands for one occurrence, with a primary key for all. */
   consume(record: JsonObject): boolean;
-  /** Whether some of them were met, and others are of no record of the day. */
+  /** Whether some exclusions were used, and others match no record of the day. */
   holdMoreThanTheDay(): boolean;
 }
 
-/** The records that the end of the range brought in from the next day. */
+/** The records of the next day that the end of the range included. */
 async function exclusionsOf(
   ctx: RunContext,
   attempt: Attempt,
@@ -107,17 +107,17 @@ async function exclusionsOf(
   };
 }
 
-/** All records of the day were excluded, and there are more exclusions: the service did not answer for one instant. */
+/** The exclusions contain all records of the day and more: the service did not return records of one instant only. */
 function instantUnclear({ report, brandSettings }: RunContext, day: string): BrandReportsError {
   const setting = report.day.by === 'dates' ? 'endDate' : 'endTime';
   return new BrandReportsError(
     'contract',
     'instant_unclear',
-    `${report.name} ${day}: asked for the one instant that ends the day, the service returned all records of the day and more, so which of them belong to the next day is unknown; set "${setting}" (now "${brandSettings[setting]}") to what the service means`,
+    `${report.name} ${day}: for a query of the day's last instant alone, the service returned all records of the day and more, so which of them belong to the next day is unknown; set "${setting}" (now "${brandSettings[setting]}") to what the service means`,
   );
 }
 
-/** A record with a time of its own belongs to the day of that time; one whose time is unreadable stays where it was asked for. */
+/** A record with a time of its own belongs to the day of that time; one with an unreadable time stays in the day queried. */
 function dayFilter({ report, policy }: RunContext, day: string): (record: JsonObject) => boolean {
   const rule = report.day;
   if (rule.by !== 'created') return () => true;

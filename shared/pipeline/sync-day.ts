@@ -1,7 +1,7 @@
 /*
  * The life of one day: claim it, fetch and stage its pages, build a snapshot of them, commit the snapshot to the
- * ledger, publish it in the catalog. Before the commit nothing of it can be seen; after the commit nothing can be
- * lost, and a publication that did not happen is made up for by the next run. A failure is recorded with the day and
+ * ledger, publish it in the catalog. Before the commit nothing of it is visible; after the commit nothing can be
+ * lost, and the next run publishes what was not published. A failure is recorded with the day and
  * stops no other day.
  */
 import { monthOf } from '../days.ts';
@@ -18,7 +18,7 @@ import { fetchDay } from './fetch.ts';
 import { publishDay } from './publish.ts';
 
 const LEASE_RENEWAL_MS = 15_000;
-/** A publication's speed as measured by `npm run bench:parquet`, with much room. */
+/** The speed of a publication: that of `npm run bench:parquet` with a large safety margin. */
 const PUBLISH_ROWS_PER_SECOND = 10_000;
 const PUBLISH_BASE_MS = 5_000;
 
@@ -62,7 +62,7 @@ function ended(ctx: RunContext, day: string, outcome: DayOutcome['outcome'], row
   return { outcome: { dt: day, outcome, rows, pages } };
 }
 
-/** What is staged stays, and any run may resume it at once. */
+/** Keeps what is staged; any run may resume it immediately. */
 async function leftToNextRun(ctx: RunContext, attempt: Attempt): Promise<SyncedDay> {
   const { day } = attempt;
   await ctx.ledger(monthOf(day)).update((ledger) => releaseDay(ledger, day, ctx.runId));
@@ -78,7 +78,7 @@ function keepLease(ctx: RunContext, { day, progress }: Attempt): () => void {
   });
 }
 
-/** False for an unchanged day too whose snapshot was committed but never published. */
+/** False also for an unchanged day whose snapshot was committed but never published. */
 async function isPublished(ctx: RunContext, day: string): Promise<boolean> {
   return (await ctx.ledger(monthOf(day)).cached()).days[day]?.committed?.published ?? false;
 }

@@ -7,9 +7,8 @@ export interface Deadline {
 }
 
 /**
- * The time that a run has left. Without `tryStartDay` a run whose time is too short for anything would stop before
- * its first day, and so would every run after it; without `fits` a publication would be cut off by the end of the
- * process, again and again.
+ * The time that a run has left. Without `tryStartDay` a run with too little time would stop before its first day, and
+ * so would every run after it; without `fits` the end of the process would interrupt a publication, in every run.
  */
 export interface TimeBudget {
   /** Nothing new should start. */
@@ -22,7 +21,7 @@ export interface TimeBudget {
   fits(needsMs: number): boolean;
 }
 
-/** @param deadline may move while the run works (Ctrl-C moves it to now); missing: there is no hurry */
+/** @param deadline may move while the run works (Ctrl-C moves it to now); missing: no time limit */
 export function createTimeBudget(deadline: Deadline | undefined, wallMs: () => number): TimeBudget {
   let daysStarted = 0;
   const isUp = () => deadline !== undefined && wallMs() >= deadline.softMs;

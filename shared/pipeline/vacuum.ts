@@ -4,14 +4,14 @@ import { brandPartitions, brandRawPrefix, parseDayKey, partitionPrefix } from '.
 import type { ListedObject } from '../ports.ts';
 import type { RunContext } from './context.ts';
 
-/** I3: as long as a query may take that began before a snapshot was replaced. */
+/** I3: the longest query that may still read a replaced snapshot. */
 export const SNAPSHOT_GRACE_MS = DAY_MS;
-/** As long as a run may be away that comes back to what it staged. */
+/** The longest pause after which a run may still resume what it staged. */
 const ATTEMPT_GRACE_MS = 7 * DAY_MS;
 
 /**
- * Removes what nothing references: snapshots older than a day that neither ledger nor catalog name, and attempts that
- * no ledger names after a week. Only here, and only by the report's own runs, is anything of the lake deleted. A day
+ * Garbage collection: removes snapshots older than a day that neither ledger nor catalog references, and attempts that
+ * no ledger references after a week. Only here, and only by the report's own runs, is anything of the lake deleted. A day
  * that is being read is left alone: its snapshot may be written but not committed yet (I4).
  */
 export async function vacuum(ctx: RunContext): Promise<void> {
@@ -41,8 +41,8 @@ export async function vacuum(ctx: RunContext): Promise<void> {
 }
 
 /**
- * The keys of a brand's snapshots or attempts of which all objects are old enough and the day's entry needs none.
- * Objects that are not shaped like ours are left alone.
+ * The keys of a brand's snapshots or attempts whose objects are all old enough and not referenced by the day's entry.
+ * Objects whose keys are not ours are left alone.
  */
 async function unreferenced(
   ctx: RunContext,

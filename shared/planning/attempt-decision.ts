@@ -21,7 +21,7 @@ export interface DaySituation {
   settings: ReportSettings;
   /** Fingerprint of the queries as the settings are now. */
   queryFingerprint: string;
-  /** Of a report that looks up another report's records: what is committed of that one's day. */
+  /** For a report with an upstream: what is committed of the same day of the upstream report. */
   upstream: Slice['upstream'];
 }
 
@@ -35,13 +35,13 @@ export type Obstacle =
   | 'upstream_changed'
   | 'day_has_ended';
 
-/** What the claimed attempt does; `slices` are all it consists of from then on, the last one being the one to read. */
+/** What the claimed attempt does; `slices` are all of its slices from then on, and the last one is the one to read. */
 export type AttemptDecision =
   | { kind: 'resume'; slices: Slice[] }
   | { kind: 'start' | 'append'; slices: Slice[] }
   | { kind: 'restart'; slices: Slice[]; obstacle: Obstacle };
 
-/** The attempt that a new claim works in: the one of the claim before it, or the committed one of the open day. */
+/** The attempt that a new claim continues: that of the previous claim, or the committed one of the open day. */
 export function attemptToContinue(entry: DayEntry, situation: DaySituation): string | undefined {
   return entry.claim?.attempt ?? growingAttempt(entry, situation)?.attempt;
 }
@@ -68,7 +68,7 @@ function growingAttempt({ committed }: DayEntry, situation: DaySituation): Commi
   return isSame ? committed : undefined;
 }
 
-/** Up to when the attempt's committed slices know everything, in milliseconds. */
+/** Up to when the attempt's committed slices are complete, in milliseconds. */
 function committedUpTo({ committed }: DayEntry, attempt: string | undefined): number | undefined {
   return committed && committed.attempt === attempt ? Date.parse(committed.readTo) : undefined;
 }
@@ -93,7 +93,7 @@ function obstacleToResuming(
   return nowMs < endMs || isWholePassAfterEnd ? undefined : 'day_has_ended';
 }
 
-/** The finished slices that stay, and behind them a new one for what is not known yet. */
+/** The finished slices that stay, followed by a new one for what has not been read yet. */
 function withNewSlice(
   staged: Progress,
   committedToMs: number | undefined,

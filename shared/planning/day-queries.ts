@@ -14,7 +14,7 @@ export type Window = Pick<Slice, 'fromMs' | 'toMs' | 'whole'>;
 
 /**
  * The queries of a part of a day. Whether the end of a range belongs to it is not documented (docs/interface.md,
- * sections 4.1, 4.3, 4.4 and 4.5): together the queries return exactly the day's records whichever way it is (I1).
+ * sections 4.1, 4.3, 4.4 and 4.5): together the queries return exactly the day's records in either case (I1).
  */
 export function dayQueries(
   report: ReportDefinition,
@@ -80,7 +80,7 @@ function unitMs(brand: BrandSettings): number {
   return brand.timestampUnit === 'seconds' ? 1000 : 1;
 }
 
-/** The part of a day to read now: what came since `sinceMs` and `lateMinutes` before it, or the day from its start. */
+/** The part of a day to read now: from `lateMinutes` before `sinceMs` on, or the day from its start. */
 export function windowToRead(
   brand: BrandSettings,
   day: string,

@@ -1,8 +1,8 @@
 /*
- * Without one place that decides the state of a day, Athena calls a day complete that the calendar calls overdue, and
- * the alarm believes a third answer. Here it is decided once, from the ledger's entry, the policy and the time alone:
- * `coverage` and `freshness` (SQL), `status`, the calendar and the metric of the alarm all ask these functions. They
- * rest on `due.ts` (when a day is due) and know nothing of what a run did, which is `DayOutcome.outcome`.
+ * Without one place that decides the state of a day, Athena would call a day complete that the calendar calls overdue,
+ * and the alarm would have a third opinion. Here it is decided once, from the ledger's entry, the policy and the time:
+ * `coverage` and `freshness` (SQL), `status`, the calendar and the metric of the alarm all use these functions. They
+ * build on `due.ts` (when a day is due). What a run did with a day is something else: `DayOutcome.outcome`.
  */
 import { dayOf } from '../days.ts';
 import type { Committed, DayEntry } from '../lake/documents/ledger.ts';
@@ -12,7 +12,7 @@ import { type Policy, type UpstreamState, dueAtMs } from './due.ts';
 export const DAY_STATES = [
   /** Nothing is committed, and no run has begun to read it. */
   'missing',
-  /** Nothing is committed yet; a run reads the day, or has left the rest of it to the next one. */
+  /** Nothing is committed yet; a run is reading the day, or will resume it. */
   'in_progress',
   /** Read up to a time; the day was not over then. */
   'open',
@@ -24,7 +24,7 @@ export const DAY_STATES = [
   'failed',
   /** Committed, but due again for longer than the grace period. */
   'overdue',
-  /** Empty, of a report that has never returned a record: it may as well be a wrong setting. */
+  /** Empty, and the report has never returned a record: a wrong setting would look the same. */
   'unverified',
 ] as const;
 
@@ -38,7 +38,7 @@ export function isComplete(state: DayState | undefined): boolean {
   return COMPLETE_STATES.some((complete) => complete === state);
 }
 
-/** What the state of a day follows from, beside the time. */
+/** What the state of a day follows from, in addition to the time. */
 export interface DayFacts {
   /** `YYYY-MM-DD` */
   day: string;
@@ -47,7 +47,7 @@ export interface DayFacts {
   policy: Policy | undefined;
   /** Whether the report has ever returned a record. */
   hasReturnedRecords: boolean;
-  /** Of a report about another report's records: what is committed of that report's day. */
+  /** For a report with an upstream: what is committed of the same day of the upstream report. */
   upstream?: UpstreamState | undefined;
 }
 
@@ -61,8 +61,8 @@ export function dayState(facts: DayFacts, nowMs: number): DayState {
 }
 
 /**
- * What the committed snapshot holds, whatever happened since. A refresh that failed or is overdue takes nothing from
- * a day that was read whole: "newest complete day" means the newest one whose committed state is complete.
+ * What the committed snapshot holds, whatever happened since. A failed or overdue refresh does not
+ * change that a day was read whole: "newest complete day" means the newest one whose committed state is complete.
  */
 export function committedState(
   { state, settled, rows }: Committed,
@@ -73,7 +73,7 @@ export function committedState(
   return state === 'closed' ? 'complete' : 'open';
 }
 
-/** The newest of the days whose committed state is complete; `null` where there is none. */
+/** The newest day whose committed state is complete; `null` where no day is. */
 export function newestCompleteDay(
   days: Iterable<readonly [day: string, entry: DayEntry]>,
   hasReturnedRecords: boolean,
@@ -91,8 +91,8 @@ export function isOverdue(facts: DayFacts, nowMs: number): boolean {
 }
 
 /**
- * From when on the day counts as overdue unless it is read before, in milliseconds; `null` where that is never: it can
- * change no more, or its state says already what is wrong with it (`missing`, `in_progress`, `failed`, `unverified`).
+ * When the day becomes overdue unless it is read before, in milliseconds; `null` for never: it can change no more, or
+ * its state already says what is wrong with it (`missing`, `in_progress`, `failed`, `unverified`).
  */
 export function overdueAtMs(
   { day, entry, policy, hasReturnedRecords, upstream }: DayFacts,
@@ -100,7 +100,7 @@ export function overdueAtMs(
 ): number | null {
   if (!policy || !entry?.committed || entry.failure) return null;
   if (committedState(entry.committed, hasReturnedRecords) === 'unverified') return null;
-  // A claim makes a day due at once, but says nothing about for how long it has been.
+  // A claim makes a day due immediately, but does not say for how long it has been due.
   const { claim: _claim, ...idle } = entry;
   const dueMs = dueAtMs(day, idle, policy, dayOf(nowMs, policy.timeZone), upstream);
   if (dueMs === null) return null;

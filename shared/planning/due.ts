@@ -1,5 +1,5 @@
 /*
- * Without due times of its own a day is read again for ever, or once and never again. This file decides from the
+ * Without due times a day would be read again for ever, or only once. This file decides from the
  * ledger's entry and the policy when a day is due, when it may be closed (I2) and when it is settled, so that a restated
  * day is read again as long as it can change and not after (I11). Everything is pure; `plan.ts` orders what is due, and
  * `day-state.ts` says what has been due for too long.
@@ -23,14 +23,14 @@ export interface Policy {
   startDate: string;
   lateMinutes: number;
   refresh: readonly RefreshTier[];
-  /** Fingerprint of what a request would ask for now. */
+  /** Fingerprint of the queries that the settings now lead to. */
   queryFingerprint: string;
   pagesAreSnapshot: boolean;
   /** The longest time between two starts of the schedule: what is due waits no longer, unless something is wrong. */
   maxGapMs: number;
 }
 
-/** Of a report about another report's records: what is committed of that report's day. */
+/** What is committed of a day of the upstream report. */
 export interface UpstreamState {
   digest: string;
   closed: boolean;
@@ -57,14 +57,14 @@ function slackMs(everyMs: number): number {
   return Math.min(everyMs / 10, 30 * MINUTE_MS);
 }
 
-/** I2: when a day that has ended may be closed: from then on a whole pass holds the late records as well. */
+/** I2: when an ended day may be closed: a pass that begins from then on has the late records as well. */
 export function closesAtMs(day: string, policy: Policy): number {
   return endOfDay(day, policy.timeZone) + policy.lateMinutes * MINUTE_MS;
 }
 
 /**
- * When the day is next due, in milliseconds; `null` where its records can change no more. Pure: it rests on the
- * ledger's entry, the policy and the day that it is (`today`).
+ * When the day is next due, in milliseconds; `null` where its records can change no more. It depends only
+ * on the ledger's entry, the policy and the current day (`today`).
  */
 export function dueAtMs(
   day: string,
@@ -80,15 +80,15 @@ export function dueAtMs(
   if (upstream && upstream.digest !== published.upstreamDigest) return started;
   if (published.state === 'open') return upstream && !upstream.closed ? null : started;
   const readFromMs = Date.parse(published.readFrom);
-  // Read by a clock that was ahead: that says nothing about now.
+  // The clock of that run was ahead: its times are ignored.
   if (dayOf(readFromMs, policy.timeZone) > today) return started;
   if (published.settled) return null;
   return refreshAtMs(day, readFromMs, policy, daysBetween(day, today));
 }
 
 /**
- * When the first of the tiers that hold from `age` on asks for the day again; behind the last one, one more reading
- * that began after it is due.
+ * When the first of the tiers that apply from `age` on makes the day due again; after the last tier one
+ * more read is due, which must begin after that tier's end.
  */
 function refreshAtMs(day: string, readFromMs: number, policy: Policy, age: number): number {
   const dueAfter = (every: string) => readFromMs + intervalMs(every) - slackMs(intervalMs(every));
@@ -103,7 +103,7 @@ function refreshAtMs(day: string, readFromMs: number, policy: Policy, age: numbe
   return readFromMs < lastMs ? lastMs : dueAfter(policy.refresh.at(-1)?.every ?? 'run');
 }
 
-/** From when on the policy leaves the day alone, but for a last reading. */
+/** When the last tier ends: after that one last read is due, and no more. */
 function lastCallMs(day: string, { refresh, timeZone }: Policy): number {
   return startOfDay(addDays(day, (refresh.at(-1)?.untilAgeDays ?? 0) + 1), timeZone);
 }
@@ -114,7 +114,7 @@ export function settles(day: string, policy: Policy, readFromMs: number, identic
   return isLast && (policy.pagesAreSnapshot || identicalPasses >= 2);
 }
 
-/** The earliest time at which a day of the month is due; `null` where all of it is settled. */
+/** The earliest time at which a day of the month is due; `null` where all its days are settled. */
 export function monthDueAtMs(month: string, ledger: Ledger, policy: Policy, nowMs: number): number | null {
   const today = dayOf(nowMs, policy.timeZone);
   const due = daysOfMonth(month)

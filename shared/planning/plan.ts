@@ -4,11 +4,11 @@ import { type Policy, type UpstreamDay, dueAtMs } from './due.ts';
 
 export interface DueDay {
   day: string;
-  /** Why the day is planned, not what state it is in: that is `dayState`. */
+  /** Why the day is planned; its state is something else (`dayState`). */
   reason: 'open' | 'yesterday' | 'in_progress' | 'never_read' | 'refresh' | 'requested' | 'retry' | 'failing';
 }
 
-/** What runs read for, one after the other, until all of it is read: the days that are due, or a range of days. */
+/** What consecutive runs read until it is done: the days that are due, or a range of days. */
 export interface Continuation {
   id: string;
   /** Days to read whatever the policy says; `since`: without those that any run has read from then on. */

@@ -18,7 +18,7 @@ export function policyOf(report: ReportDefinition, brand: BrandSettings, setting
   };
 }
 
-/** The policy of a report that is enabled; `undefined` where it is not, or the settings do not have the brand. */
+/** The policy of an enabled report; `undefined` where it is disabled or the settings do not have the brand. */
 export function enabledPolicy(
   settings: Settings | undefined,
   brandName: string,
@@ -29,7 +29,7 @@ export function enabledPolicy(
   return brand && reportSettings?.enabled ? policyOf(report, brand, reportSettings) : undefined;
 }
 
-/** Fingerprint of all that due times depend on: the hints of the index hold for one policy only. */
+/** Fingerprint of everything that due times depend on: the hints of the index are valid for one policy only. */
 export function policyFingerprint({ maxGapMs: _maxGapMs, ...policy }: Policy): string {
   return hash('sha256', JSON.stringify(policy), 'hex').slice(0, 16);
 }

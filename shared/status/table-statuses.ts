@@ -35,7 +35,9 @@ export function tableStatuses(
 ): TableStatus[] {
   const brands = new Set([...Object.keys(settings.brands), ...lake.map(({ brand }) => brand)]);
   return [...brands].flatMap((brand) => {
-    const stored = new Map(lake.filter((of) => of.brand === brand).map((of) => [of.report.name, of]));
+    const stored = new Map(
+      lake.filter((stored) => stored.brand === brand).map((ledgers) => [ledgers.report.name, ledgers]),
+    );
     return Object.values(reports).flatMap((report) => {
       const policy = enabledPolicy(settings, brand, report);
       if (!policy && !stored.has(report.name)) return [];

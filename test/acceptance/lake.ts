@@ -116,10 +116,10 @@ function knownOf(records: readonly JsonObject[]): Map<string, Known> {
   const known = new Map<string, Known>();
   for (const record of records) {
     for (const [field, value] of Object.entries(record)) {
-      const of = known.get(field) ?? { forms: new Set(), literals: new Set() };
-      known.set(field, of);
-      of.forms.add(valueForm(value) ?? '');
-      of.literals.add(literalOf(value) ?? '');
+      const forField = known.get(field) ?? { forms: new Set(), literals: new Set() };
+      known.set(field, forField);
+      forField.forms.add(valueForm(value) ?? '');
+      forField.literals.add(literalOf(value) ?? '');
     }
   }
   return known;
@@ -160,8 +160,10 @@ function fieldsByColumn({ types, rows }: LakeTable, known: Map<string, Known>): 
   const columns = [...types.keys()].filter((name) => name !== '_rescued' && name !== '_synced_at');
   for (const column of columns) {
     const texts = rows.flatMap(({ values }) => values.get(column) ?? []);
-    const fits = (of: Known) =>
-      texts.every((text) => meanings(text, types.get(column) ?? '', of).some((form) => of.forms.has(form)));
+    const fits = (candidate: Known) =>
+      texts.every((text) =>
+        meanings(text, types.get(column) ?? '', candidate).some((form) => candidate.forms.has(form)),
+      );
     const distance = (field: string) =>
       snakeCase(field) === column
         ? 0
@@ -184,11 +186,11 @@ function formsOf(table: LakeTable, known: Map<string, Known>): { brand: string; 
     const form: Form = new Map();
     for (const [column, text] of values) {
       const field = fields.get(column);
-      const of = known.get(field ?? '');
-      if (field === undefined || !of) continue;
+      const forField = known.get(field ?? '');
+      if (field === undefined || !forField) continue;
       form.set(
         form.has(field) ? `${field} again as ${column}` : field,
-        formOf(text, table.types.get(column) ?? '', of),
+        formOf(text, table.types.get(column) ?? '', forField),
       );
     }
     const rescued = parseExactly(values.get('_rescued') ?? '{}');

@@ -157,15 +157,15 @@ describe('the synthesised bundle', () => {
 
   it('emits the metrics of each brand, and those of health in a run at the current time', async () => {
     const traffic = { _aws: expect.anything(), report: 'order_list', Rows: expect.any(Number) };
-    const standing = { Failures: 0, SecondsSinceNewestCompleteDay: expect.any(Number) };
+    const health = { Failures: 0, SecondsSinceNewestCompleteDay: expect.any(Number) };
     const { now: _now, ...present } = EVENT;
     expect((await invoke('order_list', present)).metrics).toEqual([
-      expect.objectContaining({ ...traffic, ...standing, brand: 'acme' }),
-      expect.objectContaining({ ...traffic, ...standing, brand: 'globex' }),
+      expect.objectContaining({ ...traffic, ...health, brand: 'acme' }),
+      expect.objectContaining({ ...traffic, ...health, brand: 'globex' }),
     ]);
-    const [of] = (await invoke('order_list', { ...EVENT, brand: 'acme' })).metrics;
-    expect(of).toEqual(expect.objectContaining(traffic));
-    expect(of).not.toEqual(expect.objectContaining(standing));
+    const [metrics] = (await invoke('order_list', { ...EVENT, brand: 'acme' })).metrics;
+    expect(metrics).toEqual(expect.objectContaining(traffic));
+    expect(metrics).not.toEqual(expect.objectContaining(health));
   });
 
   it('backfills a range of days', async () => {

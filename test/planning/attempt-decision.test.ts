@@ -175,7 +175,7 @@ describe('a claim', () => {
       situation('clicks_detail', at('10:00'), { upstream }),
       'resume',
     ],
-  ])('%s', (_name, entry, met, now, kind) => {
+  ])('%s, decided without I/O', (_name, entry, met, now, kind) => {
     expect(decideAttempt(entry, met, now).kind).toBe(kind);
   });
 

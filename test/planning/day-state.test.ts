@@ -188,7 +188,7 @@ describe('for every entry, policy and time', () => {
     })
     .map(
       ({
-        committed: of,
+        committed: committedRead,
         isClaimed,
         hasFailed,
         hasPolicy,
@@ -197,14 +197,14 @@ describe('for every entry, policy and time', () => {
         day,
         ...rest
       }): DayFacts => {
-        const committedEntry = (read: NonNullable<typeof of>) => {
+        const committedEntry = (read: NonNullable<typeof committedRead>) => {
           const { readHours, settled, ...change } = read;
           return readAt(fromNow(readHours), { ...change, settled: settled && change.state === 'closed' });
         };
         return {
           day,
           entry: {
-            ...(of && committedEntry(of)),
+            ...(committedRead && committedEntry(committedRead)),
             ...(isClaimed && { claim }),
             ...(hasFailed && { failure: failure(later) }),
           },
@@ -219,19 +219,19 @@ describe('for every entry, policy and time', () => {
     const seen = new Set<DayState>();
     fc.assert(
       fc.property(anyFacts, (given) => {
-        const { committed: of, claim: isClaimed, failure: hasFailed } = given.entry ?? {};
-        const holds = of && !hasFailed ? committedState(of, given.hasReturnedRecords) : undefined;
+        const { committed: entry, claim: isClaimed, failure: hasFailed } = given.entry ?? {};
+        const stored = entry && !hasFailed ? committedState(entry, given.hasReturnedRecords) : undefined;
         const overdueMs = overdueAtMs(given, NOW_MS);
         const isOverdue = overdueMs !== null && overdueMs <= NOW_MS;
         const conditions: Record<DayState, boolean> = {
           failed: hasFailed !== undefined,
-          missing: !hasFailed && !of && !isClaimed,
-          in_progress: !hasFailed && !of && isClaimed !== undefined,
-          unverified: holds === 'unverified',
-          overdue: holds !== undefined && isOverdue,
-          open: holds === 'open' && !isOverdue,
-          complete: holds === 'complete' && !isOverdue,
-          settled: holds === 'settled' && !isOverdue,
+          missing: !hasFailed && !entry && !isClaimed,
+          in_progress: !hasFailed && !entry && isClaimed !== undefined,
+          unverified: stored === 'unverified',
+          overdue: stored !== undefined && isOverdue,
+          open: stored === 'open' && !isOverdue,
+          complete: stored === 'complete' && !isOverdue,
+          settled: stored === 'settled' && !isOverdue,
         };
         const state = dayState(given, NOW_MS);
         expect(DAY_STATES.filter((each) => conditions[each])).toEqual([state]);

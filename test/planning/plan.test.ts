@@ -212,8 +212,8 @@ describe('a report about another report’s records', () => {
       ['2026-03-15 refresh'],
     ],
     ['not though it is in progress, where they are gone', { claim }, undefined, []],
-  ])('is due %s', (_name, entry, of, expected) => {
-    expect(due(entry, of)).toEqual(expected);
+  ])('is due %s', (_name, entry, upstream, expected) => {
+    expect(due(entry, upstream)).toEqual(expected);
   });
 
   it('is read of a range only where those are there', () => {

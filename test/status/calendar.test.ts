@@ -346,7 +346,7 @@ describe('text from outside', () => {
     ],
   ])('is shown and never obeyed: %s', (_name, draw) => {
     const markup = draw(HOSTILE);
-    const tags = (of: string) => [...of.matchAll(/<(\w+)/g)].map(([, name]) => name);
+    const tags = (html: string) => [...html.matchAll(/<(\w+)/g)].map(([, name]) => name);
     expect(tags(markup)).toEqual(tags(draw('harmless')));
     expect(markup).toContain('&lt;script&gt;');
     expect(unclosed(markup)).toEqual([]);

@@ -51,15 +51,15 @@ function ledgerOf(
   entries: (typeof entry extends fc.Arbitrary<infer T> ? T | undefined : never)[],
 ): Ledger {
   const days = DAYS.flatMap((day, index): [string, DayEntry][] => {
-    const of = entries[index];
-    if (!of) return [];
-    const readFrom = new Date(NOW_MS - (of.readHoursAgo ?? 0) * HOUR_MS).toISOString();
-    const { state, settled, rows, digest } = of;
+    const made = entries[index];
+    if (!made) return [];
+    const readFrom = new Date(NOW_MS - (made.readHoursAgo ?? 0) * HOUR_MS).toISOString();
+    const { state, settled, rows, digest } = made;
     return [
       [
         day,
         {
-          ...(of.readHoursAgo !== undefined &&
+          ...(made.readHoursAgo !== undefined &&
             readDay(settings, report, {
               state,
               settled: settled && state === 'closed',
@@ -68,8 +68,8 @@ function ledgerOf(
               upstreamDigest: '1:ab',
               readFrom,
             })),
-          ...(of.isClaimed && { claim: { attempt: 'a2', runId: 'r2', at: readFrom, restarts: 0 } }),
-          ...(of.hasFailed && { failure }),
+          ...(made.isClaimed && { claim: { attempt: 'a2', runId: 'r2', at: readFrom, restarts: 0 } }),
+          ...(made.hasFailed && { failure }),
         },
       ],
     ];

@@ -4,12 +4,12 @@
  *
  * A change is a pure function of the document. It is applied to the newest version known and written on condition
  * that the object is still that version (its ETag). If it is not, the object is read again and the same change is
- * applied to what is there now. Changes that are asked for while a write is under way go together in the next write.
+ * applied to what is there now. Changes requested while a write is under way go together into the next write.
  *
  *   const ledger = new CasDocument({ store, key, parse: parseLedger(key, scope), newId, pause });
  *   await ledger.update((current) => recordPublished(current, day, snapshot));
  *
- * Each write adds an id to `recentWrites`. A writer whose answer was lost finds its own id there and knows that its
+ * Each write adds an id to `recentWrites`. A writer whose response was lost finds its own id there and knows that its
  * write arrived, even when others have written since. Compare-and-swap alone makes concurrent runs safe (I5).
  *
  * Errors of `update`: whatever the change throws, for that change alone · `config` `damaged_document` where the object
@@ -27,16 +27,17 @@ export interface HasRecentWrites {
 }
 
 const RECENT_WRITES = 20;
-/** Of a race that was lost: others wrote the document first. */
+/** Retries after a lost race: another process wrote the document first. */
 export const DOCUMENT_RETRY = { maxAttempts: 40, baseMs: 10, capMs: 1000 };
 
+/** What a document needs: its place, its parser, ids for writes, and a way to wait. */
 export interface CasDocumentOptions<T extends HasRecentWrites> {
   store: ObjectStore;
   key: string;
-  /** Parses hostile JSON; `undefined` is the document that does not exist yet. */
+  /** Parses and checks stored JSON; `undefined` means that the document does not exist yet. */
   parse: (stored: Json | undefined) => T;
   newId(): string;
-  /** Waits between two rounds of a race that was lost. */
+  /** Waits before a retry. */
   pause(round: number): Promise<void>;
 }
 
@@ -116,7 +117,7 @@ export class CasDocument<T extends HasRecentWrites> {
     );
   }
 
-  /** True where the write is in the store, though perhaps its answer was lost. */
+  /** Whether the write is in the store, even if its response was lost. */
   async #put(next: T, etag: string | undefined, id: string): Promise<boolean> {
     const { store, key } = this.#options;
     const body = Buffer.from(`${JSON.stringify(next)}\n`);
@@ -181,6 +182,7 @@ export function parseJsonDocument(key: string, body: Uint8Array): Json {
 
 /** A time as documents hold it: ISO 8601 in UTC. */
 export const storedTime = z.iso.datetime();
+/** A count as documents store it. */
 export const storedCount = z.int().check(z.nonnegative());
 
 /**
@@ -191,26 +193,26 @@ export function storedObject<Shape extends z.core.$ZodShape>(shape: Shape): z.Zo
   return z.looseObject(shape);
 }
 
-// The small zod says "Invalid input" for everything unless it gets the texts that say what was expected.
+// zod's mini build says "Invalid input" for everything unless it is given the texts that name what was expected.
 const english = en().localeError;
 
-/** A stored document as its schema has it. @throws BrandReportsError `config` naming the first thing that is wrong */
+/** A stored document, checked against its schema. @throws BrandReportsError `config` naming the first problem */
 export function parseDocument<T>(schema: z.ZodMiniType<T>, key: string, stored: Json): T {
   const parsed = z.safeParse(schema, stored, { reportInput: true, error: english });
   if (parsed.success) return parsed.data;
   const { path, input, message } = parsed.error.issues[0] ?? { path: [], input: stored, message: '' };
-  const met = typeof input === 'object' ? '' : ` is ${String(JSON.stringify(input)).slice(0, 80)}`;
-  throw damagedDocument(key, `${path.join('.') || 'the whole'}${met}: ${message}`);
+  const found = typeof input === 'object' ? '' : ` is ${String(JSON.stringify(input)).slice(0, 80)}`;
+  throw damagedDocument(key, `${path.join('.') || 'the document'}${found}: ${message}`);
 }
 
-/** An index and an attempt can be made again; a ledger and a schema hold what nothing else does. */
+/** The next step: an index and an attempt can be rebuilt; a ledger and a schema hold what exists nowhere else. */
 function nextStep(key: string): string {
   return /\/(index|progress)\.json$/.test(key)
     ? 'delete the object, and the next run makes it again'
     : 'restore the object from a backup. Deleting it would lose what is published or which types columns have';
 }
 
-/** A stored document that this program cannot have written: it changes nothing until an operator has looked. */
+/** A stored document that this program cannot have written: nothing is changed until an operator has examined it. */
 export function damagedDocument(key: string, what: string, cause?: unknown): BrandReportsError {
   return new BrandReportsError(
     'config',

@@ -9,7 +9,7 @@ import { type MonthIndex, parseMonthIndex } from './month-index.ts';
 import { type Progress, parseProgress } from './progress.ts';
 import { type StoredSchema, parseStoredSchema } from './schema.ts';
 
-/** What compare-and-swap takes: a store, ids for writes, and a way to wait between two tries of a race that was lost. */
+/** What compare-and-swap needs: a store, ids for writes, and a way to wait before a retry. */
 export interface DocumentAccess {
   store: ObjectStore;
   newId: () => string;
@@ -18,7 +18,7 @@ export interface DocumentAccess {
   random: () => number;
 }
 
-/** The documents of a lake. Whoever asks for the same one in a process gets the same object, and so what others read of it. */
+/** The documents of a lake. Within a process the same key always gives the same object, so its cache is shared. */
 export interface LakeDocuments {
   ledger(report: string, brand: string, month: string): CasDocument<Ledger>;
   index(report: string, brand: string): CasDocument<MonthIndex>;

@@ -1,8 +1,8 @@
 /**
  * `ledger/<report>/<brand>/<YYYY-MM>.json`: what is committed, day by day. The ledger is the truth, and the catalog is
- * a projection of it that can always be made again: were the catalog the truth, a run that dies between writing and
- * publishing would leave a day that nobody knows of.
- * Every function here is a transition: ledger in, ledger out, for `CasDocument.update`. `claimDay` says who reads a
+ * a projection of it that can always be rebuilt: if the catalog were the truth, a run that dies between writing and
+ * publishing would leave a day without any record of it.
+ * Every function here is a transition: ledger in, ledger out, for `CasDocument.update`. `claimDay` records which run reads a
  * day, `commitDay` is the only commit point (I4), `recordPublished` notes that the catalog followed, `failDay` and
  * `releaseDay` let others read the day. A transition refuses where the claim it builds on is gone (I5).
  */
@@ -16,9 +16,9 @@ import { ledgerKey } from '../paths.ts';
 
 const claim = storedObject({
   attempt: z.string(),
-  /** The run that reads the day now; `null` where it stopped in good order and any run may resume. */
+  /** The run that reads the day now; `null` where it stopped cleanly and any run may resume. */
   runId: z.nullable(z.string()),
-  /** Wall clock, ISO 8601: the lease's last renewal where the progress document has none. */
+  /** Wall clock, ISO 8601: the lease's last renewal where the progress document has none yet. */
   at: storedTime,
   /** How often the attempt was restarted, for whatever cause. */
   restarts: storedCount,
@@ -49,12 +49,12 @@ const published = storedObject({
   identicalPasses: storedCount,
   attempt: z.string(),
   pages: storedCount,
-  /** When the reading began, and up to when everything is known. */
+  /** When the attempt began to read, and up to when everything is known. */
   readFrom: storedTime,
   readTo: storedTime,
-  /** Fingerprint of what was asked: filters, zone, units, date semantics, key. */
+  /** Fingerprint of the queries: filters, zone, units, date semantics, key. */
   queryFingerprint: z.string(),
-  /** Of a report about another report's records: the digest of the partition they came from. */
+  /** For a report with an upstream: the digest of the upstream partition that was looked up. */
   upstreamDigest: z.optional(z.string()),
 });
 
@@ -62,7 +62,7 @@ const dayEntry = storedObject({
   committed: z.optional(published),
   claim: z.optional(claim),
   failure: z.optional(failure),
-  /** Snapshots that readers may still be reading, and when (wall clock) they were replaced. */
+  /** Snapshots that queries may still be reading, and when (wall clock) they were replaced. */
   superseded: z.optional(z.array(storedObject({ snapshot: z.string(), at: storedTime }))),
   /** The continuation under which the day was last read: runs that resume one another's work share it. */
   continuation: z.optional(z.string()),
@@ -80,17 +80,24 @@ const ledger = storedObject({
   recentWrites: z.array(z.string()),
 });
 
+/** Which run works on a day, in which attempt. */
 export type Claim = z.infer<typeof claim>;
+/** Why a day failed, how often in a row, and when it is tried again. */
 export type Failure = z.infer<typeof failure>;
+/** What is committed of a day: its snapshot and how it was read. */
 export type Committed = z.infer<typeof published>;
+/** Everything that the ledger says about one day. */
 export type DayEntry = z.infer<typeof dayEntry>;
 /** What is committed, one document per report, brand and month. Times are ISO 8601 in UTC. */
 export type Ledger = z.infer<typeof ledger>;
 
-/** Reads a stored ledger; `undefined` is the empty one. */
-export function parseLedger(key: string, of: { report: string; brand: string; month: string }) {
+/**
+ * Reads a stored ledger; `undefined` is the empty one.
+ * @throws BrandReportsError `config` `damaged_document` where it is not the ledger of this scope
+ */
+export function parseLedger(key: string, scope: { report: string; brand: string; month: string }) {
   return (stored: Json | undefined): Ledger => {
-    if (stored === undefined) return { version: 1, ...of, days: {}, recentWrites: [] };
+    if (stored === undefined) return { version: 1, ...scope, days: {}, recentWrites: [] };
     const parsed = parseDocument(ledger, key, stored);
     const own = ledgerKey(parsed.report, parsed.brand, parsed.month);
     if (own !== key) throw damagedDocument(key, `its content belongs to ${own}`);
@@ -100,15 +107,15 @@ export function parseLedger(key: string, of: { report: string; brand: string; mo
   };
 }
 
-const SUPERSEDED_MS = 86_400_000;
-/** Of a day that failed: a later run skips it until its wait is over, unless it is asked for by name. */
+const SUPERSEDED_MS = DAY_MS;
+/** Of a failed day: runs skip it until its wait is over, unless their range names it. */
 const FAILED_DAY_RETRY = { baseMs: 5 * MINUTE_MS, capMs: DAY_MS };
 
 function withEntry(ledger: Ledger, day: string, change: (entry: DayEntry) => DayEntry): Ledger {
   return { ...ledger, days: { ...ledger.days, [day]: change(ledger.days[day] ?? {}) } };
 }
 
-/** Records who reads the day. @throws conflict where the claim is no longer the one that the decision was based on */
+/** Records which run reads the day. @throws conflict where the claim is no longer the one that the decision was based on */
 export function claimDay(ledger: Ledger, day: string, expected: Claim | undefined, next: Claim): Ledger {
   return withEntry(ledger, day, (entry): DayEntry => {
     if (entry.claim?.attempt !== expected?.attempt || entry.claim?.runId !== expected?.runId)

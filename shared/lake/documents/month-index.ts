@@ -1,7 +1,7 @@
 /**
  * `ledger/<report>/<brand>/index.json`: which months a run has to look at. Without it every run would read the ledgers of
  * all months since the start date to find that nothing in them is due.
- * The index is a hint and can be made again from the ledgers, so it may err only in one direction: `mayBeDue` is true
+ * The index is a hint and can be rebuilt from the ledgers, so it may err only in one direction: `mayBeDue` is true
  * whenever the index does not know. That is why a run marks a month dirty before it claims a day in it and records due
  * times only after its work: if it dies in between, the month stays dirty and the next run looks.
  */
@@ -11,9 +11,9 @@ import type { Json } from '../../json.ts';
 import { parseDocument, storedTime, storedObject } from './cas-document.ts';
 
 const month = storedObject({
-  /** When a day of the month is next due (ISO 8601); `null` where all of it is settled. */
+  /** When a day of the month is next due (ISO 8601); `null` where all its days are settled. */
   nextDue: z.nullable(storedTime),
-  /** The time at which that was still to come; for an earlier time (`--now`) it says nothing. */
+  /** `now` of the run that computed `nextDue`; ignored by runs with an earlier `now` (`--now`). */
   asOf: z.optional(storedTime),
   /** The run at work in the month, and since when (wall clock). While it is set, any day there may be due. */
   dirty: z.optional(storedObject({ by: z.string(), at: storedTime })),
@@ -24,11 +24,11 @@ const index = storedObject({
   /** Fingerprint of the policy that the due times follow from. */
   policy: z.string(),
   months: z.record(z.string(), month),
-  /** What runs with little time resume: ranges by `from..to`, and `due` for what the policy says. */
+  /** The continuations of runs with little time: ranges by `from..to`, and `due` for what the policy makes due. */
   continuations: z.record(z.string(), storedObject({ id: z.string(), since: storedTime })),
-  /** Whether the service ever returned a record. Until then its empty answers prove nothing: the days are unverified. */
+  /** Whether the service ever returned a record. Until then empty responses prove nothing: the days are unverified. */
   hasReturnedRecords: z.boolean(),
-  /** The setting `endDate` that was measured to agree with the service. */
+  /** The setting `endDate` that a probe found to agree with the service. */
   endDate: z.optional(z.string()),
   vacuumedAt: z.optional(storedTime),
   recentWrites: z.array(z.string()),
@@ -37,7 +37,7 @@ const index = storedObject({
 /** A hint, rebuildable from the ledgers: which months a run has to look at. One per report and brand. */
 export type MonthIndex = z.infer<typeof index>;
 
-/** Reads a stored index; `undefined` is the index that knows nothing. */
+/** Reads a stored index; `undefined` is an index without hints. */
 export function parseMonthIndex(key: string) {
   return (stored: Json | undefined): MonthIndex => {
     if (stored === undefined)

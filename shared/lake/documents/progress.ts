@@ -1,9 +1,9 @@
 /**
  * `raw/<report>/brand=…/dt=…/<attempt>/progress.json`: how far an attempt at a day has come. A chunk is written first and
  * named here together with the cursor behind it in one compare-and-swap (I4): a run that dies between the two leaves a
- * chunk that no one names, and the next run asks for the same pages again. Only chunks named here exist.
+ * chunk that no one names, and the next run fetches the same pages again. Only chunks named here exist.
  * The document is also the day's lease: the run that reads the day renews it with every group. Whoever finds it old
- * may take it over; the old holder then fails at `assertLeaseHeld` instead of staging pages beside the new one.
+ * may take it over; the old holder then fails at `assertLeaseHeld` instead of staging pages concurrently with the new one.
  */
 import * as z from 'zod/mini';
 import { BrandReportsError } from '../../errors.ts';
@@ -16,15 +16,15 @@ const json = z.custom<Json>(isJson, { error: 'a JSON value was expected' });
 const chunk = storedObject({ name: z.string(), records: storedCount });
 
 const part = storedObject({
-  /** `include`: these are the day's records. `exclude`: these are taken away from them. */
+  /** `include`: these are the day's records. `exclude`: these are removed from them. */
   role: z.enum(['include', 'exclude']),
-  /** The action's fields that ask for this part. */
+  /** The action's fields that select this part. */
   fields: z.record(z.string(), z.union([z.string(), z.number()])),
   /** The cursor of the page behind the last staged one, as the service sent it; `null` before the first. */
   cursor: json,
-  /** The last staged page: a resumed attempt asks for it again, and restarts if it differs. */
+  /** The last staged page: a resumed attempt fetches it again, and restarts if it differs. */
   last: z.optional(storedObject({ cursor: json, hash: z.string() })),
-  /** Short hashes of the cursors asked so far: one seen before is a cycle. */
+  /** Short hashes of the cursors requested so far: a repeated one is a cycle. */
   seen: z.array(z.string()),
   pages: storedCount,
   records: storedCount,
@@ -40,7 +40,7 @@ const slice = storedObject({
   whole: z.boolean(),
   /** When reading it began, by the clock of the plan. */
   startedAt: storedTime,
-  /** Of a report about another report's records: the snapshot and the digest they come from. */
+  /** For a report with an upstream: the snapshot of the upstream day that is looked up, and its digest. */
   upstream: z.optional(
     storedObject({ snapshot: z.string(), digest: z.string(), bytes: storedCount, closed: z.boolean() }),
   ),
@@ -60,7 +60,9 @@ const progress = storedObject({
   recentWrites: z.array(z.string()),
 });
 
+/** One query of a slice: its fields, how far it is read, and its staged chunks. */
 export type SlicePart = z.infer<typeof part>;
+/** A span of the day, the queries that read it, and what they staged. */
 export type Slice = z.infer<typeof slice>;
 /** What one attempt at a day has staged so far; only the chunks that it names exist. */
 export type Progress = z.infer<typeof progress>;
@@ -125,7 +127,7 @@ export function withStagedGroup(progress: Progress, group: StagedGroup): Progres
   return { ...progress, slices: [...progress.slices.slice(0, -1), next] };
 }
 
-/** A slice of which nothing is staged yet. */
+/** A slice with nothing staged yet. */
 export function emptySlice(
   slice: Pick<Slice, 'fromMs' | 'toMs' | 'whole' | 'startedAt' | 'upstream'>,
   parts: readonly { role: 'include' | 'exclude'; fields: JsonObject }[],

@@ -17,7 +17,7 @@ import {
 import type { ObjectStore } from '../../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../../reports/definition.ts';
 
-/** All that a lake says of one report of one brand. */
+/** What a lake has about one report of one brand. */
 export interface ReportLedgers {
   brand: string;
   report: ReportDefinition;
@@ -26,7 +26,7 @@ export interface ReportLedgers {
   ledgers: ReadonlyMap<string, Ledger>;
 }
 
-/** What is current of one day. */
+/** The committed state of one day. */
 export interface CommittedDay {
   brand: string;
   report: ReportDefinition;
@@ -42,8 +42,8 @@ export interface LedgerMonths {
 }
 
 /**
- * What ledgers the lake has, whatever the settings say now; reports that nobody knows any more are left out.
- * @param span only these months; a brand's report is there without any as well
+ * Lists the ledgers in the lake, whatever the settings are now; reports that are not in the registry are left out.
+ * @param span only these months; a brand's report is listed even without ledgers in them
  */
 export async function listLedgers(
   store: ObjectStore,
@@ -65,8 +65,8 @@ export async function listLedgers(
 }
 
 /**
- * Reads the ledgers of the lake that `listLedgers` tells.
- * @param span only the ledgers of these months; the index is there whatever they are
+ * Reads the ledgers that `listLedgers` finds.
+ * @param span only the ledgers of these months; the index is read in any case
  */
 export async function readLedgers(
   store: ObjectStore,
@@ -90,6 +90,7 @@ export async function readLedgers(
   );
 }
 
+/** The ledger of a month, an empty one where none is stored. @throws BrandReportsError `config` where it is damaged */
 export function readLedger(
   store: ObjectStore,
   report: ReportDefinition,
@@ -100,21 +101,22 @@ export function readLedger(
   return readDocument(store, key, parseLedger(key, { report: report.name, brand, month }));
 }
 
-/** The table's columns, every one met so far. */
+/** The table's columns: the documented ones and every column found so far. */
 export function readSchema(store: ObjectStore, report: ReportDefinition): Promise<TableSchema> {
   return readDocument(store, schemaKey(report.table), parseStoredSchema(report));
 }
 
 /** The days that have a snapshot, in order. */
-export function committedDays(of: readonly ReportLedgers[]): CommittedDay[] {
-  return of.flatMap(({ brand, report, ledgers }) =>
+export function committedDays(reports: readonly ReportLedgers[]): CommittedDay[] {
+  return reports.flatMap(({ brand, report, ledgers }) =>
     [...ledgers.values()]
       .flatMap(({ days }) => Object.entries(days))
-      .flatMap(([day, { committed }]) => (committed ? [{ brand, report, day, committed: committed }] : []))
+      .flatMap(([day, { committed }]) => (committed ? [{ brand, report, day, committed }] : []))
       .sort((a, b) => (a.day < b.day ? -1 : 1)),
   );
 }
 
+/** The key of a committed day's Parquet object. */
 export function committedSnapshotKey({ brand, report, day, committed }: CommittedDay): string {
   return snapshotKey(report.table, dayPartition(brand, day), committed.snapshot);
 }

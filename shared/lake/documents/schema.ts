@@ -45,7 +45,7 @@ export interface StoredSchema extends TableSchema, HasRecentWrites {
 /**
  * Reads the stored schema of a report's table; `undefined` is the schema of a table from which nothing was read yet.
  * @throws BrandReportsError `config` where this version of the program cannot use it, such as a type that it does
- * not know: writing beside it would give one column two types (I7)
+ * not know: writing anyway would give one column two types (I7)
  */
 export function parseStoredSchema({ table, columns }: Pick<ReportDefinition, 'table' | 'columns'>) {
   const key = schemaKey(table);

@@ -1,7 +1,7 @@
 /**
  * From records to columns. `observe` notes which kinds of values a field had, `growSchema` appends a column for each field
  * that is new, and `rowMapper` turns records into rows of these columns.
- * Were the type of a new column taken from its first value, it would depend on the order of the records, and a column
+ * If the first value decided the type of a new column, the type would depend on the order of the records, and a column
  * that began with whole numbers would break when cents arrive. So the kinds of all values of a day are collected
  * first, in a form whose merging is commutative, and decided once. Afterwards a column never changes (I7).
  * Nothing in a record is dropped (I6): what fits no column is kept as JSON in `_rescued`.
@@ -11,7 +11,7 @@ import { DAY_PARTITION_KEYS } from '../paths.ts';
 import type { DocumentedColumn } from '../../reports/definition.ts';
 import { type Column, type ColumnType, type TypeSpec, typeSpec, type Value } from '../../column-types.ts';
 
-/** The documented columns, then `_rescued` and `_synced_at`, then the discovered ones in the order they were met. */
+/** The documented columns, then `_rescued` and `_synced_at`, then the discovered ones in the order of discovery. */
 export interface TableSchema {
   columns: Column[];
 }
@@ -30,15 +30,16 @@ const NUMBER = 2;
 const BOOLEAN = 4;
 const NESTED = 8;
 
+/** The discovered columns of a table, at most. */
 export const MAX_DISCOVERED = 1_000;
-/** More than a schema has room for beside its documented columns, and few enough for a progress document. */
+/** More fields than a schema has room for, and few enough for a progress document. */
 const MAX_OBSERVED = MAX_DISCOVERED + 200;
-/** Glue's limit for a column name. A longer field becomes no column. */
+/** Glue's limit for a column name. A longer field does not become a column. */
 const MAX_FIELD_LENGTH = 255;
-/** Partition keys, and the one name of this alphabet that every JavaScript object has already. */
+/** Partition keys, and the one such name that every JavaScript object inherits. */
 const RESERVED = [...DAY_PARTITION_KEYS, 'constructor'];
 
-/** The schema of a table from which nothing was read yet. */
+/** The schema of a table without any records yet. */
 export function baseSchema(documented: readonly DocumentedColumn[]): TableSchema {
   const taken = new Set(RESERVED);
   const columns = documented.map(({ field, type }) => ({
@@ -64,8 +65,9 @@ export function observe(into: Observations, record: JsonObject): void {
   if (grown) for (const field of Object.keys(into).sort().slice(MAX_OBSERVED)) delete into[field];
 }
 
+/** The kinds of values that either has seen. */
 export function mergeObservations(a: Observations, b: Observations): Observations {
-  // The first fields in name order are kept: whatever the order of merging, those are the same ones.
+  // The first fields in name order are kept, so that the result does not depend on the order of merging.
   const fields = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort().slice(0, MAX_OBSERVED);
   return Object.fromEntries(fields.map((field) => [field, observed(a, field) | observed(b, field)]));
 }
@@ -97,8 +99,8 @@ export function growSchema(
 }
 
 /**
- * Prepares a schema for mapping records. What a column cannot hold, or could not give back as it came, and every
- * field without a column is in the row's `_rescued`: JSON by field, in name order.
+ * Prepares a schema for mapping records. A value that its column cannot store or could not reproduce exactly, and every
+ * field without a column, goes into the row's `_rescued`: JSON by field, in name order.
  * @returns (record, when this content was first read) → row
  */
 export function rowMapper(schema: TableSchema): (record: JsonObject, syncedAt: Date) => Row {
@@ -113,8 +115,9 @@ export function rowMapper(schema: TableSchema): (record: JsonObject, syncedAt: D
       const column = columns.get(field);
       const held = column?.spec.toValue(value);
       if (column && held !== undefined) row[column.name] = held;
-      // I6: what the column cannot hold, or could not give back as it came, is kept whole.
-      if (!column || held === undefined || !givesBack(column.spec, held, value)) rescued.push([field, value]);
+      // I6: what the column cannot store or could not reproduce exactly is kept as it came.
+      if (!column || held === undefined || !roundTrips(column.spec, held, value))
+        rescued.push([field, value]);
     }
     if (rescued.length > 0) row._rescued = stringifyJson(Object.fromEntries(rescued.sort(byField)));
     row._synced_at = syncedAt;
@@ -133,7 +136,7 @@ function observed(observations: Observations, field: string): number {
   return Object.hasOwn(observations, field) ? (observations[field] ?? 0) : 0;
 }
 
-/** `__proto__` cannot be a key of every object that the name passes through. */
+/** `__proto__` is not a safe key in every object that the name passes through. */
 function canBeColumn(field: string): boolean {
   return field !== '__proto__' && field.length <= MAX_FIELD_LENGTH;
 }
@@ -161,7 +164,7 @@ function snakeCase(field: string): string {
   return name.slice(0, MAX_FIELD_LENGTH - '_1000'.length) || 'field';
 }
 
-/** The name, or the first of `name_2`, `name_3`… that is free; takes it. */
+/** The name, or the first of `name_2`, `name_3`… that is free; adds it to `taken`. */
 function freeName(base: string, taken: Set<string>): string {
   let name = base;
   for (let number = 2; taken.has(name); number += 1) name = `${base}_${number}`;
@@ -169,8 +172,8 @@ function freeName(base: string, taken: Set<string>): string {
   return name;
 }
 
-/** Whether the column alone is enough to know what came: numbers by their value, texts letter by letter. */
-function givesBack(spec: TypeSpec, held: Value, value: Json): boolean {
+/** Whether the column alone reproduces the original value: numbers by value, texts letter by letter. */
+function roundTrips(spec: TypeSpec, held: Value, value: Json): boolean {
   return typeof value !== 'string' || value === held || spec.texts(held).includes(value);
 }
 

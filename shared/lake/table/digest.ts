@@ -1,5 +1,5 @@
 // A digest says whether two partitions hold the same rows, each as often. It is compared to tell a restated day from one
-// that has not changed (I11): were it a hash of the file, another order of pages or a grown schema would count as a change.
+// that has not changed (I11). A hash of the file would count another order of pages or a grown schema as a change.
 // The hashes of rows are added, so that order does not matter and duplicates do.
 
 import { hash } from 'node:crypto';
@@ -7,7 +7,7 @@ import type { Row } from './columns.ts';
 import type { Value } from '../../column-types.ts';
 
 /**
- * What a partition holds, whatever the order of its rows: their number, and the sum (mod 2^128) of a hash of each.
+ * The content of a partition in any order of its rows: their number, and the sum (mod 2^128) of a hash of each.
  * NULLs do not count, so that a schema which grew changes nothing; nor does `_synced_at`.
  */
 export class Digest {

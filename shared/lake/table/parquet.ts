@@ -1,6 +1,6 @@
 /**
  * Writes and reads Parquet files, a row group at a time: only the row group at hand is in memory (I12). A day of any
- * size can be written, since the file leaves in parts while it grows and exists only after `finish`.
+ * size can be written, since the file is uploaded in parts while it grows and exists only after `finish`.
  * How a column type is stored is in its row of `column-types.ts`. What is written here is also read by Athena, DuckDB
  * and parquetjs-lite (`parquetjs-reader.ts`), which `verify` and the tests compare with this reader.
  */
@@ -11,13 +11,13 @@ import type { ObjectWriter } from '../../ports.ts';
 import { type Column, type TypeSpec, typeOfElement, typeSpec, type Value } from '../../column-types.ts';
 import type { Row } from './columns.ts';
 
-/** Rows of a row group: what the writer holds in memory, and what a reader can skip. */
+/** Rows of a row group: the unit that the writer keeps in memory and a reader can skip. */
 export const ROW_GROUP_ROWS = 30_000;
-/** I12: a row group also ends where its values weigh this much, so that huge records do not fill the memory. */
+/** I12: a row group also ends at this size of its values, so that huge records do not fill the memory. */
 export const ROW_GROUP_BYTES = 64 * 2 ** 20;
 const CELL_BYTES = 16;
 
-/** About how many bytes of memory a row holds. */
+/** About how many bytes of memory a row takes. */
 export function weightOf(row: Row): number {
   let bytes = 0;
   for (const value of Object.values(row))
@@ -150,7 +150,7 @@ function hideAnnotations(metadata: FileMetaData): Map<string, TypeSpec> {
   return hidden;
 }
 
-// The reader's own decoder would take a byte order mark away.
+// The reader's own decoder would remove a byte order mark.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 function ownBuffer(bytes: Uint8Array): ArrayBuffer {

@@ -1,11 +1,11 @@
 /**
  * Reads snapshots with parquetjs-lite, the independent reader that is mandated for checking our files: it shares no code
  * with the writer, so what both agree on is in the file. Only `verify` and the tests use it.
- * The library is old, and four things are taught to it here, without which it fails or misreads:
+ * The library is old and would fail or misread without these four changes:
  * - it has no ZSTD: an inflate function is added to its table of compressions;
  * - it refuses files by version number and fails on newer annotations: the footer is changed in memory to version 1
  *   without annotations, and `column-types.ts` converts the plain values;
- * - it applies `toString()` to the values of a dictionary page: they are wrapped so that it gives the value back;
+ * - it applies `toString()` to the values of a dictionary page: they are wrapped so that it returns the value;
  * - its run-length decoder misreads dictionary indices above 255: it is replaced.
  */
 import { zstdDecompressSync } from 'node:zlib';
@@ -56,7 +56,7 @@ async function open(bytes: Buffer) {
 function fromPhysical(type: ColumnType, stored: unknown): Value | undefined {
   if (stored === undefined) return undefined;
   const value = typeSpec(type).parquet.fromPhysical(stored);
-  if (value === undefined) throw new Error(`a ${type} column holds a ${typeof stored}`);
+  if (value === undefined) throw new Error(`a ${type} column contains a ${typeof stored}`);
   return value;
 }
 

@@ -275,9 +275,9 @@ describe('a stored ledger', () => {
   const brokenDay = (change: object): unknown => ledgerOf({ ...full, ...change });
 
   it.each<[string, unknown, string]>([
-    ['null', null, 'the whole'],
-    ['a list', [], 'the whole'],
-    ['a text', 'ledger', 'the whole is "ledger"'],
+    ['null', null, 'the document'],
+    ['a list', [], 'the document'],
+    ['a text', 'ledger', 'the document is "ledger"'],
     ['another version', broken({ version: 2 }), 'version is 2'],
     ['no version', broken({ version: undefined }), 'version'],
     ['no days', broken({ days: undefined }), 'days'],

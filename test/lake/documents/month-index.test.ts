@@ -153,8 +153,8 @@ describe('a stored index', () => {
     broken({ months: { [MONTH]: { nextDue: NOW, ...change } } });
 
   it.each<[string, unknown, string]>([
-    ['null', null, 'the whole'],
-    ['a list', [], 'the whole'],
+    ['null', null, 'the document'],
+    ['a list', [], 'the document'],
     ['another version', broken({ version: 2 }), 'version is 2'],
     ['no policy', broken({ policy: undefined }), 'policy'],
     ['months as a list', broken({ months: [] }), 'months'],

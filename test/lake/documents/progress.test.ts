@@ -222,7 +222,7 @@ describe('stored progress', () => {
   const brokenPart = (change: object): unknown => brokenSlice({ parts: [{ ...part, ...change }] });
 
   it.each<[string, unknown, string]>([
-    ['null', null, 'the whole'],
+    ['null', null, 'the document'],
     ['another version', broken({ version: '1' }), 'version is "1"'],
     ['no slices', broken({ slices: undefined }), 'slices'],
     ['slices as an object', broken({ slices: {} }), 'slices'],
