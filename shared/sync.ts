@@ -54,6 +54,7 @@ export async function syncReport(ctx: RunContext, range: Range | undefined): Pro
     await markInProgress(ctx, due);
     const synced = await syncDays(ctx, due, continuation);
     days = synced.days;
+    if (synced.brokeOff) throw synced.brokeOff.thrown;
     const error = synced.error ?? (unpublished && errorSummary(unpublished));
 
     await finishReport(ctx, [...ledgers.keys()], shape.columns.length);
@@ -122,24 +123,36 @@ async function markInProgress(ctx: RunContext, due: readonly DueDay[]): Promise<
   await ctx.index.update((current) => markMonthsDirty(current, months, mark));
 }
 
-/** Works through the due days in the plan's order, several at a time. @returns their outcomes and the first failure */
+/** What became of the due days, in the plan's order. */
+interface SyncedDays {
+  days: DayOutcome[];
+  /** The first failure of a day. */
+  error?: ErrorSummary;
+  /** Where even a failure could not be recorded: the other days were read all the same, and the outcome names them. */
+  brokeOff?: { thrown: unknown };
+}
+
+/** Works through the due days in the plan's order, several at a time. */
 async function syncDays(
   ctx: RunContext,
   due: readonly DueDay[],
   continuation: Continuation,
-): Promise<{ days: DayOutcome[]; error?: ErrorSummary }> {
+): Promise<SyncedDays> {
   const synced = new Map<string, SyncedDay>();
   const breaker = createCircuitBreaker();
-  await forEachConcurrent(due, ctx.daysInFlight, async (next) => {
+  const brokeOff = await forEachConcurrent(due, ctx.daysInFlight, async (next) => {
     if (breaker.isOpen() || !ctx.time.tryStartDay()) return;
     const result = await syncDay(ctx, next, continuation);
     breaker.record(result);
     synced.set(next.day, result);
-  });
+  }).then(
+    () => undefined,
+    (thrown: unknown) => ({ thrown }),
+  );
   const pending = (day: string): DayOutcome => ({ dt: day, outcome: 'pending', rows: 0, pages: 0 });
   const days = due.map(({ day }) => synced.get(day)?.outcome ?? pending(day));
   const [first] = [...synced.values()].flatMap(({ error }) => error ?? []);
-  return { days, ...(first && { error: errorSummary(first) }) };
+  return { days, ...(first && { error: errorSummary(first) }), ...(brokeOff && { brokeOff }) };
 }
 
 /** Whether to stop: otherwise an outage is multiplied by the number of days, and a wrong secret may lock the account. */
