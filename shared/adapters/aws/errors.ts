@@ -27,14 +27,17 @@ const CONFIG_ERRORS: ReadonlySet<string> = new Set([
   'ExpiredToken',
   'ExpiredTokenException',
   'IncompleteSignature',
+  'IncompleteSignatureException',
   'InvalidAccessKeyId',
   'InvalidClientTokenId',
+  'InvalidIdentityTokenException',
   'InvalidSignatureException',
   'InvalidToken',
   'MissingAuthenticationToken',
   'MissingAuthenticationTokenException',
   'SignatureDoesNotMatch',
   'TokenProviderError',
+  'UnauthorizedClientException',
   'UnrecognizedClientException',
   // Another region, or no bucket.
   'AuthorizationHeaderMalformed',
@@ -58,6 +61,8 @@ const TRANSIENT_ERRORS: ReadonlySet<string> = new Set([
   'ConcurrentModificationException',
   'InternalServiceException',
   'OperationTimeoutException',
+  // A sign-in server that credentials of IAM Identity Center come from.
+  'SlowDownException',
   // S3: a body that was cut or changed on its way, an upload that was cleaned up while it was under way, and the
   // failures of single keys of a deletion, which come without a status.
   'BadDigest',
