@@ -48,12 +48,12 @@ describe('a day of a zone', () => {
     ['farthest west', 'Pacific/Pago_Pago', '2026-06-10', '2026-06-10T11:00:00Z', 24],
     ['a day that never was', 'Pacific/Apia', '2011-12-30', '2011-12-30T10:00:00Z', 0],
     ['UTC', 'UTC', '2028-02-29', '2028-02-29T00:00:00Z', 24],
-  ])('begins at the first instant that bears its date: %s', (_name, timeZone, date, start, hours) => {
+  ])('begins at the first instant that has its date: %s', (_name, timeZone, date, start, hours) => {
     expect(new Date(startOfDay(date, timeZone)).toISOString()).toBe(new Date(start).toISOString());
     expect((endOfDay(date, timeZone) - startOfDay(date, timeZone)) / HOUR_MS).toBe(hours);
   });
 
-  it('holds every instant that bears its date', () => {
+  it('holds every instant that has its date', () => {
     fc.assert(
       fc.property(instant, zone, (ms, timeZone) => {
         const date = dayOf(ms, timeZone);
@@ -131,7 +131,7 @@ describe('days of the calendar', () => {
     expect(monthOf('2028-02-29')).toBe('2028-02');
   });
 
-  it.each(['2026-01-31', '2028-02-29', '0001-01-01', '9999-12-31'])('are days: %s', (text) => {
+  it.each(['2026-01-31', '2028-02-29', '0001-01-01', '9999-12-31'])('include %s', (text) => {
     expect(isDay(text)).toBe(true);
   });
 
@@ -151,7 +151,7 @@ describe('days of the calendar', () => {
     '+02026-01-05',
     '２０２６-01-05',
     'today',
-  ])('are no days: %j', (text) => {
+  ])('do not include %j', (text) => {
     expect(isDay(text)).toBe(false);
   });
 });

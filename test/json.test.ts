@@ -100,7 +100,7 @@ describe('JSON that keeps its digits', () => {
     "{'a':1}",
     '[1]]',
     '<html>',
-  ])('refuses what is no JSON: %j', (text) => {
+  ])('refuses %j, which is not JSON', (text) => {
     expect(() => parseJson(text)).toThrow(SyntaxError);
   });
 
@@ -119,7 +119,7 @@ describe('JSON that keeps its digits', () => {
     ['a number', 1, '1', false],
     ['a raw number', rawNumber('1.10'), '1.10', false],
     ['true', true, undefined, false],
-  ])('tells objects and numbers from the rest: %s', (_name, value, text, isObject) => {
+  ])('recognises objects and numbers: %s', (_name, value, text, isObject) => {
     expect([numberText(value), isJsonObject(value)]).toEqual([text, isObject]);
   });
 

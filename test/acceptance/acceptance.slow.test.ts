@@ -23,7 +23,7 @@ import {
 const now = '2026-11-03T15:20:00Z';
 const opened: { scenario: Scenario; refusals: RegExp | undefined }[] = [];
 
-/** Whatever a scenario is about, nothing secret gets out, and the service refuses nothing but what it must. */
+/** After every scenario: no secret was printed or stored, and the service refused nothing unexpected. */
 afterEach(async () => {
   const all = opened.splice(0);
   try {
@@ -121,7 +121,7 @@ describe('I1: every day of every table holds exactly the records of the service'
 describe('I2: a restated day', () => {
   const allDays = ['--from', '2026-10-30', '--to', '2026-11-03'];
 
-  /** Records go and change, some of the twins among them. */
+  /** Records go and change, some of the duplicates among them. */
   function restate({ service }: Scenario): void {
     const { transactions = [], orders = [], clicks = [] } = service.brands[0]?.holdings ?? {};
     const since = (time: string) => (one: { at: number }) => one.at >= Date.parse(time);
@@ -268,7 +268,7 @@ describe('I8: where the service breaks its word in the middle of a day', () => {
 });
 
 describe('I9: credentials stay where they are', () => {
-  it('even where the service tells them in its messages', async () => {
+  it('even where the service repeats them in its messages', async () => {
     const scenario = await open();
     scenario.service.fault = () => 'echo of the credentials';
     const run = await scenario.sync();

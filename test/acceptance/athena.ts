@@ -74,7 +74,7 @@ export function hindrances(tables: Tables, objects: Objects): string[] {
     const ofPartition = columnsOf(partition);
     const found = objectsAt({ table, path, location }, objects);
     return [
-      ...(location.endsWith('/') ? [] : [`${at}: ${location} is no folder`]),
+      ...(location.endsWith('/') ? [] : [`${at}: ${location} is not a folder`]),
       ...(found.length === 1 ? [] : [`${at}: ${found.length} objects`]),
       ...lacking(`${at}: its table`, ofPartition, ofTable),
       ...found.flatMap(({ body }) => lacking(`${at}: its partition`, columnsIn(body), ofPartition)),
@@ -84,10 +84,10 @@ export function hindrances(tables: Tables, objects: Objects): string[] {
 
 /** Columns of the one that the other has not, or not at the same place. */
 function lacking(where: string, needed: readonly Column[], there: readonly Column[]): string[] {
-  const told = ({ name, type }: Column) => `${name} ${type}`;
+  const text = ({ name, type }: Column) => `${name} ${type}`;
   return needed
-    .filter((column, place) => told(column) !== told(there[place] ?? { name: 'nothing', type: '' }))
-    .map((column) => `${where} lacks ${told(column)}`);
+    .filter((column, place) => text(column) !== text(there[place] ?? { name: 'nothing', type: '' }))
+    .map((column) => `${where} lacks ${text(column)}`);
 }
 
 function objectsAt({ location }: Named, objects: Objects) {

@@ -76,12 +76,12 @@ export async function openScenario(options: {
   const lake = join(folder, 'the lake');
   const brands = plans.map((plan, index) => brandOf(plan, index, interpretation, until));
   const service = await startStrictService({ brands, interpretation, present: Date.parse(now) });
-  const named = (told: (plan: BrandPlan, index: number) => Json) =>
-    Object.fromEntries(plans.map((plan, index) => [plan.name, told(plan, index)]));
-  const settings = named((plan) =>
+  const byName = (valueOf: (plan: BrandPlan, index: number) => Json) =>
+    Object.fromEntries(plans.map((plan, index) => [plan.name, valueOf(plan, index)]));
+  const settings = byName((plan) =>
     brandSettings(plan, service, { ...settingsFor(interpretation), ...options.settings }),
   );
-  const credentials = named((_plan, index) => {
+  const credentials = byName((_plan, index) => {
     const { bid = '', token = '', secret = '' } = brands[index] ?? {};
     return { bid, token, secret };
   });
@@ -214,14 +214,14 @@ function outcomeOf({
   try {
     outcome = JSON.parse(stdout, (_name, value) => value);
   } catch {
-    throw new Error(`exit code ${code}, and stdout is no JSON:\n${stdout}\n${stderr}`);
+    throw new Error(`exit code ${code}, and stdout is not JSON:\n${stdout}\n${stderr}`);
   }
   if (!isJsonObject(outcome) || codes[String(outcome.status)] !== code)
     throw new Error(`exit code ${code} does not go with ${stdout}`);
   return outcome;
 }
 
-/** The outcome of each day that a run tells of, as `<report> <day>`. */
+/** The outcome of each day of a run, as `<report> <day>`. */
 export function dayOutcomes(run: Run): Map<string, string> {
   const objects = (value: Json | undefined) => (Array.isArray(value) ? value.filter(isJsonObject) : []);
   const found = objects(run.outcome?.reports).flatMap((report) =>

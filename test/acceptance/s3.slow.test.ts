@@ -14,7 +14,7 @@ async function open(startDate = '2026-11-02'): Promise<S3Scenario> {
   return opened;
 }
 
-/** Whatever a scenario is about, nothing secret gets out, and the service refuses nothing. */
+/** After every scenario: no secret was printed or stored, and the service refused nothing. */
 afterEach(async () => {
   try {
     expect(opened?.service.refusals).toEqual([]);
@@ -122,7 +122,7 @@ describe('a lake in S3, read through Glue', () => {
     await expectToComplete(scenario);
   });
 
-  it('I4: is complete after SIGKILL between a commit and its switch, again and again', async () => {
+  it('I4: is complete after SIGKILL between a commit and its publication, again and again', async () => {
     const scenario = await open(twoMonths);
     // By its sixth write settled days are committed: no policy reads them again.
     for (const writes of [6, 1]) {

@@ -116,21 +116,21 @@ async function staged(store: ObjectStore): Promise<JsonObject[][]> {
   );
 }
 
-async function partOf(reading: Attempt, index = 0) {
-  return (await reading.progress.refresh()).slices.at(-1)?.parts[index];
+async function partOf(attempt: Attempt, index = 0) {
+  return (await attempt.progress.refresh()).slices.at(-1)?.parts[index];
 }
 
 describe('staging', () => {
   it('holds small pages back and stages them together, the last one at the latest', async () => {
     const store = memoryStore();
     const { run } = runOn(store);
-    const reading = await claimed(run);
-    const stage = new Stage(run, reading, 0, 'transid');
+    const attempt = await claimed(run);
+    const stage = new Stage(run, attempt, 0, 'transid');
     await stage.add(page(1, [{ transid: 'a' }]));
     await stage.add(page(2, [{ transid: 'b' }, {}]));
-    expect(await partOf(reading)).toMatchObject({ cursor: null, pages: 0, chunks: [] });
+    expect(await partOf(attempt)).toMatchObject({ cursor: null, pages: 0, chunks: [] });
     await stage.add(page(3, [], true));
-    expect(await partOf(reading)).toMatchObject({
+    expect(await partOf(attempt)).toMatchObject({
       cursor: null,
       last: { cursor: 3, hash: 'h3' },
       pages: 3,
@@ -139,7 +139,7 @@ describe('staging', () => {
       done: true,
     });
     expect(await staged(store)).toEqual([[{ transid: 'a' }, { transid: 'b' }, {}], []]);
-    expect((await reading.progress.cached()).slices.at(-1)).toMatchObject({ withoutKey: 1, done: false });
+    expect((await attempt.progress.cached()).slices.at(-1)).toMatchObject({ withoutKey: 1, done: false });
   });
 
   it.each<[string, number, number]>([
@@ -147,15 +147,15 @@ describe('staging', () => {
     ['ten seconds', 1, 10_000],
   ])('I12: stages a group that has reached %s', async (_name, length, ms) => {
     const { run, time } = runOn(memoryStore());
-    const reading = await claimed(run);
-    const stage = new Stage(run, reading, 0, undefined);
+    const attempt = await claimed(run);
+    const stage = new Stage(run, attempt, 0, undefined);
     await stage.add(page(1, [{ text: 'x'.repeat(length) }]));
-    expect(await partOf(reading)).toMatchObject({ pages: 0 });
+    expect(await partOf(attempt)).toMatchObject({ pages: 0 });
     time.advance(ms);
     await stage.add(page(2, [{ text: 'x'.repeat(length) }]));
-    expect(await partOf(reading)).toMatchObject({ pages: 2, cursor: 3, seen: ['c1', 'c2'], done: false });
+    expect(await partOf(attempt)).toMatchObject({ pages: 2, cursor: 3, seen: ['c1', 'c2'], done: false });
     await stage.add(page(3, []));
-    expect(await partOf(reading)).toMatchObject({ pages: 2 });
+    expect(await partOf(attempt)).toMatchObject({ pages: 2 });
   });
 
   it('I4: writes the chunk first, then the progress that names it', async () => {
@@ -180,28 +180,28 @@ describe('staging', () => {
   it('writes no chunk for pages without records, and nothing for no page', async () => {
     const store = memoryStore();
     const { run } = runOn(store);
-    const reading = await claimed(run);
-    const stage = new Stage(run, reading, 1, undefined);
+    const attempt = await claimed(run);
+    const stage = new Stage(run, attempt, 1, undefined);
     await stage.flush();
-    expect(await partOf(reading, 1)).toMatchObject({ pages: 0 });
+    expect(await partOf(attempt, 1)).toMatchObject({ pages: 0 });
     await stage.add(page(1, [], true));
-    expect(await partOf(reading, 1)).toMatchObject({ pages: 1, chunks: [], done: true });
+    expect(await partOf(attempt, 1)).toMatchObject({ pages: 1, chunks: [], done: true });
     expect([...store.objects.keys()]).toEqual([`${PREFIX}progress.json`]);
   });
 
-  it('I4: leaves chunks of a run that died alone, and what it could not name unread', async () => {
+  it('I4: neither overwrites nor reads the chunks that a dead run left without naming them', async () => {
     const store = memoryStore();
     const left = gzipSync('{"of":"the dead"}\n');
     for (const number of [0, 1]) await store.put(PREFIX + chunkName(number), left, { ifAbsent: true });
     const { run } = runOn(store);
-    const reading = await claimed(run);
-    await new Stage(run, reading, 0, undefined).add(page(1, [{ of: 'mine' }], true));
-    expect(await partOf(reading)).toMatchObject({ chunks: [{ name: chunkName(2), records: 1 }] });
+    const attempt = await claimed(run);
+    await new Stage(run, attempt, 0, undefined).add(page(1, [{ of: 'mine' }], true));
+    expect(await partOf(attempt)).toMatchObject({ chunks: [{ name: chunkName(2), records: 1 }] });
     expect(await staged(store)).toEqual([[{ of: 'mine' }], []]);
     expect(Buffer.from(store.objects.get(PREFIX + chunkName(0))?.body ?? []).equals(left)).toBe(true);
   });
 
-  it('I5: names nothing where another run has taken the reading over', async () => {
+  it('I5: adds nothing to the progress where another run has taken the attempt over', async () => {
     const store = memoryStore();
     const { run } = runOn(store);
     const stage = new Stage(run, await claimed(run), 0, undefined);
@@ -218,21 +218,21 @@ describe('staging', () => {
 
   it('renews the lease', async () => {
     const { run, time } = runOn(memoryStore());
-    const reading = await claimed(run);
+    const attempt = await claimed(run);
     time.advance(5_000);
-    await new Stage(run, reading, 0, undefined).add(page(1, [], true));
-    expect((await reading.progress.cached()).lease?.renewedAt).toBe('2026-01-06T10:00:05.000Z');
+    await new Stage(run, attempt, 0, undefined).add(page(1, [], true));
+    expect((await attempt.progress.cached()).lease?.renewedAt).toBe('2026-01-06T10:00:05.000Z');
   });
 
   it.each(['lost', 'denied'] as const)('I1: counts a group once whose answer is %s', async (fate) => {
     const memory = memoryStore();
-    // The reading's claim is the first put, the chunk the second, the progress the third.
+    // The attempt's claim is the first put, the chunk the second, the progress the third.
     const store = losesAnswers(memory, (put) => (put === 2 ? fate : 'answered'));
     const { run } = runOn(store);
-    const reading = await claimed(run);
-    await new Stage(run, reading, 0, undefined).add(page(1, [{ a: 1 }, { a: 1 }], true));
+    const attempt = await claimed(run);
+    await new Stage(run, attempt, 0, undefined).add(page(1, [{ a: 1 }, { a: 1 }], true));
     expect(await staged(memory)).toEqual([[{ a: 1 }, { a: 1 }], []]);
-    expect(await partOf(reading)).toMatchObject({ pages: 1, records: 2 });
+    expect(await partOf(attempt)).toMatchObject({ pages: 1, records: 2 });
   });
 
   it('stages what it holds at the next try where a chunk could not be written', async () => {
@@ -276,8 +276,8 @@ describe('staging', () => {
       fc.asyncProperty(pages, async (given) => {
         const store = memoryStore();
         const { run } = runOn(store);
-        const reading = await claimed(run);
-        const stages = [0, 1].map((part) => new Stage(run, reading, part, undefined));
+        const attempt = await claimed(run);
+        const stages = [0, 1].map((part) => new Stage(run, attempt, part, undefined));
         const expected: JsonObject[][] = [[], []];
         for (const [number, { count, part, flushed }] of given.entries()) {
           const records = Array.from({ length: count }, (_, index) => ({ page: number, twin: index > 1 }));
@@ -323,11 +323,11 @@ describe('a staged chunk', () => {
     ['there is one more', gzipSync(`${lines}{"a":3}\n`), 'does not hold the 2 records'],
     ['a line is no record', gzipSync('{"a":1}\n[2]\n'), 'does not hold the 2 records'],
     ['its last line has no end', gzipSync('{"a":1}\n{"a":2}'), 'does not hold the 2 records'],
-  ])('is not taken for what was staged where %s', async (_name, body, what) => {
+  ])('is rejected as damaged where %s', async (_name, body, what) => {
     const store = memoryStore();
     if (body) await store.put(PREFIX + chunkName(0), body, { ifAbsent: true });
-    const reading = readChunk(store, PREFIX, { name: chunkName(0), records: 2 });
-    await expect(reading).rejects.toMatchObject({
+    const records = readChunk(store, PREFIX, { name: chunkName(0), records: 2 });
+    await expect(records).rejects.toMatchObject({
       kind: 'transient',
       code: 'damaged_chunk',
       message: expect.stringMatching(new RegExp(`${PREFIX}${chunkName(0)} ${what}`)),
@@ -335,7 +335,7 @@ describe('a staged chunk', () => {
   });
 });
 
-describe('the identity of a record', () => {
+describe('the primary key of a record', () => {
   it.each<[string, JsonObject, string | undefined]>([
     ['text', { id: 'a' }, 'a'],
     ['a number', { id: 17 }, '17'],
@@ -351,7 +351,7 @@ describe('the identity of a record', () => {
     expect(primaryKeyOf(record, undefined)).toBeUndefined();
   });
 
-  it('is no property that every object has', () => {
+  it('is not read from a property that every object inherits', () => {
     expect(primaryKeyOf({}, 'constructor')).toBeUndefined();
     expect(primaryKeyOf({}, '__proto__')).toBeUndefined();
   });

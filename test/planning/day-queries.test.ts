@@ -349,7 +349,7 @@ describe('the fingerprint of what is asked', () => {
     expect(of(report, change, reportChange)).toBe(of(report));
   });
 
-  it('does not depend on the order of filters, and tells values from names', () => {
+  it('does not depend on the order of filters, but on which value belongs to which name', () => {
     const filters = (set: JsonObject) => of('transaction_list', {}, { filters: set });
     expect(filters({ sku: 'a', order_id: 'b' })).toBe(filters({ order_id: 'b', sku: 'a' }));
     expect(filters({ sku: 'a', order_id: 'b' })).not.toBe(filters({ sku: 'b', order_id: 'a' }));

@@ -19,7 +19,7 @@ import {
   recent,
 } from './entries.ts';
 
-function told(due: DueDay[]): string[] {
+function summary(due: DueDay[]): string[] {
   return due.map(({ day, reason }) => `${day} ${reason}`);
 }
 
@@ -35,7 +35,7 @@ describe('the plan', () => {
       '2026-03-12': { failure: failure(NOW) },
       '2026-03-11': recent,
     });
-    expect(told(plan(ledgers, policy, NOW_MS))).toEqual([
+    expect(summary(plan(ledgers, policy, NOW_MS))).toEqual([
       '2026-03-20 open',
       '2026-03-19 yesterday',
       '2026-03-18 in_progress',
@@ -108,7 +108,7 @@ describe('a range that is to be read again', () => {
     ...change,
   });
   const days = (entries: Record<string, DayEntry>, asked: Continuation = request) =>
-    told(plan(ledgersOf(entries), policy, NOW_MS, { continuation: asked }));
+    summary(plan(ledgersOf(entries), policy, NOW_MS, { continuation: asked }));
 
   it('has its days whatever the policy says, and no other', () => {
     const settled = Object.fromEntries(
@@ -150,7 +150,7 @@ describe('a range that is to be read again', () => {
     ['was read under another one', read({ continuation: 'q0' }), ['2026-03-15 requested']],
     ['was never read', {}, ['2026-03-15 never_read']],
     ['keeps failing', read({ failure: failure(later) }), ['2026-03-15 failing']],
-  ])('I11: goes on where it was left, of a day that %s', (_name, entry, expected) => {
+  ])('I11: resumes with a day that %s', (_name, entry, expected) => {
     expect(days({ '2026-03-14': read(), '2026-03-15': entry, '2026-03-16': read() })).toEqual(expected);
   });
 
@@ -183,7 +183,7 @@ describe('a report about another report’s records', () => {
   const day = '2026-03-15';
   const source = (digest: string, closed = true) => ({ digest, closed, readFrom: NOW });
   const due = (entry: DayEntry, of: UpstreamState | undefined) =>
-    told(
+    summary(
       plan(ledgersOf({ [day]: entry }), policy, NOW_MS, {
         upstream: (each) => (each === day ? of : undefined),
       }),
@@ -223,7 +223,7 @@ describe('a report about another report’s records', () => {
       continuation: { id: 'q1', range },
       upstream: sources,
     });
-    expect(told(requested)).toEqual(['2026-03-15 never_read']);
+    expect(summary(requested)).toEqual(['2026-03-15 never_read']);
   });
 });
 
@@ -285,7 +285,7 @@ describe('the hint that hides a month', () => {
         const midnightAfter = (ms: number) => endOfDay(dayOf(ms, own.timeZone), own.timeZone) + 1_000;
         const times = steps.flatMap((step) => [nowMs + step, midnightAfter(nowMs + step)]);
         for (const atMs of [nowMs, midnightAfter(nowMs), ...times]) {
-          if (!mayBeDue(index, 'p1', month, atMs)) expect(told(plan(ledgers, given, atMs))).toEqual([]);
+          if (!mayBeDue(index, 'p1', month, atMs)) expect(summary(plan(ledgers, given, atMs))).toEqual([]);
         }
         if (dueMs === null) return;
         const then = Math.max(dueMs, nowMs);
