@@ -40,22 +40,22 @@ export interface ObservedStack {
 
 const THROTTLED_PERCENT = 10;
 
-/** One alarm for each report of each brand. Placeholders: brand, report, function, overdueAfterHours. */
+/** One alarm for each report of each brand. Placeholders: brand, report, function, behindAfterHours. */
 export const REPORT_ALARMS: readonly AlarmRow<ObservedReport>[] = [
   {
-    id: 'overdue-<brand>-<report>',
+    id: 'behind-<brand>-<report>',
     meaning:
-      'The newest complete day of the report ended more than <overdueAfterHours> hours ago, or the report has never ' +
+      'The newest complete day of the report ended more than <behindAfterHours> hours ago, or the report has never ' +
       'returned a record, or no run has reported for longer than the gaps of its schedule (checked where these are ' +
       'shorter than a week).',
     action: 'Test the function <function> with "Check-the-connection", then with "Sync-now".',
-    condition: (report, { schedules, overdueAfterHours }) => {
-      // Without schedules nothing starts by itself, so nothing is overdue.
+    condition: (report, { schedules, behindAfterHours }) => {
+      // Without schedules nothing starts by itself, so no report is behind.
       if (!schedules) return undefined;
       const hours = missingDataHours(report.schedule);
       return {
         metric: report.secondsSinceNewestCompleteDay(),
-        threshold: overdueAfterHours * 3600,
+        threshold: behindAfterHours * 3600,
         comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
         evaluationPeriods: hours ?? 1,
         treatMissingData: hours === undefined ? TreatMissingData.IGNORE : TreatMissingData.BREACHING,
@@ -136,7 +136,7 @@ function messagesIn(queue: IQueue): AlarmCondition {
   return { metric, evaluationPeriods: 1 };
 }
 
-/** `overdue-<brand>-<report>` → `overdue-acme-order_list`; a name without a value stays as it is. */
+/** `behind-<brand>-<report>` → `behind-acme-order_list`; a name without a value stays as it is. */
 export function filledIn(text: string, values: Readonly<Record<string, string>>): string {
   return text.replace(/<(\w+)>/g, (placeholder, name: string) => values[name] ?? placeholder);
 }

@@ -32,7 +32,7 @@ export class Alarms extends Construct {
     return rows.flatMap(({ id, meaning, action, condition }) => {
       const props = condition(watched, this.deployment);
       if (!props) return [];
-      const values = { ...placeholders, overdueAfterHours: String(this.deployment.overdueAfterHours) };
+      const values = { ...placeholders, behindAfterHours: String(this.deployment.behindAfterHours) };
       return [this.alarm(filledIn(id, values), filledIn(`${meaning} ${action}`, values), props)];
     });
   }

@@ -32,7 +32,7 @@ export interface ReportsDashboardProps {
   stateMachine: IStateMachine;
   /** Draws which days are in the lake. */
   calendar: IFunction;
-  overdueAfterHours: number;
+  behindAfterHours: number;
   /** By the title that they are shown under. */
   alarms: ReadonlyMap<string, Alarm[]>;
 }
@@ -85,11 +85,11 @@ function alarmWidgets({ alarms }: ReportsDashboardProps): IWidget[] {
   );
 }
 
-function healthWidgets({ observed, overdueAfterHours }: ReportsDashboardProps): IWidget[] {
+function healthWidgets({ observed, behindAfterHours }: ReportsDashboardProps): IWidget[] {
   const failedDays = observed.map((report) => report.failedDays().with({ label: report.label }));
   return [
     graph(WIDTH / 2, 'Hours since the newest complete day', observed.map(hoursSinceNewestCompleteDay), {
-      leftAnnotations: [{ value: overdueAfterHours, label: 'overdue' }],
+      leftAnnotations: [{ value: behindAfterHours, label: 'behind' }],
     }),
     graph(WIDTH / 2, 'Failed days', failedDays),
   ];

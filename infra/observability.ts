@@ -42,7 +42,7 @@ export class Observability extends Construct {
       queues,
       stateMachine,
       calendar,
-      overdueAfterHours: deployment.overdueAfterHours,
+      behindAfterHours: deployment.behindAfterHours,
       alarms: new Map([
         ...[...Map.groupBy(observed, ({ brand }) => brand)].map(
           ([brand, reports]) => [brand, reports.flatMap((report) => reportAlarms(alarms, report))] as const,

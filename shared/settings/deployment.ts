@@ -22,7 +22,7 @@ export interface DeploymentSettings {
   backfillConcurrency: number;
   alarmEmail?: string;
   /** The alarm of a report is raised when its newest complete day ended longer ago than this. */
-  overdueAfterHours: number;
+  behindAfterHours: number;
   /** How much data one query in the workgroup may read. */
   queryScanLimitGb: number;
 }
@@ -55,7 +55,7 @@ export function deploymentSchema() {
     alarmEmail: z.optional(
       text('an e-mail address, e.g. ops@example.com', (mail) => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(mail)),
     ),
-    overdueAfterHours: z._default(
+    behindAfterHours: z._default(
       number(26, 720, 'a number of hours from 26 to 720: a day is complete only after it has ended'),
       30,
     ),

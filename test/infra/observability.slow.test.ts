@@ -56,9 +56,9 @@ describe('the alarms', () => {
       'Reports-failed-acme-clicks_list',
       'Reports-failed-acme-order_list',
       'Reports-failed-globex-order_list',
-      'Reports-overdue-acme-clicks_list',
-      'Reports-overdue-acme-order_list',
-      'Reports-overdue-globex-order_list',
+      'Reports-behind-acme-clicks_list',
+      'Reports-behind-acme-order_list',
+      'Reports-behind-globex-order_list',
       'Reports-queue-failed',
       'Reports-queue-undelivered',
       'Reports-throttled-acme-clicks_list',
@@ -69,7 +69,7 @@ describe('the alarms', () => {
 
   it.each<[string, object]>([
     [
-      'overdue-acme-order_list',
+      'behind-acme-order_list',
       {
         Namespace: 'Reports',
         MetricName: 'SecondsSinceNewestCompleteDay',
@@ -85,8 +85,8 @@ describe('the alarms', () => {
         TreatMissingData: 'breaching',
       },
     ],
-    ['overdue-globex-order_list', { EvaluationPeriods: 26, TreatMissingData: 'breaching' }],
-    ['overdue-acme-clicks_list', { EvaluationPeriods: 1, TreatMissingData: 'ignore' }],
+    ['behind-globex-order_list', { EvaluationPeriods: 26, TreatMissingData: 'breaching' }],
+    ['behind-acme-clicks_list', { EvaluationPeriods: 1, TreatMissingData: 'ignore' }],
     [
       'failed-acme-order_list',
       {
@@ -176,15 +176,15 @@ describe('the alarms', () => {
     });
   });
 
-  it('raise nothing as overdue where schedules are off', () => {
+  it('call no report behind where schedules are off', () => {
     const names = Object.keys(alarmsOf(synthesised({ schedules: false })));
-    expect(names.filter((name) => name.includes('-overdue-'))).toEqual([]);
+    expect(names.filter((name) => name.includes('-behind-'))).toEqual([]);
     expect(names).toContain('Reports-failed-acme-order_list');
   });
 
-  it('call a report overdue after the hours of the settings', () => {
-    const alarms = alarmsOf(synthesised({ overdueAfterHours: 50 }));
-    expect(alarms['Reports-overdue-acme-order_list']).toMatchObject({ Threshold: 50 * HOUR });
+  it('call a report behind after the hours of the settings', () => {
+    const alarms = alarmsOf(synthesised({ behindAfterHours: 50 }));
+    expect(alarms['Reports-behind-acme-order_list']).toMatchObject({ Threshold: 50 * HOUR });
   });
 });
 

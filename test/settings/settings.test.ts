@@ -47,7 +47,7 @@ describe('settings', () => {
         keepLake: true,
         tablePermissions: 'iam',
         backfillConcurrency: 2,
-        overdueAfterHours: 30,
+        behindAfterHours: 30,
         queryScanLimitGb: 100,
       },
     });
@@ -260,8 +260,8 @@ describe('settings', () => {
     ],
     [
       'a report that would be overdue every day',
-      { ...withBrand({}), deployment: { overdueAfterHours: 25 } },
-      'overdueAfterHours is 25; allowed: a number of hours from 26 to 720',
+      { ...withBrand({}), deployment: { behindAfterHours: 25 } },
+      'behindAfterHours is 25; allowed: a number of hours from 26 to 720',
     ],
     [
       'raw records that are gone before they are used',
