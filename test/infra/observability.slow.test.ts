@@ -51,14 +51,14 @@ describe('the alarms', () => {
   it('exist for every report of every brand, every function, every queue and the backfill', () => {
     expect(Object.keys(alarmsOf(template)).sort()).toEqual([
       'Reports-backfill-failed',
+      'Reports-behind-acme-clicks_list',
+      'Reports-behind-acme-order_list',
+      'Reports-behind-globex-order_list',
       'Reports-crashed-clicks_list',
       'Reports-crashed-order_list',
       'Reports-failed-acme-clicks_list',
       'Reports-failed-acme-order_list',
       'Reports-failed-globex-order_list',
-      'Reports-behind-acme-clicks_list',
-      'Reports-behind-acme-order_list',
-      'Reports-behind-globex-order_list',
       'Reports-queue-failed',
       'Reports-queue-undelivered',
       'Reports-throttled-acme-clicks_list',
