@@ -169,7 +169,7 @@ describe('a month', () => {
     expect(all).toEqual(daysFrom(`${other}-01`, `${other}-${days}`));
   });
 
-  it('is the last of the last months as long as it lasts in UTC', () => {
+  it('is the last of the last months until it ends in UTC', () => {
     const endMs = Date.parse('2027-01-31T23:59:59Z');
     expect(lastMonths(3, endMs)).toEqual({ from: '2026-11' });
     expect(lastMonths(3, endMs + 1000)).toEqual({ from: '2026-12' });

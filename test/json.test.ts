@@ -37,7 +37,7 @@ const literals = [
 ];
 
 describe('JSON that keeps its digits', () => {
-  it.each(literals)('I6: gives %s back as it came, wherever it stands', (literal) => {
+  it.each(literals)('I6: keeps %s exactly, in any position', (literal) => {
     const text = `{"a":${literal},"b":[${literal},{"c":${literal}}]}`;
     expect(stringifyJson(parseJson(text))).toBe(text);
     expect(numberText(parseJson(literal))).toBe(literal);
@@ -51,7 +51,7 @@ describe('JSON that keeps its digits', () => {
     expect(isRawNumber(parseJson(literal))).toBe(true);
   });
 
-  it('I6: gives back every text that is JSON as it came', () => {
+  it('I6: reproduces every JSON text exactly', () => {
     const number = fc.oneof(
       fc.constantFrom(...literals),
       fc.tuple(fc.bigInt(), fc.nat()).map(([whole, cents]) => `${whole}.${cents}`),
@@ -82,7 +82,7 @@ describe('JSON that keeps its digits', () => {
     ['half an emoji', '{"a":"\\ud83d"}'],
     ['line separators', '"\u2028\u2029"'],
     ['a raw number’s own shape', '{"rawJSON":"1"}'],
-  ])('takes nothing for more than text: %s', (_name, text) => {
+  ])('does not mistake text for numbers: %s', (_name, text) => {
     expect(stringifyJson(parseJson(text))).toBe(text);
   });
 

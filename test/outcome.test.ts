@@ -51,7 +51,7 @@ describe('the status of a report', () => {
     ['nothing', []],
     ['published days', ['published']],
     ['held days', ['busy']],
-  ])('is failed where there is an error beside %s', (_name, outcomes) => {
+  ])('is failed where there is an error in addition to %s', (_name, outcomes) => {
     expect(reportStatus(days(...outcomes), error)).toBe('failed');
   });
 });

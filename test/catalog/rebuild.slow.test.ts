@@ -105,8 +105,8 @@ function storedSchema({ table, columns }: ReportDefinition, ...discovered: strin
   return { version: 1, table, columns: [...baseSchema(columns).columns, ...more], recentWrites: [] };
 }
 
-describe('set-up before the first sync', () => {
-  it('makes every table and view, with no rows, but for views that wait for columns', async () => {
+describe('a rebuild before the first sync', () => {
+  it('creates every table and view without rows, except views that still need columns', async () => {
     expect(await run(memoryStore())).toEqual({
       status: 'complete',
       tables: TABLES,
@@ -125,7 +125,7 @@ describe('set-up before the first sync', () => {
     for (const table of TABLES) expect(partitionsOf(table)).toEqual({});
   });
 
-  it('makes those of a sixth report by its definition alone', async () => {
+  it('creates those of a sixth report from its definition alone', async () => {
     await run(memoryStore(), { reports: { ...reports, [refunds.name]: refunds } });
     expect(columnsOf('refunds')).toContain('refund_date');
   });
@@ -138,14 +138,14 @@ describe('set-up before the first sync', () => {
     expect(wholeCatalog()).toEqual(after);
   });
 
-  it('is a mistake of the operator for a lake without a catalog', async () => {
+  it('is an operator error for a lake without a catalog', async () => {
     const lake = { store: memoryStore(), runs: blindRegistry };
     await expect(run(lake.store, { lake })).rejects.toMatchObject({ kind: 'config', code: 'no_catalog' });
   });
 });
 
-describe('set-up where somebody else’s table has the name of a view', () => {
-  it('says so after all tables are made', async () => {
+describe('a rebuild where a foreign table has the name of a view', () => {
+  it('fails with an error after all tables are created', async () => {
     const table = { Name: 'attribution_daily', TableType: 'EXTERNAL_TABLE' };
     server.tables.set('attribution_daily', { table, version: 0, partitions: new Map() });
     await expect(run(memoryStore())).rejects.toMatchObject({ kind: 'config', code: 'not_a_view' });
@@ -153,7 +153,7 @@ describe('set-up where somebody else’s table has the name of a view', () => {
   });
 });
 
-describe('set-up of a lake whose database is gone', () => {
+describe('a rebuild of a lake whose database was deleted', () => {
   let lake: SampleLake;
   /** By table, then by the values of the partition: where it lies by the catalog of the runs. */
   const wanted: Record<string, Record<string, string>> = {};
@@ -176,7 +176,7 @@ describe('set-up of a lake whose database is gone', () => {
     Object.fromEntries(TABLES.filter((table) => wanted[table]).map((table) => [table, partitionsOf(table)]));
   const days = () => ({ ...wanted, coverage: undefined });
 
-  it('I3: registers every partition where the ledgers say, and every column that was met', async () => {
+  it('I3: registers every partition at the snapshot of its ledger, and every column found so far', async () => {
     const outcome = await run(copyOfStore());
     expect(outcome).toMatchObject({ status: 'complete', published: 20, remaining: 0, waiting: {} });
     expect(outcome.views).toContain('orders_daily');
@@ -185,7 +185,7 @@ describe('set-up of a lake whose database is gone', () => {
     expect(columnsOf('orders')).toEqual(expect.arrayContaining(['transid', 'amount', 'commission']));
   });
 
-  it('covers every day as the runs do', async () => {
+  it('writes the same coverage as the syncs', async () => {
     const store = copyOfStore();
     await run(store);
     const states = (await coverageOf(store)).map(({ dt, rows, state }) => ({ dt, rows, state }));
@@ -194,7 +194,7 @@ describe('set-up of a lake whose database is gone', () => {
     expect(states.map(({ state }) => state)).not.toContain('unverified');
   });
 
-  it('changes nothing the second time, in the lake neither', async () => {
+  it('changes nothing the second time, not even in the lake', async () => {
     const store = copyOfStore();
     await run(store);
     const [catalog, objects] = [wholeCatalog(), [...store.objects.keys()]];
@@ -203,7 +203,7 @@ describe('set-up of a lake whose database is gone', () => {
     expect([...store.objects.keys()]).toEqual(objects);
   });
 
-  it('mends a pointer that is wrong, and leaves those that are right', async () => {
+  it('repairs a wrong pointer, and leaves correct ones alone', async () => {
     const store = copyOfStore();
     await run(store);
     const StorageDescriptor = { Location: `${store.url}/snapshots/orders/brand=acme/dt=2026-03-01/late/` };
@@ -215,7 +215,7 @@ describe('set-up of a lake whose database is gone', () => {
     expect(partitionsOf('orders')).toEqual(wanted.orders);
   });
 
-  it('registers brands that the settings know no more; none of their days is due', async () => {
+  it('registers brands that were removed from the settings, without due days', async () => {
     const store = copyOfStore();
     const due = async () => (await coverageOf(store)).map(({ next_due }) => next_due);
     await run(store);
@@ -226,7 +226,7 @@ describe('set-up of a lake whose database is gone', () => {
     expect(new Set(await due())).toEqual(new Set([null]));
   });
 
-  it('without time makes tables and views, and says how many partitions are left to the runs', async () => {
+  it('without time creates tables and views, and counts the partitions left to the syncs', async () => {
     const outcome = await run(copyOfStore(), { deadline: NO_TIME });
     expect(outcome).toMatchObject({ status: 'incomplete', tables: TABLES, published: 0 });
     expect(outcome.remaining).toBeGreaterThan(0);
@@ -257,7 +257,7 @@ describe('set-up of a lake whose database is gone', () => {
     expect(new Set(registered)).not.toContain(FIRST);
   });
 
-  it('leaves what is damaged to whoever mends it, and registers the rest', async () => {
+  it('skips damaged ledgers, and registers the rest', async () => {
     const store = copyOfStore();
     put(store, ledgerKey('clicks_list', BRAND, '2026-03'), { version: 'none' });
     put(store, 'ledger/order_list/../2026-03.json', {});
@@ -278,7 +278,7 @@ describe('columns', () => {
   const orders = reports.order_list;
   if (!orders) throw new Error('there is no order_list');
 
-  it('I7: stay when older code is deployed after newer', async () => {
+  it('I7: stay when an older version is deployed after a newer one', async () => {
     const store = memoryStore();
     const newer = { ...orders, columns: [{ field: 'giftWrap', type: 'boolean' as const }] };
     put(store, schemaKey('orders'), storedSchema(orders, 'met_by_both'));
@@ -292,7 +292,7 @@ describe('columns', () => {
     expect(columnsOf('orders')).toEqual(after);
   });
 
-  it('I7: that a run meets while set-up is at work are in the table at its end', async () => {
+  it('I7: that a run discovers during the rebuild are in the table at its end', async () => {
     const store = memoryStore();
     put(store, schemaKey('orders'), storedSchema(orders, 'before'));
     server.faults.beforeWrite = () =>
@@ -301,7 +301,7 @@ describe('columns', () => {
     expect(columnsOf('orders')).toEqual(expect.arrayContaining(['before', 'meanwhile']));
   });
 
-  it('bring a view with them that waited for them', async () => {
+  it('create the view that needed them', async () => {
     const store = memoryStore();
     put(store, schemaKey('orders'), storedSchema(orders, 'status', 'amount'));
     expect((await run(store)).waiting).toMatchObject({ orders_daily: ['commission'] });
@@ -311,8 +311,8 @@ describe('columns', () => {
   });
 });
 
-describe('a role whose policies do not hold yet', () => {
-  it('is waited for', async () => {
+describe('a role whose policies are not in force yet', () => {
+  it('is waited for until they are', async () => {
     const time = virtualTime(NOW);
     const sleep = async (ms: number) => {
       await time.sleep(ms);
@@ -324,7 +324,7 @@ describe('a role whose policies do not hold yet', () => {
     expect(time.slept).toHaveLength(3);
   });
 
-  it('is waited for no longer than a minute, and then says which grant is lacking', async () => {
+  it('is waited for at most a minute; then the error names the missing grant', async () => {
     server.faults.deny = 'Insufficient Lake Formation permission(s): Required Create Table on reports';
     await expect(run(memoryStore())).rejects.toMatchObject({
       code: 'aws_refused',

@@ -153,7 +153,7 @@ describe('freshness', () => {
       { newest_complete_day: -1, hours_since_read: '1' },
     ],
     [
-      'shows a dead pipeline: hours pass, days become overdue, and days that nobody began are missing',
+      'shows a dead pipeline: hours pass, days become overdue, and days that no run began are missing',
       [{ ...complete(-5), read: -100, overdue: -76 }],
       { newest_complete_day: -5, hours_since_read: '100', days_overdue: '1', days_missing: '4' },
     ],
@@ -204,7 +204,7 @@ describe('freshness', () => {
       { newest_complete_day: -1, hours_since_read: '900' },
     ],
     [
-      'does not count a day as overdue that is read again and again and does not close',
+      'does not count a day as overdue that is read in every run but cannot be closed yet',
       [open(-1)],
       { newest_complete_day: null, hours_since_read: '1' },
     ],
@@ -219,7 +219,7 @@ describe('freshness', () => {
       { newest_complete_day: null, hours_since_read: '1' },
     ],
     [
-      'has no time of reading where nothing was read',
+      'has no time of the last read where nothing was read',
       [{ day: -1, state: 'failed', failed: -3 }],
       { newest_complete_day: null, hours_since_read: null, days_failed: '1', failing_since: -3 },
     ],

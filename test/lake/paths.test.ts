@@ -18,7 +18,7 @@ import {
 } from '../../shared/lake/paths.ts';
 
 describe('keys of a lake', () => {
-  it('are what the page on the layout says', () => {
+  it('follow the documented layout', () => {
     expect([
       snapshotKey('orders', dayPartition('acme', '2026-01-31'), 's1'),
       snapshotKey('coverage', coveragePartition('acme', 'order_list', '2026-01'), 's2'),
@@ -38,7 +38,7 @@ describe('keys of a lake', () => {
     ]);
   });
 
-  it('give back the ledger that they name', () => {
+  it('can be parsed back to the ledger', () => {
     const scope = { report: 'order_list', brand: 'acme', month: '2026-01' };
     expect(parseLedgerKey(ledgerKey('order_list', 'acme', '2026-01'))).toEqual(scope);
   });
@@ -49,9 +49,9 @@ describe('keys of a lake', () => {
     ['a file of an operating system', 'ledger/order_list/.DS_Store/2026-01.json'],
     ['one folder more', 'ledger/order_list/acme/old/2026-01.json'],
     ['a ledger elsewhere', 'backup/ledger/order_list/acme/2026-01.json'],
-  ])('are of no ledger: %s', (_name, key) => expect(parseLedgerKey(key)).toBeUndefined());
+  ])('are not those of a ledger: %s', (_name, key) => expect(parseLedgerKey(key)).toBeUndefined());
 
-  it('give back the day and the snapshot or attempt that they lie in', () => {
+  it('can be parsed back to the day and the snapshot or attempt', () => {
     const snapshots = partitionPrefix('orders', brandPartitions('acme'));
     const key = snapshotKey('orders', dayPartition('acme', '2026-01-31'), 's1');
     expect(parseDayKey(snapshots, key)).toEqual({ day: '2026-01-31', id: 's1' });
@@ -66,7 +66,7 @@ describe('keys of a lake', () => {
     ['another partition key', 'raw/order_list/brand=acme/day=2026-01-31/a1/progress.json'],
     ['no attempt', 'raw/order_list/brand=acme/dt=2026-01-31/progress.json'],
     ['another brand', 'raw/order_list/brand=other/dt=2026-01-31/a1/progress.json'],
-  ])('I4: an object whose key is not shaped like ours is not taken for one of ours: %s', (_name, key) => {
+  ])('I4: an object with a foreign key is not treated as one of ours: %s', (_name, key) => {
     expect(parseDayKey(brandRawPrefix('order_list', 'acme'), key)).toBeUndefined();
   });
 });

@@ -121,7 +121,7 @@ async function partOf(attempt: Attempt, index = 0) {
 }
 
 describe('staging', () => {
-  it('holds small pages back and stages them together, the last one at the latest', async () => {
+  it('holds small pages back and stages them together, at the latest with the last page', async () => {
     const store = memoryStore();
     const { run } = runOn(store);
     const attempt = await claimed(run);
@@ -158,7 +158,7 @@ describe('staging', () => {
     expect(await partOf(attempt)).toMatchObject({ pages: 2 });
   });
 
-  it('I4: writes the chunk first, then the progress that names it', async () => {
+  it('I4: writes the chunk before the progress document that names it', async () => {
     const memory = memoryStore();
     const written: string[] = [];
     const store: ObjectStore = {
@@ -177,7 +177,7 @@ describe('staging', () => {
     expect(written).toEqual(each);
   });
 
-  it('writes no chunk for pages without records, and nothing for no page', async () => {
+  it('writes no chunk for pages without records, and nothing without a page', async () => {
     const store = memoryStore();
     const { run } = runOn(store);
     const attempt = await claimed(run);
@@ -224,7 +224,7 @@ describe('staging', () => {
     expect((await attempt.progress.cached()).lease?.renewedAt).toBe('2026-01-06T10:00:05.000Z');
   });
 
-  it.each(['lost', 'denied'] as const)('I1: counts a group once whose answer is %s', async (fate) => {
+  it.each(['lost', 'denied'] as const)('I1: counts a group once whose response is %s', async (fate) => {
     const memory = memoryStore();
     // The attempt's claim is the first put, the chunk the second, the progress the third.
     const store = losesAnswers(memory, (put) => (put === 2 ? fate : 'answered'));
@@ -235,7 +235,7 @@ describe('staging', () => {
     expect(await partOf(attempt)).toMatchObject({ pages: 1, records: 2 });
   });
 
-  it('stages what it holds at the next try where a chunk could not be written', async () => {
+  it('stages the held pages at the next attempt where a chunk could not be written', async () => {
     const memory = memoryStore();
     const store = losesAnswers(memory, (put) => (put === 1 ? 'refused' : 'answered'));
     const { run } = runOn(store);
@@ -246,7 +246,7 @@ describe('staging', () => {
   });
 
   // What is held is dropped only after the progress was seen to name it: a second flush stages it once more.
-  it('I1: counts a group once whose answer is lost with the store, however often it is flushed', async () => {
+  it('I1: counts a group once, however often it is flushed, where the response is lost and the store fails', async () => {
     const memory = memoryStore();
     let down = false;
     const flaky: ObjectStore = {
@@ -268,7 +268,7 @@ describe('staging', () => {
     expect(await staged(memory)).toEqual([[{ a: 1 }], []]);
   });
 
-  it('I1: loses and doubles nothing, however pages fall into groups and parts', async () => {
+  it('I1: loses and duplicates nothing, however pages fall into groups and parts', async () => {
     const pages = fc.array(fc.record({ count: fc.nat(3), part: fc.nat(1), flushed: fc.boolean() }), {
       maxLength: 12,
     });
@@ -294,7 +294,7 @@ describe('staging', () => {
 });
 
 describe('a staged chunk', () => {
-  it('I6: gives its records back digit by digit', async () => {
+  it('I6: keeps every digit of its records', async () => {
     const store = memoryStore();
     const inherited = parseJson('{"__proto__":{"a":1}}');
     const record: JsonObject = {
@@ -318,10 +318,10 @@ describe('a staged chunk', () => {
     ['it is empty', Buffer.from(''), 'cannot be read'],
     ['it is not compressed', Buffer.from(lines), 'cannot be read'],
     ['it breaks off', gzipSync(lines).subarray(0, -4), 'cannot be read'],
-    ['a line is no JSON', gzipSync('{"a":1}\n{"a":\n'), 'cannot be read'],
+    ['a line is not JSON', gzipSync('{"a":1}\n{"a":\n'), 'cannot be read'],
     ['a record is missing', gzipSync('{"a":1}\n'), 'does not hold the 2 records'],
     ['there is one more', gzipSync(`${lines}{"a":3}\n`), 'does not hold the 2 records'],
-    ['a line is no record', gzipSync('{"a":1}\n[2]\n'), 'does not hold the 2 records'],
+    ['a line is not a record', gzipSync('{"a":1}\n[2]\n'), 'does not hold the 2 records'],
     ['its last line has no end', gzipSync('{"a":1}\n{"a":2}'), 'does not hold the 2 records'],
   ])('is rejected as damaged where %s', async (_name, body, what) => {
     const store = memoryStore();
@@ -346,8 +346,8 @@ describe('the primary key of a record', () => {
     ['a list', { id: ['a'] }, undefined],
     ['an object', { id: { a: 1 } }, undefined],
     ['not there', { no: 'a' }, undefined],
-  ])('I1: is text or number: %s', (_name, record, identity) => {
-    expect(primaryKeyOf(record, 'id')).toBe(identity);
+  ])('I1: is text or a number: %s', (_name, record, primaryKey) => {
+    expect(primaryKeyOf(record, 'id')).toBe(primaryKey);
     expect(primaryKeyOf(record, undefined)).toBeUndefined();
   });
 

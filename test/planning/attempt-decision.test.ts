@@ -93,7 +93,7 @@ const pass = slice(at('00:00'), at('00:00', NEXT_DAY), { startedAt: at('01:00', 
 
 describe('the attempt that a claim continues', () => {
   it.each<[string, DayEntry, DaySituation, string | undefined]>([
-    ['none, of a day that nobody read', {}, situation('clicks_list'), undefined],
+    ['none, for a day that was never read', {}, situation('clicks_list'), undefined],
     ['the claimed one', { claim }, situation('order_list'), 'a1'],
     [
       'the committed one of the open day that grows',
@@ -102,13 +102,13 @@ describe('the attempt that a claim continues', () => {
       'a1',
     ],
     [
-      'none, where the open day is read whole each time',
+      'none, where each run reads the whole open day',
       { committed: committed() },
       situation('order_list'),
       undefined,
     ],
     [
-      'none, where the settings now ask otherwise',
+      'none, where the settings now lead to other queries',
       { committed: committed({ queryFingerprint: 'before' }) },
       situation('clicks_list'),
       undefined,
@@ -132,7 +132,7 @@ describe('the attempt that a claim continues', () => {
 
 describe('a claim', () => {
   it.each<[string, DayEntry, Progress, DaySituation, string]>([
-    ['of a day that nobody read starts', {}, progress([]), situation('order_list'), 'start'],
+    ['of a day that was never read starts', {}, progress([]), situation('order_list'), 'start'],
     [
       'of the open day appends to what is committed',
       { committed: committed() },
@@ -175,14 +175,14 @@ describe('a claim', () => {
       situation('clicks_detail', at('10:00'), { upstream }),
       'resume',
     ],
-  ])('%s, decided without I/O', (_name, entry, met, now, kind) => {
-    expect(decideAttempt(entry, met, now).kind).toBe(kind);
+  ])('%s, decided without I/O', (_name, entry, staged, now, kind) => {
+    expect(decideAttempt(entry, staged, now).kind).toBe(kind);
   });
 
   it.each<[string, Progress, DaySituation, string, DayEntry?]>([
     ['nothing was staged', progress([]), situation('order_list'), 'nothing_staged'],
     [
-      'the settings now ask otherwise',
+      'the settings now lead to other queries',
       progress([staged], { queryFingerprint: 'before' }),
       situation('order_list'),
       'queries_changed',
@@ -225,13 +225,13 @@ describe('a claim', () => {
       'day_has_ended',
     ],
     [
-      'I2: the day has ended and slices would stand beside the pass',
+      'I2: the day has ended and slices would be mixed with the pass',
       progress([finished, pass]),
       situation('order_list', at('03:00', NEXT_DAY)),
       'day_has_ended',
     ],
-  ])('restarts where %s', (_name, met, now, obstacle, entry = { claim }) => {
-    expect(decideAttempt(entry, met, now)).toMatchObject({ kind: 'restart', obstacle });
+  ])('restarts where %s', (_name, staged, now, obstacle, entry = { claim }) => {
+    expect(decideAttempt(entry, staged, now)).toMatchObject({ kind: 'restart', obstacle });
   });
 });
 
@@ -247,7 +247,7 @@ describe('the slices to read', () => {
     expect(slices.map(window)).toEqual([[at('00:00'), at('00:00', NEXT_DAY), true]]);
   });
 
-  it('of the open day are what is committed, and what came since with an overlap of lateMinutes', () => {
+  it('of the open day are the committed ones and a new one that overlaps them by lateMinutes', () => {
     const { slices } = decideAttempt(
       { committed: committed() },
       progress([finished]),
@@ -269,7 +269,7 @@ describe('the slices to read', () => {
     ]);
   });
 
-  it('drop everything where the settings now ask otherwise', () => {
+  it('drop everything where the settings now lead to other queries', () => {
     const before = progress([finished], { queryFingerprint: 'before' });
     const slices = slicesAfterRestart({ claim, committed: committed() }, before, situation('clicks_list'));
     expect(slices.map(window)).toEqual([[at('00:00'), at('10:00'), true]]);
@@ -282,7 +282,7 @@ describe('the slices to read', () => {
     expect(slices).toMatchObject([{ whole: true, upstream: closed, done: false }]);
   });
 
-  it('ask for each query of the day', () => {
+  it('have each query of the day', () => {
     const { slices } = decideAttempt({}, progress([]), situation('order_list', at('03:00', NEXT_DAY)));
     expect(slices[0]?.parts.map(({ role }) => role)).toEqual(['include', 'exclude']);
   });

@@ -15,13 +15,13 @@ import { type BrandSettings, type ReportSettings, parseSettings } from '../../sh
 const ZONE = 'America/New_York';
 const DAY = '2026-11-01';
 
-interface Asking {
+interface QueriedReport {
   report: ReportDefinition;
   brand: BrandSettings;
   settings: ReportSettings;
 }
 
-function asking(name: string, change: JsonObject = {}, reportChange: JsonObject = {}): Asking {
+function queriedReport(name: string, change: JsonObject = {}, reportChange: JsonObject = {}): QueriedReport {
   const input = {
     baseUrl: 'https://service.example/api',
     service: 'S',
@@ -38,15 +38,19 @@ function asking(name: string, change: JsonObject = {}, reportChange: JsonObject 
   return { report, brand, settings };
 }
 
-function wholeDay({ report, brand, settings }: Asking, day: string): DayQuery[] {
+function wholeDay({ report, brand, settings }: QueriedReport, day: string): DayQuery[] {
   const window = windowToRead(brand, day, endOfDay(day, brand.timeZone) + 3_600_000, undefined);
   return dayQueries(report, brand, settings, day, window);
 }
 
-/** How a service may read a question; its records are instants. */
-type Reading = (fields: DayQuery['fields'], records: readonly number[]) => number[];
+/** How a service may interpret a query; its records are instants. */
+type Interpretation = (fields: DayQuery['fields'], records: readonly number[]) => number[];
 
-function timestampsRead(unitMs: number, endIs: 'inside' | 'outside', whole: 'units' | 'instants'): Reading {
+function byTimestamps(
+  unitMs: number,
+  endIs: 'inside' | 'outside',
+  whole: 'units' | 'instants',
+): Interpretation {
   return ({ start_time, end_time }, records) =>
     records.filter((at) => {
       const time = whole === 'units' ? Math.floor(at / unitMs) : at / unitMs;
@@ -57,7 +61,10 @@ function timestampsRead(unitMs: number, endIs: 'inside' | 'outside', whole: 'uni
     });
 }
 
-function datesRead(timeZone: string, endIs: 'whole day' | 'midnight, inside' | 'midnight, outside'): Reading {
+function byDates(
+  timeZone: string,
+  endIs: 'whole day' | 'midnight, inside' | 'midnight, outside',
+): Interpretation {
   const dayOfText = (text: unknown) => String(text).replace(/^(\d{4})(\d\d)(\d\d)$/, '$1-$2-$3');
   return ({ start_date, end_date }, records) => {
     const fromMs = startOfDay(dayOfText(start_date), timeZone);
@@ -68,16 +75,18 @@ function datesRead(timeZone: string, endIs: 'whole day' | 'midnight, inside' | '
   };
 }
 
-/** What the asks of a day bring: the records kept less those taken away, each as often as it is there. */
-function brought(asks: readonly DayQuery[], read: Reading, records: readonly number[]): number[] {
-  const kept = asks.filter(({ role }) => role === 'include').flatMap(({ fields }) => read(fields, records));
-  for (const at of asks
+/** The result of a day’s queries: the included records without the excluded ones, as a multiset. */
+function resultOf(queries: readonly DayQuery[], read: Interpretation, records: readonly number[]): number[] {
+  const included = queries
+    .filter(({ role }) => role === 'include')
+    .flatMap(({ fields }) => read(fields, records));
+  for (const at of queries
     .filter(({ role }) => role === 'exclude')
     .flatMap(({ fields }) => read(fields, records))) {
-    const index = kept.indexOf(at);
-    if (index >= 0) kept.splice(index, 1);
+    const index = included.indexOf(at);
+    if (index >= 0) included.splice(index, 1);
   }
-  return kept.sort((a, b) => a - b);
+  return included.sort((a, b) => a - b);
 }
 
 const zone = fc.constantFrom(
@@ -96,7 +105,7 @@ const date = fc
   )
   .map(([day, days]) => addDays(day, days - 1));
 
-/** Instants in whole seconds, many of them first or last of a day, twins among them. */
+/** Instants in whole seconds, many of them first or last of a day, with duplicates. */
 function instants(day: string, timeZone: string): fc.Arbitrary<number[]> {
   const edges = [day, addDays(day, 1)].map((each) => startOfDay(each, timeZone));
   const near = fc
@@ -110,19 +119,19 @@ const scene = fc
   .tuple(date, zone)
   .chain(([day, timeZone]) => fc.tuple(fc.constant(day), fc.constant(timeZone), instants(day, timeZone)));
 
-function bringsItsDay(name: string, change: JsonObject, readIn: (timeZone: string) => Reading): void {
-  const given = asking(name, change);
+function returnsTheDay(name: string, change: JsonObject, readIn: (timeZone: string) => Interpretation): void {
+  const given = queriedReport(name, change);
   fc.assert(
     fc.property(scene, ([day, timeZone, records]) => {
-      const asks = wholeDay({ ...given, brand: { ...given.brand, timeZone } }, day);
+      const queries = wholeDay({ ...given, brand: { ...given.brand, timeZone } }, day);
       const own = records.filter((at) => dayOf(at, timeZone) === day).sort((a, b) => a - b);
-      expect(brought(asks, readIn(timeZone), records)).toEqual(own);
+      expect(resultOf(queries, readIn(timeZone), records)).toEqual(own);
     }),
     { numRuns: 60 },
   );
 }
 
-describe('the asks of a day', () => {
+describe('the queries of a day', () => {
   it.each<['seconds' | 'milliseconds', string, 'inside' | 'outside', 'units' | 'instants']>([
     ['seconds', 'auto', 'inside', 'units'],
     ['seconds', 'auto', 'inside', 'instants'],
@@ -137,12 +146,10 @@ describe('the asks of a day', () => {
     ['milliseconds', 'inclusive', 'inside', 'instants'],
     ['milliseconds', 'exclusive', 'outside', 'instants'],
   ])(
-    'I1: bring its orders alone, in %s, endTime "%s", with the end %s, by %s',
+    'I1: return exactly its orders, in %s, endTime "%s", with the end %s, by %s',
     (unit, endTime, endIs, whole) => {
       const unitMs = unit === 'seconds' ? 1000 : 1;
-      bringsItsDay('order_list', { timestampUnit: unit, endTime }, () =>
-        timestampsRead(unitMs, endIs, whole),
-      );
+      returnsTheDay('order_list', { timestampUnit: unit, endTime }, () => byTimestamps(unitMs, endIs, whole));
     },
   );
 
@@ -152,16 +159,16 @@ describe('the asks of a day', () => {
       [name, 'midnight', 'midnight, inside'] as const,
       [name, 'midnight', 'midnight, outside'] as const,
     ]),
-  )('I1: bring its records of %s alone, endDate "%s", where that is the %s', (name, endDate, endIs) => {
-    bringsItsDay(name, { endDate }, (timeZone) => datesRead(timeZone, endIs));
+  )('I1: return exactly its records of %s, endDate "%s", where that is the %s', (name, endDate, endIs) => {
+    returnsTheDay(name, { endDate }, (timeZone) => byDates(timeZone, endIs));
   });
 
-  it('I1: bring more clicks than the day’s, never fewer, wherever the end lies', () => {
-    const given = asking('clicks_list');
+  it('I1: return at least all clicks of the day, whether or not the range includes its end', () => {
+    const given = queriedReport('clicks_list');
     fc.assert(
       fc.property(scene, fc.constantFrom('inside', 'outside'), ([day, timeZone, records], endIs) => {
-        const asks = wholeDay({ ...given, brand: { ...given.brand, timeZone } }, day);
-        const found = brought(asks, timestampsRead(1000, endIs, 'units'), records);
+        const queries = wholeDay({ ...given, brand: { ...given.brand, timeZone } }, day);
+        const found = resultOf(queries, byTimestamps(1000, endIs, 'units'), records);
         const own = records.filter((at) => dayOf(at, timeZone) === day).sort((a, b) => a - b);
         expect(found.filter((at) => dayOf(at, timeZone) === day)).toEqual(own);
       }),
@@ -185,7 +192,7 @@ describe('the asks of a day', () => {
       [{ role: 'include', fields: { channel_id: 'c', start_time: 1793505600000, end_time: 1793595600000 } }],
     ],
     [
-      'orders, whose end is asked for alone',
+      'orders, with a query of the end alone',
       'order_list',
       {},
       { filters: { status: 'new' } },
@@ -209,7 +216,7 @@ describe('the asks of a day', () => {
       [{ role: 'include', fields: { sku: 'x', start_date: '20261101', end_date: '20261101' } }],
     ],
     [
-      'attribution up to midnight, less that',
+      'attribution up to midnight, which is excluded',
       'amazon_attribution_report',
       { endDate: 'midnight' },
       { filters: { publisher_uid: 7 } },
@@ -219,13 +226,13 @@ describe('the asks of a day', () => {
       ],
     ],
     ['click details, which have no range', 'clicks_detail', {}, {}, [{ role: 'include', fields: {} }]],
-  ])('are the fields of the interface: %s', (_name, report, change, reportChange, asks) => {
-    expect(wholeDay(asking(report, change, reportChange), DAY)).toEqual(asks);
+  ])('are the fields of the interface: %s', (_name, report, change, reportChange, queries) => {
+    expect(wholeDay(queriedReport(report, change, reportChange), DAY)).toEqual(queries);
   });
 });
 
-describe('the window of a reading', () => {
-  const { brand } = asking('clicks_list');
+describe('the window to read', () => {
+  const { brand } = queriedReport('clicks_list');
   const start = startOfDay(DAY, ZONE);
   const end = endOfDay(DAY, ZONE);
   const hour = 3_600_000;
@@ -246,13 +253,13 @@ describe('the window of a reading', () => {
       { fromMs: start, toMs: start + hour, whole: true },
     ],
     [
-      'what came since, where that is not yet',
+      'what came since, where that time is in the future',
       start + hour,
       start + 2 * hour,
       { fromMs: start + hour - late, toMs: start + hour, whole: false },
     ],
     ['all of the day from its end on', end, end - hour, { fromMs: start, toMs: end, whole: true }],
-    ['all of a day long gone', end + 1000 * hour, undefined, { fromMs: start, toMs: end, whole: true }],
+    ['all of a day in the past', end + 1000 * hour, undefined, { fromMs: start, toMs: end, whole: true }],
     [
       'up to its last moment',
       end - 1,
@@ -263,29 +270,29 @@ describe('the window of a reading', () => {
     expect(windowToRead(brand, DAY, nowMs, sinceMs)).toEqual(window);
   });
 
-  it('asks for no end of an open day’s orders', () => {
-    const orders = asking('order_list');
+  it('does not query the end of an open day’s orders', () => {
+    const orders = queriedReport('order_list');
     const window = windowToRead(orders.brand, DAY, start + hour + 999, undefined);
     expect(dayQueries(orders.report, orders.brand, orders.settings, DAY, window)).toEqual([
       { role: 'include', fields: { start_time: start / 1000, end_time: (start + hour) / 1000 } },
     ]);
   });
 
-  it('I2: slices together hold every record that was there to be seen, however late within the overlap', () => {
+  it('I2: slices together have every record that was visible, however late within the overlap', () => {
     const record = fc.record({ second: fc.nat(23 * 3600), delayMs: fc.nat(900_000) });
     const times = fc.uniqueArray(fc.integer({ min: 1_000, max: 24 * hour }), { minLength: 1, maxLength: 8 });
     const records = fc.array(record, { maxLength: 20 });
     const late = fc.constantFrom(0, 15, 60);
-    const given = asking('clicks_list');
+    const given = queriedReport('clicks_list');
     fc.assert(
       fc.property(
         times,
         records,
         late,
         fc.constantFrom('inside', 'outside'),
-        (runs, held, lateMinutes, endIs) => {
+        (runs, generated, lateMinutes, endIs) => {
           const own = { ...given, brand: { ...given.brand, lateMinutes } };
-          const clicks = held.map(({ second, delayMs }) => {
+          const clicks = generated.map(({ second, delayMs }) => {
             const at = start + second * 1000;
             return { at, seenMs: at + Math.min(delayMs, lateMinutes * 60_000) };
           });
@@ -294,8 +301,8 @@ describe('the window of a reading', () => {
           for (const nowMs of runs.sort((a, b) => a - b).map((ms) => start + ms)) {
             const window = windowToRead(own.brand, DAY, nowMs, since);
             const seen = clicks.filter(({ seenMs }) => seenMs <= nowMs).map(({ at }) => at);
-            const asks = dayQueries(own.report, own.brand, own.settings, DAY, window);
-            for (const at of brought(asks, timestampsRead(1000, endIs, 'units'), seen)) found.add(at);
+            const queries = dayQueries(own.report, own.brand, own.settings, DAY, window);
+            for (const at of resultOf(queries, byTimestamps(1000, endIs, 'units'), seen)) found.add(at);
             since = window.toMs;
           }
           const lastMs = since ?? start;
@@ -310,9 +317,9 @@ describe('the window of a reading', () => {
   });
 });
 
-describe('the fingerprint of what is asked', () => {
-  const of = (name: string, change: JsonObject = {}, reportChange: JsonObject = {}) => {
-    const { report, brand, settings } = asking(name, change, reportChange);
+describe('the fingerprint of the queries', () => {
+  const fingerprintOf = (name: string, change: JsonObject = {}, reportChange: JsonObject = {}) => {
+    const { report, brand, settings } = queriedReport(name, change, reportChange);
     return queryFingerprint(report, brand, settings);
   };
 
@@ -329,7 +336,7 @@ describe('the fingerprint of what is asked', () => {
     ['the end of attribution', 'amazon_attribution_report', { endDate: 'midnight' }, {}],
     ['a number among the filters', 'amazon_attribution_report', {}, { filters: { publisher_uid: 1 } }],
   ])('changes with %s', (_name, report, change, reportChange) => {
-    expect(of(report, change, reportChange)).not.toBe(of(report));
+    expect(fingerprintOf(report, change, reportChange)).not.toBe(fingerprintOf(report));
   });
 
   it.each<[string, string, JsonObject, JsonObject]>([
@@ -346,11 +353,11 @@ describe('the fingerprint of what is asked', () => {
     ],
     ['types of columns', 'order_list', {}, { columns: { amount: 'decimal(18,2)' } }],
   ])('does not change with %s', (_name, report, change, reportChange) => {
-    expect(of(report, change, reportChange)).toBe(of(report));
+    expect(fingerprintOf(report, change, reportChange)).toBe(fingerprintOf(report));
   });
 
   it('does not depend on the order of filters, but on which value belongs to which name', () => {
-    const filters = (set: JsonObject) => of('transaction_list', {}, { filters: set });
+    const filters = (set: JsonObject) => fingerprintOf('transaction_list', {}, { filters: set });
     expect(filters({ sku: 'a', order_id: 'b' })).toBe(filters({ order_id: 'b', sku: 'a' }));
     expect(filters({ sku: 'a', order_id: 'b' })).not.toBe(filters({ sku: 'b', order_id: 'a' }));
     expect(filters({ sku: 'a,order_id,b' })).not.toBe(filters({ sku: 'a', order_id: 'b' }));
@@ -358,7 +365,7 @@ describe('the fingerprint of what is asked', () => {
 
   it('differs from report to report', () => {
     const all = Object.keys(reports).map((name) =>
-      name === 'clicks_detail' ? of('clicks_detail') : of(name),
+      name === 'clicks_detail' ? fingerprintOf('clicks_detail') : fingerprintOf(name),
     );
     expect(new Set(all).size).toBe(all.length);
   });

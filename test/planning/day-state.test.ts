@@ -158,8 +158,8 @@ describe('among the days of a ledger', () => {
     ['may be one whose refresh failed', days.slice(0, 3), true, '2026-03-14'],
     ['may be one whose refresh is overdue', days.slice(0, 2), true, '2026-03-13'],
     ['does not depend on the order', days.toReversed(), true, '2026-03-15'],
-    ['is none where no day was read whole', days.slice(4), true, null],
-    ['is none where there is no day', [], true, null],
+    ['is null where no day was read whole', days.slice(4), true, null],
+    ['is null where there is no day', [], true, null],
   ])('the newest complete day %s', (_name, entries, hasReturnedRecords, newest) => {
     expect(newestCompleteDay(entries, hasReturnedRecords)).toBe(newest);
   });

@@ -81,7 +81,7 @@ describe('a refresh', () => {
 
   it.each<[string, RefreshTier[], string, string]>([
     [
-      'a later tier that asks more often begins',
+      'a later tier with a shorter interval begins',
       [
         { untilAgeDays: 2, every: '30 days' },
         { untilAgeDays: 30, every: '1 day' },
@@ -90,7 +90,7 @@ describe('a refresh', () => {
       '2026-03-04T05:00:00.000Z',
     ],
     [
-      'a later tier that asks in every run begins',
+      'a later tier that reads in every run begins',
       [
         { untilAgeDays: 5, every: '7 days' },
         { untilAgeDays: 9, every: 'run' },
@@ -110,7 +110,7 @@ describe('a refresh', () => {
     expect(new Date(at ?? 0).toISOString()).toBe(due);
   });
 
-  it('I11: is due at once where the last reading was by a clock that was ahead', () => {
+  it('I11: is due immediately where the clock of the last run was ahead', () => {
     const ahead = { ...readAt('2027-01-01T00:00:00.000Z') };
     const settled = ahead.committed && { ...ahead, committed: { ...ahead.committed, settled: true } };
     const at = dueAtMs(day, settled, policy, '2026-03-02');
@@ -131,13 +131,13 @@ describe('a refresh', () => {
     ['that was never read', undefined],
     ['that is claimed', { ...readAt(NOW, { settled: true }), claim }],
     ['that has failed', { ...readAt(NOW, { settled: true }), failure: failure(later) }],
-    ['that was asked otherwise', readAt(NOW, { settled: true, queryFingerprint: 'once' })],
+    ['that was read with other queries', readAt(NOW, { settled: true, queryFingerprint: 'once' })],
     ['that is open', readAt(NOW, { state: 'open' })],
-  ])('is due at once of a day %s', (_name, entry) => {
+  ])('is due immediately for a day %s', (_name, entry) => {
     expect(dueAtMs(day, entry, policy, '2026-03-20')).toBe(startOfDay(day, ZONE));
   });
 
-  it('I11: is never due of a settled day', () => {
+  it('I11: is never due for a settled day', () => {
     expect(dueAtMs(day, readAt(NOW, { settled: true }), policy, '2036-03-20')).toBeNull();
   });
 });
@@ -266,7 +266,7 @@ describe('the time at which a month is next due', () => {
     expect(due(days, month, startDate)).toBe(expected);
   });
 
-  it('is of the day that is due first', () => {
+  it('is the earliest due time of its days', () => {
     const days = { ...all('2026-02', '2026-02-28', settled), '2026-02-20': recent, '2026-02-24': old };
     expect(due(days, '2026-02')).toBe('2026-03-20T04:30:00.000Z');
   });

@@ -47,14 +47,14 @@ describe('the plan', () => {
     ]);
   });
 
-  it('has every day of an empty lake, newest first, and none of a lake that is read', () => {
+  it('has every day of an empty lake, newest first, and no day of a complete one', () => {
     const days = daysFrom(policy.startDate, '2026-03-20');
     expect(plan(ledgersOf({}), policy, NOW_MS).map(({ day }) => day)).toEqual(days.toReversed());
     const settled = Object.fromEntries(days.map((day) => [day, readAt(NOW, { settled: true })]));
     expect(plan(ledgersOf(settled), policy, NOW_MS)).toEqual([]);
   });
 
-  it('leaves out the months that were not looked at', () => {
+  it('leaves out months that were not examined', () => {
     const days = plan(ledgersOf({}, ['2026-02']), { ...policy, startDate: '2026-02-27' }, NOW_MS);
     expect(days.map(({ day }) => day)).toEqual(['2026-02-28', '2026-02-27']);
   });
@@ -86,20 +86,20 @@ describe('the plan', () => {
       'in_progress',
     ],
     [
-      'a settled day that was asked otherwise',
+      'a settled day that was read with other queries',
       readAt(NOW, { settled: true, queryFingerprint: 'once' }),
       '2026-03-15',
       'refresh',
     ],
     ['a day that was left open', readAt(NOW, { state: 'open' }), '2026-03-15', 'refresh'],
     ['a day that has just been read', recent, '2026-03-15', undefined],
-  ])('says why a day is due: %s', (_name, entry, day, why) => {
+  ])('names the reason why a day is due: %s', (_name, entry, day, why) => {
     const due = plan(ledgersOf({ [day]: entry }), policy, NOW_MS).find((each) => each.day === day);
     expect(due?.reason).toBe(why);
   });
 });
 
-describe('a range that is to be read again', () => {
+describe('a range to read again', () => {
   const range = { from: '2026-03-14', to: '2026-03-16' };
   const request = { id: 'q1', range };
   const read = (change: DayEntry = {}): DayEntry => ({
@@ -163,12 +163,12 @@ describe('a range that is to be read again', () => {
       { ...readAt(NOW, { queryFingerprint: 'once' }), continuation: 'q0' },
       1,
     ],
-  ])('I11: of what is to be read from an instant on, a day %s', (_name, entry, due) => {
+  ])('I11: with a since, a day %s', (_name, entry, due) => {
     const since = { from: '2026-03-15', to: '2026-03-15', since: NOW };
     expect(days({ '2026-03-15': entry }, { id: 'q1', range: since })).toHaveLength(due);
   });
 
-  it('does not read twice in one round what the policy has in every run', () => {
+  it('does not read a day twice under one continuation, even if the policy has it in every run', () => {
     const young = {
       '2026-03-19': { ...old, continuation: 'q1' },
       '2026-03-18': { ...old, continuation: 'q0' },
@@ -179,7 +179,7 @@ describe('a range that is to be read again', () => {
   });
 });
 
-describe('a report about another report’s records', () => {
+describe('a report with an upstream', () => {
   const day = '2026-03-15';
   const source = (digest: string, closed = true) => ({ digest, closed, readFrom: NOW });
   const due = (entry: DayEntry, of: UpstreamState | undefined) =>
@@ -216,7 +216,7 @@ describe('a report about another report’s records', () => {
     expect(due(entry, upstream)).toEqual(expected);
   });
 
-  it('is read of a range only where those are there', () => {
+  it('is read for a range only where the upstream has days', () => {
     const range = { from: '2026-03-14', to: '2026-03-16' };
     const sources = (each: string) => (each === day ? source('1:ab') : undefined);
     const requested = plan(ledgersOf({}), policy, NOW_MS, {
@@ -267,7 +267,7 @@ describe('the hint that hides a month', () => {
     steps: fc.array(fc.integer({ min: 0, max: 60 * DAY_MS }), { minLength: 1, maxLength: 4 }),
   });
 
-  it('never hides a day that is due, and says to the moment when one is', () => {
+  it('never hides a due day, and gives the exact time when one is due', () => {
     fc.assert(
       fc.property(scene, ({ hours, days, steps, ...own }) => {
         const given: Policy = { ...policy, ...own };

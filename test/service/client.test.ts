@@ -167,11 +167,16 @@ const refusedForGood: [string, Reply, string, string][] = [
   ['a code of null', { json: { code: null, data: {} } }, 'contract', 'envelope'],
   ['a code of false', { json: { code: false, data: {} } }, 'contract', 'envelope'],
   ['an empty code', { json: { code: '', data: {} } }, 'contract', 'envelope'],
-  ['a code that is no integer', { json: { code: rawNumber('0.0'), data: {} } }, 'contract', 'envelope'],
+  ['a code that is not an integer', { json: { code: rawNumber('0.0'), data: {} } }, 'contract', 'envelope'],
   ['no data', { json: { code: 0, msg: 'success' } }, 'contract', 'envelope'],
   ['data of null', { json: { code: 0, data: null } }, 'contract', 'envelope'],
   ['a list for data', { json: { code: 0, data: [] } }, 'contract', 'envelope'],
-  ['a code beside records', { json: { code: 7, data: { list: [{ id: '1' }] } } }, 'contract', 'service_code'],
+  [
+    'a non-zero code with records',
+    { json: { code: 7, data: { list: [{ id: '1' }] } } },
+    'contract',
+    'service_code',
+  ],
   ['a negative code', { json: { code: -1 } }, 'contract', 'service_code'],
   ['a code as text', { json: { code: '1001', data: {} } }, 'contract', 'service_code'],
   ['a redirect', { status: 302, text: '', headers: { location: '/elsewhere' } }, 'contract', 'redirect'],
@@ -224,7 +229,7 @@ const transient: [string, Reply, string][] = [
   ]),
   ['a reset connection', 'reset', 'network'],
   ['a body cut off in the middle', { cutOff: '{"code":0,"data":{"list":[{"id"' }, 'network'],
-  ['a body cut off behind whole JSON', { cutOff: '{"code":0,"data":{"list":[]}}' }, 'network'],
+  ['a body cut off after complete JSON', { cutOff: '{"code":0,"data":{"list":[]}}' }, 'network'],
   ['JSON that ends too early', { text: '{"code":0,"data":{"list":[{"id":"1"}' }, 'truncated'],
   [
     'JSON that ends within a character',
@@ -234,7 +239,7 @@ const transient: [string, Reply, string][] = [
 ];
 
 describe('a response that a retry may help', () => {
-  it.each(transient)('I8: %s is asked for again, and succeeds', async (_name, reply) => {
+  it.each(transient)('I8: %s is retried, and succeeds', async (_name, reply) => {
     const { client, time } = await started(({ number }) => (number <= 2 ? reply : success));
     expect((await client.call(action, {})).data).toEqual({ list: [] });
     expect(client.requests).toBe(3);
@@ -557,7 +562,7 @@ describe('I9: nothing that leaves the client holds a credential', () => {
     ].join(' ');
   const echoes: [string, (received: Received) => Reply][] = [
     ['the message of a refusal', (received) => ({ json: { code: 1, msg: echo(received) } })],
-    ['a message that is no text', (received) => ({ json: { code: 1, msg: { said: echo(received) } } })],
+    ['a message that is not text', (received) => ({ json: { code: 1, msg: { said: echo(received) } } })],
     ['a code', (received) => ({ json: { code: echo(received) } })],
     ['data', (received) => ({ json: { code: 0, data: [echo(received)] } })],
     ['HTML', (received) => ({ text: `<p>${echo(received)}</p>` })],

@@ -19,11 +19,11 @@ describe('the detail of a click that is looked up', () => {
     ['numbers where both are canonical', id, { pbtid: '12' }, `{"id":${id},"pbtid":12}`],
     ['no pbtid where none is known', id, {}, `{"id":${id}}`],
     ['no pbtid where it is empty', id, { pbtid: '' }, `{"id":${id}}`],
-    ['no pbtid that is text beside an id that is an integer', id, { pbtid: 'ab' }, `{"id":${id}}`],
+    ['no text pbtid with an integer id', id, { pbtid: 'ab' }, `{"id":${id}}`],
     ['text where neither is canonical', '007', { pbtid: 'ab' }, '{"id":"007","pbtid":"ab"}'],
-    ['text beside a number', 'x-1', { pbtid: '12' }, '{"id":"x-1","pbtid":12}'],
+    ['text with a number', 'x-1', { pbtid: '12' }, '{"id":"x-1","pbtid":12}'],
     ['no column that the report does not look up', id, { channel_id: '7' }, `{"id":${id}}`],
-  ])('is asked for with %s', async (_name, key, optional, fields) => {
+  ])('is requested with %s', async (_name, key, optional, fields) => {
     const { service, asked } = answersInTurn({});
     await lookUpClick(service, optional, key);
     expect(asked.map(stringifyJson)).toEqual([fields]);
@@ -32,7 +32,7 @@ describe('the detail of a click that is looked up', () => {
   const detail: JsonObject = { id, country: 'DE', items: [1, 2], device: { os: 'x' } };
   it.each<[string, JsonObject, JsonObject[]]>([
     ['data.list', { list: [detail, { ...detail, country: 'FR' }] }, [detail, { ...detail, country: 'FR' }]],
-    ['data.list beside other keys', { count: 1, list: [detail] }, [detail]],
+    ['data.list with other keys', { count: 1, list: [detail] }, [detail]],
     ['data itself', detail, [detail]],
     ['the one object in data', { click: detail }, [detail]],
     ['the one list in data', { clicks: [detail] }, [detail]],
@@ -43,7 +43,7 @@ describe('the detail of a click that is looked up', () => {
     ['an id with leading zeros', { id: `00${id}`, os: 'x' }, [{ id: `00${id}`, os: 'x' }]],
     ['empty data', {}, []],
     ['an empty list', { list: [] }, []],
-    ['an empty list beside other keys', { list: [], count: 0 }, []],
+    ['an empty list with other keys', { list: [], count: 0 }, []],
     ['an empty object in data', { click: {} }, []],
     ['null in data', { click: null }, []],
   ])('is read from %s', async (_name, data, records) => {

@@ -69,7 +69,7 @@ describe('rate limit', () => {
     expect(limiter.requestsPerSecond).toBeGreaterThan(0.3);
   });
 
-  it('sends nothing during a pause that the service asked for, not even what was waiting already', async () => {
+  it('sends nothing during a pause that the service requested, not even queued requests', async () => {
     const { time, limiter } = limited(5);
     await limiter.take(anHour);
     const waiting = limiter.take(anHour);
@@ -98,7 +98,7 @@ describe('rate limit', () => {
     await limiter.take(60_001);
   });
 
-  it('makes nobody wait longer than one interval when the machine clock is set back', async () => {
+  it('makes no request wait longer than one interval when the machine clock is set back', async () => {
     const { time, limiter } = limited(5);
     await limiter.take(anHour);
     time.advance(-anHour);

@@ -40,7 +40,7 @@ const settings = fc
   });
 
 describe("a brand's rate", () => {
-  it('is not exceeded by all reports at the same time, beside a whole backfill', () => {
+  it('is not exceeded by all reports and a backfill at the same time', () => {
     fc.assert(
       fc.property(settings, (given) => {
         const { brands, requestsPerSecond, deployment } = given;

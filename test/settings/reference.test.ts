@@ -37,7 +37,7 @@ describe('the settings reference', () => {
     expect(paths).not.toContain('brands.*.reports.clicks_detail.page_size');
   });
 
-  it('says of every setting what is allowed, in words of ours', () => {
+  it('says for every setting what is allowed, in our own words', () => {
     for (const { path, allowed } of byPath.values()) {
       expect([path, allowed]).not.toEqual([path, expect.stringMatching(/^anything$|^Invalid/)]);
     }

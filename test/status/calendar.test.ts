@@ -58,12 +58,12 @@ describe('the calendar', () => {
     ['as a fragment', drawn([madeTable('order_list', everyState)])],
     ['as a page', page([madeTable('order_list', everyState), madeTable('clicks_list')])],
     ['of nothing', drawn([])],
-  ])('is well-formed, runs nothing and loads nothing: %s', (_name, markup) => {
+  ])('is well-formed, has no script and loads nothing: %s', (_name, markup) => {
     expect(unclosed(markup)).toEqual([]);
     expect(markup).not.toMatch(/<(script|iframe|use|img|link)\b|\son\w+=|url\(|javascript:/i);
   });
 
-  it('as a fragment styles nothing but itself', () => {
+  it('as a fragment styles only itself', () => {
     const [, style = ''] = /<style>(.*)<\/style>/s.exec(drawn([madeTable('order_list')])) ?? [];
     const selectors = [...style.matchAll(/([^{}]+)\{/g)].map(([, selector = '']) => selector.trim());
     expect(selectors.length).toBeGreaterThan(20);
@@ -82,14 +82,14 @@ describe('the calendar', () => {
     expect(markup.match(/(?<=<h3>)[^<]+/g)).toEqual(['November 2026', 'October 2026', 'September 2026']);
   });
 
-  it('has a cell for every day of a month, so that days stand under each other', () => {
+  it('has a cell for every day of a month, so that days are aligned', () => {
     const rows = drawn([madeTable('order_list')])
       .split('role="img"')
       .slice(1);
     expect(rows.map((row) => row.split('</div>')[0]?.match(/<i[ >]/g)?.length)).toEqual([30, 31, 30]);
   });
 
-  it('says on hover how the day is: rows, last reading in the zone of the brand, what comes next', () => {
+  it('shows on hover the rows, the last read in the zone of the brand, and what is next', () => {
     const table = madeTable('order_list', { '2026-11-10': 'failed' });
     const [settled, complete, failed] = ['2026-09-10', '2026-11-09', '2026-11-10'].map((dt) =>
       titles(drawn([table])).find((title) => title.startsWith(`orders ${dt}`)),
@@ -101,7 +101,7 @@ describe('the calendar', () => {
     expect(failed).toMatch(/\nfailing since 2026-11-19 01:00: no_list\nnext due 2026-11-20 11:00$/);
   });
 
-  it('says of a day that is due already that the next run reads it', () => {
+  it('says that the next run reads a day that is already due', () => {
     const later = addDays(TODAY, 1);
     const table = madeTable('order_list', { '2026-11-10': 'failed', '2026-11-15': 'missing' });
     const options = { settings: settingsOf('acme'), nowMs: Date.parse(`${later}T00:00:00Z`) };
@@ -110,14 +110,14 @@ describe('the calendar', () => {
     expect(due).toHaveLength(table.days.filter(({ state }) => state !== 'settled').length);
   });
 
-  it('tells each row in words to who does not see it', () => {
+  it('describes each row in text for screen readers', () => {
     const markup = drawn([madeTable('order_list', everyState)]);
     expect(markup).toContain(
       'aria-label="orders in 2026-10: 1 missing, 1 in progress, 19 settled, 10 complete"',
     );
   });
 
-  it('explains the looks that are there, and no others', () => {
+  it('explains exactly the looks that it shows', () => {
     const names = (markup: string) => textOf(markup, 'legend').match(/[a-z ]+(?=:)/g) ?? [];
     expect(names(drawn([madeTable('order_list')])).length).toBe(3);
     expect(names(drawn([madeTable('order_list', everyState)])).length).toBe(8);
@@ -180,18 +180,18 @@ describe('the headline', () => {
   it.each<[string, Partial<TableStatus>]>([
     ['among those shown', { days: madeTable('order_list', { '2026-11-10': 'missing' }).days }],
     ['in earlier months', { overdueBefore: ['2025-03'] }],
-  ])('of several brands comes after which of them lack days: %s', (_name, rest) => {
+  ])('of several brands follows the list of brands with missing days: %s', (_name, rest) => {
     const globex = madeTable('order_list', {}, { brand: 'globex', ...rest });
     expect(plain(drawn([madeTable('order_list'), globex]))).toContain('1 of 2 brands have problems: globex.');
   });
 
-  it('of several brands comes after that none of them lacks days', () => {
+  it('of several brands follows a sentence that none has missing days', () => {
     expect(
       plain(drawn([madeTable('order_list'), { ...madeTable('order_list'), brand: 'globex' }])),
     ).toContain('All 2 brands are complete.');
   });
 
-  it('is followed by the months before, where they lack days', () => {
+  it('is followed by earlier months with missing days', () => {
     const late = madeTable('order_list', {}, { overdueBefore: ['2025-03', '2025-04', '2025-06'] });
     expect(textOf(drawn([late]), 'earlier')).toBe(
       'Earlier months, not shown here, with missing or overdue days: orders: 3 months from 2025-03 to 2025-06.',
@@ -200,7 +200,7 @@ describe('the headline', () => {
   });
 });
 
-describe('what to do', () => {
+describe('the suggested action', () => {
   const failing = (kind: ErrorKind) => {
     const table = madeTable('order_list', { '2026-11-10': 'failed' });
     const days = table.days.map((day) => (day.failure ? { ...day, failure: { ...failure, kind } } : day));
@@ -209,9 +209,9 @@ describe('what to do', () => {
   const SYNC = 'npx brand-reports sync order_list --brand acme --lake ./lake --settings cdk.json';
 
   it.each<[string, TableStatus[], string]>([
-    ['a failure that somebody must mend', failing('auth'), `Fix what the message names, then: ${SYNC}`],
+    ['a failure that an operator must fix', failing('auth'), `Fix what the message names, then: ${SYNC}`],
     [
-      'a failure that time mends',
+      'a failure that a retry fixes',
       failing('transient'),
       `Since 2026-11-19 01:00. Every run tries again. To try now: ${SYNC}`,
     ],
@@ -236,11 +236,11 @@ describe('what to do', () => {
       [madeTable('order_list', { '2026-11-10': 'failed' }, { brand: 'gone' })],
       'No run reads this brand: it is not in the settings.',
     ],
-  ])('is said of %s', (_name, tables, text) => {
+  ])('is given for %s', (_name, tables, text) => {
     expect(plain(drawn(tables))).toContain(text);
   });
 
-  it('in the console is a test event, with a link to its function', () => {
+  it('in the console names a test event and links to its function', () => {
     const markup = drawn(failing('contract'), inConsole);
     expect(plain(markup)).toContain('To try now: test event Sync-now of BrandReports-order_list');
     expect(markup).toContain(
@@ -251,7 +251,7 @@ describe('what to do', () => {
   it.each([
     ["a folder's name with a space and a quote", "/tmp/it's here", `'/tmp/it'\\''s here'`],
     [
-      'a bucket, whose catalog is switched as well',
+      'a bucket, with the flag of its catalog',
       's3://lake/prod',
       's3://lake/prod --settings cdk.json --database NAME',
     ],
@@ -260,12 +260,12 @@ describe('what to do', () => {
     expect(plain(markup).replace(/&#39;/g, "'")).toContain(`--lake ${words}`);
   });
 
-  it('on the command line keeps to the environment', () => {
+  it('on the command line has the flag of the environment', () => {
     const controls = commandControls({ lake: './lake', settings: 'cdk.json', environment: 'staging' });
     expect(plain(drawn(failing('auth'), controls))).toContain('--settings cdk.json --environment staging');
   });
 
-  it('names the days as ranges, and the message once for all days that failed alike', () => {
+  it('names the days as ranges, and a message once for all days with the same failure', () => {
     const days = {
       '2026-10-05': 'failed',
       '2026-10-06': 'failed',
@@ -279,7 +279,7 @@ describe('what to do', () => {
     expect(text.split(failure.message)).toHaveLength(2);
   });
 
-  it('names tables together that lack the same days, with one thing to do', () => {
+  it('groups tables with the same missing days under one action', () => {
     const missing: Record<string, DayState> = { '2026-11-10': 'missing', '2026-11-11': 'missing' };
     const later: Record<string, DayState> = { '2026-11-12': 'missing' };
     const text = plain(
@@ -296,7 +296,7 @@ describe('what to do', () => {
     expect(text).toContain('sync order_list clicks_list transaction_list --brand acme');
   });
 
-  it('counts the troubles that are too many to list', () => {
+  it('counts the problems that are too many to list', () => {
     const days = daysFrom('2026-10-01', '2026-10-25').map((dt) => ({
       ...statusDay(dt, 'failed'),
       failure: { ...failure, message: `because of ${dt}` },
@@ -344,7 +344,7 @@ describe('text from outside', () => {
           controls: commandControls({ lake, settings: lake }),
         }).markup,
     ],
-  ])('is shown and never obeyed: %s', (_name, draw) => {
+  ])('is shown as text and never as markup: %s', (_name, draw) => {
     const markup = draw(HOSTILE);
     const tags = (html: string) => [...html.matchAll(/<(\w+)/g)].map(([, name]) => name);
     expect(tags(markup)).toEqual(tags(draw('harmless')));
@@ -352,7 +352,7 @@ describe('text from outside', () => {
     expect(unclosed(markup)).toEqual([]);
   });
 
-  it('is escaped wherever it is put, whatever it is', () => {
+  it('is escaped everywhere, whatever it is', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom('<', '>', '&', '"', "'", '=', ';', 'a', '\n', '\0', 'é', '😀') }),
@@ -367,7 +367,7 @@ describe('text from outside', () => {
 });
 
 describe('ranges of days', () => {
-  it('hold the days they were made from, and none touches the next', () => {
+  it('contain the days they were made from, and no two are adjacent', () => {
     const offsets = fc.uniqueArray(fc.integer({ min: 0, max: 400 }), { maxLength: 60 });
     fc.assert(
       fc.property(offsets, (numbers) => {

@@ -85,7 +85,7 @@ function ledgerOf(
 }
 
 describe('coverage, status and calendar', () => {
-  it('agree on the state of every day, whatever the ledgers say', () => {
+  it('agree on the state of every day, for all ledgers', () => {
     const seen = new Set<string>();
     fc.assert(
       fc.property(

@@ -42,7 +42,7 @@ async function statuses(span: { from?: string; to?: string }, due: Record<string
 }
 
 describe('the statuses of some months', () => {
-  it('rest on the ledgers of these months and the index alone', async () => {
+  it('are computed from the ledgers of these months and the index alone', async () => {
     const { asked, orders } = await statuses({ from: '2026-10', to: '2026-10' });
     expect(asked.sort()).toEqual([
       ledgerKey('order_list', 'acme', '2026-10'),
@@ -55,7 +55,7 @@ describe('the statuses of some months', () => {
     ]);
   });
 
-  it('are those of all days from the first of the settings to today without a span', async () => {
+  it('cover all days from the start date to today where no span is given', async () => {
     const { orders } = await statuses({});
     expect([orders.days[0]?.dt, orders.days.at(-1)?.dt, orders.overdueBefore]).toEqual([
       '2026-09-10',
@@ -77,11 +77,11 @@ describe('the statuses of some months', () => {
       [],
     ],
     ['no month that is settled', { '2026-09': null, '2026-10': null }, []],
-  ])('name as late before them %s', async (_name, due, overdue) => {
+  ])('report as overdue before them %s', async (_name, due, overdue) => {
     expect((await statuses({ from: '2026-11' }, due)).orders.overdueBefore).toEqual(overdue);
   });
 
-  it('say of each day when it was last read, and when it is next due', async () => {
+  it('have for each day when it was last read and when it is next due', async () => {
     const { day } = await statuses({});
     expect(day('2026-10-31')).toMatchObject({
       state: 'settled',

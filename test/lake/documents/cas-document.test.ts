@@ -40,7 +40,7 @@ function add(note: string) {
 const stored = async (store: ObjectStore) => (await open(store).refresh()).notes;
 
 describe('a document of the lake', () => {
-  it('is the empty one until a first change writes it', async () => {
+  it('is empty until a first change writes it', async () => {
     const store = memoryStore();
     expect(await open(store).cached()).toEqual({ notes: [], recentWrites: [] });
     expect(store.objects.size).toBe(0);
@@ -48,13 +48,13 @@ describe('a document of the lake', () => {
     expect(await stored(store)).toEqual(['a']);
   });
 
-  it('writes nothing for a change that gives back what it got', async () => {
+  it('writes nothing for a change that returns the same object', async () => {
     const store = losesAnswers(memoryStore(), () => 'answered');
     await open(store).update((current) => current);
     expect(store.puts).toBe(0);
   });
 
-  it('puts the changes that come during a write together in the next one, in their order', async () => {
+  it('batches the changes that arrive during a write into the next write, in order', async () => {
     const store = losesAnswers(memoryStore(), () => 'answered');
     const document = open(store);
     const values = await Promise.all(['a', 'b', 'c', 'd'].map((note) => document.update(add(note))));
@@ -62,7 +62,7 @@ describe('a document of the lake', () => {
     expect(values.map(({ notes }) => notes.join(''))).toEqual(['a', 'abcd', 'abcd', 'abcd']);
   });
 
-  it('lets a change that throws fail alone', async () => {
+  it('rejects only the change that throws', async () => {
     const store = memoryStore();
     const document = open(store);
     const refuse = () => {
@@ -80,7 +80,7 @@ describe('a document of the lake', () => {
     expect(await stored(store)).toEqual(['a', 'b', 'c']);
   });
 
-  it('judges a change anew on what another process has written', async () => {
+  it('applies a change again to what another process has written', async () => {
     const store = memoryStore();
     const [one, other] = [open(store), open(store)];
     await Promise.all([one.cached(), other.cached()]);
@@ -93,7 +93,7 @@ describe('a document of the lake', () => {
     expect(await stored(store)).toEqual(['taken']);
   });
 
-  it('does not make a change that it has refused, though it would fit what another process writes', async () => {
+  it('does not retry a change that threw, even if it would suit what another process writes', async () => {
     const memory = memoryStore();
     const rival = open(memory);
     let puts = 0;
@@ -115,7 +115,7 @@ describe('a document of the lake', () => {
     expect(await stored(memory)).toEqual(['a', 'rival', 'b']);
   });
 
-  it('forgets no change that comes just as the last write ends', async () => {
+  it('loses no change that arrives just as the last write ends', async () => {
     for (let ticks = 0; ticks < 40; ticks += 1) {
       const store = memoryStore();
       const document = open(store);
@@ -126,7 +126,7 @@ describe('a document of the lake', () => {
     }
   }, 5_000);
 
-  it('gives up a race that it loses again and again, says so, and works afterwards', async () => {
+  it('gives up after too many lost races with an error, and works afterwards', async () => {
     const memory = memoryStore();
     const rival = open(memory);
     const rounds: number[] = [];
@@ -150,7 +150,7 @@ describe('a document of the lake', () => {
     expect((await stored(memory)).filter((note) => note !== 'rival')).toEqual(['late']);
   });
 
-  it('fails the changes of a write whose store fails, and reads again for the next one', async () => {
+  it('rejects all changes of a write that the store fails, and reads again before the next write', async () => {
     const memory = memoryStore();
     await open(memory).update(add('before'));
     let down = true;
@@ -174,7 +174,7 @@ describe('a document of the lake', () => {
     expect(await stored(memory)).toEqual(['before', 'meanwhile', 'after']);
   });
 
-  it('I5: does not forget its own write over a read that began before it', async () => {
+  it('I5: keeps its own write when a read that began before it ends later', async () => {
     const memory = memoryStore();
     const gate = Promise.withResolvers<void>();
     let late = false;
@@ -196,7 +196,7 @@ describe('a document of the lake', () => {
     expect((await document.cached()).notes).toEqual(['a', 'b']);
   });
 
-  it('knows what it read last, whichever of two reads ends first', async () => {
+  it('caches the newer of two concurrent reads, whichever ends first', async () => {
     const memory = memoryStore();
     const gates: PromiseWithResolvers<void>[] = [];
     const store: ObjectStore = {
@@ -223,15 +223,15 @@ describe('a document of the lake', () => {
   });
 });
 
-describe('a writer whose answer was lost', () => {
+describe('a writer whose response was lost', () => {
   it.each<[string, PutFate, number]>([
-    ['an error, nobody has built on it', 'lost', 0],
+    ['an error, and no other write follows', 'lost', 0],
     ['an error, another has built on it', 'lost', 1],
     ['an error, as many have built on it as are remembered', 'lost', 19],
-    ['a conflict with itself, nobody has built on it', 'denied', 0],
+    ['a conflict with itself, and no other write follows', 'denied', 0],
     ['a conflict with itself, another has built on it', 'denied', 1],
     ['a conflict with itself, as many have built on it as are remembered', 'denied', 19],
-  ])('I4: finds itself by its own id: %s', async (_name, fate, others) => {
+  ])('I4: recognises its own write by its id: %s', async (_name, fate, others) => {
     const memory = memoryStore();
     const rival = open(memory);
     const build = async () => {
@@ -247,13 +247,13 @@ describe('a writer whose answer was lost', () => {
     expect(store.puts).toBe(1);
   });
 
-  it('I4: takes the first write of a document for its own as well', async () => {
+  it('I4: recognises also its own creation of a document', async () => {
     const memory = memoryStore();
     await open(losesAnswers(memory, () => 'lost')).update(add('first'));
     expect(await stored(memory)).toEqual(['first']);
   });
 
-  it('does not take an error for success where nothing was written', async () => {
+  it('still fails where nothing was written', async () => {
     const memory = memoryStore();
     const document = open(losesAnswers(memory, (put) => (put === 0 ? 'refused' : 'answered')));
     await expect(document.update(add('a'))).rejects.toMatchObject({ kind: 'transient' });
@@ -288,7 +288,7 @@ function scheduled(store: ObjectStore, scheduler: fc.Scheduler): ObjectStore {
 }
 
 describe('many writers of one document', () => {
-  it('I5: lose no change and make none twice, in whatever order their reads and writes fall', async () => {
+  it('I5: lose no change and apply none twice, in any order of reads and writes', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), writers, fates, async (scheduler, counts, fated) => {
         const memory = memoryStore();
@@ -338,7 +338,7 @@ describe('a damaged document', () => {
     ['another document', Buffer.from('{"recentWrites":[]}')],
     ['no ids of its last writes', Buffer.from('{"notes":[]}')],
     ['null', Buffer.from('null')],
-  ])('is refused by its key, and stays as it is: %s', async (_name, body) => {
+  ])('is refused with its key, and is not changed: %s', async (_name, body) => {
     const memory = memoryStore();
     await memory.put(KEY, body, { ifAbsent: true });
     const store = losesAnswers(memory, () => 'answered');
@@ -351,7 +351,7 @@ describe('a damaged document', () => {
     expect(Buffer.from(memory.objects.get(KEY)?.body ?? []).equals(body)).toBe(true);
   });
 
-  it('can be changed again once it was restored', async () => {
+  it('can be changed again after it was restored', async () => {
     const store = memoryStore();
     const broken = await store.put(KEY, Buffer.from('{'), { ifAbsent: true });
     const document = open(store);

@@ -82,10 +82,10 @@ function commitOf(change: Partial<Committed> = {}, wallMs = NOW_MS) {
 
 describe('a claim', () => {
   it.each<[string, Claim | undefined]>([
-    ['a day that nobody has claimed', undefined],
+    ['a day without a claim', undefined],
     ['a day that was left in good order', { ...claim, runId: null }],
     ['a day whose run is gone', { ...claim, runId: 'r0' }],
-  ])('is taken of %s, if it is as it was judged', (_name, before) => {
+  ])('is recorded for %s, if the entry is still the one that was decided on', (_name, before) => {
     const ledger = ledgerOf({ ...full, claim: before });
     expect(entryOf(claimDay(ledger, DAY, before, claim))).toEqual({ ...full, claim });
   });
@@ -95,29 +95,29 @@ describe('a claim', () => {
     ['another run has taken it over', { ...claim, runId: 'r0' }, { ...claim, runId: 'r2' }],
     ['another attempt was begun', { ...claim, runId: null }, { ...claim, runId: null, attempt: 'a2' }],
     ['it was published', { ...claim, runId: null }, undefined],
-  ])('I5: is lost where meanwhile %s', (_name, judged, now) => {
+  ])('I5: is refused where meanwhile %s', (_name, judged, now) => {
     const ledger = ledgerOf({ committed: published, claim: now });
     expect(() => claimDay(ledger, DAY, judged, { ...claim, runId: 'mine' })).toThrow(
       expect.objectContaining({ kind: 'conflict', message: expect.stringContaining(DAY) }),
     );
   });
 
-  it('is left so that anyone may go on with what is staged', () => {
+  it('is released so that any run may resume what is staged', () => {
     const released = releaseDay(ledgerOf(full), DAY, 'r1');
     expect(entryOf(released)).toEqual({ ...full, claim: { ...claim, runId: null } });
   });
 
   it.each<[string, DayEntry]>([
     ['another run has it', { claim: { ...claim, runId: 'r2' } }],
-    ['nobody has it', {}],
-  ])('is not given away by a run that has it no more: %s', (_name, entry) => {
+    ['no run has it', {}],
+  ])('is not released by a run that no longer has it: %s', (_name, entry) => {
     const ledger = ledgerOf(entry);
     expect(releaseDay(ledger, DAY, 'r1')).toBe(ledger);
   });
 });
 
 describe('a commit', () => {
-  it('records the reading and what it replaces, and ends claim and failure', () => {
+  it('records the attempt and what it replaces, and ends claim and failure', () => {
     const next = { ...published, snapshot: 's2', rows: 4 };
     expect(entryOf(commitDay(ledgerOf(full), DAY, { ...commitOf(), committed: next }))).toEqual({
       committed: next,
@@ -143,7 +143,7 @@ describe('a commit', () => {
   it.each([
     ['after 23 hours', 23, ['s0', 's1']],
     ['not after a day', 24, ['s1']],
-  ])('I3: remembers a replaced snapshot, which a query may still read: %s', (_name, hours, remembered) => {
+  ])('I3: keeps a replaced snapshot, which a query may still read: %s', (_name, hours, remembered) => {
     const at = NOW_MS + hours * HOUR_MS;
     const { superseded } = entryOf(commitDay(ledgerOf(full), DAY, commitOf({ snapshot: 's2' }, at)));
     expect(superseded?.map(({ snapshot }) => snapshot)).toEqual(remembered);
@@ -171,8 +171,8 @@ describe('a commit', () => {
   });
 });
 
-describe('a switch', () => {
-  it('is recorded of the current snapshot', () => {
+describe('a publication', () => {
+  it('is recorded for the current snapshot', () => {
     expect(entryOf(recordPublished(ledgerOf(full), DAY, 's1')).committed?.published).toBe(true);
   });
 
@@ -187,7 +187,7 @@ describe('a switch', () => {
 });
 
 describe('a failure', () => {
-  it('keeps the published version, and says since when, how often and until when to wait', () => {
+  it('keeps the published snapshot, and records the first failure, their number and the next retry', () => {
     expect(entryOf(failDay(ledgerOf({ committed: published, claim }), DAY, failed))).toEqual({
       committed: published,
       failure: {
@@ -201,7 +201,7 @@ describe('a failure', () => {
     });
   });
 
-  it('waits twice as long each time, a day at most, however often', () => {
+  it('doubles the wait each time, up to a day', () => {
     let ledger = ledgerOf({});
     const waits = Array.from({ length: 12 }, () => {
       ledger = failDay(ledgerOf({ ...entryOf(ledger), claim }), DAY, failed);
@@ -215,7 +215,7 @@ describe('a failure', () => {
   });
 
   it.each<[string, boolean, Claim | undefined]>([
-    ['is left to the next run where it can be gone on with', true, { ...claim, runId: null }],
+    ['is kept for the next run where it can be resumed', true, { ...claim, runId: null }],
     ['is dropped where it cannot', false, undefined],
   ])('what was staged %s', (_name, keep, left) => {
     expect(entryOf(failDay(ledgerOf(full), DAY, { ...failed, keep })).claim).toEqual(left);
@@ -236,11 +236,11 @@ describe('a stored ledger', () => {
   const parse = parseLedger(KEY, OF);
   const stored = (value: unknown): Json => parseJson(JSON.stringify(value));
 
-  it('is the empty one of its month where there is none', () => {
+  it('is empty where none is stored', () => {
     expect(parse(undefined)).toEqual({ version: 1, ...OF, days: {}, recentWrites: [] });
   });
 
-  it('is read as it was written, whatever happened to its days', () => {
+  it('is read exactly as it was written, for days in every state', () => {
     const steps = fc.array(
       fc.tuple(
         fc.constantFrom('2026-01-01', DAY, '2026-01-31'),
@@ -265,7 +265,7 @@ describe('a stored ledger', () => {
     );
   });
 
-  it('keeps what a later version has added', () => {
+  it('keeps fields that a later version has added', () => {
     const laterCommit = { ...published, weight: 7 };
     const later = { ...ledgerOf({ ...full, committed: laterCommit }), color: 'blue' };
     expect(parse(stored(later))).toEqual(later);
@@ -283,7 +283,7 @@ describe('a stored ledger', () => {
     ['no days', broken({ days: undefined }), 'days'],
     ['days as a list', broken({ days: [full] }), 'days'],
     ['no recent writes', broken({ recentWrites: undefined }), 'recentWrites'],
-    ['recent writes that are no texts', broken({ recentWrites: [1] }), 'recentWrites.0 is 1'],
+    ['recent writes that are not text', broken({ recentWrites: [1] }), 'recentWrites.0 is 1'],
     ['another report’s ledger', broken({ report: 'clicks_list' }), 'ledger/clicks_list/acme/2026-01.json'],
     ['another brand’s ledger', broken({ brand: 'globex' }), 'ledger/order_list/globex/2026-01.json'],
     ['another month’s ledger', broken({ month: '2026-02' }), 'ledger/order_list/acme/2026-02.json'],
@@ -296,7 +296,7 @@ describe('a stored ledger', () => {
     ],
     ['a day that is null', broken({ days: { [DAY]: null } }), `days.${DAY}`],
     ['a claim without an attempt', brokenDay({ claim: { ...claim, attempt: undefined } }), 'claim.attempt'],
-    ['a claim of nobody known', brokenDay({ claim: { ...claim, runId: 7 } }), 'claim.runId is 7'],
+    ['a claim whose run is not text', brokenDay({ claim: { ...claim, runId: 7 } }), 'claim.runId is 7'],
     ['a claim at no time', brokenDay({ claim: { ...claim, at: 'noon' } }), 'claim.at is "noon"'],
     ['restarts below none', brokenDay({ claim: { ...claim, restarts: -1 } }), 'claim.restarts is -1'],
     ['a snapshot without a name', brokenDay({ committed: { ...published, snapshot: null } }), 'snapshot'],
@@ -306,7 +306,7 @@ describe('a stored ledger', () => {
       'snapshot is "../../../x"',
     ],
     [
-      'a switch that is a text',
+      'a publication flag that is text',
       brokenDay({ committed: { ...published, published: 'no' } }),
       'published is "no"',
     ],
@@ -314,14 +314,14 @@ describe('a stored ledger', () => {
     ['rows past counting', brokenDay({ committed: { ...published, rows: 2 ** 60 } }), 'rows'],
     ['rows as text', brokenDay({ committed: { ...published, rows: '3' } }), 'rows is "3"'],
     ['an unknown state', brokenDay({ committed: { ...published, state: 'shut' } }), 'state is "shut"'],
-    ['a reading at no time', brokenDay({ committed: { ...published, readFrom: '' } }), 'readFrom is ""'],
+    ['an attempt without a time', brokenDay({ committed: { ...published, readFrom: '' } }), 'readFrom is ""'],
     [
-      'a reading on no day',
+      'an attempt whose time is not an instant',
       brokenDay({ committed: { ...published, readTo: '2026-02-30T00:00:00Z' } }),
       'readTo',
     ],
     [
-      'a reading of unknown question',
+      'an attempt without a query fingerprint',
       brokenDay({ committed: { ...published, queryFingerprint: undefined } }),
       'queryFingerprint',
     ],
@@ -329,7 +329,7 @@ describe('a stored ledger', () => {
     ['a failure that is a text', brokenDay({ failure: 'HTTP 500' }), 'failure is "HTTP 500"'],
     ['replaced snapshots without times', brokenDay({ superseded: [{ snapshot: 's0' }] }), 'superseded.0.at'],
     ['a request that is a number', brokenDay({ continuation: 1 }), 'continuation is 1'],
-  ])('is refused by its key and place, and stays as it is: %s', async (_name, value, place) => {
+  ])('is refused with its key and the field, and is not changed: %s', async (_name, value, place) => {
     const store = memoryStore();
     const body = Buffer.from(JSON.stringify(value));
     await store.put(KEY, body, { ifAbsent: true });

@@ -44,7 +44,7 @@ describe('a month of the index', () => {
     ['it was reckoned by another policy', { ...indexOf({ nextDue: null }), policy: 'p0' }, true],
     ['a run is at work in it', dirtyBy('other'), true],
     ['a run that died was at work in it', dirtyBy('other', 1_000 * HOUR_MS), true],
-  ])('may have due days or not: %s', (_name, index, expected) => {
+  ])('may have due days, or none: %s', (_name, index, expected) => {
     expect(mayBeDue(index, 'p1', MONTH, NOW_MS)).toBe(expected);
   });
 });
@@ -52,7 +52,7 @@ describe('a month of the index', () => {
 describe('a run at work in months', () => {
   const mark = { by: 'mine', at: NOW };
 
-  it('I4: marks them before anything, so that its death leaves them to be looked at', () => {
+  it('I4: marks them dirty first, so that later runs examine them if it dies', () => {
     const index = markMonthsDirty(indexOf({ nextDue: null }), [MONTH, '2026-03'], mark);
     expect(index.months).toEqual({
       [MONTH]: { nextDue: null, dirty: mark },
@@ -61,13 +61,13 @@ describe('a run at work in months', () => {
     for (const month of [MONTH, '2026-03']) expect(mayBeDue(index, 'p1', month, NOW_MS)).toBe(true);
   });
 
-  it('writes nothing where all are marked already', () => {
+  it('writes nothing where all are already marked', () => {
     const index = markMonthsDirty(empty, [MONTH], mark);
     expect(markMonthsDirty(index, [MONTH], { by: 'mine', at: '2026-03-10T11:00:00.000Z' })).toBe(index);
     expect(markMonthsDirty(empty, [], mark)).toBe(empty);
   });
 
-  it('touches no other month and no other hint', () => {
+  it('changes no other month and no other hint', () => {
     const before = { ...indexOf({ nextDue: null }), hasReturnedRecords: true, endDate: 'whole_day' };
     expect(markMonthsDirty(before, ['2026-03'], mark)).toEqual({
       ...before,
@@ -76,28 +76,28 @@ describe('a run at work in months', () => {
   });
 });
 
-describe('a run that leaves months', () => {
+describe('a run that ends', () => {
   const due = (dueMs: number | null) => new Map([[MONTH, dueMs]]);
 
   it.each<[string, MonthIndex]>([
     ['it has marked', dirtyBy('mine')],
-    ['nobody has marked', indexOf({ nextDue: null })],
+    ['no run has marked', indexOf({ nextDue: null })],
     ['it knows nothing of', { ...empty, policy: 'p1' }],
     ['a run has marked that is long gone', dirtyBy('other', HOUR_MS)],
-  ])('says when a month is next due that %s', (_name, index) => {
+  ])('records when a month is next due that %s', (_name, index) => {
     expect(recordDueTimes(index, due(NOW_MS + 1), 'p1', mine)).toEqual(
       indexOf({ nextDue: '2026-03-10T10:00:00.001Z', asOf: NOW }),
     );
     expect(recordDueTimes(index, due(null), 'p1', mine)).toEqual(indexOf({ nextDue: null, asOf: NOW }));
   });
 
-  it('I11: hides nothing from a run whose present is before the one that it was reckoned in', () => {
+  it('I11: hides nothing from a run with an earlier current time than the run that computed it', () => {
     const settled = recordDueTimes(empty, due(null), 'p1', mine);
     expect(mayBeDue(settled, 'p1', MONTH, NOW_MS)).toBe(false);
     expect(mayBeDue(settled, 'p1', MONTH, NOW_MS - 1)).toBe(true);
   });
 
-  it('I5: leaves a month to the run that marked it within the hour', () => {
+  it('I5: leaves a month alone that another run marked within the hour', () => {
     const index = dirtyBy('other', HOUR_MS - 1);
     expect(recordDueTimes(index, due(null), 'p1', mine)).toBe(index);
   });
@@ -107,7 +107,7 @@ describe('a run that leaves months', () => {
     expect(recordDueTimes(index, due(NOW_MS), 'p1', mine)).toBe(index);
   });
 
-  it('drops what followed from another policy, but for the marks of runs at work', () => {
+  it('drops due times of another policy, but keeps the marks of active runs', () => {
     const others = { nextDue: null, dirty: { by: 'other', at: NOW } };
     const index: MonthIndex = {
       ...empty,
@@ -132,7 +132,7 @@ describe('a stored index', () => {
     recentWrites: ['w1'],
   };
 
-  it('knows nothing where there is none', () => {
+  it('has no hints where none is stored', () => {
     expect(empty).toEqual({
       version: 1,
       policy: '',
@@ -143,7 +143,7 @@ describe('a stored index', () => {
     });
   });
 
-  it('is read as it was written, with what a later version has added', () => {
+  it('is read exactly as it was written, including fields that a later version has added', () => {
     const later = { ...full, months: { [MONTH]: { nextDue: NOW, weight: 7 } }, color: 'blue' };
     for (const index of [full, later]) expect(parse(parseJson(JSON.stringify(index)))).toEqual(index);
   });
@@ -163,13 +163,13 @@ describe('a stored index', () => {
     ['a month due at no time', brokenMonth({ nextDue: 'soon' }), 'nextDue is "soon"'],
     ['a month due on no day', brokenMonth({ nextDue: '2026-02-30T00:00:00.000Z' }), 'nextDue'],
     ['a mark at no time', brokenMonth({ dirty: { by: 'other', at: '' } }), 'dirty.at is ""'],
-    ['a mark of nobody', brokenMonth({ dirty: { at: NOW } }), 'dirty.by'],
+    ['a mark without a run', brokenMonth({ dirty: { at: NOW } }), 'dirty.by'],
     ['a request since no time', broken({ continuations: { due: { id: 'q', since: 'x' } } }), 'since is "x"'],
     ['a request without an id', broken({ continuations: { due: { since: NOW } } }), 'continuations.due.id'],
     ['proof that is a text', broken({ hasReturnedRecords: 'yes' }), 'hasReturnedRecords is "yes"'],
-    ['a sweep at no time', broken({ vacuumedAt: 'x' }), 'vacuumedAt is "x"'],
+    ['a vacuum at no time', broken({ vacuumedAt: 'x' }), 'vacuumedAt is "x"'],
     ['no recent writes', broken({ recentWrites: {} }), 'recentWrites'],
-  ])('is refused by its key and place, and stays as it is: %s', async (_name, value, place) => {
+  ])('is refused with its key and the field, and is not changed: %s', async (_name, value, place) => {
     const store = memoryStore();
     const body = Buffer.from(JSON.stringify(value));
     await store.put(KEY, body, { ifAbsent: true });

@@ -55,8 +55,8 @@ function lastSlice({ slices }: Progress): Slice {
   return slice;
 }
 
-describe('a slice of which nothing is staged', () => {
-  it('has a part for each question, before its first page', () => {
+describe('a new slice', () => {
+  it('has a part for each day query, before its first page', () => {
     expect(emptySlice(window, asks)).toEqual({
       ...window,
       parts: asks.map((ask) => ({
@@ -76,7 +76,7 @@ describe('a slice of which nothing is staged', () => {
 });
 
 describe('a staged group', () => {
-  it('I4: moves its part’s cursor together with the chunk behind it, and nothing else', () => {
+  it('I4: advances its part’s cursor together with its chunk, and changes nothing else', () => {
     const before = progressOf({ ...emptySlice(window, asks), done: true }, emptySlice(window, asks));
     const after = withStagedGroup(before, groupOf());
     expect(after.slices[0]).toBe(before.slices[0]);
@@ -99,7 +99,7 @@ describe('a staged group', () => {
     });
   });
 
-  it('has no chunk where its pages are empty', () => {
+  it('adds no chunk where its pages are empty', () => {
     const after = withStagedGroup(
       progressOf(emptySlice(window, asks)),
       groupOf({ chunk: undefined, records: 0 }),
@@ -107,13 +107,13 @@ describe('a staged group', () => {
     expect(lastSlice(after).parts[0]).toMatchObject({ chunks: [], pages: 1, cursor: '2' });
   });
 
-  it('keeps the page to ask again where it brings none', () => {
+  it('keeps the page to fetch again where the group has none', () => {
     const once = withStagedGroup(progressOf(emptySlice(window, asks)), groupOf());
     const twice = withStagedGroup(once, groupOf({ last: undefined, cursor: '3' }));
     expect(lastSlice(twice).parts[0]).toMatchObject({ last: { cursor: '1', hash: 'h1' }, cursor: '3' });
   });
 
-  it('I8: remembers the cursors of a part until its end is proven', () => {
+  it('I8: keeps the cursors of a part until its end is proven', () => {
     const once = withStagedGroup(progressOf(emptySlice(window, asks)), groupOf());
     const twice = withStagedGroup(once, groupOf({ seen: ['c2', 'c3'] }));
     expect(lastSlice(twice).parts[0]?.seen).toEqual(['c1', 'c2', 'c3']);
@@ -128,7 +128,7 @@ describe('a staged group', () => {
     expect(lastSlice(withStagedGroup(one, { ...ended, part: 1 })).done).toBe(true);
   });
 
-  it('adds up, however the pages were grouped', () => {
+  it('gives the same totals however the pages were grouped', () => {
     const sizes = fc.array(fc.nat({ max: 9 }), { minLength: 1, maxLength: 12 });
     fc.assert(
       fc.property(sizes, (records) => {
@@ -159,18 +159,18 @@ describe('a staged group', () => {
     );
   });
 
-  it('needs a slice to go into', () => {
+  it('is refused where there is no slice', () => {
     expect(() => withStagedGroup(progressOf(), groupOf())).toThrow('staged into a slice');
   });
 });
 
-describe('the lease of a reading', () => {
-  it('lets its holder change it', () => {
+describe('the lease of an attempt', () => {
+  it('lets its holder change the progress', () => {
     const progress = progressOf();
     expect(assertLeaseHeld(progress, 'r1')).toBe(progress);
   });
 
-  it('I5: refuses whoever has lost it', () => {
+  it('I5: refuses a run that has lost it', () => {
     expect(() => assertLeaseHeld(progressOf(), 'r2')).toThrow(
       expect.objectContaining({ kind: 'conflict', code: 'lease_lost' }),
     );
@@ -192,7 +192,7 @@ describe('stored progress', () => {
   const source = { snapshot: 's1', digest: '1:ab', bytes: 5, closed: true };
   const slice: Slice = { ...emptySlice({ ...window, upstream: source }, asks), parts: [part] };
 
-  it('is one in which nothing was staged where there is none', () => {
+  it('is empty where none is stored', () => {
     expect(parse(undefined)).toEqual({ version: 1, queryFingerprint: '', slices: [], recentWrites: [] });
   });
 
@@ -202,7 +202,7 @@ describe('stored progress', () => {
     ['an integer past 2^53', rawNumber('9007199254740993')],
     ['an object', { after: [1, null] }],
     ['none', null],
-  ])('I6: gives back a cursor as the service sent it: %s', (_name, cursor) => {
+  ])('I6: keeps a cursor exactly as the service sent it: %s', (_name, cursor) => {
     const stored = {
       ...progressOf(slice),
       slices: [{ ...slice, parts: [{ ...part, cursor, last: { cursor, hash: 'h' } }] }],
@@ -211,7 +211,7 @@ describe('stored progress', () => {
     expect(stringifyJson(parseJson(JSON.stringify(parse(parseJson(text)))))).toBe(text);
   });
 
-  it('keeps what a later version has added', () => {
+  it('keeps fields that a later version has added', () => {
     const laterSlice = { ...slice, parts: [{ ...part, weight: 7 }], mood: 'calm' };
     const later = { ...progressOf(laterSlice), color: 'blue' };
     expect(parse(parseJson(JSON.stringify(later)))).toEqual(later);
@@ -226,7 +226,7 @@ describe('stored progress', () => {
     ['another version', broken({ version: '1' }), 'version is "1"'],
     ['no slices', broken({ slices: undefined }), 'slices'],
     ['slices as an object', broken({ slices: {} }), 'slices'],
-    ['a lease of nobody', broken({ lease: { runId: null, renewedAt: AT } }), 'lease.runId'],
+    ['a lease without a run', broken({ lease: { runId: null, renewedAt: AT } }), 'lease.runId'],
     ['a lease without a time', broken({ lease: { runId: 'r1', renewedAt: '' } }), 'lease.renewedAt is ""'],
     ['no question', broken({ queryFingerprint: undefined }), 'queryFingerprint'],
     ['no recent writes', broken({ recentWrites: 'w1' }), 'recentWrites is "w1"'],
@@ -253,7 +253,7 @@ describe('stored progress', () => {
     ['chunks without names', brokenPart({ chunks: [{ records: 1 }] }), 'chunks.0.name'],
     ['chunks of unknown size', brokenPart({ chunks: [{ name: 'c' }] }), 'chunks.0.records'],
     ['a part that may be done', brokenPart({ done: 'maybe' }), 'done is "maybe"'],
-  ])('is refused by its key and place, and stays as it is: %s', async (_name, value, place) => {
+  ])('is refused with its key and the field, and is not changed: %s', async (_name, value, place) => {
     const store = memoryStore();
     const body = Buffer.from(JSON.stringify(value));
     await store.put(KEY, body, { ifAbsent: true });

@@ -9,11 +9,11 @@ describe('a stored schema', () => {
   const parse = parseStoredSchema({ table: 'orders', columns: documented });
   const stored = { version: 1, table: 'orders', recentWrites: ['a'], columns };
 
-  it('I7: is read as it was written', () => {
+  it('I7: is read exactly as it was written', () => {
     expect(parse(parseJson(JSON.stringify(stored)))).toEqual(stored);
   });
 
-  it('I7: keeps what a later version has added, to the table and to a column', () => {
+  it('I7: keeps what a later version has added to the table and to a column', () => {
     const later = {
       ...stored,
       columns: columns.map((column) => ({ ...column, unit: 'cents' })),
@@ -22,7 +22,7 @@ describe('a stored schema', () => {
     expect(parse(parseJson(JSON.stringify(later)))).toEqual(later);
   });
 
-  it('I7: is made of the documented columns where nothing is stored', () => {
+  it('I7: has the documented columns where nothing is stored', () => {
     expect(parse(undefined)).toEqual({
       version: 1,
       table: 'orders',

@@ -91,7 +91,7 @@ describe('the type of a discovered column', () => {
     });
   });
 
-  it('waits while a field is only null', () => {
+  it('is not decided while the field is only null', () => {
     const base = baseSchema(documented);
     expect(growSchema(base, observations({ x: null }), {})).toBe(base);
   });
@@ -117,7 +117,7 @@ describe('the name of a discovered column', () => {
     expect(discovered({ [field]: 'a' })).toEqual([{ name, type: 'string', field }]);
   });
 
-  it('gets a number where two fields would have the same, in the order of the fields', () => {
+  it('gets a number where two fields would have the same name, in the order of the fields', () => {
     const record = { order_id: 'c', ORDER_ID: 'a', orderId: 'b' };
     expect(discovered(record).map(({ field, name }) => [field, name])).toEqual([
       ['ORDER_ID', 'order_id'],
@@ -126,7 +126,7 @@ describe('the name of a discovered column', () => {
     ]);
   });
 
-  it('is never given to a field that cannot be one, which is rescued instead', () => {
+  it('is not given to a field that cannot be a column, which is rescued instead', () => {
     const record = json(`"__proto__":"a","${'k'.repeat(10_000)}":"b"`);
     expect(discovered(record)).toEqual([]);
     const base = baseSchema([]);
@@ -137,7 +137,7 @@ describe('the name of a discovered column', () => {
     ]);
   });
 
-  it('is plain for every field, and no two are equal', () => {
+  it('is a plain identifier for every field, and unique', () => {
     fc.assert(
       fc.property(fc.array(anyRecord), (records) => {
         const names = grown(records).columns.map(({ name }) => name);
@@ -149,7 +149,7 @@ describe('the name of a discovered column', () => {
 });
 
 describe('I7: a table only grows', () => {
-  it('I7: keeps every column as it was, and appends', () => {
+  it('I7: keeps every column unchanged, and appends new ones', () => {
     fc.assert(
       fc.property(fc.array(anyRecord), fc.array(anyRecord), (before, after) => {
         const first = grown(before);
@@ -159,7 +159,7 @@ describe('I7: a table only grows', () => {
     );
   });
 
-  it('I7: a value of another kind changes no type', () => {
+  it('I7: a value of another kind does not change the type', () => {
     const first = grown([{ amount: 1 }]);
     expect(growSchema(first, observations({ amount: 'n/a' }), { amount: 'string' })).toBe(first);
   });
@@ -206,7 +206,7 @@ describe('I7: a table only grows', () => {
 describe('observations', () => {
   const some = fc.array(anyRecord, { maxLength: 4 }).map((records) => observations(...records));
 
-  it('are merged in any order, any grouping, any number of times', () => {
+  it('merge in any order, grouping and repetition to the same result', () => {
     fc.assert(
       fc.property(some, some, some, (a, b, c) => {
         expect(mergeObservations(a, b)).toEqual(mergeObservations(b, a));
@@ -218,7 +218,7 @@ describe('observations', () => {
     );
   });
 
-  it('of two halves merged are those of the whole', () => {
+  it('of two halves, merged, equal those of all records', () => {
     fc.assert(
       fc.property(fc.array(anyRecord), fc.array(anyRecord), (a, b) => {
         expect(mergeObservations(observations(...a), observations(...b))).toEqual(observations(...a, ...b));
@@ -226,7 +226,7 @@ describe('observations', () => {
     );
   });
 
-  it('of more fields than are kept are the same whatever the order of merging', () => {
+  it('of more fields than are kept do not depend on the order of merging', () => {
     const parts = ['c', 'a', 'b'].map((letter) =>
       observations(Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`${letter}${index}`, 'a']))),
     );
@@ -235,7 +235,7 @@ describe('observations', () => {
     expect(parts.toReversed().reduce(mergeObservations)).toEqual(merged);
   });
 
-  it('survive JSON', () => {
+  it('survive a round trip through JSON', () => {
     const all = observations(Object.fromEntries(awkwardFields.map((field) => [field, 'a'])));
     expect(JSON.parse(JSON.stringify(all))).toEqual(all);
     expect(Object.keys(all)).toContain('toString');
@@ -247,7 +247,7 @@ function map(schema: TableSchema, record: JsonObject): Row {
 }
 
 describe('I6: nothing in a record is dropped', () => {
-  it('I6: the record can be told from its row: column by column, and _rescued over them', () => {
+  it('I6: the record can be restored from its row: its columns, overridden by _rescued', () => {
     fc.assert(
       fc.property(fc.array(anyRecord), anyRecord, fc.constantFrom(...fixedTypes), (others, record, fixed) => {
         const schema = grown([...others, record], fixed);
@@ -257,7 +257,7 @@ describe('I6: nothing in a record is dropped', () => {
     );
   });
 
-  it('I6: also where the columns were fixed by other records', () => {
+  it('I6: the same where other records have fixed the columns', () => {
     fc.assert(
       fc.property(fc.array(anyRecord), anyRecord, fc.constantFrom(...fixedTypes), (others, record, fixed) => {
         const schema = grown(others, fixed);

@@ -29,7 +29,7 @@ describe('digest of a partition', () => {
     expect(digest([{ a: 1n, b: 'x' }])).toBe(digest([{ b: 'x', a: 1n }]));
   });
 
-  it('counts twins', () => {
+  it('counts duplicates', () => {
     const twins = new Digest();
     const values = [0, 1, 2, 3].map(() => {
       twins.add({ a: 'twin' });
@@ -39,12 +39,12 @@ describe('digest of a partition', () => {
     expect(twins.rows).toBe(4);
   });
 
-  it('is not changed by columns that are NULL, nor by _synced_at', () => {
+  it('does not depend on NULL columns or _synced_at', () => {
     const rows: Row[] = [{ a: 1n, _synced_at: new Date(0) }];
     expect(digest([{ a: 1n, b: null, c: undefined, _synced_at: new Date(1) }])).toBe(digest(rows));
   });
 
-  it('differs for rows that differ in anything else', () => {
+  it('differs for rows that differ in any other way', () => {
     fc.assert(
       fc.property(row, row, (a, b) => {
         expect(digest([a]) === digest([b])).toBe(content(a) === content(b));
@@ -58,12 +58,12 @@ describe('digest of a partition', () => {
     ['a value cut elsewhere', [{ a: 'x', b: 'yz' }], [{ a: 'xy', b: 'z' }]],
     ['a text that looks like a column', [{ a: 'x', b: 'y' }], [{ a: 'xb 8 string y' }]],
     ['values that changed rows', [{ a: 'x', b: 'y' }, { a: 'z' }], [{ a: 'x' }, { a: 'z', b: 'y' }]],
-    ['twins and other twins', [{ a: 'x' }, { a: 'x' }], [{ a: 'y' }, { a: 'y' }]],
+    ['duplicates and other duplicates', [{ a: 'x' }, { a: 'x' }], [{ a: 'y' }, { a: 'y' }]],
     ['an empty text and NULL', [{ a: '' }], [{}]],
     ['an empty row and no row', [{}], []],
     ['a decimal’s last place', [{ a: 10n ** 37n }], [{ a: 10n ** 37n + 1n }]],
     ['an integer past 2^53', [{ a: 9007199254740993n }], [{ a: 9007199254740992n }]],
-  ])('tells %s apart', (_name, one, other) => {
+  ])('distinguishes %s', (_name, one, other) => {
     expect(digest(one)).not.toBe(digest(other));
   });
 
@@ -74,7 +74,7 @@ describe('digest of a partition', () => {
     );
   });
 
-  it('has one text for equal values of a column', () => {
+  it('has the same text for equal values of a column', () => {
     expect(canonicalText(-0)).toBe(canonicalText(0));
     expect(canonicalText(new Date(5))).toBe(canonicalText(new Date(5)));
   });

@@ -92,7 +92,7 @@ function all(digest: string): Record<string, string> {
   return { hyparquet: digest, 'parquetjs-lite': digest, DuckDB: digest };
 }
 
-describe('what is written is what three readers read', () => {
+describe('three readers read what was written', () => {
   it.each<[string, Row[]]>([
     ['no rows', []],
     ['one row of NULLs', [{}]],
@@ -138,7 +138,7 @@ describe('what is written is what three readers read', () => {
     );
   });
 
-  it('I6: rows come in the order in which they were written', async () => {
+  it('I6: rows are read in the order in which they were written', async () => {
     const columns: Column[] = [{ name: 'n', type: 'bigint' }];
     const rows = Array.from({ length: ROW_GROUP_ROWS * 2 + 1 }, (_, index) => ({ n: BigInt(index) }));
     const bytes = await parquetOf(columns, rows);
@@ -198,7 +198,7 @@ describe('what engines see', () => {
     'x'.repeat(17),
     `${'😀'.repeat(4)}z`,
   ];
-  it.each(names)('a filter on the name %j finds it, whatever stands beside it', async (name) => {
+  it.each(names)('a filter on the name %j finds it among any other names', async (name) => {
     for (const other of names) {
       const bytes = await parquetOf([{ name: 'name', type: 'string' }], [{ name }, { name: other }, {}]);
       const [found] = await duckdb(
@@ -244,10 +244,10 @@ describe('what engines see', () => {
   });
 });
 
-describe('a file under way', () => {
+describe('a file that is being written', () => {
   const columns: Column[] = [{ name: 'n', type: 'bigint' }];
 
-  it('I12: is handed on row group by row group', async () => {
+  it('I12: is uploaded row group by row group', async () => {
     const output = new CollectingWriter();
     const file = writeParquet(output, columns);
     const writesAfter: number[] = [];

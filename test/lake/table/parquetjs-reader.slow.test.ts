@@ -10,7 +10,7 @@ const columns: Column[] = [
 ];
 
 describe('reading back with parquetjs-lite', () => {
-  it('gives NULL for columns that the file is too old to have', async () => {
+  it('returns NULL for columns that the file does not have', async () => {
     const bytes = await parquetOf(columns, [{ id: 'a', n: 1n }]);
     const later: Column[] = [...columns, { name: 'amount', type: 'decimal(38,9)' }];
     expect(await collect(readWithParquetjs(bytes, later))).toEqual([{ id: 'a', n: 1n, amount: undefined }]);
@@ -35,7 +35,7 @@ describe('reading back with parquetjs-lite', () => {
     },
   );
 
-  it('reads columns whose names mean something to its author', async () => {
+  it('reads columns whose names are special to the library', async () => {
     const named = ['parent', 'num_children', 'fields', 'length', '1', 'to_string'].map(
       (name): Column => ({ name, type: 'string' }),
     );
@@ -48,7 +48,7 @@ describe('reading back with parquetjs-lite', () => {
     ['not Parquet', () => Buffer.from('<html>not Parquet</html>')],
     ['a cut-off file', (bytes) => bytes.subarray(0, -20)],
     ['a damaged page', (bytes) => Buffer.from(bytes).fill(0, 20, 60)],
-  ])('says so where there is %s', async (_name, damage) => {
+  ])('fails with a clear error for %s', async (_name, damage) => {
     const bytes = await parquetOf(
       columns,
       Array.from({ length: 100 }, (_, index) => ({ id: `${index}`, n: BigInt(index) })),
@@ -60,7 +60,7 @@ describe('reading back with parquetjs-lite', () => {
     });
   });
 
-  it('says so where a column is of another type than the table says', async () => {
+  it('fails with a clear error where a column has another type than the table', async () => {
     const bytes = await parquetOf([{ name: 'n', type: 'string' }], [{ n: '1' }]);
     await expect(collect(readWithParquetjs(bytes, columns))).rejects.toThrow('bigint');
   });

@@ -216,7 +216,7 @@ describe('a pass whose end is not proven fails', () => {
       ],
       'no_progress',
     ],
-    ['the endCursor that was just asked for', position, [more('0', ten)], 'repeated_cursor'],
+    ['the endCursor of the current page', position, [more('0', ten)], 'repeated_cursor'],
     ['the same endCursor twice', position, [more('10', ten), more('10', identified(20))], 'repeated_cursor'],
     [
       'endCursors A, B, A',
