@@ -12,4 +12,7 @@ export default {
   // A test that reaches it hangs: it leaves room for a machine that is busy with other work.
   testTimeout: 180_000,
   maxWorkers: '100%',
+  // Modules of a suite stay in memory after it. A worker of 700 MB takes longer to end than the half second that jest
+  // waits before it calls that a leak.
+  workerIdleMemoryLimit: '400MB',
 };
