@@ -27,7 +27,7 @@ import { type SampleService, startSampleService } from '../sample/server.ts';
 
 const ZONE = 'America/New_York';
 const FIRST_DAY = '2026-05-22';
-/** The days with a run: two in a row settle old orders, and on the last one nobody reads attribution. */
+/** The days with a run: two in a row settle old orders, and on the last one attribution is not read. */
 const RUNS = ['2026-06-17', '2026-06-18', '2026-06-24'];
 const TODAY = '2026-06-24';
 const FAILING_DAY = '2026-06-11';

@@ -33,8 +33,8 @@ export interface RunFlags {
 }
 
 /**
- * Everything that a run needs, made from the flags. Whatever can be wrong with flags, settings and local credentials is
- * reported here, before the run starts.
+ * Everything that a run needs, made from the flags. Errors in flags, settings and local credentials are reported here,
+ * before the run starts.
  * @throws BrandReportsError `config`
  */
 export async function createRunOptions(

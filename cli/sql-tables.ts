@@ -1,6 +1,6 @@
 /**
  * The tables and views of `query` and `demo`, in an in-memory DuckDB. Each table is a view over the Parquet files that
- * the ledgers name now, so a query sees exactly what is committed (I3), whatever lies beside it in the lake; `coverage`
+ * the ledgers name now, so a query sees exactly what is committed (I3), whatever else is in the lake; `coverage`
  * is computed from the same ledgers. Only the tables that the SQL names are set up, since a lake in S3 has to be
  * downloaded first. Before the caller's SQL runs, DuckDB is locked: it reads the lake's folder and no other file.
  */

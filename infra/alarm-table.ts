@@ -1,5 +1,5 @@
 /*
- * Without an alarm nobody notices a report that stopped: its tables still answer queries, with old numbers.
+ * Without alarms a report that stopped goes unnoticed: its tables still answer queries, with old numbers.
  * This file is the only list of the alarms. A row gives the alarm's id, what it means, what to do, and the condition
  * that CloudWatch evaluates. The rows make the alarms and their descriptions (alarms.ts), the dashboard's list
  * (dashboard.ts) and the table in docs/operations.md, which a test compares. A new alarm is one new row.

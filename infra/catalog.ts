@@ -35,7 +35,7 @@ export class Catalog extends Construct {
       databaseInput: {
         name: snakeCase(stackName),
         description: 'Affiliate reports of brands, a partition per brand and day',
-        // Without it nobody could see the tables in an account under Lake Formation.
+        // Without it no one could see the tables in an account under Lake Formation.
         createTableDefaultPermissions:
           tablePermissions === 'iam'
             ? [

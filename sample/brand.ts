@@ -15,7 +15,7 @@ export interface Held {
   record: JsonObject;
 }
 
-/** What the service holds. A test may change the lists at any time; the next request sees the change. */
+/** The service's records. A test may change the lists at any time; the next request sees the change. */
 export type SampleRecords = Record<ReportName, Held[]>;
 
 /** A brand of the running service. A test may change its credentials at any time, as a rotation would. */

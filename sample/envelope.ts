@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../shared/json.ts';
 
-/** docs/interface.md, section 2. `cursor` lies beside `data` only under the interpretation `cursorIn: 'envelope'`. */
+/** docs/interface.md, section 2. `cursor` is next to `data` only under the interpretation `cursorIn: 'envelope'`. */
 export type Envelope = { code: number; msg: string; data: JsonObject; cursor?: Json };
 
 /** docs/interface.md, section 7, has no code but 0; these are this service's own. */

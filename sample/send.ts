@@ -9,7 +9,7 @@ export interface Sent {
   code?: number;
 }
 
-/** Sends the answer, bent by the fault if it is one of transport (spoil.ts has those of content). */
+/** Sends the answer, changed by a transport fault (spoil.ts has the faults of content). */
 export function send(response: ServerResponse, envelope: Envelope, fault: Fault | undefined): Sent {
   const body = Buffer.from(stringifyJson(envelope));
   const half = body.subarray(0, body.length / 2);

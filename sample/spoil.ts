@@ -5,7 +5,7 @@ import type { Envelope } from './envelope.ts';
 import type { Fault } from './faults.ts';
 import type { RequestLog } from './request.ts';
 
-/** The answer to the last request, bent by the fault if it is one of content. */
+/** The answer to the last request, changed by a content fault. */
 export function spoil(
   envelope: Envelope,
   fault: Fault | undefined,

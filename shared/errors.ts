@@ -5,7 +5,7 @@ export type ErrorKind = (typeof ERROR_KINDS)[number];
 
 export type ErrorContext = Record<string, string | number | boolean>;
 
-/** The one error class. `message` names the value met, what is allowed and the next step; never a credential. */
+/** The one error class. `message` names the value found, what is allowed and the next step; never a credential. */
 export class BrandReportsError extends Error {
   override readonly name = 'BrandReportsError';
   readonly kind: ErrorKind;

@@ -25,7 +25,7 @@ import { createSqlConnection } from '../sql-tables.ts';
 import { terminalColumns } from '../text-table.ts';
 import { syncText, syncUntilStopped } from './sync.ts';
 
-/** Written into the demo's lake: `status` needs it, and the next demo knows by it that the lake is a demo's. */
+/** Written into the demo's lake: `status` needs it, and the next demo recognises its lake by it. */
 const SETTINGS_FILE = 'demo-settings.json';
 
 const QUERIES = [

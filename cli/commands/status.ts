@@ -97,7 +97,7 @@ function page(
   return calendarPage(tables, lake, { settings, nowMs: now.getTime(), controls }).markup;
 }
 
-/** Replaces the page at once: whoever opens it never sees half of it. */
+/** Replaces the page atomically, so that a half-written page is never seen. */
 async function writePage(file: string, markup: string): Promise<void> {
   const half = `${file}.${process.pid}.tmp`;
   try {
@@ -120,7 +120,7 @@ async function writePage(file: string, markup: string): Promise<void> {
 
 type Colour = Parameters<typeof styleText>[0];
 
-/** From hardly there to there for good, the mark fills; what needs somebody is a letter or a sign. */
+/** From incomplete to final, the mark fills; what needs action is a letter or a sign. */
 const MARKS: Record<Look, readonly [mark: string, colour: Colour]> = {
   settled: ['█', 'green'],
   complete: ['▆', 'green'],
@@ -135,7 +135,7 @@ const MARKS: Record<Look, readonly [mark: string, colour: Colour]> = {
 const SCALE = '1   5    10   15   20   25   30';
 const NAME_WIDTH = Math.max(...Object.values(reports).map(({ table }) => table.length)) + 2;
 
-/** One brand, and what its cells rest on. */
+/** One brand, and what its cells are computed from. */
 interface Section {
   tables: readonly TableStatus[];
   zone: string | undefined;

@@ -1,5 +1,5 @@
 /**
- * Proves that what the ledger promises lies in the lake: every current snapshot is read back with parquetjs-lite, a
+ * Checks that the lake has what its ledgers state: every current snapshot is read back with parquetjs-lite, a
  * reader that shares no code with the writer, and its rows and values are compared with the row count and the digest
  * of the ledger. A run may publish meanwhile: a day that differs is looked up in the ledger again, and counts as a
  * mismatch only if its snapshot is still the current one.

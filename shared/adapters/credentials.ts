@@ -42,7 +42,7 @@ export function fixedCredentials(text: string, origin: string): CredentialSource
   return { read: async (brand) => brandIn(text, brand, origin) };
 }
 
-/** Credentials from a file of that shape, read again each time: it may be changed while a run works. */
+/** Credentials from a file of that shape, read again each time: it may change while a run works. */
 export function readCredentialsFile(path: string): CredentialSource {
   const origin = `the file ${path}`;
   return {
@@ -95,7 +95,7 @@ function brandIn(text: string, brand: string, origin: string): Credentials {
   return credentialsFrom(found, brand, origin, shape);
 }
 
-/** I9: a SyntaxError quotes the text, so it is not passed on. */
+/** I9: a SyntaxError quotes the text, so it is not included as the cause. */
 function parsed(text: string, brand: string, origin: string, shape: string): Json {
   try {
     return parseJson(text);

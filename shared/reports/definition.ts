@@ -26,7 +26,7 @@ export interface PageSize {
   default: number;
 }
 
-/** docs/interface.md, section 8; the most that is allowed, because it takes the fewest requests. */
+/** docs/interface.md, section 8; the allowed maximum, because it needs the fewest requests. */
 export const PAGE_SIZE: PageSize = { field: 'page_size', min: 20, max: 100, default: 100 };
 /** docs/interface.md, section 8; the service's own default is 100. */
 export const LIMIT: PageSize = { field: 'limit', min: 1, max: 200, default: 200 };
@@ -50,13 +50,13 @@ export type Paging =
   | { style: 'position'; pageSize: PageSize }
   /** By page number, until a page is empty. `fixedFields` are sent with every request. */
   | { style: 'numbered'; pageSize: PageSize; fixedFields: Readonly<Record<string, string>> }
-  /** By the cursor of the page before, until there is none. `countField`: the key of `data` that says how many records the page has, where that is documented. */
+  /** By the cursor of the previous page, until a page has none. `countField`: the key of `data` that says how many records the page has, where that is documented. */
   | { style: 'cursor'; pageSize: PageSize; countField?: string }
   /** One call for each record of the upstream report (`day.by` is `upstream`). */
   | { style: 'lookup'; lookup: Lookup };
 
 /**
- * How the records of a day are asked for. `created`: by timestamps; the time in each record's `field` decides its day.
+ * How the records of a day are queried. `created`: by timestamps; the time in each record's `field` decides its day.
  * `timestamps`: by timestamps; records have no documented time. `dates`: by `start_date` and `end_date`. `upstream`: by
  * the records of another report's day.
  */
@@ -66,6 +66,7 @@ export type DayRule =
   | { by: 'dates' }
   | { by: 'upstream'; report: string };
 
+/** A column that docs/interface.md documents, by the name of the record's field. */
 export interface DocumentedColumn {
   field: string;
   type: ColumnType;
@@ -80,6 +81,7 @@ export interface View {
   sql: string;
 }
 
+/** Everything that the project knows about one report. */
 export interface ReportDefinition {
   /** The last part of the action; the report's name in settings. */
   name: string;
@@ -94,7 +96,7 @@ export interface ReportDefinition {
   day: DayRule;
   /** I2: how the open day is read. `slices`: what came since the last read is added. `pass`: the whole day again. */
   openDay: 'slices' | 'pass';
-  /** I1: the field that identifies a record. Where not `always` there, it is used only if every record of a pass has it. */
+  /** I1: the field that identifies a record. Unless `always` present, it is used only if every record of a pass has it. */
   primaryKey: { field: string; always: boolean } | undefined;
   filters: Readonly<Record<string, Filter>>;
   columns: readonly DocumentedColumn[];
@@ -104,4 +106,5 @@ export interface ReportDefinition {
   views: readonly View[];
 }
 
+/** Definitions by report name, in the order of the registry. */
 export type ReportRegistry = Readonly<Record<string, ReportDefinition>>;

@@ -26,6 +26,7 @@ import {
 import { signedHeaders } from './signature.ts';
 import { type Signing, createSigningSession } from './signing-session.ts';
 
+/** What a client needs of one brand and one run. */
 export interface ServiceClientOptions {
   brand: string;
   /** The address of the service, with the brand's path; it may have a query string of its own. */
@@ -48,10 +49,11 @@ export interface ServiceClientOptions {
   signal?: AbortSignal;
 }
 
+/** A ReportService with the counts of its attempts and the clock skew that it learned. */
 export interface ServiceClient extends ReportService {
   /** Attempts sent so far. */
   readonly requests: number;
-  /** Attempts that repeated a failed one. */
+  /** Attempts that were retries. */
   readonly retries: number;
   /** Clock skew: service time minus local time, ms; 0 while they agree within 2 s. */
   readonly clockSkewMs: number;

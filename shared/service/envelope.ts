@@ -20,7 +20,7 @@ export type ResponseClass =
   | { is: 'success'; envelope: JsonObject; data: JsonObject }
   | { is: 'refused' | 'transient' | 'final'; error: BrandReportsError };
 
-/** Whose response it is, and how text of it is made fit for a message. */
+/** The action of the response, and how its text is quoted in messages. */
 export interface ResponseContext {
   brand: string;
   action: string;
@@ -63,18 +63,18 @@ function classifyStatus(
   fail: Fail,
 ): ResponseClass {
   const body = text.trim() === '' ? 'an empty body' : `"${quote(text)}"`;
-  const met = `HTTP ${status} with ${body}`;
+  const found = `HTTP ${status} with ${body}`;
   if (status === 408 || status === 425 || status === 429 || status >= 500)
-    return fail('transient', 'transient', `http_${status}`, met);
+    return fail('transient', 'transient', `http_${status}`, found);
   if (status === 401 || status === 403)
     return fail(
       'refused',
       'auth',
       `http_${status}`,
-      `${met}; check bid, token and secret: "brand-reports check" tests them`,
+      `${found}; check bid, token and secret: "brand-reports check" tests them`,
     );
   if (status === 404 && text.trim() === '') {
-    const message = `${met}: the service answers so where bid, token, action or version are missing in the query string; they were sent, so check that baseUrl is the service's address and that no proxy drops the query string`;
+    const message = `${found}: the service responds so where bid, token, action or version are missing in the query string; they were sent, so check that baseUrl is the service's address and that no proxy drops the query string`;
     return fail('final', 'config', 'http_404', message);
   }
   if (status >= 300 && status < 400)
@@ -88,13 +88,13 @@ function classifyStatus(
     'final',
     'contract',
     `http_${status}`,
-    `${met}; allowed is HTTP 200 with a JSON object; check baseUrl`,
+    `${found}; allowed is HTTP 200 with a JSON object; check baseUrl`,
   );
 }
 
 function classifyBody(response: HttpResponse, { quote }: ResponseContext, fail: Fail): ResponseClass {
   const { text } = response;
-  const broken = (code: string, met: string) => fail('final', 'contract', code, met);
+  const broken = (code: string, message: string) => fail('final', 'contract', code, message);
   let envelope: Json;
   try {
     envelope = parseJson(text);

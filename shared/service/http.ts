@@ -33,7 +33,7 @@ export function buildRequest(
   return { url: url.href, method, headers, body: method === 'POST' ? stringifyJson(fields) : undefined };
 }
 
-// A slash is allowed in a query string, and docs/interface.md writes actions with it.
+// A slash is allowed in a query string, and docs/interface.md writes actions with a slash.
 function encode(text: string): string {
   return encodeURIComponent(text).replaceAll('%2F', '/');
 }

@@ -19,7 +19,7 @@ export interface UpstreamRecord {
 }
 
 /**
- * What the service knows of one record of another report; nothing where it knows none (docs/interface.md, section 4.2;
+ * What the service returns for one upstream record; an empty list where it has nothing (docs/interface.md, section 4.2;
  * the shape of the response is not documented). Each record returned has the field `lookup.answerField`.
  * @throws BrandReportsError of the service; `contract` where the response names another record
  */
@@ -58,23 +58,23 @@ function recordsIn(action: string, data: JsonObject): JsonObject[] {
   return Object.keys(record).length === 0 ? [] : [record];
 }
 
-/** I8: a response about another record is not an answer. Without a name it is one, and gets the name that was asked for. */
+/** I8: a response about another record is refused. One that names no record is accepted, and gets the requested key. */
 function withKey(
   service: ReportService,
   action: string,
   { key, answerField }: Lookup,
   record: JsonObject,
-  asked: string,
+  requested: string,
 ): JsonObject {
   const { [answerField]: named, ...rest } = record;
-  if (named === undefined || named === null) return { [answerField]: asked, ...rest };
-  const met = typeof named === 'string' ? named : numberText(named);
-  if (met !== undefined && withoutZeros(met) === withoutZeros(asked)) return record;
-  const shown = met === undefined ? describeKind(named) : service.quote(met);
+  if (named === undefined || named === null) return { [answerField]: requested, ...rest };
+  const found = typeof named === 'string' ? named : numberText(named);
+  if (found !== undefined && withoutZeros(found) === withoutZeros(requested)) return record;
+  const shown = found === undefined ? describeKind(named) : service.quote(found);
   throw contractError(
     action,
     'other_id',
-    `asked for ${key.field} ${service.quote(asked)}, the response is about ${answerField} ${shown}`,
+    `requested ${key.field} ${service.quote(requested)}, but the response is about ${answerField} ${shown}`,
   );
 }
 

@@ -10,21 +10,21 @@ import { type Sleep, pause } from './retry.ts';
 export interface RateLimiter {
   /**
    * Resolves when the next request may start, first come, first served.
-   * @throws BrandReportsError `transient` where the service has asked for a longer pause than `maxPauseMs`
+   * @throws BrandReportsError `transient` where the service requests a longer pause than `maxPauseMs`
    */
   take(maxPauseMs: number, signal?: AbortSignal): Promise<void>;
   /** The service throttled a request sent at `sentMs` (wall clock): halves the rate. */
   slowDown(sentMs: number): void;
   /** A request succeeded: raises the rate a little, up to the one set. */
   speedUp(): void;
-  /** No request starts for so long. */
+  /** No request starts for this long, in milliseconds. */
   pauseFor(ms: number): void;
-  /** The current rate. */
+  /** The current rate, in requests per second. */
   readonly requestsPerSecond: number;
 }
 
 const DECREASE_FACTOR = 0.5;
-/** Shares of the rate that is set. */
+/** Shares of the configured rate. */
 const INCREASE_SHARE = 0.02;
 const MIN_SHARE = 1 / 32;
 /** Timers wake up to this late; the next request is not to be late because of it. */
@@ -83,12 +83,12 @@ export function createRateLimiter(options: {
   };
 }
 
-/** The service asks for a longer pause than a run waits. */
+/** The service requests a longer pause than a run waits. */
 export function pausedTooLong(pauseMs: number, maxPauseMs: number): BrandReportsError {
   const seconds = (ms: number) => `${Math.ceil(ms / 1000)} s`;
   return new BrandReportsError(
     'transient',
     'retry_after',
-    `the service asks for a pause of ${seconds(pauseMs)} (Retry-After), a run waits ${seconds(maxPauseMs)} at most; a later run continues`,
+    `the service requests a pause of ${seconds(pauseMs)} (Retry-After), but a run waits at most ${seconds(maxPauseMs)}; a later run continues`,
   );
 }

@@ -2,14 +2,14 @@ import { BrandReportsError } from '../errors.ts';
 import { type Json, type JsonObject, isJsonObject } from '../json.ts';
 import type { ReportService } from '../ports.ts';
 
-/** The response is not what the interface promises: nothing of it is used. */
+/** The response violates the interface: nothing of it is used. */
 export function contractError(action: string, code: string, message: string): BrandReportsError {
   return new BrandReportsError('contract', code, `${action}: ${message}`, { context: { action } });
 }
 
 /**
  * I8: the records of a page: `data.list`, otherwise the only array in `data` (docs/interface.md, sections 4.3 and 4.4, do
- * not say where it is). @throws BrandReportsError `contract` where there is none
+ * not say where it is). @throws BrandReportsError `contract` where neither exists
  */
 export function recordsOf(service: ReportService, action: string, data: JsonObject): JsonObject[] {
   const arrays = Object.values(data).filter(Array.isArray);

@@ -5,11 +5,9 @@ const MAX_QUOTED = 200;
 /** I9: replaces the secrets, in every form in which they are sent or echoed, and whatever looks like a digest. */
 export function redactor(secrets: readonly string[]): (text: string) => string {
   const forms = new Set(secrets.flatMap(formsOf).filter((form) => form !== ''));
-  const longestFirst = [...forms].sort((a, b) => b.length - a.length);
+  const byLength = [...forms].sort((a, b) => b.length - a.length);
   return (text) =>
-    longestFirst
-      .reduce((clean, form) => clean.replaceAll(form, REDACTED), text)
-      .replaceAll(DIGESTS, REDACTED);
+    byLength.reduce((clean, form) => clean.replaceAll(form, REDACTED), text).replaceAll(DIGESTS, REDACTED);
 }
 
 /** I9: text from outside for a message: redacted as a whole before it is cut, on one line, at most 200 characters. */

@@ -6,6 +6,7 @@ import { parseHttpDate } from './server-clock.ts';
 /** Waits; it may reject when the signal aborts. */
 export type Sleep = (ms: number, signal?: AbortSignal) => Promise<void>;
 
+/** How often and how long one call is retried. */
 export interface RetryPolicy extends Backoff {
   /** Attempts at one call, the first one included. */
   maxAttempts: number;
@@ -15,6 +16,7 @@ export interface RetryPolicy extends Backoff {
   budget: { start: number; share: number; max: number };
 }
 
+/** The retries of a call of the brand's service. */
 export const SERVICE_RETRY: RetryPolicy = {
   maxAttempts: 6,
   baseMs: 500,
@@ -23,7 +25,7 @@ export const SERVICE_RETRY: RetryPolicy = {
   budget: { start: 10, share: 0.2, max: 50 },
 };
 
-/** Keeps retries a small share of the calls: without a budget an outage would be met with six times the requests. */
+/** Keeps retries a small share of the calls: without a budget an outage would cause six times the requests. */
 export function createRetryBudget({ start, share, max }: RetryPolicy['budget']) {
   let left = start;
   return {
@@ -39,7 +41,7 @@ export function createRetryBudget({ start, share, max }: RetryPolicy['budget']) 
   };
 }
 
-/** How long a response's `Retry-After` (seconds or a date) asks to wait; `undefined` without one that can be read. */
+/** The wait that a response's `Retry-After` (seconds or a date) requests, ms; `undefined` without a readable one. */
 export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
   const text = headers.get('retry-after');
   if (text === null) return undefined;
@@ -70,6 +72,7 @@ export async function pause(ms: number, sleep: Sleep, signal: AbortSignal | unde
   throwIfStopped(signal);
 }
 
+/** @throws BrandReportsError `transient` `stopped` where the signal has aborted */
 export function throwIfStopped(signal: AbortSignal | undefined): void {
   if (signal?.aborted) {
     throw new BrandReportsError(

@@ -1,5 +1,5 @@
 /**
- * I10: what requests of one run are signed with, and what is done about a refusal. A non-zero `code` does not say
+ * I10: what the requests of one run are signed with, and how a refusal is handled. A non-zero `code` does not say
  * whether clock, credentials or fields are wrong. Without a limit every request under way would read the credentials
  * again and be sent again. So each cause is tried once per run: if the clocks differ the request is signed again with
  * the service's time, else the credentials are read again, and only if they changed it is signed again. Every request
@@ -19,6 +19,7 @@ export interface Signing {
   sequence: number;
 }
 
+/** Signs the requests of one run. */
 export interface SigningSession {
   /** @throws BrandReportsError of the credential source */
   sign(): Promise<Signing>;

@@ -198,7 +198,7 @@ function byDayOfMonth(text: string): DaySelector {
 
 const SHORTEST_MONTH = 28;
 
-/** Monday to Friday nearest to a day, in the same month. */
+/** The weekday (Monday to Friday) nearest to a day, in the same month. */
 function nearestWeekday(day: number, month: MonthShape): number {
   const isWorkday = (candidate: number) => {
     const weekday = weekdayOf(candidate, month);

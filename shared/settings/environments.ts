@@ -7,9 +7,9 @@ const ENVIRONMENT = /^[a-z][a-z0-9-]{0,19}$/;
 
 /**
  * Settings without their `environments`, where one is chosen with its own settings in place of the common ones:
- * objects are merged key by key, null takes a key away, everything else is replaced.
+ * objects are merged key by key, null removes a key, everything else is replaced.
  * @param environment the key in `environments`; missing: the common settings alone
- * @throws BrandReportsError `config` where there is no such environment
+ * @throws BrandReportsError `config` where the environment does not exist
  */
 export function chosenEnvironment(settings: unknown, origin: string, environment?: string): unknown {
   const { common, environments } = split(settings, origin);
@@ -41,7 +41,7 @@ function split(settings: unknown, origin: string): { common: unknown; environmen
   );
 }
 
-/** What one environment adopts is its own: two of them on one lake would take each other's days over. */
+/** Two environments must not adopt the same resource: on one lake they would take over each other's days. */
 function withoutAdopted(common: JsonObject): JsonObject {
   if (!isJsonObject(common.deployment)) return common;
   const { adoptBucket: _bucket, adoptDatabase: _database, ...deployment } = common.deployment;

@@ -6,15 +6,15 @@ import { settingsSchema } from './settings.ts';
 export interface SettingReference {
   /** Keys joined by `.`; `*` is a name that the operator chooses. E.g. `brands.*.reports.order_list.page_size` */
   path: string;
-  /** What holds where the setting is left out; `undefined` where nothing does. */
+  /** The value where the setting is left out; `undefined` where it has no default. */
   default: unknown;
-  /** Whether the setting must be there. */
+  /** Whether the setting is required. */
   required: boolean;
-  /** What a message says is allowed. */
+  /** The allowed values, as messages state them. */
   allowed: string;
 }
 
-/** Every setting with its default and what is allowed, from the very schema that checks settings, in its order. */
+/** Every setting with its default and allowed values, taken from the schema that checks settings, in its order. */
 export function settingsReference(reports: ReportRegistry): SettingReference[] {
   return settingsBelow(settingsSchema(reports), '', { required: true, default: undefined });
 }
@@ -44,7 +44,7 @@ function below(path: string, key: string): string {
   return path === '' ? key : `${path}.${key}`;
 }
 
-/** The message about a value that is missing says what is allowed. */
+/** The allowed values, from the message about a missing value. */
 function allowedBy(schema: z.core.$ZodType): string {
   return z.safeParse(schema, undefined).error?.issues[0]?.message ?? 'anything';
 }

@@ -23,6 +23,7 @@ import type {
   ReportRegistry,
 } from '../reports/definition.ts';
 
+/** Checked settings, with all defaults filled in. */
 export interface Settings {
   brands: Record<string, BrandSettings>;
   /** Of each brand, shared by all its reports. */
@@ -31,6 +32,7 @@ export interface Settings {
   deployment: DeploymentSettings;
 }
 
+/** The settings of one brand. */
 export interface BrandSettings {
   /** The address of the service with the brand's path. */
   baseUrl: string;
@@ -47,7 +49,7 @@ export interface BrandSettings {
   firstPage: number;
   endTime: 'auto' | 'inclusive' | 'exclusive';
   endDate: 'whole_day' | 'midnight';
-  /** How late a record may show up: a day is closed so long after its end. */
+  /** How late a record may appear: a day is closed this long after its end. */
   lateMinutes: number;
   /** An interrupted day is resumed within this time, and restarted later. */
   resumeWithinHours: number;
@@ -57,6 +59,7 @@ export interface BrandSettings {
   reports: Record<string, ReportSettings>;
 }
 
+/** The settings of one report of one brand. */
 export interface ReportSettings {
   enabled: boolean;
   schedule: string;
@@ -64,14 +67,14 @@ export interface ReportSettings {
   /** By column name: the type that it gets unless a commit has fixed it before. */
   columns: Record<string, ColumnType>;
   refresh: RefreshTier[];
-  /** Records asked for per page: `page_size` or `limit` of the report's settings. */
+  /** Records requested per page: `page_size` or `limit` of the report's settings. */
   pageSize: number;
   /** The field that identifies a record, where it is not the one of the report's definition. */
   key?: string;
 }
 
 /**
- * Settings from the text of a `cdk.json` (its `context.brandReports`) or of a file that holds just that object.
+ * Settings from the text of a `cdk.json` (its `context.brandReports`) or of a file that contains only that object.
  * @param origin what errors call the text, e.g. `cdk.json`
  * @throws BrandReportsError `config`
  */
@@ -86,7 +89,7 @@ export function loadSettings(
 
 /**
  * The settings object in such a text, not yet checked: the common settings with those of the environment in their place.
- * @throws BrandReportsError `config` where there are no settings or no such environment
+ * @throws BrandReportsError `config` where the text has no settings or the environment does not exist
  */
 export function settingsInput(text: string, origin: string, environment?: string): unknown {
   return chosenEnvironment(settingsIn(parseText(text, origin), origin), origin, environment);
@@ -105,13 +108,13 @@ function settingsIn(file: unknown, origin: string): unknown {
 
 /**
  * Checks settings against the reports' definitions and fills in the defaults.
- * @throws BrandReportsError `config` with a line for every problem: path, value met, what is allowed
+ * @throws BrandReportsError `config` with a line for every problem: path, value found, what is allowed
  */
 export function parseSettings(input: unknown, reports: ReportRegistry, origin = 'settings'): Settings {
   return parseInput(settingsSchema(reports), input, 'settings', origin);
 }
 
-/** Everything that settings may hold. */
+/** The schema of all settings. */
 export function settingsSchema(reports: ReportRegistry) {
   return object({
     brands: z

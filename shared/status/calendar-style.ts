@@ -8,7 +8,7 @@ const LIGHT =
 const DARK =
   '--ink:#e6eaf0;--quiet:#9aa7b6;--line:#334155;--blank:#263343;--done:#1f8a7d;--new:#74cbbb;--busy:#66aeea;--late:#f0b429;--bad:#ff7452;--odd:#c39bdb;--back:#0f1720;--panel:#1a2532;color-scheme:dark';
 
-/** Each look has a shape of its own beside its colour: from hardly there to there for good, the cell fills. */
+/** Each look has its own shape in addition to its colour: from incomplete to final, the cell fills. */
 const CELLS: Record<Look, string> = {
   settled: 'background:var(--done)',
   complete: 'background:linear-gradient(var(--blank) 22%,var(--new) 0)',
@@ -53,7 +53,7 @@ const RULES = `
 .coverage .legend i{width:12px}
 `;
 
-/** The rules of the calendar; nothing outside of it is touched. */
+/** The CSS of the calendar, which affects nothing outside of it. */
 export function calendarStyle(theme: Theme): string {
   const looks = Object.entries(CELLS).map(([look, rules]) => `.coverage i.${look}{${rules}}`);
   return [COLOURS[theme], RULES, ...looks].join('\n');

@@ -1,9 +1,9 @@
 /*
- * Without a picture nobody sees a gap of three days in two years. The coverage calendar shows days × tables, newest
- * month first, and says in words what is wrong and what to do. Parts: `table-statuses.ts` has the days and their
- * states, `looks.ts` what each state looks like, `problems.ts` what needs somebody, `remedies.ts` what to do about it,
- * `calendar-style.ts` the colours. The markup stands by itself in a page or a dashboard's widget: no script, nothing
- * loaded, styles for itself alone, and everything from outside is escaped (`html.ts`).
+ * Without a picture, a gap of three days in two years goes unnoticed. The coverage calendar shows days × tables, newest
+ * month first, and states what is wrong and what to do. Parts: `table-statuses.ts` has the days and their states,
+ * `looks.ts` what each state looks like, `problems.ts` what needs action, `remedies.ts` the action, `calendar-style.ts`
+ * the colours. The markup is self-contained in a page or a dashboard's widget: no script, nothing loaded, styles for
+ * itself only, and everything from outside is escaped (`html.ts`).
  */
 import { dayOf, daysOfMonth, monthOf } from '../days.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -24,7 +24,7 @@ export interface CalendarOptions {
 }
 
 const MAX_RANGES = 8;
-/** Where every day failed for a reason of its own, the rest would say no more. */
+/** Problems listed, at most: where every day failed for its own reason, more would not help. */
 const MAX_PROBLEMS = 20;
 const SCALE = [1, 5, 10, 15, 20, 25, 30];
 
@@ -37,7 +37,7 @@ interface Brand {
   problems: readonly Problem[];
   /** An instant as `2026-11-20 06:02` in the zone. */
   at: (iso: string) => string;
-  /** The same of a due time, which may be in the past. */
+  /** The same for a due time, which may be in the past. */
   due: (iso: string) => string;
 }
 
@@ -93,7 +93,7 @@ ${problemList(brand, controls)}
 `;
 }
 
-/** Up to which day everything is complete, and what is wrong with the rest. */
+/** How many days of each table need action, and up to which day everything is complete. */
 function headline({ tables, problems }: Brand): Html {
   const first = tables.flatMap(({ days }) => days[0]?.dt ?? []).sort()[0];
   const through = completeThrough(tables);
@@ -134,7 +134,7 @@ function problemList(brand: Brand, controls: Controls): Html | string {
   return html`<ul>${shown}${rest > 0 ? html`<li>and ${rest} more</li>` : ''}</ul>`;
 }
 
-/** What is wrong with tables of the brand for the same reason, and how to fix it. */
+/** Problems of the brand's tables with the same cause, and how to fix them. */
 function problemItem(alike: readonly Problem[], { zone, at }: Brand, controls: Controls): Html {
   const together = [...Map.groupBy(alike, ({ days }) => rangesText(days).markup).values()];
   const lines = together.flatMap((same) => {
@@ -219,7 +219,7 @@ function earlierMonths(tables: readonly TableStatus[]): Html | string {
   return html`<p class="earlier">Earlier months, not shown here, with missing or overdue days: ${overdue.join('; ')}.</p>`;
 }
 
-/** What the cells mean, of the looks that are there. */
+/** The legend of the looks that occur. */
 function legend(brands: readonly Brand[]): Html {
   const looks = brands.flatMap(({ tables, today }) =>
     tables.flatMap(({ days }) => days.map((day) => lookOf(day, today))),

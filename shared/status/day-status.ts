@@ -14,23 +14,23 @@ export interface StatusDay {
   readFrom: string | null;
   /** Up to when all records are known, ISO 8601. */
   readTo: string | null;
-  /** When the day is due (again), ISO 8601, in the past where it is due now; `null` where that is never or unknown. */
+  /** When the day is due (again), ISO 8601, in the past where it is due now; `null` for never or unknown. */
   nextDue: string | null;
   failure?: Pick<Failure, 'since' | 'times' | 'kind' | 'code' | 'message' | 'retryAt'>;
 }
 
-/** Days of one report of one brand, as its ledgers have them. */
+/** The days of one report of one brand in its ledgers. */
 export type DayEntries = ReadonlyMap<string, DayEntry>;
 
-/** What the states of a report's days follow from, beside the time. */
+/** What the states of a report's days follow from, in addition to the time. */
 export interface ReportFacts extends Pick<DayFacts, 'policy' | 'hasReturnedRecords'> {
   entries: DayEntries;
-  /** Of a report about another report's records: the days of that one. */
+  /** For a report with an upstream: the days of the upstream report. */
   upstream: DayEntries | undefined;
 }
 
 /**
- * The days that the ledgers have, and those that should be there by the policy, in order.
+ * The days that the ledgers have, and those that the policy expects, in order.
  * @param span only the days of these months
  */
 export function statusDays(facts: ReportFacts, nowMs: number, span: MonthSpan): StatusDay[] {

@@ -1,4 +1,4 @@
-/** Markup that is whole and safe as it is. */
+/** Markup that is complete and already escaped. */
 export class Html {
   readonly markup: string;
 

@@ -1,10 +1,10 @@
 import type { DayState } from '../planning/day-state.ts';
 import type { StatusDay } from './day-status.ts';
 
-/** What a cell shows: the state of its day, or that there is nothing to expect of the day yet. */
+/** What a cell shows: the state of its day, or that the day is not expected to have data yet. */
 export type Look = DayState | 'to_come';
 
-/** What a reader sees of each look, from hardly there to there for good; then what needs somebody. */
+/** The name and meaning of each look, from incomplete to final; then those that need action. */
 export const LOOKS: Record<Look, { name: string; meaning: string }> = {
   settled: { name: 'settled', meaning: 'complete, and can change no more' },
   complete: { name: 'complete', meaning: 'read whole after the day ended' },
@@ -17,11 +17,12 @@ export const LOOKS: Record<Look, { name: string; meaning: string }> = {
   failed: { name: 'failed', meaning: 'the last attempt failed' },
 };
 
+/** The look of a day's cell. @param today in the brand's time zone */
 export function lookOf(day: StatusDay, today: string): Look {
   return day.state === 'missing' && isToCome(day, today) ? 'to_come' : day.state;
 }
 
-/** Whether nobody has to do anything about the day: it has not been read yet, and it is not over. */
+/** Whether the day is not expected to have data yet: it is not over and has not been read. */
 export function isToCome({ dt, state }: StatusDay, today: string): boolean {
   return dt >= today && (state === 'missing' || state === 'in_progress');
 }

@@ -7,7 +7,7 @@ import { newestCompleteDay } from '../planning/day-state.ts';
 
 /**
  * The newest day that is committed as complete: what the alarm about overdue reports measures from.
- * @returns `null` where there is none, or where a ledger cannot be read, which is logged
+ * @returns `null` where no day is, or where a ledger cannot be read, which is logged
  */
 export async function newestComplete(
   { policy, clock, log, ledger }: Pick<RunContext, 'policy' | 'clock' | 'log' | 'ledger'>,

@@ -6,7 +6,7 @@ import type { TableStatus } from './table-statuses.ts';
 
 export type ProblemState = Extract<DayState, 'failed' | 'missing' | 'overdue' | 'unverified' | 'in_progress'>;
 
-/** Days of one table that need somebody, or time, for the same reason. */
+/** Days of one table that need action, or time, for the same reason. */
 export interface Problem {
   state: ProblemState;
   table: TableStatus;
@@ -14,7 +14,7 @@ export interface Problem {
   days: StatusDay[];
 }
 
-/** What needs somebody first comes first. */
+/** In the order of urgency. */
 export const PROBLEM_STATES: readonly ProblemState[] = [
   'failed',
   'missing',
@@ -23,7 +23,7 @@ export const PROBLEM_STATES: readonly ProblemState[] = [
   'in_progress',
 ];
 
-/** The problems of a brand's tables: by state, then by table, then by what the failure says. */
+/** The problems of a brand's tables: by state, then by table, then by message. */
 export function problemsOf(tables: readonly TableStatus[], today: string): Problem[] {
   return PROBLEM_STATES.flatMap((state) =>
     tables.flatMap((table) => {
@@ -34,7 +34,7 @@ export function problemsOf(tables: readonly TableStatus[], today: string): Probl
   );
 }
 
-/** The last day up to which every day of all the tables is complete; `undefined` where there is none. */
+/** The last day up to which every day of all the tables is complete; `undefined` where no such day exists. */
 export function completeThrough(tables: readonly TableStatus[]): string | undefined {
   return tables
     .map(tableCompleteThrough)

@@ -1,7 +1,7 @@
 import { type Html, html } from './html.ts';
 import type { Problem } from './problems.ts';
 
-/** How a person who looks at the calendar starts something: by a command, or in a console. */
+/** How a reader of the calendar starts an action: by a command, or in a console. */
 export interface Controls {
   /** How to read what is due. */
   sync(reports: readonly string[], brand: string): Html;
@@ -29,12 +29,12 @@ export function commandControls({
   };
 }
 
-/** So that a shell reads it as one word. */
+/** Quoted, so that a shell reads it as one word. */
 function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** What to do about problems of one brand that are alike. */
+/** What to do about similar problems of one brand. */
 export function remedy(alike: readonly Problem[], controls: Controls): Html {
   const [first] = alike;
   if (!first) return html``;
@@ -53,7 +53,7 @@ export function remedy(alike: readonly Problem[], controls: Controls): Html {
     case 'unverified':
       return html`The report has never returned a record. Either there are none, or a setting is wrong. To find out: ${controls.check(reports, brand)}`;
     case 'in_progress':
-      return html`A run is reading these days, or has left the rest to the next one.`;
+      return html`A run is reading these days, or the next run will resume them.`;
   }
 }
 

@@ -13,7 +13,7 @@ export interface TableStatus {
   brand: string;
   report: string;
   table: string;
-  /** False where the service has never returned a record: its empty answers prove nothing. */
+  /** False where the service has never returned a record: empty responses prove nothing. */
   hasReturnedRecords: boolean;
   newestComplete: string | null;
   rows: number;
@@ -23,7 +23,7 @@ export interface TableStatus {
 }
 
 /**
- * Of each brand the reports that are enabled, and whatever else is in the lake.
+ * The enabled reports of each brand, and whatever else is in the lake.
  * @param span only the days of these months, whose ledgers `lake` holds
  */
 export function tableStatuses(
@@ -50,7 +50,7 @@ interface StoredReport {
   brand: string;
   report: ReportDefinition;
   policy: Policy | undefined;
-  /** All that the lake has of the brand, by report. */
+  /** What the lake has of the brand, by report. */
   stored: ReadonlyMap<string, ReportLedgers>;
 }
 

@@ -1,4 +1,4 @@
-/** The word that `word` is probably a misspelling of: at most one edit per three letters away. */
+/** The word that `word` probably misspells, at most one edit per three letters away; `undefined` where none is. */
 export function closestMatch(word: string, words: readonly string[]): string | undefined {
   const allowed = Math.max(1, Math.floor(word.length / 3));
   return words

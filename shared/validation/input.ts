@@ -4,7 +4,7 @@ import { isJsonObject } from '../json.ts';
 import { closestMatch } from './closest-match.ts';
 
 // Schemas of what operators write: settings and events. The error text of each schema says what is allowed there and
-// nothing else; `parseInput` puts the path and the value met before it, so that every message has the same form.
+// nothing else; `parseInput` puts the path and the value found before it, so that every message has the same form.
 
 /** A setting that only other reports have. */
 export const NOT_A_SETTING = z.optional(z.never({ error: 'nothing: this report has no such setting' }));
@@ -17,7 +17,7 @@ export function object<Shape extends Record<string, z.ZodMiniType>>(shape: Shape
   });
 }
 
-/** @param allowed what the message says is allowed @param words values that a slip may have been meant for */
+/** @param allowed what the message says is allowed @param words the values that a misspelt one is compared with */
 export function text(allowed: string, test: (value: string) => boolean, words: readonly string[] = []) {
   const error = ({ input }: { input?: unknown }) => allowed + didYouMean(input, words);
   return z.string({ error }).check(z.refine(test, { error }));
@@ -51,7 +51,7 @@ export function integer(min: number, max: number) {
  * The input, checked and with defaults filled in.
  * @param code the error's code
  * @param origin what the error calls the input, e.g. a file
- * @throws BrandReportsError `config` with a line for every problem: path, value met, what is allowed
+ * @throws BrandReportsError `config` with a line for every problem: path, value found, what is allowed
  */
 export function parseInput<Output>(
   schema: z.ZodMiniType<Output>,
@@ -90,7 +90,7 @@ function pathText(path: readonly PropertyKey[]): string {
   return path.map(String).join('.') || 'the top level';
 }
 
-/** I9: the value met, unless it may be a credential in the wrong place. */
+/** I9: the value found, unless it may be a credential in the wrong place. */
 function shownValue(input: unknown, path: readonly PropertyKey[]): string {
   if (input === undefined) return 'missing';
   if (Array.isArray(input)) return 'a list';

@@ -2,7 +2,7 @@ import { isServerError, isThrottlingError, isTransientError } from '@smithy/core
 import { BrandReportsError, type ErrorKind } from '../../errors.ts';
 import { fieldOf, textOf } from '../error-fields.ts';
 
-/** For every AWS client: without timeouts a request that hangs would hold a run for ever. The SDK retries transient failures. */
+/** For every AWS client: without timeouts a request that hangs would block a run for ever. The SDK retries transient failures. */
 export const awsClientOptions = {
   maxAttempts: 5,
   requestHandler: {
@@ -13,7 +13,7 @@ export const awsClientOptions = {
   },
 };
 
-/** What the SDK's own classification does not know, and an operator must act on. */
+/** Errors that the SDK's own classification does not have and an operator must act on. */
 const CONFIG_ERRORS: ReadonlySet<string> = new Set([
   // No permission.
   'AccessDenied',
@@ -55,7 +55,7 @@ const CONFIG_ERRORS: ReadonlySet<string> = new Set([
 ]);
 const CONFIG_STATUSES: readonly number[] = [301, 401, 403];
 
-/** What the SDK's own classification does not know, and another attempt may heal. */
+/** Errors that the SDK's own classification does not have and a retry may fix. */
 const TRANSIENT_ERRORS: ReadonlySet<string> = new Set([
   // Glue answers these with 400.
   'ConcurrentModificationException',
@@ -128,7 +128,7 @@ function errorKind(failure: AwsFailure): AwsKind {
   if (CONFIG_STATUSES.includes(status) || CONFIG_ERRORS.has(name) || name.startsWith('KMS.')) return 'config';
   if (message.includes('Region is missing')) return 'config';
   if (TRANSIENT_STATUSES.includes(status) || TRANSIENT_ERRORS.has(name)) return 'transient';
-  // Without a response it is the network, unless it is a bug of this program.
+  // Without a response it is the network, unless it is a bug in this program.
   return status === 0 && !/^(Type|Range|Reference)Error$/.test(name) ? 'transient' : 'bug';
 }
 

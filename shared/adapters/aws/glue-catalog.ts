@@ -2,8 +2,8 @@
  * A Glue database as the catalog that Athena reads: each table is a Parquet table over `<lakeUrl>/snapshots/<table>/`,
  * the location of each partition is the prefix of its current snapshot, so that publishing a day is one request and a
  * query sees the old snapshot or the new one (I3). Without the checks made here a table of another lake would be
- * adopted and its partitions moved. Glue has no transactions: every change is retried until what is there is what was
- * wanted (I5). The shapes are in `glue-tables.ts`, what a user is told in `glue-errors.ts`.
+ * adopted and its partitions moved. Glue has no transactions: every change is retried until the table is as
+ * intended (I5). The shapes are in `glue-tables.ts`, the messages for users in `glue-errors.ts`.
  */
 import {
   CreatePartitionCommand,
@@ -26,7 +26,7 @@ import { grownTable, isSameView, missingColumns, newPartition, newTable, prestoV
 import { sleepWithJitter } from '../sleep-with-jitter.ts';
 import { checkedKey } from '../keys.ts';
 
-/** Of a change that lost the race against another writer. */
+/** Retries of a change that lost the race against another writer. */
 const GLUE_RETRY = { maxAttempts: 10, baseMs: 20, capMs: 1000 };
 
 const MISSING = 'EntityNotFoundException';
@@ -51,7 +51,7 @@ export function createGlueCatalog({
     return found === 'refused' ? undefined : found.Table;
   }
 
-  /** I5: creates what is missing, and changes what is there until nothing is left to change; a race that is lost is retried. */
+  /** I5: creates what is missing, and updates what exists until it is as intended; lost races are retried. */
   async function converge(
     created: TableInput,
     changed: (found: Table) => TableInput | undefined,

@@ -3,7 +3,7 @@ import { BrandReportsError } from '../../errors.ts';
 import { awsFailure } from './errors.ts';
 import { VIRTUAL_VIEW } from './glue-tables.ts';
 
-/** Others keep changing it: it is not ours to wait for. */
+/** Other writers keep changing it, so this run does not wait for longer. */
 export function contended(what: string, database: string): BrandReportsError {
   return new BrandReportsError(
     'transient',
@@ -51,7 +51,7 @@ export function refuseOtherLake(
   );
 }
 
-/** @throws BrandReportsError `config` where a table stands where a view is to be */
+/** @throws BrandReportsError `config` where a table has the name of a view */
 export function refuseTable({ Name, TableType }: Table, database: string): void {
   if (TableType === VIRTUAL_VIEW) return;
   throw new BrandReportsError(

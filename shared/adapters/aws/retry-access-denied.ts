@@ -5,7 +5,7 @@ import type { Clock } from '../../ports.ts';
 const ACCESS_DENIED_RETRY = { pauseMs: 5_000, timeoutMs: MINUTE_MS };
 
 /**
- * Retries for a minute what AWS refuses: the policies of a new role take a while to be in force everywhere.
+ * Retries for a minute what AWS denies: the policies of a new role take a while to take effect.
  * @throws what `work` threw last
  */
 export async function retryWhileAccessDenied<T>(

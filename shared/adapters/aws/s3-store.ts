@@ -1,7 +1,7 @@
 /**
  * A lake in a bucket. Without conditional writes two runs would overwrite each other's documents; every `put` is one
- * (I5), and a 409, which S3 answers where two of them race, is retried here because the SDK does not. Objects that are
- * created as a stream appear whole at `finish` or not at all (I4). Every failure names the key, and the permissions or
+ * (I5), and a 409, which S3 answers where two of them race, is retried here because the SDK does not. Streamed objects
+ * appear in full at `finish` or not at all (I4). Every failure names the key, and the permissions or
  * the setting that are missing.
  */
 import { PassThrough } from 'node:stream';
@@ -29,7 +29,7 @@ import { sleepWithJitter } from '../sleep-with-jitter.ts';
 import { checkedKey, checkedPrefix } from '../keys.ts';
 import { objectNotFound } from '../object-not-found.ts';
 
-/** Of a write that races a delete or another write of the same key (409). */
+/** Retries of a write that races a delete or another write of the same key (409). */
 const S3_WRITE_RETRY = { maxAttempts: 6, baseMs: 50, capMs: 1000 };
 const MAX_KEYS_PER_DELETE = 1000;
 
@@ -41,7 +41,7 @@ const PERMISSIONS = {
   Deleting: 's3:DeleteObject',
 };
 
-/** No run on a lake in S3 can see another's process: only leases say whether it lives. */
+/** Runs on a lake in S3 cannot see each other's processes: only leases show which are alive. */
 export const leaseOnlyRuns: RunRegistry = {
   register: async () => async () => {},
   isDead: async () => false,

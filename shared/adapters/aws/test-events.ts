@@ -17,7 +17,7 @@ const EXISTS = 'ConflictException';
 /** The events that the Lambda console offers for a function, by name. */
 export type TestEvents = Readonly<Record<string, Json>>;
 
-/** The shareable test events of Lambda functions, each function's in a schema of its own. Failures are BrandReportsErrors. */
+/** The shareable test events of Lambda functions, with one schema per function. Failures are BrandReportsErrors. */
 export function createTestEvents(client: SchemasClient) {
   const schemaOf = (functionName: string) => ({
     RegistryName: REGISTRY,

@@ -25,7 +25,7 @@ export function createLocalCatalog(folder: string): Catalog {
     snapshotOf: (table, partition) =>
       onDisk(root, async () => {
         const [link, second] = await linksIn(folderOf(table, partitionPath(partition)));
-        // Two links are what a crash during a publication leaves: neither is current until it is repeated.
+        // A crash during a publication leaves two links: neither is current until the publication is repeated.
         return link === undefined || second !== undefined ? undefined : snapshotOf(link);
       }),
     setSnapshot: ({ name }, partition, snapshot) =>

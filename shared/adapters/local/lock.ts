@@ -17,7 +17,7 @@ export interface HeldLock {
 /**
  * Takes the lock that the file stands for; the file itself stays empty. Only SQLite may open it: POSIX releases a
  * process's locks as soon as the process closes any descriptor of the file.
- * @returns `undefined` while somebody else, in this process or another, holds it
+ * @returns `undefined` while it is held elsewhere, in this process or another
  * @throws BrandReportsError `config` where the file or the disk cannot be locked
  */
 export function tryLock(path: string): HeldLock | undefined {
@@ -30,7 +30,7 @@ export function tryLock(path: string): HeldLock | undefined {
 }
 
 /**
- * I5: runs `change` while nobody else changes the lake folder. It is synchronous, so that the lock is held for an instant.
+ * I5: runs `change` while no one else changes the lake folder. It is synchronous, so that the lock is held for an instant.
  * @throws BrandReportsError `transient` where the lock stays taken
  */
 export async function underLakeLock<T>(folder: string, change: () => T): Promise<T> {

@@ -1,5 +1,5 @@
 /**
- * A lake in a folder of a local disk, shared by any number of processes. Written in place, a file would be half there
+ * A lake in a folder of a local disk, shared by any number of processes. Written in place, a file would be incomplete
  * after a crash, and two runs would overwrite each other. So every object is first a temporary file on the same disk,
  * synced, and then renamed (I4), and a conditional write compares and renames under the lake's lock (I5). Whoever
  * reads sees the old file or the new one (I3).
@@ -22,10 +22,10 @@ import { checkedKey, checkedPrefix, compareKeys } from '../keys.ts';
 import { underLakeLock } from './lock.ts';
 import { objectNotFound } from '../object-not-found.ts';
 
-/** A writer that lives touches its temporary file far more often. */
+/** A live writer touches its temporary file far more often. */
 const MAX_TEMPORARY_AGE_MS = DAY_MS;
 
-/** Nothing is created on the disk before the first write. */
+/** Creates nothing on the disk before the first write. */
 export function openLocalStore(folder: string): ObjectStore {
   const root = resolve(folder);
   const pathOf = (key: string) => join(root, checkedKey(key));
@@ -61,7 +61,7 @@ class Temporaries {
     return { path, handle: await open(path, 'wx') };
   }
 
-  /** A writer that died left its file behind. */
+  /** Removes the files of dead writers. */
   async #removeLeftovers(): Promise<void> {
     this.#cleaned = true;
     const oldest = Date.now() - MAX_TEMPORARY_AGE_MS;

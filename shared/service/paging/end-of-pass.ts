@@ -1,15 +1,15 @@
 // I8: the end of a pass is proven. Without these checks a service that answers the same page for ever, or sends the
 // pass back to a page it has read, would keep a run busy without end, and one that repeats its last page instead of
 // answering an empty one would have records counted twice. Each paging style has one function that takes the pages as
-// they are read and gives those that are certain; it throws where the pass makes no progress. What asks for a page
-// and its terminal sign are in `styles.ts`.
+// they are read and returns those that are certain; it throws where the pass makes no progress. The fields that select
+// a page, and the terminal sign, are in `styles.ts`.
 
 import { BrandReportsError } from '../../errors.ts';
 import { type JsonObject, numberText, stringifyJson } from '../../json.ts';
 import { contractError } from '../records.ts';
 import { type Page, type PageRequest, type Resume, hashOf, shortHash } from './page.ts';
 
-/** Takes the pages of a pass as they are read and gives those that are certain by now, in order. */
+/** Takes the pages of a pass as they are read and returns those that are certain by now, in order. */
 type AcceptPage = (page: Page) => readonly Page[];
 
 /**
@@ -29,7 +29,7 @@ export function acceptPages(request: PageRequest, resume: Resume | undefined): A
   }
 }
 
-/** I8: a pass that is sent back to a page it has asked for would never end. */
+/** I8: a pass that is sent back to an earlier page would never end. */
 function rejectRepeatedCursor(
   { service, action }: PageRequest,
   resume: Resume | undefined,
@@ -42,7 +42,7 @@ function rejectRepeatedCursor(
     throw contractError(
       action,
       'repeated_cursor',
-      `the cursor ${cursor} was asked for before in this pass; following it would not end`,
+      `the cursor ${cursor} was requested before in this pass; following it would not end`,
     );
   };
 }
@@ -63,7 +63,7 @@ function acceptPositions(request: PageRequest, resume: Resume | undefined): Acce
     hashes.add(page.hash);
     const keys = page.records.map((record) => keyOrContent(record, primaryKey));
     if (page.next !== null && keys.every((key) => before.has(key))) {
-      const message = `hasNextPage is true after a page of ${keys.length} records, none of which is new`;
+      const message = `hasNextPage is true after a page of ${keys.length} records without a new one`;
       throw contractError(action, 'no_progress', message);
     }
     before = new Set(keys);
@@ -104,7 +104,7 @@ function acceptNumbered({ action }: PageRequest, resume: Resume | undefined): Ac
 }
 
 const MAX_EMPTY_PAGES = 3;
-/** Records without a key may be duplicates, and so whole pages equal; this many in a row are a service that goes in circles. */
+/** Records without a key may be duplicates, so even pages may be equal; this many equal pages in a row are a cycle. */
 const MAX_EQUAL_PAGES = 100;
 
 function acceptCursors(request: PageRequest, resume: Resume | undefined): AcceptPage {

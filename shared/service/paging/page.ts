@@ -3,15 +3,15 @@ import { type Json, type JsonObject, type RawNumber, isRawNumber, stringifyJson 
 import type { ReportService } from '../../ports.ts';
 import type { Paging } from '../../reports/definition.ts';
 
-/** What asks for a page: a position, a page number or the service's own cursor, sent back verbatim. */
+/** What selects a page: a position, a page number or the service's own cursor, sent back verbatim. */
 export type Cursor = string | number | RawNumber;
 
-/** All that it takes to ask for the pages of a pass. */
+/** What is needed to request the pages of a pass. */
 export interface PageRequest {
   service: ReportService;
   action: string;
   paging: Paging;
-  /** Records asked for per page. */
+  /** Records requested per page. */
   pageSize: number;
   /** The first `page_number`. */
   firstPage: number;
@@ -21,15 +21,16 @@ export interface PageRequest {
   primaryKey?: string;
 }
 
+/** A fetched page. */
 export interface Page {
-  /** What asked for this page; `null` for the first one. */
+  /** The cursor of this page; `null` for the first one. */
   cursor: Cursor | null;
   records: JsonObject[];
-  /** What asks for the next page; `null` where the end of the pass is proven. */
+  /** The cursor of the next page; `null` where the end of the pass is proven. */
   next: Cursor | null;
   /** Hash of the records, in their order. */
   hash: string;
-  /** Short hash by which a pass recognises a page that it has read: of the cursor, or of a numbered page's records. */
+  /** Short hash that identifies a page within its pass: of the cursor, or of a numbered page's records. */
   seen: string;
 }
 
@@ -47,7 +48,7 @@ export function isCursor(value: Json | undefined): value is Cursor {
   return typeof value === 'string' || typeof value === 'number' || isRawNumber(value);
 }
 
-/** Hash of records, in their order. */
+/** Hash of records, which depends on their order. */
 export function hashOf(records: JsonObject[]): string {
   return hash('sha256', stringifyJson(records), 'base64url');
 }

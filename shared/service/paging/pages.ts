@@ -1,7 +1,7 @@
 // Reads the pages of a pass in order, whatever the paging style. Without the checks made here a pass would end where
-// an error body looks like an empty page, or never end where the service sends it in a circle. `styles.ts` says how
-// a page is asked for and what names the next one; `end-of-pass.ts` accepts a page only where the pass gets on and
-// its end is proven (I8); `page.ts` has the types. Nothing here knows a run, a day or a lake.
+// an error body looks like an empty page, or never end where the service sends it in a cycle. `styles.ts` says how a
+// page is requested and where the next cursor is; `end-of-pass.ts` accepts a page only where the pass makes progress
+// and its end is proven (I8); `page.ts` has the types. This part knows neither runs nor days nor lakes.
 
 import { BrandReportsError } from '../../errors.ts';
 import { type Json, stringifyJson } from '../../json.ts';
@@ -27,7 +27,7 @@ export async function* pages(request: PageRequest, resume?: Resume): AsyncGenera
       const ended = accepted.at(-1)?.next === null;
       if (!ended) {
         ahead = fetchPage(request, page.next, stop.signal);
-        // Its failure is thrown when the consumer asks for the page, if it ever does.
+        // Its failure is thrown when the consumer requests the page, if it ever does.
         ahead.catch(() => undefined);
       }
       yield* accepted;
@@ -43,7 +43,7 @@ export function firstPage(request: PageRequest): Promise<Page> {
   return fetchPage(request, null);
 }
 
-/** Whether the page that `cursor` asks for still has the records it had. @throws BrandReportsError of the service */
+/** Whether the page at `cursor` still has the records that it had. @throws BrandReportsError of the service */
 export async function samePage(request: PageRequest, cursor: Json, hash: string): Promise<boolean> {
   const page = await fetchPage(request, storedCursor(cursor));
   return page.hash === hash;

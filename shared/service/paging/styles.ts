@@ -14,15 +14,15 @@ interface ReceivedPage {
   envelope: JsonObject;
   data: JsonObject;
   records: readonly JsonObject[];
-  /** What asked for it. */
+  /** Its cursor. */
   cursor: Cursor | null;
 }
 
-/** How pages are asked for: what differs between the paging styles. */
+/** What differs between the paging styles: how a page is requested, and how the next one is found. */
 interface Style {
-  /** The fields that ask for a page. */
+  /** The request fields that select a page. */
   fields(cursor: Cursor | null): JsonObject;
-  /** What asks for the next page; `null` at the style's terminal sign. @throws BrandReportsError `contract` */
+  /** The cursor of the next page; `null` at the style's terminal sign. @throws BrandReportsError `contract` */
   next(page: ReceivedPage): Cursor | null;
   /** `seen` of a page. */
   seen(cursor: Cursor | null, recordsHash: string): string;
@@ -64,19 +64,19 @@ export function styleOf({ action, paging, pageSize, firstPage }: PageRequest): S
 /** I8: without a well-formed `pageInfo` the end is not proven. */
 function nextPosition(action: string, pageInfo: Json | undefined): Cursor | null {
   if (!isJsonObject(pageInfo) || typeof pageInfo.hasNextPage !== 'boolean') {
-    const met = isJsonObject(pageInfo)
+    const found = isJsonObject(pageInfo)
       ? `hasNextPage is ${describeKind(pageInfo.hasNextPage)}`
       : `it is ${describeKind(pageInfo)}`;
-    throw contractError(action, 'page_info', `"data.pageInfo" needs hasNextPage, true or false; ${met}`);
+    throw contractError(action, 'page_info', `"data.pageInfo" needs hasNextPage, true or false; ${found}`);
   }
   const { hasNextPage, endCursor } = pageInfo;
   if (!hasNextPage) return null;
   if (!isCursor(endCursor) || endCursor === '') {
-    const met = endCursor === '' ? 'empty' : describeKind(endCursor);
+    const found = endCursor === '' ? 'empty' : describeKind(endCursor);
     throw contractError(
       action,
       'page_info',
-      `hasNextPage is true, so endCursor needs a position; it is ${met}`,
+      `hasNextPage is true, so endCursor needs a position; it is ${found}`,
     );
   }
   const digits = typeof endCursor === 'string' ? endCursor : (numberText(endCursor) ?? '');
