@@ -39,8 +39,19 @@ export function dayOf(instantMs: number, timeZone: string): string {
   return new Date(wallTime(instantMs, timeZone)).toISOString().slice(0, 10);
 }
 
+/** Starts of days by zone: an instant takes Intl several microseconds, and plans and states ask for the same days again. */
+const starts = new Map<string, Map<string, number>>();
+
 /** The first instant that has the day's date: midnight, or later where the zone skips midnight. */
 export function startOfDay(day: string, timeZone: string): number {
+  const ofZone = starts.get(timeZone) ?? new Map<string, number>();
+  starts.set(timeZone, ofZone);
+  const start = ofZone.get(day) ?? firstInstantOf(day, timeZone);
+  ofZone.set(day, start);
+  return start;
+}
+
+function firstInstantOf(day: string, timeZone: string): number {
   const midnight = Date.parse(`${day}T00:00:00Z`);
   const hasDate = (instantMs: number) => dayOf(instantMs, timeZone) >= day;
   const offsets = [-1.5, -0.5, 0.5, 1.5].map((days) => {
