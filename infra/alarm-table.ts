@@ -45,9 +45,9 @@ export const REPORT_ALARMS: readonly AlarmRow<ObservedReport>[] = [
   {
     id: 'behind-<brand>-<report>',
     meaning:
-      'The newest complete day of the report ended more than <behindAfterHours> hours ago, or the report has never ' +
-      'returned a record, or no run has reported for longer than the gaps of its schedule (checked where these are ' +
-      'shorter than a week).',
+      'The newest complete day of <brand> <report> ended more than <behindAfterHours> hours ago, or the report has ' +
+      'never returned a record, or no run has reported for longer than the gaps of its schedule (checked where these ' +
+      'are shorter than a week).',
     action: 'Test the function <function> with "Check-the-connection", then with "Sync-now".',
     condition: (report, { schedules, behindAfterHours }) => {
       // Without schedules nothing starts by itself, so no report is behind.
@@ -64,7 +64,7 @@ export const REPORT_ALARMS: readonly AlarmRow<ObservedReport>[] = [
   },
   {
     id: 'failed-<brand>-<report>',
-    meaning: 'Runs of the report end as failed.',
+    meaning: 'Runs of <brand> <report> end as failed.',
     action:
       'Test the function <function> with "Sync-now": the answer says what is wrong and what to do about it.',
     condition: (report) => ({ metric: report.failures(), ...failureWindow([report.schedule]) }),
@@ -72,8 +72,8 @@ export const REPORT_ALARMS: readonly AlarmRow<ObservedReport>[] = [
   {
     id: 'throttled-<brand>-<report>',
     meaning:
-      `The service answered ${THROTTLED_PERCENT} % or more of the requests for the report with HTTP 429. Nothing is ` +
-      'lost, but runs take longer.',
+      `The service answered ${THROTTLED_PERCENT} % or more of the requests for <brand> <report> with HTTP 429. ` +
+      'Nothing is lost, but runs take longer.',
     action: 'Lower the setting requestsPerSecond and deploy.',
     condition: (report) => ({
       metric: report.throttledPercent(),

@@ -17,6 +17,11 @@ describe('the table of alarms', () => {
     );
   });
 
+  it.each(REPORT_ALARMS.map(({ id, meaning }) => [id, meaning]))(
+    'says in %s which brand and report it is about',
+    (_id, meaning) => expect(meaning).toContain('<brand> <report>'),
+  );
+
   it('has every id once', () => {
     const ids = [...REPORT_ALARMS, ...FUNCTION_ALARMS, ...STACK_ALARMS].map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
