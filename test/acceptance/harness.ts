@@ -76,8 +76,8 @@ export async function openScenario(options: {
   const lake = join(folder, 'the lake');
   const brands = plans.map((plan, index) => brandOf(plan, index, interpretation, until));
   const service = await startStrictService({ brands, interpretation, present: Date.parse(now) });
-  const byName = (valueOf: (plan: BrandPlan, index: number) => Json) =>
-    Object.fromEntries(plans.map((plan, index) => [plan.name, valueOf(plan, index)]));
+  const byName = (toValue: (plan: BrandPlan, index: number) => Json) =>
+    Object.fromEntries(plans.map((plan, index) => [plan.name, toValue(plan, index)]));
   const settings = byName((plan) =>
     brandSettings(plan, service, { ...settingsFor(interpretation), ...options.settings }),
   );
