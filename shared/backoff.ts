@@ -18,6 +18,7 @@
 // | the list of a backfill's months | addRetry, infra/backfill-state-machine.ts                               | 4         | 5 s               | 40 s  |
 // | an event of a schedule          | retryAttempts, infra/report-function.ts                                 | 2         | EventBridge's own |       |
 
+/** The waits of a retry rule, in milliseconds. */
 export interface Backoff {
   /** The wait before the first retry, at most. */
   baseMs: number;

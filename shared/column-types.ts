@@ -31,8 +31,11 @@ interface ScalarValues {
   timestamp: Date;
 }
 
+/** Every column type but the decimals. */
 export type ScalarType = keyof ScalarValues;
+/** `decimal(precision,scale)`, precision at most 38. */
 export type DecimalType = `decimal(${number},${number})`;
+/** Every type that a column may have. */
 export type ColumnType = ScalarType | DecimalType;
 
 /** A decimal is held as a whole number of its smallest unit: 1.5 in a `decimal(9,2)` is 150n. */

@@ -1,5 +1,6 @@
 // A day is text, `YYYY-MM-DD`; a month is `YYYY-MM`. Instants are milliseconds since 1970.
 
+/** Durations in milliseconds. */
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 /** 24 hours; a calendar day of a time zone may have 23 or 25. */
@@ -73,10 +74,12 @@ function firstInstantOf(day: string, timeZone: string): number {
   return after;
 }
 
+/** The first instant after the day, in milliseconds: the start of the next day. */
 export function endOfDay(day: string, timeZone: string): number {
   return startOfDay(addDays(day, 1), timeZone);
 }
 
+/** The day `days` later; earlier where that is negative. */
 export function addDays(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }
@@ -96,6 +99,7 @@ export function earlier(a: string, b: string): string {
   return a < b ? a : b;
 }
 
+/** The month of a day: `YYYY-MM`. */
 export function monthOf(day: string): string {
   return day.slice(0, 7);
 }
@@ -107,6 +111,7 @@ export function addMonths(month: string, months: number): string {
   return first.toISOString().slice(0, 7);
 }
 
+/** All days of a month, ascending. */
 export function daysOfMonth(month: string): string[] {
   return daysFrom(`${month}-01`, addDays(`${addMonths(month, 1)}-01`, -1));
 }
@@ -122,6 +127,7 @@ export function lastMonths(count: number, nowMs: number): MonthSpan {
   return { from: addMonths(monthOf(dayOf(nowMs, 'UTC')), 1 - count) };
 }
 
+/** Whether the month is in the span. */
 export function isInSpan(month: string, { from, to }: MonthSpan): boolean {
   return (from === undefined || month >= from) && (to === undefined || month <= to);
 }

@@ -3,6 +3,7 @@ export interface RawNumber {
   readonly rawJSON: string;
 }
 
+/** A JSON value whose numbers keep all their digits. */
 export type Json = null | boolean | string | number | RawNumber | Json[] | JsonObject;
 export type JsonObject = { [key: string]: Json };
 
@@ -36,14 +37,17 @@ export function stringifyJson(value: Json): string {
   return JSON.stringify(value);
 }
 
+/** Whether a value is a RawNumber. */
 export function isRawNumber(value: unknown): value is RawNumber {
   return JSON.isRawJSON(value);
 }
 
+/** The RawNumber of a JSON number literal. @throws SyntaxError where it is not JSON */
 export function rawNumber(digits: string): RawNumber {
   return JSON.rawJSON(digits);
 }
 
+/** Whether a value is an object of JSON: not null, not a list, not a RawNumber. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);
 }

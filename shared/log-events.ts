@@ -55,17 +55,22 @@ interface ProcessDetails {
 
 type EventOf<Details> = { [Name in keyof Details]: { event: Name } & Details[Name] }[keyof Details];
 
+/** An event of a report, before brand and report are added. */
 export type ReportEvent = EventOf<ReportDetails>;
+/** An event of a brand, before the brand is added. */
 export type BrandEvent = EventOf<BrandDetails>;
+/** Every event that is logged. */
 export type LogEvent =
   | (ReportEvent & { brand: string; report: string })
   | (BrandEvent & { brand: string })
   | EventOf<ProcessDetails>;
 
+/** Consumes events; must not throw. */
 export type Log = (event: LogEvent) => void;
 export type BrandLog = (event: BrandEvent) => void;
 export type ReportLog = (event: ReportEvent) => void;
 
+/** How serious an event is. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 const LEVELS = {
@@ -96,14 +101,17 @@ const LEVELS = {
   calendar_failed: 'error',
 } as const satisfies Record<LogEvent['event'], LogLevel>;
 
+/** The level of an event, by its name. */
 export function levelOf({ event }: LogEvent): LogLevel {
   return LEVELS[event];
 }
 
+/** The log of one brand: adds its name to every event. */
 export function bindBrand(log: Log, brand: string): BrandLog {
   return (event) => log({ brand, ...event });
 }
 
+/** The log of one report of one brand: adds both names to every event. */
 export function bindReport(log: Log, brand: string, report: string): ReportLog {
   return (event) => log({ brand, report, ...event });
 }

@@ -12,6 +12,7 @@ export interface DayOutcome {
   pages: number;
 }
 
+/** An error as outcomes show it: without cause and context (I9). */
 export interface ErrorSummary {
   kind: ErrorKind;
   code: string;
@@ -25,6 +26,7 @@ export interface Traffic {
   throttles: number;
 }
 
+/** The outcome of one report of one brand. */
 export interface ReportOutcome extends Traffic {
   brand: string;
   report: string;
@@ -41,6 +43,7 @@ export interface SyncOutcome {
   reports: ReportOutcome[];
 }
 
+/** What an outcome shows of an error. */
 export function errorSummary({ kind, code, message }: BrandReportsError): ErrorSummary {
   return { kind, code, message };
 }
@@ -58,6 +61,7 @@ export function isUnfinished({ status, days }: ReportOutcome): boolean {
   return status === 'incomplete' || days.some(({ outcome }) => outcome === 'pending' || outcome === 'busy');
 }
 
+/** The outcome of a run, from those of its reports. */
 export function syncOutcome(reports: ReportOutcome[]): SyncOutcome {
   const has = (status: Status) => reports.some((report) => report.status === status);
   if (has('failed')) return { status: 'failed', reports };

@@ -17,11 +17,13 @@ export interface Clock {
   every: (ms: number, tick: () => void) => () => void;
 }
 
+/** The bytes of an object, and the etag of that version. */
 export interface StoredObject {
   body: Uint8Array;
   etag: string;
 }
 
+/** An object as a listing shows it. */
 export interface ListedObject {
   key: string;
   bytes: number;
@@ -72,6 +74,7 @@ export interface RunRegistry {
 /** Partition keys in order, e.g. `[['brand','acme'],['dt','2026-01-31']]`. */
 export type Partition = readonly (readonly [key: string, value: string])[];
 
+/** The columns and partition keys of a table. */
 export interface TableShape {
   name: string;
   partitionKeys: readonly string[];
@@ -100,6 +103,7 @@ export interface Lake {
   catalog?: Catalog;
 }
 
+/** What signs the requests of a brand (docs/interface.md, section 5). */
 export interface Credentials {
   bid: string;
   token: string;

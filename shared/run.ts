@@ -25,6 +25,7 @@ import type { BrandSettings, Settings } from './settings/settings.ts';
 import { newestComplete } from './status/newest-complete.ts';
 import { syncReport } from './sync.ts';
 
+/** What a run works with. */
 export interface RunOptions extends LakeAccess {
   settings: Settings;
   reports: ReportRegistry;

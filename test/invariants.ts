@@ -83,7 +83,7 @@ function problemsOf({ id, enforcedBy, provedBy, notCovered }: Invariant): string
     ...(enforcedBy.length === 0 ? [at('"Enforced by" names no file')] : []),
     ...enforcedBy.flatMap(({ file, symbol }) => problemsOfEnforcer(id, file, symbol).map(at)),
     ...(provedBy.length === 0 || provedBy.length > MAX_SUITES
-      ? [at(`"Proved by" names ${provedBy.length} suites; 1 to ${MAX_SUITES} are wanted`)]
+      ? [at(`"Proved by" names ${provedBy.length} suites; allowed: 1 to ${MAX_SUITES}`)]
       : []),
     ...provedBy.flatMap((file) => problemsOfSuite(id, file).map(at)),
     ...(notCovered === '' ? [at('"Not covered" is missing')] : []),
@@ -92,7 +92,7 @@ function problemsOf({ id, enforcedBy, provedBy, notCovered }: Invariant): string
 
 function problemsOfEnforcer(id: string, file: string, symbol: string): string[] {
   const source = sources.get(file);
-  if (source === undefined) return [`there is no ${file}`];
+  if (source === undefined) return [`${file} does not exist`];
   const declaration = new RegExp(
     `\\b(?:function\\*?|const|class|interface|type) ${symbol}\\b|^ +(?:async )?${symbol}\\(`,
     'm',
@@ -105,7 +105,7 @@ function problemsOfEnforcer(id: string, file: string, symbol: string): string[] 
 
 function problemsOfSuite(id: string, file: string): string[] {
   const source = tests.get(file);
-  if (source === undefined) return [`there is no ${file}`];
+  if (source === undefined) return [`${file} does not exist`];
   return titlesOf(source).includes(id) ? [] : [`no title in ${file} begins with "${id}: "`];
 }
 

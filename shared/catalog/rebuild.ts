@@ -21,6 +21,7 @@ import { freshness } from './freshness.ts';
 
 const CONCURRENCY = 8;
 
+/** What a rebuild works with; times are wall clock in milliseconds. */
 export interface RebuildOptions extends LakeAccess {
   /** Decide what is due; partitions of brands that the settings do not know are published all the same. */
   settings: Settings;
@@ -30,6 +31,7 @@ export interface RebuildOptions extends LakeAccess {
   isFatal: (thrown: unknown) => boolean;
 }
 
+/** What a rebuild did, and what it left. */
 export interface RebuildOutcome {
   /** `incomplete`: some partitions are left to the syncs, which publish them within a day. */
   status: 'complete' | 'incomplete';

@@ -40,6 +40,7 @@ export interface Conclusion {
   failure?: ExecutionFailure;
 }
 
+/** Why an execution failed, as Step Functions shows it. */
 export interface ExecutionFailure {
   error: 'BackfillRefused' | 'BackfillIncomplete';
   cause: string;
@@ -75,6 +76,7 @@ export function splitIntoMonths({ from, to }: MonthRange): MonthRange[] {
   return [...Map.groupBy(daysFrom(from, to), monthOf).values()].map(spanOf).reverse();
 }
 
+/** The progress of a month before its first run. */
 export function initialProgress(month: MonthRange): MonthProgress {
   return { left: daysFrom(month.from, month.to).length, pages: 0, stalled: 0, busy: 0 };
 }
@@ -127,6 +129,7 @@ export function daysWithoutUpstream({ from, to }: MonthRange, upstream: Ledger):
   return daysFrom(from, to).filter((day) => !upstream.days[day]?.committed);
 }
 
+/** The committed rows of the range, by the ledger of its month. */
 export function rowsIn({ from, to }: MonthRange, { days }: Ledger): number {
   return daysFrom(from, to).reduce((sum, day) => sum + (days[day]?.committed?.rows ?? 0), 0);
 }

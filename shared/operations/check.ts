@@ -15,11 +15,13 @@ export interface Finding {
   message: string;
 }
 
+/** The findings about one report. */
 export interface ReportCheck {
   report: string;
   findings: Finding[];
 }
 
+/** The findings about one brand and its reports. */
 export interface BrandCheck {
   brand: string;
   /** Clock skew: service time minus local time, in milliseconds. */

@@ -69,6 +69,7 @@ export interface LakeAccess {
   newId: () => string;
 }
 
+/** The context of one report of one brand, without settings where the report is not enabled. */
 export function createBrandReport(
   { lake, clock, log, newId, reports }: LakeAccess & { reports: ReportRegistry },
   documents: LakeDocuments,

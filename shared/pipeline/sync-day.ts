@@ -22,11 +22,13 @@ const LEASE_RENEWAL_MS = 15_000;
 const PUBLISH_ROWS_PER_SECOND = 10_000;
 const PUBLISH_BASE_MS = 5_000;
 
+/** What became of a day, and the error where it failed. */
 export interface SyncedDay {
   outcome: DayOutcome;
   error?: BrandReportsError;
 }
 
+/** Takes one due day from its claim to its publication. Failures are recorded and returned; bugs are thrown. */
 export async function syncDay(
   ctx: RunContext,
   { day, reason }: DueDay,

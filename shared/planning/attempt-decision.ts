@@ -13,6 +13,7 @@ import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 import { type Window, dayQueries, windowToRead } from './day-queries.ts';
 
+/** What the decision depends on, in addition to the ledger entry and the staged progress. */
 export interface DaySituation {
   day: string;
   nowMs: number;

@@ -10,6 +10,7 @@ export interface DayQuery {
   fields: Record<string, string | number>;
 }
 
+/** The part of a day to read, in milliseconds; `whole` where it begins with the day. */
 export type Window = Pick<Slice, 'fromMs' | 'toMs' | 'whole'>;
 
 /**
@@ -64,10 +65,12 @@ function dateQueries(brand: BrandSettings, day: string, filters: DayQuery['field
   ];
 }
 
+/** Days as the interface writes them: `YYYYMMDD`, both included. */
 export function dateFields(from: string, to: string): { start_date: string; end_date: string } {
   return { start_date: from.replaceAll('-', ''), end_date: to.replaceAll('-', '') };
 }
 
+/** Instants (ms) as the interface writes them, in the unit of the settings. */
 export function timestampFields(
   brand: BrandSettings,
   fromMs: number,

@@ -28,6 +28,7 @@ export const DAY_STATES = [
   'unverified',
 ] as const;
 
+/** One of the states above. */
 export type DayState = (typeof DAY_STATES)[number];
 
 /** The states in which a day is complete. */

@@ -41,6 +41,7 @@ export interface UpstreamState {
 /** The same by day; `undefined` where that report has nothing of the day. */
 export type UpstreamDay = (day: string) => UpstreamState | undefined;
 
+/** What a lookup needs to know of the ledger entry of its upstream day. */
 export function upstreamState(entry: DayEntry | undefined): UpstreamState | undefined {
   const { committed } = entry ?? {};
   return (

@@ -2,6 +2,7 @@ import { addDays, daysFrom, dayOf, monthOf, startOfDay, earlier } from '../days.
 import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
 import { type Policy, type UpstreamDay, dueAtMs } from './due.ts';
 
+/** A day to read, and the reason. */
 export interface DueDay {
   day: string;
   /** Why the day is planned; its state is something else (`dayState`). */

@@ -12,6 +12,7 @@ export interface HttpResponse {
 /** `failed`: no whole response came; e.g. `timeout`, `cut_off` or the network's own `ECONNRESET`. */
 export type HttpResult = HttpResponse | { failed: string } | { tooLargeBytes: number };
 
+/** One signed request. */
 export interface HttpRequest {
   url: string;
   method: 'POST' | 'GET';

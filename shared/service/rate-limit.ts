@@ -30,6 +30,7 @@ const MIN_SHARE = 1 / 32;
 /** Timers wake up to this late; the next request is not to be late because of it. */
 const TIMER_DELAY_MS = 20;
 
+/** Creates the limiter of one brand. Its rate is in requests per second, its times are in milliseconds. */
 export function createRateLimiter(options: {
   requestsPerSecond: number;
   wallMs: () => number;

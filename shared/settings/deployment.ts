@@ -32,6 +32,7 @@ const LOG_RETENTION_DAYS = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
 ];
 
+/** The schema of the settings of a deployment. */
 export function deploymentSchema() {
   const bool = () => z.boolean({ error: 'true, false' });
   return object({

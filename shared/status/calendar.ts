@@ -15,6 +15,7 @@ import { type Controls, remedy } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
 import { type Problem, completeThrough, dayRanges, problemsOf } from './problems.ts';
 
+/** What the calendar shows and for whom. */
 export interface CalendarOptions {
   settings: Settings;
   nowMs: number;

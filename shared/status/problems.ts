@@ -4,6 +4,7 @@ import type { StatusDay } from './day-status.ts';
 import { isToCome } from './looks.ts';
 import type { TableStatus } from './table-statuses.ts';
 
+/** The states that need action, or time. */
 export type ProblemState = Extract<DayState, 'failed' | 'missing' | 'overdue' | 'unverified' | 'in_progress'>;
 
 /** Days of one table that need action, or time, for the same reason. */

@@ -131,7 +131,7 @@ describe('I2: a restated day', () => {
       Object.assign(record, { status: 'void', amount: JSON.rawJSON('-1.50') });
   }
 
-  it('is read again when it is asked for', async () => {
+  it('is read again when a range names it', async () => {
     const scenario = await open();
     await expectToComplete(scenario);
     restate(scenario);
@@ -182,7 +182,7 @@ describe('I4: whatever becomes of the process, a plain rerun ends with the same 
     await expectToComplete(scenario);
   });
 
-  it('after SIGKILL again and again', async () => {
+  it('after repeated SIGKILL', async () => {
     const scenario = await open();
     scenario.service.latencyMs = 5;
     for (const killAfterCalls of [10, 30, 50, 20]) await scenario.sync([], { killAfterCalls });

@@ -106,7 +106,7 @@ function parsedIfNested(text: string): Json | undefined {
   }
 }
 
-/** What a field is known to have held: a column's text alone does not tell a number from its digits. */
+/** What a field is known to have held: a column's text alone does not distinguish a number from its digits. */
 interface Known {
   forms: Set<string>;
   literals: Set<string>;
@@ -153,7 +153,7 @@ const snakeCase = (field: string): string =>
 
 /**
  * Which column holds which field. Ordinary names are snake_case; where names collide or are no names, the
- * values that a field is known to have held tell.
+ * values that a field is known to have held show.
  */
 function fieldsByColumn({ types, rows }: LakeTable, known: Map<string, Known>): Map<string, string> {
   const found = new Map<string, string>();
@@ -217,7 +217,7 @@ function counted(keys: readonly string[]): Map<string, number> {
  * How a table of the lake differs from what should be there, day by day and record by record, as often as
  * each is there.
  * @param expected by day: the records that should be there
- * @param everHeld all records that the table may ever have met
+ * @param everHeld all records that the table may ever have had
  */
 export function differences(
   table: LakeTable,
@@ -230,8 +230,8 @@ export function differences(
   const days = [...new Set([...expected.keys(), ...byDay.keys()])].sort();
   return days.flatMap((dt) => {
     const there = counted((byDay.get(dt) ?? []).map(({ form }) => keyOf(form)));
-    const wanted = counted((expected.get(dt) ?? []).map((record) => keyOf(recordForm(record))));
-    const found = { dt, missing: excess(wanted, there), surplus: excess(there, wanted) };
+    const expectedCounts = counted((expected.get(dt) ?? []).map((record) => keyOf(recordForm(record))));
+    const found = { dt, missing: excess(expectedCounts, there), surplus: excess(there, expectedCounts) };
     return found.missing.length + found.surplus.length > 0 ? [found] : [];
   });
 }

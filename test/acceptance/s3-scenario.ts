@@ -28,7 +28,7 @@ type Doubles = {
   secrets: Awaited<ReturnType<typeof startSecretsServer>>;
 };
 
-/** The code of a run that was killed, as shells tell it. */
+/** The code of a run that was killed, as shells report it. */
 export const killed = 137;
 
 export interface S3Scenario extends Doubles {
@@ -229,8 +229,8 @@ function leaksIn(
   const places = [...printed.map((text, index) => ({ place: `output ${index}`, text })), ...stored];
   // No encoding of a URL, of JSON or of a header touches letters and digits.
   const marks = secrets.flatMap((one) => one.match(/\w{12,}/g) ?? []);
-  const tells = (text: string) =>
+  const showsSecret = (text: string) =>
     marks.some((mark) => text.includes(mark)) ||
     (text.match(/[0-9a-f]{64}/g) ?? []).some((digest) => digests.has(digest));
-  return places.filter(({ text }) => tells(text)).map(({ place }) => place);
+  return places.filter(({ text }) => showsSecret(text)).map(({ place }) => place);
 }

@@ -103,7 +103,7 @@ describe('a lake in S3, read through Glue', () => {
     expect(await scenario.wrong()).toEqual([]);
   });
 
-  it('I4: is complete after SIGKILL while it reads, again and again', async () => {
+  it('I4: is complete after repeated SIGKILL while it reads', async () => {
     const scenario = await open();
     for (const calls of [25, 10]) {
       every(scenario, calls, scenario.kill);
@@ -122,7 +122,7 @@ describe('a lake in S3, read through Glue', () => {
     await expectToComplete(scenario);
   });
 
-  it('I4: is complete after SIGKILL between a commit and its publication, again and again', async () => {
+  it('I4: is complete after repeated SIGKILL between a commit and its publication', async () => {
     const scenario = await open(twoMonths);
     // By its sixth write settled days are committed: no policy reads them again.
     for (const writes of [6, 1]) {

@@ -1,4 +1,4 @@
-// Lambda's runtime for Node.js in small: `node bootstrap.ts MODULE.HANDLER`. It asks the Runtime API for one event
+// Lambda's runtime for Node.js in small: `node bootstrap.ts MODULE.HANDLER`. It gets one event from the Runtime API
 // after the other, and ends where that is gone.
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';

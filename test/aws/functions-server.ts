@@ -68,20 +68,20 @@ export async function startFunctionsServer(variables: Readonly<Record<string, st
   };
 }
 
-/** A process of a function, and the Runtime API that it asks for events. */
+/** A process of a function, and the Runtime API from which it gets events. */
 async function startEnvironment(
   { name, task, handler, timeoutSeconds, memoryMb, environment }: Omit<Invocation, 'event'>,
   variables: Readonly<Record<string, string>>,
 ): Promise<Environment> {
   let log = '';
-  let asked = Promise.withResolvers<ServerResponse>();
+  let nextEvent = Promise.withResolvers<ServerResponse>();
   let answered = Promise.withResolvers<Answer>();
   const end = (payload: string, failed: boolean) => answered.resolve({ payload, failed, log });
   const fail = (errorType: string, errorMessage: string) =>
     end(JSON.stringify({ errorType, errorMessage }), true);
 
   const api = await startHttpServer(({ url = '' }, body, response) => {
-    if (url.endsWith('/invocation/next')) return asked.resolve(response);
+    if (url.endsWith('/invocation/next')) return nextEvent.resolve(response);
     response.writeHead(202).end();
     end(body.toString(), url.endsWith('/error'));
   });
@@ -124,8 +124,8 @@ async function startEnvironment(
         'lambda-runtime-invoked-function-arn': `arn:aws:lambda:us-east-1:123456789012:function:${name}`,
         'lambda-runtime-trace-id': 'Root=1-00000000-000000000000000000000000;Sampled=0',
       };
-      void asked.promise.then((response) => {
-        asked = Promise.withResolvers();
+      void nextEvent.promise.then((response) => {
+        nextEvent = Promise.withResolvers();
         response.writeHead(200, headers).end(JSON.stringify(event));
       });
       const answer = await answered.promise;

@@ -101,7 +101,7 @@ export async function startLocalAws(folder: string, variables: Readonly<Record<s
 
     /** Starts the state machine. @returns how the execution ended, as Step Functions describes it */
     async execute(stateMachine: string, input: JsonObject): Promise<JsonObject> {
-      const ask = async (operation: string, body: JsonObject) => {
+      const stepFunctions = async (operation: string, body: JsonObject) => {
         const headers = {
           'x-amz-target': `AWSStepFunctions.${operation}`,
           'content-type': 'application/x-amz-json-1.0',
@@ -111,10 +111,10 @@ export async function startLocalAws(folder: string, variables: Readonly<Record<s
       };
       const stateMachineArn = `arn:aws:states:${REGION}:${ACCOUNT}:stateMachine:${stateMachine}`;
       const start = { stateMachineArn, name: randomUUID(), input: JSON.stringify(input) };
-      const { executionArn = '' } = await ask('StartExecution', start);
+      const { executionArn = '' } = await stepFunctions('StartExecution', start);
       const ends = Date.now() + EXECUTES_WITHIN_MS;
       while (Date.now() < ends) {
-        const described = await ask('DescribeExecution', { executionArn });
+        const described = await stepFunctions('DescribeExecution', { executionArn });
         if (described.status !== 'RUNNING') return described;
         await sleep(200);
       }

@@ -86,7 +86,7 @@ describe('before the first sync', () => {
   });
 
   it('views and saved queries answer with no rows', async () => {
-    const { views, saved } = await asked();
+    const { views, saved } = await queryResults();
     expect(views.map(({ name }) => name)).toEqual(expect.arrayContaining(['attribution_daily', 'freshness']));
     for (const view of views) expectAsDeclared(view);
     for (const { answer } of [...views, ...saved]) expect(answer.rows).toEqual([]);
@@ -138,9 +138,9 @@ describe('the functions, by their default event', () => {
 });
 
 describe('an analyst finds after it', () => {
-  let answers: Awaited<ReturnType<typeof asked>>;
+  let answers: Awaited<ReturnType<typeof queryResults>>;
   beforeAll(async () => {
-    answers = await asked();
+    answers = await queryResults();
   });
 
   it('views and saved queries answer with rows', async () => {
@@ -293,24 +293,24 @@ const template = async (): Promise<Template> =>
   parseTemplate(await readFile(join(cdkOut(), `${STACK}.template.json`), 'utf8'));
 
 /** What all views and saved queries answer. */
-async function asked() {
+async function queryResults() {
   const opened = await openDatabase(await held(), database);
-  const ask = async <Named extends { name: string }>(named: Named, sql: string) => ({
+  const runQuery = async <Named extends { name: string }>(named: Named, sql: string) => ({
     ...named,
     answer: await opened.query(sql),
   });
   const views = [];
-  for (const view of opened.views) views.push(await ask(view, `SELECT * FROM ${view.name}`));
+  for (const view of opened.views) views.push(await runQuery(view, `SELECT * FROM ${view.name}`));
   const saved = [];
   for (const [, { Name, QueryString }] of resourcesOf(await template(), 'AWS::Athena::NamedQuery'))
-    saved.push(await ask({ name: String(Name) }, String(QueryString)));
+    saved.push(await runQuery({ name: String(Name) }, String(QueryString)));
   opened.close();
   return { views, saved };
 }
-type AskedView = Awaited<ReturnType<typeof asked>>['views'][number];
+type QueriedView = Awaited<ReturnType<typeof queryResults>>['views'][number];
 
 /** That a view is looked up where it lies, and answers by the names and types that it declares, and that Glue shows. */
-function expectAsDeclared({ name, catalog, schema, declared, shown, answer: { columns } }: AskedView) {
+function expectAsDeclared({ name, catalog, schema, declared, shown, answer: { columns } }: QueriedView) {
   expect({ name, catalog, schema, columns: declared }).toEqual({
     name,
     catalog: 'awsdatacatalog',
@@ -323,7 +323,7 @@ function expectAsDeclared({ name, catalog, schema, declared, shown, answer: { co
 const columnsIn = ({ tables }: Pick<Held, 'tables'>, name: string) =>
   columnsOf(tables.get(name)?.table ?? {}).map((column) => `${column.name} ${column.type}`);
 
-const rowsOf = (views: readonly AskedView[], name: string) =>
+const rowsOf = (views: readonly QueriedView[], name: string) =>
   views.find((view) => view.name === name)?.answer.rows ?? [];
 
 /** Publisher, country, page views, and clicks of each tracking link once: what is attributed on a day. */

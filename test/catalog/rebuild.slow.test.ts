@@ -156,7 +156,7 @@ describe('a rebuild where a foreign table has the name of a view', () => {
 describe('a rebuild of a lake whose database was deleted', () => {
   let lake: SampleLake;
   /** By table, then by the values of the partition: where it lies by the catalog of the runs. */
-  const wanted: Record<string, Record<string, string>> = {};
+  const expected: Record<string, Record<string, string>> = {};
 
   beforeAll(async () => {
     lake = await sampleLake({ now: new Date(NOW).toISOString(), startDate: FIRST });
@@ -165,23 +165,25 @@ describe('a rebuild of a lake whose database was deleted', () => {
     for (const [path, snapshot] of lake.catalog.pointers) {
       const [table = '', ...partition] = path.split('/');
       const values = partition.map((part) => part.slice(part.indexOf('=') + 1)).join('/');
-      wanted[table] ??= {};
-      wanted[table][values] = `${lake.store.url}/snapshots/${path}/${snapshot}/`;
+      expected[table] ??= {};
+      expected[table][values] = `${lake.store.url}/snapshots/${path}/${snapshot}/`;
     }
   });
   afterAll(() => lake.close());
 
   const copyOfStore = () => lake.fork().store;
   const found = () =>
-    Object.fromEntries(TABLES.filter((table) => wanted[table]).map((table) => [table, partitionsOf(table)]));
-  const days = () => ({ ...wanted, coverage: undefined });
+    Object.fromEntries(
+      TABLES.filter((table) => expected[table]).map((table) => [table, partitionsOf(table)]),
+    );
+  const days = () => ({ ...expected, coverage: undefined });
 
   it('I3: registers every partition at the snapshot of its ledger, and every column found so far', async () => {
     const outcome = await run(copyOfStore());
     expect(outcome).toMatchObject({ status: 'complete', published: 20, remaining: 0, waiting: {} });
     expect(outcome.views).toContain('orders_daily');
     expect(found()).toMatchObject(JSON.parse(JSON.stringify(days())));
-    expect(Object.keys(partitionsOf('coverage')).sort()).toEqual(Object.keys(wanted.coverage ?? {}).sort());
+    expect(Object.keys(partitionsOf('coverage')).sort()).toEqual(Object.keys(expected.coverage ?? {}).sort());
     expect(columnsOf('orders')).toEqual(expect.arrayContaining(['transid', 'amount', 'commission']));
   });
 
@@ -212,7 +214,7 @@ describe('a rebuild of a lake whose database was deleted', () => {
       StorageDescriptor,
     });
     expect(await run(store)).toMatchObject({ published: 1, remaining: 0 });
-    expect(partitionsOf('orders')).toEqual(wanted.orders);
+    expect(partitionsOf('orders')).toEqual(expected.orders);
   });
 
   it('registers brands that were removed from the settings, without due days', async () => {
@@ -222,7 +224,7 @@ describe('a rebuild of a lake whose database was deleted', () => {
     expect(await due()).toContainEqual(expect.any(Date));
     server.tables.clear();
     await run(store, { settings: settingsOf('globex') });
-    expect(partitionsOf('orders')).toEqual(wanted.orders);
+    expect(partitionsOf('orders')).toEqual(expected.orders);
     expect(new Set(await due())).toEqual(new Set([null]));
   });
 
@@ -270,7 +272,7 @@ describe('a rebuild of a lake whose database was deleted', () => {
     expect(logged).toContainEqual(
       expect.stringContaining('ledger/clicks_list/acme/2026-03.json cannot be used'),
     );
-    expect(partitionsOf('orders')).toEqual(wanted.orders);
+    expect(partitionsOf('orders')).toEqual(expected.orders);
   });
 });
 

@@ -223,12 +223,12 @@ describe('status --html', () => {
     expect(lstatSync(link).isSymbolicLink()).toBe(true);
   });
 
-  it('shows the brand, the month and the present that are asked for', async () => {
+  it('shows the brand, the month and the time of its flags', async () => {
     const file = join(sample.folder, 'month.html');
     const later = `${addDays(sample.today, 40)}T16:00:00Z`;
     const month = sample.today.slice(0, 7);
-    const asked = ['--brand', 'acme', '--month', month, '--now', later];
-    expect((await runCli(['status', ...flags(), ...asked, '--html', file])).code).toBe(0);
+    const selection = ['--brand', 'acme', '--month', month, '--now', later];
+    expect((await runCli(['status', ...flags(), ...selection, '--html', file])).code).toBe(0);
     const page = await readFile(file, 'utf8');
     const days = [...page.matchAll(/title="orders (\d{4}-\d\d-\d\d)/g)].map(([, day = '']) => day);
     expect(days.at(-1)).toMatch(`${month}-`);
@@ -271,7 +271,7 @@ describe('verify', () => {
     expect(stdout).toContain('ok: 12 days as the ledger says');
   });
 
-  it('reads only the tables and days asked for', async () => {
+  it('reads only the requested tables and days', async () => {
     const { stdout } = await runCli(['verify', 'orders', '--from', sample.today, '--json', ...inLake]);
     expect(JSON.parse(stdout)).toEqual({
       status: 'ok',

@@ -84,7 +84,7 @@ describe('sync', () => {
     expect(await rowsInLake(ENABLED)).toEqual(rowsInService(ENABLED));
   });
 
-  it('prints a table, and fetches only the reports and days asked for', async () => {
+  it('prints a table, and fetches only the requested reports and days', async () => {
     sample = await serveSampleBrand();
     const { code, stdout } = await runCli([
       'sync',

@@ -31,9 +31,9 @@ function rowOf({ allowed, required, ...setting }: SettingReference, key: string)
   return [key, allowed, setting.default === undefined ? missing : String(setting.default)];
 }
 
-function expectRows(met: readonly string[][], expected: readonly string[][]) {
+function expectRows(found: readonly string[][], expected: readonly string[][]) {
   const inOrder = (rows: readonly string[][]) => rows.map((cells) => cells.join(' | ')).sort();
-  expect(inOrder(met)).toEqual(inOrder(expected));
+  expect(inOrder(found)).toEqual(inOrder(expected));
 }
 
 /** The rows without the column that says what a setting means. */

@@ -1,6 +1,6 @@
 /**
- * A service without a network that answers page by page, in each pagination style and under each reading of it.
- * It records the fields of every request in `asked`.
+ * A service without a network that answers page by page, in each pagination style and under each interpretation of it.
+ * It records the fields of every request in `requests`.
  */
 import { type Json, type JsonObject, stringifyJson } from '../../shared/json.ts';
 import type { ReportService } from '../../shared/ports.ts';
@@ -9,18 +9,18 @@ type Data = { data: JsonObject; envelope?: JsonObject };
 
 /** Answers each request as `answer` says. */
 export function pagedService(answer: (fields: JsonObject, number: number) => Data | Promise<Data>) {
-  const asked: JsonObject[] = [];
+  const requests: JsonObject[] = [];
   const signals: (AbortSignal | undefined)[] = [];
   const service: ReportService = {
     async call(_action, fields, signal) {
-      asked.push(fields);
+      requests.push(fields);
       signals.push(signal);
-      const { data, envelope } = await answer(fields, asked.length);
+      const { data, envelope } = await answer(fields, requests.length);
       return { data, envelope: { code: 0, msg: 'success', data, ...envelope } };
     },
     quote: (text) => text,
   };
-  return { service, asked, signals };
+  return { service, requests, signals };
 }
 
 /** Answers with these one after the other, and then always with the last one. */
@@ -28,8 +28,8 @@ export function answersInTurn(...answers: JsonObject[]) {
   return pagedService((_fields, number) => ({ data: answers[Math.min(number, answers.length) - 1] ?? {} }));
 }
 
-/** How a service may read what docs/interface.md, section 4.1, leaves open about positions. */
-export interface PositionReading {
+/** How a service may interpret what docs/interface.md, section 4.1, leaves open about positions. */
+export interface PositionInterpretation {
   /** Records that a page has in common with the one before. */
   overlap: number;
   /** The service's own cap on a page. */
@@ -40,8 +40,8 @@ export interface PositionReading {
   eager: boolean;
 }
 
-export function positionService(records: readonly JsonObject[], reading: PositionReading) {
-  const write: Record<PositionReading['write'], (position: number) => Json> = {
+export function positionService(records: readonly JsonObject[], interpretation: PositionInterpretation) {
+  const write: Record<PositionInterpretation['write'], (position: number) => Json> = {
     text: String,
     number: (position) => position,
     padded: (position) => String(position).padStart(12, '0'),
@@ -49,35 +49,37 @@ export function positionService(records: readonly JsonObject[], reading: Positio
   };
   return pagedService(({ first, page_size }) => {
     const from = Number(/\d+/.exec(stringifyJson(first ?? 0))?.[0]);
-    const size = Math.min(reading.cap, Number(page_size));
+    const size = Math.min(interpretation.cap, Number(page_size));
     const list = records.slice(from, from + size);
     const to = from + list.length;
-    const hasNextPage = to < records.length || (reading.eager && list.length === size);
-    const endCursor = hasNextPage ? write[reading.write](to - reading.overlap) : null;
+    const hasNextPage = to < records.length || (interpretation.eager && list.length === size);
+    const endCursor = hasNextPage ? write[interpretation.write](to - interpretation.overlap) : null;
     return { data: { list, pageInfo: { hasNextPage, endCursor } } };
   });
 }
 
 /** What comes after the last page, which page is the first, and where the records are (docs/interface.md, section 4.3). */
-export interface NumberedReading {
+export interface NumberedInterpretation {
   pastTheEnd: 'empty' | 'repeat';
   firstPage: number;
   cap: number;
   list: string;
 }
 
-export function numberedService(records: readonly JsonObject[], reading: NumberedReading) {
+export function numberedService(records: readonly JsonObject[], interpretation: NumberedInterpretation) {
   return pagedService(({ page_number, page_size }) => {
-    const size = Math.min(reading.cap, Number(page_size));
+    const size = Math.min(interpretation.cap, Number(page_size));
     const last = Math.max(0, Math.ceil(records.length / size) - 1);
-    const index = Number(page_number) - reading.firstPage;
-    const page = reading.pastTheEnd === 'repeat' ? Math.min(index, last) : index;
-    return { data: { [reading.list]: records.slice(page * size, (page + 1) * size), total: records.length } };
+    const index = Number(page_number) - interpretation.firstPage;
+    const page = interpretation.pastTheEnd === 'repeat' ? Math.min(index, last) : index;
+    return {
+      data: { [interpretation.list]: records.slice(page * size, (page + 1) * size), total: records.length },
+    };
   });
 }
 
 /** How the last cursor page ends, where the cursor is and what it looks like (docs/interface.md, section 4.5). */
-export interface CursorReading {
+export interface CursorInterpretation {
   end: null | '' | 'absent';
   place: 'data' | 'envelope';
   write: (position: number) => Json;
@@ -87,20 +89,20 @@ export interface CursorReading {
   empty: number;
 }
 
-export function cursorService(records: readonly JsonObject[], reading: CursorReading) {
-  const { empty, end } = reading;
+export function cursorService(records: readonly JsonObject[], interpretation: CursorInterpretation) {
+  const { empty, end } = interpretation;
   return pagedService(({ cursor, limit }) => {
-    const size = Math.min(reading.cap, Number(limit));
-    const step = cursor === undefined ? 0 : reading.read(cursor);
+    const size = Math.min(interpretation.cap, Number(limit));
+    const step = cursor === undefined ? 0 : interpretation.read(cursor);
     const page = Math.floor(step / (empty + 1));
     const list = step % (empty + 1) === 0 ? records.slice(page * size, (page + 1) * size) : [];
     const more = (page + 1) * size < records.length;
     const next: JsonObject = more
-      ? { cursor: reading.write(step + 1) }
+      ? { cursor: interpretation.write(step + 1) }
       : end === 'absent'
         ? {}
         : { cursor: end };
     const data = { list, count: list.length };
-    return reading.place === 'data' ? { data: { ...data, ...next } } : { data, envelope: next };
+    return interpretation.place === 'data' ? { data: { ...data, ...next } } : { data, envelope: next };
   });
 }

@@ -46,7 +46,7 @@ describe('a policy', () => {
     ['not met', { StringEquals: { 's3:prefix': 'raw/' } }, { 's3:prefix': 'raw/x' }, false],
     ['on an unknown key', { StringLike: { 's3:prefix': '*' } }, {}, false],
     [
-      'met in part',
+      'partly met',
       { StringEquals: { a: '1' }, Bool: { 'aws:SecureTransport': 'true' } },
       { a: '1', 'aws:SecureTransport': 'false' },
       false,

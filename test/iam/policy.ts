@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { resolve, resourcesOf, type Template, type Values } from './template.ts';
 
-/** What is asked for: `s3:GetObject`, an ARN, and condition keys such as `aws:SecureTransport`. */
+/** What is requested: `s3:GetObject`, an ARN, and condition keys such as `aws:SecureTransport`. */
 export type Allows = (
   action: string,
   resource: string,

@@ -50,7 +50,7 @@ function named(name: string): Error {
 }
 
 describe('the state machine of the backfill', () => {
-  it('asks for a plan with its input, its name and the running executions', async () => {
+  it('requests a plan with its input, its name and the running executions', async () => {
     const payloads: unknown[] = [];
     const invoke = async (payload: unknown) => {
       payloads.push(payload);
@@ -77,7 +77,7 @@ describe('the state machine of the backfill', () => {
     expect(output).toEqual(['2026-03', '2026-02', '2026-01'].map((month) => ({ month, next: 'end' })));
   });
 
-  it('waits before the next run where the last one asks for it', async () => {
+  it('waits before the next run where the last one requires it', async () => {
     const { invoke, runs } = scripted({ '2026-01': [{ next: 'wait', waitSeconds: 60 }] });
     const { entered } = await execute(template, INPUT, { invoke });
     expect(entered.filter(({ name }) => name === 'Wait')).toEqual([

@@ -50,7 +50,7 @@ const settings = (key?: string) =>
   );
 
 const unused = async () => {
-  throw new Error('staging asks nobody');
+  throw new Error('staging sends no request');
 };
 
 function runOn(
@@ -105,7 +105,7 @@ function page(number: number, records: readonly JsonObject[], isLast = false): S
   };
 }
 
-/** The records that the progress names, by part, as a run that goes on would find them. */
+/** The records that the progress names, by part, as a run that resumes would find them. */
 async function staged(store: ObjectStore): Promise<JsonObject[][]> {
   const { slices } = await runOn(store).run.progress(DAY, 'a1').refresh();
   const parts = slices.at(-1)?.parts ?? [];
@@ -280,7 +280,10 @@ describe('staging', () => {
         const stages = [0, 1].map((part) => new Stage(run, attempt, part, undefined));
         const expected: JsonObject[][] = [[], []];
         for (const [number, { count, part, flushed }] of given.entries()) {
-          const records = Array.from({ length: count }, (_, index) => ({ page: number, twin: index > 1 }));
+          const records = Array.from({ length: count }, (_, index) => ({
+            page: number,
+            isDuplicate: index > 1,
+          }));
           expected[part]?.push(...records);
           await stages[part]?.add(page(number, records));
           if (flushed) await stages[part]?.flush();

@@ -107,8 +107,8 @@ describe('a range to read again', () => {
     continuation: 'q1',
     ...change,
   });
-  const days = (entries: Record<string, DayEntry>, asked: Continuation = request) =>
-    summary(plan(ledgersOf(entries), policy, NOW_MS, { continuation: asked }));
+  const days = (entries: Record<string, DayEntry>, continuation: Continuation = request) =>
+    summary(plan(ledgersOf(entries), policy, NOW_MS, { continuation }));
 
   it('has its days whatever the policy says, and no other', () => {
     const settled = Object.fromEntries(
@@ -181,7 +181,7 @@ describe('a range to read again', () => {
 
 describe('a report with an upstream', () => {
   const day = '2026-03-15';
-  const source = (digest: string, closed = true) => ({ digest, closed, readFrom: NOW });
+  const upstream = (digest: string, closed = true) => ({ digest, closed, readFrom: NOW });
   const due = (entry: DayEntry, of: UpstreamState | undefined) =>
     summary(
       plan(ledgersOf({ [day]: entry }), policy, NOW_MS, {
@@ -189,26 +189,26 @@ describe('a report with an upstream', () => {
       }),
     );
 
-  it.each<[string, DayEntry, ReturnType<typeof source> | undefined, string[]]>([
+  it.each<[string, DayEntry, ReturnType<typeof upstream> | undefined, string[]]>([
     ['not before those are there', {}, undefined, []],
-    ['once they are there', {}, source('1:ab', false), ['2026-03-15 never_read']],
-    ['not while they are the same', readAt(NOW, { upstreamDigest: '1:ab' }), source('1:ab'), []],
+    ['once they are there', {}, upstream('1:ab', false), ['2026-03-15 never_read']],
+    ['not while they are the same', readAt(NOW, { upstreamDigest: '1:ab' }), upstream('1:ab'), []],
     [
       'when they have changed',
       readAt(NOW, { upstreamDigest: '1:ab', settled: true }),
-      source('2:cd'),
+      upstream('2:cd'),
       ['2026-03-15 refresh'],
     ],
     [
       'not while they are open and the same',
       readAt(NOW, { upstreamDigest: '1:ab', state: 'open' }),
-      source('1:ab', false),
+      upstream('1:ab', false),
       [],
     ],
     [
       'when they are closed at last',
       readAt(NOW, { upstreamDigest: '1:ab', state: 'open' }),
-      source('1:ab'),
+      upstream('1:ab'),
       ['2026-03-15 refresh'],
     ],
     ['not though it is in progress, where they are gone', { claim }, undefined, []],
@@ -218,10 +218,10 @@ describe('a report with an upstream', () => {
 
   it('is read for a range only where the upstream has days', () => {
     const range = { from: '2026-03-14', to: '2026-03-16' };
-    const sources = (each: string) => (each === day ? source('1:ab') : undefined);
+    const upstreams = (each: string) => (each === day ? upstream('1:ab') : undefined);
     const requested = plan(ledgersOf({}), policy, NOW_MS, {
       continuation: { id: 'q1', range },
-      upstream: sources,
+      upstream: upstreams,
     });
     expect(summary(requested)).toEqual(['2026-03-15 never_read']);
   });

@@ -13,7 +13,10 @@ const records = {
 };
 const withoutId = { pbtid: '77', device: { os: 'iOS' } };
 
-async function ask(interpretations: Partial<Interpretations>, fields: JsonObject): Promise<JsonObject> {
+async function fetchDetail(
+  interpretations: Partial<Interpretations>,
+  fields: JsonObject,
+): Promise<JsonObject> {
   const service = await startAcme({ interpretations }, records);
   const { data } = await call(service, 'report/clicks_detail', fields);
   return data;
@@ -37,6 +40,6 @@ describe('the detail of a click', () => {
       { list: [withoutId] },
     ],
   ])('the detail %s', async (_name, interpretations, fields, data) => {
-    expect(await ask(interpretations, fields)).toEqual(data);
+    expect(await fetchDetail(interpretations, fields)).toEqual(data);
   });
 });

@@ -102,22 +102,22 @@ describe('faults of content', () => {
 
   /** The cursors of a pass, as long as it goes, but not beyond five pages. */
   async function cursors(action: string): Promise<Json[]> {
-    const met: Json[] = [];
-    for (let next: JsonObject = {}; met.length < 5; ) {
+    const cursors: Json[] = [];
+    for (let next: JsonObject = {}; cursors.length < 5; ) {
       const { data } = await call(service, action, {
         ...next,
         ...(action === clicks ? { page_size: 20 } : { limit: 20 }),
       });
       if (action === clicks) {
         const { endCursor = null } = objectOf(data.pageInfo);
-        met.push(endCursor);
+        cursors.push(endCursor);
         next = { first: Number(endCursor) };
       } else {
-        met.push(data.cursor ?? null);
+        cursors.push(data.cursor ?? null);
         next = { cursor: data.cursor ?? null };
       }
     }
-    return met;
+    return cursors;
   }
 
   it.each([clicks, transactions, attribution])('repeat a cursor of %s', async (action) => {

@@ -17,15 +17,15 @@ function truth(service: SampleService, report: Parameters<typeof recordsOfDay>[1
   return acme === undefined ? [] : recordsOfDay(acme, report, day);
 }
 
-/** All pages of `ask`, which returns a page and the cursor of the next one. */
+/** All pages of `fetchPage`, which returns a page and the cursor of the next one. */
 async function allPages<C>(
   first: C,
-  ask: (cursor: C) => Promise<[JsonObject[], C | undefined]>,
+  fetchPage: (cursor: C) => Promise<[JsonObject[], C | undefined]>,
 ): Promise<JsonObject[][]> {
   const pages: JsonObject[][] = [];
   for (let next: C | undefined = first; next !== undefined; ) {
     if (pages.length > 50) throw new Error('There is no end to the pages');
-    const [page, following]: [JsonObject[], C | undefined] = await ask(next);
+    const [page, following]: [JsonObject[], C | undefined] = await fetchPage(next);
     pages.push(page);
     next = following;
   }
@@ -117,13 +117,20 @@ describe('page numbers', () => {
     expect(listOf(data)).toEqual(truth(service, 'order_list').reverse().slice(0, 20));
   });
 
-  it.each(['amount', 'commission'])('follow the order of %s when sort_col asks for it', async (sort_col) => {
-    const service = await startAcme({}, records);
-    const { data } = await call(service, 'report/order_list', { sort_col, sort_dir: 'asc', page_size: 100 });
-    const values = listOf(data).map((order) => Number(JSON.stringify(order[sort_col])));
-    expect(values).toEqual([...values].sort((a, b) => a - b));
-    expect(new Set(values).size).toBeGreaterThan(2);
-  });
+  it.each(['amount', 'commission'])(
+    'follow the order of %s where sort_col is set to it',
+    async (sort_col) => {
+      const service = await startAcme({}, records);
+      const { data } = await call(service, 'report/order_list', {
+        sort_col,
+        sort_dir: 'asc',
+        page_size: 100,
+      });
+      const values = listOf(data).map((order) => Number(JSON.stringify(order[sort_col])));
+      expect(values).toEqual([...values].sort((a, b) => a - b));
+      expect(new Set(values).size).toBeGreaterThan(2);
+    },
+  );
 });
 
 describe('cursors', () => {

@@ -24,9 +24,9 @@ describe('the detail of a click that is looked up', () => {
     ['text with a number', 'x-1', { pbtid: '12' }, '{"id":"x-1","pbtid":12}'],
     ['no column that the report does not look up', id, { channel_id: '7' }, `{"id":${id}}`],
   ])('is requested with %s', async (_name, key, optional, fields) => {
-    const { service, asked } = answersInTurn({});
+    const { service, requests } = answersInTurn({});
     await lookUpClick(service, optional, key);
-    expect(asked.map(stringifyJson)).toEqual([fields]);
+    expect(requests.map(stringifyJson)).toEqual([fields]);
   });
 
   const detail: JsonObject = { id, country: 'DE', items: [1, 2], device: { os: 'x' } };

@@ -27,9 +27,9 @@ const settings = fc
   .map(({ requestsPerSecond, backfillConcurrency, brands, disabled, schedules }) => {
     const enabled = (index: number) => {
       const off = disabled[index] ?? [];
-      const parents = off.includes('clicks_list') ? [...off, 'clicks_detail'] : off;
+      const allOff = off.includes('clicks_list') ? [...off, 'clicks_detail'] : off;
       return Object.fromEntries(
-        NAMES.map((name, place) => [name, { enabled: !parents.includes(name), schedule: schedules[place] }]),
+        NAMES.map((name, place) => [name, { enabled: !allOff.includes(name), schedule: schedules[place] }]),
       );
     };
     const named = brands.map((name, index) => [name, { ...ACME, reports: enabled(index) }]);

@@ -55,17 +55,17 @@ describe('the gaps of a schedule', () => {
         const starts = MINUTES_OF_A_DAY.filter(
           (minute) => minutes.values.includes(minute % 60) && hours.values.includes(Math.floor(minute / 60)),
         );
-        const met = CALENDAR.filter((day) => months.values.includes(day.month) && days.isOnDay(day));
+        const selected = CALENDAR.filter((day) => months.values.includes(day.month) && days.isOnDay(day));
         const [first = 0, last = 0] = [starts[0], starts.at(-1)];
-        const nights = met.map(
+        const nights = selected.map(
           ({ index }, place) =>
-            ((met[place + 1] ?? afterCycle(met))?.index ?? 0) * 1440 + first - index * 1440 - last,
+            ((selected[place + 1] ?? afterCycle(selected))?.index ?? 0) * 1440 + first - index * 1440 - last,
         );
         const gaps = [
           ...starts.slice(1).map((start, place) => start - (starts[place] ?? 0)),
           ...new Set(nights),
         ];
-        if (met.length === 0) expect(scheduleProblem(schedule)).toMatch(/^a date that exists/);
+        if (selected.length === 0) expect(scheduleProblem(schedule)).toMatch(/^a date that exists/);
         else
           expect({ schedule, longest: maxGapMs(schedule), shortest: minGapMs(schedule) }).toEqual({
             schedule,
@@ -187,24 +187,24 @@ const dayFields: fc.Arbitrary<DayFields> = fc.oneof(
     }),
   ),
   fc.tuple(weekday, fc.integer({ min: 1, max: 5 })).map(
-    ([wanted, week]): DayFields => ({
-      text: ['?', `${NAMES[wanted]}#${week}`],
-      isOnDay: ({ date, weekday: met }) => met === wanted && Math.ceil(date / 7) === week,
+    ([weekday, week]): DayFields => ({
+      text: ['?', `${NAMES[weekday]}#${week}`],
+      isOnDay: ({ date, weekday: found }) => found === weekday && Math.ceil(date / 7) === week,
     }),
   ),
   weekday.map(
-    (wanted): DayFields => ({
-      text: ['?', `${wanted + 1}L`],
-      isOnDay: ({ date, weekday: met, length }) => met === wanted && date + 7 > length,
+    (weekday): DayFields => ({
+      text: ['?', `${weekday + 1}L`],
+      isOnDay: ({ date, weekday: found, length }) => found === weekday && date + 7 > length,
     }),
   ),
 );
 
 /** In its month, no other Monday to Friday is nearer. */
-function isNearestWorkday({ date, weekday: met, length }: CalendarDay, near: number): boolean {
+function isNearestWorkday({ date, weekday: found, length }: CalendarDay, near: number): boolean {
   if (Math.abs(date - near) > 2) return false;
   const workdays = Array.from({ length }, (_, index) => index + 1).filter(
-    (other) => ![0, 6].includes((((met + other - date) % 7) + 7) % 7),
+    (other) => ![0, 6].includes((((found + other - date) % 7) + 7) % 7),
   );
   const distances = workdays.map((other) => Math.abs(other - near));
   return workdays.includes(date) && Math.abs(date - near) === Math.min(...distances);

@@ -6,10 +6,10 @@ import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
 
-/** A reading of a whole day, that the settings would ask for in the same way. */
+/** A committed pass of a whole day, with the queries of the settings. */
 export function readDay(settings: Settings, report: string, changes: Partial<Committed> = {}): DayEntry {
   const definition = reports[report];
-  const asked = definition && enabledPolicy(settings, 'acme', definition)?.queryFingerprint;
+  const queryFingerprint = definition && enabledPolicy(settings, 'acme', definition)?.queryFingerprint;
   return {
     committed: {
       snapshot: 's1',
@@ -24,7 +24,7 @@ export function readDay(settings: Settings, report: string, changes: Partial<Com
       pages: 1,
       readFrom: '2026-11-01T10:00:00.000Z',
       readTo: '2026-11-01T05:00:00.000Z',
-      queryFingerprint: asked ?? '',
+      queryFingerprint: queryFingerprint ?? '',
       ...changes,
     },
   };

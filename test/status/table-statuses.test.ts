@@ -28,9 +28,9 @@ async function statuses(span: { from?: string; to?: string }, due: Record<string
     },
     due,
   );
-  const asked: string[] = [];
+  const keysRead: string[] = [];
   const get = (key: string) => {
-    asked.push(key);
+    keysRead.push(key);
     return store.get(key);
   };
   const lake = await readLedgers({ ...store, get }, reports, span);
@@ -38,13 +38,13 @@ async function statuses(span: { from?: string; to?: string }, due: Record<string
     ({ report }) => report === ORDERS.report,
   );
   if (!orders) throw new Error('orders are enabled');
-  return { asked, orders, day: (dt: string) => orders.days.find((day) => day.dt === dt) };
+  return { keysRead, orders, day: (dt: string) => orders.days.find((day) => day.dt === dt) };
 }
 
 describe('the statuses of some months', () => {
   it('are computed from the ledgers of these months and the index alone', async () => {
-    const { asked, orders } = await statuses({ from: '2026-10', to: '2026-10' });
-    expect(asked.sort()).toEqual([
+    const { keysRead, orders } = await statuses({ from: '2026-10', to: '2026-10' });
+    expect(keysRead.sort()).toEqual([
       ledgerKey('order_list', 'acme', '2026-10'),
       indexKey('order_list', 'acme'),
     ]);

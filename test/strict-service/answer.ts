@@ -6,7 +6,7 @@ import type { Position, Interpretation } from './interpretations.ts';
 import { type Fields, Refusal, type SignedCall } from './refuse.ts';
 
 /** A checked call, with everything needed to answer it. */
-interface Asked {
+interface ServedCall {
   call: SignedCall;
   interpretation: Interpretation;
   timeZone: string;
@@ -25,8 +25,8 @@ export interface Page {
 }
 
 interface Action {
-  find: (asked: Asked) => Page;
-  shape: (page: Page, asked: Asked) => { data: JsonObject; beside?: JsonObject };
+  find: (served: ServedCall) => Page;
+  shape: (page: Page, served: ServedCall) => { data: JsonObject; beside?: JsonObject };
 }
 
 export const answers: Readonly<Record<string, Action>> = {
@@ -43,9 +43,9 @@ export const answers: Readonly<Record<string, Action>> = {
   },
 };
 
-/** How many records the service puts on a page when `asked` are requested. */
-export function servedPerPage(asked: number, interpretation: Interpretation): number {
-  return interpretation.pages === 'capped' ? Math.min(asked, Math.ceil(asked / 2)) : asked;
+/** How many records the service puts on a page for a requested page size. */
+export function servedPerPage(requested: number, interpretation: Interpretation): number {
+  return interpretation.pages === 'capped' ? Math.min(requested, Math.ceil(requested / 2)) : requested;
 }
 
 const filters = [
@@ -82,14 +82,14 @@ function pageOf(records: readonly Held[], offset: number, size: number): Page {
   };
 }
 
-function sizeOf(asked: Asked, field: 'page_size' | 'limit'): number {
+function sizeOf(served: ServedCall, field: 'page_size' | 'limit'): number {
   return servedPerPage(
-    Number(asked.call.fields[field] ?? (field === 'limit' ? 100 : 20)),
-    asked.interpretation,
+    Number(served.call.fields[field] ?? (field === 'limit' ? 100 : 20)),
+    served.interpretation,
   );
 }
 
-function byTimestamps({ call, interpretation, visible }: Asked, table: keyof Holdings): Held[] {
+function byTimestamps({ call, interpretation, visible }: ServedCall, table: keyof Holdings): Held[] {
   const unit = interpretation.timestampUnit === 'seconds' ? 1000 : 1;
   const { start_time, end_time } = call.fields;
   const start = start_time === undefined ? Number.NEGATIVE_INFINITY : Number(start_time) * unit;
@@ -101,11 +101,11 @@ function byTimestamps({ call, interpretation, visible }: Asked, table: keyof Hol
 }
 
 /** Newest first, as a log is shown. */
-function findClicks(asked: Asked): Page {
-  const newestFirst = byTimestamps(asked, 'clicks').toReversed();
-  const size = sizeOf(asked, 'page_size');
-  const page = pageOf(newestFirst, startOf(asked.call.fields.first, asked.interpretation), size);
-  const pretends = asked.interpretation.hasNextPage === 'full page' && page.records.length === size;
+function findClicks(served: ServedCall): Page {
+  const newestFirst = byTimestamps(served, 'clicks').toReversed();
+  const size = sizeOf(served, 'page_size');
+  const page = pageOf(newestFirst, startOf(served.call.fields.first, served.interpretation), size);
+  const pretends = served.interpretation.hasNextPage === 'full page' && page.records.length === size;
   return pretends ? { ...page, next: page.offset + size } : page;
 }
 
@@ -147,13 +147,13 @@ function startOf(first: bigint | string | undefined, interpretation: Interpretat
   return start;
 }
 
-function shapeClicks(page: Page, { interpretation }: Asked): { data: JsonObject } {
+function shapeClicks(page: Page, { interpretation }: ServedCall): { data: JsonObject } {
   const end = page.next ?? page.offset + page.records.length;
   const endCursor = page.records.length === 0 ? '' : positions[interpretation.position].write(end);
   return { data: { pageInfo: { hasNextPage: page.next !== undefined, endCursor }, list: page.records } };
 }
 
-function findDetail({ call, visible }: Asked): Page {
+function findDetail({ call, visible }: ServedCall): Page {
   const { id, pbtid } = call.fields;
   const named = ({ record }: Held) =>
     (id === undefined || record.id === String(id)) && (pbtid === undefined || record.pbtid === String(pbtid));
@@ -162,7 +162,7 @@ function findDetail({ call, visible }: Asked): Page {
   return { records: [detail], offset: 0, size: 1, next: undefined };
 }
 
-function shapeDetail({ records: [record = {}] }: Page, { interpretation }: Asked): { data: JsonObject } {
+function shapeDetail({ records: [record = {}] }: Page, { interpretation }: ServedCall): { data: JsonObject } {
   const shapes: Record<Interpretation['detail'], JsonObject> = {
     record,
     list: { list: [record] },
@@ -174,27 +174,27 @@ function shapeDetail({ records: [record = {}] }: Page, { interpretation }: Asked
 const digitsOf = (value: Json | undefined) => BigInt(JSON.stringify(value) ?? '0');
 const textOf = (value: Json | undefined) => JSON.stringify(value) ?? '';
 
-function findOrders(asked: Asked): Page {
-  const { page_number, sort_dir = 'desc', sort_col = 'transid' } = asked.call.fields;
+function findOrders(served: ServedCall): Page {
+  const { page_number, sort_dir = 'desc', sort_col = 'transid' } = served.call.fields;
   const direction = sort_dir === 'asc' ? 1 : -1;
-  const sorted = byTimestamps(asked, 'orders').toSorted(({ record: a }, { record: b }) =>
+  const sorted = byTimestamps(served, 'orders').toSorted(({ record: a }, { record: b }) =>
     sort_col === 'transid'
       ? direction *
         (digitsOf(a.transid) < digitsOf(b.transid) ? -1 : digitsOf(a.transid) > digitsOf(b.transid) ? 1 : 0)
       : direction * textOf(a[String(sort_col)]).localeCompare(textOf(b[String(sort_col)])),
   );
-  const size = sizeOf(asked, 'page_size');
+  const size = sizeOf(served, 'page_size');
   const wanted =
-    (Number(page_number ?? asked.interpretation.firstPage) - asked.interpretation.firstPage) * size;
+    (Number(page_number ?? served.interpretation.firstPage) - served.interpretation.firstPage) * size;
   const last = Math.max(0, Math.ceil(sorted.length / size) - 1) * size;
-  return pageOf(sorted, asked.interpretation.pastEnd === 'repeat' ? Math.min(wanted, last) : wanted, size);
+  return pageOf(sorted, served.interpretation.pastEnd === 'repeat' ? Math.min(wanted, last) : wanted, size);
 }
 
-function shapeOrders({ records }: Page, { interpretation }: Asked): { data: JsonObject } {
+function shapeOrders({ records }: Page, { interpretation }: ServedCall): { data: JsonObject } {
   return { data: { [interpretation.listKey]: records, shown: records.length } };
 }
 
-function byDates({ call, interpretation, timeZone, visible }: Asked, table: keyof Holdings): Held[] {
+function byDates({ call, interpretation, timeZone, visible }: ServedCall, table: keyof Holdings): Held[] {
   const midnight = (field: keyof Fields, daysLater = 0) => {
     const day = dayOfCompact(String(call.fields[field] ?? ''));
     return day === undefined ? undefined : firstInstant(addDays(day, daysLater), timeZone);
@@ -209,45 +209,45 @@ function byDates({ call, interpretation, timeZone, visible }: Asked, table: keyo
 }
 
 /** A cursor is valid only for the query that it was given for. */
-function cursorFor(asked: Asked, next: number): string {
-  const { cursor: _cursor, limit: _limit, ...query } = asked.call.fields;
+function cursorFor(served: ServedCall, next: number): string {
+  const { cursor: _cursor, limit: _limit, ...query } = served.call.fields;
   const queryHash = createHash('sha256')
     .update(
-      `${asked.call.account.bid} ${asked.call.action} ${JSON.stringify(Object.entries(query).map(String).sort())}`,
+      `${served.call.account.bid} ${served.call.action} ${JSON.stringify(Object.entries(query).map(String).sort())}`,
     )
     .digest('base64url')
     .slice(0, 8);
-  return Buffer.from(`${asked.generation}.${queryHash}.${next}`).toString('base64');
+  return Buffer.from(`${served.generation}.${queryHash}.${next}`).toString('base64');
 }
 
-function findByCursor(table: 'transactions' | 'attribution'): (asked: Asked) => Page {
-  return (asked) => {
-    const cursor = String(asked.call.fields.cursor ?? '');
+function findByCursor(table: 'transactions' | 'attribution'): (served: ServedCall) => Page {
+  return (served) => {
+    const cursor = String(served.call.fields.cursor ?? '');
     const offset = cursor === '' ? 0 : digits(Buffer.from(cursor, 'base64').toString().split('.')[2] ?? '');
-    if (offset === undefined || (cursor !== '' && cursor !== cursorFor(asked, offset)))
+    if (offset === undefined || (cursor !== '' && cursor !== cursorFor(served, offset)))
       throw new Refusal('cursor is not known');
-    return pageOf(byDates(asked, table), offset, sizeOf(asked, 'limit'));
+    return pageOf(byDates(served, table), offset, sizeOf(served, 'limit'));
   };
 }
 
-function cursorFields(page: Page, asked: Asked): JsonObject {
-  if (page.next !== undefined) return { cursor: cursorFor(asked, page.next) };
+function cursorFields(page: Page, served: ServedCall): JsonObject {
+  if (page.next !== undefined) return { cursor: cursorFor(served, page.next) };
   const ends: Record<Interpretation['cursorEnd'], JsonObject> = {
     null: { cursor: null },
     absent: {},
     empty: { cursor: '' },
   };
-  return ends[asked.interpretation.cursorEnd];
+  return ends[served.interpretation.cursorEnd];
 }
 
-function shapeTransactions(page: Page, asked: Asked): { data: JsonObject; beside?: JsonObject } {
-  const list = { [asked.interpretation.listKey]: page.records };
-  const cursor = cursorFields(page, asked);
-  return asked.interpretation.cursorAt === 'top'
+function shapeTransactions(page: Page, served: ServedCall): { data: JsonObject; beside?: JsonObject } {
+  const list = { [served.interpretation.listKey]: page.records };
+  const cursor = cursorFields(page, served);
+  return served.interpretation.cursorAt === 'top'
     ? { data: list, beside: cursor }
     : { data: { ...list, ...cursor } };
 }
 
-function shapeAttribution(page: Page, asked: Asked): { data: JsonObject } {
-  return { data: { list: page.records, count: page.records.length, ...cursorFields(page, asked) } };
+function shapeAttribution(page: Page, served: ServedCall): { data: JsonObject } {
+  return { data: { list: page.records, count: page.records.length, ...cursorFields(page, served) } };
 }

@@ -19,7 +19,7 @@ export interface Interpretation {
   /** The key of orders and transactions in `data`. */
   listKey: 'list' | 'records';
   /** `capped`: the service returns at most half of the requested page size. */
-  pages: 'as asked' | 'capped';
+  pages: 'as requested' | 'capped';
   /** Does `end_date` mean its whole day, or its midnight, and is that instant inside? */
   endDate: 'whole_day' | 'midnight, excluded' | 'midnight, included';
   cursorEnd: 'null' | 'absent' | 'empty';
@@ -49,7 +49,7 @@ export const plainInterpretation: Interpretation = {
   firstPage: 1,
   pastEnd: 'empty',
   listKey: 'list',
-  pages: 'as asked',
+  pages: 'as requested',
   endDate: 'whole_day',
   cursorEnd: 'null',
   cursorAt: 'data',
@@ -88,7 +88,7 @@ const values: Values = {
   firstPage: [1, 0],
   pastEnd: ['empty', 'repeat'],
   listKey: ['list', 'records'],
-  pages: ['as asked', 'capped'],
+  pages: ['as requested', 'capped'],
   endDate: ['whole_day', 'midnight, excluded', 'midnight, included'],
   cursorEnd: ['null', 'absent', 'empty'],
   cursorAt: ['data', 'top'],

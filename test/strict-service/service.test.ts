@@ -223,23 +223,23 @@ describe('the strict service', () => {
     const service = await open();
     const [brand] = service.brands;
     const { id, pbtid } = brand?.holdings.clicks.find(({ record }) => record.pbtid !== '')?.record ?? {};
-    const asked = { id: JSON.rawJSON(String(id)), pbtid: JSON.rawJSON(String(pbtid)) };
-    const { data } = await call(service, 'report/clicks_detail', asked);
+    const fields = { id: JSON.rawJSON(String(id)), pbtid: JSON.rawJSON(String(pbtid)) };
+    const { data } = await call(service, 'report/clicks_detail', fields);
     expect(JSON.stringify(object(data).id)).toBe(id);
   });
 
   it('refuses a cursor of another query, and one that it has forgotten', async () => {
     const service = await open();
-    const asked = { start_date: '20261030', end_date: '20261030', limit: 5 };
-    const { data } = await call(service, 'report/transaction_list', asked);
+    const fields = { start_date: '20261030', end_date: '20261030', limit: 5 };
+    const { data } = await call(service, 'report/transaction_list', fields);
     const { cursor = null } = object(data);
-    await call(service, 'report/transaction_list', { ...asked, cursor });
+    await call(service, 'report/transaction_list', { ...fields, cursor });
     await post(
       service,
-      letter(service, 'report/transaction_list', { ...asked, end_date: '20261031', cursor }),
+      letter(service, 'report/transaction_list', { ...fields, end_date: '20261031', cursor }),
     );
     service.forgetCursors();
-    await post(service, letter(service, 'report/transaction_list', { ...asked, cursor }));
+    await post(service, letter(service, 'report/transaction_list', { ...fields, cursor }));
     expect(service.refusals).toEqual(['Error: cursor is not known', 'Error: cursor is not known']);
   });
 
@@ -378,12 +378,12 @@ describe('the strict service', () => {
     expect(service.refusals).toEqual([expect.stringMatching(/drifted/)]);
   });
 
-  it.each(contractFaults)('answers with the fault that a test asks for: %s', async (fault) => {
+  it.each(contractFaults)('answers with the fault that a test sets: %s', async (fault) => {
     const service = await open();
-    const asked = { start_date: '20261030', end_date: '20261030', limit: 5 };
-    const first = await call(service, 'report/transaction_list', asked);
+    const fields = { start_date: '20261030', end_date: '20261030', limit: 5 };
+    const first = await call(service, 'report/transaction_list', fields);
     const next = letter(service, 'report/transaction_list', {
-      ...asked,
+      ...fields,
       cursor: object(first.data).cursor ?? '',
     });
     const whole = await post(service, next);

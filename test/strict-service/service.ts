@@ -117,8 +117,8 @@ export async function startStrictService(options: {
     const action = answers[call.action];
     if (!brand || !action) throw new Refusal(`no action ${call.action}`);
     const visible = (table: keyof Holdings) => shown(brand.holdings[table]);
-    const asked = { call, interpretation, timeZone: brand.timeZone, visible, generation };
-    const page = action.find(asked);
+    const served = { call, interpretation, timeZone: brand.timeZone, visible, generation };
+    const page = action.find(served);
     const fault = service.fault(record(call, brand, page));
     if (fault !== undefined && failInTransport(fault, response)) return;
     if (fault === 'echo of the credentials') {
@@ -127,7 +127,7 @@ export async function startStrictService(options: {
       send(response, { code: 10_003, msg, data: {} });
       return;
     }
-    const { data, beside } = action.shape(bend(page, fault), asked);
+    const { data, beside } = action.shape(bend(page, fault), served);
     if (fault === 'missing list') for (const key of ['list', 'records']) delete data[key];
     send(response, { code: 0, msg: 'success', data, ...beside }, fault);
   }

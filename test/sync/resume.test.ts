@@ -38,7 +38,7 @@ async function begin(lake: SampleLake, reports: ReportName[]): Promise<void> {
 const resume = (lake: SampleLake, reports: ReportName[], brandSettings = {}) =>
   lake.sync({ scope: { reports, from: FIRST, to: FIRST }, brandSettings });
 
-/** The pages that the service was asked for during `act`, each by its cursor, position or number. */
+/** The pages that were requested during `act`, each by its cursor, position or number. */
 async function pagesAskedDuring(
   lake: SampleLake,
   report: ReportName,
@@ -65,7 +65,7 @@ describe('a day that one run starts and another resumes', () => {
     ['clicks_list', '0'],
     ['order_list', '1'],
   ] as const)(
-    'I4: of %s, asks for the last staged page once more, and then for those behind it',
+    'I4: of %s, fetches the last staged page again, and then those after it',
     async (report, first) => {
       const lake = sample.emptyLake();
       await begin(lake, [report]);

@@ -12,6 +12,7 @@ export function contended(what: string, database: string): BrandReportsError {
   );
 }
 
+/** The `config` error for a Glue database that does not exist. @param doing what was attempted */
 export function databaseMissing(database: string, doing: string): BrandReportsError {
   return new BrandReportsError(
     'config',

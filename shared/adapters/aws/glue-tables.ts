@@ -11,6 +11,7 @@ import type { View } from '../../reports/definition.ts';
 
 // How tables, views and partitions look in Glue, so that Athena and every other engine reads them.
 
+/** Glue's table type of a view. */
 export const VIRTUAL_VIEW = 'VIRTUAL_VIEW';
 
 /** I7: the columns that the table in Glue does not have yet; those that it has keep their types. */
@@ -81,6 +82,7 @@ export function isSameView(found: Table, wanted: TableInput): boolean {
   return found.ViewOriginalText === wanted.ViewOriginalText && found.Description === wanted.Description;
 }
 
+/** The input for a partition whose location is the prefix of its snapshot. */
 export function newPartition(
   { columns }: TableShape,
   partition: Partition,

@@ -17,6 +17,7 @@ export function openLakeStore(url: string): ObjectStore {
   return openS3Store({ client: new S3Client(awsClientOptions), bucket, prefix: trimmed });
 }
 
+/** The `config` error for an address that is not a lake. @param why ends the message */
 export function badLake(why: string): BrandReportsError {
   return new BrandReportsError(
     'config',

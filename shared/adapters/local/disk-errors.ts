@@ -37,6 +37,7 @@ export function diskError(error: unknown, folder: string): unknown {
   return new BrandReportsError(code in HELP ? 'config' : 'transient', ourCode, message, { cause: error });
 }
 
+/** Whether a system error says that the file or folder does not exist. */
 export function isMissing(error: unknown): boolean {
   return errorCode(error) === 'ENOENT';
 }

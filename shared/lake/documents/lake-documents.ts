@@ -26,6 +26,7 @@ export interface LakeDocuments {
   schema(report: ReportDefinition): CasDocument<StoredSchema>;
 }
 
+/** Creates the documents of a lake, one object per key. */
 export function createLakeDocuments({ store, newId, clock, random }: DocumentAccess): LakeDocuments {
   const pause = (tries: number) => clock.sleep(fullJitterMs(tries, DOCUMENT_RETRY, random()));
   const create = <T extends HasRecentWrites>(key: string, parse: (stored: Json | undefined) => T) =>

@@ -44,6 +44,7 @@ export interface Resume {
   last?: { hash: string };
 }
 
+/** Whether a JSON value has the form of a cursor. */
 export function isCursor(value: Json | undefined): value is Cursor {
   return typeof value === 'string' || typeof value === 'number' || isRawNumber(value);
 }

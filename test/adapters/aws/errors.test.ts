@@ -61,7 +61,7 @@ describe('a failure of AWS', () => {
     expect(failure(sdkError(name, status))).toMatchObject({ kind, context: { awsError: name } });
   });
 
-  it('that asks for a region is of kind config', () => {
+  it('that requires a region is of kind config', () => {
     expect(failure(sdkError('Error', undefined, 'Region is missing')).kind).toBe('config');
   });
 

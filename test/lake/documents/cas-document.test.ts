@@ -189,10 +189,10 @@ describe('a document of the lake', () => {
     const document = open(store);
     await document.update(add('a'));
     late = true;
-    const reading = document.refresh();
+    const pendingRead = document.refresh();
     await document.update(add('b'));
     gate.resolve();
-    await reading;
+    await pendingRead;
     expect((await document.cached()).notes).toEqual(['a', 'b']);
   });
 
@@ -299,12 +299,12 @@ describe('many writers of one document', () => {
           return Array.from({ length: count }, async (_, change) => {
             const note = `${writer}.${change}`;
             await scheduler.schedule(Promise.resolve());
-            const reading = document.refresh();
+            const pendingRead = document.refresh();
             const written = await document.update(add(note)).then(
               ({ notes }) => notes.includes(note),
               () => false,
             );
-            await reading;
+            await pendingRead;
             return { note, written, known: (await document.cached()).notes.includes(note) };
           });
         });

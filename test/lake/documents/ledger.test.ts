@@ -83,7 +83,7 @@ function commitOf(change: Partial<Committed> = {}, wallMs = NOW_MS) {
 describe('a claim', () => {
   it.each<[string, Claim | undefined]>([
     ['a day without a claim', undefined],
-    ['a day that was left in good order', { ...claim, runId: null }],
+    ['a day that was released', { ...claim, runId: null }],
     ['a day whose run is gone', { ...claim, runId: 'r0' }],
   ])('is recorded for %s, if the entry is still the one that was decided on', (_name, before) => {
     const ledger = ledgerOf({ ...full, claim: before });

@@ -18,7 +18,7 @@ const KEY = 'raw/order_list/brand=acme/dt=2026-01-05/a1/progress.json';
 const AT = '2026-01-06T10:00:00.000Z';
 
 const window = { fromMs: 0, toMs: 86_400_000, whole: true, startedAt: AT };
-const asks = [
+const queries = [
   { role: 'include', fields: { start_time: 0, end_time: 86_400, publisher_id: '7' } },
   { role: 'exclude', fields: { start_time: 86_400, end_time: 86_400 } },
 ] as const;
@@ -57,10 +57,10 @@ function lastSlice({ slices }: Progress): Slice {
 
 describe('a new slice', () => {
   it('has a part for each day query, before its first page', () => {
-    expect(emptySlice(window, asks)).toEqual({
+    expect(emptySlice(window, queries)).toEqual({
       ...window,
-      parts: asks.map((ask) => ({
-        ...ask,
+      parts: queries.map((query) => ({
+        ...query,
         cursor: null,
         seen: [],
         pages: 0,
@@ -77,14 +77,14 @@ describe('a new slice', () => {
 
 describe('a staged group', () => {
   it('I4: advances its part’s cursor together with its chunk, and changes nothing else', () => {
-    const before = progressOf({ ...emptySlice(window, asks), done: true }, emptySlice(window, asks));
+    const before = progressOf({ ...emptySlice(window, queries), done: true }, emptySlice(window, queries));
     const after = withStagedGroup(before, groupOf());
     expect(after.slices[0]).toBe(before.slices[0]);
     expect(lastSlice(after)).toEqual({
       ...lastSlice(before),
       parts: [
         {
-          ...asks[0],
+          ...queries[0],
           cursor: '2',
           last: { cursor: '1', hash: 'h1' },
           seen: ['c1'],
@@ -101,20 +101,20 @@ describe('a staged group', () => {
 
   it('adds no chunk where its pages are empty', () => {
     const after = withStagedGroup(
-      progressOf(emptySlice(window, asks)),
+      progressOf(emptySlice(window, queries)),
       groupOf({ chunk: undefined, records: 0 }),
     );
     expect(lastSlice(after).parts[0]).toMatchObject({ chunks: [], pages: 1, cursor: '2' });
   });
 
   it('keeps the page to fetch again where the group has none', () => {
-    const once = withStagedGroup(progressOf(emptySlice(window, asks)), groupOf());
+    const once = withStagedGroup(progressOf(emptySlice(window, queries)), groupOf());
     const twice = withStagedGroup(once, groupOf({ last: undefined, cursor: '3' }));
     expect(lastSlice(twice).parts[0]).toMatchObject({ last: { cursor: '1', hash: 'h1' }, cursor: '3' });
   });
 
   it('I8: keeps the cursors of a part until its end is proven', () => {
-    const once = withStagedGroup(progressOf(emptySlice(window, asks)), groupOf());
+    const once = withStagedGroup(progressOf(emptySlice(window, queries)), groupOf());
     const twice = withStagedGroup(once, groupOf({ seen: ['c2', 'c3'] }));
     expect(lastSlice(twice).parts[0]?.seen).toEqual(['c1', 'c2', 'c3']);
     const ended = withStagedGroup(twice, groupOf({ seen: ['c4'], cursor: null, done: true }));
@@ -123,7 +123,7 @@ describe('a staged group', () => {
 
   it('I2: ends the slice only with its last part', () => {
     const ended = groupOf({ cursor: null, done: true });
-    const one = withStagedGroup(progressOf(emptySlice(window, asks)), ended);
+    const one = withStagedGroup(progressOf(emptySlice(window, queries)), ended);
     expect(lastSlice(one).done).toBe(false);
     expect(lastSlice(withStagedGroup(one, { ...ended, part: 1 })).done).toBe(true);
   });
@@ -144,7 +144,7 @@ describe('a staged group', () => {
                 chunk: count === 0 ? undefined : { name: `chunk-${number}`, records: count },
               }),
             ),
-          progressOf(emptySlice(window, asks)),
+          progressOf(emptySlice(window, queries)),
         );
         const { parts, withoutKey, observations } = lastSlice(staged);
         const sum = (values: number[]) => values.reduce((all, value) => all + value, 0);
@@ -180,7 +180,7 @@ describe('the lease of an attempt', () => {
 describe('stored progress', () => {
   const parse = parseProgress(KEY);
   const part: SlicePart = {
-    ...asks[0],
+    ...queries[0],
     cursor: '2',
     last: { cursor: '1', hash: 'h1' },
     seen: ['c1'],
@@ -189,8 +189,8 @@ describe('stored progress', () => {
     chunks: [{ name: 'chunk-000000.ndjson.gz', records: 2 }],
     done: false,
   };
-  const source = { snapshot: 's1', digest: '1:ab', bytes: 5, closed: true };
-  const slice: Slice = { ...emptySlice({ ...window, upstream: source }, asks), parts: [part] };
+  const upstream = { snapshot: 's1', digest: '1:ab', bytes: 5, closed: true };
+  const slice: Slice = { ...emptySlice({ ...window, upstream }, queries), parts: [part] };
 
   it('is empty where none is stored', () => {
     expect(parse(undefined)).toEqual({ version: 1, queryFingerprint: '', slices: [], recentWrites: [] });
@@ -240,8 +240,8 @@ describe('stored progress', () => {
       'observations.id is "text"',
     ],
     [
-      'a source without a digest',
-      brokenSlice({ upstream: { ...source, digest: undefined } }),
+      'an upstream without a digest',
+      brokenSlice({ upstream: { ...upstream, digest: undefined } }),
       'upstream.digest',
     ],
     ['an unknown role', brokenPart({ role: 'more' }), 'role is "more"'],

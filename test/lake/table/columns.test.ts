@@ -377,12 +377,12 @@ function expectTold(schema: TableSchema, row: Row, record: JsonObject): void {
     if (Object.hasOwn(rescued, field))
       expect(stringifyJson(rescued[field] ?? null)).toBe(stringifyJson(value));
     else if (!column || held === undefined || held === null) throw new Error(`${field} is lost`);
-    else expect(told(column.type, held)).toBe(meant(column.type, value));
+    else expect(storedText(column.type, held)).toBe(meant(column.type, value));
   }
 }
 
 /** What a column says, by value. */
-function told(type: ColumnType, held: Value): string {
+function storedText(type: ColumnType, held: Value): string {
   if (held instanceof Date) return held.toISOString();
   return type.startsWith('decimal') || type === 'double' || type === 'bigint'
     ? byValue(typeSpec(type).texts(held)[0])

@@ -30,13 +30,13 @@ describe('digest of a partition', () => {
   });
 
   it('counts duplicates', () => {
-    const twins = new Digest();
+    const duplicates = new Digest();
     const values = [0, 1, 2, 3].map(() => {
-      twins.add({ a: 'twin' });
-      return twins.value();
+      duplicates.add({ a: 'same' });
+      return duplicates.value();
     });
     expect(new Set(values).size).toBe(4);
-    expect(twins.rows).toBe(4);
+    expect(duplicates.rows).toBe(4);
   });
 
   it('does not depend on NULL columns or _synced_at', () => {

@@ -80,7 +80,7 @@ function digestOf(rows: Iterable<Row>): string {
   return digest.value();
 }
 
-async function readings(bytes: Uint8Array, columns: readonly Column[]): Promise<Record<string, string>> {
+async function digestsOf(bytes: Uint8Array, columns: readonly Column[]): Promise<Record<string, string>> {
   return {
     hyparquet: digestOf(await collect(readParquetRows(readable(bytes)))),
     'parquetjs-lite': digestOf(await collect(readWithParquetjs(bytes, columns))),
@@ -101,7 +101,7 @@ describe('three readers read what was written', () => {
     ['duplicates', [...edges, ...edges]],
   ])('I6: for %s', async (_name, rows) => {
     const bytes = await parquetOf(oneOfEach, rows);
-    expect(await readings(bytes, oneOfEach)).toEqual(all(digestOf(rows)));
+    expect(await digestsOf(bytes, oneOfEach)).toEqual(all(digestOf(rows)));
   });
 
   it('I6: the largest decimals of every precision', async () => {
@@ -114,25 +114,25 @@ describe('three readers read what was written', () => {
         precisions.map((precision) => [`p${precision}`, sign * (10n ** BigInt(precision) - 1n)]),
       ),
     );
-    expect(await readings(await parquetOf(columns, rows), columns)).toEqual(all(digestOf(rows)));
+    expect(await digestsOf(await parquetOf(columns, rows), columns)).toEqual(all(digestOf(rows)));
   });
 
   it('I6: several row groups, dictionaries and pages', async () => {
     const count = ROW_GROUP_ROWS + 5_000;
     const bytes = await parquetOf(oneOfEach, manyRows(count));
-    expect(await readings(bytes, oneOfEach)).toEqual(all(digestOf(manyRows(count))));
+    expect(await digestsOf(bytes, oneOfEach)).toEqual(all(digestOf(manyRows(count))));
   });
 
   it('I6: any records', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyRecord, { maxLength: 20 }), async (records) => {
-        const met: Observations = {};
-        for (const record of records) observe(met, record);
-        const schema = growSchema(baseSchema([{ field: 'dpv', type: 'bigint' }]), met, {});
+        const observed: Observations = {};
+        for (const record of records) observe(observed, record);
+        const schema = growSchema(baseSchema([{ field: 'dpv', type: 'bigint' }]), observed, {});
         const toRow = rowMapper(schema);
         const rows = records.map((record) => toRow(record, new Date('2026-02-01T06:00:00Z')));
         const bytes = await parquetOf(schema.columns, rows);
-        expect(await readings(bytes, schema.columns)).toEqual(all(digestOf(rows)));
+        expect(await digestsOf(bytes, schema.columns)).toEqual(all(digestOf(rows)));
       }),
       { numRuns: 40, endOnFailure: true },
     );

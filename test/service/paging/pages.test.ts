@@ -80,14 +80,14 @@ const cap = fc.integer({ min: 5, max: 100 });
 
 describe('a pass has every record exactly once and in order, uninterrupted or resumed', () => {
   it('I1: by positions, whatever endCursor means', async () => {
-    const reading = fc.record({
+    const interpretation = fc.record({
       overlap: fc.integer({ min: 0, max: 4 }),
       cap,
       write: fc.constantFrom('text' as const, 'number' as const, 'padded' as const, 'opaque' as const),
       eager: fc.boolean(),
     });
     await fc.assert(
-      fc.asyncProperty(counts, reading, cut, async (count, read, keep) => {
+      fc.asyncProperty(counts, interpretation, cut, async (count, read, keep) => {
         const records = identified(count);
         const request = requestOf(positionService(records, read).service, position);
         const whole = await collect(request);
@@ -99,14 +99,14 @@ describe('a pass has every record exactly once and in order, uninterrupted or re
   });
 
   it('I1: by page numbers, whatever comes past the last page', async () => {
-    const reading = fc.record({
+    const interpretation = fc.record({
       pastTheEnd: fc.constantFrom('empty' as const, 'repeat' as const),
       firstPage: fc.constantFrom(0, 1),
       cap,
       list: fc.constantFrom('list', 'orders'),
     });
     await fc.assert(
-      fc.asyncProperty(counts, reading, cut, async (count, read, keep) => {
+      fc.asyncProperty(counts, interpretation, cut, async (count, read, keep) => {
         const records = identified(count);
         const { service } = numberedService(records, read);
         const request = requestOf(service, numbered, { firstPage: read.firstPage });
@@ -125,8 +125,8 @@ describe('a pass has every record exactly once and in order, uninterrupted or re
           const one = Array.from({ length: 20 }, () => ({ amount: page }));
           return again ? [...one, ...one] : one;
         });
-        const reading = { pastTheEnd: 'empty' as const, firstPage: 1, cap: 100, list: 'list' };
-        const request = requestOf(numberedService(records, reading).service, numbered);
+        const interpretation = { pastTheEnd: 'empty' as const, firstPage: 1, cap: 100, list: 'list' };
+        const request = requestOf(numberedService(records, interpretation).service, numbered);
         const whole = await collect(request);
         expectProvenEnd(whole);
         expect(recordsOf(whole)).toEqual(records);
@@ -146,7 +146,7 @@ describe('a pass has every record exactly once and in order, uninterrupted or re
       read: (cursor: Json | undefined) => Number(BigInt(stringifyJson(cursor ?? null)) - far),
     };
     const plain = { write: (at: number) => at, read: Number };
-    const reading = fc
+    const interpretation = fc
       .record({
         end: fc.constantFrom(null, '' as const, 'absent' as const),
         place: fc.constantFrom('data' as const, 'envelope' as const),
@@ -156,7 +156,7 @@ describe('a pass has every record exactly once and in order, uninterrupted or re
       })
       .map(({ cursor, ...rest }) => ({ ...rest, ...cursor }));
     await fc.assert(
-      fc.asyncProperty(counts, reading, cut, async (count, read, keep) => {
+      fc.asyncProperty(counts, interpretation, cut, async (count, read, keep) => {
         const records = Array.from({ length: count }, (_, index) => ({ amount: index % 2 }));
         const request = requestOf(cursorService(records, read).service, byCursor);
         const whole = await collect(request);
@@ -299,13 +299,13 @@ describe('a pass whose end is not proven fails', () => {
 
   it('I8: pages before the malformed one are returned, none after it', async () => {
     const { service } = answersInTurn({ ...group('x'), cursor: 'a' }, { ...group('y'), cursor: 'b' }, {});
-    const met: Page[] = [];
+    const received: Page[] = [];
     await expect(
       (async () => {
-        for await (const page of pages(requestOf(service, byCursor))) met.push(page);
+        for await (const page of pages(requestOf(service, byCursor))) received.push(page);
       })(),
     ).rejects.toMatchObject({ code: 'missing_list' });
-    expect(recordsOf(met).map(({ id }) => id)).toEqual(['x1', 'x2', 'y1', 'y2']);
+    expect(recordsOf(received).map(({ id }) => id)).toEqual(['x1', 'x2', 'y1', 'y2']);
   });
 });
 
@@ -325,14 +325,14 @@ describe('numbered pages that repeat', () => {
       ['a1', 'a2', 'a1', 'a2', 'b1', 'b2'],
     ],
   ])('are judged by what follows: %s', async (_name, answers, ids) => {
-    const { service, asked } = answersInTurn(...answers);
+    const { service, requests } = answersInTurn(...answers);
     const all = await collect(requestOf(service, numbered));
     expect(recordsOf(all).map(({ id }) => id)).toEqual(ids);
     expectProvenEnd(all);
     expect(all.at(-1)?.hash).toBe(
       (await firstPage(requestOf(answersInTurn(terminal).service, numbered))).hash,
     );
-    expect(asked).toHaveLength(answers.length);
+    expect(requests).toHaveLength(answers.length);
   });
 });
 
@@ -340,11 +340,11 @@ describe('the fields of a request', () => {
   it('by position: from 0, endCursor as an integer where it is one and verbatim otherwise', async () => {
     const ends: Json[] = ['20', '9007199254740993', 40, '007', 'x=='];
     const answers = ends.map((end, index) => more(end, identified(100).slice(index * 10, index * 10 + 10)));
-    const { service, asked } = answersInTurn(...answers, last(ten));
+    const { service, requests } = answersInTurn(...answers, last(ten));
     await collect(
       requestOf(service, position, { pageSize: 100, fields: { start_time: 1, publisher_id: '7' } }),
     );
-    expect(asked.map(({ first }) => stringifyJson(first ?? null))).toEqual([
+    expect(requests.map(({ first }) => stringifyJson(first ?? null))).toEqual([
       '0',
       '20',
       '9007199254740993',
@@ -352,27 +352,27 @@ describe('the fields of a request', () => {
       '"007"',
       '"x=="',
     ]);
-    expect(asked[0]).toEqual({ start_time: 1, publisher_id: '7', first: 0, page_size: 100 });
+    expect(requests[0]).toEqual({ start_time: 1, publisher_id: '7', first: 0, page_size: 100 });
   });
 
   it('by number: the sort order that keeps pages stable, from the first page', async () => {
-    const { service, asked } = answersInTurn(group('a'), { list: [] });
+    const { service, requests } = answersInTurn(group('a'), { list: [] });
     await collect(requestOf(service, numbered, { firstPage: 0, fields: { status: 'new' } }));
     const fixed = { status: 'new', sort_col: 'transid', sort_dir: 'asc', page_size: 20 };
-    expect(asked).toEqual([
+    expect(requests).toEqual([
       { ...fixed, page_number: 0 },
       { ...fixed, page_number: 1 },
     ]);
   });
 
   it('by cursor: none at first, then verbatim', async () => {
-    const { service, asked } = answersInTurn(
+    const { service, requests } = answersInTurn(
       { list: [], cursor: ' a/+= ' },
       { list: [], cursor: rawNumber('1.10') },
       { list: [], cursor: null },
     );
     await collect(requestOf(service, byCursor, { pageSize: 200 }));
-    expect(asked.map((fields) => stringifyJson(fields))).toEqual([
+    expect(requests.map((fields) => stringifyJson(fields))).toEqual([
       '{"limit":200}',
       '{"cursor":" a/+= ","limit":200}',
       '{"cursor":1.10,"limit":200}',
@@ -380,9 +380,9 @@ describe('the fields of a request', () => {
   });
 
   it('I8: a short page is not the end', async () => {
-    const { service, asked } = answersInTurn(group('a'), { list: [{ id: 'b' }] }, { list: [] });
+    const { service, requests } = answersInTurn(group('a'), { list: [{ id: 'b' }] }, { list: [] });
     expect(recordsOf(await collect(requestOf(service, numbered)))).toHaveLength(3);
-    expect(asked).toHaveLength(3);
+    expect(requests).toHaveLength(3);
   });
 
   it('a last page may hold nothing but the overlap', async () => {
@@ -401,26 +401,26 @@ describe('the fields of a request', () => {
 });
 
 describe('one page alone', () => {
-  const reading = { pastTheEnd: 'empty' as const, firstPage: 1, cap: 100, list: 'list' };
+  const interpretation = { pastTheEnd: 'empty' as const, firstPage: 1, cap: 100, list: 'list' };
 
   it('is the first one', async () => {
-    const { service, asked } = numberedService(identified(50), reading);
+    const { service, requests } = numberedService(identified(50), interpretation);
     const page = await firstPage(requestOf(service, numbered));
     expect(page).toMatchObject({ cursor: null, next: 2 });
     expect(page.records).toHaveLength(20);
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
   it('is the same as long as its records and their order are', async () => {
     const records = identified(50);
-    const request = requestOf(numberedService(records, reading).service, numbered);
+    const request = requestOf(numberedService(records, interpretation).service, numbered);
     const [first, second] = await collect(request);
     expect(await samePage(request, null, first?.hash ?? '')).toBe(true);
     expect(await samePage(request, 2, second?.hash ?? '')).toBe(true);
     expect(await samePage(request, 1, second?.hash ?? '')).toBe(false);
-    const shifted = requestOf(numberedService(records.slice(1), reading).service, numbered);
+    const shifted = requestOf(numberedService(records.slice(1), interpretation).service, numbered);
     expect(await samePage(shifted, 2, second?.hash ?? '')).toBe(false);
-    const turned = requestOf(numberedService(records.toReversed(), reading).service, numbered);
+    const turned = requestOf(numberedService(records.toReversed(), interpretation).service, numbered);
     expect(await samePage(turned, 2, second?.hash ?? '')).toBe(false);
   });
 });
@@ -430,14 +430,14 @@ describe('looking ahead', () => {
     pagedService((_fields, number) => ({ data: { list: [{ id: number }], cursor: `c${number}` } }));
 
   it('the next page, and no further one, is fetched while the last one is processed', async () => {
-    const { service, asked } = endless();
+    const { service, requests } = endless();
     const pass = pages(requestOf(service, byCursor));
     await pass.next();
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
     await new Promise((resolve) => setImmediate(resolve));
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
     await pass.next();
-    expect(asked).toHaveLength(3);
+    expect(requests).toHaveLength(3);
     await pass.return();
   });
 

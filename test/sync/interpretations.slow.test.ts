@@ -52,7 +52,7 @@ function reportsOf(interpretations: Partial<Interpretations>): ReportName[] {
   return names.length > 0 ? [...new Set(names)] : [...REPORTS];
 }
 
-/** Each reading of an open point alone, with the settings that it needs. */
+/** Each interpretation of an open point alone, with the settings that it needs. */
 const interpretations: [Partial<Interpretations>, Record<string, string | number>?][] = [
   [{}],
   [{ pageCap: Number.POSITIVE_INFINITY }],
@@ -110,29 +110,34 @@ const interpretations: [Partial<Interpretations>, Record<string, string | number
   ],
 ];
 
-describe('under every reading of an open point', () => {
+describe('under every interpretation of an open point', () => {
   it.each(
-    interpretations.map(([reading, settings]) => ({
-      reading,
+    interpretations.map(([interpretation, settings]) => ({
+      interpretation,
       settings,
-      name: JSON.stringify({ ...reading, settings }),
+      name: JSON.stringify({ ...interpretation, settings }),
     })),
-  )('I1: the lake holds every record as often as the service does: $name', async ({ reading, settings }) => {
-    const lake = await lakeWith(reading, settings);
-    const reports = reportsOf(reading);
+  )('I1: the lake has every record as often as the service: $name', async ({ interpretation, settings }) => {
+    const lake = await lakeWith(interpretation, settings);
+    const reports = reportsOf(interpretation);
     expect((await lake.sync({ scope: { reports } })).status).toBe('complete');
     expect(await wrongReports(lake, TODAY, reports)).toEqual({});
   });
 
   it.each(
-    interpretations
-      .slice(-2)
-      .map(([reading, settings]) => ({ reading, settings, name: JSON.stringify(reading) })),
-  )('I1: runs of one unit of work each leave the same: $name', async ({ reading, settings }) => {
-    const lake = await lakeWith(reading, settings);
-    await syncUntilComplete(lake);
-    expect(await wrongReports(lake, TODAY)).toEqual({});
-  });
+    interpretations.slice(-2).map(([interpretation, settings]) => ({
+      interpretation,
+      settings,
+      name: JSON.stringify(interpretation),
+    })),
+  )(
+    'I1: runs of one unit of work each end with the same lake: $name',
+    async ({ interpretation, settings }) => {
+      const lake = await lakeWith(interpretation, settings);
+      await syncUntilComplete(lake);
+      expect(await wrongReports(lake, TODAY)).toEqual({});
+    },
+  );
 });
 
 describe('a setting that contradicts the service', () => {
@@ -155,17 +160,17 @@ describe('a setting that contradicts the service', () => {
   ];
 
   it.each(
-    wrong.map(([reading, settings, report, error]) => ({
-      reading,
+    wrong.map(([interpretation, settings, report, error]) => ({
+      interpretation,
       settings,
       report,
       error,
-      name: JSON.stringify({ ...reading, settings }),
+      name: JSON.stringify({ ...interpretation, settings }),
     })),
   )(
     'I8: fails the first sync of $report instead of losing records: $name',
-    async ({ reading, settings, report, error }) => {
-      const lake = await lakeWith({ pageCap: 200, ...reading }, settings);
+    async ({ interpretation, settings, report, error }) => {
+      const lake = await lakeWith({ pageCap: 200, ...interpretation }, settings);
       const outcome = await lake.sync({ scope: { reports: [report] } });
       expect(outcome.status).toBe('failed');
       expect(errorOf(outcome, report)).toMatchObject(error);
