@@ -96,7 +96,7 @@ function noon(day: string): number {
   return Date.parse(`${day}T12:00:00Z`);
 }
 
-/** The day that a request for orders asks for, by its start in seconds. */
+/** The day that a request for orders selects, by its start in seconds. */
 function dayAsked(startTime: unknown): string {
   // The day begins at 04:00 UTC in New York's summer.
   return typeof startTime === 'number' ? new Date(startTime * 1000).toISOString().slice(0, 10) : '';
@@ -172,7 +172,7 @@ async function photograph(page: string, profile: string): Promise<void> {
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
     console.error(
-      `There is no browser "${browser}". Install Chromium, or name its program: CHROMIUM=/path/to/chromium npm run picture`,
+      `Browser "${browser}" not found. Install Chromium, or name its program: CHROMIUM=/path/to/chromium npm run picture`,
     );
     process.exitCode = 1;
   }

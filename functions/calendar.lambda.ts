@@ -33,7 +33,7 @@ months: 6
 
 /**
  * Draws the coverage calendar for a CloudWatch dashboard.
- * @param event the widget's parameters beside CloudWatch's `widgetContext`; `describe` asks for documentation
+ * @param event the widget's parameters and CloudWatch's `widgetContext`; `describe` requests documentation
  * @returns HTML, of the error too; Markdown for `describe`
  */
 export async function handler(event: unknown): Promise<string> {

@@ -19,14 +19,14 @@ const request = z.object({
 export type CloudFormationRequest = z.infer<typeof request>;
 
 /**
- * @returns the request of CloudFormation, or `undefined` for `{}`: somebody rebuilds the catalog by hand
+ * @returns the request of CloudFormation, or `undefined` for `{}`: a rebuild started by hand
  * @throws BrandReportsError `config` for everything else
  */
 export function parseRebuildEvent(event: unknown): CloudFormationRequest | undefined {
   const parsed = z.safeParse(request, event);
   if (parsed.success) return parsed.data;
   if (typeof event === 'object' && event !== null && Object.keys(event).length === 0) return undefined;
-  // I9: the event is not quoted, because whoever has its ResponseURL can answer for the stack.
+  // I9: the event is not quoted, because anyone with its ResponseURL could respond for the stack.
   throw new BrandReportsError(
     'config',
     'event',

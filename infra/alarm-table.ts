@@ -88,7 +88,7 @@ export const FUNCTION_ALARMS: readonly AlarmRow<ObservedFunction>[] = [
   {
     // A function that crashed has reported no metrics of its own.
     id: 'crashed-<report>',
-    meaning: 'The function <function> ran out of time or memory, or met a bug.',
+    meaning: 'The function <function> ran out of time or memory, or hit a bug.',
     action: 'Read the error in its log, then test it with "Sync-now": it resumes where the last run stopped.',
     condition: ({ function: syncs, schedules }) => ({
       metric: syncs.metricErrors({ statistic: Stats.SUM, period: Duration.hours(PERIOD_HOURS) }),

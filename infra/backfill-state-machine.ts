@@ -1,5 +1,5 @@
 /*
- * Without it, years of history would need somebody's laptop for days, or would make the scheduled functions late. A
+ * Without it, years of history would occupy a laptop for days, or would make the scheduled functions late. A
  * person starts an execution with {"report", "brand", "from", "to"}. The function plans the months, newest first; a
  * Distributed Map reads several at the same time, each as an execution of its own that runs the function again until
  * the month is complete; the last step lists all months. A month that fails stops no other, and the execution fails at

@@ -97,7 +97,7 @@ export class ReportFunction extends PipelineFunction {
   }
 }
 
-/** The range is an example: whoever tests with it sets the days first. */
+/** The range is an example: set its days before testing with it. */
 function testEvents(brands: ReportFunctionProps['brands']): Record<string, unknown> {
   const [brand, first] = Object.entries(brands)[0] ?? [];
   const day = first?.brand.startDate;

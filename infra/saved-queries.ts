@@ -7,7 +7,7 @@ export interface SavedQuery {
   sql: string;
 }
 
-/** What an analyst asks first. They use `coverage`, `freshness` and the columns that every table has, so that none can break. */
+/** What an analyst asks first. They use `coverage`, `freshness` and the columns that every table has, so that no query can break. */
 export function savedQueries(reports: readonly ReportDefinition[]): SavedQuery[] {
   return [
     {

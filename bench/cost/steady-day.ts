@@ -1,5 +1,5 @@
 /**
- * Simulates a day of a deployment that has been running for long, to count what it asks of AWS: the core of the Lambda
+ * Simulates a day of a deployment that has been running for long, to count its requests to AWS: the core of the Lambda
  * functions runs every hour for every report against local S3, Glue and Secrets Manager servers and the sample service.
  * Before the measured day all history is synced, spread as it would have been over the weeks before, so that only
  * ordinary refreshes are due. Time is virtual (virtual-clock.ts); what a local run has not (cold starts, latencies,

@@ -6,7 +6,7 @@ export interface VirtualClock extends Clock {
 }
 
 /**
- * A clock that only sleeping moves, and at once; timers fire as it passes them. So the time that a run spends waiting,
+ * A clock that only sleeping moves, immediately; timers fire as it passes them. So the time that a run spends waiting,
  * for example for its rate limit, is measured without waiting.
  */
 export function virtualClock(): VirtualClock {

@@ -133,7 +133,7 @@ Try next:
   npx brand-reports verify${flag}`;
 }
 
-/** Relative to the current folder where the lake lies in it. */
+/** Relative to the current folder if the lake is inside it. */
 function displayPath({ store }: Lake): string {
   const path = relative('.', store.url);
   return path.startsWith('..') ? store.url : path;

@@ -226,12 +226,12 @@ function failures({ table: name, days }: TableStatus): string[] {
 }
 
 function legend(sections: readonly Section[]): string {
-  const met = new Set(
+  const shown = new Set(
     sections.flatMap(({ tables, today }) =>
       tables.flatMap(({ days }) => days.map((day) => lookOf(day, today))),
     ),
   );
-  return [...met].map((look) => `${mark(look)} ${LOOKS[look].name}`).join('  ');
+  return [...shown].map((look) => `${mark(look)} ${LOOKS[look].name}`).join('  ');
 }
 
 function mark(look: Look): string {

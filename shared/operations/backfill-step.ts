@@ -43,7 +43,7 @@ export async function readMonth(
     throw new BrandReportsError(
       'config',
       'unknown_report',
-      `There is no report "${read.report}"; allowed: ${Object.keys(options.reports).join(', ')}.`,
+      `Unknown report "${read.report}"; allowed: ${Object.keys(options.reports).join(', ')}.`,
     );
   const scope = { brands: [brand], reports: [report.name], from, to, since, requestsPerSecond };
   const { reports } = await runSync({ ...options, scope });

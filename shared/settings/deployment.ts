@@ -14,7 +14,7 @@ export interface DeploymentSettings {
   adoptBucket?: string;
   /** An existing Glue database; missing: the stack creates one. */
   adoptDatabase?: string;
-  /** Who may use new tables: whoever IAM allows, or only whoever has a grant in Lake Formation. */
+  /** Who may use new tables: principals that IAM allows, or only those with a grant in Lake Formation. */
   tablePermissions: 'iam' | 'lake_formation';
   /** Instances reserved for each report's function, which are also its maximum; missing: none. */
   reservedConcurrency?: number;

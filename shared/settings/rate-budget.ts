@@ -17,7 +17,7 @@ const MAX_RUN_MS = 15 * MINUTE_MS;
 
 /**
  * Requests a second for one scheduled run. The runs of all reports of a brand may overlap, runs of one report whose
- * schedule is faster than the timeout too, and a backfill beside them.
+ * schedule is faster than the timeout too, and concurrently with a backfill.
  * @param names the brands that one run reads; it gets the smallest of their shares
  */
 export function scheduledRate({ brands, requestsPerSecond }: Settings, names: readonly string[]): number {

@@ -43,7 +43,7 @@ export function scheduleProblem(schedule: string): string | undefined {
   }
 }
 
-/** An expression takes milliseconds to evaluate, and is asked for with every day of a report. */
+/** A cache: an expression takes milliseconds to evaluate, and is needed for every day of a report. */
 const cache = new Map<string, Gaps>();
 
 function gapsOf(schedule: string): Gaps {

@@ -200,7 +200,7 @@ describe('status', () => {
 describe('status --html', () => {
   const flags = () => [...sample.flags.slice(0, 2), ...inLake];
 
-  it('writes a page of the days, says where, and leaves nothing beside it', async () => {
+  it('writes a page of the days, prints its path, and leaves no other file', async () => {
     const folder = join(sample.folder, 'pages');
     mkdirSync(folder);
     const file = join(folder, 'coverage.html');

@@ -102,7 +102,7 @@ export function catalogContract(name: string, setUp: () => Promise<CatalogUnderT
       expect(await catalog.snapshotOf('orders', day)).toBe('s1');
     });
 
-    it('accepts the same view again, and a changed one, beside its tables', async () => {
+    it('accepts the same view again, and a changed one, in addition to tables', async () => {
       await publish('s1');
       for (const sql of ['SELECT 1 AS one', 'SELECT 1 AS one', 'SELECT 2 AS one'])
         await catalog.ensureView({ ...ORDERS_DAILY, sql });

@@ -29,7 +29,7 @@ export function objectStoreContract(name: string, setUp: () => Promise<StoreUnde
       expect(await read(other, 'ledger/a/2026-01.json')).toEqual({ body: 'one', etag });
     });
 
-    it('has no object that nobody put', async () => {
+    it('has only objects that were put', async () => {
       await store.put('ledger/a/b', text('one'), { ifAbsent: true });
       expect(await store.get('ledger/none')).toBeUndefined();
       expect(await store.get('ledger/a')).toBeUndefined();

@@ -188,7 +188,7 @@ describe('a backfill', () => {
     expect([-2, -1, 2].map((days) => pagesRequested(addDays(FIRST, days)))).toEqual([once, once, once]);
   });
 
-  it('fails with the months that are not complete, beside those that are', async () => {
+  it('fails with the months that are not complete, and lists those that are', async () => {
     const removeFault = failOrdersOf(FIRST);
     const { error, entered } = await backfill({ report: 'order_list', ...RANGE });
     removeFault();

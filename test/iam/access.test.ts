@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 describe('S3 that knows who may do what', () => {
-  it('says that a key is missing to whom it lets list the bucket, and to nobody else', async () => {
+  it('reports a missing key only to those who may list the bucket', async () => {
     expect(await store.get('key')).toBeUndefined();
     denied = ['s3:ListBucket arn:aws:s3:::lake'];
     await expect(store.get('key')).rejects.toMatchObject({ kind: 'config' });

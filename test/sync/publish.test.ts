@@ -133,7 +133,7 @@ describe('publishing', () => {
     expect((await ledgerEntry(lake, 'order_list', FIRST)).committed).toMatchObject({ published: true });
   });
 
-  it('I7: gives the catalog every column by the end of the run that met it', async () => {
+  it('I7: adds every column to the catalog by the end of the run that found it', async () => {
     const lake = sample.emptyLake();
     const shapes: TableShape[] = [];
     const catalog: Catalog = { ...lake.catalog, ensureTable: async (shape) => void shapes.push(shape) };

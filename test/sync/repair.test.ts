@@ -92,7 +92,7 @@ describe('a run whose clock was ahead', () => {
 });
 
 describe('a lease whose time lies in the future', () => {
-  it('I5: holds no other run off', async () => {
+  it('I5: keeps no other run out', async () => {
     await lake.sync();
     const at = new Date(lake.nowMs + 365 * DAY_MS).toISOString();
     await rewriteDocument(lake, ledgerKey(REPORT, BRAND, '2026-03'), (ledger) => {

@@ -13,9 +13,9 @@ const HELP: Record<string, readonly [code: string, nextStep: string]> = {
   ENOTSUP: ['lake_unusable', 'Choose a folder on a local disk that has hard links.'],
   EXDEV: ['lake_unusable', 'Keep the whole lake on one disk: its folders are joined by hard links.'],
   EMLINK: ['lake_unusable', 'Choose a folder on a local disk that has hard links.'],
-  ENOTDIR: ['lake_unusable', 'A file stands where the lake needs a folder: move it away.'],
-  EEXIST: ['lake_unusable', 'A file stands where the lake needs a folder: move it away.'],
-  EISDIR: ['lake_unusable', 'A folder stands where the lake needs a file: move it away.'],
+  ENOTDIR: ['lake_unusable', 'A file is where the lake needs a folder: move it away.'],
+  EEXIST: ['lake_unusable', 'A file is where the lake needs a folder: move it away.'],
+  EISDIR: ['lake_unusable', 'A folder is where the lake needs a file: move it away.'],
   ENAMETOOLONG: ['lake_unusable', 'Choose a folder with a shorter path.'],
 };
 

@@ -15,7 +15,7 @@ export interface HeldLock {
 }
 
 /**
- * Takes the lock that the file stands for; the file itself stays empty. Only SQLite may open it: POSIX releases a
+ * Takes the lock that the file represents; the file itself stays empty. Only SQLite may open it: POSIX releases a
  * process's locks as soon as the process closes any descriptor of the file.
  * @returns `undefined` while it is held elsewhere, in this process or another
  * @throws BrandReportsError `config` where the file or the disk cannot be locked
