@@ -1,9 +1,11 @@
 /*
  * One report of one brand, from the plan to the vacuum.
  *
- * First everything that is committed but not published is published. Then the days that are due are planned from the
- * ledgers, and each goes through `pipeline/sync-day.ts` by itself: claim → fetch and stage → build → commit → publish.
- * A day that fails stops no other. At the end `finish.ts` records when the report is next due.
+ * The ledgers of the months in which a day may be due are read, and what they say is committed but not published is
+ * published first. Then the due days are planned from them, and each goes through `pipeline/sync-day.ts` by itself:
+ * claim → fetch and stage → build → commit → publish. A day that fails stops no other, until five in a row fail or one
+ * needs an operator. At the end `finish.ts` vacuums once a day, writes `coverage`, and records when each month is next
+ * due.
  */
 import { forEachConcurrent } from './concurrency.ts';
 import { daysFrom, earlier, monthOf } from './days.ts';
@@ -128,7 +130,7 @@ interface SyncedDays {
   days: DayOutcome[];
   /** The first failure of a day. */
   error?: ErrorSummary;
-  /** Where even a failure could not be recorded: the other days were read all the same, and the outcome names them. */
+  /** What a day threw, a bug or a claim that could not be released: the outcome names the days read until then. */
   brokeOff?: { thrown: unknown };
 }
 

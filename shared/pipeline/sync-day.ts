@@ -1,8 +1,11 @@
 /*
  * The life of one day: claim it, fetch and stage its pages, build a snapshot of them, commit the snapshot to the
- * ledger, publish it in the catalog. Before the commit nothing of it is visible; after the commit nothing can be
- * lost, and the next run publishes what was not published. A failure is recorded with the day and
- * stops no other day.
+ * ledger, publish it in the catalog. Before the commit SQL sees nothing of it. After the commit nothing can be lost:
+ * the next run publishes what this one did not. A failure before the commit is recorded with the day.
+ *
+ * Another run may take the day over at any moment, after a minute without a sign of life from this one. The claim in
+ * the ledger decides at the commit, and the run that lost it ends the day as `busy`. The lease in the progress document
+ * only spares double work.
  */
 import { monthOf } from '../days.ts';
 import { type BrandReportsError, rethrowBugs } from '../errors.ts';
@@ -43,7 +46,8 @@ export async function syncDay(
     stopRenewing = keepLease(ctx, claimed);
     const attempt = await fetchDay(ctx, claimed);
     if (!attempt || !(await publicationFits(ctx, attempt))) return await leftToNextRun(ctx, claimed);
-    const snapshot = await build(ctx, attempt, continuation.range !== undefined);
+    const readBack = continuation.range !== undefined;
+    const snapshot = await build(ctx, attempt, readBack);
     await commit(ctx, attempt, snapshot, continuation.id);
     if (!(await isPublished(ctx, day))) await publishDay(ctx, day);
     const outcome = snapshot.unchanged ? 'unchanged' : 'published';
@@ -51,6 +55,7 @@ export async function syncDay(
   } catch (thrown) {
     const error = rethrowBugs(thrown);
     if (error.kind === 'conflict') return ended(ctx, day, 'busy');
+    // Ctrl-C stops requests, and only a claimed day makes any.
     if (error.code === 'stopped' && claimed) return await leftToNextRun(ctx, claimed);
     await recordFailure(ctx, day, claimed, error);
     return { ...ended(ctx, day, 'failed', 0, claimed ? await pagesStaged(claimed) : 0), error };
@@ -71,7 +76,7 @@ async function leftToNextRun(ctx: RunContext, attempt: Attempt): Promise<SyncedD
   return ended(ctx, day, 'pending', 0, await pagesStaged(attempt));
 }
 
-/** Renews the lease while the run works, however long a page or a publication takes. */
+/** Renews the lease while the run works. A renewal that fails stops nothing: staging and commit check for themselves. */
 function keepLease(ctx: RunContext, { day, progress }: Attempt): () => void {
   return ctx.clock.every(LEASE_RENEWAL_MS, () => {
     progress
@@ -97,8 +102,9 @@ async function pagesStaged({ progress }: Attempt): Promise<number> {
 }
 
 /**
- * What was staged before a transient failure is resumed by the next run. After any other failure the day is read from
- * its first page, and where the staged chunks are what is damaged, they are dropped here.
+ * What was staged before a transient failure is resumed by the next run. After any other failure the claim is dropped,
+ * and what is not committed is read from its first page. Damaged chunks are dropped here, because the next slice of an
+ * open day would continue the committed attempt and read them again.
  */
 async function recordFailure(
   ctx: RunContext,

@@ -1,4 +1,4 @@
-import { type ReportDefinition, LIMIT } from './definition.ts';
+import type { ReportDefinition } from './definition.ts';
 
 export const attribution: ReportDefinition = {
   name: 'amazon_attribution_report',
@@ -8,7 +8,11 @@ export const attribution: ReportDefinition = {
   section: '4.5',
   enabledByDefault: true,
   schedule: 'rate(1 hour)',
-  paging: { style: 'cursor', pageSize: LIMIT, countField: 'count' },
+  paging: {
+    style: 'cursor',
+    pageSize: { field: 'limit', min: 1, max: 200, default: 200 },
+    countField: 'count',
+  },
   day: { by: 'dates' },
   openDay: 'pass',
   primaryKey: undefined,

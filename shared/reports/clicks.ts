@@ -1,4 +1,4 @@
-import { type ReportDefinition, PAGE_SIZE } from './definition.ts';
+import type { ReportDefinition } from './definition.ts';
 
 export const clicks: ReportDefinition = {
   name: 'clicks_list',
@@ -8,7 +8,7 @@ export const clicks: ReportDefinition = {
   section: '4.1',
   enabledByDefault: true,
   schedule: 'rate(1 hour)',
-  paging: { style: 'position', pageSize: PAGE_SIZE },
+  paging: { style: 'position', pageSize: { field: 'page_size', min: 20, max: 100, default: 100 } },
   day: { by: 'created', field: 'created_time' },
   openDay: 'slices',
   primaryKey: { field: 'id', always: true },

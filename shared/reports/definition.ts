@@ -18,18 +18,16 @@ export interface RefreshTier {
   every: string;
 }
 
-/** The field that says how many records a page may have, and the setting of that name: its bounds and its default. */
+/**
+ * The field that says how many records a page may have, and the setting of that name: its bounds (docs/interface.md,
+ * section 8) and its default, which is the largest, because that needs the fewest requests.
+ */
 export interface PageSize {
   field: 'page_size' | 'limit';
   min: number;
   max: number;
   default: number;
 }
-
-/** docs/interface.md, section 8; the allowed maximum, because it needs the fewest requests. */
-export const PAGE_SIZE: PageSize = { field: 'page_size', min: 20, max: 100, default: 100 };
-/** docs/interface.md, section 8; the service's own default is 100. */
-export const LIMIT: PageSize = { field: 'limit', min: 1, max: 200, default: 200 };
 
 /**
  * How records of the upstream report are looked up. `column` is one of the upstream table, of type `string`; `field` is

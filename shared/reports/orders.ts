@@ -1,4 +1,4 @@
-import { type ReportDefinition, PAGE_SIZE } from './definition.ts';
+import type { ReportDefinition } from './definition.ts';
 
 export const orders: ReportDefinition = {
   name: 'order_list',
@@ -11,7 +11,7 @@ export const orders: ReportDefinition = {
   // Ascending, so that an order that arrives while pages are read is added at the end and moves no other.
   paging: {
     style: 'numbered',
-    pageSize: PAGE_SIZE,
+    pageSize: { field: 'page_size', min: 20, max: 100, default: 100 },
     fixedFields: { sort_col: 'transid', sort_dir: 'asc' },
   },
   day: { by: 'timestamps' },

@@ -1,5 +1,5 @@
 import { orders } from './orders.ts';
-import { type ReportDefinition, LIMIT } from './definition.ts';
+import type { ReportDefinition } from './definition.ts';
 
 export const transactions: ReportDefinition = {
   name: 'transaction_list',
@@ -9,7 +9,7 @@ export const transactions: ReportDefinition = {
   section: '4.4',
   enabledByDefault: true,
   schedule: 'rate(1 hour)',
-  paging: { style: 'cursor', pageSize: LIMIT },
+  paging: { style: 'cursor', pageSize: { field: 'limit', min: 1, max: 200, default: 200 } },
   day: { by: 'dates' },
   openDay: 'pass',
   primaryKey: undefined,

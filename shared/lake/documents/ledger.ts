@@ -108,7 +108,7 @@ export function parseLedger(key: string, scope: { report: string; brand: string;
 }
 
 const SUPERSEDED_MS = DAY_MS;
-/** Of a failed day: runs skip it until its wait is over, unless their range names it. */
+/** Of a failed day: until its wait is over, runs read it after all other days. */
 const FAILED_DAY_RETRY = { baseMs: 5 * MINUTE_MS, capMs: DAY_MS };
 
 function withEntry(ledger: Ledger, day: string, change: (entry: DayEntry) => DayEntry): Ledger {

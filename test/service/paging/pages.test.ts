@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Json, type JsonObject, parseJson, rawNumber, stringifyJson } from '../../../shared/json.ts';
 import type { ReportService } from '../../../shared/ports.ts';
-import { LIMIT, PAGE_SIZE, type Paging } from '../../../shared/reports/definition.ts';
+import type { PageSize, Paging } from '../../../shared/reports/definition.ts';
 import { createServiceClient } from '../../../shared/service/client.ts';
 import type { Page, PageRequest, Resume } from '../../../shared/service/paging/page.ts';
 import { firstPage, pages, samePage } from '../../../shared/service/paging/pages.ts';
@@ -17,6 +17,8 @@ import {
 import { startScriptedService } from '../../fakes/scripted-service.ts';
 import { virtualTime } from '../../fakes/virtual-time.ts';
 
+const PAGE_SIZE: PageSize = { field: 'page_size', min: 20, max: 100, default: 100 };
+const LIMIT: PageSize = { field: 'limit', min: 1, max: 200, default: 200 };
 const position: Paging = { style: 'position', pageSize: PAGE_SIZE };
 const numbered: Paging = {
   style: 'numbered',
