@@ -15,7 +15,7 @@ interface Unchecked extends Omit<Query, 'fields'>, Routing {
 export function answer({ action: name, version, method, given, ...call }: Unchecked): Envelope {
   const action = actions.get(name);
   if (version !== '1.0') return refusal('unknownAction', 'version: the only value is 1.0');
-  if (action === undefined) return refusal('unknownAction', 'action: there is no such action');
+  if (action === undefined) return refusal('unknownAction', 'action: unknown action');
   if (given === undefined) return refusal('badField', 'the body must be a JSON object');
   const checked = checkFields(action.rules, given, method === 'GET' ? 'query' : 'body');
   if ('refused' in checked) return refusal('badField', checked.refused);

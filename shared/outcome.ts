@@ -32,7 +32,7 @@ export interface ReportOutcome extends Traffic {
   report: string;
   status: Status;
   days: DayOutcome[];
-  /** The newest complete day, `YYYY-MM-DD`; `null` where there is none. */
+  /** The newest complete day, `YYYY-MM-DD`; `null` where no day is. */
   newestComplete: string | null;
   error?: ErrorSummary;
 }

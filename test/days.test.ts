@@ -43,7 +43,7 @@ describe('a day of a zone', () => {
     ['no midnight in Havana', 'America/Havana', '2026-03-08', '2026-03-08T05:00:00Z', 23],
     ['midnight twice in Havana', 'America/Havana', '2026-11-01', '2026-11-01T04:00:00Z', 25],
     ['no midnight in Nuuk', 'America/Nuuk', '2026-03-28', '2026-03-28T02:00:00Z', 23],
-    ['a quarter of an hour beside the others', 'Asia/Kathmandu', '2026-06-10', '2026-06-09T18:15:00Z', 24],
+    ['an offset with a quarter of an hour', 'Asia/Kathmandu', '2026-06-10', '2026-06-09T18:15:00Z', 24],
     ['farthest east', 'Pacific/Kiritimati', '2026-06-10', '2026-06-09T10:00:00Z', 24],
     ['farthest west', 'Pacific/Pago_Pago', '2026-06-10', '2026-06-10T11:00:00Z', 24],
     ['a day that never was', 'Pacific/Apia', '2011-12-30', '2011-12-30T10:00:00Z', 0],

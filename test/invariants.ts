@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 /*
  * `npm run invariants`: each promise of docs/invariants.md names what enforces and what proves it, and both exist.
- * A promise whose code was moved or whose tests were renamed would otherwise be a sentence that nobody can check.
+ * A promise whose code was moved or whose tests were renamed would otherwise be a sentence that cannot be checked.
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -113,7 +113,7 @@ function titlesOf(source: string): string[] {
   return [...source.matchAll(/['"`](I\d+): /g)].map(([, id = '']) => id);
 }
 
-/** An id that a comment or a title has, and the page has not: mistyped, or a promise that nobody wrote down. */
+/** An id that a comment or a title has, and the page has not: mistyped, or a promise that is not written down. */
 function unknownIds(): string[] {
   const inComments = [...sources].flatMap(([file, source]) =>
     source

@@ -87,7 +87,7 @@ function lacking(where: string, needed: readonly Column[], there: readonly Colum
   const text = ({ name, type }: Column) => `${name} ${type}`;
   return needed
     .filter((column, place) => text(column) !== text(there[place] ?? { name: 'nothing', type: '' }))
-    .map((column) => `${where} lacks ${text(column)}`);
+    .map((column) => `${where} has no ${text(column)}`);
 }
 
 function objectsAt({ location }: Named, objects: Objects) {

@@ -90,8 +90,8 @@ describe('credentials', () => {
       message: expect.stringContaining(`brand ${brand}`),
     };
     expect(await refusal(fixedCredentials('{"other":{}}', 'the test'), brand)).toMatchObject(error);
-    const nobody = secretsManagerCredentials({ client: server.client, secretNames: {} });
-    expect(await refusal(nobody, brand)).toMatchObject(error);
+    const withoutBrands = secretsManagerCredentials({ client: server.client, secretNames: {} });
+    expect(await refusal(withoutBrands, brand)).toMatchObject(error);
   });
 });
 

@@ -84,7 +84,7 @@ export async function openDatabase({ tables, objects }: Held, database: string) 
   };
 }
 
-/** A view by its text, beside the columns under which Glue shows it. */
+/** A view by its text, with the columns that Glue shows for it. */
 function viewOf(table: Table) {
   const [, encoded = ''] = /^\/\* Presto View: (\S+) \*\/$/.exec(table.ViewOriginalText ?? '') ?? [];
   const text = Buffer.from(encoded, 'base64').toString();

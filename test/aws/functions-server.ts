@@ -40,7 +40,7 @@ const RUNTIME = process.env.AWS_LAMBDA_RIC ?? fileURLToPath(new URL('./bootstrap
 /**
  * Runs functions as Lambda does: each event that is posted goes to an idle process of the function, or else to a new
  * one, by way of the Runtime API.
- * @param variables go to every function, beside its own
+ * @param variables go to every function, in addition to its own
  */
 export async function startFunctionsServer(variables: Readonly<Record<string, string>>) {
   const idle = new Map<string, Environment[]>();

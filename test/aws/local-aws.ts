@@ -29,7 +29,7 @@ export interface Held {
 /**
  * A local AWS: moto's server, in which functions run.
  * @param folder is where code is unpacked
- * @param variables go to every function, beside its own
+ * @param variables go to every function, in addition to its own
  */
 export async function startLocalAws(folder: string, variables: Readonly<Record<string, string>>) {
   const port = await freePort();

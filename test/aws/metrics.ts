@@ -60,7 +60,7 @@ export function emittedMetrics(log: string): Metric[][] {
   });
 }
 
-/** The metrics that alarms and dashboards of the template look at, beside AWS's own. */
+/** The metrics that alarms and dashboards of the template use, in addition to AWS's own. */
 export function watchedMetrics(template: Template): Metric[] {
   const alarms = resourcesOf(template, 'AWS::CloudWatch::Alarm').flatMap(([, properties]) =>
     z.parse(alarmSchema, resolve(properties, {})).map(({ Namespace, MetricName, Dimensions }) =>

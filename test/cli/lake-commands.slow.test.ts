@@ -238,7 +238,7 @@ describe('status --html', () => {
 
   it.each<[string, () => string[], RegExp]>([
     [
-      'beside --json',
+      'together with --json',
       () => [join(sample.folder, 'no.html'), '--json'],
       /'--html <file>' cannot be used with option '--json'/,
     ],

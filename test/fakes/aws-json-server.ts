@@ -26,7 +26,7 @@ export interface Needed {
 
 /**
  * Answers AWS JSON 1.1 calls by operation name.
- * @param access refuses a call that lacks anything that it needs; without it everything is allowed
+ * @param access refuses a call without a permission that it needs; without it everything is allowed
  */
 export function startAwsJsonServer(
   operations: Readonly<Record<string, (input: JsonObject) => JsonObject>>,

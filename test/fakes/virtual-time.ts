@@ -1,4 +1,4 @@
-/** A clock that moves only when somebody sleeps on it or a test advances it, so that no test waits. */
+/** A clock that moves only when code sleeps on it or a test advances it, so that no test waits. */
 export function virtualTime(startMs: number) {
   let nowMs = startMs;
   const slept: number[] = [];

@@ -244,7 +244,7 @@ describe('a backfill', () => {
     ['of an unknown report', { report: 'orders' }, ['mine'], /report is "orders"; allowed: clicks_list, /],
     ['of the console’s suggestion', { Comment: 'Insert your JSON here' }, ['mine'], /Comment is unknown/],
     [
-      'beside another one',
+      'concurrent with another one',
       { report: 'order_list' },
       ['mine', 'first'],
       /"first" is running.*only one may run at a time/,

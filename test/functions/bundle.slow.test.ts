@@ -226,13 +226,13 @@ describe('the policies of a function', () => {
   it.each(others)('let $report change nothing of $other', ({ report, other, table }) => {
     const { role } = functionNamed(report);
     const objects = [`raw/${other}/x`, `ledger/${other}/x`, `snapshots/${table}/x`, `schema/${table}.json`];
-    const parent = report === 'clicks_detail' && other === 'clicks_list';
+    const isUpstream = report === 'clicks_detail' && other === 'clicks_list';
     for (const key of [...objects, `snapshots/coverage/brand=acme/report=${other}/x`]) {
       const may = (action: string) => access(role, action, `arn:aws:s3:::lake/${key}`);
       expect(['s3:PutObject', 's3:DeleteObject'].filter(may)).toEqual([]);
       expect({ key, read: may('s3:GetObject') }).toEqual({
         key,
-        read: parent && /^(ledger|snapshots\/clicks)\//.test(key),
+        read: isUpstream && /^(ledger|snapshots\/clicks)\//.test(key),
       });
     }
     for (const action of ['glue:UpdateTable', 'glue:CreatePartition', 'glue:UpdatePartition'])

@@ -28,8 +28,8 @@ export function resourcesOf(
 export type Values = Readonly<Record<string, string>>;
 
 /**
- * A part of a template with its intrinsic functions worked out. What the values lack becomes a text that names it, which
- * is nobody's ARN.
+ * A part of a template with its intrinsic functions worked out. A missing value becomes a text that names it, which
+ * is not a valid ARN.
  * @throws Error for a function that it does not know
  */
 export function resolve(part: unknown, values: Values): unknown {

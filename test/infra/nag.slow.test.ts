@@ -61,7 +61,7 @@ describe('the AWS Solutions rules', () => {
     expect(findings(name, { brands: { acme: ACME }, ...settings })).toEqual([]);
   });
 
-  it('would find a bucket that somebody added', () => {
+  it('would find an added bucket', () => {
     const found = findings('spoilt', { brands: { acme: ACME } }, (stack) => new Bucket(stack, 'Another'));
     expect(found).toContainEqual(expect.stringMatching(/AwsSolutions-S\d+.* at BrandReports\/Another/));
   });

@@ -182,10 +182,10 @@ describe('a range to read again', () => {
 describe('a report with an upstream', () => {
   const day = '2026-03-15';
   const upstream = (digest: string, closed = true) => ({ digest, closed, readFrom: NOW });
-  const due = (entry: DayEntry, of: UpstreamState | undefined) =>
+  const due = (entry: DayEntry, upstreamDay: UpstreamState | undefined) =>
     summary(
       plan(ledgersOf({ [day]: entry }), policy, NOW_MS, {
-        upstream: (each) => (each === day ? of : undefined),
+        upstream: (each) => (each === day ? upstreamDay : undefined),
       }),
     );
 

@@ -44,11 +44,11 @@ export async function call(
   action: string,
   fields: JsonObject = {},
   changes: Changes = {},
-): Promise<{ code: Json; msg: Json; data: JsonObject; [beside: string]: Json }> {
+): Promise<{ code: Json; msg: Json; data: JsonObject; [other: string]: Json }> {
   const envelope = parseJson(await (await request(service, action, fields, changes)).text());
   if (!isJsonObject(envelope)) throw new Error('The answer is not an object');
-  const { code = null, msg = null, data, ...beside } = envelope;
-  return { code, msg, data: objectOf(data), ...beside };
+  const { code = null, msg = null, data, ...others } = envelope;
+  return { code, msg, data: objectOf(data), ...others };
 }
 
 export function objectOf(value: Json | undefined): JsonObject {

@@ -32,9 +32,9 @@ describe('the detail of a click', () => {
     ['is an empty list for an unknown id', { detail: 'list' }, { id: 5 }, { list: [] }],
     ['can be a list', { detail: 'list' }, { pbtid: 77 }, { list: [detail] }],
     ['can be nested in data.click', { detail: 'named' }, { pbtid: 77 }, { click: detail }],
-    ['can lack the id', { detailHasId: false }, { pbtid: 77 }, withoutId],
+    ['may have no id', { detailHasId: false }, { pbtid: 77 }, withoutId],
     [
-      'can lack the id in a list',
+      'may have no id in a list',
       { detail: 'list', detailHasId: false },
       { pbtid: 77 },
       { list: [withoutId] },

@@ -48,9 +48,9 @@ describe('times', () => {
       ['find nothing where it is not', { endTime: 'exclusive' }, instant, []],
       ['are milliseconds', { timestampUnit: 'milliseconds' }, inMs, ['first', 'last', 'next']],
       ['are not milliseconds', {}, inMs, []],
-      ['may lack an end', {}, { start_time: day.end_time }, ['next', 'after']],
-      ['may lack a start', {}, { end_time: day.start_time }, ['before', 'first']],
-      ['may lack both', {}, {}, Object.keys(instants)],
+      ['may have no end', {}, { start_time: day.end_time }, ['next', 'after']],
+      ['may have no start', {}, { end_time: day.start_time }, ['before', 'first']],
+      ['may have neither', {}, {}, Object.keys(instants)],
     ])('of a request %s', async (_name, interpretations, fields, names) => {
       expect(await answered(action, interpretations, { ...fields, ...fixed })).toEqual(names);
     });
@@ -74,9 +74,9 @@ describe('dates', () => {
       ['mean a midnight that is outside', { endDate: 'midnight_exclusive' }, day, []],
       ['reach the next midnight', { endDate: 'midnight_inclusive' }, toNext, ['first', 'last', 'next']],
       ['reach up to the next midnight', { endDate: 'midnight_exclusive' }, toNext, ['first', 'last']],
-      ['may lack an end', {}, { start_date: '20261102' }, ['next', 'after']],
-      ['may lack a start', {}, { end_date: '20261101' }, ['before', 'first', 'last']],
-      ['may lack both', {}, {}, Object.keys(instants)],
+      ['may have no end', {}, { start_date: '20261102' }, ['next', 'after']],
+      ['may have no start', {}, { end_date: '20261101' }, ['before', 'first', 'last']],
+      ['may have neither', {}, {}, Object.keys(instants)],
     ])('of a request %s', async (_name, interpretations, fields, names) => {
       expect(await answered(action, interpretations, fields)).toEqual(names);
     });

@@ -111,14 +111,14 @@ describe('coverage, status and calendar', () => {
           );
           for (const { report, ledgers } of lake) {
             const table = tables.find((each) => each.report === report.name);
-            const parent =
+            const upstreamLedgers =
               report.day.by === 'upstream' &&
               lake.find((each) => report.day.by === 'upstream' && each.report.name === report.day.report);
             const facts = {
               policy: enabledPolicy(settings, 'acme', report),
               hasReturnedRecords,
-              ...(parent && {
-                upstream: (day: string) => upstreamState(parent.ledgers.get(MONTH)?.days[day]),
+              ...(upstreamLedgers && {
+                upstream: (day: string) => upstreamState(upstreamLedgers.ledgers.get(MONTH)?.days[day]),
               }),
             };
             const states = [...ledgers.values()].flatMap((ledger) =>

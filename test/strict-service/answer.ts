@@ -26,7 +26,7 @@ export interface Page {
 
 interface Action {
   find: (served: ServedCall) => Page;
-  shape: (page: Page, served: ServedCall) => { data: JsonObject; beside?: JsonObject };
+  shape: (page: Page, served: ServedCall) => { data: JsonObject; envelopeFields?: JsonObject };
 }
 
 export const answers: Readonly<Record<string, Action>> = {
@@ -240,11 +240,14 @@ function cursorFields(page: Page, served: ServedCall): JsonObject {
   return ends[served.interpretation.cursorEnd];
 }
 
-function shapeTransactions(page: Page, served: ServedCall): { data: JsonObject; beside?: JsonObject } {
+function shapeTransactions(
+  page: Page,
+  served: ServedCall,
+): { data: JsonObject; envelopeFields?: JsonObject } {
   const list = { [served.interpretation.listKey]: page.records };
   const cursor = cursorFields(page, served);
   return served.interpretation.cursorAt === 'top'
-    ? { data: list, beside: cursor }
+    ? { data: list, envelopeFields: cursor }
     : { data: { ...list, ...cursor } };
 }
 

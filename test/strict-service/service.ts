@@ -127,9 +127,9 @@ export async function startStrictService(options: {
       send(response, { code: 10_003, msg, data: {} });
       return;
     }
-    const { data, beside } = action.shape(bend(page, fault), served);
+    const { data, envelopeFields } = action.shape(bend(page, fault), served);
     if (fault === 'missing list') for (const key of ['list', 'records']) delete data[key];
-    send(response, { code: 0, msg: 'success', data, ...beside }, fault);
+    send(response, { code: 0, msg: 'success', data, ...envelopeFields }, fault);
   }
 
   const shown = (held: readonly Held[]) => held.filter(({ appearsAt }) => appearsAt < service.present);

@@ -1,8 +1,8 @@
 /**
- * A lake in memory and a brand's service beside it, in time that tests set: what the scenarios of this folder run on.
+ * A lake in memory with a brand's service, in time that tests set: what the scenarios of this folder run on.
  * `sampleLake()` starts the service (real HTTP on the loopback) and seeds records up to a stated time; the service
  * holds each record from its own time on. `sync()` is one process of the product: it shares nothing with the one
- * before but the lake. `emptyLake()` begins again beside the same service, `fork()` copies the lake as it is, and
+ * before but the lake. `emptyLake()` starts an empty lake with the same service, `fork()` copies the lake as it is, and
  * `advance()` lets time pass with all that happens every so often. What a lake holds afterwards is read and compared
  * with the service by `lake-contents.ts`.
  */
@@ -27,7 +27,7 @@ export const NO_TIME = { softMs: 0, hardMs: Number.POSITIVE_INFINITY };
 
 const CREDENTIALS = { bid: '1001', token: 'token-of-acme', secret: 'secret-of-acme' };
 
-/** A registry that never knows that a run is dead: only its lease tells. */
+/** A registry that cannot detect a dead run: only the lease of the run expires. */
 export const blindRegistry: RunRegistry = { register: async () => async () => {}, isDead: async () => false };
 
 export type SyncOptions = Partial<Omit<RunOptions, 'settings'>> & {
@@ -49,7 +49,7 @@ export interface SampleLake {
   advance(ms: number): void;
   /** An empty lake of the same service, whose records and time are as they were at the beginning. */
   emptyLake(): SampleLake;
-  /** A copy of this lake as it is now, beside the same service. */
+  /** A copy of this lake as it is now, with the same service. */
   fork(): SampleLake;
   close(): Promise<void>;
 }

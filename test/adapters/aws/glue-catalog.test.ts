@@ -208,7 +208,7 @@ describe('Glue', () => {
     expect(tableNow()).toMatchObject({ TableType: 'EXTERNAL_TABLE' });
   });
 
-  it('has no snapshot where somebody moved the partition out of the lake', async () => {
+  it('has no snapshot where the partition was moved out of the lake', async () => {
     await catalog.ensureTable(ORDERS);
     await catalog.setSnapshot(ORDERS, day, 's1');
     const StorageDescriptor = { Location: 's3://elsewhere/s1/' };

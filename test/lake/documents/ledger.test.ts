@@ -151,7 +151,7 @@ describe('a commit', () => {
 
   it.each<[string, DayEntry]>([
     ['the day was taken over', { claim: { ...claim, runId: 'r2' } }],
-    ['the day was left to anyone', { claim: { ...claim, runId: null } }],
+    ['the day was released', { claim: { ...claim, runId: null } }],
     ['another attempt is claimed', { claim: { ...claim, attempt: 'a2' } }],
     ['another run has published it', { committed: published }],
     ['the ledger was made again', {}],
