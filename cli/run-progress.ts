@@ -84,6 +84,7 @@ export function lineOf(event: LogEvent): string | undefined {
     case 'continuation_not_saved':
     case 'newest_complete_day_unknown':
     case 'end_date_not_probed':
+    case 'vacuum_failed':
     case 'metrics_not_emitted':
     case 'catalog_entry_skipped':
     case 'catalog_rebuild_failed':

@@ -2,7 +2,9 @@ import { writeCoverage } from './catalog/coverage.ts';
 import { ensureTableAndViews } from './catalog/ensure-tables.ts';
 import { vacuumCoverage } from './catalog/vacuum-coverage.ts';
 import { DAY_MS, daysFrom, monthOf } from './days.ts';
+import { rethrowBugs } from './errors.ts';
 import { type MonthIndex, recordDueTimes } from './lake/documents/month-index.ts';
+import { errorSummary } from './outcome.ts';
 import { type RunContext, todayIn } from './pipeline/context.ts';
 import { hasPendingPublication } from './pipeline/publish.ts';
 import { vacuum } from './pipeline/vacuum.ts';
@@ -27,14 +29,11 @@ export async function finishReport(
   const wallMs = ctx.clock.wallMs();
   const before = await ctx.index.cached();
   const hasReturnedRecords = before.hasReturnedRecords || (await hasRecords(ctx, months));
-  const vacuums = vacuumIsDue(ctx, before) && !ctx.time.isUp();
-  if (vacuums) {
-    await vacuum(ctx);
-    await vacuumCoverage(ctx);
-  }
+  const isDaily = vacuumIsDue(ctx, before) && !ctx.time.isUp();
+  const vacuumed = isDaily && (await vacuumOrLog(ctx));
   // A view may have waited for a new column. Once a day, damage by a crash or a manual edit of the catalog is repaired.
   const hasGrown = (await ctx.schema.cached()).columns.length > columnsBefore;
-  if (hasGrown || vacuums) await ensureTableAndViews(ctx);
+  if (hasGrown || isDaily) await ensureTableAndViews(ctx);
   // The report's very first record makes every empty day before it complete instead of unverified.
   const verified = hasReturnedRecords && !before.hasReturnedRecords ? allMonths(ctx) : [];
   await writeCoverage(ctx, [...new Set([...months, ...verified])], hasReturnedRecords);
@@ -43,9 +42,21 @@ export async function finishReport(
   const run = { id: ctx.runId, wallMs, nowMs };
   await ctx.index.update((current) => {
     const recorded = recordDueTimes(current, dueTimes, policyFingerprint(ctx.policy), run);
-    const next = vacuums ? { ...recorded, vacuumedAt: new Date(wallMs).toISOString() } : recorded;
+    const next = vacuumed ? { ...recorded, vacuumedAt: new Date(wallMs).toISOString() } : recorded;
     return next.hasReturnedRecords === hasReturnedRecords ? next : { ...next, hasReturnedRecords };
   });
+}
+
+/** A vacuum that fails is tried again by the next run, and stops nothing else: coverage and due times are due all the same. */
+async function vacuumOrLog(ctx: RunContext): Promise<boolean> {
+  try {
+    await vacuum(ctx);
+    await vacuumCoverage(ctx);
+    return true;
+  } catch (thrown) {
+    ctx.log({ event: 'vacuum_failed', ...errorSummary(rethrowBugs(thrown)) });
+    return false;
+  }
 }
 
 /** Once a day a run also examines all months: see `ledgersToExamine`. */

@@ -25,6 +25,7 @@ interface ReportDetails {
   day_failed: { day: string } & ErrorSummary;
   failure_not_recorded: { day: string; message: string };
   publication_failed: { day: string } & ErrorSummary;
+  vacuum_failed: ErrorSummary;
   view_failed: { view: string } & ErrorSummary;
   metrics_not_emitted: { message: string };
 }
@@ -89,6 +90,7 @@ const LEVELS = {
   day_failed: 'error',
   failure_not_recorded: 'error',
   publication_failed: 'error',
+  vacuum_failed: 'error',
   view_failed: 'error',
   metrics_not_emitted: 'warn',
   request_retried: 'warn',

@@ -13,7 +13,8 @@ export async function vacuumCoverage({ brand, report, lake, clock }: RunContext)
   const prefix = partitionPrefix(coverageTable.name, leading);
   for await (const { key, modifiedAt } of lake.store.list(prefix)) {
     const id = snapshotOfKey(key);
-    if (!published.has(id) && clock.wallMs() - modifiedAt.getTime() >= SNAPSHOT_GRACE_MS) keys.push(key);
+    if (id === undefined || published.has(id)) continue;
+    if (clock.wallMs() - modifiedAt.getTime() >= SNAPSHOT_GRACE_MS) keys.push(key);
   }
   if (keys.length > 0) await lake.store.delete(keys);
 }

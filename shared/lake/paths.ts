@@ -70,14 +70,17 @@ export function snapshotPrefix(table: string, partition: Partition, snapshot: st
   return `${partitionPrefix(table, partition)}${snapshot}/`;
 }
 
+const SNAPSHOT_FILE = 'part-0000.parquet';
+
 /** The one Parquet object of a snapshot. */
 export function snapshotKey(table: string, partition: Partition, snapshot: string): string {
-  return `${snapshotPrefix(table, partition, snapshot)}part-0000.parquet`;
+  return `${snapshotPrefix(table, partition, snapshot)}${SNAPSHOT_FILE}`;
 }
 
-/** The id of the snapshot that an object under `snapshots/` belongs to; empty where it is in no folder. */
-export function snapshotOfKey(key: string): string {
-  return key.split('/').at(-2) ?? '';
+/** The id of the snapshot that an object under `snapshots/` is; `undefined` where the object is not one of ours. */
+export function snapshotOfKey(key: string): string | undefined {
+  const [file, id] = key.split('/').reverse();
+  return file === SNAPSHOT_FILE && id !== '' ? id : undefined;
 }
 
 /** `raw/order_list/`: every attempt of a report. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ReportName, restate } from '../../sample/brand.ts';
+import { BrandReportsError } from '../../shared/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { gatedStore } from '../fakes/gated-store.ts';
 import { coverageOf, ledgerEntry, wrongReports } from './lake-contents.ts';
@@ -63,6 +64,52 @@ describe('the vacuum', () => {
     lake.nowMs += DAY_MS + HOUR_MS;
     await lake.sync({ scope });
     expect(snapshotsOf(lake)).not.toContain(orphan);
+  });
+
+  it.each([
+    ['the table’s prefix', 'snapshots/transactions/'],
+    ['a brand', 'snapshots/transactions/brand=acme/'],
+    ['a day', `snapshots/transactions/brand=acme/dt=${FIRST}/`],
+    ['a name of somebody else', 'snapshots/transactions/brand=acme/New folder/'],
+    ['a day of raw records', `raw/transaction_list/brand=acme/dt=${FIRST}/`],
+    ['a month of coverage', 'snapshots/coverage/brand=acme/report=transaction_list/month=2026-03/'],
+  ])('leaves a folder object at %s alone, and the run ends as always', async (_where, folder) => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
+    const made = { body: new Uint8Array(), etag: 'folder', modifiedAt: new Date(lake.nowMs) };
+    lake.store.objects.set(folder, made);
+    lake.nowMs += 9 * DAY_MS;
+    const outcome = await lake.sync({ scope });
+    expect(outcome.status).toBe('complete');
+    expect(lake.store.objects.get(folder)).toEqual(made);
+    expect(Object.keys(await coverageOf(lake, 'transaction_list'))).toContain('2026-03-18');
+  });
+
+  it('that fails stops nothing else, and is tried again by the next run', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
+    restateFirst(lake);
+    lake.nowMs += DAY_MS + HOUR_MS;
+    await lake.sync({ scope });
+    lake.nowMs += 2 * DAY_MS;
+    const events: string[] = [];
+    const store = {
+      ...lake.store,
+      delete: () =>
+        Promise.reject(new BrandReportsError('config', 'aws_refused', 's3:DeleteObject is denied')),
+    };
+    const failing = await lake.sync({
+      scope,
+      lake: { store, catalog: lake.catalog, runs: blindRegistry },
+      log: ({ event }) => void events.push(event),
+    });
+    expect(failing.status).toBe('complete');
+    expect(events).toContain('vacuum_failed');
+    expect(Object.keys(await coverageOf(lake, 'transaction_list'))).toContain('2026-03-12');
+    expect(snapshotsOf(lake).length).toBeGreaterThan(1);
+    lake.nowMs += HOUR_MS;
+    await lake.sync({ scope });
+    expect(snapshotsOf(lake)).toHaveLength(1);
   });
 
   it('keeps what the catalog points at, and what the run that holds a day may be about to commit', async () => {
