@@ -62,6 +62,11 @@ export function isUnfinished({ status, days }: ReportOutcome): boolean {
 }
 
 /** The outcome of a run, from those of its reports. */
+/** Whether any day was read to its end. */
+export function madeProgress({ days }: ReportOutcome): boolean {
+  return days.some(({ outcome }) => outcome === 'published' || outcome === 'unchanged');
+}
+
 export function syncOutcome(reports: ReportOutcome[]): SyncOutcome {
   const has = (status: Status) => reports.some((report) => report.status === status);
   if (has('failed')) return { status: 'failed', reports };

@@ -6,7 +6,14 @@
 import { BrandReportsError, rethrowBugs } from './errors.ts';
 import { type LakeDocuments, createLakeDocuments } from './lake/documents/lake-documents.ts';
 import { bindBrand, bindReport } from './log-events.ts';
-import { type ReportOutcome, type SyncOutcome, type Traffic, isUnfinished, syncOutcome } from './outcome.ts';
+import {
+  type ReportOutcome,
+  type SyncOutcome,
+  type Traffic,
+  isUnfinished,
+  madeProgress,
+  syncOutcome,
+} from './outcome.ts';
 import {
   type FetchContext,
   type LakeAccess,
@@ -76,8 +83,7 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
       return brand.value;
     });
     const outcome = syncOutcome(reports.map((report) => report.outcome));
-    const unfinished = outcome.reports.some(isUnfinished);
-    for (const { ctx } of reports) await saveOrLog(ctx, rangeOf(options.scope, ctx), unfinished);
+    for (const { ctx } of reports) await saveOrLog(ctx, rangeOf(options.scope, ctx), outcome);
     return outcome;
   } finally {
     await unregister();
@@ -85,9 +91,12 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
 }
 
 /** Never fails: what was read is committed already, and at worst the next run reads some days again. */
-async function saveOrLog(ctx: RunContext, range: Range | undefined, unfinished: boolean): Promise<void> {
+async function saveOrLog(ctx: RunContext, range: Range | undefined, { reports }: SyncOutcome): Promise<void> {
   try {
-    await saveContinuation(ctx, range, unfinished);
+    await saveContinuation(ctx, range, {
+      isUnfinished: reports.some(isUnfinished),
+      madeProgress: reports.some(madeProgress),
+    });
   } catch (thrown) {
     ctx.log({ event: 'continuation_not_saved', message: rethrowBugs(thrown).message });
   }

@@ -21,19 +21,25 @@ export async function resumeOrStart(ctx: RunContext, range: Range | undefined): 
   return { id, ...(range && { range }) };
 }
 
-/** Leaves the continuation to the next run where days are left to read, and ends it where none are. */
+/**
+ * Leaves the continuation to the next run where days are left to read, and ends it where none are. That of a range is
+ * renewed by progress: without that, a range that takes longer than `resumeWithinHours` is started over for ever. That
+ * of the days that are due is not: the open day would not be read again before years of history were.
+ */
 export async function saveContinuation(
   ctx: RunContext,
   range: Range | undefined,
-  isUnfinished: boolean,
+  run: { isUnfinished: boolean; madeProgress: boolean },
 ): Promise<void> {
   if (range?.since !== undefined) return;
   const name = nameOf(range);
   await ctx.index.update((current) => {
     const { [name]: existing, ...others } = liveContinuations(ctx, current);
-    if (isUnfinished ? existing : !current.continuations[name]) return current;
-    const own = { [name]: { id: ctx.runId, since: ctx.clock.now().toISOString() } };
-    return { ...current, continuations: { ...others, ...(isUnfinished && own) } };
+    if (!run.isUnfinished)
+      return current.continuations[name] ? { ...current, continuations: others } : current;
+    if (existing && !(range && run.madeProgress)) return current;
+    const own = { id: existing?.id ?? ctx.runId, since: ctx.clock.now().toISOString() };
+    return { ...current, continuations: { ...others, [name]: own } };
   });
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
-import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { numberText } from '../../shared/json.ts';
 import { ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
 import { NO_TIME, type SampleLake, sampleLake, syncUntilComplete } from './sample-lake.ts';
@@ -169,6 +169,23 @@ describe('a range of days that is requested', () => {
     expect(days.toSorted()).toEqual(DAYS);
     expect(requestsOf(lake, 'order_list').length).toBeGreaterThan(before);
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+  });
+
+  it('I11: ends though it takes longer than resumeWithinHours, each day read once', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
+    for (const day of DAYS) voidAll(lake, day);
+    const days: string[] = [];
+    for (let runs = 0; ; runs += 1) {
+      expect(runs).toBeLessThan(40);
+      // A day takes some runs, which are within the six hours; the range takes longer.
+      lake.nowMs += 40 * MINUTE_MS;
+      const outcome = await lake.sync({ deadline: NO_TIME, scope: { ...scope, from: FIRST, to: TODAY } });
+      for (const [day, dayOutcome] of Object.entries(outcomesOf(outcome, 'order_list')))
+        if (dayOutcome === 'published' || dayOutcome === 'unchanged') days.push(day);
+      if (outcome.status === 'complete') break;
+    }
+    expect(days.toSorted()).toEqual(DAYS);
   });
 
   it('I11: is read once more when it is requested again after it was finished', async () => {
