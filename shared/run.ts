@@ -115,7 +115,7 @@ async function syncBrand(
     const outcome = {
       ...(await syncReport(ctx, rangeOf(options.scope, ctx))),
       ...traffic.trafficOf(report.action),
-      newestComplete: await newestComplete(ctx, ctx.index),
+      newestComplete: await newestComplete(ctx),
     };
     synced.push({ ctx, outcome });
   }

@@ -5,7 +5,7 @@
  */
 import { mapConcurrent } from '../concurrency.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
-import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
+import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { listLedgers } from '../lake/documents/read.ts';
 import { errorSummary } from '../outcome.ts';
 import { type BrandReport, type LakeAccess, createBrandReport } from '../pipeline/context.ts';
@@ -47,11 +47,12 @@ export interface RebuildOutcome {
 
 /** @throws BrandReportsError where a table or view cannot be created, or a failure is fatal */
 export async function rebuildCatalog(options: RebuildOptions): Promise<RebuildOutcome> {
-  const views = await ensureAllTables(options);
+  const documents = createLakeDocuments({ store: options.lake.store, ...options });
+  const views = await ensureAllTables(options, documents);
   const { ready = [], waiting = [] } = Object.groupBy(views, ({ missing }) =>
     missing.length === 0 ? 'ready' : 'waiting',
   );
-  const { published, remaining } = await publishAll(options);
+  const { published, remaining } = await publishAll(options, documents);
   return {
     status: remaining === 0 ? 'complete' : 'incomplete',
     tables: [...Object.values(options.reports).map(({ table }) => table), coverageTable.name],
@@ -63,10 +64,12 @@ export async function rebuildCatalog(options: RebuildOptions): Promise<RebuildOu
 }
 
 /** All tables, then the views whose columns exist. @returns all views, with the columns that they still need */
-async function ensureAllTables(options: RebuildOptions): Promise<{ view: View; missing: string[] }[]> {
+async function ensureAllTables(
+  options: RebuildOptions,
+  documents: LakeDocuments,
+): Promise<{ view: View; missing: string[] }[]> {
   const catalog = catalogOf(options);
   const { lake, reports } = options;
-  const documents = createLakeDocuments({ store: lake.store, ...options });
   const views: { view: View; missing: string[] }[] = [];
   for (const report of Object.values(reports)) {
     const { columns } = await ensureTable({ report, lake, schema: documents.schema(report) });
@@ -88,10 +91,13 @@ function catalogOf({ lake }: RebuildOptions): Catalog {
 }
 
 /** Publishes what any ledger of the lake has pending, newest days first, and writes the coverage of all months. */
-async function publishAll(options: RebuildOptions): Promise<{ published: number; remaining: number }> {
+async function publishAll(
+  options: RebuildOptions,
+  documents: LakeDocuments,
+): Promise<{ published: number; remaining: number }> {
   const skip = createSkipper(options);
   const months = await mapConcurrent(
-    await monthsInLake(options),
+    await monthsInLake(options, documents),
     CONCURRENCY,
     async ({ context, month }) => ({
       context,
@@ -146,9 +152,11 @@ async function publishAll(options: RebuildOptions): Promise<{ published: number;
 }
 
 /** Every month that has a ledger in the lake, newest first, whatever the settings are now. */
-async function monthsInLake(options: RebuildOptions): Promise<{ context: BrandReport; month: string }[]> {
+async function monthsInLake(
+  options: RebuildOptions,
+  documents: LakeDocuments,
+): Promise<{ context: BrandReport; month: string }[]> {
   const { lake, reports, settings } = options;
-  const documents = createLakeDocuments({ store: lake.store, ...options });
   return (await listLedgers(lake.store, reports)).flatMap(({ brand, report, months }) => {
     const policy = enabledPolicy(settings, brand, report);
     const context = createBrandReport(options, documents, { brand, report, policy });

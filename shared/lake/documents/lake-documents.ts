@@ -18,15 +18,15 @@ export interface DocumentAccess {
   random: () => number;
 }
 
-/** The documents of a lake. Within a process the same key always gives the same object, so its cache is shared. */
+/** The documents of a lake. */
 export interface LakeDocuments {
+  /** The same key gives the same object each time: reports that look up others share what was read of a ledger. */
   ledger(report: string, brand: string, month: string): CasDocument<Ledger>;
   index(report: string, brand: string): CasDocument<MonthIndex>;
   progress(report: string, brand: string, day: string, attempt: string): CasDocument<Progress>;
   schema(report: ReportDefinition): CasDocument<StoredSchema>;
 }
 
-/** Creates the documents of a lake, one object per key. */
 export function createLakeDocuments({ store, newId, clock, random }: DocumentAccess): LakeDocuments {
   const pause = (tries: number) => clock.sleep(fullJitterMs(tries, DOCUMENT_RETRY, random()));
   const create = <T extends HasRecentWrites>(key: string, parse: (stored: Json | undefined) => T) =>
