@@ -26,8 +26,13 @@ export interface Interpretations {
   pageCap: number;
   pastLastPage: 'empty' | 'repeat';
   firstPage: 1 | 0;
-  /** How long an opaque cursor is valid: always, until the service restarts, or for this many further requests. */
-  cursorLife: 'forever' | 'restart' | number;
+  /**
+   * How long an opaque cursor is valid: always, until the service restarts, for this many further requests, or for
+   * this long by the service's clock. `SampleService.forgetCursors` ends any life.
+   */
+  cursorLife: 'forever' | 'restart' | number | { ms: number };
+  /** What a dead cursor is answered with: a refusal, an empty last page, or the first page with new cursors. */
+  deadCursor: 'refuse' | 'empty' | 'restart';
   /** Where the detail of a click is: `data` itself, in `data.list`, or `data.click`. */
   detail: 'record' | 'list' | 'named';
   /** Whether the detail of a click repeats the `id` of the click. */
@@ -48,6 +53,7 @@ export const defaultInterpretations: Interpretations = {
   pastLastPage: 'empty',
   firstPage: 1,
   cursorLife: 'forever',
+  deadCursor: 'refuse',
   detail: 'record',
   detailHasId: true,
 };

@@ -48,6 +48,8 @@ export interface SampleService {
   now(): Date;
   /** @returns a function that removes the rule */
   addFault(rule: FaultRule): () => void;
+  /** Lets every cursor given so far die. */
+  forgetCursors(): void;
   close(): Promise<void>;
 }
 
@@ -60,7 +62,10 @@ export async function startSampleService(options: SampleOptions = {}): Promise<S
   const interpretations = { ...defaultInterpretations, ...options.interpretations };
   const brands = new Map<string, SampleBrand>();
   const requests: RequestLog[] = [];
-  const cursors = createCursors(interpretations.cursorLife, () => requests.length);
+  const cursors = createCursors(interpretations, {
+    requests: () => requests.length,
+    nowMs: () => now().getTime(),
+  });
   const faults = createFaultBook();
   for (const rule of options.faults ?? []) faults.add(rule);
 
@@ -116,6 +121,7 @@ export async function startSampleService(options: SampleOptions = {}): Promise<S
     requests,
     now,
     addFault: faults.add,
+    forgetCursors: cursors.forget,
     async close() {
       server.close();
       server.closeAllConnections();

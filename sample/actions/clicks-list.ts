@@ -47,7 +47,7 @@ function endCursor(last: number, { fields, interpretations, cursors }: Query): s
     case 'padded':
       return String(last).padStart(10, '0');
     case 'opaque':
-      return cursors.give(last, fields);
+      return cursors.give(interpretations.first === 'inclusive' ? last : last + 1, fields);
   }
 }
 
@@ -55,15 +55,15 @@ function endCursor(last: number, { fields, interpretations, cursors }: Query): s
 function firstPlace(query: Query): number | undefined {
   const { first = '0' } = query.fields;
   if (first === '0') return 0;
+  if (query.interpretations.endCursor === 'opaque') return query.cursors.take(first, query.fields);
   const last = lastPlace(first, query);
   if (last === undefined) return undefined;
   const overlaps = query.interpretations.endCursor !== 'next' && query.interpretations.first === 'inclusive';
   return overlaps ? last : last + 1;
 }
 
-/** The inverse of `endCursor`. */
-function lastPlace(first: string, { fields, interpretations, cursors }: Query): number | undefined {
-  if (interpretations.endCursor === 'opaque') return cursors.take(first, fields);
+/** The place of the last record that an `endCursor` names, which is not opaque. */
+function lastPlace(first: string, { interpretations }: Query): number | undefined {
   if (interpretations.endCursor === 'padded') return /^\d{10}$/.test(first) ? Number(first) : undefined;
   if (!isCanonicalInteger(first)) return undefined;
   return interpretations.endCursor === 'last' ? Number(first) : Number(first) - 1;

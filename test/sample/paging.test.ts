@@ -208,4 +208,64 @@ describe('cursors', () => {
     expect((await call(service, 'report/transaction_list', { cursor })).code).toBe(1004);
     expect((await call(service, 'report/clicks_list', { first: endCursor })).code).toBe(1003);
   });
+
+  it('expire after the time that cursorLife gives', async () => {
+    let nowMs = Date.now();
+    const service = await startAcme({
+      interpretations: { cursorLife: { ms: 60_000 } },
+      now: () => new Date(nowMs),
+    });
+    const { cursor = null } = (await call(service, 'report/transaction_list')).data;
+    nowMs += 60_000;
+    expect((await call(service, 'report/transaction_list', { cursor })).code).toBe(0);
+    nowMs += 1;
+    expect((await call(service, 'report/transaction_list', { cursor })).code).toBe(1004);
+  });
+
+  it('are the same for the same place until they are forgotten', async () => {
+    const service = await startAcme();
+    const cursor = async () => (await call(service, 'report/transaction_list')).data.cursor;
+    const first = await cursor();
+    expect(await cursor()).toBe(first);
+    service.forgetCursors();
+    expect(await cursor()).not.toBe(first);
+  });
+
+  describe.each(['report/transaction_list', 'report/amazon_attribution_report'])(
+    'of %s, when dead',
+    (action) => {
+      it.each<[string, Interpretations['deadCursor']]>([
+        ['are refused', 'refuse'],
+        ['lead to an empty last page', 'empty'],
+        ['lead to the first page, with a new cursor', 'restart'],
+      ])('%s', async (_name, deadCursor) => {
+        const service = await startAcme({ interpretations: { deadCursor } });
+        const { data: first } = await call(service, action);
+        service.forgetCursors();
+        const { code, data } = await call(service, action, { cursor: first.cursor ?? null });
+        if (deadCursor === 'refuse') expect(code).toBe(1004);
+        if (deadCursor === 'empty') expect(data).toEqual({ count: 0, list: [], cursor: null });
+        if (deadCursor === 'restart') {
+          expect(data).toEqual({ ...first, cursor: expect.any(String) });
+          expect(data.cursor).not.toBe(first.cursor);
+          const next = await call(service, action, { cursor: data.cursor ?? null });
+          expect(listOf(next.data)).not.toEqual(listOf(first));
+        }
+      });
+    },
+  );
+
+  it.each<[string, Interpretations['deadCursor'], Interpretations['first']]>([
+    ['the first page again', 'restart', 'inclusive'],
+    ['the first page again, beginning after the last place', 'restart', 'exclusive'],
+    ['an empty last page', 'empty', 'inclusive'],
+  ])('of clicks, when dead, lead to %s', async (_name, deadCursor, first) => {
+    const service = await startAcme({ interpretations: { endCursor: 'opaque', deadCursor, first } });
+    const { data } = await call(service, 'report/clicks_list');
+    service.forgetCursors();
+    const { endCursor = null } = objectOf(data.pageInfo);
+    const again = (await call(service, 'report/clicks_list', { first: endCursor })).data;
+    expect(listOf(again)).toEqual(deadCursor === 'restart' ? listOf(data) : []);
+    expect(objectOf(again.pageInfo).hasNextPage).toBe(deadCursor === 'restart');
+  });
 });

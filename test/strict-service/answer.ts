@@ -5,14 +5,23 @@ import { addDays, dayOfCompact, firstInstant } from './days.ts';
 import type { Position, Interpretation } from './interpretations.ts';
 import { type Fields, Refusal, type SignedCall } from './refuse.ts';
 
+/** Which cursors are alive, and what a dead one is answered with. */
+export interface CursorRules {
+  /** Cursors of another generation are dead. */
+  generation: number;
+  /** The number of this call, and after how many more calls a cursor given by it dies. */
+  callNumber: number;
+  lifeInCalls: number;
+  dead: 'refused' | 'empty' | 'first page';
+}
+
 /** A checked call, with everything needed to answer it. */
 interface ServedCall {
   call: SignedCall;
   interpretation: Interpretation;
   timeZone: string;
   visible: (table: keyof Holdings) => Held[];
-  /** Cursors of another generation are invalid. */
-  generation: number;
+  cursors: CursorRules;
 }
 
 /** A page before it is shaped into an answer. `next` is the offset of the next page; a fault may change it. */
@@ -209,24 +218,45 @@ function byDates({ call, interpretation, timeZone, visible }: ServedCall, table:
 }
 
 /** A cursor is valid only for the query that it was given for. */
-function cursorFor(served: ServedCall, next: number): string {
-  const { cursor: _cursor, limit: _limit, ...query } = served.call.fields;
-  const queryHash = createHash('sha256')
-    .update(
-      `${served.call.account.bid} ${served.call.action} ${JSON.stringify(Object.entries(query).map(String).sort())}`,
-    )
+function queryHashOf({ call }: ServedCall): string {
+  const { cursor: _cursor, limit: _limit, ...query } = call.fields;
+  return createHash('sha256')
+    .update(`${call.account.bid} ${call.action} ${JSON.stringify(Object.entries(query).map(String).sort())}`)
     .digest('base64url')
     .slice(0, 8);
-  return Buffer.from(`${served.generation}.${queryHash}.${next}`).toString('base64');
+}
+
+/** The same for the same place, unless cursors die with time. */
+function cursorFor(served: ServedCall, next: number): string {
+  const { generation, callNumber, lifeInCalls } = served.cursors;
+  const parts = [
+    generation,
+    queryHashOf(served),
+    next,
+    lifeInCalls === Number.POSITIVE_INFINITY ? 0 : callNumber,
+  ];
+  return Buffer.from(parts.join('.')).toString('base64');
+}
+
+function isDead([generation, , , givenIn]: string[], { cursors }: ServedCall): boolean {
+  return (
+    generation !== String(cursors.generation) || cursors.callNumber - Number(givenIn) > cursors.lifeInCalls
+  );
 }
 
 function findByCursor(table: 'transactions' | 'attribution'): (served: ServedCall) => Page {
   return (served) => {
+    const found = byDates(served, table);
+    const size = sizeOf(served, 'limit');
     const cursor = String(served.call.fields.cursor ?? '');
-    const offset = cursor === '' ? 0 : digits(Buffer.from(cursor, 'base64').toString().split('.')[2] ?? '');
-    if (offset === undefined || (cursor !== '' && cursor !== cursorFor(served, offset)))
-      throw new Refusal('cursor is not known');
-    return pageOf(byDates(served, table), offset, sizeOf(served, 'limit'));
+    if (cursor === '') return pageOf(found, 0, size);
+    const parts = Buffer.from(cursor, 'base64').toString().split('.');
+    const [, queryHash, place = ''] = parts;
+    const offset = digits(place);
+    if (offset === undefined || queryHash !== queryHashOf(served)) throw new Refusal('cursor is not known');
+    if (!isDead(parts, served)) return pageOf(found, offset, size);
+    if (served.cursors.dead === 'refused') throw new Refusal('cursor is not known');
+    return pageOf(found, served.cursors.dead === 'empty' ? found.length : 0, size);
   };
 }
 

@@ -243,6 +243,29 @@ describe('the strict service', () => {
     expect(service.refusals).toEqual(['Error: cursor is not known', 'Error: cursor is not known']);
   });
 
+  it.each([
+    { cursors: 'that it has forgotten', lifeInCalls: Number.POSITIVE_INFINITY },
+    { cursors: 'whose life has ended', lifeInCalls: 1 },
+  ])('answers a cursor $cursors with an empty last page, or the first page', async ({ lifeInCalls }) => {
+    const service = await open();
+    service.cursorLifeInCalls = lifeInCalls;
+    const fields = { start_date: '20261030', end_date: '20261030', limit: 5 };
+    const read = async (more: JsonObject = {}) =>
+      object((await call(service, 'report/transaction_list', { ...fields, ...more })).data);
+    const first = await read();
+    const { cursor = null } = first;
+    expect(await read({ cursor })).not.toEqual(first);
+    if (lifeInCalls > 1) service.forgetCursors();
+    service.deadCursors = 'empty';
+    expect(await read({ cursor })).toEqual({ list: [], cursor: null });
+    service.deadCursors = 'first page';
+    const again = await read({ cursor });
+    expect(again).toEqual({ ...first, cursor: expect.any(String) });
+    expect(again.cursor).not.toBe(cursor);
+    expect(await read({ cursor: again.cursor ?? null })).not.toEqual(first);
+    expect(service.refusals).toEqual([]);
+  });
+
   it.each<{
     forbidden: string;
     action?: string;

@@ -11,7 +11,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../shared/json.ts';
-import { answers, filtered, type Page } from './answer.ts';
+import { answers, type CursorRules, filtered, type Page } from './answer.ts';
 import { type Held, type Holdings, shownIn, type Table } from './data.ts';
 import { dayOf, dayOfCompact } from './days.ts';
 import type { Interpretation } from './interpretations.ts';
@@ -65,8 +65,12 @@ export interface StrictService {
   latencyMs: number;
   /** Only records that appeared before this instant (ms) are served. */
   present: number;
-  /** Invalidates every cursor given out so far. */
+  /** Lets every cursor given out so far die. */
   forgetCursors(): void;
+  /** After how many more calls a cursor dies; never, by default. Every cursor is a new one where it is finite. */
+  cursorLifeInCalls: number;
+  /** What a dead cursor is answered with. */
+  deadCursors: CursorRules['dead'];
   /** The records that a brand's table must hold now, by day, when its report is synced with `filters`. */
   held(brand: Brand, table: Table, filters?: Record<string, unknown>): Map<string, JsonObject[]>;
   close(): Promise<void>;
@@ -117,7 +121,13 @@ export async function startStrictService(options: {
     const action = answers[call.action];
     if (!brand || !action) throw new Refusal(`no action ${call.action}`);
     const visible = (table: keyof Holdings) => shown(brand.holdings[table]);
-    const served = { call, interpretation, timeZone: brand.timeZone, visible, generation };
+    const cursors: CursorRules = {
+      generation,
+      callNumber: service.served.length,
+      lifeInCalls: service.cursorLifeInCalls,
+      dead: service.deadCursors,
+    };
+    const served = { call, interpretation, timeZone: brand.timeZone, visible, cursors };
     const page = action.find(served);
     const fault = service.fault(record(call, brand, page));
     if (fault !== undefined && failInTransport(fault, response)) return;
@@ -167,6 +177,8 @@ export async function startStrictService(options: {
     fault: () => undefined,
     latencyMs: 0,
     present: options.present,
+    cursorLifeInCalls: Number.POSITIVE_INFINITY,
+    deadCursors: 'refused',
     forgetCursors: () => {
       generation += 1;
     },

@@ -37,6 +37,7 @@ const concerned: Record<keyof Interpretations, readonly ReportName[]> = {
   finalCursor: ['transaction_list', 'amazon_attribution_report'],
   cursorIn: ['transaction_list', 'amazon_attribution_report'],
   cursorLife: ['transaction_list', 'amazon_attribution_report'],
+  deadCursor: ['transaction_list', 'amazon_attribution_report'],
   listKey: ['order_list', 'transaction_list'],
   pageCap: REPORTS,
   pastLastPage: ['order_list'],
