@@ -121,7 +121,7 @@ export async function startSampleService(options: SampleOptions = {}): Promise<S
     requests,
     now,
     addFault: faults.add,
-    forgetCursors: cursors.forget,
+    forgetCursors: () => cursors.forget(),
     async close() {
       server.close();
       server.closeAllConnections();
