@@ -79,6 +79,7 @@ export function lineOf(event: LogEvent): string | undefined {
       return problemLine(event, 'not published');
     case 'view_failed':
       return problemLine(event, `view ${event.view} not created`);
+    case 'reading_dropped':
     case 'failure_not_recorded':
     case 'column_setting_ignored':
     case 'continuation_not_saved':

@@ -7,6 +7,8 @@
 // | a call of the brand's service   | SERVICE_RETRY, service/retry.ts                                         | 6         | 500 ms            | 30 s  |
 // | a write of a shared document    | DOCUMENT_RETRY, lake/documents/cas-document.ts                          | 40        | 10 ms             | 1 s   |
 // | a day that failed (no jitter)   | FAILED_DAY_RETRY, lake/documents/ledger.ts                              | unlimited | 5 min             | 24 h  |
+// | a day that the service did not  | UNAVAILABLE_DAY_RETRY, lake/documents/ledger.ts (no jitter)             | unlimited | 5 min             | 1 h   |
+// | answer, or refused with a code  |                                                                         |           |                   |       |
 // | a conditional write to S3       | S3_WRITE_RETRY, adapters/aws/s3-store.ts                                | 6         | 50 ms             | 1 s   |
 // | a change of a Glue table        | GLUE_RETRY, adapters/aws/glue-catalog.ts                                | 10        | 20 ms             | 1 s   |
 // | the lock of a lake folder       | LOCK_RETRY, adapters/local/lock.ts                                      | 1000      | 1 ms              | 50 ms |

@@ -23,6 +23,8 @@ interface ReportDetails {
   /** What this run did with the day. */
   day_ended: { day: string; outcome: DayOutcome['outcome']; rows: number; pages: number };
   day_failed: { day: string } & ErrorSummary;
+  /** A later reading of the day is committed already. */
+  reading_dropped: { day: string; message: string };
   failure_not_recorded: { day: string; message: string };
   publication_failed: { day: string } & ErrorSummary;
   vacuum_failed: ErrorSummary;
@@ -88,6 +90,7 @@ const LEVELS = {
   lease_not_renewed: 'debug',
   day_ended: 'info',
   day_failed: 'error',
+  reading_dropped: 'warn',
   failure_not_recorded: 'error',
   publication_failed: 'error',
   vacuum_failed: 'error',

@@ -9,7 +9,8 @@ import type { RunContext } from './context.ts';
  * Records the snapshot in the ledger: the one commit point of a sync (I4). Without the claim that the commit checks, a
  * process that wakes up after an hour would replace what others have committed since.
  * @param continuation id of the run's continuation: runs that continue it do not read the day again
- * @throws BrandReportsError `conflict` where another run has taken the day over; then nothing was changed
+ * @throws BrandReportsError `conflict` where another run has taken the day over, or a later reading is committed; then
+ * nothing was changed
  */
 export async function commit(
   ctx: RunContext,
@@ -32,6 +33,8 @@ export async function commit(
     return commitDay(ledger, day, {
       runId: ctx.runId,
       continuation,
+      // `--now` may lie before what is committed; the machine's time then says that this is not the future.
+      nowMs: Math.max(ctx.clock.now().getTime(), ctx.clock.wallMs()),
       wallMs: ctx.clock.wallMs(),
       committed: {
         ...snapshot,

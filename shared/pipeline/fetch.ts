@@ -1,7 +1,8 @@
 /*
  * Reads the pages of a day and stages them. A run that has no time left stages what it has and stops; the next one
- * fetches the last staged page again and resumes behind it only if it is unchanged: positions and page numbers mean
- * other records once something moved. Otherwise the pages are read again from the first one. Such restarts are
+ * fetches the last staged page again and resumes behind it only if its records and its continuation are the same:
+ * positions and page numbers mean other records once something moved, and a cursor that the service has forgotten may
+ * end the list, or begin it again. Otherwise the pages are read again from the first one. Such restarts are
  * counted, and a restarted day is read to its end, or it might never be complete.
  */
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
@@ -28,7 +29,7 @@ export async function fetchDay(ctx: RunContext, claimed: Attempt): Promise<Attem
     if (part.done) continue;
     const outcome = await fetchPart(ctx, attempt, slice, index, part);
     if (outcome === 'out_of_time') return undefined;
-    if (outcome === 'cursor_refused') return fetchDay(ctx, await restart(ctx, attempt));
+    if (outcome === 'cursor_died') return fetchDay(ctx, await restart(ctx, attempt));
   }
   return attempt;
 }
@@ -58,7 +59,7 @@ async function fetchPart(
   slice: Slice,
   index: number,
   part: SlicePart,
-): Promise<'complete' | 'out_of_time' | 'cursor_refused'> {
+): Promise<'complete' | 'out_of_time' | 'cursor_died'> {
   const stage = new Stage(ctx, attempt, index, primaryKeyField(ctx));
   let fetched = 0;
   try {
@@ -79,9 +80,8 @@ async function fetchPart(
     return 'complete';
   } catch (thrown) {
     const error = rethrowBugs(thrown);
-    if (error.kind === 'transient') await stage.flush();
-    const isRefused = error.kind !== 'transient' && error.kind !== 'conflict';
-    if (fetched === 0 && part.cursor !== null && attempt.resumed && isRefused) return 'cursor_refused';
+    if (error.code === 'cursor_died') return 'cursor_died';
+    if (error.kind !== 'conflict') await stage.flush();
     if (part.role === 'exclude' && error.code === 'service_code') throw instantRefused(ctx, error);
     throw thrown;
   }
@@ -138,15 +138,14 @@ function pageRequest(
   };
 }
 
-/** Whether the last staged page still has the same records, so that the rest of the pass follows it. */
+/** Whether the last staged page is what it was, so that the rest of the pass follows it. */
 async function lastPageLeadsOn(ctx: RunContext, attempt: Attempt): Promise<boolean> {
   const part = (await lastSliceOf(attempt)).parts.find(({ done }) => !done);
-  const { style } = ctx.report.paging;
-  if (!part?.last || style === 'cursor' || style === 'lookup') return true;
+  if (!part?.last || ctx.report.paging.style === 'lookup') return true;
   try {
-    return await samePage(pageRequest(ctx, part.fields), part.last.cursor, part.last.hash);
+    return await samePage(pageRequest(ctx, part.fields), { ...part.last, next: part.cursor });
   } catch (thrown) {
-    if (rethrowBugs(thrown).kind === 'transient') throw thrown;
+    if (rethrowBugs(thrown).kind !== 'contract') throw thrown;
     return false;
   }
 }

@@ -9,7 +9,7 @@
  */
 import { monthOf } from '../days.ts';
 import { type BrandReportsError, rethrowBugs } from '../errors.ts';
-import { failDay, releaseDay } from '../lake/documents/ledger.ts';
+import { abandonDay, failDay, releaseDay } from '../lake/documents/ledger.ts';
 import { assertLeaseHeld } from '../lake/documents/progress.ts';
 import { type DayOutcome, errorSummary } from '../outcome.ts';
 import type { Continuation, DueDay } from '../planning/plan.ts';
@@ -54,6 +54,7 @@ export async function syncDay(
     return ended(ctx, day, outcome, snapshot.rows, await pagesStaged(attempt));
   } catch (thrown) {
     const error = rethrowBugs(thrown);
+    if (error.code === 'later_reading') return await leftAsItIs(ctx, day, error);
     if (error.kind === 'conflict') return ended(ctx, day, 'busy');
     // Ctrl-C stops requests, and only a claimed day makes any.
     if (error.code === 'stopped' && claimed) return await leftToNextRun(ctx, claimed);
@@ -74,6 +75,13 @@ async function leftToNextRun(ctx: RunContext, attempt: Attempt): Promise<SyncedD
   const { day } = attempt;
   await ctx.ledger(monthOf(day)).update((ledger) => releaseDay(ledger, day, ctx.runId));
   return ended(ctx, day, 'pending', 0, await pagesStaged(attempt));
+}
+
+/** A later reading is committed already: it stays, and this one is not resumed. */
+async function leftAsItIs(ctx: RunContext, day: string, { message }: BrandReportsError): Promise<SyncedDay> {
+  ctx.log({ event: 'reading_dropped', day, message });
+  await ctx.ledger(monthOf(day)).update((ledger) => abandonDay(ledger, day, ctx.runId));
+  return ended(ctx, day, 'busy');
 }
 
 /** Renews the lease while the run works. A renewal that fails stops nothing: staging and commit check for themselves. */
@@ -102,9 +110,10 @@ async function pagesStaged({ progress }: Attempt): Promise<number> {
 }
 
 /**
- * What was staged before a transient failure is resumed by the next run. After any other failure the claim is dropped,
- * and what is not committed is read from its first page. Damaged chunks are dropped here, because the next slice of an
- * open day would continue the committed attempt and read them again.
+ * What was staged before a page failed is resumed by the next run, so that a day with one bad page costs it a few
+ * requests. After a failure of the staged records themselves the claim is dropped, and what is not committed is read
+ * from its first page. Damaged chunks are dropped here, because the next slice of an open day would continue the
+ * committed attempt and read them again.
  */
 async function recordFailure(
   ctx: RunContext,
@@ -116,15 +125,26 @@ async function recordFailure(
   const { kind, code, message } = error;
   const nowMs = ctx.clock.now().getTime();
   const isDamaged = code === 'damaged_chunk';
-  const keep = kind === 'transient' && !isDamaged;
   ctx.log({ event: 'day_failed', day, ...errorSummary(error) });
   try {
     if (isDamaged)
       await attempt?.progress.update((current) => ({ ...assertLeaseHeld(current, runId), slices: [] }));
+    const keep = await isResumable(attempt, error);
     await ctx
       .ledger(monthOf(day))
       .update((ledger) => failDay(ledger, day, { runId, kind, code, message, nowMs, keep }));
   } catch (thrown) {
     ctx.log({ event: 'failure_not_recorded', day, message: rethrowBugs(thrown).message });
   }
+}
+
+/** Whether the next run may go on behind what is staged: always after a transient failure, else while pages are left. */
+async function isResumable(
+  attempt: Attempt | undefined,
+  { kind, code }: BrandReportsError,
+): Promise<boolean> {
+  if (code === 'damaged_chunk' || code === 'cursor_dies') return false;
+  if (kind === 'transient') return true;
+  const slice = (await attempt?.progress.cached())?.slices.at(-1);
+  return slice?.done === false && slice.parts.some(({ pages }) => pages > 0);
 }

@@ -253,10 +253,10 @@ describe('the window to read', () => {
       { fromMs: start, toMs: start + hour, whole: true },
     ],
     [
-      'what came since, where that time is in the future',
+      'the open day so far, where the last reading ended in the future',
       start + hour,
       start + 2 * hour,
-      { fromMs: start + hour - late, toMs: start + hour, whole: false },
+      { fromMs: start, toMs: start + hour, whole: true },
     ],
     ['all of the day from its end on', end, end - hour, { fromMs: start, toMs: end, whole: true }],
     ['all of a day in the past', end + 1000 * hour, undefined, { fromMs: start, toMs: end, whole: true }],

@@ -8,7 +8,7 @@
  */
 import * as z from 'zod/mini';
 import { exponentialMs } from '../../backoff.ts';
-import { DAY_MS, MINUTE_MS, isDay, monthOf } from '../../days.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, isDay, monthOf } from '../../days.ts';
 import { BrandReportsError, ERROR_KINDS, type ErrorKind } from '../../errors.ts';
 import type { Json } from '../../json.ts';
 import { parseDocument, damagedDocument, storedCount, storedTime, storedObject } from './cas-document.ts';
@@ -108,8 +108,9 @@ export function parseLedger(key: string, scope: { report: string; brand: string;
 }
 
 const SUPERSEDED_MS = DAY_MS;
-/** Of a failed day: until its wait is over, runs read it after all other days. */
+/** Of a failed day. What another page would show may be over within the hour; a broken page is repaired by a person. */
 const FAILED_DAY_RETRY = { baseMs: 5 * MINUTE_MS, capMs: DAY_MS };
+const UNAVAILABLE_DAY_RETRY = { baseMs: 5 * MINUTE_MS, capMs: HOUR_MS };
 
 function withEntry(ledger: Ledger, day: string, change: (entry: DayEntry) => DayEntry): Ledger {
   return { ...ledger, days: { ...ledger.days, [day]: change(ledger.days[day] ?? {}) } };
@@ -124,6 +125,12 @@ export function claimDay(ledger: Ledger, day: string, expected: Claim | undefine
   });
 }
 
+/** Ends the attempt of this run: what it staged is not read again. */
+export function abandonDay(ledger: Ledger, day: string, run: string): Ledger {
+  if (ledger.days[day]?.claim?.runId !== run) return ledger;
+  return withEntry(ledger, day, ({ claim: _claim, ...entry }): DayEntry => entry);
+}
+
 /** Lets any run resume what this one has staged. */
 export function releaseDay(ledger: Ledger, day: string, run: string): Ledger {
   const { claim } = ledger.days[day] ?? {};
@@ -131,15 +138,20 @@ export function releaseDay(ledger: Ledger, day: string, run: string): Ledger {
   return withEntry(ledger, day, (entry): DayEntry => ({ ...entry, claim: { ...claim, runId: null } }));
 }
 
-/** I4: the only commit point, one compare-and-swap. @throws conflict where another run has taken the claim over */
+/**
+ * I4: the only commit point, one compare-and-swap.
+ * @param commit `nowMs`: the service's time, `wallMs`: the machine's
+ * @throws conflict where another run has taken the claim over, or has committed a later reading
+ */
 export function commitDay(
   ledger: Ledger,
   day: string,
-  commit: { runId: string; committed: Committed; continuation: string; wallMs: number },
+  commit: { runId: string; committed: Committed; continuation: string; nowMs: number; wallMs: number },
 ): Ledger {
   return withEntry(ledger, day, (entry): DayEntry => {
     if (entry.claim?.runId !== commit.runId || entry.claim.attempt !== commit.committed.attempt)
       throw claimLost(day);
+    if (entry.committed && isLaterReading(entry.committed, commit)) throw laterReading(day, entry.committed);
     const { claim: _claim, failure: _failure, superseded = [], continuation: _continuation, ...rest } = entry;
     const replaced = entry.committed?.snapshot;
     const at = new Date(commit.wallMs).toISOString();
@@ -153,6 +165,21 @@ export function commitDay(
       continuation: commit.continuation,
     };
   });
+}
+
+/**
+ * I2: a clock that is behind never brings an older version back, nor opens a day that was closed. A committed time that
+ * is still to come was written by a clock that was ahead, and counts for nothing. Another time zone is another day.
+ */
+function isLaterReading(
+  current: Committed,
+  { committed, nowMs }: { committed: Committed; nowMs: number },
+): boolean {
+  const readFromMs = Date.parse(current.readFrom);
+  if (readFromMs > nowMs) return false;
+  const isSameDay = current.queryFingerprint === committed.queryFingerprint;
+  const reopens = isSameDay && current.state === 'closed' && committed.state === 'open';
+  return reopens || Date.parse(committed.readFrom) < readFromMs;
 }
 
 /** Records that the catalog was pointed at `snapshot`, if that is still the current one. */
@@ -176,14 +203,13 @@ export function failDay(
   if (claim?.runId !== failed.runId) return ledger;
   const now = new Date(failed.nowMs).toISOString();
   const times = (failure?.times ?? 0) + 1;
-  const backoffMs = exponentialMs(times - 1, FAILED_DAY_RETRY);
   const next: Failure = {
     since: failure?.since ?? now,
     times,
     kind: failed.kind,
     code: failed.code,
     message: failed.message,
-    retryAt: new Date(failed.nowMs + backoffMs).toISOString(),
+    retryAt: new Date(failed.nowMs + retryAfterMs(failed, times)).toISOString(),
   };
   return withEntry(
     ledger,
@@ -193,6 +219,21 @@ export function failDay(
       failure: next,
       ...(held && failed.keep && { claim: { ...held, runId: null } }),
     }),
+  );
+}
+
+/** How long a day that failed waits. What an operator corrects does not wait: the next run shows whether it helped. */
+function retryAfterMs({ kind, code }: Pick<Failure, 'kind' | 'code'>, times: number): number {
+  if (kind === 'auth' || kind === 'config') return 0;
+  const isUnavailable = kind === 'transient' || code === 'service_code';
+  return exponentialMs(times - 1, isUnavailable ? UNAVAILABLE_DAY_RETRY : FAILED_DAY_RETRY);
+}
+
+function laterReading(day: string, { state, readFrom }: Committed): BrandReportsError {
+  return new BrandReportsError(
+    'conflict',
+    'later_reading',
+    `${day} was read at ${readFrom} and is ${state}; this run's reading is older and was dropped. If no other run is working, compare the clock of this machine, or --now, with the service's`,
   );
 }
 

@@ -43,10 +43,17 @@ export function firstPage(request: PageRequest): Promise<Page> {
   return fetchPage(request, null);
 }
 
-/** Whether the page at `cursor` still has the records that it had. @throws BrandReportsError of the service */
-export async function samePage(request: PageRequest, cursor: Json, hash: string): Promise<boolean> {
+/**
+ * Whether a page that was read before still has its records and its continuation.
+ * @param next the cursor that it named, as it was stored
+ * @throws BrandReportsError of the service
+ */
+export async function samePage(
+  request: PageRequest,
+  { cursor, hash, next }: { cursor: Json; hash: string; next: Json },
+): Promise<boolean> {
   const page = await fetchPage(request, storedCursor(cursor));
-  return page.hash === hash;
+  return page.hash === hash && stringifyJson(page.next) === stringifyJson(next);
 }
 
 async function fetchPage(request: PageRequest, cursor: Cursor | null, signal?: AbortSignal): Promise<Page> {

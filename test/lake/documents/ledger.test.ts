@@ -8,6 +8,7 @@ import {
   type Failure,
   type Ledger,
   type Committed,
+  abandonDay,
   claimDay,
   commitDay,
   failDay,
@@ -77,7 +78,7 @@ function entryOf(ledger: Ledger): DayEntry {
 }
 
 function commitOf(change: Partial<Committed> = {}, wallMs = NOW_MS) {
-  return { runId: 'r1', committed: { ...published, ...change }, continuation: 'q2', wallMs };
+  return { runId: 'r1', committed: { ...published, ...change }, continuation: 'q2', nowMs: wallMs, wallMs };
 }
 
 describe('a claim', () => {
@@ -162,12 +163,93 @@ describe('a commit', () => {
     );
   });
 
+  const readAt = (readFrom: string, change: Partial<Committed> = {}) => ({
+    ...published,
+    readFrom,
+    ...change,
+  });
+
+  it.each<[string, Committed, Committed]>([
+    [
+      'a reading by one that began earlier',
+      readAt('2026-01-06T09:00:00.001Z'),
+      readAt('2026-01-06T09:00:00Z'),
+    ],
+    [
+      'a closed day by an open one',
+      readAt('2026-01-06T09:00:00Z'),
+      readAt('2026-01-06T09:30:00Z', { state: 'open' }),
+    ],
+  ])('I2: does not replace %s', (_name, current, next) => {
+    const ledger = ledgerOf({ committed: current, claim });
+    expect(() => commitDay(ledger, DAY, commitOf({ ...next, snapshot: 's2' }))).toThrow(
+      expect.objectContaining({ kind: 'conflict', code: 'later_reading' }),
+    );
+  });
+
+  it.each<[string, Committed, Committed]>([
+    ['one that began at the same time', readAt('2026-01-06T09:00:00Z'), readAt('2026-01-06T09:00:00Z')],
+    [
+      'one whose time is still to come',
+      readAt('2026-01-06T10:00:00.001Z'),
+      readAt('2026-01-06T09:00:00Z', { state: 'open' }),
+    ],
+    [
+      'a day of another time zone that is closed',
+      readAt('2026-01-06T09:00:00Z', { queryFingerprint: 'before' }),
+      readAt('2026-01-06T09:30:00Z', { state: 'open' }),
+    ],
+  ])('I2: replaces %s', (_name, current, next) => {
+    const ledger = ledgerOf({ committed: current, claim });
+    expect(entryOf(commitDay(ledger, DAY, commitOf(next))).committed).toEqual(next);
+  });
+
+  it('I2: never brings an older reading back, whatever clocks the runs have', () => {
+    const reading = fc.record({ readFromMs: fc.nat(100), clockMs: fc.nat(100), closed: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(reading, { maxLength: 10 }), (readings) => {
+        let ledger = ledgerOf({});
+        for (const { readFromMs, clockMs, closed } of readings) {
+          const before = entryOf(ledger).committed;
+          const next = readAt(new Date(NOW_MS + readFromMs).toISOString(), {
+            state: closed ? 'closed' : 'open',
+          });
+          try {
+            ledger = commitDay(
+              ledgerOf({ ...entryOf(ledger), claim }),
+              DAY,
+              commitOf(next, NOW_MS + clockMs),
+            );
+          } catch (error) {
+            expect(error).toMatchObject({ code: 'later_reading' });
+          }
+          const after = entryOf(ledger).committed;
+          if (!before || Date.parse(before.readFrom) > NOW_MS + clockMs) continue;
+          expect(Date.parse(after?.readFrom ?? '')).toBeGreaterThanOrEqual(Date.parse(before.readFrom));
+          expect([before.state, after?.state]).not.toEqual(['closed', 'open']);
+        }
+      }),
+    );
+  });
+
   it('touches no other day, and does not change what it was given', () => {
     const ledger = { ...ledgerOf(full), days: { '2026-01-04': full, [DAY]: full } };
     const before = structuredClone(ledger);
     const { days } = commitDay(ledger, DAY, commitOf({ snapshot: 's2' }));
     expect(days['2026-01-04']).toBe(full);
     expect(ledger).toEqual(before);
+  });
+});
+
+describe('an attempt that is abandoned', () => {
+  it('leaves the day without a claim', () => {
+    const { claim: _claim, ...others } = full;
+    expect(entryOf(abandonDay(ledgerOf(full), DAY, 'r1'))).toEqual(others);
+  });
+
+  it('I5: is not abandoned by a run whose day was taken over', () => {
+    const ledger = ledgerOf({ claim: { ...claim, runId: 'r2' } });
+    expect(abandonDay(ledger, DAY, 'r1')).toBe(ledger);
   });
 });
 
@@ -201,15 +283,36 @@ describe('a failure', () => {
     });
   });
 
-  it('doubles the wait each time, up to a day', () => {
+  it.each<[string, Pick<Failure, 'kind' | 'code'>, number[]]>([
+    [
+      'doubles up to a day for a broken page',
+      { kind: 'contract', code: 'no_list' },
+      [5, 10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440],
+    ],
+    [
+      'doubles up to an hour for a service that does not answer',
+      { kind: 'transient', code: 'http_503' },
+      [5, 10, 20, 40, 60, 60],
+    ],
+    [
+      'doubles up to an hour for a refusal with a code',
+      { kind: 'contract', code: 'service_code' },
+      [5, 10, 20, 40, 60, 60],
+    ],
+    ['is none for refused credentials', { kind: 'auth', code: 'http_401' }, [0, 0, 0]],
+    ['is none for a wrong setting', { kind: 'config', code: 'http_404' }, [0, 0, 0]],
+  ])('waits before the next try: the wait %s', (_name, kindAndCode, expected) => {
     let ledger = ledgerOf({});
-    const waits = Array.from({ length: 12 }, () => {
-      ledger = failDay(ledgerOf({ ...entryOf(ledger), claim }), DAY, failed);
+    const waits = expected.map(() => {
+      ledger = failDay(ledgerOf({ ...entryOf(ledger), claim }), DAY, { ...failed, ...kindAndCode });
       const { failure } = entryOf(ledger);
       expect(failure?.since).toBe('2026-01-06T10:00:00.000Z');
       return (Date.parse(failure?.retryAt ?? '') - NOW_MS) / 60_000;
     });
-    expect(waits).toEqual([5, 10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440, 1440]);
+    expect(waits).toEqual(expected);
+  });
+
+  it('waits a day at most, however often it failed', () => {
     const often = ledgerOf({ claim, failure: { ...failure, times: 100_000 } });
     expect(entryOf(failDay(often, DAY, failed)).failure?.retryAt).toBe('2026-01-07T10:00:00.000Z');
   });

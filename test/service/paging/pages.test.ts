@@ -413,17 +413,19 @@ describe('one page alone', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('is the same as long as its records and their order are', async () => {
+  it('is the same as long as its records, their order and its continuation are', async () => {
     const records = identified(50);
     const request = requestOf(numberedService(records, interpretation).service, numbered);
     const [first, second] = await collect(request);
-    expect(await samePage(request, null, first?.hash ?? '')).toBe(true);
-    expect(await samePage(request, 2, second?.hash ?? '')).toBe(true);
-    expect(await samePage(request, 1, second?.hash ?? '')).toBe(false);
+    if (!first || !second) throw new Error('there are two pages');
+    expect(await samePage(request, first)).toBe(true);
+    expect(await samePage(request, second)).toBe(true);
+    expect(await samePage(request, { ...second, cursor: 1 })).toBe(false);
+    expect(await samePage(request, { ...second, next: 4 })).toBe(false);
     const shifted = requestOf(numberedService(records.slice(1), interpretation).service, numbered);
-    expect(await samePage(shifted, 2, second?.hash ?? '')).toBe(false);
+    expect(await samePage(shifted, second)).toBe(false);
     const turned = requestOf(numberedService(records.toReversed(), interpretation).service, numbered);
-    expect(await samePage(turned, 2, second?.hash ?? '')).toBe(false);
+    expect(await samePage(turned, second)).toBe(false);
   });
 });
 
