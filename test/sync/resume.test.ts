@@ -138,6 +138,22 @@ describe('a day that one run starts and another resumes', () => {
 });
 
 describe('cursors that die between runs', () => {
+  const ways = (['refuse', 'empty', 'restart'] as const).flatMap((deadCursor) =>
+    cursors.map((report) => ({ report, deadCursor })),
+  );
+
+  it.each(ways)(
+    'I1: lose and double no record of $report, where the service answers with: $deadCursor',
+    async ({ report, deadCursor }) => {
+      const lake = await lakeWith({ deadCursor, pageCap: 2 }, 30);
+      await begin(lake, [report]);
+      await begin(lake, [report]);
+      lake.service.forgetCursors();
+      expect((await resume(lake, [report])).status).toBe('complete');
+      expect(await wrongReports(onlyFirst(lake), FIRST, [report])).toEqual({});
+    },
+  );
+
   it.each([
     ['transactions and attribution', {}, cursors],
     ['clicks', { endCursor: 'opaque' }, ['clicks_list', 'clicks_detail']],
