@@ -3,23 +3,25 @@ import { promisify } from 'node:util';
 import { expect, it } from '@jest/globals';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 
-const RECORDS = 200_000;
-const HEAP_MB = 128;
-
-it(`I12: a day of ${RECORDS} records is published with a heap of ${HEAP_MB} MB, which could not hold it`, async () => {
+it.each<[string, { records: number; days: number; columns: number; heapMb: number }]>([
+  ['a day of 200,000 records', { records: 200_000, days: 1, columns: 0, heapMb: 128 }],
+  ['30,000 records in a table of 1,000 columns', { records: 30_000, days: 1, columns: 1_000, heapMb: 160 }],
+  ['four such days at a time', { records: 30_000, days: 4, columns: 1_000, heapMb: 384 }],
+])('I12: %s is published with a heap that could not hold it', async (_name, { heapMb, ...size }) => {
   const folder = await temporaryFolder();
   try {
     const script = new URL('publish-many.ts', import.meta.url).pathname;
-    const options = [`--max-old-space-size=${HEAP_MB}`, '--disable-warning=ExperimentalWarning'];
+    const options = [`--max-old-space-size=${heapMb}`, '--disable-warning=ExperimentalWarning'];
+    const counts = [size.records, size.days, size.columns].map(String);
     const env = { ...process.env, NODE_OPTIONS: '' };
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      [...options, script, folder.path, String(RECORDS)],
-      { env },
-    );
+    const command = [...options, script, folder.path, ...counts];
+    const { stdout } = await promisify(execFile)(process.execPath, command, { env });
     const result: unknown = JSON.parse(stdout);
-    process.stderr.write(`a day of ${RECORDS} records: ${stdout}`);
-    expect(result).toMatchObject({ status: 'complete', rows: RECORDS });
+    process.stderr.write(`${JSON.stringify(size)}: ${stdout}`);
+    expect(result).toMatchObject({
+      status: 'complete',
+      rows: Array.from({ length: size.days }, () => size.records),
+    });
   } finally {
     await folder.remove();
   }

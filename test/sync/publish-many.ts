@@ -1,6 +1,8 @@
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
 import { newId } from '../../shared/adapters/new-id.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
+import type { Column } from '../../shared/column-types.ts';
+import { addDays } from '../../shared/days.ts';
 import { type JsonObject, rawNumber } from '../../shared/json.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
@@ -11,17 +13,23 @@ import { syncReport } from '../../shared/sync.ts';
 import { pagedService } from '../fakes/paged-service.ts';
 import { blindRegistry } from './sample-lake.ts';
 
-// A process of its own that publishes one large day: `<lake folder> <records>`. It prints what it needed.
-const [, , folder = '', count = ''] = process.argv;
-const records = Number(count);
-const DAY = '2026-03-09';
-const END = Date.parse('2026-03-10T00:00:00Z') / 1000;
+// A process of its own that publishes large days: `<lake folder> <records> <days> <columns>`. With columns, the table has
+// so many of them and a record has three fields. It prints what it needed.
+const [, , folder = '', ...counts] = process.argv;
+const [records = 0, days = 1, columns = 0] = counts.map(Number);
+const LAST_DAY = '2026-03-09';
+const FIRST_DAY = addDays(LAST_DAY, 1 - days);
 
-const { service } = pagedService(({ page_number, start_time }) => {
+const { service } = pagedService(({ page_number, start_time, end_time }) => {
   const first = (Number(page_number) - 1) * 100;
-  const length = start_time === END ? 0 : Math.max(0, Math.min(100, records - first));
-  return { data: { list: Array.from({ length }, (_, index) => order(first + index)) } };
+  const length = start_time === end_time ? 0 : Math.max(0, Math.min(100, records - first));
+  const record = columns === 0 ? order : smallOrder;
+  return { data: { list: Array.from({ length }, (_, index) => record(first + index)) } };
 });
+
+function smallOrder(number: number): JsonObject {
+  return { transid: `9${String(number).padStart(17, '0')}`, status: 'new', amount: number % 1000 };
+}
 
 function order(number: number): JsonObject {
   return {
@@ -47,7 +55,7 @@ const options: RunOptions = {
           baseUrl: 'https://service.invalid/api',
           service: 'ACME',
           timeZone: 'UTC',
-          startDate: DAY,
+          startDate: FIRST_DAY,
           secretName: 'none',
         },
       },
@@ -70,7 +78,19 @@ const run = {
   time: createTimeBudget(undefined, options.clock.wallMs),
   documents: createLakeDocuments({ ...options, store: options.lake.store }),
 };
+if (columns > 0) {
+  await run.documents.schema(report).update((current) => ({
+    ...current,
+    columns: [
+      ...current.columns,
+      ...Array.from({ length: columns - current.columns.length }, (_, index): Column => {
+        return { name: `field_${index}`, type: 'string', field: `field${index}` };
+      }),
+    ],
+  }));
+}
 const context = createRunContext(options, run, { brand: 'acme', report, service });
-const { status, days } = await syncReport(context, { from: DAY, to: DAY });
+const synced = await syncReport(context, { from: FIRST_DAY, to: LAST_DAY });
+const rows = synced.days.map((day) => day.rows);
 const peakMb = Math.round(process.resourceUsage().maxRSS / 1024);
-process.stdout.write(`${JSON.stringify({ status, rows: days[0]?.rows, pages: days[0]?.pages, peakMb })}\n`);
+process.stdout.write(`${JSON.stringify({ status: synced.status, rows, peakMb })}\n`);

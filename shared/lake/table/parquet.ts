@@ -5,7 +5,13 @@
  * and parquetjs-lite (`parquetjs-reader.ts`), which `verify` and the tests compare with this reader.
  */
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { type FileMetaData, type SchemaElement, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
+import {
+  type FileMetaData,
+  type RowGroup as RowGroupMetadata,
+  type SchemaElement,
+  parquetMetadataAsync,
+  parquetReadObjects,
+} from 'hyparquet';
 import { ByteWriter, type ColumnSource, ParquetWriter, type Writer } from 'hyparquet-writer';
 import type { ObjectWriter } from '../../ports.ts';
 import { type Column, type TypeSpec, typeOfElement, typeSpec, type Value } from '../../column-types.ts';
@@ -15,15 +21,9 @@ import type { Row } from './columns.ts';
 export const ROW_GROUP_ROWS = 30_000;
 /** I12: a row group also ends at this size of its values, so that huge records do not fill the memory. */
 export const ROW_GROUP_BYTES = 64 * 2 ** 20;
-const CELL_BYTES = 16;
-
-/** About how many bytes of memory a row takes. */
-export function weightOf(row: Row): number {
-  let bytes = 0;
-  for (const value of Object.values(row))
-    bytes += CELL_BYTES + (typeof value === 'string' ? value.length : 0);
-  return bytes;
-}
+/** I12: and at this number of cells, empty ones included: a reader holds one value for each of them. */
+export const ROW_GROUP_CELLS = 2_000_000;
+const CELL_BYTES = 24;
 
 /** A Parquet file that is being written. */
 export interface ParquetFile {
@@ -34,8 +34,8 @@ export interface ParquetFile {
 }
 
 /**
- * Writes rows as Parquet for Athena: every column optional, ZSTD, row groups of ROW_GROUP_ROWS rows, each written
- * when it is full. Annotations are the older converted types, which every reader knows: by the format's rules a
+ * Writes rows as Parquet for Athena: every column optional, ZSTD, row groups of ROW_GROUP_ROWS rows or fewer, each
+ * written when it is full. Annotations are the older converted types, which every reader knows: by the format's rules a
  * timestamp so annotated is in UTC, and no engine moves it to the zone of its session.
  */
 export function writeParquet(output: ObjectWriter, columns: readonly Column[]): ParquetFile {
@@ -55,20 +55,19 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
   bytes.flush = writeOut;
   bytes.finish = writeOut;
 
-  let group = emptyGroup(columns);
+  const maxRows = Math.min(ROW_GROUP_ROWS, Math.ceil(ROW_GROUP_CELLS / Math.max(1, columns.length)));
+  let group = new RowGroup(columns);
   let rows = 0;
   const endGroup = async () => {
-    const { columnData } = group;
-    rows += group.rows;
-    group = emptyGroup(columns);
-    await writer.write({ columnData, rowGroupSize: ROW_GROUP_ROWS });
+    const ended = group;
+    rows += ended.rows;
+    group = new RowGroup(columns);
+    await writer.write({ columnData: ended.columnData(), rowGroupSize: ROW_GROUP_ROWS });
   };
   return {
     async append(row) {
-      for (const { name, data } of group.columnData) data.push(row[name]);
-      group.bytes += weightOf(row);
-      group.rows += 1;
-      if (group.rows >= ROW_GROUP_ROWS || group.bytes >= ROW_GROUP_BYTES) await endGroup();
+      group.append(row);
+      if (group.rows >= maxRows || group.bytes >= ROW_GROUP_BYTES) await endGroup();
     },
     async finish() {
       if (group.rows > 0) await endGroup();
@@ -100,38 +99,84 @@ export async function* readParquetRows(
   };
   const metadata = await parquetMetadataAsync(source);
   const physical = hideAnnotations(metadata);
-  const names = metadata.schema.slice(1).map(({ name }) => name);
   let rowStart = 0;
-  for (const { num_rows } of metadata.row_groups) {
+  for (const group of metadata.row_groups) {
+    const rowEnd = rowStart + Number(group.num_rows);
+    const names = filledColumns(group).filter((name) => columns?.includes(name) ?? true);
     const rows: Row[] = await parquetReadObjects({
       file: source,
       metadata,
-      columns: columns ? names.filter((name) => columns.includes(name)) : names,
+      columns: names,
       rowStart,
-      rowEnd: rowStart + Number(num_rows),
+      rowEnd,
       compressors: { ZSTD: (page) => zstdDecompressSync(page) },
       parsers: { stringFromBytes: (text) => text && utf8.decode(text) },
     });
+    const converted = names.flatMap((name) => {
+      const spec = physical.get(name);
+      return spec ? [{ name, parquet: spec.parquet }] : [];
+    });
     for (const row of rows) {
-      for (const [name, { parquet }] of physical) row[name] = parquet.fromPhysical(row[name]);
+      for (const { name, parquet } of converted) row[name] = parquet.fromPhysical(row[name]);
       yield row;
     }
-    rowStart += Number(num_rows);
+    rowStart = rowEnd;
   }
 }
 
-interface RowGroup {
-  columnData: (ColumnSource & { data: (Value | null | undefined)[] })[];
-  rows: number;
-  bytes: number;
+/** I12: a column without any value in the row group is not read, since most columns of a wide table are empty. */
+function filledColumns({ columns }: RowGroupMetadata): string[] {
+  return columns.flatMap(({ meta_data }) => {
+    const isEmpty = meta_data?.statistics?.null_count === meta_data?.num_values;
+    return isEmpty ? [] : (meta_data?.path_in_schema ?? []);
+  });
 }
 
-function emptyGroup(columns: readonly Column[]): RowGroup {
-  const columnData = columns.map(({ name, type }) => {
-    const { encoding } = typeSpec(type).parquet;
-    return { name, data: [], ...(encoding !== 'default' && { encoding }) };
-  });
-  return { columnData, rows: 0, bytes: 0 };
+/** The rows of a row group, column by column. I12: only values are held, since most cells of a wide table are empty. */
+class RowGroup {
+  rows = 0;
+  /** About how many bytes of memory its values take. */
+  bytes = 0;
+  readonly #columns: readonly Column[];
+  readonly #values: ReadonlyMap<string, { rows: number[]; values: Value[] }>;
+
+  constructor(columns: readonly Column[]) {
+    this.#columns = columns;
+    this.#values = new Map(columns.map(({ name }) => [name, { rows: [], values: [] }]));
+  }
+
+  append(row: Row): void {
+    for (const [name, value] of Object.entries(row)) {
+      const column = this.#values.get(name);
+      if (!column || value === null || value === undefined) continue;
+      column.rows.push(this.rows);
+      column.values.push(value);
+      this.bytes += CELL_BYTES + (typeof value === 'string' ? value.length : 0);
+    }
+    this.rows += 1;
+  }
+
+  /** What the writer takes. It asks for one column after the other, and each is filled up only then. */
+  columnData(): ColumnSource[] {
+    return this.#columns.map(({ name, type }) => {
+      const { encoding } = typeSpec(type).parquet;
+      const filled = () => this.#filled(name);
+      return {
+        name,
+        get data() {
+          return filled();
+        },
+        ...(encoding !== 'default' && { encoding }),
+      };
+    });
+  }
+
+  #filled(name: string): (Value | undefined)[] {
+    const data = new Array<Value | undefined>(this.rows).fill(undefined);
+    const { rows, values } = this.#values.get(name) ?? { rows: [], values: [] };
+    for (const [index, row] of rows.entries()) data[row] = values[index];
+    return data;
+  }
 }
 
 function schemaElement({ name, type }: Column): SchemaElement {

@@ -275,6 +275,19 @@ describe('a file that is being written', () => {
     await file.abort();
   });
 
+  it('I12: ends a row group early where the table is wide, and all readers still read it', async () => {
+    const wide = Array.from({ length: 1_000 }, (_, index): Column => ({ name: `c${index}`, type: 'string' }));
+    const rows = Array.from(
+      { length: 5_000 },
+      (_, index): Row => ({ [`c${index % 700}`]: `value ${index}` }),
+    );
+    const bytes = await parquetOf(wide, rows);
+    expect(parquetMetadata(bytes).row_groups.map(({ num_rows }) => Number(num_rows))).toEqual([
+      2_000, 2_000, 1_000,
+    ]);
+    expect(await digestsOf(bytes, wide)).toEqual(all(digestOf(rows)));
+  });
+
   it('waits for the store between row groups', async () => {
     const gate = Promise.withResolvers<void>();
     const output = new CollectingWriter();
