@@ -106,3 +106,42 @@ export function cursorService(records: readonly JsonObject[], interpretation: Cu
     return interpretation.place === 'data' ? { data: { ...data, ...next } } : { data, envelope: next };
   });
 }
+
+/** How a service may forget its cursors, and answer one that it has forgotten. */
+export interface ForgetfulInterpretation {
+  style: 'cursor' | 'position';
+  /** Records on a page. */
+  size: number;
+  /** The numbers of the requests before which every cursor given so far is forgotten. */
+  forgetsAt: readonly number[];
+  dead: 'empty' | 'restart';
+  /** Whether the same page names the same cursor each time, until it is forgotten. */
+  stable: boolean;
+  /** Whether a full page always names a next one, so that the last may be empty. */
+  eager: boolean;
+}
+
+/** A service whose cursors die between two requests. */
+export function forgetfulService(records: readonly JsonObject[], given: ForgetfulInterpretation) {
+  const alive = new Map<string, number>();
+  let generation = 0;
+  return pagedService(({ cursor, first }, number) => {
+    if (given.forgetsAt.includes(number)) {
+      alive.clear();
+      generation += 1;
+    }
+    const asked = cursor ?? (first === 0 ? undefined : first);
+    const dead = given.dead === 'empty' ? records.length : 0;
+    const from = asked === undefined ? 0 : (alive.get(String(asked)) ?? dead);
+    const to = from + given.size;
+    const list = records.slice(from, to);
+    const more = to < records.length || (given.eager && list.length === given.size);
+    const next = more ? `${generation}-${given.stable ? '' : number}-${to}` : null;
+    if (next !== null) alive.set(next, to);
+    const data: JsonObject =
+      given.style === 'cursor'
+        ? { list, cursor: next }
+        : { list, pageInfo: { hasNextPage: more, endCursor: next } };
+    return { data };
+  });
+}

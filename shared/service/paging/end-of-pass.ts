@@ -31,10 +31,12 @@ export function acceptPages(request: PageRequest, resume: Resume | undefined): A
 
 /** I8: a pass that is sent back to an earlier page would never end. */
 function rejectRepeatedCursor(
-  { service, action }: PageRequest,
+  { service, action, paging }: PageRequest,
   resume: Resume | undefined,
 ): (page: Page) => void {
   const asked = new Set(resume?.seen);
+  // The first page of positions is requested as position 0.
+  if (paging.style === 'position') asked.add(shortHash(0));
   return ({ next, seen }) => {
     asked.add(seen);
     if (next === null || !asked.has(shortHash(next))) return;

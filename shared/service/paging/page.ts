@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { type Json, type JsonObject, type RawNumber, isRawNumber, stringifyJson } from '../../json.ts';
+import { BrandReportsError } from '../../errors.ts';
 import type { ReportService } from '../../ports.ts';
 import type { Paging } from '../../reports/definition.ts';
 
@@ -30,7 +31,12 @@ export interface Page {
   next: Cursor | null;
   /** Hash of the records, in their order. */
   hash: string;
-  /** Short hash that identifies a page within its pass: of the cursor, or of a numbered page's records. */
+  /** Whether it says nothing of a next page: of the cursor style, and without any `cursor`. */
+  lacksCursor: boolean;
+  /**
+   * Short hash that identifies a page within its pass: of its cursor; of its records where it is a numbered page, or
+   * the first one, which has no cursor.
+   */
   seen: string;
 }
 
@@ -41,12 +47,22 @@ export interface Resume {
   /** `seen` of every page that was kept. */
   seen: readonly string[];
   /** The last page that was kept. */
-  last?: { hash: string };
+  last?: { cursor: Json; hash: string };
 }
 
 /** Whether a JSON value has the form of a cursor. */
 export function isCursor(value: Json | undefined): value is Cursor {
   return typeof value === 'string' || typeof value === 'number' || isRawNumber(value);
+}
+
+/** A cursor that was stored as JSON. */
+export function storedCursor(stored: Json): Cursor | null {
+  if (stored === null || isCursor(stored)) return stored;
+  throw new BrandReportsError(
+    'bug',
+    'bad_cursor',
+    `a stored cursor is text or a number, not ${stringifyJson(stored)}`,
+  );
 }
 
 /** Hash of records, which depends on their order. */

@@ -1,13 +1,13 @@
 // Reads the pages of a pass in order, whatever the paging style. Without the checks made here a pass would end where
 // an error body looks like an empty page, or never end where the service sends it in a cycle. `styles.ts` says how a
-// page is requested and where the next cursor is; `end-of-pass.ts` accepts a page only where the pass makes progress
-// and its end is proven (I8); `page.ts` has the types. This part knows neither runs nor days nor lakes.
+// page is requested and where the next cursor is; `confirm.ts` asks again what one answer does not prove; `end-of-pass.ts`
+// accepts a page only where the pass makes progress and its end is proven (I8); `page.ts` has the types.
 
-import { BrandReportsError } from '../../errors.ts';
 import { type Json, stringifyJson } from '../../json.ts';
 import { recordsOf } from '../records.ts';
+import { confirmPages } from './confirm.ts';
 import { acceptPages } from './end-of-pass.ts';
-import { type Cursor, type Page, type PageRequest, type Resume, hashOf, isCursor } from './page.ts';
+import { type Cursor, type Page, type PageRequest, type Resume, hashOf, storedCursor } from './page.ts';
 import { styleOf } from './styles.ts';
 
 /**
@@ -18,15 +18,17 @@ import { styleOf } from './styles.ts';
  */
 export async function* pages(request: PageRequest, resume?: Resume): AsyncGenerator<Page, void, undefined> {
   const stop = new AbortController();
+  const ask = (cursor: Cursor | null) => fetchPage(request, cursor, stop.signal);
+  const confirm = confirmPages(request, resume, ask);
   const accept = acceptPages(request, resume);
-  let ahead = fetchPage(request, storedCursor(resume?.cursor ?? null), stop.signal);
+  let ahead = ask(storedCursor(resume?.cursor ?? null));
   try {
     for (;;) {
-      const page = await ahead;
+      const page = await confirm(await ahead);
       const accepted = accept(page);
       const ended = accepted.at(-1)?.next === null;
       if (!ended) {
-        ahead = fetchPage(request, page.next, stop.signal);
+        ahead = ask(page.next);
         // Its failure is thrown when the consumer requests the page, if it ever does.
         ahead.catch(() => undefined);
       }
@@ -66,15 +68,14 @@ async function fetchPage(request: PageRequest, cursor: Cursor | null, signal?: A
   );
   const records = recordsOf(service, action, data);
   const hash = hashOf(records);
-  const next = style.next({ envelope, data, records, cursor });
-  return { cursor, records, next, hash, seen: style.seen(cursor, hash) };
-}
-
-function storedCursor(stored: Json): Cursor | null {
-  if (stored === null || isCursor(stored)) return stored;
-  throw new BrandReportsError(
-    'bug',
-    'bad_cursor',
-    `a stored cursor is text or a number, not ${stringifyJson(stored)}`,
-  );
+  const received = { envelope, data, records, cursor };
+  const next = style.next(received);
+  return {
+    cursor,
+    records,
+    next,
+    hash,
+    lacksCursor: style.lacksCursor(received),
+    seen: style.seen(cursor, hash),
+  };
 }

@@ -24,6 +24,8 @@ interface Style {
   fields(cursor: Cursor | null): JsonObject;
   /** The cursor of the next page; `null` at the style's terminal sign. @throws BrandReportsError `contract` */
   next(page: ReceivedPage): Cursor | null;
+  /** `lacksCursor` of a page. */
+  lacksCursor(page: ReceivedPage): boolean;
   /** `seen` of a page. */
   seen(cursor: Cursor | null, recordsHash: string): string;
 }
@@ -35,7 +37,8 @@ export function styleOf({ action, paging, pageSize, firstPage }: PageRequest): S
       return {
         fields: (cursor) => ({ first: cursor ?? 0, [paging.pageSize.field]: pageSize }),
         next: ({ data }) => nextPosition(action, data.pageInfo),
-        seen: (cursor) => shortHash(cursor ?? 0),
+        lacksCursor: () => false,
+        seen: (cursor, recordsHash) => shortHash(cursor ?? recordsHash),
       };
     case 'numbered': {
       const { fixedFields } = paging;
@@ -47,6 +50,7 @@ export function styleOf({ action, paging, pageSize, firstPage }: PageRequest): S
         }),
         // I8: a short page is not the end; only an empty one is.
         next: ({ records, cursor }) => (records.length === 0 ? null : Number(cursor ?? firstPage) + 1),
+        lacksCursor: () => false,
         seen: (_cursor, recordsHash) => shortHash(recordsHash),
       };
     }
@@ -54,7 +58,8 @@ export function styleOf({ action, paging, pageSize, firstPage }: PageRequest): S
       return {
         fields: (cursor) => ({ ...(cursor !== null && { cursor }), [paging.pageSize.field]: pageSize }),
         next: (page) => nextCursor(action, page, paging.countField),
-        seen: shortHash,
+        lacksCursor: ({ envelope, data }) => cursorOf(envelope, data) === undefined,
+        seen: (cursor, recordsHash) => shortHash(cursor ?? recordsHash),
       };
     case 'lookup':
       throw new BrandReportsError('bug', 'not_paged', `${action} has no pages`);
@@ -95,7 +100,7 @@ function nextCursor(
     const message = `"data.${countField}" says ${count} records, the list has ${records.length}: one of them is wrong`;
     throw contractError(action, 'count_mismatch', message);
   }
-  const cursor = Object.hasOwn(data, 'cursor') ? data.cursor : envelope.cursor;
+  const cursor = cursorOf(envelope, data);
   if (cursor === undefined || cursor === null || cursor === '') return null;
   if (isCursor(cursor)) return cursor;
   throw contractError(
@@ -103,4 +108,8 @@ function nextCursor(
     'bad_cursor',
     `"cursor" is ${describeKind(cursor)}; text, a number or null is expected`,
   );
+}
+
+function cursorOf(envelope: JsonObject, data: JsonObject): Json | undefined {
+  return Object.hasOwn(data, 'cursor') ? data.cursor : envelope.cursor;
 }

@@ -1,0 +1,90 @@
+// I8: what one answer alone cannot prove is asked again. Without that, a cursor that dies while a run waits would end
+// the day in the middle or have it twice, and one page answered wrongly would be the end of the pass. A dead cursor
+// shows as a refusal, as an empty last page, or as the first page with new cursors; only the first is an error by
+// itself. Each paging style has one function that takes a page as it was fetched and returns the page to go on with.
+// Ordinary pages cost no further request. Whether a pass makes progress is judged by `end-of-pass.ts`.
+
+import { type Json, stringifyJson } from '../../json.ts';
+import { contractError } from '../records.ts';
+import { type Cursor, type Page, type PageRequest, type Resume, shortHash, storedCursor } from './page.ts';
+
+type AskPage = (cursor: Cursor | null) => Promise<Page>;
+type ConfirmPage = (page: Page) => Promise<Page>;
+
+/**
+ * The check of pages that one answer does not prove, in the report's paging style.
+ * @param ask fetches a page of the pass
+ * @returns a function that throws BrandReportsError `contract` with code `cursor_died` where the pass has to begin anew
+ */
+export function confirmPages(request: PageRequest, resume: Resume | undefined, ask: AskPage): ConfirmPage {
+  return request.paging.style === 'numbered'
+    ? confirmNumbered(request, resume, ask)
+    : confirmCursors(request, resume, ask);
+}
+
+/** An empty page behind a full one ends the pass only if the service says so twice. */
+function confirmNumbered({ pageSize }: PageRequest, resume: Resume | undefined, ask: AskPage): ConfirmPage {
+  // How long the page before a resumed pass was is not known: it may have been full.
+  let before = resume ? Number.POSITIVE_INFINITY : 0;
+  let longest = 0;
+  let count = 0;
+  return async (fetched) => {
+    const isBehindFull = before >= pageSize || (count >= 2 && before >= longest);
+    const page = fetched.records.length === 0 && isBehindFull ? await ask(fetched.cursor) : fetched;
+    before = page.records.length;
+    longest = Math.max(longest, before);
+    count += 1;
+    return page;
+  };
+}
+
+function confirmCursors(request: PageRequest, resume: Resume | undefined, ask: AskPage): ConfirmPage {
+  let first = resume?.seen[0];
+  let before: Predecessor | undefined = resume?.last && { ...resume.last, next: resume.cursor };
+  return async (fetched) => {
+    const isEndDoubtful = fetched.lacksCursor && (fetched.cursor !== null || isFull(fetched, request));
+    const page = isEndDoubtful ? await ask(fetched.cursor) : fetched;
+    const isEmptyEnd = page.records.length === 0 && page.next === null;
+    const isFirstAgain = page.records.length > 0 && shortHash(page.hash) === first;
+    if (before && mayDie(page.cursor, request) && (isEmptyEnd || isFirstAgain)) {
+      if (!(await leadsTo(before, page, ask))) throw cursorDied(request.action, isEmptyEnd);
+    }
+    first ??= shortHash(page.hash);
+    before = { cursor: page.cursor, hash: page.hash, next: page.next };
+    return page;
+  };
+}
+
+/** The page before the one in doubt, its `next` as it named it. */
+type Predecessor = { cursor: Json; hash: string; next: Json };
+
+function isFull({ records }: Page, { pageSize }: PageRequest): boolean {
+  return records.length >= pageSize;
+}
+
+/** A position that is a number means the same place for ever. */
+function mayDie(cursor: Cursor | null, { paging }: PageRequest): boolean {
+  return paging.style === 'cursor' ? cursor !== null : typeof cursor === 'string';
+}
+
+/**
+ * Whether the page before still is what it was and leads to this one. Where only its continuation is another, the
+ * service may give a new cursor with every answer; an end is believed if that one leads to it too.
+ */
+async function leadsTo(before: Predecessor, page: Page, ask: AskPage): Promise<boolean> {
+  const again = await ask(storedCursor(before.cursor));
+  if (again.hash !== before.hash) return false;
+  if (stringifyJson(again.next) === stringifyJson(before.next)) return true;
+  if (again.next === null || page.records.length > 0) return false;
+  const end = await ask(again.next);
+  return end.records.length === 0 && end.next === null;
+}
+
+function cursorDied(action: string, isEmptyEnd: boolean) {
+  const found = isEmptyEnd ? 'an empty last page' : 'the first page again';
+  return contractError(
+    action,
+    'cursor_died',
+    `a cursor of the service led to ${found}, and the page before it, requested again, no longer leads there: the service has forgotten the cursor, so the pages have to be read again from the first one`,
+  );
+}
