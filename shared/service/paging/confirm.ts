@@ -40,14 +40,14 @@ function confirmNumbered({ pageSize }: PageRequest, resume: Resume | undefined, 
 
 function confirmCursors(request: PageRequest, resume: Resume | undefined, ask: AskPage): ConfirmPage {
   let first = resume?.seen[0];
-  let before: Predecessor | undefined = resume?.last && { ...resume.last, next: resume.cursor };
+  let before: ReadPage | undefined = resume?.last && { ...resume.last, next: resume.cursor };
   return async (fetched) => {
     const isEndDoubtful = fetched.lacksCursor && (fetched.cursor !== null || isFull(fetched, request));
     const page = isEndDoubtful ? await ask(fetched.cursor) : fetched;
     const isEmptyEnd = page.records.length === 0 && page.next === null;
     const isFirstAgain = page.records.length > 0 && shortHash(page.hash) === first;
     if (before && mayDie(page.cursor, request) && (isEmptyEnd || isFirstAgain)) {
-      if (!(await leadsTo(before, page, ask))) throw cursorDied(request.action, isEmptyEnd);
+      if (!(await isUnchanged(before, ask))) throw cursorDied(request.action, isEmptyEnd);
     }
     first ??= shortHash(page.hash);
     before = { cursor: page.cursor, hash: page.hash, next: page.next };
@@ -55,8 +55,8 @@ function confirmCursors(request: PageRequest, resume: Resume | undefined, ask: A
   };
 }
 
-/** The page before the one in doubt, its `next` as it named it. */
-type Predecessor = { cursor: Json; hash: string; next: Json };
+/** A page that was read: its cursor, the hash of its records, and the cursor that it named. */
+export type ReadPage = { cursor: Json; hash: string; next: Json };
 
 function isFull({ records }: Page, { pageSize }: PageRequest): boolean {
   return records.length >= pageSize;
@@ -67,17 +67,10 @@ function mayDie(cursor: Cursor | null, { paging }: PageRequest): boolean {
   return paging.style === 'cursor' ? cursor !== null : typeof cursor === 'string';
 }
 
-/**
- * Whether the page before still is what it was and leads to this one. Where only its continuation is another, the
- * service may give a new cursor with every answer; an end is believed if that one leads to it too.
- */
-async function leadsTo(before: Predecessor, page: Page, ask: AskPage): Promise<boolean> {
+/** Whether the page still is what it was. A service that names a new cursor in every answer proves nothing. */
+export async function isUnchanged(before: ReadPage, ask: AskPage): Promise<boolean> {
   const again = await ask(storedCursor(before.cursor));
-  if (again.hash !== before.hash) return false;
-  if (stringifyJson(again.next) === stringifyJson(before.next)) return true;
-  if (again.next === null || page.records.length > 0) return false;
-  const end = await ask(again.next);
-  return end.records.length === 0 && end.next === null;
+  return again.hash === before.hash && stringifyJson(again.next) === stringifyJson(before.next);
 }
 
 function cursorDied(action: string, isEmptyEnd: boolean) {
@@ -85,6 +78,6 @@ function cursorDied(action: string, isEmptyEnd: boolean) {
   return contractError(
     action,
     'cursor_died',
-    `a cursor of the service led to ${found}, and the page before it, requested again, no longer leads there: the service has forgotten the cursor, so the pages have to be read again from the first one`,
+    `a cursor of the service led to ${found}, and the page before it, requested again, has changed or names another cursor: the service has forgotten the first one, so the pages have to be read again from the first one`,
   );
 }

@@ -3,9 +3,8 @@
 // page is requested and where the next cursor is; `confirm.ts` asks again what one answer does not prove; `end-of-pass.ts`
 // accepts a page only where the pass makes progress and its end is proven (I8); `page.ts` has the types.
 
-import { type Json, stringifyJson } from '../../json.ts';
 import { recordsOf } from '../records.ts';
-import { confirmPages } from './confirm.ts';
+import { type ReadPage, confirmPages, isUnchanged } from './confirm.ts';
 import { acceptPages } from './end-of-pass.ts';
 import { type Cursor, type Page, type PageRequest, type Resume, hashOf, storedCursor } from './page.ts';
 import { styleOf } from './styles.ts';
@@ -45,17 +44,9 @@ export function firstPage(request: PageRequest): Promise<Page> {
   return fetchPage(request, null);
 }
 
-/**
- * Whether a page that was read before still has its records and its continuation.
- * @param next the cursor that it named, as it was stored
- * @throws BrandReportsError of the service
- */
-export async function samePage(
-  request: PageRequest,
-  { cursor, hash, next }: { cursor: Json; hash: string; next: Json },
-): Promise<boolean> {
-  const page = await fetchPage(request, storedCursor(cursor));
-  return page.hash === hash && stringifyJson(page.next) === stringifyJson(next);
+/** Whether a page that was read before still has its records and its continuation. @throws BrandReportsError of the service */
+export function samePage(request: PageRequest, read: ReadPage): Promise<boolean> {
+  return isUnchanged(read, (cursor) => fetchPage(request, cursor));
 }
 
 async function fetchPage(request: PageRequest, cursor: Cursor | null, signal?: AbortSignal): Promise<Page> {
