@@ -17,7 +17,7 @@ interface ReportDetails {
   end_date_not_probed: { message: string };
   day_claimed: { day: string; reason: string; resumed: boolean };
   /** What was staged is dropped and the day is read from its first page again. */
-  day_restarted: { day: string; restarts: number };
+  day_restarted: { day: string; restarts: number; cause: string };
   page_fetched: { day: string; page: number; rows: number };
   lease_not_renewed: { day: string; message: string };
   /** What this run did with the day. */

@@ -10,6 +10,7 @@ import { type Claim, claimDay } from '../lake/documents/ledger.ts';
 import { type Progress, type Slice, assertLeaseHeld } from '../lake/documents/progress.ts';
 import {
   type DaySituation,
+  type Obstacle,
   attemptToContinue,
   decideAttempt,
   slicesAfterRestart,
@@ -17,6 +18,10 @@ import {
 import type { RunContext } from './context.ts';
 
 const LEASE_MS = MINUTE_MS;
+const MAX_RESTARTS = 3;
+
+/** Why the pages of an attempt are dropped and read again. */
+export type RestartCause = Obstacle | 'last_page_changed' | 'cursor_died';
 
 /** A claimed day: one attempt at it, whose pages may come from several runs. */
 export interface Attempt {
@@ -52,14 +57,18 @@ export async function claim(ctx: RunContext, day: string): Promise<Attempt | und
 
   const progress = ctx.progress(day, id);
   const staged = await progress.refresh();
-  const { kind } = decideAttempt(entry, staged, situation);
+  const decision = decideAttempt(entry, staged, situation);
+  const attempt: Attempt = { day, id, progress, resumed: decision.kind === 'resume', restarts };
+  if (decision.kind === 'restart') {
+    await progress.update((current) => withRenewedLease(current, ctx));
+    return restartAttempt(ctx, attempt, decision.obstacle);
+  }
   await progress.update((current) => ({
     ...withRenewedLease(current, ctx),
     queryFingerprint: ctx.policy.queryFingerprint,
-    slices: kind === 'resume' ? current.slices : decideAttempt(entry, current, situation).slices,
+    slices: decision.kind === 'resume' ? current.slices : decideAttempt(entry, current, situation).slices,
   }));
-  const resumed = kind === 'resume' && staged.slices.at(-1)?.done === false;
-  return { day, id, progress, resumed, restarts };
+  return attempt;
 }
 
 /** Renews the lease for another minute. */
@@ -67,10 +76,19 @@ export function withRenewedLease(progress: Progress, ctx: Pick<RunContext, 'runI
   return { ...progress, lease: { runId: ctx.runId, renewedAt: wallTime(ctx) } };
 }
 
-/** Drops the pages of the last slice, which is then read from its first page, and counts that in the claim. */
-export async function restartAttempt(ctx: RunContext, attempt: Attempt): Promise<Attempt> {
+/**
+ * Drops the pages of the last slice, which is then read from its first page, and counts that in the claim.
+ * @throws BrandReportsError `contract` where the attempt was restarted too often already
+ */
+export async function restartAttempt(
+  ctx: RunContext,
+  attempt: Attempt,
+  cause: RestartCause,
+): Promise<Attempt> {
   const { day, id, progress } = attempt;
   const restarts = attempt.restarts + 1;
+  if (restarts > MAX_RESTARTS) throw restartedTooOften(ctx, day, cause);
+  ctx.log({ event: 'day_restarted', day, restarts, cause });
   const mine: Claim = { attempt: id, runId: ctx.runId, at: wallTime(ctx), restarts };
   const { days } = await ctx.ledger(monthOf(day)).update((current) => {
     const before = current.days[day]?.claim;
@@ -81,9 +99,56 @@ export async function restartAttempt(ctx: RunContext, attempt: Attempt): Promise
   const situation = await situationOf(ctx, day);
   await progress.update((current) => ({
     ...withRenewedLease(assertLeaseHeld(current, ctx.runId), ctx),
+    queryFingerprint: ctx.policy.queryFingerprint,
     slices: slicesAfterRestart(entry, current, situation),
   }));
   return { ...attempt, resumed: false, restarts };
+}
+
+function restartedTooOften(
+  { report, brandSettings }: RunContext,
+  day: string,
+  cause: RestartCause,
+): BrandReportsError {
+  const more = 'give a run more time (--max-seconds, the function’s timeout)';
+  const { code, why, next } = {
+    cursor_died: {
+      code: 'cursor_dies',
+      why: 'the service no longer knew the cursor of the last page',
+      next: `${more}, so that one run reads the whole day`,
+    },
+    last_page_changed: {
+      code: 'cursor_dies',
+      why: 'the last page that an earlier run had staged was another one when it was read again',
+      next: `${more}, so that one run reads the whole day`,
+    },
+    too_old: {
+      code: 'too_slow',
+      why: `the last page was staged more than resumeWithinHours (${brandSettings.resumeWithinHours}) before`,
+      next: `raise "resumeWithinHours" or "requestsPerSecond", or ${more}`,
+    },
+    started_in_the_future: {
+      code: 'restarted_too_often',
+      why: 'its pages were staged at a time that is still to come',
+      next: 'compare the clocks of the machines that run this with the service’s, and do not use --now',
+    },
+    queries_changed: {
+      code: 'restarted_too_often',
+      why: 'the settings were changed while it was read',
+      next: 'leave them as they are until the day is complete',
+    },
+    upstream_changed: {
+      code: 'too_slow',
+      why: 'the report that it looks up was read again before all was looked up',
+      next: `raise "requestsPerSecond", or ${more}`,
+    },
+    day_has_ended: { code: 'too_slow', why: 'the day ended while it was read', next: more },
+  }[cause];
+  return new BrandReportsError(
+    'contract',
+    code,
+    `${report.name} ${day}: restarted from its first page ${MAX_RESTARTS} times, and would be again, because ${why}; ${next}`,
+  );
 }
 
 async function isLeaseLive(ctx: RunContext, day: string, claim: Claim): Promise<boolean> {

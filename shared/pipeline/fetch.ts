@@ -15,21 +15,20 @@ import type { FetchContext, RunContext } from './context.ts';
 import { lookedUpPages } from './fetch-details.ts';
 import { Stage, type StagedPage, primaryKeyField } from './stage.ts';
 
-const MAX_RESTARTS = 3;
-
 /**
  * Reads the rest of the attempt's last slice.
  * @returns the attempt, perhaps restarted; `undefined` where time was up before its end
  */
 export async function fetchDay(ctx: RunContext, claimed: Attempt): Promise<Attempt | undefined> {
   let attempt = claimed;
-  if (attempt.resumed && !(await lastPageLeadsOn(ctx, attempt))) attempt = await restart(ctx, attempt);
+  if (attempt.resumed && !(await lastPageLeadsOn(ctx, attempt)))
+    attempt = await restartAttempt(ctx, attempt, 'last_page_changed');
   const slice = await lastSliceOf(attempt);
   for (const [index, part] of slice.parts.entries()) {
     if (part.done) continue;
     const outcome = await fetchPart(ctx, attempt, slice, index, part);
     if (outcome === 'out_of_time') return undefined;
-    if (outcome === 'cursor_died') return fetchDay(ctx, await restart(ctx, attempt));
+    if (outcome === 'cursor_died') return fetchDay(ctx, await restartAttempt(ctx, attempt, outcome));
   }
   return attempt;
 }
@@ -148,16 +147,6 @@ async function lastPageLeadsOn(ctx: RunContext, attempt: Attempt): Promise<boole
     if (rethrowBugs(thrown).kind !== 'contract') throw thrown;
     return false;
   }
-}
-
-async function restart(ctx: RunContext, attempt: Attempt): Promise<Attempt> {
-  ctx.log({ event: 'day_restarted', day: attempt.day, restarts: attempt.restarts + 1 });
-  if (attempt.restarts < MAX_RESTARTS) return restartAttempt(ctx, attempt);
-  throw new BrandReportsError(
-    'contract',
-    'cursor_dies',
-    `${ctx.report.name} ${attempt.day}: pages that an earlier run had staged could not be resumed ${MAX_RESTARTS} times; give a run more time (--max-seconds, the function's timeout), so that one run reads the whole day, or set "resumeWithinHours" to 0`,
-  );
 }
 
 async function lastSliceOf({ progress }: Attempt): Promise<Slice> {

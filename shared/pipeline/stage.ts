@@ -104,6 +104,7 @@ export class Stage {
       observations: this.#observations,
       withoutKey: this.#withoutKey,
       done: last.next === null,
+      stagedAt: this.#ctx.clock.now().toISOString(),
     };
     // Cleared before the write: a write whose response is lost may have happened, and must not happen twice.
     this.#lines = [];

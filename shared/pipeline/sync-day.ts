@@ -143,7 +143,7 @@ async function isResumable(
   attempt: Attempt | undefined,
   { kind, code }: BrandReportsError,
 ): Promise<boolean> {
-  if (code === 'damaged_chunk' || code === 'cursor_dies') return false;
+  if (code === 'damaged_chunk') return false;
   if (kind === 'transient') return true;
   const slice = (await attempt?.progress.cached())?.slices.at(-1);
   return slice?.done === false && slice.parts.some(({ pages }) => pages > 0);

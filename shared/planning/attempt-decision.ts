@@ -4,7 +4,7 @@
  * A closed day is one slice that covers it whole (I2). The open day of a report with `openDay: 'slices'` is one
  * attempt that grows: each run appends a slice with what came since the last one, overlapping it by `lateMinutes`.
  * Pages that an earlier run staged are resumed only while they are what would be read now; otherwise the slice is
- * read from its first page again.
+ * read from its first page again, which the claim counts.
  */
 import { HOUR_MS, dayOf, endOfDay } from '../days.ts';
 import type { Committed, DayEntry } from '../lake/documents/ledger.ts';
@@ -26,11 +26,9 @@ export interface DaySituation {
   upstream: Slice['upstream'];
 }
 
-/** Why staged pages are not resumed. */
+/** Why staged pages are not resumed but read again. */
 export type Obstacle =
-  | 'nothing_staged'
   | 'queries_changed'
-  | 'already_committed'
   | 'too_old'
   | 'started_in_the_future'
   | 'upstream_changed'
@@ -51,9 +49,12 @@ export function attemptToContinue(entry: DayEntry, situation: DaySituation): str
 export function decideAttempt(entry: DayEntry, staged: Progress, situation: DaySituation): AttemptDecision {
   const committedToMs = committedUpTo(entry, attemptToContinue(entry, situation));
   const slices = withNewSlice(staged, committedToMs, situation);
-  if (!entry.claim) return { kind: slices.length > 1 ? 'append' : 'start', slices };
-  const obstacle = obstacleToResuming(staged, committedToMs, situation);
-  return obstacle ? { kind: 'restart', slices, obstacle } : { kind: 'resume', slices: staged.slices };
+  const isNew = !entry.claim || !hasPagesToResume(staged, committedToMs);
+  if (isNew) return { kind: slices.length > 1 ? 'append' : 'start', slices };
+  const obstacle = obstacleToResuming(staged, situation);
+  if (!obstacle) return { kind: 'resume', slices: staged.slices };
+  const dropsNothing = slices.length > staged.slices.length;
+  return dropsNothing ? { kind: 'append', slices } : { kind: 'restart', slices, obstacle };
 }
 
 /** The slices of a claimed attempt whose last one is read from its first page again. */
@@ -74,19 +75,25 @@ function committedUpTo({ committed }: DayEntry, attempt: string | undefined): nu
   return committed && committed.attempt === attempt ? Date.parse(committed.readTo) : undefined;
 }
 
+/** Whether the last slice has pages that are not committed: a run that died between its claim and its slice leaves none. */
+function hasPagesToResume({ slices }: Progress, committedToMs: number | undefined): boolean {
+  const slice = slices.at(-1);
+  if (!slice?.parts.some(({ pages }) => pages > 0)) return false;
+  return !(slice.done && committedToMs !== undefined && slice.toMs <= committedToMs);
+}
+
 function obstacleToResuming(
   { slices, queryFingerprint }: Progress,
-  committedToMs: number | undefined,
   { day, nowMs, brandSettings, upstream, ...now }: DaySituation,
 ): Obstacle | undefined {
   const slice = slices.at(-1);
-  if (!slice) return 'nothing_staged';
+  if (!slice) return undefined;
   if (queryFingerprint !== now.queryFingerprint) return 'queries_changed';
-  // A run that dies between its claim and its slice leaves a last slice that is committed already.
-  if (slice.done && committedToMs !== undefined && slice.toMs <= committedToMs) return 'already_committed';
   const startedMs = Date.parse(slice.startedAt);
-  if (startedMs > nowMs) return 'started_in_the_future';
-  if (nowMs - startedMs > brandSettings.resumeWithinHours * HOUR_MS) return 'too_old';
+  // Progress keeps an attempt alive: a day that takes longer than `resumeWithinHours` would otherwise never be complete.
+  const stagedMs = Date.parse(slice.stagedAt ?? slice.startedAt);
+  if (Math.max(startedMs, stagedMs) > nowMs) return 'started_in_the_future';
+  if (nowMs - stagedMs > brandSettings.resumeWithinHours * HOUR_MS) return 'too_old';
   if (slice.upstream?.snapshot !== upstream?.snapshot || slice.upstream?.closed !== upstream?.closed)
     return 'upstream_changed';
   const endMs = endOfDay(day, brandSettings.timeZone);
@@ -94,14 +101,14 @@ function obstacleToResuming(
   return nowMs < endMs || isWholePassAfterEnd ? undefined : 'day_has_ended';
 }
 
-/** The finished slices that stay, followed by a new one for what has not been read yet. */
+/** The slices that stay, followed by a new one for what has not been read yet. */
 function withNewSlice(
   staged: Progress,
   committedToMs: number | undefined,
   { day, nowMs, report, brandSettings, settings, queryFingerprint, upstream }: DaySituation,
 ): Slice[] {
-  const finished =
-    staged.queryFingerprint === queryFingerprint ? staged.slices.filter(({ done }) => done) : [];
+  const usable = upstream ? staged.slices.map(endedWhereItIs) : staged.slices;
+  const finished = staged.queryFingerprint === queryFingerprint ? usable.filter(({ done }) => done) : [];
   const sinceMs = finished.length > 0 ? committedToMs : undefined;
   const window: Window = windowToRead(brandSettings, day, nowMs, sinceMs);
   const startedAt = new Date(nowMs).toISOString();
@@ -111,4 +118,10 @@ function withNewSlice(
   );
   const replacesAll = upstream ? upstream.closed : window.whole;
   return replacesAll ? [next] : [...finished, next];
+}
+
+/** Records that were looked up one by one are right without the others: the next slice looks up only those. */
+function endedWhereItIs(slice: Slice): Slice {
+  if (!slice.parts.some(({ pages }) => pages > 0)) return slice;
+  return { ...slice, parts: slice.parts.map((part) => ({ ...part, done: true })), done: true };
 }

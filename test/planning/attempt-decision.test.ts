@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import type { Claim, Committed, DayEntry } from '../../shared/lake/documents/ledger.ts';
-import type { Progress, Slice } from '../../shared/lake/documents/progress.ts';
+import type { Progress, Slice, SlicePart } from '../../shared/lake/documents/progress.ts';
 import {
   type DaySituation,
   attemptToContinue,
@@ -47,13 +48,25 @@ function situation(name: string, now = at('10:00'), change: Partial<DaySituation
   };
 }
 
+const part: SlicePart = {
+  role: 'include',
+  fields: {},
+  cursor: 2,
+  seen: [],
+  pages: 1,
+  records: 0,
+  chunks: [],
+  done: false,
+};
+
+/** A slice with one page staged, at the time when its reading began. */
 function slice(from: string, to: string, change: Partial<Slice> = {}): Slice {
   return {
     fromMs: Date.parse(from),
     toMs: Date.parse(to),
     whole: true,
     startedAt: to,
-    parts: [],
+    parts: [part],
     observations: {},
     withoutKey: 0,
     done: false,
@@ -169,6 +182,35 @@ describe('a claim', () => {
       'resume',
     ],
     [
+      'I4: resumes a pass of any age whose last page was staged recently',
+      { claim },
+      progress([slice(at('00:00'), at('01:00'), { stagedAt: at('04:00') })]),
+      situation('order_list'),
+      'resume',
+    ],
+    ['starts where nothing was staged', { claim }, progress([]), situation('order_list'), 'start'],
+    [
+      'starts where no page was staged',
+      { claim },
+      progress([{ ...staged, parts: [{ ...part, pages: 0 }] }]),
+      situation('order_list'),
+      'start',
+    ],
+    [
+      'appends where the last slice is committed already',
+      { claim, committed: committed() },
+      progress([finished]),
+      situation('clicks_list'),
+      'append',
+    ],
+    [
+      'of a lookup appends to what was looked up of an earlier snapshot of its upstream',
+      { claim },
+      progress([{ ...staged, upstream }]),
+      situation('clicks_detail', at('10:00'), { upstream: { ...upstream, snapshot: 'u2' } }),
+      'append',
+    ],
+    [
       'of a lookup resumes while its upstream is the same',
       { claim },
       progress([{ ...staged, upstream }]),
@@ -179,8 +221,7 @@ describe('a claim', () => {
     expect(decideAttempt(entry, staged, now).kind).toBe(kind);
   });
 
-  it.each<[string, Progress, DaySituation, string, DayEntry?]>([
-    ['nothing was staged', progress([]), situation('order_list'), 'nothing_staged'],
+  it.each<[string, Progress, DaySituation, string]>([
     [
       'the settings now lead to other queries',
       progress([staged], { queryFingerprint: 'before' }),
@@ -188,17 +229,22 @@ describe('a claim', () => {
       'queries_changed',
     ],
     [
-      'its last slice is committed already',
-      progress([finished]),
-      situation('clicks_list'),
-      'already_committed',
-      { claim, committed: committed() },
+      'its last page is older than resumeWithinHours',
+      progress([slice(at('00:00'), at('03:00'), { stagedAt: at('03:59') })]),
+      situation('order_list'),
+      'too_old',
     ],
     [
-      'it is older than resumeWithinHours',
+      'it began longer than resumeWithinHours ago, and does not say when a page was staged',
       progress([slice(at('00:00'), at('03:59'))]),
       situation('order_list'),
       'too_old',
+    ],
+    [
+      'its last page was staged at a time that is still to come',
+      progress([slice(at('00:00'), at('09:00'), { stagedAt: at('10:01') })]),
+      situation('order_list'),
+      'started_in_the_future',
     ],
     [
       'it began at a time that is still to come',
@@ -207,9 +253,11 @@ describe('a claim', () => {
       'started_in_the_future',
     ],
     [
-      'the upstream day has another snapshot',
-      progress([{ ...staged, upstream }]),
-      situation('clicks_detail', at('10:00'), { upstream: { ...upstream, snapshot: 'u2' } }),
+      'the closed upstream day has another snapshot',
+      progress([{ ...staged, upstream: { ...upstream, closed: true } }]),
+      situation('clicks_detail', at('10:00'), {
+        upstream: { ...upstream, closed: true, snapshot: 'u2' },
+      }),
       'upstream_changed',
     ],
     [
@@ -230,8 +278,63 @@ describe('a claim', () => {
       situation('order_list', at('03:00', NEXT_DAY)),
       'day_has_ended',
     ],
-  ])('restarts where %s', (_name, staged, now, obstacle, entry = { claim }) => {
-    expect(decideAttempt(entry, staged, now)).toMatchObject({ kind: 'restart', obstacle });
+  ])('restarts where %s', (_name, staged, now, obstacle) => {
+    expect(decideAttempt({ claim }, staged, now)).toMatchObject({ kind: 'restart', obstacle });
+  });
+});
+
+describe('any decision', () => {
+  const minutes = fc.nat(36 * 60);
+  const instant = minutes.map((after) => new Date(Date.parse(at('00:00')) + after * 60_000).toISOString());
+  const anySlice = fc
+    .record({ startedAt: instant, stagedAt: fc.option(instant), pages: fc.nat(2), done: fc.boolean() })
+    .map(({ startedAt, stagedAt, pages, done }) =>
+      slice(at('00:00'), startedAt, {
+        parts: [{ ...part, pages: done ? pages + 1 : pages, done }],
+        done,
+        ...(stagedAt !== null && { stagedAt }),
+      }),
+    );
+  const given = fc.record({
+    name: fc.constantFrom('order_list', 'clicks_list', 'clicks_detail'),
+    slices: fc.array(anySlice, { maxLength: 3 }),
+    claimed: fc.boolean(),
+    committedTo: fc.option(instant),
+    isUpstreamClosed: fc.boolean(),
+    now: instant,
+  });
+  const pagesOf = (slices: readonly Slice[]) =>
+    slices.flatMap(({ parts }) => parts).reduce((sum, { pages }) => sum + pages, 0);
+
+  it('I1: drops pages that are not committed only as a restart, which is counted, and resumes only recent ones', () => {
+    fc.assert(
+      fc.property(given, ({ name, slices, claimed, committedTo, isUpstreamClosed, now }) => {
+        const own = { ...upstream, closed: isUpstreamClosed };
+        const day = situation(name, now, name === 'clicks_detail' ? { upstream: own } : {});
+        const entry: DayEntry = {
+          ...(claimed && { claim }),
+          ...(committedTo !== null && { committed: committed({ readTo: committedTo }) }),
+        };
+        const decision = decideAttempt(entry, progress(slices), day);
+        const next = decision.slices.at(-1);
+        if (decision.kind === 'resume') {
+          expect(decision.slices).toEqual(slices);
+          const times = [next?.startedAt, next?.stagedAt ?? next?.startedAt].map((time) =>
+            Date.parse(time ?? ''),
+          );
+          expect(Math.max(...times)).toBeLessThanOrEqual(day.nowMs);
+          expect(day.nowMs - (times[1] ?? 0)).toBeLessThanOrEqual(6 * 3_600_000);
+          return;
+        }
+        expect(next).toMatchObject({ startedAt: new Date(day.nowMs).toISOString(), done: false });
+        expect(next?.toMs).toBeLessThanOrEqual(day.nowMs);
+        expect(pagesOf(next ? [next] : [])).toBe(0);
+        const isUncommitted = claimed && committedTo === null;
+        if (decision.kind === 'append' && isUncommitted)
+          expect(pagesOf(decision.slices)).toBe(pagesOf(slices));
+      }),
+      { numRuns: 500 },
+    );
   });
 });
 

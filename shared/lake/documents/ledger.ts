@@ -193,7 +193,10 @@ export function recordPublished(ledger: Ledger, day: string, snapshot: string): 
   );
 }
 
-/** Records a failure. What was staged is kept only where `keep` says that the next run can resume it. */
+/**
+ * Records a failure. What was staged is kept only where `keep` says that the next run can resume it. A day that the
+ * service spoiled is not restarted too often: it waits, and its pages grow old meanwhile.
+ */
 export function failDay(
   ledger: Ledger,
   day: string,
@@ -217,7 +220,10 @@ export function failDay(
     ({ claim: held, ...entry }): DayEntry => ({
       ...entry,
       failure: next,
-      ...(held && failed.keep && { claim: { ...held, runId: null } }),
+      ...(held &&
+        failed.keep && {
+          claim: { ...held, runId: null, restarts: failed.kind === 'transient' ? held.restarts : 0 },
+        }),
     }),
   );
 }

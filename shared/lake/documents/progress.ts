@@ -38,8 +38,9 @@ const slice = storedObject({
   toMs: z.int(),
   /** Whether it covers the day from its beginning. */
   whole: z.boolean(),
-  /** When reading it began, by the clock of the plan. */
+  /** When reading it began, and when its last page was staged, by the service's time. */
   startedAt: storedTime,
+  stagedAt: z.optional(storedTime),
   /** For a report with an upstream: the snapshot of the upstream day that is looked up, and its digest. */
   upstream: z.optional(
     storedObject({ snapshot: z.string(), digest: z.string(), bytes: storedCount, closed: z.boolean() }),
@@ -97,6 +98,7 @@ export interface StagedGroup {
   observations: Observations;
   withoutKey: number;
   done: boolean;
+  stagedAt: string;
 }
 
 /** The progress with one more group behind its last slice. */
@@ -122,6 +124,7 @@ export function withStagedGroup(progress: Progress, group: StagedGroup): Progres
     parts,
     observations: mergeObservations(current.observations, group.observations),
     withoutKey: current.withoutKey + group.withoutKey,
+    stagedAt: group.stagedAt,
     done: parts.every((part) => part.done),
   };
   return { ...progress, slices: [...progress.slices.slice(0, -1), next] };

@@ -324,6 +324,15 @@ describe('a failure', () => {
     expect(entryOf(failDay(ledgerOf(full), DAY, { ...failed, keep })).claim).toEqual(left);
   });
 
+  it.each<[string, Pick<Failure, 'kind'>, number]>([
+    ['stays where the service did not answer', { kind: 'transient' }, 2],
+    ['begins anew where the service spoiled the day', { kind: 'contract' }, 0],
+  ])('the count of restarts %s', (_name, kind, restarts) => {
+    const ledger = ledgerOf({ claim: { ...claim, restarts: 2 } });
+    const after = failDay(ledger, DAY, { ...failed, ...kind, keep: true });
+    expect(entryOf(after).claim?.restarts).toBe(restarts);
+  });
+
   it('I5: is not recorded by a run whose day was taken over', () => {
     const ledger = ledgerOf({ claim: { ...claim, runId: 'r2' } });
     expect(failDay(ledger, DAY, failed)).toBe(ledger);

@@ -45,6 +45,7 @@ function groupOf(change: Partial<StagedGroup> = {}): StagedGroup {
     observations: { id: 1 },
     withoutKey: 0,
     done: false,
+    stagedAt: AT,
     ...change,
   };
 }
@@ -96,6 +97,7 @@ describe('a staged group', () => {
         lastSlice(before).parts[1],
       ],
       observations: { id: 1 },
+      stagedAt: AT,
     });
   });
 

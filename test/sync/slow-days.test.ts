@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { errorOf, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
+import { type SampleLake, type SyncOptions, sampleLake } from './sample-lake.ts';
+
+const FIRST = '2026-03-07';
+const LAST = '2026-03-09';
+const REQUESTS_PER_RUN = 20;
+const scope = { reports: ['transaction_list'], from: FIRST, to: LAST };
+
+let sample: SampleLake;
+beforeAll(async () => {
+  sample = await sampleLake({
+    now: '2026-03-10T15:00:00Z',
+    startDate: FIRST,
+    clicksPerDay: 30,
+    interpretations: { pageCap: 1 },
+    brandSettings: { resumeWithinHours: 1 },
+  });
+});
+afterAll(() => sample.close());
+
+/** Time is up after so many requests. `kills`: then the process is gone as well. */
+function deadlineAfterRequests(lake: SampleLake, kills: boolean): SyncOptions['deadline'] {
+  const begun = lake.service.requests.length;
+  const endMs = () =>
+    lake.service.requests.length - begun >= REQUESTS_PER_RUN ? 0 : Number.POSITIVE_INFINITY;
+  return {
+    get softMs() {
+      return endMs();
+    },
+    get hardMs() {
+      return kills ? endMs() : Number.POSITIVE_INFINITY;
+    },
+  };
+}
+
+describe('days of many pages, which runs with little time read', () => {
+  it.each([
+    ['an hour apart, within resumeWithinHours', HOUR_MS],
+    ['longer than resumeWithinHours apart', HOUR_MS + MINUTE_MS],
+  ])('I4: are complete after few runs and requests: %s', async (_name, betweenMs) => {
+    const lake = sample.emptyLake();
+    const before = requestsOf(lake, 'transaction_list').length;
+    let runs = 0;
+    for (let status = ''; status !== 'complete'; runs += 1) {
+      expect(runs).toBeLessThan(15);
+      ({ status } = await lake.sync({ scope, deadline: deadlineAfterRequests(lake, false) }));
+      lake.nowMs += betweenMs;
+    }
+    const requests = requestsOf(lake, 'transaction_list').length - before;
+    const records = lake.brand.records.transaction_list.length;
+    expect(records).toBeGreaterThan(5 * REQUESTS_PER_RUN);
+    expect(requests).toBeLessThan(2 * records);
+    expect(await wrongReports({ ...lake, startDate: FIRST }, LAST, ['transaction_list'])).toEqual({});
+  });
+
+  it('I8: fail with what to change where no run could ever read one', async () => {
+    const lake = sample.emptyLake();
+    const errors = [];
+    for (let runs = 0; runs < 5; runs += 1) {
+      const outcome = await lake.sync({ scope, deadline: deadlineAfterRequests(lake, true) });
+      errors.push(errorOf(outcome, 'transaction_list'));
+      lake.nowMs += 2 * HOUR_MS;
+    }
+    expect(errors.filter((error) => error !== undefined)[0]).toMatchObject({
+      kind: 'contract',
+      code: 'too_slow',
+      message: expect.stringMatching(/resumeWithinHours.*requestsPerSecond.*--max-seconds/s),
+    });
+    expect((await ledgerEntry(lake, 'transaction_list', LAST)).failure?.code).toBe('too_slow');
+  });
+});
