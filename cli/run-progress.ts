@@ -72,6 +72,8 @@ export function lineOf(event: LogEvent): string | undefined {
       return `${subjectOf(event)}: restarted from its first page`;
     case 'credentials_not_reread':
       return `${subjectOf(event)}: the rejected credentials could not be read again`;
+    case 'rate_shared':
+      return `${subjectOf(event)}: ${counted(event.runs, 'run')} share the rate, ${count(event.requestsPerSecond)} requests/s of it are for this one`;
     case 'report_failed':
     case 'day_failed':
       return problemLine(event, 'failed');
@@ -85,6 +87,7 @@ export function lineOf(event: LogEvent): string | undefined {
     case 'continuation_not_saved':
     case 'newest_complete_day_unknown':
     case 'end_date_not_probed':
+    case 'rate_budget_not_updated':
     case 'vacuum_failed':
     case 'metrics_not_emitted':
     case 'catalog_entry_skipped':

@@ -45,6 +45,9 @@ interface BrandDetails {
   };
   request_signed_again: { action: string; clockSkewMs: number };
   credentials_not_reread: object;
+  /** The share of this run has changed, because of other runs. */
+  rate_shared: { requestsPerSecond: number; runs: number };
+  rate_budget_not_updated: { message: string };
 }
 
 /** Of a process that works for all brands. */
@@ -99,6 +102,8 @@ const LEVELS = {
   request_retried: 'warn',
   request_signed_again: 'info',
   credentials_not_reread: 'warn',
+  rate_shared: 'info',
+  rate_budget_not_updated: 'warn',
   catalog_rebuilt: 'info',
   catalog_entry_skipped: 'error',
   catalog_rebuild_failed: 'error',

@@ -12,6 +12,8 @@ export interface Clock {
   now: () => Date;
   /** The machine's time in milliseconds: leases, deadlines, backoff and the age of objects; nothing overrides it. */
   wallMs: () => number;
+  /** Milliseconds since any instant, of a clock that nobody sets: how long something takes. */
+  monotonicMs: () => number;
   sleep: (ms: number) => Promise<void>;
   /** Calls `tick` every `ms` until the returned function is called; does not keep the process alive. */
   every: (ms: number, tick: () => void) => () => void;
@@ -69,6 +71,15 @@ export interface RunRegistry {
   register(run: string): Promise<() => Promise<void>>;
   /** True only where the run has certainly ended; false where it is alive or unknown. */
   isDead(run: string): Promise<boolean>;
+}
+
+/** What a run may send to a brand's service. */
+export interface RateSource {
+  /**
+   * Requests per second that may start at this moment; 0: none, ask again soon. It is asked before each request.
+   * @throws BrandReportsError where it cannot be known
+   */
+  current(): Promise<number>;
 }
 
 /** Partition keys in order, e.g. `[['brand','acme'],['dt','2026-01-31']]`. */

@@ -25,6 +25,7 @@ export function virtualClock(): VirtualClock {
   return {
     now: () => new Date(nowMs),
     wallMs: () => nowMs,
+    monotonicMs: () => nowMs,
     async sleep(ms) {
       passUntil(nowMs + ms);
     },

@@ -6,6 +6,7 @@ export function systemClock(now?: Date): Clock {
   return {
     now: () => now ?? new Date(),
     wallMs: () => Date.now(),
+    monotonicMs: () => performance.now(),
     sleep: (ms) => sleep(ms),
     every(ms, tick) {
       const timer = setInterval(tick, ms).unref();

@@ -8,6 +8,7 @@
  *   raw/<report>/brand=<brand>/dt=<day>/<attempt id>/chunk-000000.ndjson.gz, progress.json
  *   ledger/<report>/<brand>/<YYYY-MM>.json, index.json
  *   schema/<table>.json
+ *   rates/<brand>.json
  *   query-results/…                            Athena's, in S3 only
  *   lake/<table>/<partition>/<snapshot id>.parquet   hard links to the published snapshots, in a folder only
  */
@@ -30,6 +31,8 @@ export const RAW_PREFIX = 'raw/';
 export const LEDGERS_PREFIX = 'ledger/';
 /** The schemas of all tables. */
 export const SCHEMAS_PREFIX = 'schema/';
+/** Which runs share the rate of each brand. */
+export const RATES_PREFIX = 'rates/';
 /** Where Athena writes the results of queries; a lifecycle rule expires them. */
 export const QUERY_RESULTS_PREFIX = 'query-results/';
 /** The folder of a local lake that any tool can read as `lake/<table>/**`. */
@@ -149,6 +152,11 @@ export function indexKey(report: string, brand: string): string {
 /** `schema/orders.json` */
 export function schemaKey(table: string): string {
   return `${SCHEMAS_PREFIX}${table}.json`;
+}
+
+/** `rates/acme.json` */
+export function rateBudgetKey(brand: string): string {
+  return `${RATES_PREFIX}${brand}.json`;
 }
 
 function partitionOf(keys: readonly string[], values: readonly string[]): Partition {

@@ -5,6 +5,7 @@ export function virtualTime(startMs: number) {
   return {
     slept,
     wallMs: () => nowMs,
+    monotonicMs: () => nowMs,
     advance(ms: number) {
       nowMs += ms;
     },

@@ -12,6 +12,7 @@ import {
   parseLedgerKey,
   partitionPrefix,
   progressKey,
+  rateBudgetKey,
   schemaKey,
   snapshotKey,
   snapshotOfKey,
@@ -27,6 +28,7 @@ describe('keys of a lake', () => {
       ledgerKey('order_list', 'acme', '2026-01'),
       indexKey('order_list', 'acme'),
       schemaKey('orders'),
+      rateBudgetKey('acme'),
     ]).toEqual([
       'snapshots/orders/brand=acme/dt=2026-01-31/s1/part-0000.parquet',
       'snapshots/coverage/brand=acme/report=order_list/month=2026-01/s2/part-0000.parquet',
@@ -35,6 +37,7 @@ describe('keys of a lake', () => {
       'ledger/order_list/acme/2026-01.json',
       'ledger/order_list/acme/index.json',
       'schema/orders.json',
+      'rates/acme.json',
     ]);
   });
 

@@ -174,6 +174,7 @@ function createLake(
         clock: {
           now: () => new Date(time.nowMs),
           wallMs,
+          monotonicMs: wallMs,
           async sleep(ms) {
             time.sleptMs += ms;
           },

@@ -13,7 +13,7 @@
  * write arrived, even when others have written since. Compare-and-swap alone makes concurrent runs safe (I5).
  *
  * Errors of `update`: whatever the change throws, for that change alone · `config` `damaged_document` where the object
- * cannot be parsed · `transient` `contended` after `DOCUMENT_RETRY.maxAttempts` lost races · what the store throws, for all changes of the write.
+ * cannot be parsed and the document has no `recover` · `transient` `contended` after `DOCUMENT_RETRY.maxAttempts` lost races · what the store throws, for all changes of the write.
  */
 import { en } from 'zod/locales';
 import * as z from 'zod/mini';
@@ -36,6 +36,8 @@ export interface CasDocumentOptions<T extends HasRecentWrites> {
   key: string;
   /** Parses and checks stored JSON; `undefined` means that the document does not exist yet. */
   parse: (stored: Json | undefined) => T;
+  /** What stands for an object that cannot be parsed; without it that is an error. */
+  recover?: (damaged: Uint8Array) => T;
   newId(): string;
   /** Waits before a retry. */
   pause(round: number): Promise<void>;
@@ -137,12 +139,23 @@ export class CasDocument<T extends HasRecentWrites> {
   }
 
   async #load(): Promise<{ value: T; etag: string | undefined }> {
-    const { store, key, parse } = this.#options;
+    const { store, key } = this.#options;
     const operation = ++this.#operations;
     const stored = await store.get(key);
-    const loaded = { value: parse(stored && parseJsonDocument(key, stored.body)), etag: stored?.etag };
+    const loaded = { value: this.#parse(stored?.body), etag: stored?.etag };
     this.#know(loaded, operation);
     return loaded;
+  }
+
+  #parse(body: Uint8Array | undefined): T {
+    const { key, parse, recover } = this.#options;
+    try {
+      return parse(body && parseJsonDocument(key, body));
+    } catch (error) {
+      const isDamaged = error instanceof BrandReportsError && error.code === 'damaged_document';
+      if (body && recover && isDamaged) return recover(body);
+      throw error;
+    }
   }
 
   /** A read that began before a write ended, or before a later read did, may be older than what is known. */

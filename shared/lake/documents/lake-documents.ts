@@ -2,11 +2,12 @@ import { fullJitterMs } from '../../backoff.ts';
 import type { Json } from '../../json.ts';
 import type { Clock, ObjectStore } from '../../ports.ts';
 import type { ReportDefinition } from '../../reports/definition.ts';
-import { indexKey, ledgerKey, progressKey, schemaKey } from '../paths.ts';
+import { indexKey, ledgerKey, progressKey, rateBudgetKey, schemaKey } from '../paths.ts';
 import { CasDocument, DOCUMENT_RETRY, type HasRecentWrites } from './cas-document.ts';
 import { type Ledger, parseLedger } from './ledger.ts';
 import { type MonthIndex, parseMonthIndex } from './month-index.ts';
 import { type Progress, parseProgress } from './progress.ts';
+import { type RateBudget, parseRateBudget, unreadableBudget } from './rate-budget.ts';
 import { type StoredSchema, parseStoredSchema } from './schema.ts';
 
 /** What compare-and-swap needs: a store, ids for writes, and a way to wait before a retry. */
@@ -25,6 +26,7 @@ export interface LakeDocuments {
   index(report: string, brand: string): CasDocument<MonthIndex>;
   progress(report: string, brand: string, day: string, attempt: string): CasDocument<Progress>;
   schema(report: ReportDefinition): CasDocument<StoredSchema>;
+  rateBudget(brand: string): CasDocument<RateBudget>;
 }
 
 export function createLakeDocuments({ store, newId, clock, random }: DocumentAccess): LakeDocuments {
@@ -49,6 +51,17 @@ export function createLakeDocuments({ store, newId, clock, random }: DocumentAcc
     },
     schema(report) {
       return create(schemaKey(report.table), parseStoredSchema(report));
+    },
+    rateBudget(brand) {
+      const key = rateBudgetKey(brand);
+      return new CasDocument({
+        store,
+        key,
+        parse: parseRateBudget(key),
+        recover: unreadableBudget,
+        newId,
+        pause,
+      });
     },
   };
 }

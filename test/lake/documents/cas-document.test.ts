@@ -62,6 +62,22 @@ describe('a document of the lake', () => {
     expect(values.map(({ notes }) => notes.join(''))).toEqual(['a', 'abcd', 'abcd', 'abcd']);
   });
 
+  it('is what stands for a damaged object, until a change writes over that object', async () => {
+    const store = memoryStore();
+    await store.put(KEY, Buffer.from('?'), { ifAbsent: true });
+    const recover = (body: Uint8Array): Notes => ({ notes: [`${Buffer.from(body)}`], recentWrites: [] });
+    const document = new CasDocument({
+      store,
+      key: KEY,
+      parse,
+      recover,
+      newId: () => `id-${++ids}`,
+      pause: async () => {},
+    });
+    expect(await document.update(add('a'))).toMatchObject({ notes: ['?', 'a'] });
+    expect(await stored(store)).toEqual(['?', 'a']);
+  });
+
   it('rejects only the change that throws', async () => {
     const store = memoryStore();
     const document = open(store);

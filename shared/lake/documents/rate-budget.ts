@@ -1,0 +1,143 @@
+/**
+ * `rates/<brand>.json`: which runs send requests to a brand's service, and how much of its rate each of them has. Without it
+ * runs that know nothing of each other would either exceed the rate together or leave most of it unused.
+ *
+ * At no instant do the rates in use exceed the limit, however clocks run and whatever write is lost:
+ * - A run takes only what the document gives to no other, and uses it only once its write is confirmed.
+ * - A run that takes less uses less before it writes so, because another may take the rest at once.
+ * - A run stops `VALID_MS` after its last renewal began. Others take its rate only after they have seen its counter
+ *   unchanged for `FORGET_AFTER_MS`, each by its own clock: clocks are never compared.
+ * An object that cannot be parsed stands for a run that has the whole rate and is forgotten in the same way.
+ */
+import { hash } from 'node:crypto';
+import * as z from 'zod/mini';
+import type { Json } from '../../json.ts';
+import { parseDocument, storedCount, storedObject } from './cas-document.ts';
+
+/** How often a run that sends requests renews its entry. */
+export const RENEW_EVERY_MS = 5_000;
+/** How long a run uses its rate after a renewal. */
+export const VALID_MS = 20_000;
+/** So much longer than `VALID_MS` that a clock may run at half speed. */
+export const FORGET_AFTER_MS = 50_000;
+
+const requestsPerSecond = z.number().check(z.nonnegative());
+
+const share = storedObject({
+  /** Requests per second that the run may send. */
+  rate: requestsPerSecond,
+  /** The most that it could use. */
+  wants: requestsPerSecond,
+  /** Goes up with every renewal. */
+  renewals: storedCount,
+});
+
+const budget = storedObject({
+  version: z.literal(1),
+  /** By the run's id. */
+  runs: z.record(z.string().check(z.regex(/^[\w-]+$/)), share),
+  recentWrites: z.array(z.string()),
+});
+
+/** The runs that share the rate of one brand. */
+export type RateBudget = z.infer<typeof budget>;
+
+/** Reads a stored budget; `undefined` is one that no run shares. */
+export function parseRateBudget(key: string) {
+  return (stored: Json | undefined): RateBudget => {
+    if (stored === undefined) return { version: 1, runs: {}, recentWrites: [] };
+    return parseDocument(budget, key, stored);
+  };
+}
+
+const UNKNOWN = 'unknown-';
+/** More than any limit. */
+const EVERYTHING = 1e6;
+
+/** The budget that an unreadable object stands for: whoever wrote into it has everything. Other damage is another run. */
+export function unreadableBudget(damaged: Uint8Array): RateBudget {
+  const run = `${UNKNOWN}${hash('sha256', damaged, 'hex').slice(0, 16)}`;
+  return {
+    version: 1,
+    runs: { [run]: { rate: EVERYTHING, wants: EVERYTHING, renewals: 0 } },
+    recentWrites: [],
+  };
+}
+
+/** The runs that have an id of their own, so that a lake may know whether they live. */
+export function knownRuns({ runs }: RateBudget): string[] {
+  return Object.keys(runs).filter((run) => !run.startsWith(UNKNOWN));
+}
+
+/** What a run writes of itself. Rates are in requests per second. */
+export interface Renewal {
+  runId: string;
+  /** The rate of the brand, for all runs together. */
+  limit: number;
+  /** The most that this run could use. */
+  wants: number;
+  /** What it uses at this moment; the document gives it no less. */
+  inUse: number;
+  renewals: number;
+  /** Runs that have ended. */
+  gone: ReadonlySet<string>;
+}
+
+/** The budget with the run's entry renewed, and without the runs that are gone. */
+export function withRenewal(budget: RateBudget, renewal: Renewal): RateBudget {
+  const { runId, limit, wants, renewals } = renewal;
+  const others = othersOf(budget, renewal);
+  const free = others.reduce((left, [, { rate }]) => left - rate, limit);
+  const inUse = Math.min(renewal.inUse, budget.runs[runId]?.rate ?? 0);
+  const rate = Math.max(inUse, Math.min(fairRate(budget, renewal), free));
+  return { ...budget, runs: { ...Object.fromEntries(others), [runId]: { rate, wants, renewals } } };
+}
+
+/** The budget without the run. */
+export function withoutRun(budget: RateBudget, runId: string): RateBudget {
+  if (!Object.hasOwn(budget.runs, runId)) return budget;
+  const { [runId]: _ended, ...runs } = budget.runs;
+  return { ...budget, runs };
+}
+
+/** The run's fair part of the limit: equal parts, and what a run cannot use goes to the others. */
+export function fairRate(
+  budget: RateBudget,
+  renewal: Pick<Renewal, 'runId' | 'limit' | 'wants' | 'gone'>,
+): number {
+  const { limit, wants } = renewal;
+  const all = [wants, ...othersOf(budget, renewal).map(([, other]) => other.wants)].sort((a, b) => a - b);
+  let left = limit;
+  for (const [index, want] of all.entries()) {
+    const equalPart = left / (all.length - index);
+    if (want >= equalPart) return Math.min(wants, equalPart);
+    left -= want;
+  }
+  return wants;
+}
+
+function othersOf({ runs }: RateBudget, { runId, gone }: Pick<Renewal, 'runId' | 'gone'>) {
+  return Object.entries(runs).filter(([run]) => run !== runId && !gone.has(run));
+}
+
+/** By run: its counter, and since when whoever looks has known it to be that, by its own monotonic clock. */
+export type Sightings = ReadonlyMap<string, { renewals: number; sinceMs: number }>;
+
+/** What is known after another look. @param atMs when the look ended */
+export function afterLook(before: Sightings, { runs }: RateBudget, atMs: number): Sightings {
+  return new Map(
+    Object.entries(runs).map(([run, { renewals }]) => {
+      const known = before.get(run);
+      return [run, known?.renewals === renewals ? known : { renewals, sinceMs: atMs }];
+    }),
+  );
+}
+
+/** The runs whose counter has not changed for so long that they have certainly stopped. */
+export function silentRuns(sightings: Sightings, { runs }: RateBudget, nowMs: number): string[] {
+  return Object.entries(runs).flatMap(([run, { renewals }]) => {
+    const known = sightings.get(run);
+    const isSilent = known?.renewals === renewals && nowMs - known.sinceMs >= FORGET_AFTER_MS;
+    return isSilent ? [run] : [];
+  });
+}

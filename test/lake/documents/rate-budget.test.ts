@@ -1,0 +1,132 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  FORGET_AFTER_MS,
+  type RateBudget,
+  type Renewal,
+  VALID_MS,
+  afterLook,
+  fairRate,
+  knownRuns,
+  parseRateBudget,
+  silentRuns,
+  unreadableBudget,
+  withRenewal,
+  withoutRun,
+} from '../../../shared/lake/documents/rate-budget.ts';
+
+const LIMIT = 6;
+const NAMES = ['a', 'b', 'c', 'd'];
+
+function budgetOf(rates: Record<string, number>, renewals = 1): RateBudget {
+  const runs = Object.entries(rates).map(([run, rate]) => [run, { rate, wants: LIMIT, renewals }]);
+  return { ...parseRateBudget('rates/acme.json')(undefined), runs: Object.fromEntries(runs) };
+}
+
+function renewal(given: Partial<Renewal> = {}): Renewal {
+  return { runId: 'a', limit: LIMIT, wants: LIMIT, inUse: 0, renewals: 2, gone: new Set(), ...given };
+}
+
+function ratesOf({ runs }: RateBudget): Record<string, number> {
+  return Object.fromEntries(Object.entries(runs).map(([run, { rate }]) => [run, rate]));
+}
+
+const total = (budget: RateBudget) => Object.values(ratesOf(budget)).reduce((sum, rate) => sum + rate, 0);
+
+describe('a renewal', () => {
+  it.each<[string, Record<string, number>, Partial<Renewal>, Record<string, number>]>([
+    ['takes everything where no run is', {}, {}, { a: 6 }],
+    ['takes no more than the run wants', {}, { wants: 2 }, { a: 2 }],
+    ['takes nothing where nothing is free', { b: 6 }, {}, { a: 0, b: 6 }],
+    ['takes what is free, up to a fair part', { b: 4, c: 2 }, {}, { a: 0, b: 4, c: 2 }],
+    ['takes a fair part of what is free', { b: 1 }, {}, { a: 3, b: 1 }],
+    ['gives back what is more than a fair part', { a: 6, b: 0 }, { inUse: 3 }, { a: 3, b: 0 }],
+    ['gives back nothing that is in use', { a: 6, b: 0 }, { inUse: 5 }, { a: 5, b: 0 }],
+    ['of a run that was forgotten begins anew', { b: 6 }, { inUse: 5 }, { a: 0, b: 6 }],
+    ['takes what a run had that is gone', { b: 6 }, { gone: new Set(['b']) }, { a: 6 }],
+    ['takes nothing where others have too much', { b: 9 }, {}, { a: 0, b: 9 }],
+  ])('%s', (_name, before, given, after) => {
+    expect(ratesOf(withRenewal(budgetOf(before), renewal(given)))).toEqual(after);
+  });
+
+  it('raises the counter of its run alone', () => {
+    const { runs } = withRenewal(budgetOf({ a: 3, b: 3 }), renewal());
+    expect([runs.a?.renewals, runs.b?.renewals]).toEqual([2, 1]);
+  });
+
+  it('never makes the sum exceed the limit, and fair parts are reached in any order', () => {
+    const step = fc.record({
+      run: fc.constantFrom(...NAMES),
+      leaves: fc.boolean(),
+      wants: fc.constantFrom(LIMIT, LIMIT, 1, 2.5),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        let budget = budgetOf({});
+        const renew = (run: string, wants: number) => {
+          const fair = fairRate(budget, renewal({ runId: run, wants }));
+          const inUse = Math.min(budget.runs[run]?.rate ?? 0, fair);
+          budget = withRenewal(budget, renewal({ runId: run, wants, inUse }));
+          expect(total(budget)).toBeLessThanOrEqual(LIMIT + 1e-9);
+        };
+        for (const { run, leaves, wants } of steps) {
+          if (leaves) budget = withoutRun(budget, run);
+          else renew(run, wants);
+        }
+        const runs = Object.entries(budget.runs);
+        for (let round = 0; round < 2; round += 1) for (const [run, { wants }] of runs) renew(run, wants);
+        for (const [run, { wants }] of runs)
+          expect(budget.runs[run]?.rate).toBeCloseTo(fairRate(budget, renewal({ runId: run, wants })), 9);
+        const wanted = runs.reduce((sum, [, { wants }]) => sum + wants, 0);
+        expect(total(budget)).toBeCloseTo(Math.min(LIMIT, wanted), 9);
+      }),
+    );
+  });
+});
+
+describe('a run that leaves', () => {
+  it('is no longer in the budget', () => {
+    expect(ratesOf(withoutRun(budgetOf({ a: 2, b: 4 }), 'a'))).toEqual({ b: 4 });
+  });
+
+  it('changes nothing where it is not', () => {
+    const budget = budgetOf({ b: 4 });
+    expect(withoutRun(budget, 'a')).toBe(budget);
+  });
+});
+
+describe('a silent run', () => {
+  const before = budgetOf({ b: 6 });
+  const seen = afterLook(new Map(), before, 1_000);
+
+  it('is one whose counter has not changed for long', () => {
+    expect(silentRuns(seen, before, 1_000 + FORGET_AFTER_MS - 1)).toEqual([]);
+    expect(silentRuns(afterLook(seen, before, 20_000), before, 1_000 + FORGET_AFTER_MS)).toEqual(['b']);
+  });
+
+  it('is none whose counter has changed, or that was never seen', () => {
+    const renewed = budgetOf({ b: 6, c: 0 }, 2);
+    const later = 1_000 + 2 * FORGET_AFTER_MS;
+    expect(silentRuns(seen, renewed, later)).toEqual([]);
+    expect(silentRuns(afterLook(seen, renewed, later), renewed, later + 1)).toEqual([]);
+  });
+
+  it('stopped long before it is forgotten, even if its clock is half as fast', () => {
+    expect(FORGET_AFTER_MS).toBeGreaterThan(2 * VALID_MS);
+    expect(FORGET_AFTER_MS).toBeLessThan(60_000);
+  });
+});
+
+describe('an unreadable budget', () => {
+  it('leaves nothing to anyone, and names a run that no lake knows', () => {
+    const budget = unreadableBudget(Buffer.from('?'));
+    expect(Object.keys(budget.runs)).toHaveLength(1);
+    expect(knownRuns(budget)).toEqual([]);
+    expect(withRenewal(budget, renewal({ limit: 1000, wants: 1000 })).runs.a?.rate).toBe(0);
+  });
+
+  it('names another run where the damage is another', () => {
+    const [one, two] = ['?', '!'].map((text) => Object.keys(unreadableBudget(Buffer.from(text)).runs));
+    expect(one).not.toEqual(two);
+  });
+});

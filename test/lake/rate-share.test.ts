@@ -1,0 +1,238 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { MINUTE_MS } from '../../shared/days.ts';
+import { BrandReportsError } from '../../shared/errors.ts';
+import { parseJson } from '../../shared/json.ts';
+import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
+import {
+  FORGET_AFTER_MS,
+  RENEW_EVERY_MS,
+  VALID_MS,
+  parseRateBudget,
+} from '../../shared/lake/documents/rate-budget.ts';
+import { rateBudgetKey } from '../../shared/lake/paths.ts';
+import { createRateShare } from '../../shared/lake/rate-share.ts';
+import { memoryStore } from '../fakes/memory-store.ts';
+import { type Fate, type RunPlan, simulateRuns } from '../fakes/simulated-runs.ts';
+import { virtualTime } from '../fakes/virtual-time.ts';
+
+const LIMIT = 5;
+const KEY = rateBudgetKey('acme');
+const FAULTS_END_MS = 4 * MINUTE_MS;
+const FAST: Fate = { beforeMs: 10, afterMs: 10, outcome: 'answered', lateMs: 0 };
+const A_MINUTE_LATER_MS = FORGET_AFTER_MS + 2 * RENEW_EVERY_MS;
+
+const STEADY: RunPlan = {
+  startMs: 0,
+  speed: 1,
+  wallSkewMs: 0,
+  wallSteps: [],
+  pauses: [],
+  idle: [],
+  wants: LIMIT,
+};
+
+const IDLE: RunPlan = { ...STEADY, idle: [{ atMs: 60_000, forMs: 60_000 }] };
+const FAULTLESS = { limit: LIMIT, fateOf: () => FAST, knowsTheDead: false };
+
+const moment = fc.integer({ min: 0, max: FAULTS_END_MS });
+const span = fc.integer({ min: 1, max: 100_000 });
+
+/** Runs that start, pause, idle, die and end at any time; from `FAULTS_END_MS` on the others only send. */
+const plan: fc.Arbitrary<RunPlan> = fc
+  .record(
+    {
+      startMs: fc.integer({ min: 0, max: FAULTS_END_MS / 2 }),
+      endMs: moment,
+      diesMs: moment,
+      speed: fc.double({ min: 0.8, max: 1.25, noNaN: true }),
+      wallSkewMs: fc.integer({ min: -1e9, max: 1e9 }),
+      wallSteps: fc.array(fc.record({ atMs: moment, byMs: fc.integer({ min: -1e6, max: 1e6 }) }), {
+        maxLength: 2,
+      }),
+      pauses: fc
+        .array(fc.record({ atMs: moment, forMs: span, monotonicStops: fc.boolean() }), { maxLength: 3 })
+        .map(apart),
+      idle: fc.array(fc.record({ atMs: moment, forMs: span }), { maxLength: 2 }).map(apart),
+      wants: fc.constantFrom(LIMIT, LIMIT, LIMIT, 0.5, 2),
+    },
+    { requiredKeys: ['startMs', 'speed', 'wallSkewMs', 'wallSteps', 'pauses', 'idle', 'wants'] },
+  )
+  // A clock set back while the other one stands still would hide the time that has passed from any process.
+  .map((made) =>
+    made.pauses.some(({ monotonicStops }) => monotonicStops) ? { ...made, wallSteps: [] } : made,
+  );
+
+const fate: fc.Arbitrary<Fate> = fc.record({
+  beforeMs: fc.nat(400),
+  afterMs: fc.nat(400),
+  outcome: fc.constantFrom('answered', 'answered', 'answered', 'answered', 'refused', 'lost', 'late'),
+  lateMs: fc.nat(120_000),
+});
+
+function apart<T extends { atMs: number; forMs: number }>(spans: readonly T[]): T[] {
+  const sorted = [...spans].sort((a, b) => a.atMs - b.atMs);
+  return sorted.filter(({ atMs, forMs }, index) => {
+    const next = sorted[index + 1];
+    return atMs + forMs < Math.min(FAULTS_END_MS, next?.atMs ?? Number.POSITIVE_INFINITY);
+  });
+}
+
+const sum = (rates: readonly number[]) => rates.reduce((total, rate) => total + rate, 0);
+
+describe('the rate of a brand', () => {
+  it('is at no instant exceeded by its runs, and shared fairly by those that live', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(plan, { minLength: 1, maxLength: 5 }),
+        fc.array(fate, { minLength: 1, maxLength: 200 }),
+        fc.boolean(),
+        async (plans, fates, knowsTheDead) => {
+          const simulation = simulateRuns(plans, {
+            limit: LIMIT,
+            knowsTheDead,
+            fateOf: (operation, nowMs) =>
+              (nowMs < FAULTS_END_MS ? fates[operation % fates.length] : undefined) ?? FAST,
+          });
+          await simulation.runUntil(FAULTS_END_MS + 3 * A_MINUTE_LATER_MS, () => {
+            expect(sum(simulation.rates())).toBeLessThanOrEqual(LIMIT + 1e-9);
+          });
+          const living = plans.map(({ endMs, diesMs }) => endMs === undefined && diesMs === undefined);
+          expect(simulation.rates().map((rate) => rate.toFixed(6))).toEqual(
+            fairRates(plans.map(({ wants }, index) => (living[index] ? wants : 0))).map((rate) =>
+              rate.toFixed(6),
+            ),
+          );
+        },
+      ),
+      { numRuns: 50, endOnFailure: true },
+    );
+  });
+
+  it('is all of one run that is alone', async () => {
+    const simulation = simulateRuns([STEADY], FAULTLESS);
+    await simulation.runUntil(100);
+    expect(simulation.rates()).toEqual([LIMIT]);
+  });
+
+  it.each<[string, RunPlan, number, number[]]>([
+    [
+      'shared soon by a run that joins',
+      { ...STEADY, startMs: 60_000 },
+      60_000 + 2 * RENEW_EVERY_MS,
+      [2.5, 2.5],
+    ],
+    [
+      'free soon after a run has ended',
+      { ...STEADY, endMs: 60_000 },
+      60_000 + 2 * RENEW_EVERY_MS,
+      [LIMIT, 0],
+    ],
+    ['free soon after a run sends nothing', IDLE, 60_000 + 3 * RENEW_EVERY_MS, [LIMIT, 0]],
+    ['free a minute after a run has died', { ...STEADY, diesMs: 60_000 }, 2 * MINUTE_MS, [LIMIT, 0]],
+    ['left to the others by a run that wants less', { ...STEADY, wants: 1 }, 60_000, [4, 1]],
+  ])('is %s', async (_name, other, atMs, rates) => {
+    const simulation = simulateRuns([STEADY, other], FAULTLESS);
+    await simulation.runUntil(atMs);
+    expect(simulation.rates()).toEqual(rates);
+  });
+
+  it('of a run that died is free at once where the lake knows the dead', async () => {
+    const dies = { ...STEADY, diesMs: 60_000 };
+    const simulation = simulateRuns([STEADY, dies], { ...FAULTLESS, knowsTheDead: true });
+    await simulation.runUntil(60_000 + 2 * RENEW_EVERY_MS);
+    expect(simulation.rates()).toEqual([LIMIT, 0]);
+  });
+
+  it('is not used by a run that cannot renew, and used again once it can', async () => {
+    const failsFrom = 60_000;
+    const failsTo = failsFrom + 2 * VALID_MS;
+    const simulation = simulateRuns([STEADY], {
+      ...FAULTLESS,
+      fateOf: (_operation, nowMs) =>
+        failsFrom <= nowMs && nowMs < failsTo ? { ...FAST, outcome: 'refused' } : FAST,
+    });
+    await simulation.runUntil(failsFrom + VALID_MS / 2);
+    expect(simulation.rates()).toEqual([LIMIT]);
+    await simulation.runUntil(failsFrom + VALID_MS);
+    expect(simulation.rates()).toEqual([0]);
+    await simulation.runUntil(failsTo + RENEW_EVERY_MS);
+    expect(simulation.rates()).toEqual([LIMIT]);
+  });
+
+  it.each<[string, string]>([
+    ['text', 'not JSON'],
+    ['nothing', ''],
+    ['another version', '{"version":2,"runs":{},"recentWrites":[]}'],
+    ['a negative rate', '{"version":1,"runs":{"a":{"rate":-5,"wants":5,"renewals":1}},"recentWrites":[]}'],
+    [
+      'a run that is no name',
+      '{"version":1,"runs":{"../a":{"rate":0,"wants":5,"renewals":1}},"recentWrites":[]}',
+    ],
+  ])('is taken for used by others, for a minute, while its document holds %s', async (_name, text) => {
+    const later = { ...STEADY, startMs: 61_000 };
+    const simulation = simulateRuns([STEADY, later], { ...FAULTLESS, knowsTheDead: true });
+    simulation.at(60_000, () => {
+      simulation.store.objects.set(KEY, { body: Buffer.from(text), etag: 'damaged', modifiedAt: new Date() });
+    });
+    const rates: number[] = [];
+    await simulation.runUntil(60_000 + A_MINUTE_LATER_MS, () => {
+      if (simulation.nowMs > 60_000 + 2 * RENEW_EVERY_MS && simulation.nowMs < 60_000 + FORGET_AFTER_MS)
+        rates.push(sum(simulation.rates()));
+    });
+    expect(new Set(rates)).toEqual(new Set([0]));
+    expect(simulation.rates()).toEqual([2.5, 2.5]);
+  });
+
+  it('is written by nobody who sends nothing, and by one who is alone every few seconds', async () => {
+    const puts = async (plan: RunPlan) => {
+      const simulation = simulateRuns([plan], FAULTLESS);
+      await simulation.runUntil(MINUTE_MS);
+      const { body } = simulation.store.objects.get(KEY) ?? {};
+      return body && parseRateBudget(KEY)(parseJson(Buffer.from(body).toString())).recentWrites.length;
+    };
+    expect(await puts({ ...STEADY, idle: [{ atMs: 0, forMs: MINUTE_MS }] })).toBeUndefined();
+    expect(await puts(STEADY)).toBe(MINUTE_MS / RENEW_EVERY_MS);
+  });
+});
+
+describe('a run that has no share', () => {
+  it.each<[string, BrandReportsError, number]>([
+    ['of a fault that an operator must fix', new BrandReportsError('config', 's3_denied', 'no'), 0],
+    [
+      'of a store that fails for long',
+      new BrandReportsError('transient', 's3_unavailable', 'no'),
+      FORGET_AFTER_MS,
+    ],
+  ])('fails because %s, and says so once', async (_name, error, afterMs) => {
+    const time = virtualTime(0);
+    const logged: unknown[] = [];
+    const store = { ...memoryStore(), get: () => Promise.reject(error) };
+    const share = createRateShare({
+      document: createLakeDocuments({ store, newId: () => 'id', clock: time, random: () => 0 }).rateBudget(
+        'acme',
+      ),
+      runId: 'run',
+      limit: LIMIT,
+      wants: LIMIT,
+      clock: { ...time, every: () => () => {} },
+      runs: { isDead: async () => false },
+      log: (event) => logged.push(event),
+    });
+    for (; time.monotonicMs() < afterMs; time.advance(1000)) expect(await share.current()).toBe(0);
+    await expect(share.current()).rejects.toBe(error);
+    await share.leave();
+    expect(logged).toEqual([{ event: 'rate_budget_not_updated', message: 'no' }]);
+  });
+});
+
+/** Raises all rates together until each has what it wants or the limit is reached. */
+function fairRates(wants: readonly number[]): number[] {
+  let [low, high] = [0, LIMIT];
+  for (let step = 0; step < 60; step += 1) {
+    const level = (low + high) / 2;
+    if (sum(wants.map((want) => Math.min(want, level))) <= LIMIT) low = level;
+    else high = level;
+  }
+  return wants.map((want) => Math.min(want, low));
+}
