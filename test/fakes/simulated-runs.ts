@@ -46,10 +46,9 @@ export interface Simulation {
 }
 
 interface Run {
-  plan: RunPlan;
   share: RateShare;
-  isOver(): boolean;
-  isPaused(): boolean;
+  isOver: () => boolean;
+  isPaused: () => boolean;
 }
 
 /**
@@ -67,7 +66,7 @@ export function simulateRuns(
   let ids = 0;
   const events: { atMs: number; act: () => void }[] = [];
   const at = (ms: number, act: () => void) => void events.push({ atMs: Math.max(ms, nowMs), act });
-  const wait = (ms: number) => new Promise<void>((resolve) => void at(nowMs + ms, resolve));
+  const wait = (ms: number) => new Promise<void>((resolve) => at(nowMs + ms, resolve));
   const store = memoryStore();
   const runs: Run[] = plans.map((plan, number) => createRun(plan, `run-${number}`));
 
@@ -139,7 +138,6 @@ export function simulateRuns(
     }
     void live();
     return {
-      plan,
       share,
       isOver: () => isDead() || hasEnded(),
       isPaused: () => pauseAt(nowMs) !== undefined,
