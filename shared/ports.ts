@@ -14,7 +14,8 @@ export interface Clock {
   wallMs: () => number;
   /** Milliseconds since any instant, of a clock that nobody sets: how long something takes. */
   monotonicMs: () => number;
-  sleep: (ms: number) => Promise<void>;
+  /** The signal ends it early; it then may reject. */
+  sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
   /** Calls `tick` every `ms` until the returned function is called; does not keep the process alive. */
   every: (ms: number, tick: () => void) => () => void;
 }
@@ -127,20 +128,33 @@ export interface CredentialSource {
   read(brand: string): Promise<Credentials>;
 }
 
+/** Which of several waiting requests is sent first (`service/request-queue.ts`). */
+export interface Turn {
+  /** Before all others: what must not wait for a long catching up. */
+  urgent: boolean;
+  /** Reports take turns where nothing is urgent. */
+  report: string;
+  /** The lowest first, e.g. the place of the day in the plan. */
+  rank: number;
+}
+
+/** A response of the service: `code` is 0 and `data` is an object. */
+export interface ServiceResponse {
+  envelope: JsonObject;
+  data: JsonObject;
+}
+
 /** The brand-side service (docs/interface.md): signed, rate-limited, retried calls. */
 export interface ReportService {
   /**
    * @param action e.g. `report/order_list`
    * @param fields the action's own fields; numbers may be RawNumbers
    * @param signal cancels this one call
-   * @returns the whole envelope: `code` is 0 and `data` is an object
    * @throws BrandReportsError `transient`, `contract`, `auth` or `config`
    */
-  call(
-    action: string,
-    fields: JsonObject,
-    signal?: AbortSignal,
-  ): Promise<{ envelope: JsonObject; data: JsonObject }>;
+  call(action: string, fields: JsonObject, signal?: AbortSignal): Promise<ServiceResponse>;
+  /** The same service, whose calls wait with this turn; without one they are urgent, with rank 0. */
+  inOrder(turn: Turn): ReportService;
   /** Text from the service for a message or a log: on one line, short, and without credentials (I9). */
   quote(text: string): string;
 }

@@ -147,7 +147,7 @@ export function createService(
   const { clock, log, random, credentials, scope, settings, signal } = options;
   const { baseUrl, service, method, timeoutSeconds } = brandSettingsOf(options, brand);
   const limiter = createRateLimiter({
-    requestsPerSecond: scope.requestsPerSecond ?? settings.requestsPerSecond,
+    requestsPerSecond: () => scope.requestsPerSecond ?? settings.requestsPerSecond,
     wallMs: clock.wallMs,
     sleep: clock.sleep,
   });
@@ -159,6 +159,7 @@ export function createService(
     timeoutMs: timeoutSeconds * 1000,
     credentials,
     limiter,
+    maxWaitMs: () => createTimeBudget(options.deadline, clock.wallMs).leftMs(),
     wallMs: clock.wallMs,
     random,
     sleep: clock.sleep,

@@ -28,6 +28,7 @@ import { type SyncedDay, syncDay } from './pipeline/sync-day.ts';
 import { type UpstreamDay, upstreamState } from './planning/due.ts';
 import { type Continuation, type DueDay, plan } from './planning/plan.ts';
 import { policyFingerprint } from './planning/policy.ts';
+import { isEndOfRun } from './service/retry.ts';
 
 /** Circuit breaker: after so many consecutive failed days the other days wait for the next run. */
 const MAX_CONSECUTIVE_FAILURES = 5;
@@ -63,7 +64,7 @@ export async function syncReport(ctx: RunContext, range: Range | undefined): Pro
     return { ...name, status: reportStatus(days, error), days, ...(error && { error }) };
   } catch (thrown) {
     const error = rethrowBugs(thrown);
-    if (error.code === 'stopped') return { ...name, status: 'incomplete', days };
+    if (isEndOfRun(error)) return { ...name, status: 'incomplete', days };
     ctx.log({ event: 'report_failed', ...errorSummary(error) });
     return { ...name, status: 'failed', days, error: errorSummary(error) };
   }

@@ -7,7 +7,7 @@ export function systemClock(now?: Date): Clock {
     now: () => now ?? new Date(),
     wallMs: () => Date.now(),
     monotonicMs: () => performance.now(),
-    sleep: (ms) => sleep(ms),
+    sleep: (ms, signal) => sleep(ms, undefined, { signal }),
     every(ms, tick) {
       const timer = setInterval(tick, ms).unref();
       return () => clearInterval(timer);

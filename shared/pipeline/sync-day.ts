@@ -13,6 +13,7 @@ import { abandonDay, failDay, releaseDay } from '../lake/documents/ledger.ts';
 import { assertLeaseHeld } from '../lake/documents/progress.ts';
 import { type DayOutcome, errorSummary } from '../outcome.ts';
 import type { Continuation, DueDay } from '../planning/plan.ts';
+import { isEndOfRun } from '../service/retry.ts';
 import { build } from './build.ts';
 import { type Attempt, claim, withRenewedLease } from './claim.ts';
 import { commit } from './commit.ts';
@@ -56,8 +57,8 @@ export async function syncDay(
     const error = rethrowBugs(thrown);
     if (error.code === 'later_reading') return await leftAsItIs(ctx, day, error);
     if (error.kind === 'conflict') return ended(ctx, day, 'busy');
-    // Ctrl-C stops requests, and only a claimed day makes any.
-    if (error.code === 'stopped' && claimed) return await leftToNextRun(ctx, claimed);
+    // Only a claimed day makes requests.
+    if (isEndOfRun(error) && claimed) return await leftToNextRun(ctx, claimed);
     await recordFailure(ctx, day, claimed, error);
     return { ...ended(ctx, day, 'failed', 0, claimed ? await pagesStaged(claimed) : 0), error };
   } finally {

@@ -13,6 +13,8 @@ export interface Deadline {
 export interface TimeBudget {
   /** Nothing new should start. */
   isUp(): boolean;
+  /** How long new work may still start, in milliseconds: 0 where time is up, Infinity without a limit. */
+  leftMs(): number;
   /** The process may be gone at any moment. */
   isOver(): boolean;
   /** Counts a day as started, unless time is up and the run has started one before: every run does one unit of work. */
@@ -24,8 +26,10 @@ export interface TimeBudget {
 /** @param deadline may move while the run works (Ctrl-C moves it to now); missing: no time limit */
 export function createTimeBudget(deadline: Deadline | undefined, wallMs: () => number): TimeBudget {
   let daysStarted = 0;
-  const isUp = () => deadline !== undefined && wallMs() >= deadline.softMs;
+  const leftMs = () => (deadline ? Math.max(0, deadline.softMs - wallMs()) : Number.POSITIVE_INFINITY);
+  const isUp = () => leftMs() === 0;
   return {
+    leftMs,
     isUp,
     isOver: () => deadline !== undefined && wallMs() >= deadline.hardMs,
     tryStartDay() {

@@ -1,25 +1,29 @@
 /**
- * The brand's service for the length of one run. A call is: take a slot of the rate limit → sign with a fresh date →
- * send → classify the response → return it, sign again, wait and retry, or fail. All calls of a run share one rate
- * limiter, one clock, one set of credentials and one retry budget, so that an outage is not multiplied by the number
- * of days in flight. I10: every attempt has a date header of its own, and what a refusal may mean (clock, credentials)
- * is tried once per run; I9: nothing from outside reaches a message or a log unredacted.
+ * The brand's service for the length of one run. A call is: pass the breaker that stops a wrong secret → take a slot of
+ * the rate limit, in order → sign with a fresh date → send → classify the response → return it, sign again, wait and
+ * retry, or fail. All calls of a run share one breaker, rate limiter, clock, set of credentials and retry budget, so
+ * that an outage is not multiplied by the number of days in flight. I10: every attempt has a date header of its own, and
+ * what a refusal may mean (clock, credentials) is tried once per run; I9: nothing from outside is quoted unredacted.
  */
 import { fullJitterMs } from '../backoff.ts';
 import { BrandReportsError } from '../errors.ts';
-import type { JsonObject } from '../json.ts';
+import { type JsonObject, stringifyJson } from '../json.ts';
 import type { BrandLog } from '../log-events.ts';
-import type { CredentialSource, ReportService } from '../ports.ts';
+import type { CredentialSource, ReportService, ServiceResponse, Turn } from '../ports.ts';
 import { createServiceClock, httpDate } from './server-clock.ts';
 import { type ResponseClass, classifyResponse } from './envelope.ts';
-import { type RateLimiter, pausedTooLong } from './rate-limit.ts';
+import type { RateLimiter } from './rate-limit.ts';
+import { createRefusalBreaker } from './refusal-breaker.ts';
+import { NO_TURN } from './request-queue.ts';
 import { buildRequest, send } from './http.ts';
 import {
   type RetryPolicy,
   SERVICE_RETRY,
   type Sleep,
   createRetryBudget,
+  isEndOfRun,
   pause,
+  refusalOfPause,
   retryAfterMs,
   throwIfStopped,
 } from './retry.ts';
@@ -39,6 +43,8 @@ export interface ServiceClientOptions {
   credentials: CredentialSource;
   limiter: RateLimiter;
   retry?: Partial<RetryPolicy>;
+  /** How long the run can wait from now on at most; missing: without end. */
+  maxWaitMs?: () => number;
   wallMs: () => number;
   /** In [0, 1). */
   random: () => number;
@@ -57,6 +63,20 @@ export interface ServiceClient extends ReportService {
   readonly retries: number;
   /** Clock skew: service time minus local time, ms; 0 while they agree within 2 s. */
   readonly clockSkewMs: number;
+  /** Whether the service has accepted any request. */
+  readonly hasAnswered: boolean;
+  /**
+   * Sends one request ahead of the others; the next call with the same action and fields has its response.
+   * @throws BrandReportsError as a call does
+   */
+  goAhead(action: string, fields: JsonObject): Promise<void>;
+}
+
+interface Tried {
+  response: ResponseClass;
+  askedWaitMs: number | undefined;
+  /** How often the request was sent. */
+  sent: number;
 }
 
 /** Calls of the service: signed, rate-limited, retried (docs/interface.md, sections 4 to 8). */
@@ -67,6 +87,9 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   const budget = createRetryBudget(policy.budget);
   const clock = createServiceClock(wallMs);
   const signer = createSigningSession(brand, options.credentials, clock, log);
+  const breaker = createRefusalBreaker(brand);
+  const refusePause = refusalOfPause(policy.maxWaitMs, options.maxWaitMs ?? (() => Number.POSITIVE_INFINITY));
+  const sentAhead = new Map<string, ServiceResponse>();
   let requests = 0;
   let retries = 0;
 
@@ -105,17 +128,17 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     signal: AbortSignal | undefined,
   ): Promise<void> {
     if (askedWaitMs !== undefined) limiter.pauseFor(askedWaitMs);
-    if (askedWaitMs !== undefined && askedWaitMs > policy.maxWaitMs)
-      throw gaveUp(error, pausedTooLong(askedWaitMs, policy.maxWaitMs).message);
     if (failures >= policy.maxAttempts)
       throw gaveUp(error, `gave up after ${failures} attempts; a later run continues`);
+    const waitMs = fullJitterMs(failures - 1, policy, options.random());
+    const refusal = refusePause(Math.max(waitMs, askedWaitMs ?? 0));
+    if (refusal) throw gaveUp(error, refusal.message, isEndOfRun(refusal) ? refusal.code : error.code);
     if (!budget.spend())
       throw gaveUp(
         error,
         'too many requests of this run have failed to retry more of them; a later run continues',
       );
     retries += 1;
-    const waitMs = fullJitterMs(failures - 1, policy, options.random());
     const { status } = error.context;
     log({
       event: 'request_retried',
@@ -128,30 +151,73 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     await pause(waitMs, options.sleep, signal);
   }
 
-  async function call(action: string, fields: JsonObject, callSignal?: AbortSignal) {
-    const signals = [options.signal, callSignal].filter((signal) => signal !== undefined);
-    const signal = signals.length === 2 ? AbortSignal.any(signals) : signals[0];
-    budget.earn();
-    for (let attempt = 1, failures = 0; ; attempt += 1) {
-      await limiter.take(policy.maxWaitMs, signal);
-      const signing = await signer.sign();
-      throwIfStopped(signal);
-      const { response, askedWaitMs } = await sendOnce(action, fields, signing, attempt, signal);
-      if (response.is === 'success') return { envelope: response.envelope, data: response.data };
-      // I10: a refusal names no cause; signing again may help, once.
-      if (response.is === 'refused' && (await signer.refreshAfterRejection(signing))) {
+  /** Sends the request, and sends it again after a refusal that a new signature may help. */
+  async function tryOnce(
+    turn: Turn,
+    action: string,
+    fields: JsonObject,
+    attempt: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Tried> {
+    await breaker.enter(turn, signal);
+    try {
+      for (let sent = 1; ; sent += 1) {
+        await limiter.take(turn, refusePause, signal);
+        const signing = await signer.sign();
+        throwIfStopped(signal);
+        const tried = await sendOnce(action, fields, signing, attempt + sent - 1, signal);
+        const { response } = tried;
+        if (response.is === 'success') breaker.accepted();
+        if (response.is !== 'refused') return { ...tried, sent };
+        breaker.refused(response.error);
+        // I10: a refusal names no cause; signing again may help, once.
+        if (!(await signer.refreshAfterRejection(signing))) return { ...tried, sent };
         log({ event: 'request_signed_again', action, clockSkewMs: clock.skewMs });
-        continue;
       }
-      if (response.is !== 'transient') throw response.error;
-      failures += 1;
-      await beforeRetry(action, response.error, failures, askedWaitMs, signal);
+    } finally {
+      breaker.leave();
     }
   }
 
+  async function request(
+    turn: Turn,
+    action: string,
+    fields: JsonObject,
+    callSignal?: AbortSignal,
+  ): Promise<ServiceResponse> {
+    const signals = [options.signal, callSignal].filter((signal) => signal !== undefined);
+    const signal = signals.length === 2 ? AbortSignal.any(signals) : signals[0];
+    budget.earn();
+    for (let attempt = 1, failures = 1; ; failures += 1) {
+      const { response, askedWaitMs, sent } = await tryOnce(turn, action, fields, attempt, signal);
+      if (response.is === 'success') return { envelope: response.envelope, data: response.data };
+      if (response.is !== 'transient') throw response.error;
+      await beforeRetry(action, response.error, failures, askedWaitMs, signal);
+      attempt += sent;
+    }
+  }
+
+  function inOrder(turn: Turn): ReportService {
+    return {
+      async call(action, fields, signal) {
+        const key = keyOf(action, fields);
+        const ahead = sentAhead.get(key);
+        sentAhead.delete(key);
+        return ahead ?? request(turn, action, fields, signal);
+      },
+      inOrder,
+      quote: signer.quote,
+    };
+  }
+
   return {
-    call,
-    quote: signer.quote,
+    ...inOrder(NO_TURN),
+    async goAhead(action, fields) {
+      sentAhead.set(keyOf(action, fields), await request(NO_TURN, action, fields));
+    },
+    get hasAnswered() {
+      return breaker.hasAccepted;
+    },
     get requests() {
       return requests;
     },
@@ -164,8 +230,12 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   };
 }
 
-function gaveUp(error: BrandReportsError, why: string): BrandReportsError {
-  return new BrandReportsError(error.kind, error.code, `${error.message}; ${why}`, {
+function keyOf(action: string, fields: JsonObject): string {
+  return stringifyJson([action, fields]);
+}
+
+function gaveUp(error: BrandReportsError, why: string, code = error.code): BrandReportsError {
+  return new BrandReportsError(error.kind, code, `${error.message}; ${why}`, {
     context: error.context,
   });
 }

@@ -1,95 +1,131 @@
 /**
  * The rate of requests to one brand's service. Without it several days in flight would send bursts that the setting
- * `requestsPerSecond` forbids. Requests queue for slots that are one interval apart; a throttled response halves the
- * rate, each success raises it by 2 % of the setting, and `Retry-After` stops everything until it is over.
+ * `requestsPerSecond` forbids. Requests queue (`request-queue.ts`) for slots that are one interval apart, and the one
+ * to send is chosen when its slot has come. A throttled response halves the rate, each success raises it by 2 % of the
+ * highest one, and `Retry-After` stops everything until it is over.
  */
-import { BrandReportsError } from '../errors.ts';
-import { type Sleep, pause } from './retry.ts';
+import type { BrandReportsError } from '../errors.ts';
+import type { Turn } from '../ports.ts';
+import { type Waiting, createRequestQueue, waitInQueue } from './request-queue.ts';
+import { type Sleep, sleepUnlessAborted } from './retry.ts';
+
+/** The error of a call that does not wait for so long a pause; `undefined` where it waits. */
+export type RefusePause = (pauseMs: number) => BrandReportsError | undefined;
 
 /** Decides when requests to one brand's service may start; shared by all reports of a run. */
 export interface RateLimiter {
   /**
-   * Resolves when the next request may start, first come, first served.
-   * @throws BrandReportsError `transient` where the service requests a longer pause than `maxPauseMs`
+   * Resolves when this request may start.
+   * @throws BrandReportsError the refusal of a pause that the service requests; `transient` `stopped`
    */
-  take(maxPauseMs: number, signal?: AbortSignal): Promise<void>;
+  take(turn: Turn, refusePause: RefusePause, signal?: AbortSignal): Promise<void>;
   /** The service throttled a request sent at `sentMs` (wall clock): halves the rate. */
   slowDown(sentMs: number): void;
-  /** A request succeeded: raises the rate a little, up to the one set. */
+  /** A request succeeded: raises the rate a little, up to the highest one. */
   speedUp(): void;
   /** No request starts for this long, in milliseconds. */
   pauseFor(ms: number): void;
+  /** The highest rate is another one now. */
+  rateChanged(): void;
   /** The current rate, in requests per second. */
   readonly requestsPerSecond: number;
 }
 
 const DECREASE_FACTOR = 0.5;
-/** Shares of the configured rate. */
+/** Shares of the highest rate. */
 const INCREASE_SHARE = 0.02;
 const MIN_SHARE = 1 / 32;
 /** Timers wake up to this late; the next request is not to be late because of it. */
 const TIMER_DELAY_MS = 20;
 
-/** Creates the limiter of one brand. Its rate is in requests per second, its times are in milliseconds. */
+interface WaitingRequest extends Waiting {
+  refusePause: RefusePause;
+}
+
+/**
+ * Creates the limiter of one brand. Its times are in milliseconds.
+ * @param options `requestsPerSecond` is the highest rate at present; while it is 0 everything waits
+ */
 export function createRateLimiter(options: {
-  requestsPerSecond: number;
+  requestsPerSecond: () => number;
   wallMs: () => number;
   sleep: Sleep;
 }): RateLimiter {
   const { requestsPerSecond: maxRate, wallMs, sleep } = options;
-  let rate = maxRate;
-  let nextMs = Number.NEGATIVE_INFINITY;
+  const queue = createRequestQueue<WaitingRequest>();
+  let share = 1;
+  /** When the last request was to start; finite, because an interval may be infinite. */
+  let lastMs = -Number.MAX_VALUE;
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
   let slowedAtMs = Number.NEGATIVE_INFINITY;
-  let queue: Promise<unknown> = Promise.resolve();
+  let isServing = false;
+  let wake = () => {};
 
-  async function nextSlot(maxPauseMs: number, signal?: AbortSignal): Promise<void> {
+  async function serve(): Promise<void> {
+    isServing = true;
     for (;;) {
+      // Requests that are made together are all compared before the first of them is sent.
+      await Promise.resolve();
       const nowMs = wallMs();
-      const intervalMs = 1000 / rate;
-      if (pausedUntilMs - nowMs > maxPauseMs) throw pausedTooLong(pausedUntilMs - nowMs, maxPauseMs);
+      refuseLongPause(pausedUntilMs - nowMs);
+      if (queue.size === 0) break;
+      const intervalMs = 1000 / (maxRate() * share);
       // A wall clock that was set back must not make a request wait for more than one interval.
-      nextMs = Math.min(nextMs, nowMs + intervalMs);
-      const waitMs = Math.max(nextMs, pausedUntilMs) - nowMs;
+      lastMs = Math.min(lastMs, nowMs);
+      const slotMs = lastMs + intervalMs;
+      const waitMs = Math.max(slotMs, pausedUntilMs) - nowMs;
       if (waitMs > 0) {
-        await pause(waitMs, sleep, signal);
+        await sleepUntilWoken(waitMs);
         continue;
       }
-      nextMs = (nowMs - nextMs < TIMER_DELAY_MS ? nextMs : nowMs) + intervalMs;
-      return;
+      lastMs = nowMs - slotMs < TIMER_DELAY_MS ? slotMs : nowMs;
+      queue.next()?.start();
     }
+    isServing = false;
+  }
+
+  function refuseLongPause(pauseMs: number): void {
+    if (pauseMs <= 0) return;
+    for (const { fail, refusePause } of queue.items()) {
+      const refusal = refusePause(pauseMs);
+      if (refusal) fail(refusal);
+    }
+  }
+
+  async function sleepUntilWoken(ms: number): Promise<void> {
+    const woken = new AbortController();
+    wake = () => woken.abort();
+    await sleepUnlessAborted(ms, sleep, woken.signal);
+    woken.abort();
   }
 
   return {
     get requestsPerSecond() {
-      return rate;
+      return maxRate() * share;
     },
-    take(maxPauseMs, signal) {
-      const slot = queue.then(() => nextSlot(maxPauseMs, signal));
-      queue = slot.catch(() => undefined);
-      return slot;
+    async take(turn, refusePause, signal) {
+      const started = waitInQueue(queue, turn, signal, (waiting) => ({ ...waiting, refusePause }));
+      if (isServing) refuseLongPause(pausedUntilMs - wallMs());
+      else void serve();
+      // The one that was waited for may have gone.
+      await started.catch((error: unknown) => {
+        wake();
+        throw error;
+      });
     },
     slowDown(sentMs) {
       // Several requests under way are throttled together: that counts once.
       if (sentMs < slowedAtMs) return;
       slowedAtMs = wallMs();
-      rate = Math.max(maxRate * MIN_SHARE, rate * DECREASE_FACTOR);
+      share = Math.max(MIN_SHARE, share * DECREASE_FACTOR);
     },
     speedUp() {
-      rate = Math.min(maxRate, rate + maxRate * INCREASE_SHARE);
+      share = Math.min(1, share + INCREASE_SHARE);
     },
     pauseFor(ms) {
       pausedUntilMs = Math.max(pausedUntilMs, wallMs() + ms);
+      refuseLongPause(pausedUntilMs - wallMs());
     },
+    rateChanged: () => wake(),
   };
-}
-
-/** The service requests a longer pause than a run waits. */
-export function pausedTooLong(pauseMs: number, maxPauseMs: number): BrandReportsError {
-  const seconds = (ms: number) => `${Math.ceil(ms / 1000)} s`;
-  return new BrandReportsError(
-    'transient',
-    'retry_after',
-    `the service requests a pause of ${seconds(pauseMs)} (Retry-After), but a run waits at most ${seconds(maxPauseMs)}; a later run continues`,
-  );
 }

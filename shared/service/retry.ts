@@ -53,32 +53,73 @@ export function retryAfterMs(headers: Headers, nowMs: number): number | undefine
     : Math.max(0, untilMs - (parseHttpDate(headers.get('date')) ?? nowMs));
 }
 
+/**
+ * Which pauses a call does not wait for: those longer than `maxWaitMs`, which fail it, and those longer than the run
+ * still has, which end the run's work without a failure.
+ */
+export function refusalOfPause(maxWaitMs: number, leftMs: () => number) {
+  return (pauseMs: number): BrandReportsError | undefined => {
+    if (pauseMs > maxWaitMs)
+      return pausedTooLong('retry_after', pauseMs, `a run waits at most ${seconds(maxWaitMs)}`);
+    const left = leftMs();
+    return pauseMs > left
+      ? pausedTooLong('out_of_time', pauseMs, `the run has ${seconds(Math.max(0, left))} left`)
+      : undefined;
+  };
+}
+
+function pausedTooLong(code: string, pauseMs: number, limit: string): BrandReportsError {
+  const message = `the next request may be sent in ${seconds(pauseMs)} (Retry-After or backoff), but ${limit}; a later run continues`;
+  return new BrandReportsError('transient', code, message);
+}
+
+function seconds(ms: number): string {
+  return `${Math.ceil(ms / 1000)} s`;
+}
+
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Sleeps until the time is over or the run is stopped. @throws BrandReportsError `transient` `stopped` */
 export async function pause(ms: number, sleep: Sleep, signal: AbortSignal | undefined): Promise<void> {
   throwIfStopped(signal);
-  const { promise: stopped, resolve } = Promise.withResolvers<void>();
+  await sleepUnlessAborted(ms, sleep, signal);
+  throwIfStopped(signal);
+}
+
+/** Sleeps until the time is over or the signal aborts, whatever `sleep` does then. An infinite time never is over. */
+export async function sleepUnlessAborted(
+  ms: number,
+  sleep: Sleep,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { promise: aborted, resolve } = Promise.withResolvers<void>();
   const stop = () => resolve();
   signal?.addEventListener('abort', stop, { once: true });
+  const asleep = ms === Number.POSITIVE_INFINITY ? aborted : sleep(Math.min(ms, MAX_TIMER_MS), signal);
   try {
-    await Promise.race([sleep(Math.min(ms, MAX_TIMER_MS), signal), stopped]);
+    await Promise.race([asleep, aborted]);
   } catch (error) {
-    throwIfStopped(signal);
-    throw error;
+    if (!signal?.aborted) throw error;
   } finally {
     signal?.removeEventListener('abort', stop);
   }
-  throwIfStopped(signal);
 }
 
 /** @throws BrandReportsError `transient` `stopped` where the signal has aborted */
 export function throwIfStopped(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) {
-    throw new BrandReportsError(
-      'transient',
-      'stopped',
-      'the run was stopped before the service answered; run it again to continue',
-    );
-  }
+  if (signal?.aborted) throw stopped();
+}
+
+/** The run was stopped: nothing has failed. */
+export function stopped(): BrandReportsError {
+  return new BrandReportsError(
+    'transient',
+    'stopped',
+    'the run was stopped before the service answered; run it again to continue',
+  );
+}
+
+/** Whether a run ended before its work did, which is no failure: the next run goes on. */
+export function isEndOfRun({ code }: BrandReportsError): boolean {
+  return code === 'stopped' || code === 'out_of_time';
 }

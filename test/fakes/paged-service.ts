@@ -18,6 +18,7 @@ export function pagedService(answer: (fields: JsonObject, number: number) => Dat
       const { data, envelope } = await answer(fields, requests.length);
       return { data, envelope: { code: 0, msg: 'success', data, ...envelope } };
     },
+    inOrder: () => service,
     quote: (text) => text,
   };
   return { service, requests, signals };

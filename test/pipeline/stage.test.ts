@@ -22,6 +22,7 @@ import { createRunContext } from '../../shared/run.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { losesAnswers } from '../fakes/loses-answers-store.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
+import { pagedService } from '../fakes/paged-service.ts';
 import { virtualTime } from '../fakes/virtual-time.ts';
 
 const DAY = '2026-01-05';
@@ -79,7 +80,7 @@ function runOn(
       time: createTimeBudget(undefined, time.wallMs),
       documents: createLakeDocuments({ ...options, store }),
     },
-    { brand: 'acme', report, service: { call: unused, quote: (text) => text } },
+    { brand: 'acme', report, service: pagedService(unused).service },
   );
   return { run, time };
 }

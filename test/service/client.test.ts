@@ -51,7 +51,7 @@ async function started(
     // Long enough for a busy machine: where a timeout is what is tested, the test sets its own.
     timeoutMs: 50_000,
     credentials: credentialsInSequence(old).source,
-    limiter: createRateLimiter({ requestsPerSecond: 1_000, wallMs: time.wallMs, sleep: time.sleep }),
+    limiter: createRateLimiter({ requestsPerSecond: () => 1_000, wallMs: time.wallMs, sleep: time.sleep }),
     wallMs: time.wallMs,
     random: () => 0.5,
     sleep: time.sleep,
@@ -69,6 +69,14 @@ async function failure(call: Promise<unknown>): Promise<BrandReportsError> {
   );
   if (thrown instanceof BrandReportsError) return thrown;
   throw new Error(`a BrandReportsError was expected, not ${String(thrown)}`);
+}
+
+/** The error of a call, `undefined` where it succeeds. */
+async function failureOrNothing(call: Promise<unknown>): Promise<BrandReportsError | undefined> {
+  return call.then(
+    () => undefined,
+    () => failure(call),
+  );
 }
 
 describe('a request', () => {
@@ -325,7 +333,11 @@ describe('a response that a retry may help', () => {
     'status %i halves the shared rate, and successful responses raise it',
     async (status) => {
       const time = virtualTime(start);
-      const limiter = createRateLimiter({ requestsPerSecond: 100, wallMs: time.wallMs, sleep: time.sleep });
+      const limiter = createRateLimiter({
+        requestsPerSecond: () => 100,
+        wallMs: time.wallMs,
+        sleep: time.sleep,
+      });
       const { client } = await started(({ number }) => (number === 1 ? { status, text: '' } : success), {
         limiter,
       });
@@ -444,10 +456,13 @@ describe('I10: clock and credentials', () => {
     'I10: %s with unchanged credentials is reported without a retry, and they are read again once',
     async (_name, reply, code) => {
       const { source, reads } = credentialsInSequence(old);
-      const { client } = await started(() => reply, { credentials: source });
+      const { client } = await started(({ number }) => (number === 1 ? success : reply), {
+        credentials: source,
+      });
+      await client.call(action, {});
       for (let call = 1; call <= 3; call += 1) {
         expect(await failure(client.call(action, {}))).toMatchObject({ code });
-        expect(client.requests).toBe(call);
+        expect(client.requests).toBe(1 + call);
       }
       expect(reads()).toBe(2);
     },
@@ -455,10 +470,13 @@ describe('I10: clock and credentials', () => {
 
   it('I10: a second change of credentials is left to the next run', async () => {
     const { source, reads } = credentialsInSequence(old, renewed, old);
-    const { client } = await started(() => refusal, { credentials: source });
+    const { client } = await started(({ number }) => (number === 1 ? success : refusal), {
+      credentials: source,
+    });
+    await client.call(action, {});
     await failure(client.call(action, {}));
     await failure(client.call(action, {}));
-    expect(client.requests).toBe(3);
+    expect(client.requests).toBe(1 + 3);
     expect(reads()).toBe(2);
   });
 
@@ -474,19 +492,27 @@ describe('I10: clock and credentials', () => {
 
   it('I10: a service whose clocks disagree does not cause endless signing', async () => {
     const { client } = await started(({ number }, time) => ({
-      json: { code: 1001, msg: 'no' },
+      json: { code: number === 1 ? 0 : 1001, msg: 'no', data: {} },
       headers: { date: httpDate(time.wallMs() + (number % 2 === 0 ? 600_000 : -600_000)) },
     }));
+    await client.call(action, {});
     for (let call = 0; call < 5; call += 1) await failure(client.call(action, {}));
-    expect(client.requests).toBe(6);
+    expect(client.requests).toBe(1 + 6);
   });
 
-  /** Holds the first `count` requests back until all have come, so that all were signed before any answer. */
-  function together(count: number, answer: (received: Received, time: { wallMs(): number }) => Reply) {
+  /**
+   * The first request is accepted. The `count` after it are held back until all have come, so that all were signed
+   * before any of their answers.
+   */
+  function togetherAfterOne(
+    count: number,
+    answer: (received: Received, time: { wallMs(): number }) => Reply,
+  ) {
     const gate = Promise.withResolvers<void>();
     return async (received: Received, time: { wallMs(): number }) => {
-      if (received.number === count) gate.resolve();
-      if (received.number <= count) await gate.promise;
+      if (received.number === 1) return success;
+      if (received.number === 1 + count) gate.resolve();
+      if (received.number <= 1 + count) await gate.promise;
       return answer(received, time);
     };
   }
@@ -494,28 +520,30 @@ describe('I10: clock and credentials', () => {
   it('I10: calls under way share one new read of the credentials, and each is signed again', async () => {
     const { source, reads } = credentialsInSequence(old, renewed);
     const { client } = await started(
-      together(
+      togetherAfterOne(
         4,
         strict(() => renewed),
       ),
       { credentials: source },
     );
+    await client.call(action, {});
     await Promise.all(Array.from({ length: 4 }, () => client.call(action, {})));
-    expect(client.requests).toBe(8);
+    expect(client.requests).toBe(1 + 8);
     expect(reads()).toBe(2);
   });
 
   it('I10: calls under way share the clock skew that one of them learned', async () => {
     const { source, reads } = credentialsInSequence(old);
     const { client } = await started(
-      together(
+      togetherAfterOne(
         4,
         strict(() => old, 600_000),
       ),
       { credentials: source },
     );
+    await client.call(action, {});
     await Promise.all(Array.from({ length: 4 }, () => client.call(action, {})));
-    expect(client.requests).toBe(8);
+    expect(client.requests).toBe(1 + 8);
     expect(reads()).toBe(1);
   });
 
@@ -547,6 +575,163 @@ describe('I10: clock and credentials', () => {
     expect(await failure(client.call(action, {}))).toMatchObject({ code: 'secrets' });
     await client.call(action, {});
     expect(client.requests).toBe(1);
+  });
+});
+
+describe('I10: until the service has accepted a request', () => {
+  const calls = (client: { call: (action: string, fields: JsonObject) => Promise<unknown> }, count: number) =>
+    Promise.all(Array.from({ length: count }, (_, id) => failureOrNothing(client.call(action, { id }))));
+
+  it.each([
+    ['a non-zero code', refusal],
+    ['HTTP 401', { status: 401, text: '' } as const],
+    ['HTTP 403', { status: 403, text: 'no' } as const],
+  ])('two refusals are the last, however many calls are made together: %s', async (_name, reply) => {
+    const { client, service } = await started(() => reply);
+    const errors = await calls(client, 20);
+    expect(service.received).toHaveLength(2);
+    expect(errors.filter((error) => error?.code === 'refused')).toHaveLength(18);
+    expect(await failure(client.call(action, {}))).toMatchObject({
+      kind: 'auth',
+      code: 'refused',
+      message: expect.stringMatching(/asks no more.*report\/order_list/),
+      context: { brand: 'acme', action },
+    });
+    expect(service.received).toHaveLength(2);
+    expect(client.hasAnswered).toBe(false);
+  });
+
+  it('a wrong clock costs one refusal, however many calls are made together', async () => {
+    const { client, service } = await started(strict(() => old, 600_000));
+    await expect(calls(client, 20)).resolves.toEqual(Array.from({ length: 20 }));
+    expect(service.received).toHaveLength(21);
+  });
+
+  it('a wrong clock and a wrong secret together cost two refusals', async () => {
+    const { client, service } = await started(strict(() => renewed, 600_000));
+    await calls(client, 20);
+    expect(service.received).toHaveLength(2);
+  });
+
+  it('requests go one at a time, through failures too, and together afterwards', async () => {
+    let underWay = 0;
+    const together: number[] = [];
+    const { client } = await started(
+      async ({ number }) => {
+        underWay += 1;
+        together.push(underWay);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        underWay -= 1;
+        if (number <= 3) return { status: 500, text: '' };
+        return number === 4 ? refusal : success;
+      },
+      { retry: { maxAttempts: 20 } },
+    );
+    await calls(client, 20);
+    expect(together.slice(0, 5)).toEqual([1, 1, 1, 1, 1]);
+    expect(Math.max(...together)).toBeGreaterThan(1);
+    expect(client.hasAnswered).toBe(true);
+  });
+
+  it('a call that is stopped while it waits for the first answer lets the others go on', async () => {
+    const stop = new AbortController();
+    const { client, service } = await started(async ({ number }) => {
+      if (number === 1) stop.abort();
+      return success;
+    });
+    const first = client.call(action, {});
+    const waiting = client.call(action, {}, stop.signal);
+    const last = client.call(action, {});
+    expect(await failure(waiting)).toMatchObject({ code: 'stopped' });
+    await Promise.all([first, last]);
+    expect(service.received).toHaveLength(2);
+  });
+
+  it('after a refusal in the middle of a run requests go one at a time until one is accepted', async () => {
+    let underWay = 0;
+    const together: number[] = [];
+    const { client } = await started(async ({ number }) => {
+      underWay += 1;
+      together.push(underWay);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      underWay -= 1;
+      return number >= 2 && number <= 6 ? refusal : success;
+    });
+    await client.call(action, {});
+    await failure(client.call(action, {}));
+    await calls(client, 12);
+    expect(together.slice(1, 7)).toEqual([1, 1, 1, 1, 1, 1]);
+    expect(Math.max(...together)).toBeGreaterThan(1);
+  });
+});
+
+describe('a request that goes ahead', () => {
+  it('keeps its response for the next identical call alone, and teaches the clock', async () => {
+    const { client, service, time } = await started(strict(() => old, 600_000));
+    await client.goAhead(action, { day: '1', page: 1 });
+    expect(client.hasAnswered).toBe(true);
+    expect(Math.abs(client.clockSkewMs - 600_000)).toBeLessThanOrEqual(1_000);
+    expect(service.received).toHaveLength(2);
+    const ordered = client.inOrder({ urgent: false, report: 'order_list', rank: 3 });
+    expect((await ordered.call(action, { day: '1', page: 1 })).data).toEqual({ list: [] });
+    expect(service.received).toHaveLength(2);
+    await ordered.call(action, { day: '1', page: 1 });
+    await client.call(action, { day: '1', page: 2 });
+    expect(service.received).toHaveLength(4);
+    expect(time.wallMs()).toBeGreaterThanOrEqual(start);
+  });
+
+  it('fails as a call does, and keeps nothing', async () => {
+    const { client, service } = await started(({ number }) => (number === 1 ? refusal : success));
+    expect(await failure(client.goAhead(action, {}))).toMatchObject({ code: 'service_code' });
+    expect(client.hasAnswered).toBe(false);
+    await client.call(action, {});
+    expect(service.received).toHaveLength(2);
+  });
+});
+
+describe('the time that a run has left', () => {
+  const overloaded = { status: 503, text: '', headers: { 'retry-after': '840' } } as const;
+
+  it('is not spent on a longer Retry-After: neither by that call nor by one that waits nor by a later one', async () => {
+    const { client, service, time } = await started(({ number }) => (number === 1 ? success : overloaded), {
+      maxWaitMs: () => 60_000,
+    });
+    await client.call(action, {});
+    const together = [client.call(action, {}), client.call(action, {})];
+    for (const call of [...together, client.call(action, {})])
+      expect(await failure(call)).toMatchObject({
+        kind: 'transient',
+        code: 'out_of_time',
+        message: expect.stringMatching(/840 s .*60 s left/),
+      });
+    expect(service.received.length).toBeLessThanOrEqual(4);
+    expect(Math.max(0, ...time.slept)).toBeLessThan(60_000);
+  });
+
+  it('is enough for a shorter Retry-After', async () => {
+    const { client, time } = await started(({ number }) => (number === 1 ? overloaded : success), {
+      maxWaitMs: () => 840_000,
+    });
+    await client.call(action, {});
+    expect(time.wallMs() - start).toBeGreaterThanOrEqual(840_000);
+  });
+
+  it('is not spent on a longer backoff', async () => {
+    const { client, time } = await started(() => ({ status: 500, text: '' }), {
+      maxWaitMs: () => 400,
+      retry: { baseMs: 1_000 },
+    });
+    expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'transient', code: 'out_of_time' });
+    expect(time.slept).toEqual([]);
+  });
+
+  it('does not excuse a pause that no run waits for', async () => {
+    const { client } = await started(() => ({ status: 503, text: '', headers: { 'retry-after': '7200' } }), {
+      maxWaitMs: () => 60_000,
+    });
+    expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'transient', code: 'http_503' });
+    expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'transient', code: 'retry_after' });
   });
 });
 

@@ -1,14 +1,24 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createRateLimiter } from '../../shared/service/rate-limit.ts';
+import { NO_TURN } from '../../shared/service/request-queue.ts';
+import { refusalOfPause } from '../../shared/service/retry.ts';
 import { virtualTime } from '../fakes/virtual-time.ts';
 
 const start = Date.parse('2026-11-03T15:20:00Z');
 const anHour = 3_600_000;
+const waitsFor = (ms: number) => refusalOfPause(ms, () => Number.POSITIVE_INFINITY);
 
 function limited(requestsPerSecond: number) {
   const time = virtualTime(start);
-  return { time, limiter: createRateLimiter({ requestsPerSecond, wallMs: time.wallMs, sleep: time.sleep }) };
+  return {
+    time,
+    limiter: createRateLimiter({
+      requestsPerSecond: () => requestsPerSecond,
+      wallMs: time.wallMs,
+      sleep: time.sleep,
+    }),
+  };
 }
 
 describe('rate limit', () => {
@@ -17,7 +27,7 @@ describe('rate limit', () => {
     const begun: number[] = [];
     await Promise.all(
       Array.from({ length: 6 }, async () => {
-        await limiter.take(anHour);
+        await limiter.take(NO_TURN, waitsFor(anHour));
         begun.push(time.wallMs() - start);
       }),
     );
@@ -34,7 +44,7 @@ describe('rate limit', () => {
           const begun: number[] = [];
           for (const gap of gaps) {
             time.advance(gap);
-            await limiter.take(anHour);
+            await limiter.take(NO_TURN, waitsFor(anHour));
             begun.push(time.wallMs());
           }
           begun.forEach((from, index) => {
@@ -71,8 +81,8 @@ describe('rate limit', () => {
 
   it('sends nothing during a pause that the service requested, not even queued requests', async () => {
     const { time, limiter } = limited(5);
-    await limiter.take(anHour);
-    const waiting = limiter.take(anHour);
+    await limiter.take(NO_TURN, waitsFor(anHour));
+    const waiting = limiter.take(NO_TURN, waitsFor(anHour));
     limiter.pauseFor(60_000);
     await waiting;
     expect(time.wallMs()).toBe(start + 60_000);
@@ -82,43 +92,91 @@ describe('rate limit', () => {
     const { time, limiter } = limited(5);
     limiter.pauseFor(60_000);
     limiter.pauseFor(1_000);
-    await limiter.take(anHour);
+    await limiter.take(NO_TURN, waitsFor(anHour));
     expect(time.wallMs()).toBe(start + 60_000);
   });
 
   it('fails at once where the pause is longer than the caller waits', async () => {
     const { time, limiter } = limited(5);
     limiter.pauseFor(60_001);
-    await expect(limiter.take(60_000)).rejects.toMatchObject({
+    await expect(limiter.take(NO_TURN, waitsFor(60_000))).rejects.toMatchObject({
       kind: 'transient',
       code: 'retry_after',
       message: expect.stringMatching(/61 s .*60 s/),
     });
     expect(time.slept).toEqual([]);
-    await limiter.take(60_001);
+    await limiter.take(NO_TURN, waitsFor(60_001));
   });
 
   it('makes no request wait longer than one interval when the machine clock is set back', async () => {
     const { time, limiter } = limited(5);
-    await limiter.take(anHour);
+    await limiter.take(NO_TURN, waitsFor(anHour));
     time.advance(-anHour);
-    await limiter.take(anHour);
+    await limiter.take(NO_TURN, waitsFor(anHour));
     expect(time.slept).toEqual([200]);
   });
 
   it('lets the others through when one of them is aborted', async () => {
     const { time } = limited(1);
     const limiter = createRateLimiter({
-      requestsPerSecond: 1,
+      requestsPerSecond: () => 1,
       wallMs: time.wallMs,
       sleep: (ms) => (ms > 500 ? new Promise(() => undefined) : Promise.resolve()),
     });
-    await limiter.take(anHour);
+    await limiter.take(NO_TURN, waitsFor(anHour));
     const stop = new AbortController();
-    const given = limiter.take(anHour, stop.signal);
+    const given = limiter.take(NO_TURN, waitsFor(anHour), stop.signal);
     stop.abort();
     await expect(given).rejects.toMatchObject({ kind: 'transient', code: 'stopped' });
     time.advance(1_000);
-    await limiter.take(anHour);
+    await limiter.take(NO_TURN, waitsFor(anHour));
+  });
+
+  it('sends the request whose turn it is when its slot has come', async () => {
+    const { limiter } = limited(5);
+    const sent: string[] = [];
+    const send = async (report: string, rank: number, urgent = false) => {
+      await limiter.take({ urgent, report, rank }, waitsFor(anHour));
+      sent.push(`${report} ${rank}`);
+      // Asked for while others wait for their slots.
+      if (sent.length === 2) late.push(send('orders', 7, true));
+    };
+    const late: Promise<void>[] = [];
+    await Promise.all([send('clicks', 2), send('clicks', 1), send('orders', 5), send('orders', 6)]);
+    await Promise.all(late);
+    expect(sent).toEqual(['clicks 1', 'orders 5', 'orders 7', 'clicks 2', 'orders 6']);
+  });
+
+  it('fails those that wait as soon as a pause is longer than they wait, and lets the others wait', async () => {
+    const { time, limiter } = limited(1);
+    await limiter.take(NO_TURN, waitsFor(anHour));
+    const impatient = limiter.take(NO_TURN, waitsFor(1_000));
+    const patient = limiter.take(NO_TURN, waitsFor(anHour));
+    limiter.pauseFor(60_000);
+    await expect(impatient).rejects.toMatchObject({ code: 'retry_after' });
+    await patient;
+    expect(time.wallMs()).toBe(start + 60_000);
+  });
+
+  it('waits while the highest rate is 0, and follows it when it changes', async () => {
+    const { time } = limited(1);
+    let rate = 0;
+    const limiter = createRateLimiter({
+      requestsPerSecond: () => rate,
+      wallMs: time.wallMs,
+      sleep: time.sleep,
+    });
+    const begun: number[] = [];
+    const all = Array.from({ length: 3 }, async () => {
+      await limiter.take(NO_TURN, waitsFor(anHour));
+      begun.push(time.wallMs() - start);
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(begun).toEqual([]);
+    time.advance(10_000);
+    rate = 2;
+    limiter.rateChanged();
+    await Promise.all(all);
+    expect(begun).toEqual([10_000, 10_500, 11_000]);
   });
 });

@@ -25,7 +25,7 @@ export const REPORTS = Object.keys(reports).filter((name): name is ReportName =>
 /** A deadline that has passed: a run does one unit of work and stops. */
 export const NO_TIME = { softMs: 0, hardMs: Number.POSITIVE_INFINITY };
 
-const CREDENTIALS = { bid: '1001', token: 'token-of-acme', secret: 'secret-of-acme' };
+export const CREDENTIALS = { bid: '1001', token: 'token-of-acme', secret: 'secret-of-acme' };
 
 /** A registry that cannot detect a dead run: only the lease of the run expires. */
 export const blindRegistry: RunRegistry = { register: async () => async () => {}, isDead: async () => false };
@@ -33,6 +33,8 @@ export const blindRegistry: RunRegistry = { register: async () => async () => {}
 export type SyncOptions = Partial<Omit<RunOptions, 'settings'>> & {
   /** Merged into the brand's settings, for this run alone. */
   brandSettings?: JsonObject;
+  /** Merged into the settings of all brands, for this run alone. */
+  commonSettings?: JsonObject;
 };
 
 export interface SampleLake {
@@ -153,7 +155,7 @@ function createLake(
     set nowMs(nowMs: number) {
       time.nowMs = nowMs;
     },
-    sync({ brandSettings, ...given }: SyncOptions = {}) {
+    sync({ brandSettings, commonSettings, ...given }: SyncOptions = {}) {
       releaseRecords(brand, world);
       const settings = {
         baseUrl: brand.baseUrl,
@@ -167,7 +169,10 @@ function createLake(
       };
       const lake: Lake = { store, catalog, runs: blindRegistry };
       return runSync({
-        settings: parseSettings({ brands: { [BRAND]: settings }, requestsPerSecond: 1000 }, reports),
+        settings: parseSettings(
+          { brands: { [BRAND]: settings }, requestsPerSecond: 1000, ...commonSettings },
+          reports,
+        ),
         reports,
         lake,
         credentials: { read: async () => CREDENTIALS },

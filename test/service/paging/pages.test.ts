@@ -505,7 +505,7 @@ it('pages come through the signed client with all their digits', async () => {
     method: 'POST',
     timeoutMs: 5_000,
     credentials: { read: async () => ({ bid: '1', token: 'token-1', secret: 'secret-1' }) },
-    limiter: createRateLimiter({ requestsPerSecond: 1_000, wallMs: time.wallMs, sleep: time.sleep }),
+    limiter: createRateLimiter({ requestsPerSecond: () => 1_000, wallMs: time.wallMs, sleep: time.sleep }),
     wallMs: time.wallMs,
     random: () => 0,
     sleep: time.sleep,

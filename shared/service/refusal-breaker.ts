@@ -1,0 +1,84 @@
+/**
+ * A circuit breaker for refusals. Without it a wrong secret would be sent with every request of every day in flight,
+ * which locks accounts. Until the service has accepted a request, and again after a refusal, requests go one at a time;
+ * once it has refused two and accepted none, the run sends no more. A request that is corrected and signed again (I10)
+ * stays the same one: no other goes in between.
+ */
+import { BrandReportsError } from '../errors.ts';
+import type { Turn } from '../ports.ts';
+import { type Waiting, createRequestQueue, waitInQueue } from './request-queue.ts';
+
+const MAX_REFUSALS = 2;
+
+/** Which requests of a run may be under way at the same time. */
+export interface RefusalBreaker {
+  /**
+   * Resolves when this request may be under way; it must `leave` in the end.
+   * @throws BrandReportsError `auth` `refused` where the run sends no more; `transient` `stopped`
+   */
+  enter(turn: Turn, signal: AbortSignal | undefined): Promise<void>;
+  leave(): void;
+  /** The service accepted a request. */
+  accepted(): void;
+  /** The service refused a request. */
+  refused(error: BrandReportsError): void;
+  /** Whether the service has accepted any request. */
+  readonly hasAccepted: boolean;
+}
+
+/** The breaker of one brand in one run. */
+export function createRefusalBreaker(brand: string): RefusalBreaker {
+  const queue = createRequestQueue<Waiting>();
+  let hasAccepted = false;
+  let inDoubt = true;
+  let underWay = 0;
+  let refusals = 0;
+  let open: BrandReportsError | undefined;
+
+  function letThrough(): void {
+    for (;;) {
+      if (inDoubt && underWay > 0) return;
+      const next = queue.next();
+      if (!next) return;
+      underWay += 1;
+      next.start();
+    }
+  }
+
+  return {
+    get hasAccepted() {
+      return hasAccepted;
+    },
+    async enter(turn, signal) {
+      if (open) throw open;
+      const entered = waitInQueue(queue, turn, signal, (waiting) => waiting);
+      letThrough();
+      await entered;
+    },
+    leave() {
+      underWay -= 1;
+      letThrough();
+    },
+    accepted() {
+      hasAccepted = true;
+      inDoubt = false;
+      letThrough();
+    },
+    refused(error) {
+      inDoubt = true;
+      refusals += 1;
+      if (hasAccepted || refusals < MAX_REFUSALS) return;
+      open = stoppedAsking(brand, error);
+      for (const { fail } of queue.items()) fail(open);
+    },
+  };
+}
+
+function stoppedAsking(brand: string, last: BrandReportsError): BrandReportsError {
+  return new BrandReportsError(
+    'auth',
+    'refused',
+    `${brand}: the service refused the first ${MAX_REFUSALS} requests, so this run asks no more, because further refusals could lock the account; the last one was ${last.message}`,
+    { context: last.context },
+  );
+}

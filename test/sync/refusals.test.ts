@@ -1,0 +1,128 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { MINUTE_MS } from '../../shared/days.ts';
+import type { SyncOutcome } from '../../shared/outcome.ts';
+import type { Clock, CredentialSource } from '../../shared/ports.ts';
+import { ledgerEntries, wrongReports } from './lake-contents.ts';
+import { CREDENTIALS, REPORTS, type SampleLake, type SyncOptions, sampleLake } from './sample-lake.ts';
+
+const TODAY = '2026-03-10';
+const WRONG = { ...CREDENTIALS, secret: 'not-the-secret' };
+
+let lake: SampleLake;
+
+beforeEach(async () => {
+  lake = await sampleLake({ now: `${TODAY}T17:00:00Z`, startDate: '2026-03-01', clicksPerDay: 4 });
+});
+
+afterEach(() => lake.close());
+
+/** Eight days of every report at a time. */
+const sync = (options: SyncOptions = {}) => lake.sync({ commonSettings: { pagesInFlight: 8 }, ...options });
+
+const refusals = () => lake.service.requests.filter(({ code }) => code !== 0);
+
+/** One set of credentials after the other, then always the last. */
+function credentialsInSequence(first: typeof WRONG, ...later: (typeof WRONG)[]): CredentialSource {
+  const left = [first, ...later];
+  return { read: async () => (left.length > 1 ? left.shift() : undefined) ?? left[0] ?? first };
+}
+
+/** A machine whose clock is ahead of the service's, and how long it has slept. */
+function machine(aheadMs = 0): { clock: Clock; sleptMs: () => number } {
+  let sleptMs = 0;
+  const wallMs = () => lake.nowMs + aheadMs + sleptMs;
+  const sleep = async (ms: number) => {
+    sleptMs += ms;
+  };
+  return {
+    clock: {
+      now: () => new Date(lake.nowMs + aheadMs),
+      wallMs,
+      monotonicMs: wallMs,
+      sleep,
+      every: () => () => {},
+    },
+    sleptMs: () => sleptMs,
+  };
+}
+
+const errorsOf = (outcome: SyncOutcome) => outcome.reports.map(({ error }) => error?.code);
+
+describe('a run that the service refuses', () => {
+  it('with a wrong secret sends two requests, whatever the number of reports and days in flight', async () => {
+    const outcome = await sync({ credentials: credentialsInSequence(WRONG) });
+    expect(outcome.status).toBe('failed');
+    expect(lake.service.requests).toHaveLength(2);
+    expect(errorsOf(outcome)).toContain('refused');
+    expect(JSON.stringify(outcome)).not.toContain(WRONG.secret);
+    expect((await sync()).status).toBe('complete');
+    expect(await wrongReports(lake, TODAY)).toEqual({});
+  });
+
+  it.each([10 * MINUTE_MS, -10 * MINUTE_MS])(
+    'I10: for a clock that is %i ms ahead is refused once, and completes',
+    async (aheadMs) => {
+      const outcome = await sync({ clock: machine(aheadMs).clock });
+      expect(outcome.status).toBe('complete');
+      expect(refusals()).toHaveLength(1);
+      expect(await wrongReports(lake, TODAY)).toEqual({});
+    },
+  );
+
+  it('I10: for stale credentials reads them again, is refused once, and completes', async () => {
+    const outcome = await sync({ credentials: credentialsInSequence(WRONG, CREDENTIALS) });
+    expect(outcome.status).toBe('complete');
+    expect(refusals()).toHaveLength(1);
+  });
+
+  it('I10: in the middle of a run, because the secret was rotated, completes', async () => {
+    const renewed = { ...CREDENTIALS, token: 'token-that-is-new', secret: 'secret-that-is-new' };
+    let rotated = false;
+    lake.service.addFault({
+      on: {
+        when: () => {
+          if (rotated || lake.service.requests.length < 12) return false;
+          rotated = true;
+          Object.assign(lake.brand, renewed);
+          return false;
+        },
+      },
+      fault: { kind: 'reset' },
+    });
+    const outcome = await sync({ credentials: credentialsInSequence(CREDENTIALS, renewed) });
+    expect(outcome.status).toBe('complete');
+    expect(rotated).toBe(true);
+    expect(refusals().length).toBeGreaterThan(0);
+    expect(await wrongReports(lake, TODAY)).toEqual({});
+  });
+});
+
+describe('a service that asks for a long pause', () => {
+  const overloaded = { kind: 'status', status: 503, retryAfter: '840' } as const;
+
+  it('does not hold a run with little time: its days are left to the next run, and none has failed', async () => {
+    const removeFault = lake.service.addFault({ on: { nth: 12, times: 1000 }, fault: overloaded });
+    const endMs = lake.nowMs + MINUTE_MS;
+    const { clock, sleptMs } = machine();
+    const outcome = await sync({ clock, deadline: { softMs: endMs, hardMs: Number.POSITIVE_INFINITY } });
+    expect(outcome.status).toBe('incomplete');
+    expect(sleptMs()).toBeLessThan(MINUTE_MS);
+    expect(errorsOf(outcome).filter((code) => code !== undefined)).toEqual([]);
+    const days = outcome.reports.flatMap((report) => report.days.map((day) => day.outcome));
+    expect(days).not.toContain('failed');
+    for (const report of REPORTS)
+      for (const [, entry] of await ledgerEntries(lake, report)) expect(entry.failure).toBeUndefined();
+    removeFault();
+    expect((await sync()).status).toBe('complete');
+    expect(await wrongReports(lake, TODAY)).toEqual({});
+  });
+
+  it('is waited for by a run without a time limit', async () => {
+    const startMs = lake.nowMs;
+    lake.service.addFault({ on: { nth: 12 }, fault: overloaded });
+    // One day at a time: the pause passes at once, and would make the date of a request under way old.
+    expect((await sync({ commonSettings: { pagesInFlight: 1 } })).status).toBe('complete');
+    expect(lake.service.now().getTime() - startMs).toBeGreaterThanOrEqual(14 * MINUTE_MS);
+    expect(await wrongReports(lake, TODAY)).toEqual({});
+  });
+});
