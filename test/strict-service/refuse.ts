@@ -110,7 +110,7 @@ const routing = ['bid', 'token', 'action', 'version'];
 
 /** Checks a request: its routing, its headers, then its fields. @throws Refusal for whatever the document forbids */
 export function readCall(
-  request: IncomingMessage,
+  request: Pick<IncomingMessage, 'url' | 'method' | 'headers'>,
   body: string,
   service: {
     path: string;
@@ -159,7 +159,7 @@ function readRouting(query: URLSearchParams): { bid: string; token: string; acti
 
 /** docs/interface.md, section 5: content type, date and digest. */
 function refuseHeaders(
-  request: IncomingMessage,
+  request: Pick<IncomingMessage, 'headers'>,
   call: { account: Account; action: string; name: string; nowMs: number },
 ): void {
   if (request.headers['content-type'] !== 'application/json')
@@ -175,7 +175,11 @@ function refuseHeaders(
   if (digest !== createHash('sha256').update(signed).digest('hex')) throw new Refusal('the digest is wrong');
 }
 
-function readBody(request: IncomingMessage, query: URLSearchParams, body: string): Record<string, unknown> {
+function readBody(
+  request: Pick<IncomingMessage, 'method'>,
+  query: URLSearchParams,
+  body: string,
+): Record<string, unknown> {
   const misplaced = [...query.keys()].filter((name) => !routing.includes(name));
   if (misplaced.length > 0) throw new Refusal(`${misplaced} in the query string of a ${request.method}`);
   let parsed: unknown;

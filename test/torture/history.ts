@@ -1,0 +1,328 @@
+/**
+ * One random history, all of which follows from its seed: a storm of some days, in which up to three runs at a time meet
+ * every fault, then calm weeks of plain runs, until every day has settled. Afterwards the lake is judged by what the
+ * service holds.
+ */
+import { DAY_MS, HOUR_MS, MINUTE_MS, addDays, dayOf, daysFrom } from '../../shared/days.ts';
+import type { LogEvent } from '../../shared/log-events.ts';
+import type { SyncOutcome } from '../../shared/outcome.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { type RunOptions, runSync } from '../../shared/run.ts';
+import { judgeLake } from './judge.ts';
+import { type LakeFaults, Life, type TrueLake, never, openTrueLake, reachedLake } from './lake.ts';
+import { Random } from './random.ts';
+import { type TorturedService, ageService, createService } from './service.ts';
+import { Deadlock, Simulation } from './simulation.ts';
+import { type Finding, type Kind, type Watch, readAtRandom, watched } from './watch.ts';
+import { type Hazard, type World, change, changesEndMs, daysOf, heldTable, worldOf } from './world.ts';
+
+/** What one history was and what it found. */
+export interface HistoryResult {
+  seed: number;
+  findings: Finding[];
+  lake: TrueLake['kind'];
+  runs: number;
+  requests: number;
+  faults: number;
+  deaths: number;
+  restarts: number;
+  reads: number;
+  changes: number;
+}
+
+interface History {
+  world: World;
+  simulation: Simulation;
+  random: Random;
+  lake: TrueLake;
+  service: TorturedService;
+  faults: LakeFaults;
+  watch: Watch;
+  /** Everything that any run has said. */
+  said: string[];
+  trace: (line: string) => void;
+  runs: number;
+  deaths: number;
+  restarts: number;
+  violations: string[];
+}
+
+/** After the storm the lake must be right within this time, whatever has happened. */
+const MAX_CALM_MS = 25 * DAY_MS;
+/** Vacuum removes what is left over within its longest grace and a day. */
+const MIN_CALM_MS = 10 * DAY_MS;
+const CALM_INTERVAL_MS = 12 * HOUR_MS;
+
+export async function runHistory(
+  seed: number,
+  trace: (line: string) => void,
+  without: ReadonlySet<Hazard>,
+): Promise<HistoryResult> {
+  const random = new Random(seed);
+  const world = worldOf(random.fork('world'), without);
+  const simulation = new Simulation(world.stormStartMs);
+  const kind = random.chance(0.25) ? 'folder' : 'S3';
+  const watch = newWatch(trace);
+  const lake = watched(await openTrueLake(kind, simulation), { world, simulation, watch });
+  const history: History = {
+    world,
+    simulation,
+    random,
+    lake,
+    watch,
+    service: createService(world, simulation, random.fork('service')),
+    faults: { rate: 0, injected: 0 },
+    said: [],
+    trace,
+    runs: 0,
+    deaths: 0,
+    restarts: 0,
+    violations: [],
+  };
+  const originalFetch = globalThis.fetch;
+  globalThis.fetch = (input, init = {}) => history.service.fetch(String(input), init);
+  try {
+    await simulation.runUntilSettled(live(history));
+  } catch (thrown) {
+    if (!(thrown instanceof Deadlock)) throw thrown;
+    watch.report('other', 'a run waits for something that never comes');
+  } finally {
+    globalThis.fetch = originalFetch;
+    await lake.close();
+  }
+  return {
+    seed,
+    findings: watch.findings,
+    lake: kind,
+    runs: history.runs,
+    requests: history.service.requests,
+    faults: history.service.faults + history.faults.injected,
+    deaths: history.deaths,
+    restarts: history.restarts,
+    reads: watch.reads,
+    changes: world.changes.length,
+  };
+}
+
+function newWatch(trace: (line: string) => void): Watch {
+  const findings: Finding[] = [];
+  return {
+    findings,
+    committedSnapshots: new Set(),
+    reads: 0,
+    report(kind: Kind, what: string) {
+      trace(`WRONG ${kind}: ${what}`);
+      findings.push({ kind, what });
+    },
+  };
+}
+
+async function live(history: History): Promise<void> {
+  const { world, simulation, random, lake, service, faults, watch } = history;
+  const [ofRequests, ofCalls] = [random.pick([0, 0.01, 0.05]), random.pick([0, 0.002, 0.01])];
+  if (!world.without.has('faults')) {
+    service.faultRate = ofRequests;
+    faults.rate = ofCalls;
+  }
+  changeWhileRead(history, random.fork('changes while read'));
+  await Promise.all([
+    storm(history, random.fork('storm')),
+    ageService(world, simulation, random.fork('age')),
+    changeAtRandom(history, random.fork('changes')),
+    readAtRandom(lake, { world, simulation, watch, random: random.fork('reader') }),
+  ]);
+  service.faultRate = 0;
+  faults.rate = 0;
+  service.afterAnswer = () => {};
+  await simulation.sleep(HOUR_MS);
+  await calm(history, random.fork('calm'));
+  for (const violation of new Set(service.violations))
+    watch.report('other', `forbidden request: ${violation}`);
+  await simulation.outside(() => judgeLake(history));
+}
+
+/** Up to three runs at a time, one after the other, until the storm is over. */
+async function storm(history: History, random: Random): Promise<void> {
+  const { world, simulation } = history;
+  const under = new Set<Promise<unknown>>();
+  while (simulation.nowMs < world.stormEndMs) {
+    await simulation.sleep(
+      random.chance(0.5) ? random.between(0, 60_000) : random.between(1, 400) * MINUTE_MS,
+    );
+    while (under.size >= (world.without.has('company') ? 1 : 3)) await Promise.race(under);
+    const run = stormyRun(history, random.fork(`run ${history.runs}`)).finally(() => under.delete(run));
+    under.add(run);
+  }
+  await Promise.all(under);
+}
+
+async function stormyRun(history: History, random: Random): Promise<void> {
+  const { world, simulation } = history;
+  const skewMs = skewOf(world, random);
+  const lastCall = random.chance(0.25) ? random.whole(1, 300) : Number.POSITIVE_INFINITY;
+  const life = new Life(world.without.has('deaths') ? Number.POSITIVE_INFINITY : lastCall, random);
+  const softMs = simulation.nowMs + skewMs + random.pick([0, 0, 1, 3, 10, 60, 600]) * 1000;
+  const isShort = random.chance(0.5) && !world.without.has('deadlines');
+  const deadline = isShort ? { softMs, hardMs: softMs + 60_000 } : undefined;
+  // A function is gone when its time is over.
+  if (deadline && random.chance(0.5) && !world.without.has('deaths'))
+    void simulation.sleep(deadline.hardMs - skewMs - simulation.nowMs).then(() => life.die());
+  const range = random.chance(0.15) ? rangeOf(world, simulation.nowMs, random) : {};
+  const { from, to } = world.without.has('ranges') ? {} : range;
+  const offsetMs = random.chance(0.06)
+    ? random.pick([-12 * HOUR_MS, -40 * MINUTE_MS, 2 * HOUR_MS, 60 * DAY_MS])
+    : 0;
+  await run(history, life, random, {
+    skewMs,
+    nowOffsetMs: world.without.has('event times') ? 0 : offsetMs,
+    leases: random.chance(0.7),
+    ...(deadline && { deadline }),
+    scope: {
+      ...(random.chance(0.5) && { reports: [random.pick(world.reports).name] }),
+      ...(from !== undefined && { from, to }),
+    },
+  });
+}
+
+/** Machines whose clock is wrong, now and then. Without `Date` headers nothing shows it: then only as far as the service bears. */
+function skewOf({ hasDates, without }: World, random: Random): number {
+  const skewMs = hasDates
+    ? random.pick([-12 * HOUR_MS, -40 * MINUTE_MS, -3000, 3000, 40 * MINUTE_MS, 2 * HOUR_MS, 60 * DAY_MS])
+    : random.whole(-50_000, 50_000);
+  return random.chance(0.3) && !without.has('clocks') ? skewMs : 0;
+}
+
+function rangeOf(world: World, nowMs: number, random: Random): { from?: string; to?: string } {
+  const days = daysFrom(world.startDate, dayOf(nowMs, world.timeZone));
+  const [from, to] = random.sample(days, 2);
+  return from === undefined || to === undefined ? {} : { from, to };
+}
+
+interface RunPlan extends Pick<RunOptions, 'leases' | 'deadline' | 'scope'> {
+  /** The machine's clock less the true time. */
+  skewMs: number;
+  /** An event's `now` less the true time; 0: the event has none. */
+  nowOffsetMs: number;
+}
+
+/** One process. Every run ends, fails with an outcome or dies; what it throws is a bug. */
+async function run(
+  history: History,
+  life: Life,
+  random: Random,
+  plan: RunPlan,
+): Promise<SyncOutcome | undefined> {
+  const { world, simulation, service, faults, watch } = history;
+  history.runs += 1;
+  const number = history.runs;
+  const startedMs = simulation.nowMs;
+  const at = new Date(startedMs).toISOString();
+  history.trace(`${at} run ${number} begins ${JSON.stringify(plan)}`);
+  const wallMs = () => simulation.nowMs + plan.skewMs;
+  const log = (event: LogEvent) => {
+    history.said.push(JSON.stringify(event));
+    history.trace(`${new Date(simulation.nowMs).toISOString()} run ${number} ${JSON.stringify(event)}`);
+    if (event.event === 'day_restarted') history.restarts += 1;
+  };
+  const { skewMs: _skewMs, nowOffsetMs, ...options } = plan;
+  const requestsBefore = service.requests;
+  const running = runSync({
+    ...options,
+    settings: world.settings,
+    reports,
+    lake: reachedLake(history.lake, { simulation, life, faults, random: random.fork('lake') }),
+    credentials: { read: async () => (life.dead ? never() : world.credentials) },
+    clock: {
+      now: () => new Date(nowOffsetMs === 0 ? wallMs() : startedMs + nowOffsetMs),
+      wallMs,
+      async sleep(ms) {
+        await simulation.sleep(ms);
+        if (life.dead) await never();
+      },
+      every: (ms, tick) => simulation.every(ms, () => !life.dead && tick()),
+    },
+    log,
+    random: () => random.next(),
+    newId: () => `${number}-${random.whole(0, 1e9).toString(36)}`,
+  });
+  try {
+    const outcome = await Promise.race([running, life.died]);
+    history.trace(
+      `${new Date(simulation.nowMs).toISOString()} run ${number} ${outcome === 'died' ? outcome : JSON.stringify(outcome)}`,
+    );
+    if (outcome === 'died') {
+      history.deaths += 1;
+      return undefined;
+    }
+    history.said.push(JSON.stringify(outcome));
+    return outcome;
+  } catch (thrown) {
+    watch.report(
+      'other',
+      `${at} run ${number} threw ${thrown instanceof Error ? thrown.stack : String(thrown)}`,
+    );
+    return undefined;
+  } finally {
+    const requests = service.requests - requestsBefore;
+    if (requests > maxRequests(world))
+      watch.report('other', `${at} run ${number} and those beside it made ${requests} requests`);
+  }
+}
+
+/** Generous: everything that the service holds, several times, beside what three runs at a time retry. */
+function maxRequests(world: World): number {
+  const records = Object.values(world.holdings).reduce((sum, held) => sum + held.length, 0);
+  return 500 + 6 * (records + 10 * daysOf(world).length);
+}
+
+/** Plain runs, day after day. */
+async function calm(history: History, random: Random): Promise<void> {
+  const { world, simulation, watch } = history;
+  const startMs = simulation.nowMs;
+  let failing = '';
+  while (simulation.nowMs - startMs < MAX_CALM_MS) {
+    const life = new Life(Number.POSITIVE_INFINITY, random);
+    const outcome = await run(history, life, random.fork(`run ${history.runs}`), {
+      skewMs: 0,
+      nowOffsetMs: 0,
+      scope: {},
+    });
+    const age = simulation.nowMs - startMs;
+    failing = outcome?.status === 'complete' ? '' : JSON.stringify(outcome);
+    const isSettled = failing === '' && age >= MIN_CALM_MS && simulation.nowMs >= lastChangesEndMs(world);
+    if (isSettled) return;
+    await simulation.sleep(CALM_INTERVAL_MS);
+  }
+  watch.report('other', `no end after ${MAX_CALM_MS / DAY_MS} calm days: ${failing}`);
+}
+
+/** When every day of the storm has been due for the last time, with room for the two passes that agree. */
+function lastChangesEndMs(world: World): number {
+  const last = dayOf(world.stormEndMs, world.timeZone);
+  const ends = world.reports.map((report) => changesEndMs(world, heldTable(report), last));
+  return Math.max(...ends) + 3 * DAY_MS;
+}
+
+async function changeAtRandom({ world, simulation }: History, random: Random): Promise<void> {
+  while (simulation.nowMs < world.stormEndMs) {
+    await simulation.sleep(random.between(20, 400) * MINUTE_MS);
+    const day = addDays(dayOf(simulation.nowMs, world.timeZone), -random.whole(0, 5));
+    change(world, heldTable(random.pick(world.reports)), day, simulation.nowMs, random);
+  }
+}
+
+/** A day changes between two of its pages. */
+function changeWhileRead({ world, service, simulation }: History, random: Random): void {
+  service.afterAnswer = ({ action, fields }, page) => {
+    if (page.next === undefined || !random.chance(0.02)) return;
+    const report = Object.values(reports).find((one) => one.action === action);
+    if (!report || report.day.by === 'upstream') return;
+    const start = fields.start_date ?? fields.start_time;
+    const unitMs = world.interpretation.timestampUnit === 'seconds' ? 1000 : 1;
+    const day =
+      fields.start_date === undefined
+        ? dayOf(Number(start) * unitMs, world.timeZone)
+        : String(start).replace(/^(\d{4})(\d\d)(\d\d)$/, '$1-$2-$3');
+    change(world, heldTable(report), day, simulation.nowMs, random);
+  };
+}

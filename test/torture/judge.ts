@@ -1,0 +1,153 @@
+/** Judges a lake after the calm: by what the service holds, by its own documents, and by what is left over. */
+import { gunzipSync } from 'node:zlib';
+import { DAY_MS } from '../../shared/days.ts';
+import { parseJson } from '../../shared/json.ts';
+import { type DayEntry, parseLedger } from '../../shared/lake/documents/ledger.ts';
+import {
+  brandPartitions,
+  brandRawPrefix,
+  coveragePartition,
+  dayPartition,
+  parseDayKey,
+  parseLedgerKey,
+  partitionPath,
+  partitionPrefix,
+  reportLedgersPrefix,
+  snapshotOfKey,
+} from '../../shared/lake/paths.ts';
+import { readParquetRows } from '../../shared/lake/table/parquet.ts';
+import type { ReportDefinition } from '../../shared/reports/definition.ts';
+import type { TrueLake } from './lake.ts';
+import type { Simulation } from './simulation.ts';
+import { type Watch, compare, marksOf } from './watch.ts';
+import { BRAND, type World, daysOf, marksHeld } from './world.ts';
+
+interface Judged {
+  world: World;
+  simulation: Simulation;
+  lake: TrueLake;
+  watch: Watch;
+  said: readonly string[];
+}
+
+export async function judgeLake(judged: Judged): Promise<void> {
+  for (const report of judged.world.reports) {
+    const entries = await ledgerEntries(judged.lake, report);
+    await judgeDays(judged, report, entries);
+    await judgeCoverage(judged, report, entries);
+    await judgeLeftovers(judged, report, entries);
+  }
+  await judgeSecrets(judged);
+}
+
+async function ledgerEntries({ store }: TrueLake, report: ReportDefinition): Promise<Map<string, DayEntry>> {
+  const entries = new Map<string, DayEntry>();
+  for await (const { key } of store.list(reportLedgersPrefix(report.name))) {
+    const scope = parseLedgerKey(key);
+    const stored = await store.get(key);
+    if (!scope || !stored) continue;
+    const { days } = parseLedger(key, scope)(parseJson(Buffer.from(stored.body).toString()));
+    for (const [day, entry] of Object.entries(days)) entries.set(day, entry);
+  }
+  return entries;
+}
+
+async function judgeDays(
+  { world, simulation, lake, watch }: Judged,
+  report: ReportDefinition,
+  entries: ReadonlyMap<string, DayEntry>,
+): Promise<void> {
+  const pointers = await lake.catalog.snapshotsByPartition(report.table, brandPartitions(BRAND));
+  for (const day of daysOf(world)) {
+    const name = `at the end ${report.name} ${day}`;
+    const expected = marksHeld(world, report, day, simulation.nowMs);
+    const { committed, claim, failure } = entries.get(day) ?? {};
+    if (!committed) {
+      watch.report('other', `${name}: never committed`);
+      compare(watch, name, expected, []);
+      continue;
+    }
+    if (committed.state !== 'closed' || !committed.settled || claim || failure)
+      watch.report('other', `${name}: not settled ${JSON.stringify({ ...committed, claim, failure })}`);
+    const pointed = pointers.get(partitionPath(dayPartition(BRAND, day))) ?? [];
+    if (pointed.join() !== committed.snapshot)
+      watch.report(
+        'other',
+        `${name}: the catalog points at ${pointed}, the ledger says ${committed.snapshot}`,
+      );
+    try {
+      compare(watch, name, expected, await marksOf(lake.store, report, day, committed.snapshot));
+    } catch (thrown) {
+      watch.report('lost', `${name}: ${String(thrown)}`);
+    }
+  }
+}
+
+async function judgeCoverage(
+  { world, lake, watch }: Judged,
+  report: ReportDefinition,
+  entries: ReadonlyMap<string, DayEntry>,
+): Promise<void> {
+  const covered = new Map<string, string>();
+  const leading = coveragePartition(BRAND, report.name);
+  for (const [path, [snapshot = '']] of await lake.catalog.snapshotsByPartition('coverage', leading)) {
+    const key = `snapshots/coverage/${path}/${snapshot}/part-0000.parquet`;
+    const stored = await lake.store.get(key);
+    if (!stored) {
+      watch.report('torn', `at the end coverage ${path}: ${key} is missing`);
+      continue;
+    }
+    const range = async (start: number, end: number) => stored.body.slice(start, end);
+    for await (const row of readParquetRows({ bytes: stored.body.length, range }, ['dt', 'digest']))
+      covered.set(String(row.dt), String(row.digest));
+  }
+  for (const day of daysOf(world)) {
+    const committed = entries.get(day)?.committed?.digest;
+    if (committed !== covered.get(day))
+      watch.report(
+        'other',
+        `at the end ${report.name} ${day}: coverage says ${covered.get(day)}, the ledger ${committed}`,
+      );
+  }
+}
+
+/** Vacuum has had days: what no document names and is older than its grace and a day is left for ever. */
+async function judgeLeftovers(
+  { simulation, lake, watch }: Judged,
+  report: ReportDefinition,
+  entries: ReadonlyMap<string, DayEntry>,
+): Promise<void> {
+  const isOlderThan = (days: number, at: Date) => simulation.nowMs - at.getTime() > days * DAY_MS;
+  const snapshots = partitionPrefix(report.table, brandPartitions(BRAND));
+  for await (const { key, modifiedAt } of lake.store.list(snapshots)) {
+    const { day = '', id = '' } = parseDayKey(snapshots, key) ?? {};
+    if (isOlderThan(2.5, modifiedAt) && entries.get(day)?.committed?.snapshot !== id)
+      watch.report('leaked', `${key} of ${modifiedAt.toISOString()}`);
+  }
+  const raw = brandRawPrefix(report.name, BRAND);
+  for await (const { key, modifiedAt } of lake.store.list(raw)) {
+    const { day = '', id = '' } = parseDayKey(raw, key) ?? {};
+    const { committed, claim } = entries.get(day) ?? {};
+    if (isOlderThan(8.5, modifiedAt) && committed?.attempt !== id && claim?.attempt !== id)
+      watch.report('leaked', `${key} of ${modifiedAt.toISOString()}`);
+  }
+  const leading = coveragePartition(BRAND, report.name);
+  const published = await lake.catalog.snapshotsByPartition('coverage', leading);
+  const current = new Set([...published.values()].flat());
+  for await (const { key, modifiedAt } of lake.store.list(partitionPrefix('coverage', leading)))
+    if (isOlderThan(2.5, modifiedAt) && !current.has(snapshotOfKey(key) ?? ''))
+      watch.report('leaked', `${key} of ${modifiedAt.toISOString()}`);
+}
+
+/** I9: no credential is in an object, a log or an outcome. */
+async function judgeSecrets({ world, lake, watch, said }: Judged): Promise<void> {
+  const hasSecret = (text: string) => [...world.secrets].some((secret) => text.includes(secret));
+  for (const text of said)
+    if (hasSecret(text)) watch.report('leaked', `a credential is in what a run said: ${text}`);
+  for await (const { key } of lake.store.list('')) {
+    const stored = await lake.store.get(key);
+    if (!stored) continue;
+    const bytes = key.endsWith('.gz') ? gunzipSync(stored.body) : stored.body;
+    if (hasSecret(Buffer.from(bytes).toString('latin1'))) watch.report('leaked', `a credential is in ${key}`);
+  }
+}

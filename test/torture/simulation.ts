@@ -1,0 +1,94 @@
+/**
+ * Virtual time for everything that a history does. Whatever takes time waits here: requests, calls of the lake, sleeps,
+ * timers. The next event happens only when the code that the last one woke has come to rest, so the order of a history
+ * follows from its seed alone, and a week takes a second.
+ */
+interface Event {
+  atMs: number;
+  happen: () => void;
+}
+
+/** Nothing is left that could happen, and what was waited for has not. */
+export class Deadlock extends Error {
+  override readonly name = 'Deadlock';
+}
+
+export class Simulation {
+  nowMs: number;
+  events = 0;
+  /** Latest first. */
+  readonly #queue: Event[] = [];
+  readonly #outside = new Set<Promise<unknown>>();
+
+  constructor(startMs: number) {
+    this.nowMs = startMs;
+  }
+
+  /** Resolves after `ms` of virtual time. */
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#add(ms, resolve));
+  }
+
+  every(ms: number, tick: () => void): () => void {
+    let stopped = false;
+    const next = () => {
+      if (stopped) return;
+      this.#add(ms, next);
+      tick();
+    };
+    this.#add(ms, next);
+    return () => {
+      stopped = true;
+    };
+  }
+
+  /** Work of the real world, e.g. on a disk: virtual time stands still until it is done. */
+  async outside<Result>(work: () => Promise<Result>): Promise<Result> {
+    const working = work();
+    const settled = working.catch(() => undefined);
+    this.#outside.add(settled);
+    try {
+      return await working;
+    } finally {
+      this.#outside.delete(settled);
+    }
+  }
+
+  /** Lets events happen until `main` is settled. */
+  async runUntilSettled<Result>(main: Promise<Result>): Promise<Result> {
+    let settled = false;
+    const ended = main.finally(() => {
+      settled = true;
+    });
+    ended.catch(() => {});
+    for (;;) {
+      await this.#rest();
+      if (settled) return ended;
+      const next = this.#queue.pop();
+      if (!next) throw new Deadlock('nothing is left that could happen');
+      this.nowMs = Math.max(this.nowMs, next.atMs);
+      this.events += 1;
+      next.happen();
+    }
+  }
+
+  #add(ms: number, happen: () => void): void {
+    const event = { atMs: this.nowMs + Math.max(0, Math.ceil(ms)), happen };
+    let [low, high] = [0, this.#queue.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const other = this.#queue[middle];
+      if (other && other.atMs > event.atMs) low = middle + 1;
+      else high = middle;
+    }
+    this.#queue.splice(low, 0, event);
+  }
+
+  async #rest(): Promise<void> {
+    await new Promise(setImmediate);
+    while (this.#outside.size > 0) {
+      await Promise.all(this.#outside);
+      await new Promise(setImmediate);
+    }
+  }
+}

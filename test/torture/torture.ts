@@ -1,0 +1,65 @@
+/**
+ * `npm run torture -- --seconds N --seed S`: random histories, one after the other, each from its own seed, until the
+ * time is over; a table at the end. A history that ends wrong prints what is wrong and the command that repeats it.
+ * `--only` repeats one history, `--trace` prints everything that happened in it, `--without changes,clocks` leaves out some of
+ * its hazards.
+ */
+import './deterministic.ts';
+import { parseArgs } from 'node:util';
+import type { HistoryResult } from './history.ts';
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '60' },
+    seed: { type: 'string' },
+    without: { type: 'string', default: '' },
+    only: { type: 'boolean', default: false },
+    trace: { type: 'boolean', default: false },
+  },
+});
+const { runHistory } = await import('./history.ts');
+const { hazards } = await import('./world.ts');
+
+const first = values.seed === undefined ? Math.floor(Math.random() * 1e9) : Number(values.seed);
+if (!Number.isSafeInteger(first)) throw new RangeError(`--seed ${values.seed} is not a whole number`);
+const untilMs = Date.now() + Number(values.seconds) * 1000;
+const named = values.without.split(',').filter((name) => name !== '');
+const without = new Set(hazards.filter((hazard) => named.includes(hazard)));
+if (without.size < named.length) throw new RangeError(`--without takes ${hazards.join(', ')}`);
+const trace = values.trace ? (line: string) => console.log(line) : () => {};
+const results: HistoryResult[] = [];
+
+console.log(`torture: seeds from ${first}`);
+for (let seed = first; seed === first || (!values.only && Date.now() < untilMs); seed += 1) {
+  const result = await runHistory(seed, trace, without);
+  results.push(result);
+  if (result.findings.length === 0) continue;
+  console.log(`\nseed ${seed} (${result.lake}): ${result.findings.length} wrong`);
+  for (const { kind, what } of result.findings.slice(0, 8)) console.log(`  ${kind}: ${what}`);
+  console.log(`  repeat: npm run torture -- --seed ${seed} --only`);
+}
+console.log(tableOf(results));
+process.exitCode = results.some(({ findings }) => findings.length > 0) ? 1 : 0;
+
+function tableOf(all: readonly HistoryResult[]): string {
+  const sum = (of: (result: HistoryResult) => number) => all.reduce((total, result) => total + of(result), 0);
+  const found = (kind: string) => sum(({ findings }) => findings.filter((one) => one.kind === kind).length);
+  const rows: [string, number][] = [
+    ['histories', all.length],
+    ['… in S3', all.filter(({ lake }) => lake === 'S3').length],
+    ['… in a folder', all.filter(({ lake }) => lake === 'folder').length],
+    ['runs', sum(({ runs }) => runs)],
+    ['requests', sum(({ requests }) => requests)],
+    ['changes of a day', sum(({ changes }) => changes)],
+    ['faults', sum(({ faults }) => faults)],
+    ['deaths', sum(({ deaths }) => deaths)],
+    ['restarts', sum(({ restarts }) => restarts)],
+    ['readings by a query', sum(({ reads }) => reads)],
+    ['lost', found('lost')],
+    ['doubled', found('doubled')],
+    ['torn', found('torn')],
+    ['leaked', found('leaked')],
+    ['otherwise wrong', found('other')],
+  ];
+  return ['| | |', '| --- | --: |', ...rows.map(([name, count]) => `| ${name} | ${count} |`)].join('\n');
+}

@@ -1,0 +1,208 @@
+/**
+ * What must hold at every moment of a history, watched from behind the lake's port: a closed day is committed only as
+ * one whole pass that began after its end, never opened again, never replaced by an earlier reading; a catalog points
+ * only at what was committed; a reader reads a snapshot whole, however long it takes.
+ */
+import { MINUTE_MS, HOUR_MS, endOfDay } from '../../shared/days.ts';
+import type { Json } from '../../shared/json.ts';
+import { type Committed, parseLedger } from '../../shared/lake/documents/ledger.ts';
+import { parseProgress } from '../../shared/lake/documents/progress.ts';
+import { dayPartition, parseLedgerKey, snapshotKey } from '../../shared/lake/paths.ts';
+import { readParquetRows } from '../../shared/lake/table/parquet.ts';
+import type { ObjectStore } from '../../shared/ports.ts';
+import type { ReportDefinition } from '../../shared/reports/definition.ts';
+import type { TrueLake } from './lake.ts';
+import type { Random } from './random.ts';
+import type { Simulation } from './simulation.ts';
+import { BRAND, type World, hasChangedSince, lateMinutes, marksHeld } from './world.ts';
+
+/** What is wrong, by kind. */
+export type Kind = 'lost' | 'doubled' | 'torn' | 'leaked' | 'other';
+
+export interface Finding {
+  kind: Kind;
+  what: string;
+}
+
+export interface Watch {
+  readonly findings: Finding[];
+  report(kind: Kind, what: string): void;
+  readonly committedSnapshots: Set<string>;
+  reads: number;
+}
+
+/** A closed day may be dated by a clock that nothing corrected: as far as the service accepts it. */
+const CLOCK_TOLERANCE_MS = MINUTE_MS;
+
+/** Watches every write of the lake from now on. @returns the lake to use from then on */
+export function watched(
+  lake: TrueLake,
+  { world, simulation, watch }: { world: World; simulation: Simulation; watch: Watch },
+): TrueLake {
+  const committed = new Map<string, Committed>();
+  /** By attempt and the time that it states: when its last slice really began to be read. */
+  const begunMs = new Map<string, number>();
+  const closedBeginMs = new Map<string, number>();
+
+  async function afterPut(key: string, body: Uint8Array): Promise<void> {
+    if (key.endsWith('/progress.json')) return noteBeginning(key, body);
+    const scope = parseLedgerKey(key);
+    const report = world.reports.find(({ name }) => name === scope?.report);
+    if (!scope || !report) return;
+    const { days } = parseLedger(key, scope)(jsonOf(body));
+    for (const [day, entry] of Object.entries(days)) {
+      const name = `${report.name} ${day}`;
+      const before = committed.get(name);
+      if (!entry.committed || JSON.stringify(before) === JSON.stringify(entry.committed)) continue;
+      committed.set(name, entry.committed);
+      watch.committedSnapshots.add(entry.committed.snapshot);
+      if (!before || readingOf(before) !== readingOf(entry.committed))
+        await judge(report, day, before, entry.committed);
+    }
+  }
+
+  function noteBeginning(key: string, body: Uint8Array): void {
+    const attempt = key.split('/').at(-2) ?? '';
+    const slice = parseProgress(key)(jsonOf(body)).slices.at(-1);
+    const isFresh = slice?.parts.every(({ pages, done }) => pages === 0 && !done) ?? true;
+    const beginning = `${attempt} ${slice?.startedAt}`;
+    if (isFresh && !begunMs.has(beginning)) begunMs.set(beginning, simulation.nowMs);
+  }
+
+  async function judge(
+    report: ReportDefinition,
+    day: string,
+    before: Committed | undefined,
+    now: Committed,
+  ): Promise<void> {
+    const name = `${report.name} ${day}`;
+    const at = new Date(simulation.nowMs).toISOString();
+    if (before?.state === 'closed' && now.state === 'open')
+      watch.report('other', `${at} ${name}: a closed day was committed as open`);
+    const begun = begunMs.get(`${now.attempt} ${now.readFrom}`);
+    if (begun === undefined) return watch.report('other', `${at} ${name}: committed without a beginning`);
+    if (now.state !== 'closed') return;
+    const endMs = endOfDay(day, world.timeZone) + lateMinutes * MINUTE_MS;
+    if (begun < endMs - CLOCK_TOLERANCE_MS)
+      watch.report('other', `${at} ${name}: closed by a reading that began ${endMs - begun} ms too early`);
+    const earlier = closedBeginMs.get(name);
+    if (earlier !== undefined && begun < earlier)
+      watch.report('other', `${at} ${name}: a later reading was replaced by an earlier one`);
+    closedBeginMs.set(name, begun);
+    if (report.day.by === 'upstream' || hasChangedSince(world, report, day, begun)) return;
+    const rows = await marksOf(lake.store, report, day, now.snapshot);
+    compare(
+      watch,
+      `${at} ${name}: committed as closed`,
+      marksHeld(world, report, day, simulation.nowMs),
+      rows,
+    );
+  }
+
+  const store: ObjectStore = {
+    ...lake.store,
+    async put(key, body, precondition) {
+      const outcome = await lake.store.put(key, body, precondition);
+      if (outcome !== 'conflict') await afterPut(key, body);
+      return outcome;
+    },
+  };
+  return { ...lake, store };
+}
+
+function jsonOf(body: Uint8Array): Json {
+  return JSON.parse(Buffer.from(body).toString());
+}
+
+function readingOf({ snapshot, attempt, readFrom }: Committed): string {
+  return [snapshot, attempt, readFrom].join();
+}
+
+/** Reports how rows differ from the records they should be. */
+export function compare(
+  watch: Watch,
+  where: string,
+  expected: readonly string[],
+  rows: readonly string[],
+): void {
+  const missing = excess(expected, rows);
+  const surplus = excess(rows, expected);
+  if (missing.length > 0)
+    watch.report('lost', `${where}: ${missing.length} of ${expected.length} lost (${missing.slice(0, 3)} …)`);
+  if (surplus.length > 0)
+    watch.report(
+      'doubled',
+      `${where}: ${surplus.length} beyond ${expected.length} (${surplus.slice(0, 3)} …)`,
+    );
+}
+
+/** What these have more than those. */
+function excess(these: readonly string[], those: readonly string[]): string[] {
+  const left = new Map<string, number>();
+  for (const mark of those) left.set(mark, (left.get(mark) ?? 0) + 1);
+  return these.filter((mark) => {
+    const count = left.get(mark) ?? 0;
+    left.set(mark, count - 1);
+    return count <= 0;
+  });
+}
+
+/** The marks of a snapshot's rows. */
+export async function marksOf(
+  store: ObjectStore,
+  { table }: ReportDefinition,
+  day: string,
+  snapshot: string,
+): Promise<string[]> {
+  const key = snapshotKey(table, dayPartition(BRAND, day), snapshot);
+  let bytes: number | undefined;
+  for await (const object of store.list(key)) bytes = object.bytes;
+  if (bytes === undefined) throw new Error(`${key} is missing`);
+  const marks: string[] = [];
+  const range = (start: number, end: number) => store.range(key, start, end);
+  for await (const row of readParquetRows({ bytes, range }, ['mark'])) marks.push(String(row.mark));
+  return marks;
+}
+
+/** Queries at random moments: what the catalog points at is read twice, hours apart, as a slow query would. */
+export async function readAtRandom(
+  lake: TrueLake,
+  {
+    world,
+    simulation,
+    watch,
+    random,
+  }: { world: World; simulation: Simulation; watch: Watch; random: Random },
+): Promise<void> {
+  while (simulation.nowMs < world.stormEndMs) {
+    await simulation.sleep(random.between(5, 90) * MINUTE_MS);
+    const report = random.pick(world.reports);
+    const partitions = await simulation.outside(() =>
+      lake.catalog.snapshotsByPartition(report.table, [['brand', BRAND]]),
+    );
+    if (partitions.size === 0) continue;
+    const [path, snapshots] = random.pick([...partitions]);
+    const day = path.split('dt=')[1] ?? '';
+    const at = new Date(simulation.nowMs).toISOString();
+    const read = async () =>
+      (
+        await simulation.outside(() =>
+          Promise.all(snapshots.map((snapshot) => marksOf(lake.store, report, day, snapshot))),
+        )
+      )
+        .flat()
+        .sort()
+        .join();
+    watch.reads += 1;
+    try {
+      if (snapshots.length !== 1) throw new Error('the partition points at more than one snapshot');
+      if (!snapshots.every((id) => watch.committedSnapshots.has(id)))
+        throw new Error('it was never committed');
+      const first = await read();
+      await simulation.sleep(random.between(0, 6) * HOUR_MS);
+      if ((await read()) !== first) throw new Error('the rows differ');
+    } catch (thrown) {
+      watch.report('torn', `${at} a reader of ${report.table} ${day} (${snapshots}): ${String(thrown)}`);
+    }
+  }
+}

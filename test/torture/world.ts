@@ -1,0 +1,353 @@
+/**
+ * What the service of a history holds, under one reading of the interface's open points, and how it changes while runs
+ * read it. Every version of a record has a `mark` of its own, so that a lost, doubled or old row shows by its text.
+ * Changes of a day end with its refresh policy: no reading is due after that, so no pipeline could see them.
+ */
+import { DAY_MS, MINUTE_MS, addDays, dayOf, daysFrom, endOfDay, startOfDay } from '../../shared/days.ts';
+import type { JsonObject } from '../../shared/json.ts';
+import { reports } from '../../shared/reports/index.ts';
+import type { RefreshTier, ReportDefinition } from '../../shared/reports/definition.ts';
+import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
+import { type CursorRules, servedPerPage } from '../strict-service/answer.ts';
+import { type Held, type Holdings, httpDate } from '../strict-service/data.ts';
+import { type Interpretation, interpretations, settingsFor } from '../strict-service/interpretations.ts';
+import type { Account } from '../strict-service/refuse.ts';
+import type { Random } from './random.ts';
+
+export const BRAND = 'acme';
+export const SERVICE = 'ACME';
+export const ADDRESS = 'http://127.0.0.1:9/api/brand-side';
+
+/** A table that the service holds records of; click details are held with their clicks. */
+type HeldTable = keyof Holdings;
+
+/** What a storm can hold; `--without` leaves some of it out, to find what a failing history is about. */
+export const hazards = [
+  'faults',
+  'deaths',
+  'deadlines',
+  'clocks',
+  'event times',
+  'dead cursors',
+  'rotations',
+  'changes',
+  'ranges',
+  'company',
+] as const;
+export type Hazard = (typeof hazards)[number];
+
+export interface World {
+  timeZone: string;
+  startDate: string;
+  stormStartMs: number;
+  stormEndMs: number;
+  interpretation: Interpretation;
+  /** Whether responses have a `Date`. */
+  hasDates: boolean;
+  cursors: CursorRules;
+  settings: Settings;
+  reports: readonly ReportDefinition[];
+  holdings: Holdings;
+  /** What the service accepts. */
+  account: Account;
+  /** What the source of credentials gives: after a rotation, the old ones for some time. */
+  credentials: Account;
+  /** Every token and secret that was ever valid. */
+  secrets: Set<string>;
+  without: ReadonlySet<Hazard>;
+  /** A new record of the day, with its time. */
+  make(table: HeldTable, day: string, at: number): Held;
+  /** When a day of a table changed otherwise than by records that appear soon after their time. */
+  readonly changes: { table: HeldTable; day: string; atMs: number }[];
+}
+
+type OrderKeys = 'every order' | 'no order' | 'some orders' | 'one for two';
+
+const pageSize = 20;
+const limit = 5;
+export const lateMinutes = 15;
+
+export function worldOf(random: Random, without: ReadonlySet<Hazard>): World {
+  const timeZone = random.pick([
+    'America/New_York',
+    'UTC',
+    'Asia/Kolkata',
+    'Pacific/Auckland',
+    'Europe/London',
+  ]);
+  const aroundClockChange = random.chance(0.3);
+  const firstDay = aroundClockChange ? '2026-10-22' : addDays('2026-02-10', random.whole(0, 40));
+  const stormStartMs = startOfDay(firstDay, timeZone) + random.whole(0, DAY_MS);
+  const stormEndMs = stormStartMs + random.whole(DAY_MS, 4 * DAY_MS);
+  const startDate = addDays(dayOf(stormStartMs, timeZone), -random.whole(0, 4));
+  const { interpretation } = random.pick(interpretations);
+  const chosen = chosenReports(random);
+  const account = newAccount(random);
+  const world: World = {
+    timeZone,
+    startDate,
+    stormStartMs,
+    stormEndMs,
+    interpretation,
+    hasDates: random.chance(0.85),
+    cursors: {
+      generation: 0,
+      callNumber: 0,
+      lifeInCalls: Number.POSITIVE_INFINITY,
+      dead: random.pick(['refused', 'empty', 'first page']),
+    },
+    reports: Object.values(reports).filter(({ name }) => chosen.includes(name)),
+    settings: parseSettings(settingsOf(random, { timeZone, startDate, interpretation, chosen }), reports),
+    holdings: { clicks: [], orders: [], transactions: [], attribution: [] },
+    account,
+    credentials: account,
+    secrets: new Set([account.token, account.secret]),
+    changes: [],
+    without,
+    make: makerOf(random, timeZone),
+  };
+  fill(world, random);
+  return world;
+}
+
+export function newAccount(random: Random): Account {
+  const token = () => Array.from({ length: 24 }, () => random.whole(10, 35).toString(36)).join('');
+  return { bid: '1001', token: token(), secret: token() };
+}
+
+function chosenReports(random: Random): string[] {
+  const groups = [
+    ['clicks_list'],
+    ['clicks_list', 'clicks_detail'],
+    ['order_list'],
+    ['transaction_list'],
+    ['amazon_attribution_report'],
+  ];
+  return [...new Set(random.sample(groups, random.whole(1, 3)).flat())];
+}
+
+function settingsOf(
+  random: Random,
+  world: Pick<World, 'timeZone' | 'startDate' | 'interpretation'> & { chosen: readonly string[] },
+) {
+  const clicks = [{ untilAgeDays: random.whole(1, 2), every: '1 day' }];
+  const restated: RefreshTier[] = [
+    { untilAgeDays: random.whole(1, 2), every: random.pick(['run', '6 hours']) },
+    { untilAgeDays: random.whole(3, 5), every: '1 day' },
+  ];
+  const sizes: Record<string, JsonObject> = {
+    clicks_list: { page_size: pageSize, refresh: clicks.map((tier) => ({ ...tier })) },
+    clicks_detail: { refresh: clicks.map((tier) => ({ ...tier })) },
+    order_list: { page_size: pageSize, refresh: restated.map((tier) => ({ ...tier })) },
+    transaction_list: { limit, refresh: restated.map((tier) => ({ ...tier })) },
+    amazon_attribution_report: { limit, refresh: restated.map((tier) => ({ ...tier })) },
+  };
+  return {
+    requestsPerSecond: random.pick([0.5, 1, 3, 100]),
+    pagesInFlight: random.whole(1, 4),
+    brands: {
+      [BRAND]: {
+        baseUrl: ADDRESS,
+        service: SERVICE,
+        timeZone: world.timeZone,
+        startDate: world.startDate,
+        secretName: 'none',
+        lateMinutes,
+        resumeWithinHours: random.pick([0, 1, 6]),
+        ...settingsFor(world.interpretation),
+        reports: Object.fromEntries(
+          Object.entries(sizes).map(([name, own]) => [
+            name,
+            { ...own, enabled: world.chosen.includes(name) },
+          ]),
+        ),
+      },
+    },
+  };
+}
+
+/** The days that end with every record known: from the first day of the settings to the day before the storm ended. */
+export function daysOf({ startDate, stormEndMs, timeZone }: World): string[] {
+  return daysFrom(startDate, dayOf(stormEndMs, timeZone));
+}
+
+/** From then on no reading of the day is due but the last one, so the service may no longer change it. */
+export function changesEndMs(world: World, table: HeldTable, day: string): number {
+  const report = Object.values(reports).find((one) => one.table === table);
+  const refresh = world.settings.brands[BRAND]?.reports[report?.name ?? '']?.refresh ?? [];
+  return startOfDay(addDays(day, (refresh.at(-1)?.untilAgeDays ?? 0) + 1), world.timeZone);
+}
+
+function fill(world: World, random: Random): void {
+  const { timeZone, startDate, stormEndMs, interpretation } = world;
+  const days = daysFrom(addDays(startDate, -1), dayOf(stormEndMs, timeZone));
+  const page = servedPerPage(pageSize, interpretation);
+  const cursorPage = servedPerPage(limit, interpretation);
+  for (const day of days)
+    for (const [table, size] of [
+      ['clicks', page],
+      ['orders', page],
+      ['transactions', cursorPage],
+      ['attribution', cursorPage],
+    ] as const) {
+      const count = random.pick([0, 1, size - 1, size, size + 1, 2 * size, 3 * size, 3 * size + 1, 6 * size]);
+      for (const at of instants(world, day, count, random))
+        world.holdings[table].push(world.make(table, day, at));
+    }
+  for (const held of Object.values(world.holdings)) held.sort((a, b) => a.at - b.at);
+}
+
+/** Times of a day, its first instant and its last second among them. */
+function instants({ timeZone }: World, day: string, count: number, random: Random): number[] {
+  const startMs = startOfDay(day, timeZone);
+  const endMs = endOfDay(day, timeZone);
+  const anywhere = () => Math.floor(random.between(startMs, endMs));
+  return Array.from(
+    { length: count },
+    (_, index) => [startMs, endMs - random.whole(1, 999)][index] ?? anywhere(),
+  );
+}
+
+function makerOf(random: Random, timeZone: string): World['make'] {
+  const keys = random.pick<OrderKeys>([
+    'every order',
+    'every order',
+    'no order',
+    'some orders',
+    'one for two',
+  ]);
+  let made = 0;
+
+  function make(table: HeldTable, day: string, at: number): Held {
+    made += 1;
+    // Records without a key come in pairs that nothing tells apart.
+    const number = table === 'transactions' || keys === 'no order' ? made - (made % 2) : made;
+    const mark = `${table}-${table === 'clicks' ? made : number}`;
+    const lateMs = random.chance(0.3) ? random.whole(0, (lateMinutes - 2) * MINUTE_MS) : 0;
+    switch (table) {
+      case 'clicks': {
+        // `created_time` has whole seconds.
+        const secondMs = Math.floor(at / 1000) * 1000;
+        return {
+          at: secondMs,
+          appearsAt: secondMs + lateMs,
+          record: {
+            id: String(made),
+            pbtid: String(7_000_000 + made),
+            created_time: httpDate(secondMs),
+            mark,
+          },
+          detail: { id: made, mark: `detail of ${mark}` },
+        };
+      }
+      case 'orders':
+        return {
+          at,
+          appearsAt: at + lateMs,
+          record: { ...orderKey(made), amount: number, status: 'new', mark },
+        };
+      case 'transactions':
+        return {
+          at,
+          appearsAt: at + lateMs,
+          record: { order_id: `ORD-${number}`, commission: number, mark },
+        };
+      case 'attribution':
+        return {
+          at: startOfDay(day, timeZone),
+          appearsAt: at,
+          record: { date: day.replaceAll('-', ''), adGroupId: `group ${made}`, dpv: made, click: 1, mark },
+        };
+    }
+  }
+
+  function orderKey(number: number): JsonObject {
+    // Spread, so that a new order falls between two others.
+    const transid = 1 + ((number * 7919) % 999_983);
+    switch (keys) {
+      case 'every order':
+        return { transid };
+      case 'no order':
+        return {};
+      case 'some orders':
+        return random.chance(0.5) ? { transid } : {};
+      case 'one for two':
+        return { transid: 1 + ((Math.floor(number / 2) * 7919) % 999_983) };
+    }
+  }
+
+  return make;
+}
+
+/** The records that the service shows at a moment. */
+export function shown(world: World, table: HeldTable, nowMs: number): Held[] {
+  return world.holdings[table].filter(({ appearsAt }) => appearsAt < nowMs);
+}
+
+/** The marks of the rows that a report's day must have, as often as the service holds them. */
+export function marksHeld(world: World, report: ReportDefinition, day: string, nowMs: number): string[] {
+  const isDetail = report.day.by === 'upstream';
+  const table: HeldTable = isDetail ? 'clicks' : heldTable(report);
+  const held = ofDay(world, shown(world, table, nowMs), day);
+  return held.map(({ record, detail }) => String((isDetail ? detail : record)?.mark));
+}
+
+function ofDay({ timeZone }: World, held: readonly Held[], day: string): Held[] {
+  const [startMs, endMs] = [startOfDay(day, timeZone), endOfDay(day, timeZone)];
+  return held.filter(({ at }) => startMs <= at && at < endMs);
+}
+
+export function heldTable(report: ReportDefinition): HeldTable {
+  switch (report.table) {
+    case 'clicks':
+    case 'click_details':
+      return 'clicks';
+    case 'orders':
+    case 'transactions':
+    case 'attribution':
+      return report.table;
+    default:
+      throw new Error(`the service holds no ${report.table}`);
+  }
+}
+
+/** Whether the day may have been read in two versions since then: the query of a day may reach the first instant of the next. */
+export function hasChangedSince(
+  world: World,
+  report: ReportDefinition,
+  day: string,
+  sinceMs: number,
+): boolean {
+  const table = heldTable(report);
+  const next = addDays(day, 1);
+  return world.changes.some(
+    (change) =>
+      change.table === table && change.atMs >= sinceMs && (change.day === day || change.day === next),
+  );
+}
+
+/** Changes one day of a table: adds records, and where a record is no click, restates and removes some too. */
+export function change(world: World, table: HeldTable, day: string, nowMs: number, random: Random): void {
+  if (world.without.has('changes')) return;
+  if (nowMs >= changesEndMs(world, table, day) || day < world.startDate) return;
+  const held = world.holdings[table];
+  const present = ofDay(world, shown(world, table, nowMs), day);
+  const kind = table === 'clicks' ? 'add' : random.pick(['add', 'remove', 'restate']);
+  const some = random.sample(present, random.whole(1, Math.max(1, Math.ceil(present.length / 3))));
+  if (kind === 'add') {
+    const endMs = Math.min(nowMs, endOfDay(day, world.timeZone));
+    const startMs = startOfDay(day, world.timeZone);
+    for (let more = random.whole(1, 6); more > 0; more -= 1)
+      held.push({
+        ...world.make(table, day, Math.floor(random.between(startMs, endMs - 1))),
+        appearsAt: nowMs,
+      });
+    held.sort((a, b) => a.at - b.at);
+  }
+  for (const one of some) {
+    if (kind === 'remove') held.splice(held.indexOf(one), 1);
+    if (kind === 'restate')
+      one.record = { ...one.record, status: 'effective', mark: `${String(one.record.mark)}'` };
+  }
+  world.changes.push({ table, day, atMs: nowMs });
+}
