@@ -98,9 +98,9 @@ async function checkFirstPage(context: FetchContext): Promise<Finding[]> {
   const yesterday = addDays(todayIn(context), -1);
   const window = windowToRead(brandSettings, yesterday, clock.now().getTime(), undefined);
   const findings: Finding[] = [];
-  for (const { role, fields } of dayQueries(report, brandSettings, settings, yesterday, window)) {
-    const { records } = await fetchFirstPageOf(context, role, fields);
-    if (role === 'include')
+  for (const query of dayQueries(report, brandSettings, settings, yesterday, window)) {
+    const { records } = await fetchFirstPageOf(context, query);
+    if (query.role === 'include')
       findings.push(ok('first_page', `the first page of ${yesterday} has ${records.length} records`));
   }
   return findings;

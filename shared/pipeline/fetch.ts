@@ -36,15 +36,19 @@ export async function fetchDay(ctx: RunContext, claimed: Attempt): Promise<Attem
 /** The first page of a day's query. Where the query of the day's last instant is refused, the error names the setting that helps. */
 export async function fetchFirstPageOf(
   ctx: FetchContext,
-  role: SlicePart['role'],
-  fields: JsonObject,
+  query: Pick<SlicePart, 'role' | 'fields'>,
 ): Promise<Page> {
   try {
-    return await fetchFirstPage(ctx, fields);
+    return await fetchFirstPage(ctx, query.fields);
   } catch (thrown) {
     const error = rethrowBugs(thrown);
-    throw role === 'exclude' && error.code === 'service_code' ? instantRefused(ctx, error) : thrown;
+    throw asksForInstant(query) && error.code === 'service_code' ? instantRefused(ctx, error) : thrown;
   }
+}
+
+/** Whether a query is for the one instant that ends the day. */
+function asksForInstant({ role, fields }: Pick<SlicePart, 'role' | 'fields'>): boolean {
+  return role === 'exclude' && fields.start_time === fields.end_time;
 }
 
 /** The report's first page for these fields. */
@@ -81,7 +85,7 @@ async function fetchPart(
     const error = rethrowBugs(thrown);
     if (error.code === 'cursor_died') return 'cursor_died';
     if (error.kind !== 'conflict') await stage.flush();
-    if (part.role === 'exclude' && error.code === 'service_code') throw instantRefused(ctx, error);
+    if (asksForInstant(part) && error.code === 'service_code') throw instantRefused(ctx, error);
     throw thrown;
   }
 }

@@ -8,7 +8,7 @@ import { endOfDay, startOfDay } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
 import { parseInstant } from '../exact-values.ts';
 import { type JsonObject, stringifyJson } from '../json.ts';
-import type { Progress, Slice } from '../lake/documents/progress.ts';
+import type { Progress, Slice, SlicePart } from '../lake/documents/progress.ts';
 import { attemptPrefix } from '../lake/paths.ts';
 import { type Row, type TableSchema, rowMapper } from '../lake/table/columns.ts';
 import type { Attempt } from './claim.ts';
@@ -61,15 +61,20 @@ function fingerprint(text: string): string {
 
 async function* recordsOf(
   ctx: RunContext,
-  { day, id }: Attempt,
+  attempt: Attempt,
   slice: Slice,
-  role: Slice['parts'][number]['role'],
+  role: SlicePart['role'],
+): AsyncGenerator<JsonObject> {
+  for (const part of slice.parts) if (part.role === role) yield* recordsOfPart(ctx, attempt, part);
+}
+
+async function* recordsOfPart(
+  ctx: RunContext,
+  { day, id }: Attempt,
+  { chunks }: SlicePart,
 ): AsyncGenerator<JsonObject> {
   const prefix = attemptPrefix(ctx.report.name, ctx.brand, day, id);
-  for (const part of slice.parts) {
-    if (part.role !== role) continue;
-    for (const chunk of part.chunks) yield* await readChunk(ctx.lake.store, prefix, chunk);
-  }
+  for (const chunk of chunks) yield* await readChunk(ctx.lake.store, prefix, chunk);
 }
 
 interface Exclusions {
@@ -89,9 +94,20 @@ async function exclusionsOf(
   const left = new Map<string, number>();
   const met = new Set<string>();
   const keyOf = (record: JsonObject) => fingerprint(primaryKeyOf(record, keyField) ?? stringifyJson(record));
-  for await (const record of recordsOf(ctx, attempt, slice, 'exclude')) {
-    const key = keyOf(record);
-    left.set(key, keyField === undefined ? (left.get(key) ?? 0) + 1 : Number.POSITIVE_INFINITY);
+  for (const part of slice.parts) {
+    const inPart = new Set<string>();
+    if (part.role === 'include') continue;
+    for await (const record of recordsOfPart(ctx, attempt, part)) {
+      const key = keyOf(record);
+      // Pages of one query may overlap.
+      if (keyField !== undefined && inPart.has(key)) continue;
+      if (keyField !== undefined) inPart.add(key);
+      left.set(key, (left.get(key) ?? 0) + (part.role === 'exclude' ? 1 : -1));
+    }
+  }
+  for (const [key, count] of left) {
+    if (count <= 0) left.delete(key);
+    else if (keyField !== undefined) left.set(key, Number.POSITIVE_INFINITY);
   }
   return {
     consume(record) {

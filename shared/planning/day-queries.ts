@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import { MINUTE_MS, addDays, dayOf, endOfDay, startOfDay } from '../days.ts';
-import type { Slice } from '../lake/documents/progress.ts';
+import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 
-/** One query of a day: the action's fields, and whether the records that it returns are the day's or are excluded from it. */
+/** One query of a day: the action's fields, and what the records that it returns are. */
 export interface DayQuery {
-  role: 'include' | 'exclude';
+  role: SlicePart['role'];
   fields: Record<string, string | number>;
 }
 
@@ -45,14 +45,29 @@ function timestampQueries(
   { fromMs, toMs }: Window,
   filters: DayQuery['fields'],
 ): DayQuery[] {
-  const ends = toMs >= endOfDay(day, brand.timeZone);
-  const lastMs = brand.endTime === 'inclusive' && ends ? toMs - unitMs(brand) : toMs;
-  const queries: DayQuery[] = [
-    { role: 'include', fields: { ...filters, ...timestampFields(brand, fromMs, lastMs) } },
-  ];
-  if (ends && brand.endTime === 'auto')
-    queries.push({ role: 'exclude', fields: { ...filters, ...timestampFields(brand, toMs, toMs) } });
-  return queries;
+  const query = (role: DayQuery['role'], startMs: number, endMs: number): DayQuery => ({
+    role,
+    fields: { ...filters, ...timestampFields(brand, startMs, endMs) },
+  });
+  const whole = query('include', fromMs, toMs);
+  if (toMs < endOfDay(day, brand.timeZone)) return [whole];
+  switch (brand.endTime) {
+    case 'exclusive':
+      return [whole];
+    case 'auto':
+      return [whole, query('exclude', toMs, toMs)];
+    case 'inclusive': {
+      // The service refuses to be asked for the end alone. What it holds there is in both ranges that meet at the end;
+      // what both have and one range over them has once more is only equal to it.
+      const [before, after] = [toMs - unitMs(brand), toMs + unitMs(brand)];
+      return [
+        whole,
+        query('exclude', before, toMs),
+        query('exclude', toMs, after),
+        query('restore', before, after),
+      ];
+    }
+  }
 }
 
 function dateQueries(brand: BrandSettings, day: string, filters: DayQuery['fields']): DayQuery[] {

@@ -75,18 +75,25 @@ function byDates(
   };
 }
 
-/** The result of a day’s queries: the included records without the excluded ones, as a multiset. */
+/** The result of a day’s queries: the included records without what is excluded more often than restored. */
 function resultOf(queries: readonly DayQuery[], read: Interpretation, records: readonly number[]): number[] {
-  const included = queries
-    .filter(({ role }) => role === 'include')
-    .flatMap(({ fields }) => read(fields, records));
-  for (const at of queries
-    .filter(({ role }) => role === 'exclude')
-    .flatMap(({ fields }) => read(fields, records))) {
+  const found = (wanted: DayQuery['role']) =>
+    queries.filter(({ role }) => role === wanted).flatMap(({ fields }) => read(fields, records));
+  const included = found('include');
+  for (const at of without(found('exclude'), found('restore'))) {
     const index = included.indexOf(at);
     if (index >= 0) included.splice(index, 1);
   }
   return included.sort((a, b) => a - b);
+}
+
+function without(records: readonly number[], others: readonly number[]): number[] {
+  const left = [...records];
+  for (const at of others) {
+    const index = left.indexOf(at);
+    if (index >= 0) left.splice(index, 1);
+  }
+  return left;
 }
 
 const zone = fc.constantFrom(
@@ -105,13 +112,13 @@ const date = fc
   )
   .map(([day, days]) => addDays(day, days - 1));
 
-/** Instants in whole seconds, many of them first or last of a day, with duplicates. */
+/** Instants, some with fractions of a second, many of them first or last of a day, with duplicates. */
 function instants(day: string, timeZone: string): fc.Arbitrary<number[]> {
   const edges = [day, addDays(day, 1)].map((each) => startOfDay(each, timeZone));
   const near = fc
-    .tuple(fc.constantFrom(...edges), fc.constantFrom(-1, 0, 0, 1))
-    .map(([ms, s]) => ms + s * 1000);
-  const any = fc.integer({ min: -90_000, max: 180_000 }).map((s) => startOfDay(day, timeZone) + s * 1000);
+    .tuple(fc.constantFrom(...edges), fc.constantFrom(-1000, -600, -1, 0, 0, 1, 400, 1000))
+    .map(([edge, ms]) => edge + ms);
+  const any = fc.integer({ min: -90_000_000, max: 180_000_000 }).map((ms) => startOfDay(day, timeZone) + ms);
   return fc.array(fc.oneof(near, any), { maxLength: 12 });
 }
 
@@ -139,11 +146,14 @@ describe('the queries of a day', () => {
     ['seconds', 'auto', 'outside', 'instants'],
     ['seconds', 'inclusive', 'inside', 'units'],
     ['seconds', 'inclusive', 'inside', 'instants'],
+    ['seconds', 'inclusive', 'outside', 'units'],
+    ['seconds', 'inclusive', 'outside', 'instants'],
     ['seconds', 'exclusive', 'outside', 'units'],
     ['seconds', 'exclusive', 'outside', 'instants'],
     ['milliseconds', 'auto', 'inside', 'instants'],
     ['milliseconds', 'auto', 'outside', 'instants'],
     ['milliseconds', 'inclusive', 'inside', 'instants'],
+    ['milliseconds', 'inclusive', 'outside', 'instants'],
     ['milliseconds', 'exclusive', 'outside', 'instants'],
   ])(
     'I1: return exactly its orders, in %s, endTime "%s", with the end %s, by %s',
@@ -202,11 +212,23 @@ describe('the queries of a day', () => {
       ],
     ],
     [
-      'orders up to the last second',
+      'orders, whose end is in two ranges that meet there',
       'order_list',
       { endTime: 'inclusive' },
       {},
-      [{ role: 'include', fields: { start_time: 1793505600, end_time: 1793595599 } }],
+      [
+        { role: 'include', fields: { start_time: 1793505600, end_time: 1793595600 } },
+        { role: 'exclude', fields: { start_time: 1793595599, end_time: 1793595600 } },
+        { role: 'exclude', fields: { start_time: 1793595600, end_time: 1793595601 } },
+        { role: 'restore', fields: { start_time: 1793595599, end_time: 1793595601 } },
+      ],
+    ],
+    [
+      'orders, whose range does not have its end',
+      'order_list',
+      { endTime: 'exclusive' },
+      {},
+      [{ role: 'include', fields: { start_time: 1793505600, end_time: 1793595600 } }],
     ],
     [
       'transactions of a date',

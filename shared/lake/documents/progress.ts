@@ -16,8 +16,11 @@ const json = z.custom<Json>(isJson, { error: 'a JSON value was expected' });
 const chunk = storedObject({ name: z.string(), records: storedCount });
 
 const part = storedObject({
-  /** `include`: these are the day's records. `exclude`: these are removed from them. */
-  role: z.enum(['include', 'exclude']),
+  /**
+   * `include`: these are the day's records. `exclude`: these are removed from them, each one as often as it is excluded
+   * more often than restored. `restore`: these are removed once less.
+   */
+  role: z.enum(['include', 'exclude', 'restore']),
   /** The action's fields that select this part. */
   fields: z.record(z.string(), z.union([z.string(), z.number()])),
   /** The cursor of the page behind the last staged one, as the service sent it; `null` before the first. */
@@ -133,7 +136,7 @@ export function withStagedGroup(progress: Progress, group: StagedGroup): Progres
 /** A slice with nothing staged yet. */
 export function emptySlice(
   slice: Pick<Slice, 'fromMs' | 'toMs' | 'whole' | 'startedAt' | 'upstream'>,
-  parts: readonly { role: 'include' | 'exclude'; fields: JsonObject }[],
+  parts: readonly { role: SlicePart['role']; fields: JsonObject }[],
 ): Slice {
   return {
     ...slice,
