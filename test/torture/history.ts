@@ -235,6 +235,7 @@ async function run(
     clock: {
       now: () => new Date(nowOffsetMs === 0 ? wallMs() : startedMs + nowOffsetMs),
       wallMs,
+      monotonicMs: () => simulation.nowMs,
       async sleep(ms) {
         await simulation.sleep(ms);
         if (life.dead) await never();
