@@ -77,6 +77,8 @@ export function lineOf(event: LogEvent): string | undefined {
     case 'report_failed':
     case 'day_failed':
       return problemLine(event, 'failed');
+    case 'lookups_refused':
+      return problemLine(event, `${counted(event.lookups, 'lookup')} refused`);
     case 'publication_failed':
       return problemLine(event, 'not published');
     case 'view_failed':

@@ -24,10 +24,10 @@ export function savedQueries(reports: readonly ReportDefinition[]): SavedQuery[]
 FROM (
   SELECT brand, report, dt,
     ${STATE_NOW_SQL} AS state,
-    failed_since, failure, next_due
+    failed_since, failure, refused_lookups, next_due
   FROM coverage
 ) AS days
-WHERE state IN ('failed', 'overdue', 'missing', 'in_progress', 'unverified')
+WHERE (state IN ('failed', 'overdue', 'missing', 'in_progress', 'unverified') OR refused_lookups > 0)
   AND dt >= CAST(current_date - INTERVAL '90' DAY AS varchar)
 ORDER BY dt DESC, brand, report`,
     },

@@ -25,6 +25,8 @@ export type Fault =
   | { kind: 'cycling_cursor' }
   /** An empty page that claims that more follows. */
   | { kind: 'empty_page' }
+  /** Details: the record is about another click. */
+  | { kind: 'other_id' }
   | { kind: 'hang' }
   | { kind: 'reset' }
   /** Further or other headers, for example a `Date` of another time or an `Age`. */

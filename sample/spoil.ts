@@ -14,6 +14,8 @@ export function spoil(
   switch (fault?.kind) {
     case 'code':
       return { code: fault.code, msg: fault.msg, data: {} };
+    case 'other_id':
+      return { ...envelope, data: { id: 'another' } };
     case 'missing_list':
       return { ...envelope, data: withLists(envelope.data, () => []) };
     case 'empty_page':

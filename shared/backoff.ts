@@ -9,6 +9,7 @@
 // | a day that failed (no jitter)   | FAILED_DAY_RETRY, lake/documents/ledger.ts                              | unlimited | 5 min             | 24 h  |
 // | a day that the service did not  | UNAVAILABLE_DAY_RETRY, lake/documents/ledger.ts (no jitter)             | unlimited | 5 min             | 1 h   |
 // | answer, or refused with a code  |                                                                         |           |                   |       |
+// | a lookup that was refused       | LOOKUP_RETRY, planning/refused-lookups.ts (no jitter)                   | 8         | 1 h               | 24 h  |
 // | a conditional write to S3       | S3_WRITE_RETRY, adapters/aws/s3-store.ts                                | 6         | 50 ms             | 1 s   |
 // | a change of a Glue table        | GLUE_RETRY, adapters/aws/glue-catalog.ts                                | 10        | 20 ms             | 1 s   |
 // | the lock of a lake folder       | LOCK_RETRY, adapters/local/lock.ts                                      | 1000      | 1 ms              | 50 ms |

@@ -19,6 +19,8 @@ interface ReportDetails {
   /** What was staged is dropped and the day is read from its first page again. */
   day_restarted: { day: string; restarts: number; cause: string };
   page_fetched: { day: string; page: number; rows: number };
+  /** Of a day, in this run: how many, and the first refusal. The rest of the day is published. */
+  lookups_refused: { day: string; lookups: number; message: string };
   lease_not_renewed: { day: string; message: string };
   /** What this run did with the day. */
   day_ended: { day: string; outcome: DayOutcome['outcome']; rows: number; pages: number };
@@ -89,6 +91,7 @@ const LEVELS = {
   day_claimed: 'info',
   day_restarted: 'warn',
   page_fetched: 'debug',
+  lookups_refused: 'warn',
   // The work itself hits the same conflict or failure at its next write, and reports it there.
   lease_not_renewed: 'debug',
   day_ended: 'info',

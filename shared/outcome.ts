@@ -10,6 +10,8 @@ export interface DayOutcome {
   outcome: 'published' | 'unchanged' | 'pending' | 'busy' | 'failed';
   rows: number;
   pages: number;
+  /** Lookups that the service refused: the day has been published without them. */
+  refusedLookups?: number;
 }
 
 /** An error as outcomes show it: without cause and context (I9). */

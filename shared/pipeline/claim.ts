@@ -6,7 +6,7 @@
 import { MINUTE_MS, monthOf } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
 import type { CasDocument } from '../lake/documents/cas-document.ts';
-import { type Claim, claimDay } from '../lake/documents/ledger.ts';
+import { type Claim, type DayEntry, claimDay } from '../lake/documents/ledger.ts';
 import { type Progress, type Slice, assertLeaseHeld } from '../lake/documents/progress.ts';
 import {
   type DaySituation,
@@ -15,6 +15,7 @@ import {
   decideAttempt,
   slicesAfterRestart,
 } from '../planning/attempt-decision.ts';
+import { onlyRefusedDue, upstreamState } from '../planning/due.ts';
 import type { RunContext } from './context.ts';
 
 const LEASE_MS = MINUTE_MS;
@@ -37,14 +38,15 @@ export interface Attempt {
 /**
  * Claims a day in the ledger and takes over its lease. Afterwards the last slice of the progress document is the one
  * to read, or is complete and waits to be committed.
+ * @param byName whether the day was asked for by name: then all of it is read
  * @returns `undefined` where another run has the day
  */
-export async function claim(ctx: RunContext, day: string): Promise<Attempt | undefined> {
+export async function claim(ctx: RunContext, day: string, byName: boolean): Promise<Attempt | undefined> {
   const ledger = ctx.ledger(monthOf(day));
   const entry = (await ledger.cached()).days[day] ?? {};
   if (entry.claim && (await isLeaseLive(ctx, day, entry.claim))) return undefined;
 
-  const situation = await situationOf(ctx, day);
+  const situation = await situationOf(ctx, day, byName ? {} : entry);
   const id = attemptToContinue(entry, situation) ?? ctx.newId();
   const restarts = entry.claim?.restarts ?? 0;
   const mine: Claim = { attempt: id, runId: ctx.runId, at: wallTime(ctx), restarts };
@@ -96,7 +98,7 @@ export async function restartAttempt(
     return claimDay(current, day, before, mine);
   });
   const entry = { ...days[day], claim: mine };
-  const situation = await situationOf(ctx, day);
+  const situation = await situationOf(ctx, day, {});
   await progress.update((current) => ({
     ...withRenewedLease(assertLeaseHeld(current, ctx.runId), ctx),
     queryFingerprint: ctx.policy.queryFingerprint,
@@ -160,23 +162,26 @@ async function isLeaseLive(ctx: RunContext, day: string, claim: Claim): Promise<
   return !(await ctx.lake.runs.isDead(claim.runId));
 }
 
-async function situationOf(ctx: RunContext, day: string): Promise<DaySituation> {
+/** @param entry the day's, where refused lookups may be all that is due of it */
+async function situationOf(ctx: RunContext, day: string, entry: DayEntry): Promise<DaySituation> {
   const { report, brandSettings, settings, policy, clock } = ctx;
+  const nowMs = clock.now().getTime();
+  const upstream = (await ctx.upstream?.ledger(monthOf(day)).cached())?.days[day];
   return {
     day,
-    nowMs: clock.now().getTime(),
+    nowMs,
     report,
     brandSettings,
     settings,
     queryFingerprint: policy.queryFingerprint,
-    upstream: await upstreamSnapshot(ctx, day),
+    upstream: upstreamSnapshot(upstream),
+    onlyRefusedDue: onlyRefusedDue(day, entry, policy, nowMs, upstreamState(upstream)),
   };
 }
 
-async function upstreamSnapshot(ctx: RunContext, day: string): Promise<Slice['upstream']> {
-  const committed = (await ctx.upstream?.ledger(monthOf(day)).cached())?.days[day]?.committed;
-  if (!committed) return undefined;
-  const { snapshot, digest, bytes, state } = committed;
+function upstreamSnapshot(entry: DayEntry | undefined): Slice['upstream'] {
+  if (!entry?.committed) return undefined;
+  const { snapshot, digest, bytes, state } = entry.committed;
   return { snapshot, digest, bytes, closed: state === 'closed' };
 }
 

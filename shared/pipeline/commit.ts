@@ -1,6 +1,7 @@
 import { monthOf } from '../days.ts';
 import { commitDay } from '../lake/documents/ledger.ts';
 import { closesAtMs, settles } from '../planning/due.ts';
+import { refusedSummary } from '../planning/refused-lookups.ts';
 import type { BuiltSnapshot } from './build.ts';
 import type { Attempt } from './claim.ts';
 import type { RunContext } from './context.ts';
@@ -21,8 +22,11 @@ export async function commit(
   const { slices } = await progress.cached();
   const last = slices.at(-1);
   if (!last) throw new Error('an attempt that is committed has a slice');
-  const startedMs = Date.parse(last.startedAt);
   const isUpstreamClosed = last.upstream?.closed ?? true;
+  // The pass over a closed upstream day may go on in further slices: it began with the first.
+  const { startedAt } = (last.upstream?.closed && slices[0]) || last;
+  const startedMs = Date.parse(startedAt);
+  const refusedLookups = refusedSummary(slices);
   // I2: only one pass that began after the day's end closes it.
   const closed = last.whole && startedMs >= closesAtMs(day, ctx.policy) && isUpstreamClosed;
   await ctx.ledger(monthOf(day)).update((ledger) => {
@@ -40,14 +44,15 @@ export async function commit(
         ...snapshot,
         published: unchanged && (before?.published ?? false),
         state: closed ? 'closed' : 'open',
-        settled: closed && settles(day, ctx.policy, startedMs, identicalPasses),
+        settled: closed && !refusedLookups?.retryAt && settles(day, ctx.policy, startedMs, identicalPasses),
         identicalPasses,
         attempt: id,
         pages: slices.flatMap(({ parts }) => parts).reduce((pages, part) => pages + part.pages, 0),
-        readFrom: last.startedAt,
+        readFrom: startedAt,
         readTo: new Date(last.toMs).toISOString(),
         queryFingerprint: ctx.policy.queryFingerprint,
         ...(last.upstream && { upstreamDigest: last.upstream.digest }),
+        ...(refusedLookups && { refusedLookups }),
       },
     });
   });

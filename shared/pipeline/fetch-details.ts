@@ -1,21 +1,22 @@
 import { hash } from 'node:crypto';
-import { forEachConcurrent } from '../concurrency.ts';
-import { BrandReportsError, rethrowBugs } from '../errors.ts';
-import { type Json, type JsonObject, stringifyJson } from '../json.ts';
+import { stringifyJson } from '../json.ts';
 import type { SlicePart, Slice } from '../lake/documents/progress.ts';
 import { attemptPrefix, dayPartition, snapshotKey } from '../lake/paths.ts';
 import { readParquetRows } from '../lake/table/parquet.ts';
+import { isDue, refusedAfter, refusedLookup } from '../planning/refused-lookups.ts';
 import type { Lookup } from '../reports/definition.ts';
-import { type UpstreamRecord, lookUp } from '../service/lookup.ts';
+import type { UpstreamRecord } from '../service/lookup.ts';
 import type { Attempt } from './claim.ts';
 import type { RunContext } from './context.ts';
+import { createRefusals, lookUpBatch } from './look-up-batch.ts';
 import { type StagedPage, primaryKeyOf, readChunk } from './stage.ts';
 
 const KEYS_PER_PAGE = 50;
 
 /**
  * The records of a report that looks up another report's records one by one (docs/interface.md, section 4.2). A page
- * is what the service knows about 50 of them, looked up concurrently; its cursor counts those that are done.
+ * is what the service knows about 50 of them, looked up concurrently; its cursor counts those that are done. A refused
+ * lookup belongs to its page like a record. Memory holds the keys of the day and nothing else of its records (I12).
  */
 export async function* lookedUpPages(
   ctx: RunContext,
@@ -24,41 +25,62 @@ export async function* lookedUpPages(
   part: SlicePart,
   lookup: Lookup,
 ): AsyncGenerator<StagedPage> {
-  const known = await keysLookedUp(ctx, attempt, lookup);
-  const upstream = (await upstreamRecords(ctx, attempt.day, slice, lookup)).filter(
-    ({ key }) => !known.has(key),
-  );
-  for (let done = Number(part.cursor ?? 0); done < upstream.length || done === 0; done += KEYS_PER_PAGE) {
-    const batch = upstream.slice(done, done + KEYS_PER_PAGE);
-    const records = await lookUpAll(ctx, lookup, batch);
-    const next = done + KEYS_PER_PAGE < upstream.length ? done + KEYS_PER_PAGE : null;
-    const cursor: Json = done;
-    yield { records, cursor, next, hash: hash('sha256', stringifyJson(records), 'hex'), seen: String(done) };
-    if (next === null) return;
-  }
-}
-
-async function lookUpAll(
-  ctx: RunContext,
-  lookup: Lookup,
-  upstream: readonly UpstreamRecord[],
-): Promise<JsonObject[]> {
-  const found = new Map<string, JsonObject[]>();
-  await forEachConcurrent(upstream, ctx.daysInFlight, async (record) => {
-    found.set(record.key, await lookUpOne(ctx, lookup, record));
-  });
-  return upstream.flatMap(({ key }) => found.get(key) ?? []);
-}
-
-async function lookUpOne(ctx: RunContext, lookup: Lookup, upstream: UpstreamRecord): Promise<JsonObject[]> {
+  const earlier = (await attempt.progress.cached()).slices.slice(0, -1);
+  const refusedBefore = refusedAfter(earlier);
+  const asked = await recordsToAskFor(ctx, attempt, slice, earlier, lookup);
+  const refusals = createRefusals((key) => refusedBefore.has(key));
   try {
-    return await lookUp(ctx.service, ctx.report.action, lookup, upstream);
-  } catch (thrown) {
-    const { kind, code, message, context } = rethrowBugs(thrown);
-    throw new BrandReportsError(kind, code, `${message} (looking up ${ctx.service.quote(upstream.key)})`, {
-      context,
-    });
+    for (let done = Number(part.cursor ?? 0); ; ) {
+      const batch = asked.slice(done, done + KEYS_PER_PAGE);
+      const { answers, failure } = await lookUpBatch(ctx, lookup, batch, refusals);
+      // Where the service refuses the action itself, what it refused before is no click's fault.
+      if (failure && (failure.kind !== 'transient' || answers.length === 0)) throw failure;
+      const cursor = done;
+      done += answers.length;
+      const next = done < asked.length ? done : null;
+      const records = answers.flatMap((answer) => answer.records);
+      const nowMs = ctx.clock.now().getTime();
+      const refused = answers.flatMap(({ key, refusal }) =>
+        refusal ? refusedLookup(key, refusal.code, refusedBefore.get(key), nowMs) : [],
+      );
+      const pageHash = hash('sha256', stringifyJson(records), 'hex');
+      yield { records, refused, cursor, next, hash: pageHash, seen: String(cursor) };
+      if (failure) throw failure;
+      if (next === null) return;
+    }
+  } finally {
+    const [first] = refusals.met;
+    if (first) {
+      const lookups = refusals.met.length;
+      ctx.log({ event: 'lookups_refused', day: attempt.day, lookups, message: first.message });
+    }
   }
+}
+
+/**
+ * The upstream records that the slice asks for: those of which no earlier slice found a record, less the refused ones
+ * whose wait is not over. They are in an order without meaning, or some neighbours that the service refuses would look
+ * like a service that refuses everything.
+ */
+async function recordsToAskFor(
+  ctx: RunContext,
+  attempt: Attempt,
+  slice: Slice,
+  earlier: readonly Slice[],
+  lookup: Lookup,
+): Promise<UpstreamRecord[]> {
+  const startedMs = Date.parse(slice.startedAt);
+  const refusedBefore = refusedAfter(earlier);
+  const found = slice.onlyRefused ? undefined : await keysFound(ctx, attempt, earlier, lookup);
+  const isAsked = (key: string) => {
+    const refused = refusedBefore.get(key);
+    return refused ? isDue(refused, startedMs) : found?.has(key) === false;
+  };
+  const upstream = await upstreamRecords(ctx, attempt.day, slice, lookup);
+  const scattered = upstream
+    .filter(({ key }) => isAsked(key))
+    .map((record) => ({ record, rank: hash('md5', record.key, 'hex') }));
+  return scattered.sort((a, b) => (a.rank < b.rank ? -1 : 1)).map(({ record }) => record);
 }
 
 /** The records of the upstream snapshot that the slice was planned from, each key once. @throws where that snapshot is gone */
@@ -86,21 +108,21 @@ async function upstreamRecords(
   return [...records.values()];
 }
 
-/** The keys that earlier slices of the day have looked up. */
-async function keysLookedUp(
+/** The keys of which earlier slices of the day found a record. */
+async function keysFound(
   ctx: RunContext,
-  { day, id, progress }: Attempt,
+  { day, id }: Attempt,
+  earlier: readonly Slice[],
   { answerField }: Lookup,
 ): Promise<Set<string>> {
   const prefix = attemptPrefix(ctx.report.name, ctx.brand, day, id);
-  const { slices } = await progress.cached();
-  const chunks = slices.slice(0, -1).flatMap(({ parts }) => parts.flatMap((part) => part.chunks));
-  const known = new Set<string>();
+  const chunks = earlier.flatMap(({ parts }) => parts.flatMap((part) => part.chunks));
+  const found = new Set<string>();
   for (const chunk of chunks) {
     for (const record of await readChunk(ctx.lake.store, prefix, chunk)) {
       const key = primaryKeyOf(record, answerField);
-      if (key !== undefined) known.add(key);
+      if (key !== undefined) found.add(key);
     }
   }
-  return known;
+  return found;
 }

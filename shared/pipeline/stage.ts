@@ -10,7 +10,12 @@ import { BrandReportsError } from '../errors.ts';
 import { type Json, type JsonObject, isJsonObject, numberText, parseJson, stringifyJson } from '../json.ts';
 import { type Observations, observe } from '../lake/table/columns.ts';
 import { attemptPrefix, chunkName } from '../lake/paths.ts';
-import { type StagedGroup, assertLeaseHeld, withStagedGroup } from '../lake/documents/progress.ts';
+import {
+  type RefusedLookup,
+  type StagedGroup,
+  assertLeaseHeld,
+  withStagedGroup,
+} from '../lake/documents/progress.ts';
 import type { ObjectStore } from '../ports.ts';
 import { type Attempt, withRenewedLease } from './claim.ts';
 import type { RunContext } from './context.ts';
@@ -31,6 +36,8 @@ export interface StagedPage {
   next: Json;
   /** Short hash of the cursor that it was fetched with. */
   seen: string;
+  /** Of lookups: those that the service refused. */
+  refused?: readonly RefusedLookup[];
 }
 
 /** The field that identifies a record of the report: the setting `key`, or the definition's primary key. */
@@ -101,6 +108,7 @@ export class Stage {
       seen: this.#pages.map(({ seen }) => seen),
       pages: this.#pages.length,
       records,
+      refused: this.#pages.flatMap(({ refused }) => refused ?? []),
       observations: this.#observations,
       withoutKey: this.#withoutKey,
       done: last.next === null,

@@ -9,7 +9,7 @@
  */
 import { monthOf } from '../days.ts';
 import { type BrandReportsError, rethrowBugs } from '../errors.ts';
-import { abandonDay, failDay, releaseDay } from '../lake/documents/ledger.ts';
+import { type Committed, abandonDay, failDay, releaseDay } from '../lake/documents/ledger.ts';
 import { assertLeaseHeld } from '../lake/documents/progress.ts';
 import { type DayOutcome, errorSummary } from '../outcome.ts';
 import type { Continuation, DueDay } from '../planning/plan.ts';
@@ -41,7 +41,7 @@ export async function syncDay(
   let claimed: Attempt | undefined;
   let stopRenewing = () => {};
   try {
-    claimed = await claim(ctx, day);
+    claimed = await claim(ctx, day, continuation.range !== undefined);
     if (!claimed) return ended(ctx, day, 'busy');
     ctx.log({ event: 'day_claimed', day, reason, resumed: claimed.resumed });
     stopRenewing = keepLease(ctx, claimed);
@@ -52,7 +52,9 @@ export async function syncDay(
     await commit(ctx, attempt, snapshot, continuation.id);
     if (!(await isPublished(ctx, day))) await publishDay(ctx, day);
     const outcome = snapshot.unchanged ? 'unchanged' : 'published';
-    return ended(ctx, day, outcome, snapshot.rows, await pagesStaged(attempt));
+    const done = ended(ctx, day, outcome, snapshot.rows, await pagesStaged(attempt));
+    const refusedLookups = (await committedDay(ctx, day))?.refusedLookups?.count;
+    return { outcome: { ...done.outcome, ...(refusedLookups && { refusedLookups }) } };
   } catch (thrown) {
     const error = rethrowBugs(thrown);
     if (error.code === 'later_reading') return await leftAsItIs(ctx, day, error);
@@ -96,7 +98,11 @@ function keepLease(ctx: RunContext, { day, progress }: Attempt): () => void {
 
 /** False also for an unchanged day whose snapshot was committed but never published. */
 async function isPublished(ctx: RunContext, day: string): Promise<boolean> {
-  return (await ctx.ledger(monthOf(day)).cached()).days[day]?.committed?.published ?? false;
+  return (await committedDay(ctx, day))?.published ?? false;
+}
+
+async function committedDay(ctx: RunContext, day: string): Promise<Committed | undefined> {
+  return (await ctx.ledger(monthOf(day)).cached()).days[day]?.committed;
 }
 
 async function publicationFits(ctx: RunContext, { progress }: Attempt): Promise<boolean> {

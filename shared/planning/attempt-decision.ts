@@ -4,7 +4,8 @@
  * A closed day is one slice that covers it whole (I2). The open day of a report with `openDay: 'slices'` is one
  * attempt that grows: each run appends a slice with what came since the last one, overlapping it by `lateMinutes`.
  * Pages that an earlier run staged are resumed only while they are what would be read now; otherwise the slice is
- * read from its first page again, which the claim counts.
+ * read from its first page again, which the claim counts. Lookups are calls of their own, so what was looked up stays:
+ * an upstream day that has changed, or lookups that were refused, are a further slice.
  */
 import { HOUR_MS, dayOf, endOfDay } from '../days.ts';
 import type { Committed, DayEntry } from '../lake/documents/ledger.ts';
@@ -24,6 +25,8 @@ export interface DaySituation {
   queryFingerprint: string;
   /** For a report with an upstream: what is committed of the same day of the upstream report. */
   upstream: Slice['upstream'];
+  /** Whether nothing of the day is due but lookups that the service refused. */
+  onlyRefusedDue: boolean;
 }
 
 /** Why staged pages are not resumed but read again. */
@@ -40,9 +43,10 @@ export type AttemptDecision =
   | { kind: 'start' | 'append'; slices: Slice[] }
   | { kind: 'restart'; slices: Slice[]; obstacle: Obstacle };
 
-/** The attempt that a new claim continues: that of the previous claim, or the committed one of the open day. */
+/** The attempt that a new claim continues: that of the previous claim, or the committed one that further slices go to. */
 export function attemptToContinue(entry: DayEntry, situation: DaySituation): string | undefined {
-  return entry.claim?.attempt ?? growingAttempt(entry, situation)?.attempt;
+  const committed = situation.onlyRefusedDue ? entry.committed : growingAttempt(entry, situation);
+  return entry.claim?.attempt ?? committed?.attempt;
 }
 
 /** @param staged what that attempt has staged so far */
@@ -50,11 +54,12 @@ export function decideAttempt(entry: DayEntry, staged: Progress, situation: DayS
   const committedToMs = committedUpTo(entry, attemptToContinue(entry, situation));
   const slices = withNewSlice(staged, committedToMs, situation);
   const isNew = !entry.claim || !hasPagesToResume(staged, committedToMs);
-  if (isNew) return { kind: slices.length > 1 ? 'append' : 'start', slices };
+  const goesOn = { kind: slices.length > 1 ? 'append' : 'start', slices } as const;
+  if (isNew) return goesOn;
   const obstacle = obstacleToResuming(staged, situation);
   if (!obstacle) return { kind: 'resume', slices: staged.slices };
   const dropsNothing = slices.length > staged.slices.length;
-  return dropsNothing ? { kind: 'append', slices } : { kind: 'restart', slices, obstacle };
+  return dropsNothing || obstacle === 'upstream_changed' ? goesOn : { kind: 'restart', slices, obstacle };
 }
 
 /** The slices of a claimed attempt whose last one is read from its first page again. */
@@ -90,15 +95,20 @@ function obstacleToResuming(
   if (!slice) return undefined;
   if (queryFingerprint !== now.queryFingerprint) return 'queries_changed';
   const startedMs = Date.parse(slice.startedAt);
+  // A lookup is a call of its own, and neither its age nor other calls make it wrong: only its upstream day matters.
+  if (slice.upstream && startedMs <= nowMs)
+    return isSame(slice.upstream, upstream) ? undefined : 'upstream_changed';
   // Progress keeps an attempt alive: a day that takes longer than `resumeWithinHours` would otherwise never be complete.
   const stagedMs = Date.parse(slice.stagedAt ?? slice.startedAt);
   if (Math.max(startedMs, stagedMs) > nowMs) return 'started_in_the_future';
   if (nowMs - stagedMs > brandSettings.resumeWithinHours * HOUR_MS) return 'too_old';
-  if (slice.upstream?.snapshot !== upstream?.snapshot || slice.upstream?.closed !== upstream?.closed)
-    return 'upstream_changed';
   const endMs = endOfDay(day, brandSettings.timeZone);
   const isWholePassAfterEnd = slice.whole && startedMs >= endMs && slices.length === 1;
   return nowMs < endMs || isWholePassAfterEnd ? undefined : 'day_has_ended';
+}
+
+function isSame(one: Slice['upstream'], other: Slice['upstream']): boolean {
+  return one?.snapshot === other?.snapshot && one?.closed === other?.closed;
 }
 
 /** The slices that stay, followed by a new one for what has not been read yet. */
@@ -112,16 +122,20 @@ function withNewSlice(
   const sinceMs = finished.length > 0 ? committedToMs : undefined;
   const window: Window = windowToRead(brandSettings, day, nowMs, sinceMs);
   const startedAt = new Date(nowMs).toISOString();
+  const kept = finished.filter((slice) =>
+    upstream ? slice.upstream?.closed === upstream.closed : !window.whole,
+  );
+  const before = kept.at(-1);
+  const onlyRefused = upstream && !before?.endedEarly && before?.upstream?.digest === upstream.digest;
   const next = emptySlice(
-    { ...window, startedAt, ...(upstream && { upstream }) },
+    { ...window, startedAt, ...(upstream && { upstream }), ...(onlyRefused && { onlyRefused }) },
     dayQueries(report, brandSettings, settings, day, window),
   );
-  const replacesAll = upstream ? upstream.closed : window.whole;
-  return replacesAll ? [next] : [...finished, next];
+  return [...kept, next];
 }
 
 /** Records that were looked up one by one are right without the others: the next slice looks up only those. */
 function endedWhereItIs(slice: Slice): Slice {
-  if (!slice.parts.some(({ pages }) => pages > 0)) return slice;
-  return { ...slice, parts: slice.parts.map((part) => ({ ...part, done: true })), done: true };
+  if (slice.done || !slice.parts.some(({ pages }) => pages > 0)) return slice;
+  return { ...slice, endedEarly: true, done: true };
 }

@@ -14,7 +14,7 @@ import {
   intervalMs,
   startOfDay,
 } from '../days.ts';
-import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
+import type { Committed, DayEntry, Ledger } from '../lake/documents/ledger.ts';
 import type { RefreshTier } from '../reports/definition.ts';
 
 /** What decides when a day of a report is due, and when it is overdue. */
@@ -74,6 +74,39 @@ export function dueAtMs(
   today: string,
   upstream?: UpstreamState,
 ): number | null {
+  const passMs = passDueAtMs(day, entry, policy, today, upstream);
+  const lookupMs = entry?.claim || entry?.failure ? null : refusedDueAtMs(entry?.committed);
+  return passMs === null || lookupMs === null ? (passMs ?? lookupMs) : Math.min(passMs, lookupMs);
+}
+
+/** Whether nothing of the day is due but lookups that the service refused, even if the last try of them failed. */
+export function onlyRefusedDue(
+  day: string,
+  { committed }: DayEntry,
+  policy: Policy,
+  nowMs: number,
+  upstream?: UpstreamState,
+): boolean {
+  const lookupMs = refusedDueAtMs(committed);
+  if (!committed || lookupMs === null || lookupMs > nowMs) return false;
+  const passMs = passDueAtMs(day, { committed }, policy, dayOf(nowMs, policy.timeZone), upstream);
+  return passMs === null || passMs > nowMs;
+}
+
+/** When the first refused lookup is tried again. */
+function refusedDueAtMs(committed: Committed | undefined): number | null {
+  const retryAt = committed?.refusedLookups?.retryAt;
+  return retryAt === undefined ? null : Date.parse(retryAt);
+}
+
+/** When the whole day is due, or what came since; refused lookups aside. */
+function passDueAtMs(
+  day: string,
+  entry: DayEntry | undefined,
+  policy: Policy,
+  today: string,
+  upstream?: UpstreamState,
+): number | null {
   const started = startOfDay(day, policy.timeZone);
   const published = entry?.committed;
   if (!published || entry.claim || entry.failure || published.queryFingerprint !== policy.queryFingerprint)
@@ -83,7 +116,9 @@ export function dueAtMs(
   const readFromMs = Date.parse(published.readFrom);
   // The clock of that run was ahead: its times are ignored.
   if (dayOf(readFromMs, policy.timeZone) > today) return started;
-  if (published.settled) return null;
+  // A last pass settles the day as soon as no lookup is left to be tried again.
+  const isLast = settles(day, policy, readFromMs, published.identicalPasses);
+  if (published.settled || (isLast && published.refusedLookups?.retryAt)) return null;
   return refreshAtMs(day, readFromMs, policy, daysBetween(day, today));
 }
 

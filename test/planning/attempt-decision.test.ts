@@ -44,6 +44,7 @@ function situation(name: string, now = at('10:00'), change: Partial<DaySituation
     settings,
     queryFingerprint: 'as-now',
     upstream: undefined,
+    onlyRefusedDue: false,
     ...change,
   };
 }
@@ -102,6 +103,13 @@ function committed(change: Partial<Committed> = {}): Committed {
 const upstream = { snapshot: 'u1', digest: '1:cd', bytes: 1, closed: false };
 const staged = slice(at('00:00'), at('09:00'));
 const finished = slice(at('00:00'), at('09:00'), { done: true });
+const lookedUp: Slice = {
+  ...staged,
+  upstream,
+  parts: [
+    { role: 'include', fields: {}, cursor: 50, seen: [], pages: 1, records: 50, chunks: [], done: false },
+  ],
+};
 const pass = slice(at('00:00'), at('00:00', NEXT_DAY), { startedAt: at('01:00', NEXT_DAY) });
 
 describe('the attempt that a claim continues', () => {
@@ -131,6 +139,12 @@ describe('the attempt that a claim continues', () => {
       { committed: committed() },
       situation('clicks_list', at('01:00', NEXT_DAY)),
       undefined,
+    ],
+    [
+      'the committed one of a day whose refused lookups are due',
+      { committed: committed({ state: 'closed' }) },
+      situation('clicks_detail', at('10:00', NEXT_DAY), { onlyRefusedDue: true }),
+      'a1',
     ],
     [
       'none, where the day was closed before',
@@ -217,6 +231,41 @@ describe('a claim', () => {
       situation('clicks_detail', at('10:00'), { upstream }),
       'resume',
     ],
+    [
+      'of a lookup resumes however old it is, and also when the day is over',
+      { claim },
+      progress([finished, { ...staged, upstream }]),
+      situation('clicks_detail', at('09:00', NEXT_DAY), { upstream }),
+      'resume',
+    ],
+    [
+      'of a lookup goes on where its upstream day has another snapshot',
+      { claim },
+      progress([lookedUp]),
+      situation('clicks_detail', at('10:00'), { upstream: { ...upstream, snapshot: 'u2', digest: '2:ef' } }),
+      'append',
+    ],
+    [
+      'of a lookup starts where its upstream day was closed since',
+      { claim },
+      progress([lookedUp]),
+      situation('clicks_detail', at('10:00'), { upstream: { ...upstream, closed: true } }),
+      'start',
+    ],
+    [
+      'of a lookup starts where nothing was looked up yet, and its upstream day has another snapshot',
+      { claim },
+      progress([{ ...staged, upstream, parts: [] }]),
+      situation('clicks_detail', at('10:00'), { upstream: { ...upstream, snapshot: 'u2' } }),
+      'start',
+    ],
+    [
+      'of a day whose refused lookups are due appends to what is committed',
+      { committed: committed({ state: 'closed' }) },
+      progress([{ ...lookedUp, done: true }]),
+      situation('clicks_detail', at('10:00', NEXT_DAY), { upstream, onlyRefusedDue: true }),
+      'append',
+    ],
   ])('%s, decided without I/O', (_name, entry, staged, now, kind) => {
     expect(decideAttempt(entry, staged, now).kind).toBe(kind);
   });
@@ -251,20 +300,6 @@ describe('a claim', () => {
       progress([slice(at('00:00'), at('10:01'))]),
       situation('order_list'),
       'started_in_the_future',
-    ],
-    [
-      'the closed upstream day has another snapshot',
-      progress([{ ...staged, upstream: { ...upstream, closed: true } }]),
-      situation('clicks_detail', at('10:00'), {
-        upstream: { ...upstream, closed: true, snapshot: 'u2' },
-      }),
-      'upstream_changed',
-    ],
-    [
-      'the upstream day was closed since',
-      progress([{ ...staged, upstream }]),
-      situation('clicks_detail', at('10:00'), { upstream: { ...upstream, closed: true } }),
-      'upstream_changed',
     ],
     [
       'I2: the day has ended since it began',
@@ -383,6 +418,38 @@ describe('the slices to read', () => {
     const now = situation('clicks_detail', at('03:00', NEXT_DAY), { upstream: closed });
     const { slices } = decideAttempt({ claim }, progress([{ ...finished, upstream }]), now);
     expect(slices).toMatchObject([{ whole: true, upstream: closed, done: false }]);
+  });
+
+  it.each<[string, Slice, Slice['upstream'], object]>([
+    [
+      'what is left and what is new, once its upstream day has changed',
+      lookedUp,
+      { ...upstream, snapshot: 'u2', digest: '2:ef' },
+      {},
+    ],
+    [
+      'what is left, though its upstream day is what it was before',
+      lookedUp,
+      { ...upstream, snapshot: 'u2' },
+      {},
+    ],
+    [
+      'refused ones alone, where its upstream day is the same',
+      { ...lookedUp, done: true },
+      upstream,
+      { onlyRefused: true },
+    ],
+  ])('of a lookup that goes on ask for %s', (_name, before, now, flags) => {
+    const { slices } = decideAttempt(
+      before.done ? { committed: committed() } : { claim },
+      progress([before]),
+      situation('clicks_detail', at('10:00'), { upstream: now }),
+    );
+    const [first, next] = slices;
+    expect(first).toEqual(before.done ? before : { ...before, done: true, endedEarly: true });
+    expect(next).toMatchObject({ upstream: now, done: false, ...flags });
+    expect(next?.onlyRefused).toBe('onlyRefused' in flags ? true : undefined);
+    expect(slices.length).toBe(2);
   });
 
   it('have each query of the day', () => {

@@ -2,7 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { DAY_MS, HOUR_MS, daysFrom, startOfDay } from '../../shared/days.ts';
 import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
-import { type Policy, closesAtMs, dueAtMs, monthDueAtMs, settles } from '../../shared/planning/due.ts';
+import {
+  type Policy,
+  closesAtMs,
+  dueAtMs,
+  monthDueAtMs,
+  onlyRefusedDue,
+  settles,
+} from '../../shared/planning/due.ts';
 import { plan } from '../../shared/planning/plan.ts';
 import type { RefreshTier } from '../../shared/reports/definition.ts';
 import {
@@ -269,5 +276,64 @@ describe('the time at which a month is next due', () => {
   it('is the earliest due time of its days', () => {
     const days = { ...all('2026-02', '2026-02-28', settled), '2026-02-20': recent, '2026-02-24': old };
     expect(due(days, '2026-02')).toBe('2026-03-20T04:30:00.000Z');
+  });
+});
+
+describe('refused lookups', () => {
+  const day = '2026-03-18';
+  const upstream = { digest: '1:cd', closed: true, readFrom: NOW };
+  const tiers: Policy = { ...policy, refresh: [{ untilAgeDays: 2, every: '1 day' }] };
+  const retry = (retryAt?: string) => ({
+    upstreamDigest: upstream.digest,
+    refusedLookups: { count: 1, ...(retryAt !== undefined && { retryAt }) },
+  });
+  const soon = '2026-03-20T16:00:00.000Z';
+  /** Read two hours ago; the day is due again tomorrow. */
+  const readToday = '2026-03-20T13:00:00.000Z';
+
+  it.each<[string, DayEntry, string | null]>([
+    ['are due at their retry time', readAt(readToday, retry(soon)), soon],
+    ['are not due once they are given up', readAt(readToday, { ...retry(), settled: true }), null],
+    [
+      'do not delay the whole day',
+      readAt('2026-03-19T05:00:00.000Z', retry(later)),
+      '2026-03-20T04:30:00.000Z',
+    ],
+    [
+      'are due where the day is open and unchanged',
+      readAt(readToday, { ...retry(soon), state: 'open' }),
+      soon,
+    ],
+    [
+      'alone are due once the last pass was read',
+      readAt('2026-03-21T05:00:00.000Z', retry('2026-03-29T05:00:00.000Z')),
+      '2026-03-29T05:00:00.000Z',
+    ],
+    [
+      'do not hasten a try that failed',
+      { ...readAt(readToday, retry(soon)), failure: failure(later) },
+      new Date(startOfDay(day, ZONE)).toISOString(),
+    ],
+  ])('of a day %s', (_name, entry, due) => {
+    const open = entry.committed?.state === 'open';
+    const today = (entry.committed?.readFrom ?? NOW) > NOW ? '2026-03-21' : '2026-03-20';
+    const dueMs = dueAtMs(day, entry, tiers, today, { ...upstream, closed: !open });
+    expect(dueMs === null ? null : new Date(dueMs).toISOString()).toBe(due);
+  });
+
+  it.each<[string, DayEntry, boolean]>([
+    ['is so at their retry time', readAt(readToday, retry(NOW)), true],
+    ['is not so before', readAt(readToday, retry(later)), false],
+    ['is not so where none is left', readAt(readToday, retry()), false],
+    ['is not so where the day is due itself', readAt('2026-03-19T05:00:00.000Z', retry(NOW)), false],
+    ['is not so of a day that was never read', {}, false],
+    [
+      'is not so where the upstream day has changed',
+      readAt(readToday, { ...retry(NOW), upstreamDigest: '0:00' }),
+      false,
+    ],
+    ['is so after a try that failed', { ...readAt(readToday, retry(NOW)), failure: failure(NOW) }, true],
+  ])('being all that is due %s', (_name, entry, expected) => {
+    expect(onlyRefusedDue(day, entry, tiers, NOW_MS, upstream)).toBe(expected);
   });
 });

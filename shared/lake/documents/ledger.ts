@@ -56,6 +56,8 @@ const published = storedObject({
   queryFingerprint: z.string(),
   /** For a report with an upstream: the digest of the upstream partition that was looked up. */
   upstreamDigest: z.optional(z.string()),
+  /** Lookups that the service refused, and when the first of them is tried again; no time where all tries are used up. */
+  refusedLookups: z.optional(storedObject({ count: storedCount, retryAt: z.optional(storedTime) })),
 });
 
 const dayEntry = storedObject({

@@ -15,6 +15,15 @@ const json = z.custom<Json>(isJson, { error: 'a JSON value was expected' });
 
 const chunk = storedObject({ name: z.string(), records: storedCount });
 
+const refusedLookup = storedObject({
+  key: z.string(),
+  /** The code of the last refusal. */
+  code: z.string(),
+  tries: storedCount,
+  /** When it is asked for again; missing where its tries are used up. */
+  retryAt: z.optional(storedTime),
+});
+
 const part = storedObject({
   /**
    * `include`: these are the day's records. `exclude`: these are removed from them, each one as often as it is excluded
@@ -32,6 +41,8 @@ const part = storedObject({
   pages: storedCount,
   records: storedCount,
   chunks: z.array(chunk),
+  /** The lookups that the service refused. */
+  refused: z.optional(z.array(refusedLookup)),
   done: z.boolean(),
 });
 
@@ -52,6 +63,10 @@ const slice = storedObject({
   observations: z.record(z.string(), storedCount),
   /** Records without the report's primary key. */
   withoutKey: storedCount,
+  /** Of lookups: whether it asks only for those that were refused, because the upstream day is the same. */
+  onlyRefused: z.optional(z.boolean()),
+  /** Of lookups: the upstream day changed before all of it was looked up, and the next slice goes on. */
+  endedEarly: z.optional(z.boolean()),
   done: z.boolean(),
 });
 
@@ -66,6 +81,8 @@ const progress = storedObject({
 
 /** One query of a slice: its fields, how far it is read, and its staged chunks. */
 export type SlicePart = z.infer<typeof part>;
+/** A lookup that the service refused: by its key, since the refusal has no record. */
+export type RefusedLookup = z.infer<typeof refusedLookup>;
 /** A span of the day, the queries that read it, and what they staged. */
 export type Slice = z.infer<typeof slice>;
 /** What one attempt at a day has staged so far; only the chunks that it names exist. */
@@ -98,6 +115,7 @@ export interface StagedGroup {
   seen: readonly string[];
   pages: number;
   records: number;
+  refused: readonly RefusedLookup[];
   observations: Observations;
   withoutKey: number;
   done: boolean;
@@ -118,6 +136,7 @@ export function withStagedGroup(progress: Progress, group: StagedGroup): Progres
           pages: part.pages + group.pages,
           records: part.records + group.records,
           chunks: group.chunk ? [...part.chunks, group.chunk] : part.chunks,
+          ...(group.refused.length > 0 && { refused: [...(part.refused ?? []), ...group.refused] }),
           done: group.done,
         }
       : part,
@@ -135,7 +154,7 @@ export function withStagedGroup(progress: Progress, group: StagedGroup): Progres
 
 /** A slice with nothing staged yet. */
 export function emptySlice(
-  slice: Pick<Slice, 'fromMs' | 'toMs' | 'whole' | 'startedAt' | 'upstream'>,
+  slice: Pick<Slice, 'fromMs' | 'toMs' | 'whole' | 'startedAt' | 'upstream' | 'onlyRefused'>,
   parts: readonly { role: SlicePart['role']; fields: JsonObject }[],
 ): Slice {
   return {

@@ -42,6 +42,7 @@ function groupOf(change: Partial<StagedGroup> = {}): StagedGroup {
     seen: ['c1'],
     pages: 1,
     records: 2,
+    refused: [],
     observations: { id: 1 },
     withoutKey: 0,
     done: false,

@@ -1,0 +1,95 @@
+import { forEachConcurrent } from '../concurrency.ts';
+import { BrandReportsError, rethrowBugs } from '../errors.ts';
+import type { JsonObject } from '../json.ts';
+import type { Lookup } from '../reports/definition.ts';
+import { type UpstreamRecord, lookUp } from '../service/lookup.ts';
+import type { RunContext } from './context.ts';
+
+/** What the service answered to one lookup: its records, or a refusal. */
+export interface LookupAnswer {
+  key: string;
+  records: JsonObject[];
+  refusal?: BrandReportsError;
+}
+
+/**
+ * Looks up several records at a time.
+ * @returns the answers, in the order of the batch; where a lookup fails, those before it, and its failure
+ */
+export async function lookUpBatch(
+  ctx: RunContext,
+  lookup: Lookup,
+  batch: readonly UpstreamRecord[],
+  refusals: Refusals,
+): Promise<{ answers: LookupAnswer[]; failure?: BrandReportsError }> {
+  const answered = new Map<string, LookupAnswer>();
+  const failure = await forEachConcurrent(batch, ctx.daysInFlight, async (record) => {
+    answered.set(record.key, await lookUpOne(ctx, lookup, record, refusals));
+  }).then(() => undefined, rethrowBugs);
+  const firstMissing = batch.findIndex(({ key }) => !answered.has(key));
+  const answers = batch
+    .slice(0, firstMissing === -1 ? batch.length : firstMissing)
+    .flatMap(({ key }) => answered.get(key) ?? []);
+  return { answers, ...(failure && { failure }) };
+}
+
+async function lookUpOne(
+  ctx: RunContext,
+  lookup: Lookup,
+  upstream: UpstreamRecord,
+  refusals: Refusals,
+): Promise<LookupAnswer> {
+  const { key } = upstream;
+  try {
+    const records = await lookUp(ctx.service, ctx.report.action, lookup, upstream);
+    refusals.countAnswer();
+    return { key, records };
+  } catch (thrown) {
+    const { kind, code, message, context } = rethrowBugs(thrown);
+    const about = `${message} (looking up ${ctx.service.quote(key)})`;
+    const error = new BrandReportsError(kind, code, about, { context });
+    // A redirect comes from the address, not from the record that was asked for.
+    if (kind !== 'contract' || code === 'redirect') throw error;
+    refusals.add(key, error);
+    return { key, records: [], refusal: error };
+  }
+}
+
+/** New refusals in a run, with not one answer: the service refuses the action, not the records. */
+const MAX_REFUSED_WITHOUT_ANSWER = 9;
+/** New refusals in a run, with fewer answers. */
+const MAX_REFUSED = 100;
+
+/** The refusals that a run meets while it looks up a day. */
+export interface Refusals {
+  readonly met: readonly BrandReportsError[];
+  countAnswer(): void;
+  /** @throws the refusal, where there are so many that the service must refuse the action itself */
+  add(key: string, refusal: BrandReportsError): void;
+}
+
+/** @param wasRefused whether an earlier run was refused the lookup: another refusal of it says nothing about the service */
+export function createRefusals(wasRefused: (key: string) => boolean): Refusals {
+  const met: BrandReportsError[] = [];
+  let answers = 0;
+  let refusedAnew = 0;
+  return {
+    met,
+    countAnswer() {
+      answers += 1;
+    },
+    add(key, refusal) {
+      met.push(refusal);
+      if (!wasRefused(key)) refusedAnew += 1;
+      const limit = answers === 0 ? MAX_REFUSED_WITHOUT_ANSWER : MAX_REFUSED;
+      if (refusedAnew <= Math.max(limit, answers)) return;
+      const { kind, code, message, context } = refusal;
+      throw new BrandReportsError(
+        kind,
+        code,
+        `${message}; so many lookups were refused (${refusedAnew}, and ${answers} answered) that the service must refuse the action itself: the day waits for a later run`,
+        { context },
+      );
+    },
+  };
+}

@@ -1,0 +1,272 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { recordsOfDay } from '../../sample/brand.ts';
+import type { Fault } from '../../sample/faults.ts';
+import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { type Json, numberText } from '../../shared/json.ts';
+import type { LogEvent } from '../../shared/log-events.ts';
+import { coverageOf, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
+import { NO_TIME, type SampleLake, type SyncOptions, sampleLake } from './sample-lake.ts';
+
+const DAY = '2026-03-09';
+const TODAY = '2026-03-10';
+/** When the day is over and closed. */
+const AFTER = Date.parse('2026-03-10T04:30:00Z');
+const scope = { reports: ['clicks_list', 'clicks_detail'] };
+
+let sample: SampleLake;
+beforeAll(async () => {
+  sample = await sampleLake({
+    now: '2026-03-09T16:00:00Z',
+    recordsTo: '2026-03-10T04:00:00Z',
+    startDate: DAY,
+    clicksPerDay: 300,
+  });
+});
+afterAll(() => sample.close());
+
+const faults: (() => void)[] = [];
+afterEach(() => {
+  for (const stop of faults.splice(0)) stop();
+});
+
+/** A lake after the end of the day. */
+function closedDay(): SampleLake {
+  const lake = sample.emptyLake();
+  lake.nowMs = AFTER;
+  return lake;
+}
+
+function clickIds(lake: SampleLake): string[] {
+  return recordsOfDay(lake.brand, 'clicks_list', DAY).map(({ id }) => String(id));
+}
+
+const digits = (value: Json | undefined) => numberText(value) ?? String(value);
+
+/** Answers the details of these clicks with the fault. @returns a function that ends it */
+function refuse(lake: SampleLake, ids: readonly string[], fault: Fault): () => void {
+  const refused = new Set(ids);
+  const when = ({ fields }: { fields: Record<string, Json> }) => refused.has(digits(fields.id));
+  const stop = lake.service.addFault({ on: { action: 'report/clicks_detail', when }, fault });
+  faults.push(stop);
+  return stop;
+}
+
+const CODE: Fault = { kind: 'code', code: 17, msg: 'no detail of this click' };
+
+/** One run: which clicks it asked for, what became of the day, and its warnings of refused lookups. */
+async function run(lake: SampleLake, options: SyncOptions = {}) {
+  const before = requestsOf(lake, 'clicks_detail').length;
+  const warnings: LogEvent[] = [];
+  const outcome = await lake.sync({
+    scope,
+    log: (event) => void (event.event === 'lookups_refused' && warnings.push(event)),
+    ...options,
+  });
+  const requests = requestsOf(lake, 'clicks_detail').slice(before);
+  const report = outcome.reports.find(({ report }) => report === 'clicks_detail');
+  return {
+    asked: requests.map(({ fields }) => digits(fields.id)),
+    day: report?.days.find(({ dt }) => dt === DAY),
+    status: report?.status,
+    error: report?.error,
+    warnings,
+  };
+}
+
+async function committed(lake: SampleLake) {
+  return (await ledgerEntry(lake, 'clicks_detail', DAY)).committed;
+}
+
+describe('a click whose detail is refused', () => {
+  it.each<[string, Fault]>([
+    ['a code', CODE],
+    ['an answer about another click', { kind: 'other_id' }],
+    ['HTML', { kind: 'html' }],
+    ['HTTP 400', { kind: 'status', status: 400 }],
+  ])('is left out alone and counted, with %s', async (_name, fault) => {
+    const lake = closedDay();
+    const ids = await afterReleased(lake);
+    const [refused = ''] = ids;
+    const stop = refuse(lake, [refused], fault);
+    const { day, status, warnings } = await run(lake);
+    stop();
+    expect(status).toBe('complete');
+    expect(day).toMatchObject({ outcome: 'published', rows: ids.length - 1, refusedLookups: 1 });
+    expect(warnings).toMatchObject([{ day: DAY, lookups: 1, message: expect.stringContaining(refused) }]);
+    expect(await committed(lake)).toMatchObject({
+      state: 'closed',
+      refusedLookups: { count: 1, retryAt: new Date(AFTER + HOUR_MS).toISOString() },
+    });
+    expect((await coverageOf(lake, 'clicks_detail'))[DAY]).toMatchObject({
+      state: 'complete',
+      refused_lookups: 1n,
+      next_due: new Date(AFTER + HOUR_MS),
+    });
+  });
+
+  it('is not asked for before its wait is over, and then alone, until it is answered', async () => {
+    const lake = closedDay();
+    const ids = await afterReleased(lake);
+    const [refused = ''] = ids;
+    const stop = refuse(lake, [refused], CODE);
+    expect((await run(lake)).asked.length).toBe(ids.length);
+    for (lake.nowMs += MINUTE_MS; lake.nowMs < AFTER + HOUR_MS; lake.nowMs += 20 * MINUTE_MS)
+      expect((await run(lake)).asked).toEqual([]);
+    lake.nowMs = AFTER + HOUR_MS;
+    const again = await run(lake);
+    expect(again).toMatchObject({ asked: [refused], day: { outcome: 'unchanged', refusedLookups: 1 } });
+    expect((await committed(lake))?.readFrom).toBe(new Date(AFTER).toISOString());
+    stop();
+    lake.nowMs += HOUR_MS;
+    expect((await run(lake)).asked).toEqual([]);
+    lake.nowMs += HOUR_MS;
+    const found = await run(lake);
+    expect(found.asked).toEqual([refused]);
+    expect(found.day).toMatchObject({ outcome: 'published', rows: ids.length });
+    expect(found.day).not.toHaveProperty('refusedLookups');
+    expect(found.warnings).toEqual([]);
+    expect(await committed(lake)).not.toHaveProperty('refusedLookups');
+    expect(await wrongReports(lake, TODAY, ['clicks_detail'])).toEqual({});
+  });
+
+  it('I11: keeps the day from settling until it is given up, and stays counted', async () => {
+    const lake = sample.emptyLake();
+    const refresh = [{ untilAgeDays: 1, every: '1 day' }];
+    const lastPass = Date.parse('2026-03-11T05:00:00Z');
+    lake.nowMs = lastPass;
+    const brandSettings = {
+      reports: { clicks_list: { refresh }, clicks_detail: { enabled: true, refresh } },
+    };
+    const [refused = ''] = await afterReleased(lake);
+    const stop = refuse(lake, [refused], CODE);
+    await run(lake, { brandSettings });
+    for (const hours of [1, 3, 7, 15, 31, 55, 79]) {
+      expect((await committed(lake))?.settled).toBe(false);
+      lake.nowMs = lastPass + hours * HOUR_MS - MINUTE_MS;
+      expect((await run(lake, { brandSettings })).asked).toEqual([]);
+      lake.nowMs = lastPass + hours * HOUR_MS;
+      expect((await run(lake, { brandSettings })).asked).toEqual([refused]);
+    }
+    expect(await committed(lake)).toMatchObject({ settled: true, refusedLookups: { count: 1 } });
+    expect((await committed(lake))?.refusedLookups).not.toHaveProperty('retryAt');
+    lake.nowMs += 240 * HOUR_MS;
+    expect((await run(lake, { brandSettings })).asked).toEqual([]);
+    expect((await coverageOf(lake, 'clicks_detail'))[DAY]).toMatchObject({
+      state: 'settled',
+      refused_lookups: 1n,
+    });
+    stop();
+    // Asked for by name, all of it is read again.
+    const whole = await run(lake, { brandSettings, scope: { ...scope, from: DAY, to: DAY } });
+    expect(whole.day).toMatchObject({ outcome: 'published' });
+    expect(await committed(lake)).not.toHaveProperty('refusedLookups');
+  });
+
+  it('of the open day does not hinder the clicks that come later', async () => {
+    const lake = sample.emptyLake();
+    const [refused = ''] = clickIds(lake);
+    const stop = refuse(lake, [refused], CODE);
+    await run(lake);
+    lake.nowMs += 30 * MINUTE_MS;
+    const later = await run(lake);
+    expect(later.asked).not.toContain(refused);
+    expect(later.day).toMatchObject({ rows: clickIds(lake).length - 1, refusedLookups: 1 });
+    stop();
+    lake.nowMs += 30 * MINUTE_MS;
+    const found = await run(lake);
+    expect(found.asked).toContain(refused);
+    expect(found.day).toMatchObject({ rows: clickIds(lake).length });
+    expect(await committed(lake)).not.toHaveProperty('refusedLookups');
+  });
+
+  it('I4: is remembered where a run stops in the middle of the day', async () => {
+    const lake = closedDay();
+    const ids = await afterReleased(lake);
+    const stop = refuse(lake, ids.slice(0, 3), CODE);
+    const asked: string[] = [];
+    for (let status: string | undefined = 'incomplete'; status !== 'complete'; ) {
+      const step = await run(lake, { deadline: NO_TIME });
+      asked.push(...step.asked);
+      status = step.status;
+      expect(asked.length).toBeLessThanOrEqual(ids.length);
+    }
+    stop();
+    expect(asked.toSorted()).toEqual(ids.toSorted());
+    expect((await committed(lake))?.refusedLookups?.count).toBe(3);
+  });
+});
+
+describe('a service that refuses every detail', () => {
+  it.each<[string, Fault, number]>([
+    ['with a code', CODE, 10],
+    ['with HTML', { kind: 'html' }, 10],
+  ])('fails the day after a few calls, %s', async (_name, fault, calls) => {
+    const lake = closedDay();
+    const ids = await afterReleased(lake);
+    const stop = refuse(lake, ids, fault);
+    const { asked, status, error } = await run(lake);
+    stop();
+    expect(status).toBe('failed');
+    expect(error).toMatchObject({ kind: 'contract', message: expect.stringContaining('refuse the action') });
+    expect(asked.length).toBeLessThan(calls + 4);
+    expect(await committed(lake)).toBeUndefined();
+    lake.nowMs += HOUR_MS;
+    expect((await run(lake)).day).toMatchObject({ outcome: 'published', rows: ids.length });
+  });
+
+  it('fails the day also where it answered some before', async () => {
+    const lake = closedDay();
+    const ids = await afterReleased(lake);
+    const stop = lake.service.addFault({
+      on: { action: 'report/clicks_detail', nth: 41, times: 1000 },
+      fault: CODE,
+    });
+    const { asked, status } = await run(lake);
+    stop();
+    expect(status).toBe('failed');
+    expect(asked.length).toBeLessThan(40 + 101 + 4);
+    lake.nowMs += HOUR_MS;
+    await run(lake);
+    lake.nowMs += HOUR_MS;
+    await run(lake);
+    expect(await committed(lake)).toMatchObject({ rows: ids.length });
+    expect(await committed(lake)).not.toHaveProperty('refusedLookups');
+  });
+
+  it('fails the day with HTTP 403, whichever click it is about', async () => {
+    const lake = closedDay();
+    const [refused = ''] = await afterReleased(lake);
+    const stop = refuse(lake, [refused], { kind: 'status', status: 403 });
+    const { status, error } = await run(lake);
+    stop();
+    expect({ status, kind: error?.kind }).toEqual({ status: 'failed', kind: 'auth' });
+    expect(await committed(lake)).toBeUndefined();
+  });
+});
+
+describe('the details of the open day', () => {
+  it('I2: are looked up once each, though no run has the time for all and clicks keep coming', async () => {
+    const lake = sample.emptyLake();
+    const asked: string[] = [];
+    for (let runs = 0; runs < 12; runs += 1) {
+      const held = clickIds(lake).length;
+      await run(lake, { scope: { reports: ['clicks_list'] } });
+      const step = await run(lake, { scope: { reports: ['clicks_detail'] }, deadline: NO_TIME });
+      // A run without time looks up one page: each brings as many new details, or all there are.
+      if (held - asked.length > 50) expect(step.asked.length).toBe(50);
+      asked.push(...step.asked);
+      lake.nowMs += 20 * MINUTE_MS;
+    }
+    expect(new Set(asked).size).toBe(asked.length);
+    const { claim } = await ledgerEntry(lake, 'clicks_detail', DAY);
+    expect(claim?.restarts ?? 0).toBe(0);
+    await run(lake);
+    expect(await wrongReports(lake, DAY, ['clicks_list', 'clicks_detail'])).toEqual({});
+  });
+});
+
+/** The ids of the day's clicks, once the service holds all of them: a lake releases records when it syncs. */
+async function afterReleased(lake: SampleLake): Promise<string[]> {
+  await lake.sync({ scope: { reports: ['clicks_list'] } });
+  return clickIds(lake);
+}
