@@ -1,20 +1,38 @@
 import { coveragePartition, partitionPrefix, snapshotOfKey } from '../lake/paths.ts';
 import type { RunContext } from '../pipeline/context.ts';
-import { SNAPSHOT_GRACE_MS } from '../pipeline/vacuum.ts';
+import { SNAPSHOT_GRACE_MS, vacuumTimeMs } from '../pipeline/vacuum.ts';
+import type { ListedObject } from '../ports.ts';
 import { coverageTable } from './coverage.ts';
 
-/** Removes old snapshots of coverage that the catalog does not point at: its rows follow from the ledgers alone. */
+/**
+ * Removes snapshots of coverage that the catalog does not point at: its rows follow from the ledgers alone. No document
+ * says when one was replaced, so the next newer one tells it (I3); the newest of a month has none, and stays.
+ */
 export async function vacuumCoverage({ brand, report, lake, clock }: RunContext): Promise<void> {
   if (!lake.catalog) return;
   const leading = coveragePartition(brand, report.name);
   const byPartition = await lake.catalog.snapshotsByPartition(coverageTable.name, leading);
   const published = new Set([...byPartition.values()].flat());
-  const keys: string[] = [];
-  const prefix = partitionPrefix(coverageTable.name, leading);
-  for await (const { key, modifiedAt } of lake.store.list(prefix)) {
-    const id = snapshotOfKey(key);
-    if (id === undefined || published.has(id)) continue;
-    if (clock.wallMs() - modifiedAt.getTime() >= SNAPSHOT_GRACE_MS) keys.push(key);
-  }
+  const listed = await Array.fromAsync(lake.store.list(partitionPrefix(coverageTable.name, leading)));
+  const snapshots = listed.flatMap((object) => {
+    const id = snapshotOfKey(object.key);
+    return id === undefined ? [] : [{ ...object, id }];
+  });
+  const keys = [...Map.groupBy(snapshots, partitionOf).values()].flatMap((ofMonth) => {
+    const oldestFirst = ofMonth.toSorted((a, b) => a.modifiedAt.getTime() - b.modifiedAt.getTime());
+    return oldestFirst.flatMap(({ id, key }, index) => {
+      const replacement = oldestFirst[index + 1];
+      const isStillRead = !replacement || ageMs(replacement) < SNAPSHOT_GRACE_MS;
+      return published.has(id) || isStillRead ? [] : [key];
+    });
+  });
   if (keys.length > 0) await lake.store.delete(keys);
+
+  function ageMs({ modifiedAt }: ListedObject): number {
+    return vacuumTimeMs(clock) - modifiedAt.getTime();
+  }
+}
+
+function partitionOf({ key }: ListedObject): string {
+  return key.split('/').slice(0, -2).join('/');
 }

@@ -42,7 +42,8 @@ export async function commit(
       wallMs: ctx.clock.wallMs(),
       committed: {
         ...snapshot,
-        published: unchanged && (before?.published ?? false),
+        // Without a catalog readers follow the ledger itself.
+        published: ctx.lake.catalog === undefined || (unchanged && (before?.published ?? false)),
         state: closed ? 'closed' : 'open',
         settled: closed && !refusedLookups?.retryAt && settles(day, ctx.policy, startedMs, identicalPasses),
         identicalPasses,

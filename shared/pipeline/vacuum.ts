@@ -1,11 +1,19 @@
 import { DAY_MS, monthOf } from '../days.ts';
 import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
 import { brandPartitions, brandRawPrefix, parseDayKey, partitionPrefix } from '../lake/paths.ts';
-import type { ListedObject } from '../ports.ts';
+import type { Clock, ListedObject } from '../ports.ts';
 import type { RunContext } from './context.ts';
 
 /** I3: the longest query that may still read a replaced snapshot. */
 export const SNAPSHOT_GRACE_MS = DAY_MS;
+/**
+ * The time by which ages are judged: the earlier of the machine's and the service's, because a clock that is ahead must
+ * not make what is young look old.
+ */
+export function vacuumTimeMs(clock: Clock): number {
+  return Math.min(clock.wallMs(), clock.now().getTime());
+}
+
 /** The longest pause after which a run may still resume what it staged. */
 const ATTEMPT_GRACE_MS = 7 * DAY_MS;
 
@@ -18,7 +26,8 @@ export async function vacuum(ctx: RunContext): Promise<void> {
   const { report, brand, lake, clock } = ctx;
   const byPartition = await lake.catalog?.snapshotsByPartition(report.table, brandPartitions(brand));
   const published = new Set([...(byPartition?.values() ?? [])].flat());
-  const isWithinGrace = (at: string) => clock.wallMs() - Date.parse(at) < SNAPSHOT_GRACE_MS;
+  const nowMs = vacuumTimeMs(clock);
+  const isWithinGrace = (at: string | null) => at === null || nowMs - Date.parse(at) < SNAPSHOT_GRACE_MS;
   const snapshots = await unreferenced(
     ctx,
     partitionPrefix(report.table, brandPartitions(brand)),
@@ -63,7 +72,7 @@ async function unreferenced(
   const ledgers = new Map<string, Promise<Ledger>>();
   for (const { day, id, objects } of folders.values()) {
     const newestMs = Math.max(...objects.map(({ modifiedAt }) => modifiedAt.getTime()));
-    if (ctx.clock.wallMs() - newestMs < graceMs) continue;
+    if (vacuumTimeMs(ctx.clock) - newestMs < graceMs) continue;
     const month = monthOf(day);
     const ledger = ledgers.get(month) ?? ctx.ledger(month).refresh();
     ledgers.set(month, ledger);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ReportName, restate } from '../../sample/brand.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import type { Catalog, Clock } from '../../shared/ports.ts';
 import { gatedStore } from '../fakes/gated-store.ts';
 import { coverageOf, ledgerEntry, wrongReports } from './lake-contents.ts';
 import { type SampleLake, sampleLake, blindRegistry } from './sample-lake.ts';
@@ -50,6 +51,52 @@ describe('the vacuum', () => {
     expect(snapshotsOf(lake)).toEqual([expect.stringContaining(current)]);
     expect((await wrongReports(lake, '2026-03-14', ['transaction_list'])).transaction_list).toBeUndefined();
   });
+
+  it('keeps a snapshot for a day after the catalog left it, though it was replaced long before', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
+    const [old = ''] = snapshotsOf(lake);
+    lake.nowMs += HOUR_MS;
+    restateFirst(lake);
+    const catalog: Catalog = {
+      ...lake.catalog,
+      setSnapshot: () => Promise.reject(new BrandReportsError('transient', 'aws_unavailable', 'no Glue')),
+    };
+    await lake.sync({ scope, lake: { store: lake.store, catalog, runs: blindRegistry } });
+    lake.nowMs += 2 * DAY_MS;
+    await lake.sync({ scope });
+    expect((await ledgerEntry(lake, 'transaction_list', FIRST)).committed?.published).toBe(true);
+    expect(snapshotsOf(lake)).toContain(old);
+    lake.nowMs += DAY_MS + HOUR_MS;
+    await lake.sync({ scope });
+    expect(snapshotsOf(lake)).not.toContain(old);
+  });
+
+  it.each([
+    ['machine’s', 9 * DAY_MS, 0],
+    ['service’s', 0, 9 * DAY_MS],
+  ])(
+    'removes nothing that is young by one clock, though the %s clock is ahead',
+    async (_whose, wall, now) => {
+      const lake = sample.emptyLake();
+      await lake.sync({ scope });
+      lake.nowMs += HOUR_MS;
+      restateFirst(lake);
+      await lake.sync({ scope });
+      const [before] = [keys(lake, '')];
+      let sleptMs = 0;
+      const clock: Clock = {
+        now: () => new Date(lake.nowMs + now),
+        wallMs: () => lake.nowMs + wall + sleptMs,
+        async sleep(ms) {
+          sleptMs += ms;
+        },
+        every: () => () => {},
+      };
+      await lake.sync({ scope, clock });
+      expect(keys(lake, '')).toEqual(expect.arrayContaining(before));
+    },
+  );
 
   it('removes a snapshot that a run built and never committed', async () => {
     const lake = sample.emptyLake();
@@ -154,6 +201,21 @@ describe('the vacuum', () => {
     lake.nowMs += 2 * DAY_MS;
     await lake.sync({ scope: { ...scope, from: TODAY, to: TODAY } });
     expect(attemptsOf()).toEqual(new Set([second]));
+  });
+
+  it('keeps coverage for its readers for a day after it was replaced, however old it is', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
+    const [old = ''] = keys(lake, 'snapshots/coverage/');
+    lake.nowMs += 23 * HOUR_MS;
+    await lake.sync({ scope });
+    expect(keys(lake, 'snapshots/coverage/')).toHaveLength(2);
+    lake.nowMs += 2 * HOUR_MS;
+    await lake.sync({ scope });
+    expect(keys(lake, 'snapshots/coverage/')).toContain(old);
+    lake.nowMs += DAY_MS;
+    await lake.sync({ scope });
+    expect(keys(lake, 'snapshots/coverage/')).not.toContain(old);
   });
 
   it('removes coverage a day after the catalog stopped pointing at it', async () => {

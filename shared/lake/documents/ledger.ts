@@ -64,8 +64,11 @@ const dayEntry = storedObject({
   committed: z.optional(published),
   claim: z.optional(claim),
   failure: z.optional(failure),
-  /** Snapshots that queries may still be reading, and when (wall clock) they were replaced. */
-  superseded: z.optional(z.array(storedObject({ snapshot: z.string(), at: storedTime }))),
+  /**
+   * Snapshots that queries may still be reading, and since when (wall clock) no query finds them any more; `null` until
+   * what replaced them is published.
+   */
+  superseded: z.optional(z.array(storedObject({ snapshot: z.string(), at: z.nullable(storedTime) }))),
   /** The continuation under which the day was last read: runs that resume one another's work share it. */
   continuation: z.optional(z.string()),
 });
@@ -156,12 +159,12 @@ export function commitDay(
     if (entry.committed && isLaterReading(entry.committed, commit)) throw laterReading(day, entry.committed);
     const { claim: _claim, failure: _failure, superseded = [], continuation: _continuation, ...rest } = entry;
     const replaced = entry.committed?.snapshot;
-    const at = new Date(commit.wallMs).toISOString();
+    const at = commit.committed.published ? new Date(commit.wallMs).toISOString() : null;
     return {
       ...rest,
       committed: commit.committed,
       superseded: [
-        ...superseded.filter((old) => commit.wallMs - Date.parse(old.at) < SUPERSEDED_MS),
+        ...superseded.filter((old) => old.at === null || commit.wallMs - Date.parse(old.at) < SUPERSEDED_MS),
         ...(replaced && replaced !== commit.committed.snapshot ? [{ snapshot: replaced, at }] : []),
       ],
       continuation: commit.continuation,
@@ -184,14 +187,22 @@ function isLaterReading(
   return reopens || Date.parse(committed.readFrom) < readFromMs;
 }
 
-/** Records that the catalog was pointed at `snapshot`, if that is still the current one. */
-export function recordPublished(ledger: Ledger, day: string, snapshot: string): Ledger {
-  const { committed } = ledger.days[day] ?? {};
+/**
+ * Records that the catalog was pointed at `snapshot`, if that is still the current one. I3: only now do queries stop to
+ * find what it replaced, however long ago it was committed.
+ */
+export function recordPublished(ledger: Ledger, day: string, snapshot: string, wallMs: number): Ledger {
+  const { committed, superseded } = ledger.days[day] ?? {};
   if (!committed || committed.published || committed.snapshot !== snapshot) return ledger;
+  const now = new Date(wallMs).toISOString();
   return withEntry(
     ledger,
     day,
-    (entry): DayEntry => ({ ...entry, committed: { ...committed, published: true } }),
+    (entry): DayEntry => ({
+      ...entry,
+      committed: { ...committed, published: true },
+      ...(superseded && { superseded: superseded.map((old) => ({ ...old, at: old.at ?? now })) }),
+    }),
   );
 }
 

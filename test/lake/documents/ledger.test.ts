@@ -24,6 +24,7 @@ const KEY = ledgerKey(OF.report, OF.brand, OF.month);
 const DAY = '2026-01-05';
 const NOW_MS = Date.parse('2026-01-06T10:00:00.000Z');
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 const claim: Claim = { attempt: 'a1', runId: 'r1', at: '2026-01-06T10:00:00.000Z', restarts: 0 };
 
@@ -124,7 +125,7 @@ describe('a commit', () => {
       committed: next,
       superseded: [
         { snapshot: 's0', at: claim.at },
-        { snapshot: 's1', at: new Date(NOW_MS).toISOString() },
+        { snapshot: 's1', at: null },
       ],
       continuation: 'q2',
     });
@@ -255,7 +256,33 @@ describe('an attempt that is abandoned', () => {
 
 describe('a publication', () => {
   it('is recorded for the current snapshot', () => {
-    expect(entryOf(recordPublished(ledgerOf(full), DAY, 's1')).committed?.published).toBe(true);
+    expect(entryOf(recordPublished(ledgerOf(full), DAY, 's1', NOW_MS)).committed?.published).toBe(true);
+  });
+
+  it('I3: is what replaces snapshots for queries, however long it was pending', () => {
+    const twice = [1, 2].reduce(
+      (ledger, day) =>
+        commitDay(
+          claimDay(ledger, DAY, entryOf(ledger).claim, claim),
+          DAY,
+          commitOf({ snapshot: `s${day}`, published: false }, NOW_MS + day * DAY_MS),
+        ),
+      ledgerOf({ committed: { ...published, snapshot: 's0' }, claim }),
+    );
+    const publishedMs = NOW_MS + 9 * DAY_MS;
+    const at = new Date(publishedMs).toISOString();
+    expect(entryOf(recordPublished(twice, DAY, 's2', publishedMs)).superseded).toEqual([
+      { snapshot: 's0', at },
+      { snapshot: 's1', at },
+    ]);
+  });
+
+  it('I3: comes with the commit where there is no catalog', () => {
+    const committed = { ...published, snapshot: 's2', published: true };
+    expect(entryOf(commitDay(ledgerOf(full), DAY, { ...commitOf(), committed })).superseded?.at(-1)).toEqual({
+      snapshot: 's1',
+      at: new Date(NOW_MS).toISOString(),
+    });
   });
 
   it.each<[string, DayEntry, string]>([
@@ -264,7 +291,7 @@ describe('a publication', () => {
     ['a second time', { committed: { ...published, published: true } }, 's1'],
   ])('I3: is not recorded %s', (_name, entry, snapshot) => {
     const ledger = ledgerOf(entry);
-    expect(recordPublished(ledger, DAY, snapshot)).toBe(ledger);
+    expect(recordPublished(ledger, DAY, snapshot, NOW_MS)).toBe(ledger);
   });
 });
 
@@ -369,7 +396,7 @@ describe('a stored ledger', () => {
           if (step === 'claim') ledger = claimDay(ledger, day, held, claim);
           if (step === 'release') ledger = releaseDay(ledger, day, 'r1');
           if (step === 'commit' && held?.runId) ledger = commitDay(ledger, day, commitOf({ snapshot }));
-          if (step === 'switch') ledger = recordPublished(ledger, day, snapshot);
+          if (step === 'switch') ledger = recordPublished(ledger, day, snapshot, NOW_MS);
           if (step === 'fail') ledger = failDay(ledger, day, { ...failed, keep: snapshot === 's1' });
         }
         expect(stored(parse(stored(ledger)))).toEqual(stored(ledger));
