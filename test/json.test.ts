@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
+  duplicateKeys,
   type Json,
+  type JsonObject,
   isCanonicalInteger,
   isJsonObject,
   isRawNumber,
@@ -86,6 +88,61 @@ describe('JSON that keeps its digits', () => {
     expect(stringifyJson(parseJson(text))).toBe(text);
   });
 
+  it.each<[string, string, string]>([
+    ['twice', '{"a":1,"b":2,"a":3}', '{"a":3,"b":2,"_duplicates":{"a":[1]}}'],
+    ['three times', '{"a":1,"a":"x","a":1.10}', '{"a":1.10,"_duplicates":{"a":[1,"x"]}}'],
+    ['with equal values', '{"a":1,"a":1}', '{"a":1,"_duplicates":{"a":[1]}}'],
+    ['in a nested object', '[{"a":{"b":1,"b":2}}]', '[{"a":{"b":2,"_duplicates":{"b":[1]}}}]'],
+    ['once written with an escape', '{"a":1,"\\u0061":2}', '{"a":2,"_duplicates":{"a":[1]}}'],
+    ['as __proto__', '{"__proto__":1,"__proto__":2}', '{"__proto__":2,"_duplicates":{"__proto__":[1]}}'],
+    [
+      'beside a key of that name',
+      '{"_duplicates":5,"a":1,"a":2}',
+      '{"_duplicates":{"_duplicates":[5],"a":[1]},"a":2}',
+    ],
+    ['between spaces', '{ "a" : [ ] , \n "a" :\t{ } }', '{"a":{},"_duplicates":{"a":[[]]}}'],
+  ])('I6: keeps every value of a key that an object has %s', (_name, text, kept) => {
+    expect(stringifyJson(parseJson(text))).toBe(kept);
+    expect(stringifyJson(parseJson(kept))).toBe(kept);
+  });
+
+  it('names the keys that an object had several times', () => {
+    const keysOf = (text: string) => [parseJson(text)].filter(isJsonObject).flatMap(duplicateKeys);
+    expect(keysOf('{"a":1,"b":2,"a":3,"b":4}')).toEqual(['a', 'b']);
+    expect(keysOf('{"a":1}')).toEqual([]);
+  });
+
+  // nodejs/node#63785: V8 takes an escaped key for another one that it has seen in an object of the same beginning.
+  it('I6: reads an escaped key as itself, though V8 has seen another one in its place', () => {
+    JSON.parse('{"h":[],"\\\\":0}');
+    expect(Object.entries(parseJson('{"h":1,"\\"":2}') ?? {})).toEqual([
+      ['h', 1],
+      ['"', 2],
+    ]);
+  });
+
+  it('I6: loses no key and no value of any object, escaped and repeated keys included', () => {
+    const key = fc.constantFrom('a', 'b', '\\n', '\\\\', '\\"', '\\u0061', '\\u005c', '__proto__');
+    const entries = fc.array(fc.tuple(key, fc.integer()), { maxLength: 6 });
+    fc.assert(
+      fc.property(fc.array(entries, { maxLength: 4 }), (objects) => {
+        const text = objects.map((object) => `{${object.map(([name, n]) => `"${name}":${n}`).join(',')}}`);
+        const parsed = parseJson(`[${text.join(',')}]`);
+        const found = Array.isArray(parsed) ? parsed.filter(isJsonObject) : [];
+        expect(found.map(allValues)).toEqual(
+          objects.map((object) => object.map(([name, n]) => `${JSON.parse(`"${name}"`)} ${n}`).sort()),
+        );
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('refuses what is nested too deep for whoever walks it', () => {
+    const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+    expect(stringifyJson(parseJson(nested(1_000)))).toBe(nested(1_000));
+    expect(() => parseJson(nested(1_001))).toThrow(RangeError);
+  });
+
   it.each([
     '',
     '01',
@@ -147,6 +204,20 @@ describe('JSON that keeps its digits', () => {
 /** Objects have such keys in the order of numbers, whatever the text said. */
 function notAnIndex(key: string): boolean {
   return !/^\d+$/.test(key);
+}
+
+/** `key value` of all entries of a flat object, repeated ones included. */
+function allValues(object: JsonObject): string[] {
+  return Object.entries(object)
+    .flatMap(([key, value]) => {
+      if (key !== '_duplicates') return `${key} ${stringifyJson(value)}`;
+      return isJsonObject(value)
+        ? Object.entries(value).flatMap(([name, list]) =>
+            Array.isArray(list) ? list.map((item) => `${name} ${stringifyJson(item)}`) : [],
+          )
+        : [];
+    })
+    .sort();
 }
 
 function quoted(text: string): string {

@@ -6,6 +6,7 @@
  */
 import { BrandReportsError, type ErrorContext, type ErrorKind } from '../errors.ts';
 import {
+  duplicateKeys,
   type Json,
   type JsonObject,
   isCanonicalInteger,
@@ -139,5 +140,11 @@ function classifyEnvelope(envelope: JsonObject, quote: ResponseContext['quote'],
       'envelope',
       `"data" of the response is ${shown(data)}, an object is expected`,
     );
+  const pageInfo = isJsonObject(data.pageInfo) ? data.pageInfo : {};
+  const [repeated] = [envelope, data, pageInfo].flatMap(duplicateKeys);
+  if (repeated !== undefined) {
+    const message = `the response has the key "${quote(repeated)}" more than once, so which of the values counts is unknown`;
+    return fail('final', 'contract', 'envelope', message);
+  }
   return { is: 'success', envelope, data };
 }

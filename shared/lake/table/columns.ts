@@ -6,7 +6,7 @@
  * first, in a form whose merging is commutative, and decided once. Afterwards a column never changes (I7).
  * Nothing in a record is dropped (I6): what fits no column is kept as JSON in `_rescued`.
  */
-import { type Json, type JsonObject, isRawNumber, stringifyJson } from '../../json.ts';
+import { DUPLICATES, type Json, type JsonObject, isRawNumber, stringifyJson } from '../../json.ts';
 import { DAY_PARTITION_KEYS } from '../paths.ts';
 import type { DocumentedColumn } from '../../reports/definition.ts';
 import { type Column, type ColumnType, type TypeSpec, typeSpec, type Value } from '../../column-types.ts';
@@ -136,9 +136,9 @@ function observed(observations: Observations, field: string): number {
   return Object.hasOwn(observations, field) ? (observations[field] ?? 0) : 0;
 }
 
-/** `__proto__` is not a safe key in every object that the name passes through. */
+/** `__proto__` is not a safe key in every object that the name passes through. Values of repeated keys are rescued. */
 function canBeColumn(field: string): boolean {
-  return field !== '__proto__' && field.length <= MAX_FIELD_LENGTH;
+  return field !== '__proto__' && field !== DUPLICATES && field.length <= MAX_FIELD_LENGTH;
 }
 
 function indexOfLastDerived({ columns }: TableSchema): number {
