@@ -4,6 +4,9 @@ import { textOf } from '../error-fields.ts';
 const HELP: Record<string, readonly [code: string, nextStep: string]> = {
   ENOSPC: ['disk_full', 'Free space on its disk and run again; what is committed is safe.'],
   EDQUOT: ['disk_full', 'Free space or raise the quota and run again; what is committed is safe.'],
+  EMFILE: ['too_many_open_files', 'Raise the limit of open files (ulimit -n) and run again.'],
+  ENFILE: ['too_many_open_files', 'End other programs or raise the limit of the system, and run again.'],
+  EFBIG: ['file_too_large', 'Raise the limit of the size of files (ulimit -f) and run again.'],
   EACCES: [
     'lake_not_writable',
     'Give this user the right to read and write there, or choose another folder.',
@@ -32,9 +35,11 @@ export async function onDisk<T>(folder: string, act: () => T | Promise<T>): Prom
 export function diskError(error: unknown, folder: string): unknown {
   const code = errorCode(error);
   if (!/^E[A-Z0-9]+$/.test(code)) return error;
-  const [ourCode, nextStep] = HELP[code] ?? ['disk_failed', 'Run again.'];
+  // Node reports a read-only disk so where it makes a folder with those above it.
+  const found = code === 'ENOENT' && textOf(error, 'syscall') === 'mkdir' ? 'EROFS' : code;
+  const [ourCode, nextStep] = HELP[found] ?? ['disk_failed', 'Run again.'];
   const message = `The lake folder ${folder} failed: ${textOf(error, 'message')}. ${nextStep}`;
-  return new BrandReportsError(code in HELP ? 'config' : 'transient', ourCode, message, { cause: error });
+  return new BrandReportsError(found in HELP ? 'config' : 'transient', ourCode, message, { cause: error });
 }
 
 /** Whether a system error says that the file or folder does not exist. */

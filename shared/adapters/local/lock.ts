@@ -1,4 +1,5 @@
-import { mkdirSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { BrandReportsError } from '../../errors.ts';
@@ -7,6 +8,8 @@ import { sleepWithJitter } from '../sleep-with-jitter.ts';
 import { fieldOf, textOf } from '../error-fields.ts';
 
 const SQLITE_BUSY = 5;
+/** More than SQLite writes. */
+const PROBE_BYTES = 64 * 2 ** 10;
 const LOCK_RETRY = { maxAttempts: 1000, baseMs: 1, capMs: 50 };
 
 /** A lock that the kernel releases when its process ends, however it ends. */
@@ -64,8 +67,24 @@ function begin(path: string): HeldLock | undefined {
   }
 }
 
+/** SQLite does not tell a full disk from a file that is no lock: what any other file meets in the folder does. */
+function whyNotWritable(folder: string): unknown {
+  const path = join(folder, `.probe-${randomUUID()}`);
+  try {
+    writeFileSync(path, new Uint8Array(PROBE_BYTES), { flag: 'wx', flush: true });
+    return undefined;
+  } catch (error) {
+    return error;
+  } finally {
+    rmSync(path, { force: true });
+  }
+}
+
 function lockError(error: unknown, path: string): unknown {
-  if (fieldOf(error, 'errcode') === undefined) return diskError(error, dirname(path));
+  const folder = dirname(path);
+  if (fieldOf(error, 'errcode') === undefined) return diskError(error, folder);
+  const cause = whyNotWritable(folder);
+  if (cause !== undefined) return diskError(cause, folder);
   return new BrandReportsError(
     'config',
     'lake_unlockable',

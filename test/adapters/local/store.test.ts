@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { access, mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -107,7 +107,7 @@ describe('a lake folder', () => {
     ['EACCES', 'config', 'lake_not_writable'],
     ['EROFS', 'config', 'lake_not_writable'],
     ['EXDEV', 'config', 'lake_unusable'],
-    ['EMFILE', 'transient', 'disk_failed'],
+    ['EMFILE', 'config', 'too_many_open_files'],
     ['EIO', 'transient', 'disk_failed'],
   ])('says who has to act on %s', (code, kind, ourCode) => {
     const error = diskError(Object.assign(new Error(`${code}: no luck, write`), { code }), '/lake');
@@ -117,6 +117,44 @@ describe('a lake folder', () => {
   it('leaves errors of the program as they are', () => {
     const error = new TypeError('ours');
     expect(diskError(error, '/lake')).toBe(error);
+  });
+});
+
+describe('a disk that fails', () => {
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+  beforeEach(async () => {
+    folder = await temporaryFolder();
+  });
+  afterEach(() => folder.remove());
+
+  /** The codes of a new run on the folder: what registering it meets, and what a write meets. */
+  function codesUnder(shell: string[], script: string, what = ''): unknown {
+    const [program = '', ...options] = shell;
+    const command = `${script} "$@"`;
+    const started = spawnSync(
+      program,
+      [...options, '-c', command, 'sh', process.execPath, PROCESS, 'fail', folder.path, what],
+      { encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '--disable-warning=ExperimentalWarning' } },
+    );
+    return JSON.parse(started.stdout || JSON.stringify(started.stderr));
+  }
+
+  it('is named where no file can be opened any more', () => {
+    const codes = codesUnder(['sh'], 'ulimit -n 64 &&', 'files');
+    expect(codes).toEqual(['config too_many_open_files', 'config too_many_open_files']);
+  });
+
+  // Only where this user may mount a file system of its own.
+  const mounting = ['unshare', '-rm', 'sh'];
+  const [unshare = '', ...rest] = mounting;
+  const canMount = spawnSync(unshare, [...rest, '-c', 'mount -t tmpfs none /mnt']).status === 0;
+  const mount = (options: string) => `mount -t tmpfs -o ${options} none "$4"`;
+  (canMount ? it.each : it.skip.each)([
+    ['is full', `${mount('size=64k')} && ! head -c 99999 /dev/zero > "$4/fill" 2> /dev/null`, 'disk_full'],
+    ['has no inode left', mount('nr_inodes=1'), 'disk_full'],
+    ['is read-only', mount('ro,size=64k'), 'lake_not_writable'],
+  ])('is named where it %s', (_name, script, code) => {
+    expect(codesUnder(mounting, `${script} &&`)).toEqual([`config ${code}`, `config ${code}`]);
   });
 });
 
