@@ -52,7 +52,7 @@ describe('the vacuum', () => {
     expect((await wrongReports(lake, '2026-03-14', ['transaction_list'])).transaction_list).toBeUndefined();
   });
 
-  it('keeps a snapshot for a day after the catalog left it, though it was replaced long before', async () => {
+  it('I3: keeps a snapshot for a day after the catalog left it, though it was replaced long before', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     const [old = ''] = snapshotsOf(lake);
@@ -88,6 +88,7 @@ describe('the vacuum', () => {
       const clock: Clock = {
         now: () => new Date(lake.nowMs + now),
         wallMs: () => lake.nowMs + wall + sleptMs,
+        monotonicMs: () => sleptMs,
         async sleep(ms) {
           sleptMs += ms;
         },
@@ -203,7 +204,7 @@ describe('the vacuum', () => {
     expect(attemptsOf()).toEqual(new Set([second]));
   });
 
-  it('keeps coverage for its readers for a day after it was replaced, however old it is', async () => {
+  it('I3: keeps coverage for its readers for a day after it was replaced, however old it is', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     const [old = ''] = keys(lake, 'snapshots/coverage/');
