@@ -85,6 +85,7 @@ export function lineOf(event: LogEvent): string | undefined {
       return problemLine(event, `view ${event.view} not created`);
     case 'reading_dropped':
     case 'failure_not_recorded':
+    case 'other_dates_excluded':
     case 'column_setting_ignored':
     case 'continuation_not_saved':
     case 'newest_complete_day_unknown':

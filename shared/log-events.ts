@@ -28,6 +28,8 @@ interface ReportDetails {
   /** A later reading of the day is committed already. */
   reading_dropped: { day: string; message: string };
   failure_not_recorded: { day: string; message: string };
+  /** Records of another date came in the response for the day. */
+  other_dates_excluded: { day: string; message: string };
   publication_failed: { day: string } & ErrorSummary;
   vacuum_failed: ErrorSummary;
   view_failed: { view: string } & ErrorSummary;
@@ -98,6 +100,7 @@ const LEVELS = {
   day_failed: 'error',
   reading_dropped: 'warn',
   failure_not_recorded: 'error',
+  other_dates_excluded: 'warn',
   publication_failed: 'error',
   vacuum_failed: 'error',
   view_failed: 'error',

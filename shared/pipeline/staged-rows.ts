@@ -1,18 +1,17 @@
 /*
  * Turns a day's staged records into rows (I1): every record as often as the service has it. Overlaps of pages and of
  * slices are dropped by primary key where every record has one; records of the next day that the end of the range
- * included are excluded, by key or else as a multiset; a record with a time of its own belongs to the day of that time.
+ * included are excluded, by key or else as a multiset; a record with a time or date of its own belongs to that day.
  */
 import { hash } from 'node:crypto';
-import { endOfDay, startOfDay } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
-import { parseInstant } from '../exact-values.ts';
 import { type JsonObject, stringifyJson } from '../json.ts';
 import type { Progress, Slice, SlicePart } from '../lake/documents/progress.ts';
 import { attemptPrefix } from '../lake/paths.ts';
 import { type Row, type TableSchema, rowMapper } from '../lake/table/columns.ts';
 import type { Attempt } from './claim.ts';
 import type { RunContext } from './context.ts';
+import { ownDay } from './own-day.ts';
 import { primaryKeyField, primaryKeyOf, readChunk } from './stage.ts';
 
 /**
@@ -29,14 +28,14 @@ export async function* stagedRows(
   const keyField =
     report.primaryKey?.always || everyRecordHasKey(progress) ? primaryKeyField(ctx) : undefined;
   const toRow = rowMapper(schema);
-  const belongsToDay = dayFilter(ctx, attempt.day);
+  const own = ownDay(ctx, attempt.day);
   const seen = new Set<string>();
   for (const slice of progress.slices.filter(({ done }) => done).toReversed()) {
     const exclusions = await exclusionsOf(ctx, attempt, slice, keyField);
     let kept = 0;
     const syncedAt = new Date(slice.startedAt);
     for await (const record of recordsOf(ctx, attempt, slice, 'include')) {
-      if (!belongsToDay(record) || exclusions.consume(record)) continue;
+      if (exclusions.consume(record) || !own.has(record)) continue;
       kept += 1;
       const key = primaryKeyOf(record, keyField);
       if (key !== undefined) {
@@ -48,6 +47,7 @@ export async function* stagedRows(
     }
     if (kept === 0 && exclusions.holdMoreThanTheDay()) throw instantUnclear(ctx, attempt.day);
   }
+  own.end();
 }
 
 function everyRecordHasKey(progress: Progress): boolean {
@@ -131,16 +131,4 @@ function instantUnclear({ report, brandSettings }: RunContext, day: string): Bra
     'instant_unclear',
     `${report.name} ${day}: for a query of the day's last instant alone, the service returned all records of the day and more, so which of them belong to the next day is unknown; set "${setting}" (now "${brandSettings[setting]}") to what the service means`,
   );
-}
-
-/** A record with a time of its own belongs to the day of that time; one with an unreadable time stays in the day queried. */
-function dayFilter({ report, policy }: RunContext, day: string): (record: JsonObject) => boolean {
-  const rule = report.day;
-  if (rule.by !== 'created') return () => true;
-  const startMs = startOfDay(day, policy.timeZone);
-  const endMs = endOfDay(day, policy.timeZone);
-  return (record) => {
-    const instant = Object.hasOwn(record, rule.field) ? parseInstant(record[rule.field]) : undefined;
-    return instant === undefined || (instant.getTime() >= startMs && instant.getTime() < endMs);
-  };
 }

@@ -13,7 +13,7 @@ export const attribution: ReportDefinition = {
     pageSize: { field: 'limit', min: 1, max: 200, default: 200 },
     countField: 'count',
   },
-  day: { by: 'dates' },
+  day: { by: 'dates', field: 'date' },
   openDay: 'pass',
   primaryKey: undefined,
   filters: {

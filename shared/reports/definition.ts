@@ -55,13 +55,13 @@ export type Paging =
 
 /**
  * How the records of a day are queried. `created`: by timestamps; the time in each record's `field` decides its day.
- * `timestamps`: by timestamps; records have no documented time. `dates`: by `start_date` and `end_date`. `upstream`: by
- * the records of another report's day.
+ * `timestamps`: by timestamps; records have no documented time. `dates`: by `start_date` and `end_date`; where records
+ * have a date of their own in `field`, it decides their day. `upstream`: by the records of another report's day.
  */
 export type DayRule =
   | { by: 'created'; field: string }
   | { by: 'timestamps' }
-  | { by: 'dates' }
+  | { by: 'dates'; field?: string }
   | { by: 'upstream'; report: string };
 
 /** A column that docs/interface.md documents, by the name of the record's field. */
