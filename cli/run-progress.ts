@@ -87,6 +87,7 @@ export function lineOf(event: LogEvent): string | undefined {
     case 'failure_not_recorded':
     case 'other_dates_excluded':
     case 'column_setting_ignored':
+    case 'fields_without_column':
     case 'continuation_not_saved':
     case 'newest_complete_day_unknown':
     case 'end_date_not_probed':

@@ -11,6 +11,8 @@ interface ReportDetails {
   report_failed: ErrorSummary;
   /** The settings give a column another type than it was written with. */
   column_setting_ignored: { message: string };
+  /** Of a day that was built: more fields than the table can have columns. */
+  fields_without_column: { day: string; fields: number; message: string };
   /** The next run reads some days again. */
   continuation_not_saved: { message: string };
   newest_complete_day_unknown: { message: string };
@@ -87,6 +89,7 @@ const LEVELS = {
   report_planned: 'info',
   report_failed: 'error',
   column_setting_ignored: 'warn',
+  fields_without_column: 'warn',
   continuation_not_saved: 'warn',
   newest_complete_day_unknown: 'warn',
   end_date_not_probed: 'warn',

@@ -3,7 +3,15 @@ import { asBrandReportsError } from '../errors.ts';
 import type { Committed } from '../lake/documents/ledger.ts';
 import type { Progress } from '../lake/documents/progress.ts';
 import { dayPartition, snapshotKey } from '../lake/paths.ts';
-import { type Observations, type TableSchema, growSchema, mergeObservations } from '../lake/table/columns.ts';
+import {
+  MAX_DISCOVERED,
+  MAX_DISCOVERED_OF_DAY,
+  type Observations,
+  type TableSchema,
+  fieldsWithoutColumn,
+  growSchema,
+  mergeObservations,
+} from '../lake/table/columns.ts';
 import { Digest } from '../lake/table/digest.ts';
 import { readParquetRows, writeParquet } from '../lake/table/parquet.ts';
 import type { Attempt } from './claim.ts';
@@ -25,7 +33,7 @@ export async function build(ctx: RunContext, attempt: Attempt, readBack: boolean
   const { day } = attempt;
   const progress = await attempt.progress.cached();
   const current = (await ctx.ledger(monthOf(day)).cached()).days[day]?.committed;
-  const schema = await growToFit(ctx, progress);
+  const schema = await growToFit(ctx, day, progress);
   const snapshot = ctx.newId();
   const key = snapshotKey(ctx.report.table, dayPartition(ctx.brand, day), snapshot);
   const file = writeParquet(ctx.lake.store.create(key), schema.columns);
@@ -71,13 +79,19 @@ async function isIntact(
 }
 
 /** I7: columns are appended before the first file that has them is written. */
-async function growToFit(ctx: RunContext, progress: Progress): Promise<TableSchema> {
+async function growToFit(ctx: RunContext, day: string, progress: Progress): Promise<TableSchema> {
   const observed = progress.slices
     .map(({ observations }) => observations)
     .reduce<Observations>(mergeObservations, {});
-  return ctx.schema.update((current) => {
+  const schema = await ctx.schema.update((current) => {
     const grown = growSchema(current, observed, ctx.settings.columns);
     // A schema that was never written is stored even if it did not grow: later versions may document other types.
     return grown === current && current.recentWrites.length > 0 ? current : { ...current, ...grown };
   });
+  const fields = fieldsWithoutColumn(schema, observed).length;
+  if (fields > 0) {
+    const message = `${fields} fields of ${day} have no column: their values are in _rescued, where nothing is lost. Of the fields of one day that the interface does not document, the ${MAX_DISCOVERED_OF_DAY} most frequent can become columns, and ${MAX_DISCOVERED} of a table in all. To see them: SELECT _rescued FROM ${schema.table} WHERE dt = '${day}'. Name those that you need in the setting "columns" of ${ctx.report.name}: they become columns first`;
+    ctx.log({ event: 'fields_without_column', day, fields, message });
+  }
+  return schema;
 }

@@ -20,8 +20,8 @@ export interface TableSchema {
 export type Row = Record<string, Value | null | undefined>;
 
 /**
- * By record field: which kinds of JSON value it held, as bit flags (1 text, 2 number, 4 boolean, 8 object or list);
- * null leaves no trace. Plain JSON. Merging is commutative, associative and idempotent.
+ * By record field: how many records held a value other than null, times 16, plus the kinds of these values as bit flags
+ * (1 text, 2 number, 4 boolean, 8 object or list). Plain JSON. Merging is commutative and associative.
  */
 export type Observations = Record<string, number>;
 
@@ -29,11 +29,17 @@ const TEXT = 1;
 const NUMBER = 2;
 const BOOLEAN = 4;
 const NESTED = 8;
+const ONE_RECORD = 16;
 
 /** The discovered columns of a table, at most. */
 export const MAX_DISCOVERED = 1_000;
-/** More fields than a schema has room for, and few enough for a progress document. */
-const MAX_OBSERVED = MAX_DISCOVERED + 200;
+/**
+ * How many fields of one day can be discovered columns. One odd record with thousands of keys would otherwise take all
+ * columns of its table for good, and the fields that every record of a later day has would find none.
+ */
+export const MAX_DISCOVERED_OF_DAY = 250;
+/** Enough to name what has no column, and few enough for a progress document. */
+const MAX_OBSERVED = 2_500;
 /** Glue's limit for a column name. A longer field does not become a column. */
 const MAX_FIELD_LENGTH = 255;
 /** Partition keys, and the one such name that every JavaScript object inherits. */
@@ -52,7 +58,7 @@ export function baseSchema(documented: readonly DocumentedColumn[]): TableSchema
   };
 }
 
-/** Adds the kinds of values that a record has, in place. Fields that cannot be columns are left out: they are rescued. */
+/** Adds what a record has, in place. Fields that cannot be columns are left out: they are rescued. */
 export function observe(into: Observations, record: JsonObject): void {
   let grown = false;
   for (const [field, value] of Object.entries(record)) {
@@ -60,20 +66,27 @@ export function observe(into: Observations, record: JsonObject): void {
     if (kind === 0 || !canBeColumn(field)) continue;
     const known = observed(into, field);
     if (known === 0) grown = true;
-    if ((known | kind) !== known) into[field] = known | kind;
+    into[field] = joined(known, ONE_RECORD + kind);
   }
-  if (grown) for (const field of Object.keys(into).sort().slice(MAX_OBSERVED)) delete into[field];
+  // Only beyond twice the limit: a field that comes late must be able to become more frequent than those that leave.
+  if (!grown || Object.keys(into).length <= 2 * MAX_OBSERVED) return;
+  for (const field of byFrequency(into).slice(MAX_OBSERVED)) delete into[field];
 }
 
-/** The kinds of values that either has seen. */
+/** What both have seen. */
 export function mergeObservations(a: Observations, b: Observations): Observations {
-  // The first fields in name order are kept, so that the result does not depend on the order of merging.
-  const fields = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort().slice(0, MAX_OBSERVED);
-  return Object.fromEntries(fields.map((field) => [field, observed(a, field) | observed(b, field)]));
+  const fields = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
+  const all = Object.fromEntries(
+    fields.map((field) => [field, joined(observed(a, field), observed(b, field))]),
+  );
+  if (fields.length <= MAX_OBSERVED) return all;
+  const kept = byFrequency(all).slice(0, MAX_OBSERVED).sort();
+  return Object.fromEntries(kept.map((field) => [field, observed(all, field)]));
 }
 
 /**
- * Appends a column for every observed field that has none, in name order, while there is room for more.
+ * Appends columns for observed fields that have none, in name order: for those that the settings name, and for the most
+ * frequent fields of the day, while there is room for more.
  * @param fixedTypes by column name: the type it gets instead of the discovered one
  * @returns the same object where there is nothing to append
  */
@@ -82,20 +95,31 @@ export function growSchema(
   observations: Observations,
   fixedTypes: Readonly<Record<string, ColumnType>>,
 ): TableSchema {
+  const documented = new Set(schema.columns.slice(0, indexOfLastDerived(schema)).map(({ field }) => field));
   const known = new Set(schema.columns.map(({ field }) => field));
+  const candidates = byFrequency(observations, known).filter((field) => !documented.has(field));
+  const { named = [], others = [] } = Object.groupBy(candidates, (field) =>
+    Object.hasOwn(fixedTypes, snakeCase(field)) ? 'named' : 'others',
+  );
   const room = MAX_DISCOVERED - schema.columns.length + 1 + indexOfLastDerived(schema);
-  const fields = Object.keys(observations)
-    .filter((field) => observed(observations, field) !== 0 && canBeColumn(field) && !known.has(field))
-    .sort()
-    .slice(0, Math.max(0, room));
+  const fields = [...named, ...others.slice(0, MAX_DISCOVERED_OF_DAY)]
+    .filter((field) => !known.has(field))
+    .slice(0, Math.max(0, room))
+    .sort();
   if (fields.length === 0) return schema;
   const taken = new Set([...RESERVED, ...schema.columns.map(({ name }) => name)]);
   const discovered = fields.map((field): Column => {
     const name = freeName(snakeCase(field), taken);
     const fixed = Object.hasOwn(fixedTypes, name) ? fixedTypes[name] : undefined;
-    return { name, type: fixed ?? discoveredType(snakeCase(field), observed(observations, field)), field };
+    return { name, type: fixed ?? discoveredType(snakeCase(field), kindsOf(observations, field)), field };
   });
   return { columns: [...schema.columns, ...discovered] };
+}
+
+/** The observed fields that have no column: their values are rescued. */
+export function fieldsWithoutColumn(schema: TableSchema, observations: Observations): string[] {
+  const known = new Set(schema.columns.map(({ field }) => field));
+  return Object.keys(observations).filter((field) => !known.has(field));
 }
 
 /**
@@ -134,6 +158,25 @@ function jsonKind(value: Json): number {
 
 function observed(observations: Observations, field: string): number {
   return Object.hasOwn(observations, field) ? (observations[field] ?? 0) : 0;
+}
+
+function kindsOf(observations: Observations, field: string): number {
+  return observed(observations, field) % ONE_RECORD;
+}
+
+/** The records of both and the kinds of either. */
+function joined(a: number, b: number): number {
+  const [kindsOfA, kindsOfB] = [a % ONE_RECORD, b % ONE_RECORD];
+  return a - kindsOfA + (b - kindsOfB) + (kindsOfA | kindsOfB);
+}
+
+/** The observed fields that can be columns, the most frequent first; of equally frequent ones `first`, then by name. */
+function byFrequency(observations: Observations, first?: ReadonlySet<string | undefined>): string[] {
+  const recordsOf = (field: string) => Math.floor(observed(observations, field) / ONE_RECORD);
+  const rank = (field: string) => (first?.has(field) ? 0 : 1);
+  return Object.keys(observations)
+    .filter((field) => kindsOf(observations, field) !== 0 && canBeColumn(field))
+    .sort((a, b) => recordsOf(b) - recordsOf(a) || rank(a) - rank(b) || (a < b ? -1 : 1));
 }
 
 /** `__proto__` is not a safe key in every object that the name passes through. Values of repeated keys are rescued. */
