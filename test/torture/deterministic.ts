@@ -2,6 +2,7 @@
  * Imported before the product: compression that would end in a thread of its own, whenever it likes, ends at once, and
  * no timeout of the real world cuts a virtual request short.
  */
+import { existsSync } from 'node:fs';
 import zlib from 'node:zlib';
 import { syncBuiltinESMExports } from 'node:module';
 
@@ -21,4 +22,6 @@ const atOnce =
 
 Object.assign(zlib, { gzip: atOnce(zlib.gzipSync), gunzip: atOnce(zlib.gunzipSync) });
 syncBuiltinESMExports();
+// A lake in a folder is synced to its disk with every write: one in memory is a hundred times as fast.
+if (existsSync('/dev/shm')) process.env.TMPDIR = '/dev/shm';
 AbortSignal.timeout = () => new AbortController().signal;
