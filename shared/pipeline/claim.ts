@@ -22,7 +22,7 @@ const LEASE_MS = MINUTE_MS;
 const MAX_RESTARTS = 3;
 
 /** Why the pages of an attempt are dropped and read again. */
-export type RestartCause = Obstacle | 'last_page_changed' | 'cursor_died';
+export type RestartCause = Obstacle | 'last_page_changed' | 'cursor_died' | 'key_conflict';
 
 /** A claimed day: one attempt at it, whose pages may come from several runs. */
 export interface Attempt {
@@ -102,7 +102,7 @@ export async function restartAttempt(
   await progress.update((current) => ({
     ...withRenewedLease(assertLeaseHeld(current, ctx.runId), ctx),
     queryFingerprint: ctx.policy.queryFingerprint,
-    slices: slicesAfterRestart(entry, current, situation),
+    slices: slicesAfterRestart(entry, current, situation, cause === 'key_conflict'),
   }));
   return { ...attempt, resumed: false, restarts };
 }
@@ -143,6 +143,11 @@ function restartedTooOften(
       code: 'too_slow',
       why: 'the report that it looks up was read again before all was looked up',
       next: `raise "requestsPerSecond", or ${more}`,
+    },
+    key_conflict: {
+      code: 'restarted_too_often',
+      why: 'records with one primary key differed, and a second pass has to show why',
+      next: `${more}, or set "key" to the field that identifies a record`,
     },
     day_has_ended: { code: 'too_slow', why: 'the day ended while it was read', next: more },
   }[cause];

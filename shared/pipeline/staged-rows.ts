@@ -2,6 +2,8 @@
  * Turns a day's staged records into rows (I1): every record as often as the service has it. Overlaps of pages and of
  * slices are dropped by primary key where every record has one; records of the next day that the end of the range
  * included are excluded, by key or else as a multiset; a record with a time or date of its own belongs to that day.
+ * Records of one pass that have one key and differ are one that changed while it was paged, or they prove that the field
+ * is no key: `build` decides, from a second pass.
  */
 import { hash } from 'node:crypto';
 import { BrandReportsError } from '../errors.ts';
@@ -14,6 +16,12 @@ import type { RunContext } from './context.ts';
 import { ownDay } from './own-day.ts';
 import { primaryKeyField, primaryKeyOf, readChunk } from './stage.ts';
 
+/** `identifies`: records with one key are one. `is_none`: it was proven that they are not. */
+export type KeyRule = 'identifies' | 'is_none';
+
+/** A row, or the slice in which records with one key differ. */
+export type StagedRow = { row: Row } | { conflictIn: Slice };
+
 /**
  * The rows of everything staged, the newest slice first, so that its version of a record is the one that stays.
  * @throws BrandReportsError `contract` where it cannot be decided from the responses which records are the day's
@@ -23,31 +31,67 @@ export async function* stagedRows(
   attempt: Attempt,
   progress: Progress,
   schema: TableSchema,
-): AsyncGenerator<Row> {
+  rule: KeyRule,
+): AsyncGenerator<StagedRow> {
   const { report } = ctx;
   const keyField =
     report.primaryKey?.always || everyRecordHasKey(progress) ? primaryKeyField(ctx) : undefined;
   const toRow = rowMapper(schema);
   const own = ownDay(ctx, attempt.day);
-  const seen = new Set<string>();
+  const overlaps = createOverlaps(ctx, keyField, rule);
   for (const slice of progress.slices.filter(({ done }) => done).toReversed()) {
-    const exclusions = await exclusionsOf(ctx, attempt, slice, keyField);
+    const exclusions = await exclusionsOf(ctx, attempt, slice, rule === 'identifies' ? keyField : undefined);
     let kept = 0;
     const syncedAt = new Date(slice.startedAt);
+    overlaps.beginSlice();
     for await (const record of recordsOf(ctx, attempt, slice, 'include')) {
       if (exclusions.consume(record) || !own.has(record)) continue;
       kept += 1;
-      const key = primaryKeyOf(record, keyField);
-      if (key !== undefined) {
-        const id = fingerprint(key);
-        if (seen.has(id)) continue;
-        seen.add(id);
-      }
-      yield toRow(record, syncedAt);
+      const met = overlaps.meet(record);
+      if (met === 'in_conflict') yield { conflictIn: slice };
+      if (met === 'new') yield { row: toRow(record, syncedAt) };
     }
     if (kept === 0 && exclusions.holdMoreThanTheDay()) throw instantUnclear(ctx, attempt.day);
   }
   own.end();
+}
+
+interface Overlaps {
+  beginSlice(): void;
+  /** `repeated`: another page, or a newer slice, has the record. `in_conflict`: another page has its key with other content. */
+  meet(record: JsonObject): 'new' | 'repeated' | 'in_conflict';
+}
+
+/** I1: which records several pages and slices have in common. */
+function createOverlaps({ report }: RunContext, keyField: string | undefined, rule: KeyRule): Overlaps {
+  // Where the key is none nothing is dropped, but positions may overlap by design: there a record is its content.
+  const isDropped = rule === 'identifies' || report.paging.style === 'position';
+  const newer = new Set<string>();
+  let contents = new Map<string, number>();
+  return {
+    beginSlice() {
+      for (const id of contents.keys()) newer.add(id);
+      contents = new Map();
+    },
+    meet(record) {
+      const key = isDropped ? primaryKeyOf(record, keyField) : undefined;
+      if (key === undefined) return 'new';
+      const content = contentOf(record);
+      const id = fingerprint(rule === 'identifies' ? key : `${key}\n${content}`);
+      if (newer.has(id)) return 'repeated';
+      const before = contents.get(id);
+      if (before === undefined) {
+        contents.set(id, shortFingerprint(content));
+        return 'new';
+      }
+      return before === shortFingerprint(content) ? 'repeated' : 'in_conflict';
+    },
+  };
+}
+
+/** The same text for the same fields in any order. */
+function contentOf(record: JsonObject): string {
+  return stringifyJson(Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1))));
 }
 
 function everyRecordHasKey(progress: Progress): boolean {
@@ -57,6 +101,11 @@ function everyRecordHasKey(progress: Progress): boolean {
 /** Sixteen bytes as text: the set of all keys of a day has to fit into memory (I12). */
 function fingerprint(text: string): string {
   return hash('md5', text, 'buffer').toString('latin1');
+}
+
+/** 48 bits, compared only between records with one key. */
+function shortFingerprint(text: string): number {
+  return hash('md5', text, 'buffer').readUIntBE(0, 6);
 }
 
 async function* recordsOf(

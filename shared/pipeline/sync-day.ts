@@ -14,8 +14,8 @@ import { assertLeaseHeld } from '../lake/documents/progress.ts';
 import { type DayOutcome, errorSummary } from '../outcome.ts';
 import type { Continuation, DueDay } from '../planning/plan.ts';
 import { isEndOfRun } from '../service/retry.ts';
-import { build } from './build.ts';
-import { type Attempt, claim, withRenewedLease } from './claim.ts';
+import { type BuiltSnapshot, build } from './build.ts';
+import { type Attempt, claim, restartAttempt, withRenewedLease } from './claim.ts';
 import { commit } from './commit.ts';
 import type { RunContext } from './context.ts';
 import { fetchDay } from './fetch.ts';
@@ -45,14 +45,12 @@ export async function syncDay(
     if (!claimed) return ended(ctx, day, 'busy');
     ctx.log({ event: 'day_claimed', day, reason, resumed: claimed.resumed });
     stopRenewing = keepLease(ctx, claimed);
-    const attempt = await fetchDay(ctx, claimed);
-    if (!attempt || !(await publicationFits(ctx, attempt))) return await leftToNextRun(ctx, claimed);
-    const readBack = continuation.range !== undefined;
-    const snapshot = await build(ctx, attempt, readBack);
-    await commit(ctx, attempt, snapshot, continuation.id);
+    const snapshot = await fetchAndBuild(ctx, claimed, continuation.range !== undefined);
+    if (!snapshot) return await leftToNextRun(ctx, claimed);
+    await commit(ctx, claimed, snapshot, continuation.id);
     if (!(await isPublished(ctx, day))) await publishDay(ctx, day);
     const outcome = snapshot.unchanged ? 'unchanged' : 'published';
-    const done = ended(ctx, day, outcome, snapshot.rows, await pagesStaged(attempt));
+    const done = ended(ctx, day, outcome, snapshot.rows, await pagesStaged(claimed));
     const refusedLookups = (await committedDay(ctx, day))?.refusedLookups?.count;
     return { outcome: { ...done.outcome, ...(refusedLookups && { refusedLookups }) } };
   } catch (thrown) {
@@ -66,6 +64,19 @@ export async function syncDay(
   } finally {
     stopRenewing();
   }
+}
+
+/** I1: the pass is repeated, once, before a record is dropped whose key another one has. @returns `undefined` where time was up */
+async function fetchAndBuild(
+  ctx: RunContext,
+  claimed: Attempt,
+  readBack: boolean,
+): Promise<BuiltSnapshot | undefined> {
+  const attempt = await fetchDay(ctx, claimed);
+  if (!attempt || !(await publicationFits(ctx, attempt))) return undefined;
+  const built = await build(ctx, attempt, readBack);
+  if (built !== 'key_conflict') return built;
+  return fetchAndBuild(ctx, await restartAttempt(ctx, attempt, 'key_conflict'), readBack);
 }
 
 function ended(ctx: RunContext, day: string, outcome: DayOutcome['outcome'], rows = 0, pages = 0): SyncedDay {

@@ -62,9 +62,21 @@ export function decideAttempt(entry: DayEntry, staged: Progress, situation: DayS
   return dropsNothing || obstacle === 'upstream_changed' ? goesOn : { kind: 'restart', slices, obstacle };
 }
 
-/** The slices of a claimed attempt whose last one is read from its first page again. */
-export function slicesAfterRestart(entry: DayEntry, staged: Progress, situation: DaySituation): Slice[] {
-  return withNewSlice(staged, committedUpTo(entry, entry.claim?.attempt), situation);
+/**
+ * The slices of a claimed attempt whose last one is read from its first page again.
+ * @param repeatsPass whether that is because records with one primary key differed
+ */
+export function slicesAfterRestart(
+  entry: DayEntry,
+  staged: Progress,
+  situation: DaySituation,
+  repeatsPass: boolean,
+): Slice[] {
+  const dropped = staged.slices.at(-1);
+  const others = { ...staged, slices: staged.slices.slice(0, -1) };
+  const slices = withNewSlice(others, committedUpTo(entry, entry.claim?.attempt), situation);
+  if (!repeatsPass && !dropped?.repeatsPass) return slices;
+  return slices.map((slice) => (slice === slices.at(-1) ? { ...slice, repeatsPass: true } : slice));
 }
 
 /** The committed attempt of the open day that further slices are appended to. */

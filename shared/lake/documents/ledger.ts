@@ -47,6 +47,8 @@ const published = storedObject({
   settled: z.boolean(),
   /** How many closed passes in a row had this digest. */
   identicalPasses: storedCount,
+  /** Records with one primary key differed in two passes: the field is no key of this reading's records. */
+  keyIsNone: z.optional(z.boolean()),
   attempt: z.string(),
   pages: storedCount,
   /** When the attempt began to read, and up to when everything is known. */

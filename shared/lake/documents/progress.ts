@@ -55,6 +55,8 @@ const slice = storedObject({
   /** When reading it began, and when its last page was staged, by the service's time. */
   startedAt: storedTime,
   stagedAt: z.optional(storedTime),
+  /** Whether it repeats a pass in which records with one primary key differed. */
+  repeatsPass: z.optional(z.boolean()),
   /** For a report with an upstream: the snapshot of the upstream day that is looked up, and its digest. */
   upstream: z.optional(
     storedObject({ snapshot: z.string(), digest: z.string(), bytes: storedCount, closed: z.boolean() }),
@@ -154,7 +156,7 @@ export function withStagedGroup(progress: Progress, group: StagedGroup): Progres
 
 /** A slice with nothing staged yet. */
 export function emptySlice(
-  slice: Pick<Slice, 'fromMs' | 'toMs' | 'whole' | 'startedAt' | 'upstream' | 'onlyRefused'>,
+  slice: Pick<Slice, 'fromMs' | 'toMs' | 'whole' | 'startedAt' | 'upstream' | 'onlyRefused' | 'repeatsPass'>,
   parts: readonly { role: SlicePart['role']; fields: JsonObject }[],
 ): Slice {
   return {
