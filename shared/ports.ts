@@ -155,6 +155,8 @@ export interface ReportService {
   call(action: string, fields: JsonObject, signal?: AbortSignal): Promise<ServiceResponse>;
   /** The same service, whose calls wait with this turn; without one they are urgent, with rank 0. */
   inOrder(turn: Turn): ReportService;
+  /** Whether the service has accepted any request of the run: until then a refusal may mean the credentials. */
+  readonly hasAnswered: boolean;
   /** Text from the service for a message or a log: on one line, short, and without credentials (I9). */
   quote(text: string): string;
 }

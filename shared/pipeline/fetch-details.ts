@@ -5,7 +5,7 @@ import { attemptPrefix, dayPartition, snapshotKey } from '../lake/paths.ts';
 import { readParquetRows } from '../lake/table/parquet.ts';
 import { isDue, refusedAfter, refusedLookup } from '../planning/refused-lookups.ts';
 import type { Lookup } from '../reports/definition.ts';
-import type { UpstreamRecord } from '../service/lookup.ts';
+import { type UpstreamRecord, lookUp } from '../service/lookup.ts';
 import type { Attempt } from './claim.ts';
 import type { RunContext } from './context.ts';
 import { createRefusals, lookUpBatch } from './look-up-batch.ts';
@@ -28,6 +28,7 @@ export async function* lookedUpPages(
   const earlier = (await attempt.progress.cached()).slices.slice(0, -1);
   const refusedBefore = refusedAfter(earlier);
   const asked = await recordsToAskFor(ctx, attempt, slice, earlier, lookup);
+  if (slice.onlyRefused && asked.length > 0) await goAhead(ctx, attempt, slice, earlier, lookup);
   const refusals = createRefusals((key) => refusedBefore.has(key));
   try {
     for (let done = Number(part.cursor ?? 0); ; ) {
@@ -60,7 +61,7 @@ export async function* lookedUpPages(
 /**
  * The upstream records that the slice asks for: those of which no earlier slice found a record, less the refused ones
  * whose wait is not over. They are in an order without meaning, or some neighbours that the service refuses would look
- * like a service that refuses everything.
+ * like a service that refuses everything; another slice has another order.
  */
 async function recordsToAskFor(
   ctx: RunContext,
@@ -79,8 +80,26 @@ async function recordsToAskFor(
   const upstream = await upstreamRecords(ctx, attempt.day, slice, lookup);
   const scattered = upstream
     .filter(({ key }) => isAsked(key))
-    .map((record) => ({ record, rank: hash('md5', record.key, 'hex') }));
+    .map((record) => ({ record, rank: hash('md5', `${slice.startedAt} ${record.key}`, 'hex') }));
   return scattered.sort((a, b) => (a.rank < b.rank ? -1 : 1)).map(({ record }) => record);
+}
+
+/**
+ * Two refusals end a run that the service has answered nothing yet, because they may mean the credentials. So a record
+ * that was found before is looked up ahead of those that were refused.
+ */
+async function goAhead(
+  ctx: RunContext,
+  attempt: Attempt,
+  slice: Slice,
+  earlier: readonly Slice[],
+  lookup: Lookup,
+): Promise<void> {
+  if (ctx.service.hasAnswered) return;
+  const found = await keysFound(ctx, attempt, earlier, lookup);
+  const upstream = await upstreamRecords(ctx, attempt.day, slice, lookup);
+  const known = upstream.find(({ key }) => found.has(key));
+  if (known) await lookUp(ctx.service, ctx.report.action, lookup, known);
 }
 
 /** The records of the upstream snapshot that the slice was planned from, each key once. @throws where that snapshot is gone */

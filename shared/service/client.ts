@@ -63,8 +63,6 @@ export interface ServiceClient extends ReportService {
   readonly retries: number;
   /** Clock skew: service time minus local time, ms; 0 while they agree within 2 s. */
   readonly clockSkewMs: number;
-  /** Whether the service has accepted any request. */
-  readonly hasAnswered: boolean;
   /**
    * Sends one request ahead of the others; the next call with the same action and fields has its response.
    * @throws BrandReportsError as a call does
@@ -207,6 +205,9 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       },
       inOrder,
       quote: signer.quote,
+      get hasAnswered() {
+        return breaker.hasAccepted;
+      },
     };
   }
 

@@ -19,6 +19,7 @@ export function pagedService(answer: (fields: JsonObject, number: number) => Dat
       return { data, envelope: { code: 0, msg: 'success', data, ...envelope } };
     },
     inOrder: () => service,
+    hasAnswered: true,
     quote: (text) => text,
   };
   return { service, requests, signals };

@@ -19,7 +19,7 @@ beforeAll(async () => {
     now: '2026-03-09T16:00:00Z',
     recordsTo: '2026-03-10T04:00:00Z',
     startDate: DAY,
-    clicksPerDay: 300,
+    clicksPerDay: 220,
   });
 });
 afterAll(() => sample.close());
@@ -179,6 +179,19 @@ describe('a click whose detail is refused', () => {
     expect(await committed(lake)).not.toHaveProperty('refusedLookups');
   });
 
+  it('is told from a wrong credential in a run that has nothing else to ask', async () => {
+    const lake = closedDay();
+    const ids = await afterReleased(lake);
+    const refused = ids.slice(0, 5);
+    refuse(lake, refused, CODE);
+    await run(lake);
+    lake.nowMs += HOUR_MS;
+    const again = await run(lake, { scope: { reports: ['clicks_detail'] } });
+    expect(again).toMatchObject({ status: 'complete', day: { outcome: 'unchanged', refusedLookups: 5 } });
+    expect(again.asked.toSorted()).toEqual(expect.arrayContaining(refused.toSorted()));
+    expect(again.asked.length).toBeLessThanOrEqual(refused.length + 1);
+  });
+
   it('I4: is remembered where a run stops in the middle of the day', async () => {
     const lake = closedDay();
     const ids = await afterReleased(lake);
@@ -247,15 +260,19 @@ describe('a service that refuses every detail', () => {
 describe('the details of the open day', () => {
   it('I2: are looked up once each, though no run has the time for all and clicks keep coming', async () => {
     const lake = sample.emptyLake();
+    lake.nowMs = Date.parse('2026-03-09T23:00:00Z');
     const asked: string[] = [];
-    for (let runs = 0; runs < 12; runs += 1) {
-      const held = clickIds(lake).length;
+    for (let runs = 0; runs < 5; runs += 1) {
       await run(lake, { scope: { reports: ['clicks_list'] } });
-      const step = await run(lake, { scope: { reports: ['clicks_detail'] }, deadline: NO_TIME });
-      // A run without time looks up one page: each brings as many new details, or all there are.
-      if (held - asked.length > 50) expect(step.asked.length).toBe(50);
-      asked.push(...step.asked);
-      lake.nowMs += 20 * MINUTE_MS;
+      const { asked: now } = await run(lake, { scope: { reports: ['clicks_detail'] }, deadline: NO_TIME });
+      asked.push(...now);
+      // A run without time looks up one page of 50.
+      if (runs < 2)
+        expect({ now: now.length, all: clickIds(lake).length > asked.length }).toEqual({
+          now: 50,
+          all: true,
+        });
+      lake.nowMs += 10 * MINUTE_MS;
     }
     expect(new Set(asked).size).toBe(asked.length);
     const { claim } = await ledgerEntry(lake, 'clicks_detail', DAY);
