@@ -18,7 +18,6 @@ const item = z.object({
     brand: z.string(),
     from: day,
     to: day,
-    requestsPerSecond: z.number(),
     since: z.string().check(z.refine(isInstant)),
   }),
   progress: z.object({ left: count, pages: count, stalled: count, busy: count }),
@@ -27,7 +26,7 @@ const item = z.object({
 const planning = z.object({
   plan: z.unknown(),
   execution: z.string(),
-  running: z.array(z.looseObject({ ExecutionArn: z.string() })),
+  running: z.array(z.object({ ExecutionArn: z.string(), Input: z.string() })),
 });
 
 const outcome = z.object({

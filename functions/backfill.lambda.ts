@@ -8,7 +8,7 @@ import {
   splitIntoMonths,
 } from '../shared/operations/backfill-months.ts';
 import { BrandReportsError, rethrowBugs } from '../shared/errors.ts';
-import { backfillRate } from '../shared/settings/rate-budget.ts';
+import { isJsonObject, parseJson } from '../shared/json.ts';
 import { type Item, type Planning, parseBackfillEvent, parseBackfillInput } from './backfill-event.ts';
 import { emitMetrics } from './metrics.ts';
 import { environment, createFunctionContext } from './function-context.ts';
@@ -43,14 +43,15 @@ function plan({
   running,
 }: Planning): { items: Item[] } | { failure: ExecutionFailure } {
   try {
-    const other = running.find(({ ExecutionArn }) => ExecutionArn !== execution);
-    if (other) throw alreadyRunning(other.ExecutionArn);
     const now = new Date();
     const { report, brand, ...range } = parseBackfillInput(input, context.settings, now.getTime());
-    const requestsPerSecond = backfillRate(context.settings);
+    const other = running.find(
+      ({ ExecutionArn, Input }) => ExecutionArn !== execution && isOfBrand(Input, brand),
+    );
+    if (other) throw alreadyRunning(other.ExecutionArn, brand);
     const since = now.toISOString();
     const items = splitIntoMonths(range).map((month) => ({
-      read: { report, brand, ...month, requestsPerSecond, since },
+      read: { report, brand, ...month, since },
       progress: initialProgress(month),
     }));
     return { items };
@@ -60,11 +61,17 @@ function plan({
   }
 }
 
-/** The rate budget has a share for one backfill, which two would exceed together. */
-function alreadyRunning(arn: string): BrandReportsError {
+/** Whether the input of an execution, as JSON, is that of a backfill of the brand. */
+function isOfBrand(input: string, brand: string): boolean {
+  const parsed = parseJson(input);
+  return isJsonObject(parsed) && parsed.brand === brand;
+}
+
+/** Two of one brand would leave the schedules a small part of its rate, and wait for each other's days. */
+function alreadyRunning(arn: string, brand: string): BrandReportsError {
   return new BrandReportsError(
     'conflict',
     'backfill_running',
-    `the backfill "${arn.split(':').at(-1)}" is running, and only one may run at a time: stop it, or start this one when it has ended`,
+    `the backfill "${arn.split(':').at(-1)}" of ${brand} is running, and only one of a brand may run at a time: stop it, or start this one when it has ended`,
   );
 }

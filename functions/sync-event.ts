@@ -12,7 +12,7 @@ export interface SyncEvent {
   check?: boolean | undefined;
   /** Overrides the current time: ISO 8601 with a zone. */
   now?: string | undefined;
-  /** Overrides the run's share of the brand's rate. */
+  /** The most that this run may use of the brand's rate. */
   requestsPerSecond?: number | undefined;
 }
 

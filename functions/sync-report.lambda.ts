@@ -1,7 +1,6 @@
 import type { Context } from 'aws-lambda';
 import { systemClock } from '../shared/adapters/system-clock.ts';
 import { runCheck } from '../shared/operations/check.ts';
-import { scheduledRate } from '../shared/settings/rate-budget.ts';
 import { runSync } from '../shared/run.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { environment, createFunctionContext } from './function-context.ts';
@@ -21,14 +20,13 @@ const namespace = environment('METRICS_NAMESPACE');
 export async function handler(event: unknown, lambda: Pick<Context, 'getRemainingTimeInMillis'>) {
   const enabled = brandsWith(context.settings, report);
   const { brand, check, now, requestsPerSecond, ...range } = parseSyncEvent(event, enabled);
-  const brands = brand === undefined ? enabled : [brand];
   const options = {
     ...context,
     scope: {
       ...range,
-      brands,
+      brands: brand === undefined ? enabled : [brand],
       reports: [report],
-      requestsPerSecond: requestsPerSecond ?? scheduledRate(context.settings, brands),
+      ...(requestsPerSecond !== undefined && { requestsPerSecond }),
     },
     clock: systemClock(now === undefined ? undefined : new Date(now)),
     ...timeLimits(lambda.getRemainingTimeInMillis()),

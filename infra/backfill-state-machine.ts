@@ -18,6 +18,7 @@ import {
   JitterType,
   JsonPath,
   LogLevel,
+  Map as InlineMap,
   Pass,
   StateMachine,
   Succeed,
@@ -73,7 +74,7 @@ export class BackfillStateMachine extends Construct {
         level: LogLevel.ALL,
       },
     });
-    this.acknowledge();
+    this.acknowledge(stateMachineName);
     output(this, 'Backfill', {
       value: consoleLink(this, 'states', `/statemachines/view/${this.stateMachine.stateMachineArn}`),
       description: 'Start a backfill here. Input: {"report", "brand", "from", "to"}',
@@ -101,7 +102,7 @@ export class BackfillStateMachine extends Construct {
     return worker;
   }
 
-  private acknowledge(): void {
+  private acknowledge(stateMachineName: string): void {
     const { stateMachine, worker } = this;
     const because = (arns: string[], reason: string) => acknowledgeWildcards(stateMachine, arns, reason);
     because(
@@ -119,9 +120,13 @@ export class BackfillStateMachine extends Construct {
       [`${executions}:*`, `${executions}/${MAP_LABEL}:*`],
       'The state machine controls the executions that it starts for the months; their names are not known before.',
     );
+    because(
+      [this.executionsOf(stateMachineName)],
+      'The state machine reads the inputs of its running executions; their names are not known before.',
+    );
   }
 
-  /** List running executions → plan → read the months, several at the same time → conclude. */
+  /** List running executions with their inputs → plan → read the months, several at the same time → conclude. */
   private definition(stateMachineName: string, maxConcurrency: number): IChainable {
     const failed = new Fail(this, 'BackfillFailed', {
       errorPath: '$.failure.error',
@@ -132,7 +137,7 @@ export class BackfillStateMachine extends Construct {
     const plan = this.step('PlanMonths', {
       plan: JsonPath.objectAt('$$.Execution.Input'),
       execution: JsonPath.stringAt('$$.Execution.Id'),
-      running: JsonPath.objectAt('$.Executions'),
+      running: JsonPath.objectAt('$'),
     });
     const read = new DistributedMap(this, 'ReadMonths', {
       label: MAP_LABEL,
@@ -144,13 +149,14 @@ export class BackfillStateMachine extends Construct {
     const conclude = this.step('Conclude', { conclude: JsonPath.objectAt('$') });
     const complete = new Succeed(this, 'AllMonthsComplete', { outputPath: '$.months' });
     return this.listRunning(stateMachineName)
+      .next(this.describeRunning(stateMachineName))
       .next(plan)
       .next(unlessFailed('IsRefused', read.next(conclude).next(unlessFailed('IsIncomplete', complete))));
   }
 
   /**
-   * The rate budget has a share for one backfill (shared/settings/rate-budget.ts), so the plan is refused while another
-   * execution is running. The list is eventually consistent: two executions started at the same moment may both run.
+   * The plan is refused while another execution for the same brand is running. The list is eventually consistent: two
+   * executions started at the same moment may both run.
    */
   private listRunning(stateMachineName: string): CallAwsService {
     const arn = Stack.of(this).formatArn({
@@ -166,13 +172,30 @@ export class BackfillStateMachine extends Construct {
       parameters: {
         StateMachineArn: JsonPath.stringAt('$$.StateMachine.Id'),
         StatusFilter: 'RUNNING',
-        MaxResults: 2,
+        MaxResults: 100,
       },
       iamAction: 'states:ListExecutions',
       iamResources: [arn],
     });
     list.addRetry({ interval: Duration.seconds(5), maxAttempts: 4 });
     return list;
+  }
+
+  /** The name and the input of each: a list of executions has no inputs. */
+  private describeRunning(stateMachineName: string): InlineMap {
+    const describe = new CallAwsService(this, 'DescribeRunning', {
+      service: 'sfn',
+      action: 'describeExecution',
+      parameters: { ExecutionArn: JsonPath.stringAt('$.ExecutionArn') },
+      iamAction: 'states:DescribeExecution',
+      iamResources: [this.executionsOf(stateMachineName)],
+      resultSelector: {
+        ExecutionArn: JsonPath.stringAt('$.ExecutionArn'),
+        Input: JsonPath.stringAt('$.Input'),
+      },
+    });
+    describe.addRetry({ interval: Duration.seconds(5), maxAttempts: 4 });
+    return new InlineMap(this, 'EachRunning', { itemsPath: '$.Executions' }).itemProcessor(describe);
   }
 
   /** Runs of one month until it ends, each with the progress of the one before. */
@@ -198,6 +221,15 @@ export class BackfillStateMachine extends Construct {
       .when(Condition.stringEquals('$.next', 'wait'), wait.next(run))
       .otherwise(new Succeed(this, 'MonthDone', { outputPath: '$.outcome' }));
     return run.addCatch(crashed, { resultPath: '$.crash' }).next(next);
+  }
+
+  private executionsOf(stateMachineName: string): string {
+    return Stack.of(this).formatArn({
+      service: 'states',
+      resource: 'execution',
+      resourceName: `${stateMachineName}:*`,
+      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+    });
   }
 
   private step(id: string, payload: Record<string, unknown>): LambdaInvoke {

@@ -13,6 +13,7 @@ import {
   COVERAGE_TABLE,
   LEDGERS_PREFIX,
   QUERY_RESULTS_PREFIX,
+  RATES_PREFIX,
   RAW_PREFIX,
   SCHEMAS_PREFIX,
   SNAPSHOTS_PREFIX,
@@ -33,7 +34,8 @@ export interface LakeProps {
 }
 
 const READ = ['s3:GetObject'];
-const PUT = [...READ, 's3:PutObject', 's3:AbortMultipartUpload'];
+const CHANGE = [...READ, 's3:PutObject'];
+const PUT = [...CHANGE, 's3:AbortMultipartUpload'];
 const WRITE = [...PUT, 's3:DeleteObject'];
 
 /** The bucket of snapshots, raw records, ledgers, schemas and query results, and who may do what in it. */
@@ -83,7 +85,7 @@ export class Lake extends Construct {
     return bucket;
   }
 
-  /** For runs of these reports: their own prefixes, and reading those of upstream reports. */
+  /** For runs of these reports: their own prefixes, the rates of the brands, and reading those of upstream reports. */
   grantReports(grantee: Grantee, reports: readonly ReportDefinition[]): void {
     const written = reports.flatMap(({ name, table }) => [
       `${tablePrefix(table)}*`,
@@ -99,6 +101,7 @@ export class Lake extends Construct {
         : [];
     });
     this.grant(grantee, WRITE, written);
+    this.grant(grantee, CHANGE, [`${RATES_PREFIX}*`]);
     this.grant(grantee, READ, upstreams);
     this.grantList(grantee);
   }

@@ -74,13 +74,15 @@ export interface RunRegistry {
   isDead(run: string): Promise<boolean>;
 }
 
-/** What a run may send to a brand's service. */
+/** How many requests a run may send to a brand's service. */
 export interface RateSource {
+  /** Requests per second at this moment; 0: none. */
+  readonly requestsPerSecond: number;
   /**
-   * Requests per second that may start at this moment; 0: none, ask again soon. It is asked before each request.
-   * @throws BrandReportsError where it cannot be known
+   * Has to be called before each request, and again soon where the rate is 0: a run that does not call has no rate.
+   * @throws BrandReportsError where no rate can be had
    */
-  current(): Promise<number>;
+  claim(): Promise<void>;
 }
 
 /** Partition keys in order, e.g. `[['brand','acme'],['dt','2026-01-31']]`. */

@@ -5,6 +5,7 @@
  */
 import { BrandReportsError, rethrowBugs } from './errors.ts';
 import { type LakeDocuments, createLakeDocuments } from './lake/documents/lake-documents.ts';
+import { type RateShare, createRateShare } from './lake/rate-share.ts';
 import { bindBrand, bindReport } from './log-events.ts';
 import {
   type ReportOutcome,
@@ -24,7 +25,7 @@ import {
 import { type Range, saveContinuation } from './pipeline/continuation.ts';
 import { type Deadline, type TimeBudget, createTimeBudget } from './pipeline/time-budget.ts';
 import { policyOf } from './planning/policy.ts';
-import type { CredentialSource, ReportService } from './ports.ts';
+import type { CredentialSource, RateSource, ReportService } from './ports.ts';
 import type { ReportDefinition, ReportRegistry } from './reports/definition.ts';
 import { type ServiceClient, type ServiceClientOptions, createServiceClient } from './service/client.ts';
 import { createRateLimiter } from './service/rate-limit.ts';
@@ -54,7 +55,7 @@ export interface RunScope {
   to?: string;
   /** An instant, ISO 8601: days of the range that any run has read from then on are not read again. */
   since?: string;
-  /** Replaces the setting: a share of the brand's rate, where several runs share it. */
+  /** The most that this run may use of the brand's rate. */
   requestsPerSecond?: number;
 }
 
@@ -109,17 +110,36 @@ async function syncBrand(
 ): Promise<{ ctx: RunContext; outcome: ReportOutcome }[]> {
   const synced = [];
   const traffic = createTrafficCount();
-  const service = createService(options, brand, traffic.count);
-  for (const report of selectReports(options, brand)) {
-    const ctx = createRunContext(options, run, { brand, report, service });
-    const outcome = {
-      ...(await syncReport(ctx, rangeOf(options.scope, ctx))),
-      ...traffic.trafficOf(report.action),
-      newestComplete: await newestComplete(ctx),
-    };
-    synced.push({ ctx, outcome });
+  const highestRate = rateShareOf(options, run, brand);
+  const service = createService(options, brand, { highestRate, onRequest: traffic.count });
+  try {
+    for (const report of selectReports(options, brand)) {
+      const ctx = createRunContext(options, run, { brand, report, service });
+      const outcome = {
+        ...(await syncReport(ctx, rangeOf(options.scope, ctx))),
+        ...traffic.trafficOf(report.action),
+        newestComplete: await newestComplete(ctx),
+      };
+      synced.push({ ctx, outcome });
+    }
+    return synced;
+  } finally {
+    await highestRate.leave();
   }
-  return synced;
+}
+
+/** The part of the brand's rate that is for this run: all of it while no other run needs it. */
+function rateShareOf({ clock, lake, log, scope, settings }: RunOptions, run: Run, brand: string): RateShare {
+  const { requestsPerSecond: limit } = settings;
+  return createRateShare({
+    document: run.documents.rateBudget(brand),
+    runId: run.id,
+    limit,
+    wants: Math.min(limit, scope.requestsPerSecond ?? limit),
+    clock,
+    runs: lake.runs,
+    log: bindBrand(log, brand),
+  });
 }
 
 /** Counts HTTP attempts by action. */
@@ -142,12 +162,12 @@ function createTrafficCount() {
 export function createService(
   options: RunOptions,
   brand: string,
-  onRequest: ServiceClientOptions['onRequest'],
+  { highestRate, onRequest }: Pick<ServiceClientOptions, 'onRequest'> & { highestRate: RateSource },
 ): ServiceClient {
-  const { clock, log, random, credentials, scope, settings, signal } = options;
+  const { clock, log, random, credentials, signal } = options;
   const { baseUrl, service, method, timeoutSeconds } = brandSettingsOf(options, brand);
   const limiter = createRateLimiter({
-    requestsPerSecond: () => scope.requestsPerSecond ?? settings.requestsPerSecond,
+    highest: highestRate,
     wallMs: clock.wallMs,
     sleep: clock.sleep,
   });

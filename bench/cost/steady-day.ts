@@ -18,9 +18,8 @@ import { leaseOnlyRuns, openS3Store } from '../../shared/adapters/aws/s3-store.t
 import { DAY_MS, HOUR_MS, addDays, dayOf, earlier, intervalMs, startOfDay } from '../../shared/days.ts';
 import { levelOf } from '../../shared/log-events.ts';
 import type { ReportOutcome } from '../../shared/outcome.ts';
-import { scheduledRate } from '../../shared/settings/rate-budget.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { type RunScope, runSync } from '../../shared/run.ts';
+import { type RunOptions, type RunScope, runSync } from '../../shared/run.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { startGlueServer } from '../../test/fakes/glue-server.ts';
 import { startS3Server } from '../../test/fakes/s3-server.ts';
@@ -111,22 +110,27 @@ async function readHistory(world: World): Promise<void> {
     for (let slot = 0; slot < everyDays; slot += 1) {
       const from = addDays(DAY, slot * share - last.untilAgeDays);
       const to = earlier(addDays(from, share - 1), addDays(DAY, -younger.untilAgeDays - 1));
-      await world.sync(name, startOfDay(addDays(DAY, slot - everyDays), ZONE), { scope: { from, to } });
+      await world.sync(name, startOfDay(addDays(DAY, slot - everyDays), ZONE), {
+        scope: { from, to },
+        settings: world.fastSettings,
+      });
     }
   }
   // Early enough that everything due again after a day is due within the measured day.
   for (const hoursBefore of [4, 1])
-    for (const name of names) await world.sync(name, startOfDay(DAY, ZONE) - hoursBefore * HOUR_MS, {});
+    for (const name of names)
+      await world.sync(name, startOfDay(DAY, ZONE) - hoursBefore * HOUR_MS, {
+        settings: world.fastSettings,
+      });
 }
 
 async function scheduledRun(world: World, name: ReportName, hourMs: number, timeoutSeconds: number) {
   const startMs = hourMs + (names.indexOf(name) * HOUR_MS) / names.length;
-  const requestsPerSecond = scheduledRate(world.settings, [BRAND]);
+  const { requestsPerSecond } = world.settings;
   const { deadline } = timeLimits(timeoutSeconds * 1000);
   const shiftMs = startMs - Date.now();
   const before = process.cpuUsage();
   const { outcome, elapsedMs, logged } = await world.sync(name, startMs, {
-    scope: { requestsPerSecond },
     deadline: { softMs: deadline.softMs + shiftMs, hardMs: deadline.hardMs + shiftMs },
   });
   const printed = printedMetrics(outcome, world.settings, startMs + elapsedMs);
@@ -157,7 +161,9 @@ async function openWorld(clicksPerDay: number) {
   });
   const { [BRAND]: brand } = service.brands;
   if (!brand) throw new Error(`the service has no brand ${BRAND}`);
-  const settings = parseSettings({ brands: { [BRAND]: brandSettings(brand.baseUrl) } }, reports);
+  const brands = { [BRAND]: brandSettings(brand.baseUrl) };
+  const settings = parseSettings({ brands }, reports);
+  const fastSettings = parseSettings({ brands, requestsPerSecond: 1000 }, reports);
 
   const tally = new Map<string, number>();
   const counted =
@@ -185,6 +191,7 @@ async function openWorld(clicksPerDay: number) {
 
   return {
     settings,
+    fastSettings,
     tally,
     clicks: all.clicks_list.length / (CLICK_DAYS + 1),
     async sync(name: ReportName, startMs: number, options: SyncOptions) {
@@ -205,7 +212,7 @@ async function openWorld(clicksPerDay: number) {
         random: () => 0.5,
         newId: randomUUID,
         ...options,
-        scope: { requestsPerSecond: 1000, ...options.scope, brands: [BRAND], reports: [name] },
+        scope: { ...options.scope, brands: [BRAND], reports: [name] },
       });
       if (!outcome || status === 'failed') throw new Error(`${name} failed: ${outcome?.error?.message}`);
       for (const object of s3.objects.values())
@@ -228,7 +235,7 @@ async function openWorld(clicksPerDay: number) {
   };
 }
 
-type SyncOptions = { scope?: RunScope; deadline?: { softMs: number; hardMs: number } };
+type SyncOptions = { scope?: RunScope } & Pick<Partial<RunOptions>, 'settings' | 'deadline'>;
 
 function brandSettings(baseUrl: string) {
   return {

@@ -25,8 +25,6 @@ import {
 
 /** A run's part of the brand's rate. */
 export interface RateShare extends RateSource {
-  /** What the run may send at this moment, in requests per second; 0 while it has no share. */
-  readonly requestsPerSecond: number;
   /** Leaves the budget to the other runs. Never fails. */
   leave(): Promise<void>;
 }
@@ -146,14 +144,13 @@ export function createRateShare(options: RateShareOptions): RateShare {
     get requestsPerSecond() {
       return inUse();
     },
-    async current() {
+    async claim() {
       isUsed = true;
       stopRenewing ??= clock.every(RENEW_EVERY_MS, tick);
-      if (inUse() > 0) return inUse();
+      if (inUse() > 0) return;
       await inTurn(renew).catch((thrown: unknown) => {
         if (!mayPass(thrown)) throw thrown;
       });
-      return inUse();
     },
     leave,
   };

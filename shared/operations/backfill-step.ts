@@ -15,11 +15,10 @@ import type { ReportOutcome } from '../outcome.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import { type RunOptions, runSync } from '../run.ts';
 
-/** One month of one report of one brand, and the share of the brand's rate that reads it. */
+/** One month of one report of one brand. */
 export interface MonthToRead extends MonthRange {
   report: string;
   brand: string;
-  requestsPerSecond: number;
   /** When the execution was planned, ISO 8601: days that were read since are not read again. */
   since: string;
 }
@@ -37,7 +36,7 @@ export async function readMonth(
   read: MonthToRead,
   before: MonthProgress,
 ): Promise<{ step: MonthStep; reports: ReportOutcome[] }> {
-  const { brand, from, to, since, requestsPerSecond } = read;
+  const { brand, from, to, since } = read;
   const report = options.reports[read.report];
   if (!report)
     throw new BrandReportsError(
@@ -45,7 +44,7 @@ export async function readMonth(
       'unknown_report',
       `Unknown report "${read.report}"; allowed: ${Object.keys(options.reports).join(', ')}.`,
     );
-  const scope = { brands: [brand], reports: [report.name], from, to, since, requestsPerSecond };
+  const scope = { brands: [brand], reports: [report.name], from, to, since };
   const { reports } = await runSync({ ...options, scope });
   const [outcomeOfRun] = reports;
   if (!outcomeOfRun)

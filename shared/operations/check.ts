@@ -6,6 +6,7 @@ import { fetchFirstPageOf, fetchFirstPage } from '../pipeline/fetch.ts';
 import { type FetchContext, todayIn } from '../pipeline/context.ts';
 import { type RunOptions, createService, createFetchContext, selectBrands, selectReports } from '../run.ts';
 import type { ServiceClient } from '../service/client.ts';
+import { fixedRate } from '../service/rate-limit.ts';
 import type { BrandSettings } from '../settings/settings.ts';
 
 /** What was found, and what to do where it is not `ok`. */
@@ -57,7 +58,10 @@ async function checkBrand(options: RunOptions, brand: string): Promise<BrandChec
   });
   if (credentials.some(({ level }) => level === 'error'))
     return { brand, clockSkewMs: 0, findings: credentials, reports: [] };
-  const service = createService(options, brand, undefined);
+  const { scope, settings } = options;
+  // Without the budget that runs share, which is in the lake: about ten requests, one after another.
+  const highestRate = fixedRate(scope.requestsPerSecond ?? settings.requestsPerSecond);
+  const service = createService(options, brand, { highestRate });
   const reports: ReportCheck[] = [];
   for (const report of selectReports(options, brand)) {
     const context = createFetchContext(options, { brand, report, service });

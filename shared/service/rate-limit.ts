@@ -5,7 +5,7 @@
  * highest one, and `Retry-After` stops everything until it is over.
  */
 import type { BrandReportsError } from '../errors.ts';
-import type { Turn } from '../ports.ts';
+import type { RateSource, Turn } from '../ports.ts';
 import { type Waiting, createRequestQueue, waitInQueue } from './request-queue.ts';
 import { type Sleep, sleepUnlessAborted } from './retry.ts';
 
@@ -25,8 +25,6 @@ export interface RateLimiter {
   speedUp(): void;
   /** No request starts for this long, in milliseconds. */
   pauseFor(ms: number): void;
-  /** The highest rate is another one now. */
-  rateChanged(): void;
   /** The current rate, in requests per second. */
   readonly requestsPerSecond: number;
 }
@@ -38,22 +36,31 @@ const MIN_SHARE = 1 / 32;
 /** Timers wake up to this late; the next request is not to be late because of it. */
 const TIMER_DELAY_MS = 20;
 
+/** How long a change of the highest rate may stay unnoticed. */
+const RECHECK_MS = 1_000;
+
+/** A rate that no other run shares. */
+export function fixedRate(requestsPerSecond: number): RateSource {
+  return { requestsPerSecond, claim: async () => {} };
+}
+
 interface WaitingRequest extends Waiting {
   refusePause: RefusePause;
 }
 
 /**
  * Creates the limiter of one brand. Its times are in milliseconds.
- * @param options `requestsPerSecond` is the highest rate at present; while it is 0 everything waits
+ * @param options `highest` is the highest rate at present; while it is 0 everything waits
  */
 export function createRateLimiter(options: {
-  requestsPerSecond: () => number;
+  highest: RateSource;
   wallMs: () => number;
   sleep: Sleep;
 }): RateLimiter {
-  const { requestsPerSecond: maxRate, wallMs, sleep } = options;
+  const { highest, wallMs, sleep } = options;
   const queue = createRequestQueue<WaitingRequest>();
   let share = 1;
+  let highestBefore = highest.requestsPerSecond;
   /** When the last request was to start; finite, because an interval may be infinite. */
   let lastMs = -Number.MAX_VALUE;
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
@@ -66,22 +73,42 @@ export function createRateLimiter(options: {
     for (;;) {
       // Requests that are made together are all compared before the first of them is sent.
       await Promise.resolve();
-      const nowMs = wallMs();
-      refuseLongPause(pausedUntilMs - nowMs);
+      const pauseMs = pausedUntilMs - wallMs();
+      refuseLongPause(pauseMs);
       if (queue.size === 0) break;
-      const intervalMs = 1000 / (maxRate() * share);
-      // A wall clock that was set back must not make a request wait for more than one interval.
-      lastMs = Math.min(lastMs, nowMs);
-      const slotMs = lastMs + intervalMs;
-      const waitMs = Math.max(slotMs, pausedUntilMs) - nowMs;
-      if (waitMs > 0) {
-        await sleepUntilWoken(waitMs);
+      if (pauseMs > 0) {
+        await sleepUntilWoken(pauseMs);
         continue;
       }
-      lastMs = nowMs - slotMs < TIMER_DELAY_MS ? slotMs : nowMs;
+      await claimRate();
+      const nowMs = wallMs();
+      const waitMs = nextSlotMs(nowMs) - nowMs;
+      if (waitMs > 0) {
+        await sleepUntilWoken(Math.min(waitMs, RECHECK_MS));
+        continue;
+      }
+      lastMs = -waitMs < TIMER_DELAY_MS ? nowMs + waitMs : nowMs;
       queue.next()?.start();
     }
     isServing = false;
+  }
+
+  /** Fails everything that waits where no rate can be had. */
+  async function claimRate(): Promise<void> {
+    try {
+      await highest.claim();
+    } catch (error) {
+      for (const { fail } of queue.items()) fail(error);
+    }
+  }
+
+  function nextSlotMs(nowMs: number): number {
+    // After a rise one interval passes first, because another run may just have used what it has given up.
+    if (highest.requestsPerSecond > highestBefore) lastMs = nowMs;
+    highestBefore = highest.requestsPerSecond;
+    // A wall clock that was set back must not make a request wait for more than one interval.
+    lastMs = Math.min(lastMs, nowMs);
+    return lastMs + 1000 / (highestBefore * share);
   }
 
   function refuseLongPause(pauseMs: number): void {
@@ -101,7 +128,7 @@ export function createRateLimiter(options: {
 
   return {
     get requestsPerSecond() {
-      return maxRate() * share;
+      return highest.requestsPerSecond * share;
     },
     async take(turn, refusePause, signal) {
       const started = waitInQueue(queue, turn, signal, (waiting) => ({ ...waiting, refusePause }));
@@ -126,6 +153,5 @@ export function createRateLimiter(options: {
       pausedUntilMs = Math.max(pausedUntilMs, wallMs() + ms);
       refuseLongPause(pausedUntilMs - wallMs());
     },
-    rateChanged: () => wake(),
   };
 }

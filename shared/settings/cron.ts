@@ -6,36 +6,27 @@
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../days.ts';
 
-/** The time between one start and the next, in milliseconds. */
-export interface Gaps {
-  shortestMs: number;
-  longestMs: number;
-}
-
 /**
- * The gaps of `minutes hours day-of-month month day-of-week year`.
+ * The longest time from one start to the next, in milliseconds, of `minutes hours day-of-month month day-of-week year`.
  * @throws RangeError whose message says what is allowed instead
  */
-export function cronGaps(expression: string): Gaps {
+export function longestCronGapMs(expression: string): number {
   const [minutes = '', hours = '', daysOfMonth = '', months = '', weekdays = '', years, ...rest] =
     expression.split(' ');
   if (years === undefined || rest.length > 0)
     throw new RangeError('six fields: minutes, hours, day-of-month, month, day-of-week, year');
   if (years !== '*') throw new RangeError('* in the field year, because the schedule of a report has no end');
-  return gapsBetween(
+  return longestGapMs(
     startsOfDay(minutes, hours),
-    gapsInDays(daySelector(daysOfMonth, weekdays), valuesOf(months, MONTHS)),
+    longestGapInDays(daySelector(daysOfMonth, weekdays), valuesOf(months, MONTHS)),
   );
 }
 
-/** @param starts within a day, in milliseconds, ascending @param days gaps between days that have starts, in days */
-function gapsBetween(starts: readonly number[], days: { shortest: number; longest: number }): Gaps {
+/** @param starts within a day, in milliseconds, ascending @param days the longest gap between days that have starts */
+function longestGapMs(starts: readonly number[], days: number): number {
   const within = starts.slice(1).map((start, index) => start - (starts[index] ?? 0));
   const overnightMs = (starts[0] ?? 0) - (starts.at(-1) ?? 0);
-  return {
-    shortestMs: Math.min(...within, days.shortest * DAY_MS + overnightMs),
-    longestMs: Math.max(...within, days.longest * DAY_MS + overnightMs),
-  };
+  return Math.max(...within, days * DAY_MS + overnightMs);
 }
 
 function startsOfDay(minutes: string, hours: string): number[] {
@@ -125,8 +116,8 @@ const CYCLE_DAYS = 146_097;
 /** Its first day was a Saturday. */
 const CYCLE_START = 2000;
 
-/** Gaps between the days that have starts, in days. */
-function gapsInDays(select: DaySelector, months: readonly number[]): { shortest: number; longest: number } {
+/** The longest gap between the days that have starts, in days. */
+function longestGapInDays(select: DaySelector, months: readonly number[]): number {
   const selected = selectedInCycle(select, months);
   const [first] = selected;
   if (first === undefined) throw new RangeError('a date that exists: this one never comes');
@@ -138,7 +129,7 @@ function gapsInDays(select: DaySelector, months: readonly number[]): { shortest:
       return next.start + (next.days[0] ?? 0) - start - (days.at(-1) ?? 0);
     }),
   ];
-  return { shortest: Math.min(...gaps), longest: Math.max(...gaps) };
+  return Math.max(...gaps);
 }
 
 /** The months of the cycle that have selected days, with the day of the cycle that they start at. */

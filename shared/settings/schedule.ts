@@ -1,11 +1,11 @@
 /*
  * Without the longest gap of a schedule, a monthly report would be called overdue for half of each month, and an alarm
- * would wait for the wrong time. A schedule is text as EventBridge Scheduler takes it, `rate(…)` or `cron(…)`. Its gaps
- * are exact (cron.ts): settings refuse a schedule whose gaps cannot be known. They are those of wall time: where clocks
- * change, one of them is up to an hour longer.
+ * would wait for the wrong time. A schedule is text as EventBridge Scheduler takes it, `rate(…)` or `cron(…)`. The
+ * longest gap is exact (cron.ts): settings refuse a schedule that has none. It is that of wall time: where clocks
+ * change, a gap is up to an hour longer.
  */
 import { intervalMs } from '../days.ts';
-import { type Gaps, cronGaps } from './cron.ts';
+import { longestCronGapMs } from './cron.ts';
 
 /** What a schedule looks like, for messages. */
 const FORMS = 'e.g. rate(1 hour), rate(1 day), cron(5 6 * * ? *)';
@@ -21,21 +21,15 @@ export function rateMs(schedule: string): number | undefined {
  * @throws RangeError for a schedule that has a `scheduleProblem`
  */
 export function maxGapMs(schedule: string): number {
-  return gapsOf(schedule).longestMs;
-}
-
-/**
- * The shortest time from one start to the next, in milliseconds.
- * @throws RangeError for a schedule that has a `scheduleProblem`
- */
-export function minGapMs(schedule: string): number {
-  return gapsOf(schedule).shortestMs;
+  const gap = cache.get(schedule) ?? longestGapMs(schedule);
+  cache.set(schedule, gap);
+  return gap;
 }
 
 /** What is allowed in place of this schedule; `undefined` for one that can be used. */
 export function scheduleProblem(schedule: string): string | undefined {
   try {
-    gapsOf(schedule);
+    maxGapMs(schedule);
     return undefined;
   } catch (thrown) {
     if (thrown instanceof RangeError) return thrown.message;
@@ -44,18 +38,12 @@ export function scheduleProblem(schedule: string): string | undefined {
 }
 
 /** A cache: an expression takes milliseconds to evaluate, and is needed for every day of a report. */
-const cache = new Map<string, Gaps>();
+const cache = new Map<string, number>();
 
-function gapsOf(schedule: string): Gaps {
-  const gaps = cache.get(schedule) ?? evaluated(schedule);
-  cache.set(schedule, gaps);
-  return gaps;
-}
-
-function evaluated(schedule: string): Gaps {
+function longestGapMs(schedule: string): number {
   const [, rate, cron] = /^(rate\([1-9]\d{0,4} (?:minute|hour|day)s?\))$|^cron\((.*)\)$/.exec(schedule) ?? [];
-  if (cron !== undefined) return cronGaps(cron);
+  if (cron !== undefined) return longestCronGapMs(cron);
   const everyMs = rate === undefined ? undefined : rateMs(rate);
   if (everyMs === undefined) throw new RangeError(FORMS);
-  return { shortestMs: everyMs, longestMs: everyMs };
+  return everyMs;
 }

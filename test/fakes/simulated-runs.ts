@@ -131,8 +131,8 @@ export function simulateRuns(
       await wait(plan.startMs);
       await whenAwake();
       while (!hasEnded()) {
-        const rate = isIdle() ? 0 : await share.current().catch(() => 0);
-        await sleep(rate > 0 ? Math.min(1000, 1000 / rate) : 1000);
+        if (!isIdle()) await share.claim().catch(() => undefined);
+        await sleep(Math.min(1000, 1000 / share.requestsPerSecond));
       }
       await share.leave();
     }

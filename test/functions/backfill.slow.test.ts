@@ -12,7 +12,7 @@ import { startGlueServer } from '../fakes/glue-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
 import { startSecretsServer } from '../fakes/secrets-server.ts';
 import { backfillTemplate } from '../infra/backfill-stack.ts';
-import { type Ended, execute } from '../infra/execute.ts';
+import { type Doubles, type Ended, execute } from '../infra/execute.ts';
 
 const ZONE = 'America/New_York';
 const MINUTES_15 = 900_000;
@@ -92,7 +92,7 @@ function backfill(
   options: {
     remainingMs?: () => number;
     before?: (payload: unknown) => Promise<void>;
-    running?: string[];
+    running?: Doubles['running'];
   } = {},
 ): Promise<Ended> {
   const { remainingMs = () => MINUTES_15, before, running } = options;
@@ -240,19 +240,31 @@ describe('a backfill', () => {
     expect(output).toEqual([complete('clicks_detail', { from: details.from, to: details.to })]);
   });
 
-  it.each<[string, object, string[], RegExp]>([
-    ['of an unknown report', { report: 'orders' }, ['mine'], /report is "orders"; allowed: clicks_list, /],
-    ['of the console’s suggestion', { Comment: 'Insert your JSON here' }, ['mine'], /Comment is unknown/],
+  it.each<[string, object, Doubles['running'] & object, RegExp]>([
+    ['of an unknown report', { report: 'orders' }, {}, /report is "orders"; allowed: clicks_list, /],
+    ['of the console’s suggestion', { Comment: 'Insert your JSON here' }, {}, /Comment is unknown/],
     [
-      'concurrent with another one',
+      'concurrent with another one of the brand',
       { report: 'order_list' },
-      ['mine', 'first'],
-      /"first" is running.*only one may run at a time/,
+      {
+        mine: { brand: 'acme' },
+        other: { brand: OLD_BRAND },
+        first: { brand: 'acme', report: 'clicks_list' },
+      },
+      /"first" of acme is running.*only one of a brand may run at a time/,
     ],
   ])('is refused without a request to the service: %s', async (_name, input, running, cause) => {
     const { error } = await backfill(input, { running });
     expect(error).toEqual({ name: 'BackfillRefused', cause: expect.stringMatching(cause) });
     expect(sample.requests).toHaveLength(0);
+  });
+
+  it('runs beside the backfill of another brand', async () => {
+    const { output } = await backfill(
+      { report: 'order_list', from: FIRST, to: FIRST },
+      { running: { mine: { brand: 'acme' }, first: { brand: OLD_BRAND } } },
+    );
+    expect(output).toEqual([complete('order_list', { from: FIRST, to: FIRST })]);
   });
 
   it('of 27 years of months that all fail fits into the state of an execution', async () => {

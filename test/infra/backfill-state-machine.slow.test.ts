@@ -8,7 +8,7 @@ import { ACME } from './stack.ts';
 const template = backfillTemplate({ brands: { acme: ACME } });
 const INPUT = { report: 'order_list', brand: 'acme' };
 const ITEMS = ['2026-03', '2026-02', '2026-01'].map((month) => ({
-  read: { ...INPUT, from: `${month}-01`, to: `${month}-28`, requestsPerSecond: 1 },
+  read: { ...INPUT, from: `${month}-01`, to: `${month}-28` },
   progress: { read: 0 },
 }));
 
@@ -50,20 +50,23 @@ function named(name: string): Error {
 }
 
 describe('the state machine of the backfill', () => {
-  it('requests a plan with its input, its name and the running executions', async () => {
+  it('requests a plan with its input, its name, and the running executions with theirs', async () => {
     const payloads: unknown[] = [];
     const invoke = async (payload: unknown) => {
       payloads.push(payload);
       return { failure: { error: 'BackfillRefused', cause: 'because' } };
     };
-    const { error } = await execute(template, INPUT, { invoke, running: ['mine', 'another'] });
+    const { error } = await execute(template, INPUT, {
+      invoke,
+      running: { mine: INPUT, another: { brand: 'globex' } },
+    });
     expect(payloads).toEqual([
       {
         plan: INPUT,
         execution: expect.stringMatching(/:mine$/),
         running: [
-          expect.objectContaining({ ExecutionArn: expect.stringMatching(/:mine$/) }),
-          expect.objectContaining({ ExecutionArn: expect.stringMatching(/:another$/) }),
+          { ExecutionArn: expect.stringMatching(/:mine$/), Input: JSON.stringify(INPUT) },
+          { ExecutionArn: expect.stringMatching(/:another$/), Input: '{"brand":"globex"}' },
         ],
       },
     ]);
@@ -130,14 +133,14 @@ describe('the state machine of the backfill', () => {
     expect(definition).toContain('\\"Mode\\":\\"DISTRIBUTED\\",\\"ExecutionType\\":\\"STANDARD\\"');
   });
 
-  it('may list its own executions only', () => {
+  it.each([
+    ['list', 'states:ListExecutions', ':stateMachine:BrandReports-backfill'],
+    ['describe', 'states:DescribeExecution', ':execution:BrandReports-backfill:*'],
+  ])('may %s its own executions only', (_what, Action, resource) => {
     template.hasResourceProperties('AWS::IAM::Policy', {
       PolicyDocument: {
         Statement: Match.arrayWith([
-          Match.objectLike({
-            Action: 'states:ListExecutions',
-            Resource: { 'Fn::Join': ['', Match.arrayWith([':stateMachine:BrandReports-backfill'])] },
-          }),
+          Match.objectLike({ Action, Resource: { 'Fn::Join': ['', Match.arrayWith([resource])] } }),
         ]),
       },
     });

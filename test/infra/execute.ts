@@ -7,8 +7,8 @@ import { isJsonObject } from '../../shared/json.ts';
 export interface Doubles {
   /** Stands in for every function; the `name` of what it throws is the error of the task. */
   invoke: (payload: unknown) => Promise<unknown>;
-  /** The names of all running executions, this one (`mine`) included. */
-  running?: readonly string[];
+  /** All running executions: their inputs by their names, this one (`mine`) included. */
+  running?: Readonly<Record<string, object>>;
 }
 
 export interface Ended {
@@ -82,11 +82,17 @@ function tasksIn(definition: unknown): [name: string, resource: string][] {
 async function perform(
   resource: string,
   given: unknown,
-  { invoke, running = ['mine'] }: Doubles,
+  { invoke, running = { mine: {} } }: Doubles,
 ): Promise<z.infer<typeof json>> {
   if (resource === 'arn:aws:states:::aws-sdk:sfn:listExecutions') {
     z.parse(z.object({ StateMachineArn: z.literal(MACHINE), StatusFilter: z.literal('RUNNING') }), given);
-    return { Executions: running.map((name) => ({ ExecutionArn: `${EXECUTIONS}:${name}`, Name: name })) };
+    const names = Object.keys(running);
+    return { Executions: names.map((name) => ({ ExecutionArn: `${EXECUTIONS}:${name}`, Name: name })) };
+  }
+  if (resource === 'arn:aws:states:::aws-sdk:sfn:describeExecution') {
+    const { ExecutionArn } = z.parse(z.object({ ExecutionArn: z.string() }), given);
+    const Input = JSON.stringify(running[ExecutionArn.slice(EXECUTIONS.length + 1)]);
+    return { ExecutionArn, StateMachineArn: MACHINE, Status: 'RUNNING', Input };
   }
   if (resource !== 'arn:aws:states:::lambda:invoke') throw new Error(`${resource} has no double`);
   const { Payload } = z.parse(z.object({ FunctionName: z.string(), Payload: json }), given);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { MINUTE_MS } from '../../shared/days.ts';
+import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { parseJson } from '../../shared/json.ts';
 import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
@@ -63,9 +63,10 @@ const plan: fc.Arbitrary<RunPlan> = fc
     made.pauses.some(({ monotonicStops }) => monotonicStops) ? { ...made, wallSteps: [] } : made,
   );
 
+const latency = fc.oneof({ weight: 9, arbitrary: fc.nat(400) }, fc.nat(60_000));
 const fate: fc.Arbitrary<Fate> = fc.record({
-  beforeMs: fc.nat(400),
-  afterMs: fc.nat(400),
+  beforeMs: latency,
+  afterMs: latency,
   outcome: fc.constantFrom('answered', 'answered', 'answered', 'answered', 'refused', 'lost', 'late'),
   lateMs: fc.nat(120_000),
 });
@@ -144,15 +145,22 @@ describe('the rate of a brand', () => {
     expect(simulation.rates()).toEqual([LIMIT, 0]);
   });
 
-  it('is not used by a run that cannot renew, and used again once it can', async () => {
+  it.each<[string, Partial<RunPlan>]>([
+    ['', {}],
+    [', though its wall clock was set back', { wallSteps: [{ atMs: 61_000, byMs: -HOUR_MS }] }],
+    [
+      ', though its monotonic clock stood still',
+      { pauses: [{ atMs: 60_500, forMs: VALID_MS - 1000, monotonicStops: true }] },
+    ],
+  ])('is not used by a run that cannot renew%s, and used again once it can', async (_name, clocks) => {
     const failsFrom = 60_000;
     const failsTo = failsFrom + 2 * VALID_MS;
-    const simulation = simulateRuns([STEADY], {
+    const simulation = simulateRuns([{ ...STEADY, ...clocks }], {
       ...FAULTLESS,
       fateOf: (_operation, nowMs) =>
         failsFrom <= nowMs && nowMs < failsTo ? { ...FAST, outcome: 'refused' } : FAST,
     });
-    await simulation.runUntil(failsFrom + VALID_MS / 2);
+    await simulation.runUntil(failsFrom);
     expect(simulation.rates()).toEqual([LIMIT]);
     await simulation.runUntil(failsFrom + VALID_MS);
     expect(simulation.rates()).toEqual([0]);
@@ -219,8 +227,8 @@ describe('a run that has no share', () => {
       runs: { isDead: async () => false },
       log: (event) => logged.push(event),
     });
-    for (; time.monotonicMs() < afterMs; time.advance(1000)) expect(await share.current()).toBe(0);
-    await expect(share.current()).rejects.toBe(error);
+    for (; time.monotonicMs() < afterMs; time.advance(1000)) await share.claim();
+    await expect(share.claim()).rejects.toBe(error);
     await share.leave();
     expect(logged).toEqual([{ event: 'rate_budget_not_updated', message: 'no' }]);
   });

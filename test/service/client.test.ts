@@ -4,7 +4,7 @@ import { type Json, type JsonObject, rawNumber, stringifyJson } from '../../shar
 import type { CredentialSource, Credentials } from '../../shared/ports.ts';
 import { type ServiceClientOptions, createServiceClient } from '../../shared/service/client.ts';
 import { httpDate } from '../../shared/service/server-clock.ts';
-import { createRateLimiter } from '../../shared/service/rate-limit.ts';
+import { createRateLimiter, fixedRate } from '../../shared/service/rate-limit.ts';
 import { digestOf } from '../../shared/service/signature.ts';
 import { type Received, type Reply, startScriptedService } from '../fakes/scripted-service.ts';
 import { virtualTime } from '../fakes/virtual-time.ts';
@@ -51,7 +51,7 @@ async function started(
     // Long enough for a busy machine: where a timeout is what is tested, the test sets its own.
     timeoutMs: 50_000,
     credentials: credentialsInSequence(old).source,
-    limiter: createRateLimiter({ requestsPerSecond: () => 1_000, wallMs: time.wallMs, sleep: time.sleep }),
+    limiter: createRateLimiter({ highest: fixedRate(1_000), wallMs: time.wallMs, sleep: time.sleep }),
     wallMs: time.wallMs,
     random: () => 0.5,
     sleep: time.sleep,
@@ -334,7 +334,7 @@ describe('a response that a retry may help', () => {
     async (status) => {
       const time = virtualTime(start);
       const limiter = createRateLimiter({
-        requestsPerSecond: () => 100,
+        highest: fixedRate(100),
         wallMs: time.wallMs,
         sleep: time.sleep,
       });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { createRateLimiter } from '../../shared/service/rate-limit.ts';
+import { BrandReportsError } from '../../shared/errors.ts';
+import { createRateLimiter, fixedRate } from '../../shared/service/rate-limit.ts';
 import { NO_TURN } from '../../shared/service/request-queue.ts';
 import { refusalOfPause } from '../../shared/service/retry.ts';
 import { virtualTime } from '../fakes/virtual-time.ts';
@@ -14,7 +15,7 @@ function limited(requestsPerSecond: number) {
   return {
     time,
     limiter: createRateLimiter({
-      requestsPerSecond: () => requestsPerSecond,
+      highest: fixedRate(requestsPerSecond),
       wallMs: time.wallMs,
       sleep: time.sleep,
     }),
@@ -119,7 +120,7 @@ describe('rate limit', () => {
   it('lets the others through when one of them is aborted', async () => {
     const { time } = limited(1);
     const limiter = createRateLimiter({
-      requestsPerSecond: () => 1,
+      highest: fixedRate(1),
       wallMs: time.wallMs,
       sleep: (ms) => (ms > 500 ? new Promise(() => undefined) : Promise.resolve()),
     });
@@ -160,23 +161,47 @@ describe('rate limit', () => {
 
   it('waits while the highest rate is 0, and follows it when it changes', async () => {
     const { time } = limited(1);
-    let rate = 0;
+    // By the time since the start: nothing, then 2, 1 and 4 requests a second.
+    const rateAt = (ms: number) => (ms < 10_000 ? 0 : ms < 11_000 ? 2 : ms < 13_000 ? 1 : 4);
+    const highest = {
+      get requestsPerSecond() {
+        return rateAt(time.wallMs() - start);
+      },
+      claim: async () => {},
+    };
+    const limiter = createRateLimiter({ highest, wallMs: time.wallMs, sleep: time.sleep });
+    const begun: number[] = [];
+    for (let sent = 0; sent < 6; sent += 1) {
+      await limiter.take(NO_TURN, waitsFor(anHour));
+      begun.push(time.wallMs() - start);
+    }
+    // After each rise one interval passes first.
+    expect(begun).toEqual([10_500, 11_500, 12_500, 13_750, 14_000, 14_250]);
+  });
+
+  it('claims the rate before each request, and not while the service wants a pause', async () => {
+    const { time } = limited(1);
+    const claimed: number[] = [];
     const limiter = createRateLimiter({
-      requestsPerSecond: () => rate,
+      highest: { requestsPerSecond: 5, claim: async () => void claimed.push(time.wallMs() - start) },
       wallMs: time.wallMs,
       sleep: time.sleep,
     });
-    const begun: number[] = [];
-    const all = Array.from({ length: 3 }, async () => {
-      await limiter.take(NO_TURN, waitsFor(anHour));
-      begun.push(time.wallMs() - start);
+    await limiter.take(NO_TURN, waitsFor(anHour));
+    limiter.pauseFor(60_000);
+    await limiter.take(NO_TURN, waitsFor(anHour));
+    expect(claimed).toEqual([0, 60_000]);
+  });
+
+  it('fails those that wait where no rate can be had', async () => {
+    const { time } = limited(1);
+    const denied = new BrandReportsError('config', 's3_denied', 'no');
+    const limiter = createRateLimiter({
+      highest: { requestsPerSecond: 0, claim: () => Promise.reject(denied) },
+      wallMs: time.wallMs,
+      sleep: time.sleep,
     });
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(begun).toEqual([]);
-    time.advance(10_000);
-    rate = 2;
-    limiter.rateChanged();
-    await Promise.all(all);
-    expect(begun).toEqual([10_000, 10_500, 11_000]);
+    const all = [1, 2].map(() => limiter.take(NO_TURN, waitsFor(anHour)));
+    for (const each of all) await expect(each).rejects.toBe(denied);
   });
 });

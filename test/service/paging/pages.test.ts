@@ -6,7 +6,7 @@ import type { PageSize, Paging } from '../../../shared/reports/definition.ts';
 import { createServiceClient } from '../../../shared/service/client.ts';
 import type { Page, PageRequest, Resume } from '../../../shared/service/paging/page.ts';
 import { firstPage, pages, samePage } from '../../../shared/service/paging/pages.ts';
-import { createRateLimiter } from '../../../shared/service/rate-limit.ts';
+import { createRateLimiter, fixedRate } from '../../../shared/service/rate-limit.ts';
 import {
   answersInTurn,
   cursorService,
@@ -505,7 +505,7 @@ it('pages come through the signed client with all their digits', async () => {
     method: 'POST',
     timeoutMs: 5_000,
     credentials: { read: async () => ({ bid: '1', token: 'token-1', secret: 'secret-1' }) },
-    limiter: createRateLimiter({ requestsPerSecond: () => 1_000, wallMs: time.wallMs, sleep: time.sleep }),
+    limiter: createRateLimiter({ highest: fixedRate(1_000), wallMs: time.wallMs, sleep: time.sleep }),
     wallMs: time.wallMs,
     random: () => 0,
     sleep: time.sleep,
