@@ -143,8 +143,12 @@ function pageRequest(
 
 /** Whether the last staged page is what it was, so that the rest of the pass follows it. */
 async function lastPageLeadsOn(ctx: RunContext, attempt: Attempt): Promise<boolean> {
-  const part = (await lastSliceOf(attempt)).parts.find(({ done }) => !done);
-  if (!part?.last || ctx.report.paging.style === 'lookup') return true;
+  const { parts, withoutKey } = await lastSliceOf(attempt);
+  const part = parts.find(({ done }) => !done);
+  const { style } = ctx.report.paging;
+  if (!part?.last || style === 'lookup') return true;
+  // Which records without a key the next page has in common with that one only shows in one run.
+  if (style === 'position' && withoutKey > 0) return false;
   try {
     return await samePage(pageRequest(ctx, part.fields), { ...part.last, next: part.cursor });
   } catch (thrown) {

@@ -131,7 +131,9 @@ function withNewSlice(
 ): Slice[] {
   const usable = upstream ? staged.slices.map(endedWhereItIs) : staged.slices;
   const finished = staged.queryFingerprint === queryFingerprint ? usable.filter(({ done }) => done) : [];
-  const sinceMs = finished.length > 0 ? committedToMs : undefined;
+  // I1: what slices have in common is dropped by key, so records without one need the day in one slice.
+  const isAppendable = upstream !== undefined || finished.every(({ withoutKey }) => withoutKey === 0);
+  const sinceMs = finished.length > 0 && isAppendable ? committedToMs : undefined;
   const window: Window = windowToRead(brandSettings, day, nowMs, sinceMs);
   const startedAt = new Date(nowMs).toISOString();
   const kept = finished.filter((slice) =>

@@ -73,6 +73,28 @@ describe('the open day', () => {
     expect(await wrongReports(lake, TOMORROW, ['clicks_list', 'clicks_detail'])).toEqual({});
   });
 
+  it.each<{ clicks: string; ids: readonly (string | undefined)[]; whole: boolean }>([
+    { clicks: 'that all have an id', ids: ['771', '772', '773'], whole: false },
+    { clicks: 'of which one has no id', ids: ['771', undefined, '773'], whole: true },
+  ])('I1: has each click once in the overlap of two slices, with clicks $clicks', async ({ ids, whole }) => {
+    const lake = sample.emptyLake();
+    const start = Date.parse('2026-03-09T04:00:00Z');
+    for (const [index, id] of ids.entries()) {
+      const at = lake.nowMs - (index + 1) * MINUTE_MS;
+      const record = { ...(id && { id }), pbtid: '', created_time: new Date(at).toUTCString() };
+      lake.brand.records.clicks_list = [...lake.brand.records.clicks_list, { at, record }];
+    }
+    await lake.sync({ scope: { reports: ['clicks_list'] } });
+    for (let runs = 0; runs < 2; runs += 1) {
+      const [from, asked] = [lake.nowMs, requestsOf(lake, 'clicks_list').length];
+      lake.nowMs += 5 * MINUTE_MS;
+      await lake.sync({ scope: { reports: ['clicks_list'] } });
+      const since = whole ? start : from - 15 * MINUTE_MS;
+      expect(new Set(startTimesSince(lake, asked))).toEqual(new Set([since]));
+      expect(await wrongReports(lake, TODAY, ['clicks_list'])).toEqual({});
+    }
+  });
+
   it.each([
     ['a second before its end', END - 1000, 'open', false],
     ['at its end', END, 'open', true],

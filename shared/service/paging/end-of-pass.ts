@@ -52,6 +52,7 @@ function rejectRepeatedCursor(
 function acceptPositions(request: PageRequest, resume: Resume | undefined): AcceptPage {
   const { action, primaryKey } = request;
   const rejectRepeated = rejectRepeatedCursor(request, resume);
+  const withoutOverlap = dropOverlaps();
   const hashes = new Set<string>();
   let before: ReadonlySet<string> = new Set();
   return (page) => {
@@ -69,13 +70,45 @@ function acceptPositions(request: PageRequest, resume: Resume | undefined): Acce
       throw contractError(action, 'no_progress', message);
     }
     before = new Set(keys);
-    return [page];
+    return [withoutOverlap(page, keys, primaryKey)];
   };
 }
 
+/**
+ * I1: a position may name the last record again, so that a page begins with the end of the one before. Of records with
+ * a key the overlap is dropped by it later; of others here, while no page shows that this service's pages have none.
+ */
+function dropOverlaps() {
+  let before: readonly string[] = [];
+  let mayOverlap = true;
+  return (page: Page, keys: readonly string[], primaryKey: string | undefined): Page => {
+    const shared = mayOverlap ? overlapOf(before, keys) : 0;
+    if (before.length > 0 && keys.length > 0 && shared === 0) mayOverlap = false;
+    before = keys;
+    if (shared === 0) return page;
+    const isKept = (record: JsonObject, place: number) =>
+      place >= shared || keyOf(record, primaryKey) !== undefined;
+    return { ...page, records: page.records.filter(isKept) };
+  };
+}
+
+/** How many of the first are the last of those before, in the same order. */
+function overlapOf(before: readonly string[], keys: readonly string[]): number {
+  for (let shared = Math.min(before.length, keys.length); shared > 0; shared -= 1) {
+    const tail = before.slice(-shared);
+    if (tail.every((key, place) => key === keys[place])) return shared;
+  }
+  return 0;
+}
+
 function keyOrContent(record: JsonObject, field: string | undefined): string {
+  return keyOf(record, field) ?? stringifyJson(record);
+}
+
+function keyOf(record: JsonObject, field: string | undefined): string | undefined {
   const value = field !== undefined && Object.hasOwn(record, field) ? record[field] : undefined;
-  return (typeof value === 'string' ? value : numberText(value)) ?? stringifyJson(record);
+  if (value === '') return undefined;
+  return typeof value === 'string' ? value : numberText(value);
 }
 
 /**
