@@ -42,10 +42,10 @@ describe('a renewal', () => {
     ['takes a fair part of what is free', { b: 1 }, {}, { a: 3, b: 1 }],
     ['gives back what is more than a fair part', { a: 6, b: 0 }, { inUse: 3 }, { a: 3, b: 0 }],
     ['gives back nothing that is in use', { a: 6, b: 0 }, { inUse: 5 }, { a: 5, b: 0 }],
-    ['of a run that was forgotten begins anew', { b: 6 }, { inUse: 5 }, { a: 0, b: 6 }],
+    ['that was forgotten begins anew', { b: 6 }, { inUse: 5 }, { a: 0, b: 6 }],
     ['takes what a run had that is gone', { b: 6 }, { gone: new Set(['b']) }, { a: 6 }],
     ['takes nothing where others have too much', { b: 9 }, {}, { a: 0, b: 9 }],
-  ])('%s', (_name, before, given, after) => {
+  ])('of run a %s', (_name, before, given, after) => {
     expect(ratesOf(withRenewal(budgetOf(before), renewal(given)))).toEqual(after);
   });
 
