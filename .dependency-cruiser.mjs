@@ -9,6 +9,7 @@ const stair = [
   ['operations'],
   ['run'],
   ['sync'],
+  ['plan-report'],
   ['finish'],
   ['status', 'catalog'],
   ['pipeline'],

@@ -92,7 +92,9 @@ export function lineOf(event: LogEvent): string | undefined {
     case 'newest_complete_day_unknown':
     case 'end_date_not_probed':
     case 'rate_budget_not_updated':
+    case 'service_time_unknown':
     case 'vacuum_failed':
+    case 'month_skipped':
     case 'metrics_not_emitted':
     case 'catalog_entry_skipped':
     case 'catalog_rebuild_failed':

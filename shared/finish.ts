@@ -7,7 +7,7 @@ import { type MonthIndex, recordDueTimes } from './lake/documents/month-index.ts
 import { errorSummary } from './outcome.ts';
 import { type RunContext, todayIn } from './pipeline/context.ts';
 import { hasPendingPublication } from './pipeline/publish.ts';
-import { vacuum } from './pipeline/vacuum.ts';
+import { readableLedger, vacuum } from './pipeline/vacuum.ts';
 import { monthDueAtMs } from './planning/due.ts';
 import { policyFingerprint } from './planning/policy.ts';
 
@@ -26,7 +26,7 @@ export async function finishReport(
   columnsBefore: number,
 ): Promise<void> {
   const nowMs = ctx.clock.now().getTime();
-  const wallMs = ctx.clock.wallMs();
+  const vacuumedAt = new Date(ctx.clock.serviceMs()).toISOString();
   const before = await ctx.index.cached();
   const hasReturnedRecords = before.hasReturnedRecords || (await hasRecords(ctx, months));
   const isDaily = vacuumIsDue(ctx, before) && !ctx.time.isUp();
@@ -35,14 +35,14 @@ export async function finishReport(
   const hasGrown = (await ctx.schema.cached()).columns.length > columnsBefore;
   if (hasGrown || isDaily) await ensureTableAndViews(ctx);
   // The report's very first record makes every empty day before it complete instead of unverified.
-  const verified = hasReturnedRecords && !before.hasReturnedRecords ? allMonths(ctx) : [];
+  const verified = hasReturnedRecords && !before.hasReturnedRecords ? await readableMonths(ctx) : [];
   await writeCoverage(ctx, [...new Set([...months, ...verified])], hasReturnedRecords);
 
   const dueTimes = await dueTimesOf(ctx, months, nowMs);
-  const run = { id: ctx.runId, wallMs, nowMs };
+  const run = { id: ctx.runId, wallMs: ctx.clock.wallMs(), nowMs };
   await ctx.index.update((current) => {
     const recorded = recordDueTimes(current, dueTimes, policyFingerprint(ctx.policy), run);
-    const next = vacuumed ? { ...recorded, vacuumedAt: new Date(wallMs).toISOString() } : recorded;
+    const next = vacuumed ? { ...recorded, vacuumedAt } : recorded;
     return next.hasReturnedRecords === hasReturnedRecords ? next : { ...next, hasReturnedRecords };
   });
 }
@@ -59,9 +59,11 @@ async function vacuumOrLog(ctx: RunContext): Promise<boolean> {
   }
 }
 
-/** Once a day a run also examines all months: see `ledgersToExamine`. */
+/** Once a day a run also examines all months: see `planReport`. A time in the future comes from a clock that was ahead. */
 export function vacuumIsDue({ clock }: RunContext, { vacuumedAt }: MonthIndex): boolean {
-  return vacuumedAt === undefined || clock.wallMs() - Date.parse(vacuumedAt) >= VACUUM_INTERVAL_MS;
+  if (vacuumedAt === undefined) return true;
+  const ageMs = clock.serviceMs() - Date.parse(vacuumedAt);
+  return ageMs < 0 || ageMs >= VACUUM_INTERVAL_MS;
 }
 
 /** By month: when one of its days is next due, in milliseconds; `null` where all its days are settled. */
@@ -84,6 +86,11 @@ async function hasRecords(ctx: RunContext, months: readonly string[]): Promise<b
   return ledgers.some(({ days }) => Object.values(days).some(({ committed }) => (committed?.rows ?? 0) > 0));
 }
 
-function allMonths(ctx: RunContext): string[] {
-  return daysFrom(ctx.policy.startDate, todayIn(ctx)).map(monthOf);
+/** All months since the start date, without those whose ledger is damaged. */
+async function readableMonths(ctx: RunContext): Promise<string[]> {
+  const months = new Set(daysFrom(ctx.policy.startDate, todayIn(ctx)).map(monthOf));
+  const readable = await Promise.all(
+    [...months].map(async (month) => ((await readableLedger(ctx, month)) ? [month] : [])),
+  );
+  return readable.flat();
 }

@@ -17,6 +17,8 @@ interface ReportDetails {
   continuation_not_saved: { message: string };
   newest_complete_day_unknown: { message: string };
   end_date_not_probed: { message: string };
+  /** The machine's clock lies behind what runs have recorded, and the service did not say its time. */
+  service_time_unknown: ErrorSummary;
   day_claimed: { day: string; reason: string; resumed: boolean };
   /** What was staged is dropped and the day is read from its first page again. */
   day_restarted: { day: string; restarts: number; cause: string };
@@ -34,6 +36,8 @@ interface ReportDetails {
   other_dates_excluded: { day: string; message: string };
   publication_failed: { day: string } & ErrorSummary;
   vacuum_failed: ErrorSummary;
+  /** Its ledger is damaged: no day of the month is read. */
+  month_skipped: { month: string } & ErrorSummary;
   view_failed: { view: string } & ErrorSummary;
   metrics_not_emitted: { message: string };
 }
@@ -93,6 +97,7 @@ const LEVELS = {
   continuation_not_saved: 'warn',
   newest_complete_day_unknown: 'warn',
   end_date_not_probed: 'warn',
+  service_time_unknown: 'warn',
   day_claimed: 'info',
   day_restarted: 'warn',
   page_fetched: 'debug',
@@ -106,6 +111,7 @@ const LEVELS = {
   other_dates_excluded: 'warn',
   publication_failed: 'error',
   vacuum_failed: 'error',
+  month_skipped: 'error',
   view_failed: 'error',
   metrics_not_emitted: 'warn',
   request_retried: 'warn',

@@ -6,8 +6,11 @@ export type Status = 'complete' | 'incomplete' | 'failed' | 'busy';
 /** What this run did with a due day; the day's current state is its `DayState`. */
 export interface DayOutcome {
   dt: string;
-  /** `pending`: left to the next run. `busy`: another run reads it. `unchanged`: read, and the same as committed. */
-  outcome: 'published' | 'unchanged' | 'pending' | 'busy' | 'failed';
+  /**
+   * `pending`: left to the next run. `busy`: another run reads it. `unchanged`: read, and the same as committed.
+   * `waiting`: it failed in an earlier run and was not tried, because its backoff has not ended.
+   */
+  outcome: 'published' | 'unchanged' | 'pending' | 'busy' | 'waiting' | 'failed';
   rows: number;
   pages: number;
   /** Lookups that the service refused: the day has been published without them. */
@@ -55,20 +58,24 @@ export function reportStatus(days: readonly DayOutcome[], error?: ErrorSummary):
   const outcomes = days.map(({ outcome }) => outcome);
   if (error || outcomes.includes('failed')) return 'failed';
   if (outcomes.length > 0 && outcomes.every((outcome) => outcome === 'busy')) return 'busy';
-  return outcomes.includes('pending') || outcomes.includes('busy') ? 'incomplete' : 'complete';
+  return outcomes.some(isLeft) || outcomes.includes('waiting') ? 'incomplete' : 'complete';
 }
 
-/** Whether days are left to a later run with the same scope. */
+/** Whether days are left to a later run with the same scope. A report that was stopped before its plan has no days. */
 export function isUnfinished({ status, days }: ReportOutcome): boolean {
-  return status === 'incomplete' || days.some(({ outcome }) => outcome === 'pending' || outcome === 'busy');
+  return days.some(({ outcome }) => isLeft(outcome)) || (status === 'incomplete' && days.length === 0);
 }
 
-/** The outcome of a run, from those of its reports. */
+function isLeft(outcome: DayOutcome['outcome']): boolean {
+  return outcome === 'pending' || outcome === 'busy';
+}
+
 /** Whether any day was read to its end. */
 export function madeProgress({ days }: ReportOutcome): boolean {
   return days.some(({ outcome }) => outcome === 'published' || outcome === 'unchanged');
 }
 
+/** The outcome of a run, from those of its reports. */
 export function syncOutcome(reports: ReportOutcome[]): SyncOutcome {
   const has = (status: Status) => reports.some((report) => report.status === status);
   if (has('failed')) return { status: 'failed', reports };

@@ -8,9 +8,11 @@ import type { View } from './reports/definition.ts';
 
 /** Time as the core sees it. */
 export interface Clock {
-  /** The current time by which days are due, open or closed; `--now` overrides it. */
+  /** The current time; `--now` and an event's `now` replace it. */
   now: () => Date;
-  /** The machine's time in milliseconds: leases, deadlines, backoff and the age of objects; nothing overrides it. */
+  /** What replaces the current time. A run takes the service's time instead where this is missing, or later. */
+  fixedNow?: Date;
+  /** The machine's time in milliseconds: leases, deadlines and backoff; nothing overrides it. */
   wallMs: () => number;
   /** Milliseconds since any instant, of a clock that nobody sets: how long something takes. */
   monotonicMs: () => number;
@@ -138,6 +140,8 @@ export interface Turn {
   report: string;
   /** The lowest first, e.g. the place of the day in the plan. */
   rank: number;
+  /** The clock skew that the work was planned with: the call fails where it was corrected since. */
+  clockSkewMs?: number;
 }
 
 /** A response of the service: `code` is 0 and `data` is an object. */
@@ -161,4 +165,6 @@ export interface ReportService {
   readonly hasAnswered: boolean;
   /** Text from the service for a message or a log: on one line, short, and without credentials (I9). */
   quote(text: string): string;
+  /** Clock skew: service time minus local time, ms; 0 while they agree within 2 s, or no response has come. */
+  readonly clockSkewMs: number;
 }

@@ -1,8 +1,9 @@
 /*
- * One start of the program: brands run concurrently, the reports of a brand sequentially, with one service client
- * (one rate limit, one server clock, one recovery from a refusal) for all reports of a brand. What each report does is
- * in `sync.ts`; here contexts are put together and outcomes collected.
+ * One start of the program: brands run concurrently, each with one service client (one rate limit, one server clock,
+ * one recovery from a refusal) for all its reports. What the reports of a brand do is in `sync.ts`; here contexts are
+ * put together and outcomes collected.
  */
+import { mapConcurrent } from './concurrency.ts';
 import { BrandReportsError, rethrowBugs } from './errors.ts';
 import { type LakeDocuments, createLakeDocuments } from './lake/documents/lake-documents.ts';
 import { type RateShare, createRateShare } from './lake/rate-share.ts';
@@ -23,6 +24,7 @@ import {
   todayIn,
 } from './pipeline/context.ts';
 import { type Range, saveContinuation } from './pipeline/continuation.ts';
+import { serviceTime } from './pipeline/service-time.ts';
 import { type Deadline, type TimeBudget, createTimeBudget } from './pipeline/time-budget.ts';
 import { policyOf } from './planning/policy.ts';
 import type { CredentialSource, RateSource, ReportService } from './ports.ts';
@@ -31,7 +33,7 @@ import { type ServiceClient, type ServiceClientOptions, createServiceClient } fr
 import { createRateLimiter } from './service/rate-limit.ts';
 import type { BrandSettings, Settings } from './settings/settings.ts';
 import { newestComplete } from './status/newest-complete.ts';
-import { syncReport } from './sync.ts';
+import { syncReports } from './sync.ts';
 
 /** What a run works with. */
 export interface RunOptions extends LakeAccess {
@@ -108,24 +110,24 @@ async function syncBrand(
   run: Run,
   brand: string,
 ): Promise<{ ctx: RunContext; outcome: ReportOutcome }[]> {
-  const synced = [];
   const traffic = createTrafficCount();
   const highestRate = rateShareOf(options, run, brand);
   const service = createService(options, brand, { highestRate, onRequest: traffic.count });
-  try {
-    for (const report of selectReports(options, brand)) {
-      const ctx = createRunContext(options, run, { brand, report, service });
-      const outcome = {
-        ...(await syncReport(ctx, rangeOf(options.scope, ctx))),
-        ...traffic.trafficOf(report.action),
-        newestComplete: await newestComplete(ctx),
-      };
-      synced.push({ ctx, outcome });
-    }
-    return synced;
-  } finally {
-    await highestRate.leave();
-  }
+  const contexts = selectReports(options, brand).map((report) =>
+    createRunContext(options, run, { brand, report, service }),
+  );
+  const range = (ctx: RunContext) => () => rangeOf(options.scope, ctx);
+  const synced = await syncReports(contexts.map((ctx) => ({ ctx, range: range(ctx) }))).finally(() =>
+    highestRate.leave(),
+  );
+  return mapConcurrent(synced, 1, async ({ ctx, outcome }) => ({
+    ctx,
+    outcome: {
+      ...outcome,
+      ...traffic.trafficOf(ctx.report.action),
+      newestComplete: await newestComplete(ctx),
+    },
+  }));
 }
 
 /** The part of the brand's rate that is for this run: all of it while no other run needs it. */
@@ -210,7 +212,7 @@ export function createFetchContext(
     settings,
     policy: policyOf(report, brandSettings, settings),
     service,
-    clock: options.clock,
+    clock: serviceTime(options.clock, service),
     log: bindReport(options.log, brand, report.name),
   };
 }

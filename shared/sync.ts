@@ -1,66 +1,191 @@
 /*
- * One report of one brand, from the plan to the vacuum.
+ * The reports of one brand in one run, from the plan to the vacuum.
  *
- * The ledgers of the months in which a day may be due are read, and what they say is committed but not published is
- * published first. Then the due days are planned from them, and each goes through `pipeline/sync-day.ts` by itself:
- * claim → fetch and stage → build → commit → publish. A day that fails stops no other, until five in a row fail or one
- * needs an operator. At the end `finish.ts` vacuums once a day, writes `coverage`, and records when each month is next
- * due.
+ * Each report is planned (`plan-report.ts`), and each due day goes through `pipeline/sync-day.ts` by itself: claim →
+ * fetch and stage → build → commit → publish. The open day and yesterday of every report come first; then the reports
+ * take turns, so that a run with little time brings something of each, and no backlog of one starves the others. A
+ * report whose upstream report is in the same run is planned after it, and once more for the days that it brought. A
+ * plan that was made by a wrong clock is made again: the service's first response shows its time.
+ *
+ * A day that fails stops no other, until five of a report fail in a row or one needs an operator. At the end
+ * `finish.ts` vacuums once a day, writes `coverage`, and records when each month is next due.
  */
-import { forEachConcurrent } from './concurrency.ts';
-import { daysFrom, earlier, monthOf } from './days.ts';
 import { type BrandReportsError, rethrowBugs } from './errors.ts';
-import { finishReport, vacuumIsDue } from './finish.ts';
-import type { Ledger } from './lake/documents/ledger.ts';
-import { markMonthsDirty, mayBeDue } from './lake/documents/month-index.ts';
-import {
-  type DayOutcome,
-  type ErrorSummary,
-  type ReportOutcome,
-  errorSummary,
-  reportStatus,
-} from './outcome.ts';
-import { type RunContext, todayIn } from './pipeline/context.ts';
-import { type Range, resumeOrStart } from './pipeline/continuation.ts';
-import { probeEndDate } from './pipeline/probe-end-date.ts';
-import { publishPending, tableShape } from './pipeline/publish.ts';
+import { finishReport } from './finish.ts';
+import { type DayOutcome, type ReportOutcome, errorSummary, reportStatus } from './outcome.ts';
+import type { RunContext } from './pipeline/context.ts';
+import type { Range } from './pipeline/continuation.ts';
 import { type SyncedDay, syncDay } from './pipeline/sync-day.ts';
-import { type UpstreamDay, upstreamState } from './planning/due.ts';
-import { type Continuation, type DueDay, plan } from './planning/plan.ts';
-import { policyFingerprint } from './planning/policy.ts';
+import { type ReportPlan, planReport } from './plan-report.ts';
+import { type DueDay, isUrgent } from './planning/plan.ts';
 import { isEndOfRun } from './service/retry.ts';
+import { clocksAgree } from './service/server-clock.ts';
 
 /** Circuit breaker: after so many consecutive failed days the other days wait for the next run. */
 const MAX_CONSECUTIVE_FAILURES = 5;
+/** A service whose clock jumps must not keep a run planning. */
+const MAX_PLANS = 4;
+
+/** One report to sync. */
+export interface ReportToSync {
+  ctx: RunContext;
+  /** Days to read again, whatever the policy says; `undefined` for the days that are due. */
+  range: () => Range | undefined;
+}
 
 /** How the report ended; the run adds the rest of its outcome. */
-export type SyncedReport = Pick<ReportOutcome, 'brand' | 'report' | 'status' | 'days' | 'error'>;
+export interface SyncedReport {
+  ctx: RunContext;
+  outcome: Pick<ReportOutcome, 'brand' | 'report' | 'status' | 'days' | 'error'>;
+}
 
-/** @param range days to read again, whatever the policy says; missing: the days that are due */
-export async function syncReport(ctx: RunContext, range: Range | undefined): Promise<SyncedReport> {
-  const name = { brand: ctx.brand, report: ctx.report.name };
-  let days: DayOutcome[] = [];
+/** A report in the middle of a run. */
+interface ReportSync extends ReportToSync {
+  plans: ReportPlan[];
+  /** Of the current plan, the days that no worker has taken. */
+  left: DueDay[];
+  inFlight: number;
+  taken: number;
+  /** By day, in the order in which they were planned. */
+  days: Map<string, DayOutcome>;
+  breaker: ReturnType<typeof createCircuitBreaker>;
+  /** The first failure of a day. */
+  failedDay?: BrandReportsError;
+  /** What stopped the report: its plan failed, a bug, or a claim that could not be released. */
+  brokeOff?: { thrown: unknown };
+}
+
+/** Syncs reports of one brand. @returns how each ended, in their order; bugs are thrown */
+export async function syncReports(reports: readonly ReportToSync[]): Promise<SyncedReport[]> {
+  const syncs = reports.map(beginSync);
+  const lookups = syncs.filter(({ ctx }) => ctx.upstream);
+  const paged = syncs.filter(({ ctx }) => !ctx.upstream);
+  await readInTurns(paged, isUrgent);
+  await readInTurns(lookups, isUrgent);
+  await readInTurns(syncs, () => true);
+  await Promise.all(lookups.map(planAgain));
+  await readInTurns(lookups, () => true);
+
+  const synced: SyncedReport[] = [];
+  for (const sync of syncs) synced.push({ ctx: sync.ctx, outcome: await finishSync(sync) });
+  return synced;
+}
+
+function beginSync(report: ReportToSync): ReportSync {
+  return {
+    ...report,
+    plans: [],
+    left: [],
+    inFlight: 0,
+    taken: 0,
+    days: new Map(),
+    breaker: createCircuitBreaker(),
+  };
+}
+
+/** Plans what is not planned, and reads the wanted days of all plans, several at a time. */
+async function readInTurns(syncs: readonly ReportSync[], wanted: (due: DueDay) => boolean): Promise<void> {
+  const width = Math.max(0, ...syncs.map(({ ctx }) => ctx.daysInFlight));
+  const worker = async () => {
+    for (let next = takeNext(syncs, wanted); next; next = takeNext(syncs, wanted)) await readDay(next);
+  };
+  do {
+    for (const sync of syncs.filter(needsPlan)) await planAgain(sync);
+    await Promise.all(Array.from({ length: width }, worker));
+  } while (syncs.some(needsPlan));
+}
+
+/** Whether there is no plan, or only one of a clock that was corrected since. */
+function needsPlan(sync: ReportSync): boolean {
+  if (sync.brokeOff || sync.plans.length >= MAX_PLANS) return false;
+  return currentPlan(sync) === undefined;
+}
+
+/** The last plan, unless the clock was corrected since. */
+function currentPlan({ ctx, plans }: ReportSync): ReportPlan | undefined {
+  const last = plans.at(-1);
+  return last && clocksAgree(last.clockSkewMs, ctx.service.clockSkewMs) ? last : undefined;
+}
+
+async function planAgain(sync: ReportSync): Promise<void> {
+  const { ctx, plans, days } = sync;
+  if (sync.brokeOff) return;
   try {
-    await warnOfIgnoredColumnSettings(ctx);
-    const continuation = await resumeOrStart(ctx, range);
-    const ledgers = await ledgersToExamine(ctx, continuation);
-    const shape = await tableShape(ctx);
-    await ctx.lake.catalog?.ensureTable(shape);
-    const unpublished = await publishPending(ctx, ledgers.values());
+    const plan = await planReport(ctx, sync.range());
+    plans.push(plan);
+    for (const [day, { outcome }] of days) if (NOT_READ.includes(outcome)) days.delete(day);
+    sync.left = plan.due.filter(({ day }) => !['busy', 'failed'].includes(days.get(day)?.outcome ?? ''));
+    for (const { day } of sync.left) days.set(day, notRead(day, 'pending'));
+    for (const day of plan.waiting) if (!days.has(day)) days.set(day, notRead(day, 'waiting'));
+  } catch (thrown) {
+    sync.brokeOff = { thrown };
+  }
+}
 
-    const due = plan(ledgers, ctx.policy, ctx.clock.now().getTime(), {
-      continuation,
-      ...(await upstreamOf(ctx, continuation)),
-    });
-    ctx.log({ event: 'report_planned', dueDays: due.length });
-    if (due.length > 0) await probeEndDate(ctx);
-    await markInProgress(ctx, due);
-    const synced = await syncDays(ctx, due, continuation);
-    days = synced.days;
-    if (synced.brokeOff) throw synced.brokeOff.thrown;
-    const error = synced.error ?? (unpublished && errorSummary(unpublished));
+const NOT_READ: readonly DayOutcome['outcome'][] = ['pending', 'waiting'];
 
-    await finishReport(ctx, [...ledgers.keys()], shape.columns.length);
+function notRead(dt: string, outcome: 'pending' | 'waiting'): DayOutcome {
+  return { dt, outcome, rows: 0, pages: 0 };
+}
+
+interface NextDay {
+  sync: ReportSync;
+  plan: ReportPlan;
+  due: DueDay;
+}
+
+/** The next day to read: of the report with the fewest days in flight, or else the fewest taken, its first one left. */
+function takeNext(syncs: readonly ReportSync[], wanted: (due: DueDay) => boolean): NextDay | undefined {
+  const candidates = syncs.flatMap((sync) => {
+    const plan = currentPlan(sync);
+    const due = sync.left.find(wanted);
+    return plan && due && !sync.brokeOff && !sync.breaker.isOpen() ? [{ sync, plan, due }] : [];
+  });
+  const [next] = candidates.sort(({ sync: a }, { sync: b }) => a.inFlight - b.inFlight || a.taken - b.taken);
+  if (!next?.sync.ctx.time.tryStartDay()) return undefined;
+  const { sync, due } = next;
+  sync.left = sync.left.filter((other) => other !== due);
+  sync.inFlight += 1;
+  sync.taken += 1;
+  return next;
+}
+
+async function readDay({ sync, plan, due }: NextDay): Promise<void> {
+  const { report, service } = sync.ctx;
+  const turn = {
+    urgent: isUrgent(due),
+    report: report.name,
+    rank: plan.due.indexOf(due),
+    clockSkewMs: plan.clockSkewMs,
+  };
+  try {
+    const ctx = { ...sync.ctx, service: service.inOrder(turn) };
+    const { outcome, error }: SyncedDay = await syncDay(ctx, due, plan.continuation);
+    sync.breaker.record(outcome, error);
+    sync.days.set(due.day, outcome);
+    sync.failedDay ??= error;
+  } catch (thrown) {
+    sync.brokeOff ??= { thrown };
+  } finally {
+    sync.inFlight -= 1;
+  }
+}
+
+async function finishSync({
+  ctx,
+  plans,
+  brokeOff,
+  failedDay,
+  ...sync
+}: ReportSync): Promise<SyncedReport['outcome']> {
+  const name = { brand: ctx.brand, report: ctx.report.name };
+  const days = [...sync.days.values()];
+  try {
+    if (brokeOff) throw brokeOff.thrown;
+    const months = [...new Set(plans.flatMap((plan) => plan.months))];
+    await finishReport(ctx, months, plans[0]?.columns ?? 0);
+    const failure = failedDay ?? plans.map(({ error }) => error).find((error) => error);
+    const error = failure && errorSummary(failure);
     return { ...name, status: reportStatus(days, error), days, ...(error && { error }) };
   } catch (thrown) {
     const error = rethrowBugs(thrown);
@@ -70,101 +195,13 @@ export async function syncReport(ctx: RunContext, range: Range | undefined): Pro
   }
 }
 
-/** I7: the first commit of a column decides its type for good, so a setting that comes later has no effect. */
-async function warnOfIgnoredColumnSettings({ schema, settings, log }: RunContext): Promise<void> {
-  const { columns } = await schema.cached();
-  for (const [name, type] of Object.entries(settings.columns)) {
-    const existing = columns.find((column) => column.name === name)?.type;
-    if (existing === undefined || existing === type) continue;
-    const message = `the setting columns.${name} (${type}) has no effect: the column was first written as ${existing}, which stays`;
-    log({ event: 'column_setting_ignored', message });
-  }
-}
-
-/** Reads the ledgers of the months in which a day may be due. */
-async function ledgersToExamine(ctx: RunContext, { range }: Continuation): Promise<Map<string, Ledger>> {
-  const nowMs = ctx.clock.now().getTime();
-  const { from, to } = range ?? { from: ctx.policy.startDate, to: todayIn(ctx) };
-  const index = await ctx.index.cached();
-  // A lookup is due when its upstream report changes, which its own index does not know. Once a day the index is
-  // ignored altogether, so that a wrong hint, or a manual change of the catalog, is repaired.
-  const all = range !== undefined || ctx.upstream !== undefined || vacuumIsDue(ctx, index);
-  const fingerprint = policyFingerprint(ctx.policy);
-  const months = monthsOf(from, to).filter((month) => all || mayBeDue(index, fingerprint, month, nowMs));
-  return refreshed(months, ctx.ledger);
-}
-
-/** What is committed of the upstream report's days, by day; `undefined` for a report without an upstream. */
-async function upstreamOf(
-  { upstream, policy, clock }: RunContext,
-  { range }: Continuation,
-): Promise<{ upstream?: UpstreamDay }> {
-  if (!upstream) return {};
-  const first = earlier(range?.from ?? policy.startDate, policy.startDate);
-  const ledgers = await refreshed(monthsOf(first, todayIn({ policy, clock })), upstream.ledger);
-  return { upstream: (day) => upstreamState(ledgers.get(monthOf(day))?.days[day]) };
-}
-
-async function refreshed(
-  months: readonly string[],
-  ledgerOf: RunContext['ledger'],
-): Promise<Map<string, Ledger>> {
-  return new Map(
-    await Promise.all(months.map(async (month) => [month, await ledgerOf(month).refresh()] as const)),
-  );
-}
-
-function monthsOf(from: string, to: string): string[] {
-  return [...new Set(daysFrom(from, to).map(monthOf))];
-}
-
-/** Marks months dirty: a run that dies would otherwise leave a claim in a month that no later run examines. */
-async function markInProgress(ctx: RunContext, due: readonly DueDay[]): Promise<void> {
-  if (due.length === 0) return;
-  const months = [...new Set(due.map(({ day }) => monthOf(day)))];
-  const mark = { by: ctx.runId, at: new Date(ctx.clock.wallMs()).toISOString() };
-  await ctx.index.update((current) => markMonthsDirty(current, months, mark));
-}
-
-/** What became of the due days, in the plan's order. */
-interface SyncedDays {
-  days: DayOutcome[];
-  /** The first failure of a day. */
-  error?: ErrorSummary;
-  /** What a day threw, a bug or a claim that could not be released: the outcome names the days read until then. */
-  brokeOff?: { thrown: unknown };
-}
-
-/** Works through the due days in the plan's order, several at a time. */
-async function syncDays(
-  ctx: RunContext,
-  due: readonly DueDay[],
-  continuation: Continuation,
-): Promise<SyncedDays> {
-  const synced = new Map<string, SyncedDay>();
-  const breaker = createCircuitBreaker();
-  const brokeOff = await forEachConcurrent(due, ctx.daysInFlight, async (next) => {
-    if (breaker.isOpen() || !ctx.time.tryStartDay()) return;
-    const result = await syncDay(ctx, next, continuation);
-    breaker.record(result);
-    synced.set(next.day, result);
-  }).then(
-    () => undefined,
-    (thrown: unknown) => ({ thrown }),
-  );
-  const pending = (day: string): DayOutcome => ({ dt: day, outcome: 'pending', rows: 0, pages: 0 });
-  const days = due.map(({ day }) => synced.get(day)?.outcome ?? pending(day));
-  const [first] = [...synced.values()].flatMap(({ error }) => error ?? []);
-  return { days, ...(first && { error: errorSummary(first) }), ...(brokeOff && { brokeOff }) };
-}
-
 /** Whether to stop: otherwise an outage is multiplied by the number of days, and a wrong secret may lock the account. */
 function createCircuitBreaker() {
   let failuresInRow = 0;
   let needsOperator = false;
   return {
     isOpen: () => needsOperator || failuresInRow >= MAX_CONSECUTIVE_FAILURES,
-    record({ outcome: { outcome }, error }: { outcome: DayOutcome; error?: BrandReportsError }) {
+    record({ outcome }: DayOutcome, error: BrandReportsError | undefined) {
       if (outcome === 'published' || outcome === 'unchanged') failuresInRow = 0;
       if (!error) return;
       failuresInRow += 1;

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
-import type { DayOutcome, ReportOutcome, SyncOutcome } from '../../shared/outcome.ts';
+import { type DayOutcome, type ReportOutcome, type SyncOutcome, isUnfinished } from '../../shared/outcome.ts';
 import { type RunOptions, runSync } from '../../shared/run.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type RunFlags, createRunOptions } from '../run-options.ts';
@@ -79,10 +79,19 @@ const NEXT_STEPS = {
   busy: 'Every day that is due is being read by another run. Run again later.',
   failed: 'Fix what is reported above, then run the same command again.',
 } as const;
+const WAITING =
+  'Days that failed before wait: "brand-reports status" shows why and until when. Ask for them with --from and --to to try them at once.';
+
+function nextStep(outcome: SyncOutcome): string | undefined {
+  const { status, reports } = outcome;
+  return status === 'incomplete' && !reports.some(isUnfinished) ? WAITING : NEXT_STEPS[status];
+}
 
 /** The outcome as text: a table with a line per report, then each report's error, then the next step. */
-export function syncText({ status, reports }: SyncOutcome): string {
-  const unfinished = (['pending', 'busy', 'failed'] as const).filter((outcome) =>
+export function syncText(outcome: SyncOutcome): string {
+  const { status, reports } = outcome;
+  const next = nextStep(outcome);
+  const unfinished = (['pending', 'busy', 'waiting', 'failed'] as const).filter((outcome) =>
     reports.some(({ days }) => countOf(days, outcome) > 0),
   );
   const columns = [
@@ -103,7 +112,7 @@ export function syncText({ status, reports }: SyncOutcome): string {
     table(columns, rows, terminalColumns()),
     ...reports.flatMap(problem),
     '',
-    styleText(COLOURS[status], status) + (NEXT_STEPS[status] ? `. ${NEXT_STEPS[status]}` : ''),
+    styleText(COLOURS[status], status) + (next === undefined ? '' : `. ${next}`),
   ].join('\n');
 }
 

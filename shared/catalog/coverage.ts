@@ -7,7 +7,6 @@
 import { hash } from 'node:crypto';
 import type { Column } from '../column-types.ts';
 import { rethrowBugs } from '../errors.ts';
-import { dayOf } from '../days.ts';
 import type { Row } from '../lake/table/columns.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
 import { writeParquet } from '../lake/table/parquet.ts';
@@ -63,7 +62,6 @@ export interface CoverageFacts extends Pick<DayFacts, 'policy' | 'hasReturnedRec
  */
 export function coverageRows(ledger: Ledger, facts: CoverageFacts, nowMs: number): Row[] {
   const { policy, hasReturnedRecords, upstream } = facts;
-  const today = dayOf(nowMs, policy?.timeZone ?? 'UTC');
   return Object.entries(ledger.days)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([day, entry]) => {
@@ -81,7 +79,7 @@ export function coverageRows(ledger: Ledger, facts: CoverageFacts, nowMs: number
         read_to: timestamp(committed?.readTo),
         failed_since: timestamp(failure?.since),
         failure: failure ? `${failure.kind}: ${failure.message}` : null,
-        next_due: timestamp(policy ? dueAtMs(day, entry, policy, today, dayFacts.upstream) : null),
+        next_due: timestamp(policy ? dueAtMs(day, entry, policy, nowMs, dayFacts.upstream) : null),
         overdue_at: timestamp(overdueAtMs(dayFacts, nowMs)),
       };
     });

@@ -1,6 +1,6 @@
 import { monthOf } from '../days.ts';
 import { commitDay } from '../lake/documents/ledger.ts';
-import { closesAtMs, settles } from '../planning/due.ts';
+import { closesAtMs, daysWatched, settles } from '../planning/due.ts';
 import { refusedSummary } from '../planning/refused-lookups.ts';
 import type { BuiltSnapshot } from './build.ts';
 import type { Attempt } from './claim.ts';
@@ -34,18 +34,20 @@ export async function commit(
     // I11: passes with equal content, one after the other.
     const agreed = unchanged && before?.state === 'closed' ? before.identicalPasses : 0;
     const identicalPasses = closed ? agreed + 1 : 0;
+    const isLast = settles(day, ctx.policy, startedMs, identicalPasses);
+    const settled = closed && isLast && !refusedLookups?.retryAt;
     return commitDay(ledger, day, {
       runId: ctx.runId,
       continuation,
-      // `--now` may lie before what is committed; the machine's time then says that this is not the future.
-      nowMs: Math.max(ctx.clock.now().getTime(), ctx.clock.wallMs()),
+      serviceMs: ctx.clock.serviceMs(),
       wallMs: ctx.clock.wallMs(),
       committed: {
         ...snapshot,
         // Without a catalog readers follow the ledger itself.
         published: ctx.lake.catalog === undefined || (unchanged && (before?.published ?? false)),
         state: closed ? 'closed' : 'open',
-        settled: closed && !refusedLookups?.retryAt && settles(day, ctx.policy, startedMs, identicalPasses),
+        settled,
+        ...(settled && { watchedDays: daysWatched(ctx.policy) }),
         identicalPasses,
         attempt: id,
         pages: slices.flatMap(({ parts }) => parts).reduce((pages, part) => pages + part.pages, 0),

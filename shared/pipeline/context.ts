@@ -14,6 +14,7 @@ import type { Policy } from '../planning/due.ts';
 import type { Clock, Lake, ReportService } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
+import type { ServiceTime } from './service-time.ts';
 import type { TimeBudget } from './time-budget.ts';
 
 /** One report of one brand in a lake: everything that its part of the catalog is made from. */
@@ -42,13 +43,14 @@ export interface FetchContext {
   settings: ReportSettings;
   policy: Policy;
   service: ReportService;
-  clock: Clock;
+  clock: ServiceTime;
   log: ReportLog;
 }
 
 /** One report of one brand in one run. */
 export interface RunContext extends BrandReport, FetchContext {
   policy: Policy;
+  clock: ServiceTime;
   runId: string;
   /** Shared by all brands and reports of the run. */
   time: TimeBudget;

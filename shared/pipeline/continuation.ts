@@ -3,7 +3,7 @@
  * under this id is not read under it again before all others were. Without that, hourly runs with time for four days
  * would read the same four of ten every hour.
  */
-import { HOUR_MS, MINUTE_MS } from '../days.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../days.ts';
 import type { MonthIndex } from '../lake/documents/month-index.ts';
 import type { Continuation } from '../planning/plan.ts';
 import type { RunContext } from './context.ts';
@@ -13,6 +13,8 @@ export type Range = NonNullable<Continuation['range']>;
 
 /** Runs without a range that follow each other closer than this continue each other. */
 const MAX_PAUSE_MS = 10 * MINUTE_MS;
+/** Runs with the same range continue each other until one is complete, also where a schedule starts them daily. */
+const MAX_RANGE_PAUSE_MS = DAY_MS + HOUR_MS;
 
 /** Resumes the continuation that an earlier run left, or starts a new one. */
 export async function resumeOrStart(ctx: RunContext, range: Range | undefined): Promise<Continuation> {
@@ -23,7 +25,7 @@ export async function resumeOrStart(ctx: RunContext, range: Range | undefined): 
 
 /**
  * Leaves the continuation to the next run where days are left to read, and ends it where none are. That of a range is
- * renewed by progress: without that, a range that takes longer than `resumeWithinHours` is started over for ever. That
+ * renewed by progress: without that, a range that takes longer than its runs are apart is started over for ever. That
  * of the days that are due is not: the open day would not be read again before years of history were.
  */
 export async function saveContinuation(
@@ -45,7 +47,7 @@ export async function saveContinuation(
 
 function liveContinuations(ctx: RunContext, { continuations }: MonthIndex): MonthIndex['continuations'] {
   const nowMs = ctx.clock.now().getTime();
-  const maxRangeAgeMs = ctx.brandSettings.resumeWithinHours * HOUR_MS;
+  const maxRangeAgeMs = Math.max(MAX_RANGE_PAUSE_MS, ctx.brandSettings.resumeWithinHours * HOUR_MS);
   const isLive = ([name, { since }]: [string, { since: string }]) => {
     const ageMs = nowMs - Date.parse(since);
     return ageMs >= 0 && ageMs <= (name === nameOf(undefined) ? MAX_PAUSE_MS : maxRangeAgeMs);

@@ -56,9 +56,10 @@ export async function syncDay(
   } catch (thrown) {
     const error = rethrowBugs(thrown);
     if (error.code === 'later_reading') return await leftAsItIs(ctx, day, error);
-    if (error.kind === 'conflict') return ended(ctx, day, 'busy');
     // Only a claimed day makes requests.
-    if (isEndOfRun(error) && claimed) return await leftToNextRun(ctx, claimed);
+    if (claimed && (isEndOfRun(error) || error.code === 'clock_corrected'))
+      return await leftToNextRun(ctx, claimed);
+    if (error.kind === 'conflict') return ended(ctx, day, 'busy');
     await recordFailure(ctx, day, claimed, error);
     return { ...ended(ctx, day, 'failed', 0, claimed ? await pagesStaged(claimed) : 0), error };
   } finally {
@@ -140,6 +141,7 @@ async function recordFailure(
   error: BrandReportsError,
 ): Promise<void> {
   const { runId } = ctx;
+  const { queryFingerprint } = ctx.policy;
   const { kind, code, message } = error;
   const nowMs = ctx.clock.now().getTime();
   const isDamaged = code === 'damaged_chunk';
@@ -150,7 +152,9 @@ async function recordFailure(
     const keep = await isResumable(attempt, error);
     await ctx
       .ledger(monthOf(day))
-      .update((ledger) => failDay(ledger, day, { runId, kind, code, message, nowMs, keep }));
+      .update((ledger) =>
+        failDay(ledger, day, { runId, kind, code, message, queryFingerprint, nowMs, keep }),
+      );
   } catch (thrown) {
     ctx.log({ event: 'failure_not_recorded', day, message: rethrowBugs(thrown).message });
   }

@@ -1,8 +1,10 @@
 import { DAY_MS, monthOf } from '../days.ts';
+import { rethrowBugs } from '../errors.ts';
 import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
 import { brandPartitions, brandRawPrefix, parseDayKey, partitionPrefix } from '../lake/paths.ts';
-import type { Clock, ListedObject } from '../ports.ts';
+import type { ListedObject } from '../ports.ts';
 import type { RunContext } from './context.ts';
+import type { ServiceTime } from './service-time.ts';
 
 /** I3: the longest query that may still read a replaced snapshot. */
 export const SNAPSHOT_GRACE_MS = DAY_MS;
@@ -10,8 +12,8 @@ export const SNAPSHOT_GRACE_MS = DAY_MS;
  * The time by which ages are judged: the earlier of the machine's and the service's, because a clock that is ahead must
  * not make what is young look old.
  */
-export function vacuumTimeMs(clock: Clock): number {
-  return Math.min(clock.wallMs(), clock.now().getTime());
+export function vacuumTimeMs(clock: ServiceTime): number {
+  return Math.min(clock.wallMs(), clock.serviceMs());
 }
 
 /** The longest pause after which a run may still resume what it staged. */
@@ -69,15 +71,26 @@ async function unreferenced(
     folders.set(name, folder);
   }
   const keys: string[] = [];
-  const ledgers = new Map<string, Promise<Ledger>>();
+  const ledgers = new Map<string, Promise<Ledger | undefined>>();
   for (const { day, id, objects } of folders.values()) {
     const newestMs = Math.max(...objects.map(({ modifiedAt }) => modifiedAt.getTime()));
     if (vacuumTimeMs(ctx.clock) - newestMs < graceMs) continue;
     const month = monthOf(day);
-    const ledger = ledgers.get(month) ?? ctx.ledger(month).refresh();
-    ledgers.set(month, ledger);
-    const entry = (await ledger).days[day] ?? {};
-    if (!isReferenced(id, entry)) keys.push(...objects.map(({ key }) => key));
+    const reading = ledgers.get(month) ?? readableLedger(ctx, month);
+    ledgers.set(month, reading);
+    const ledger = await reading;
+    if (ledger && !isReferenced(id, ledger.days[day] ?? {})) keys.push(...objects.map(({ key }) => key));
   }
   return keys;
+}
+
+/** The month's ledger as it is now; `undefined` where it is damaged, so that nothing is known of what it references. */
+export async function readableLedger(ctx: RunContext, month: string): Promise<Ledger | undefined> {
+  try {
+    return await ctx.ledger(month).refresh();
+  } catch (thrown) {
+    const error = rethrowBugs(thrown);
+    if (error.code === 'damaged_document') return undefined;
+    throw error;
+  }
 }

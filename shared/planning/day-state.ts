@@ -4,7 +4,6 @@
  * `coverage` and `freshness` (SQL), `status`, the calendar and the metric of the alarm all use these functions. They
  * build on `due.ts` (when a day is due). What a run did with a day is something else: `DayOutcome.outcome`.
  */
-import { dayOf } from '../days.ts';
 import type { Committed, DayEntry } from '../lake/documents/ledger.ts';
 import { type Policy, type UpstreamState, dueAtMs } from './due.ts';
 
@@ -103,7 +102,7 @@ export function overdueAtMs(
   if (committedState(entry.committed, hasReturnedRecords) === 'unverified') return null;
   // A claim makes a day due immediately, but does not say for how long it has been due.
   const { claim: _claim, ...idle } = entry;
-  const dueMs = dueAtMs(day, idle, policy, dayOf(nowMs, policy.timeZone), upstream);
+  const dueMs = dueAtMs(day, idle, policy, nowMs, upstream);
   if (dueMs === null) return null;
   const { readFrom, upstreamDigest } = entry.committed;
   const changedAtMs = upstream && upstream.digest !== upstreamDigest ? Date.parse(upstream.readFrom) : 0;

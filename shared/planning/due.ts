@@ -14,7 +14,13 @@ import {
   intervalMs,
   startOfDay,
 } from '../days.ts';
-import type { Committed, DayEntry, Ledger } from '../lake/documents/ledger.ts';
+import {
+  type Committed,
+  type DayEntry,
+  FAILED_DAY_RETRY,
+  type Failure,
+  type Ledger,
+} from '../lake/documents/ledger.ts';
 import type { RefreshTier } from '../reports/definition.ts';
 
 /** What decides when a day of a report is due, and when it is overdue. */
@@ -64,18 +70,22 @@ export function closesAtMs(day: string, policy: Policy): number {
 }
 
 /**
- * When the day is next due, in milliseconds; `null` where its records can change no more. It depends only
- * on the ledger's entry, the policy and the current day (`today`).
+ * When the day is next due, in milliseconds; `null` where its records can change no more, or it lies before the start
+ * date. It depends only on the ledger's entry, the policy and the time. A time that lies in the future was recorded by
+ * a clock that was ahead: it is ignored.
  */
 export function dueAtMs(
   day: string,
   entry: DayEntry | undefined,
   policy: Policy,
-  today: string,
+  nowMs: number,
   upstream?: UpstreamState,
 ): number | null {
-  const passMs = passDueAtMs(day, entry, policy, today, upstream);
-  const lookupMs = entry?.claim || entry?.failure ? null : refusedDueAtMs(entry?.committed);
+  if (day < policy.startDate) return null;
+  if (entry?.failure)
+    return Math.max(startOfDay(day, policy.timeZone), retryAtMs(entry.failure, policy, nowMs));
+  const passMs = passDueAtMs(day, entry, policy, nowMs, upstream);
+  const lookupMs = entry?.claim ? null : refusedDueAtMs(entry?.committed);
   return passMs === null || lookupMs === null ? (passMs ?? lookupMs) : Math.min(passMs, lookupMs);
 }
 
@@ -89,7 +99,7 @@ export function onlyRefusedDue(
 ): boolean {
   const lookupMs = refusedDueAtMs(committed);
   if (!committed || lookupMs === null || lookupMs > nowMs) return false;
-  const passMs = passDueAtMs(day, { committed }, policy, dayOf(nowMs, policy.timeZone), upstream);
+  const passMs = passDueAtMs(day, { committed }, policy, nowMs, upstream);
   return passMs === null || passMs > nowMs;
 }
 
@@ -99,27 +109,46 @@ function refusedDueAtMs(committed: Committed | undefined): number | null {
   return retryAt === undefined ? null : Date.parse(retryAt);
 }
 
-/** When the whole day is due, or what came since; refused lookups aside. */
+/** When the whole day is due, or what came since; refused lookups and failures aside. */
 function passDueAtMs(
   day: string,
   entry: DayEntry | undefined,
   policy: Policy,
-  today: string,
+  nowMs: number,
   upstream?: UpstreamState,
 ): number | null {
+  const { committed, claim } = entry ?? {};
   const started = startOfDay(day, policy.timeZone);
-  const published = entry?.committed;
-  if (!published || entry.claim || entry.failure || published.queryFingerprint !== policy.queryFingerprint)
-    return started;
-  if (upstream && upstream.digest !== published.upstreamDigest) return started;
-  if (published.state === 'open') return upstream && !upstream.closed ? null : started;
-  const readFromMs = Date.parse(published.readFrom);
-  // The clock of that run was ahead: its times are ignored.
-  if (dayOf(readFromMs, policy.timeZone) > today) return started;
+  if (!committed || claim || committed.queryFingerprint !== policy.queryFingerprint) return started;
+  if (upstream && upstream.digest !== committed.upstreamDigest) return started;
+  if (committed.state === 'open') return upstream && !upstream.closed ? null : started;
+  const readFromMs = Date.parse(committed.readFrom);
+  if (readFromMs > nowMs) return closesAtMs(day, policy);
   // A last pass settles the day as soon as no lookup is left to be tried again.
-  const isLast = settles(day, policy, readFromMs, published.identicalPasses);
-  if (published.settled || (isLast && published.refusedLookups?.retryAt)) return null;
-  return refreshAtMs(day, readFromMs, policy, daysBetween(day, today));
+  const isLast = settles(day, policy, readFromMs, committed.identicalPasses);
+  if (isLast && committed.refusedLookups?.retryAt) return null;
+  if (committed.settled && !isWatchedLonger(committed, policy)) return null;
+  return refreshAtMs(day, readFromMs, policy, daysBetween(day, dayOf(nowMs, policy.timeZone)));
+}
+
+/** Whether the refresh policy was lengthened since the day settled. */
+function isWatchedLonger({ watchedDays }: Committed, policy: Policy): boolean {
+  return watchedDays !== undefined && watchedDays < daysWatched(policy);
+}
+
+/** The age, in days, up to which a day is read again. */
+export function daysWatched({ refresh }: Policy): number {
+  return refresh.at(-1)?.untilAgeDays ?? 0;
+}
+
+/**
+ * When a failed day's backoff ends. No wait is longer than a day, so a longer one comes from a clock that was ahead; and
+ * none holds where the settings lead to other queries since.
+ */
+function retryAtMs({ retryAt, queryFingerprint }: Failure, policy: Policy, nowMs: number): number {
+  const retryMs = Date.parse(retryAt);
+  const isCorrected = queryFingerprint !== undefined && queryFingerprint !== policy.queryFingerprint;
+  return isCorrected || retryMs - nowMs > FAILED_DAY_RETRY.capMs ? nowMs : retryMs;
 }
 
 /**
@@ -140,8 +169,8 @@ function refreshAtMs(day: string, readFromMs: number, policy: Policy, age: numbe
 }
 
 /** When the last tier ends: after that one last read is due, and no more. */
-function lastCallMs(day: string, { refresh, timeZone }: Policy): number {
-  return startOfDay(addDays(day, (refresh.at(-1)?.untilAgeDays ?? 0) + 1), timeZone);
+function lastCallMs(day: string, policy: Policy): number {
+  return startOfDay(addDays(day, daysWatched(policy) + 1), policy.timeZone);
 }
 
 /** I11: whether a pass that began at `readFromMs` and agrees with `identicalPasses - 1` before it is the last needed. */
@@ -152,10 +181,8 @@ export function settles(day: string, policy: Policy, readFromMs: number, identic
 
 /** The earliest time at which a day of the month is due; `null` where all its days are settled. */
 export function monthDueAtMs(month: string, ledger: Ledger, policy: Policy, nowMs: number): number | null {
-  const today = dayOf(nowMs, policy.timeZone);
   const due = daysOfMonth(month)
-    .filter((day) => day >= policy.startDate)
-    .map((day) => dueAtMs(day, ledger.days[day], policy, today))
+    .map((day) => dueAtMs(day, ledger.days[day], policy, nowMs))
     .filter((at) => at !== null);
   return due.length > 0 ? Math.min(...due) : null;
 }

@@ -1,6 +1,6 @@
 import { addDays, daysFrom, dayOf, monthOf, startOfDay, earlier } from '../days.ts';
 import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
-import { type Policy, type UpstreamDay, dueAtMs } from './due.ts';
+import { type Policy, type UpstreamDay, closesAtMs, dueAtMs } from './due.ts';
 
 /** A day to read, and the reason. */
 export interface DueDay {
@@ -16,32 +16,71 @@ export interface Continuation {
   range?: { from: string; to: string; since?: string };
 }
 
+/** What the plan depends on, in addition to ledgers, policy and time. */
+export interface PlanOptions {
+  continuation?: Continuation;
+  upstream?: UpstreamDay;
+  /** The service's time, where `nowMs` was replaced by an earlier one. */
+  serviceMs?: number;
+}
+
 /**
  * The days due, in the order in which they are read: open day, yesterday, days in progress, days never read
- * (newest first), refreshes; days that failed come last, and after all others until their backoff ends.
+ * (newest first), refreshes, days that failed. A day that failed is not due before its backoff ends, unless a range
+ * asks for it by name.
  */
 export function plan(
   ledgers: ReadonlyMap<string, Ledger>,
   policy: Policy,
   nowMs: number,
-  { continuation, upstream }: { continuation?: Continuation; upstream?: UpstreamDay } = {},
+  { continuation, upstream, serviceMs = nowMs }: PlanOptions = {},
 ): DueDay[] {
   const today = dayOf(nowMs, policy.timeZone);
   const range = continuation?.range;
   const candidates = range
     ? daysFrom(range.from, earlier(range.to, today))
-    : daysFrom(policy.startDate, today).filter((day) => ledgers.has(monthOf(day)));
+    : daysFrom(policy.startDate, today);
   return candidates
+    .filter((day) => ledgers.has(monthOf(day)))
     .filter((day) => nowMs >= startOfDay(day, policy.timeZone) + 1000)
     .filter((day) => !upstream || upstream(day))
     .flatMap((day) => {
       const entry = ledgers.get(monthOf(day))?.days[day];
+      if (isAheadOf(day, entry, policy, nowMs, serviceMs)) return [];
       if (continuation && wasRead(entry, continuation, policy, upstream?.(day))) return [];
-      const dueMs = dueAtMs(day, entry, policy, today, upstream?.(day));
+      const dueMs = dueAtMs(day, entry, policy, nowMs, upstream?.(day));
       if (!range && (dueMs === null || dueMs > nowMs)) return [];
       return [{ day, reason: reasonFor(day, entry, today, nowMs, range !== undefined) }];
     })
     .sort((a, b) => rank(a) - rank(b) || (a.day < b.day ? 1 : -1));
+}
+
+/** The days of these months that failed and are not due before their backoff ends, the newest first. */
+export function waitingDays(ledgers: ReadonlyMap<string, Ledger>, policy: Policy, nowMs: number): string[] {
+  return [...ledgers.values()]
+    .flatMap(({ days }) => Object.entries(days))
+    .filter(([day, entry]) => entry.failure && (dueAtMs(day, entry, policy, nowMs) ?? 0) > nowMs)
+    .map(([day]) => day)
+    .sort()
+    .reverse();
+}
+
+/**
+ * Whether what is committed is newer than anything that a run with this time can read: a time that lies behind would
+ * replace a complete day by a part of it. What was recorded in the future of the service counts for nothing.
+ */
+function isAheadOf(
+  day: string,
+  entry: DayEntry | undefined,
+  policy: Policy,
+  nowMs: number,
+  serviceMs: number,
+): boolean {
+  if (!entry?.committed) return false;
+  const { state, readFrom } = entry.committed;
+  const readFromMs = Date.parse(readFrom);
+  if (readFromMs > nowMs && readFromMs <= serviceMs) return true;
+  return state === 'closed' && nowMs < closesAtMs(day, policy);
 }
 
 /** Whether the day was read already under this continuation, or since, with the queries of today's settings. */
@@ -69,9 +108,9 @@ function reasonFor(
   requested: boolean,
 ): DueDay['reason'] {
   if (entry?.failure && Date.parse(entry.failure.retryAt) > nowMs) return 'failing';
-  if (entry?.claim) return day === today ? 'open' : 'in_progress';
   if (day === today) return 'open';
   if (day === addDays(today, -1)) return 'yesterday';
+  if (entry?.claim) return 'in_progress';
   if (entry?.failure) return 'retry';
   if (!entry?.committed) return 'never_read';
   return requested ? 'requested' : 'refresh';
@@ -87,6 +126,11 @@ const ORDER: readonly DueDay['reason'][] = [
   'retry',
   'failing',
 ];
+
+/** Whether the day is the open one or yesterday's: those of every report come before all other days. */
+export function isUrgent({ reason }: DueDay): boolean {
+  return reason === 'open' || reason === 'yesterday';
+}
 
 function rank({ reason }: DueDay): number {
   return ORDER.indexOf(reason);

@@ -7,10 +7,10 @@
  */
 import { fullJitterMs } from '../backoff.ts';
 import { BrandReportsError } from '../errors.ts';
-import { type JsonObject, stringifyJson } from '../json.ts';
+import type { JsonObject } from '../json.ts';
 import type { BrandLog } from '../log-events.ts';
 import type { CredentialSource, ReportService, ServiceResponse, Turn } from '../ports.ts';
-import { createServiceClock, httpDate } from './server-clock.ts';
+import { clocksAgree, createServiceClock, httpDate } from './server-clock.ts';
 import { type ResponseClass, classifyResponse } from './envelope.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { createRefusalBreaker } from './refusal-breaker.ts';
@@ -63,11 +63,6 @@ export interface ServiceClient extends ReportService {
   readonly retries: number;
   /** Clock skew: service time minus local time, ms; 0 while they agree within 2 s. */
   readonly clockSkewMs: number;
-  /**
-   * Sends one request ahead of the others; the next call with the same action and fields has its response.
-   * @throws BrandReportsError as a call does
-   */
-  goAhead(action: string, fields: JsonObject): Promise<void>;
 }
 
 interface Tried {
@@ -87,7 +82,6 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   const signer = createSigningSession(brand, options.credentials, clock, log);
   const breaker = createRefusalBreaker(brand);
   const refusePause = refusalOfPause(policy.maxWaitMs, options.maxWaitMs ?? (() => Number.POSITIVE_INFINITY));
-  const sentAhead = new Map<string, ServiceResponse>();
   let requests = 0;
   let retries = 0;
 
@@ -163,6 +157,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
         await limiter.take(turn, refusePause, signal);
         const signing = await signer.sign();
         throwIfStopped(signal);
+        assertClock(turn);
         const tried = await sendOnce(action, fields, signing, attempt + sent - 1, signal);
         const { response } = tried;
         if (response.is === 'success') breaker.accepted();
@@ -188,34 +183,43 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     budget.earn();
     for (let attempt = 1, failures = 1; ; failures += 1) {
       const { response, askedWaitMs, sent } = await tryOnce(turn, action, fields, attempt, signal);
-      if (response.is === 'success') return { envelope: response.envelope, data: response.data };
+      if (response.is === 'success') {
+        assertClock(turn);
+        return { envelope: response.envelope, data: response.data };
+      }
       if (response.is !== 'transient') throw response.error;
       await beforeRetry(action, response.error, failures, askedWaitMs, signal);
       attempt += sent;
     }
   }
 
+  function assertClock({ clockSkewMs }: Turn): void {
+    if (clockSkewMs === undefined || clocksAgree(clockSkewMs, clock.skewMs)) return;
+    throw new BrandReportsError(
+      'conflict',
+      'clock_corrected',
+      `${brand}: the clock differs from the service's by ${Math.round(clock.skewMs / 1000)} s, which was not known when this day was planned`,
+    );
+  }
+
   function inOrder(turn: Turn): ReportService {
     return {
-      async call(action, fields, signal) {
-        const key = keyOf(action, fields);
-        const ahead = sentAhead.get(key);
-        sentAhead.delete(key);
-        return ahead ?? request(turn, action, fields, signal);
-      },
+      call: (action, fields, signal) => request(turn, action, fields, signal),
       inOrder,
       quote: signer.quote,
       get hasAnswered() {
         return breaker.hasAccepted;
       },
+      get clockSkewMs() {
+        return clock.skewMs;
+      },
     };
   }
 
   return {
-    ...inOrder(NO_TURN),
-    async goAhead(action, fields) {
-      sentAhead.set(keyOf(action, fields), await request(NO_TURN, action, fields));
-    },
+    call: (action, fields, signal) => request(NO_TURN, action, fields, signal),
+    inOrder,
+    quote: signer.quote,
     get hasAnswered() {
       return breaker.hasAccepted;
     },
@@ -229,10 +233,6 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       return clock.skewMs;
     },
   };
-}
-
-function keyOf(action: string, fields: JsonObject): string {
-  return stringifyJson([action, fields]);
 }
 
 function gaveUp(error: BrandReportsError, why: string, code = error.code): BrandReportsError {

@@ -1,4 +1,10 @@
 const TOLERANCE_MS = 2_000;
+const AGREEMENT_MS = 5_000;
+
+/** Whether days that were planned with the one clock skew (ms) are the same with the other. */
+export function clocksAgree(skewMs: number, otherSkewMs: number): boolean {
+  return Math.abs(skewMs - otherSkewMs) <= AGREEMENT_MS;
+}
 
 /** The service's clock, as far as the `Date` headers of its responses show it. */
 export interface ServiceClock {

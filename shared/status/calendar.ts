@@ -206,7 +206,7 @@ function hover(
     ...(rows === null ? [] : [`${rows.toLocaleString('en-US')} ${rows === 1 ? 'row' : 'rows'}`]),
     ...(readFrom === null ? [] : [`last read ${at(readFrom)}`]),
     ...(failure ? [`failing since ${at(failure.since)}: ${failure.code}`] : []),
-    ...(nextDue === null ? [] : [`next due ${due(failure?.retryAt ?? nextDue)}`]),
+    ...(nextDue === null ? [] : [`next due ${due(nextDue)}`]),
   ].join('\n');
 }
 

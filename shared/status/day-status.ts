@@ -45,15 +45,14 @@ export function statusDays(facts: ReportFacts, nowMs: number, span: MonthSpan): 
       return statusDay(
         { day, entry, policy, hasReturnedRecords, upstream: upstreamState(upstream?.get(day)) },
         nowMs,
-        today,
       );
     });
 }
 
-function statusDay(facts: DayFacts, nowMs: number, today: string): StatusDay {
+function statusDay(facts: DayFacts, nowMs: number): StatusDay {
   const { day, entry, policy, upstream } = facts;
   const { committed, failure } = entry ?? {};
-  const dueMs = policy ? dueAtMs(day, entry, policy, today, upstream) : null;
+  const dueMs = policy ? dueAtMs(day, entry, policy, nowMs, upstream) : null;
   return {
     dt: day,
     state: dayState(facts, nowMs),

@@ -21,6 +21,7 @@ export function pagedService(answer: (fields: JsonObject, number: number) => Dat
     inOrder: () => service,
     hasAnswered: true,
     quote: (text) => text,
+    clockSkewMs: 0,
   };
   return { service, requests, signals };
 }

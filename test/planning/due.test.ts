@@ -21,10 +21,12 @@ import {
   later,
   ledgersOf,
   old,
-  policy,
+  policy as startingInMarch,
   readAt,
   recent,
 } from './entries.ts';
+
+const policy: Policy = { ...startingInMarch, startDate: '2026-01-01' };
 
 describe('a day is closed', () => {
   it.each<[string, string, number, string]>([
@@ -83,7 +85,11 @@ describe('a refresh', () => {
       '2026-07-17T05:30:00.000Z',
     ],
   ])('I11: is due %s', (_name, readFrom, today, due) => {
-    expect(new Date(dueAtMs(day, readAt(readFrom), policy, today) ?? 0).toISOString()).toBe(due);
+    expect(
+      new Date(
+        dueAtMs(day, readAt(readFrom), policy, startOfDay(today, ZONE) + 23 * HOUR_MS) ?? 0,
+      ).toISOString(),
+    ).toBe(due);
   });
 
   it.each<[string, RefreshTier[], string, string]>([
@@ -113,16 +119,15 @@ describe('a refresh', () => {
     ],
     ['the day is closed and no tier is set', [], '2026-03-02T05:15:00.000Z', '2026-03-02T05:15:00.000Z'],
   ])('I11: is due when %s', (_name, refresh, readFrom, due) => {
-    const at = dueAtMs(day, readAt(readFrom), { ...policy, refresh }, readFrom.slice(0, 10));
+    const at = dueAtMs(day, readAt(readFrom), { ...policy, refresh }, Date.parse(readFrom));
     expect(new Date(at ?? 0).toISOString()).toBe(due);
   });
 
   it('I11: is due immediately where the clock of the last run was ahead', () => {
     const ahead = { ...readAt('2027-01-01T00:00:00.000Z') };
     const settled = ahead.committed && { ...ahead, committed: { ...ahead.committed, settled: true } };
-    const at = dueAtMs(day, settled, policy, '2026-03-02');
-    expect(at).not.toBeNull();
-    expect(at).toBeLessThanOrEqual(Date.parse('2026-03-02T05:00:00.000Z'));
+    const at = dueAtMs(day, settled, policy, Date.parse('2026-03-02T15:00:00Z'));
+    expect(at).toBe(closesAtMs(day, policy));
   });
 
   it.each([
@@ -130,22 +135,51 @@ describe('a refresh', () => {
     ['1 hour', 0.9],
     ['10 minutes', 0.15],
   ])('of every %s comes a little early, so that an hourly schedule keeps its hour', (every, hours) => {
-    const at = dueAtMs(day, readAt(NOW), { ...policy, refresh: [{ untilAgeDays: 90, every }] }, '2026-03-20');
+    const at = dueAtMs(day, readAt(NOW), { ...policy, refresh: [{ untilAgeDays: 90, every }] }, NOW_MS);
     expect(((at ?? 0) - NOW_MS) / HOUR_MS).toBeCloseTo(hours, 9);
   });
 
   it.each<[string, DayEntry | undefined]>([
     ['that was never read', undefined],
     ['that is claimed', { ...readAt(NOW, { settled: true }), claim }],
-    ['that has failed', { ...readAt(NOW, { settled: true }), failure: failure(later) }],
     ['that was read with other queries', readAt(NOW, { settled: true, queryFingerprint: 'once' })],
     ['that is open', readAt(NOW, { state: 'open' })],
   ])('is due immediately for a day %s', (_name, entry) => {
-    expect(dueAtMs(day, entry, policy, '2026-03-20')).toBe(startOfDay(day, ZONE));
+    expect(dueAtMs(day, entry, policy, NOW_MS)).toBe(startOfDay(day, ZONE));
+  });
+
+  it.each<[string, string, string]>([
+    ['when its backoff ends', later, later],
+    ['at the longest when the longest backoff ends', '2026-03-21T15:00:00.000Z', '2026-03-21T15:00:00.000Z'],
+    ['immediately where a clock that was ahead recorded the end', '2026-03-21T15:00:00.001Z', NOW],
+  ])('is due for a failed day %s', (_name, retryAt, due) => {
+    const failed = { ...readAt(NOW, { settled: true }), failure: failure(retryAt) };
+    expect(new Date(dueAtMs(day, failed, policy, NOW_MS) ?? 0).toISOString()).toBe(due);
+  });
+
+  it('is due immediately for a failed day that the settings now query otherwise', () => {
+    const failed = { failure: { ...failure(later), queryFingerprint: 'once' } };
+    expect(dueAtMs(day, failed, policy, NOW_MS)).toBe(NOW_MS);
   });
 
   it('I11: is never due for a settled day', () => {
-    expect(dueAtMs(day, readAt(NOW, { settled: true }), policy, '2036-03-20')).toBeNull();
+    const settled = readAt(NOW, { settled: true, watchedDays: 120 });
+    expect(dueAtMs(day, settled, policy, NOW_MS + 3650 * DAY_MS)).toBeNull();
+  });
+
+  it.each<[string, RefreshTier[], boolean]>([
+    ['as long', [{ untilAgeDays: 120, every: '1 day' }], false],
+    ['shorter', [{ untilAgeDays: 2, every: 'run' }], false],
+    ['longer', [{ untilAgeDays: 121, every: '7 days' }], true],
+  ])('I11: reaches a settled day where the policy now watches %s', (_name, refresh, isDue) => {
+    const settled = readAt('2026-06-30T05:00:00.000Z', { settled: true, watchedDays: 120 });
+    const nowMs = Date.parse('2027-01-01T00:00:00.000Z');
+    const due = dueAtMs(day, settled, { ...policy, refresh }, nowMs);
+    expect(due !== null && due <= nowMs).toBe(isDue);
+  });
+
+  it('is never due for a day before the start date', () => {
+    expect(dueAtMs(day, readAt(NOW, { state: 'open' }), startingInMarch, NOW_MS)).toBeNull();
   });
 });
 
@@ -312,12 +346,12 @@ describe('refused lookups', () => {
     [
       'do not hasten a try that failed',
       { ...readAt(readToday, retry(soon)), failure: failure(later) },
-      new Date(startOfDay(day, ZONE)).toISOString(),
+      later,
     ],
   ])('of a day %s', (_name, entry, due) => {
     const open = entry.committed?.state === 'open';
-    const today = (entry.committed?.readFrom ?? NOW) > NOW ? '2026-03-21' : '2026-03-20';
-    const dueMs = dueAtMs(day, entry, tiers, today, { ...upstream, closed: !open });
+    const nowMs = Math.max(NOW_MS, Date.parse(entry.committed?.readFrom ?? NOW));
+    const dueMs = dueAtMs(day, entry, tiers, nowMs, { ...upstream, closed: !open });
     expect(dueMs === null ? null : new Date(dueMs).toISOString()).toBe(due);
   });
 

@@ -4,7 +4,7 @@ import { DAY_MS, HOUR_MS, addDays, dayOf, daysFrom, endOfDay, startOfDay } from 
 import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
 import { recordDueTimes, mayBeDue, parseMonthIndex } from '../../shared/lake/documents/month-index.ts';
 import { type Policy, type UpstreamState, closesAtMs, monthDueAtMs } from '../../shared/planning/due.ts';
-import { type Continuation, type DueDay, plan } from '../../shared/planning/plan.ts';
+import { type Continuation, type DueDay, plan, waitingDays } from '../../shared/planning/plan.ts';
 import {
   NOW,
   NOW_MS,
@@ -24,7 +24,7 @@ function summary(due: DueDay[]): string[] {
 }
 
 describe('the plan', () => {
-  it('begins with the open day, then yesterday, days in progress, days never read, refreshes, failing days', () => {
+  it('begins with the open day, then yesterday, days in progress, days never read, refreshes, days that failed', () => {
     const ledgers = ledgersOf({
       '2026-03-20': readAt(NOW, { state: 'open' }),
       '2026-03-19': old,
@@ -43,8 +43,8 @@ describe('the plan', () => {
       '2026-03-15 never_read',
       '2026-03-16 refresh',
       '2026-03-12 retry',
-      '2026-03-14 failing',
     ]);
+    expect(waitingDays(ledgers, policy, NOW_MS)).toEqual(['2026-03-14']);
   });
 
   it('has every day of an empty lake, newest first, and no day of a complete one', () => {
@@ -69,9 +69,9 @@ describe('the plan', () => {
 
   it.each<[string, DayEntry, string, DueDay['reason'] | undefined]>([
     ['the open day, in progress', { claim }, '2026-03-20', 'open'],
-    ['the open day, failing', { failure: failure(later) }, '2026-03-20', 'failing'],
-    ['yesterday, in progress', { claim }, '2026-03-19', 'in_progress'],
-    ['a day in progress that keeps failing', { claim, failure: failure(later) }, '2026-03-15', 'failing'],
+    ['the open day, failing', { failure: failure(later) }, '2026-03-20', undefined],
+    ['yesterday, in progress', { claim }, '2026-03-19', 'yesterday'],
+    ['a day in progress that keeps failing', { claim, failure: failure(later) }, '2026-03-15', undefined],
     [
       'a day in progress whose backoff is over',
       { claim, failure: failure(NOW) },
@@ -96,6 +96,48 @@ describe('the plan', () => {
   ])('names the reason why a day is due: %s', (_name, entry, day, why) => {
     const due = plan(ledgersOf({ [day]: entry }), policy, NOW_MS).find((each) => each.day === day);
     expect(due?.reason).toBe(why);
+  });
+});
+
+describe('a time that lies behind', () => {
+  const before = Date.parse('2026-03-19T20:00:00.000Z');
+  const closed = readAt('2026-03-20T05:00:00.000Z');
+
+  it.each<[string, DayEntry, string, number, string[]]>([
+    ['a complete day, while it is open by that time', closed, '2026-03-19', before, []],
+    [
+      'a complete day that a clock that was ahead closed, before it can be closed',
+      readAt('2026-03-20T20:00:00.000Z'),
+      '2026-03-20',
+      NOW_MS,
+      [],
+    ],
+    [
+      'a complete day that a clock that was ahead closed, once it can be closed',
+      readAt('2026-03-25T20:00:00.000Z'),
+      '2026-03-19',
+      NOW_MS,
+      ['2026-03-19 yesterday'],
+    ],
+    ['an open day that was read later', readAt(NOW, { state: 'open' }), '2026-03-19', before, []],
+    [
+      'an open day that was read in the future of the service',
+      readAt('2026-03-20T17:00:00.000Z', { state: 'open' }),
+      '2026-03-20',
+      NOW_MS,
+      ['2026-03-20 open'],
+    ],
+    ['an old day that was read later', readAt(NOW), '2026-03-12', before, []],
+  ])('I2: does not replace what is newer: %s', (_name, entry, day, nowMs, expected) => {
+    const options = { serviceMs: NOW_MS };
+    const due = plan(ledgersOf({ [day]: entry }), policy, nowMs, options).filter((each) => each.day === day);
+    expect(summary(due)).toEqual(expected);
+    const range = { from: day, to: day };
+    const asked = plan(ledgersOf({ [day]: entry }), policy, nowMs, {
+      ...options,
+      continuation: { id: 'q1', range },
+    });
+    expect(asked).toHaveLength(expected.length);
   });
 });
 

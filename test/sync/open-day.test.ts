@@ -37,7 +37,8 @@ function startTimesSince(lake: SampleLake, firstRequest: number): number[] {
 
 async function committedState(lake: SampleLake, report: ReportName = 'clicks_list', day = TODAY) {
   const entry = (await ledgerEntry(lake, report, day)).committed;
-  return { state: entry?.state, readTo: entry && Date.parse(entry.readTo), attempt: entry?.attempt };
+  const readTo = entry && new Date(entry.readTo).setMilliseconds(0);
+  return { state: entry?.state, readTo, attempt: entry?.attempt };
 }
 
 describe('the open day', () => {

@@ -9,7 +9,7 @@ import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.
 import { createTimeBudget } from '../../shared/pipeline/time-budget.ts';
 import { type RunOptions, createRunContext } from '../../shared/run.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
-import { syncReport } from '../../shared/sync.ts';
+import { syncReports } from '../../shared/sync.ts';
 import { pagedService } from '../fakes/paged-service.ts';
 import { blindRegistry } from './sample-lake.ts';
 
@@ -90,7 +90,7 @@ if (columns > 0) {
   }));
 }
 const context = createRunContext(options, run, { brand: 'acme', report, service });
-const synced = await syncReport(context, { from: FIRST_DAY, to: LAST_DAY });
-const rows = synced.days.map((day) => day.rows);
+const [synced] = await syncReports([{ ctx: context, range: () => ({ from: FIRST_DAY, to: LAST_DAY }) }]);
+const rows = synced?.outcome.days.map((day) => day.rows);
 const peakMb = Math.round(process.resourceUsage().maxRSS / 1024);
-process.stdout.write(`${JSON.stringify({ status: synced.status, rows, peakMb })}\n`);
+process.stdout.write(`${JSON.stringify({ status: synced?.outcome.status, rows, peakMb })}\n`);

@@ -113,6 +113,7 @@ describe('a service that asks for a long pause', () => {
     for (const report of REPORTS)
       for (const [, entry] of await ledgerEntries(lake, report)) expect(entry.failure).toBeUndefined();
     removeFault();
+    lake.nowMs += MINUTE_MS;
     expect((await sync()).status).toBe('complete');
     expect(await wrongReports(lake, TODAY)).toEqual({});
   });

@@ -35,6 +35,10 @@ export type SyncOptions = Partial<Omit<RunOptions, 'settings'>> & {
   brandSettings?: JsonObject;
   /** Merged into the settings of all brands, for this run alone. */
   commonSettings?: JsonObject;
+  /** How far the machine's clock is ahead of the service's, in this run. */
+  clockAheadMs?: number;
+  /** Replaces the current time of this run. */
+  fixedNow?: Date;
 };
 
 export interface SampleLake {
@@ -155,7 +159,8 @@ function createLake(
     set nowMs(nowMs: number) {
       time.nowMs = nowMs;
     },
-    sync({ brandSettings, commonSettings, ...given }: SyncOptions = {}) {
+    sync({ brandSettings, commonSettings, clockAheadMs = 0, fixedNow, ...given }: SyncOptions = {}) {
+      const machineMs = () => wallMs() + clockAheadMs;
       releaseRecords(brand, world);
       const settings = {
         baseUrl: brand.baseUrl,
@@ -177,9 +182,10 @@ function createLake(
         lake,
         credentials: { read: async () => CREDENTIALS },
         clock: {
-          now: () => new Date(time.nowMs),
-          wallMs,
           monotonicMs: wallMs,
+          now: () => fixedNow ?? new Date(machineMs()),
+          ...(fixedNow && { fixedNow }),
+          wallMs: machineMs,
           async sleep(ms) {
             time.sleptMs += ms;
           },

@@ -234,6 +234,7 @@ async function run(
     credentials: { read: async () => (life.dead ? never() : world.credentials) },
     clock: {
       now: () => new Date(nowOffsetMs === 0 ? wallMs() : startedMs + nowOffsetMs),
+      ...(nowOffsetMs !== 0 && { fixedNow: new Date(startedMs + nowOffsetMs) }),
       wallMs,
       monotonicMs: () => simulation.nowMs,
       async sleep(ms) {

@@ -9,7 +9,7 @@
 import * as z from 'zod/mini';
 import { exponentialMs } from '../../backoff.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, isDay, monthOf } from '../../days.ts';
-import { BrandReportsError, ERROR_KINDS, type ErrorKind } from '../../errors.ts';
+import { BrandReportsError, ERROR_KINDS } from '../../errors.ts';
 import type { Json } from '../../json.ts';
 import { parseDocument, damagedDocument, storedCount, storedTime, storedObject } from './cas-document.ts';
 import { ledgerKey } from '../paths.ts';
@@ -30,8 +30,10 @@ const failure = storedObject({
   kind: z.enum(ERROR_KINDS),
   code: z.string(),
   message: z.string(),
-  /** Until then the day goes to the back of the plan. */
+  /** Until then the day is read only where it is asked for by name. */
   retryAt: storedTime,
+  /** What was asked: where the settings lead to other queries since, the day is not waited for. */
+  queryFingerprint: z.optional(z.string()),
 });
 
 const published = storedObject({
@@ -45,6 +47,8 @@ const published = storedObject({
   /** `open`: everything known up to `readTo`. `closed`: one pass that began when the day and its late minutes were over. */
   state: z.enum(['open', 'closed']),
   settled: z.boolean(),
+  /** Of a settled day: the age in days up to which the refresh policy had it read again. */
+  watchedDays: z.optional(storedCount),
   /** How many closed passes in a row had this digest. */
   identicalPasses: storedCount,
   /** Records with one primary key differed in two passes: the field is no key of this reading's records. */
@@ -115,8 +119,11 @@ export function parseLedger(key: string, scope: { report: string; brand: string;
 }
 
 const SUPERSEDED_MS = DAY_MS;
-/** Of a failed day. What another page would show may be over within the hour; a broken page is repaired by a person. */
-const FAILED_DAY_RETRY = { baseMs: 5 * MINUTE_MS, capMs: DAY_MS };
+/**
+ * Of a failed day, until whose wait is over it is read only where it is asked for by name. What another page would show
+ * may be over within the hour; a broken page is repaired by a person.
+ */
+export const FAILED_DAY_RETRY = { baseMs: 5 * MINUTE_MS, capMs: DAY_MS };
 const UNAVAILABLE_DAY_RETRY = { baseMs: 5 * MINUTE_MS, capMs: HOUR_MS };
 
 function withEntry(ledger: Ledger, day: string, change: (entry: DayEntry) => DayEntry): Ledger {
@@ -147,13 +154,13 @@ export function releaseDay(ledger: Ledger, day: string, run: string): Ledger {
 
 /**
  * I4: the only commit point, one compare-and-swap.
- * @param commit `nowMs`: the service's time, `wallMs`: the machine's
+ * @param commit `serviceMs`: the service's time, `wallMs`: the machine's
  * @throws conflict where another run has taken the claim over, or has committed a later reading
  */
 export function commitDay(
   ledger: Ledger,
   day: string,
-  commit: { runId: string; committed: Committed; continuation: string; nowMs: number; wallMs: number },
+  commit: { runId: string; committed: Committed; continuation: string; serviceMs: number; wallMs: number },
 ): Ledger {
   return withEntry(ledger, day, (entry): DayEntry => {
     if (entry.claim?.runId !== commit.runId || entry.claim.attempt !== commit.committed.attempt)
@@ -180,10 +187,10 @@ export function commitDay(
  */
 function isLaterReading(
   current: Committed,
-  { committed, nowMs }: { committed: Committed; nowMs: number },
+  { committed, serviceMs }: { committed: Committed; serviceMs: number },
 ): boolean {
   const readFromMs = Date.parse(current.readFrom);
-  if (readFromMs > nowMs) return false;
+  if (readFromMs > serviceMs) return false;
   const isSameDay = current.queryFingerprint === committed.queryFingerprint;
   const reopens = isSameDay && current.state === 'closed' && committed.state === 'open';
   return reopens || Date.parse(committed.readFrom) < readFromMs;
@@ -215,7 +222,12 @@ export function recordPublished(ledger: Ledger, day: string, snapshot: string, w
 export function failDay(
   ledger: Ledger,
   day: string,
-  failed: { runId: string; kind: ErrorKind; code: string; message: string; nowMs: number; keep: boolean },
+  failed: Pick<Failure, 'kind' | 'code' | 'message'> & {
+    runId: string;
+    queryFingerprint: string;
+    nowMs: number;
+    keep: boolean;
+  },
 ): Ledger {
   const { claim, failure } = ledger.days[day] ?? {};
   if (claim?.runId !== failed.runId) return ledger;
@@ -228,6 +240,7 @@ export function failDay(
     code: failed.code,
     message: failed.message,
     retryAt: new Date(failed.nowMs + retryAfterMs(failed, times)).toISOString(),
+    queryFingerprint: failed.queryFingerprint,
   };
   return withEntry(
     ledger,

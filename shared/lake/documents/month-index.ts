@@ -63,6 +63,12 @@ export function mayBeDue(index: MonthIndex, policy: string, month: string, nowMs
   return known.nextDue !== null && Date.parse(known.nextDue) <= nowMs;
 }
 
+/** The latest time that a run has recorded as its present, in milliseconds; 0 where none has. */
+export function latestRecordedMs({ months, vacuumedAt }: MonthIndex): number {
+  const times = [vacuumedAt, ...Object.values(months).map(({ asOf }) => asOf)];
+  return Math.max(0, ...times.flatMap((time) => (time === undefined ? [] : [Date.parse(time)])));
+}
+
 /** Marks months as being worked in, before anything in them is claimed. */
 export function markMonthsDirty(
   index: MonthIndex,
@@ -87,7 +93,7 @@ export function recordDueTimes(
   const isOthers = (known: MonthIndex['months'][string] | undefined) =>
     known?.dirty !== undefined &&
     known.dirty.by !== run.id &&
-    run.wallMs - Date.parse(known.dirty.at) < DIRTY_MS;
+    Math.abs(run.wallMs - Date.parse(known.dirty.at)) < DIRTY_MS;
   const kept = Object.entries(index.months).filter(([, known]) => index.policy === policy || isOthers(known));
   const months = Object.fromEntries(kept);
   for (const [month, dueMs] of due) {

@@ -49,6 +49,7 @@ const failed = {
   kind: 'contract',
   code: 'c',
   message: 'm',
+  queryFingerprint: 'q',
   nowMs: NOW_MS,
   keep: false,
 } as const;
@@ -79,7 +80,13 @@ function entryOf(ledger: Ledger): DayEntry {
 }
 
 function commitOf(change: Partial<Committed> = {}, wallMs = NOW_MS) {
-  return { runId: 'r1', committed: { ...published, ...change }, continuation: 'q2', nowMs: wallMs, wallMs };
+  return {
+    runId: 'r1',
+    committed: { ...published, ...change },
+    continuation: 'q2',
+    serviceMs: wallMs,
+    wallMs,
+  };
 }
 
 describe('a claim', () => {
@@ -306,6 +313,7 @@ describe('a failure', () => {
         code: 'c',
         message: 'm',
         retryAt: '2026-01-06T10:05:00.000Z',
+        queryFingerprint: 'q',
       },
     });
   });

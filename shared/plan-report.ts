@@ -1,0 +1,172 @@
+/*
+ * What a report needs before its first day: which of its days are due, from the ledgers of the months in which a day may
+ * be due. What these ledgers say is committed but not published is published first. A month whose ledger is damaged is
+ * left out: its days cannot be read without losing what it holds, and the other months go on.
+ */
+import { daysFrom, earlier, monthOf } from './days.ts';
+import { type BrandReportsError, rethrowBugs } from './errors.ts';
+import { vacuumIsDue } from './finish.ts';
+import type { Ledger } from './lake/documents/ledger.ts';
+import { latestRecordedMs, markMonthsDirty, mayBeDue } from './lake/documents/month-index.ts';
+import { errorSummary } from './outcome.ts';
+import { type RunContext, todayIn } from './pipeline/context.ts';
+import { type Range, resumeOrStart } from './pipeline/continuation.ts';
+import { fetchFirstPage } from './pipeline/fetch.ts';
+import { probeEndDate } from './pipeline/probe-end-date.ts';
+import { publishPending, tableShape } from './pipeline/publish.ts';
+import { dayQueries, windowToRead } from './planning/day-queries.ts';
+import { type UpstreamDay, upstreamState } from './planning/due.ts';
+import { type Continuation, type DueDay, plan, waitingDays } from './planning/plan.ts';
+import { policyFingerprint } from './planning/policy.ts';
+
+/** The days of a report that a run reads. */
+export interface ReportPlan {
+  continuation: Continuation;
+  /** In the order in which they are read. */
+  due: DueDay[];
+  /** Days that failed before and are not tried yet: their backoff has not ended. */
+  waiting: string[];
+  /** The months examined, `YYYY-MM`. */
+  months: string[];
+  /** The clock skew that it was made with. */
+  clockSkewMs: number;
+  /** How many columns the table had. */
+  columns: number;
+  /** The first failure that concerns no due day: a damaged month, or a publication. */
+  error?: BrandReportsError;
+}
+
+/** @param range days to read again, whatever the policy says; missing: the days that are due */
+export async function planReport(ctx: RunContext, range: Range | undefined): Promise<ReportPlan> {
+  const { clockSkewMs } = ctx.service;
+  await warnOfIgnoredColumnSettings(ctx);
+  const continuation = await resumeOrStart(ctx, range);
+  const { ledgers, damaged } = await ledgersToExamine(ctx, continuation);
+  await askForTime(ctx, ledgers.values());
+  const shape = await tableShape(ctx);
+  await ctx.lake.catalog?.ensureTable(shape);
+  const unpublished = await publishPending(ctx, ledgers.values());
+
+  const nowMs = ctx.clock.now().getTime();
+  const upstream = await upstreamOf(ctx, continuation);
+  const serviceMs = ctx.clock.serviceMs();
+  const due = plan(ledgers, ctx.policy, nowMs, { continuation, serviceMs, ...upstream });
+  const waiting = range ? [] : waitingDays(ledgers, ctx.policy, nowMs);
+  ctx.log({ event: 'report_planned', dueDays: due.length });
+  if (due.length > 0) await probeEndDate(ctx);
+  await markInProgress(ctx, due);
+  const error = damaged ?? unpublished;
+  return {
+    continuation,
+    due,
+    waiting,
+    months: [...ledgers.keys()],
+    clockSkewMs,
+    columns: shape.columns.length,
+    ...(error && { error }),
+  };
+}
+
+/**
+ * A clock that lies behind finds nothing due, and without a request it would never be corrected: where a run has recorded
+ * a later time, the service is asked for any page, because its response has a date.
+ */
+async function askForTime(ctx: RunContext, ledgers: Iterable<Ledger>): Promise<void> {
+  const nowMs = ctx.clock.serviceMs();
+  const index = await ctx.index.cached();
+  if (ctx.upstream || Math.max(latestRecordedMs(index), latestReadMs(ledgers)) <= nowMs) return;
+  const day = todayIn(ctx);
+  const [query] = dayQueries(
+    ctx.report,
+    ctx.brandSettings,
+    ctx.settings,
+    day,
+    windowToRead(ctx.brandSettings, day, nowMs, undefined),
+  );
+  try {
+    if (query) await fetchFirstPage(ctx, query.fields);
+  } catch (thrown) {
+    ctx.log({ event: 'service_time_unknown', ...errorSummary(rethrowBugs(thrown)) });
+  }
+}
+
+/** When the last reading of these months began, in milliseconds; 0 where none did. */
+function latestReadMs(ledgers: Iterable<Ledger>): number {
+  const entries = [...ledgers].flatMap(({ days }) => Object.values(days));
+  const times = entries.flatMap(({ committed }) => (committed ? [Date.parse(committed.readFrom)] : []));
+  return Math.max(0, ...times);
+}
+
+/** I7: the first commit of a column decides its type for good, so a setting that comes later has no effect. */
+async function warnOfIgnoredColumnSettings({ schema, settings, log }: RunContext): Promise<void> {
+  const { columns } = await schema.cached();
+  for (const [name, type] of Object.entries(settings.columns)) {
+    const existing = columns.find((column) => column.name === name)?.type;
+    if (existing === undefined || existing === type) continue;
+    const message = `the setting columns.${name} (${type}) has no effect: the column was first written as ${existing}, which stays`;
+    log({ event: 'column_setting_ignored', message });
+  }
+}
+
+interface ExaminedLedgers {
+  /** By month. */
+  ledgers: Map<string, Ledger>;
+  /** The error of the first ledger that is damaged. */
+  damaged?: BrandReportsError;
+}
+
+/** Reads the ledgers of the months in which a day may be due. */
+async function ledgersToExamine(ctx: RunContext, { range }: Continuation): Promise<ExaminedLedgers> {
+  const nowMs = ctx.clock.now().getTime();
+  const { from, to } = range ?? { from: ctx.policy.startDate, to: todayIn(ctx) };
+  const index = await ctx.index.cached();
+  // A lookup is due when its upstream report changes, which its own index does not know. Once a day the index is
+  // ignored altogether, so that a wrong hint, or a manual change of the catalog, is repaired.
+  const all = range !== undefined || ctx.upstream !== undefined || vacuumIsDue(ctx, index);
+  const fingerprint = policyFingerprint(ctx.policy);
+  const months = monthsOf(from, to).filter((month) => all || mayBeDue(index, fingerprint, month, nowMs));
+  return refreshed(ctx, months, ctx.ledger);
+}
+
+/** What is committed of the upstream report's days, by day; `undefined` for a report without an upstream. */
+async function upstreamOf(ctx: RunContext, { range }: Continuation): Promise<{ upstream?: UpstreamDay }> {
+  const { upstream, policy } = ctx;
+  if (!upstream) return {};
+  const first = earlier(range?.from ?? policy.startDate, policy.startDate);
+  const { ledgers } = await refreshed(ctx, monthsOf(first, todayIn(ctx)), upstream.ledger);
+  return { upstream: (day) => upstreamState(ledgers.get(monthOf(day))?.days[day]) };
+}
+
+async function refreshed(
+  { log }: RunContext,
+  months: readonly string[],
+  ledgerOf: RunContext['ledger'],
+): Promise<ExaminedLedgers> {
+  let damaged: BrandReportsError | undefined;
+  const read = await Promise.all(
+    months.map(async (month): Promise<(readonly [string, Ledger])[]> => {
+      try {
+        return [[month, await ledgerOf(month).refresh()]];
+      } catch (thrown) {
+        const error = rethrowBugs(thrown);
+        if (error.code !== 'damaged_document') throw error;
+        log({ event: 'month_skipped', month, ...errorSummary(error) });
+        damaged ??= error;
+        return [];
+      }
+    }),
+  );
+  return { ledgers: new Map(read.flat()), ...(damaged && { damaged }) };
+}
+
+function monthsOf(from: string, to: string): string[] {
+  return [...new Set(daysFrom(from, to).map(monthOf))];
+}
+
+/** Marks months dirty: a run that dies would otherwise leave a claim in a month that no later run examines. */
+async function markInProgress(ctx: RunContext, due: readonly DueDay[]): Promise<void> {
+  if (due.length === 0) return;
+  const months = [...new Set(due.map(({ day }) => monthOf(day)))];
+  const dirty = { by: ctx.runId, at: new Date(ctx.clock.wallMs()).toISOString() };
+  await ctx.index.update((current) => markMonthsDirty(current, months, dirty));
+}

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ReportName } from '../../sample/brand.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, endOfDay } from '../../shared/days.ts';
+import { indexKey } from '../../shared/lake/paths.ts';
+import { isJsonObject, parseJson } from '../../shared/json.ts';
+import { ledgerEntry, wrongReports } from './lake-contents.ts';
+import { BRAND, type SampleLake, type SyncOptions, ZONE, sampleLake } from './sample-lake.ts';
+
+const FIRST = '2026-03-08';
+const YESTERDAY = '2026-03-09';
+const TODAY = '2026-03-10';
+const NOON = Date.parse('2026-03-10T16:00:00.000Z');
+const END = endOfDay(TODAY, ZONE);
+const REPORTS: ReportName[] = ['clicks_list', 'order_list'];
+
+let sample: SampleLake;
+beforeAll(async () => {
+  sample = await sampleLake({
+    now: new Date(NOON).toISOString(),
+    recordsTo: '2026-03-12T16:00:00.000Z',
+    startDate: FIRST,
+    clicksPerDay: 6,
+    reports: REPORTS,
+  });
+});
+afterAll(() => sample.close());
+
+/** A lake that was complete an hour ago. */
+async function completeLake(nowMs: number): Promise<SampleLake> {
+  const lake = sample.emptyLake();
+  lake.nowMs = nowMs - HOUR_MS;
+  await lake.sync();
+  lake.nowMs = nowMs;
+  return lake;
+}
+
+const wrongTimes: [string, number][] = [
+  ['12 hours behind', -12 * HOUR_MS],
+  ['40 minutes ahead', 40 * MINUTE_MS],
+  ['2 hours ahead', 2 * HOUR_MS],
+  ['60 days ahead', 60 * DAY_MS],
+  ['60 days behind', -60 * DAY_MS],
+];
+const moments: [string, number][] = [
+  ['at noon', NOON],
+  ['20 minutes before the end of the day', END - 20 * MINUTE_MS],
+  ['an hour after the end of the day', END + HOUR_MS],
+];
+const scenes = wrongTimes.flatMap(([name, ms]) =>
+  moments.map(([moment, nowMs]): [string, number, string, number] => [name, ms, moment, nowMs]),
+);
+
+describe("a machine whose clock is wrong reads by the service's time", () => {
+  it.each(scenes)('I2: %s, %i ms, %s', async (_name, clockAheadMs, _moment, nowMs) => {
+    const lake = await completeLake(nowMs);
+    const today = nowMs < END ? TODAY : '2026-03-11';
+    expect(await lake.sync({ clockAheadMs })).toMatchObject({ status: 'complete' });
+    expect(await wrongReports(lake, today, REPORTS)).toEqual({});
+    const { committed } = await ledgerEntry(lake, 'clicks_list', TODAY);
+    expect(committed?.state).toBe(nowMs < END ? 'open' : 'closed');
+    expect(Date.parse(committed?.readTo ?? '')).toBeLessThanOrEqual(lake.nowMs + MINUTE_MS);
+  });
+
+  it('I10: at the cost of one refusal', async () => {
+    const lake = await completeLake(NOON);
+    const before = lake.service.requests.length;
+    await lake.sync({ clockAheadMs: -12 * HOUR_MS });
+    const refused = lake.service.requests
+      .slice(before)
+      .filter(({ code }) => code !== undefined && code !== 0);
+    expect(refused).toHaveLength(1);
+  });
+});
+
+describe('a run with a time of its own', () => {
+  const both: [string, SyncOptions][] = [
+    ['the days that are due', {}],
+    ['the days asked for by name', { scope: { from: FIRST, to: '2026-03-11' } }],
+  ];
+  const withScope = scenes.flatMap(([name, ms, moment, nowMs]) =>
+    both.map(([what, options]): [string, number, string, number, string, SyncOptions] => [
+      name,
+      ms,
+      moment,
+      nowMs,
+      what,
+      options,
+    ]),
+  );
+
+  it.each(withScope)(
+    'I2: never makes a day less complete: %s, %i ms, %s (%i), %s',
+    async (_name, ms, _moment, nowMs, _what, { scope }) => {
+      const lake = await completeLake(nowMs);
+      const rows = async (report: ReportName, day: string) =>
+        (await ledgerEntry(lake, report, day)).committed?.rows ?? 0;
+      const before = await Promise.all(REPORTS.map((report) => rows(report, YESTERDAY)));
+      await lake.sync({ fixedNow: new Date(nowMs + ms), scope: { reports: REPORTS, ...scope } });
+      expect(await Promise.all(REPORTS.map((report) => rows(report, YESTERDAY)))).toEqual(before);
+      const { committed } = await ledgerEntry(lake, 'clicks_list', TODAY);
+      if (nowMs < END) expect(committed?.state).toBe('open');
+      await lake.sync();
+      expect(await wrongReports(lake, nowMs < END ? TODAY : '2026-03-11', REPORTS)).toEqual({});
+    },
+  );
+
+  it.each<[string, SyncOptions]>([
+    ['whose own time is 60 days ahead', { fixedNow: new Date(NOON + 60 * DAY_MS) }],
+    ['whose machine is 60 days ahead', { clockAheadMs: 60 * DAY_MS }],
+  ])('does not stop the daily look at all months: a run %s', async (_name, options) => {
+    const lake = await completeLake(NOON);
+    await lake.sync(options);
+    const before = await vacuumedAt(lake);
+    lake.nowMs += DAY_MS + HOUR_MS;
+    await lake.sync();
+    expect(await vacuumedAt(lake)).toBeGreaterThan(before);
+    expect(await vacuumedAt(lake)).toBeLessThanOrEqual(lake.nowMs + MINUTE_MS);
+  });
+});
+
+async function vacuumedAt({ store }: SampleLake): Promise<number> {
+  const stored = await store.get(indexKey('clicks_list', BRAND));
+  const index = parseJson(Buffer.from(stored?.body ?? []).toString());
+  const at = isJsonObject(index) ? index.vacuumedAt : undefined;
+  return typeof at === 'string' ? Date.parse(at) : Number.NaN;
+}
