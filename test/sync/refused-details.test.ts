@@ -59,6 +59,7 @@ async function run(lake: SampleLake, options: SyncOptions = {}) {
   const warnings: LogEvent[] = [];
   const outcome = await lake.sync({
     scope,
+    fixedNow: new Date(lake.nowMs),
     log: (event) => void (event.event === 'lookups_refused' && warnings.push(event)),
     ...options,
   });
