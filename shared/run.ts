@@ -33,7 +33,7 @@ import { type ServiceClient, type ServiceClientOptions, createServiceClient } fr
 import { createRateLimiter } from './service/rate-limit.ts';
 import type { BrandSettings, Settings } from './settings/settings.ts';
 import { newestComplete } from './status/newest-complete.ts';
-import { syncReports } from './sync.ts';
+import { type SyncedReport, syncReports } from './sync.ts';
 
 /** What a run works with. */
 export interface RunOptions extends LakeAccess {
@@ -117,9 +117,12 @@ async function syncBrand(
     createRunContext(options, run, { brand, report, service }),
   );
   const range = (ctx: RunContext) => () => rangeOf(options.scope, ctx);
-  const synced = await syncReports(contexts.map((ctx) => ({ ctx, range: range(ctx) }))).finally(() =>
-    highestRate.leave(),
-  );
+  let synced: SyncedReport[];
+  try {
+    synced = await syncReports(contexts.map((ctx) => ({ ctx, range: range(ctx) })));
+  } finally {
+    await highestRate.leave();
+  }
   return mapConcurrent(synced, 1, async ({ ctx, outcome }) => ({
     ctx,
     outcome: {
