@@ -30,7 +30,9 @@ export async function lookUp(
   upstream: UpstreamRecord,
 ): Promise<JsonObject[]> {
   const { data } = await service.call(action, lookupFields(lookup, upstream));
-  return recordsIn(action, data).map((record) => withKey(service, action, lookup, record, upstream.key));
+  return recordsIn(action, data, lookup).map((record) =>
+    withKey(service, action, lookup, record, upstream.key),
+  );
 }
 
 /** Numbers are documented, tables hold text: digits where they are canonical, the text otherwise. */
@@ -48,14 +50,21 @@ function integerOrText(text: string): Json {
   return isCanonicalInteger(text) ? rawNumber(text) : text;
 }
 
-/** `data.list`, or the one object or list in `data`, or `data` itself; null and empty values hold no record. */
-function recordsIn(action: string, data: JsonObject): JsonObject[] {
-  const values = Object.values(data);
-  const inner = Array.isArray(data.list) ? data.list : values.length === 1 ? values[0] : data;
-  if (Array.isArray(inner)) return objectsOf(action, inner);
+/**
+ * `data` itself where it names the key, or else `data.list`, or the one object or list in `data`, or `data` itself; null
+ * and empty values hold no record.
+ */
+function recordsIn(action: string, data: JsonObject, { answerField }: Lookup): JsonObject[] {
+  const inner = Object.hasOwn(data, answerField) ? data : wrapped(data);
   if (inner === null) return [];
-  const record = isJsonObject(inner) ? inner : data;
-  return Object.keys(record).length === 0 ? [] : [record];
+  const records = Array.isArray(inner) ? objectsOf(action, inner) : [isJsonObject(inner) ? inner : data];
+  return records.filter((record) => Object.keys(record).length > 0);
+}
+
+function wrapped(data: JsonObject): Json | undefined {
+  const values = Object.values(data);
+  if (Array.isArray(data.list)) return data.list;
+  return values.length === 1 ? values[0] : data;
 }
 
 /** I8: a response about another record is refused. One that names no record is accepted, and gets the requested key. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type JsonObject, rawNumber, stringifyJson } from '../../shared/json.ts';
+import { type Json, type JsonObject, rawNumber, stringifyJson } from '../../shared/json.ts';
 import type { ReportService } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { lookUp, type UpstreamRecord } from '../../shared/service/lookup.ts';
@@ -29,6 +29,13 @@ describe('the detail of a click that is looked up', () => {
     expect(requests.map(stringifyJson)).toEqual([fields]);
   });
 
+  const prototypes: JsonObject = Object.fromEntries([
+    ['__proto__', { id: '1' }],
+    ['constructor', 'x'],
+  ]);
+  const long = 'x'.repeat(1_000_000);
+  const wide = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`field${index}`, index]));
+  const deep = Array.from({ length: 1000 }).reduce<Json>((inner) => [inner], 1);
   const detail: JsonObject = { id, country: 'DE', items: [1, 2], device: { os: 'x' } };
   it.each<[string, JsonObject, JsonObject[]]>([
     ['data.list', { list: [detail, { ...detail, country: 'FR' }] }, [detail, { ...detail, country: 'FR' }]],
@@ -41,7 +48,20 @@ describe('the detail of a click that is looked up', () => {
     ['a record whose id is null', { id: null, os: 'x' }, [{ id, os: 'x' }]],
     ['an id that is a number', { id: rawNumber(id), os: 'x' }, [{ id: rawNumber(id), os: 'x' }]],
     ['an id with leading zeros', { id: `00${id}`, os: 'x' }, [{ id: `00${id}`, os: 'x' }]],
+    ['data itself, though it has a list', { id, country: 'DE', list: [] }, [{ id, country: 'DE', list: [] }]],
+    [
+      'data itself, though it has objects in a list',
+      { id, list: [{ id: '1' }] },
+      [{ id, list: [{ id: '1' }] }],
+    ],
+    ['two equal records in data.list', { list: [detail, detail] }, [detail, detail]],
+    ['a record with a field named like a prototype', prototypes, [{ id, ...prototypes }]],
+    ['a record with an error in it', { error: 'unknown', code: 4 }, [{ id, error: 'unknown', code: 4 }]],
+    ['a record with text of a million characters', { id, note: long }, [{ id, note: long }]],
+    ['a record of a thousand fields', { id, ...wide }, [{ id, ...wide }]],
+    ['a record nested a thousand deep', { id, deep }, [{ id, deep }]],
     ['empty data', {}, []],
+    ['a list of empty objects', { list: [{}, {}] }, []],
     ['an empty list', { list: [] }, []],
     ['an empty list with other keys', { list: [], count: 0 }, []],
     ['an empty object in data', { click: {} }, []],
@@ -59,7 +79,15 @@ describe('the detail of a click that is looked up', () => {
     ['another id in one of a list', { list: [{ id }, { id: '1' }] }, 'other_id'],
     ['an id that is an object', { id: { value: id }, os: 'x' }, 'other_id'],
     ['an id that is true', { id: true, os: 'x' }, 'other_id'],
+    ['an id that is a list', { id: [id], os: 'x' }, 'other_id'],
+    ['an id that is an empty text', { id: '', os: 'x' }, 'other_id'],
+    ['an id that is written with an exponent', { id: rawNumber('9007199254740993e0') }, 'other_id'],
+    ['another id beside a list', { id: '1', list: [{ id }] }, 'other_id'],
+    ['another id in the one object', { click: { id: '1' } }, 'other_id'],
     ['a list of text', { list: ['x'] }, 'bad_record'],
+    ['a list with null in it', { list: [{ id }, null] }, 'bad_record'],
+    ['a list of lists', { list: [[{ id }]] }, 'bad_record'],
+    ['a list with a number in it', { clicks: [rawNumber(id)] }, 'bad_record'],
   ])('I8: %s is not an answer', async (_name, data, code) => {
     const { service } = answersInTurn(data);
     await expect(lookUpClick(service)).rejects.toMatchObject({ kind: 'contract', code });

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { recordsOfDay } from '../../sample/brand.ts';
+import { recordsOfDay, restate } from '../../sample/brand.ts';
 import type { Fault } from '../../sample/faults.ts';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
-import { type Json, numberText } from '../../shared/json.ts';
+import { type Json, type JsonObject, numberText } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import { coverageOf, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
 import { NO_TIME, type SampleLake, type SyncOptions, sampleLake } from './sample-lake.ts';
@@ -103,6 +103,22 @@ describe('a click whose detail is refused', () => {
       refused_lookups: 1n,
       next_due: new Date(AFTER + HOUR_MS),
     });
+  });
+
+  it('is left out alone where its answer is nested too deep to be read; others may be huge', async () => {
+    const lake = closedDay();
+    const ids = await afterReleased(lake);
+    const nested = Array.from({ length: 3000 }).reduce<Json>((inner) => [inner], 1);
+    const fields: Record<string, JsonObject> = {
+      [ids[0] ?? '']: { nested },
+      [ids[1] ?? '']: { note: 'x'.repeat(2_000_000) },
+    };
+    restate(lake.brand, 'clicks_detail', DAY, (held) =>
+      held.map((one) => ({ ...one, record: { ...one.record, ...fields[String(one.record.id)] } })),
+    );
+    const { day, warnings } = await run(lake);
+    expect(day).toMatchObject({ outcome: 'published', rows: ids.length - 1, refusedLookups: 1 });
+    expect(warnings).toMatchObject([{ lookups: 1, message: expect.stringContaining('nested deeper') }]);
   });
 
   it('is not asked for before its wait is over, and then alone, until it is answered', async () => {
