@@ -11,6 +11,7 @@ import { errorSummary } from '../shared/outcome.ts';
 import { addCheck } from './commands/check.ts';
 import { addDemo } from './commands/demo.ts';
 import { addQuery } from './commands/query.ts';
+import { addRepair } from './commands/repair.ts';
 import { addServeSample } from './commands/serve-sample.ts';
 import { addStatus } from './commands/status.ts';
 import { addSync } from './commands/sync.ts';
@@ -38,7 +39,8 @@ Exit codes:
 Example:
   $ brand-reports demo`,
   );
-for (const add of [addDemo, addSync, addCheck, addStatus, addQuery, addVerify, addServeSample]) add(program);
+for (const add of [addDemo, addSync, addCheck, addStatus, addQuery, addVerify, addRepair, addServeSample])
+  add(program);
 
 // A reader such as `head` may close the pipe early: that is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -9,6 +9,7 @@
  *   ledger/<report>/<brand>/<YYYY-MM>.json, index.json
  *   schema/<table>.json
  *   rates/<brand>.json
+ *   damaged/<key>.<time>                       copies of documents that were damaged
  *   query-results/…                            Athena's, in S3 only
  *   lake/<table>/<partition>/<snapshot id>.parquet   hard links to the published snapshots, in a folder only
  */
@@ -33,6 +34,8 @@ export const LEDGERS_PREFIX = 'ledger/';
 export const SCHEMAS_PREFIX = 'schema/';
 /** Which runs share the rate of each brand. */
 export const RATES_PREFIX = 'rates/';
+/** Copies of documents that a repair has replaced. */
+const DAMAGED_PREFIX = 'damaged/';
 /** Where Athena writes the results of queries; a lifecycle rule expires them. */
 export const QUERY_RESULTS_PREFIX = 'query-results/';
 /** The folder of a local lake that any tool can read as `lake/<table>/**`. */
@@ -106,9 +109,11 @@ export function chunkName(number: number): string {
   return `chunk-${String(number).padStart(6, '0')}.ndjson.gz`;
 }
 
+const PROGRESS_FILE = 'progress.json';
+
 /** The progress document of an attempt. */
 export function progressKey(report: string, brand: string, day: string, attempt: string): string {
-  return `${attemptPrefix(report, brand, day, attempt)}progress.json`;
+  return `${attemptPrefix(report, brand, day, attempt)}${PROGRESS_FILE}`;
 }
 
 /**
@@ -152,6 +157,36 @@ export function indexKey(report: string, brand: string): string {
 /** `schema/orders.json` */
 export function schemaKey(table: string): string {
   return `${SCHEMAS_PREFIX}${table}.json`;
+}
+
+/** `damaged/schema/orders.json.20260131T060000Z` */
+export function damagedCopyKey(key: string, at: Date): string {
+  return `${DAMAGED_PREFIX}${key}.${at.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
+}
+
+/** The inverse of `indexKey`; `undefined` for objects that are not ours. */
+export function parseIndexKey(key: string): { report: string; brand: string } | undefined {
+  const [, report = '', brand = ''] = key.split('/');
+  return isName(brand) && key === indexKey(report, brand) ? { report, brand } : undefined;
+}
+
+/** Whether a key is that of a progress document. */
+export function isProgressKey(key: string): boolean {
+  const [, report = '', brandFolder = ''] = key.split('/');
+  const brand = brandFolder.slice(`${DAY_PARTITION_KEYS[0]}=`.length);
+  const of = parseDayKey(brandRawPrefix(report, brand), key);
+  return of !== undefined && isName(of.id) && key === progressKey(report, brand, of.day, of.id);
+}
+
+/** Whether a key is that of a rate budget. */
+export function isRateBudgetKey(key: string): boolean {
+  const brand = key.slice(RATES_PREFIX.length, -'.json'.length);
+  return isName(brand) && key === rateBudgetKey(brand);
+}
+
+/** Whether a text can stand between two `/` of a key. */
+function isName(text: string): boolean {
+  return /^[^/.\\][^/\\]*$/.test(text);
 }
 
 /** `rates/acme.json` */

@@ -5,10 +5,14 @@ import {
   chunkName,
   attemptPrefix,
   coveragePartition,
+  damagedCopyKey,
   dayPartition,
   indexKey,
+  isProgressKey,
+  isRateBudgetKey,
   ledgerKey,
   parseDayKey,
+  parseIndexKey,
   parseLedgerKey,
   partitionPrefix,
   progressKey,
@@ -39,6 +43,20 @@ describe('keys of a lake', () => {
       'schema/orders.json',
       'rates/acme.json',
     ]);
+  });
+
+  it('are known as those of documents', () => {
+    expect(parseIndexKey(indexKey('order_list', 'acme'))).toEqual({ report: 'order_list', brand: 'acme' });
+    expect(parseIndexKey(ledgerKey('order_list', 'acme', '2026-01'))).toBeUndefined();
+    const progress = progressKey('order_list', 'acme', '2026-01-31', 'a1');
+    expect([isProgressKey(progress), isProgressKey(`${progress}.old`)]).toEqual([true, false]);
+    const rates = rateBudgetKey('acme');
+    expect([isRateBudgetKey(rates), isRateBudgetKey(`old/${rates}`)]).toEqual([true, false]);
+  });
+
+  it('of a copy of a damaged document say what it was and when', () => {
+    const at = new Date('2026-01-31T06:00:00.123Z');
+    expect(damagedCopyKey(schemaKey('orders'), at)).toBe('damaged/schema/orders.json.20260131T060000Z');
   });
 
   it('can be parsed back to the ledger', () => {

@@ -218,19 +218,12 @@ export function parseDocument<T>(schema: z.ZodMiniType<T>, key: string, stored: 
   throw damagedDocument(key, `${path.join('.') || 'the document'}${found}: ${message}`);
 }
 
-/** The next step: an index and an attempt can be rebuilt; a ledger and a schema hold what exists nowhere else. */
-function nextStep(key: string): string {
-  return /\/(index|progress)\.json$/.test(key)
-    ? 'delete the object, and the next run makes it again'
-    : 'restore the object from a backup. Deleting it would lose what is published or which types columns have';
-}
-
 /** A stored document that this program cannot have written: nothing is changed until an operator has examined it. */
 export function damagedDocument(key: string, what: string, cause?: unknown): BrandReportsError {
   return new BrandReportsError(
     'config',
     'damaged_document',
-    `${key} cannot be used: ${what}. Nothing was changed. Next step: ${nextStep(key)}.`,
-    { cause },
+    `${key} cannot be used: ${what}. Nothing was changed. Next step: "brand-reports repair" says what can be done about it.`,
+    { context: { key, problem: what }, cause },
   );
 }

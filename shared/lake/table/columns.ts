@@ -45,6 +45,9 @@ const MAX_FIELD_LENGTH = 255;
 /** Partition keys, and the one such name that every JavaScript object inherits. */
 const RESERVED = [...DAY_PARTITION_KEYS, 'constructor'];
 
+/** The columns that no field of a record stands for. */
+export const DERIVED_COLUMNS: readonly string[] = ['_rescued', '_synced_at'];
+
 /** The schema of a table without any records yet. */
 export function baseSchema(documented: readonly DocumentedColumn[]): TableSchema {
   const taken = new Set(RESERVED);

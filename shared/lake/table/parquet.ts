@@ -13,9 +13,10 @@ import {
   parquetReadObjects,
 } from 'hyparquet';
 import { ByteWriter, type ColumnSource, ParquetWriter, type Writer } from 'hyparquet-writer';
+import * as z from 'zod/mini';
 import type { ObjectWriter } from '../../ports.ts';
 import { type Column, type TypeSpec, typeOfElement, typeSpec, type Value } from '../../column-types.ts';
-import type { Row } from './columns.ts';
+import { DERIVED_COLUMNS, type Row } from './columns.ts';
 
 /** Rows of a row group: the unit that the writer keeps in memory and a reader can skip. */
 export const ROW_GROUP_ROWS = 30_000;
@@ -46,6 +47,7 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
     codec: 'ZSTD',
     compressors: { ZSTD: (page) => zstdCompressSync(page) },
     createdBy: 'brand-reports',
+    kvMetadata: [{ key: FIELDS_KEY, value: JSON.stringify(fieldsOf(columns)) }],
   });
   const writeOut = () => {
     const written = bytes.getBytes().slice();
@@ -79,6 +81,40 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
   };
 }
 
+/** Under this key a file names the record's field of each column that is called otherwise. */
+const FIELDS_KEY = 'brand-reports.fields';
+
+function fieldsOf(columns: readonly Column[]): Record<string, string> {
+  return Object.fromEntries(
+    columns.flatMap(({ name, field }) => (field === undefined || field === name ? [] : [[name, field]])),
+  );
+}
+
+const storedFields = z.record(z.string(), z.string());
+
+/**
+ * The columns of a file that `writeParquet` wrote for a report's table, in the order of its schema; a column of a type
+ * that we never write is left out.
+ */
+export async function readParquetColumns(file: ReadableFile): Promise<Column[]> {
+  const { schema, key_value_metadata: metadata = [] } = await parquetMetadataAsync(sourceOf(file));
+  const stored = metadata.find(({ key }) => key === FIELDS_KEY)?.value ?? '{}';
+  const fields = z.parse(storedFields, JSON.parse(stored));
+  return schema.slice(1).flatMap((element): Column[] => {
+    const { name } = element;
+    const type = typeOfElement(element);
+    if (type === undefined) return [];
+    return [{ name, type, ...(!DERIVED_COLUMNS.includes(name) && { field: fields[name] ?? name }) }];
+  });
+}
+
+function sourceOf(file: ReadableFile) {
+  return {
+    byteLength: file.bytes,
+    slice: async (start: number, end = file.bytes) => ownBuffer(await file.range(start, end)),
+  };
+}
+
 /** An object that can be read in parts: its size, and its bytes `[start, end)`. */
 export interface ReadableFile {
   bytes: number;
@@ -93,10 +129,7 @@ export async function* readParquetRows(
   file: ReadableFile,
   columns?: readonly string[],
 ): AsyncGenerator<Row, void, undefined> {
-  const source = {
-    byteLength: file.bytes,
-    slice: async (start: number, end = file.bytes) => ownBuffer(await file.range(start, end)),
-  };
+  const source = sourceOf(file);
   const metadata = await parquetMetadataAsync(source);
   const physical = hideAnnotations(metadata);
   let rowStart = 0;

@@ -1,0 +1,65 @@
+import { styleText } from 'node:util';
+import type { Command } from 'commander';
+import { newId } from '../../shared/adapters/new-id.ts';
+import { openLake } from '../../shared/adapters/open-lake.ts';
+import { systemClock } from '../../shared/adapters/system-clock.ts';
+import { type DamagedDocument, type RepairOutcome, repairLake } from '../../shared/operations/repair.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { EXIT } from '../exit-codes.ts';
+import { databaseOption, jsonOption, lakeOption } from '../options.ts';
+import { counted, print, printJson } from '../output.ts';
+import { oneLine } from '../terminal-text.ts';
+
+interface RepairFlags {
+  lake: string;
+  database?: string;
+  apply?: boolean;
+  json?: boolean;
+}
+
+export function addRepair(program: Command): void {
+  program
+    .command('repair')
+    .description('find documents of the lake that cannot be parsed; changes nothing without --apply')
+    .addOption(lakeOption())
+    .addOption(databaseOption())
+    .option('--apply', 'make them again from what is left elsewhere; the damaged bytes are copied first')
+    .addOption(jsonOption('print what was found and done as one JSON document'))
+    .addHelpText('after', '\nExample:\n  $ brand-reports repair\n  $ brand-reports repair --apply')
+    .action(async ({ lake, database, apply = false, json }: RepairFlags) => {
+      const outcome = await repairLake({
+        lake: openLake(lake, database === undefined ? {} : { database }),
+        reports,
+        clock: systemClock(),
+        log: () => {},
+        random: Math.random,
+        newId,
+        apply,
+      });
+      if (json) printJson(outcome);
+      else print(repairText(outcome, apply));
+      process.exitCode = outcome.status === 'damaged' ? EXIT.failed : EXIT.complete;
+    });
+}
+
+function repairText({ status, documents }: RepairOutcome, apply: boolean): string {
+  if (status === 'ok') return `${styleText('green', 'ok')}: every document can be parsed`;
+  const damaged = `${counted(documents.length, 'document')} cannot be parsed`;
+  const repaired = `${styleText('green', 'repaired')}: run sync now`;
+  const left = apply
+    ? `${styleText('red', 'failed')}: see what is marked ✗, then repair again`
+    : `${styleText('red', 'damaged')}: nothing was changed. Do what is proposed with: brand-reports repair --apply`;
+  return [damaged, ...documents.map(documentText), status === 'repaired' ? repaired : left].join('\n\n');
+}
+
+function documentText({ key, problem, remedy, outcome, copy, notes }: DamagedDocument): string {
+  const isRepaired = outcome === 'repaired';
+  const mark = isRepaired ? styleText('green', '✓') : styleText('red', '✗');
+  return [
+    `${mark} ${styleText('bold', oneLine(key))}`,
+    `    wrong: ${oneLine(problem)}`,
+    `    ${isRepaired ? 'done' : 'proposed'}: ${remedy}`,
+    ...(copy === undefined ? [] : [`    copy of the damaged bytes: ${oneLine(copy)}`]),
+    ...notes.map((note) => `    ${oneLine(note)}`),
+  ].join('\n');
+}

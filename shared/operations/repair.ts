@@ -1,0 +1,202 @@
+/**
+ * Documents of a lake that cannot be parsed: finds them all, and makes them again from what is left of them elsewhere.
+ * Without it one damaged byte would keep a month, a report or a table from being read until somebody edits JSON by hand.
+ * Nothing is lost by a repair: the damaged bytes are copied first, and the document is replaced only while it is still
+ * the damaged one (compare-and-swap). What a new document cannot know is said, and is such that the next run reads more
+ * rather than less; readers keep what is published (I3).
+ */
+import type { Json } from '../json.ts';
+import { asBrandReportsError, BrandReportsError } from '../errors.ts';
+import { parseJsonDocument } from '../lake/documents/cas-document.ts';
+import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
+import { parseLedger } from '../lake/documents/ledger.ts';
+import { parseMonthIndex } from '../lake/documents/month-index.ts';
+import { parseProgress } from '../lake/documents/progress.ts';
+import { parseRateBudget, unreadableBudget } from '../lake/documents/rate-budget.ts';
+import { parseStoredSchema } from '../lake/documents/schema.ts';
+import {
+  LEDGERS_PREFIX,
+  RATES_PREFIX,
+  damagedCopyKey,
+  isProgressKey,
+  isRateBudgetKey,
+  parseIndexKey,
+  parseLedgerKey,
+  reportRawPrefix,
+  schemaKey,
+} from '../lake/paths.ts';
+import type { LakeAccess } from '../pipeline/context.ts';
+import type { ObjectStore } from '../ports.ts';
+import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
+import { remakeLedger } from './remake-ledger.ts';
+import { type Remade, remakeSchema } from './remake-schema.ts';
+
+/** In this order, because a ledger that was made again is noted in its index. */
+const KINDS = ['index', 'progress', 'rate', 'schema', 'ledger'] as const;
+
+type DocumentKind = (typeof KINDS)[number];
+
+/** What a repair does with a document of each kind. */
+const REMEDIES: Record<DocumentKind, string> = {
+  index: 'empty it: the next runs make it again from the ledgers',
+  progress: 'empty it: the attempt that it belongs to begins again with its first page',
+  rate: 'empty it: runs forget within a minute what it held, and share the rate again',
+  schema: 'make it again from the columns of the snapshots',
+  ledger:
+    'make it again from what is published: readers keep it, and the next runs read all days of the month again',
+};
+
+/** A document that cannot be parsed, and what became of it. */
+export interface DamagedDocument {
+  key: string;
+  kind: DocumentKind;
+  problem: string;
+  remedy: string;
+  /** `changed`: somebody else wrote it meanwhile, so it was left alone. */
+  outcome: 'damaged' | 'repaired' | 'changed' | 'failed';
+  /** Where its bytes were copied to. */
+  copy?: string;
+  /** What was done, what could not be known, or why it failed. */
+  notes: string[];
+}
+
+/** What a repair found and did. */
+export interface RepairOutcome {
+  /** `damaged`: at least one document still is. */
+  status: 'ok' | 'repaired' | 'damaged';
+  documents: DamagedDocument[];
+}
+
+/** What a repair works with. */
+export interface RepairOptions extends LakeAccess {
+  reports: ReportRegistry;
+  /** Without it nothing is changed. */
+  apply: boolean;
+}
+
+/** Finds every damaged document of the reports and, where asked to, makes it again. */
+export async function repairLake(options: RepairOptions): Promise<RepairOutcome> {
+  const found: Found[] = [];
+  for await (const document of documentsOf(options)) {
+    const damaged = await findDamage(options.lake.store, document);
+    if (damaged) found.push(damaged);
+  }
+  found.sort((a, b) => KINDS.indexOf(a.document.kind) - KINDS.indexOf(b.document.kind));
+  const documents: DamagedDocument[] = [];
+  for (const each of found) documents.push(await treat(options, each));
+  if (documents.length === 0) return { status: 'ok', documents };
+  const isRepaired = documents.every(({ outcome }) => outcome === 'repaired');
+  return { status: isRepaired ? 'repaired' : 'damaged', documents };
+}
+
+/** A document of the lake: how it is read, and what stands for it where that fails. */
+interface LakeDocument {
+  key: string;
+  kind: DocumentKind;
+  parse: (stored: Json | undefined) => object;
+  remake: (damaged: Uint8Array) => Promise<Remade>;
+}
+
+interface Found {
+  document: LakeDocument;
+  problem: string;
+  body: Uint8Array;
+  etag: string;
+}
+
+async function* documentsOf(options: RepairOptions): AsyncGenerator<LakeDocument> {
+  const { lake, reports } = options;
+  const { store } = lake;
+  for await (const { key } of store.list(LEDGERS_PREFIX)) {
+    const index = parseIndexKey(key);
+    if (index && Object.hasOwn(reports, index.report)) yield emptied(key, 'index', parseMonthIndex(key));
+    const of = parseLedgerKey(key);
+    const report = of && Object.hasOwn(reports, of.report) ? reports[of.report] : undefined;
+    if (of && report) yield ledgerOf(options, key, { report, brand: of.brand, month: of.month });
+  }
+  for (const report of Object.values(reports)) {
+    const parse = parseStoredSchema(report);
+    yield {
+      key: schemaKey(report.table),
+      kind: 'schema',
+      parse,
+      remake: () => remakeSchema(options, report),
+    };
+    for await (const { key } of store.list(reportRawPrefix(report.name)))
+      if (isProgressKey(key)) yield emptied(key, 'progress', parseProgress(key));
+  }
+  for await (const { key } of store.list(RATES_PREFIX)) {
+    if (!isRateBudgetKey(key)) continue;
+    const remake = async (damaged: Uint8Array) => ({ document: unreadableBudget(damaged), notes: [] });
+    yield { key, kind: 'rate', parse: parseRateBudget(key), remake };
+  }
+}
+
+function emptied(key: string, kind: DocumentKind, parse: LakeDocument['parse']): LakeDocument {
+  return { key, kind, parse, remake: async () => ({ document: parse(undefined), notes: [] }) };
+}
+
+function ledgerOf(
+  options: RepairOptions,
+  key: string,
+  scope: { report: ReportDefinition; brand: string; month: string },
+): LakeDocument {
+  const { report, brand, month } = scope;
+  const parse = parseLedger(key, { report: report.name, brand, month });
+  return { key, kind: 'ledger', parse, remake: () => remakeLedger(options, scope) };
+}
+
+async function findDamage(store: ObjectStore, document: LakeDocument): Promise<Found | undefined> {
+  const stored = await store.get(document.key);
+  if (!stored) return undefined;
+  try {
+    document.parse(parseJsonDocument(document.key, stored.body));
+    return undefined;
+  } catch (thrown) {
+    if (!(thrown instanceof BrandReportsError) || thrown.code !== 'damaged_document') throw thrown;
+    return { document, problem: String(thrown.context.problem), ...stored };
+  }
+}
+
+/** Makes a document again, if asked to. A failure is its own and stops no other. */
+async function treat(options: RepairOptions, found: Found): Promise<DamagedDocument> {
+  const { document, problem } = found;
+  const { key, kind } = document;
+  const described = { key, kind, problem, remedy: REMEDIES[kind] };
+  if (!options.apply) return { ...described, outcome: 'damaged', notes: [] };
+  try {
+    return { ...described, ...(await replace(options, found)) };
+  } catch (thrown) {
+    return { ...described, outcome: 'failed', notes: [asBrandReportsError(thrown).message] };
+  }
+}
+
+async function replace(
+  options: RepairOptions,
+  { document, body, etag }: Found,
+): Promise<Pick<DamagedDocument, 'outcome' | 'copy' | 'notes'>> {
+  const { store } = options.lake;
+  const { key, kind } = document;
+  const copy = damagedCopyKey(key, new Date(options.clock.wallMs()));
+  if ((await store.put(copy, body, { ifAbsent: true })) === 'conflict') {
+    return { outcome: 'failed', notes: [`${copy} exists: repair again in a second`] };
+  }
+  const { document: next, notes } = await document.remake(body);
+  const bytes = Buffer.from(`${JSON.stringify(next)}\n`);
+  document.parse(parseJsonDocument(key, bytes));
+  if ((await store.put(key, bytes, { ifMatch: etag })) === 'conflict')
+    return { outcome: 'changed', copy, notes: ['it was written by somebody else meanwhile: repair again'] };
+  if (kind === 'ledger') await forgetDueTime(options, key);
+  return { outcome: 'repaired', copy, notes };
+}
+
+/** The index may say that no day of the month is due: without its hint the next run looks. */
+async function forgetDueTime({ lake, ...access }: RepairOptions, key: string): Promise<void> {
+  const of = parseLedgerKey(key);
+  if (!of) return;
+  const documents = createLakeDocuments({ store: lake.store, ...access });
+  await documents.index(of.report, of.brand).update((index) => {
+    const { [of.month]: forgotten, ...months } = index.months;
+    return forgotten ? { ...index, months } : index;
+  });
+}
