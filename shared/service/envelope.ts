@@ -32,7 +32,7 @@ export interface ResponseContext {
 export function classifyResponse(result: HttpResult, context: ResponseContext): ResponseClass {
   if ('failed' in result) {
     const code = result.failed === 'timeout' ? 'timeout' : 'network';
-    const message = `no whole response came (${result.failed}); if that persists, check baseUrl, timeoutSeconds and the network`;
+    const message = `no whole response came, or none that can be read (${result.failed}); if that persists, check baseUrl, timeoutSeconds and the network`;
     return failureOf(context)('transient', 'transient', code, message);
   }
   if ('tooLargeBytes' in result) {
@@ -96,25 +96,44 @@ function classifyStatus(
 function classifyBody(response: HttpResponse, { quote }: ResponseContext, fail: Fail): ResponseClass {
   const { text } = response;
   const broken = (code: string, message: string) => fail('final', 'contract', code, message);
+  const notUtf8 = broken('not_utf8', 'the response is not UTF-8, so its text would be altered');
   let envelope: Json;
   try {
     envelope = parseJson(text);
   } catch (error) {
     if (!(error instanceof SyntaxError))
       return broken('not_json', 'the response is nested deeper than can be read');
-    if (text.trimStart().startsWith('{'))
+    if (isCutOff(text))
       return fail(
         'transient',
         'transient',
         'truncated',
         `the response is cut off after ${text.length} characters`,
       );
+    if (!response.isUtf8) return notUtf8;
     return broken('not_json', `the response is not JSON but "${quote(text)}"; check baseUrl`);
   }
-  if (!response.isUtf8) return broken('not_utf8', 'the response is not UTF-8, so its text would be altered');
+  if (!response.isUtf8) return notUtf8;
   if (!isJsonObject(envelope))
     return broken('envelope', `the response is not a JSON object but "${quote(text)}"`);
   return classifyEnvelope(envelope, quote, fail);
+}
+
+/** Whether text that is not JSON is the beginning of an object whose end is missing. */
+function isCutOff(text: string): boolean {
+  if (!text.trimStart().startsWith('{')) return false;
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === '\\') at += 1;
+    else if (character === '"') inString = !inString;
+    else if (inString) continue;
+    else if (character === '{' || character === '[') depth += 1;
+    else if (character === '}' || character === ']') depth -= 1;
+    if (depth === 0 && character === '}') return false;
+  }
+  return true;
 }
 
 function classifyEnvelope(envelope: JsonObject, quote: ResponseContext['quote'], fail: Fail): ResponseClass {

@@ -72,7 +72,8 @@ export async function send(
   onHeaders(headers);
   try {
     const body = await readBody(response);
-    if (body === 'too large') return { tooLargeBytes: MAX_BODY_BYTES };
+    if (body === 'too large')
+      return response.ok ? { tooLargeBytes: MAX_BODY_BYTES } : { status, headers, text: '', isUtf8: true };
     return { status, headers, text: new TextDecoder().decode(body), isUtf8: isUtf8(body) };
   } catch (error) {
     return response.ok ? failed(error, 'cut_off') : { status, headers, text: '', isUtf8: true };

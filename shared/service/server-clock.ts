@@ -1,5 +1,10 @@
+import { DAY_MS } from '../days.ts';
+
 const TOLERANCE_MS = 2_000;
 const AGREEMENT_MS = 5_000;
+
+/** A machine whose clock is further off could not use TLS: the date is wrong, not the machine. */
+const MAX_SKEW_MS = 366 * DAY_MS;
 
 /** Whether days that were planned with the one clock skew (ms) are the same with the other. */
 export function clocksAgree(skewMs: number, otherSkewMs: number): boolean {
@@ -32,7 +37,7 @@ export function createServiceClock(wallMs: () => number): ServiceClock {
       if (dateMs === undefined || headers.has('age')) return;
       const explains = (skew: number) =>
         dateMs >= sentMs + skew - TOLERANCE_MS && dateMs <= receivedMs + skew + TOLERANCE_MS;
-      if (explains(skewMs)) return;
+      if (explains(skewMs) || Math.abs(dateMs - receivedMs) > MAX_SKEW_MS) return;
       // The date is written with the headers, just before they arrive, and cut to the second.
       skewMs = explains(0) ? 0 : dateMs + 500 - receivedMs;
     },

@@ -166,6 +166,15 @@ const notUtf8 = Buffer.concat([
 const refusedForGood: [string, Reply, string, string][] = [
   ['HTML with status 200', { text: html }, 'contract', 'not_json'],
   ['an empty body with status 200', { text: '' }, 'contract', 'not_json'],
+  ['text in UTF-16', { text: Buffer.from('{"code":0,"data":{}}', 'utf16le') }, 'contract', 'not_json'],
+  [
+    'text in UTF-16 with its mark',
+    { text: Buffer.from('\ufeff{"code":0,"data":{}}', 'utf16le') },
+    'contract',
+    'not_utf8',
+  ],
+  ['an object that is not JSON', { text: "{code: 0, data: {list: ['}']}}" }, 'contract', 'not_json'],
+  ['two objects', { text: '{"code":0,"data":{}}{"code":0}' }, 'contract', 'not_json'],
   ['status 204', { status: 204, text: '' }, 'contract', 'not_json'],
   ['JSON nested too deeply', { text: nested }, 'contract', 'not_json'],
   ['text that is not UTF-8', { text: notUtf8 }, 'contract', 'not_utf8'],
@@ -213,6 +222,13 @@ describe('a response that no retry can help', () => {
     expect(client.requests).toBe(1);
   });
 
+  it('of HTTP 500 that is larger than any page is an error of the service', async () => {
+    const { client } = await started(() => ({ status: 500, text: Buffer.alloc(64 * 2 ** 20 + 1, ' ') }), {
+      retry: { maxAttempts: 1 },
+    });
+    expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'transient', code: 'http_500' });
+  });
+
   it('is quoted with its code and message on one line, shortened', async () => {
     const { client } = await started(() => ({
       json: { code: 1007, msg: `no\nsuch\tcursor ${'x'.repeat(5_000)}` },
@@ -238,6 +254,7 @@ const transient: [string, Reply, string][] = [
   ['a reset connection', 'reset', 'network'],
   ['a body cut off in the middle', { cutOff: '{"code":0,"data":{"list":[{"id"' }, 'network'],
   ['a body cut off after complete JSON', { cutOff: '{"code":0,"data":{"list":[]}}' }, 'network'],
+  ['JSON that ends within a string', { text: '{"code":0,"msg":"a } quoted \\" bracket}' }, 'truncated'],
   ['JSON that ends too early', { text: '{"code":0,"data":{"list":[{"id":"1"}' }, 'truncated'],
   [
     'JSON that ends within a character',

@@ -14,6 +14,8 @@ describe('I10: the clock of the service', () => {
     ['five minutes behind', header(base - 300_000), 0, 100, -300_000],
     ['a response that took half a minute, dated at its end', header(base + 30_000), 0, 30_000, 0],
     ['a response that took half a minute, dated at its beginning', header(base), 0, 30_000, 0],
+    ['sixty days ahead', header(base + 60 * 86_400_000), 0, 100, 60 * 86_400_000],
+    ['another century', header(base - 100 * 366 * 86_400_000), 0, 100, 0],
     ['a response from a cache', header(base - 300_000, { age: '300' }), 0, 100, 0],
     ['no date', new Headers(), 0, 100, 0],
     ['a date in another form', new Headers({ date: '2026-11-03T10:00:00Z' }), 0, 100, 0],
