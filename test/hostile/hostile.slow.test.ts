@@ -40,13 +40,13 @@ afterAll(async () => {
 });
 
 /** One run against the hostile service; what it says and stores, raw records aside, has no secret. */
-async function run(lake: SampleLake, options: SyncOptions = {}): Promise<SyncOutcome> {
+async function run(lake: SampleLake, options: SyncOptions, timeoutSeconds = 1): Promise<SyncOutcome> {
   const log: LogEvent[] = [];
   const baseUrl = `${hostile.url}/api/${lake.brand.name}`;
   const outcome = await lake.sync({
     log: (event) => log.push(event),
     ...options,
-    brandSettings: { baseUrl, timeoutSeconds: 1 },
+    brandSettings: { baseUrl, timeoutSeconds },
   });
   const documents = [...lake.store.objects].filter(([key]) => key.endsWith('.json'));
   const said = [outcome, log, documents.map(([, { body }]) => Buffer.from(body).toString())];
@@ -72,11 +72,11 @@ const ofDay: SyncOptions = { scope: { reports: [REPORT], from: DAY, to: DAY } };
 describe('a service that spoils every answer for a day, and then is right', () => {
   it.each(spoilers)(
     'I8: $name: the day ends as $ends',
-    async ({ ends, spoil }) => {
+    async ({ ends, spoil, timeoutSeconds }) => {
       const lake = sample.fork();
       const before = await publishedDays(lake, REPORT);
       hostile.choose = (asked) => (isOfDay(asked) ? spoil : undefined);
-      const outcome = await run(lake, ofDay);
+      const outcome = await run(lake, ofDay, timeoutSeconds);
       hostile.choose = () => undefined;
       if (ends === 'right') {
         expect(outcome).toMatchObject({ status: 'complete' });
