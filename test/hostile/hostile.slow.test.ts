@@ -8,7 +8,7 @@ import { errorOf, publishedDays, wrongReports } from '../sync/lake-contents.ts';
 import { CREDENTIALS, REPORTS, type SampleLake, type SyncOptions, sampleLake } from '../sync/sample-lake.ts';
 import { Random } from '../torture/random.ts';
 import { type Asked, type HostileService, startHostileService } from './hostile-service.ts';
-import { spoilers } from './spoilers.ts';
+import { endlessChain, spoilers } from './spoilers.ts';
 
 const NOW = '2026-03-10T15:00:00Z';
 const TODAY = '2026-03-10';
@@ -93,6 +93,20 @@ describe('a service that spoils every answer for a day, and then is right', () =
   );
 });
 
+describe('a service whose cursors and records never end', () => {
+  it('I8: keeps a run for its time alone, and none of its records are published', async () => {
+    const lake = sample.fork();
+    const before = await publishedDays(lake, REPORT);
+    hostile.choose = (asked) => (isOfDay(asked) ? endlessChain : undefined);
+    const deadline = { softMs: lake.service.now().getTime() + 200, hardMs: Number.POSITIVE_INFINITY };
+    expect(await run(lake, { ...ofDay, deadline })).toMatchObject({ status: 'incomplete' });
+    expect(await publishedDays(lake, REPORT)).toEqual(before);
+    hostile.choose = () => undefined;
+    expect(await run(lake, ofDay)).toMatchObject({ status: 'complete' });
+    expect(await wrongReports(lake, TODAY, [REPORT])).toEqual({});
+  });
+});
+
 describe('a service that spoils answers at random, and then is right', () => {
   it.each(SEEDS)(
     'I8: publishes nothing wrong meanwhile, and everything in the end: seed %i',
@@ -111,7 +125,8 @@ describe('a service that spoils answers at random, and then is right', () => {
         lake.nowMs += 60_000;
       }
       hostile.choose = () => undefined;
-      lake.nowMs += DAY_MS;
+      // A lookup that was refused is made again after a day at most.
+      lake.nowMs += 2 * DAY_MS;
       const last = await run(lake, { scope });
       lake.nowMs = Date.parse(NOW);
       expect(last).toMatchObject({ status: 'complete' });

@@ -447,6 +447,14 @@ const dates = ['Mon, 01 Jan 1926 00:00:00 GMT', 'Fri, 01 Jan 2126 00:00:00 GMT',
   }),
 );
 
+/** A page of records that are new each time, and the cursor of another one. */
+export const endlessChain: Spoil = (answer) => {
+  const { random } = answer;
+  const records = Array.from({ length: 4 }, () => ({ transaction: random.next(), amount: random.next() }));
+  const next = { list: records, count: records.length, cursor: String(random.next()) };
+  return changed(() => ({ code: 0, msg: 'success', data: next }))(answer);
+};
+
 /** Every spoiler. */
 export const spoilers: readonly Spoiler[] = [
   ...cut,

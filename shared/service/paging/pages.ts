@@ -3,11 +3,15 @@
 // page is requested and where the next cursor is; `confirm.ts` asks again what one answer does not prove; `end-of-pass.ts`
 // accepts a page only where the pass makes progress and its end is proven (I8); `page.ts` has the types.
 
-import { recordsOf } from '../records.ts';
+import type { BrandReportsError } from '../../errors.ts';
+import { contractError, recordsOf } from '../records.ts';
 import { type ReadPage, confirmPages, isUnchanged } from './confirm.ts';
 import { acceptPages } from './end-of-pass.ts';
 import { type Cursor, type Page, type PageRequest, type Resume, hashOf, storedCursor } from './page.ts';
 import { styleOf } from './styles.ts';
+
+/** More than any day has: cursors that are new for ever, with new records, would keep every run busy without end. */
+const MAX_PAGES = 100_000;
 
 /**
  * The pages of a pass in order; the next one is fetched while the consumer works on the last (docs/interface.md,
@@ -20,13 +24,16 @@ export async function* pages(request: PageRequest, resume?: Resume): AsyncGenera
   const ask = (cursor: Cursor | null) => fetchPage(request, cursor, stop.signal);
   const confirm = confirmPages(request, resume, ask);
   const accept = acceptPages(request, resume);
+  let read = resume?.seen.length ?? 0;
   let ahead = ask(storedCursor(resume?.cursor ?? null));
   try {
     for (;;) {
       const page = await confirm(await ahead);
       const accepted = accept(page);
       const ended = accepted.at(-1)?.next === null;
+      read += 1;
       if (!ended) {
+        if (read >= MAX_PAGES) throw endless(request);
         ahead = ask(page.next);
         // Its failure is thrown when the consumer requests the page, if it ever does.
         ahead.catch(() => undefined);
@@ -37,6 +44,11 @@ export async function* pages(request: PageRequest, resume?: Resume): AsyncGenera
   } finally {
     stop.abort();
   }
+}
+
+function endless({ action, pageSize }: PageRequest): BrandReportsError {
+  const message = `${MAX_PAGES} pages were read and there still is a next one, which no day has; if the day really has so many records, raise "pageSize" (now ${pageSize}), otherwise the service's cursors do not end: report it to its operator`;
+  return contractError(action, 'endless', message);
 }
 
 /** The first page alone. @throws BrandReportsError of the service */

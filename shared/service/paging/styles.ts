@@ -7,6 +7,7 @@ import {
   numberText,
   parseJson,
 } from '../../json.ts';
+import type { ReportService } from '../../ports.ts';
 import { contractError, describeKind } from '../records.ts';
 import { type Cursor, type PageRequest, isCursor, shortHash } from './page.ts';
 
@@ -31,7 +32,7 @@ interface Style {
 }
 
 /** @throws BrandReportsError `bug` for a report without pages */
-export function styleOf({ action, paging, pageSize, firstPage }: PageRequest): Style {
+export function styleOf({ service, action, paging, pageSize, firstPage }: PageRequest): Style {
   switch (paging.style) {
     case 'position':
       return {
@@ -57,7 +58,7 @@ export function styleOf({ action, paging, pageSize, firstPage }: PageRequest): S
     case 'cursor':
       return {
         fields: (cursor) => ({ ...(cursor !== null && { cursor }), [paging.pageSize.field]: pageSize }),
-        next: (page) => nextCursor(action, page, paging.countField),
+        next: (page) => nextCursor(service, action, page, paging.countField),
         lacksCursor: ({ envelope, data }) => cursorOf(envelope, data) === undefined,
         seen: (cursor, recordsHash) => shortHash(cursor ?? recordsHash),
       };
@@ -91,13 +92,14 @@ function nextPosition(action: string, pageInfo: Json | undefined): Cursor | null
 
 /** I8: `null`, absent and empty all mean the end; anything else that is not a cursor is a failure. */
 function nextCursor(
+  service: ReportService,
   action: string,
   { envelope, data, records }: ReceivedPage,
   countField: string | undefined,
 ): Cursor | null {
   const count = countField === undefined ? undefined : numberText(data[countField]);
   if (count !== undefined && count !== String(records.length)) {
-    const message = `"data.${countField}" says ${count} records, the list has ${records.length}: one of them is wrong`;
+    const message = `"data.${countField}" says ${service.quote(count)} records, the list has ${records.length}: one of them is wrong`;
     throw contractError(action, 'count_mismatch', message);
   }
   const cursor = cursorOf(envelope, data);

@@ -332,6 +332,31 @@ describe('a pass whose end is not proven fails', () => {
     },
   );
 
+  it.each([
+    ['positions', position, (number: number) => ({ pageInfo: { hasNextPage: true, endCursor: 1_000 + number } })],
+    ['page numbers', numbered, () => ({})],
+    ['cursors', byCursor, (number: number) => ({ cursor: `cursor ${number}` })],
+  ])('I8: new %s and new records without end are no pass', async (_name, paging, more) => {
+    const { service, requests } = pagedService((_fields, number) => ({
+      data: { list: [{ id: `id-${number}` }], ...more(number) },
+    }));
+    const seen = Array.from({ length: 99_990 }, (_, index) => `seen ${index}`);
+    await expect(collect(requestOf(service, paging), { cursor: 7, seen })).rejects.toMatchObject({
+      kind: 'contract',
+      code: 'endless',
+      message: expect.stringMatching(/100000 pages.*pageSize/),
+    });
+    expect(requests.length).toBeLessThanOrEqual(12);
+  });
+
+  it('I9: a count of the service is quoted like any text of its', async () => {
+    const { service } = answersInTurn({ list: [], count: rawNumber('9'.repeat(400)) });
+    await expect(collect(requestOf({ ...service, quote: () => 'quoted' }, byCursor))).rejects.toMatchObject({
+      code: 'count_mismatch',
+      message: expect.stringContaining('says quoted'),
+    });
+  });
+
   it('I8: the keys of a response without a list are named', async () => {
     const { service } = answersInTurn({ orders: [], refunds: [], total: 0 });
     await expect(firstPage(requestOf(service, numbered))).rejects.toThrow(/orders, refunds, total/);
