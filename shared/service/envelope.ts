@@ -32,7 +32,11 @@ export interface ResponseContext {
 export function classifyResponse(result: HttpResult, context: ResponseContext): ResponseClass {
   if ('failed' in result) {
     const code = result.failed === 'timeout' ? 'timeout' : 'network';
-    const message = `no whole response came, or none that can be read (${result.failed}); if that persists, check baseUrl, timeoutSeconds and the network`;
+    // zlib's own codes begin so.
+    const what = result.failed.startsWith('Z_')
+      ? 'the body cannot be decompressed'
+      : 'no whole response came';
+    const message = `${what} (${result.failed}); if that persists, check baseUrl, timeoutSeconds and the network`;
     return failureOf(context)('transient', 'transient', code, message);
   }
   if ('tooLargeBytes' in result) {

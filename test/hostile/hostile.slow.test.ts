@@ -125,11 +125,12 @@ describe('a service that spoils answers at random, and then is right', () => {
         lake.nowMs += 60_000;
       }
       hostile.choose = () => undefined;
-      // A lookup that was refused is made again after a day at most.
-      lake.nowMs += 2 * DAY_MS;
-      const last = await run(lake, { scope });
+      // The second run makes the lookups again that were refused in an attempt which the first one ends.
+      for (let runs = 0; runs < 2; runs += 1) {
+        lake.nowMs += 2 * DAY_MS;
+        expect(await run(lake, { scope })).toMatchObject({ status: 'complete' });
+      }
       lake.nowMs = Date.parse(NOW);
-      expect(last).toMatchObject({ status: 'complete' });
       expect(await wrongReports(lake, TODAY)).toEqual({});
     },
     300_000,

@@ -333,7 +333,11 @@ describe('a pass whose end is not proven fails', () => {
   );
 
   it.each([
-    ['positions', position, (number: number) => ({ pageInfo: { hasNextPage: true, endCursor: 1_000 + number } })],
+    [
+      'positions',
+      position,
+      (number: number) => ({ pageInfo: { hasNextPage: true, endCursor: 1_000 + number } }),
+    ],
     ['page numbers', numbered, () => ({})],
     ['cursors', byCursor, (number: number) => ({ cursor: `cursor ${number}` })],
   ])('I8: new %s and new records without end are no pass', async (_name, paging, more) => {
