@@ -136,7 +136,7 @@ const types: Spoiler[] = [
   {
     name: 'an object for the list',
     ends: ['contract', 'missing_list'],
-    spoil: list((all) => ({ ...all })),
+    spoil: list((all) => Object.fromEntries(all.entries())),
     listsOnly: true,
   },
   {
