@@ -106,6 +106,7 @@ function howItWasRead(
     state: 'open',
     settled: false,
     identicalPasses: 0,
+    confirmed: false,
     attempt,
     pages: 0,
     readFrom: beginning,

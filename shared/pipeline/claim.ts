@@ -11,6 +11,7 @@ import { type Progress, type Slice, assertLeaseHeld } from '../lake/documents/pr
 import {
   type DaySituation,
   type Obstacle,
+  asResumed,
   attemptToContinue,
   decideAttempt,
   slicesAfterRestart,
@@ -68,7 +69,10 @@ export async function claim(ctx: RunContext, day: string, byName: boolean): Prom
   await progress.update((current) => ({
     ...withRenewedLease(current, ctx),
     queryFingerprint: ctx.policy.queryFingerprint,
-    slices: decision.kind === 'resume' ? current.slices : decideAttempt(entry, current, situation).slices,
+    slices:
+      decision.kind === 'resume'
+        ? asResumed(current.slices)
+        : decideAttempt(entry, current, situation).slices,
   }));
   return attempt;
 }

@@ -1,6 +1,6 @@
 import { monthOf } from '../days.ts';
 import { commitDay } from '../lake/documents/ledger.ts';
-import { closesAtMs, daysWatched, settles } from '../planning/due.ts';
+import { closesAtMs, daysWatched, needsConfirmation, settles } from '../planning/due.ts';
 import { refusedSummary } from '../planning/refused-lookups.ts';
 import type { BuiltSnapshot } from './build.ts';
 import type { Attempt } from './claim.ts';
@@ -27,15 +27,20 @@ export async function commit(
   const { startedAt } = (last.upstream?.closed && slices[0]) || last;
   const startedMs = Date.parse(startedAt);
   const refusedLookups = refusedSummary(slices);
+  const { parts, resumed } = last;
+  const recordPages = parts
+    .filter(({ role }) => role === 'include')
+    .reduce((pages, part) => pages + part.recordPages, 0);
   // I2: only one pass that began after the day's end closes it.
   const closed = last.whole && startedMs >= closesAtMs(day, ctx.policy) && isUpstreamClosed;
   await ctx.ledger(monthOf(day)).update((ledger) => {
     const before = ledger.days[day]?.committed;
     // I11: passes with equal content, one after the other.
     const agreed = unchanged && before?.state === 'closed' ? before.identicalPasses : 0;
-    const identicalPasses = closed ? agreed + 1 : 0;
-    const isLast = settles(day, ctx.policy, startedMs, identicalPasses);
+    const passes = { identicalPasses: closed ? agreed + 1 : 0, ...(resumed && { resumed }) };
+    const isLast = settles(day, ctx.policy, startedMs, passes);
     const settled = closed && isLast && !refusedLookups?.retryAt;
+    const reading = { unchanged, recordPages, rows: snapshot.rows };
     return commitDay(ledger, day, {
       runId: ctx.runId,
       continuation,
@@ -48,7 +53,8 @@ export async function commit(
         state: closed ? 'closed' : 'open',
         settled,
         ...(settled && { watchedDays: daysWatched(ctx.policy) }),
-        identicalPasses,
+        ...passes,
+        confirmed: !needsConfirmation(ctx.policy, reading, before),
         attempt: id,
         pages: slices.flatMap(({ parts }) => parts).reduce((pages, part) => pages + part.pages, 0),
         readFrom: startedAt,

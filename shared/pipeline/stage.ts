@@ -64,6 +64,7 @@ export class Stage {
   #lines: string[] = [];
   #characters = 0;
   #pages: StagedPage[] = [];
+  #recordPages = 0;
   #observations: Observations = {};
   #withoutKey = 0;
   #startedMs: number;
@@ -90,6 +91,7 @@ export class Stage {
       else keys.add(key);
     }
     this.#pages.push({ ...page, records: [] });
+    if (page.records.length > 0) this.#recordPages += 1;
     const isOld = this.#ctx.clock.wallMs() - this.#startedMs >= MAX_GROUP_MS;
     if (this.#characters >= MAX_GROUP_CHARACTERS || isOld || page.next === null) await this.flush();
   }
@@ -107,6 +109,7 @@ export class Stage {
       last: { cursor: last.cursor, hash: last.hash },
       seen: this.#pages.map(({ seen }) => seen),
       pages: this.#pages.length,
+      recordPages: this.#recordPages,
       records,
       refused: this.#pages.flatMap(({ refused }) => refused ?? []),
       observations: this.#observations,
@@ -118,6 +121,7 @@ export class Stage {
     this.#lines = [];
     this.#characters = 0;
     this.#pages = [];
+    this.#recordPages = 0;
     this.#observations = {};
     this.#withoutKey = 0;
     this.#startedMs = this.#ctx.clock.wallMs();

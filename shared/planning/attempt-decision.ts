@@ -79,6 +79,13 @@ export function slicesAfterRestart(
   return slices.map((slice) => (slice === slices.at(-1) ? { ...slice, repeatsPass: true } : slice));
 }
 
+/** The slices of an attempt that another run goes on with. A lookup is a call of its own: whoever makes it, it is the same. */
+export function asResumed(slices: readonly Slice[]): Slice[] {
+  return slices.map((slice) =>
+    slice.done || slice.upstream || slice !== slices.at(-1) ? slice : { ...slice, resumed: true },
+  );
+}
+
 /** The committed attempt of the open day that further slices are appended to. */
 function growingAttempt({ committed }: DayEntry, situation: DaySituation): Committed | undefined {
   const { day, nowMs, report, brandSettings, queryFingerprint } = situation;

@@ -125,9 +125,11 @@ function passDueAtMs(
   const readFromMs = Date.parse(committed.readFrom);
   if (readFromMs > nowMs) return closesAtMs(day, policy);
   // A last pass settles the day as soon as no lookup is left to be tried again.
-  const isLast = settles(day, policy, readFromMs, committed.identicalPasses);
+  const isLast = settles(day, policy, readFromMs, committed);
   if (isLast && committed.refusedLookups?.retryAt) return null;
   if (committed.settled && !isWatchedLonger(committed, policy)) return null;
+  // I11: the next run reads it again, whatever its age.
+  if (!committed.confirmed) return readFromMs;
   return refreshAtMs(day, readFromMs, policy, daysBetween(day, dayOf(nowMs, policy.timeZone)));
 }
 
@@ -173,10 +175,29 @@ function lastCallMs(day: string, policy: Policy): number {
   return startOfDay(addDays(day, daysWatched(policy) + 1), policy.timeZone);
 }
 
-/** I11: whether a pass that began at `readFromMs` and agrees with `identicalPasses - 1` before it is the last needed. */
-export function settles(day: string, policy: Policy, readFromMs: number, identicalPasses: number): boolean {
+/** I11: whether a pass that began at `readFromMs`, with the passes before it that agree, is the last needed. */
+export function settles(
+  day: string,
+  policy: Policy,
+  readFromMs: number,
+  { identicalPasses, resumed }: Pick<Committed, 'identicalPasses' | 'resumed'>,
+): boolean {
   const isLast = readFromMs >= Math.max(lastCallMs(day, policy), closesAtMs(day, policy));
-  return isLast && (policy.pagesAreSnapshot || identicalPasses >= 2);
+  const isProofAlone = policy.pagesAreSnapshot && !resumed;
+  return isLast && identicalPasses >= (isProofAlone ? 1 : 2);
+}
+
+/**
+ * I11: whether another reading has to agree before this one is believed. Where pages are no snapshot, a record that
+ * leaves a page while the next one is read makes another one fall through between them.
+ */
+export function needsConfirmation(
+  policy: Policy,
+  reading: { unchanged: boolean; recordPages: number; rows: number },
+  before: Pick<Committed, 'rows'> | undefined,
+): boolean {
+  if (policy.pagesAreSnapshot || reading.unchanged) return false;
+  return reading.recordPages > 1 || (before !== undefined && reading.rows < before.rows);
 }
 
 /** The earliest time at which a day of the month is due; `null` where all its days are settled. */

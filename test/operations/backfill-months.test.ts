@@ -265,6 +265,7 @@ describe('the ledger of a month', () => {
     state: 'closed',
     settled: false,
     identicalPasses: 1,
+    confirmed: true,
     attempt: 'a1',
     pages: 1,
     readFrom: '2026-01-06T10:00:00.000Z',

@@ -55,6 +55,7 @@ const part: SlicePart = {
   cursor: 2,
   seen: [],
   pages: 1,
+  recordPages: 0,
   records: 0,
   chunks: [],
   done: false,
@@ -91,6 +92,7 @@ function committed(change: Partial<Committed> = {}): Committed {
     state: 'open',
     settled: false,
     identicalPasses: 0,
+    confirmed: true,
     attempt: 'a1',
     pages: 1,
     readFrom: at('09:00'),
@@ -106,9 +108,7 @@ const finished = slice(at('00:00'), at('09:00'), { done: true });
 const lookedUp: Slice = {
   ...staged,
   upstream,
-  parts: [
-    { role: 'include', fields: {}, cursor: 50, seen: [], pages: 1, records: 50, chunks: [], done: false },
-  ],
+  parts: [{ ...part, cursor: 50, records: 50 }],
 };
 const pass = slice(at('00:00'), at('00:00', NEXT_DAY), { startedAt: at('01:00', NEXT_DAY) });
 

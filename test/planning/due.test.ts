@@ -1,12 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { DAY_MS, HOUR_MS, daysFrom, startOfDay } from '../../shared/days.ts';
-import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
+import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts';
 import {
   type Policy,
   closesAtMs,
   dueAtMs,
   monthDueAtMs,
+  needsConfirmation,
   onlyRefusedDue,
   settles,
 } from '../../shared/planning/due.ts';
@@ -188,20 +189,25 @@ describe('a day settles', () => {
   const day = '2026-03-31';
   const lastCall = Date.parse('2026-07-30T04:00:00.000Z');
 
-  it.each<[string, boolean, number, number, boolean]>([
-    ['with the first pass behind the last tier', true, lastCall, 1, true],
-    ['not with a pass of the last tier', true, lastCall - 1, 9, false],
-    ['not with a first pass of numbered pages', false, lastCall, 1, false],
-    ['with the second of two passes of numbered pages that agree', false, lastCall, 2, true],
-    ['not with two that agree too early', false, lastCall - 1, 2, false],
-  ])('I11: or stays unsettled: %s', (_name, pagesAreSnapshot, readFromMs, agreeing, settled) => {
-    expect(settles(day, { ...policy, pagesAreSnapshot }, readFromMs, agreeing)).toBe(settled);
+  const once = { identicalPasses: 1 };
+  const twice = { identicalPasses: 2 };
+
+  it.each<[string, boolean, number, Pick<Committed, 'identicalPasses' | 'resumed'>, boolean]>([
+    ['with the first pass behind the last tier', true, lastCall, once, true],
+    ['not with a pass of the last tier', true, lastCall - 1, twice, false],
+    ['not with a pass that several runs read', true, lastCall, { ...once, resumed: true }, false],
+    ['with a pass that several runs read and another one', true, lastCall, { ...twice, resumed: true }, true],
+    ['not with a first pass of numbered pages', false, lastCall, once, false],
+    ['with the second of two passes of numbered pages that agree', false, lastCall, twice, true],
+    ['not with two that agree too early', false, lastCall - 1, twice, false],
+  ])('I11: or stays unsettled: %s', (_name, pagesAreSnapshot, readFromMs, passes, settled) => {
+    expect(settles(day, { ...policy, pagesAreSnapshot }, readFromMs, passes)).toBe(settled);
   });
 
   it('I2: not before it can be closed, whatever the tiers say', () => {
     const eager = { ...policy, refresh: [], lateMinutes: 1440 };
     const closes = closesAtMs(day, eager);
-    expect([closes - 1, closes].map((ms) => settles(day, eager, ms, 1))).toEqual([false, true]);
+    expect([closes - 1, closes].map((ms) => settles(day, eager, ms, once))).toEqual([false, true]);
   });
 
   it.each([
@@ -209,11 +215,11 @@ describe('a day settles', () => {
     ['numbered pages', false],
   ])('I11: is read as long as it can change, and not after: %s', (_name, pagesAreSnapshot) => {
     const gaps = fc.array(fc.integer({ min: HOUR_MS, max: 20 * DAY_MS }), { minLength: 60, maxLength: 60 });
-    const changes = fc.array(fc.boolean(), { minLength: 60, maxLength: 60 });
+    const flags = fc.array(fc.boolean(), { minLength: 60, maxLength: 60 });
     fc.assert(
-      fc.property(gaps, changes, (waits, changed) => {
+      fc.property(gaps, flags, flags, (waits, changed, resumed) => {
         const own = { ...policy, pagesAreSnapshot, startDate: day };
-        const passes: { at: number; digest: number }[] = [];
+        const passes: { at: number; digest: number; resumed: boolean }[] = [];
         let entry: DayEntry = {};
         let digest = 0;
         let nowMs = startOfDay(day, ZONE) + 1_000;
@@ -222,12 +228,14 @@ describe('a day settles', () => {
           const due = plan(ledgersOf({ [day]: entry }), own, nowMs).some((each) => each.day === day);
           if (due) {
             expect(entry.committed?.settled ?? false).toBe(false);
-            passes.push({ at: nowMs, digest });
-            entry = afterPass(day, own, entry, nowMs, String(digest));
+            const pass = { at: nowMs, digest, resumed: resumed[index] ?? false };
+            passes.push(pass);
+            entry = afterPass(day, own, entry, pass);
           }
           nowMs += wait;
         }
-        const last = passes.slice(pagesAreSnapshot ? -1 : -2);
+        const isProofAlone = pagesAreSnapshot && !passes.at(-1)?.resumed;
+        const last = passes.slice(isProofAlone ? -1 : -2);
         const isOver = nowMs > lastCall + 60 * DAY_MS;
         if (isOver) expect(entry.committed?.settled).toBe(true);
         if (entry.committed?.settled) {
@@ -245,19 +253,56 @@ function afterPass(
   day: string,
   own: Policy,
   { committed }: DayEntry,
-  nowMs: number,
-  digest: string,
+  pass: { at: number; digest: number; resumed: boolean },
 ): DayEntry {
-  const closed = nowMs >= closesAtMs(day, own);
+  const closed = pass.at >= closesAtMs(day, own);
+  const digest = String(pass.digest);
   const agrees = committed?.state === 'closed' && committed.digest === digest;
-  const agreeing = closed ? (agrees ? committed.identicalPasses : 0) + 1 : 0;
-  return readAt(new Date(nowMs).toISOString(), {
+  const passes = {
+    identicalPasses: closed ? (agrees ? committed.identicalPasses : 0) + 1 : 0,
+    resumed: pass.resumed,
+  };
+  const reading = { unchanged: committed?.digest === digest, recordPages: 2, rows: 1 };
+  return readAt(new Date(pass.at).toISOString(), {
+    ...passes,
     digest,
-    identicalPasses: agreeing,
+    confirmed: !needsConfirmation(own, reading, committed),
     state: closed ? 'closed' : 'open',
-    settled: closed && settles(day, own, nowMs, agreeing),
+    settled: closed && settles(day, own, pass.at, passes),
   });
 }
+
+describe('a reading that records may have moved in', () => {
+  const numbered = { ...policy, pagesAreSnapshot: false };
+  const changed = { unchanged: false, recordPages: 2, rows: 10 };
+
+  it.each<[string, Policy, Parameters<typeof needsConfirmation>[1], { rows: number } | undefined, boolean]>([
+    ['a first one of several pages', numbered, changed, undefined, true],
+    ['a changed one of several pages', numbered, changed, { rows: 10 }, true],
+    [
+      'a changed one of one page with fewer rows',
+      numbered,
+      { ...changed, recordPages: 1 },
+      { rows: 11 },
+      true,
+    ],
+    ['not one of one page', numbered, { ...changed, recordPages: 1 }, { rows: 10 }, false],
+    ['not the first one, of one page', numbered, { ...changed, recordPages: 1 }, undefined, false],
+    ['not one that changed nothing', numbered, { ...changed, unchanged: true }, { rows: 10 }, false],
+    ['not one whose pages are a snapshot', policy, changed, { rows: 11 }, false],
+  ])('I11: has to be confirmed: %s', (_name, own, reading, before, needed) => {
+    expect(needsConfirmation(own, reading, before)).toBe(needed);
+  });
+
+  it('I11: is due at once, whatever the age of its day, and comes behind the days never read', () => {
+    const days = { '2026-03-12': readAt('2026-03-20T14:00:00.000Z', { confirmed: false }) };
+    const due = plan(ledgersOf(days), { ...numbered, startDate: '2026-03-11' }, NOW_MS);
+    expect(due.at(-1)).toEqual({ day: '2026-03-12', reason: 'refresh' });
+    const confirmed = { '2026-03-12': readAt('2026-03-20T14:00:00.000Z') };
+    const settledFor = plan(ledgersOf(confirmed), { ...numbered, startDate: '2026-03-11' }, NOW_MS);
+    expect(settledFor.map(({ day }) => day)).not.toContain('2026-03-12');
+  });
+});
 
 describe('the time at which a month is next due', () => {
   const now = Date.parse('2026-03-20T15:00:00.000Z');

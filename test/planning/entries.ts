@@ -32,6 +32,7 @@ export function readAt(readFrom: string, change: Partial<Committed> = {}): DayEn
       state: 'closed',
       settled: false,
       identicalPasses: 1,
+      confirmed: true,
       attempt: 'a1',
       pages: 1,
       readFrom,

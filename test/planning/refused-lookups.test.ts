@@ -25,6 +25,7 @@ function slice(startedAtHours: number, refused: RefusedLookup[]): Slice {
         cursor: null,
         seen: [],
         pages: 1,
+        recordPages: 0,
         records: 0,
         chunks: [],
         refused,

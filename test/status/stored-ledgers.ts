@@ -20,6 +20,7 @@ export function readDay(settings: Settings, report: string, changes: Partial<Com
       state: 'closed',
       settled: true,
       identicalPasses: 2,
+      confirmed: true,
       attempt: 'a1',
       pages: 1,
       readFrom: '2026-11-01T10:00:00.000Z',

@@ -51,6 +51,10 @@ const published = storedObject({
   watchedDays: z.optional(storedCount),
   /** How many closed passes in a row had this digest. */
   identicalPasses: storedCount,
+  /** Whether several runs read the pass, one after the other. */
+  resumed: z.optional(z.boolean()),
+  /** False where records may have moved between the pages while they were read: another reading has to agree. */
+  confirmed: z.boolean(),
   /** Records with one primary key differed in two passes: the field is no key of this reading's records. */
   keyIsNone: z.optional(z.boolean()),
   attempt: z.string(),

@@ -39,6 +39,8 @@ const part = storedObject({
   /** Short hashes of the cursors requested so far: a repeated one is a cycle. */
   seen: z.array(z.string()),
   pages: storedCount,
+  /** Pages that had records. */
+  recordPages: storedCount,
   records: storedCount,
   chunks: z.array(chunk),
   /** The lookups that the service refused. */
@@ -55,6 +57,8 @@ const slice = storedObject({
   /** When reading it began, and when its last page was staged, by the service's time. */
   startedAt: storedTime,
   stagedAt: z.optional(storedTime),
+  /** Whether a run went on behind pages that another one had staged. */
+  resumed: z.optional(z.boolean()),
   /** Whether it repeats a pass in which records with one primary key differed. */
   repeatsPass: z.optional(z.boolean()),
   /** For a report with an upstream: the snapshot of the upstream day that is looked up, and its digest. */
@@ -116,6 +120,7 @@ export interface StagedGroup {
   last: { cursor: Json; hash: string } | undefined;
   seen: readonly string[];
   pages: number;
+  recordPages: number;
   records: number;
   refused: readonly RefusedLookup[];
   observations: Observations;
@@ -136,6 +141,7 @@ export function withStagedGroup(progress: Progress, group: StagedGroup): Progres
           ...(group.last && { last: group.last }),
           seen: group.done ? [] : [...part.seen, ...group.seen],
           pages: part.pages + group.pages,
+          recordPages: part.recordPages + group.recordPages,
           records: part.records + group.records,
           chunks: group.chunk ? [...part.chunks, group.chunk] : part.chunks,
           ...(group.refused.length > 0 && { refused: [...(part.refused ?? []), ...group.refused] }),
@@ -167,6 +173,7 @@ export function emptySlice(
       cursor: null,
       seen: [],
       pages: 0,
+      recordPages: 0,
       records: 0,
       chunks: [],
       done: false,
