@@ -100,8 +100,9 @@ export function overdueAtMs(
 ): number | null {
   if (!policy || !entry?.committed || entry.failure) return null;
   if (committedState(entry.committed, hasReturnedRecords) === 'unverified') return null;
-  // A claim makes a day due immediately, but does not say for how long it has been due.
-  const { claim: _claim, ...idle } = entry;
+  // A claim makes a day due immediately, but does not say for how long it has been due. Nor does a reading that another
+  // one has to confirm: after a backfill that is every day.
+  const idle = { committed: { ...entry.committed, confirmed: true } };
   const dueMs = dueAtMs(day, idle, policy, nowMs, upstream);
   if (dueMs === null) return null;
   const { readFrom, upstreamDigest } = entry.committed;

@@ -80,6 +80,7 @@ describe('the state', () => {
       'overdue',
     ],
     ['that is complete, before it is due again', facts(readAt(fromNow(-23))), 'complete'],
+    ['that waits to be confirmed', facts(readAt(fromNow(-23), { confirmed: false })), 'complete'],
     [
       'that is complete, one minute before its grace period is over',
       facts(readAt(fromNow(-25.5 + 1 / 60))),
