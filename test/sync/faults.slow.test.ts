@@ -167,7 +167,7 @@ describe('a transient failure', () => {
 });
 
 describe('a day that keeps failing', () => {
-  it('goes to the back of the plan until its backoff ends', async () => {
+  it('waits until its backoff ends', async () => {
     const lake = sample.emptyLake();
     const scope = { reports: ['order_list'] };
     const removeFault = lake.service.addFault({
@@ -178,10 +178,13 @@ describe('a day that keeps failing', () => {
       (await lake.sync({ scope })).reports[0]?.days.map(({ dt, outcome }) => `${dt} ${outcome}`);
     await order();
     lake.nowMs += 60_000;
+    expect(await order()).toEqual(['2026-03-10 unchanged', '2026-03-09 unchanged', '2026-03-08 waiting']);
+    lake.nowMs += 240_000;
     expect(await order()).toEqual(['2026-03-10 unchanged', '2026-03-09 unchanged', '2026-03-08 failed']);
     const { failure } = await ledgerEntry(lake, 'order_list', DAY);
     expect(failure).toMatchObject({ times: 2, kind: 'contract' });
     removeFault();
+    lake.nowMs += 600_000;
     expect((await lake.sync({ scope })).status).toBe('complete');
     expect((await ledgerEntry(lake, 'order_list', DAY)).failure).toBeUndefined();
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
