@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { JsonObject } from '../../shared/json.ts';
+import { RATES_PREFIX } from '../../shared/lake/paths.ts';
 import { type CliResult, startCli } from '../cli/run-cli.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
@@ -48,7 +49,7 @@ export interface S3Scenario extends Doubles {
   wrongByLedger(): Promise<JsonObject[]>;
   /** How many rows each day of each table should have now. */
   rows(): { table: string; dt: string; rows: number }[];
-  /** As though a minute went by: whoever held a day and is gone holds it no longer. */
+  /** As though a minute went by: whoever held a day or a rate and is gone holds it no longer. */
   letLeasesLapse(): void;
   /** Where a token, a secret or a digest was printed or stored; empty is right. */
   leaks(): string[];
@@ -205,6 +206,7 @@ function tableOf(report: string): string {
 /** Puts back every claim and every renewal of a lease; etags change with what they are the etags of. */
 function backdate(objects: Doubles['s3']['objects'], ms: number): void {
   for (const [key, { body, modifiedAt }] of objects) {
+    if (key.includes(`/${RATES_PREFIX}`)) objects.delete(key);
     if (!/\/(progress|\d{4}-\d\d)\.json$/.test(key)) continue;
     const earlier = body
       .toString()

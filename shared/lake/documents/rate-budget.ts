@@ -15,11 +15,11 @@ import type { Json } from '../../json.ts';
 import { parseDocument, storedCount, storedObject } from './cas-document.ts';
 
 /** How often a run that sends requests renews its entry. */
-export const RENEW_EVERY_MS = 5_000;
+export const RENEW_EVERY_MS = 3_000;
 /** How long a run uses its rate after a renewal. */
-export const VALID_MS = 20_000;
-/** So much longer than `VALID_MS` that a clock may run at half speed. */
-export const FORGET_AFTER_MS = 50_000;
+export const VALID_MS = 10_000;
+/** So much longer than `VALID_MS` that a clock may run at half speed; the run after one that died waits for it. */
+export const FORGET_AFTER_MS = 25_000;
 
 const requestsPerSecond = z.number().check(z.nonnegative());
 
