@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Held, restate } from '../../sample/brand.ts';
+import type { Fault } from '../../sample/faults.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
+import { numberText } from '../../shared/json.ts';
+import { ledgerEntry, wrongReports } from './lake-contents.ts';
+import { type SampleLake, sampleLake } from './sample-lake.ts';
+
+const DAY = '2026-02-20';
+/** The day's first instant in New York, in seconds, and the settings under which a day of its age is read once a week. */
+const START = String(Date.parse('2026-02-20T05:00:00Z') / 1000);
+const refresh = [{ untilAgeDays: 60, every: '7 days' }];
+const scope = { reports: ['order_list'] };
+
+let sample: SampleLake;
+beforeAll(async () => {
+  sample = await sampleLake({
+    now: '2026-03-10T15:00:00Z',
+    recordsTo: '2026-02-21T20:00:00Z',
+    startDate: DAY,
+    clicksPerDay: 20,
+    interpretations: { pageCap: 3 },
+    brandSettings: { reports: { order_list: { refresh } } },
+  });
+});
+afterAll(() => sample.close());
+
+/** Acts once, when this page of the day is requested, which then has the fault, if there is one. */
+function atPage(lake: SampleLake, page: string, act: () => void, fault?: Fault): void {
+  let isOver = false;
+  lake.service.addFault({
+    on: {
+      action: 'report/order_list',
+      when({ fields: { start_time, page_number } }) {
+        if (isOver || numberText(start_time) !== START || numberText(page_number) !== page) return false;
+        isOver = true;
+        act();
+        return fault !== undefined;
+      },
+    },
+    fault: fault ?? { kind: 'html' },
+  });
+}
+
+const rowsOf = async (lake: SampleLake) => (await ledgerEntry(lake, 'order_list', DAY)).committed?.rows;
+
+describe('orders without a transid', () => {
+  it('I11: that a new order moves to the next page are in the day twice for one run, whatever its age', async () => {
+    const lake = sample.emptyLake();
+    const withoutKey = ({ at, record: { transid: _transid, ...record } }: Held, index: number) => ({
+      at,
+      record: { ...record, number: index },
+    });
+    restate(lake.brand, 'order_list', DAY, (held) => held.map(withoutKey));
+    let held = 0;
+    atPage(lake, '2', () =>
+      restate(lake.brand, 'order_list', DAY, ([first, ...others]) => {
+        if (!first) throw new Error('the day has orders');
+        held = others.length + 2;
+        return [{ at: first.at, record: { number: 'new' } }, first, ...others];
+      }),
+    );
+    await lake.sync({ scope });
+    // The new order is missing, and the last one of the first page is the first one of the second, too.
+    expect(await rowsOf(lake)).toBe(held);
+    expect(await wrongReports(lake, '2026-03-10', ['order_list'])).not.toEqual({});
+    lake.nowMs += HOUR_MS;
+    await lake.sync({ scope });
+    expect(await wrongReports(lake, '2026-03-10', ['order_list'])).toEqual({});
+  });
+});
+
+describe('an empty first page of a day that had orders', () => {
+  it('I11: empties the day for one run, whatever its age', async () => {
+    const lake = sample.emptyLake();
+    for (let runs = 0; runs < 3; runs += 1) await lake.sync({ scope });
+    expect(await rowsOf(lake)).toBeGreaterThan(3);
+    lake.nowMs += 7 * DAY_MS;
+    atPage(lake, '1', () => {}, { kind: 'empty_page' });
+    await lake.sync({ scope });
+    expect(await rowsOf(lake)).toBe(0);
+    lake.nowMs += HOUR_MS;
+    await lake.sync({ scope });
+    expect(await wrongReports(lake, '2026-03-17', ['order_list'])).toEqual({});
+  });
+});
