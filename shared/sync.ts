@@ -160,7 +160,8 @@ async function readDay({ sync, plan, due }: NextDay): Promise<void> {
   };
   try {
     const ctx = { ...sync.ctx, service: service.inOrder(turn) };
-    const { outcome, error }: SyncedDay = await syncDay(ctx, due, plan.continuation);
+    const { outcome, error, endsReport }: SyncedDay = await syncDay(ctx, due, plan.continuation);
+    if (endsReport) sync.left = [];
     sync.breaker.record(outcome, error);
     sync.days.set(due.day, outcome);
     sync.failedDay ??= error;

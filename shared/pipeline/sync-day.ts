@@ -30,6 +30,8 @@ const PUBLISH_BASE_MS = 5_000;
 export interface SyncedDay {
   outcome: DayOutcome;
   error?: BrandReportsError;
+  /** The run can send no more requests of the brand: the report's other days need not be claimed. */
+  endsReport?: true;
 }
 
 /** Takes one due day from its claim to its publication. Failures are recorded and returned; bugs are thrown. */
@@ -57,8 +59,8 @@ export async function syncDay(
     const error = rethrowBugs(thrown);
     if (error.code === 'later_reading') return await leftAsItIs(ctx, day, error);
     // Only a claimed day makes requests.
-    if (claimed && (isEndOfRun(error) || error.code === 'clock_corrected'))
-      return await leftToNextRun(ctx, claimed);
+    if (claimed && error.code === 'clock_corrected') return await leftToNextRun(ctx, claimed);
+    if (claimed && isEndOfRun(error)) return { ...(await leftToNextRun(ctx, claimed)), endsReport: true };
     if (error.kind === 'conflict') return ended(ctx, day, 'busy');
     await recordFailure(ctx, day, claimed, error);
     return { ...ended(ctx, day, 'failed', 0, claimed ? await pagesStaged(claimed) : 0), error };

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { MINUTE_MS } from '../../shared/days.ts';
+import type { LogEvent } from '../../shared/log-events.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
 import type { Clock, CredentialSource } from '../../shared/ports.ts';
 import { ledgerEntries, wrongReports } from './lake-contents.ts';
@@ -116,6 +117,21 @@ describe('a service that asks for a long pause', () => {
     lake.nowMs += MINUTE_MS;
     expect((await sync()).status).toBe('complete');
     expect(await wrongReports(lake, TODAY)).toEqual({});
+  });
+
+  it('is not asked for day after day: a run with little time claims only the days in flight', async () => {
+    lake.service.addFault({ on: {}, fault: overloaded });
+    const { clock } = machine();
+    const claims: LogEvent[] = [];
+    const outcome = await sync({
+      clock,
+      deadline: { softMs: lake.nowMs + MINUTE_MS, hardMs: Number.POSITIVE_INFINITY },
+      brandSettings: { startDate: '2025-09-01' },
+      log: (event) => void (event.event === 'day_claimed' && claims.push(event)),
+    });
+    expect(outcome.status).toBe('incomplete');
+    expect(outcome.reports.flatMap(({ days }) => days).length).toBeGreaterThan(500);
+    expect(claims.length).toBeLessThan(60);
   });
 
   it('is waited for by a run without a time limit', async () => {
