@@ -219,7 +219,7 @@ describe('a rebuild of a lake whose database was deleted', () => {
 
   it('registers brands that were removed from the settings, without due days', async () => {
     const store = copyOfStore();
-    const due = async () => (await coverageOf(store)).map(({ next_due }) => next_due);
+    const due = async () => (await coverageOf(store)).map(({ next_due }) => next_due ?? null);
     await run(store);
     expect(await due()).toContainEqual(expect.any(Date));
     server.tables.clear();

@@ -122,7 +122,7 @@ export interface ReadableFile {
 }
 
 /**
- * Reads what `writeParquet` wrote, a row group at a time.
+ * Reads what `writeParquet` wrote, a row group at a time; a NULL may be missing from its row.
  * @param columns only these; one that the file does not have is NULL
  */
 export async function* readParquetRows(
