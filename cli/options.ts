@@ -35,7 +35,7 @@ export const brandOption = () =>
 export const nowOption = () =>
   new Option(
     '--now <instant>',
-    'overrides the current time, e.g. 2026-01-31T06:00:00Z; requests are still signed with the real time',
+    'replaces the current time by an earlier one, e.g. 2026-01-31T06:00:00Z; requests are still signed with the real time',
   ).argParser(instant);
 
 export const fromOption = (what: string) => new Option('--from <day>', what).argParser(day);
