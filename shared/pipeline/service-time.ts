@@ -7,7 +7,7 @@ export interface ServiceTime extends Clock {
 }
 
 /**
- * Time as the service has it. A machine whose clock is ahead would close a day that is not over, and one whose clock is
+ * I2: time as the service has it. A machine whose clock is ahead would close a day that is not over, and one whose clock is
  * behind would read yesterday as the open day. A time that replaces it can lie in the past only: nothing can be known
  * of days that have not been.
  */

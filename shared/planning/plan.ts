@@ -66,7 +66,7 @@ export function waitingDays(ledgers: ReadonlyMap<string, Ledger>, policy: Policy
 }
 
 /**
- * Whether what is committed is newer than anything that a run with this time can read: a time that lies behind would
+ * I2: whether what is committed is newer than anything that a run with this time can read: a time that lies behind would
  * replace a complete day by a part of it. What was recorded in the future of the service counts for nothing.
  */
 function isAheadOf(
