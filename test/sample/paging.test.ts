@@ -238,7 +238,7 @@ describe('cursors', () => {
         ['are refused', 'refuse'],
         ['lead to an empty last page', 'empty'],
         ['lead to the first page, with a new cursor', 'restart'],
-      ])('%s', async (_name, deadCursor) => {
+      ])('either %s', async (_name, deadCursor) => {
         const service = await startAcme({ interpretations: { deadCursor } });
         const { data: first } = await call(service, action);
         service.forgetCursors();

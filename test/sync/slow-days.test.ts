@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
-import { errorOf, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
+import { errorOf, ledgerEntries, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
 import { type SampleLake, type SyncOptions, sampleLake } from './sample-lake.ts';
 
 const FIRST = '2026-03-07';
@@ -9,6 +9,7 @@ const REQUESTS_PER_RUN = 20;
 const scope = { reports: ['transaction_list'], from: FIRST, to: LAST };
 
 let sample: SampleLake;
+let slow: SampleLake | undefined;
 beforeAll(async () => {
   sample = await sampleLake({
     now: '2026-03-10T15:00:00Z',
@@ -18,13 +19,16 @@ beforeAll(async () => {
     brandSettings: { resumeWithinHours: 1 },
   });
 });
-afterAll(() => sample.close());
+afterAll(() => Promise.all([sample.close(), slow?.close()]));
 
 /** Time is up after so many requests. `kills`: then the process is gone as well. */
-function deadlineAfterRequests(lake: SampleLake, kills: boolean): SyncOptions['deadline'] {
+function deadlineAfterRequests(
+  lake: SampleLake,
+  kills: boolean,
+  limit = REQUESTS_PER_RUN,
+): SyncOptions['deadline'] {
   const begun = lake.service.requests.length;
-  const endMs = () =>
-    lake.service.requests.length - begun >= REQUESTS_PER_RUN ? 0 : Number.POSITIVE_INFINITY;
+  const endMs = () => (lake.service.requests.length - begun >= limit ? 0 : Number.POSITIVE_INFINITY);
   return {
     get softMs() {
       return endMs();
@@ -69,5 +73,33 @@ describe('days of many pages, which runs with little time read', () => {
       message: expect.stringMatching(/resumeWithinHours.*requestsPerSecond.*--max-seconds/s),
     });
     expect((await ledgerEntry(lake, 'transaction_list', LAST)).failure?.code).toBe('too_slow');
+  });
+});
+
+describe('many days of many pages, which daily runs with little time read', () => {
+  it('I4: are complete after few runs: the days in flight share no run so that none of them ends', async () => {
+    // As with 13,000 orders a day: a run has time for the pages of less than four days, and four are read at a time.
+    slow = await sampleLake({
+      now: '2026-03-10T15:00:00Z',
+      recordsTo: '2026-03-20T15:00:00Z',
+      startDate: '2026-03-01',
+      clicksPerDay: 12,
+      interpretations: { pageCap: 2 },
+      brandSettings: {
+        reports: { transaction_list: { refresh: [{ untilAgeDays: 1, every: '1 day' }] } },
+      },
+    });
+    const lake = slow;
+    const reports = { reports: ['transaction_list'] };
+    const closed: number[] = [];
+    for (let runs = 0; runs < 6; runs += 1) {
+      await lake.sync({ scope: reports, deadline: deadlineAfterRequests(lake, true, 46) });
+      const entries = await ledgerEntries(lake, 'transaction_list');
+      closed.push(entries.filter(([, { committed }]) => committed?.state === 'closed').length);
+      lake.nowMs += 24 * HOUR_MS;
+    }
+    const ended = closed.map((days, run) => days - (closed[run - 1] ?? 0));
+    expect(Math.min(...ended)).toBeGreaterThanOrEqual(1);
+    expect(closed.at(-1)).toBeGreaterThanOrEqual(10);
   });
 });
