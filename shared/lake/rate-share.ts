@@ -1,7 +1,7 @@
 /**
  * One run's share of a brand's rate. It joins the budget of the brand (documents/rate-budget.ts, where the rules and the
  * reasons stand) before its first request, renews its entry while it sends requests, and leaves when it has sent none
- * since the last renewal, or has ended. A store that fails stops no run at once: the share stays valid for a while, and
+ * for a while, or has ended. A store that fails stops no run at once: the share stays valid for a while, and
  * every renewal is another attempt.
  */
 import { asBrandReportsError } from '../errors.ts';
@@ -10,6 +10,7 @@ import type { Clock, RateSource, RunRegistry } from '../ports.ts';
 import type { CasDocument } from './documents/cas-document.ts';
 import {
   FORGET_AFTER_MS,
+  IDLE_AFTER_MS,
   RENEW_EVERY_MS,
   type RateBudget,
   type Renewal,
@@ -55,8 +56,7 @@ export function createRateShare(options: RateShareOptions): RateShare {
   let renewed: Instant | undefined;
   let sightings: Sightings = new Map();
   let renewals = 0;
-  /** Since the last tick. */
-  let isUsed = false;
+  let usedAtMs = 0;
   /** Whether the document may have an entry of this run. */
   let mayBeListed = false;
   let stopRenewing: (() => void) | undefined;
@@ -135,9 +135,8 @@ export function createRateShare(options: RateShareOptions): RateShare {
   }
 
   function tick(): void {
-    const idle = !isUsed;
-    isUsed = false;
-    void (idle ? leave() : inTurn(renew).catch(mayPass));
+    const isIdle = clock.monotonicMs() - usedAtMs >= IDLE_AFTER_MS;
+    void (isIdle ? leave() : inTurn(renew).catch(mayPass));
   }
 
   return {
@@ -145,7 +144,7 @@ export function createRateShare(options: RateShareOptions): RateShare {
       return inUse();
     },
     async claim() {
-      isUsed = true;
+      usedAtMs = clock.monotonicMs();
       stopRenewing ??= clock.every(RENEW_EVERY_MS, tick);
       if (inUse() > 0) return;
       await inTurn(renew).catch((thrown: unknown) => {

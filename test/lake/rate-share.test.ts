@@ -6,6 +6,7 @@ import { parseJson } from '../../shared/json.ts';
 import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
 import {
   FORGET_AFTER_MS,
+  IDLE_AFTER_MS,
   RENEW_EVERY_MS,
   VALID_MS,
   parseRateBudget,
@@ -129,7 +130,7 @@ describe('the rate of a brand', () => {
       60_000 + 2 * RENEW_EVERY_MS,
       [LIMIT, 0],
     ],
-    ['free soon after a run sends nothing', IDLE, 60_000 + 3 * RENEW_EVERY_MS, [LIMIT, 0]],
+    ['free soon after a run sends nothing', IDLE, 60_000 + IDLE_AFTER_MS + 3 * RENEW_EVERY_MS, [LIMIT, 0]],
     ['free a minute after a run has died', { ...STEADY, diesMs: 60_000 }, 2 * MINUTE_MS, [LIMIT, 0]],
     ['left to the others by a run that wants less', { ...STEADY, wants: 1 }, 60_000, [4, 1]],
   ])('is %s', async (_name, other, atMs, rates) => {

@@ -16,6 +16,8 @@ import { parseDocument, storedCount, storedObject } from './cas-document.ts';
 
 /** How often a run that sends requests renews its entry. */
 export const RENEW_EVERY_MS = 3_000;
+/** A run that has sent nothing for so long leaves its rate to the others. */
+export const IDLE_AFTER_MS = 10_000;
 /** How long a run uses its rate after a renewal. */
 export const VALID_MS = 10_000;
 /** So much longer than `VALID_MS` that a clock may run at half speed; the run after one that died waits for it. */
