@@ -5,9 +5,18 @@
 import type { IncomingMessage } from 'node:http';
 import { SchemasClient } from '@aws-sdk/client-schemas';
 import { isJsonObject, parseJson } from '../../shared/json.ts';
+import { type Access, PLACE, accessKeyOf } from './access.ts';
 import { stringOf } from './aws-json-server.ts';
 import { awsTestOptions } from './aws-test-options.ts';
 import { startHttpServer } from './http-server.ts';
+
+const ACTIONS: Readonly<Record<string, string>> = {
+  'POST registry': 'CreateRegistry',
+  'GET schema': 'DescribeSchema',
+  'POST schema': 'CreateSchema',
+  'PUT schema': 'UpdateSchema',
+  'DELETE schema': 'DeleteSchema',
+};
 
 interface Answer {
   status: number;
@@ -15,7 +24,7 @@ interface Answer {
   output?: object;
 }
 
-export async function startSchemasServer() {
+export async function startSchemasServer({ access = () => true }: { access?: Access } = {}) {
   const registries = new Set<string>();
   const schemas = new Map<string, { Type: string; Content: string; version: number }>();
   /** Every call is refused. */
@@ -26,6 +35,9 @@ export async function startSchemasServer() {
     const [, registry = '', schema] =
       /^\/v1\/registries\/name\/([^/]+)(?:\/schemas\/name\/([^/]+))?$/.exec(request.url ?? '') ?? [];
     const call = `${request.method} ${schema === undefined ? 'registry' : 'schema'}`;
+    const resource = schema === undefined ? `registry/${registry}` : `schema/${registry}/${schema}`;
+    if (!access(accessKeyOf(request), `schemas:${ACTIONS[call]}`, `arn:aws:schemas:${PLACE}:${resource}`))
+      return { status: 403, fault: 'ForbiddenException' };
     if (call === 'POST registry') {
       if (registries.has(registry)) return { status: 409, fault: 'ConflictException' };
       registries.add(registry);

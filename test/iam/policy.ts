@@ -34,6 +34,34 @@ const roleSchema = z.object({
  * @throws Error for a policy with a part that is not understood here, rather than allow by mistake
  */
 export function policyOfRole(template: Template, role: string, values: Values): Allows {
+  return policyOf(statementsOfRole(template, role, values));
+}
+
+/** An action on a resource: as a policy names them, or as a call does. */
+export interface Permission {
+  action: string;
+  resource: string;
+}
+
+/** Every action and resource that the policies of a role allow, one by one. */
+export function permissionsOfRole(template: Template, role: string, values: Values): Permission[] {
+  const statements = z.parse(z.array(statementSchema), statementsOfRole(template, role, values));
+  return statements
+    .filter(({ Effect }) => Effect === 'Allow')
+    .flatMap(({ Action, Resource }) =>
+      Action.flatMap((action) => Resource.map((resource) => ({ action, resource }))),
+    );
+}
+
+/** Whether a call is one that the permission allows. */
+export function covers(permission: Permission, call: Permission): boolean {
+  return (
+    matches(permission.action.toLowerCase(), call.action.toLowerCase()) &&
+    matches(permission.resource, call.resource)
+  );
+}
+
+function statementsOfRole(template: Template, role: string, values: Values): Statement[] {
   const named = { ...values, [role]: role };
   const { [role]: { Properties } = {} } = template.Resources;
   const { Policies = [] } = z.parse(roleSchema, resolve(Properties, named));
@@ -41,7 +69,7 @@ export function policyOfRole(template: Template, role: string, values: Values): 
     resourcesOf(template, type).map(([, properties]) => z.parse(attachedSchema, resolve(properties, named))),
   );
   const documents = [...Policies, ...attached.filter(({ Roles = [] }) => Roles.includes(role))];
-  return policyOf(documents.flatMap(({ PolicyDocument }) => PolicyDocument.Statement));
+  return documents.flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
 }
 
 /** @throws Error for a statement with a part that is not understood here */

@@ -1,0 +1,183 @@
+/**
+ * The functions of a deployment without an account: the app is synthesised as `cdk deploy` does it, each function's bundle
+ * runs in a process of its own against doubles of AWS, and may do there what its role in the template may do. Every
+ * call is recorded.
+ */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import * as z from 'zod/mini';
+import { startSampleService } from '../../sample/server.ts';
+import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
+import type { Access } from '../fakes/access.ts';
+import { startGlueServer } from '../fakes/glue-server.ts';
+import { startS3Server } from '../fakes/s3-server.ts';
+import { startSchemasServer } from '../fakes/schemas-server.ts';
+import { startSecretsServer } from '../fakes/secrets-server.ts';
+import { type Allows, type Permission, permissionsOfRole, policyOfRole } from '../iam/policy.ts';
+import { parseTemplate, resolve, resourcesOf, type Template, type Values } from '../iam/template.ts';
+
+const MINUTES_15 = 900_000;
+const execute = promisify(execFile);
+
+export interface DeployedFunction {
+  /** Without the stack's name. */
+  name: string;
+  bundle: string;
+  role: string;
+  /** What the role's policies name. */
+  permissions: readonly Permission[];
+  environment: Record<string, string>;
+}
+
+/** A call of AWS, by the role that made it. */
+export interface RecordedCall extends Permission {
+  role: string;
+}
+
+const functionSchema = z.object({
+  FunctionName: z.string(),
+  Role: z.string(),
+  Code: z.object({ S3Key: z.string() }),
+  Environment: z.object({ Variables: z.record(z.string(), z.string()) }),
+});
+
+export type Deployment = Awaited<ReturnType<typeof deployToDoubles>>;
+
+/** @param now the time of the service */
+export async function deployToDoubles(now: Date) {
+  const folder = mkdtempSync(join(tmpdir(), 'brand-reports-bundle-'));
+  /** What every function's role may do, by the role's name; a function signs with that as its access key. */
+  const policies = new Map<string, Allows>();
+  const calls: RecordedCall[] = [];
+  const refused: RecordedCall[] = [];
+  const may: Access = (role, action, resource) =>
+    policies.get(role)?.(action, resource, { 'aws:SecureTransport': 'true' }) ?? false;
+  const access: Access = (role, action, resource) => {
+    const allowed = may(role, action, resource);
+    (allowed ? calls : refused).push({ role, action, resource });
+    return allowed;
+  };
+  const sample = await startSampleService({ now: () => now });
+  const s3 = await startS3Server({ bucket: 'lake', pageSize: 1000, access });
+  const glue = await startGlueServer('brand_reports', { access });
+  const secrets = await startSecretsServer({ access });
+  const schemas = await startSchemasServer({ access });
+  for (const [brand, credentials] of Object.entries(sampleCredentials(sample)))
+    secrets.secrets.set(`brand-reports/${brand}`, JSON.stringify(credentials));
+  const functions = await synthesise();
+  let printed = '';
+
+  /** Makes the template, the bundles and the policies as a deployment does. */
+  async function synthesise(): Promise<DeployedFunction[]> {
+    const settings = join(folder, 'settings.json');
+    writeFileSync(settings, JSON.stringify(sampleSettings(sample)));
+    const out = join(folder, 'cdk.out');
+    const env = { ...process.env, CDK_OUTDIR: out, CDK_CONTEXT_JSON: JSON.stringify({ settings }) };
+    await execute(process.execPath, ['infra/app.ts'], { env });
+    const template = parseTemplate(readFileSync(join(out, 'BrandReports.template.json'), 'utf8'));
+    const values = valuesOf(template);
+    return resourcesOf(template, 'AWS::Lambda::Function').flatMap(([, properties]) => {
+      const { success, data } = z.safeParse(functionSchema, resolve(properties, values));
+      if (!success) return [];
+      const { FunctionName, Role, Code, Environment } = data;
+      policies.set(Role, policyOfRole(template, Role, values));
+      const asset = `asset.${Code.S3Key.replace('.zip', '')}`;
+      return [
+        {
+          name: FunctionName.replace('BrandReports-', ''),
+          bundle: join(out, asset, 'index.mjs'),
+          role: Role,
+          permissions: permissionsOfRole(template, Role, values),
+          environment: Environment.Variables,
+        },
+      ];
+    });
+  }
+
+  function functionNamed(name: string): DeployedFunction {
+    const found = functions.find((each) => each.name === name);
+    if (found === undefined) throw new Error(`the template has no function ${name}`);
+    return found;
+  }
+
+  /**
+   * Starts the function's bundle in a process of its own, with the local servers for AWS.
+   * @param options in place of what the template says: `role` is whose policies count
+   */
+  async function invoke(
+    name: string,
+    event: unknown,
+    options: { remainingMs?: number; role?: string } = {},
+  ): Promise<Record<string, unknown> & { metrics: unknown[] }> {
+    const { bundle, environment, ...own } = functionNamed(name);
+    const { remainingMs = MINUTES_15, role = own.role } = options;
+    const runtime = fileURLToPath(new URL('./lambda-runtime.ts', import.meta.url));
+    const { stdout, stderr } = await execute(
+      process.execPath,
+      [runtime, bundle, JSON.stringify(event), String(remainingMs)],
+      {
+        maxBuffer: 2 ** 28,
+        env: {
+          PATH: process.env.PATH,
+          ...environment,
+          AWS_REGION: 'us-east-1',
+          AWS_ACCESS_KEY_ID: role,
+          AWS_SECRET_ACCESS_KEY: 'test',
+          AWS_ENDPOINT_URL_S3: s3.url,
+          AWS_ENDPOINT_URL_GLUE: glue.url,
+          AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
+          AWS_ENDPOINT_URL_SCHEMAS: schemas.url,
+        },
+      },
+    );
+    printed += stdout + stderr;
+    const lines = stdout.trimEnd().split('\n');
+    const metrics = lines
+      .filter((line) => line.startsWith('{"_aws":'))
+      .map((line): unknown => JSON.parse(line));
+    return { ...z.parse(z.record(z.string(), z.unknown()), JSON.parse(lines.at(-1) ?? '')), metrics };
+  }
+
+  return {
+    sample,
+    s3,
+    glue,
+    secrets,
+    schemas,
+    functions,
+    policies,
+    /** Without recording it as a call. */
+    may,
+    calls,
+    /** Calls that the role did not allow. */
+    refused,
+    functionNamed,
+    invoke,
+    /** What the functions printed so far. */
+    printed: () => printed,
+    async close() {
+      await Promise.all([sample, s3, glue, secrets, schemas].map((server) => server.close()));
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** What a deployment to the doubles of AWS would know of the resources. */
+function valuesOf(template: Template): Values {
+  const ids = (type: string) => resourcesOf(template, type).map(([id]) => id);
+  const [bucket = '', database = ''] = [...ids('AWS::S3::Bucket'), ...ids('AWS::Glue::Database')];
+  return {
+    'AWS::Partition': 'aws',
+    'AWS::Region': 'us-east-1',
+    'AWS::AccountId': '123456789012',
+    'AWS::StackName': 'BrandReports',
+    [bucket]: 'lake',
+    [`${bucket}.Arn`]: 'arn:aws:s3:::lake',
+    [database]: 'brand_reports',
+    ...Object.fromEntries(ids('AWS::IAM::Role').map((id) => [`${id}.Arn`, id])),
+  };
+}

@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Deployment, deployToDoubles } from '../functions/deployed.ts';
+import { UNEXERCISED, type Usage, exercise, usageOf } from './exercise.ts';
+
+let deployment: Deployment;
+let usage: Usage[];
+
+beforeAll(async () => {
+  deployment = await deployToDoubles(new Date());
+  await exercise(deployment);
+  usage = usageOf(deployment);
+});
+afterAll(() => deployment.close());
+
+describe('the role of a function', () => {
+  it('allows every call that the function makes', () => {
+    expect(deployment.refused).toEqual([]);
+  });
+
+  it('has no permission that nothing uses, but for those with a reason', () => {
+    const unused = usage.filter(({ calls, reason }) => calls === 0 && reason === undefined);
+    expect(unused.map(({ name, action, resource }) => `${name}: ${action} ${resource}`)).toEqual([]);
+  });
+
+  it.each(UNEXERCISED)('needs $action although nothing uses it: $reason', ({ action, resource }) => {
+    const named = usage.filter((one) => action.test(one.action) && resource.test(one.resource));
+    expect(named.length).toBeGreaterThan(0);
+    expect(named.filter(({ calls }) => calls > 0)).toEqual([]);
+  });
+});
