@@ -3,19 +3,23 @@ import { CfnDatabase } from 'aws-cdk-lib/aws-glue';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
+import { COVERAGE_TABLE } from '../shared/lake/paths.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import { acknowledgeWildcards, type Grantee } from './acknowledge-wildcards.ts';
 import { output } from './output.ts';
 
-const READ = ['glue:GetTable', 'glue:GetPartition', 'glue:GetPartitions'];
-const WRITE = [
-  ...READ,
-  'glue:CreateTable',
-  'glue:UpdateTable',
-  'glue:CreatePartition',
-  'glue:UpdatePartition',
+/** Of tables and views. */
+const DEFINE = ['glue:GetTable', 'glue:CreateTable', 'glue:UpdateTable'];
+const PUBLISH = ['glue:GetPartitions', 'glue:CreatePartition', 'glue:UpdatePartition'];
+const QUERY = [
+  'glue:GetTable',
+  'glue:GetTables',
+  'glue:GetPartition',
+  'glue:GetPartitions',
+  'glue:BatchGetPartition',
+  'glue:GetDatabase',
+  'glue:GetDatabases',
 ];
-const QUERY = [...READ, 'glue:GetDatabase', 'glue:GetDatabases', 'glue:GetTables', 'glue:BatchGetPartition'];
 
 /** The Glue database. The functions create its tables, views and partitions, because records decide the columns. */
 export class Catalog extends Construct {
@@ -54,12 +58,14 @@ export class Catalog extends Construct {
 
   /** For runs of these reports: their tables and views, and coverage. */
   grantReports(grantee: Grantee, reports: readonly ReportDefinition[]): void {
-    const own = reports.flatMap(({ table, views }) => [table, ...views.map(({ name }) => name)]);
-    this.grant(grantee, WRITE, [...own, 'coverage']);
+    const tables = [...reports.map(({ table }) => table), COVERAGE_TABLE];
+    const views = reports.flatMap((report) => report.views.map(({ name }) => name));
+    this.grant(grantee, DEFINE, [...tables, ...views]);
+    this.grant(grantee, PUBLISH, tables);
   }
 
   grantRebuild(grantee: Grantee): void {
-    this.grant(grantee, WRITE, ['*']);
+    this.grant(grantee, [...DEFINE, ...PUBLISH], ['*']);
   }
 
   grantQuery(grantee: Grantee): void {

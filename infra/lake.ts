@@ -34,9 +34,11 @@ export interface LakeProps {
 }
 
 const READ = ['s3:GetObject'];
+/** Documents: a conditional write needs to read too. Nothing deletes them. */
 const CHANGE = [...READ, 's3:PutObject'];
-const PUT = [...CHANGE, 's3:AbortMultipartUpload'];
-const WRITE = [...PUT, 's3:DeleteObject'];
+/** Snapshots, which may be so large that they are uploaded in parts, and what vacuum deletes. */
+const UPLOAD = [...CHANGE, 's3:AbortMultipartUpload'];
+const DELETE = ['s3:DeleteObject'];
 
 /** The bucket of snapshots, raw records, ledgers, schemas and query results, and who may do what in it. */
 export class Lake extends Construct {
@@ -87,10 +89,12 @@ export class Lake extends Construct {
 
   /** For runs of these reports: their own prefixes, the rates of the brands, and reading those of upstream reports. */
   grantReports(grantee: Grantee, reports: readonly ReportDefinition[]): void {
-    const written = reports.flatMap(({ name, table }) => [
-      `${tablePrefix(table)}*`,
-      `${partitionPrefix(COVERAGE_TABLE, coveragePartition('*', name))}*`,
-      `${reportRawPrefix(name)}*`,
+    const snapshots = reports.map(({ table }) => `${tablePrefix(table)}*`);
+    const coverage = reports.map(
+      ({ name }) => `${partitionPrefix(COVERAGE_TABLE, coveragePartition('*', name))}*`,
+    );
+    const raw = reports.map(({ name }) => `${reportRawPrefix(name)}*`);
+    const documents = reports.flatMap(({ name, table }) => [
       `${reportLedgersPrefix(name)}*`,
       schemaKey(table),
     ]);
@@ -100,15 +104,19 @@ export class Lake extends Construct {
         ? [`${tablePrefix(upstream.table)}*`, `${reportLedgersPrefix(upstream.name)}*`]
         : [];
     });
-    this.grant(grantee, WRITE, written);
-    this.grant(grantee, CHANGE, [`${RATES_PREFIX}*`]);
+    this.grant(grantee, [...UPLOAD, ...DELETE], snapshots);
+    // Coverage follows from the ledgers: nobody who writes it reads it.
+    this.grant(grantee, ['s3:PutObject', ...DELETE], coverage);
+    this.grant(grantee, [...CHANGE, ...DELETE], raw);
+    this.grant(grantee, CHANGE, [...documents, `${RATES_PREFIX}*`]);
     this.grant(grantee, READ, upstreams);
     this.grantList(grantee);
   }
 
   /** For rebuilding the catalog: ledgers, which record what is published, coverage and schemas. */
   grantRebuild(grantee: Grantee): void {
-    this.grant(grantee, PUT, [`${LEDGERS_PREFIX}*`, `${tablePrefix(COVERAGE_TABLE)}*`]);
+    this.grant(grantee, CHANGE, [`${LEDGERS_PREFIX}*`]);
+    this.grant(grantee, ['s3:PutObject'], [`${tablePrefix(COVERAGE_TABLE)}*`]);
     this.grant(grantee, READ, [`${SCHEMAS_PREFIX}*`]);
     this.grantList(grantee);
   }
@@ -121,7 +129,7 @@ export class Lake extends Construct {
   /** For Athena on behalf of a person: current and superseded snapshots (I3), and query results. */
   grantQuery(grantee: Grantee): void {
     this.grant(grantee, READ, [`${SNAPSHOTS_PREFIX}*`]);
-    this.grant(grantee, [...PUT, 's3:ListMultipartUploadParts'], [`${QUERY_RESULTS_PREFIX}*`]);
+    this.grant(grantee, [...UPLOAD, 's3:ListMultipartUploadParts'], [`${QUERY_RESULTS_PREFIX}*`]);
     Grant.addToPrincipal({
       grantee,
       actions: ['s3:GetBucketLocation', 's3:ListBucket', 's3:ListBucketMultipartUploads'],

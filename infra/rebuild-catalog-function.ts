@@ -67,17 +67,23 @@ export class RebuildCatalogFunction extends PipelineFunction {
   private grantTestEvents(functions: readonly PipelineFunction[]): void {
     const arn = (resource: string, resourceName: string) =>
       Stack.of(this).formatArn({ service: 'schemas', resource, resourceName });
+    const registry = arn('registry', REGISTRY);
+    Grant.addToPrincipal({
+      grantee: this,
+      actions: ['schemas:CreateRegistry'],
+      resourceArns: [registry],
+    });
     Grant.addToPrincipal({
       grantee: this,
       actions: [
-        'schemas:CreateRegistry',
         'schemas:CreateSchema',
         'schemas:DescribeSchema',
         'schemas:UpdateSchema',
         'schemas:DeleteSchema',
       ],
       resourceArns: [
-        arn('registry', REGISTRY),
+        // AWS wants the registry of a schema to be named beside it.
+        registry,
         ...functions.map(({ name }) => arn('schema', `${REGISTRY}/${schemaName(name)}`)),
       ],
     });

@@ -35,9 +35,10 @@ export async function startSchemasServer({ access = () => true }: { access?: Acc
     const [, registry = '', schema] =
       /^\/v1\/registries\/name\/([^/]+)(?:\/schemas\/name\/([^/]+))?$/.exec(request.url ?? '') ?? [];
     const call = `${request.method} ${schema === undefined ? 'registry' : 'schema'}`;
-    const resource = schema === undefined ? `registry/${registry}` : `schema/${registry}/${schema}`;
-    if (!access(accessKeyOf(request), `schemas:${ACTIONS[call]}`, `arn:aws:schemas:${PLACE}:${resource}`))
-      return { status: 403, fault: 'ForbiddenException' };
+    const resources = [`registry/${registry}`, ...(schema ? [`schema/${registry}/${schema}`] : [])];
+    const may = (resource: string) =>
+      access(accessKeyOf(request), `schemas:${ACTIONS[call]}`, `arn:aws:schemas:${PLACE}:${resource}`);
+    if (!resources.every(may)) return { status: 403, fault: 'ForbiddenException' };
     if (call === 'POST registry') {
       if (registries.has(registry)) return { status: 409, fault: 'ConflictException' };
       registries.add(registry);

@@ -3,8 +3,8 @@
  * and each call is one that its role allows. What no such life can use is in `UNEXERCISED`, with the reason.
  */
 import * as z from 'zod/mini';
-import { restate } from '../../sample/brand.ts';
 import { DAY_MS, addDays, dayOf } from '../../shared/days.ts';
+import { isJsonObject } from '../../shared/json.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { startHttpServer } from '../fakes/http-server.ts';
 import type { Deployment } from '../functions/deployed.ts';
@@ -66,59 +66,99 @@ export async function exercise(deployment: Deployment): Promise<void> {
   for (const work of [() => backfillAll(deployment, day), () => syncAll(deployment)]) {
     removeTables();
     await work();
-    restateOrders(sample, day);
+    await work();
+    addField(sample);
     leaveOver(deployment, now, day);
+    damageTables(deployment);
     await work();
   }
   await invoke('calendar', {});
   removeTables();
   await deploy('Update', { changed: true });
-  // As after partitions that someone pointed elsewhere.
-  for (const { partitions } of deployment.glue.tables.values())
-    for (const [path, partition] of partitions)
-      partitions.set(path, { ...partition, StorageDescriptor: { Location: 's3://elsewhere/' } });
+  damageTables(deployment);
+  forgetPublications(deployment);
   await invoke('rebuild-catalog', {});
   await deploy('Delete', {});
   await cloudFormation.close();
 }
 
+/** The functions of the reports, clicks before their details. */
 async function syncAll({ invoke }: Deployment): Promise<void> {
-  for (const report of Object.keys(reports)) {
+  const sync = async (report: string) => {
     const { answer } = await invoke(report, { requestsPerSecond: 1000 });
     if (JSON.stringify(answer).includes('"failed"')) throw new Error(`${report}: ${JSON.stringify(answer)}`);
-  }
+  };
+  const [clicks = '', ...others] = Object.keys(reports);
+  await sync(clicks);
+  await Promise.all(others.map(sync));
 }
 
 const planned = z.object({ answer: z.object({ items: z.array(z.unknown()) }) });
 
-async function backfillAll({ invoke }: Deployment, day: string): Promise<void> {
-  for (const report of Object.keys(reports)) {
-    const plan = { report, brand: 'acme', from: day, to: day };
-    const { answer } = z.parse(planned, await invoke('backfill', { plan, execution: 'this', running: [] }));
-    for (const item of answer.items) await invoke('backfill', item);
+async function backfillAll({ invoke, sample }: Deployment, day: string): Promise<void> {
+  const backfill = async (report: string) => {
+    for (const brand of Object.keys(sample.brands)) {
+      const plan = { report, brand, from: day, to: day };
+      const { answer } = z.parse(planned, await invoke('backfill', { plan, execution: 'this', running: [] }));
+      for (const item of answer.items) await invoke('backfill', item);
+    }
+  };
+  const [clicks = '', ...others] = Object.keys(reports);
+  await backfill(clicks);
+  await Promise.all(others.map(backfill));
+}
+
+let fields = 0;
+
+/** Every record of every report gets one field more. */
+function addField(sample: Deployment['sample']): void {
+  fields += 1;
+  for (const { records } of Object.values(sample.brands))
+    for (const held of Object.values(records))
+      for (const one of held) one.record = { ...one.record, [`new_${fields}`]: fields };
+}
+
+/** As after someone changed tables and views by hand, and pointed partitions elsewhere. */
+function damageTables({ glue }: Deployment): void {
+  for (const stored of glue.tables.values()) {
+    const { StorageDescriptor } = stored.table;
+    const { Columns } = isJsonObject(StorageDescriptor) ? StorageDescriptor : {};
+    if (!isJsonObject(StorageDescriptor) || !Array.isArray(Columns)) continue;
+    stored.table = {
+      ...stored.table,
+      StorageDescriptor: { ...StorageDescriptor, Columns: Columns.slice(0, -1) },
+    };
+    for (const [path, partition] of stored.partitions)
+      stored.partitions.set(path, { ...partition, StorageDescriptor: { Location: 's3://elsewhere/' } });
   }
 }
 
-let restated = 0;
-
-function restateOrders(sample: Deployment['sample'], day: string): void {
-  restated += 1;
-  for (const brand of Object.values(sample.brands))
-    restate(brand, 'order_list', day, (held) =>
-      held.map(({ at, record }) => ({ at, record: { ...record, [`new_${restated}`]: restated } })),
-    );
+/** As after runs that died between a commit and its publication. */
+function forgetPublications({ s3 }: Deployment): void {
+  for (const [key, stored] of s3.objects) {
+    if (!key.startsWith('ledger/')) continue;
+    const body = Buffer.from(stored.body.toString().replaceAll('"published":true', '"published":false'));
+    s3.objects.set(key, { ...stored, body });
+  }
 }
 
 /** What dead runs left under every prefix days ago, and no vacuum since. */
 function leaveOver({ s3 }: Deployment, now: Date, day: string): void {
-  const modifiedAt = new Date(now.getTime() - 10 * DAY_MS);
   for (const { name, table } of Object.values(reports))
-    for (const key of [
-      `snapshots/${table}/brand=acme/dt=${day}/left-over/part-0000.parquet`,
-      `snapshots/coverage/brand=acme/report=${name}/month=${day.slice(0, 7)}/left-over/part-0000.parquet`,
-      `raw/${name}/brand=acme/dt=${day}/left-over/progress.json`,
-    ])
-      s3.objects.set(key, { body: Buffer.from('left over'), etag: '"left-over"', modifiedAt });
+    for (const [id, days] of [
+      ['older', 11],
+      ['old', 10],
+    ] as const)
+      for (const key of [
+        `snapshots/${table}/brand=acme/dt=${day}/${id}/part-0000.parquet`,
+        `snapshots/coverage/brand=acme/report=${name}/month=${day.slice(0, 7)}/${id}/part-0000.parquet`,
+        `raw/${name}/brand=acme/dt=${day}/${id}/progress.json`,
+      ])
+        s3.objects.set(key, {
+          body: Buffer.from('left over'),
+          etag: '"left-over"',
+          modifiedAt: new Date(now.getTime() - days * DAY_MS),
+        });
   // Without the hint of the last vacuum the next run begins one.
   for (const key of [...s3.objects.keys()]) if (key.endsWith('/index.json')) s3.objects.delete(key);
 }
