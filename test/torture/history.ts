@@ -225,6 +225,7 @@ async function run(
     if (event.event === 'day_restarted') history.restarts += 1;
   };
   const { skewMs: _skewMs, nowOffsetMs, ...options } = plan;
+  const fixedNow = nowOffsetMs === 0 ? undefined : new Date(startedMs + nowOffsetMs);
   const requestsBefore = service.requests;
   const running = runSync({
     ...options,
@@ -233,7 +234,8 @@ async function run(
     lake: reachedLake(history.lake, { simulation, life, faults, random: random.fork('lake') }),
     credentials: { read: async () => (life.dead ? never() : world.credentials) },
     clock: {
-      now: () => new Date(nowOffsetMs === 0 ? wallMs() : startedMs + nowOffsetMs),
+      now: () => fixedNow ?? new Date(wallMs()),
+      ...(fixedNow && { fixedNow }),
       ...(nowOffsetMs !== 0 && { fixedNow: new Date(startedMs + nowOffsetMs) }),
       wallMs,
       monotonicMs: () => simulation.nowMs,
