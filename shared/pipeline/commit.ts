@@ -45,7 +45,6 @@ export async function commit(
       runId: ctx.runId,
       continuation,
       serviceMs: ctx.clock.serviceMs(),
-      wallMs: ctx.clock.wallMs(),
       committed: {
         ...snapshot,
         // Without a catalog readers follow the ledger itself.

@@ -14,7 +14,7 @@ import type { Policy } from '../planning/due.ts';
 import type { Clock, Lake, ReportService } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
-import type { ServiceTime } from './service-time.ts';
+import { type ServiceTime, serviceTime } from './service-time.ts';
 import type { TimeBudget } from './time-budget.ts';
 
 /** One report of one brand in a lake: everything that its part of the catalog is made from. */
@@ -24,7 +24,7 @@ export interface BrandReport {
   /** Missing where the settings do not know the brand, or do not enable the report. */
   policy: Policy | undefined;
   lake: Lake;
-  clock: Clock;
+  clock: ServiceTime;
   log: ReportLog;
   newId: () => string;
   /** @param month `YYYY-MM` */
@@ -83,7 +83,8 @@ export function createBrandReport(
     report,
     policy,
     lake,
-    clock,
+    // Without a service the machine's clock is all there is.
+    clock: serviceTime(clock, { clockSkewMs: 0 }),
     log: bindReport(log, brand, report.name),
     newId,
     ledger: (month) => documents.ledger(report.name, brand, month),

@@ -31,8 +31,8 @@ export async function publishDay(context: BrandReport, day: string): Promise<voi
     const snapshot = wanted;
     await catalog.setSnapshot(await tableShape(context), dayPartition(context.brand, day), snapshot);
     await ledger.refresh();
-    const wallMs = context.clock.wallMs();
-    const { days } = await ledger.update((current) => recordPublished(current, day, snapshot, wallMs));
+    const serviceMs = context.clock.serviceMs();
+    const { days } = await ledger.update((current) => recordPublished(current, day, snapshot, serviceMs));
     const { committed } = days[day] ?? {};
     if (committed?.published && committed.snapshot === snapshot) return;
     wanted = committed?.snapshot;

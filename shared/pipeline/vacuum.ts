@@ -29,7 +29,9 @@ export async function vacuum(ctx: RunContext): Promise<void> {
   const byPartition = await lake.catalog?.snapshotsByPartition(report.table, brandPartitions(brand));
   const published = new Set([...(byPartition?.values() ?? [])].flat());
   const nowMs = vacuumTimeMs(clock);
-  const isWithinGrace = (at: string | null) => at === null || nowMs - Date.parse(at) < SNAPSHOT_GRACE_MS;
+  // A time far ahead is that of a wrong clock, and would keep the snapshot until then.
+  const isWithinGrace = (at: string | null) =>
+    at === null || Math.abs(nowMs - Date.parse(at)) < SNAPSHOT_GRACE_MS;
   const snapshots = await unreferenced(
     ctx,
     partitionPrefix(report.table, brandPartitions(brand)),

@@ -52,6 +52,21 @@ describe('the vacuum', () => {
     expect((await wrongReports(lake, '2026-03-14', ['transaction_list'])).transaction_list).toBeUndefined();
   });
 
+  it('removes what a machine replaced whose clock was 60 days ahead, in a day as well', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
+    const [old = ''] = snapshotsOf(lake);
+    lake.nowMs += HOUR_MS;
+    restateFirst(lake);
+    await lake.sync({ scope, clockAheadMs: 60 * DAY_MS });
+    expect(snapshotsOf(lake)).toHaveLength(2);
+    for (const days of [1, 2]) {
+      lake.nowMs += days * DAY_MS + HOUR_MS;
+      await lake.sync({ scope });
+    }
+    expect(snapshotsOf(lake)).not.toContain(old);
+  });
+
   it('I3: keeps a snapshot for a day after the catalog left it, though it was replaced long before', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });

@@ -158,13 +158,13 @@ export function releaseDay(ledger: Ledger, day: string, run: string): Ledger {
 
 /**
  * I4: the only commit point, one compare-and-swap.
- * @param commit `serviceMs`: the service's time, `wallMs`: the machine's
+ * @param commit `serviceMs`: the service's time, because the clock of the next machine may be another
  * @throws conflict where another run has taken the claim over, or has committed a later reading
  */
 export function commitDay(
   ledger: Ledger,
   day: string,
-  commit: { runId: string; committed: Committed; continuation: string; serviceMs: number; wallMs: number },
+  commit: { runId: string; committed: Committed; continuation: string; serviceMs: number },
 ): Ledger {
   return withEntry(ledger, day, (entry): DayEntry => {
     if (entry.claim?.runId !== commit.runId || entry.claim.attempt !== commit.committed.attempt)
@@ -172,12 +172,14 @@ export function commitDay(
     if (entry.committed && isLaterReading(entry.committed, commit)) throw laterReading(day, entry.committed);
     const { claim: _claim, failure: _failure, superseded = [], continuation: _continuation, ...rest } = entry;
     const replaced = entry.committed?.snapshot;
-    const at = commit.committed.published ? new Date(commit.wallMs).toISOString() : null;
+    const at = commit.committed.published ? new Date(commit.serviceMs).toISOString() : null;
     return {
       ...rest,
       committed: commit.committed,
       superseded: [
-        ...superseded.filter((old) => old.at === null || commit.wallMs - Date.parse(old.at) < SUPERSEDED_MS),
+        ...superseded.filter(
+          (old) => old.at === null || commit.serviceMs - Date.parse(old.at) < SUPERSEDED_MS,
+        ),
         ...(replaced && replaced !== commit.committed.snapshot ? [{ snapshot: replaced, at }] : []),
       ],
       continuation: commit.continuation,
@@ -204,10 +206,10 @@ function isLaterReading(
  * Records that the catalog was pointed at `snapshot`, if that is still the current one. I3: only now do queries stop to
  * find what it replaced, however long ago it was committed.
  */
-export function recordPublished(ledger: Ledger, day: string, snapshot: string, wallMs: number): Ledger {
+export function recordPublished(ledger: Ledger, day: string, snapshot: string, serviceMs: number): Ledger {
   const { committed, superseded } = ledger.days[day] ?? {};
   if (!committed || committed.published || committed.snapshot !== snapshot) return ledger;
-  const now = new Date(wallMs).toISOString();
+  const now = new Date(serviceMs).toISOString();
   return withEntry(
     ledger,
     day,

@@ -80,13 +80,12 @@ function entryOf(ledger: Ledger): DayEntry {
   return ledger.days[DAY] ?? {};
 }
 
-function commitOf(change: Partial<Committed> = {}, wallMs = NOW_MS) {
+function commitOf(change: Partial<Committed> = {}, serviceMs = NOW_MS) {
   return {
     runId: 'r1',
     committed: { ...published, ...change },
     continuation: 'q2',
-    serviceMs: wallMs,
-    wallMs,
+    serviceMs,
   };
 }
 
