@@ -67,26 +67,26 @@ function isOfDay({ fields: { start_date, start_time } }: Asked): boolean {
   );
 }
 
-const ofDay: SyncOptions = { scope: { reports: [REPORT], from: DAY, to: DAY } };
+const ofDay = (report: ReportName): SyncOptions => ({ scope: { reports: [report], from: DAY, to: DAY } });
 
 describe('a service that spoils every answer for a day, and then is right', () => {
   it.each(spoilers)(
     'I8: $name: the day ends as $ends',
-    async ({ ends, spoil, timeoutSeconds }) => {
+    async ({ ends, spoil, timeoutSeconds, report = REPORT }) => {
       const lake = sample.fork();
-      const before = await publishedDays(lake, REPORT);
+      const before = await publishedDays(lake, report);
       hostile.choose = (asked) => (isOfDay(asked) ? spoil : undefined);
-      const outcome = await run(lake, ofDay, timeoutSeconds);
+      const outcome = await run(lake, ofDay(report), timeoutSeconds);
       hostile.choose = () => undefined;
       if (ends === 'right') {
         expect(outcome).toMatchObject({ status: 'complete' });
       } else {
         const [kind, code] = ends;
-        expect(errorOf(outcome, REPORT)).toMatchObject({ kind, code });
-        expect(await publishedDays(lake, REPORT)).toEqual(before);
-        expect(await run(lake, ofDay)).toMatchObject({ status: 'complete' });
+        expect(errorOf(outcome, report)).toMatchObject({ kind, code });
+        expect(await publishedDays(lake, report)).toEqual(before);
+        expect(await run(lake, ofDay(report))).toMatchObject({ status: 'complete' });
       }
-      expect(await wrongReports(lake, TODAY, [REPORT])).toEqual({});
+      expect(await wrongReports(lake, TODAY, [report])).toEqual({});
       expect(process.memoryUsage.rss() / 2 ** 20).toBeLessThan(MEMORY_LIMIT_MB);
     },
     60_000,
@@ -99,10 +99,10 @@ describe('a service whose cursors and records never end', () => {
     const before = await publishedDays(lake, REPORT);
     hostile.choose = (asked) => (isOfDay(asked) ? endlessChain : undefined);
     const deadline = { softMs: lake.service.now().getTime() + 200, hardMs: Number.POSITIVE_INFINITY };
-    expect(await run(lake, { ...ofDay, deadline })).toMatchObject({ status: 'incomplete' });
+    expect(await run(lake, { ...ofDay(REPORT), deadline })).toMatchObject({ status: 'incomplete' });
     expect(await publishedDays(lake, REPORT)).toEqual(before);
     hostile.choose = () => undefined;
-    expect(await run(lake, ofDay)).toMatchObject({ status: 'complete' });
+    expect(await run(lake, ofDay(REPORT))).toMatchObject({ status: 'complete' });
     expect(await wrongReports(lake, TODAY, [REPORT])).toEqual({});
   });
 });

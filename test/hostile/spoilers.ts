@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import type { ReportName } from '../../sample/brand.ts';
 import type { ErrorKind } from '../../shared/errors.ts';
 import { type Json, type JsonObject, isJsonObject, rawNumber, stringifyJson } from '../../shared/json.ts';
 import type { Answer, Spoil } from './hostile-service.ts';
@@ -12,6 +13,8 @@ export interface Spoiler {
   name: string;
   ends: 'right' | readonly [ErrorKind, string];
   spoil: Spoil;
+  /** Whose answers; `transaction_list` where it is missing. */
+  report?: ReportName;
   /** It takes many megabytes or all the time that a request has: by itself, not among random ones. */
   slow?: true;
   /** 1 where it is missing. */
@@ -447,6 +450,32 @@ const dates = ['Mon, 01 Jan 1926 00:00:00 GMT', 'Fri, 01 Jan 2126 00:00:00 GMT',
   }),
 );
 
+/** Sends a changed `pageInfo`. */
+const pageInfo = (value: Json): Spoil => data((all) => ({ ...all, pageInfo: value }));
+
+const positions: Spoiler[] = (
+  [
+    ['no page info', 'page_info', data((all) => without(all, 'pageInfo'))],
+    ['null for page info', 'page_info', pageInfo(null)],
+    ['text for hasNextPage', 'page_info', pageInfo({ hasNextPage: 'true', endCursor: '3' })],
+    ['a next page without a position', 'page_info', pageInfo({ hasNextPage: true })],
+    ['a list for a position', 'page_info', pageInfo({ hasNextPage: true, endCursor: [3] })],
+    ['the first position as the next one', 'repeated_cursor', pageInfo({ hasNextPage: true, endCursor: 0 })],
+    [
+      'a position of 400 digits',
+      'repeated_cursor',
+      pageInfo({ hasNextPage: true, endCursor: rawNumber('9'.repeat(400)) }),
+    ],
+    ['a position of 1e400', 'service_code', pageInfo({ hasNextPage: true, endCursor: rawNumber('1e400') })],
+  ] as const
+).map(([name, code, spoil]) => ({
+  name,
+  ends: ['contract', code],
+  spoil,
+  report: 'clicks_list',
+  listsOnly: true,
+}));
+
 /** A page of records that are new each time, and the cursor of another one. */
 export const endlessChain: Spoil = (answer) => {
   const { random } = answer;
@@ -459,6 +488,7 @@ export const endlessChain: Spoil = (answer) => {
 export const spoilers: readonly Spoiler[] = [
   ...cut,
   ...types,
+  ...positions,
   ...errorsInside,
   ...encodings,
   ...sizes,
