@@ -169,6 +169,22 @@ describe('the rate of a brand', () => {
     expect(simulation.rates()).toEqual([LIMIT]);
   });
 
+  it('is not used on the strength of a write whose answer took too long', async () => {
+    const answerMs = 40_000;
+    const simulation = simulateRuns([STEADY], {
+      ...FAULTLESS,
+      // Of the renewal at a minute, the write and not the reading.
+      fateOf: (_operation, nowMs) =>
+        60_015 < nowMs && nowMs < 60_025 ? { ...FAST, afterMs: answerMs } : FAST,
+    });
+    await simulation.runUntil(60_000 + VALID_MS);
+    const rates: number[] = [];
+    await simulation.runUntil(60_035 + answerMs, () => rates.push(...simulation.rates()));
+    expect(new Set(rates)).toEqual(new Set([0]));
+    await simulation.runUntil(60_100 + answerMs);
+    expect(simulation.rates()).toEqual([LIMIT]);
+  });
+
   it.each<[string, string]>([
     ['text', 'not JSON'],
     ['nothing', ''],
