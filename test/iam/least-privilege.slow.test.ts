@@ -2,6 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Deployment, deployToDoubles } from '../functions/deployed.ts';
 import { UNEXERCISED, type Usage, exercise, usageOf } from './exercise.ts';
 
+/** The life of a deployment starts about a hundred processes. */
+const LIFE_MS = 900_000;
+
 let deployment: Deployment;
 let usage: Usage[];
 
@@ -9,7 +12,7 @@ beforeAll(async () => {
   deployment = await deployToDoubles(new Date());
   await exercise(deployment);
   usage = usageOf(deployment);
-});
+}, LIFE_MS);
 afterAll(() => deployment.close());
 
 describe('the role of a function', () => {
