@@ -171,8 +171,10 @@ export function createService(
 ): ServiceClient {
   const { clock, log, random, credentials, signal } = options;
   const { baseUrl, service, method, timeoutSeconds } = brandSettingsOf(options, brand);
+  const leftMs = () => createTimeBudget(options.deadline, clock.wallMs).leftMs();
   const limiter = createRateLimiter({
     highest: highestRate,
+    leftMs,
     wallMs: clock.wallMs,
     sleep: clock.sleep,
   });
@@ -184,7 +186,7 @@ export function createService(
     timeoutMs: timeoutSeconds * 1000,
     credentials,
     limiter,
-    maxWaitMs: () => createTimeBudget(options.deadline, clock.wallMs).leftMs(),
+    maxWaitMs: leftMs,
     wallMs: clock.wallMs,
     random,
     sleep: clock.sleep,

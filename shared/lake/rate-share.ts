@@ -33,7 +33,7 @@ export interface RateShare extends RateSource {
 export interface RateShareOptions {
   document: CasDocument<RateBudget>;
   runId: string;
-  /** Of the brand, in requests per second. */
+  /** Of the brand, in requests per second; a smaller one of another run counts for both. */
   limit: number;
   /** The most that this run may use of it. */
   wants: number;

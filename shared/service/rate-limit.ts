@@ -2,9 +2,10 @@
  * The rate of requests to one brand's service. Without it several days in flight would send bursts that the setting
  * `requestsPerSecond` forbids. Requests queue (`request-queue.ts`) for slots that are one interval apart, and the one
  * to send is chosen when its slot has come. A throttled response halves the rate, each success raises it by 2 % of the
- * highest one, and `Retry-After` stops everything until it is over.
+ * highest one, and `Retry-After` stops everything until it is over. Whoever gets no slot in the time of the run fails.
  */
-import type { BrandReportsError } from '../errors.ts';
+import { MINUTE_MS } from '../days.ts';
+import { BrandReportsError } from '../errors.ts';
 import type { RateSource, Turn } from '../ports.ts';
 import { type Waiting, createRequestQueue, waitInQueue } from './request-queue.ts';
 import { type Sleep, sleepUnlessAborted } from './retry.ts';
@@ -16,7 +17,7 @@ export type RefusePause = (pauseMs: number) => BrandReportsError | undefined;
 export interface RateLimiter {
   /**
    * Resolves when this request may start.
-   * @throws BrandReportsError the refusal of a pause that the service requests; `transient` `stopped`
+   * @throws BrandReportsError the refusal of a pause that the service requests; `transient` `stopped`, `out_of_time`
    */
   take(turn: Turn, refusePause: RefusePause, signal?: AbortSignal): Promise<void>;
   /** The service throttled a request sent at `sentMs` (wall clock): halves the rate. */
@@ -39,6 +40,12 @@ const TIMER_DELAY_MS = 20;
 /** How long a change of the highest rate may stay unnoticed. */
 const RECHECK_MS = 1_000;
 
+/**
+ * So long a run that sends nothing waits for a slot even where its time is over: it completes a unit of work however
+ * little time it has, and the part of a run that died is free only after half of this.
+ */
+const PATIENCE_MS = MINUTE_MS;
+
 /** A rate that no other run shares. */
 export function fixedRate(requestsPerSecond: number): RateSource {
   return { requestsPerSecond, claim: async () => {} };
@@ -50,20 +57,24 @@ interface WaitingRequest extends Waiting {
 
 /**
  * Creates the limiter of one brand. Its times are in milliseconds.
- * @param options `highest` is the highest rate at present; while it is 0 everything waits
+ * @param options `highest` is the highest rate at present; while it is 0 everything waits. `leftMs` is how long the run
+ * may still work; missing: without end
  */
 export function createRateLimiter(options: {
   highest: RateSource;
+  leftMs?: () => number;
   wallMs: () => number;
   sleep: Sleep;
 }): RateLimiter {
-  const { highest, wallMs, sleep } = options;
+  const { highest, leftMs = () => Number.POSITIVE_INFINITY, wallMs, sleep } = options;
   const queue = createRequestQueue<WaitingRequest>();
   let share = 1;
   let highestBefore = highest.requestsPerSecond;
   /** When the last request was to start; finite, because an interval may be infinite. */
   let lastMs = -Number.MAX_VALUE;
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
+  /** Since when a request has been wanted, and none sent. */
+  let waitingSinceMs: number | undefined;
   let slowedAtMs = Number.NEGATIVE_INFINITY;
   let isServing = false;
   let wake = () => {};
@@ -84,11 +95,13 @@ export function createRateLimiter(options: {
       const nowMs = wallMs();
       const waitMs = nextSlotMs(nowMs) - nowMs;
       if (waitMs > 0) {
-        await sleepUntilWoken(Math.min(waitMs, RECHECK_MS));
+        refuseLateSlot(nowMs, waitMs);
+        if (queue.size > 0) await sleepUntilWoken(Math.min(waitMs, RECHECK_MS));
         continue;
       }
       lastMs = -waitMs < TIMER_DELAY_MS ? nowMs + waitMs : nowMs;
       queue.next()?.start();
+      waitingSinceMs = queue.size > 0 ? nowMs : undefined;
     }
     isServing = false;
   }
@@ -119,6 +132,15 @@ export function createRateLimiter(options: {
     }
   }
 
+  /** @param waitMs infinite while the rate is 0, which may change at any moment */
+  function refuseLateSlot(nowMs: number, waitMs: number): void {
+    const sinceMs = Math.max(waitingSinceMs ?? nowMs, pausedUntilMs);
+    const patienceMs = Math.max(leftMs(), sinceMs + PATIENCE_MS - nowMs);
+    const isInTime = waitMs === Number.POSITIVE_INFINITY ? patienceMs > 0 : waitMs <= patienceMs;
+    if (isInTime) return;
+    for (const { fail } of queue.items()) fail(noSlotInTime(highest.requestsPerSecond * share));
+  }
+
   async function sleepUntilWoken(ms: number): Promise<void> {
     const woken = new AbortController();
     wake = () => woken.abort();
@@ -132,6 +154,7 @@ export function createRateLimiter(options: {
     },
     async take(turn, refusePause, signal) {
       const started = waitInQueue(queue, turn, signal, (waiting) => ({ ...waiting, refusePause }));
+      waitingSinceMs ??= wallMs();
       if (isServing) refuseLongPause(pausedUntilMs - wallMs());
       else void serve();
       // The one that was waited for may have gone.
@@ -154,4 +177,12 @@ export function createRateLimiter(options: {
       refuseLongPause(pausedUntilMs - wallMs());
     },
   };
+}
+
+function noSlotInTime(requestsPerSecond: number): BrandReportsError {
+  return new BrandReportsError(
+    'transient',
+    'out_of_time',
+    `no request can be sent in what is left of the run's time: its part of the brand's rate is ${Number(requestsPerSecond.toPrecision(2))} requests per second at present; a later run continues`,
+  );
 }

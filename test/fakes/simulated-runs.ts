@@ -33,6 +33,8 @@ export interface RunPlan {
   /** Times at which the run sends nothing. */
   idle: readonly { atMs: number; forMs: number }[];
   wants: number;
+  /** The brand's rate, as its settings have it; missing: that of the simulation. */
+  limit?: number;
 }
 
 export interface Simulation {
@@ -120,7 +122,7 @@ export function simulateRuns(
         random: () => 0.5,
       }).rateBudget('acme'),
       runId,
-      limit,
+      limit: plan.limit ?? limit,
       wants: plan.wants,
       clock,
       runs: { isDead: async (id) => knowsTheDead && (runs[Number(id.slice(4))]?.isOver() ?? true) },

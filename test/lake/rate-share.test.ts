@@ -56,8 +56,9 @@ const plan: fc.Arbitrary<RunPlan> = fc
         .map(apart),
       idle: fc.array(fc.record({ atMs: moment, forMs: span }), { maxLength: 2 }).map(apart),
       wants: fc.constantFrom(LIMIT, LIMIT, LIMIT, 0.5, 2),
+      limit: fc.constantFrom(LIMIT, LIMIT, LIMIT, LIMIT, 0.5, 4.9),
     },
-    { requiredKeys: ['startMs', 'speed', 'wallSkewMs', 'wallSteps', 'pauses', 'idle', 'wants'] },
+    { requiredKeys: ['startMs', 'speed', 'wallSkewMs', 'wallSteps', 'pauses', 'idle', 'wants', 'limit'] },
   )
   // A clock set back while the other one stands still would hide the time that has passed from any process.
   .map((made) =>
@@ -83,7 +84,7 @@ function apart<T extends { atMs: number; forMs: number }>(spans: readonly T[]): 
 const sum = (rates: readonly number[]) => rates.reduce((total, rate) => total + rate, 0);
 
 describe('the rate of a brand', () => {
-  it('is at no instant exceeded by its runs, and shared fairly by those that live', async () => {
+  it('is at no instant exceeded by its runs, whichever limit each has, and shared fairly by those that live', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(plan, { minLength: 1, maxLength: 5 }),
@@ -97,13 +98,15 @@ describe('the rate of a brand', () => {
               (nowMs < FAULTS_END_MS ? fates[operation % fates.length] : undefined) ?? FAST,
           });
           await simulation.runUntil(FAULTS_END_MS + 3 * A_MINUTE_LATER_MS, () => {
-            expect(sum(simulation.rates())).toBeLessThanOrEqual(LIMIT + 1e-9);
+            const rates = simulation.rates();
+            const limits = plans.flatMap(({ limit = LIMIT }, run) => (rates[run] ? [limit] : []));
+            expect(sum(rates)).toBeLessThanOrEqual(Math.min(...limits) + 1e-9);
           });
-          const living = plans.map(({ endMs, diesMs }) => endMs === undefined && diesMs === undefined);
+          const lives = ({ endMs, diesMs }: RunPlan) => endMs === undefined && diesMs === undefined;
+          const limit = Math.min(...plans.filter(lives).map(({ limit: own = LIMIT }) => own));
+          const wants = plans.map((run) => (lives(run) ? run.wants : 0));
           expect(simulation.rates().map((rate) => rate.toFixed(6))).toEqual(
-            fairRates(plans.map(({ wants }, index) => (living[index] ? wants : 0))).map((rate) =>
-              rate.toFixed(6),
-            ),
+            fairRates(wants, limit).map((rate) => rate.toFixed(6)),
           );
         },
       ),
@@ -138,6 +141,18 @@ describe('the rate of a brand', () => {
     await simulation.runUntil(atMs);
     expect(simulation.rates()).toEqual(rates);
   });
+
+  it.each([0.5, 1, 4.9])(
+    'is %d requests per second for all soon after a run with that limit has joined, and as before soon after it has ended',
+    async (limit) => {
+      const lowered = { ...STEADY, limit, wants: limit, startMs: 60_000, endMs: 120_000 };
+      const simulation = simulateRuns([STEADY, lowered], FAULTLESS);
+      await simulation.runUntil(60_000 + 2 * RENEW_EVERY_MS);
+      expect(simulation.rates()).toEqual([limit / 2, limit / 2]);
+      await simulation.runUntil(120_000 + 2 * RENEW_EVERY_MS);
+      expect(simulation.rates()).toEqual([LIMIT, 0]);
+    },
+  );
 
   it('of a run that died is free at once where the lake knows the dead', async () => {
     const dies = { ...STEADY, diesMs: 60_000 };
@@ -189,10 +204,17 @@ describe('the rate of a brand', () => {
     ['text', 'not JSON'],
     ['nothing', ''],
     ['another version', '{"version":2,"runs":{},"recentWrites":[]}'],
-    ['a negative rate', '{"version":1,"runs":{"a":{"rate":-5,"wants":5,"renewals":1}},"recentWrites":[]}'],
+    [
+      'a negative rate',
+      '{"version":1,"runs":{"a":{"rate":-5,"wants":5,"limit":5,"renewals":1}},"recentWrites":[]}',
+    ],
+    [
+      'a limit of nothing',
+      '{"version":1,"runs":{"a":{"rate":0,"wants":5,"limit":0,"renewals":1}},"recentWrites":[]}',
+    ],
     [
       'a run that is no name',
-      '{"version":1,"runs":{"../a":{"rate":0,"wants":5,"renewals":1}},"recentWrites":[]}',
+      '{"version":1,"runs":{"../a":{"rate":0,"wants":5,"limit":5,"renewals":1}},"recentWrites":[]}',
     ],
   ])('is taken for used by others, for a minute, while its document holds %s', async (_name, text) => {
     const later = { ...STEADY, startMs: 61_000 };
@@ -252,11 +274,11 @@ describe('a run that has no share', () => {
 });
 
 /** Raises all rates together until each has what it wants or the limit is reached. */
-function fairRates(wants: readonly number[]): number[] {
+function fairRates(wants: readonly number[], limit: number): number[] {
   let [low, high] = [0, LIMIT];
   for (let step = 0; step < 60; step += 1) {
     const level = (low + high) / 2;
-    if (sum(wants.map((want) => Math.min(want, level))) <= LIMIT) low = level;
+    if (sum(wants.map((want) => Math.min(want, level))) <= limit) low = level;
     else high = level;
   }
   return wants.map((want) => Math.min(want, low));

@@ -22,6 +22,18 @@ function limited(requestsPerSecond: number) {
   };
 }
 
+/** A limiter of a run that has so much time. */
+function timed(requestsPerSecond: number, timeMs: number) {
+  const time = virtualTime(start);
+  const limiter = createRateLimiter({
+    highest: fixedRate(requestsPerSecond),
+    leftMs: () => Math.max(0, start + timeMs - time.wallMs()),
+    wallMs: time.wallMs,
+    sleep: time.sleep,
+  });
+  return { time, limiter, waitUntilSent: () => limiter.take(NO_TURN, waitsFor(anHour)) };
+}
+
 describe('rate limit', () => {
   it('spaces requests, whoever sends them', async () => {
     const { time, limiter } = limited(5);
@@ -191,6 +203,42 @@ describe('rate limit', () => {
     limiter.pauseFor(60_000);
     await limiter.take(NO_TURN, waitsFor(anHour));
     expect(claimed).toEqual([0, 60_000]);
+  });
+
+  it.each<[string, { rate: number; timeMs: number; failsAtMs: number }]>([
+    [
+      'when the time of the run is over, while it has no rate',
+      { rate: 0, timeMs: 90_000, failsAtMs: 90_000 },
+    ],
+    ['a minute later, so that a run with no time does some work', { rate: 0, timeMs: 0, failsAtMs: 60_000 }],
+    ['at once where the next slot comes too late', { rate: 0.01, timeMs: 90_000, failsAtMs: 0 }],
+  ])('fails those that wait %s', async (_name, { rate, timeMs, failsAtMs }) => {
+    const { time, waitUntilSent } = timed(rate, timeMs);
+    if (rate > 0) await waitUntilSent();
+    const all = [1, 2].map(() => waitUntilSent());
+    for (const each of all)
+      await expect(each).rejects.toMatchObject({
+        kind: 'transient',
+        code: 'out_of_time',
+        message: expect.stringContaining(`is ${rate} requests per second`),
+      });
+    expect(time.wallMs() - start).toBe(failsAtMs);
+    await expect(waitUntilSent()).rejects.toMatchObject({ code: 'out_of_time' });
+    expect(time.wallMs() - start).toBe(failsAtMs);
+  });
+
+  it('sends what comes in time, and for each slot that comes after the end waits up to a minute', async () => {
+    const { time, waitUntilSent } = timed(1 / 59, 1_000);
+    await Promise.all([1, 2, 3, 4].map(() => waitUntilSent()));
+    expect(time.wallMs() - start).toBeCloseTo(3 * 59_000);
+  });
+
+  it('counts no pause of the service as waiting for a slot', async () => {
+    const { time, limiter, waitUntilSent } = timed(0, 90_000);
+    const waiting = waitUntilSent();
+    limiter.pauseFor(80_000);
+    await expect(waiting).rejects.toMatchObject({ code: 'out_of_time' });
+    expect(time.wallMs() - start).toBe(140_000);
   });
 
   it('fails those that wait where no rate can be had', async () => {

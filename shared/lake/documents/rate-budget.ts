@@ -2,7 +2,9 @@
  * `rates/<brand>.json`: which runs send requests to a brand's service, and how much of its rate each of them has. Without it
  * runs that know nothing of each other would either exceed the rate together or leave most of it unused.
  *
- * At no instant do the rates in use exceed the limit, however clocks run and whatever write is lost:
+ * The runs share the smallest of their limits: a run that began before the setting was lowered would otherwise leave
+ * nothing to those that came after. At no instant do the rates in use together exceed the limit of any run that sends
+ * requests, however clocks run and whatever write is lost:
  * - A run takes only what the document gives to no other, and uses it only once its write is confirmed.
  * - A run that takes less uses less before it writes so, because another may take the rest at once.
  * - A run stops `VALID_MS` after its last renewal began. Others take its rate only after they have seen its counter
@@ -30,6 +32,8 @@ const share = storedObject({
   rate: requestsPerSecond,
   /** The most that it could use. */
   wants: requestsPerSecond,
+  /** The rate of the brand, as its settings have it. */
+  limit: z.number().check(z.positive()),
   /** Goes up with every renewal. */
   renewals: storedCount,
 });
@@ -61,7 +65,7 @@ export function unreadableBudget(damaged: Uint8Array): RateBudget {
   const run = `${UNKNOWN}${hash('sha256', damaged, 'hex').slice(0, 16)}`;
   return {
     version: 1,
-    runs: { [run]: { rate: EVERYTHING, wants: EVERYTHING, renewals: 0 } },
+    runs: { [run]: { rate: EVERYTHING, wants: EVERYTHING, limit: EVERYTHING, renewals: 0 } },
     recentWrites: [],
   };
 }
@@ -74,7 +78,7 @@ export function knownRuns({ runs }: RateBudget): string[] {
 /** What a run writes of itself. Rates are in requests per second. */
 export interface Renewal {
   runId: string;
-  /** The rate of the brand, for all runs together. */
+  /** The rate of the brand, for all runs together, as this run's settings have it. */
   limit: number;
   /** The most that this run could use. */
   wants: number;
@@ -89,10 +93,10 @@ export interface Renewal {
 export function withRenewal(budget: RateBudget, renewal: Renewal): RateBudget {
   const { runId, limit, wants, renewals } = renewal;
   const others = othersOf(budget, renewal);
-  const free = others.reduce((left, [, { rate }]) => left - rate, limit);
+  const free = others.reduce((left, [, { rate }]) => left - rate, sharedLimit(budget, renewal));
   const inUse = Math.min(renewal.inUse, budget.runs[runId]?.rate ?? 0);
   const rate = Math.max(inUse, Math.min(fairRate(budget, renewal), free));
-  return { ...budget, runs: { ...Object.fromEntries(others), [runId]: { rate, wants, renewals } } };
+  return { ...budget, runs: { ...Object.fromEntries(others), [runId]: { rate, wants, limit, renewals } } };
 }
 
 /** The budget without the run. */
@@ -102,20 +106,24 @@ export function withoutRun(budget: RateBudget, runId: string): RateBudget {
   return { ...budget, runs };
 }
 
-/** The run's fair part of the limit: equal parts, and what a run cannot use goes to the others. */
+/** The run's fair part of the shared limit: equal parts, and what a run cannot use goes to the others. */
 export function fairRate(
   budget: RateBudget,
   renewal: Pick<Renewal, 'runId' | 'limit' | 'wants' | 'gone'>,
 ): number {
-  const { limit, wants } = renewal;
+  const { wants } = renewal;
   const all = [wants, ...othersOf(budget, renewal).map(([, other]) => other.wants)].sort((a, b) => a - b);
-  let left = limit;
+  let left = sharedLimit(budget, renewal);
   for (const [index, want] of all.entries()) {
     const equalPart = left / (all.length - index);
     if (want >= equalPart) return Math.min(wants, equalPart);
     left -= want;
   }
   return wants;
+}
+
+function sharedLimit(budget: RateBudget, renewal: Pick<Renewal, 'runId' | 'limit' | 'gone'>): number {
+  return Math.min(renewal.limit, ...othersOf(budget, renewal).map(([, { limit }]) => limit));
 }
 
 function othersOf({ runs }: RateBudget, { runId, gone }: Pick<Renewal, 'runId' | 'gone'>) {

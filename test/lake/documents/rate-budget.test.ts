@@ -19,7 +19,10 @@ const LIMIT = 6;
 const NAMES = ['a', 'b', 'c', 'd'];
 
 function budgetOf(rates: Record<string, number>, renewals = 1): RateBudget {
-  const runs = Object.entries(rates).map(([run, rate]) => [run, { rate, wants: LIMIT, renewals }]);
+  const runs = Object.entries(rates).map(([run, rate]) => [
+    run,
+    { rate, wants: LIMIT, limit: LIMIT, renewals },
+  ]);
   return { ...parseRateBudget('rates/acme.json')(undefined), runs: Object.fromEntries(runs) };
 }
 
@@ -45,6 +48,20 @@ describe('a renewal', () => {
     ['that was forgotten begins anew', { b: 6 }, { inUse: 5 }, { a: 0, b: 6 }],
     ['takes what a run had that is gone', { b: 6 }, { gone: new Set(['b']) }, { a: 6 }],
     ['takes nothing where others have too much', { b: 9 }, {}, { a: 0, b: 9 }],
+    ['takes nothing where others have more than its limit', { b: 5 }, { limit: 4 }, { a: 0, b: 5 }],
+    ['takes a fair part of its limit', { b: 2 }, { limit: 4 }, { a: 2, b: 2 }],
+    [
+      'takes a fair part of the limit of others where that is smaller',
+      { b: 1 },
+      { limit: 9 },
+      { a: 3, b: 1 },
+    ],
+    [
+      'takes its limit where one with a smaller limit is gone',
+      { b: 6 },
+      { limit: 9, wants: 9, gone: new Set(['b']) },
+      { a: 9 },
+    ],
   ])('of run a %s', (_name, before, given, after) => {
     expect(ratesOf(withRenewal(budgetOf(before), renewal(given)))).toEqual(after);
   });

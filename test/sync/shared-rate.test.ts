@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { MINUTE_MS } from '../../shared/days.ts';
+import { rateBudgetKey } from '../../shared/lake/paths.ts';
+import type { ObjectStore } from '../../shared/ports.ts';
+import { ledgerEntries, wrongReports } from './lake-contents.ts';
+import { BRAND, type SampleLake, blindRegistry, sampleLake } from './sample-lake.ts';
+
+const REPORT = 'order_list';
+const KEY = rateBudgetKey(BRAND);
+/** More than a run of a few minutes takes: one that does not end fails by them. */
+const MOST_LOOKS = 1_000;
+
+let lake: SampleLake;
+beforeAll(async () => {
+  lake = await sampleLake({ now: '2026-03-10T15:00:00Z', startDate: '2026-03-09', reports: [REPORT] });
+});
+afterAll(() => lake.close());
+
+/** The store of a lake in which another run has the whole rate, and lives on. */
+function withGreedyRun(store: ObjectStore): ObjectStore {
+  let looks = 0;
+  return {
+    ...store,
+    async get(key) {
+      if (key !== KEY) return store.get(key);
+      looks += 1;
+      if (looks > MOST_LOOKS) throw new Error('the run does not end');
+      const greedy = { rate: 1000, wants: 1000, limit: 1000, renewals: looks };
+      const budget = { version: 1, runs: { greedy }, recentWrites: [] };
+      return { body: Buffer.from(JSON.stringify(budget)), etag: String(looks) };
+    },
+    put: async (key, body, precondition) =>
+      key === KEY ? { etag: String(looks) } : store.put(key, body, precondition),
+  };
+}
+
+describe('a run that gets nothing of the rate', () => {
+  it.each([
+    ['when its time is over', 5 * MINUTE_MS, 5 * MINUTE_MS],
+    ['after a minute where it has no time', 0, MINUTE_MS],
+  ])(
+    'ends %s: its days are left to the next run, and none has failed',
+    async (_name, timeMs, endsAfterMs) => {
+      const ran = lake.emptyLake();
+      const startMs = ran.service.now().getTime();
+      const requests = ran.service.requests.length;
+      const { status, reports } = await ran.sync({
+        lake: { store: withGreedyRun(ran.store), catalog: ran.catalog, runs: blindRegistry },
+        deadline: { softMs: startMs + timeMs, hardMs: Number.POSITIVE_INFINITY },
+      });
+      expect(status).toBe('incomplete');
+      expect(ran.service.now().getTime() - startMs).toBe(endsAfterMs);
+      expect(ran.service.requests).toHaveLength(requests);
+      expect(reports.flatMap(({ days, error }) => [error, ...days.map(({ outcome }) => outcome)])).toEqual([
+        undefined,
+        'pending',
+        'pending',
+      ]);
+      for (const [, { failure }] of await ledgerEntries(ran, REPORT)) expect(failure).toBeUndefined();
+      expect((await ran.sync()).status).toBe('complete');
+      expect(await wrongReports(ran, '2026-03-10', [REPORT])).toEqual({});
+    },
+  );
+});
