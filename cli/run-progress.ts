@@ -70,6 +70,8 @@ export function lineOf(event: LogEvent): string | undefined {
       return `${oneLine(event.brand)} ${reasonOf(event)}, retrying in ${seconds(event.waitMs)}`;
     case 'day_restarted':
       return `${subjectOf(event)}: restarted from its first page`;
+    case 'attempt_dropped':
+      return `${subjectOf(event)}: read from its first page, because its progress document is damaged`;
     case 'credentials_not_reread':
       return `${subjectOf(event)}: the rejected credentials could not be read again`;
     case 'rate_shared':

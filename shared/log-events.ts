@@ -22,6 +22,8 @@ interface ReportDetails {
   day_claimed: { day: string; reason: string; resumed: boolean };
   /** What was staged is dropped and the day is read from its first page again. */
   day_restarted: { day: string; restarts: number; cause: string };
+  /** Its progress document is damaged: another attempt reads the day from its first page. */
+  attempt_dropped: { day: string; attempt: string };
   page_fetched: { day: string; page: number; rows: number };
   /** Of a day, in this run: how many, and the first refusal. The rest of the day is published. */
   lookups_refused: { day: string; lookups: number; message: string };
@@ -100,6 +102,7 @@ const LEVELS = {
   service_time_unknown: 'warn',
   day_claimed: 'info',
   day_restarted: 'warn',
+  attempt_dropped: 'warn',
   page_fetched: 'debug',
   lookups_refused: 'warn',
   // The work itself hits the same conflict or failure at its next write, and reports it there.

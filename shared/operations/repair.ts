@@ -39,7 +39,7 @@ type DocumentKind = (typeof KINDS)[number];
 /** What a repair does with a document of each kind. */
 const REMEDIES: Record<DocumentKind, string> = {
   index: 'empty it: the next runs make it again from the ledgers',
-  progress: 'empty it: the attempt that it belongs to begins again with its first page',
+  progress: 'empty it: runs do without it, and read what its attempt had staged again',
   rate: 'empty it: runs forget within a minute what it held, and share the rate again',
   schema: 'make it again from the columns of the snapshots',
   ledger:

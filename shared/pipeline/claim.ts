@@ -4,7 +4,7 @@
  * claim is left alone while its run renews the lease, and taken over when that has stopped for a minute.
  */
 import { MINUTE_MS, monthOf } from '../days.ts';
-import { BrandReportsError } from '../errors.ts';
+import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import type { CasDocument } from '../lake/documents/cas-document.ts';
 import { type Claim, type DayEntry, claimDay } from '../lake/documents/ledger.ts';
 import { type Progress, type Slice, assertLeaseHeld } from '../lake/documents/progress.ts';
@@ -45,10 +45,12 @@ export interface Attempt {
 export async function claim(ctx: RunContext, day: string, byName: boolean): Promise<Attempt | undefined> {
   const ledger = ctx.ledger(monthOf(day));
   const entry = (await ledger.cached()).days[day] ?? {};
-  if (entry.claim && (await isLeaseLive(ctx, day, entry.claim))) return undefined;
-
   const situation = await situationOf(ctx, day, byName ? {} : entry);
-  const id = attemptToContinue(entry, situation) ?? ctx.newId();
+  const earlier = attemptToContinue(entry, situation);
+  const before = earlier === undefined ? undefined : await readableProgress(ctx, day, earlier);
+  if (entry.claim && (await isLeaseLive(ctx, entry.claim, before))) return undefined;
+
+  const id = before && earlier !== undefined ? earlier : ctx.newId();
   const restarts = entry.claim?.restarts ?? 0;
   const mine: Claim = { attempt: id, runId: ctx.runId, at: wallTime(ctx), restarts };
   try {
@@ -57,6 +59,7 @@ export async function claim(ctx: RunContext, day: string, byName: boolean): Prom
     if (error instanceof BrandReportsError && error.kind === 'conflict') return undefined;
     throw error;
   }
+  if (earlier !== undefined && earlier !== id) ctx.log({ event: 'attempt_dropped', day, attempt: earlier });
 
   const progress = ctx.progress(day, id);
   const staged = await progress.refresh();
@@ -162,9 +165,28 @@ function restartedTooOften(
   );
 }
 
-async function isLeaseLive(ctx: RunContext, day: string, claim: Claim): Promise<boolean> {
+/** What an attempt has staged; `undefined` where the document is damaged, because all that it names can be fetched again. */
+async function readableProgress(
+  ctx: RunContext,
+  day: string,
+  attempt: string,
+): Promise<Progress | undefined> {
+  try {
+    return await ctx.progress(day, attempt).refresh();
+  } catch (thrown) {
+    const error = rethrowBugs(thrown);
+    if (error.code === 'damaged_document') return undefined;
+    throw error;
+  }
+}
+
+async function isLeaseLive(
+  ctx: RunContext,
+  claim: Claim,
+  progress: Pick<Progress, 'lease'> | undefined,
+): Promise<boolean> {
   if (!ctx.leases || claim.runId === null || claim.runId === ctx.runId) return false;
-  const { lease } = await ctx.progress(day, claim.attempt).refresh();
+  const lease = progress?.lease;
   const renewals = [claim.at, lease?.runId === claim.runId ? lease.renewedAt : claim.at].map(Date.parse);
   // A renewal in the future comes from a clock that was ahead: it keeps no other run out either.
   if (Math.abs(ctx.clock.wallMs() - Math.max(...renewals)) >= LEASE_MS) return false;

@@ -1,8 +1,18 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
-import { ledgerKey } from '../../shared/lake/paths.ts';
-import { coverageOf, errorOf, ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
-import { BRAND, type SampleLake, sampleLake } from './sample-lake.ts';
+import { isJsonObject } from '../../shared/json.ts';
+import { ledgerKey, progressKey } from '../../shared/lake/paths.ts';
+import type { LogEvent } from '../../shared/log-events.ts';
+import {
+  coverageOf,
+  errorOf,
+  ledgerEntry,
+  outcomesOf,
+  requestsOf,
+  rewriteDocument,
+  wrongReports,
+} from './lake-contents.ts';
+import { BRAND, NO_TIME, type SampleLake, sampleLake } from './sample-lake.ts';
 
 const BAD = '2026-03-08';
 const TODAY = '2026-03-10';
@@ -92,5 +102,64 @@ describe('a damaged ledger of an old month', () => {
     const asked = await lake.sync({ scope: { reports: [REPORT], from: '2026-02-26', to: TODAY } });
     expect(Object.keys(outcomesOf(asked, REPORT)).filter((day) => day < '2026-03')).toEqual([]);
     expect(lake.store.objects.get(key)?.body.toString()).toBe('{');
+  });
+});
+
+describe('a damaged progress document', () => {
+  const DAMAGED = '2026-03-08';
+
+  /** Damages the progress document of the day's attempt. */
+  function damageProgress(): void {
+    for (const [key, object] of lake.store.objects)
+      if (key.endsWith('progress.json')) lake.store.objects.set(key, { ...object, body: Buffer.from('{') });
+  }
+
+  it.each<[string, string | null]>([
+    ['of a run that died', 'id-dead'],
+    ['of a run that stopped', null],
+  ])('costs its day the staged pages and stops no other day: %s', async (_name, runId) => {
+    await begin('2026-03-04');
+    await lake.sync({ deadline: NO_TIME, scope: { from: DAMAGED, to: DAMAGED, reports: [REPORT] } });
+    damageProgress();
+    await rewriteDocument(lake, ledgerKey(REPORT, BRAND, '2026-03'), (ledger) => {
+      const days = isJsonObject(ledger.days) ? ledger.days : {};
+      const entry = isJsonObject(days[DAMAGED]) ? days[DAMAGED] : {};
+      const claim = isJsonObject(entry.claim) ? { ...entry.claim, runId } : undefined;
+      expect(claim).toBeDefined();
+      return { ...ledger, days: { ...days, [DAMAGED]: { ...entry, ...(claim && { claim }) } } };
+    });
+    lake.nowMs += HOUR_MS;
+    const dropped: LogEvent[] = [];
+    const log = (event: LogEvent) => void (event.event === 'attempt_dropped' && dropped.push(event));
+    expect((await lake.sync({ log })).status).toBe('complete');
+    expect(dropped).toMatchObject([{ day: DAMAGED }]);
+    expect(await wrongReports(lake, TODAY, [REPORT])).toEqual({});
+    expect((await lake.sync({ log })).status).toBe('complete');
+    expect(dropped).toHaveLength(1);
+  });
+
+  it('I5: is no lease, but its run has the day for the minute after the claim', async () => {
+    await begin();
+    await lake.sync({ deadline: NO_TIME, scope: { from: DAMAGED, to: DAMAGED, reports: [REPORT] } });
+    damageProgress();
+    const at = new Date(lake.nowMs).toISOString();
+    await rewriteDocument(lake, ledgerKey(REPORT, BRAND, '2026-03'), (ledger) => ({
+      ...ledger,
+      days: { [DAMAGED]: { claim: { attempt: 'a', runId: 'other', at, restarts: 0 } } },
+    }));
+    await lake.store.put(progressKey(REPORT, BRAND, DAMAGED, 'a'), Buffer.from('{'), { ifAbsent: true });
+    expect(outcomesOf(await lake.sync(), REPORT)[DAMAGED]).toBe('busy');
+    lake.nowMs += 2 * MINUTE_MS;
+    expect(outcomesOf(await lake.sync(), REPORT)[DAMAGED]).toBe('published');
+  });
+
+  it('of the open day has the whole day read again, and nothing is lost', async () => {
+    await begin(TODAY);
+    await lake.sync({ scope: { reports: ['clicks_list'] } });
+    damageProgress();
+    lake.nowMs += 4 * HOUR_MS;
+    const outcome = await lake.sync({ scope: { reports: ['clicks_list'] } });
+    expect(outcomesOf(outcome, 'clicks_list')).toEqual({ [TODAY]: 'published' });
+    expect(await wrongReports(lake, TODAY, ['clicks_list'])).toEqual({});
   });
 });

@@ -4,9 +4,10 @@ import { DAY_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { isJsonObject } from '../../shared/json.ts';
 import { dayPartition, ledgerKey, partitionPath, progressKey, snapshotKey } from '../../shared/lake/paths.ts';
+import type { ObjectStore } from '../../shared/ports.ts';
 import { ignoresEmptyRange } from '../fakes/ignores-empty-range.ts';
 import { ledgerEntry, outcomesOf, rewriteDocument, wrongReports } from './lake-contents.ts';
-import { BRAND, type SampleLake, sampleLake } from './sample-lake.ts';
+import { BRAND, type SampleLake, blindRegistry, sampleLake } from './sample-lake.ts';
 
 const FIRST = '2026-03-07';
 const TODAY = '2026-03-10';
@@ -65,15 +66,25 @@ describe('a day that cannot be claimed', () => {
   it('fails alone, and the others are read', async () => {
     await lake.sync();
     const day = '2026-03-08';
-    const claim = { attempt: 'broken', runId: null, at: new Date(lake.nowMs).toISOString(), restarts: 0 };
+    const claim = { attempt: 'unread', runId: null, at: new Date(lake.nowMs).toISOString(), restarts: 0 };
     await rewriteDocument(lake, ledgerKey(REPORT, BRAND, '2026-03'), (ledger) => {
       const days = isJsonObject(ledger.days) ? ledger.days : {};
       const entry = isJsonObject(days[day]) ? days[day] : {};
       return { ...ledger, days: { ...days, [day]: { ...entry, claim } } };
     });
-    await lake.store.put(progressKey(REPORT, BRAND, day, 'broken'), Buffer.from('{'), { ifAbsent: true });
-    const { [day]: broken, ...others } = outcomesOf(await lake.sync(), REPORT);
-    expect(broken).toBe('failed');
+    const { store, catalog } = lake;
+    const unread = progressKey(REPORT, BRAND, day, 'unread');
+    const refusesOne: ObjectStore = {
+      ...store,
+      async get(key) {
+        if (key === unread)
+          throw new BrandReportsError('transient', 'store_unreachable', `no answer: ${key}`);
+        return store.get(key);
+      },
+    };
+    const outcome = await lake.sync({ lake: { store: refusesOne, catalog, runs: blindRegistry } });
+    const { [day]: failed, ...others } = outcomesOf(outcome, REPORT);
+    expect(failed).toBe('failed');
     expect(new Set(Object.values(others))).toEqual(new Set(['unchanged']));
   });
 });
