@@ -1,7 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
+import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import type { Turn } from '../../shared/ports.ts';
-import { createRequestQueue } from '../../shared/service/request-queue.ts';
+import {
+  NO_TURN,
+  type Waiting,
+  createRequestQueue,
+  waitInQueue,
+} from '../../shared/service/request-queue.ts';
 
 const turns: fc.Arbitrary<Turn> = fc.record({
   urgent: fc.boolean(),
@@ -66,6 +72,22 @@ describe('waiting requests', () => {
     ).toEqual(['clicks 1', 'orders 8', 'clicks 2', 'orders 9', 'clicks 3']);
   });
 
+  it('that are urgent take no turn of their report', () => {
+    expect(orderOf(of('clicks', 0, true), of('clicks', 2), of('orders', 1))).toEqual([
+      'clicks 0!',
+      'clicks 2',
+      'orders 1',
+    ]);
+  });
+
+  it('that were given no turn are the most urgent ones', () => {
+    expect(orderOf(of('clicks', 0), of('orders', 1, true), NO_TURN)).toEqual([
+      ' 0!',
+      'orders 1!',
+      'clicks 0',
+    ]);
+  });
+
   it('are served as they came where nothing else decides', () => {
     const queue = createRequestQueue<number>();
     for (const number of [1, 2, 3]) queue.add(of('clicks', 0, true), number);
@@ -121,5 +143,48 @@ describe('waiting requests', () => {
         }
       }),
     );
+  });
+});
+
+describe('waiting in the queue', () => {
+  it('ends when the item is started', async () => {
+    const queue = createRequestQueue<Waiting>();
+    const waited = waitInQueue(queue, NO_TURN, undefined, (item) => item);
+    queue.next()?.start();
+    await expect(waited).resolves.toBeUndefined();
+  });
+
+  it('fails with what the item fails with, which then waits no longer', async () => {
+    const queue = createRequestQueue<Waiting>();
+    const waited = waitInQueue(queue, NO_TURN, undefined, (item) => item);
+    queue.items()[0]?.fail(new Error('refused'));
+    await expect(waited).rejects.toThrow('refused');
+    expect(queue.size).toBe(0);
+  });
+
+  it('fails when the run is stopped, and leaves the queue', async () => {
+    const queue = createRequestQueue<Waiting>();
+    const stop = new AbortController();
+    const waited = waitInQueue(queue, NO_TURN, stop.signal, (item) => item);
+    expect(queue.size).toBe(1);
+    stop.abort();
+    await expect(waited).rejects.toMatchObject({ kind: 'transient', code: 'stopped' });
+    expect(queue.size).toBe(0);
+  });
+
+  it('does not begin where the run was stopped', async () => {
+    const queue = createRequestQueue<Waiting>();
+    const waited = waitInQueue(queue, NO_TURN, AbortSignal.abort(), (item) => item);
+    await expect(waited).rejects.toMatchObject({ code: 'stopped' });
+    expect(queue.size).toBe(0);
+  });
+
+  it('leaves nothing behind on the signal of a long run', async () => {
+    const queue = createRequestQueue<Waiting>();
+    const { signal } = new AbortController();
+    const waited = waitInQueue(queue, NO_TURN, signal, (item) => item);
+    queue.next()?.start();
+    await waited;
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 });
