@@ -8,7 +8,12 @@ export default {
     ],
   },
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  modulePathIgnorePatterns: ['<rootDir>/cdk.out', '<rootDir>/lake', '<rootDir>/.venv-aws'],
+  modulePathIgnorePatterns: [
+    '<rootDir>/cdk.out',
+    '<rootDir>/lake',
+    '<rootDir>/coverage',
+    '<rootDir>/.venv-aws',
+  ],
   // A test that reaches it hangs: it leaves room for a machine that is busy with other work.
   testTimeout: 180_000,
   maxWorkers: '100%',

@@ -1,0 +1,99 @@
+/**
+ * `npm run mutation -- [files]`: StrykerJS changes the code in one place at a time and runs the tests that reach the place.
+ * A change that no test notices survives, and is printed. Only the tests of a room judge its files (`ROOMS`): what only
+ * a sync from end to end would notice counts as a survivor. Without files: all of them, one room after the other, and a
+ * table at the end. It fails below a score of 85 %.
+ */
+import { globSync } from 'node:fs';
+import { relative } from 'node:path';
+import { Stryker } from '@stryker-mutator/core';
+
+interface Room {
+  files: string;
+  /** The names that follow `test/`. */
+  tests: string[];
+}
+
+const ROOMS: readonly Room[] = [
+  { files: 'shared/planning/*.ts', tests: ['planning/*'] },
+  { files: 'shared/lake/documents/*.ts', tests: ['lake/documents/*'] },
+  { files: 'shared/lake/table/columns.ts', tests: ['lake/table/*'] },
+  { files: 'shared/{column-types,exact-values}.ts', tests: ['column-types', 'exact-values', 'lake/table/*'] },
+  { files: 'shared/service/paging/*.ts', tests: ['service/paging/*'] },
+  { files: 'shared/service/signature.ts', tests: ['service/signature'] },
+  { files: 'shared/service/request-queue.ts', tests: ['service/request-queue'] },
+  {
+    files: 'shared/service/{envelope,rate-limit,refusal-breaker,retry,signing-session}.ts',
+    tests: ['service/*'],
+  },
+  { files: 'shared/lake/rate-share.ts', tests: ['lake/rate-share'] },
+];
+
+const WANTED_PERCENT = 85;
+
+/** How many changes of a file the tests noticed, and how many not. */
+interface Score {
+  file: string;
+  killed: number;
+  survived: number;
+}
+
+async function mutate(files: string[], tests: string[]): Promise<Score[]> {
+  const stryker = new Stryker({
+    mutate: files,
+    testRunner: 'jest',
+    plugins: ['@stryker-mutator/jest-runner'],
+    jest: {
+      config: {
+        testMatch: tests.map((name) => `<rootDir>/test/${name}.test.ts`),
+        testPathIgnorePatterns: ['\\.slow\\.test\\.ts$'],
+        setupFiles: ['<rootDir>/test/mutation/first-counterexample.ts'],
+      },
+    },
+    testRunnerNodeArgs: ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'],
+    coverageAnalysis: 'perTest',
+    concurrency: 1,
+    // Modules of a suite stay in memory after it.
+    maxTestRunnerReuse: 200,
+    tempDirName: 'coverage/mutation',
+    // Stryker would rewrite it through the compiler's JavaScript interface, which TypeScript 7 does not have.
+    tsconfigFile: 'none',
+    reporters: ['clear-text', 'progress-append-only'],
+    clearTextReporter: { allowColor: false, logTests: false, reportTests: false, reportScoreTable: false },
+    allowConsoleColors: false,
+  });
+  const results = await stryker.runMutationTest();
+  const byFile = Map.groupBy(results, ({ fileName }) => fileName);
+  return [...byFile].map(([file, mutants]) => {
+    const count = (...states: string[]) => mutants.filter(({ status }) => states.includes(status)).length;
+    return {
+      file: relative('.', file),
+      killed: count('Killed', 'Timeout'),
+      survived: count('Survived', 'NoCoverage'),
+    };
+  });
+}
+
+function scored({ file, killed, survived }: Score) {
+  const mutants = killed + survived;
+  return { file, mutants, killed, survived, 'score %': Math.floor((1000 * killed) / mutants) / 10 };
+}
+
+const asked = process.argv.slice(2);
+const files = globSync(ROOMS.map(({ files }) => files));
+const unknown = asked.find((file) => !files.includes(file));
+if (unknown !== undefined)
+  throw new RangeError(`${unknown} is not one of the files to mutate: ${files.join(', ')}`);
+const scores: Score[] = [];
+const startMs = performance.now();
+for (const { files, tests } of ROOMS) {
+  const own = globSync(files).filter((file) => asked.length === 0 || asked.includes(file));
+  if (own.length > 0) scores.push(...(await mutate(own, tests)));
+}
+
+const killed = scores.reduce((sum, score) => sum + score.killed, 0);
+const survived = scores.reduce((sum, score) => sum + score.survived, 0);
+console.table([...scores, { file: 'total', killed, survived }].map(scored));
+const seconds = (performance.now() - startMs) / 1000;
+console.log(`${Math.round(seconds)} s, ${(seconds / (killed + survived)).toFixed(1)} s a mutant`);
+if (100 * killed < WANTED_PERCENT * (killed + survived)) process.exitCode = 1;
