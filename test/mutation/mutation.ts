@@ -35,6 +35,8 @@ const WANTED_PERCENT = 85;
 interface Score {
   file: string;
   killed: number;
+  /** Of the killed: changes after which the tests did not end. */
+  timedOut: number;
   survived: number;
 }
 
@@ -55,6 +57,8 @@ async function mutate(files: string[], tests: string[]): Promise<Score[]> {
     concurrency: 1,
     // Modules of a suite stay in memory after it.
     maxTestRunnerReuse: 200,
+    // On a busy machine a slow test would else pass for one that a change made endless.
+    timeoutMS: 30_000,
     tempDirName: 'coverage/mutation',
     // Stryker would rewrite it through the compiler's JavaScript interface, which TypeScript 7 does not have.
     tsconfigFile: 'none',
@@ -69,14 +73,22 @@ async function mutate(files: string[], tests: string[]): Promise<Score[]> {
     return {
       file: relative('.', file),
       killed: count('Killed', 'Timeout'),
+      timedOut: count('Timeout'),
       survived: count('Survived', 'NoCoverage'),
     };
   });
 }
 
-function scored({ file, killed, survived }: Score) {
+function scored({ file, killed, timedOut, survived }: Score) {
   const mutants = killed + survived;
-  return { file, mutants, killed, survived, 'score %': Math.floor((1000 * killed) / mutants) / 10 };
+  return {
+    file,
+    mutants,
+    killed,
+    'of these timed out': timedOut,
+    survived,
+    'score %': Math.floor((1000 * killed) / mutants) / 10,
+  };
 }
 
 const asked = process.argv.slice(2);
@@ -93,7 +105,8 @@ for (const { files, tests } of ROOMS) {
 
 const killed = scores.reduce((sum, score) => sum + score.killed, 0);
 const survived = scores.reduce((sum, score) => sum + score.survived, 0);
-console.table([...scores, { file: 'total', killed, survived }].map(scored));
+const timedOut = scores.reduce((sum, score) => sum + score.timedOut, 0);
+console.table([...scores, { file: 'total', killed, timedOut, survived }].map(scored));
 const seconds = (performance.now() - startMs) / 1000;
 console.log(`${Math.round(seconds)} s, ${(seconds / (killed + survived)).toFixed(1)} s a mutant`);
 if (100 * killed < WANTED_PERCENT * (killed + survived)) process.exitCode = 1;
