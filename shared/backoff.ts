@@ -8,7 +8,7 @@
 // | a write of a shared document    | DOCUMENT_RETRY, lake/documents/cas-document.ts                          | 40        | 10 ms             | 1 s   |
 // | a day that failed (no jitter)   | FAILED_DAY_RETRY, lake/documents/ledger.ts                              | unlimited | 5 min             | 24 h  |
 // | a day that the service did not  | UNAVAILABLE_DAY_RETRY, lake/documents/ledger.ts (no jitter)             | unlimited | 5 min             | 1 h   |
-// | answer, or refused with a code  |                                                                         |           |                   |       |
+// | answer, or refused with a code  | at least the Retry-After, up to the cap                                 |           |                   |       |
 // | a lookup that was refused       | LOOKUP_RETRY, planning/refused-lookups.ts (no jitter)                   | 8         | 1 h               | 24 h  |
 // | a conditional write to S3       | S3_WRITE_RETRY, adapters/aws/s3-store.ts                                | 6         | 50 ms             | 1 s   |
 // | a change of a Glue table        | GLUE_RETRY, adapters/aws/glue-catalog.ts                                | 10        | 20 ms             | 1 s   |

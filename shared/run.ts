@@ -171,10 +171,10 @@ export function createService(
 ): ServiceClient {
   const { clock, log, random, credentials, signal } = options;
   const { baseUrl, service, method, timeoutSeconds } = brandSettingsOf(options, brand);
-  const leftMs = () => createTimeBudget(options.deadline, clock.wallMs).leftMs();
+  const timeLeft = createTimeBudget(options.deadline, clock.wallMs);
   const limiter = createRateLimiter({
     highest: highestRate,
-    leftMs,
+    leftMs: () => timeLeft.leftMs(),
     wallMs: clock.wallMs,
     sleep: clock.sleep,
   });
@@ -186,7 +186,7 @@ export function createService(
     timeoutMs: timeoutSeconds * 1000,
     credentials,
     limiter,
-    maxWaitMs: leftMs,
+    timeLeft,
     wallMs: clock.wallMs,
     random,
     sleep: clock.sleep,

@@ -3,6 +3,7 @@ import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { Lookup } from '../reports/definition.ts';
 import { type UpstreamRecord, lookUp } from '../service/lookup.ts';
+import { isEndOfRun } from '../service/retry.ts';
 import type { RunContext } from './context.ts';
 
 /** What the service answered to one lookup: its records, or a refusal. */
@@ -14,7 +15,7 @@ export interface LookupAnswer {
 
 /**
  * Looks up several records at a time.
- * @returns the answers, in the order of the batch; where a lookup fails, those before it, and its failure
+ * @returns the answers, in the order of the batch; where a lookup fails, those before it, and a failure
  */
 export async function lookUpBatch(
   ctx: RunContext,
@@ -23,9 +24,17 @@ export async function lookUpBatch(
   refusals: Refusals,
 ): Promise<{ answers: LookupAnswer[]; failure?: BrandReportsError }> {
   const answered = new Map<string, LookupAnswer>();
-  const failure = await forEachConcurrent(batch, ctx.daysInFlight, async (record) => {
-    answered.set(record.key, await lookUpOne(ctx, lookup, record, refusals));
-  }).then(() => undefined, rethrowBugs);
+  const failures: BrandReportsError[] = [];
+  await forEachConcurrent(batch, ctx.daysInFlight, async (record) => {
+    try {
+      answered.set(record.key, await lookUpOne(ctx, lookup, record, refusals));
+    } catch (thrown) {
+      failures.push(rethrowBugs(thrown));
+      throw thrown;
+    }
+  }).catch(rethrowBugs);
+  // Those that the run had no time for do not say why.
+  const failure = failures.find((failed) => !isEndOfRun(failed)) ?? failures[0];
   const firstMissing = batch.findIndex(({ key }) => !answered.has(key));
   const answers = batch
     .slice(0, firstMissing === -1 ? batch.length : firstMissing)

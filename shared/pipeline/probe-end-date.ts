@@ -1,4 +1,4 @@
-import { addDays } from '../days.ts';
+import { DAY_MS, addDays } from '../days.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import { dateFields } from '../planning/day-queries.ts';
 import { type FetchContext, type RunContext, todayIn } from './context.ts';
@@ -6,6 +6,9 @@ import { fetchFirstPage } from './fetch.ts';
 
 /** What the service means by `end_date`; `undefined` where days without records leave that unknown. */
 type EndDateMeaning = 'whole_day' | 'midnight' | undefined;
+
+/** After so long the probe compares two other days. */
+const PAUSED_PROBE_MS = 2 * DAY_MS;
 
 /**
  * Whether `end_date` means the whole day or its midnight is not documented (docs/interface.md, section 4.4). With the
@@ -16,7 +19,8 @@ export async function probeEndDate(ctx: RunContext): Promise<void> {
   const { report, brandSettings, brand, index } = ctx;
   const setting = brandSettings.endDate;
   if (report.day.by !== 'dates' || setting === 'midnight') return;
-  if ((await index.cached()).endDate === setting) return;
+  const { endDate, probePausedAt } = await index.cached();
+  if (endDate === setting || isPaused(ctx, probePausedAt)) return;
   const meaning = await observeOrLog(ctx);
   if (meaning === 'midnight' && (await observeOrLog(ctx)) === 'midnight')
     throw new BrandReportsError(
@@ -27,12 +31,26 @@ export async function probeEndDate(ctx: RunContext): Promise<void> {
   if (meaning === 'whole_day') await index.update((current) => ({ ...current, endDate: setting }));
 }
 
-/** A failure of the probe is ignored: reading the days will show what is wrong. */
-async function observeOrLog(ctx: FetchContext): Promise<EndDateMeaning> {
+/** A time in the future was recorded by a clock that was ahead. */
+function isPaused({ clock }: RunContext, pausedAt: string | undefined): boolean {
+  if (pausedAt === undefined) return false;
+  const sinceMs = clock.wallMs() - Date.parse(pausedAt);
+  return sinceMs >= 0 && sinceMs < PAUSED_PROBE_MS;
+}
+
+/**
+ * A failure of the probe is ignored: reading the days will show what is wrong. A pause that it was answered with holds
+ * all requests, so it is recorded, or every run would begin with the probe and end there.
+ */
+async function observeOrLog(ctx: RunContext): Promise<EndDateMeaning> {
   try {
     return await observeEndDate(ctx);
   } catch (thrown) {
-    ctx.log({ event: 'end_date_not_probed', message: rethrowBugs(thrown).message });
+    const { message, context } = rethrowBugs(thrown);
+    ctx.log({ event: 'end_date_not_probed', message });
+    if (context.retryAfterMs === undefined) return undefined;
+    const probePausedAt = new Date(ctx.clock.wallMs()).toISOString();
+    await ctx.index.update((current) => ({ ...current, probePausedAt }));
   }
 }
 

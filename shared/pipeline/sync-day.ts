@@ -144,7 +144,8 @@ async function recordFailure(
 ): Promise<void> {
   const { runId } = ctx;
   const { queryFingerprint } = ctx.policy;
-  const { kind, code, message } = error;
+  const { kind, code, message, context } = error;
+  const { retryAfterMs } = context;
   const nowMs = ctx.clock.now().getTime();
   const isDamaged = code === 'damaged_chunk';
   ctx.log({ event: 'day_failed', day, ...errorSummary(error) });
@@ -152,11 +153,12 @@ async function recordFailure(
     if (isDamaged)
       await attempt?.progress.update((current) => ({ ...assertLeaseHeld(current, runId), slices: [] }));
     const keep = await isResumable(attempt, error);
-    await ctx
-      .ledger(monthOf(day))
-      .update((ledger) =>
-        failDay(ledger, day, { runId, kind, code, message, queryFingerprint, nowMs, keep }),
-      );
+    await ctx.ledger(monthOf(day)).update((ledger) =>
+      failDay(ledger, day, {
+        ...{ runId, kind, code, message, queryFingerprint, nowMs, keep },
+        ...(typeof retryAfterMs === 'number' && { retryAfterMs }),
+      }),
+    );
   } catch (thrown) {
     ctx.log({ event: 'failure_not_recorded', day, message: rethrowBugs(thrown).message });
   }

@@ -15,6 +15,8 @@ export interface TimeBudget {
   isUp(): boolean;
   /** How long new work may still start, in milliseconds: 0 where time is up, Infinity without a limit. */
   leftMs(): number;
+  /** How long until the process may be gone, in milliseconds: 0 where it may be gone, Infinity without a limit. */
+  untilOverMs(): number;
   /** The process may be gone at any moment. */
   isOver(): boolean;
   /** Counts a day as started, unless time is up and the run has started one before: every run does one unit of work. */
@@ -26,12 +28,16 @@ export interface TimeBudget {
 /** @param deadline may move while the run works (Ctrl-C moves it to now); missing: no time limit */
 export function createTimeBudget(deadline: Deadline | undefined, wallMs: () => number): TimeBudget {
   let daysStarted = 0;
-  const leftMs = () => (deadline ? Math.max(0, deadline.softMs - wallMs()) : Number.POSITIVE_INFINITY);
+  const until = (end: keyof Deadline) =>
+    deadline ? Math.max(0, deadline[end] - wallMs()) : Number.POSITIVE_INFINITY;
+  const leftMs = () => until('softMs');
+  const untilOverMs = () => until('hardMs');
   const isUp = () => leftMs() === 0;
   return {
     leftMs,
+    untilOverMs,
     isUp,
-    isOver: () => deadline !== undefined && wallMs() >= deadline.hardMs,
+    isOver: () => untilOverMs() === 0,
     tryStartDay() {
       if (isUp() && daysStarted > 0) return false;
       daysStarted += 1;

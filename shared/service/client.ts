@@ -20,8 +20,9 @@ import {
   type RetryPolicy,
   SERVICE_RETRY,
   type Sleep,
+  type TimeLeft,
+  UNLIMITED_TIME,
   createRetryBudget,
-  isEndOfRun,
   pause,
   refusalOfPause,
   retryAfterMs,
@@ -43,8 +44,8 @@ export interface ServiceClientOptions {
   credentials: CredentialSource;
   limiter: RateLimiter;
   retry?: Partial<RetryPolicy>;
-  /** How long the run can wait from now on at most; missing: without end. */
-  maxWaitMs?: () => number;
+  /** How long the run can still wait; missing: without end. */
+  timeLeft?: TimeLeft;
   wallMs: () => number;
   /** In [0, 1). */
   random: () => number;
@@ -81,7 +82,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   const clock = createServiceClock(wallMs);
   const signer = createSigningSession(brand, options.credentials, clock, log);
   const breaker = createRefusalBreaker(brand);
-  const refusePause = refusalOfPause(policy.maxWaitMs, options.maxWaitMs ?? (() => Number.POSITIVE_INFINITY));
+  const refusePause = refusalOfPause(policy, options.timeLeft ?? UNLIMITED_TIME);
   let requests = 0;
   let retries = 0;
 
@@ -119,17 +120,15 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     askedWaitMs: number | undefined,
     signal: AbortSignal | undefined,
   ): Promise<void> {
+    const gaveUp = (why: string) => withReason(error, why, askedWaitMs);
     if (askedWaitMs !== undefined) limiter.pauseFor(askedWaitMs);
     if (failures >= policy.maxAttempts)
-      throw gaveUp(error, `gave up after ${failures} attempts; a later run continues`);
+      throw gaveUp(`gave up after ${failures} attempts; a later run continues`);
     const waitMs = fullJitterMs(failures - 1, policy, options.random());
     const refusal = refusePause(Math.max(waitMs, askedWaitMs ?? 0));
-    if (refusal) throw gaveUp(error, refusal.message, isEndOfRun(refusal) ? refusal.code : error.code);
+    if (refusal) throw gaveUp(refusal.message);
     if (!budget.spend())
-      throw gaveUp(
-        error,
-        'too many requests of this run have failed to retry more of them; a later run continues',
-      );
+      throw gaveUp('too many requests of this run have failed to retry more of them; a later run continues');
     retries += 1;
     const { status } = error.context;
     log({
@@ -235,8 +234,13 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   };
 }
 
-function gaveUp(error: BrandReportsError, why: string, code = error.code): BrandReportsError {
-  return new BrandReportsError(error.kind, code, `${error.message}; ${why}`, {
-    context: error.context,
+/** Why a call is not retried. @param askedWaitMs what its last response asked to wait, for whoever plans the next try */
+function withReason(
+  { kind, code, message, context }: BrandReportsError,
+  why: string,
+  askedWaitMs: number | undefined,
+): BrandReportsError {
+  return new BrandReportsError(kind, code, `${message}; ${why}`, {
+    context: { ...context, ...(askedWaitMs !== undefined && { retryAfterMs: askedWaitMs }) },
   });
 }

@@ -12,6 +12,8 @@ export interface RetryPolicy extends Backoff {
   maxAttempts: number;
   /** The longest `Retry-After` that is waited for; a longer one fails the call at once. */
   maxWaitMs: number;
+  /** A wait up to this long is made even where the time of the run is up, as long as the process exists. */
+  shortWaitMs: number;
   /** Retries that a run may make: `start` at first, `share` more with every call, `max` at a time. */
   budget: { start: number; share: number; max: number };
 }
@@ -22,6 +24,8 @@ export const SERVICE_RETRY: RetryPolicy = {
   baseMs: 500,
   capMs: 30_000,
   maxWaitMs: 15 * MINUTE_MS,
+  // No backoff before the sixth attempt is longer.
+  shortWaitMs: 10_000,
   budget: { start: 10, share: 0.2, max: 50 },
 };
 
@@ -53,15 +57,32 @@ export function retryAfterMs(headers: Headers, nowMs: number): number | undefine
     : Math.max(0, untilMs - (parseHttpDate(headers.get('date')) ?? nowMs));
 }
 
+/** How long a run can still wait, in milliseconds; Infinity without a limit. */
+export interface TimeLeft {
+  /** Until nothing new should start: 0 where that time has come. */
+  leftMs(): number;
+  /** Until the process may be gone. */
+  untilOverMs(): number;
+}
+
+/** The time of a run without a limit. */
+export const UNLIMITED_TIME: TimeLeft = {
+  leftMs: () => Number.POSITIVE_INFINITY,
+  untilOverMs: () => Number.POSITIVE_INFINITY,
+};
+
 /**
- * Which pauses a call does not wait for: those longer than `maxWaitMs`, which fail it, and those longer than the run
- * still has, which end the run's work without a failure.
+ * Which pauses a call does not wait for: those longer than any run waits, and those longer than this run has left. A
+ * run whose time is up completes the page that it reads, so a short pause only has to end while the process exists.
  */
-export function refusalOfPause(maxWaitMs: number, leftMs: () => number) {
+export function refusalOfPause(
+  { maxWaitMs, shortWaitMs }: Pick<RetryPolicy, 'maxWaitMs' | 'shortWaitMs'>,
+  time: TimeLeft,
+) {
   return (pauseMs: number): BrandReportsError | undefined => {
     if (pauseMs > maxWaitMs)
       return pausedTooLong('retry_after', pauseMs, `a run waits at most ${seconds(maxWaitMs)}`);
-    const left = leftMs();
+    const left = pauseMs <= shortWaitMs ? time.untilOverMs() : time.leftMs();
     return pauseMs > left
       ? pausedTooLong('out_of_time', pauseMs, `the run has ${seconds(Math.max(0, left))} left`)
       : undefined;
@@ -119,7 +140,10 @@ export function stopped(): BrandReportsError {
   );
 }
 
-/** Whether a run ended before its work did, which is no failure: the next run goes on. */
+/**
+ * Whether a request was not sent because the run can send no more, which is no failure: the next run goes on. The call
+ * whose own response requested the pause has failed instead, or every run would begin with it and end there.
+ */
 export function isEndOfRun({ code }: BrandReportsError): boolean {
-  return code === 'stopped' || code === 'out_of_time';
+  return code === 'stopped' || code === 'out_of_time' || code === 'retry_after';
 }

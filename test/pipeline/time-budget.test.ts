@@ -18,6 +18,15 @@ describe('the time of a run', () => {
     expect([time.isUp(), time.isOver(), time.fits(1e12)]).toEqual([false, false, true]);
   });
 
+  it.each([
+    ['before its soft end', 40, [60, 160]],
+    ['between its ends', 150, [0, 50]],
+    ['after its hard end', 250, [0, 0]],
+  ])('is left %s until either end', (_name, nowMs, left) => {
+    const time = createTimeBudget(DEADLINE, () => nowMs);
+    expect([time.leftMs(), time.untilOverMs()]).toEqual(left);
+  });
+
   it('follows a deadline that moves while the run works', () => {
     const deadline = { ...DEADLINE };
     const time = createTimeBudget(deadline, () => 50);

@@ -703,44 +703,58 @@ describe('a call that was planned by a clock that is corrected', () => {
 
 describe('the time that a run has left', () => {
   const overloaded = { status: 503, text: '', headers: { 'retry-after': '840' } } as const;
+  const left = (leftMs: number, untilOverMs = Number.POSITIVE_INFINITY) => ({
+    timeLeft: { leftMs: () => leftMs, untilOverMs: () => untilOverMs },
+  });
 
-  it('is not spent on a longer Retry-After: neither by that call nor by one that waits nor by a later one', async () => {
-    const { client, service, time } = await started(({ number }) => (number === 1 ? success : overloaded), {
-      maxWaitMs: () => 60_000,
+  it('is not spent on a longer Retry-After: the call that it answers fails, others are not made', async () => {
+    const { client, service, time } = await started(() => overloaded, left(60_000));
+    // The first request of a run goes alone, and the second one waits for it.
+    const [answered, waiting] = [failure(client.call(action, {})), failure(client.call(action, {}))];
+    const message = expect.stringMatching(/840 s .*60 s left/);
+    expect(await answered).toMatchObject({
+      ...{ kind: 'transient', code: 'http_503', message },
+      context: { retryAfterMs: 840_000 },
     });
-    await client.call(action, {});
-    const together = [client.call(action, {}), client.call(action, {})];
-    for (const call of [...together, client.call(action, {})])
-      expect(await failure(call)).toMatchObject({
-        kind: 'transient',
-        code: 'out_of_time',
-        message: expect.stringMatching(/840 s .*60 s left/),
-      });
-    expect(service.received.length).toBeLessThanOrEqual(4);
-    expect(Math.max(0, ...time.slept)).toBeLessThan(60_000);
+    for (const unsent of [waiting, failure(client.call(action, {}))])
+      expect(await unsent).toMatchObject({ kind: 'transient', code: 'out_of_time', message });
+    expect(service.received).toHaveLength(1);
+    expect(time.slept).toEqual([]);
   });
 
   it('is enough for a shorter Retry-After', async () => {
-    const { client, time } = await started(({ number }) => (number === 1 ? overloaded : success), {
-      maxWaitMs: () => 840_000,
-    });
+    const { client, time } = await started(
+      ({ number }) => (number === 1 ? overloaded : success),
+      left(840_000),
+    );
     await client.call(action, {});
     expect(time.wallMs() - start).toBeGreaterThanOrEqual(840_000);
   });
 
-  it('is not spent on a longer backoff', async () => {
+  it.each<[string, Reply]>([
+    ['HTTP 500', { status: 500, text: '' }],
+    ['HTTP 429', { status: 429, text: '' }],
+    ['HTTP 429 with a short Retry-After', { status: 429, text: '', headers: { 'retry-after': '3' } }],
+  ])('is up, and a call that was answered with %s is retried all the same', async (_name, first) => {
+    const { client } = await started(({ number }) => (number === 1 ? first : success), left(0, 105_000));
+    await client.call(action, {});
+    expect(client.requests).toBe(2);
+  });
+
+  it('is not spent on a backoff that outlasts the process', async () => {
     const { client, time } = await started(() => ({ status: 500, text: '' }), {
-      maxWaitMs: () => 400,
+      ...left(0, 400),
       retry: { baseMs: 1_000 },
     });
-    expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'transient', code: 'out_of_time' });
+    expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'transient', code: 'http_500' });
     expect(time.slept).toEqual([]);
   });
 
   it('does not excuse a pause that no run waits for', async () => {
-    const { client } = await started(() => ({ status: 503, text: '', headers: { 'retry-after': '7200' } }), {
-      maxWaitMs: () => 60_000,
-    });
+    const { client } = await started(
+      () => ({ status: 503, text: '', headers: { 'retry-after': '7200' } }),
+      left(60_000),
+    );
     expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'transient', code: 'http_503' });
     expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'transient', code: 'retry_after' });
   });

@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { createRateLimiter, fixedRate } from '../../shared/service/rate-limit.ts';
 import { NO_TURN } from '../../shared/service/request-queue.ts';
-import { refusalOfPause } from '../../shared/service/retry.ts';
+import { UNLIMITED_TIME, refusalOfPause } from '../../shared/service/retry.ts';
 import { virtualTime } from '../fakes/virtual-time.ts';
 
 const start = Date.parse('2026-11-03T15:20:00Z');
 const anHour = 3_600_000;
-const waitsFor = (ms: number) => refusalOfPause(ms, () => Number.POSITIVE_INFINITY);
+const waitsFor = (ms: number) => refusalOfPause({ maxWaitMs: ms, shortWaitMs: 0 }, UNLIMITED_TIME);
 
 function limited(requestsPerSecond: number) {
   const time = virtualTime(start);

@@ -233,6 +233,8 @@ export function failDay(
     queryFingerprint: string;
     nowMs: number;
     keep: boolean;
+    /** What the service asked to wait. */
+    retryAfterMs?: number;
   },
 ): Ledger {
   const { claim, failure } = ledger.days[day] ?? {};
@@ -245,7 +247,7 @@ export function failDay(
     kind: failed.kind,
     code: failed.code,
     message: failed.message,
-    retryAt: new Date(failed.nowMs + retryAfterMs(failed, times)).toISOString(),
+    retryAt: new Date(failed.nowMs + waitMs(failed, times)).toISOString(),
     queryFingerprint: failed.queryFingerprint,
   };
   return withEntry(
@@ -263,10 +265,14 @@ export function failDay(
 }
 
 /** How long a day that failed waits. What an operator corrects does not wait: the next run shows whether it helped. */
-function retryAfterMs({ kind, code }: Pick<Failure, 'kind' | 'code'>, times: number): number {
+function waitMs(
+  { kind, code, retryAfterMs = 0 }: Pick<Failure, 'kind' | 'code'> & { retryAfterMs?: number },
+  times: number,
+): number {
   if (kind === 'auth' || kind === 'config') return 0;
   const isUnavailable = kind === 'transient' || code === 'service_code';
-  return exponentialMs(times - 1, isUnavailable ? UNAVAILABLE_DAY_RETRY : FAILED_DAY_RETRY);
+  const backoff = isUnavailable ? UNAVAILABLE_DAY_RETRY : FAILED_DAY_RETRY;
+  return Math.min(backoff.capMs, Math.max(retryAfterMs, exponentialMs(times - 1, backoff)));
 }
 
 function laterReading(day: string, { state, readFrom }: Committed): BrandReportsError {

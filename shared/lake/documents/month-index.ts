@@ -30,6 +30,8 @@ const index = storedObject({
   hasReturnedRecords: z.boolean(),
   /** The setting `endDate` that a probe found to agree with the service. */
   endDate: z.optional(z.string()),
+  /** When the service last asked for a pause instead of answering the probe. */
+  probePausedAt: z.optional(storedTime),
   vacuumedAt: z.optional(storedTime),
   recentWrites: z.array(z.string()),
 });

@@ -347,6 +347,16 @@ describe('a failure', () => {
     expect(waits).toEqual(expected);
   });
 
+  it.each<[string, number, number]>([
+    ['as long as the service asked for, where that is longer', 14 * 60_000, 14],
+    ['no shorter because the service asked for less', 60_000, 5],
+    ['an hour at most, whatever the service asked for', Number.POSITIVE_INFINITY, 60],
+  ])('waits %s', (_name, retryAfterMs, minutes) => {
+    const unavailable = { ...failed, kind: 'transient' as const, retryAfterMs };
+    const { failure } = entryOf(failDay(ledgerOf({ claim }), DAY, unavailable));
+    expect((Date.parse(failure?.retryAt ?? '') - NOW_MS) / 60_000).toBe(minutes);
+  });
+
   it('waits a day at most, however often it failed', () => {
     const often = ledgerOf({ claim, failure: { ...failure, times: 100_000 } });
     expect(entryOf(failDay(often, DAY, failed)).failure?.retryAt).toBe('2026-01-07T10:00:00.000Z');
