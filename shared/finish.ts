@@ -3,6 +3,7 @@ import { ensureTableAndViews } from './catalog/ensure-tables.ts';
 import { vacuumCoverage } from './catalog/vacuum-coverage.ts';
 import { DAY_MS, daysFrom, monthOf } from './days.ts';
 import { rethrowBugs } from './errors.ts';
+import type { Ledger } from './lake/documents/ledger.ts';
 import { type MonthIndex, recordDueTimes } from './lake/documents/month-index.ts';
 import { errorSummary } from './outcome.ts';
 import { type RunContext, todayIn } from './pipeline/context.ts';
@@ -76,9 +77,15 @@ async function dueTimesOf(
   for (const month of months) {
     const ledger = await ctx.ledger(month).refresh();
     const dueMs = monthDueAtMs(month, ledger, ctx.policy, nowMs);
-    dueTimes.set(month, hasPendingPublication(ctx, ledger) ? nowMs : dueMs);
+    // A day that waits after a failure has no time to be read, but every run has to name it.
+    const mustBeExamined = hasPendingPublication(ctx, ledger) || hasFailedDay(ledger);
+    dueTimes.set(month, mustBeExamined ? nowMs : dueMs);
   }
   return dueTimes;
+}
+
+function hasFailedDay({ days }: Ledger): boolean {
+  return Object.values(days).some(({ failure }) => failure !== undefined);
 }
 
 async function hasRecords(ctx: RunContext, months: readonly string[]): Promise<boolean> {

@@ -30,6 +30,8 @@ export interface ReportPlan {
   months: string[];
   /** The clock skew that it was made with. */
   clockSkewMs: number;
+  /** When the last reading began, in milliseconds; 0 where none did. */
+  lastReadMs: number;
   /** How many columns the table had. */
   columns: number;
   /** The first failure that concerns no due day: a damaged month, or a publication. */
@@ -41,26 +43,27 @@ export async function planReport(ctx: RunContext, range: Range | undefined): Pro
   const { clockSkewMs } = ctx.service;
   await warnOfIgnoredColumnSettings(ctx);
   const continuation = await resumeOrStart(ctx, range);
-  const { ledgers, damaged } = await ledgersToExamine(ctx, continuation);
+  const { ledgers, damagedMonths, error: damaged } = await ledgersToExamine(ctx, continuation);
   await askForTime(ctx, ledgers.values());
   const shape = await tableShape(ctx);
   await ctx.lake.catalog?.ensureTable(shape);
   const unpublished = await publishPending(ctx, ledgers.values());
+  const error = damaged ?? unpublished;
 
   const nowMs = ctx.clock.now().getTime();
   const upstream = await upstreamOf(ctx, continuation);
-  const serviceMs = ctx.clock.serviceMs();
-  const due = plan(ledgers, ctx.policy, nowMs, { continuation, serviceMs, ...upstream });
+  const time = { serviceMs: ctx.clock.serviceMs(), knowsTime: ctx.service.knowsTime };
+  const due = plan(ledgers, ctx.policy, nowMs, { continuation, ...time, ...upstream });
   const waiting = range ? [] : waitingDays(ledgers, ctx.policy, nowMs);
   ctx.log({ event: 'report_planned', dueDays: due.length });
   if (due.length > 0) await probeEndDate(ctx);
-  await markInProgress(ctx, due);
-  const error = damaged ?? unpublished;
+  await markInProgress(ctx, due, damagedMonths);
   return {
     continuation,
     due,
     waiting,
     months: [...ledgers.keys()],
+    lastReadMs: latestReadMs(ledgers.values()),
     clockSkewMs,
     columns: shape.columns.length,
     ...(error && { error }),
@@ -111,8 +114,9 @@ async function warnOfIgnoredColumnSettings({ schema, settings, log }: RunContext
 interface ExaminedLedgers {
   /** By month. */
   ledgers: Map<string, Ledger>;
+  damagedMonths: string[];
   /** The error of the first ledger that is damaged. */
-  damaged?: BrandReportsError;
+  error?: BrandReportsError;
 }
 
 /** Reads the ledgers of the months in which a day may be due. */
@@ -142,7 +146,8 @@ async function refreshed(
   months: readonly string[],
   ledgerOf: RunContext['ledger'],
 ): Promise<ExaminedLedgers> {
-  let damaged: BrandReportsError | undefined;
+  const damagedMonths: string[] = [];
+  let first: BrandReportsError | undefined;
   const read = await Promise.all(
     months.map(async (month): Promise<(readonly [string, Ledger])[]> => {
       try {
@@ -151,22 +156,30 @@ async function refreshed(
         const error = rethrowBugs(thrown);
         if (error.code !== 'damaged_document') throw error;
         log({ event: 'month_skipped', month, ...errorSummary(error) });
-        damaged ??= error;
+        damagedMonths.push(month);
+        first ??= error;
         return [];
       }
     }),
   );
-  return { ledgers: new Map(read.flat()), ...(damaged && { damaged }) };
+  return { ledgers: new Map(read.flat()), damagedMonths, ...(first && { error: first }) };
 }
 
 function monthsOf(from: string, to: string): string[] {
   return [...new Set(daysFrom(from, to).map(monthOf))];
 }
 
-/** Marks months dirty: a run that dies would otherwise leave a claim in a month that no later run examines. */
-async function markInProgress(ctx: RunContext, due: readonly DueDay[]): Promise<void> {
-  if (due.length === 0) return;
-  const months = [...new Set(due.map(({ day }) => monthOf(day)))];
+/**
+ * Marks months dirty: a run that dies would otherwise leave a claim in a month that no later run examines. A damaged
+ * month stays so, or later runs would not name it.
+ */
+async function markInProgress(
+  ctx: RunContext,
+  due: readonly DueDay[],
+  damagedMonths: readonly string[],
+): Promise<void> {
+  const months = [...new Set([...due.map(({ day }) => monthOf(day)), ...damagedMonths])];
+  if (months.length === 0) return;
   const dirty = { by: ctx.runId, at: new Date(ctx.clock.wallMs()).toISOString() };
   await ctx.index.update((current) => markMonthsDirty(current, months, dirty));
 }

@@ -167,4 +167,6 @@ export interface ReportService {
   quote(text: string): string;
   /** Clock skew: service time minus local time, ms; 0 while they agree within 2 s, or no response has come. */
   readonly clockSkewMs: number;
+  /** Whether a response of this run has said the service's time. */
+  readonly knowsTime: boolean;
 }

@@ -270,6 +270,7 @@ function rangeOf({ from, to, since }: RunScope, ctx: RunContext): Range | undefi
   return {
     from: from ?? ctx.policy.startDate,
     to: to ?? todayIn(ctx),
+    name: `${from ?? ''}..${to ?? ''}`,
     ...(since !== undefined && { since }),
   };
 }

@@ -97,14 +97,14 @@ async function readInTurns(syncs: readonly ReportSync[], wanted: (due: DueDay) =
 
 /** Whether there is no plan, or only one of a clock that was corrected since. */
 function needsPlan(sync: ReportSync): boolean {
-  if (sync.brokeOff || sync.plans.length >= MAX_PLANS) return false;
-  return currentPlan(sync) === undefined;
+  return !sync.brokeOff && currentPlan(sync) === undefined;
 }
 
-/** The last plan, unless the clock was corrected since. */
+/** The last plan, unless the clock was corrected since; where it is corrected again and again, the last plan holds. */
 function currentPlan({ ctx, plans }: ReportSync): ReportPlan | undefined {
   const last = plans.at(-1);
-  return last && clocksAgree(last.clockSkewMs, ctx.service.clockSkewMs) ? last : undefined;
+  const holds = plans.length >= MAX_PLANS || clocksAgree(last?.clockSkewMs ?? 0, ctx.service.clockSkewMs);
+  return holds ? last : undefined;
 }
 
 async function planAgain(sync: ReportSync): Promise<void> {
@@ -134,14 +134,22 @@ interface NextDay {
   due: DueDay;
 }
 
-/** The next day to read: of the report with the fewest days in flight, or else the fewest taken, its first one left. */
+/**
+ * The next day to read: the first one left of the report with the fewest days in flight, or else the fewest taken, or
+ * else the one read longest ago, so that runs with time for one day read another report each time.
+ */
 function takeNext(syncs: readonly ReportSync[], wanted: (due: DueDay) => boolean): NextDay | undefined {
   const candidates = syncs.flatMap((sync) => {
     const plan = currentPlan(sync);
     const due = sync.left.find(wanted);
     return plan && due && !sync.brokeOff && !sync.breaker.isOpen() ? [{ sync, plan, due }] : [];
   });
-  const [next] = candidates.sort(({ sync: a }, { sync: b }) => a.inFlight - b.inFlight || a.taken - b.taken);
+  const [next] = candidates.sort(
+    (a, b) =>
+      a.sync.inFlight - b.sync.inFlight ||
+      a.sync.taken - b.sync.taken ||
+      a.plan.lastReadMs - b.plan.lastReadMs,
+  );
   if (!next?.sync.ctx.time.tryStartDay()) return undefined;
   const { sync, due } = next;
   sync.left = sync.left.filter((other) => other !== due);
@@ -156,7 +164,7 @@ async function readDay({ sync, plan, due }: NextDay): Promise<void> {
     urgent: isUrgent(due),
     report: report.name,
     rank: plan.due.indexOf(due),
-    clockSkewMs: plan.clockSkewMs,
+    ...(sync.plans.length < MAX_PLANS && { clockSkewMs: plan.clockSkewMs }),
   };
   try {
     const ctx = { ...sync.ctx, service: service.inOrder(turn) };

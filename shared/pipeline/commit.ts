@@ -54,6 +54,7 @@ export async function commit(
         ...(settled && { watchedDays: daysWatched(ctx.policy) }),
         ...passes,
         confirmed: !needsConfirmation(ctx.policy, reading, before),
+        ...(!unchanged && { changesInRow: (before?.changesInRow ?? 0) + 1 }),
         attempt: id,
         pages: slices.flatMap(({ parts }) => parts).reduce((pages, part) => pages + part.pages, 0),
         readFrom: startedAt,

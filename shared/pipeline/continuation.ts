@@ -9,7 +9,10 @@ import type { Continuation } from '../planning/plan.ts';
 import type { RunContext } from './context.ts';
 
 /** Days to read again; `since`: those that no run has read from that instant on. */
-export type Range = NonNullable<Continuation['range']>;
+export type Range = NonNullable<Continuation['range']> & {
+  /** What was asked for: an open end is another day tomorrow. */
+  name: string;
+};
 
 /** Runs without a range that follow each other closer than this continue each other. */
 const MAX_PAUSE_MS = 10 * MINUTE_MS;
@@ -56,5 +59,5 @@ function liveContinuations(ctx: RunContext, { continuations }: MonthIndex): Mont
 }
 
 function nameOf(range: Range | undefined): string {
-  return range ? `${range.from}..${range.to}` : 'due';
+  return range?.name ?? 'due';
 }

@@ -123,7 +123,7 @@ function passDueAtMs(
   if (upstream && upstream.digest !== committed.upstreamDigest) return started;
   if (committed.state === 'open') return upstream && !upstream.closed ? null : started;
   const readFromMs = Date.parse(committed.readFrom);
-  if (readFromMs > nowMs) return closesAtMs(day, policy);
+  if (readFromMs > nowMs) return started;
   // A last pass settles the day as soon as no lookup is left to be tried again.
   const isLast = settles(day, policy, readFromMs, committed);
   if (isLast && committed.refusedLookups?.retryAt) return null;
@@ -187,16 +187,20 @@ export function settles(
   return isLast && identicalPasses >= (isProofAlone ? 1 : 2);
 }
 
+const MAX_CHANGES_IN_ROW = 3;
+
 /**
  * I11: whether another reading has to agree before this one is believed. Where pages are no snapshot, a record that
- * leaves a page while the next one is read makes another one fall through between them.
+ * leaves a page while the next one is read makes another one fall through between them. After some changes in
+ * a row the next reading waits: a field that is never the same would otherwise have every day read in every run.
  */
 export function needsConfirmation(
   policy: Policy,
   reading: { unchanged: boolean; recordPages: number; rows: number },
-  before: Pick<Committed, 'rows'> | undefined,
+  before: Pick<Committed, 'rows' | 'changesInRow'> | undefined,
 ): boolean {
   if (policy.pagesAreSnapshot || reading.unchanged) return false;
+  if ((before?.changesInRow ?? 0) >= MAX_CHANGES_IN_ROW) return false;
   return reading.recordPages > 1 || (before !== undefined && reading.rows < before.rows);
 }
 

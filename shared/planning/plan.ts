@@ -22,10 +22,12 @@ export interface PlanOptions {
   upstream?: UpstreamDay;
   /** The service's time, where `nowMs` was replaced by an earlier one. */
   serviceMs?: number;
+  /** Whether the service has said its time; otherwise the machine's clock may be behind as well as that of another run ahead. */
+  knowsTime?: boolean;
 }
 
 /**
- * The days due, in the order in which they are read: open day, yesterday, days in progress, days never read
+ * The days due, in the order in which they are read: open day and yesterday, days in progress, days never read
  * (newest first), refreshes, days that failed. A day that failed is not due before its backoff ends, unless a range
  * asks for it by name.
  */
@@ -33,7 +35,7 @@ export function plan(
   ledgers: ReadonlyMap<string, Ledger>,
   policy: Policy,
   nowMs: number,
-  { continuation, upstream, serviceMs = nowMs }: PlanOptions = {},
+  { continuation, upstream, serviceMs = nowMs, knowsTime = true }: PlanOptions = {},
 ): DueDay[] {
   const today = dayOf(nowMs, policy.timeZone);
   const range = continuation?.range;
@@ -46,13 +48,28 @@ export function plan(
     .filter((day) => !upstream || upstream(day))
     .flatMap((day) => {
       const entry = ledgers.get(monthOf(day))?.days[day];
-      if (isAheadOf(day, entry, policy, nowMs, serviceMs)) return [];
+      if (isAheadOf(day, entry, policy, { nowMs, serviceMs, knowsTime })) return [];
       if (continuation && wasRead(entry, continuation, policy, upstream?.(day))) return [];
       const dueMs = dueAtMs(day, entry, policy, nowMs, upstream?.(day));
       if (!range && (dueMs === null || dueMs > nowMs)) return [];
-      return [{ day, reason: reasonFor(day, entry, today, nowMs, range !== undefined) }];
+      const reason = reasonFor(day, entry, today, nowMs, range !== undefined);
+      return [{ due: { day, reason }, order: [rankOf(reason), longestWaiting(reason, entry)] }];
     })
-    .sort((a, b) => rank(a) - rank(b) || (a.day < b.day ? 1 : -1));
+    .sort((a, b) => compare(a.order, b.order) || (a.due.day < b.due.day ? 1 : -1))
+    .map(({ due }) => due);
+}
+
+/**
+ * Of equal rank, what waited longest comes first: with time for one day a run, the open day would otherwise be read in
+ * every run and yesterday in none, and a few days that fail for good would keep others that failed from being tried.
+ */
+function longestWaiting(reason: DueDay['reason'], entry: DayEntry | undefined): number {
+  if (isUrgent({ reason })) return Date.parse(entry?.committed?.readFrom ?? '') || 0;
+  return reason === 'retry' ? Date.parse(entry?.failure?.retryAt ?? '') : 0;
+}
+
+function compare(a: readonly number[], b: readonly number[]): number {
+  return a.map((value, index) => value - (b[index] ?? 0)).find((difference) => difference !== 0) ?? 0;
 }
 
 /** The days of these months that failed and are not due before their backoff ends, the newest first. */
@@ -73,12 +90,12 @@ function isAheadOf(
   day: string,
   entry: DayEntry | undefined,
   policy: Policy,
-  nowMs: number,
-  serviceMs: number,
+  { nowMs, serviceMs, knowsTime }: { nowMs: number; serviceMs: number; knowsTime: boolean },
 ): boolean {
   if (!entry?.committed) return false;
   const { state, readFrom } = entry.committed;
   const readFromMs = Date.parse(readFrom);
+  if (readFromMs > serviceMs && knowsTime) return false;
   if (readFromMs > nowMs && readFromMs <= serviceMs) return true;
   return state === 'closed' && nowMs < closesAtMs(day, policy);
 }
@@ -110,8 +127,8 @@ function reasonFor(
   if (entry?.failure && Date.parse(entry.failure.retryAt) > nowMs) return 'failing';
   if (day === today) return 'open';
   if (day === addDays(today, -1)) return 'yesterday';
-  if (entry?.claim) return 'in_progress';
   if (entry?.failure) return 'retry';
+  if (entry?.claim) return 'in_progress';
   if (!entry?.committed) return 'never_read';
   return requested ? 'requested' : 'refresh';
 }
@@ -127,11 +144,12 @@ const ORDER: readonly DueDay['reason'][] = [
   'failing',
 ];
 
-/** Whether the day is the open one or yesterday's: those of every report come before all other days. */
-export function isUrgent({ reason }: DueDay): boolean {
-  return reason === 'open' || reason === 'yesterday';
+/** Open day and yesterday have the same. */
+function rankOf(reason: DueDay['reason']): number {
+  return isUrgent({ reason }) ? 0 : ORDER.indexOf(reason);
 }
 
-function rank({ reason }: DueDay): number {
-  return ORDER.indexOf(reason);
+/** Whether the day is the open one or yesterday's: those of every report come before all other days. */
+export function isUrgent({ reason }: Pick<DueDay, 'reason'>): boolean {
+  return reason === 'open' || reason === 'yesterday';
 }

@@ -212,6 +212,9 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       get clockSkewMs() {
         return clock.skewMs;
       },
+      get knowsTime() {
+        return clock.isKnown;
+      },
     };
   }
 
@@ -227,6 +230,9 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     },
     get retries() {
       return retries;
+    },
+    get knowsTime() {
+      return clock.isKnown;
     },
     get clockSkewMs() {
       return clock.skewMs;

@@ -1,12 +1,12 @@
 import { DAY_MS } from '../days.ts';
 
 const TOLERANCE_MS = 2_000;
-const AGREEMENT_MS = 5_000;
+const AGREEMENT_MS = 15_000;
 
 /** A machine whose clock is further off could not use TLS: the date is wrong, not the machine. */
 const MAX_SKEW_MS = 366 * DAY_MS;
 
-/** Whether days that were planned with the one clock skew (ms) are the same with the other. */
+/** Whether days that were planned with the one clock skew (ms) are the same with the other: two machines of a service differ by seconds. */
 export function clocksAgree(skewMs: number, otherSkewMs: number): boolean {
   return Math.abs(skewMs - otherSkewMs) <= AGREEMENT_MS;
 }
@@ -16,6 +16,8 @@ export interface ServiceClock {
   nowMs(): number;
   /** Clock skew: service time minus local time, ms; 0 until a response shows otherwise. */
   readonly skewMs: number;
+  /** Whether a response has said the service's time. */
+  readonly isKnown: boolean;
   /** Learns from the headers of a response, be it a success or an error. The times are local ones. */
   learn(headers: Headers, sentMs: number, receivedMs: number): void;
 }
@@ -26,10 +28,14 @@ export interface ServiceClock {
  */
 export function createServiceClock(wallMs: () => number): ServiceClock {
   let skewMs = 0;
+  let isKnown = false;
   return {
     nowMs: () => wallMs() + skewMs,
     get skewMs() {
       return skewMs;
+    },
+    get isKnown() {
+      return isKnown;
     },
     learn(headers, sentMs, receivedMs) {
       const dateMs = parseHttpDate(headers.get('date'));
@@ -37,7 +43,9 @@ export function createServiceClock(wallMs: () => number): ServiceClock {
       if (dateMs === undefined || headers.has('age')) return;
       const explains = (skew: number) =>
         dateMs >= sentMs + skew - TOLERANCE_MS && dateMs <= receivedMs + skew + TOLERANCE_MS;
-      if (explains(skewMs) || Math.abs(dateMs - receivedMs) > MAX_SKEW_MS) return;
+      if (Math.abs(dateMs - receivedMs) > MAX_SKEW_MS) return;
+      isKnown = true;
+      if (explains(skewMs)) return;
       // The date is written with the headers, just before they arrive, and cut to the second.
       skewMs = explains(0) ? 0 : dateMs + 500 - receivedMs;
     },

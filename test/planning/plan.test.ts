@@ -24,7 +24,7 @@ function summary(due: DueDay[]): string[] {
 }
 
 describe('the plan', () => {
-  it('begins with the open day, then yesterday, days in progress, days never read, refreshes, days that failed', () => {
+  it('begins with open day and yesterday, the one read longest ago first, then has days in progress, days never read, refreshes, days that failed', () => {
     const ledgers = ledgersOf({
       '2026-03-20': readAt(NOW, { state: 'open' }),
       '2026-03-19': old,
@@ -36,8 +36,8 @@ describe('the plan', () => {
       '2026-03-11': recent,
     });
     expect(summary(plan(ledgers, policy, NOW_MS))).toEqual([
-      '2026-03-20 open',
       '2026-03-19 yesterday',
+      '2026-03-20 open',
       '2026-03-18 in_progress',
       '2026-03-17 never_read',
       '2026-03-15 never_read',
@@ -72,12 +72,7 @@ describe('the plan', () => {
     ['the open day, failing', { failure: failure(later) }, '2026-03-20', undefined],
     ['yesterday, in progress', { claim }, '2026-03-19', 'yesterday'],
     ['a day in progress that keeps failing', { claim, failure: failure(later) }, '2026-03-15', undefined],
-    [
-      'a day in progress whose backoff is over',
-      { claim, failure: failure(NOW) },
-      '2026-03-15',
-      'in_progress',
-    ],
+    ['a day in progress whose backoff is over', { claim, failure: failure(NOW) }, '2026-03-15', 'retry'],
     ['a published day whose backoff is over', { ...recent, failure: failure(NOW) }, '2026-03-15', 'retry'],
     [
       'a settled day that is in progress',
@@ -110,7 +105,7 @@ describe('a time that lies behind', () => {
       readAt('2026-03-20T20:00:00.000Z'),
       '2026-03-20',
       NOW_MS,
-      [],
+      ['2026-03-20 open'],
     ],
     [
       'a complete day that a clock that was ahead closed, once it can be closed',

@@ -90,7 +90,9 @@ if (columns > 0) {
   }));
 }
 const context = createRunContext(options, run, { brand: 'acme', report, service });
-const [synced] = await syncReports([{ ctx: context, range: () => ({ from: FIRST_DAY, to: LAST_DAY }) }]);
+const [synced] = await syncReports([
+  { ctx: context, range: () => ({ from: FIRST_DAY, to: LAST_DAY, name: 'all' }) },
+]);
 const rows = synced?.outcome.days.map((day) => day.rows);
 const peakMb = Math.round(process.resourceUsage().maxRSS / 1024);
 process.stdout.write(`${JSON.stringify({ status: synced?.outcome.status, rows, peakMb })}\n`);

@@ -55,6 +55,8 @@ const published = storedObject({
   resumed: z.optional(z.boolean()),
   /** False where records may have moved between the pages while they were read: another reading has to agree. */
   confirmed: z.boolean(),
+  /** How many readings in a row changed the content; missing for none. */
+  changesInRow: z.optional(storedCount),
   /** Records with one primary key differed in two passes: the field is no key of this reading's records. */
   keyIsNone: z.optional(z.boolean()),
   attempt: z.string(),
