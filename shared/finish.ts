@@ -10,6 +10,7 @@ import { type RunContext, todayIn } from './pipeline/context.ts';
 import { hasPendingPublication } from './pipeline/publish.ts';
 import { readableLedger, vacuum } from './pipeline/vacuum.ts';
 import { monthDueAtMs } from './planning/due.ts';
+import { waitingDays } from './planning/plan.ts';
 import { policyFingerprint } from './planning/policy.ts';
 
 const VACUUM_INTERVAL_MS = DAY_MS;
@@ -78,14 +79,14 @@ async function dueTimesOf(
     const ledger = await ctx.ledger(month).refresh();
     const dueMs = monthDueAtMs(month, ledger, ctx.policy, nowMs);
     // A day that waits after a failure has no time to be read, but every run has to name it.
-    const mustBeExamined = hasPendingPublication(ctx, ledger) || hasFailedDay(ledger);
+    const mustBeExamined = hasPendingPublication(ctx, ledger) || hasWaitingDay(ctx, ledger, nowMs);
     dueTimes.set(month, mustBeExamined ? nowMs : dueMs);
   }
   return dueTimes;
 }
 
-function hasFailedDay({ days }: Ledger): boolean {
-  return Object.values(days).some(({ failure }) => failure !== undefined);
+function hasWaitingDay({ policy }: RunContext, ledger: Ledger, nowMs: number): boolean {
+  return waitingDays(new Map([[ledger.month, ledger]]), policy, nowMs).length > 0;
 }
 
 async function hasRecords(ctx: RunContext, months: readonly string[]): Promise<boolean> {

@@ -48,16 +48,16 @@ export async function planReport(ctx: RunContext, range: Range | undefined): Pro
   const shape = await tableShape(ctx);
   await ctx.lake.catalog?.ensureTable(shape);
   const unpublished = await publishPending(ctx, ledgers.values());
-  const error = damaged ?? unpublished;
 
   const nowMs = ctx.clock.now().getTime();
-  const upstream = await upstreamOf(ctx, continuation);
+  const { upstream, error: upstreamDamaged } = await upstreamOf(ctx, continuation);
   const time = { serviceMs: ctx.clock.serviceMs(), knowsTime: ctx.service.knowsTime };
-  const due = plan(ledgers, ctx.policy, nowMs, { continuation, ...time, ...upstream });
+  const due = plan(ledgers, ctx.policy, nowMs, { continuation, ...time, ...(upstream && { upstream }) });
   const waiting = range ? [] : waitingDays(ledgers, ctx.policy, nowMs);
   ctx.log({ event: 'report_planned', dueDays: due.length });
   if (due.length > 0) await probeEndDate(ctx);
   await markInProgress(ctx, due, damagedMonths);
+  const error = damaged ?? upstreamDamaged ?? unpublished;
   return {
     continuation,
     due,
@@ -133,12 +133,18 @@ async function ledgersToExamine(ctx: RunContext, { range }: Continuation): Promi
 }
 
 /** What is committed of the upstream report's days, by day; `undefined` for a report without an upstream. */
-async function upstreamOf(ctx: RunContext, { range }: Continuation): Promise<{ upstream?: UpstreamDay }> {
+async function upstreamOf(
+  ctx: RunContext,
+  { range }: Continuation,
+): Promise<{ upstream?: UpstreamDay; error?: BrandReportsError }> {
   const { upstream, policy } = ctx;
   if (!upstream) return {};
   const first = earlier(range?.from ?? policy.startDate, policy.startDate);
-  const { ledgers } = await refreshed(ctx, monthsOf(first, todayIn(ctx)), upstream.ledger);
-  return { upstream: (day) => upstreamState(ledgers.get(monthOf(day))?.days[day]) };
+  const { ledgers, error } = await refreshed(ctx, monthsOf(first, todayIn(ctx)), upstream.ledger);
+  return {
+    upstream: (day) => upstreamState(ledgers.get(monthOf(day))?.days[day]),
+    ...(error && { error }),
+  };
 }
 
 async function refreshed(

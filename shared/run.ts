@@ -271,6 +271,9 @@ function rangeOf({ from, to, since }: RunScope, ctx: RunContext): Range | undefi
     from: from ?? ctx.policy.startDate,
     to: to ?? todayIn(ctx),
     name: `${from ?? ''}..${to ?? ''}`,
-    ...(since !== undefined && { since }),
+    // Readings are recorded in the service's time.
+    ...(since !== undefined && {
+      since: new Date(Date.parse(since) + ctx.service.clockSkewMs).toISOString(),
+    }),
   };
 }

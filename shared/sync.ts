@@ -170,6 +170,7 @@ async function readDay({ sync, plan, due }: NextDay): Promise<void> {
     const ctx = { ...sync.ctx, service: service.inOrder(turn) };
     const { outcome, error, endsReport }: SyncedDay = await syncDay(ctx, due, plan.continuation);
     if (endsReport) sync.left = [];
+    if (currentPlan(sync) !== plan && outcome.outcome === 'pending') ctx.time.giveDayBack();
     sync.breaker.record(outcome, error);
     sync.days.set(due.day, outcome);
     sync.failedDay ??= error;

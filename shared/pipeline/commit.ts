@@ -39,8 +39,9 @@ export async function commit(
     const agreed = unchanged && before?.state === 'closed' ? before.identicalPasses : 0;
     const passes = { identicalPasses: closed ? agreed + 1 : 0, ...(resumed && { resumed }) };
     const isLast = settles(day, ctx.policy, startedMs, passes);
-    const settled = closed && isLast && !refusedLookups?.retryAt;
     const reading = { unchanged, recordPages, rows: snapshot.rows };
+    const confirmed = !needsConfirmation(ctx.policy, reading, before);
+    const settled = closed && isLast && confirmed && !refusedLookups?.retryAt;
     return commitDay(ledger, day, {
       runId: ctx.runId,
       continuation,
@@ -53,7 +54,7 @@ export async function commit(
         settled,
         ...(settled && { watchedDays: daysWatched(ctx.policy) }),
         ...passes,
-        confirmed: !needsConfirmation(ctx.policy, reading, before),
+        confirmed,
         ...(!unchanged && { changesInRow: (before?.changesInRow ?? 0) + 1 }),
         attempt: id,
         pages: slices.flatMap(({ parts }) => parts).reduce((pages, part) => pages + part.pages, 0),

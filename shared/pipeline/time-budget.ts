@@ -21,6 +21,8 @@ export interface TimeBudget {
   isOver(): boolean;
   /** Counts a day as started, unless time is up and the run has started one before: every run does one unit of work. */
   tryStartDay(): boolean;
+  /** The last day was not read after all: it does not count as started. */
+  giveDayBack(): void;
   /** Whether work of `needsMs` may start: it ends in time, or the run has done nothing else and never will have more. */
   fits(needsMs: number): boolean;
 }
@@ -38,6 +40,9 @@ export function createTimeBudget(deadline: Deadline | undefined, wallMs: () => n
     untilOverMs,
     isUp,
     isOver: () => untilOverMs() === 0,
+    giveDayBack() {
+      daysStarted -= 1;
+    },
     tryStartDay() {
       if (isUp() && daysStarted > 0) return false;
       daysStarted += 1;

@@ -82,11 +82,17 @@ export function dueAtMs(
   upstream?: UpstreamState,
 ): number | null {
   if (day < policy.startDate) return null;
-  if (entry?.failure)
-    return Math.max(startOfDay(day, policy.timeZone), retryAtMs(entry.failure, policy, nowMs));
-  const passMs = passDueAtMs(day, entry, policy, nowMs, upstream);
-  const lookupMs = entry?.claim ? null : refusedDueAtMs(entry?.committed);
-  return passMs === null || lookupMs === null ? (passMs ?? lookupMs) : Math.min(passMs, lookupMs);
+  const { failure, ...idle } = entry ?? {};
+  const passMs = passDueAtMs(day, failure ? withoutClaim(idle) : idle, policy, nowMs, upstream);
+  const lookupMs = idle.claim && !failure ? null : refusedDueAtMs(idle.committed);
+  const dueMs = passMs === null || lookupMs === null ? (passMs ?? lookupMs) : Math.min(passMs, lookupMs);
+  // What can change no more, and failed when it was asked for by name, is not tried for ever.
+  return failure && dueMs !== null ? Math.max(dueMs, retryAtMs(failure, policy, nowMs)) : dueMs;
+}
+
+/** A claim that a failure left is no reason to read a day that is not due. */
+function withoutClaim({ claim: _claim, ...entry }: DayEntry): DayEntry {
+  return entry;
 }
 
 /** Whether nothing of the day is due but lookups that the service refused, even if the last try of them failed. */
@@ -191,7 +197,8 @@ const MAX_CHANGES_IN_ROW = 3;
 
 /**
  * I11: whether another reading has to agree before this one is believed. Where pages are no snapshot, a record that
- * leaves a page while the next one is read makes another one fall through between them. After some changes in
+ * leaves a page while the next one is read makes another one fall through between them; and whatever the pages are, one
+ * answer that lacks records must not be the last word. After some changes in
  * a row the next reading waits: a field that is never the same would otherwise have every day read in every run.
  */
 export function needsConfirmation(
@@ -199,9 +206,9 @@ export function needsConfirmation(
   reading: { unchanged: boolean; recordPages: number; rows: number },
   before: Pick<Committed, 'rows' | 'changesInRow'> | undefined,
 ): boolean {
-  if (policy.pagesAreSnapshot || reading.unchanged) return false;
-  if ((before?.changesInRow ?? 0) >= MAX_CHANGES_IN_ROW) return false;
-  return reading.recordPages > 1 || (before !== undefined && reading.rows < before.rows);
+  if (reading.unchanged || (before?.changesInRow ?? 0) >= MAX_CHANGES_IN_ROW) return false;
+  const hasLost = before !== undefined && reading.rows < before.rows;
+  return hasLost || (reading.recordPages > 1 && !policy.pagesAreSnapshot);
 }
 
 /** The earliest time at which a day of the month is due; `null` where all its days are settled. */

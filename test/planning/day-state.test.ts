@@ -46,7 +46,7 @@ describe('the state', () => {
     [
       'that is settled and whose refresh failed',
       facts({ ...readAt(NOW, { settled: true }), failure: failure(later) }),
-      'failed',
+      'settled',
     ],
     ['that is empty, of a report that has returned records', facts(readAt(NOW, { rows: 0 })), 'complete'],
     [
@@ -220,12 +220,13 @@ describe('for every entry, policy and time', () => {
     const seen = new Set<DayState>();
     fc.assert(
       fc.property(anyFacts, (given) => {
-        const { committed: entry, claim: isClaimed, failure: hasFailed } = given.entry ?? {};
+        const { committed: entry, claim: isClaimed, failure } = given.entry ?? {};
+        const hasFailed = failure !== undefined && !entry?.settled;
         const stored = entry && !hasFailed ? committedState(entry, given.hasReturnedRecords) : undefined;
         const overdueMs = overdueAtMs(given, NOW_MS);
         const isOverdue = overdueMs !== null && overdueMs <= NOW_MS;
         const conditions: Record<DayState, boolean> = {
-          failed: hasFailed !== undefined,
+          failed: hasFailed,
           missing: !hasFailed && !entry && !isClaimed,
           in_progress: !hasFailed && !entry && isClaimed !== undefined,
           unverified: stored === 'unverified',

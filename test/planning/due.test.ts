@@ -154,8 +154,13 @@ describe('a refresh', () => {
     ['at the longest when the longest backoff ends', '2026-03-21T15:00:00.000Z', '2026-03-21T15:00:00.000Z'],
     ['immediately where a clock that was ahead recorded the end', '2026-03-21T15:00:00.001Z', NOW],
   ])('is due for a failed day %s', (_name, retryAt, due) => {
-    const failed = { ...readAt(NOW, { settled: true }), failure: failure(retryAt) };
+    const failed = { failure: failure(retryAt) };
     expect(new Date(dueAtMs(day, failed, policy, NOW_MS) ?? 0).toISOString()).toBe(due);
+  });
+
+  it('is never due for a settled day that failed when it was asked for by name', () => {
+    const failed = { ...readAt(NOW, { settled: true }), claim, failure: failure(NOW) };
+    expect(dueAtMs(day, failed, policy, NOW_MS)).toBeNull();
   });
 
   it('is due immediately for a failed day that the settings now query otherwise', () => {
@@ -289,7 +294,8 @@ describe('a reading that records may have moved in', () => {
     ['not one of one page', numbered, { ...changed, recordPages: 1 }, { rows: 10 }, false],
     ['not the first one, of one page', numbered, { ...changed, recordPages: 1 }, undefined, false],
     ['not one that changed nothing', numbered, { ...changed, unchanged: true }, { rows: 10 }, false],
-    ['not one whose pages are a snapshot', policy, changed, { rows: 11 }, false],
+    ['not one whose pages are a snapshot', policy, changed, { rows: 10 }, false],
+    ['one that lacks records, though its pages are a snapshot', policy, changed, { rows: 11 }, true],
   ])('I11: has to be confirmed: %s', (_name, own, reading, before, needed) => {
     expect(needsConfirmation(own, reading, before)).toBe(needed);
   });
@@ -388,11 +394,7 @@ describe('refused lookups', () => {
       readAt('2026-03-21T05:00:00.000Z', retry('2026-03-29T05:00:00.000Z')),
       '2026-03-29T05:00:00.000Z',
     ],
-    [
-      'do not hasten a try that failed',
-      { ...readAt(readToday, retry(soon)), failure: failure(later) },
-      later,
-    ],
+    ['do not hasten a try that failed', { ...readAt(readToday, retry(soon)), failure: failure(later) }, soon],
   ])('of a day %s', (_name, entry, due) => {
     const open = entry.committed?.state === 'open';
     const nowMs = Math.max(NOW_MS, Date.parse(entry.committed?.readFrom ?? NOW));

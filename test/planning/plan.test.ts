@@ -73,7 +73,18 @@ describe('the plan', () => {
     ['yesterday, in progress', { claim }, '2026-03-19', 'yesterday'],
     ['a day in progress that keeps failing', { claim, failure: failure(later) }, '2026-03-15', undefined],
     ['a day in progress whose backoff is over', { claim, failure: failure(NOW) }, '2026-03-15', 'retry'],
-    ['a published day whose backoff is over', { ...recent, failure: failure(NOW) }, '2026-03-15', 'retry'],
+    [
+      'a published day that is due and whose backoff is over',
+      { ...old, failure: failure(NOW) },
+      '2026-03-15',
+      'retry',
+    ],
+    [
+      'a published day that is not due, after a failure',
+      { ...recent, failure: failure(NOW) },
+      '2026-03-15',
+      undefined,
+    ],
     [
       'a settled day that is in progress',
       { ...readAt(NOW, { settled: true }), claim },
