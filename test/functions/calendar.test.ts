@@ -35,7 +35,7 @@ beforeAll(async () => {
   await storeDays(
     store,
     { report: 'order_list', brand: 'acme' },
-    { [LONG_AGO]: read, [YESTERDAY]: { ...read, failure: { ...failure, message: `no list: ${HOSTILE}` } } },
+    { [LONG_AGO]: read, [YESTERDAY]: { failure: { ...failure, message: `no list: ${HOSTILE}` } } },
   );
   await storeDays(store, { report: 'order_list', brand: HOSTILE.replace('/', '') }, { [YESTERDAY]: read });
 });
