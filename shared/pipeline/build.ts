@@ -1,7 +1,7 @@
 import { monthOf } from '../days.ts';
 import { asBrandReportsError } from '../errors.ts';
 import type { Committed } from '../lake/documents/ledger.ts';
-import type { Progress, Slice } from '../lake/documents/progress.ts';
+import type { Progress } from '../lake/documents/progress.ts';
 import { dayPartition, snapshotKey } from '../lake/paths.ts';
 import {
   MAX_DISCOVERED,
@@ -16,7 +16,7 @@ import { Digest } from '../lake/table/digest.ts';
 import { readParquetRows, writeParquet } from '../lake/table/parquet.ts';
 import type { Attempt } from './claim.ts';
 import type { RunContext } from './context.ts';
-import { type KeyRule, stagedRows } from './staged-rows.ts';
+import { type KeyConflict, type KeyRule, stagedRows } from './staged-rows.ts';
 
 /** What is to be committed; `snapshot` is the committed one's where the content is the same. */
 export type BuiltSnapshot = Pick<Committed, 'snapshot' | 'rows' | 'bytes' | 'digest' | 'keyIsNone'> & {
@@ -28,14 +28,14 @@ export type BuiltSnapshot = Pick<Committed, 'snapshot' | 'rows' | 'bytes' | 'dig
  * rows become Parquet under a prefix of its own. Content equal to what is committed makes no snapshot. Memory holds a
  * chunk, a row group and some tens of bytes of each record that has a key (I12).
  * @param readBack whether to re-read the committed snapshot and compare digests before reporting `unchanged`
- * @returns `key_conflict` where records with one primary key differ, and only a second pass can tell why (I1)
+ * @returns a conflict where records with one primary key differ, and only a second pass can tell why (I1)
  */
 export async function build(
   ctx: RunContext,
   attempt: Attempt,
   readBack: boolean,
   rule: KeyRule = 'identifies',
-): Promise<BuiltSnapshot | 'key_conflict'> {
+): Promise<BuiltSnapshot | { conflict: KeyConflict }> {
   const { day } = attempt;
   const progress = await attempt.progress.cached();
   const current = (await ctx.ledger(monthOf(day)).cached()).days[day]?.committed;
@@ -45,30 +45,45 @@ export async function build(
   const file = writeParquet(ctx.lake.store.create(key), schema.columns);
   const digest = new Digest();
   const keyIsNone = rule === 'is_none' && { keyIsNone: true };
-  let conflictIn: Slice | undefined;
+  let conflict: KeyConflict | undefined;
   try {
     for await (const staged of stagedRows(ctx, attempt, progress, schema, rule)) {
-      if ('conflictIn' in staged) {
-        ({ conflictIn } = staged);
+      if ('conflict' in staged) {
+        ({ conflict } = staged);
         break;
       }
       digest.add(staged.row);
       await file.append(staged.row);
     }
-    if (!conflictIn && current?.digest === digest.value() && (await isIntact(ctx, day, current, readBack))) {
+    if (!conflict && current?.digest === digest.value() && (await isIntact(ctx, day, current, readBack))) {
       await file.abort();
       const { snapshot: same, rows, bytes } = current;
       return { snapshot: same, rows, bytes, digest: current.digest, unchanged: true, ...keyIsNone };
     }
-    if (!conflictIn)
+    if (!conflict)
       return { snapshot, ...(await file.finish()), digest: digest.value(), unchanged: false, ...keyIsNone };
   } catch (error) {
     await file.abort();
     throw error;
   }
   await file.abort();
-  const isProven = conflictIn.repeatsPass || current?.keyIsNone || conflictIn !== progress.slices.at(-1);
-  return isProven ? build(ctx, attempt, readBack, 'is_none') : 'key_conflict';
+  const proven = ruleProvenBy(ctx, conflict, progress, current);
+  return proven ? build(ctx, attempt, readBack, proven) : { conflict };
+}
+
+/** I1: what a conflict proves of the key; `undefined` where only a second pass can tell. */
+function ruleProvenBy(
+  { report }: RunContext,
+  { slice, versions }: KeyConflict,
+  progress: Progress,
+  current: Committed | undefined,
+): KeyRule | undefined {
+  // Where pages overlap by design, every pass has records twice, and one that changes with every response differs.
+  const overlap = report.paging.style === 'position';
+  if (slice.repeatsConflict !== undefined)
+    return overlap && slice.repeatsConflict !== versions ? 'changes' : 'is_none';
+  const isKnown = current?.keyIsNone && !overlap;
+  return isKnown || slice !== progress.slices.at(-1) ? 'is_none' : undefined;
 }
 
 /** Whether the committed object exists, ends like a Parquet file and, with `readBack`, has the digest of the ledger. */

@@ -87,12 +87,14 @@ export function withRenewedLease(progress: Progress, ctx: Pick<RunContext, 'runI
 
 /**
  * Drops the pages of the last slice, which is then read from its first page, and counts that in the claim.
+ * @param conflict fingerprint of the records that differ, where the cause is `key_conflict`
  * @throws BrandReportsError `contract` where the attempt was restarted too often already
  */
 export async function restartAttempt(
   ctx: RunContext,
   attempt: Attempt,
   cause: RestartCause,
+  conflict?: string,
 ): Promise<Attempt> {
   const { day, id, progress } = attempt;
   const restarts = attempt.restarts + 1;
@@ -109,7 +111,7 @@ export async function restartAttempt(
   await progress.update((current) => ({
     ...withRenewedLease(assertLeaseHeld(current, ctx.runId), ctx),
     queryFingerprint: ctx.policy.queryFingerprint,
-    slices: slicesAfterRestart(entry, current, situation, cause === 'key_conflict'),
+    slices: slicesAfterRestart(entry, current, situation, conflict),
   }));
   return { ...attempt, resumed: false, restarts };
 }

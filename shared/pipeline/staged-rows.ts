@@ -1,8 +1,8 @@
 /*
  * Turns a day's staged records into rows (I1): every record as often as the service has it. Overlaps of pages and of
  * slices are dropped by primary key where every record has one; records of the next day that the end of the range
- * included are excluded, by key or else as a multiset; a record with a time or date of its own belongs to that day.
- * Records of one pass that have one key and differ are one that changed while it was paged, or they prove that the field
+ * included are excluded, by key and content or else as a multiset; a record with a time or date of its own belongs to
+ * that day. Records of one pass that have one key and differ are one that changed meanwhile, or they prove that the field
  * is no key: `build` decides, from a second pass.
  */
 import { hash } from 'node:crypto';
@@ -11,16 +11,26 @@ import { type JsonObject, stringifyJson } from '../json.ts';
 import type { Progress, Slice, SlicePart } from '../lake/documents/progress.ts';
 import { attemptPrefix } from '../lake/paths.ts';
 import { type Row, type TableSchema, rowMapper } from '../lake/table/columns.ts';
+import type { ReportDefinition } from '../reports/definition.ts';
 import type { Attempt } from './claim.ts';
 import type { RunContext } from './context.ts';
 import { ownDay } from './own-day.ts';
 import { primaryKeyField, primaryKeyOf, readChunk } from './stage.ts';
 
-/** `identifies`: records with one key are one. `is_none`: it was proven that they are not. */
-export type KeyRule = 'identifies' | 'is_none';
+/**
+ * `identifies`: records with one key are one. `is_none`: it was proven that they are not. `changes`: they are one if they
+ * also have the same time of their own, because its content is another one in every response.
+ */
+export type KeyRule = 'identifies' | 'changes' | 'is_none';
 
-/** A row, or the slice in which records with one key differ. */
-export type StagedRow = { row: Row } | { conflictIn: Slice };
+/** Records of a slice that have one key and differ; `versions` is a fingerprint of the key and the contents. */
+export interface KeyConflict {
+  slice: Slice;
+  versions: string;
+}
+
+/** A row, or why there is none. */
+export type StagedRow = { row: Row } | { conflict: KeyConflict };
 
 /**
  * The rows of everything staged, the newest slice first, so that its version of a record is the one that stays.
@@ -47,8 +57,8 @@ export async function* stagedRows(
     for await (const record of recordsOf(ctx, attempt, slice, 'include')) {
       if (exclusions.consume(record) || !own.has(record)) continue;
       kept += 1;
-      const met = overlaps.meet(record);
-      if (met === 'in_conflict') yield { conflictIn: slice };
+      const met = exclusions.conflictWith(record) ?? overlaps.meet(record);
+      if (typeof met === 'object') yield { conflict: { slice, ...met } };
       if (met === 'new') yield { row: toRow(record, syncedAt) };
     }
     if (kept === 0 && exclusions.holdMoreThanTheDay()) throw instantUnclear(ctx, attempt.day);
@@ -58,14 +68,18 @@ export async function* stagedRows(
 
 interface Overlaps {
   beginSlice(): void;
-  /** `repeated`: another page, or a newer slice, has the record. `in_conflict`: another page has its key with other content. */
-  meet(record: JsonObject): 'new' | 'repeated' | 'in_conflict';
+  /** `repeated`: another page, or a newer slice, has the record. `versions`: another page has its key with other content. */
+  meet(record: JsonObject): 'new' | 'repeated' | Pick<KeyConflict, 'versions'>;
 }
 
 /** I1: which records several pages and slices have in common. */
 function createOverlaps({ report }: RunContext, keyField: string | undefined, rule: KeyRule): Overlaps {
   // Where the key is none nothing is dropped, but positions may overlap by design: there a record is its content.
-  const isDropped = rule === 'identifies' || report.paging.style === 'position';
+  const isDropped = rule !== 'is_none' || report.paging.style === 'position';
+  const distinction = (record: JsonObject, content: string) => {
+    if (rule === 'identifies') return '';
+    return `\n${rule === 'changes' ? ownTimeOf(report, record) : content}`;
+  };
   const newer = new Set<string>();
   let contents = new Map<string, number>();
   return {
@@ -77,16 +91,22 @@ function createOverlaps({ report }: RunContext, keyField: string | undefined, ru
       const key = isDropped ? primaryKeyOf(record, keyField) : undefined;
       if (key === undefined) return 'new';
       const content = contentOf(record);
-      const id = fingerprint(rule === 'identifies' ? key : `${key}\n${content}`);
+      const id = fingerprint(key + distinction(record, content));
       if (newer.has(id)) return 'repeated';
       const before = contents.get(id);
+      const now = shortFingerprint(content);
       if (before === undefined) {
-        contents.set(id, shortFingerprint(content));
+        contents.set(id, now);
         return 'new';
       }
-      return before === shortFingerprint(content) ? 'repeated' : 'in_conflict';
+      if (rule !== 'identifies' || before === now) return 'repeated';
+      return { versions: hash('md5', `${key}\n${before}\n${now}`, 'hex') };
     },
   };
+}
+
+function ownTimeOf({ day }: ReportDefinition, record: JsonObject): string {
+  return day.by === 'created' ? stringifyJson(record[day.field] ?? null) : '';
 }
 
 /** The same text for the same fields in any order. */
@@ -97,6 +117,8 @@ function contentOf(record: JsonObject): string {
 function everyRecordHasKey(progress: Progress): boolean {
   return progress.slices.every(({ withoutKey }) => withoutKey === 0);
 }
+
+const FINGERPRINT_LENGTH = 16;
 
 /** Sixteen bytes as text: the set of all keys of a day has to fit into memory (I12). */
 function fingerprint(text: string): string {
@@ -129,6 +151,8 @@ async function* recordsOfPart(
 interface Exclusions {
   /** Whether the record is to be left out; one exclusion stands for one occurrence, with a primary key for all. */
   consume(record: JsonObject): boolean;
+  /** Whether the key of the record, which is not to be left out, is that of one with other content which is. */
+  conflictWith(record: JsonObject): Pick<KeyConflict, 'versions'> | undefined;
   /** Whether some exclusions were used, and others match no record of the day. */
   holdMoreThanTheDay(): boolean;
 }
@@ -142,31 +166,40 @@ async function exclusionsOf(
 ): Promise<Exclusions> {
   const left = new Map<string, number>();
   const met = new Set<string>();
-  const keyOf = (record: JsonObject) => fingerprint(primaryKeyOf(record, keyField) ?? stringifyJson(record));
+  const keyOf = (record: JsonObject) => fingerprint(primaryKeyOf(record, keyField) ?? '');
+  // I1: another record with the key may be the day's, so what is excluded is a content.
+  const idOf = (record: JsonObject) => keyOf(record) + fingerprint(contentOf(record));
   for (const part of slice.parts) {
     const inPart = new Set<string>();
     if (part.role === 'include') continue;
     for await (const record of recordsOfPart(ctx, attempt, part)) {
-      const key = keyOf(record);
+      const id = idOf(record);
       // Pages of one query may overlap.
-      if (keyField !== undefined && inPart.has(key)) continue;
-      if (keyField !== undefined) inPart.add(key);
-      left.set(key, (left.get(key) ?? 0) + (part.role === 'exclude' ? 1 : -1));
+      if (keyField !== undefined && inPart.has(id)) continue;
+      if (keyField !== undefined) inPart.add(id);
+      left.set(id, (left.get(id) ?? 0) + (part.role === 'exclude' ? 1 : -1));
     }
   }
-  for (const [key, count] of left) {
-    if (count <= 0) left.delete(key);
-    else if (keyField !== undefined) left.set(key, Number.POSITIVE_INFINITY);
+  for (const [id, count] of left) {
+    if (count <= 0) left.delete(id);
+    else if (keyField !== undefined) left.set(id, Number.POSITIVE_INFINITY);
   }
+  const keys = new Set(
+    keyField === undefined ? [] : [...left.keys()].map((id) => id.slice(0, FINGERPRINT_LENGTH)),
+  );
   return {
     consume(record) {
       if (left.size === 0) return false;
-      const key = keyOf(record);
-      const count = left.get(key) ?? 0;
+      const id = idOf(record);
+      const count = left.get(id) ?? 0;
       if (count === 0) return false;
-      left.set(key, count - 1);
-      met.add(key);
+      left.set(id, count - 1);
+      met.add(id);
       return true;
+    },
+    conflictWith(record) {
+      if (keys.size === 0 || !keys.has(keyOf(record))) return undefined;
+      return { versions: hash('md5', contentOf(record), 'hex') };
     },
     holdMoreThanTheDay: () => met.size > 0 && met.size < left.size,
   };

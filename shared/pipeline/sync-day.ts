@@ -78,8 +78,9 @@ async function fetchAndBuild(
   const attempt = await fetchDay(ctx, claimed);
   if (!attempt || !(await publicationFits(ctx, attempt))) return undefined;
   const built = await build(ctx, attempt, readBack);
-  if (built !== 'key_conflict') return built;
-  return fetchAndBuild(ctx, await restartAttempt(ctx, attempt, 'key_conflict'), readBack);
+  if (!('conflict' in built)) return built;
+  const repeated = await restartAttempt(ctx, attempt, 'key_conflict', built.conflict.versions);
+  return fetchAndBuild(ctx, repeated, readBack);
 }
 
 function ended(ctx: RunContext, day: string, outcome: DayOutcome['outcome'], rows = 0, pages = 0): SyncedDay {

@@ -64,19 +64,20 @@ export function decideAttempt(entry: DayEntry, staged: Progress, situation: DayS
 
 /**
  * The slices of a claimed attempt whose last one is read from its first page again.
- * @param repeatsPass whether that is because records with one primary key differed
+ * @param conflict fingerprint of the records with one primary key that differed, where that is why
  */
 export function slicesAfterRestart(
   entry: DayEntry,
   staged: Progress,
   situation: DaySituation,
-  repeatsPass: boolean,
+  conflict?: string,
 ): Slice[] {
   const dropped = staged.slices.at(-1);
   const others = { ...staged, slices: staged.slices.slice(0, -1) };
   const slices = withNewSlice(others, committedUpTo(entry, entry.claim?.attempt), situation);
-  if (!repeatsPass && !dropped?.repeatsPass) return slices;
-  return slices.map((slice) => (slice === slices.at(-1) ? { ...slice, repeatsPass: true } : slice));
+  const repeatsConflict = conflict ?? dropped?.repeatsConflict;
+  if (repeatsConflict === undefined) return slices;
+  return slices.map((slice) => (slice === slices.at(-1) ? { ...slice, repeatsConflict } : slice));
 }
 
 /** The slices of an attempt that another run goes on with. A lookup is a call of its own: whoever makes it, it is the same. */

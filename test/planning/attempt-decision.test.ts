@@ -400,12 +400,7 @@ describe('the slices to read', () => {
   it('drop an unfinished one, and keep those that are committed', () => {
     const unfinished = slice(at('08:45'), at('09:30'), { whole: false });
     const entry = { claim, committed: committed() };
-    const slices = slicesAfterRestart(
-      entry,
-      progress([finished, unfinished]),
-      situation('clicks_list'),
-      false,
-    );
+    const slices = slicesAfterRestart(entry, progress([finished, unfinished]), situation('clicks_list'));
     expect(slices.map(window)).toEqual([
       [at('00:00'), at('09:00'), true],
       [at('08:45'), at('10:00'), false],
@@ -414,12 +409,7 @@ describe('the slices to read', () => {
 
   it('drop everything where the settings now lead to other queries', () => {
     const before = progress([finished], { queryFingerprint: 'before' });
-    const slices = slicesAfterRestart(
-      { claim, committed: committed() },
-      before,
-      situation('clicks_list'),
-      false,
-    );
+    const slices = slicesAfterRestart({ claim, committed: committed() }, before, situation('clicks_list'));
     expect(slices.map(window)).toEqual([[at('00:00'), at('10:00'), true]]);
   });
 

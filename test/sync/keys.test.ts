@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ReportName, recordsOfDay, restate } from '../../sample/brand.ts';
-import { numberText } from '../../shared/json.ts';
+import { HOUR_MS, endOfDay, startOfDay } from '../../shared/days.ts';
+import { type JsonObject, numberText } from '../../shared/json.ts';
 import { ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
-import { NO_TIME, type SampleLake, sampleLake, syncUntilComplete } from './sample-lake.ts';
+import { NO_TIME, type SampleLake, ZONE, sampleLake, syncUntilComplete } from './sample-lake.ts';
 
 const FIRST = '2026-03-09';
 const PAGE = 3;
@@ -118,5 +119,149 @@ describe('a record that changes while its day is paged', () => {
     expect(changes).toBe(1);
     expect(await wrong(lake, 'order_list')).toEqual({});
     expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.keyIsNone).toBeUndefined();
+  });
+});
+
+/** An order of the day and one of the next day that has its transid. */
+interface NearEnd {
+  endTime: 'inclusive' | 'auto';
+  /** The place of the day's order among its orders, as they are paged. */
+  place: number;
+  /** When it is, in milliseconds from the day's end; by default, when it was. */
+  ownMs?: number;
+  /** When the other one is. */
+  otherMs: number;
+}
+
+async function lakeWithOrders({ endTime, place, ownMs, otherMs }: NearEnd): Promise<SampleLake> {
+  const lake = await sampleLake({
+    now: '2026-03-10T15:00:00Z',
+    startDate: FIRST,
+    clicksPerDay: 20,
+    interpretations: {
+      pageCap: PAGE,
+      endTime: 'inclusive',
+      equalTimes: endTime === 'auto' ? 'answered' : 'refused',
+    },
+    brandSettings: { endTime },
+  });
+  const end = endOfDay(FIRST, ZONE);
+  const orders = lake.brand.records.order_list;
+  for (const [index, held] of orders.entries())
+    held.record = { ...held.record, transid: `T${10_000 + index}` };
+  const paged = orders.filter(({ at }) => at < end);
+  const own = paged.toSorted((a, b) => (digits(a.record.transid) < digits(b.record.transid) ? -1 : 1))[place];
+  if (!own) throw new Error('the day has too few orders');
+  if (ownMs !== undefined) own.at = end + ownMs;
+  // Where a query is for the last seconds alone, a page ends between the two.
+  const before = ownMs === undefined ? [] : ['1', '2'];
+  orders.push(...before.map((transid) => ({ at: own.at, record: { ...own.record, transid } })));
+  orders.push({ at: end + otherMs, record: { ...own.record, product: 'the other order' } });
+  return lake;
+}
+
+describe('an order of the day and one of the next day with its transid', () => {
+  let lake: SampleLake;
+  afterEach(() => lake.close());
+
+  it.each<[string, NearEnd]>([
+    ['the other at midnight, on another page', { endTime: 'auto', place: PAGE - 1, otherMs: 0 }],
+    ['the other at midnight, on the same page', { endTime: 'auto', place: PAGE - 2, otherMs: 0 }],
+    [
+      'a second before midnight and one after, endTime inclusive',
+      { endTime: 'inclusive', place: 0, ownMs: -1000, otherMs: 1000 },
+    ],
+    [
+      'a second before midnight and at midnight, endTime inclusive',
+      { endTime: 'inclusive', place: 0, ownMs: -1000, otherMs: 0 },
+    ],
+  ])('I1: each stays in its day: %s', async (_name, orders) => {
+    lake = await lakeWithOrders(orders);
+    expect((await lake.sync({ scope: scopeOf('order_list') })).status).toBe('complete');
+    expect(await wrong(lake, 'order_list')).toEqual({});
+  });
+});
+
+describe('an order of the next day that changes before it is excluded', () => {
+  it('I1: is excluded by the second pass', async () => {
+    const lake = sample.emptyLake();
+    const end = endOfDay(FIRST, ZONE);
+    const order = { at: end, record: { transid: '5', status: 'new' } };
+    lake.brand.records.order_list.push(order);
+    const asksForTheEnd = ({ fields }: { fields: JsonObject }) =>
+      numberText(fields.start_time) === String(end / 1000);
+    const removeFault = lake.service.addFault({
+      on: {
+        when(request) {
+          if (asksForTheEnd(request)) order.record = { ...order.record, status: 'paid' };
+          return false;
+        },
+      },
+      fault: { kind: 'html' },
+    });
+    const sync = () => lake.sync({ scope: scopeOf('order_list') });
+    expect(await passesDuring(lake, 'order_list', sync)).toBe(2);
+    removeFault();
+    expect(await wrong(lake, 'order_list')).toEqual({});
+    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.keyIsNone).toBeUndefined();
+  });
+});
+
+describe('clicks that are other ones in every response, where pages overlap', () => {
+  let lake: SampleLake;
+  beforeEach(async () => {
+    lake = await sampleLake({
+      now: '2026-03-10T15:00:00Z',
+      recordsTo: '2026-03-11T06:00:00Z',
+      startDate: FIRST,
+      clicksPerDay: 60,
+      interpretations: { pageCap: PAGE },
+      reports: ['clicks_list'],
+    });
+    lake.service.addFault({
+      on: {
+        when() {
+          for (const held of lake.brand.records.clicks_list)
+            held.record = { ...held.record, served: lake.service.requests.length };
+          return false;
+        },
+      },
+      fault: { kind: 'html' },
+    });
+  });
+  afterEach(() => lake.close());
+
+  async function expectOnce(day: string) {
+    const { committed } = await ledgerEntry(lake, 'clicks_list', day);
+    const held = lake.brand.records.clicks_list.filter(
+      ({ at }) => startOfDay(day, ZONE) <= at && at < Math.min(endOfDay(day, ZONE), lake.nowMs),
+    );
+    expect([committed?.rows, committed?.keyIsNone]).toEqual([held.length, undefined]);
+  }
+
+  it('I1: are there once, after every reading of a closed day', async () => {
+    const scope = scopeOf('clicks_list');
+    for (let reading = 0; reading < 2; reading += 1) {
+      expect((await lake.sync({ scope })).status).toBe('complete');
+      await expectOnce(FIRST);
+      lake.nowMs += HOUR_MS;
+    }
+  });
+
+  it('I1: are there once where runs have little time', async () => {
+    await syncUntilComplete(lake, { scope: scopeOf('clicks_list') });
+    await expectOnce(FIRST);
+  });
+
+  it('I1: are there once after every slice of the open day, and when it is closed', async () => {
+    const open = '2026-03-10';
+    for (let slice = 0; slice < 4; slice += 1) {
+      expect((await lake.sync()).status).toBe('complete');
+      await expectOnce(open);
+      lake.nowMs += HOUR_MS;
+    }
+    lake.nowMs = endOfDay(open, ZONE) + HOUR_MS;
+    await lake.sync();
+    await expectOnce(open);
   });
 });

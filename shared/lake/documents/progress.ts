@@ -59,8 +59,8 @@ const slice = storedObject({
   stagedAt: z.optional(storedTime),
   /** Whether a run went on behind pages that another one had staged. */
   resumed: z.optional(z.boolean()),
-  /** Whether it repeats a pass in which records with one primary key differed. */
-  repeatsPass: z.optional(z.boolean()),
+  /** Of a pass that is repeated because records with one primary key differed: a fingerprint of these records. */
+  repeatsConflict: z.optional(z.string()),
   /** For a report with an upstream: the snapshot of the upstream day that is looked up, and its digest. */
   upstream: z.optional(
     storedObject({ snapshot: z.string(), digest: z.string(), bytes: storedCount, closed: z.boolean() }),
@@ -162,7 +162,10 @@ export function withStagedGroup(progress: Progress, group: StagedGroup): Progres
 
 /** A slice with nothing staged yet. */
 export function emptySlice(
-  slice: Pick<Slice, 'fromMs' | 'toMs' | 'whole' | 'startedAt' | 'upstream' | 'onlyRefused' | 'repeatsPass'>,
+  slice: Pick<
+    Slice,
+    'fromMs' | 'toMs' | 'whole' | 'startedAt' | 'upstream' | 'onlyRefused' | 'repeatsConflict'
+  >,
   parts: readonly { role: SlicePart['role']; fields: JsonObject }[],
 ): Slice {
   return {
