@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { rethrowBugs } from '../errors.ts';
 import { stringifyJson } from '../json.ts';
 import type { SlicePart, Slice } from '../lake/documents/progress.ts';
 import { attemptPrefix, dayPartition, snapshotKey } from '../lake/paths.ts';
@@ -78,15 +79,27 @@ async function recordsToAskFor(
     return refused ? isDue(refused, startedMs) : found?.has(key) === false;
   };
   const upstream = await upstreamRecords(ctx, attempt.day, slice, lookup);
-  const scattered = upstream
-    .filter(({ key }) => isAsked(key))
-    .map((record) => ({ record, rank: hash('md5', `${slice.startedAt} ${record.key}`, 'hex') }));
-  return scattered.sort((a, b) => (a.rank < b.rank ? -1 : 1)).map(({ record }) => record);
+  return scattered(
+    slice,
+    upstream.filter(({ key }) => isAsked(key)),
+  );
 }
+
+function scattered({ startedAt }: Slice, records: readonly UpstreamRecord[]): UpstreamRecord[] {
+  const ranked = records.map((record) => ({
+    record,
+    rank: hash('md5', `${startedAt} ${record.key}`, 'hex'),
+  }));
+  return ranked.sort((a, b) => (a.rank < b.rank ? -1 : 1)).map(({ record }) => record);
+}
+
+/** Records that go ahead, one after the other, until the service answers. */
+const MAX_AHEAD = 2;
 
 /**
  * Two refusals end a run that the service has answered nothing yet, because they may mean the credentials. So a record
- * that was found before is looked up ahead of those that were refused.
+ * that was found before is looked up ahead of those that were refused. It may be refused itself since: then another one
+ * is, and another slice takes others.
  */
 async function goAhead(
   ctx: RunContext,
@@ -98,8 +111,21 @@ async function goAhead(
   if (ctx.service.hasAnswered) return;
   const found = await keysFound(ctx, attempt, earlier, lookup);
   const upstream = await upstreamRecords(ctx, attempt.day, slice, lookup);
-  const known = upstream.find(({ key }) => found.has(key));
-  if (known) await lookUp(ctx.service, ctx.report.action, lookup, known);
+  const known = upstream.filter(({ key }) => found.has(key));
+  for (const record of scattered(slice, known).slice(0, MAX_AHEAD)) {
+    if (ctx.service.hasAnswered) return;
+    await lookUpAhead(ctx, lookup, record);
+  }
+}
+
+/** Looks up a record for the answer alone: a refusal of it says nothing about the day. */
+async function lookUpAhead(ctx: RunContext, lookup: Lookup, record: UpstreamRecord): Promise<void> {
+  try {
+    await lookUp(ctx.service, ctx.report.action, lookup, record);
+  } catch (thrown) {
+    const { kind, code } = rethrowBugs(thrown);
+    if (kind !== 'contract' || code === 'redirect') throw thrown;
+  }
 }
 
 /** The records of the upstream snapshot that the slice was planned from, each key once. @throws where that snapshot is gone */

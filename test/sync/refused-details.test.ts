@@ -209,6 +209,50 @@ describe('a click whose detail is refused', () => {
     expect(again.asked.length).toBeLessThanOrEqual(refused.length + 1);
   });
 
+  describe('and asked for again, after a click that was found before', () => {
+    /** A lake whose refused clicks are due, and are refused no more. */
+    async function refusedBefore(): Promise<{ lake: SampleLake; ids: string[]; refused: string[] }> {
+      const lake = closedDay();
+      const ids = await afterReleased(lake);
+      const refused = ids.slice(0, 3);
+      const stop = refuse(lake, refused, CODE);
+      await run(lake);
+      stop();
+      lake.nowMs += HOUR_MS;
+      return { lake, ids, refused };
+    }
+    const alone = { scope: { reports: ['clicks_detail'] } };
+
+    it('is found though that one is refused now: another one goes ahead', async () => {
+      const { lake, ids, refused } = await refusedBefore();
+      faults.push(lake.service.addFault({ on: { action: 'report/clicks_detail', nth: 1 }, fault: CODE }));
+      const { status, day, asked } = await run(lake, alone);
+      expect(status).toBe('complete');
+      expect(day).toMatchObject({ outcome: 'published', rows: ids.length });
+      expect(asked.slice(2).toSorted()).toEqual(refused.toSorted());
+      expect(new Set(asked).size).toBe(5);
+    });
+
+    it('is found in the next run where two are refused now: others go ahead', async () => {
+      const { lake, ids } = await refusedBefore();
+      const stop = lake.service.addFault({
+        on: { action: 'report/clicks_detail', nth: 1, times: 2 },
+        fault: CODE,
+      });
+      const first = await run(lake, alone);
+      stop();
+      expect(first.asked.length).toBe(2);
+      expect(first.error).toMatchObject({ kind: 'auth', code: 'refused' });
+      const gone = refuse(lake, first.asked, CODE);
+      lake.nowMs += MINUTE_MS;
+      const second = await run(lake, alone);
+      gone();
+      expect(second.day).toMatchObject({ outcome: 'published', rows: ids.length });
+      expect(first.asked).not.toContain(second.asked[0]);
+      expect((await ledgerEntry(lake, 'clicks_detail', DAY)).failure).toBeUndefined();
+    });
+  });
+
   it('I4: is remembered where a run stops in the middle of the day', async () => {
     const lake = closedDay();
     const ids = await afterReleased(lake);
