@@ -67,7 +67,8 @@ export async function claim(ctx: RunContext, day: string, byName: boolean): Prom
   const attempt: Attempt = { day, id, progress, resumed: decision.kind === 'resume', restarts };
   if (decision.kind === 'restart') {
     await progress.update((current) => withRenewedLease(current, ctx));
-    return restartAttempt(ctx, attempt, decision.obstacle);
+    const isBlameless = decision.obstacle === 'too_old' && waitsAfterOutage(entry);
+    return restartAttempt(ctx, isBlameless ? { ...attempt, restarts: 0 } : attempt, decision.obstacle);
   }
   await progress.update((current) => ({
     ...withRenewedLease(current, ctx),
@@ -78,6 +79,11 @@ export async function claim(ctx: RunContext, day: string, byName: boolean): Prom
         : decideAttempt(entry, current, situation).slices,
   }));
   return attempt;
+}
+
+/** Whether the service did not answer the last run: until the next try pages grow old, however fast they are read. */
+function waitsAfterOutage({ claim, failure }: DayEntry): boolean {
+  return claim?.runId === null && failure?.kind === 'transient';
 }
 
 /** Renews the lease for another minute. */
