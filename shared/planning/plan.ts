@@ -125,6 +125,8 @@ function reasonFor(
   requested: boolean,
 ): DueDay['reason'] {
   if (entry?.failure && Date.parse(entry.failure.retryAt) > nowMs) return 'failing';
+  // What fails again and again must not cost the other days their turn in every run.
+  if (entry?.failure && entry.failure.times > 1) return 'retry';
   if (day === today) return 'open';
   if (day === addDays(today, -1)) return 'yesterday';
   if (entry?.failure) return 'retry';

@@ -1,0 +1,211 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { ReportName } from '../../sample/brand.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { ledgerKey } from '../../shared/lake/paths.ts';
+import { coverageOf, ledgerEntries, ledgerEntry, outcomesOf, wrongReports } from './lake-contents.ts';
+import { BRAND, NO_TIME, type SampleLake, type SampleLakeOptions, sampleLake } from './sample-lake.ts';
+
+const REPORT = 'transaction_list';
+const PAGED: ReportName[] = ['clicks_list', 'order_list', 'transaction_list', 'amazon_attribution_report'];
+
+let lake: SampleLake;
+afterEach(() => lake.close());
+
+async function begin(options: Partial<SampleLakeOptions>): Promise<void> {
+  lake = await sampleLake({
+    now: '2026-03-20T15:00:00Z',
+    startDate: '2026-03-10',
+    recordsTo: '2026-04-20T15:00:00Z',
+    clicksPerDay: 4,
+    reports: [REPORT],
+    ...options,
+  });
+}
+
+const dateAsked = (fields: Record<string, unknown>) => String(fields.start_date ?? '');
+const committedDays = async (report: ReportName) =>
+  (await ledgerEntries(lake, report)).filter(([, { committed }]) => committed).map(([day]) => day);
+
+describe('a clock that is wrong for long', () => {
+  it.each([6, 30])('of one of two machines of the service, by %i s, stops nothing', async (seconds) => {
+    await begin({ startDate: '2026-03-15', clicksPerDay: 10, interpretations: { pageCap: 3 } });
+    let requests = 0;
+    lake.service.addFault({
+      on: {
+        when: () => {
+          requests += 1;
+          return requests % 2 === 0;
+        },
+      },
+      fault: { kind: 'skewed_clock', skewMs: seconds * 1000 },
+    });
+    for (let run = 0; run < 3; run += 1) {
+      expect((await lake.sync()).status).toBe('complete');
+      lake.nowMs += HOUR_MS;
+    }
+  });
+
+  it('of the service, ahead in one run, closes the open day no longer than until the next one', async () => {
+    const reports: ReportName[] = ['clicks_list', 'transaction_list'];
+    await begin({ now: '2026-03-10T15:00:00Z', startDate: '2026-03-08', clicksPerDay: 12, reports });
+    await lake.sync();
+    lake.nowMs += HOUR_MS;
+    const correct = lake.service.addFault({ on: {}, fault: { kind: 'skewed_clock', skewMs: 3 * DAY_MS } });
+    await lake.sync();
+    correct();
+    lake.nowMs += HOUR_MS;
+    await lake.sync();
+    for (const report of reports) expect((await coverageOf(lake, report))['2026-03-10']?.state).toBe('open');
+    lake.nowMs += 3 * DAY_MS + HOUR_MS;
+    await lake.sync();
+    lake.nowMs += DAY_MS;
+    await lake.sync();
+    expect(await wrongReports(lake, '2026-03-14', reports)).toEqual({});
+  });
+
+  it('of the service, an hour behind, lets rounds of a backfill go on', async () => {
+    await begin({ startDate: '2026-02-01' });
+    lake.service.addFault({ on: {}, fault: { kind: 'skewed_clock', skewMs: -HOUR_MS } });
+    const since = new Date(lake.nowMs).toISOString();
+    const scope = { reports: [REPORT], from: '2026-02-01', to: '2026-02-28', since };
+    const statuses = [];
+    for (let round = 0; round < 12; round += 1) {
+      const begun = lake.service.requests.length;
+      const deadline = {
+        get softMs() {
+          return lake.service.requests.length - begun >= 9 ? 0 : Number.POSITIVE_INFINITY;
+        },
+        hardMs: Number.POSITIVE_INFINITY,
+      };
+      statuses.push((await lake.sync({ deadline, scope })).status);
+      lake.nowMs += 10_000;
+    }
+    expect(statuses).toContain('complete');
+  });
+
+  it('of the machine, with time for one day a run, does not use that day up', async () => {
+    await begin({ startDate: '2026-03-19' });
+    for (let run = 0; run < 4; run += 1) {
+      await lake.sync({ deadline: NO_TIME, clockAheadMs: HOUR_MS });
+      lake.nowMs += MINUTE_MS;
+    }
+    expect(await committedDays(REPORT)).toEqual(['2026-03-19', '2026-03-20']);
+  });
+});
+
+describe('a failure that lasts', () => {
+  it('of ten days keeps no other day from being read', async () => {
+    await begin({ startDate: '2026-03-01' });
+    const bad = Array.from({ length: 10 }, (_, index) => `202603${String(9 + index).padStart(2, '0')}`);
+    lake.service.addFault({
+      on: { when: ({ fields }) => bad.includes(dateAsked(fields)) },
+      fault: { kind: 'status', status: 500 },
+    });
+    for (let run = 0; run < 6; run += 1) {
+      await lake.sync();
+      lake.nowMs += 2 * HOUR_MS;
+    }
+    expect((await committedDays(REPORT)).filter((day) => day < '2026-03-09')).toHaveLength(8);
+  });
+
+  it('of a day in an older month is named by every run', async () => {
+    await begin({ startDate: '2026-01-20' });
+    lake.service.addFault({
+      on: { when: ({ fields }) => dateAsked(fields) === '20260125' },
+      fault: { kind: 'html' },
+    });
+    const outcomes = new Set<string | undefined>();
+    for (let run = 0; run < 12; run += 1) {
+      const outcome = await lake.sync();
+      expect(outcome.status).not.toBe('complete');
+      outcomes.add(outcomesOf(outcome, REPORT)['2026-01-25']);
+      lake.nowMs += HOUR_MS;
+    }
+    expect([...outcomes].sort()).toEqual(['failed', 'waiting']);
+  });
+
+  it('of a settled day that was asked for by name leaves it settled, and is not repeated', async () => {
+    await begin({ startDate: '2025-10-01', clicksPerDay: 2 });
+    await lake.sync();
+    lake.service.addFault({
+      on: { when: ({ fields }) => dateAsked(fields) === '20251002' },
+      fault: { kind: 'code', code: 40, msg: 'too old' },
+    });
+    lake.nowMs += HOUR_MS;
+    const scope = { reports: [REPORT], from: '2025-10-02', to: '2025-10-02' };
+    expect((await lake.sync({ scope })).status).toBe('failed');
+    lake.nowMs += 2 * HOUR_MS;
+    expect((await lake.sync()).status).toBe('complete');
+    expect((await coverageOf(lake, REPORT))['2025-10-02']?.state).toBe('settled');
+  });
+
+  it('of the ledger of an upstream month is named by the lookups', async () => {
+    await begin({ now: '2026-03-02T15:00:00Z', startDate: '2026-02-27', reports: ['clicks_list'] });
+    await lake.sync();
+    const key = ledgerKey('clicks_list', BRAND, '2026-02');
+    const stored = lake.store.objects.get(key);
+    if (!stored) throw new Error('there is no ledger of February');
+    lake.store.objects.set(key, { ...stored, body: Buffer.from('{') });
+    const outcome = await lake.sync({ scope: { reports: ['clicks_detail'] } });
+    expect(outcome.reports[0]).toMatchObject({ status: 'failed', error: { code: 'damaged_document' } });
+    expect(await committedDays('clicks_detail')).toEqual(['2026-03-01', '2026-03-02']);
+  });
+});
+
+describe('an answer that is another one each time', () => {
+  it('I11: has a day read a few times in a row, not in every run', async () => {
+    await begin({
+      startDate: '2026-01-10',
+      clicksPerDay: 10,
+      interpretations: { pageCap: 3 },
+      reports: ['order_list'],
+    });
+    const read = [];
+    for (let run = 0; run < 5; run += 1) {
+      for (const held of lake.brand.records.order_list) held.record = { ...held.record, served: run };
+      read.push(Object.keys(outcomesOf(await lake.sync(), 'order_list')).length);
+      lake.nowMs += HOUR_MS;
+    }
+    expect(read[0]).toBe(70);
+    expect(read.at(-1)).toBeLessThan(5);
+  });
+
+  it('I11: and empty once, at the last reading of a day, does not settle it as empty', async () => {
+    await begin({ startDate: '2026-03-18', clicksPerDay: 10, reports: ['clicks_list'] });
+    await lake.sync();
+    const { rows } = (await ledgerEntry(lake, 'clicks_list', '2026-03-18')).committed ?? {};
+    lake.nowMs = Date.parse('2026-04-10T15:00:00Z');
+    const held = lake.brand.records.clicks_list;
+    lake.brand.records.clicks_list = [];
+    await lake.sync();
+    lake.brand.records.clicks_list = held;
+    lake.nowMs += HOUR_MS;
+    await lake.sync();
+    expect((await ledgerEntry(lake, 'clicks_list', '2026-03-18')).committed).toMatchObject({
+      rows,
+      settled: true,
+    });
+  });
+});
+
+describe('runs far apart with little time', () => {
+  it('end a range that has no end of its own', async () => {
+    await begin({ startDate: '2026-03-16' });
+    const statuses = [];
+    for (let run = 0; run < 14; run += 1) {
+      const scope = { reports: [REPORT], from: '2026-03-16' };
+      statuses.push((await lake.sync({ deadline: NO_TIME, scope })).status);
+      lake.nowMs += 4 * HOUR_MS;
+    }
+    expect(statuses).toContain('complete');
+  });
+
+  it('read open day and yesterday of every report in turns', async () => {
+    await begin({ now: '2026-03-20T05:00:00Z', startDate: '2026-03-18', reports: PAGED });
+    for (let run = 0; run < 12; run += 1) {
+      await lake.sync({ deadline: NO_TIME });
+      lake.nowMs += HOUR_MS;
+    }
+    for (const report of PAGED) expect(await committedDays(report)).toEqual(['2026-03-19', '2026-03-20']);
+  });
+});
