@@ -138,7 +138,9 @@ describe('sync', () => {
     if (acme) acme.secret = 'rotated meanwhile';
     const { code, stdout } = await runCli(['sync', '--json', ...sample.flags]);
     expect(code).toBe(1);
-    expect(outcomesOf({ code, stdout, stderr: '' }).reports[0].error.message).toMatch(/report\/clicks_list/);
+    expect(outcomesOf({ code, stdout, stderr: '' }).reports[0].error.message).toMatch(
+      /authentication failed/,
+    );
   });
 
   it('exits 3 when --max-seconds are over, until everything is fetched', async () => {
