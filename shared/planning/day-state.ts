@@ -54,8 +54,7 @@ export interface DayFacts {
 /** The state of a day. */
 export function dayState(facts: DayFacts, nowMs: number): DayState {
   const { entry, hasReturnedRecords } = facts;
-  // A settled day that a range asked for in vain is what it was.
-  if (entry?.failure && !entry.committed?.settled) return 'failed';
+  if (entry?.failure) return 'failed';
   if (!entry?.committed) return entry?.claim ? 'in_progress' : 'missing';
   const state = committedState(entry.committed, hasReturnedRecords);
   return state !== 'unverified' && isOverdue(facts, nowMs) ? 'overdue' : state;

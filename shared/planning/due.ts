@@ -82,17 +82,11 @@ export function dueAtMs(
   upstream?: UpstreamState,
 ): number | null {
   if (day < policy.startDate) return null;
-  const { failure, ...idle } = entry ?? {};
-  const passMs = passDueAtMs(day, failure ? withoutClaim(idle) : idle, policy, nowMs, upstream);
-  const lookupMs = idle.claim && !failure ? null : refusedDueAtMs(idle.committed);
-  const dueMs = passMs === null || lookupMs === null ? (passMs ?? lookupMs) : Math.min(passMs, lookupMs);
-  // What can change no more, and failed when it was asked for by name, is not tried for ever.
-  return failure && dueMs !== null ? Math.max(dueMs, retryAtMs(failure, policy, nowMs)) : dueMs;
-}
-
-/** A claim that a failure left is no reason to read a day that is not due. */
-function withoutClaim({ claim: _claim, ...entry }: DayEntry): DayEntry {
-  return entry;
+  if (entry?.failure)
+    return Math.max(startOfDay(day, policy.timeZone), retryAtMs(entry.failure, policy, nowMs));
+  const passMs = passDueAtMs(day, entry, policy, nowMs, upstream);
+  const lookupMs = entry?.claim ? null : refusedDueAtMs(entry?.committed);
+  return passMs === null || lookupMs === null ? (passMs ?? lookupMs) : Math.min(passMs, lookupMs);
 }
 
 /** Whether nothing of the day is due but lookups that the service refused, even if the last try of them failed. */

@@ -46,7 +46,7 @@ describe('the state', () => {
     [
       'that is settled and whose refresh failed',
       facts({ ...readAt(NOW, { settled: true }), failure: failure(later) }),
-      'settled',
+      'failed',
     ],
     ['that is empty, of a report that has returned records', facts(readAt(NOW, { rows: 0 })), 'complete'],
     [
@@ -221,7 +221,7 @@ describe('for every entry, policy and time', () => {
     fc.assert(
       fc.property(anyFacts, (given) => {
         const { committed: entry, claim: isClaimed, failure } = given.entry ?? {};
-        const hasFailed = failure !== undefined && !entry?.settled;
+        const hasFailed = failure !== undefined;
         const stored = entry && !hasFailed ? committedState(entry, given.hasReturnedRecords) : undefined;
         const overdueMs = overdueAtMs(given, NOW_MS);
         const isOverdue = overdueMs !== null && overdueMs <= NOW_MS;

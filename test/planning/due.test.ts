@@ -158,11 +158,6 @@ describe('a refresh', () => {
     expect(new Date(dueAtMs(day, failed, policy, NOW_MS) ?? 0).toISOString()).toBe(due);
   });
 
-  it('is never due for a settled day that failed when it was asked for by name', () => {
-    const failed = { ...readAt(NOW, { settled: true }), claim, failure: failure(NOW) };
-    expect(dueAtMs(day, failed, policy, NOW_MS)).toBeNull();
-  });
-
   it('is due immediately for a failed day that the settings now query otherwise', () => {
     const failed = { failure: { ...failure(later), queryFingerprint: 'once' } };
     expect(dueAtMs(day, failed, policy, NOW_MS)).toBe(NOW_MS);
@@ -394,7 +389,7 @@ describe('refused lookups', () => {
       readAt('2026-03-21T05:00:00.000Z', retry('2026-03-29T05:00:00.000Z')),
       '2026-03-29T05:00:00.000Z',
     ],
-    ['do not hasten a try that failed', { ...readAt(readToday, retry(soon)), failure: failure(later) }, soon],
+    ['do not hasten a try that failed', { ...readAt(readToday, retry(soon)), failure: failure(later) }, later],
   ])('of a day %s', (_name, entry, due) => {
     const open = entry.committed?.state === 'open';
     const nowMs = Math.max(NOW_MS, Date.parse(entry.committed?.readFrom ?? NOW));

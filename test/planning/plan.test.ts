@@ -80,12 +80,6 @@ describe('the plan', () => {
       'retry',
     ],
     [
-      'a published day that is not due, after a failure',
-      { ...recent, failure: failure(NOW) },
-      '2026-03-15',
-      undefined,
-    ],
-    [
       'a settled day that is in progress',
       { ...readAt(NOW, { settled: true }), claim },
       '2026-03-15',

@@ -77,7 +77,9 @@ export function watched(
   ): Promise<void> {
     const name = `${report.name} ${day}`;
     const at = new Date(simulation.nowMs).toISOString();
-    if (before?.state === 'closed' && now.state === 'open')
+    // What a clock that was ahead recorded in the future counts for nothing.
+    const counts = before !== undefined && Date.parse(before.readFrom) <= simulation.nowMs;
+    if (counts && before.state === 'closed' && now.state === 'open')
       watch.report('other', `${at} ${name}: a closed day was committed as open`);
     const begun = begunMs.get(`${now.attempt} ${now.readFrom}`);
     if (begun === undefined) return watch.report('other', `${at} ${name}: committed without a beginning`);

@@ -252,18 +252,25 @@ export function failDay(
     retryAt: new Date(failed.nowMs + waitMs(failed, times)).toISOString(),
     queryFingerprint: failed.queryFingerprint,
   };
-  return withEntry(
-    ledger,
-    day,
-    ({ claim: held, ...entry }): DayEntry => ({
+  return withEntry(ledger, day, ({ claim: held, failure: _before, ...entry }): DayEntry => {
+    if (isGivenUp(entry, failed.queryFingerprint, times)) return entry;
+    return {
       ...entry,
       failure: next,
       ...(held &&
         failed.keep && {
           claim: { ...held, runId: null, restarts: failed.kind === 'transient' ? held.restarts : 0 },
         }),
-    }),
-  );
+    };
+  });
+}
+
+const MAX_TRIES_OF_SETTLED = 5;
+
+/** Whether a settled day, which only a range asks for, stays what it was: the service may not keep it any longer. */
+function isGivenUp({ committed }: DayEntry, queryFingerprint: string, times: number): boolean {
+  const isSettled = committed?.settled && committed.queryFingerprint === queryFingerprint;
+  return isSettled === true && times >= MAX_TRIES_OF_SETTLED;
 }
 
 /** How long a day that failed waits. What an operator corrects does not wait: the next run shows whether it helped. */
