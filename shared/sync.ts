@@ -60,9 +60,16 @@ export async function syncReports(reports: readonly ReportToSync[]): Promise<Syn
   const syncs = reports.map(beginSync);
   const lookups = syncs.filter(({ ctx }) => ctx.upstream);
   const paged = syncs.filter(({ ctx }) => !ctx.upstream);
+  /** The upstream day is not to be read in this run, or has been: otherwise what is about to change is looked up. */
+  const hasUpstream = (due: DueDay, { ctx }: ReportSync) => {
+    const rule = ctx.report.day;
+    const upstream = syncs.find((sync) => rule.by === 'upstream' && sync.ctx.report.name === rule.report);
+    const outcome = upstream?.days.get(due.day)?.outcome;
+    return outcome === undefined || !NOT_READ.includes(outcome);
+  };
   await readInTurns(paged, isUrgent);
-  await readInTurns(lookups, isUrgent);
-  await readInTurns(syncs, () => true);
+  await readInTurns(lookups, (due, sync) => isUrgent(due) && hasUpstream(due, sync));
+  await readInTurns(syncs, hasUpstream);
   await Promise.all(lookups.map(planAgain));
   await readInTurns(lookups, () => true);
 
@@ -84,7 +91,10 @@ function beginSync(report: ReportToSync): ReportSync {
 }
 
 /** Plans what is not planned, and reads the wanted days of all plans, several at a time. */
-async function readInTurns(syncs: readonly ReportSync[], wanted: (due: DueDay) => boolean): Promise<void> {
+async function readInTurns(
+  syncs: readonly ReportSync[],
+  wanted: (due: DueDay, sync: ReportSync) => boolean,
+): Promise<void> {
   const width = Math.max(0, ...syncs.map(({ ctx }) => ctx.daysInFlight));
   const worker = async () => {
     for (let next = takeNext(syncs, wanted); next; next = takeNext(syncs, wanted)) await readDay(next);
@@ -138,10 +148,13 @@ interface NextDay {
  * The next day to read: the first one left of the report with the fewest days in flight, or else the fewest taken, or
  * else the one read longest ago, so that runs with time for one day read another report each time.
  */
-function takeNext(syncs: readonly ReportSync[], wanted: (due: DueDay) => boolean): NextDay | undefined {
+function takeNext(
+  syncs: readonly ReportSync[],
+  wanted: (due: DueDay, sync: ReportSync) => boolean,
+): NextDay | undefined {
   const candidates = syncs.flatMap((sync) => {
     const plan = currentPlan(sync);
-    const due = sync.left.find(wanted);
+    const due = sync.left.find((each) => wanted(each, sync));
     return plan && due && !sync.brokeOff && !sync.breaker.isOpen() ? [{ sync, plan, due }] : [];
   });
   const [next] = candidates.sort(

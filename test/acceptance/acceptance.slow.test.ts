@@ -249,22 +249,32 @@ describe('I8: where the service breaks its word in the middle of a day', () => {
     await expectToComplete(scenario);
   });
 
-  it.each(detailFaults)('(%s, of one click), the details of that day fail alone', async (fault) => {
-    const scenario = await open();
-    const { service } = scenario;
-    const [id] = (service.brands[0]?.holdings.clicks ?? [])
-      .filter(({ at }) => at >= Date.parse('2026-11-01T17:00:00Z'))
-      .map(({ record }) => record.id);
-    service.fault = ({ action, fields }) =>
-      action === `report/${reportOf.click_details}` && String(fields.id) === id ? fault : undefined;
-    const run = await scenario.sync();
-    expectCode(run, 1);
-    expect(failedDays(run)).toEqual([`${reportOf.click_details} ${longDays.clicks}`]);
-    expect(await scenario.wrong({ click_details: [longDays.clicks] })).toEqual([]);
+  it.each(detailFaults)(
+    '(%s, of one click), its detail alone is missing until it is asked for again',
+    async (fault) => {
+      const scenario = await open();
+      const { service } = scenario;
+      const [id] = (service.brands[0]?.holdings.clicks ?? [])
+        .filter(({ at }) => at >= Date.parse('2026-11-01T17:00:00Z'))
+        .map(({ record }) => record.id);
+      service.fault = ({ action, fields }) =>
+        action === `report/${reportOf.click_details}` && String(fields.id) === id ? fault : undefined;
+      const run = await scenario.sync();
+      expectCode(run, 0);
+      expect(run.stdout).toContain('"refusedLookups":1');
+      const missing = {
+        table: 'click_details',
+        dt: longDays.clicks,
+        surplus: [],
+        missing: [expect.anything()],
+      };
+      expect(await scenario.wrong()).toMatchObject([missing]);
 
-    service.fault = () => undefined;
-    await expectToComplete(scenario);
-  });
+      service.fault = () => undefined;
+      expectCode(await scenario.sync(['--from', longDays.clicks, '--to', longDays.clicks]), 0);
+      expect(await scenario.wrong()).toEqual([]);
+    },
+  );
 });
 
 describe('I9: credentials stay where they are', () => {

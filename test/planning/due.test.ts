@@ -389,7 +389,11 @@ describe('refused lookups', () => {
       readAt('2026-03-21T05:00:00.000Z', retry('2026-03-29T05:00:00.000Z')),
       '2026-03-29T05:00:00.000Z',
     ],
-    ['do not hasten a try that failed', { ...readAt(readToday, retry(soon)), failure: failure(later) }, later],
+    [
+      'do not hasten a try that failed',
+      { ...readAt(readToday, retry(soon)), failure: failure(later) },
+      later,
+    ],
   ])('of a day %s', (_name, entry, due) => {
     const open = entry.committed?.state === 'open';
     const nowMs = Math.max(NOW_MS, Date.parse(entry.committed?.readFrom ?? NOW));

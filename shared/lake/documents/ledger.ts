@@ -273,7 +273,10 @@ function isGivenUp({ committed }: DayEntry, queryFingerprint: string, times: num
   return isSettled === true && times >= MAX_TRIES_OF_SETTLED;
 }
 
-/** How long a day that failed waits. What an operator corrects does not wait: the next run shows whether it helped. */
+/**
+ * How long a day that failed waits. The first failure does not wait: it may be over when the command is run again. What
+ * an operator corrects never waits: the next run shows whether it helped.
+ */
 function waitMs(
   { kind, code, retryAfterMs = 0 }: Pick<Failure, 'kind' | 'code'> & { retryAfterMs?: number },
   times: number,
@@ -281,7 +284,8 @@ function waitMs(
   if (kind === 'auth' || kind === 'config') return 0;
   const isUnavailable = kind === 'transient' || code === 'service_code';
   const backoff = isUnavailable ? UNAVAILABLE_DAY_RETRY : FAILED_DAY_RETRY;
-  return Math.min(backoff.capMs, Math.max(retryAfterMs, exponentialMs(times - 1, backoff)));
+  const backoffMs = times === 1 ? 0 : exponentialMs(times - 2, backoff);
+  return Math.min(backoff.capMs, Math.max(retryAfterMs, backoffMs));
 }
 
 function laterReading(day: string, { state, readFrom }: Committed): BrandReportsError {
