@@ -3,12 +3,13 @@ import { ensureTableAndViews } from './catalog/ensure-tables.ts';
 import { vacuumCoverage } from './catalog/vacuum-coverage.ts';
 import { DAY_MS, daysFrom, monthOf } from './days.ts';
 import { rethrowBugs } from './errors.ts';
+import { refreshUndamaged } from './lake/documents/cas-document.ts';
 import type { Ledger } from './lake/documents/ledger.ts';
 import { type MonthIndex, recordDueTimes } from './lake/documents/month-index.ts';
 import { errorSummary } from './outcome.ts';
 import { type RunContext, todayIn } from './pipeline/context.ts';
 import { hasPendingPublication } from './pipeline/publish.ts';
-import { readableLedger, vacuum } from './pipeline/vacuum.ts';
+import { vacuum } from './pipeline/vacuum.ts';
 import { monthDueAtMs } from './planning/due.ts';
 import { waitingDays } from './planning/plan.ts';
 import { policyFingerprint } from './planning/policy.ts';
@@ -98,7 +99,7 @@ async function hasRecords(ctx: RunContext, months: readonly string[]): Promise<b
 async function readableMonths(ctx: RunContext): Promise<string[]> {
   const months = new Set(daysFrom(ctx.policy.startDate, todayIn(ctx)).map(monthOf));
   const readable = await Promise.all(
-    [...months].map(async (month) => ((await readableLedger(ctx, month)) ? [month] : [])),
+    [...months].map(async (month) => ((await refreshUndamaged(ctx.ledger(month))) ? [month] : [])),
   );
   return readable.flat();
 }

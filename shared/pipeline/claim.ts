@@ -4,8 +4,8 @@
  * claim is left alone while its run renews the lease, and taken over when that has stopped for a minute.
  */
 import { MINUTE_MS, monthOf } from '../days.ts';
-import { BrandReportsError, rethrowBugs } from '../errors.ts';
-import type { CasDocument } from '../lake/documents/cas-document.ts';
+import { BrandReportsError } from '../errors.ts';
+import { type CasDocument, refreshUndamaged } from '../lake/documents/cas-document.ts';
 import { type Claim, type DayEntry, claimDay } from '../lake/documents/ledger.ts';
 import { type Progress, type Slice, assertLeaseHeld } from '../lake/documents/progress.ts';
 import {
@@ -47,7 +47,8 @@ export async function claim(ctx: RunContext, day: string, byName: boolean): Prom
   const entry = (await ledger.cached()).days[day] ?? {};
   const situation = await situationOf(ctx, day, byName ? {} : entry);
   const earlier = attemptToContinue(entry, situation);
-  const before = earlier === undefined ? undefined : await readableProgress(ctx, day, earlier);
+  // What a damaged document names can be fetched again.
+  const before = earlier === undefined ? undefined : await refreshUndamaged(ctx.progress(day, earlier));
   if (entry.claim && (await isLeaseLive(ctx, entry.claim, before))) return undefined;
 
   const id = before && earlier !== undefined ? earlier : ctx.newId();
@@ -171,21 +172,6 @@ function restartedTooOften(
     code,
     `${report.name} ${day}: restarted from its first page ${MAX_RESTARTS} times, and would be again, because ${why}; ${next}`,
   );
-}
-
-/** What an attempt has staged; `undefined` where the document is damaged, because all that it names can be fetched again. */
-async function readableProgress(
-  ctx: RunContext,
-  day: string,
-  attempt: string,
-): Promise<Progress | undefined> {
-  try {
-    return await ctx.progress(day, attempt).refresh();
-  } catch (thrown) {
-    const error = rethrowBugs(thrown);
-    if (error.code === 'damaged_document') return undefined;
-    throw error;
-  }
 }
 
 async function isLeaseLive(

@@ -1,5 +1,5 @@
 import { DAY_MS, monthOf } from '../days.ts';
-import { rethrowBugs } from '../errors.ts';
+import { refreshUndamaged } from '../lake/documents/cas-document.ts';
 import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
 import { brandPartitions, brandRawPrefix, parseDayKey, partitionPrefix } from '../lake/paths.ts';
 import type { ListedObject } from '../ports.ts';
@@ -78,21 +78,10 @@ async function unreferenced(
     const newestMs = Math.max(...objects.map(({ modifiedAt }) => modifiedAt.getTime()));
     if (vacuumTimeMs(ctx.clock) - newestMs < graceMs) continue;
     const month = monthOf(day);
-    const reading = ledgers.get(month) ?? readableLedger(ctx, month);
+    const reading = ledgers.get(month) ?? refreshUndamaged(ctx.ledger(month));
     ledgers.set(month, reading);
     const ledger = await reading;
     if (ledger && !isReferenced(id, ledger.days[day] ?? {})) keys.push(...objects.map(({ key }) => key));
   }
   return keys;
-}
-
-/** The month's ledger as it is now; `undefined` where it is damaged, so that nothing is known of what it references. */
-export async function readableLedger(ctx: RunContext, month: string): Promise<Ledger | undefined> {
-  try {
-    return await ctx.ledger(month).refresh();
-  } catch (thrown) {
-    const error = rethrowBugs(thrown);
-    if (error.code === 'damaged_document') return undefined;
-    throw error;
-  }
 }

@@ -192,8 +192,8 @@ const MAX_CHANGES_IN_ROW = 3;
 /**
  * I11: whether another reading has to agree before this one is believed. Where pages are no snapshot, a record that
  * leaves a page while the next one is read makes another one fall through between them; and whatever the pages are, one
- * answer that lacks records must not be the last word. After some changes in
- * a row the next reading waits: a field that is never the same would otherwise have every day read in every run.
+ * answer that lacks records must not be the last word. After some changes in a row the next reading waits: a field that
+ * is never the same would otherwise have every day read in every run.
  */
 export function needsConfirmation(
   policy: Policy,

@@ -17,7 +17,7 @@
  */
 import { en } from 'zod/locales';
 import * as z from 'zod/mini';
-import { BrandReportsError } from '../../errors.ts';
+import { BrandReportsError, rethrowBugs } from '../../errors.ts';
 import { type Json, parseJson } from '../../json.ts';
 import type { ObjectStore } from '../../ports.ts';
 
@@ -163,6 +163,18 @@ export class CasDocument<T extends HasRecentWrites> {
     if (operation < this.#knownSince) return;
     this.#known = seen;
     this.#knownSince = operation;
+  }
+}
+
+/** The document as it is in the store now; `undefined` where it is damaged, so that nothing is known of what it says. */
+export async function refreshUndamaged<T extends HasRecentWrites>(
+  document: CasDocument<T>,
+): Promise<T | undefined> {
+  try {
+    return await document.refresh();
+  } catch (thrown) {
+    if (rethrowBugs(thrown).code === 'damaged_document') return undefined;
+    throw thrown;
   }
 }
 
