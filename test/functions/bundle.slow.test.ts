@@ -32,7 +32,7 @@ const outcomeSchema = z.object({
 });
 
 beforeAll(async () => {
-  deployment = await deployToDoubles(NOW);
+  deployment = await deployToDoubles(() => NOW);
 });
 afterAll(() => deployment.close());
 

@@ -47,8 +47,8 @@ const functionSchema = z.object({
 
 export type Deployment = Awaited<ReturnType<typeof deployToDoubles>>;
 
-/** @param now the time of the service */
-export async function deployToDoubles(now: Date) {
+/** @param now the time of the service, which should pass where several runs read one day: an earlier reading replaces no later one */
+export async function deployToDoubles(now: () => Date) {
   const folder = mkdtempSync(join(tmpdir(), 'brand-reports-bundle-'));
   /** What every function's role may do, by the role's name; a function signs with that as its access key. */
   const policies = new Map<string, Allows>();
@@ -61,7 +61,7 @@ export async function deployToDoubles(now: Date) {
     (allowed ? calls : refused).push({ role, action, resource });
     return allowed;
   };
-  const sample = await startSampleService({ now: () => now });
+  const sample = await startSampleService({ now });
   const s3 = await startS3Server({ bucket: 'lake', pageSize: 1000, access });
   const glue = await startGlueServer('brand_reports', { access });
   const secrets = await startSecretsServer({ access });

@@ -9,7 +9,7 @@ let deployment: Deployment;
 let usage: Usage[];
 
 beforeAll(async () => {
-  deployment = await deployToDoubles(new Date());
+  deployment = await deployToDoubles(() => new Date());
   await exercise(deployment);
   usage = usageOf(deployment);
 }, LIFE_MS);

@@ -2,7 +2,7 @@
 import { deployToDoubles } from '../functions/deployed.ts';
 import { exercise, usageOf } from './exercise.ts';
 
-const deployment = await deployToDoubles(new Date());
+const deployment = await deployToDoubles(() => new Date());
 await exercise(deployment);
 await deployment.close();
 const usage = usageOf(deployment);
