@@ -20,13 +20,13 @@ export interface GracefulShutdown {
  */
 export function gracefulShutdown(maxSeconds: number | undefined): GracefulShutdown {
   const deadline = {
-    softMs: Date.now() + (maxSeconds ?? Number.POSITIVE_INFINITY) * 1000,
+    softMs: performance.now() + (maxSeconds ?? Number.POSITIVE_INFINITY) * 1000,
     hardMs: Number.POSITIVE_INFINITY,
   };
   const controller = new AbortController();
   let stoppedMs: number | undefined;
   const stop = () => {
-    const nowMs = Date.now();
+    const nowMs = performance.now();
     if (stoppedMs !== undefined && nowMs - stoppedMs > DUPLICATE_SIGNAL_MS) process.exit(EXIT_INTERRUPTED);
     if (stoppedMs !== undefined) return;
     stoppedMs = nowMs;

@@ -9,7 +9,7 @@ const RESERVE_MS = 2 * MINUTE_MS;
  */
 export function timeLimits(remainingMs: number) {
   const reserveMs = Math.min(RESERVE_MS, remainingMs / 4);
-  const endMs = Date.now() + remainingMs;
+  const endMs = performance.now() + remainingMs;
   return {
     deadline: { softMs: endMs - reserveMs, hardMs: endMs - reserveMs / 8 },
     signal: AbortSignal.timeout(Math.max(0, Math.floor(remainingMs - reserveMs / 2))),

@@ -12,9 +12,9 @@ export interface Clock {
   now: () => Date;
   /** What replaces the current time. A run takes the service's time instead where this is missing, or later. */
   fixedNow?: Date;
-  /** The machine's time in milliseconds: leases, deadlines and backoff; nothing overrides it. */
+  /** The machine's time in milliseconds: leases and backoff; nothing overrides it. */
   wallMs: () => number;
-  /** Milliseconds since any instant, of a clock that nobody sets: how long something takes. */
+  /** Milliseconds since any instant, of a clock that nobody sets: deadlines, rates, and how long something takes. */
   monotonicMs: () => number;
   /** The signal ends it early; it then may reject. */
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>;

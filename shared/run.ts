@@ -73,7 +73,7 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
   const { lake, clock, deadline } = options;
   const run = {
     id: options.newId(),
-    time: createTimeBudget(deadline, clock.wallMs),
+    time: createTimeBudget(deadline, clock.monotonicMs),
     documents: createLakeDocuments({ store: lake.store, ...options }),
   };
   const unregister = await lake.runs.register(run.id);
@@ -171,11 +171,11 @@ export function createService(
 ): ServiceClient {
   const { clock, log, random, credentials, signal } = options;
   const { baseUrl, service, method, timeoutSeconds } = brandSettingsOf(options, brand);
-  const timeLeft = createTimeBudget(options.deadline, clock.wallMs);
+  const timeLeft = createTimeBudget(options.deadline, clock.monotonicMs);
   const limiter = createRateLimiter({
     highest: highestRate,
     leftMs: () => timeLeft.leftMs(),
-    wallMs: clock.wallMs,
+    monotonicMs: clock.monotonicMs,
     sleep: clock.sleep,
   });
   return createServiceClient({

@@ -128,7 +128,7 @@ async function scheduledRun(world: World, name: ReportName, hourMs: number, time
   const startMs = hourMs + (names.indexOf(name) * HOUR_MS) / names.length;
   const { requestsPerSecond } = world.settings;
   const { deadline } = timeLimits(timeoutSeconds * 1000);
-  const shiftMs = startMs - Date.now();
+  const shiftMs = startMs - performance.now();
   const before = process.cpuUsage();
   const { outcome, elapsedMs, logged } = await world.sync(name, startMs, {
     deadline: { softMs: deadline.softMs + shiftMs, hardMs: deadline.hardMs + shiftMs },

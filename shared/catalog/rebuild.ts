@@ -172,7 +172,7 @@ async function coverMonths(context: BrandReport, months: readonly string[]): Pro
 
 /** Does a piece of work. @returns `undefined` where it is left to the next sync: out of time, or a failure that is not fatal */
 function createSkipper({ deadline, clock, log, isFatal }: RebuildOptions) {
-  const time = createTimeBudget(deadline, clock.wallMs);
+  const time = createTimeBudget(deadline, clock.monotonicMs);
   return async <T>(work: () => Promise<T>): Promise<T | undefined> => {
     if (time.isUp()) return undefined;
     try {

@@ -74,7 +74,7 @@ export class Stage {
     this.#attempt = attempt;
     this.#part = part;
     this.#primaryKey = primaryKey;
-    this.#startedMs = ctx.clock.wallMs();
+    this.#startedMs = ctx.clock.monotonicMs();
   }
 
   /** Adds a page, and stages the group where it is large or old enough, or the page is the last one. */
@@ -92,7 +92,7 @@ export class Stage {
     }
     this.#pages.push({ ...page, records: [] });
     if (page.records.length > 0) this.#recordPages += 1;
-    const isOld = this.#ctx.clock.wallMs() - this.#startedMs >= MAX_GROUP_MS;
+    const isOld = this.#ctx.clock.monotonicMs() - this.#startedMs >= MAX_GROUP_MS;
     if (this.#characters >= MAX_GROUP_CHARACTERS || isOld || page.next === null) await this.flush();
   }
 
@@ -124,7 +124,7 @@ export class Stage {
     this.#recordPages = 0;
     this.#observations = {};
     this.#withoutKey = 0;
-    this.#startedMs = this.#ctx.clock.wallMs();
+    this.#startedMs = this.#ctx.clock.monotonicMs();
     await this.#attempt.progress.update((progress) =>
       withRenewedLease(withStagedGroup(assertLeaseHeld(progress, this.#ctx.runId), group), this.#ctx),
     );

@@ -1,4 +1,4 @@
-/** Until when a run may work, wall clock in milliseconds. */
+/** Until when a run may work, in milliseconds of the clock that nobody sets (`Clock.monotonicMs`). */
 export interface Deadline {
   /** From then on nothing new starts. */
   softMs: number;
@@ -28,10 +28,10 @@ export interface TimeBudget {
 }
 
 /** @param deadline may move while the run works (Ctrl-C moves it to now); missing: no time limit */
-export function createTimeBudget(deadline: Deadline | undefined, wallMs: () => number): TimeBudget {
+export function createTimeBudget(deadline: Deadline | undefined, monotonicMs: () => number): TimeBudget {
   let daysStarted = 0;
   const until = (end: keyof Deadline) =>
-    deadline ? Math.max(0, deadline[end] - wallMs()) : Number.POSITIVE_INFINITY;
+    deadline ? Math.max(0, deadline[end] - monotonicMs()) : Number.POSITIVE_INFINITY;
   const leftMs = () => until('softMs');
   const untilOverMs = () => until('hardMs');
   const isUp = () => leftMs() === 0;
@@ -49,7 +49,7 @@ export function createTimeBudget(deadline: Deadline | undefined, wallMs: () => n
       return true;
     },
     fits(needsMs) {
-      if (deadline === undefined || wallMs() + needsMs <= deadline.hardMs) return true;
+      if (deadline === undefined || monotonicMs() + needsMs <= deadline.hardMs) return true;
       return daysStarted === 1 && !isUp();
     },
   };

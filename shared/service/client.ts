@@ -91,6 +91,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     fields: JsonObject,
     signing: Signing,
     attempt: number,
+    slotMs: number,
     signal: AbortSignal | undefined,
   ): Promise<{ response: ResponseClass; askedWaitMs: number | undefined }> {
     const { bid, token } = signing.credentials;
@@ -107,7 +108,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     const status = 'status' in result ? result.status : undefined;
     options.onRequest?.({ action, attempt, status, ms: wallMs() - sentMs });
     const response = classifyResponse(result, { brand, action, quote: signer.quote });
-    if (status === 429 || status === 503) limiter.slowDown(sentMs);
+    if (status === 429 || status === 503) limiter.slowDown(slotMs);
     if (response.is === 'success') limiter.speedUp();
     const mayWait = response.is === 'transient' && 'headers' in result;
     return { response, askedWaitMs: mayWait ? retryAfterMs(result.headers, clock.nowMs()) : undefined };
@@ -153,11 +154,11 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     await breaker.enter(turn, signal);
     try {
       for (let sent = 1; ; sent += 1) {
-        await limiter.take(turn, refusePause, signal);
+        const slotMs = await limiter.take(turn, refusePause, signal);
         const signing = await signer.sign();
         throwIfStopped(signal);
         assertClock(turn);
-        const tried = await sendOnce(action, fields, signing, attempt + sent - 1, signal);
+        const tried = await sendOnce(action, fields, signing, attempt + sent - 1, slotMs, signal);
         const { response } = tried;
         if (response.is === 'success') breaker.accepted();
         if (response.is !== 'refused') return { ...tried, sent };

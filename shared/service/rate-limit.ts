@@ -16,12 +16,12 @@ export type RefusePause = (pauseMs: number) => BrandReportsError | undefined;
 /** Decides when requests to one brand's service may start; shared by all reports of a run. */
 export interface RateLimiter {
   /**
-   * Resolves when this request may start.
+   * Resolves when this request may start, with the time of its slot.
    * @throws BrandReportsError the refusal of a pause that the service requests; `transient` `stopped`, `out_of_time`
    */
-  take(turn: Turn, refusePause: RefusePause, signal?: AbortSignal): Promise<void>;
-  /** The service throttled a request sent at `sentMs` (wall clock): halves the rate. */
-  slowDown(sentMs: number): void;
+  take(turn: Turn, refusePause: RefusePause, signal?: AbortSignal): Promise<number>;
+  /** The service throttled the request of the slot at `slotMs`: halves the rate. */
+  slowDown(slotMs: number): void;
   /** A request succeeded: raises the rate a little, up to the highest one. */
   speedUp(): void;
   /** No request starts for this long, in milliseconds. */
@@ -56,17 +56,17 @@ interface WaitingRequest extends Waiting {
 }
 
 /**
- * Creates the limiter of one brand. Its times are in milliseconds.
+ * Creates the limiter of one brand. Its times are milliseconds of a clock that nobody sets.
  * @param options `highest` is the highest rate at present; while it is 0 everything waits. `leftMs` is how long the run
  * may still work; missing: without end
  */
 export function createRateLimiter(options: {
   highest: RateSource;
   leftMs?: () => number;
-  wallMs: () => number;
+  monotonicMs: () => number;
   sleep: Sleep;
 }): RateLimiter {
-  const { highest, leftMs = () => Number.POSITIVE_INFINITY, wallMs, sleep } = options;
+  const { highest, leftMs = () => Number.POSITIVE_INFINITY, monotonicMs, sleep } = options;
   const queue = createRequestQueue<WaitingRequest>();
   let share = 1;
   let highestBefore = highest.requestsPerSecond;
@@ -84,7 +84,7 @@ export function createRateLimiter(options: {
     for (;;) {
       // Requests that are made together are all compared before the first of them is sent.
       await Promise.resolve();
-      const pauseMs = pausedUntilMs - wallMs();
+      const pauseMs = pausedUntilMs - monotonicMs();
       refuseLongPause(pauseMs);
       if (queue.size === 0) break;
       if (pauseMs > 0) {
@@ -92,7 +92,7 @@ export function createRateLimiter(options: {
         continue;
       }
       await claimRate();
-      const nowMs = wallMs();
+      const nowMs = monotonicMs();
       const waitMs = nextSlotMs(nowMs) - nowMs;
       if (waitMs > 0) {
         refuseLateSlot(nowMs, waitMs);
@@ -119,8 +119,6 @@ export function createRateLimiter(options: {
     // After a rise one interval passes first, because another run may just have used what it has given up.
     if (highest.requestsPerSecond > highestBefore) lastMs = nowMs;
     highestBefore = highest.requestsPerSecond;
-    // A wall clock that was set back must not make a request wait for more than one interval.
-    lastMs = Math.min(lastMs, nowMs);
     return lastMs + 1000 / (highestBefore * share);
   }
 
@@ -154,27 +152,28 @@ export function createRateLimiter(options: {
     },
     async take(turn, refusePause, signal) {
       const started = waitInQueue(queue, turn, signal, (waiting) => ({ ...waiting, refusePause }));
-      waitingSinceMs ??= wallMs();
-      if (isServing) refuseLongPause(pausedUntilMs - wallMs());
+      waitingSinceMs ??= monotonicMs();
+      if (isServing) refuseLongPause(pausedUntilMs - monotonicMs());
       else void serve();
       // The one that was waited for may have gone.
       await started.catch((error: unknown) => {
         wake();
         throw error;
       });
+      return monotonicMs();
     },
-    slowDown(sentMs) {
+    slowDown(slotMs) {
       // Several requests under way are throttled together: that counts once.
-      if (sentMs < slowedAtMs) return;
-      slowedAtMs = wallMs();
+      if (slotMs < slowedAtMs) return;
+      slowedAtMs = monotonicMs();
       share = Math.max(MIN_SHARE, share * DECREASE_FACTOR);
     },
     speedUp() {
       share = Math.min(1, share + INCREASE_SHARE);
     },
     pauseFor(ms) {
-      pausedUntilMs = Math.max(pausedUntilMs, wallMs() + ms);
-      refuseLongPause(pausedUntilMs - wallMs());
+      pausedUntilMs = Math.max(pausedUntilMs, monotonicMs() + ms);
+      refuseLongPause(pausedUntilMs - monotonicMs());
     },
   };
 }

@@ -249,7 +249,7 @@ describe('a rebuild of a lake whose database was deleted', () => {
       clock: {
         ...time,
         // The time is up when eight partitions are registered, and as many more are under way.
-        wallMs: () => (registered.length < 8 ? 0 : 2),
+        monotonicMs: () => (registered.length < 8 ? 0 : 2),
         now: () => new Date(NOW),
         every: () => () => {},
       },

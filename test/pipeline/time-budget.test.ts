@@ -8,7 +8,7 @@ describe('the time of a run', () => {
     ['is neither up nor over before its soft end', 99, false, false],
     ['is up from its soft end on', 100, true, false],
     ['is over from its hard end on', 200, true, true],
-  ])('%s, by the wall clock', (_name, nowMs, isUp, isOver) => {
+  ])('%s', (_name, nowMs, isUp, isOver) => {
     const time = createTimeBudget(DEADLINE, () => nowMs);
     expect({ isUp: time.isUp(), isOver: time.isOver() }).toEqual({ isUp, isOver });
   });

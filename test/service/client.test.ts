@@ -51,7 +51,11 @@ async function started(
     // Long enough for a busy machine: where a timeout is what is tested, the test sets its own.
     timeoutMs: 50_000,
     credentials: credentialsInSequence(old).source,
-    limiter: createRateLimiter({ highest: fixedRate(1_000), wallMs: time.wallMs, sleep: time.sleep }),
+    limiter: createRateLimiter({
+      highest: fixedRate(1_000),
+      monotonicMs: time.monotonicMs,
+      sleep: time.sleep,
+    }),
     wallMs: time.wallMs,
     random: () => 0.5,
     sleep: time.sleep,
@@ -217,13 +221,13 @@ describe('a response that no retry can help', () => {
   });
 
   it('I8: a response larger than any page is a failure that is not retried', async () => {
-    const { client } = await started(() => ({ text: Buffer.alloc(64 * 2 ** 20 + 1, ' ') }));
+    const { client } = await started(() => ({ text: Buffer.alloc(16 * 2 ** 20 + 1, ' ') }));
     expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'contract', code: 'too_large' });
     expect(client.requests).toBe(1);
   });
 
   it('of HTTP 500 that is larger than any page is an error of the service', async () => {
-    const { client } = await started(() => ({ status: 500, text: Buffer.alloc(64 * 2 ** 20 + 1, ' ') }), {
+    const { client } = await started(() => ({ status: 500, text: Buffer.alloc(16 * 2 ** 20 + 1, ' ') }), {
       retry: { maxAttempts: 1 },
     });
     expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'transient', code: 'http_500' });
@@ -352,7 +356,7 @@ describe('a response that a retry may help', () => {
       const time = virtualTime(start);
       const limiter = createRateLimiter({
         highest: fixedRate(100),
-        wallMs: time.wallMs,
+        monotonicMs: time.monotonicMs,
         sleep: time.sleep,
       });
       const { client } = await started(({ number }) => (number === 1 ? { status, text: '' } : success), {

@@ -118,6 +118,30 @@ describe('a run with a time of its own', () => {
   });
 });
 
+describe('a machine whose clock is set by hours while a run works', () => {
+  it.each<[string, number]>([
+    ['back', -HOUR_MS],
+    ['forward', HOUR_MS],
+  ])('reads all, though the service wanted a pause before: %s', async (_name, stepMs) => {
+    const lake = sample.emptyLake();
+    const first = lake.service.requests.length;
+    const sent = () => lake.service.requests.length - first;
+    const stop = lake.service.addFault({
+      on: { nth: 2 },
+      fault: { kind: 'status', status: 503, retryAfter: '1' },
+    });
+    const deadline = { softMs: lake.nowMs + 30 * MINUTE_MS, hardMs: lake.nowMs + 40 * MINUTE_MS };
+    const clockAheadMs = () => (sent() > 3 ? stepMs : 0);
+    const { status } = await lake.sync({ clockAheadMs, deadline });
+    stop();
+    expect(sent()).toBeGreaterThan(3);
+    expect(status).toBe('complete');
+    lake.nowMs += MINUTE_MS;
+    expect((await lake.sync({ clockAheadMs })).status).toBe('complete');
+    expect(await wrongReports(lake, TODAY, REPORTS)).toEqual({});
+  });
+});
+
 async function vacuumedAt({ store }: SampleLake): Promise<number> {
   const stored = await store.get(indexKey('clicks_list', BRAND));
   const index = parseJson(Buffer.from(stored?.body ?? []).toString());

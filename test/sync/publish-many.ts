@@ -75,7 +75,7 @@ const report = reports.order_list;
 if (!report) throw new Error('there are no orders');
 const run = {
   id: newId(),
-  time: createTimeBudget(undefined, options.clock.wallMs),
+  time: createTimeBudget(undefined, options.clock.monotonicMs),
   documents: createLakeDocuments({ ...options, store: options.lake.store }),
 };
 if (columns > 0) {

@@ -35,8 +35,8 @@ export type SyncOptions = Partial<Omit<RunOptions, 'settings'>> & {
   brandSettings?: JsonObject;
   /** Merged into the settings of all brands, for this run alone. */
   commonSettings?: JsonObject;
-  /** How far the machine's clock is ahead of the service's, in this run. */
-  clockAheadMs?: number;
+  /** How far the machine's clock is ahead of the service's, in this run; a function where it is set meanwhile. */
+  clockAheadMs?: number | (() => number);
   /** Replaces the current time of this run. */
   fixedNow?: Date;
 };
@@ -160,7 +160,8 @@ function createLake(
       time.nowMs = nowMs;
     },
     sync({ brandSettings, commonSettings, clockAheadMs = 0, fixedNow, ...given }: SyncOptions = {}) {
-      const machineMs = () => wallMs() + clockAheadMs;
+      const aheadMs = typeof clockAheadMs === 'number' ? () => clockAheadMs : clockAheadMs;
+      const machineMs = () => wallMs() + aheadMs();
       releaseRecords(brand, world);
       const settings = {
         baseUrl: brand.baseUrl,

@@ -161,12 +161,12 @@ async function stormyRun(history: History, random: Random): Promise<void> {
   const skewMs = skewOf(world, random);
   const lastCall = random.chance(0.25) ? random.whole(1, 300) : Number.POSITIVE_INFINITY;
   const life = new Life(world.without.has('deaths') ? Number.POSITIVE_INFINITY : lastCall, random);
-  const softMs = simulation.nowMs + skewMs + random.pick([0, 0, 1, 3, 10, 60, 600]) * 1000;
+  const softMs = simulation.nowMs + random.pick([0, 0, 1, 3, 10, 60, 600]) * 1000;
   const isShort = random.chance(0.5) && !world.without.has('deadlines');
   const deadline = isShort ? { softMs, hardMs: softMs + 60_000 } : undefined;
   // A function is gone when its time is over.
   if (deadline && random.chance(0.5) && !world.without.has('deaths'))
-    void simulation.sleep(deadline.hardMs - skewMs - simulation.nowMs).then(() => life.die());
+    void simulation.sleep(deadline.hardMs - simulation.nowMs).then(() => life.die());
   const range = random.chance(0.15) ? rangeOf(world, simulation.nowMs, random) : {};
   const { from, to } = world.without.has('ranges') ? {} : range;
   const offsetMs = random.chance(0.06)

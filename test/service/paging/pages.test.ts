@@ -572,7 +572,11 @@ it('pages come through the signed client with all their digits', async () => {
     method: 'POST',
     timeoutMs: 5_000,
     credentials: { read: async () => ({ bid: '1', token: 'token-1', secret: 'secret-1' }) },
-    limiter: createRateLimiter({ highest: fixedRate(1_000), wallMs: time.wallMs, sleep: time.sleep }),
+    limiter: createRateLimiter({
+      highest: fixedRate(1_000),
+      monotonicMs: time.monotonicMs,
+      sleep: time.sleep,
+    }),
     wallMs: time.wallMs,
     random: () => 0,
     sleep: time.sleep,
