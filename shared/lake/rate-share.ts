@@ -4,7 +4,7 @@
  * for a while, or has ended. A store that fails stops no run at once: the share stays valid for a while, and
  * every renewal is another attempt.
  */
-import { asBrandReportsError } from '../errors.ts';
+import { BrandReportsError, asBrandReportsError, rethrowBugs } from '../errors.ts';
 import type { BrandLog } from '../log-events.ts';
 import type { Clock, RateSource, RunRegistry } from '../ports.ts';
 import type { CasDocument } from './documents/cas-document.ts';
@@ -148,11 +148,22 @@ export function createRateShare(options: RateShareOptions): RateShare {
       stopRenewing ??= clock.every(RENEW_EVERY_MS, tick);
       if (inUse() > 0) return;
       await inTurn(renew).catch((thrown: unknown) => {
-        if (!mayPass(thrown)) throw thrown;
+        if (!mayPass(thrown)) throw noRate(thrown);
       });
     },
     leave,
   };
+}
+
+/** It concerns no day: those that wait for a request are left to the next run. */
+function noRate(thrown: unknown): BrandReportsError {
+  const cause = rethrowBugs(thrown);
+  return new BrandReportsError(
+    cause.kind,
+    'rate_unavailable',
+    `no request may be sent, because this run's part of the brand's rate is unknown: ${cause.message}`,
+    { cause },
+  );
 }
 
 /** By whichever clock has gone further: while a machine sleeps, its monotonic clock may stand still. */

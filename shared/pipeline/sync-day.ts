@@ -61,6 +61,8 @@ export async function syncDay(
     // Only a claimed day makes requests.
     if (claimed && error.code === 'clock_corrected') return await leftToNextRun(ctx, claimed);
     if (claimed && isEndOfRun(error)) return { ...(await leftToNextRun(ctx, claimed)), endsReport: true };
+    if (claimed && error.code === 'rate_unavailable')
+      return { ...(await leftToNextRun(ctx, claimed)), endsReport: true, error };
     if (error.kind === 'conflict') return ended(ctx, day, 'busy');
     await recordFailure(ctx, day, claimed, error);
     return { ...ended(ctx, day, 'failed', 0, claimed ? await pagesStaged(claimed) : 0), error };

@@ -267,7 +267,11 @@ describe('a run that has no share', () => {
       log: (event) => logged.push(event),
     });
     for (; time.monotonicMs() < afterMs; time.advance(1000)) await share.claim();
-    await expect(share.claim()).rejects.toBe(error);
+    await expect(share.claim()).rejects.toMatchObject({
+      kind: error.kind,
+      code: 'rate_unavailable',
+      cause: error,
+    });
     await share.leave();
     expect(logged).toEqual([{ event: 'rate_budget_not_updated', message: 'no' }]);
   });

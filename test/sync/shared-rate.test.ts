@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MINUTE_MS } from '../../shared/days.ts';
+import { BrandReportsError } from '../../shared/errors.ts';
 import { rateBudgetKey } from '../../shared/lake/paths.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { ledgerEntries, wrongReports } from './lake-contents.ts';
@@ -15,6 +16,17 @@ beforeAll(async () => {
   lake = await sampleLake({ now: '2026-03-10T15:00:00Z', startDate: '2026-03-09', reports: [REPORT] });
 });
 afterAll(() => lake.close());
+
+/** The store of a lake whose rates nobody may write. */
+function withoutRates(store: ObjectStore): ObjectStore {
+  const denied = async () => {
+    throw new BrandReportsError('config', 'store_denied', 'access to rates/ is denied');
+  };
+  return {
+    ...store,
+    put: (key, body, precondition) => (key === KEY ? denied() : store.put(key, body, precondition)),
+  };
+}
 
 /** The store of a lake in which another run has the whole rate, and lives on. */
 function withGreedyRun(store: ObjectStore): ObjectStore {
@@ -61,4 +73,22 @@ describe('a run that gets nothing of the rate', () => {
       expect(await wrongReports(ran, '2026-03-10', [REPORT])).toEqual({});
     },
   );
+});
+
+describe('a run that may not share the rate', () => {
+  it('says so and leaves its days to the next run, and none has failed', async () => {
+    const ran = lake.emptyLake();
+    const requests = ran.service.requests.length;
+    const denied = { store: withoutRates(ran.store), catalog: ran.catalog, runs: blindRegistry };
+    const { status, reports } = await ran.sync({ lake: denied });
+    expect(status).toBe('failed');
+    expect(ran.service.requests).toHaveLength(requests);
+    const [report] = reports;
+    expect(report?.error).toMatchObject({ kind: 'config', code: 'rate_unavailable' });
+    expect(report?.error?.message).toContain('access to rates/ is denied');
+    expect(report?.days.map(({ outcome }) => outcome)).toEqual(['pending', 'pending']);
+    for (const [, { failure }] of await ledgerEntries(ran, REPORT)) expect(failure).toBeUndefined();
+    expect((await ran.sync()).status).toBe('complete');
+    expect(await wrongReports(ran, '2026-03-10', [REPORT])).toEqual({});
+  });
 });
