@@ -5,10 +5,10 @@ const DEADLINE = { softMs: 100, hardMs: 200 };
 
 describe('the time of a run', () => {
   it.each([
-    ['is neither up nor over before its soft end', 99, false, false],
-    ['is up from its soft end on', 100, true, false],
-    ['is over from its hard end on', 200, true, true],
-  ])('%s', (_name, nowMs, isUp, isOver) => {
+    ['neither up nor over before its soft end', 99, false, false],
+    ['up from its soft end on', 100, true, false],
+    ['over from its hard end on', 200, true, true],
+  ])('is %s', (_name, nowMs, isUp, isOver) => {
     const time = createTimeBudget(DEADLINE, () => nowMs);
     expect({ isUp: time.isUp(), isOver: time.isOver() }).toEqual({ isUp, isOver });
   });

@@ -1,0 +1,72 @@
+import { describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../shared/json.ts';
+import { HOUR_MS } from '../../shared/days.ts';
+import { enabledPolicy, policyFingerprint, policyOf } from '../../shared/planning/policy.ts';
+import { queryFingerprint } from '../../shared/planning/day-queries.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { orders } from '../../shared/reports/orders.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
+import { policy } from './entries.ts';
+
+function settingsWith(brand: JsonObject = {}) {
+  const acme = {
+    baseUrl: 'https://brand.example/api',
+    service: 'S',
+    secretName: 'acme',
+    timeZone: 'UTC',
+    startDate: '2026-03-01',
+    ...brand,
+  };
+  return parseSettings({ brands: { acme } }, reports);
+}
+
+describe('the policy of a report', () => {
+  it('is what the settings say about when its days are due', () => {
+    const { acme } = settingsWith({
+      startDate: '2026-03-05',
+      lateMinutes: 7,
+      reports: {
+        order_list: { schedule: 'rate(6 hours)', refresh: [{ untilAgeDays: 3, every: '5 hours' }] },
+      },
+    }).brands;
+    const own = acme?.reports.order_list;
+    if (!acme || !own) throw new Error('acme reads orders');
+    expect(policyOf(orders, acme, own)).toEqual({
+      timeZone: 'UTC',
+      startDate: '2026-03-05',
+      lateMinutes: 7,
+      refresh: own.refresh,
+      queryFingerprint: queryFingerprint(orders, acme, own),
+      pagesAreSnapshot: orders.pagesAreSnapshot,
+      maxGapMs: 6 * HOUR_MS,
+    });
+  });
+
+  it.each<[string, ReturnType<typeof settingsWith> | undefined]>([
+    ['without settings', undefined],
+    ['that is disabled', settingsWith({ reports: { order_list: { enabled: false } } })],
+  ])('is none %s', (_name, settings) => {
+    expect(enabledPolicy(settings, 'acme', orders)).toBeUndefined();
+  });
+
+  it('is none of a brand that the settings do not have', () => {
+    expect(enabledPolicy(settingsWith(), 'globex', orders)).toBeUndefined();
+  });
+
+  it('is one where the report is enabled', () => {
+    expect(enabledPolicy(settingsWith(), 'acme', orders)).toMatchObject({ timeZone: 'UTC' });
+  });
+});
+
+describe('the fingerprint of a policy', () => {
+  it('is short, and another one where due times may be', () => {
+    expect(policyFingerprint(policy)).toMatch(/^[0-9a-f]{16}$/);
+    expect(policyFingerprint({ ...policy, lateMinutes: policy.lateMinutes + 1 })).not.toBe(
+      policyFingerprint(policy),
+    );
+  });
+
+  it('is the same with another schedule, which makes no day due', () => {
+    expect(policyFingerprint({ ...policy, maxGapMs: policy.maxGapMs + 1 })).toBe(policyFingerprint(policy));
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, it } from '@jest/globals';
+import { BrandReportsError } from '../../shared/errors.ts';
+import { type ResponseClass, classifyResponse } from '../../shared/service/envelope.ts';
+
+const context = { brand: 'acme', action: 'report/order_list', quote: (text: string) => `<${text}>` };
+
+function classified(status: number, text: string, isUtf8 = true): ResponseClass {
+  return classifyResponse({ status, headers: new Headers(), text, isUtf8 }, context);
+}
+
+/** Class, kind and code in a row, the message without the action, and the status that the error names. */
+function shownFailure(response: ResponseClass) {
+  if (response.is === 'success') throw new Error('a failure was expected');
+  const { error } = response;
+  expect(error).toBeInstanceOf(BrandReportsError);
+  expect(error.context).toMatchObject({ brand: 'acme', action: 'report/order_list' });
+  const { status } = error.context;
+  return {
+    is: `${response.is} ${error.kind} ${error.code}`,
+    message: error.message.replace('acme report/order_list: ', ''),
+    ...(status !== undefined && { status }),
+  };
+}
+
+describe('a request without a whole response', () => {
+  it.each([
+    ['that timed out', 'timeout', 'timeout', 'no whole response came (timeout)'],
+    ['whose connection broke', 'ECONNRESET', 'network', 'no whole response came (ECONNRESET)'],
+    ['that zlib refuses', 'Z_DATA_ERROR', 'network', 'the body cannot be decompressed (Z_DATA_ERROR)'],
+  ])('%s may be sent again', (_name, failed, code, found) => {
+    expect(shownFailure(classifyResponse({ failed }, context))).toEqual({
+      is: `transient transient ${code}`,
+      message: `${found}; if that persists, check baseUrl, timeoutSeconds and the network`,
+    });
+  });
+
+  it('that is too large is not sent again', () => {
+    expect(shownFailure(classifyResponse({ tooLargeBytes: 17 }, context))).toEqual({
+      is: 'final contract too_large',
+      message: 'the response is larger than 17 bytes, which no page is; check baseUrl',
+    });
+  });
+});
+
+describe('a status', () => {
+  it.each<[number, string, string, string]>([
+    [199, '', 'final contract http_199', 'HTTP 199 with an empty body; allowed is HTTP 200'],
+    [300, 'x', 'final contract redirect', 'HTTP 300: redirects are not followed'],
+    [399, '', 'final contract redirect', 'HTTP 399: redirects are not followed'],
+    [400, ' \n', 'final contract http_400', 'HTTP 400 with an empty body; allowed is HTTP 200'],
+    [400, 'oh no', 'final contract http_400', 'HTTP 400 with "<oh no>"; allowed is HTTP 200'],
+    [401, '', 'refused auth http_401', 'HTTP 401 with an empty body; check bid, token and secret'],
+    [403, 'no', 'refused auth http_403', 'HTTP 403 with "<no>"; check bid, token and secret'],
+    [404, ' ', 'final config http_404', 'HTTP 404 with an empty body: the service responds so where bid'],
+    [404, 'x', 'final contract http_404', 'HTTP 404 with "<x>"; allowed is HTTP 200'],
+    [408, '', 'transient transient http_408', 'HTTP 408 with an empty body'],
+    [425, '', 'transient transient http_425', 'HTTP 425 with an empty body'],
+    [429, 'slow', 'transient transient http_429', 'HTTP 429 with "<slow>"'],
+    [499, '', 'final contract http_499', 'HTTP 499 with an empty body; allowed is HTTP 200'],
+    [500, 'x', 'transient transient http_500', 'HTTP 500 with "<x>"'],
+    [599, '', 'transient transient http_599', 'HTTP 599 with an empty body'],
+  ])('%i with the body "%s" is %s', (status, text, is, message) => {
+    const shown = shownFailure(classified(status, text));
+    expect(shown).toMatchObject({ is, status });
+    expect(shown.message.startsWith(message)).toBe(true);
+  });
+
+  it.each([200, 201, 299])('%i is that of a page', (status) => {
+    expect(classified(status, '{"code":0,"data":{}}').is).toBe('success');
+  });
+});
+
+describe('a body', () => {
+  const cutOff = (text: string) => `the response is cut off after ${text.length} characters`;
+  const notJson = (text: string) => `the response is not JSON but "<${text}>"; check baseUrl`;
+  const transient = 'transient transient truncated';
+  it.each<[string, string, string, (text: string) => string]>([
+    ['that breaks off in an object', ' {"code":0,"data":{"list":[', transient, cutOff],
+    ['that breaks off in a string with a quote', '{"code":0,"msg":"a\\"}', transient, cutOff],
+    ['that breaks off behind a closing bracket in a string', '{"code":0,"msg":"}', transient, cutOff],
+    ['that breaks off behind a list', '{"code":0,"data":{"list":[]', transient, cutOff],
+    ['that breaks off behind an inner object', '{"code":0,"data":{}', transient, cutOff],
+    ['of an object that is wrong inside', '{"code":0,}', 'final contract not_json', notJson],
+    ['of an object with a list that is wrong inside', '{"code":[0,]}', 'final contract not_json', notJson],
+    ['that is a list cut off', '[{"code":0}', 'final contract not_json', notJson],
+    ['of text with a bracket', 'oops {', 'final contract not_json', notJson],
+  ])('%s is classified', (_name, text, is, message) => {
+    expect(shownFailure(classified(200, text))).toEqual({ is, message: message(text), status: 200 });
+  });
+
+  it('nested too deep is no cut-off', () => {
+    expect(shownFailure(classified(200, '['.repeat(2_000) + ']'.repeat(2_000)))).toMatchObject({
+      is: 'final contract not_json',
+      message: 'the response is nested deeper than can be read',
+    });
+  });
+
+  it.each([
+    ['an envelope', '{"code":0,"data":{}}'],
+    ['no JSON', 'oops'],
+  ])('that is not UTF-8 is not used: %s', (_name, text) => {
+    expect(shownFailure(classified(200, text, false))).toMatchObject({ is: 'final contract not_utf8' });
+  });
+
+  it('that is cut off within a character is cut off', () => {
+    expect(shownFailure(classified(200, '{"code":0,"msg":"\ufffd', false)).is).toBe(transient);
+  });
+
+  it('that is no object is quoted', () => {
+    expect(shownFailure(classified(200, '[1]'))).toEqual({
+      is: 'final contract envelope',
+      message: 'the response is not a JSON object but "<[1]>"',
+      status: 200,
+    });
+  });
+});
+
+describe('an envelope', () => {
+  const anInteger = 'an integer is expected';
+  const anObject = 'an object is expected';
+  it.each([
+    ['{"data":{}}', 'final contract envelope', `"code" of the response is missing, ${anInteger}`],
+    ['{"code":null}', 'final contract envelope', `"code" of the response is <null>, ${anInteger}`],
+    ['{"code":[1]}', 'final contract envelope', `"code" of the response is <[1]>, ${anInteger}`],
+    ['{"code":"00"}', 'final contract envelope', `"code" of the response is <"00">, ${anInteger}`],
+    ['{"code":0}', 'final contract envelope', `"data" of the response is missing, ${anObject}`],
+    ['{"code":0,"data":[1]}', 'final contract envelope', `"data" of the response is <[1]>, ${anObject}`],
+    ['{"code":7,"msg":"no"}', 'refused contract service_code', 'code <7>, msg "<no>"'],
+    ['{"code":"-7","msg":3}', 'refused contract service_code', 'code <-7>, msg <3>'],
+    ['{"code":7,"data":{}}', 'refused contract service_code', 'code <7>, msg missing'],
+    ['{"code":7,"code":0,"data":{}}', 'final contract envelope', 'the key "<code>" more than once'],
+    ['{"code":0,"data":{"list":[],"list":[1]}}', 'final contract envelope', 'the key "<list>" more'],
+    ['{"code":0,"data":{"pageInfo":{"a":1,"a":2}}}', 'final contract envelope', 'the key "<a>" more'],
+  ])('%s is refused', (text, is, message) => {
+    const shown = shownFailure(classified(200, text));
+    expect(shown).toMatchObject({ is, status: 200 });
+    expect(shown.message).toContain(message);
+  });
+
+  it.each(['0', '"0"'])('with code %s is a success', (code) => {
+    expect(classified(200, `{"code":${code},"data":{"a":[{"b":1,"b":2}]}}`)).toMatchObject({
+      is: 'success',
+      envelope: { data: { a: [{ b: 2 }] } },
+      data: { a: [{ b: 2 }] },
+    });
+  });
+});
