@@ -77,15 +77,14 @@ export async function readLedgers(
   return Promise.all(
     listed.map(async ({ report, brand, months }) => {
       const key = indexKey(report.name, brand);
-      const ledgers = months.map(
-        async (month) => [month, await readLedger(store, report, brand, month)] as const,
-      );
-      return {
-        brand,
-        report,
-        index: await readDocument(store, key, parseMonthIndex(key)),
-        ledgers: new Map(await Promise.all(ledgers)),
-      };
+      // Together: a damaged ledger that is read before the index is would else be a failure that nobody awaits.
+      const [index, ledgers] = await Promise.all([
+        readDocument(store, key, parseMonthIndex(key)),
+        Promise.all(
+          months.map(async (month) => [month, await readLedger(store, report, brand, month)] as const),
+        ),
+      ]);
+      return { brand, report, index, ledgers: new Map(ledgers) };
     }),
   );
 }

@@ -1,0 +1,116 @@
+import { describe, expect, it } from '@jest/globals';
+import type { HasRecentWrites, CasDocument } from '../../../shared/lake/documents/cas-document.ts';
+import { type LakeDocuments, createLakeDocuments } from '../../../shared/lake/documents/lake-documents.ts';
+import type { ObjectStore } from '../../../shared/ports.ts';
+import { orders } from '../../../shared/reports/orders.ts';
+import { type MemoryStore, memoryStore } from '../../fakes/memory-store.ts';
+
+function documentsOf(store: ObjectStore = memoryStore(), random = 0.5) {
+  const slept: number[] = [];
+  let ids = 0;
+  const documents = createLakeDocuments({
+    store,
+    newId: () => `id-${++ids}`,
+    clock: { sleep: async (ms) => void slept.push(ms) },
+    random: () => random,
+  });
+  return { documents, slept };
+}
+
+const bodyOf = ({ objects }: MemoryStore, key: string) => `${Buffer.from(objects.get(key)?.body ?? [])}`;
+
+/** Every document of a lake: how it is opened, where it lies, and what is in it before its first write. */
+const all: {
+  document: string;
+  open: (documents: LakeDocuments) => CasDocument<HasRecentWrites>;
+  key: string;
+  empty: object;
+}[] = [
+  {
+    document: 'the ledger of a month',
+    open: (documents) => documents.ledger('order_list', 'acme', '2026-01'),
+    key: 'ledger/order_list/acme/2026-01.json',
+    empty: { report: 'order_list', brand: 'acme', month: '2026-01', days: {} },
+  },
+  {
+    document: 'the index of months',
+    open: (documents) => documents.index('order_list', 'acme'),
+    key: 'ledger/order_list/acme/index.json',
+    empty: { policy: '', months: {}, continuations: {}, hasReturnedRecords: false },
+  },
+  {
+    document: 'the progress of an attempt',
+    open: (documents) => documents.progress('order_list', 'acme', '2026-01-05', 'a1'),
+    key: 'raw/order_list/brand=acme/dt=2026-01-05/a1/progress.json',
+    empty: { queryFingerprint: '', slices: [] },
+  },
+  {
+    document: 'the schema of a table',
+    open: (documents) => documents.schema(orders),
+    key: 'schema/orders.json',
+    empty: { table: 'orders' },
+  },
+  {
+    document: 'the rate of a brand',
+    open: (documents) => documents.rateBudget('acme'),
+    key: 'rates/acme.json',
+    empty: { runs: {} },
+  },
+];
+
+describe('a document of the lake', () => {
+  it.each(all)('lies at its own place, and is empty at first: $document', async ({ open, key, empty }) => {
+    const store = memoryStore();
+    const { documents } = documentsOf(store);
+    expect(await open(documents).cached()).toMatchObject({ version: 1, ...empty, recentWrites: [] });
+    const written = await open(documents).update((current) => ({ ...current }));
+    expect(written).toMatchObject({ ...empty, recentWrites: ['id-1'] });
+    expect([...store.objects.keys()]).toEqual([key]);
+    expect(bodyOf(store, key)).toBe(`${JSON.stringify(written)}\n`);
+  });
+
+  it.each(all.filter(({ document }) => document !== 'the rate of a brand'))(
+    'is refused with its key where it is damaged: $document',
+    async ({ open, key }) => {
+      const store = memoryStore();
+      await store.put(key, Buffer.from('{}'), { ifAbsent: true });
+      await expect(open(documentsOf(store).documents).cached()).rejects.toMatchObject({
+        code: 'damaged_document',
+        message: expect.stringContaining(`${key} cannot be used`),
+      });
+    },
+  );
+
+  it('that has the rate is the budget of a run that has everything, where it is damaged', async () => {
+    const store = memoryStore();
+    await store.put('rates/acme.json', Buffer.from('{}'), { ifAbsent: true });
+    const { runs } = await documentsOf(store).documents.rateBudget('acme').cached();
+    expect(Object.values(runs).map(({ rate }) => rate)).toEqual([1e6]);
+  });
+
+  it('has one object for each ledger, which knows what was written to it', async () => {
+    const { documents } = documentsOf();
+    const ledger = documents.ledger('order_list', 'acme', '2026-01');
+    await ledger.update((current) => ({ ...current, days: { '2026-01-05': {} } }));
+    expect(documents.ledger('order_list', 'acme', '2026-01')).toBe(ledger);
+    for (const [report, brand, month] of [
+      ['clicks_list', 'acme', '2026-01'],
+      ['order_list', 'globex', '2026-01'],
+      ['order_list', 'acme', '2026-02'],
+    ] as const)
+      expect((await documents.ledger(report, brand, month).cached()).days).toEqual({});
+  });
+
+  it.each(all)('waits with full jitter after each lost race: $document', async ({ open }) => {
+    const memory = memoryStore();
+    let puts = 0;
+    const store = {
+      ...memory,
+      put: async (...put: Parameters<typeof memory.put>) => (++puts <= 2 ? 'conflict' : memory.put(...put)),
+    } as const;
+    const { documents, slept } = documentsOf(store, 0.25);
+    await open(documents).update((current) => ({ ...current }));
+    expect(slept).toEqual([5, 10]);
+    expect(memory.objects.size).toBe(1);
+  });
+});

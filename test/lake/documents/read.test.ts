@@ -1,0 +1,199 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Committed } from '../../../shared/lake/documents/ledger.ts';
+import { createLakeDocuments } from '../../../shared/lake/documents/lake-documents.ts';
+import {
+  committedDays,
+  committedSnapshotKey,
+  listLedgers,
+  readLedger,
+  readLedgers,
+  readSchema,
+} from '../../../shared/lake/documents/read.ts';
+import { growSchema } from '../../../shared/lake/table/columns.ts';
+import { clicks } from '../../../shared/reports/clicks.ts';
+import { orders } from '../../../shared/reports/orders.ts';
+import { memoryStore } from '../../fakes/memory-store.ts';
+
+const reports = { [orders.name]: orders, [clicks.name]: clicks };
+
+const committed: Committed = {
+  snapshot: 's1',
+  published: true,
+  rows: 3,
+  bytes: 100,
+  digest: '3:ab',
+  state: 'closed',
+  settled: false,
+  identicalPasses: 1,
+  confirmed: true,
+  attempt: 'a1',
+  pages: 1,
+  readFrom: '2026-03-06T10:00:00.000Z',
+  readTo: '2026-03-06T05:00:00.000Z',
+  queryFingerprint: 'as-now',
+};
+
+function lake() {
+  const store = memoryStore();
+  let ids = 0;
+  const documents = createLakeDocuments({
+    store,
+    newId: () => `id-${++ids}`,
+    clock: { sleep: async () => {} },
+    random: () => 0,
+  });
+  /** Commits a snapshot of each of these days; the others have an entry without a commit. */
+  const hold = async (
+    report: string,
+    brand: string,
+    month: string,
+    days: Record<string, string | undefined>,
+  ) => {
+    const entries = Object.entries(days).map(([day, snapshot]) => [
+      day,
+      snapshot === undefined ? { continuation: 'q1' } : { committed: { ...committed, snapshot } },
+    ]);
+    await documents
+      .ledger(report, brand, month)
+      .update((ledger) => ({ ...ledger, days: { ...ledger.days, ...Object.fromEntries(entries) } }));
+  };
+  return { store, documents, hold };
+}
+
+async function lakeOfTwoBrands() {
+  const { store, documents, hold } = lake();
+  for (const [brand, month] of [
+    ['acme', '2026-02'],
+    ['acme', '2026-03'],
+    ['globex', '2026-01'],
+  ] as const)
+    await hold(orders.name, brand, month, { [`${month}-05`]: `${brand}-${month}` });
+  await hold(clicks.name, 'acme', '2026-03', { '2026-03-01': 'c1' });
+  await hold('report_of_old', 'acme', '2026-03', { '2026-03-01': 'x1' });
+  await hold('constructor', 'acme', '2026-03', { '2026-03-01': 'x1' });
+  await documents.index(orders.name, 'acme').update((index) => ({ ...index, policy: 'p1' }));
+  await store.put('ledger/notes.txt', Buffer.from('?'), { ifAbsent: true });
+  return store;
+}
+
+describe('the ledgers of a lake', () => {
+  it('are listed by report and brand; those of unknown reports and other objects are left out', async () => {
+    expect(await listLedgers(await lakeOfTwoBrands(), reports)).toEqual([
+      { report: clicks, brand: 'acme', months: ['2026-03'] },
+      { report: orders, brand: 'acme', months: ['2026-02', '2026-03'] },
+      { report: orders, brand: 'globex', months: ['2026-01'] },
+    ]);
+  });
+
+  it.each([
+    { shows: 'from a month on', span: { from: '2026-03' }, months: [['2026-03'], ['2026-03'], []] },
+    { shows: 'up to a month', span: { to: '2026-02' }, months: [[], ['2026-02'], ['2026-01']] },
+    { shows: 'of no month that is there', span: { from: '2027-01' }, months: [[], [], []] },
+  ])('are listed $shows, and every report of a brand in any case', async ({ span, months }) => {
+    const listed = await listLedgers(await lakeOfTwoBrands(), reports, span);
+    expect(listed.map((each) => each.months)).toEqual(months);
+    const read = await readLedgers(await lakeOfTwoBrands(), reports, span);
+    expect(read.map(({ ledgers }) => [...ledgers.keys()])).toEqual(months);
+  });
+
+  it('are read by month, with the index of each report', async () => {
+    const read = await readLedgers(await lakeOfTwoBrands(), reports);
+    expect(read.map(({ report, brand, index }) => [report.name, brand, index.policy])).toEqual([
+      ['clicks_list', 'acme', ''],
+      ['order_list', 'acme', 'p1'],
+      ['order_list', 'globex', ''],
+    ]);
+    expect(read.map(({ ledgers }) => [...ledgers.keys()])).toEqual([
+      ['2026-03'],
+      ['2026-02', '2026-03'],
+      ['2026-01'],
+    ]);
+    const ofMarch = read[1]?.ledgers.get('2026-03');
+    expect(ofMarch).toMatchObject({ report: 'order_list', brand: 'acme', month: '2026-03' });
+    expect(Object.keys(ofMarch?.days ?? {})).toEqual(['2026-03-05']);
+  });
+
+  it('are none in an empty lake', async () => {
+    expect(await readLedgers(memoryStore(), reports)).toEqual([]);
+  });
+
+  it.each([
+    { shows: 'a ledger', key: 'ledger/order_list/acme/2026-03.json' },
+    { shows: 'an index', key: 'ledger/order_list/acme/index.json' },
+  ])('are not read past $shows that is damaged', async ({ key }) => {
+    const store = await lakeOfTwoBrands();
+    const etag = (await store.get(key))?.etag ?? '';
+    await store.put(key, Buffer.from('{'), { ifMatch: etag });
+    await expect(readLedgers(store, reports)).rejects.toMatchObject({
+      code: 'damaged_document',
+      message: expect.stringContaining(key),
+    });
+  });
+});
+
+describe('the ledger of one month', () => {
+  it('is what is stored, or empty', async () => {
+    const store = await lakeOfTwoBrands();
+    const days = async (month: string) => Object.keys((await readLedger(store, orders, 'acme', month)).days);
+    expect(await days('2026-02')).toEqual(['2026-02-05']);
+    expect(await readLedger(store, orders, 'acme', '2026-01')).toEqual({
+      ...{ version: 1, report: 'order_list', brand: 'acme', month: '2026-01' },
+      ...{ days: {}, recentWrites: [] },
+    });
+  });
+
+  it('is refused where it is that of another brand', async () => {
+    const store = await lakeOfTwoBrands();
+    const stored = await store.get('ledger/order_list/acme/2026-02.json');
+    await store.put('ledger/order_list/initech/2026-02.json', stored?.body ?? new Uint8Array(), {
+      ifAbsent: true,
+    });
+    await expect(readLedger(store, orders, 'initech', '2026-02')).rejects.toMatchObject({
+      code: 'damaged_document',
+    });
+  });
+});
+
+describe('the schema of a report', () => {
+  it('I7: has the documented columns, and those that were found', async () => {
+    const { store, documents } = lake();
+    const names = async () => (await readSchema(store, orders)).columns.map(({ name }) => name);
+    const before = await names();
+    expect(before).toContain('_rescued');
+    await documents
+      .schema(orders)
+      .update((schema) => ({ ...schema, ...growSchema(schema, { weight: 18 }, {}) }));
+    expect(await names()).toEqual([...before, 'weight']);
+  });
+});
+
+describe('the committed days', () => {
+  it('are those with a snapshot, in order, report by report', async () => {
+    const { store, hold } = lake();
+    await hold(orders.name, 'acme', '2026-03', {
+      '2026-03-09': 's9',
+      '2026-03-02': 's2',
+      '2026-03-05': undefined,
+      '2026-03-01': 's1',
+    });
+    await hold(orders.name, 'acme', '2026-02', { '2026-02-28': 's28' });
+    await hold(clicks.name, 'globex', '2026-01', { '2026-01-31': 'c31', '2026-01-30': 'c30' });
+    const days = committedDays(await readLedgers(store, reports));
+    expect(
+      days.map(({ report, brand, day, committed }) => [report.name, brand, day, committed.snapshot]),
+    ).toEqual([
+      ['clicks_list', 'globex', '2026-01-30', 'c30'],
+      ['clicks_list', 'globex', '2026-01-31', 'c31'],
+      ['order_list', 'acme', '2026-02-28', 's28'],
+      ['order_list', 'acme', '2026-03-01', 's1'],
+      ['order_list', 'acme', '2026-03-02', 's2'],
+      ['order_list', 'acme', '2026-03-09', 's9'],
+    ]);
+  });
+
+  it('have a Parquet object each', () => {
+    expect(committedSnapshotKey({ brand: 'acme', report: orders, day: '2026-03-02', committed })).toBe(
+      'snapshots/orders/brand=acme/dt=2026-03-02/s1/part-0000.parquet',
+    );
+  });
+});
