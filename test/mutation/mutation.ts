@@ -17,20 +17,17 @@ interface Room {
 const ROOMS: readonly Room[] = [
   { files: 'shared/planning/{attempt-decision,day-queries,day-state,policy,refused-lookups}.ts' },
   { files: 'shared/planning/{due,plan}.ts', tests: ['planning/due', 'planning/plan'] },
-  { files: 'shared/lake/documents/{cas-document,ledger,month-index,progress,rate-budget,schema}.ts' },
-  { files: 'shared/lake/documents/{lake-documents,read}.ts', tests: ['lake/documents/*'] },
+  { files: 'shared/lake/documents/*.ts' },
   { files: 'shared/lake/rate-share.ts' },
   { files: 'shared/lake/table/columns.ts' },
   {
     files: 'shared/{column-types,exact-values}.ts',
     tests: ['column-types', 'exact-values', 'lake/table/columns'],
   },
-  { files: 'shared/service/paging/{end-of-pass,page,pages,styles}.ts', tests: ['service/paging/*'] },
-  { files: 'shared/service/paging/confirm.ts' },
-  { files: 'shared/service/{envelope,rate-limit,request-queue,signature}.ts' },
+  { files: 'shared/service/paging/*.ts' },
   {
-    files: 'shared/service/{refusal-breaker,retry,signing-session}.ts',
-    tests: ['service/retry', 'service/client'],
+    files:
+      'shared/service/{envelope,rate-limit,refusal-breaker,request-queue,retry,signature,signing-session}.ts',
   },
 ];
 

@@ -1,12 +1,26 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { createRetryBudget, SERVICE_RETRY, pause, retryAfterMs } from '../../shared/service/retry.ts';
+import { BrandReportsError } from '../../shared/errors.ts';
+import {
+  createRetryBudget,
+  SERVICE_RETRY,
+  UNLIMITED_TIME,
+  isEndOfRun,
+  pause,
+  refusalOfPause,
+  retryAfterMs,
+  sleepUnlessAborted,
+  stopped,
+  throwIfStopped,
+} from '../../shared/service/retry.ts';
 
 const now = Date.parse('2026-11-03T15:20:00Z');
 
 describe('retries', () => {
   it.each([
     ['seconds', { 'retry-after': '120' }, 120_000],
+    ['seconds with a fraction', { 'retry-after': '1.25' }, 1_250],
     ['none', {}, undefined],
     ['a date', { 'retry-after': 'Tue, 03 Nov 2026 15:21:00 GMT' }, 60_000],
     [
@@ -14,8 +28,15 @@ describe('retries', () => {
       { 'retry-after': 'Tue, 03 Nov 2026 15:21:00 GMT', date: 'Tue, 03 Nov 2026 15:20:50 GMT' },
       10_000,
     ],
+    [
+      'a date, beside one that is none',
+      { 'retry-after': 'Tue, 03 Nov 2026 15:21:00 GMT', date: 'today' },
+      60_000,
+    ],
     ['a date that is over', { 'retry-after': 'Tue, 03 Nov 2026 15:00:00 GMT' }, 0],
     ['a negative number', { 'retry-after': '-5' }, undefined],
+    ['a number with a unit', { 'retry-after': '5s' }, undefined],
+    ['a number without its fraction', { 'retry-after': '5.' }, undefined],
     ['other text', { 'retry-after': 'soon' }, undefined],
   ])('read Retry-After: %s', (_name, headers, expected) => {
     expect(retryAfterMs(new Headers(headers), now)).toBe(expected);
@@ -38,6 +59,17 @@ describe('retries', () => {
     );
   });
 
+  it('are ten at first, and one more for five calls', () => {
+    const budget = createRetryBudget({ ...SERVICE_RETRY.budget, share: 0.25 });
+    const spendAll = () => Array.from({ length: 60 }, () => budget.spend()).filter(Boolean).length;
+    expect(spendAll()).toBe(10);
+    for (let call = 0; call < 3; call += 1) budget.earn();
+    expect(spendAll()).toBe(0);
+    budget.earn();
+    expect(spendAll()).toBe(1);
+    expect(SERVICE_RETRY.budget.share).toBe(0.2);
+  });
+
   it('cannot be saved up beyond fifty', () => {
     const budget = createRetryBudget(SERVICE_RETRY.budget);
     for (let call = 0; call < 10_000; call += 1) budget.earn();
@@ -45,11 +77,179 @@ describe('retries', () => {
     expect(spent).toHaveLength(50);
   });
 
-  it('do not wait any longer in a stopped run, whatever its sleep does', async () => {
+  it('of a call wait at most a quarter of an hour for the service, and no backoff is long', () => {
+    expect(SERVICE_RETRY).toMatchObject({ maxAttempts: 6, baseMs: 500, capMs: 30_000, maxWaitMs: 900_000 });
+    const last = Math.min(SERVICE_RETRY.capMs, SERVICE_RETRY.baseMs * 2 ** (SERVICE_RETRY.maxAttempts - 2));
+    expect(SERVICE_RETRY.shortWaitMs).toBeGreaterThan(last);
+  });
+});
+
+describe('a pause that the service asks for', () => {
+  const limits = { maxWaitMs: 900_000, shortWaitMs: 10_000 };
+  const time = (leftMs: number, untilOverMs: number) => ({
+    leftMs: () => leftMs,
+    untilOverMs: () => untilOverMs,
+  });
+
+  it.each([
+    { shows: 'as long as any run waits', pauseMs: 900_000, left: UNLIMITED_TIME },
+    { shows: 'as long as this run has left', pauseMs: 60_000, left: time(60_000, 60_000) },
+    { shows: 'short, in a run whose time is up', pauseMs: 10_000, left: time(0, 10_000) },
+    { shows: 'none', pauseMs: 0, left: time(0, 0) },
+  ])('is waited for where it is $shows', ({ pauseMs, left }) => {
+    expect(refusalOfPause(limits, left)(pauseMs)).toBeUndefined();
+  });
+
+  it.each([
+    {
+      shows: 'longer than any run waits',
+      pauseMs: 900_001,
+      left: UNLIMITED_TIME,
+      code: 'retry_after',
+      says: /in 901 s .*but a run waits at most 900 s; a later run continues$/,
+    },
+    {
+      shows: 'longer than this run has left',
+      pauseMs: 60_001,
+      left: time(60_000, 600_000),
+      code: 'out_of_time',
+      says: /in 61 s .*but the run has 60 s left; a later run continues$/,
+    },
+    {
+      shows: 'not short, in a run whose time is up',
+      pauseMs: 10_001,
+      left: time(0, 600_000),
+      code: 'out_of_time',
+      says: /in 11 s .*the run has 0 s left/,
+    },
+    {
+      shows: 'short, where the process ends before',
+      pauseMs: 10_000,
+      left: time(600_000, 9_999),
+      code: 'out_of_time',
+      says: /in 10 s .*the run has 10 s left/,
+    },
+    {
+      shows: 'short, where the process should have ended',
+      pauseMs: 1,
+      left: time(600_000, -5_000),
+      code: 'out_of_time',
+      says: /in 1 s .*the run has 0 s left/,
+    },
+  ])('is not waited for where it is $shows', ({ pauseMs, left, code, says }) => {
+    expect(refusalOfPause(limits, left)(pauseMs)).toMatchObject({
+      kind: 'transient',
+      code,
+      message: expect.stringMatching(says),
+    });
+  });
+
+  it('of any length suits a run without a limit', () => {
+    expect([UNLIMITED_TIME.leftMs(), UNLIMITED_TIME.untilOverMs()]).toEqual([Infinity, Infinity]);
+  });
+});
+
+describe('a wait', () => {
+  it('ends when its time is over', async () => {
+    const slept: [number, AbortSignal | undefined][] = [];
+    const stop = new AbortController();
+    await pause(250, async (ms, signal) => void slept.push([ms, signal]), stop.signal);
+    await pause(0, async (ms, signal) => void slept.push([ms, signal]), undefined);
+    expect(slept).toEqual([
+      [250, stop.signal],
+      [0, undefined],
+    ]);
+  });
+
+  it('takes the longest time that a timer can, where it is longer', async () => {
+    const slept: number[] = [];
+    await sleepUnlessAborted(1e12, async (ms) => void slept.push(ms), undefined);
+    await sleepUnlessAborted(2 ** 31 - 2, async (ms) => void slept.push(ms), undefined);
+    expect(slept).toEqual([2 ** 31 - 1, 2 ** 31 - 2]);
+  });
+
+  it('without an end sleeps not at all, and ends where the run is stopped', async () => {
+    const stop = new AbortController();
+    let isOver = false;
+    const asleep = sleepUnlessAborted(
+      Number.POSITIVE_INFINITY,
+      () => Promise.reject(new Error('asleep')),
+      stop.signal,
+    ).then(() => {
+      isOver = true;
+    });
+    await new Promise(setImmediate);
+    expect(isOver).toBe(false);
+    stop.abort();
+    await asleep;
+  });
+
+  it('is not any longer in a stopped run, whatever its sleep does', async () => {
     const stop = new AbortController();
     const asleep = pause(1e9, () => new Promise(() => undefined), stop.signal);
     stop.abort();
     await expect(asleep).rejects.toMatchObject({ kind: 'transient', code: 'stopped' });
     await expect(pause(1, async () => undefined, stop.signal)).rejects.toMatchObject({ code: 'stopped' });
+  });
+
+  it('does not begin in a stopped run', async () => {
+    const slept: number[] = [];
+    const sleep = async (ms: number) => void slept.push(ms);
+    await expect(pause(1, sleep, AbortSignal.abort())).rejects.toMatchObject({ code: 'stopped' });
+    expect(slept).toEqual([]);
+  });
+
+  it('ends quietly where its sleep fails because the run was stopped', async () => {
+    const stop = new AbortController();
+    const asleep = sleepUnlessAborted(
+      1,
+      async () => {
+        stop.abort();
+        throw new Error('aborted');
+      },
+      stop.signal,
+    );
+    await expect(asleep).resolves.toBeUndefined();
+  });
+
+  it.each([
+    { shows: 'a run that can be stopped', signal: new AbortController().signal },
+    { shows: 'one that cannot', signal: undefined },
+  ])('fails with its sleep in $shows', async ({ signal }) => {
+    const asleep = sleepUnlessAborted(1, () => Promise.reject(new RangeError('no timer')), signal);
+    await expect(asleep).rejects.toThrow('no timer');
+  });
+
+  it.each([
+    { shows: 'ended', sleep: async () => {} },
+    { shows: 'failed', sleep: () => Promise.reject(new Error('no timer')) },
+  ])('leaves no listener behind that $shows', async ({ sleep }) => {
+    const stop = new AbortController();
+    await sleepUnlessAborted(1, sleep, stop.signal).catch(() => undefined);
+    expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
+  });
+});
+
+describe('a stopped run', () => {
+  it('is told to be run again', () => {
+    expect(() => throwIfStopped(AbortSignal.abort())).toThrow(/was stopped.*run it again/);
+    expect(stopped()).toMatchObject({ kind: 'transient', code: 'stopped' });
+  });
+
+  it.each([
+    { shows: 'a signal that has not aborted', signal: new AbortController().signal },
+    { shows: 'no signal', signal: undefined },
+  ])('is none with $shows', ({ signal }) => {
+    expect(() => throwIfStopped(signal)).not.toThrow();
+  });
+
+  it.each([
+    { code: 'stopped', isEnd: true },
+    { code: 'out_of_time', isEnd: true },
+    { code: 'retry_after', isEnd: true },
+    { code: 'http_503', isEnd: false },
+    { code: 'network', isEnd: false },
+  ])('is what leaves a request unsent, or an answer is: $code', ({ code, isEnd }) => {
+    expect(isEndOfRun(new BrandReportsError('transient', code, 'm'))).toBe(isEnd);
   });
 });

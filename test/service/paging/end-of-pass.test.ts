@@ -1,0 +1,304 @@
+import { describe, expect, it } from '@jest/globals';
+import { BrandReportsError } from '../../../shared/errors.ts';
+import type { JsonObject } from '../../../shared/json.ts';
+import type { Paging } from '../../../shared/reports/definition.ts';
+import { acceptPages } from '../../../shared/service/paging/end-of-pass.ts';
+import {
+  type Cursor,
+  type Page,
+  type PageRequest,
+  type Resume,
+  hashOf,
+  shortHash,
+} from '../../../shared/service/paging/page.ts';
+import { answersInTurn } from '../../fakes/paged-service.ts';
+
+const bounds = { min: 1, max: 200, default: 200 };
+const position: Paging = { style: 'position', pageSize: { field: 'page_size', ...bounds } };
+const numbered: Paging = { style: 'numbered', pageSize: { field: 'page_size', ...bounds }, fixedFields: {} };
+const byCursor: Paging = { style: 'cursor', pageSize: { field: 'limit', ...bounds } };
+
+function requestOf(paging: Paging, given: Partial<PageRequest> = {}): PageRequest {
+  const { service } = answersInTurn({});
+  const quoting = { ...service, quote: (text: string) => `<${text}>` };
+  return { service: quoting, action: 'report/any', paging, pageSize: 20, firstPage: 1, fields: {}, ...given };
+}
+
+/** Records with these ids. */
+const ids = (...names: string[]): JsonObject[] => names.map((id) => ({ id }));
+/** Records without a key. */
+const amounts = (...values: number[]): JsonObject[] => values.map((amount) => ({ amount }));
+
+/** A page as it was fetched: `seen` follows from its records by number, otherwise from its cursor. */
+function page(records: JsonObject[], cursor: Cursor | null, next: Cursor | null): Page {
+  const hash = hashOf(records);
+  return { records, cursor, next, hash, lacksCursor: false, seen: shortHash(cursor ?? hash) };
+}
+
+/** Pages that follow each other, at 1, 2, 3, …; the last one names none. */
+function passOf(...pages: JsonObject[][]): Page[] {
+  return pages.map((records, index) =>
+    page(records, index === 0 ? null : index, index === pages.length - 1 ? null : index + 1),
+  );
+}
+
+function numberedPassOf(...pages: JsonObject[][]): Page[] {
+  return pages.map((records, index) => ({
+    ...page(records, index + 1, records.length === 0 ? null : index + 2),
+    seen: shortHash(hashOf(records)),
+  }));
+}
+
+/** The pages that are certain after each page that was read; the code of the failure in place of the rest. */
+function accepted(request: PageRequest, pages: readonly Page[], resume?: Resume): unknown[] {
+  const accept = acceptPages(request, resume);
+  const certain: unknown[] = [];
+  for (const one of pages) {
+    try {
+      certain.push(accept(one).map(({ records }) => records.map(({ id, amount }) => id ?? amount)));
+    } catch (error) {
+      return [...certain, error instanceof BrandReportsError ? error.code : error];
+    }
+  }
+  return certain;
+}
+
+/** What the last of the pages is refused with. */
+function refusal(request: PageRequest, pages: readonly Page[]): unknown {
+  const accept = acceptPages(request, undefined);
+  try {
+    for (const one of pages) accept(one);
+  } catch (error) {
+    return error;
+  }
+  return 'nothing';
+}
+
+describe('a cursor that was requested before', () => {
+  const again = (next: Cursor): Page => ({ ...page(ids('z'), 'y', next), seen: shortHash('y') });
+
+  it.each<[string, Paging, Page[], unknown[]]>([
+    ['its own', byCursor, [page(ids('a'), 'x', 'x')], ['repeated_cursor']],
+    [
+      'that of an earlier page',
+      byCursor,
+      [page(ids('a'), 'x', 'y'), again('x')],
+      [[['a']], 'repeated_cursor'],
+    ],
+    [
+      'one of digits',
+      byCursor,
+      [page(ids('a'), null, 1), page(ids('b'), 1, 1)],
+      [[['a']], 'repeated_cursor'],
+    ],
+    ['another', byCursor, [page(ids('a'), 'x', 'y'), again('z')], [[['a']], [['z']]]],
+    ['the first position', position, [page(ids('a'), null, 0)], ['repeated_cursor']],
+    ['the cursor 0, which is none before', byCursor, [page(ids('a'), null, 0)], [[['a']]]],
+    ['an earlier position', position, [page(ids('a'), 'x', 'y'), again('x')], [[['a']], 'repeated_cursor']],
+  ])('I8: ends the pass, and no other does: %s', (_name, paging, pages, certain) => {
+    expect(accepted(requestOf(paging), pages)).toEqual(certain);
+  });
+
+  it.each([
+    ['a position', position],
+    ['a cursor', byCursor],
+  ] as const)('I8: is recognised where an earlier run requested it: %s', (_name, paging) => {
+    const resume = { cursor: 'y', seen: [shortHash('w'), shortHash('x')] };
+    expect(accepted(requestOf(paging), [again('x')], resume)).toEqual(['repeated_cursor']);
+    expect(accepted(requestOf(paging), [again('v')], resume)).toEqual([[['z']]]);
+  });
+
+  it('I9: is quoted', () => {
+    expect(refusal(requestOf(byCursor), [page(ids('a'), 'x', 'x')])).toMatchObject({
+      ...{ kind: 'contract', context: { action: 'report/any' } },
+      message: 'report/any: the cursor <"x"> was requested before in this pass; following it would not end',
+    });
+  });
+});
+
+describe('a pass by positions', () => {
+  const request = requestOf(position, { primaryKey: 'id' });
+
+  it('has the pages as they come, and may end with one that it has seen, or with none', () => {
+    expect(accepted(request, passOf(ids('a', 'b'), ids('c', 'd')))).toEqual([[['a', 'b']], [['c', 'd']]]);
+    expect(accepted(request, passOf(ids('a', 'b'), ids('a', 'b')))).toEqual([[['a', 'b']], [['a', 'b']]]);
+    expect(accepted(request, passOf([]))).toEqual([[[]]]);
+  });
+
+  it('I8: makes no progress with the records of any earlier page', () => {
+    const [a, b] = [ids('a', 'b'), ids('c', 'd')];
+    const pages = passOf(a, b, a, ids('e'));
+    expect(accepted(request, pages)).toEqual([[['a', 'b']], [['c', 'd']], 'repeated_page']);
+    expect(refusal(request, pages)).toMatchObject({
+      kind: 'contract',
+      message: 'report/any: a page has exactly the records of an earlier one; following it would not end',
+    });
+  });
+
+  it('I8: makes no progress with records of the page before alone, changed or not', () => {
+    const changed = [{ id: 'b', amount: 1 }];
+    const pages = passOf(ids('a', 'b'), changed, ids('c'));
+    expect(accepted(request, pages)).toEqual([[['a', 'b']], 'no_progress']);
+    expect(refusal(request, pages)).toMatchObject({
+      kind: 'contract',
+      message: 'report/any: hasNextPage is true after a page of 1 records without a new one',
+    });
+    expect(accepted(request, passOf(ids('a', 'b'), [...changed, ...ids('c')], ids('d')))).toHaveLength(3);
+    expect(accepted(request, passOf([], ids('a')))).toEqual(['no_progress']);
+    expect(accepted(request, passOf(ids('a', 'b'), ids('b')))).toEqual([[['a', 'b']], [['b']]]);
+  });
+
+  it('I1: keeps an overlap of records with a key, which is dropped by it later', () => {
+    expect(accepted(request, passOf(ids('a', 'b'), ids('b', 'c')))).toEqual([[['a', 'b']], [['b', 'c']]]);
+  });
+
+  const keyless = requestOf(position);
+
+  it.each<[string, PageRequest, JsonObject[][], unknown[]]>([
+    ['of one record', keyless, [amounts(1, 2), amounts(2, 3)], [[[1, 2]], [[3]]]],
+    ['of two records', keyless, [amounts(1, 2, 3), amounts(2, 3, 4)], [[[1, 2, 3]], [[4]]]],
+    ['of a whole page', keyless, [amounts(1, 2), amounts(1, 2, 3)], [[[1, 2]], [[3]]]],
+    ['of a whole short page', keyless, [amounts(1, 2, 3), amounts(2, 3)], [[[1, 2, 3]], [[]]]],
+    ['in another order, which is none', keyless, [amounts(1, 2), amounts(2, 1, 3)], [[[1, 2]], [[1, 3]]]],
+    ['of the longest, where shorter ones fit', keyless, [amounts(1, 1), amounts(1, 1, 2)], [[[1, 1]], [[2]]]],
+    ['from page to page', keyless, [amounts(1, 2), amounts(2, 3), amounts(3, 4)], [[[1, 2]], [[3]], [[4]]]],
+    [
+      'no longer, where a page has shown that there is none',
+      keyless,
+      [amounts(1, 2), amounts(3, 4), amounts(4, 5)],
+      [[[1, 2]], [[3, 4]], [[4, 5]]],
+    ],
+    [
+      'behind the last page with records, which an empty one says nothing of',
+      keyless,
+      [amounts(1, 2), []],
+      [[[1, 2]], [[]]],
+    ],
+    [
+      'of records without the key that others have',
+      request,
+      [
+        [{ id: 'a' }, { amount: 1 }],
+        [{ amount: 1 }, { id: 'b' }],
+      ],
+      [[['a', 1]], [['b']]],
+    ],
+    [
+      'of records whose key is empty',
+      request,
+      [
+        [{ id: 'a' }, { id: '', amount: 1 }],
+        [{ id: '', amount: 1 }, { id: 'b' }],
+      ],
+      [[['a', '']], [['b']]],
+    ],
+    [
+      'of records whose key is a number, which is kept',
+      request,
+      [
+        [{ id: 1 }, { amount: 5 }, { id: 2 }],
+        [{ amount: 5 }, { id: 2 }, { id: 3 }],
+      ],
+      [[[1, 5, 2]], [[2, 3]]],
+    ],
+  ])('I1: drops the overlap of records without a key: %s', (_name, given, pages, certain) => {
+    expect(accepted(given, passOf(...pages))).toEqual(certain);
+  });
+
+  it('I1: knows of no overlap before its first page', () => {
+    expect(accepted(keyless, passOf([], amounts(1, 2)).slice(1))).toEqual([[[1, 2]]]);
+  });
+
+  it('I8: an inherited name is no key', () => {
+    const inherited = requestOf(position, { primaryKey: 'constructor' });
+    expect(accepted(inherited, passOf(amounts(1, 2), amounts(2, 3)))).toEqual([[[1, 2]], [[3]]]);
+  });
+});
+
+describe('a pass by page numbers', () => {
+  const request = requestOf(numbered);
+  const [a, b, c] = [ids('a'), ids('b'), ids('c')];
+
+  it.each<[string, JsonObject[][], unknown[]]>([
+    ['a page and none', [a, []], [[['a']], [[]]]],
+    ['a repeated page is held back until the next', [a, a, b], [[['a']], [], [['a'], ['b']]]],
+    ['a repeated page before none', [a, a, []], [[['a']], [], [['a'], []]]],
+    ['a page twice more is the end', [a, b, b, b], [[['a']], [['b']], [], [[]]]],
+    ['two pages twice', [a, a, b, b, c], [[['a']], [], [['a'], ['b']], [], [['b'], ['c']]]],
+  ])('I1: is judged by what follows: %s', (_name, pages, certain) => {
+    expect(accepted(request, numberedPassOf(...pages))).toEqual(certain);
+  });
+
+  it('I8: ends with a page without records and without a next one, where the last comes twice more', () => {
+    const accept = acceptPages(request, undefined);
+    const [first, again, third] = numberedPassOf(a, a, a);
+    if (!first || !again || !third) throw new Error('there are three pages');
+    accept(first);
+    accept(again);
+    expect(accept(third)).toEqual([{ ...again, records: [], hash: hashOf([]), next: null }]);
+  });
+
+  it('I8: makes no progress with a page before the last', () => {
+    const pages = numberedPassOf(a, b, a);
+    expect(accepted(request, pages)).toEqual([[['a']], [['b']], 'repeated_page']);
+    expect(refusal(request, pages)).toMatchObject({
+      kind: 'contract',
+      message: 'report/any: page 3 has exactly the records of an earlier page that is not the one before it',
+    });
+  });
+
+  it('I4: goes on behind the last page of an earlier run', () => {
+    const resume = {
+      cursor: 3,
+      seen: [a, b].map((records) => shortHash(hashOf(records))),
+      last: { cursor: 2, hash: hashOf(b) },
+    };
+    expect(accepted(request, numberedPassOf(b, b), resume)).toEqual([[], [[]]]);
+    expect(accepted(request, numberedPassOf(b, c), resume)).toEqual([[], [['b'], ['c']]]);
+    expect(accepted(request, numberedPassOf(a), resume)).toEqual(['repeated_page']);
+  });
+});
+
+describe('a pass by cursors', () => {
+  const request = requestOf(byCursor);
+  const empty = (count: number) => Array.from({ length: count }, () => []);
+  const equal = (count: number) => Array.from({ length: count }, () => amounts(1));
+  const last = (request: PageRequest, pages: JsonObject[][]) => accepted(request, passOf(...pages)).at(-1);
+
+  it('I8: may have three empty pages in a row, and no fourth', () => {
+    const pages = [amounts(1), ...empty(3), amounts(2), ...empty(3), amounts(3)];
+    expect(last(request, pages)).toEqual([[3]]);
+    const endless = passOf(amounts(1), ...empty(4), amounts(2));
+    expect(accepted(request, endless)).toEqual([[[1]], [[]], [[]], [[]], 'empty_pages']);
+    expect(refusal(request, endless)).toMatchObject({
+      kind: 'contract',
+      message: 'report/any: 4 pages in a row were empty and still named a next one',
+    });
+  });
+
+  it('may end with any number of empty pages', () => {
+    expect(last(request, [amounts(1), ...empty(4)])).toEqual([[]]);
+  });
+
+  it('I1: may have a hundred equal pages, and no more', () => {
+    expect(last(request, [...equal(100), amounts(2)])).toEqual([[2]]);
+    expect(last(request, [...equal(101)])).toEqual([[1]]);
+    expect(last(request, [...equal(60), amounts(2), ...equal(60), amounts(2)])).toEqual([[2]]);
+    const endless = passOf(...equal(101), amounts(2));
+    expect(accepted(request, endless)).toHaveLength(101);
+    expect(refusal(request, endless)).toMatchObject({
+      ...{ kind: 'contract', code: 'no_progress' },
+      message: 'report/any: 100 pages in a row repeated the one before and still named a next one',
+    });
+  });
+});
+
+it('a report without pages has no pass', () => {
+  const lookup: Paging = {
+    style: 'lookup',
+    lookup: { key: { column: 'id', field: 'id' }, optional: [], answerField: 'id' },
+  };
+  expect(() => acceptPages(requestOf(lookup), undefined)).toThrow(
+    expect.objectContaining({ kind: 'bug', code: 'not_paged', message: 'report/any has no pages' }),
+  );
+});

@@ -1,0 +1,152 @@
+import { describe, expect, it } from '@jest/globals';
+import { BrandReportsError } from '../../shared/errors.ts';
+import type { Turn } from '../../shared/ports.ts';
+import { type RefusalBreaker, createRefusalBreaker } from '../../shared/service/refusal-breaker.ts';
+
+const turn: Turn = { urgent: true, report: 'order_list', rank: 0 };
+const refusal = new BrandReportsError('contract', 'service_code', 'acme: the service answered code 1001', {
+  context: { brand: 'acme', action: 'report/order_list' },
+});
+
+/** Requests that enter together, and the names of those that were let through so far. */
+function entering(breaker: RefusalBreaker) {
+  const through: string[] = [];
+  const failed: string[] = [];
+  return {
+    through,
+    failed,
+    enter: (name: string, given: Partial<Turn> = {}, signal?: AbortSignal) =>
+      void breaker.enter({ ...turn, ...given }, signal).then(
+        () => through.push(name),
+        (error) => failed.push(`${name}: ${String(error.code)}`),
+      ),
+  };
+}
+
+/** Lets everything happen that waits for nothing else. */
+const settled = () => new Promise(setImmediate);
+
+describe('until the service has accepted a request', () => {
+  it('I10: requests go one at a time', async () => {
+    const breaker = createRefusalBreaker('acme');
+    const { enter, through } = entering(breaker);
+    for (const name of ['a', 'b', 'c']) enter(name);
+    await settled();
+    expect(through).toEqual(['a']);
+    breaker.leave();
+    await settled();
+    expect(through).toEqual(['a', 'b']);
+    expect(breaker.hasAccepted).toBe(false);
+    breaker.leave();
+    breaker.leave();
+    await settled();
+    expect(through).toEqual(['a', 'b', 'c']);
+  });
+
+  it('the next one is first in the order of requests', async () => {
+    const breaker = createRefusalBreaker('acme');
+    const { enter, through } = entering(breaker);
+    enter('first');
+    enter('rank 2', { rank: 2 });
+    enter('rank 1', { rank: 1 });
+    breaker.leave();
+    await settled();
+    expect(through).toEqual(['first', 'rank 1']);
+  });
+
+  it('I10: a corrected request stays the same one: no other goes before it has left', async () => {
+    const breaker = createRefusalBreaker('acme');
+    const { enter, through } = entering(breaker);
+    enter('a');
+    enter('b');
+    breaker.refused(refusal);
+    await settled();
+    expect(through).toEqual(['a']);
+  });
+
+  it('I10: after two refusals those that wait fail, and none enters any more', async () => {
+    const breaker = createRefusalBreaker('acme');
+    const { enter, through, failed } = entering(breaker);
+    for (const name of ['a', 'b', 'c', 'd']) enter(name);
+    breaker.refused(refusal);
+    breaker.leave();
+    await settled();
+    expect(failed).toEqual([]);
+    breaker.refused(refusal);
+    breaker.leave();
+    await settled();
+    expect(through).toEqual(['a', 'b']);
+    expect(failed).toEqual(['c: refused', 'd: refused']);
+    const message =
+      'acme: the service refused the first 2 requests, so this run asks no more, because further refusals could lock the account; the last one was acme: the service answered code 1001';
+    await expect(breaker.enter(turn, undefined)).rejects.toMatchObject({
+      ...{ kind: 'auth', code: 'refused', message },
+      context: { brand: 'acme', action: 'report/order_list' },
+    });
+  });
+
+  it('one that is stopped while it waits leaves its place to the others', async () => {
+    const breaker = createRefusalBreaker('acme');
+    const { enter, through, failed } = entering(breaker);
+    const stop = new AbortController();
+    enter('a');
+    enter('stopped', {}, stop.signal);
+    enter('b', { rank: 1 });
+    stop.abort();
+    breaker.leave();
+    await settled();
+    expect(through).toEqual(['a', 'b']);
+    expect(failed).toEqual(['stopped: stopped']);
+  });
+});
+
+describe('once the service has accepted a request', () => {
+  it('those that wait go together, and further ones at once', async () => {
+    const breaker = createRefusalBreaker('acme');
+    const { enter, through } = entering(breaker);
+    for (const name of ['a', 'b', 'c']) enter(name);
+    breaker.accepted();
+    expect(breaker.hasAccepted).toBe(true);
+    await settled();
+    expect(through).toEqual(['a', 'b', 'c']);
+    enter('d');
+    await settled();
+    expect(through).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  it('requests go one at a time after a refusal, until one is accepted', async () => {
+    const breaker = createRefusalBreaker('acme');
+    const { enter, through } = entering(breaker);
+    enter('a');
+    breaker.accepted();
+    breaker.leave();
+    enter('b');
+    breaker.refused(refusal);
+    for (const name of ['c', 'd', 'e']) enter(name);
+    await settled();
+    expect(through).toEqual(['a', 'b']);
+    breaker.leave();
+    await settled();
+    expect(through).toEqual(['a', 'b', 'c']);
+    breaker.accepted();
+    await settled();
+    expect(through).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  it('any number of refusals leaves the others to be asked', async () => {
+    const breaker = createRefusalBreaker('acme');
+    const { enter, through, failed } = entering(breaker);
+    enter('a');
+    breaker.accepted();
+    breaker.leave();
+    for (const name of ['b', 'c', 'd', 'e']) {
+      enter(name);
+      breaker.refused(refusal);
+      breaker.leave();
+    }
+    await settled();
+    expect(through).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(failed).toEqual([]);
+    expect(breaker.hasAccepted).toBe(true);
+  });
+});

@@ -1,0 +1,145 @@
+import { describe, expect, it } from '@jest/globals';
+import { BrandReportsError } from '../../shared/errors.ts';
+import type { BrandEvent } from '../../shared/log-events.ts';
+import type { Credentials } from '../../shared/ports.ts';
+import { createServiceClock, httpDate } from '../../shared/service/server-clock.ts';
+import { type Signing, createSigningSession } from '../../shared/service/signing-session.ts';
+
+const NOW_MS = Date.parse('2026-11-03T15:20:00Z');
+const old: Credentials = { bid: '12', token: 'old-token-0001', secret: 'old-secret-0001' };
+const renewed: Credentials = { bid: '12', token: 'new-token-0002', secret: 'new-secret-0002' };
+
+/** A session whose source gives these one after the other, then always the last; an error is thrown. */
+function sessionWith(...sequence: (Credentials | Error)[]) {
+  const brands: string[] = [];
+  const log: BrandEvent[] = [];
+  const clock = createServiceClock(() => NOW_MS);
+  const source = {
+    async read(brand: string) {
+      const given = sequence[Math.min(brands.length, sequence.length - 1)];
+      brands.push(brand);
+      if (given === undefined || given instanceof Error) throw given ?? new Error('no credentials');
+      return { ...given };
+    },
+  };
+  /** A response whose date says that the service's clock is so much ahead. */
+  const learn = (aheadMs: number) =>
+    clock.learn(new Headers({ date: httpDate(NOW_MS + aheadMs) }), NOW_MS, NOW_MS);
+  return {
+    session: createSigningSession('acme', source, clock, (event) => log.push(event)),
+    clock,
+    learn,
+    brands,
+    log,
+  };
+}
+
+const unreadable = new BrandReportsError('transient', 'secrets', 'not now');
+
+describe('a request', () => {
+  it('is signed with the credentials of the brand and the clock as it is, and numbered', async () => {
+    const { session, clock, learn, brands } = sessionWith(old);
+    expect(await session.sign()).toEqual({ credentials: old, skewMs: 0, sequence: 1 });
+    learn(600_000);
+    expect(await session.sign()).toEqual({ credentials: old, skewMs: clock.skewMs, sequence: 2 });
+    expect(clock.skewMs).toBeGreaterThan(590_000);
+    expect(brands).toEqual(['acme']);
+  });
+
+  it('shares one read of the credentials with those that are signed together', async () => {
+    const { session, brands } = sessionWith(old, renewed);
+    const signed = await Promise.all([session.sign(), session.sign(), session.sign()]);
+    expect(signed.map(({ credentials }) => credentials.token)).toEqual([old.token, old.token, old.token]);
+    expect(signed.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+    expect(brands).toHaveLength(1);
+  });
+
+  it('fails where the credentials cannot be read, and the next one reads them again', async () => {
+    const { session, brands } = sessionWith(unreadable, old);
+    await expect(session.sign()).rejects.toBe(unreadable);
+    expect(await session.sign()).toEqual({ credentials: old, skewMs: 0, sequence: 1 });
+    expect(brands).toHaveLength(2);
+  });
+});
+
+describe('after a refusal', () => {
+  const signedOnce = async (...sequence: (Credentials | Error)[]) => {
+    const made = sessionWith(...sequence);
+    return { ...made, refused: await made.session.sign() };
+  };
+
+  it('I10: a request is signed again with the service’s time where the clocks differ', async () => {
+    const { session, learn, refused, brands } = await signedOnce(old, renewed);
+    learn(600_000);
+    expect(await session.refreshAfterRejection(refused)).toBe(true);
+    expect(brands).toHaveLength(1);
+  });
+
+  it.each([
+    { shows: 'by one second', skewMs: 1_000, isAgain: false },
+    { shows: 'by more', skewMs: 1_001, isAgain: true },
+    { shows: 'by less the other way', skewMs: -1_000, isAgain: false },
+    { shows: 'by more the other way', skewMs: -1_001, isAgain: true },
+  ])('I10: clocks differ, or do not, $shows', async ({ skewMs, isAgain }) => {
+    const { session, refused } = await signedOnce(old);
+    expect(await session.refreshAfterRejection({ ...refused, skewMs })).toBe(isAgain);
+  });
+
+  it('I10: every request that was signed before the correction may use it, and none after it', async () => {
+    const { session, learn, refused } = await signedOnce(old);
+    const second = await session.sign();
+    learn(600_000);
+    expect(await session.refreshAfterRejection(second)).toBe(true);
+    const third = await session.sign();
+    learn(-600_000);
+    expect(await session.refreshAfterRejection(refused)).toBe(true);
+    expect(await session.refreshAfterRejection(third)).toBe(false);
+  });
+
+  it('I10: the credentials are read again, and the request is signed again only if they changed', async () => {
+    const { session, refused, brands } = await signedOnce(old, renewed);
+    expect(await session.refreshAfterRejection(refused)).toBe(true);
+    expect((await session.sign()).credentials).toEqual(renewed);
+    expect(brands).toHaveLength(2);
+  });
+
+  it.each<[string, Credentials, boolean]>([
+    ['the same', old, false],
+    ['another bid', { ...old, bid: '13' }, true],
+    ['another token', { ...old, token: 'new' }, true],
+    ['another secret', { ...old, secret: 'new' }, true],
+  ])('I10: credentials have changed, or not, with %s', async (_name, after, isAgain) => {
+    const { session, refused } = await signedOnce(old, after);
+    expect(await session.refreshAfterRejection(refused)).toBe(isAgain);
+    expect((await session.sign()).credentials).toEqual(after);
+  });
+
+  it('I10: the credentials are read again once in a run', async () => {
+    const { session, refused, brands } = await signedOnce(old, renewed, old);
+    const refresh = (signing: Signing) => session.refreshAfterRejection(signing);
+    expect(await Promise.all([refresh(refused), refresh(refused)])).toEqual([true, true]);
+    expect(await refresh(await session.sign())).toBe(false);
+    expect(brands).toHaveLength(2);
+  });
+
+  it('I10: credentials that cannot be read again stay what they were, and that is logged', async () => {
+    const { session, refused, log } = await signedOnce(old, unreadable);
+    expect(await session.refreshAfterRejection(refused)).toBe(false);
+    expect((await session.sign()).credentials).toEqual(old);
+    expect(log).toEqual([{ event: 'credentials_not_reread' }]);
+  });
+});
+
+describe('text of the service', () => {
+  it('I9: is quoted without any credentials that were read, on one line', async () => {
+    const { session } = sessionWith(old, renewed);
+    await session.refreshAfterRejection(await session.sign());
+    const secrets = [old.token, old.secret, renewed.token, renewed.secret];
+    expect(session.quote(secrets.join('\n'))).toBe(secrets.map(() => '[redacted]').join(' '));
+    expect(session.quote('of bid 12')).toBe('of bid 12');
+  });
+
+  it('I9: is quoted before any were read, too', () => {
+    expect(sessionWith(old).session.quote('no\tsuch cursor')).toBe('no such cursor');
+  });
+});
