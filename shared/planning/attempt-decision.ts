@@ -127,8 +127,8 @@ function obstacleToResuming(
   return nowMs < endMs || isWholePassAfterEnd ? undefined : 'day_has_ended';
 }
 
-function isSame(one: Slice['upstream'], other: Slice['upstream']): boolean {
-  return one?.snapshot === other?.snapshot && one?.closed === other?.closed;
+function isSame(one: NonNullable<Slice['upstream']>, other: Slice['upstream']): boolean {
+  return other !== undefined && one.snapshot === other.snapshot && one.closed === other.closed;
 }
 
 /** The slices that stay, followed by a new one for what has not been read yet. */

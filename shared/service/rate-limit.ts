@@ -143,7 +143,6 @@ export function createRateLimiter(options: {
     const woken = new AbortController();
     wake = () => woken.abort();
     await sleepUnlessAborted(ms, sleep, woken.signal);
-    woken.abort();
   }
 
   return {

@@ -4,6 +4,7 @@ import type { Claim, Committed, DayEntry } from '../../shared/lake/documents/led
 import type { Progress, Slice, SlicePart } from '../../shared/lake/documents/progress.ts';
 import {
   type DaySituation,
+  asResumed,
   attemptToContinue,
   decideAttempt,
   slicesAfterRestart,
@@ -255,7 +256,7 @@ describe('a claim', () => {
     [
       'of a lookup starts where nothing was looked up yet, and its upstream day has another snapshot',
       { claim },
-      progress([{ ...staged, upstream, parts: [] }]),
+      progress([{ ...staged, upstream, parts: [{ ...part, pages: 0 }] }]),
       situation('clicks_detail', at('10:00'), { upstream: { ...upstream, snapshot: 'u2' } }),
       'start',
     ],
@@ -265,6 +266,77 @@ describe('a claim', () => {
       progress([{ ...lookedUp, done: true }]),
       situation('clicks_detail', at('10:00', NEXT_DAY), { upstream, onlyRefusedDue: true }),
       'append',
+    ],
+    [
+      'I4: resumes what another attempt than the claimed one has committed a later reading of',
+      { claim, committed: committed({ attempt: 'a0' }) },
+      progress([finished]),
+      situation('clicks_list'),
+      'resume',
+    ],
+    [
+      'I4: resumes a slice of which one part is still to be read',
+      { claim },
+      progress([
+        {
+          ...staged,
+          parts: [
+            { ...part, done: true },
+            { ...part, pages: 0 },
+          ],
+        },
+      ]),
+      situation('order_list'),
+      'resume',
+    ],
+    [
+      'I4: resumes an unfinished slice, whatever was committed meanwhile',
+      { claim, committed: committed() },
+      progress([staged]),
+      situation('clicks_list'),
+      'resume',
+    ],
+    [
+      'I4: resumes a finished slice of what is behind the last commit',
+      { claim, committed: committed({ readTo: at('08:59') }) },
+      progress([finished]),
+      situation('clicks_list'),
+      'resume',
+    ],
+    [
+      'I4: resumes what began and was staged at this very moment',
+      { claim },
+      progress([slice(at('00:00'), at('10:00'))]),
+      situation('order_list'),
+      'resume',
+    ],
+    [
+      'I2: resumes a pass that began at the first instant after its day',
+      { claim },
+      progress([{ ...pass, startedAt: at('00:00', NEXT_DAY) }]),
+      situation('order_list', at('03:00', NEXT_DAY)),
+      'resume',
+    ],
+    [
+      'of a lookup appends to what a clock that was ahead has looked up',
+      { claim },
+      progress([{ ...lookedUp, startedAt: at('10:01') }]),
+      situation('clicks_detail', at('10:00'), { upstream }),
+      'append',
+    ],
+    [
+      'of a lookup that began at this very moment appends where its upstream day has another snapshot',
+      { claim },
+      progress([{ ...lookedUp, startedAt: at('10:00') }]),
+      situation('clicks_detail', at('10:00'), { upstream: { ...upstream, snapshot: 'u2' } }),
+      'append',
+    ],
+    [
+      'of a lookup starts where there is no upstream day any more',
+      { claim },
+      progress([lookedUp]),
+      situation('clicks_detail'),
+      'start',
     ],
   ])('%s, decided without I/O', (_name, entry, staged, now, kind) => {
     expect(decideAttempt(entry, staged, now).kind).toBe(kind);
@@ -311,6 +383,12 @@ describe('a claim', () => {
       'I2: the day has ended and slices would be mixed with the pass',
       progress([finished, pass]),
       situation('order_list', at('03:00', NEXT_DAY)),
+      'day_has_ended',
+    ],
+    [
+      'I2: the day ends at this very moment',
+      progress([slice(at('00:00'), at('23:00'))]),
+      situation('order_list', at('00:00', NEXT_DAY)),
       'day_has_ended',
     ],
   ])('restarts where %s', (_name, staged, now, obstacle) => {
@@ -407,10 +485,77 @@ describe('the slices to read', () => {
     ]);
   });
 
-  it('drop everything where the settings now lead to other queries', () => {
-    const before = progress([finished], { queryFingerprint: 'before' });
-    const slices = slicesAfterRestart({ claim, committed: committed() }, before, situation('clicks_list'));
+  it('drop the last one alone, finished or not, and of several those before it stay', () => {
+    const second = slice(at('08:45'), at('09:30'), { whole: false, done: true });
+    const third = slice(at('09:15'), at('09:45'), { whole: false, done: true });
+    const entry = { claim, committed: committed({ readTo: at('09:30') }) };
+    const slices = slicesAfterRestart(entry, progress([finished, second, third]), situation('clicks_list'));
+    expect(slices.slice(0, -1)).toEqual([finished, second]);
+    expect(slices.slice(-1).map(window)).toEqual([[at('09:15'), at('10:00'), false]]);
+  });
+
+  it('are one where nothing was staged or claimed', () => {
+    expect(slicesAfterRestart({}, progress([]), situation('clicks_list')).map(window)).toEqual([
+      [at('00:00'), at('10:00'), true],
+    ]);
+  });
+
+  it.each<[string, Progress, DaySituation]>([
+    [
+      'the settings now lead to other queries',
+      progress([finished, finished], { queryFingerprint: 'before' }),
+      situation('clicks_list'),
+    ],
+    [
+      'the settings now lead to other lookups',
+      progress([lookedUp, lookedUp], { queryFingerprint: 'before' }),
+      situation('clicks_detail', at('10:00'), { upstream }),
+    ],
+    [
+      'I1: a slice has records without a key',
+      progress([{ ...finished, withoutKey: 1 }, finished, finished]),
+      situation('clicks_list'),
+    ],
+  ])('drop everything where %s', (_name, before, now) => {
+    const slices = slicesAfterRestart({ claim, committed: committed() }, before, now);
     expect(slices.map(window)).toEqual([[at('00:00'), at('10:00'), true]]);
+  });
+
+  it('of a lookup keep records without a key, which were looked up one by one', () => {
+    const before = { ...lookedUp, done: true, withoutKey: 1 };
+    const { slices } = decideAttempt(
+      { claim, committed: committed() },
+      progress([before]),
+      situation('clicks_detail', at('10:00'), { upstream }),
+    );
+    expect(slices.map(window)).toEqual([window(before), [at('08:45'), at('10:00'), false]]);
+  });
+
+  it('I1: of a pass that is repeated say which records differed, until it is read', () => {
+    const restart = (staged: Progress, conflict?: string) =>
+      slicesAfterRestart({ claim, committed: committed() }, staged, situation('clicks_list'), conflict).map(
+        ({ repeatsConflict }) => repeatsConflict,
+      );
+    expect(restart(progress([finished, staged]), 'f1')).toEqual([undefined, 'f1']);
+    const repeated = { ...staged, repeatsConflict: 'f1' };
+    expect(restart(progress([finished, repeated]))).toEqual([undefined, 'f1']);
+    expect(restart(progress([finished, repeated]), 'f2')).toEqual([undefined, 'f2']);
+    expect(restart(progress([repeated, finished, staged]))).toEqual([undefined, undefined]);
+    const [plain] = slicesAfterRestart({ claim }, progress([staged]), situation('clicks_list'));
+    expect(Object.keys(plain ?? {})).not.toContain('repeatsConflict');
+  });
+
+  it.each<[string, Slice[], Slice[]]>([
+    [
+      'the last one is marked, those before it are not',
+      [staged, staged],
+      [staged, { ...staged, resumed: true }],
+    ],
+    ['a finished one is not marked', [finished], [finished]],
+    ['a lookup is not marked', [lookedUp], [lookedUp]],
+    ['nothing is marked where there is none', [], []],
+  ])('that another run goes on with say so: %s', (_name, before, after) => {
+    expect(asResumed(before.map((one) => ({ ...one })))).toEqual(after);
   });
 
   it('of a lookup are one once its upstream day is closed', () => {
@@ -431,6 +576,12 @@ describe('the slices to read', () => {
       'what is left, though its upstream day is what it was before',
       lookedUp,
       { ...upstream, snapshot: 'u2' },
+      {},
+    ],
+    [
+      'what is new, where all that was there is looked up',
+      { ...lookedUp, done: true },
+      { ...upstream, snapshot: 'u2', digest: '2:ef' },
       {},
     ],
     [

@@ -10,6 +10,7 @@ import {
   needsConfirmation,
   onlyRefusedDue,
   settles,
+  upstreamState,
 } from '../../shared/planning/due.ts';
 import { plan } from '../../shared/planning/plan.ts';
 import type { RefreshTier } from '../../shared/reports/definition.ts';
@@ -85,6 +86,12 @@ describe('a refresh', () => {
       '2026-07-10',
       '2026-07-17T05:30:00.000Z',
     ],
+    [
+      'again behind the last tier, where a pass that began as it ended did not settle it',
+      '2026-06-30T04:00:00.000Z',
+      '2026-06-30',
+      '2026-07-07T03:30:00.000Z',
+    ],
   ])('I11: is due %s', (_name, readFrom, today, due) => {
     expect(
       new Date(
@@ -117,6 +124,15 @@ describe('a refresh', () => {
       [{ untilAgeDays: 2, every: '7 days' }],
       '2026-03-02T06:00:00.000Z',
       '2026-03-04T05:00:00.000Z',
+    ],
+    [
+      'the next tier has it, where the first one ends before',
+      [
+        { untilAgeDays: 2, every: '1 day' },
+        { untilAgeDays: 35, every: '7 days' },
+      ],
+      '2026-03-03T05:30:00.000Z',
+      '2026-03-10T05:00:00.000Z',
     ],
     ['the day is closed and no tier is set', [], '2026-03-02T05:15:00.000Z', '2026-03-02T05:15:00.000Z'],
   ])('I11: is due when %s', (_name, refresh, readFrom, due) => {
@@ -161,6 +177,11 @@ describe('a refresh', () => {
   it('is due immediately for a failed day that the settings now query otherwise', () => {
     const failed = { failure: { ...failure(later), queryFingerprint: 'once' } };
     expect(dueAtMs(day, failed, policy, NOW_MS)).toBe(NOW_MS);
+  });
+
+  it('waits for a failed day that the settings still query as they did', () => {
+    const failed = { failure: { ...failure(later), queryFingerprint: policy.queryFingerprint } };
+    expect(dueAtMs(day, failed, policy, NOW_MS)).toBe(Date.parse(later));
   });
 
   it('I11: is never due for a settled day', () => {
@@ -276,7 +297,7 @@ describe('a reading that records may have moved in', () => {
   const numbered = { ...policy, pagesAreSnapshot: false };
   const changed = { unchanged: false, recordPages: 2, rows: 10 };
 
-  it.each<[string, Policy, Parameters<typeof needsConfirmation>[1], { rows: number } | undefined, boolean]>([
+  it.each<[string, ...Parameters<typeof needsConfirmation>, boolean]>([
     ['a first one of several pages', numbered, changed, undefined, true],
     ['a changed one of several pages', numbered, changed, { rows: 10 }, true],
     [
@@ -291,6 +312,8 @@ describe('a reading that records may have moved in', () => {
     ['not one that changed nothing', numbered, { ...changed, unchanged: true }, { rows: 10 }, false],
     ['not one whose pages are a snapshot', policy, changed, { rows: 10 }, false],
     ['one that lacks records, though its pages are a snapshot', policy, changed, { rows: 11 }, true],
+    ['one that changed twice before', numbered, changed, { rows: 10, changesInRow: 2 }, true],
+    ['not one that changed three times before', numbered, changed, { rows: 10, changesInRow: 3 }, false],
   ])('I11: has to be confirmed: %s', (_name, own, reading, before, needed) => {
     expect(needsConfirmation(own, reading, before)).toBe(needed);
   });
@@ -412,8 +435,39 @@ describe('refused lookups', () => {
       readAt(readToday, { ...retry(NOW), upstreamDigest: '0:00' }),
       false,
     ],
+    [
+      'is so where the last pass of the day was read',
+      readAt('2026-03-21T05:00:00.000Z', retry('2026-03-21T05:00:00.000Z')),
+      true,
+    ],
+    [
+      'is not so where the day is due itself at this very moment',
+      readAt('2026-03-19T15:30:00.000Z', retry(NOW)),
+      false,
+    ],
     ['is so after a try that failed', { ...readAt(readToday, retry(NOW)), failure: failure(NOW) }, true],
   ])('being all that is due %s', (_name, entry, expected) => {
-    expect(onlyRefusedDue(day, entry, tiers, NOW_MS, upstream)).toBe(expected);
+    const nowMs = Math.max(NOW_MS, Date.parse(entry.committed?.readFrom ?? NOW));
+    expect(onlyRefusedDue(day, entry, tiers, nowMs, upstream)).toBe(expected);
+  });
+});
+
+describe('what lookups need to know of their upstream day', () => {
+  it.each<[string, Committed['state'], boolean]>([
+    ['closed', 'closed', true],
+    ['open', 'open', false],
+  ])('is its digest, when it was read, and whether it is closed: %s', (_name, state, closed) => {
+    expect(upstreamState(readAt(NOW, { digest: '2:cd', state }))).toEqual({
+      digest: '2:cd',
+      readFrom: NOW,
+      closed,
+    });
+  });
+
+  it.each<[string, DayEntry | undefined]>([
+    ['it was never read', undefined],
+    ['nothing of it is committed', { claim }],
+  ])('is nothing where %s', (_name, entry) => {
+    expect(upstreamState(entry)).toBeUndefined();
   });
 });

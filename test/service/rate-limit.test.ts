@@ -83,6 +83,27 @@ describe('rate limit', () => {
     expect(limiter.requestsPerSecond).toBe(10);
   });
 
+  it('sends half as many once the service has throttled the run', async () => {
+    const { time, limiter } = limited(10);
+    limiter.slowDown(await limiter.take(NO_TURN, waitsFor(anHour)));
+    await limiter.take(NO_TURN, waitsFor(anHour));
+    expect(time.wallMs() - start).toBe(200);
+  });
+
+  it.each([
+    { shows: 'a little late does not delay the next one', lateMs: 19, begun: [0, 219, 419] },
+    { shows: 'very late moves the slots behind it', lateMs: 20, begun: [0, 220, 440] },
+  ])('is kept by a timer: one that wakes up $shows', async ({ lateMs, begun }) => {
+    const time = virtualTime(start);
+    const limiter = createRateLimiter({
+      highest: fixedRate(5),
+      monotonicMs: time.monotonicMs,
+      sleep: (ms, signal) => time.sleep(ms + lateMs, signal),
+    });
+    const sent = await Promise.all([1, 2, 3].map(() => limiter.take(NO_TURN, waitsFor(anHour))));
+    expect(sent.map((at) => at - start)).toEqual(begun);
+  });
+
   it('never stops altogether', () => {
     const { time, limiter } = limited(10);
     for (let i = 0; i < 50; i += 1) {
@@ -121,6 +142,27 @@ describe('rate limit', () => {
     await limiter.take(NO_TURN, waitsFor(60_001));
   });
 
+  it('asks nobody whether to wait where there is no pause, or an empty one', async () => {
+    const { limiter } = limited(5);
+    const never = () => new BrandReportsError('transient', 'retry_after', 'no');
+    await limiter.take(NO_TURN, never);
+    limiter.pauseFor(0);
+    await limiter.take(NO_TURN, never);
+    limiter.pauseFor(1);
+    await expect(limiter.take(NO_TURN, never)).rejects.toMatchObject({ code: 'retry_after' });
+  });
+
+  it('lets those wait for a pause that come while others do', async () => {
+    const { time, limiter } = limited(5);
+    limiter.pauseFor(60_000);
+    const first = limiter.take(NO_TURN, waitsFor(60_000));
+    await Promise.resolve();
+    const second = limiter.take(NO_TURN, waitsFor(60_000));
+    await expect(limiter.take(NO_TURN, waitsFor(59_999))).rejects.toMatchObject({ code: 'retry_after' });
+    await Promise.all([first, second]);
+    expect(time.wallMs() - start).toBe(60_200);
+  });
+
   it('lets the others through when one of them is aborted', async () => {
     const { time } = limited(1);
     const limiter = createRateLimiter({
@@ -131,6 +173,8 @@ describe('rate limit', () => {
     await limiter.take(NO_TURN, waitsFor(anHour));
     const stop = new AbortController();
     const given = limiter.take(NO_TURN, waitsFor(anHour), stop.signal);
+    // Until it is waited for.
+    await new Promise(setImmediate);
     stop.abort();
     await expect(given).rejects.toMatchObject({ kind: 'transient', code: 'stopped' });
     time.advance(1_000);
@@ -195,6 +239,9 @@ describe('rate limit', () => {
     limiter.pauseFor(60_000);
     await limiter.take(NO_TURN, waitsFor(anHour));
     expect(claimed).toEqual([0, 60_000]);
+    await Promise.all([1, 2].map(() => limiter.take(NO_TURN, waitsFor(anHour))));
+    // Each of the two before it waits for its slot, and when that has come.
+    expect(claimed.slice(2)).toEqual([60_000, 60_200, 60_200, 60_400]);
   });
 
   it.each<[string, { rate: number; timeMs: number; failsAtMs: number }]>([
@@ -217,6 +264,52 @@ describe('rate limit', () => {
     expect(time.wallMs() - start).toBe(failsAtMs);
     await expect(waitUntilSent()).rejects.toMatchObject({ code: 'out_of_time' });
     expect(time.wallMs() - start).toBe(failsAtMs);
+    expect(time.slept.reduce((sum, ms) => sum + ms, 0)).toBe(failsAtMs);
+  });
+
+  it('says the rate that is left after the service throttled the run', async () => {
+    const { time, limiter, waitUntilSent } = timed(0.02, 0);
+    limiter.slowDown(await waitUntilSent());
+    await expect(waitUntilSent()).rejects.toMatchObject({
+      message: expect.stringContaining('is 0.01 requests per second'),
+    });
+    expect(time.slept).toEqual([]);
+  });
+
+  it('sends what has its slot in the last moment of the run', async () => {
+    const { time, waitUntilSent } = timed(1 / 64, 64_000);
+    await Promise.all([waitUntilSent(), waitUntilSent()]);
+    expect(time.wallMs() - start).toBe(64_000);
+  });
+
+  it('waits up to a minute from when a request was wanted, however long nothing was', async () => {
+    const { time, waitUntilSent } = timed(1 / 100, 0);
+    await waitUntilSent();
+    time.advance(50_000);
+    await waitUntilSent();
+    expect(time.wallMs() - start).toBeCloseTo(100_000);
+  });
+
+  it('fails what has waited for a minute since the last one was sent', async () => {
+    const time = virtualTime(start);
+    let rate = 1;
+    const limiter = createRateLimiter({
+      highest: {
+        get requestsPerSecond() {
+          return rate;
+        },
+        claim: async () => {},
+      },
+      leftMs: () => 0,
+      monotonicMs: time.monotonicMs,
+      sleep: time.sleep,
+    });
+    const sent = limiter.take(NO_TURN, waitsFor(anHour));
+    const waiting = limiter.take(NO_TURN, waitsFor(anHour));
+    await sent;
+    rate = 0;
+    await expect(waiting).rejects.toMatchObject({ code: 'out_of_time' });
+    expect(time.wallMs() - start).toBe(60_000);
   });
 
   it('sends what comes in time, and for each slot that comes after the end waits up to a minute', async () => {
@@ -243,5 +336,21 @@ describe('rate limit', () => {
     });
     const all = [1, 2].map(() => limiter.take(NO_TURN, waitsFor(anHour)));
     for (const each of all) await expect(each).rejects.toBe(denied);
+  });
+
+  it('goes on where the rate can be had again', async () => {
+    const { time } = limited(5);
+    const outcomes: (() => Promise<void>)[] = [
+      () => Promise.reject(new BrandReportsError('transient', 'store_unreachable', 'no')),
+      async () => {},
+    ];
+    const limiter = createRateLimiter({
+      highest: { requestsPerSecond: 5, claim: () => (outcomes.shift() ?? (async () => {}))() },
+      monotonicMs: time.monotonicMs,
+      sleep: time.sleep,
+    });
+    const refused = limiter.take(NO_TURN, waitsFor(anHour));
+    await expect(refused).rejects.toMatchObject({ code: 'store_unreachable' });
+    await limiter.take(NO_TURN, waitsFor(anHour));
   });
 });

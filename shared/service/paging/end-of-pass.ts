@@ -83,7 +83,7 @@ function dropOverlaps() {
   let mayOverlap = true;
   return (page: Page, keys: readonly string[], primaryKey: string | undefined): Page => {
     const shared = mayOverlap ? overlapOf(before, keys) : 0;
-    if (before.length > 0 && keys.length > 0 && shared === 0) mayOverlap = false;
+    if (before.length > 0 && shared === 0) mayOverlap = false;
     before = keys;
     if (shared === 0) return page;
     const isKept = (record: JsonObject, place: number) =>

@@ -85,8 +85,8 @@ function nextPosition(action: string, pageInfo: Json | undefined): Cursor | null
       `hasNextPage is true, so endCursor needs a position; it is ${found}`,
     );
   }
-  const digits = typeof endCursor === 'string' ? endCursor : (numberText(endCursor) ?? '');
-  const integer = isCanonicalInteger(digits) ? parseJson(digits) : endCursor;
+  const isInteger = typeof endCursor === 'string' && isCanonicalInteger(endCursor);
+  const integer = isInteger ? parseJson(endCursor) : endCursor;
   return isCursor(integer) ? integer : endCursor;
 }
 

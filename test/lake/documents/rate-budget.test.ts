@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { parseJson } from '../../../shared/json.ts';
 import {
   FORGET_AFTER_MS,
   type RateBudget,
@@ -137,13 +138,60 @@ describe('a silent run', () => {
 describe('an unreadable budget', () => {
   it('leaves nothing to anyone, and names a run that no lake knows', () => {
     const budget = unreadableBudget(Buffer.from('?'));
-    expect(Object.keys(budget.runs)).toHaveLength(1);
+    const [run = ''] = Object.keys(budget.runs);
+    expect(run).toMatch(/^unknown-[0-9a-f]{16}$/);
+    expect(budget).toEqual({
+      version: 1,
+      runs: { [run]: { rate: 1e6, wants: 1e6, limit: 1e6, renewals: 0 } },
+      recentWrites: [],
+    });
     expect(knownRuns(budget)).toEqual([]);
+    expect(knownRuns({ ...budget, runs: { ...budgetOf({ a: 1, b: 2 }).runs, ...budget.runs } })).toEqual([
+      'a',
+      'b',
+    ]);
     expect(withRenewal(budget, renewal({ limit: 1000, wants: 1000 })).runs.a?.rate).toBe(0);
   });
 
   it('names another run where the damage is another', () => {
     const [one, two] = ['?', '!'].map((text) => Object.keys(unreadableBudget(Buffer.from(text)).runs));
     expect(one).not.toEqual(two);
+  });
+});
+
+describe('a stored budget', () => {
+  const parse = parseRateBudget('rates/acme.json');
+  const entry = { rate: 0, wants: 2.5, limit: 6, renewals: 0 };
+  const full: RateBudget = { version: 1, runs: { 'run-1': entry, r2: entry }, recentWrites: ['w1'] };
+  const broken = (change: object): unknown => ({ ...full, ...change });
+  const brokenRun = (change: object): unknown => broken({ runs: { a: { ...entry, ...change } } });
+
+  it('has no runs where none is stored', () => {
+    expect(parse(undefined)).toEqual({ version: 1, runs: {}, recentWrites: [] });
+  });
+
+  it('is read exactly as it was written, including fields that a later version has added', () => {
+    const later = { ...full, runs: { a: { ...entry, weight: 7 } }, color: 'blue' };
+    for (const budget of [full, later]) expect(parse(parseJson(JSON.stringify(budget)))).toEqual(budget);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['null', null, 'the document'],
+    ['another version', broken({ version: 2 }), 'version is 2'],
+    ['no runs', broken({ runs: undefined }), 'runs'],
+    ['a run without a name', broken({ runs: { '': entry } }), 'runs'],
+    ['a run whose name begins with a path', broken({ runs: { '../a': entry } }), 'runs.../a'],
+    ['a run whose name ends with one', broken({ runs: { 'a/': entry } }), 'runs.a/'],
+    ['a run that is null', broken({ runs: { a: null } }), 'runs.a'],
+    ['a run without a rate', brokenRun({ rate: undefined }), 'runs.a.rate'],
+    ['a rate below none', brokenRun({ rate: -1 }), 'runs.a.rate is -1'],
+    ['a wish that is text', brokenRun({ wants: '1' }), 'runs.a.wants is "1"'],
+    ['a limit of nothing', brokenRun({ limit: 0 }), 'runs.a.limit is 0'],
+    ['half a renewal', brokenRun({ renewals: 0.5 }), 'runs.a.renewals is 0.5'],
+    ['no recent writes', broken({ recentWrites: undefined }), 'recentWrites'],
+    ['recent writes that are not text', broken({ recentWrites: [1] }), 'recentWrites.0 is 1'],
+  ])('is refused with its key and the field: %s', (_name, value, place) => {
+    const read = () => parse(parseJson(JSON.stringify(value)));
+    expect(read).toThrow(`rates/acme.json cannot be used: ${place}`);
   });
 });

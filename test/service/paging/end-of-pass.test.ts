@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { BrandReportsError } from '../../../shared/errors.ts';
-import type { JsonObject } from '../../../shared/json.ts';
+import { type JsonObject, rawNumber } from '../../../shared/json.ts';
 import type { Paging } from '../../../shared/reports/definition.ts';
 import { acceptPages } from '../../../shared/service/paging/end-of-pass.ts';
 import {
@@ -148,6 +148,11 @@ describe('a pass by positions', () => {
     expect(accepted(request, passOf(ids('a', 'b'), ids('b')))).toEqual([[['a', 'b']], [['b']]]);
   });
 
+  it('I8: makes no progress with the same keys of many digits', () => {
+    const changed = (amount: number) => [{ id: rawNumber('9007199254740993'), amount }];
+    expect(accepted(request, passOf(changed(1), changed(2), ids('c'))).at(-1)).toBe('no_progress');
+  });
+
   it('I1: keeps an overlap of records with a key, which is dropped by it later', () => {
     expect(accepted(request, passOf(ids('a', 'b'), ids('b', 'c')))).toEqual([[['a', 'b']], [['b', 'c']]]);
   });
@@ -160,6 +165,12 @@ describe('a pass by positions', () => {
     ['of a whole page', keyless, [amounts(1, 2), amounts(1, 2, 3)], [[[1, 2]], [[3]]]],
     ['of a whole short page', keyless, [amounts(1, 2, 3), amounts(2, 3)], [[[1, 2, 3]], [[]]]],
     ['in another order, which is none', keyless, [amounts(1, 2), amounts(2, 1, 3)], [[[1, 2]], [[1, 3]]]],
+    [
+      'of records in the same places, which is none',
+      keyless,
+      [amounts(1, 2, 3), amounts(9, 2, 3)],
+      [[[1, 2, 3]], [[9, 2, 3]]],
+    ],
     ['of the longest, where shorter ones fit', keyless, [amounts(1, 1), amounts(1, 1, 2)], [[[1, 1]], [[2]]]],
     ['from page to page', keyless, [amounts(1, 2), amounts(2, 3), amounts(3, 4)], [[[1, 2]], [[3]], [[4]]]],
     [
@@ -256,6 +267,8 @@ describe('a pass by page numbers', () => {
     expect(accepted(request, numberedPassOf(b, b), resume)).toEqual([[], [[]]]);
     expect(accepted(request, numberedPassOf(b, c), resume)).toEqual([[], [['b'], ['c']]]);
     expect(accepted(request, numberedPassOf(a), resume)).toEqual(['repeated_page']);
+    const { last: _last, ...withoutLast } = resume;
+    expect(accepted(request, numberedPassOf(c), withoutLast)).toEqual([[['c']]]);
   });
 });
 
