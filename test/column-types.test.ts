@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import {
   ALLOWED_TYPES,
   type ColumnType,
+  type Value,
   parseColumnType,
   typeOfElement,
   typeSpec,
@@ -18,6 +19,7 @@ describe('the name of a column type in settings and schemas', () => {
     'decimal(38,9)',
     'decimal(1,0)',
     'decimal(5,5)',
+    'decimal(12,10)',
   ])('%s is accepted', (text) => expect(parseColumnType(text)).toBe(text));
 
   it.each([
@@ -31,6 +33,13 @@ describe('the name of a column type in settings and schemas', () => {
     'decimal(2,3)',
     'decimal(2)',
     'toString',
+    'decimal(123,2)',
+    'decimal(9,123)',
+    'decimal(9, 2)',
+    'decimal(x,2)',
+    'decimal(9,x)',
+    'a decimal(9,2)',
+    'decimal(9,2) or so',
   ])('%j is refused', (text) => expect(parseColumnType(text)).toBeUndefined());
 });
 
@@ -63,6 +72,89 @@ describe('a column type', () => {
   it('no type is guessed for an element that we never write', () => {
     expect(typeOfElement({ type: 'INT96' })).toBeUndefined();
     expect(typeOfElement({ type: 'INT64', converted_type: 'TIME_MICROS' })).toBeUndefined();
+    expect(typeOfElement({ type: 'INT32' })).toBeUndefined();
+    expect(typeOfElement({ converted_type: 'DECIMAL' })).toBeUndefined();
+    expect(typeOfElement({ converted_type: 'DECIMAL', precision: 9 })).toBe('decimal(9,0)');
+  });
+
+  it.each<[ColumnType, ReturnType<typeof typeSpec>['parquet']['element']]>([
+    ['string', { type: 'BYTE_ARRAY', converted_type: 'UTF8' }],
+    ['bigint', { type: 'INT64' }],
+    ['double', { type: 'DOUBLE' }],
+    ['boolean', { type: 'BOOLEAN' }],
+    ['date', { type: 'INT32', converted_type: 'DATE' }],
+    ['timestamp', { type: 'INT64', converted_type: 'TIMESTAMP_MILLIS' }],
+    ['decimal(38,9)', decimalElement(16, 38, 9)],
+    ['decimal(18,2)', decimalElement(8, 18, 2)],
+    ['decimal(19,2)', decimalElement(9, 19, 2)],
+    ['decimal(2,0)', decimalElement(1, 2, 0)],
+    ['decimal(3,0)', decimalElement(2, 3, 0)],
+  ])('%s is written as its Parquet element', (type, element) => {
+    expect(typeSpec(type).parquet.element).toEqual(element);
+  });
+
+  it('is written and read by the library itself, but for booleans and decimals', () => {
+    const types: ColumnType[] = [
+      'string',
+      'bigint',
+      'double',
+      'boolean',
+      'date',
+      'timestamp',
+      'decimal(9,2)',
+    ];
+    const parquet = types.map((type) => ({ type, ...typeSpec(type).parquet }));
+    expect(parquet.filter(({ encoding }) => encoding !== 'default')).toMatchObject([
+      { type: 'boolean', encoding: 'PLAIN' },
+    ]);
+    expect(parquet.filter(({ readByHyparquet }) => !readByHyparquet).map(({ type }) => type)).toEqual([
+      'decimal(9,2)',
+    ]);
+  });
+
+  const bytes = (...values: number[]) => Uint8Array.from(values);
+  it.each<[ColumnType, unknown, Value | undefined]>([
+    ['string', Buffer.from('ä'), 'ä'],
+    ['string', Buffer.from('\ufeffa'), '\ufeffa'],
+    ['string', 'ä', undefined],
+    ['bigint', 12n, 12n],
+    ['bigint', 12, undefined],
+    ['double', 1.5, 1.5],
+    ['double', '1.5', undefined],
+    ['boolean', false, false],
+    ['boolean', 0, undefined],
+    ['date', 20_484, new Date('2026-01-31')],
+    ['date', 20_484n, undefined],
+    ['timestamp', 1_769_853_600_250n, new Date('2026-01-31T10:00:00.250Z')],
+    ['timestamp', 1_769_853_600_250, undefined],
+    ['decimal(4,2)', bytes(0x04, 0xd2), 1234n],
+    ['decimal(4,2)', bytes(0xff, 0xfb), -5n],
+    ['decimal(2,0)', bytes(0x80), -128n],
+    ['decimal(4,2)', 1234, undefined],
+  ])('%s has its value back from what Parquet stores: %j', (type, stored, value) => {
+    expect(typeSpec(type).parquet.fromPhysical(stored)).toEqual(value);
+  });
+
+  it('a text that is not UTF-8 is no value', () => {
+    expect(() => typeSpec('string').parquet.fromPhysical(bytes(0xff))).toThrow(
+      'not valid for encoding utf-8',
+    );
+  });
+
+  it.each<[ColumnType, Value, string[]]>([
+    ['string', ' a ', [' a ']],
+    ['bigint', -12n, ['-12']],
+    ['double', 1.5, ['1.5']],
+    ['boolean', false, ['false']],
+    ['date', new Date('2026-01-31'), ['2026-01-31', '20260131']],
+    [
+      'timestamp',
+      new Date('2026-01-31T10:00:00Z'),
+      ['2026-01-31T10:00:00.000Z', '2026-01-31T10:00:00Z', 'Sat, 31 Jan 2026 10:00:00 GMT'],
+    ],
+    ['decimal(9,2)', -5n, ['-0.05']],
+  ])('%s has its texts, the one that is shown first', (type, held, texts) => {
+    expect(typeSpec(type).texts(held)).toEqual(texts);
   });
 
   it('messages name all types that a setting may have', () => {
@@ -71,3 +163,13 @@ describe('a column type', () => {
     );
   });
 });
+
+function decimalElement(bytes: number, precision: number, scale: number) {
+  return {
+    type: 'FIXED_LEN_BYTE_ARRAY',
+    type_length: bytes,
+    converted_type: 'DECIMAL',
+    precision,
+    scale,
+  } as const;
+}

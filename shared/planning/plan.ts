@@ -135,9 +135,7 @@ function reasonFor(
   return requested ? 'requested' : 'refresh';
 }
 
-const ORDER: readonly DueDay['reason'][] = [
-  'open',
-  'yesterday',
+const ORDER_BEHIND_URGENT: readonly DueDay['reason'][] = [
   'in_progress',
   'never_read',
   'requested',
@@ -148,7 +146,7 @@ const ORDER: readonly DueDay['reason'][] = [
 
 /** Open day and yesterday have the same. */
 function rankOf(reason: DueDay['reason']): number {
-  return isUrgent({ reason }) ? 0 : ORDER.indexOf(reason);
+  return isUrgent({ reason }) ? -1 : ORDER_BEHIND_URGENT.indexOf(reason);
 }
 
 /** Whether the day is the open one or yesterday's: those of every report come before all other days. */

@@ -277,6 +277,235 @@ describe('a run that has no share', () => {
   });
 });
 
+/** A run on a clock that a test moves: `tick` is what its clock calls every few seconds. */
+function steered(
+  store = memoryStore(),
+  given: { runId?: string; limit?: number; wants?: number; dead?: readonly string[] } = {},
+) {
+  const { runId = 'run', limit = LIMIT, wants = LIMIT, dead = [] } = given;
+  const time = virtualTime(1_000_000);
+  const logged: unknown[] = [];
+  const asked: string[] = [];
+  const timers: { everyMs: number; tick: () => void; isOn: boolean }[] = [];
+  let ids = 0;
+  let wallAheadMs = 0;
+  let failsWith: Error | undefined;
+  const failing = {
+    ...store,
+    get: (key: string) => (failsWith ? Promise.reject(failsWith) : store.get(key)),
+  };
+  const share = createRateShare({
+    document: createLakeDocuments({
+      store: failing,
+      newId: () => `${runId}-${++ids}`,
+      clock: time,
+      random: () => 0,
+    }).rateBudget('acme'),
+    runId,
+    limit,
+    wants,
+    clock: {
+      monotonicMs: time.monotonicMs,
+      wallMs: () => time.wallMs() + wallAheadMs,
+      every(everyMs, tick) {
+        const timer = { everyMs, tick, isOn: true };
+        timers.push(timer);
+        return () => {
+          timer.isOn = false;
+        };
+      },
+    },
+    runs: {
+      async isDead(id) {
+        asked.push(id);
+        return dead.includes(id);
+      },
+    },
+    log: (event) => logged.push(event),
+  });
+  const stored = () => {
+    const { body } = store.objects.get(KEY) ?? {};
+    return parseRateBudget(KEY)(body && parseJson(Buffer.from(body).toString()));
+  };
+  return {
+    share,
+    time,
+    logged,
+    asked,
+    timers,
+    stored,
+    writes: () => stored().recentWrites.length,
+    setWallAhead: (ms: number) => {
+      wallAheadMs = ms;
+    },
+    fail: (error: Error | undefined) => {
+      failsWith = error;
+    },
+    tick: async () => {
+      for (const timer of timers) if (timer.isOn) timer.tick();
+      for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+    },
+  };
+}
+
+describe('the share of one run', () => {
+  it('is nothing before it has joined, and what it was granted afterwards', async () => {
+    const { share, stored, timers } = steered();
+    expect(share.requestsPerSecond).toBe(0);
+    expect(timers).toEqual([]);
+    await share.claim();
+    expect(share.requestsPerSecond).toBe(LIMIT);
+    expect(stored().runs).toEqual({ run: { rate: LIMIT, wants: LIMIT, limit: LIMIT, renewals: 1 } });
+    expect(timers.map(({ everyMs }) => everyMs)).toEqual([RENEW_EVERY_MS]);
+  });
+
+  it('is claimed without another write or timer while it is valid', async () => {
+    const { share, writes, time, timers } = steered();
+    await share.claim();
+    time.advance(VALID_MS - 1);
+    await share.claim();
+    expect([writes(), timers.length]).toEqual([1, 1]);
+    time.advance(1);
+    expect(share.requestsPerSecond).toBe(0);
+    await share.claim();
+    expect([writes(), timers.length]).toEqual([2, 1]);
+    expect(share.requestsPerSecond).toBe(LIMIT);
+  });
+
+  it('ends by whichever clock has gone further', async () => {
+    const { share, setWallAhead } = steered();
+    await share.claim();
+    setWallAhead(VALID_MS - 1);
+    expect(share.requestsPerSecond).toBe(LIMIT);
+    setWallAhead(VALID_MS);
+    expect(share.requestsPerSecond).toBe(0);
+    setWallAhead(-VALID_MS);
+    expect(share.requestsPerSecond).toBe(LIMIT);
+  });
+
+  it('is renewed every few seconds while requests are sent, and left once none was for a while', async () => {
+    const { share, time, stored, tick, timers } = steered();
+    await share.claim();
+    time.advance(IDLE_AFTER_MS - 1);
+    await tick();
+    expect(stored().runs.run?.renewals).toBe(2);
+    time.advance(1);
+    await tick();
+    expect(stored().runs).toEqual({});
+    expect(share.requestsPerSecond).toBe(0);
+    expect(timers.map(({ isOn }) => isOn)).toEqual([false]);
+    await share.claim();
+    expect(stored().runs.run?.renewals).toBe(3);
+    expect(timers.map(({ isOn }) => isOn)).toEqual([false, true]);
+  });
+
+  it.each([
+    { shows: 'soon after the last one, and nothing has changed', afterMs: RENEW_EVERY_MS / 2 - 1, count: 1 },
+    { shows: 'not so soon after the last one', afterMs: RENEW_EVERY_MS / 2, count: 2 },
+  ])('is renewed with a write, or without where it is $shows', async ({ afterMs, count }) => {
+    const { share, time, tick, writes } = steered();
+    await share.claim();
+    time.advance(afterMs);
+    await tick();
+    expect(writes()).toBe(count);
+  });
+
+  it('is left by a run that ends, which writes nothing where it has not joined', async () => {
+    const store = memoryStore();
+    const { share, stored, tick } = steered(store);
+    await share.leave();
+    expect(store.objects.size).toBe(0);
+    await share.claim();
+    await share.leave();
+    expect(stored().runs).toEqual({});
+    expect(share.requestsPerSecond).toBe(0);
+    const { etag } = store.objects.get(KEY) ?? {};
+    await share.leave();
+    await tick();
+    expect(store.objects.get(KEY)?.etag).toBe(etag);
+  });
+
+  it('is logged where it changes while several have one', async () => {
+    const store = memoryStore();
+    const [one, other] = [steered(store, { runId: 'one' }), steered(store, { runId: 'other' })];
+    await one.share.claim();
+    expect(one.logged).toEqual([]);
+    await other.share.claim();
+    expect([other.share.requestsPerSecond, other.logged]).toEqual([0, []]);
+    one.time.advance(RENEW_EVERY_MS);
+    await one.tick();
+    expect(one.share.requestsPerSecond).toBe(LIMIT / 2);
+    await other.share.claim();
+    const shared = { event: 'rate_shared', requestsPerSecond: LIMIT / 2, runs: 2 };
+    expect(other.logged).toEqual([shared]);
+    one.time.advance(RENEW_EVERY_MS);
+    await one.tick();
+    expect(one.logged).toEqual([]);
+    await other.share.leave();
+    one.time.advance(RENEW_EVERY_MS);
+    await one.tick();
+    expect([one.share.requestsPerSecond, one.logged]).toEqual([LIMIT, []]);
+  });
+
+  it('has what runs had that have ended, and asks of the others alone whether they have', async () => {
+    const store = memoryStore();
+    const dead = ['gone'];
+    await steered(store, { runId: 'gone' }).share.claim();
+    await steered(store, { runId: 'alive', wants: 1 }).share.claim();
+    const { share, asked, stored } = steered(store, { runId: 'next', dead });
+    await share.claim();
+    expect(asked.sort()).toEqual(['alive', 'gone']);
+    expect(Object.keys(stored().runs).sort()).toEqual(['alive', 'next']);
+    expect(share.requestsPerSecond).toBe(LIMIT - 1);
+  });
+
+  it('is kept while renewals fail, for as long as it is valid; each outage is reported once', async () => {
+    const { share, time, logged, fail, tick, stored } = steered();
+    const outage = new BrandReportsError('transient', 's3_unavailable', 'not now');
+    await share.claim();
+    const reported = { event: 'rate_budget_not_updated', message: 'not now' };
+    for (const round of [1, 2]) {
+      fail(outage);
+      for (let times = 0; times < 3; times += 1) {
+        time.advance(RENEW_EVERY_MS);
+        await tick();
+      }
+      expect(share.requestsPerSecond).toBe(LIMIT);
+      expect(logged).toEqual(Array.from({ length: round }, () => reported));
+      fail(undefined);
+      await share.claim();
+      await tick();
+      expect(stored().runs.run?.rate).toBe(LIMIT);
+    }
+  });
+
+  it('cannot be had where the store fails for good, and the error says so', async () => {
+    const { share, fail } = steered();
+    const denied = new BrandReportsError('config', 's3_denied', 'no access');
+    fail(denied);
+    await expect(share.claim()).rejects.toMatchObject({
+      ...{ kind: 'config', code: 'rate_unavailable', cause: denied },
+      message: "no request may be sent, because this run's part of the brand's rate is unknown: no access",
+    });
+  });
+
+  it('fails with what is a mistake of the program', async () => {
+    const { share, fail } = steered();
+    const mistake = new TypeError('not a function');
+    fail(mistake);
+    await expect(share.claim()).rejects.toBe(mistake);
+  });
+
+  it('is left without an error where the store fails', async () => {
+    const { share, fail, logged } = steered();
+    await share.claim();
+    fail(new BrandReportsError('transient', 's3_unavailable', 'not now'));
+    await share.leave();
+    expect(share.requestsPerSecond).toBe(0);
+    expect(logged.length).toBeLessThanOrEqual(1);
+  });
+});
+
 /** Raises all rates together until each has what it wants or the limit is reached. */
 function fairRates(wants: readonly number[], limit: number): number[] {
   let [low, high] = [0, LIMIT];

@@ -47,6 +47,33 @@ describe('the plan', () => {
     expect(waitingDays(ledgers, policy, NOW_MS)).toEqual(['2026-03-14']);
   });
 
+  it('has of refreshes the newest first, and of days that failed the one that waited longest', () => {
+    const ledgers = ledgersOf({
+      '2026-03-16': readAt('2026-03-19T05:00:00.000Z'),
+      '2026-03-15': readAt('2026-03-18T05:00:00.000Z'),
+      '2026-03-14': { failure: failure('2026-03-20T14:00:00.000Z') },
+      '2026-03-13': { failure: failure('2026-03-20T12:00:00.000Z') },
+      '2026-03-12': { failure: failure('2026-03-20T13:00:00.000Z') },
+    });
+    expect(summary(plan(ledgers, policy, NOW_MS)).slice(-5)).toEqual([
+      '2026-03-16 refresh',
+      '2026-03-15 refresh',
+      '2026-03-13 retry',
+      '2026-03-12 retry',
+      '2026-03-14 retry',
+    ]);
+  });
+
+  it('names the days that wait, of all months, newest first', () => {
+    const waiting = { failure: failure(later) };
+    const ledgers = ledgersOf(
+      { '2026-03-14': waiting, '2026-02-20': waiting, '2026-03-18': waiting, '2026-03-16': old },
+      ['2026-02', '2026-03'],
+    );
+    const all = { ...policy, startDate: '2026-02-01' };
+    expect(waitingDays(ledgers, all, NOW_MS)).toEqual(['2026-03-18', '2026-03-14', '2026-02-20']);
+  });
+
   it('has every day of an empty lake, newest first, and no day of a complete one', () => {
     const days = daysFrom(policy.startDate, '2026-03-20');
     expect(plan(ledgersOf({}), policy, NOW_MS).map(({ day }) => day)).toEqual(days.toReversed());
@@ -70,6 +97,8 @@ describe('the plan', () => {
   it.each<[string, DayEntry, string, DueDay['reason'] | undefined]>([
     ['the open day, in progress', { claim }, '2026-03-20', 'open'],
     ['the open day, failing', { failure: failure(later) }, '2026-03-20', undefined],
+    ['the open day, which failed once', { failure: failure(NOW) }, '2026-03-20', 'open'],
+    ['the open day, which failed twice', { failure: { ...failure(NOW), times: 2 } }, '2026-03-20', 'retry'],
     ['yesterday, in progress', { claim }, '2026-03-19', 'yesterday'],
     ['a day in progress that keeps failing', { claim, failure: failure(later) }, '2026-03-15', undefined],
     ['a day in progress whose backoff is over', { claim, failure: failure(NOW) }, '2026-03-15', 'retry'],
@@ -141,6 +170,32 @@ describe('a time that lies behind', () => {
   });
 });
 
+describe('a machine that may be wrong about the time itself', () => {
+  const ahead = '2026-03-20T17:00:00.000Z';
+
+  it.each<[string, DayEntry, string, number, string[]]>([
+    ['an open day', readAt(ahead, { state: 'open' }), '2026-03-20', NOW_MS, ['2026-03-20 open']],
+    ['not a day that is closed before it can be', readAt(ahead), '2026-03-20', NOW_MS, []],
+    [
+      'a closed day from the moment on at which it can be closed',
+      readAt(ahead, { queryFingerprint: 'once' }),
+      '2026-03-19',
+      closesAtMs('2026-03-19', policy),
+      ['2026-03-19 yesterday'],
+    ],
+    [
+      'not a closed day until then',
+      readAt(ahead, { queryFingerprint: 'once' }),
+      '2026-03-19',
+      closesAtMs('2026-03-19', policy) - 1,
+      [],
+    ],
+  ])('I2: reads what a clock ahead of it has read: %s', (_name, entry, day, nowMs, expected) => {
+    const due = plan(ledgersOf({ [day]: entry }), policy, nowMs, { knowsTime: false });
+    expect(summary(due.filter((each) => each.day === day))).toEqual(expected);
+  });
+});
+
 describe('a range to read again', () => {
   const range = { from: '2026-03-14', to: '2026-03-16' };
   const request = { id: 'q1', range };
@@ -157,6 +212,29 @@ describe('a range to read again', () => {
       daysFrom('2026-03-11', '2026-03-20').map((day) => [day, readAt(NOW, { settled: true })]),
     );
     expect(days(settled)).toEqual(['2026-03-16 requested', '2026-03-15 requested', '2026-03-14 requested']);
+  });
+
+  it('has what fails behind all others, the newest first, and what is only asked for behind what is due', () => {
+    const due = plan(
+      ledgersOf({
+        '2026-03-14': { failure: failure('2026-03-20T16:00:00.000Z') },
+        '2026-03-15': { failure: failure('2026-03-20T17:00:00.000Z') },
+        '2026-03-16': readAt(NOW, { settled: true }),
+        '2026-03-18': { claim },
+      }),
+      policy,
+      NOW_MS,
+      { continuation: { id: 'q1', range: { from: '2026-03-14', to: '2026-03-20' } } },
+    );
+    expect(summary(due)).toEqual([
+      '2026-03-20 open',
+      '2026-03-19 yesterday',
+      '2026-03-18 in_progress',
+      '2026-03-17 never_read',
+      '2026-03-16 requested',
+      '2026-03-15 failing',
+      '2026-03-14 failing',
+    ]);
   });
 
   it.each<[string, { from: string; to: string }, string[]]>([
@@ -256,6 +334,15 @@ describe('a report with an upstream', () => {
     ['not though it is in progress, where they are gone', { claim }, undefined, []],
   ])('is due %s', (_name, entry, upstream, expected) => {
     expect(due(entry, upstream)).toEqual(expected);
+  });
+
+  it('is read again under one continuation where the upstream has changed since', () => {
+    const entry = { ...readAt(NOW, { upstreamDigest: '1:ab' }), continuation: 'q1' };
+    const continuation = { id: 'q1', range: { from: day, to: day } };
+    const dueWith = (digest: string) =>
+      plan(ledgersOf({ [day]: entry }), policy, NOW_MS, { continuation, upstream: () => upstream(digest) });
+    expect(dueWith('1:ab')).toEqual([]);
+    expect(summary(dueWith('2:cd'))).toEqual(['2026-03-15 requested']);
   });
 
   it('is read for a range only where the upstream has days', () => {

@@ -90,10 +90,7 @@ const ledger = storedObject({
   report: z.string(),
   brand: z.string(),
   month: z.string(),
-  days: z.record(
-    z.string().check(z.refine(isDay, { error: 'a day of the calendar was expected' })),
-    dayEntry,
-  ),
+  days: z.record(z.string().check(z.refine(isDay)), dayEntry),
   recentWrites: z.array(z.string()),
 });
 

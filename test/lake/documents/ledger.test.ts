@@ -240,6 +240,24 @@ describe('a commit', () => {
     );
   });
 
+  it('of an open day replaces an earlier reading of it', () => {
+    const open = { state: 'open' } as const;
+    const ledger = ledgerOf({ committed: readAt('2026-01-06T09:00:00Z', open), claim });
+    const next = readAt('2026-01-06T09:30:00Z', open);
+    expect(entryOf(commitDay(ledger, DAY, commitOf(next))).committed).toEqual(next);
+  });
+
+  it('that comes too late says what is committed, and what to compare', () => {
+    const ledger = ledgerOf({ committed: readAt('2026-01-06T09:00:00Z'), claim });
+    expect(() => commitDay(ledger, DAY, commitOf({ readFrom: '2026-01-06T08:00:00Z' }))).toThrow(
+      /2026-01-05 was read at 2026-01-06T09:00:00Z and is closed.*compare the clock/,
+    );
+  });
+
+  it('of a day that was never read replaces nothing', () => {
+    expect(entryOf(commitDay(ledgerOf({ claim }), DAY, commitOf())).superseded).toEqual([]);
+  });
+
   it('touches no other day, and does not change what it was given', () => {
     const ledger = { ...ledgerOf(full), days: { '2026-01-04': full, [DAY]: full } };
     const before = structuredClone(ledger);
@@ -255,8 +273,11 @@ describe('an attempt that is abandoned', () => {
     expect(entryOf(abandonDay(ledgerOf(full), DAY, 'r1'))).toEqual(others);
   });
 
-  it('I5: is not abandoned by a run whose day was taken over', () => {
-    const ledger = ledgerOf({ claim: { ...claim, runId: 'r2' } });
+  it.each<[string, Ledger]>([
+    ['another run has it', ledgerOf({ claim: { ...claim, runId: 'r2' } })],
+    ['no run has it', ledgerOf({})],
+    ['nothing is known of it', { ...ledgerOf({}), days: {} }],
+  ])('I5: is not abandoned by a run whose day is no longer its own: %s', (_name, ledger) => {
     expect(abandonDay(ledger, DAY, 'r1')).toBe(ledger);
   });
 });
@@ -378,6 +399,20 @@ describe('a failure', () => {
     expect(entryOf(after).claim?.restarts).toBe(restarts);
   });
 
+  it.each<[string, Partial<Committed>, number, boolean]>([
+    ['a settled day, which stays settled after five tries', { settled: true }, 4, false],
+    ['a settled day that was tried less often', { settled: true }, 3, true],
+    ['a settled day that was read with other queries', { settled: true, queryFingerprint: 'o' }, 4, true],
+    ['a day that is not settled', {}, 4, true],
+  ])('is recorded, or not, of %s', (_name, change, timesBefore, isRecorded) => {
+    const committed = { ...published, queryFingerprint: failed.queryFingerprint, ...change };
+    const ledger = ledgerOf({ committed, claim, failure: { ...failure, times: timesBefore } });
+    const after = entryOf(failDay(ledger, DAY, { ...failed, keep: true }));
+    expect(after.failure?.times).toBe(isRecorded ? timesBefore + 1 : undefined);
+    expect(after.claim?.attempt).toBe(isRecorded ? claim.attempt : undefined);
+    expect(after.committed).toEqual(committed);
+  });
+
   it('I5: is not recorded by a run whose day was taken over', () => {
     const ledger = ledgerOf({ claim: { ...claim, runId: 'r2' } });
     expect(failDay(ledger, DAY, failed)).toBe(ledger);
@@ -422,6 +457,16 @@ describe('a stored ledger', () => {
     );
   });
 
+  it('may hold the longest name of a snapshot, and every state of a day', () => {
+    const committed = {
+      ...published,
+      snapshot: `s${'-'.repeat(199)}`,
+      state: 'open',
+      refusedLookups: { count: 2, retryAt: claim.at },
+    } as const;
+    expect(parse(stored(ledgerOf({ committed })))).toEqual(ledgerOf({ committed }));
+  });
+
   it('keeps fields that a later version has added', () => {
     const laterCommit = { ...published, weight: 7 };
     const later = { ...ledgerOf({ ...full, committed: laterCommit }), color: 'blue' };
@@ -444,7 +489,26 @@ describe('a stored ledger', () => {
     ['another report’s ledger', broken({ report: 'clicks_list' }), 'ledger/clicks_list/acme/2026-01.json'],
     ['another brand’s ledger', broken({ brand: 'globex' }), 'ledger/order_list/globex/2026-01.json'],
     ['another month’s ledger', broken({ month: '2026-02' }), 'ledger/order_list/acme/2026-02.json'],
-    ['a day that is none', broken({ days: { 'next-week': full } }), 'days.next-week'],
+    [
+      'a day that is none',
+      broken({ days: { 'next-week': full } }),
+      'days.next-week is "next-week": Invalid key',
+    ],
+    [
+      'a snapshot of too long a name',
+      brokenDay({ committed: { ...published, snapshot: 's'.repeat(201) } }),
+      'committed.snapshot',
+    ],
+    [
+      'half a refused lookup',
+      brokenDay({ committed: { ...published, refusedLookups: { count: 0.5 } } }),
+      'refusedLookups.count is 0.5',
+    ],
+    [
+      'refused lookups tried at no time',
+      brokenDay({ committed: { ...published, refusedLookups: { count: 1, retryAt: 'soon' } } }),
+      'refusedLookups.retryAt is "soon"',
+    ],
     ['a day that no calendar has', broken({ days: { '2026-01-32': full } }), 'days.2026-01-32'],
     [
       'a day of another month',

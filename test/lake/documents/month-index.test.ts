@@ -3,6 +3,7 @@ import { parseJson } from '../../../shared/json.ts';
 import { CasDocument } from '../../../shared/lake/documents/cas-document.ts';
 import {
   type MonthIndex,
+  latestRecordedMs,
   recordDueTimes,
   mayBeDue,
   parseMonthIndex,
@@ -38,10 +39,12 @@ describe('a month of the index', () => {
       true,
     ],
     ['its time has come', indexOf({ nextDue: NOW }), true],
+    ['its time has come, as the last run said', indexOf({ nextDue: NOW, asOf: NOW }), true],
     ['its time has not come', indexOf({ nextDue: '2026-03-10T10:00:00.001Z', asOf: NOW }), false],
     ['it was due when it was left', indexOf({ nextDue: '2026-03-10T10:00:00.001Z' }), true],
     ['all of it is settled', indexOf({ nextDue: null, asOf: NOW }), false],
     ['it was reckoned by another policy', { ...indexOf({ nextDue: null }), policy: 'p0' }, true],
+    ['it was settled by another policy', { ...indexOf({ nextDue: null, asOf: NOW }), policy: 'p0' }, true],
     ['a run is at work in it', dirtyBy('other'), true],
     ['a run that died was at work in it', dirtyBy('other', 1_000 * HOUR_MS), true],
   ])('may have due days, or none: %s', (_name, index, expected) => {
@@ -107,6 +110,15 @@ describe('a run that ends', () => {
     expect(recordDueTimes(index, due(NOW_MS), 'p1', mine)).toBe(index);
   });
 
+  it('keeps what other months say, and its policy even where no month is there', () => {
+    const index = { ...empty, policy: 'p1', months: { '2026-01': { nextDue: NOW } } };
+    expect(recordDueTimes(index, due(NOW_MS), 'p1', mine).months).toEqual({
+      '2026-01': { nextDue: NOW },
+      [MONTH]: { nextDue: NOW },
+    });
+    expect(recordDueTimes(empty, new Map(), 'p1', mine)).toEqual({ ...empty, policy: 'p1' });
+  });
+
   it('drops due times of another policy, but keeps the marks of active runs', () => {
     const others = { nextDue: null, dirty: { by: 'other', at: NOW } };
     const index: MonthIndex = {
@@ -119,6 +131,29 @@ describe('a run that ends', () => {
       policy: 'p1',
       months: { '2026-02': { nextDue: NOW }, '2026-03': others },
     });
+  });
+});
+
+describe('the latest time that a run has recorded', () => {
+  const earlier = '2026-03-09T10:00:00.000Z';
+  const months = {
+    '2026-01': { nextDue: null, asOf: earlier },
+    '2026-02': { nextDue: '2027-01-01T00:00:00.000Z' },
+  };
+
+  it.each<[string, Partial<MonthIndex>, number]>([
+    ['none, where nothing was', {}, 0],
+    ['none, where no month has one', { months: { '2026-02': { nextDue: NOW } } }, 0],
+    ['that of a month', { months }, Date.parse(earlier)],
+    ['that of the latest month', { months: { ...months, '2026-03': { nextDue: null, asOf: NOW } } }, NOW_MS],
+    ['that of the vacuum, where it is later', { months, vacuumedAt: NOW }, NOW_MS],
+    [
+      'that of a month, where the vacuum was earlier',
+      { months, vacuumedAt: '2026-03-01T00:00:00.000Z' },
+      Date.parse(earlier),
+    ],
+  ])('is %s', (_name, change, latestMs) => {
+    expect(latestRecordedMs({ ...empty, ...change })).toBe(latestMs);
   });
 });
 

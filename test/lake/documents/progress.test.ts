@@ -83,6 +83,7 @@ describe('a staged group', () => {
   it('I4: advances its part’s cursor together with its chunk, and changes nothing else', () => {
     const before = progressOf({ ...emptySlice(window, queries), done: true }, emptySlice(window, queries));
     const after = withStagedGroup(before, groupOf());
+    expect(after.slices).toHaveLength(2);
     expect(after.slices[0]).toBe(before.slices[0]);
     expect(lastSlice(after)).toEqual({
       ...lastSlice(before),
@@ -103,6 +104,28 @@ describe('a staged group', () => {
       observations: { id: 1 },
       stagedAt: AT,
     });
+  });
+
+  it.each([1, 2, 3])('changes the last slice alone, of %d', (count) => {
+    const before = progressOf(...Array.from({ length: count }, () => emptySlice(window, queries)));
+    const { slices } = withStagedGroup(before, groupOf());
+    expect(slices.map(({ parts }) => parts[0]?.records)).toEqual([...Array(count - 1).fill(0), 2]);
+    expect(slices.slice(0, -1)).toEqual(before.slices.slice(0, -1));
+  });
+
+  it('adds the lookups that the service refused to those of earlier groups', () => {
+    const [one, two] = ['1', '2'].map((key) => ({ key, code: 'c', tries: 1, retryAt: AT }));
+    if (!one || !two) throw new Error('there are two');
+    const refusedAfter = (...groups: (typeof one)[][]) =>
+      lastSlice(
+        groups.reduce(
+          (progress, refused) => withStagedGroup(progress, groupOf({ refused })),
+          progressOf(emptySlice(window, queries)),
+        ),
+      ).parts[0];
+    expect(refusedAfter([])).not.toHaveProperty('refused');
+    expect(refusedAfter([one])?.refused).toEqual([one]);
+    expect(refusedAfter([one], [], [two])?.refused).toEqual([one, two]);
   });
 
   it('adds no chunk where its pages are empty', () => {
@@ -178,8 +201,14 @@ describe('the lease of an attempt', () => {
 
   it('I5: refuses a run that has lost it', () => {
     expect(() => assertLeaseHeld(progressOf(), 'r2')).toThrow(
-      expect.objectContaining({ kind: 'conflict', code: 'lease_lost' }),
+      expect.objectContaining({
+        kind: 'conflict',
+        code: 'lease_lost',
+        message: expect.stringContaining('Another run has taken over'),
+      }),
     );
+    const { lease: _lease, ...neverHeld } = progressOf();
+    expect(() => assertLeaseHeld(neverHeld, 'r2')).toThrow('Another run has taken over');
   });
 });
 
@@ -218,6 +247,18 @@ describe('stored progress', () => {
     expect(stringifyJson(parseJson(JSON.stringify(parse(parseJson(text)))))).toBe(text);
   });
 
+  it.each(['include', 'exclude', 'restore'] as const)(
+    'has parts whose records may be those to %s',
+    (role) => {
+      const refused = [
+        { key: '1', code: 'c', tries: 8 },
+        { key: '2', code: 'c', tries: 1, retryAt: AT },
+      ];
+      const stored = progressOf({ ...slice, parts: [{ ...part, role, refused }] });
+      expect(parse(parseJson(JSON.stringify(stored)))).toEqual(stored);
+    },
+  );
+
   it('keeps fields that a later version has added', () => {
     const laterSlice = { ...slice, parts: [{ ...part, weight: 7 }], mood: 'calm' };
     const later = { ...progressOf(laterSlice), color: 'blue' };
@@ -227,6 +268,9 @@ describe('stored progress', () => {
   const broken = (change: object): unknown => ({ ...progressOf(slice), ...change });
   const brokenSlice = (change: object): unknown => broken({ slices: [{ ...slice, ...change }] });
   const brokenPart = (change: object): unknown => brokenSlice({ parts: [{ ...part, ...change }] });
+
+  const brokenRefused = (change: object): unknown =>
+    brokenPart({ refused: [{ key: '1', code: 'c', tries: 1, retryAt: AT, ...change }] });
 
   it.each<[string, unknown, string]>([
     ['null', null, 'the document'],
@@ -253,7 +297,11 @@ describe('stored progress', () => {
     ],
     ['an unknown role', brokenPart({ role: 'more' }), 'role is "more"'],
     ['a question of objects', brokenPart({ fields: { start_time: {} } }), 'fields.start_time'],
-    ['no cursor', brokenPart({ cursor: undefined }), 'cursor'],
+    ['no cursor', brokenPart({ cursor: undefined }), 'cursor is undefined: a JSON value was expected'],
+    ['a refused lookup without a key', brokenRefused({ key: undefined }), 'refused.0.key'],
+    ['a refused lookup without a code', brokenRefused({ code: undefined }), 'refused.0.code'],
+    ['half a try of a refused lookup', brokenRefused({ tries: 0.5 }), 'refused.0.tries is 0.5'],
+    ['a refused lookup tried at no time', brokenRefused({ retryAt: 'soon' }), 'refused.0.retryAt is "soon"'],
     ['a last page without its cursor', brokenPart({ last: { hash: 'h' } }), 'last.cursor'],
     ['pages below none', brokenPart({ pages: -1 }), 'pages is -1'],
     ['half a record', brokenPart({ records: 1.5 }), 'records is 1.5'],
