@@ -541,6 +541,7 @@ describe('the slices to read', () => {
     expect(restart(progress([finished, repeated]))).toEqual([undefined, 'f1']);
     expect(restart(progress([finished, repeated]), 'f2')).toEqual([undefined, 'f2']);
     expect(restart(progress([repeated, finished, staged]))).toEqual([undefined, undefined]);
+    expect(restart(progress([finished, finished, repeated]))).toEqual([undefined, undefined, 'f1']);
     const [plain] = slicesAfterRestart({ claim }, progress([staged]), situation('clicks_list'));
     expect(Object.keys(plain ?? {})).not.toContain('repeatsConflict');
   });
@@ -550,6 +551,11 @@ describe('the slices to read', () => {
       'the last one is marked, those before it are not',
       [staged, staged],
       [staged, { ...staged, resumed: true }],
+    ],
+    [
+      'the last of three alone is marked',
+      [staged, staged, staged],
+      [staged, staged, { ...staged, resumed: true }],
     ],
     ['a finished one is not marked', [finished], [finished]],
     ['a lookup is not marked', [lookedUp], [lookedUp]],

@@ -2,7 +2,17 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { BrandReportsError } from '../../../shared/errors.ts';
 import { type Json, isJsonObject } from '../../../shared/json.ts';
-import { CasDocument, damagedDocument } from '../../../shared/lake/documents/cas-document.ts';
+import * as z from 'zod/mini';
+import {
+  CasDocument,
+  damagedDocument,
+  parseDocument,
+  parseJsonDocument,
+  refreshUndamaged,
+  storedCount,
+  storedObject,
+  storedTime,
+} from '../../../shared/lake/documents/cas-document.ts';
 import type { ObjectStore } from '../../../shared/ports.ts';
 import { type PutFate, losesAnswers } from '../../fakes/loses-answers-store.ts';
 import { memoryStore } from '../../fakes/memory-store.ts';
@@ -76,6 +86,37 @@ describe('a document of the lake', () => {
     });
     expect(await document.update(add('a'))).toMatchObject({ notes: ['?', 'a'] });
     expect(await stored(store)).toEqual(['?', 'a']);
+  });
+
+  it('is not what stands for damage where its reading fails otherwise', async () => {
+    const memory = memoryStore();
+    await memory.put(KEY, Buffer.from('{}'), { ifAbsent: true });
+    const opened = (parseWith: () => Notes) =>
+      new CasDocument({
+        store: memory,
+        key: KEY,
+        parse: parseWith,
+        recover: () => ({ notes: ['recovered'], recentWrites: [] }),
+        newId: () => 'id',
+        pause: async () => {},
+      });
+    const failing = (error: unknown) => () => {
+      throw error;
+    };
+    const damage = damagedDocument(KEY, 'it has no notes');
+    const other = new BrandReportsError('config', 'unknown_report', 'no');
+    expect(await opened(failing(damage)).cached()).toMatchObject({ notes: ['recovered'] });
+    await expect(opened(failing(other)).cached()).rejects.toBe(other);
+    await expect(opened(failing(new RangeError('a bug'))).cached()).rejects.toThrow('a bug');
+    memory.objects.clear();
+    await expect(opened(failing(damage)).cached()).rejects.toBe(damage);
+  });
+
+  it('remembers its last twenty writes', async () => {
+    const document = open(memoryStore());
+    for (let write = 0; write < 25; write += 1) await document.update(add('a'));
+    const { recentWrites } = await document.refresh();
+    expect(recentWrites).toEqual(Array.from({ length: 20 }, (_, index) => `id-${ids - 19 + index}`));
   });
 
   it('rejects only the change that throws', async () => {
@@ -158,7 +199,7 @@ describe('a document of the lake', () => {
     await expect(document.update(add('slow'))).rejects.toMatchObject({
       kind: 'transient',
       code: 'contended',
-      message: expect.stringContaining(KEY),
+      message: `${KEY} was changed by others 40 times in a row while this run tried to change it. Run again.`,
     });
     expect(rounds).toEqual(Array.from({ length: 39 }, (_, index) => index + 1));
     races = false;
@@ -374,5 +415,87 @@ describe('a damaged document', () => {
     await expect(document.update(add('b'))).rejects.toMatchObject({ code: 'damaged_document' });
     if (broken !== 'conflict') await store.put(KEY, Buffer.from(valid), { ifMatch: broken.etag });
     expect((await document.update(add('b'))).notes).toEqual(['a', 'b']);
+  });
+});
+
+describe('a document that is read whether it is damaged or not', () => {
+  it('is what it is, or nothing where it is damaged', async () => {
+    const store = memoryStore();
+    expect(await refreshUndamaged(open(store))).toEqual({ notes: [], recentWrites: [] });
+    await store.put(KEY, Buffer.from('{'), { ifAbsent: true });
+    expect(await refreshUndamaged(open(store))).toBeUndefined();
+  });
+
+  it.each<[string, Error]>([
+    ['the store', new BrandReportsError('transient', 'store_unreachable', 'no answer')],
+    ['the program', new TypeError('not a function')],
+  ])('fails with what is a fault of %s', async (_name, error) => {
+    const store = { ...memoryStore(), get: () => Promise.reject(error) };
+    await expect(refreshUndamaged(open(store))).rejects.toBe(error);
+  });
+});
+
+describe('what is said of damage', () => {
+  const nextStep = 'Nothing was changed. Next step: "brand-reports repair" says what can be done about it.';
+  const schema = storedObject({
+    name: z.string(),
+    days: z.record(z.string(), storedObject({ count: storedCount, at: z.optional(storedTime) })),
+  });
+  const problemOf = (stored: Json) => {
+    try {
+      parseDocument(schema, KEY, stored);
+    } catch (error) {
+      return error instanceof BrandReportsError ? error.context.problem : error;
+    }
+    return 'nothing';
+  };
+
+  it('names the object, the problem and the next step', () => {
+    const cause = new SyntaxError('bad');
+    const error = damagedDocument(KEY, 'it is old', cause);
+    expect(error).toMatchObject({
+      ...{ kind: 'config', code: 'damaged_document', cause },
+      message: `${KEY} cannot be used: it is old. ${nextStep}`,
+      context: { key: KEY, problem: 'it is old' },
+    });
+  });
+
+  it('is that it is not JSON, and why', () => {
+    expect(() => parseJsonDocument(KEY, Buffer.from('{'))).toThrow(
+      expect.objectContaining({
+        message: `${KEY} cannot be used: it is not JSON. ${nextStep}`,
+        cause: expect.objectContaining({ name: 'SyntaxError' }),
+      }),
+    );
+    expect(parseJsonDocument(KEY, Buffer.from('[1]'))).toEqual([1]);
+  });
+
+  it.each<[string, Json, string]>([
+    ['nothing', { name: 'a', days: { d: { count: 0, at: '2026-01-31T10:00:00Z' } } }, 'nothing'],
+    ['the document', 7, 'the document is 7: Invalid input: expected object, received number'],
+    ['a list for it', [], 'the document: Invalid input: expected object, received array'],
+    [
+      'a field that is missing',
+      { days: {} },
+      'name is undefined: Invalid input: expected string, received undefined',
+    ],
+    [
+      'a field of a field',
+      { name: 'a', days: { d: { count: '1' } } },
+      'days.d.count is "1": Invalid input: expected number, received string',
+    ],
+    [
+      'a count below none',
+      { name: 'a', days: { d: { count: -1 } } },
+      'days.d.count is -1: Too small: expected number to be >=0',
+    ],
+    ['an object for a text', { name: {}, days: {} }, 'name: Invalid input: expected string, received object'],
+    [
+      'a time that is none',
+      { name: 'a', days: { d: { count: 1, at: 'x'.repeat(200) } } },
+      `days.d.at is "${'x'.repeat(79)}: Invalid ISO datetime`,
+    ],
+  ])('names the field, what it is and what was expected: %s', (_name, stored, problem) => {
+    expect(problemOf(stored)).toBe(problem);
   });
 });

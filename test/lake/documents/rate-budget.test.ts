@@ -67,6 +67,19 @@ describe('a renewal', () => {
     expect(ratesOf(withRenewal(budgetOf(before), renewal(given)))).toEqual(after);
   });
 
+  it.each<[string, number[], number, number]>([
+    ['what others do not want', [1], LIMIT, 5],
+    ['half of what a third one does not want', [LIMIT, 1], LIMIT, 2.5],
+    ['what it wants, where others want more', [LIMIT, LIMIT], 1, 1],
+  ])('has for its fair part %s', (_name, others, wants, part) => {
+    const runs = others.map((want, index) => [
+      `other-${index}`,
+      { rate: 0, wants: want, limit: LIMIT, renewals: 1 },
+    ]);
+    const budget = { ...budgetOf({}), runs: Object.fromEntries(runs) };
+    expect(fairRate(budget, renewal({ wants }))).toBe(part);
+  });
+
   it('raises the counter of its run alone', () => {
     const { runs } = withRenewal(budgetOf({ a: 3, b: 3 }), renewal());
     expect([runs.a?.renewals, runs.b?.renewals]).toEqual([2, 1]);
