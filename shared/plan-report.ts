@@ -16,7 +16,7 @@ import { probeEndDate } from './pipeline/probe-end-date.ts';
 import { publishPending, tableShape } from './pipeline/publish.ts';
 import { dayQueries, windowToRead } from './planning/day-queries.ts';
 import { type UpstreamDay, upstreamState } from './planning/due.ts';
-import { type Continuation, type DueDay, plan, waitingDays } from './planning/plan.ts';
+import { type Continuation, type DueDay, lastReadMs, plan, waitingDays } from './planning/plan.ts';
 import { policyFingerprint } from './planning/policy.ts';
 
 /** The days of a report that a run reads. */
@@ -44,7 +44,7 @@ export async function planReport(ctx: RunContext, range: Range | undefined): Pro
   await warnOfIgnoredColumnSettings(ctx);
   const continuation = await resumeOrStart(ctx, range);
   const { ledgers, damagedMonths, error: damaged } = await ledgersToExamine(ctx, continuation);
-  await askForTime(ctx, ledgers.values());
+  await askForTime(ctx, ledgers);
   const shape = await tableShape(ctx);
   await ctx.lake.catalog?.ensureTable(shape);
   const unpublished = await publishPending(ctx, ledgers.values());
@@ -63,7 +63,7 @@ export async function planReport(ctx: RunContext, range: Range | undefined): Pro
     due,
     waiting,
     months: [...ledgers.keys()],
-    lastReadMs: latestReadMs(ledgers.values()),
+    lastReadMs: lastReadMs(ledgers),
     clockSkewMs,
     columns: shape.columns.length,
     ...(error && { error }),
@@ -74,10 +74,10 @@ export async function planReport(ctx: RunContext, range: Range | undefined): Pro
  * A clock that lies behind finds nothing due, and without a request it would never be corrected: where a run has recorded
  * a later time, the service is asked for any page, because its response has a date.
  */
-async function askForTime(ctx: RunContext, ledgers: Iterable<Ledger>): Promise<void> {
+async function askForTime(ctx: RunContext, ledgers: ReadonlyMap<string, Ledger>): Promise<void> {
   const nowMs = ctx.clock.serviceMs();
   const index = await ctx.index.cached();
-  if (ctx.upstream || Math.max(latestRecordedMs(index), latestReadMs(ledgers)) <= nowMs) return;
+  if (ctx.upstream || Math.max(latestRecordedMs(index), lastReadMs(ledgers)) <= nowMs) return;
   const day = todayIn(ctx);
   const [query] = dayQueries(
     ctx.report,
@@ -91,13 +91,6 @@ async function askForTime(ctx: RunContext, ledgers: Iterable<Ledger>): Promise<v
   } catch (thrown) {
     ctx.log({ event: 'service_time_unknown', ...errorSummary(rethrowBugs(thrown)) });
   }
-}
-
-/** When the last reading of these months began, in milliseconds; 0 where none did. */
-function latestReadMs(ledgers: Iterable<Ledger>): number {
-  const entries = [...ledgers].flatMap(({ days }) => Object.values(days));
-  const times = entries.flatMap(({ committed }) => (committed ? [Date.parse(committed.readFrom)] : []));
-  return Math.max(0, ...times);
 }
 
 /** I7: the first commit of a column decides its type for good, so a setting that comes later has no effect. */

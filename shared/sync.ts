@@ -7,7 +7,7 @@
  * report whose upstream report is in the same run is planned after it, and once more for the days that it brought. A
  * plan that was made by a wrong clock is made again: the service's first response shows its time.
  *
- * A day that fails stops no other, until five of a report fail in a row or one needs an operator. At the end
+ * A day that fails stops no other, until five fail in a row or one needs an operator. At the end
  * `finish.ts` vacuums once a day, writes `coverage`, and records when each month is next due.
  */
 import { type BrandReportsError, rethrowBugs } from './errors.ts';
@@ -21,7 +21,7 @@ import { type DueDay, isUrgent } from './planning/plan.ts';
 import { isEndOfRun } from './service/retry.ts';
 import { clocksAgree } from './service/server-clock.ts';
 
-/** Circuit breaker: after so many consecutive failed days the other days wait for the next run. */
+/** Circuit breaker: after so many consecutive failed days other days wait for the next run. */
 const MAX_CONSECUTIVE_FAILURES = 5;
 /** A service whose clock jumps must not keep a run planning. */
 const MAX_PLANS = 4;
@@ -154,8 +154,8 @@ function takeNext(
 ): NextDay | undefined {
   const candidates = syncs.flatMap((sync) => {
     const plan = currentPlan(sync);
-    const due = sync.left.find((each) => wanted(each, sync));
-    return plan && due && !sync.brokeOff && !sync.breaker.isOpen() ? [{ sync, plan, due }] : [];
+    const due = sync.left.find((each) => wanted(each, sync) && !sync.breaker.isOpen(each));
+    return plan && due && !sync.brokeOff ? [{ sync, plan, due }] : [];
   });
   const [next] = candidates.sort(
     (a, b) =>
@@ -184,7 +184,7 @@ async function readDay({ sync, plan, due }: NextDay): Promise<void> {
     const { outcome, error, endsReport }: SyncedDay = await syncDay(ctx, due, plan.continuation);
     if (endsReport) sync.left = [];
     if (currentPlan(sync) !== plan && outcome.outcome === 'pending') ctx.time.giveDayBack();
-    sync.breaker.record(outcome, error);
+    sync.breaker.record(due, outcome, error);
     sync.days.set(due.day, outcome);
     sync.failedDay ??= error;
   } catch (thrown) {
@@ -218,16 +218,25 @@ async function finishSync({
   }
 }
 
-/** Whether to stop: otherwise an outage is multiplied by the number of days, and a wrong secret may lock the account. */
+/**
+ * Whether to stop: otherwise an outage is multiplied by the number of days, and a wrong secret may lock the account.
+ * Refused days stop only those that are due for the same reason: a history that the service does not keep must not
+ * keep restated days from being read.
+ */
 function createCircuitBreaker() {
-  let failuresInRow = 0;
+  let unavailable = 0;
+  const failures = new Map<DueDay['reason'], number>();
   let needsOperator = false;
   return {
-    isOpen: () => needsOperator || failuresInRow >= MAX_CONSECUTIVE_FAILURES,
-    record({ outcome }: DayOutcome, error: BrandReportsError | undefined) {
-      if (outcome === 'published' || outcome === 'unchanged') failuresInRow = 0;
+    isOpen: ({ reason }: DueDay) =>
+      needsOperator || Math.max(unavailable, failures.get(reason) ?? 0) >= MAX_CONSECUTIVE_FAILURES,
+    record({ reason }: DueDay, { outcome }: DayOutcome, error: BrandReportsError | undefined) {
+      const isRead = outcome === 'published' || outcome === 'unchanged';
+      if (isRead || (error && error.kind !== 'transient')) unavailable = 0;
+      if (isRead) failures.delete(reason);
       if (!error) return;
-      failuresInRow += 1;
+      if (error.kind === 'transient') unavailable += 1;
+      failures.set(reason, (failures.get(reason) ?? 0) + 1);
       needsOperator ||= error.kind === 'auth' || error.kind === 'config';
     },
   };

@@ -6,7 +6,8 @@ import { coverageTable } from './coverage.ts';
 
 /**
  * Removes snapshots of coverage that the catalog does not point at: its rows follow from the ledgers alone. No document
- * says when one was replaced, so the next newer one tells it (I3); the newest of a month has none, and stays.
+ * says when one was replaced, so the next newer one tells it (I3). The newest of a month may be one that a run is about
+ * to publish; if it is as old as that, the run died before.
  */
 export async function vacuumCoverage({ brand, report, lake, clock }: RunContext): Promise<void> {
   if (!lake.catalog) return;
@@ -20,10 +21,10 @@ export async function vacuumCoverage({ brand, report, lake, clock }: RunContext)
   });
   const keys = [...Map.groupBy(snapshots, partitionOf).values()].flatMap((ofMonth) => {
     const oldestFirst = ofMonth.toSorted((a, b) => a.modifiedAt.getTime() - b.modifiedAt.getTime());
-    return oldestFirst.flatMap(({ id, key }, index) => {
+    return oldestFirst.flatMap((snapshot, index) => {
       const replacement = oldestFirst[index + 1];
-      const isStillRead = !replacement || ageMs(replacement) < SNAPSHOT_GRACE_MS;
-      return published.has(id) || isStillRead ? [] : [key];
+      const isInUse = ageMs(replacement ?? snapshot) < SNAPSHOT_GRACE_MS;
+      return published.has(snapshot.id) || isInUse ? [] : [snapshot.key];
     });
   });
   if (keys.length > 0) await lake.store.delete(keys);

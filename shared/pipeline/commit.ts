@@ -1,6 +1,6 @@
 import { monthOf } from '../days.ts';
 import { commitDay } from '../lake/documents/ledger.ts';
-import { closesAtMs, daysWatched, needsConfirmation, settles } from '../planning/due.ts';
+import { closesAtMs, daysWatched, doubtOf, settles } from '../planning/due.ts';
 import { refusedSummary } from '../planning/refused-lookups.ts';
 import type { BuiltSnapshot } from './build.ts';
 import type { Attempt } from './claim.ts';
@@ -40,8 +40,8 @@ export async function commit(
     const passes = { identicalPasses: closed ? agreed + 1 : 0, ...(resumed && { resumed }) };
     const isLast = settles(day, ctx.policy, startedMs, passes);
     const reading = { unchanged, recordPages, rows: snapshot.rows };
-    const confirmed = !needsConfirmation(ctx.policy, reading, before);
-    const settled = closed && isLast && confirmed && !refusedLookups?.retryAt;
+    const { mayBeLast, ...doubt } = doubtOf(ctx.policy, reading, before);
+    const settled = closed && isLast && mayBeLast && !refusedLookups?.retryAt;
     return commitDay(ledger, day, {
       runId: ctx.runId,
       continuation,
@@ -54,8 +54,7 @@ export async function commit(
         settled,
         ...(settled && { watchedDays: daysWatched(ctx.policy) }),
         ...passes,
-        confirmed,
-        ...(!unchanged && { changesInRow: (before?.changesInRow ?? 0) + 1 }),
+        ...doubt,
         attempt: id,
         pages: slices.flatMap(({ parts }) => parts).reduce((pages, part) => pages + part.pages, 0),
         readFrom: startedAt,

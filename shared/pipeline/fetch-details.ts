@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { rethrowBugs } from '../errors.ts';
+import { BrandReportsError, asBrandReportsError, rethrowBugs } from '../errors.ts';
 import { stringifyJson } from '../json.ts';
 import type { SlicePart, Slice } from '../lake/documents/progress.ts';
 import { attemptPrefix, dayPartition, snapshotKey } from '../lake/paths.ts';
@@ -141,16 +141,33 @@ async function upstreamRecords(
   const file = { bytes: upstream.bytes, range: (start: number, end: number) => store.range(key, start, end) };
   const optional = lookup.optional.map(({ column }) => column);
   const records = new Map<string, UpstreamRecord>();
-  for await (const row of readParquetRows(file, [lookup.key.column, ...optional])) {
-    const value = row[lookup.key.column];
-    if (typeof value !== 'string' || value === '') continue;
-    const present = optional.flatMap((column) => {
-      const text = row[column];
-      return typeof text === 'string' ? [[column, text] as const] : [];
-    });
-    records.set(value, { key: value, optional: Object.fromEntries(present) });
+  try {
+    for await (const row of readParquetRows(file, [lookup.key.column, ...optional])) {
+      const value = row[lookup.key.column];
+      if (typeof value !== 'string' || value === '') continue;
+      const present = optional.flatMap((column) => {
+        const text = row[column];
+        return typeof text === 'string' ? [[column, text] as const] : [];
+      });
+      records.set(value, { key: value, optional: Object.fromEntries(present) });
+    }
+  } catch (thrown) {
+    throw damagedSnapshot(ctx, thrown, key, day);
   }
   return [...records.values()];
+}
+
+/** What the Parquet reader throws at damaged bytes is no failure of this program. */
+function damagedSnapshot({ report }: RunContext, thrown: unknown, key: string, day: string): unknown {
+  const { kind, code, message } = asBrandReportsError(thrown);
+  if (kind !== 'bug' && code !== 'object_missing') return thrown;
+  const upstream = report.day.by === 'upstream' ? report.day.report : report.name;
+  return new BrandReportsError(
+    'contract',
+    'damaged_snapshot',
+    `${key} cannot be read: ${message}. Make it again: brand-reports sync ${upstream} --from ${day} --to ${day}`,
+    { cause: thrown },
+  );
 }
 
 /** The keys of which earlier slices of the day found a record. */

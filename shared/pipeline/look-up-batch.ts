@@ -6,7 +6,7 @@ import { type UpstreamRecord, lookUp } from '../service/lookup.ts';
 import { isEndOfRun } from '../service/retry.ts';
 import type { RunContext } from './context.ts';
 
-/** What the service answered to one lookup: its records, or a refusal. */
+/** What the service answered to one lookup: its records, or a refusal; a failure of this lookup alone counts as one. */
 export interface LookupAnswer {
   key: string;
   records: JsonObject[];
@@ -35,7 +35,10 @@ export async function lookUpBatch(
   }).catch(rethrowBugs);
   // Those that the run had no time for do not say why.
   const failure = failures.find((failed) => !isEndOfRun(failed)) ?? failures[0];
-  const firstMissing = batch.findIndex(({ key }) => !answered.has(key));
+  const isServices = failure !== undefined && !isEndOfRun(failure);
+  const isMissing = ({ key }: UpstreamRecord) =>
+    !answered.has(key) || (isServices && answered.get(key)?.refusal?.kind === 'transient');
+  const firstMissing = batch.findIndex(isMissing);
   const answers = batch
     .slice(0, firstMissing === -1 ? batch.length : firstMissing)
     .flatMap(({ key }) => answered.get(key) ?? []);
@@ -58,8 +61,10 @@ async function lookUpOne(
     const about = `${message} (looking up ${ctx.service.quote(key)})`;
     const error = new BrandReportsError(kind, code, about, { context });
     // A redirect comes from the address, not from the record that was asked for.
-    if (kind !== 'contract' || code === 'redirect') throw error;
-    refusals.add(key, error);
+    if (isEndOfRun(error) || code === 'redirect') throw error;
+    if (kind === 'contract') refusals.add(key, error);
+    else if (kind === 'transient' && ctx.service.hasAnswered) refusals.addUnanswered(error);
+    else throw error;
     return { key, records: [], refusal: error };
   }
 }
@@ -68,6 +73,8 @@ async function lookUpOne(
 const MAX_REFUSED_WITHOUT_ANSWER = 9;
 /** New refusals in a run, with fewer answers. */
 const MAX_REFUSED = 100;
+/** Lookups in a row that got no answer, however often they were sent: the service is unavailable. */
+const MAX_UNANSWERED = 2;
 
 /** The refusals that a run meets while it looks up a day. */
 export interface Refusals {
@@ -75,6 +82,8 @@ export interface Refusals {
   countAnswer(): void;
   /** @throws the refusal, where there are so many that the service must refuse the action itself */
   add(key: string, refusal: BrandReportsError): void;
+  /** A lookup got no answer. @throws the failure, where that is not the fault of this lookup alone */
+  addUnanswered(failure: BrandReportsError): void;
 }
 
 /** @param wasRefused whether an earlier run was refused the lookup: another refusal of it says nothing about the service */
@@ -82,12 +91,20 @@ export function createRefusals(wasRefused: (key: string) => boolean): Refusals {
   const met: BrandReportsError[] = [];
   let answers = 0;
   let refusedAnew = 0;
+  let unanswered = 0;
   return {
     met,
     countAnswer() {
       answers += 1;
+      unanswered = 0;
+    },
+    addUnanswered(failure) {
+      unanswered += 1;
+      if (unanswered > MAX_UNANSWERED) throw failure;
+      met.push(failure);
     },
     add(key, refusal) {
+      unanswered = 0;
       met.push(refusal);
       if (!wasRefused(key)) refusedAnew += 1;
       const limit = answers === 0 ? MAX_REFUSED_WITHOUT_ANSWER : MAX_REFUSED;

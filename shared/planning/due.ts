@@ -187,22 +187,48 @@ export function settles(
   return isLast && identicalPasses >= (isProofAlone ? 1 : 2);
 }
 
-const MAX_CHANGES_IN_ROW = 3;
+const MAX_CONTRADICTIONS = 3;
+
+/** What another reading has to say of one before it is believed. */
+export interface Doubt {
+  /** Whether the next run reads the day again. */
+  confirmed: boolean;
+  /** How many readings in a row were to confirm the one before, and differed; missing for none. */
+  contradictions?: number;
+  /** Whether the reading may be the last one of its day. */
+  mayBeLast: boolean;
+}
 
 /**
- * I11: whether another reading has to agree before this one is believed. Where pages are no snapshot, a record that
- * leaves a page while the next one is read makes another one fall through between them; and whatever the pages are, one
- * answer that lacks records must not be the last word. After some changes in a row the next reading waits: a field that
- * is never the same would otherwise have every day read in every run.
+ * I11: whether another reading has to agree with this one. Where pages are no snapshot, a record that leaves a page while
+ * the next one is read makes another one fall through between them; and whatever the pages are, one answer that lacks
+ * records must not be the last word. Where readings contradict each other again and again, a field is never the same:
+ * then the next one waits as the policy says, until one agrees or lacks records.
  */
-export function needsConfirmation(
+export function doubtOf(
   policy: Policy,
   reading: { unchanged: boolean; recordPages: number; rows: number },
-  before: Pick<Committed, 'rows' | 'changesInRow'> | undefined,
-): boolean {
-  if (reading.unchanged || (before?.changesInRow ?? 0) >= MAX_CHANGES_IN_ROW) return false;
+  before: Pick<Committed, 'rows' | 'state' | 'confirmed' | 'contradictions'> | undefined,
+): Doubt {
   const hasLost = before !== undefined && reading.rows < before.rows;
-  return hasLost || (reading.recordPages > 1 && !policy.pagesAreSnapshot);
+  const mayLack = hasLost || (reading.recordPages > 1 && !policy.pagesAreSnapshot);
+  if (reading.unchanged || !mayLack) return { confirmed: true, mayBeLast: true };
+  const contradictions = contradictionsAfter(before, hasLost);
+  return {
+    confirmed: contradictions >= MAX_CONTRADICTIONS,
+    ...(contradictions > 0 && { contradictions }),
+    mayBeLast: false,
+  };
+}
+
+function contradictionsAfter(
+  before: Pick<Committed, 'state' | 'confirmed' | 'contradictions'> | undefined,
+  hasLost: boolean,
+): number {
+  if (before?.state !== 'closed') return 0;
+  const { confirmed, contradictions = 0 } = before;
+  if (!confirmed) return contradictions + 1;
+  return hasLost ? 0 : contradictions;
 }
 
 /** The earliest time at which a day of the month is due; `null` where all its days are settled. */

@@ -28,8 +28,9 @@ export interface PlanOptions {
 
 /**
  * The days due, in the order in which they are read: open day and yesterday, days in progress, days never read
- * (newest first), refreshes, days that failed. A day that failed is not due before its backoff ends, unless a range
- * asks for it by name.
+ * (newest first), refreshes, days that failed again and again. A day that failed is not due before its backoff ends,
+ * unless a range asks for it by name. The days that failed take turns with the others: where none has failed since
+ * one was read, the one that waited longest is read ahead.
  */
 export function plan(
   ledgers: ReadonlyMap<string, Ledger>,
@@ -39,10 +40,11 @@ export function plan(
 ): DueDay[] {
   const today = dayOf(nowMs, policy.timeZone);
   const range = continuation?.range;
+  const isFailuresTurn = lastFailedMs(ledgers) <= lastReadMs(ledgers);
   const candidates = range
     ? daysFrom(range.from, earlier(range.to, today))
     : daysFrom(policy.startDate, today);
-  return candidates
+  const due = candidates
     .filter((day) => ledgers.has(monthOf(day)))
     .filter((day) => nowMs >= startOfDay(day, policy.timeZone) + 1000)
     .filter((day) => !upstream || upstream(day))
@@ -52,11 +54,33 @@ export function plan(
       if (continuation && wasRead(entry, continuation, policy, upstream?.(day))) return [];
       const dueMs = dueAtMs(day, entry, policy, nowMs, upstream?.(day));
       if (!range && (dueMs === null || dueMs > nowMs)) return [];
-      const reason = reasonFor(day, entry, today, nowMs, range !== undefined);
+      const reason = reasonFor(day, entry, { today, nowMs, requested: range !== undefined, isFailuresTurn });
       return [{ due: { day, reason }, order: [rankOf(reason), longestWaiting(reason, entry)] }];
     })
     .sort((a, b) => compare(a.order, b.order) || (a.due.day < b.due.day ? 1 : -1))
-    .map(({ due }) => due);
+    .map((each) => each.due);
+  const ahead = isFailuresTurn ? due.find(({ reason }) => reason === 'retry') : undefined;
+  if (!ahead) return due;
+  const [urgent, others] = [due.filter(isUrgent), due.filter((each) => !isUrgent(each) && each !== ahead)];
+  return [...urgent, ahead, ...others];
+}
+
+/** When a day of these months failed last, in milliseconds; 0 where none has. */
+function lastFailedMs(ledgers: ReadonlyMap<string, Ledger>): number {
+  return latestMs(ledgers, ({ failure }) => failure?.lastAt);
+}
+
+/** When the last reading of these months began, in milliseconds; 0 where none did. */
+export function lastReadMs(ledgers: ReadonlyMap<string, Ledger>): number {
+  return latestMs(ledgers, ({ committed }) => committed?.readFrom);
+}
+
+function latestMs(
+  ledgers: ReadonlyMap<string, Ledger>,
+  timeOf: (entry: DayEntry) => string | undefined,
+): number {
+  const entries = [...ledgers.values()].flatMap(({ days }) => Object.values(days));
+  return Math.max(0, ...entries.flatMap((entry) => Date.parse(timeOf(entry) ?? '') || []));
 }
 
 /**
@@ -120,13 +144,16 @@ function wasRead(
 function reasonFor(
   day: string,
   entry: DayEntry | undefined,
-  today: string,
-  nowMs: number,
-  requested: boolean,
+  {
+    today,
+    nowMs,
+    requested,
+    isFailuresTurn,
+  }: { today: string; nowMs: number; requested: boolean; isFailuresTurn: boolean },
 ): DueDay['reason'] {
   if (entry?.failure && Date.parse(entry.failure.retryAt) > nowMs) return 'failing';
   // What fails again and again must not cost the other days their turn in every run.
-  if (entry?.failure && entry.failure.times > 1) return 'retry';
+  if (entry?.failure && entry.failure.times > 1 && !isFailuresTurn) return 'retry';
   if (day === today) return 'open';
   if (day === addDays(today, -1)) return 'yesterday';
   if (entry?.failure) return 'retry';

@@ -5,9 +5,9 @@ import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts'
 import {
   type Policy,
   closesAtMs,
+  doubtOf,
   dueAtMs,
   monthDueAtMs,
-  needsConfirmation,
   onlyRefusedDue,
   settles,
   upstreamState,
@@ -284,12 +284,13 @@ function afterPass(
     resumed: pass.resumed,
   };
   const reading = { unchanged: committed?.digest === digest, recordPages: 2, rows: 1 };
+  const { mayBeLast, ...doubt } = doubtOf(own, reading, committed);
   return readAt(new Date(pass.at).toISOString(), {
     ...passes,
     digest,
-    confirmed: !needsConfirmation(own, reading, committed),
+    ...doubt,
     state: closed ? 'closed' : 'open',
-    settled: closed && settles(day, own, pass.at, passes),
+    settled: closed && mayBeLast && settles(day, own, pass.at, passes),
   });
 }
 
@@ -297,7 +298,10 @@ describe('a reading that records may have moved in', () => {
   const numbered = { ...policy, pagesAreSnapshot: false };
   const changed = { unchanged: false, recordPages: 2, rows: 10 };
 
-  it.each<[string, ...Parameters<typeof needsConfirmation>, boolean]>([
+  const closed = (rows: number, contradictions = 0, confirmed = true) =>
+    ({ rows, state: 'closed', confirmed, contradictions }) as const;
+
+  it.each<[string, Policy, Parameters<typeof doubtOf>[1], { rows: number } | undefined, boolean]>([
     ['a first one of several pages', numbered, changed, undefined, true],
     ['a changed one of several pages', numbered, changed, { rows: 10 }, true],
     [
@@ -312,10 +316,35 @@ describe('a reading that records may have moved in', () => {
     ['not one that changed nothing', numbered, { ...changed, unchanged: true }, { rows: 10 }, false],
     ['not one whose pages are a snapshot', policy, changed, { rows: 10 }, false],
     ['one that lacks records, though its pages are a snapshot', policy, changed, { rows: 11 }, true],
-    ['one that changed twice before', numbered, changed, { rows: 10, changesInRow: 2 }, true],
-    ['not one that changed three times before', numbered, changed, { rows: 10, changesInRow: 3 }, false],
   ])('I11: has to be confirmed: %s', (_name, own, reading, before, needed) => {
-    expect(needsConfirmation(own, reading, before)).toBe(needed);
+    expect(doubtOf(own, reading, before && closed(before.rows))).toEqual({
+      confirmed: !needed,
+      mayBeLast: !needed,
+    });
+  });
+
+  it.each<[string, Parameters<typeof doubtOf>[2], ReturnType<typeof doubtOf>]>([
+    ['a confirmed one', closed(10), { confirmed: false, mayBeLast: false }],
+    [
+      'one of the open day',
+      { ...closed(10, 2, false), state: 'open' },
+      { confirmed: false, mayBeLast: false },
+    ],
+    ['one to confirm', closed(10, 0, false), { confirmed: false, contradictions: 1, mayBeLast: false }],
+    [
+      'one that contradicted another',
+      closed(10, 1, false),
+      { confirmed: false, contradictions: 2, mayBeLast: false },
+    ],
+    ['the third of those', closed(10, 2, false), { confirmed: true, contradictions: 3, mayBeLast: false }],
+    [
+      'a later one of a day that always contradicts itself',
+      closed(10, 3),
+      { confirmed: true, contradictions: 3, mayBeLast: false },
+    ],
+    ['such a one, which had more records', closed(11, 3), { confirmed: false, mayBeLast: false }],
+  ])('I11: a changed one of several pages counts contradictions behind %s', (_name, before, doubt) => {
+    expect(doubtOf(numbered, changed, before)).toEqual(doubt);
   });
 
   it('I11: is due at once, whatever the age of its day, and comes behind the days never read', () => {

@@ -46,7 +46,15 @@ export function readAt(readFrom: string, change: Partial<Committed> = {}): DayEn
 export const claim = { attempt: 'a1', runId: 'r1', at: NOW, restarts: 0 };
 
 export function failure(retryAt: string): Failure {
-  return { since: NOW, times: 1, kind: 'contract', code: 'no_list', message: 'no list', retryAt };
+  return {
+    since: NOW,
+    lastAt: NOW,
+    times: 1,
+    kind: 'contract',
+    code: 'no_list',
+    message: 'no list',
+    retryAt,
+  };
 }
 
 /** The ledgers of these months with the days that lie in them. */

@@ -38,11 +38,11 @@ describe('the plan', () => {
     expect(summary(plan(ledgers, policy, NOW_MS))).toEqual([
       '2026-03-19 yesterday',
       '2026-03-20 open',
+      '2026-03-12 retry',
       '2026-03-18 in_progress',
       '2026-03-17 never_read',
       '2026-03-15 never_read',
       '2026-03-16 refresh',
-      '2026-03-12 retry',
     ]);
     expect(waitingDays(ledgers, policy, NOW_MS)).toEqual(['2026-03-14']);
   });
@@ -72,6 +72,42 @@ describe('the plan', () => {
     );
     const all = { ...policy, startDate: '2026-02-01' };
     expect(waitingDays(ledgers, all, NOW_MS)).toEqual(['2026-03-18', '2026-03-14', '2026-02-20']);
+  });
+
+  it('has failed days and others take turns: of the failed ones, the one that waited longest comes ahead where none has failed since a day was read', () => {
+    const failed = (retryAt: string, lastAt: string) => ({
+      failure: { ...failure(retryAt), times: 2, lastAt },
+    });
+    const planned = (lastAt: string) =>
+      summary(
+        plan(
+          ledgersOf({
+            '2026-03-20': failed('2026-03-20T13:00:00.000Z', lastAt),
+            '2026-03-19': readAt('2026-03-20T12:00:00.000Z'),
+            '2026-03-18': failed('2026-03-20T11:00:00.000Z', lastAt),
+            '2026-03-17': failed('2026-03-20T10:00:00.000Z', lastAt),
+            '2026-03-16': old,
+          }),
+          { ...policy, startDate: '2026-03-15' },
+          NOW_MS,
+        ),
+      );
+    expect(planned('2026-03-20T12:00:01.000Z')).toEqual([
+      '2026-03-19 yesterday',
+      '2026-03-15 never_read',
+      '2026-03-16 refresh',
+      '2026-03-17 retry',
+      '2026-03-18 retry',
+      '2026-03-20 retry',
+    ]);
+    expect(planned('2026-03-20T11:59:59.000Z')).toEqual([
+      '2026-03-20 open',
+      '2026-03-19 yesterday',
+      '2026-03-17 retry',
+      '2026-03-15 never_read',
+      '2026-03-16 refresh',
+      '2026-03-18 retry',
+    ]);
   });
 
   it('has every day of an empty lake, newest first, and no day of a complete one', () => {

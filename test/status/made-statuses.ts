@@ -23,6 +23,7 @@ export function settingsOf(...brands: string[]) {
 
 export const failure: Failure = {
   since: '2026-11-19T06:00:00.000Z',
+  lastAt: '2026-11-19T06:00:00.000Z',
   times: 3,
   kind: 'contract',
   code: 'no_list',

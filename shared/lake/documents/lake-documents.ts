@@ -43,7 +43,9 @@ export function createLakeDocuments({ store, newId, clock, random }: DocumentAcc
     },
     index(report, brand) {
       const key = indexKey(report, brand);
-      return create(key, parseMonthIndex(key));
+      const parse = parseMonthIndex(key);
+      // A hint that cannot be read is none: what it said follows from the ledgers.
+      return new CasDocument({ store, key, parse, recover: () => parse(undefined), newId, pause });
     },
     progress(report, brand, day, attempt) {
       const key = progressKey(report, brand, day, attempt);

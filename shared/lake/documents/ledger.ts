@@ -30,6 +30,8 @@ const failure = storedObject({
   kind: z.enum(ERROR_KINDS),
   code: z.string(),
   message: z.string(),
+  /** When it failed last. */
+  lastAt: storedTime,
   /** Until then the day is read only where it is asked for by name. */
   retryAt: storedTime,
   /** What was asked: where the settings lead to other queries since, the day is not waited for. */
@@ -55,8 +57,8 @@ const published = storedObject({
   resumed: z.optional(z.boolean()),
   /** False where records may have moved between the pages while they were read: another reading has to agree. */
   confirmed: z.boolean(),
-  /** How many readings in a row changed the content; missing for none. */
-  changesInRow: z.optional(storedCount),
+  /** How many readings in a row were to confirm the one before, and differed; missing for none. */
+  contradictions: z.optional(storedCount),
   /** Records with one primary key differed in two passes: the field is no key of this reading's records. */
   keyIsNone: z.optional(z.boolean()),
   attempt: z.string(),
@@ -246,6 +248,7 @@ export function failDay(
     kind: failed.kind,
     code: failed.code,
     message: failed.message,
+    lastAt: now,
     retryAt: new Date(failed.nowMs + waitMs(failed, times)).toISOString(),
     queryFingerprint: failed.queryFingerprint,
   };

@@ -42,12 +42,13 @@ function confirmCursors(request: PageRequest, resume: Resume | undefined, ask: A
   let first = resume?.seen[0];
   let before: ReadPage | undefined = resume?.last && { ...resume.last, next: resume.cursor };
   return async (fetched) => {
-    const isEndDoubtful = fetched.lacksCursor && (fetched.cursor !== null || isFull(fetched, request));
-    const page = isEndDoubtful ? await ask(fetched.cursor) : fetched;
-    const isEmptyEnd = page.records.length === 0 && page.next === null;
+    const lacksEnd = fetched.lacksCursor && (fetched.cursor !== null || isFull(fetched, request));
+    // The page before has said that more records follow.
+    const isContradiction = before !== undefined && isEmptyEnd(fetched);
+    const page = lacksEnd || isContradiction ? await ask(fetched.cursor) : fetched;
     const isFirstAgain = page.records.length > 0 && shortHash(page.hash) === first;
-    if (before && mayDie(page.cursor, request) && (isEmptyEnd || isFirstAgain)) {
-      if (!(await isUnchanged(before, ask))) throw cursorDied(request.action, isEmptyEnd);
+    if (before && mayDie(page.cursor, request) && (isEmptyEnd(page) || isFirstAgain)) {
+      if (!(await isUnchanged(before, ask))) throw cursorDied(request.action, isEmptyEnd(page));
     }
     first ??= shortHash(page.hash);
     before = { cursor: page.cursor, hash: page.hash, next: page.next };
@@ -57,6 +58,10 @@ function confirmCursors(request: PageRequest, resume: Resume | undefined, ask: A
 
 /** A page that was read: its cursor, the hash of its records, and the cursor that it named. */
 export type ReadPage = { cursor: Json; hash: string; next: Json };
+
+function isEmptyEnd({ records, next }: Page): boolean {
+  return records.length === 0 && next === null;
+}
 
 function isFull({ records }: Page, { pageSize }: PageRequest): boolean {
   return records.length >= pageSize;
@@ -73,8 +78,8 @@ export async function isUnchanged(before: ReadPage, ask: AskPage): Promise<boole
   return again.hash === before.hash && stringifyJson(again.next) === stringifyJson(before.next);
 }
 
-function cursorDied(action: string, isEmptyEnd: boolean) {
-  const found = isEmptyEnd ? 'an empty last page' : 'the first page again';
+function cursorDied(action: string, isEnd: boolean) {
+  const found = isEnd ? 'an empty last page' : 'the first page again';
   return contractError(
     action,
     'cursor_died',

@@ -57,6 +57,7 @@ const failed = {
 
 const failure: Failure = {
   since: claim.at,
+  lastAt: claim.at,
   times: 2,
   kind: 'contract',
   code: 'no_list',
@@ -333,6 +334,7 @@ describe('a failure', () => {
         kind: 'contract',
         code: 'c',
         message: 'm',
+        lastAt: '2026-01-06T10:00:00.000Z',
         retryAt: '2026-01-06T10:00:00.000Z',
         queryFingerprint: 'q',
       },
