@@ -32,7 +32,7 @@ export async function finishReport(
   const vacuumedAt = new Date(ctx.clock.serviceMs()).toISOString();
   const before = await ctx.index.cached();
   const hasReturnedRecords = before.hasReturnedRecords || (await hasRecords(ctx, months));
-  const isDaily = vacuumIsDue(ctx, before) && !ctx.time.isUp();
+  const isDaily = vacuumIsDue(ctx, before) && (!ctx.time.isUp() || vacuumIsOverdue(ctx, before));
   const vacuumed = isDaily && (await vacuumOrLog(ctx));
   // A view may have waited for a new column. Once a day, damage by a crash or a manual edit of the catalog is repaired.
   const hasGrown = (await ctx.schema.cached()).columns.length > columnsBefore;
@@ -60,6 +60,11 @@ async function vacuumOrLog(ctx: RunContext): Promise<boolean> {
     ctx.log({ event: 'vacuum_failed', ...errorSummary(rethrowBugs(thrown)) });
     return false;
   }
+}
+
+/** Runs whose time is always up would otherwise never vacuum. */
+function vacuumIsOverdue({ clock }: RunContext, { vacuumedAt }: MonthIndex): boolean {
+  return vacuumedAt !== undefined && clock.serviceMs() - Date.parse(vacuumedAt) >= 2 * VACUUM_INTERVAL_MS;
 }
 
 /** Once a day a run also examines all months: see `planReport`. A time in the future comes from a clock that was ahead. */

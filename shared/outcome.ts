@@ -66,6 +66,11 @@ export function isUnfinished({ status, days }: ReportOutcome): boolean {
   return days.some(({ outcome }) => isLeft(outcome)) || (status === 'incomplete' && days.length === 0);
 }
 
+/** Whether a day failed: a range is not done before it was read. */
+export function hasFailedDays({ days }: ReportOutcome): boolean {
+  return days.some(({ outcome }) => outcome === 'failed');
+}
+
 function isLeft(outcome: DayOutcome['outcome']): boolean {
   return outcome === 'pending' || outcome === 'busy';
 }

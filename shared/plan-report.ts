@@ -4,7 +4,7 @@
  * left out: its days cannot be read without losing what it holds, and the other months go on.
  */
 import { daysFrom, earlier, monthOf } from './days.ts';
-import { type BrandReportsError, rethrowBugs } from './errors.ts';
+import { BrandReportsError, rethrowBugs } from './errors.ts';
 import { vacuumIsDue } from './finish.ts';
 import type { Ledger } from './lake/documents/ledger.ts';
 import { latestRecordedMs, markMonthsDirty, mayBeDue } from './lake/documents/month-index.ts';
@@ -41,6 +41,7 @@ export interface ReportPlan {
 /** @param range days to read again, whatever the policy says; missing: the days that are due */
 export async function planReport(ctx: RunContext, range: Range | undefined): Promise<ReportPlan> {
   const { clockSkewMs } = ctx.service;
+  if (range) assertBegun(ctx, range);
   await warnOfIgnoredColumnSettings(ctx);
   const continuation = await resumeOrStart(ctx, range);
   const { ledgers, damagedMonths, error: damaged } = await ledgersToExamine(ctx, continuation);
@@ -68,6 +69,16 @@ export async function planReport(ctx: RunContext, range: Range | undefined): Pro
     columns: shape.columns.length,
     ...(error && { error }),
   };
+}
+
+function assertBegun(ctx: RunContext, { from }: Range): void {
+  const today = todayIn(ctx);
+  if (from <= today) return;
+  throw new BrandReportsError(
+    'config',
+    'range_ahead',
+    `${ctx.brand} ${ctx.report.name}: ${from} has not begun, today is ${today} in ${ctx.policy.timeZone}; correct the range that was asked for`,
+  );
 }
 
 /**

@@ -12,6 +12,7 @@ import {
   type ReportOutcome,
   type SyncOutcome,
   type Traffic,
+  hasFailedDays,
   isUnfinished,
   madeProgress,
   syncOutcome,
@@ -97,7 +98,7 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
 async function saveOrLog(ctx: RunContext, range: Range | undefined, { reports }: SyncOutcome): Promise<void> {
   try {
     await saveContinuation(ctx, range, {
-      isUnfinished: reports.some(isUnfinished),
+      isUnfinished: reports.some(isUnfinished) || (range !== undefined && reports.some(hasFailedDays)),
       madeProgress: reports.some(madeProgress),
     });
   } catch (thrown) {

@@ -69,9 +69,11 @@ export async function syncReports(reports: readonly ReportToSync[]): Promise<Syn
   };
   await readInTurns(paged, isUrgent);
   await readInTurns(lookups, (due, sync) => isUrgent(due) && hasUpstream(due, sync));
-  await readInTurns(syncs, hasUpstream);
+  // What fails again and again comes last: a service that wants a long pause after it ends the run for all reports.
+  await readInTurns(syncs, (due, sync) => due.reason !== 'retry' && hasUpstream(due, sync));
   await Promise.all(lookups.map(planAgain));
-  await readInTurns(lookups, () => true);
+  await readInTurns(lookups, ({ reason }) => reason !== 'retry');
+  await readInTurns(syncs, () => true);
 
   const synced: SyncedReport[] = [];
   for (const sync of syncs) synced.push({ ctx: sync.ctx, outcome: await finishSync(sync) });

@@ -32,16 +32,21 @@ export async function commit(
     .filter(({ role }) => role === 'include')
     .reduce((pages, part) => pages + part.recordPages, 0);
   // I2: only one pass that began after the day's end closes it.
-  const closed = last.whole && startedMs >= closesAtMs(day, ctx.policy) && isUpstreamClosed;
+  const closesMs = closesAtMs(day, ctx.policy);
+  const closed = last.whole && startedMs >= closesMs && isUpstreamClosed;
+  const { hasReturnedRecords } = await ctx.index.cached();
   await ctx.ledger(monthOf(day)).update((ledger) => {
     const before = ledger.days[day]?.committed;
     // I11: passes with equal content, one after the other.
     const agreed = unchanged && before?.state === 'closed' ? before.identicalPasses : 0;
     const passes = { identicalPasses: closed ? agreed + 1 : 0, ...(resumed && { resumed }) };
     const isLast = settles(day, ctx.policy, startedMs, passes);
-    const reading = { unchanged, recordPages, rows: snapshot.rows };
+    const isTimeSure = !closed || ctx.clock.wallMs() >= closesMs;
+    const reading = { unchanged, recordPages, rows: snapshot.rows, isTimeSure };
     const { mayBeLast, ...doubt } = doubtOf(ctx.policy, reading, before);
-    const settled = closed && isLast && mayBeLast && !refusedLookups?.retryAt;
+    // Where the service never returned a record, the address or the credentials may be another brand's.
+    const isVerified = hasReturnedRecords || snapshot.rows > 0;
+    const settled = closed && isLast && mayBeLast && isVerified && !refusedLookups?.retryAt;
     return commitDay(ledger, day, {
       runId: ctx.runId,
       continuation,

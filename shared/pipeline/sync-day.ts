@@ -8,10 +8,11 @@
  * only spares double work.
  */
 import { monthOf } from '../days.ts';
-import { type BrandReportsError, rethrowBugs } from '../errors.ts';
+import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import { type Committed, abandonDay, failDay, releaseDay } from '../lake/documents/ledger.ts';
 import { assertLeaseHeld } from '../lake/documents/progress.ts';
 import { type DayOutcome, errorSummary } from '../outcome.ts';
+import { isEmptied } from '../planning/due.ts';
 import type { Continuation, DueDay } from '../planning/plan.ts';
 import { isEndOfRun } from '../service/retry.ts';
 import { type BuiltSnapshot, build } from './build.ts';
@@ -49,6 +50,7 @@ export async function syncDay(
     stopRenewing = keepLease(ctx, claimed);
     const snapshot = await fetchAndBuild(ctx, claimed, continuation.range !== undefined);
     if (!snapshot) return await leftToNextRun(ctx, claimed);
+    if (!continuation.range) await assertNotEmptied(ctx, claimed, snapshot);
     await commit(ctx, claimed, snapshot, continuation.id);
     if (!(await isPublished(ctx, day))) await publishDay(ctx, day);
     const outcome = snapshot.unchanged ? 'unchanged' : 'published';
@@ -83,6 +85,23 @@ async function fetchAndBuild(
   if (!('conflict' in built)) return built;
   const repeated = await restartAttempt(ctx, attempt, 'key_conflict', built.conflict.versions);
   return fetchAndBuild(ctx, repeated, readBack);
+}
+
+/** I1: records that the service has forgotten are not ours to remove. Only a range that names the day replaces them. */
+async function assertNotEmptied(
+  ctx: RunContext,
+  { day, progress }: Attempt,
+  { rows }: BuiltSnapshot,
+): Promise<void> {
+  const before = await committedDay(ctx, day);
+  const startedAt = (await progress.cached()).slices.at(-1)?.startedAt ?? '';
+  if (!before || !isEmptied(day, ctx.policy, Date.parse(startedAt), rows, before)) return;
+  const { brand, report } = ctx;
+  throw new BrandReportsError(
+    'contract',
+    'day_emptied',
+    `${brand} ${report.name}: the service has no record of ${day} any more, and at its age none can change; its ${before.rows} rows stay. If it is right that the day is empty: brand-reports sync ${report.name} --brand ${brand} --from ${day} --to ${day}`,
+  );
 }
 
 function ended(ctx: RunContext, day: string, outcome: DayOutcome['outcome'], rows = 0, pages = 0): SyncedDay {

@@ -191,7 +191,7 @@ const MAX_CONTRADICTIONS = 3;
 
 /** What another reading has to say of one before it is believed. */
 export interface Doubt {
-  /** Whether the next run reads the day again. */
+  /** Whether it is believed; otherwise the next run reads the day again. */
   confirmed: boolean;
   /** How many readings in a row were to confirm the one before, and differed; missing for none. */
   contradictions?: number;
@@ -204,14 +204,16 @@ export interface Doubt {
  * the next one is read makes another one fall through between them; and whatever the pages are, one answer that lacks
  * records must not be the last word. Where readings contradict each other again and again, a field is never the same:
  * then the next one waits as the policy says, until one agrees or lacks records.
+ * @param reading `unchanged`: it agrees with the one before. `isTimeSure`: no clock contradicts that the day was over
  */
 export function doubtOf(
   policy: Policy,
-  reading: { unchanged: boolean; recordPages: number; rows: number },
+  reading: { unchanged: boolean; recordPages: number; rows: number; isTimeSure: boolean },
   before: Pick<Committed, 'rows' | 'state' | 'confirmed' | 'contradictions'> | undefined,
 ): Doubt {
+  if (!reading.isTimeSure) return { confirmed: false, mayBeLast: false };
   const hasLost = before !== undefined && reading.rows < before.rows;
-  const mayLack = hasLost || (reading.recordPages > 1 && !policy.pagesAreSnapshot);
+  const mayLack = hasLost || reading.rows === 0 || (reading.recordPages > 1 && !policy.pagesAreSnapshot);
   if (reading.unchanged || !mayLack) return { confirmed: true, mayBeLast: true };
   const contradictions = contradictionsAfter(before, hasLost);
   return {
@@ -229,6 +231,20 @@ function contradictionsAfter(
   const { confirmed, contradictions = 0 } = before;
   if (!confirmed) return contradictions + 1;
   return hasLost ? 0 : contradictions;
+}
+
+/**
+ * Whether a reading says that a day is empty which had records, at an age at which none can change any more: then the
+ * service keeps them no longer.
+ */
+export function isEmptied(
+  day: string,
+  policy: Policy,
+  readFromMs: number,
+  rows: number,
+  before: Pick<Committed, 'rows'> | undefined,
+): boolean {
+  return before !== undefined && before.rows > 0 && rows === 0 && readFromMs >= lastCallMs(day, policy);
 }
 
 /** The earliest time at which a day of the month is due; `null` where all its days are settled. */

@@ -283,7 +283,7 @@ function afterPass(
     identicalPasses: closed ? (agrees ? committed.identicalPasses : 0) + 1 : 0,
     resumed: pass.resumed,
   };
-  const reading = { unchanged: committed?.digest === digest, recordPages: 2, rows: 1 };
+  const reading = { unchanged: committed?.digest === digest, recordPages: 2, rows: 1, isTimeSure: true };
   const { mayBeLast, ...doubt } = doubtOf(own, reading, committed);
   return readAt(new Date(pass.at).toISOString(), {
     ...passes,
@@ -296,7 +296,7 @@ function afterPass(
 
 describe('a reading that records may have moved in', () => {
   const numbered = { ...policy, pagesAreSnapshot: false };
-  const changed = { unchanged: false, recordPages: 2, rows: 10 };
+  const changed = { unchanged: false, recordPages: 2, rows: 10, isTimeSure: true };
 
   const closed = (rows: number, contradictions = 0, confirmed = true) =>
     ({ rows, state: 'closed', confirmed, contradictions }) as const;
@@ -316,6 +316,21 @@ describe('a reading that records may have moved in', () => {
     ['not one that changed nothing', numbered, { ...changed, unchanged: true }, { rows: 10 }, false],
     ['not one whose pages are a snapshot', policy, changed, { rows: 10 }, false],
     ['one that lacks records, though its pages are a snapshot', policy, changed, { rows: 11 }, true],
+    ['a first one without records', policy, { ...changed, recordPages: 0, rows: 0 }, undefined, true],
+    [
+      'one without records that changed nothing',
+      policy,
+      { ...changed, unchanged: true, rows: 0 },
+      undefined,
+      false,
+    ],
+    [
+      'one of which a clock says that the day was not over',
+      policy,
+      { ...changed, isTimeSure: false },
+      { rows: 10 },
+      true,
+    ],
   ])('I11: has to be confirmed: %s', (_name, own, reading, before, needed) => {
     expect(doubtOf(own, reading, before && closed(before.rows))).toEqual({
       confirmed: !needed,
