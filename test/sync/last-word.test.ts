@@ -1,0 +1,193 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { restate } from '../../sample/brand.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
+import { dayPartition, indexKey, snapshotKey } from '../../shared/lake/paths.ts';
+import {
+  coverageOf,
+  errorOf,
+  ledgerEntries,
+  ledgerEntry,
+  outcomesOf,
+  requestsOf,
+  wrongReports,
+} from './lake-contents.ts';
+import { BRAND, type SampleLake, type SampleLakeOptions, sampleLake } from './sample-lake.ts';
+
+const TODAY = '2026-03-10';
+
+let lake: SampleLake;
+afterEach(() => lake.close());
+
+async function begin(options: Partial<SampleLakeOptions>): Promise<void> {
+  lake = await sampleLake({
+    now: `${TODAY}T15:00:00Z`,
+    startDate: '2026-03-08',
+    clicksPerDay: 6,
+    ...options,
+  });
+}
+
+function damage(key: string, change: (body: Uint8Array) => Uint8Array): void {
+  const stored = lake.store.objects.get(key);
+  if (!stored) throw new Error(`${key} is not there`);
+  lake.store.objects.set(key, { ...stored, body: change(stored.body) });
+}
+
+describe('what is only a hint', () => {
+  it('stops no run where it is damaged: the index is made again', async () => {
+    await begin({ reports: ['transaction_list'], recordsTo: '2026-03-20T15:00:00Z' });
+    await lake.sync();
+    damage(indexKey('transaction_list', BRAND), () => Buffer.from('{"vers'));
+    lake.nowMs += HOUR_MS;
+    expect((await lake.sync()).status).toBe('complete');
+    expect(await wrongReports(lake, TODAY, ['transaction_list'])).toEqual({});
+  });
+});
+
+describe('a damaged snapshot of clicks', () => {
+  it.each<[string, (key: string) => unknown]>([
+    ['whose middle is empty', (key) => damage(key, (body) => body.slice().fill(0, 8, body.length - 400))],
+    ['whose end is cut off', (key) => damage(key, (body) => body.slice(0, -8))],
+    ['that is gone', (key) => lake.store.objects.delete(key)],
+  ])('%s is the failure of its details alone, which says what to do', async (_name, spoil) => {
+    await begin({ reports: ['clicks_list', 'clicks_detail', 'transaction_list'] });
+    await lake.sync({ scope: { reports: ['clicks_list'] } });
+    const { committed } = await ledgerEntry(lake, 'clicks_list', '2026-03-08');
+    spoil(snapshotKey('clicks', dayPartition(BRAND, '2026-03-08'), committed?.snapshot ?? ''));
+    const outcome = await lake.sync({ scope: { reports: ['clicks_detail', 'transaction_list'] } });
+    expect(outcomesOf(outcome, 'clicks_detail')).toEqual({
+      '2026-03-08': 'failed',
+      '2026-03-09': 'published',
+      '2026-03-10': 'published',
+    });
+    expect(errorOf(outcome, 'clicks_detail')).toMatchObject({
+      code: 'damaged_snapshot',
+      message: expect.stringContaining('brand-reports sync clicks_list --from 2026-03-08 --to 2026-03-08'),
+    });
+    expect(await wrongReports(lake, TODAY, ['transaction_list'])).toEqual({});
+    await lake.sync({ scope: { reports: ['clicks_list'], from: '2026-03-08', to: '2026-03-08' } });
+    lake.nowMs += HOUR_MS;
+    await lake.sync();
+    expect(await wrongReports(lake, TODAY, ['clicks_detail'])).toEqual({});
+  });
+});
+
+describe('records that the service keeps no longer', () => {
+  const OLD = '2026-02-21';
+
+  it('stay where they are, unless a range asks for their day by name', async () => {
+    const reports = { transaction_list: { refresh: [{ untilAgeDays: 2, every: '1 day' }] } };
+    await begin({
+      now: '2026-02-23T15:00:00Z',
+      recordsTo: '2026-02-22T03:00:00Z',
+      startDate: OLD,
+      reports: ['transaction_list'],
+      brandSettings: { endDate: 'whole_day', reports },
+    });
+    for (let run = 0; run < 5; run += 1) {
+      await lake.sync();
+      lake.nowMs += DAY_MS;
+    }
+    const { committed } = await ledgerEntry(lake, 'transaction_list', OLD);
+    expect(committed).toMatchObject({ settled: true, rows: expect.any(Number) });
+    lake.brand.records.transaction_list = [];
+    // Another question has every day read again.
+    const brandSettings = { endDate: 'midnight', reports };
+    const outcome = await lake.sync({ brandSettings });
+    expect(outcomesOf(outcome, 'transaction_list')[OLD]).toBe('failed');
+    expect(errorOf(outcome, 'transaction_list')).toMatchObject({
+      code: 'day_emptied',
+      message: expect.stringContaining(`${committed?.rows} rows stay`),
+    });
+    expect((await ledgerEntry(lake, 'transaction_list', OLD)).committed?.snapshot).toBe(committed?.snapshot);
+    lake.nowMs += HOUR_MS;
+    await lake.sync({ brandSettings, scope: { from: OLD, to: OLD } });
+    expect((await ledgerEntry(lake, 'transaction_list', OLD)).committed?.rows).toBe(0);
+  });
+
+  it('were perhaps never asked for: what was read before the first record came is read again', async () => {
+    await begin({ startDate: '2026-02-20', recordsTo: '2026-03-20T15:00:00Z', reports: ['clicks_list'] });
+    const held = lake.brand.records.clicks_list;
+    lake.brand.records.clicks_list = [];
+    for (let run = 0; run < 3; run += 1) {
+      await lake.sync();
+      lake.nowMs += HOUR_MS;
+    }
+    expect((await coverageOf(lake, 'clicks_list'))[OLD]?.state).toBe('unverified');
+    lake.brand.records.clicks_list = held;
+    for (let day = 0; day < 8; day += 1) {
+      await lake.sync();
+      lake.nowMs += DAY_MS;
+    }
+    expect(await wrongReports(lake, '2026-03-17', ['clicks_list'])).toEqual({});
+    expect((await coverageOf(lake, 'clicks_list'))[OLD]?.state).toBe('settled');
+  });
+});
+
+describe('a range', () => {
+  const days = { from: '2026-02-01', to: '2026-02-20' };
+
+  it('with one day that fails goes on with that day alone', async () => {
+    await begin({ startDate: '2026-02-01', clicksPerDay: 2, reports: ['transaction_list'] });
+    lake.service.addFault({
+      on: { when: ({ fields }) => fields.start_date === '20260205' },
+      fault: { kind: 'html' },
+    });
+    const asked = [];
+    for (let run = 0; run < 4; run += 1) {
+      const before = requestsOf(lake, 'transaction_list').length;
+      expect((await lake.sync({ scope: days })).status).toBe('failed');
+      asked.push(requestsOf(lake, 'transaction_list').length - before);
+      lake.nowMs += HOUR_MS;
+    }
+    expect(asked[0]).toBeGreaterThan(19);
+    expect(asked.slice(1)).toEqual([1, 1, 1]);
+  });
+
+  it('that has not begun is refused, with the present day', async () => {
+    await begin({ reports: ['transaction_list'] });
+    const outcome = await lake.sync({ scope: { from: '2027-01-01', to: '2027-01-05' } });
+    expect(outcome.status).toBe('failed');
+    expect(errorOf(outcome, 'transaction_list')).toMatchObject({
+      code: 'range_ahead',
+      message: expect.stringContaining(`today is ${TODAY}`),
+    });
+  });
+});
+
+describe('a day that fails again and again', () => {
+  it('does not keep the others from being read, though the service wants a long pause each time', async () => {
+    await begin({ startDate: '2026-01-20', clicksPerDay: 2, reports: ['order_list', 'transaction_list'] });
+    lake.service.addFault({
+      on: { action: 'report/transaction_list', when: ({ fields }) => fields.start_date === '20260215' },
+      fault: { kind: 'status', status: 503, retryAfter: '1200' },
+    });
+    for (let run = 0; run < 5; run += 1) {
+      await lake.sync();
+      lake.nowMs += HOUR_MS;
+    }
+    const days = async (report: 'order_list' | 'transaction_list') =>
+      (await ledgerEntries(lake, report)).filter(([, { committed }]) => committed).length;
+    expect([await days('order_list'), await days('transaction_list')]).toEqual([50, 49]);
+  });
+
+  it('because the service does not keep it stops only the days that were never read', async () => {
+    const refresh = [{ untilAgeDays: 60, every: '1 day' }];
+    await begin({
+      startDate: '2026-02-20',
+      reports: ['transaction_list'],
+      brandSettings: { reports: { transaction_list: { refresh } } },
+    });
+    await lake.sync();
+    lake.nowMs += DAY_MS + HOUR_MS;
+    restate(lake.brand, 'transaction_list', '2026-03-01', (held) =>
+      held.map(({ at, record }) => ({ at, record: { ...record, order_status: 'void' } })),
+    );
+    lake.service.addFault({
+      on: { when: ({ fields }) => Number(fields.start_date) < 20_260_220 },
+      fault: { kind: 'code', code: 40, msg: 'too long ago' },
+    });
+    await lake.sync({ brandSettings: { startDate: '2026-01-01' } });
+    expect(await wrongReports(lake, '2026-03-11', ['transaction_list'])).toEqual({});
+  });
+});
