@@ -125,10 +125,9 @@ function pagesOf(
   return pages(pageRequest(ctx, part.fields), resume);
 }
 
-function pageRequest(
-  { report, service, settings, brandSettings }: FetchContext,
-  fields: JsonObject,
-): PageRequest {
+function pageRequest(ctx: FetchContext, fields: JsonObject): PageRequest {
+  const { report, service, settings, brandSettings } = ctx;
+  const keyHint = primaryKeyField(ctx);
   const primaryKey = report.primaryKey?.always ? report.primaryKey.field : undefined;
   return {
     service,
@@ -138,6 +137,7 @@ function pageRequest(
     firstPage: brandSettings.firstPage,
     fields,
     ...(primaryKey !== undefined && { primaryKey }),
+    ...(keyHint !== undefined && { keyHint }),
   };
 }
 

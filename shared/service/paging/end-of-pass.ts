@@ -111,20 +111,30 @@ function keyOf(record: JsonObject, field: string | undefined): string | undefine
   return typeof value === 'string' ? value : numberText(value);
 }
 
+/** A numbered page may overlap with those before where records move; this many in a row without a new key are a cycle. */
+const MAX_PAGES_WITHOUT_NEW_KEY = 3;
+
 /**
  * A page equal to the one before is either part of the day, or the last page sent again because there is no more. It
- * is held back until the page behind it decides: equal again is the end, anything else makes it part of the day.
+ * is held back until the page behind it decides: equal again is the end, anything else makes it part of the day. Of
+ * records with a key, pages with the same keys are equal: a field may be another one in every response.
  */
-function acceptNumbered({ action }: PageRequest, resume: Resume | undefined): AcceptPage {
+function acceptNumbered({ action, keyHint }: PageRequest, resume: Resume | undefined): AcceptPage {
   const read = new Set(resume?.seen);
-  let last = resume?.last?.hash;
+  const met = new Set<string>();
+  let withoutNewKey = 0;
+  let last: { hash: string | undefined; keys?: ReadonlySet<string> | undefined } = {
+    hash: resume?.last?.hash,
+  };
   let held: Page | undefined;
   return (page) => {
-    if (held?.hash === page.hash) return [{ ...held, records: [], hash: hashOf([]), next: null }];
+    const keys = ownKeysOf(page, keyHint);
+    const isRepeated = page.hash === last.hash || haveSameKeys(keys, last.keys);
+    if (held && isRepeated) return [{ ...held, records: [], hash: hashOf([]), next: null }];
     const certain = held ? [held, page] : [page];
     held = undefined;
     if (page.next === null) return certain;
-    if (page.hash === last) {
+    if (isRepeated) {
       held = page;
       return [];
     }
@@ -132,10 +142,31 @@ function acceptNumbered({ action }: PageRequest, resume: Resume | undefined): Ac
       const message = `page ${stringifyJson(page.cursor)} has exactly the records of an earlier page that is not the one before it`;
       throw contractError(action, 'repeated_page', message);
     }
+    const known = met.size;
+    for (const key of keys ?? []) met.add(shortHash(key));
+    withoutNewKey = keys && met.size === known ? withoutNewKey + 1 : 0;
+    if (withoutNewKey >= MAX_PAGES_WITHOUT_NEW_KEY) {
+      const message = `${withoutNewKey} pages in a row, the last one page ${stringifyJson(page.cursor)}, have no "${keyHint}" that is not on earlier pages; following them would not end`;
+      throw contractError(action, 'no_progress', message);
+    }
     read.add(page.seen);
-    last = page.hash;
+    last = { hash: page.hash, keys };
     return certain;
   };
+}
+
+/** The keys of a page; `undefined` where not every record has one of its own, so that the field may be no key. */
+function ownKeysOf({ records }: Page, field: string | undefined): ReadonlySet<string> | undefined {
+  const keys = new Set(records.flatMap((record) => keyOf(record, field) ?? []));
+  return keys.size === records.length ? keys : undefined;
+}
+
+function haveSameKeys(
+  keys: ReadonlySet<string> | undefined,
+  others: ReadonlySet<string> | undefined,
+): boolean {
+  if (keys === undefined || others?.size !== keys.size) return false;
+  return [...keys].every((key) => others.has(key));
 }
 
 const MAX_EMPTY_PAGES = 3;

@@ -20,6 +20,8 @@ export interface PageRequest {
   fields: JsonObject;
   /** The field that identifies a record, where every record has it. */
   primaryKey?: string;
+  /** The field that may identify a record: it does on a page where every record has a value of its own. */
+  keyHint?: string;
 }
 
 /** A fetched page. */

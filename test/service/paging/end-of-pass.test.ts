@@ -272,6 +272,71 @@ describe('a pass by page numbers', () => {
   });
 });
 
+describe('a pass by page numbers, of records that may have a key', () => {
+  const request = requestOf(numbered, { keyHint: 'id' });
+  /** Records that are other ones in every response. */
+  let served = 0;
+  const volatile = (...names: string[]): JsonObject[] =>
+    names.map((id) => {
+      served += 1;
+      return { id, served };
+    });
+  const [a, b] = ['a', 'b'];
+
+  it.each<[string, JsonObject[][], unknown[]]>([
+    [
+      'the last page twice more is the end',
+      [volatile('a', 'b'), volatile('c'), volatile('c'), volatile('c')],
+      [[[a, b]], [['c']], [], [[]]],
+    ],
+    [
+      'in another order too',
+      [volatile('a', 'b'), volatile('b', 'a'), volatile('a', 'b')],
+      [[[a, b]], [], [[]]],
+    ],
+    [
+      'a page twice is held back until the next',
+      [volatile('a', 'b'), volatile('a', 'b'), volatile('c')],
+      [[[a, b]], [], [[a, b], ['c']]],
+    ],
+    [
+      'not one with fewer or other keys',
+      [volatile('a', 'b'), volatile('a'), volatile('c'), volatile('d')],
+      [[[a, b]], [['a']], [['c']], [['d']]],
+    ],
+  ])('I8: is judged by the keys where a field is never the same: %s', (_name, pages, certain) => {
+    expect(accepted(request, numberedPassOf(...pages))).toEqual(certain);
+  });
+
+  it.each<[string, PageRequest, (names: string[]) => JsonObject[]]>([
+    ['a record has none', request, (names) => [...volatile(...names), ...amounts(served)]],
+    ['two records of a page have one', request, (names) => volatile(...names, ...names)],
+    ['the report has none', requestOf(numbered), (names) => volatile(...names)],
+  ])('I1: is not judged by keys that may be none: %s', (_name, given, records) => {
+    const pages = numberedPassOf(...Array.from({ length: 5 }, () => records(['a'])), []);
+    const counts = accepted(given, pages).map((certain) =>
+      Array.isArray(certain) ? certain.length : certain,
+    );
+    expect(counts).toEqual([1, 1, 1, 1, 1, 1]);
+  });
+
+  it('I8: may have two pages without a new key, and no third', () => {
+    const pages = (...names: string[]) => numberedPassOf(...names.map((name) => volatile(...name.split(''))));
+    expect(accepted(request, pages('ab', 'cd', 'ab', 'cd', 'ef'))).toHaveLength(5);
+    expect(accepted(request, pages('ab', 'cd', 'ab', 'cd', 'ae', 'ab', 'cd', 'fg')).at(-1)).toEqual([
+      ['f', 'g'],
+    ]);
+    const endless = pages('ab', 'cd', 'ab', 'cd', 'ac', 'ef');
+    expect(accepted(request, endless).at(-1)).toBe('no_progress');
+    expect(accepted(request, endless)).toHaveLength(5);
+    expect(refusal(request, endless)).toMatchObject({
+      ...{ kind: 'contract', context: { action: 'report/any' } },
+      message:
+        'report/any: 3 pages in a row, the last one page 5, have no "id" that is not on earlier pages; following them would not end',
+    });
+  });
+});
+
 describe('a pass by cursors', () => {
   const request = requestOf(byCursor);
   const empty = (count: number) => Array.from({ length: count }, () => []);
