@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ReportName } from '../../sample/brand.ts';
+import { type ReportName, restate } from '../../sample/brand.ts';
 import type { Interpretations } from '../../sample/interpretations.ts';
 import { HOUR_MS, MINUTE_MS, startOfDay } from '../../shared/days.ts';
 import { type JsonObject, numberText } from '../../shared/json.ts';
@@ -256,6 +256,33 @@ describe('cursors that die while a run waits', () => {
       expect((await ledgerEntry(lake, report, FIRST)).committed?.state).toBe('closed');
     },
   );
+});
+
+describe('cursors that die within a run while a record of the first page is restated', () => {
+  it('I8: double no transaction where the list begins again', async () => {
+    const lake = await lakeWith({ deadCursor: 'restart', cursorLife: 'restart', pageCap: 4 }, 40);
+    let pages = 0;
+    lake.service.addFault({
+      on: {
+        action: 'report/transaction_list',
+        when({ fields }) {
+          if (!isOf(fields, FIRST) || fields.cursor === undefined) return false;
+          pages += 1;
+          if (pages !== 3) return false;
+          lake.service.forgetCursors();
+          restate(lake.brand, 'transaction_list', FIRST, ([first, ...others]) => {
+            if (!first) throw new Error('the day has transactions');
+            return [{ ...first, record: { ...first.record, order_status: 'restated' } }, ...others];
+          });
+          return false;
+        },
+      },
+      fault: { kind: 'html' },
+    });
+    expect((await resume(lake, ['transaction_list'])).status).toBe('complete');
+    expect(pages).toBeGreaterThan(3);
+    expect(await wrongReports(onlyFirst(lake), FIRST, ['transaction_list'])).toEqual({});
+  });
 });
 
 describe('a staged chunk that is damaged', () => {

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Held, restate } from '../../sample/brand.ts';
 import type { Fault } from '../../sample/faults.ts';
+import type { Interpretations } from '../../sample/interpretations.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { numberText } from '../../shared/json.ts';
-import { ledgerEntry, wrongReports } from './lake-contents.ts';
+import { ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
 
 const DAY = '2026-02-20';
@@ -82,5 +83,53 @@ describe('an empty first page of a day that had orders', () => {
     lake.nowMs += HOUR_MS;
     await lake.sync({ scope });
     expect(await wrongReports(lake, '2026-03-17', ['order_list'])).toEqual({});
+  });
+});
+
+describe('orders of a service that interprets pages in another way', () => {
+  let own: SampleLake;
+  afterEach(() => own.close());
+
+  /** A lake whose day has this many orders. */
+  async function lakeOf(orders: number, interpretations: Partial<Interpretations>): Promise<SampleLake> {
+    const lake = await sampleLake({
+      now: '2026-03-10T15:00:00Z',
+      recordsTo: '2026-02-21T04:00:00Z',
+      startDate: DAY,
+      clicksPerDay: 20,
+      interpretations,
+    });
+    restate(lake.brand, 'order_list', DAY, ([first]) => {
+      if (!first) throw new Error('the day has orders');
+      const transids = Array.from({ length: orders }, (_, index) => String(1_000 + index));
+      return transids.map((transid) => ({ at: first.at, record: { ...first.record, transid } }));
+    });
+    return lake;
+  }
+
+  it('I8: are complete though an empty page came once behind a first page that the service had capped', async () => {
+    own = await lakeOf(30, { pageCap: 20 });
+    atPage(own, '2', () => {}, { kind: 'empty_page' });
+    await own.sync({ scope: { ...scope, from: DAY, to: DAY } });
+    expect(await wrongReports(own, DAY, ['order_list'])).toEqual({});
+  });
+
+  it('I8: are read with few requests where the last page comes again, and is another one in every response', async () => {
+    own = await lakeOf(8, { pageCap: 3, pastLastPage: 'repeat' });
+    own.service.addFault({
+      on: {
+        when() {
+          for (const held of own.brand.records.order_list)
+            held.record = { ...held.record, served: own.service.requests.length };
+          if (own.service.requests.length > 50) throw new Error('the pass does not end');
+          return false;
+        },
+      },
+      fault: { kind: 'html' },
+    });
+    expect((await own.sync({ scope: { ...scope, from: DAY, to: DAY } })).status).toBe('complete');
+    expect(await rowsOf(own)).toBe(8);
+    // Three pages, the last one twice more; and the day's last instant, which has no order.
+    expect(requestsOf(own, 'order_list')).toHaveLength(6);
   });
 });

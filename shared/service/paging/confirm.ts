@@ -2,7 +2,8 @@
 // the day in the middle or have it twice, and one page answered wrongly would be the end of the pass. A dead cursor
 // shows as a refusal, as an empty last page, or as the first page with new cursors; only the first is an error by
 // itself. Each paging style has one function that takes a page as it was fetched and returns the page to go on with.
-// Ordinary pages cost no further request. Whether a pass makes progress is judged by `end-of-pass.ts`.
+// Ordinary pages cost no further request, except an only numbered page of 20 records or more. Whether a pass makes
+// progress is judged by `end-of-pass.ts`.
 
 import { type Json, stringifyJson } from '../../json.ts';
 import { contractError } from '../records.ts';
@@ -22,14 +23,18 @@ export function confirmPages(request: PageRequest, resume: Resume | undefined, a
     : confirmCursors(request, resume, ask);
 }
 
-/** An empty page behind a full one ends the pass only if the service says so twice. */
-function confirmNumbered({ pageSize }: PageRequest, resume: Resume | undefined, ask: AskPage): ConfirmPage {
+/** An empty page behind one that may be full ends the pass only if the service says so twice. */
+function confirmNumbered(request: PageRequest, resume: Resume | undefined, ask: AskPage): ConfirmPage {
+  const { pageSize, paging } = request;
+  // A cap on pages is hardly below the least size that can be asked for.
+  const leastSize = paging.style === 'numbered' ? paging.pageSize.min : pageSize;
   // How long the page before a resumed pass was is not known: it may have been full.
   let before = resume ? Number.POSITIVE_INFINITY : 0;
   let longest = 0;
   let count = 0;
   return async (fetched) => {
-    const isBehindFull = before >= pageSize || (count >= 2 && before >= longest);
+    const mayBeCapped = count === 1 ? before >= leastSize : count > 1 && before >= longest;
+    const isBehindFull = before >= pageSize || mayBeCapped;
     const page = fetched.records.length === 0 && isBehindFull ? await ask(fetched.cursor) : fetched;
     before = page.records.length;
     longest = Math.max(longest, before);
@@ -39,20 +44,43 @@ function confirmNumbered({ pageSize }: PageRequest, resume: Resume | undefined, 
 }
 
 function confirmCursors(request: PageRequest, resume: Resume | undefined, ask: AskPage): ConfirmPage {
-  let first = resume?.seen[0];
+  const first = firstPageOf(resume);
   let before: ReadPage | undefined = resume?.last && { ...resume.last, next: resume.cursor };
   return async (fetched) => {
     const lacksEnd = fetched.lacksCursor && (fetched.cursor !== null || isFull(fetched, request));
     // The page before has said that more records follow.
     const isContradiction = before !== undefined && isEmptyEnd(fetched);
     const page = lacksEnd || isContradiction ? await ask(fetched.cursor) : fetched;
-    const isFirstAgain = page.records.length > 0 && shortHash(page.hash) === first;
-    if (before && mayDie(page.cursor, request) && (isEmptyEnd(page) || isFirstAgain)) {
+    if (before && mayDie(page.cursor, request) && (isEmptyEnd(page) || first.isAgain(page))) {
       if (!(await isUnchanged(before, ask))) throw cursorDied(request.action, isEmptyEnd(page));
     }
-    first ??= shortHash(page.hash);
+    first.keep(page);
     before = { cursor: page.cursor, hash: page.hash, next: page.next };
     return page;
+  };
+}
+
+/**
+ * Recognises the first page of a pass where the list begins again: as it was, or with most of three of its records, if
+ * some were restated, added or removed meanwhile. Of a page that an earlier run read only the whole is known.
+ */
+function firstPageOf(resume: Resume | undefined) {
+  let seen = resume?.seen[0];
+  let met: ReadonlySet<string> = new Set();
+  return {
+    keep({ hash, records }: Page) {
+      if (seen !== undefined) return;
+      seen = shortHash(hash);
+      met = new Set(records.map(shortHash));
+    },
+    isAgain({ hash, records, next }: Page): boolean {
+      if (records.length === 0) return false;
+      if (shortHash(hash) === seen) return true;
+      const places = new Set([0, Math.floor(records.length / 2), records.length - 1]);
+      const again = [...places].filter((place) => met.has(shortHash(records[place] ?? null)));
+      // The first page has named a next one.
+      return next !== null && again.length > places.size / 2;
+    },
   };
 }
 

@@ -16,16 +16,16 @@ import {
 } from '../../fakes/paged-service.ts';
 
 const SIZE = 20;
-const pageSize = { min: 1, max: 200, default: 20 };
+const pageSize = { min: SIZE, max: 200, default: SIZE };
 const styles: Record<'cursor' | 'position' | 'numbered', Paging> = {
   cursor: { style: 'cursor', pageSize: { field: 'limit', ...pageSize } },
   position: { style: 'position', pageSize: { field: 'page_size', ...pageSize } },
   numbered: { style: 'numbered', pageSize: { field: 'page_size', ...pageSize }, fixedFields: {} },
 };
 
-function requestOf(service: ReportService, style: keyof typeof styles): PageRequest {
+function requestOf(service: ReportService, style: keyof typeof styles, size = SIZE): PageRequest {
   const paging = styles[style];
-  return { service, action: 'report/any', paging, pageSize: SIZE, firstPage: 1, fields: {} };
+  return { service, action: 'report/any', paging, pageSize: size, firstPage: 1, fields: {} };
 }
 
 async function recordsOf(request: PageRequest, resume?: Resume): Promise<JsonObject[]> {
@@ -132,6 +132,77 @@ describe('a cursor that dies within a pass', () => {
   );
 });
 
+describe('a list that begins again while its first page changes', () => {
+  const [first, ...others] = identified(100);
+  const nineteen = others.slice(0, 19);
+  const restated = { id: 'id-0', status: 'void' };
+  const changes: [string, JsonObject[]][] = [
+    ['a record is restated', [restated, ...others]],
+    ['a record is added in front', [{ id: 'new' }, ...identified(100)]],
+    ['its first record is removed', others],
+    ['its last record is restated', [...identified(19), restated, ...identified(100).slice(20)]],
+    ['nine records are added in front', [...Array(9).fill({ id: 'new' }), ...identified(100)]],
+    ['a record of it moves to the next page', [restated, ...nineteen, { id: 'id-0' }, ...others.slice(20)]],
+  ];
+
+  it.each(changes)('I8: neither doubles records nor loses one: %s', async (_name, changed) => {
+    for (const style of ['cursor', 'position'] as const) {
+      const held = first ? [first, ...others] : [];
+      const how = { style, size: 20, forgetsAt: [4], dead: 'restart', stable: true, eager: false } as const;
+      const { service } = forgetfulService(held, how);
+      const changing = pagedService(async (fields, number) => {
+        if (number === 4) held.splice(0, held.length, ...changed);
+        return { data: (await service.call('report/any', fields)).data };
+      });
+      expect(await recordsWithRestarts(requestOf(changing.service, style))).toEqual(changed);
+    }
+  });
+
+  const [page, other] = [identified(10), identified(20).slice(10)];
+  const positions = (endCursor: string) => ({ pageInfo: { hasNextPage: true, endCursor } });
+
+  it.each<[string, 'cursor' | 'position', JsonObject[]]>([
+    [
+      'its first record comes again',
+      'cursor',
+      [
+        { list: page, cursor: 'a' },
+        { list: [...page.slice(0, 1), ...other], cursor: 'b' },
+        { list: other, cursor: null },
+      ],
+    ],
+    [
+      'the last page has nothing but records of the first one',
+      'cursor',
+      [
+        { list: page, cursor: 'a' },
+        { list: page.slice(9), cursor: null },
+      ],
+    ],
+    [
+      'pages overlap by a record',
+      'position',
+      [
+        { list: page, ...positions('a') },
+        { list: [...page.slice(9), ...other], ...positions('b') },
+        { list: other, pageInfo: { hasNextPage: false } },
+      ],
+    ],
+  ])('is not suspected, and costs no further request: %s', async (_name, style, answers) => {
+    const { service, requests } = answersInTurn(...answers);
+    await recordsOf(requestOf(service, style));
+    expect(requests).toHaveLength(answers.length);
+  });
+
+  it('I1: is suspected at the cost of a request where most records of a page are like those of the first one', async () => {
+    const held = [...identified(20), ...identified(19), ...others.slice(20, 40)];
+    const how = { style: 'cursor', size: 20, forgetsAt: [], dead: 'restart', stable: true } as const;
+    const { service, requests } = forgetfulService(held, { ...how, eager: false });
+    expect(await recordsOf(requestOf(service, 'cursor'))).toEqual(held);
+    expect(requests).toHaveLength(4);
+  });
+});
+
 /** Answers every request of the pass but one, which gets what `fault` makes of its answer. */
 function answersOnceWrong(service: ReportService, nth: number, fault: (data: JsonObject) => JsonObject) {
   return pagedService(async (fields, number) => {
@@ -151,7 +222,13 @@ describe('one answer that would end the pass', () => {
   const numbers = (held: number, cap = 100) =>
     numberedService(identified(held), { pastTheEnd: 'empty', firstPage: 1, cap, list: 'list' }).service;
 
-  it.each<{ answer: string; style: 'cursor' | 'numbered'; wrong: ReportService; held: number }>([
+  it.each<{
+    answer: string;
+    style: 'cursor' | 'numbered';
+    wrong: ReportService;
+    held: number;
+    size?: number;
+  }>([
     {
       answer: 'a full first page that lacks the cursor',
       style: 'cursor',
@@ -176,8 +253,15 @@ describe('one answer that would end the pass', () => {
       wrong: answersOnceWrong(numbers(50, 7), 3, () => ({ list: [] })).service,
       held: 50,
     },
-  ])('I8: is asked for again, and the pass goes on: $answer', async ({ style, wrong, held }) => {
-    expect(await recordsOf(requestOf(wrong, style))).toEqual(identified(held));
+    {
+      answer: 'an empty page behind the first one, which the service may have capped',
+      style: 'numbered',
+      wrong: answersOnceWrong(numbers(50, 20), 2, () => ({ list: [] })).service,
+      held: 50,
+      size: 100,
+    },
+  ])('I8: is asked for again, and the pass goes on: $answer', async ({ style, wrong, held, size }) => {
+    expect(await recordsOf(requestOf(wrong, style, size))).toEqual(identified(held));
   });
 
   it('I8: an empty numbered page is asked for again where the run before read the page before it', async () => {
@@ -186,10 +270,37 @@ describe('one answer that would end the pass', () => {
     expect(await recordsOf(requestOf(service, 'numbered'), resume)).toEqual(identified(50).slice(40));
   });
 
-  it.each<{ pass: string; style: 'cursor' | 'numbered'; service: ReportService; requests: number }>([
+  it.each<{
+    pass: string;
+    style: 'cursor' | 'numbered';
+    service: ReportService;
+    requests: number;
+    size?: number;
+  }>([
     { pass: 'of numbered pages, the last one short', style: 'numbered', service: numbers(50), requests: 4 },
     { pass: 'of numbered pages, the last one full', style: 'numbered', service: numbers(40), requests: 4 },
     { pass: 'of one short numbered page', style: 'numbered', service: numbers(7), requests: 2 },
+    {
+      pass: 'of one numbered page below the least size',
+      style: 'numbered',
+      service: numbers(19),
+      requests: 2,
+      size: 100,
+    },
+    {
+      pass: 'of one numbered page that the service may have capped',
+      style: 'numbered',
+      service: numbers(20),
+      requests: 3,
+      size: 100,
+    },
+    {
+      pass: 'of a capped numbered page and a shorter one',
+      style: 'numbered',
+      service: numbers(50, 30),
+      requests: 3,
+      size: 100,
+    },
     { pass: 'of no record', style: 'numbered', service: numbers(0), requests: 1 },
     { pass: 'of cursors that end with null', style: 'cursor', service: cursors(40), requests: 2 },
     {
@@ -216,11 +327,11 @@ describe('one answer that would end the pass', () => {
       service: cursors(0, 'absent'),
       requests: 1,
     },
-  ])('$requests requests read a pass $pass', async ({ style, service, requests }) => {
+  ])('$requests requests read a pass $pass', async ({ style, service, requests, size }) => {
     const counted = pagedService(async (fields) => ({
       data: (await service.call('report/any', fields)).data,
     }));
-    await recordsOf(requestOf(counted.service, style));
+    await recordsOf(requestOf(counted.service, style, size));
     expect(counted.requests).toHaveLength(requests);
   });
 
