@@ -75,7 +75,7 @@ describe('a damaged snapshot of clicks', () => {
 describe('records that the service keeps no longer', () => {
   const OLD = '2026-02-21';
 
-  it('stay where they are, unless a range asks for their day by name', async () => {
+  it('I11: stay where they are, unless a range asks for their day by name', async () => {
     const reports = { transaction_list: { refresh: [{ untilAgeDays: 2, every: '1 day' }] } };
     await begin({
       now: '2026-02-23T15:00:00Z',
@@ -105,7 +105,7 @@ describe('records that the service keeps no longer', () => {
     expect((await ledgerEntry(lake, 'transaction_list', OLD)).committed?.rows).toBe(0);
   });
 
-  it('were perhaps never asked for: what was read before the first record came is read again', async () => {
+  it('I11: were perhaps never asked for: what was read before the first record came is read again', async () => {
     await begin({ startDate: '2026-02-20', recordsTo: '2026-03-20T15:00:00Z', reports: ['clicks_list'] });
     const held = lake.brand.records.clicks_list;
     lake.brand.records.clicks_list = [];

@@ -69,7 +69,8 @@ describe('a document of the lake', () => {
     expect(bodyOf(store, key)).toBe(`${JSON.stringify(written)}\n`);
   });
 
-  it.each(all.filter(({ document }) => document !== 'the rate of a brand'))(
+  const recovers = ['the rate of a brand', 'the index of months'];
+  it.each(all.filter(({ document }) => !recovers.includes(document)))(
     'is refused with its key where it is damaged: $document',
     async ({ open, key }) => {
       const store = memoryStore();
@@ -80,6 +81,14 @@ describe('a document of the lake', () => {
       });
     },
   );
+
+  it('that has only hints has none where it is damaged', async () => {
+    const store = memoryStore();
+    const key = 'ledger/order_list/acme/index.json';
+    await store.put(key, Buffer.from('{}'), { ifAbsent: true });
+    const index = documentsOf(store).documents.index('order_list', 'acme');
+    expect(await index.cached()).toMatchObject({ months: {}, policy: '' });
+  });
 
   it('that has the rate is the budget of a run that has everything, where it is damaged', async () => {
     const store = memoryStore();
