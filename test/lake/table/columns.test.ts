@@ -139,6 +139,22 @@ describe('the name of a discovered column', () => {
     ]);
   });
 
+  it('is that of a field of up to 255 characters, cut so that a number fits behind it', () => {
+    const [longest, alike, tooLong] = ['k'.repeat(255), `${'k'.repeat(250)}z`, 'k'.repeat(256)];
+    expect(discovered({ [longest]: 'a', [alike]: 'b', [tooLong]: 'c' })).toEqual([
+      { name: 'k'.repeat(250), type: 'string', field: longest },
+      { name: `${'k'.repeat(250)}_2`, type: 'string', field: alike },
+    ]);
+  });
+
+  it('comes in the order of the fields, whatever their frequency', () => {
+    expect(discovered({ b: 'x', c: 'x' }, { c: 'x' }, { a: 'x', c: 'x' }).map(({ name }) => name)).toEqual([
+      'a',
+      'b',
+      'c',
+    ]);
+  });
+
   it('is a plain identifier for every field, and unique', () => {
     fc.assert(
       fc.property(fc.array(anyRecord), (records) => {
@@ -234,10 +250,71 @@ describe('I7: a table only grows', () => {
     const schema = days.reduce((current, day) => growSchema(current, day, {}), baseSchema(documented));
     expect(discoveredIn(schema)).toHaveLength(1_000);
     expect(growSchema(schema, observations({ another: 'a' }), {})).toBe(schema);
+    expect(growSchema(schema, observations({ another: 'a' }), { another: 'string' })).toBe(schema);
+    const beyond = { columns: [...schema.columns, { name: 'z', type: 'string' as const, field: 'z' }] };
+    expect(growSchema(beyond, observations({ another: 'a' }), {})).toBe(beyond);
+    const withRoom = { columns: schema.columns.slice(0, -1) };
+    const last = growSchema(withRoom, observations({ one: 'a', other: 'a' }), {});
+    expect(discoveredIn(last).slice(-2)).toEqual(['d0248', 'one']);
+  });
+
+  it('I7: the fields that the settings name come first where there is little room', () => {
+    const days = ['a', 'b', 'c', 'd'].map((letter) => observations(recordOf(manyFields(250, letter))));
+    const full = days.reduce((current, day) => growSchema(current, day, {}), baseSchema(documented));
+    const withRoom = { columns: full.columns.slice(0, -1) };
+    const day = observations({ first: 'a', named: 'a' }, { first: 'a' });
+    expect(discoveredIn(growSchema(withRoom, day, { named: 'string' })).at(-1)).toBe('named');
+    expect(discoveredIn(growSchema(withRoom, day, {})).at(-1)).toBe('first');
   });
 });
 
 describe('observations', () => {
+  it.each<[string, JsonObject[], Observations]>([
+    ['nothing of a field that is null', [{ x: null }], {}],
+    ['a text', [{ x: 'a' }], { x: 16 + 1 }],
+    ['a number', [json('"x":1')], { x: 16 + 2 }],
+    ['a number of many digits', [json('"x":1.10')], { x: 16 + 2 }],
+    ['true and false', [{ x: false }], { x: 16 + 4 }],
+    ['an object', [{ x: {} }], { x: 16 + 8 }],
+    ['a list', [{ x: [] }], { x: 16 + 8 }],
+    ['two of a kind', [{ x: 'a' }, { x: 'b' }], { x: 32 + 1 }],
+    ['two kinds', [{ x: 'a' }, { x: 1 }], { x: 32 + 3 }],
+    ['nothing of what cannot be a column', [json('"__proto__":1,"x":1,"x":2')], { x: 16 + 2 }],
+  ])('count records and note kinds: %s', (_name, records, all) => {
+    expect(observations(...records)).toEqual(all);
+  });
+
+  it('are in the order of the fields where they are merged', () => {
+    expect(Object.keys(mergeObservations({ c: 17, a: 17 }, { b: 17, a: 17 }))).toEqual(['a', 'b', 'c']);
+    expect(mergeObservations({ a: 17 }, { a: 18 })).toEqual({ a: 32 + 3 });
+  });
+
+  const fields = (count: number) =>
+    Array.from({ length: count }, (_, index) => `f${String(index).padStart(4, '0')}`);
+  const odd = (count: number): JsonObject => Object.fromEntries(fields(count).map((field) => [field, 'a']));
+
+  it('of a day keep the most frequent half, once they are more than 5,000', () => {
+    const all = observations(odd(5_000));
+    expect(Object.keys(all)).toHaveLength(5_000);
+    observe(all, { f4999: 'a' });
+    expect(Object.keys(all)).toHaveLength(5_000);
+    observe(all, { another: 'a', f4998: 'a' });
+    expect(Object.keys(all).sort()).toEqual(['another', ...fields(2_497), 'f4998', 'f4999']);
+  });
+
+  it('keep the 2,500 most frequent fields where they are merged', () => {
+    const merged = mergeObservations(observations(odd(2_500)), {});
+    expect(Object.keys(merged)).toEqual(fields(2_500));
+    const more = mergeObservations(merged, observations({ z: 'a', f0000: 'a' }, { z: 'a' }));
+    expect(Object.keys(more)).toEqual([...fields(2_499), 'z']);
+    expect([more.z, more.f0000, more.f0001]).toEqual([33, 33, 17]);
+  });
+
+  it('name the fields that have no column', () => {
+    const schema = grown([{ a: 1, b: 1 }]);
+    expect(fieldsWithoutColumn(schema, { c: 17, b: 17, dpv: 17, d: 17 })).toEqual(['c', 'd']);
+  });
+
   const some = fc.array(anyRecord, { maxLength: 4 }).map((records) => observations(...records));
 
   it('merge in any order and grouping to the same result', () => {
