@@ -68,6 +68,8 @@ export class Stage {
   #observations: Observations = {};
   #withoutKey = 0;
   #startedMs: number;
+  /** Names below it are in use: without it a day that was restarted would find out anew with each chunk. */
+  #nextChunk = 0;
 
   constructor(ctx: RunContext, attempt: Attempt, part: number, primaryKey: string | undefined) {
     this.#ctx = ctx;
@@ -136,10 +138,12 @@ export class Stage {
     const body = await compress(`${this.#lines.join('\n')}\n`);
     const { slices } = await this.#attempt.progress.cached();
     const used = slices.flatMap(({ parts }) => parts.flatMap(({ chunks }) => chunks)).length;
-    for (let number = used; ; number += 1) {
+    for (let number = Math.max(used, this.#nextChunk); ; number += 1) {
       const name = chunkName(number);
-      // A name in use was written by a run that died, or was taken over, before its progress document named it.
-      if ((await lake.store.put(prefix + name, body, { ifAbsent: true })) !== 'conflict') return name;
+      const written = await lake.store.put(prefix + name, body, { ifAbsent: true });
+      this.#nextChunk = number + 1;
+      // A name in use belongs to a pass that was dropped, or to a run that died before its progress document named it.
+      if (written !== 'conflict') return name;
     }
   }
 }

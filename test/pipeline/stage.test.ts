@@ -202,6 +202,27 @@ describe('staging', () => {
     expect(Buffer.from(store.objects.get(PREFIX + chunkName(0))?.body ?? []).equals(left)).toBe(true);
   });
 
+  it('tries the names that a dropped pass has used once, not with each chunk', async () => {
+    const memory = memoryStore();
+    for (const number of [0, 1, 2, 3])
+      await memory.put(PREFIX + chunkName(number), gzipSync('{"of":"the dropped pass"}\n'), {
+        ifAbsent: true,
+      });
+    const tried: string[] = [];
+    const put: ObjectStore['put'] = (key, body, precondition) => {
+      if (key.startsWith(`${PREFIX}chunk-`)) tried.push(key.slice(PREFIX.length));
+      return memory.put(key, body, precondition);
+    };
+    const { run, time } = runOn({ ...memory, put });
+    const stage = new Stage(run, await claimed(run), 0, undefined);
+    for (const number of [1, 2, 3]) {
+      time.advance(10_000);
+      await stage.add(page(number, [{ number }]));
+    }
+    expect(tried).toEqual([0, 1, 2, 3, 4, 5, 6].map(chunkName));
+    expect(await staged(memory)).toEqual([[{ number: 1 }, { number: 2 }, { number: 3 }], []]);
+  });
+
   it('I5: adds nothing to the progress where another run has taken the attempt over', async () => {
     const store = memoryStore();
     const { run } = runOn(store);
