@@ -31,8 +31,8 @@ export interface BrandReport {
   ledger: (month: string) => CasDocument<Ledger>;
   index: CasDocument<MonthIndex>;
   schema: CasDocument<StoredSchema>;
-  /** For a report with an upstream: the table and ledgers of the upstream report. */
-  upstream?: { table: string; ledger: (month: string) => CasDocument<Ledger> };
+  /** For a report with an upstream: the upstream report and its ledgers. */
+  upstream?: { report: ReportDefinition; ledger: (month: string) => CasDocument<Ledger> };
 }
 
 /** What is needed to fetch pages of one report of one brand. */
@@ -92,7 +92,7 @@ export function createBrandReport(
     schema: documents.schema(report),
     ...(upstream && {
       upstream: {
-        table: upstream.table,
+        report: upstream,
         ledger: (month: string) => documents.ledger(upstream.name, brand, month),
       },
     }),

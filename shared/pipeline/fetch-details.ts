@@ -1,15 +1,19 @@
 import { hash } from 'node:crypto';
+import { monthOf } from '../days.ts';
 import { BrandReportsError, asBrandReportsError, rethrowBugs } from '../errors.ts';
 import { stringifyJson } from '../json.ts';
 import type { SlicePart, Slice } from '../lake/documents/progress.ts';
 import { attemptPrefix, dayPartition, snapshotKey } from '../lake/paths.ts';
 import { readParquetRows } from '../lake/table/parquet.ts';
+import { dayQueries, windowToRead } from '../planning/day-queries.ts';
 import { isDue, refusedAfter, refusedLookup } from '../planning/refused-lookups.ts';
 import type { Lookup } from '../reports/definition.ts';
 import { type UpstreamRecord, lookUp } from '../service/lookup.ts';
+import { firstPage } from '../service/paging/pages.ts';
 import type { Attempt } from './claim.ts';
 import type { RunContext } from './context.ts';
 import { createRefusals, lookUpBatch } from './look-up-batch.ts';
+import { pageRequest } from './page-request.ts';
 import { type StagedPage, primaryKeyOf, readChunk } from './stage.ts';
 
 const KEYS_PER_PAGE = 50;
@@ -29,8 +33,12 @@ export async function* lookedUpPages(
   const earlier = (await attempt.progress.cached()).slices.slice(0, -1);
   const refusedBefore = refusedAfter(earlier);
   const asked = await recordsToAskFor(ctx, attempt, slice, earlier, lookup);
-  if (slice.onlyRefused && asked.length > 0) await goAhead(ctx, attempt, slice, earlier, lookup);
+  const { committed, failure: failedBefore } =
+    (await ctx.ledger(monthOf(attempt.day)).cached()).days[attempt.day] ?? {};
+  if ((slice.onlyRefused || failedBefore) && asked.length > 0)
+    await goAhead(ctx, attempt, slice, earlier, lookup);
   const refusals = createRefusals((key) => refusedBefore.has(key));
+  let answered = part.pages > 0;
   try {
     for (let done = Number(part.cursor ?? 0); ; ) {
       const batch = asked.slice(done, done + KEYS_PER_PAGE);
@@ -40,6 +48,11 @@ export async function* lookedUpPages(
       const cursor = done;
       done += answers.length;
       const next = done < asked.length ? done : null;
+      answered ||= answers.some(({ refusal }) => !refusal);
+      const [refusal] = refusals.met;
+      // I1: details that the service has forgotten are not ours to remove.
+      if (next === null && !answered && earlier.length === 0 && refusal && committed && committed.rows > 0)
+        throw refusal;
       const records = answers.flatMap((answer) => answer.records);
       const nowMs = ctx.clock.now().getTime();
       const refused = answers.flatMap(({ key, refusal }) =>
@@ -93,13 +106,10 @@ function scattered({ startedAt }: Slice, records: readonly UpstreamRecord[]): Up
   return ranked.sort((a, b) => (a.rank < b.rank ? -1 : 1)).map(({ record }) => record);
 }
 
-/** Records that go ahead, one after the other, until the service answers. */
-const MAX_AHEAD = 2;
-
 /**
  * Two refusals end a run that the service has answered nothing yet, because they may mean the credentials. So a record
- * that was found before is looked up ahead of those that were refused. It may be refused itself since: then another one
- * is, and another slice takes others.
+ * that was found before is looked up ahead of those that were refused, and of a day that failed. The service may have forgotten it since: then it
+ * is asked for the upstream report of that day, which it must answer where the credentials are right.
  */
 async function goAhead(
   ctx: RunContext,
@@ -111,21 +121,31 @@ async function goAhead(
   if (ctx.service.hasAnswered) return;
   const found = await keysFound(ctx, attempt, earlier, lookup);
   const upstream = await upstreamRecords(ctx, attempt.day, slice, lookup);
-  const known = upstream.filter(({ key }) => found.has(key));
-  for (const record of scattered(slice, known).slice(0, MAX_AHEAD)) {
-    if (ctx.service.hasAnswered) return;
-    await lookUpAhead(ctx, lookup, record);
-  }
+  const [known] = scattered(
+    slice,
+    upstream.filter(({ key }) => found.has(key)),
+  );
+  if (known) await answerAlone(() => lookUp(ctx.service, ctx.report.action, lookup, known));
+  if (!ctx.service.hasAnswered) await answerAlone(() => firstUpstreamPage(ctx, attempt.day));
 }
 
-/** Looks up a record for the answer alone: a refusal of it says nothing about the day. */
-async function lookUpAhead(ctx: RunContext, lookup: Lookup, record: UpstreamRecord): Promise<void> {
+/** Asks for the sake of the answer: a refusal says nothing about the day. */
+async function answerAlone(ask: () => Promise<unknown>): Promise<void> {
   try {
-    await lookUp(ctx.service, ctx.report.action, lookup, record);
+    await ask();
   } catch (thrown) {
     const { kind, code } = rethrowBugs(thrown);
     if (kind !== 'contract' || code === 'redirect') throw thrown;
   }
+}
+
+async function firstUpstreamPage(ctx: RunContext, day: string): Promise<void> {
+  const { brandSettings, upstream } = ctx;
+  const settings = upstream && brandSettings.reports[upstream.report.name];
+  if (!upstream || !settings) return;
+  const window = windowToRead(brandSettings, day, ctx.clock.now().getTime(), undefined);
+  const [query] = dayQueries(upstream.report, brandSettings, settings, day, window);
+  if (query) await firstPage(pageRequest({ ...ctx, report: upstream.report, settings }, query.fields));
 }
 
 /** The records of the upstream snapshot that the slice was planned from, each key once. @throws where that snapshot is gone */
@@ -137,7 +157,7 @@ async function upstreamRecords(
 ): Promise<UpstreamRecord[]> {
   const { store } = ctx.lake;
   if (!upstream || !ctx.upstream) return [];
-  const key = snapshotKey(ctx.upstream.table, dayPartition(ctx.brand, day), upstream.snapshot);
+  const key = snapshotKey(ctx.upstream.report.table, dayPartition(ctx.brand, day), upstream.snapshot);
   const file = { bytes: upstream.bytes, range: (start: number, end: number) => store.range(key, start, end) };
   const optional = lookup.optional.map(({ column }) => column);
   const records = new Map<string, UpstreamRecord>();

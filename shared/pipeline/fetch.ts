@@ -8,11 +8,12 @@
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
-import type { Page, PageRequest } from '../service/paging/page.ts';
+import type { Page } from '../service/paging/page.ts';
 import { firstPage, pages, samePage } from '../service/paging/pages.ts';
 import { type Attempt, restartAttempt } from './claim.ts';
 import type { FetchContext, RunContext } from './context.ts';
 import { lookedUpPages } from './fetch-details.ts';
+import { pageRequest } from './page-request.ts';
 import { Stage, type StagedPage, primaryKeyField } from './stage.ts';
 
 /**
@@ -123,22 +124,6 @@ function pagesOf(
       ? { cursor: part.cursor, seen: part.seen, ...(part.last && { last: part.last }) }
       : undefined;
   return pages(pageRequest(ctx, part.fields), resume);
-}
-
-function pageRequest(ctx: FetchContext, fields: JsonObject): PageRequest {
-  const { report, service, settings, brandSettings } = ctx;
-  const keyHint = primaryKeyField(ctx);
-  const primaryKey = report.primaryKey?.always ? report.primaryKey.field : undefined;
-  return {
-    service,
-    action: report.action,
-    paging: report.paging,
-    pageSize: settings.pageSize,
-    firstPage: brandSettings.firstPage,
-    fields,
-    ...(primaryKey !== undefined && { primaryKey }),
-    ...(keyHint !== undefined && { keyHint }),
-  };
 }
 
 /** Whether the last staged page is what it was, so that the rest of the pass follows it. */

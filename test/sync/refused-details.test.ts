@@ -223,33 +223,76 @@ describe('a click whose detail is refused', () => {
     }
     const alone = { scope: { reports: ['clicks_detail'] } };
 
-    it('is found though that one is refused now: another one goes ahead', async () => {
+    it('is found though that one is refused now, because the service answers its list of clicks', async () => {
       const { lake, ids, refused } = await refusedBefore();
       faults.push(lake.service.addFault({ on: { action: 'report/clicks_detail', nth: 1 }, fault: CODE }));
+      const lists = requestsOf(lake, 'clicks_list').length;
       const { status, day, asked } = await run(lake, alone);
       expect(status).toBe('complete');
       expect(day).toMatchObject({ outcome: 'published', rows: ids.length });
-      expect(asked.slice(2).toSorted()).toEqual(refused.toSorted());
-      expect(new Set(asked).size).toBe(5);
+      expect(asked.slice(1).toSorted()).toEqual(refused.toSorted());
+      expect(requestsOf(lake, 'clicks_list').length).toBe(lists + 1);
     });
 
-    it('is found in the next run where two are refused now: others go ahead', async () => {
-      const { lake, ids } = await refusedBefore();
-      const stop = lake.service.addFault({
-        on: { action: 'report/clicks_detail', nth: 1, times: 2 },
-        fault: CODE,
-      });
-      const first = await run(lake, alone);
+    it('is given up where the service has forgotten the details of the day', async () => {
+      const lake = sample.emptyLake();
+      lake.nowMs = Date.parse('2026-03-11T05:00:00Z');
+      const refresh = [{ untilAgeDays: 1, every: '1 day' }];
+      const brandSettings = {
+        reports: { clicks_list: { refresh }, clicks_detail: { enabled: true, refresh } },
+      };
+      const ids = await afterReleased(lake);
+      const stop = refuse(lake, ids.slice(0, 3), CODE);
+      await run(lake, { brandSettings });
       stop();
-      expect(first.asked.length).toBe(2);
-      expect(first.error).toMatchObject({ kind: 'auth', code: 'refused' });
-      const gone = refuse(lake, first.asked, CODE);
-      lake.nowMs += MINUTE_MS;
+      refuse(lake, ids, CODE);
+      for (const hours of [1, 2, 4, 8, 16, 24, 24]) {
+        lake.nowMs += hours * HOUR_MS;
+        expect((await run(lake, { ...alone, brandSettings })).status).toBe('complete');
+      }
+      expect(await committed(lake)).toMatchObject({ rows: ids.length - 3, settled: true });
+      expect((await committed(lake))?.refusedLookups).toEqual({ count: 3 });
+    });
+
+    it('I1: stays in a day of a few clicks that is due as a whole, though the service has forgotten them', async () => {
+      const few = await sampleLake({
+        now: '2026-03-10T04:30:00Z',
+        startDate: DAY,
+        recordsTo: '2026-03-10T03:00:00Z',
+        clicksPerDay: 6,
+      });
+      await few.sync({ scope });
+      const rows = (await committed(few))?.rows ?? 0;
+      expect([rows > 0, rows < 9]).toEqual([true, true]);
+      few.service.addFault({ on: { action: 'report/clicks_detail' }, fault: CODE });
+      for (let days = 0; days < 4; days += 1) {
+        few.nowMs += 25 * HOUR_MS;
+        await few.sync({ scope });
+        expect((await committed(few))?.rows).toBe(rows);
+      }
+      expect((await ledgerEntry(few, 'clicks_detail', DAY)).failure?.code).toBe('service_code');
+      await few.close();
+    });
+
+    it('fails by the code of the refusal where the whole day is due and its details are forgotten', async () => {
+      const { lake, ids } = await refusedBefore();
+      refuse(lake, ids, CODE);
+      lake.nowMs += 30 * HOUR_MS;
+      const first = await run(lake, alone);
       const second = await run(lake, alone);
-      gone();
-      expect(second.day).toMatchObject({ outcome: 'published', rows: ids.length });
-      expect(first.asked).not.toContain(second.asked[0]);
-      expect((await ledgerEntry(lake, 'clicks_detail', DAY)).failure).toBeUndefined();
+      expect([first.error?.code, second.error?.code]).toEqual(['refused', 'service_code']);
+      expect(second.error?.kind).toBe('contract');
+    });
+
+    it('fails as refused credentials where the list is refused too, after two requests', async () => {
+      const { lake, refused } = await refusedBefore();
+      const requests = () =>
+        requestsOf(lake, 'clicks_detail').length + requestsOf(lake, 'clicks_list').length;
+      const before = requests();
+      faults.push(lake.service.addFault({ on: {}, fault: CODE }));
+      const { asked, error } = await run(lake, alone);
+      expect(error).toMatchObject({ kind: 'auth', code: 'refused' });
+      expect([requests() - before, refused.includes(asked[0] ?? '')]).toEqual([2, false]);
     });
   });
 
