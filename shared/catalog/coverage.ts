@@ -18,7 +18,7 @@ import {
   snapshotKey,
 } from '../lake/paths.ts';
 import type { Partition, TableShape } from '../ports.ts';
-import { type DayFacts, committedState, dayState, overdueAtMs } from '../planning/day-state.ts';
+import { type DayFacts, committedState, dayState, failureOf, overdueAtMs } from '../planning/day-state.ts';
 import { type UpstreamDay, dueAtMs, upstreamState } from '../planning/due.ts';
 import type { BrandReport } from '../pipeline/context.ts';
 
@@ -65,8 +65,9 @@ export function coverageRows(ledger: Ledger, facts: CoverageFacts, nowMs: number
   return Object.entries(ledger.days)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([day, entry]) => {
-      const { committed, failure } = entry;
+      const { committed } = entry;
       const dayFacts: DayFacts = { day, entry, policy, hasReturnedRecords, upstream: upstream?.(day) };
+      const failure = failureOf(dayFacts);
       return {
         dt: day,
         state: dayState(dayFacts, nowMs),

@@ -4,7 +4,7 @@
  * `coverage` and `freshness` (SQL), `status`, the calendar and the metric of the alarm all use these functions. They
  * build on `due.ts` (when a day is due). What a run did with a day is something else: `DayOutcome.outcome`.
  */
-import type { Committed, DayEntry } from '../lake/documents/ledger.ts';
+import type { Committed, DayEntry, Failure } from '../lake/documents/ledger.ts';
 import { type Policy, type UpstreamState, dueAtMs } from './due.ts';
 
 /** Every state that a day can have; the words are those of SQL, command line, calendar, dashboard and alarms. */
@@ -54,10 +54,16 @@ export interface DayFacts {
 /** The state of a day. */
 export function dayState(facts: DayFacts, nowMs: number): DayState {
   const { entry, hasReturnedRecords } = facts;
-  if (entry?.failure) return 'failed';
+  if (failureOf(facts)) return 'failed';
   if (!entry?.committed) return entry?.claim ? 'in_progress' : 'missing';
   const state = committedState(entry.committed, hasReturnedRecords);
   return state !== 'unverified' && isOverdue(facts, nowMs) ? 'overdue' : state;
+}
+
+/** Why the day failed. No run reads a day before the start date again, so what is committed of it is all there will be. */
+export function failureOf({ day, entry, policy }: DayFacts): Failure | undefined {
+  const isLeftAsItIs = entry?.committed !== undefined && policy !== undefined && day < policy.startDate;
+  return isLeftAsItIs ? undefined : entry?.failure;
 }
 
 /**
@@ -65,11 +71,11 @@ export function dayState(facts: DayFacts, nowMs: number): DayState {
  * change that a day was read whole: "newest complete day" means the newest one whose committed state is complete.
  */
 export function committedState(
-  { state, settled, rows }: Committed,
+  { state, settled, lastReadingGivenUp, rows }: Committed,
   hasReturnedRecords: boolean,
 ): 'open' | 'complete' | 'settled' | 'unverified' {
   if (rows === 0 && !hasReturnedRecords) return 'unverified';
-  if (settled) return 'settled';
+  if (settled && !lastReadingGivenUp) return 'settled';
   return state === 'closed' ? 'complete' : 'open';
 }
 

@@ -48,6 +48,26 @@ describe('the state', () => {
       facts({ ...readAt(NOW, { settled: true }), failure: failure(later) }),
       'failed',
     ],
+    [
+      'whose last reading was given up',
+      facts(readAt('2026-03-16T05:00:00.000Z', { settled: true, lastReadingGivenUp: true })),
+      'complete',
+    ],
+    [
+      'that was read whole and whose refresh failed, before the start date',
+      facts({ ...readAt(NOW), failure: failure(later) }, { policy: { ...policy, startDate: '2026-03-16' } }),
+      'complete',
+    ],
+    [
+      'that was never read and failed, before the start date',
+      facts({ failure: failure(later) }, { policy: { ...policy, startDate: '2026-03-16' } }),
+      'failed',
+    ],
+    [
+      'that was read whole and whose refresh failed, of a report that is not in the settings',
+      facts({ ...readAt(NOW), failure: failure(later) }, { policy: undefined }),
+      'failed',
+    ],
     ['that is empty, of a report that has returned records', facts(readAt(NOW, { rows: 0 })), 'complete'],
     [
       'that is empty, of a report that never returned a record',
@@ -221,7 +241,8 @@ describe('for every entry, policy and time', () => {
     fc.assert(
       fc.property(anyFacts, (given) => {
         const { committed: entry, claim: isClaimed, failure } = given.entry ?? {};
-        const hasFailed = failure !== undefined;
+        const isLeftAsItIs = entry !== undefined && given.day < (given.policy?.startDate ?? '');
+        const hasFailed = failure !== undefined && !isLeftAsItIs;
         const stored = entry && !hasFailed ? committedState(entry, given.hasReturnedRecords) : undefined;
         const overdueMs = overdueAtMs(given, NOW_MS);
         const isOverdue = overdueMs !== null && overdueMs <= NOW_MS;

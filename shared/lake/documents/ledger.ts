@@ -51,6 +51,8 @@ const published = storedObject({
   settled: z.boolean(),
   /** Of a settled day: the age in days up to which the refresh policy had it read again. */
   watchedDays: z.optional(storedCount),
+  /** It is settled only because the service refused its last reading again and again: no other one agrees with it. */
+  lastReadingGivenUp: z.optional(z.boolean()),
   /** How many closed passes in a row had this digest. */
   identicalPasses: storedCount,
   /** Whether several runs read the pass, one after the other. */
@@ -234,6 +236,8 @@ export function failDay(
     queryFingerprint: string;
     nowMs: number;
     keep: boolean;
+    /** Where the refresh policy asks for no later reading of the day: up to which age it had it read. */
+    lastOfDays?: number;
     /** What the service asked to wait. */
     retryAfterMs?: number;
   },
@@ -254,6 +258,8 @@ export function failDay(
   };
   return withEntry(ledger, day, ({ claim: held, failure: _before, ...entry }): DayEntry => {
     if (isGivenUp(entry, failed.queryFingerprint, times)) return entry;
+    const settled = settledWithout(entry.committed, failed, times);
+    if (settled) return { ...entry, committed: settled };
     return {
       ...entry,
       failure: next,
@@ -273,16 +279,42 @@ function isGivenUp({ committed }: DayEntry, queryFingerprint: string, times: num
   return isSettled === true && times >= MAX_TRIES_OF_SETTLED;
 }
 
+/** With the waits between them: about three days, which an outage that answers with codes should not last. */
+const MAX_TRIES_OF_LAST_READING = 12;
+
+/**
+ * A day whose last reading the service refuses, because it keeps such days no longer, would else fail in every run for
+ * ever. What was read of it stays; its state says that nothing has confirmed it.
+ */
+function settledWithout(
+  committed: Committed | undefined,
+  {
+    kind,
+    queryFingerprint,
+    lastOfDays,
+  }: Pick<Failure, 'kind' | 'queryFingerprint'> & { lastOfDays?: number },
+  times: number,
+): Committed | undefined {
+  if (kind !== 'contract' || lastOfDays === undefined || times < MAX_TRIES_OF_LAST_READING) return undefined;
+  if (committed?.state !== 'closed' || committed.queryFingerprint !== queryFingerprint) return undefined;
+  return { ...committed, settled: true, watchedDays: lastOfDays, lastReadingGivenUp: true };
+}
+
 /**
  * How long a day that failed waits. The first failure does not wait: it may be over when the command is run again. What
- * an operator corrects never waits: the next run shows whether it helped.
+ * an operator corrects never waits: the next run shows whether it helped. A last reading is urgent to nobody.
  */
 function waitMs(
-  { kind, code, retryAfterMs = 0 }: Pick<Failure, 'kind' | 'code'> & { retryAfterMs?: number },
+  {
+    kind,
+    code,
+    retryAfterMs = 0,
+    lastOfDays,
+  }: Pick<Failure, 'kind' | 'code'> & { retryAfterMs?: number; lastOfDays?: number },
   times: number,
 ): number {
   if (kind === 'auth' || kind === 'config') return 0;
-  const isUnavailable = kind === 'transient' || code === 'service_code';
+  const isUnavailable = kind === 'transient' || (code === 'service_code' && lastOfDays === undefined);
   const backoff = isUnavailable ? UNAVAILABLE_DAY_RETRY : FAILED_DAY_RETRY;
   const backoffMs = times === 1 ? 0 : exponentialMs(times - 2, backoff);
   return Math.min(backoff.capMs, Math.max(retryAfterMs, backoffMs));

@@ -341,7 +341,7 @@ describe('a failure', () => {
     });
   });
 
-  it.each<[string, Pick<Failure, 'kind' | 'code'>, number[]]>([
+  it.each<[string, Pick<Failure, 'kind' | 'code'> & { lastOfDays?: number }, number[]]>([
     [
       'doubles up to a day for a broken page',
       { kind: 'contract', code: 'no_list' },
@@ -356,6 +356,11 @@ describe('a failure', () => {
       'doubles up to an hour for a refusal with a code',
       { kind: 'contract', code: 'service_code' },
       [0, 5, 10, 20, 40, 60, 60],
+    ],
+    [
+      'doubles up to a day for a last reading that is refused with a code',
+      { kind: 'contract', code: 'service_code', lastOfDays: 120 },
+      [0, 5, 10, 20, 40, 80, 160, 320, 640, 1280, 1440],
     ],
     ['is none for refused credentials', { kind: 'auth', code: 'http_401' }, [0, 0, 0]],
     ['is none for a wrong setting', { kind: 'config', code: 'http_404' }, [0, 0, 0]],
@@ -413,6 +418,34 @@ describe('a failure', () => {
     expect(after.failure?.times).toBe(isRecorded ? timesBefore + 1 : undefined);
     expect(after.claim?.attempt).toBe(isRecorded ? claim.attempt : undefined);
     expect(after.committed).toEqual(committed);
+  });
+
+  describe('of the last reading', () => {
+    const refused = { ...failed, code: 'service_code', queryFingerprint: 'as-now', lastOfDays: 120 };
+    type Change = { lastOfDays?: undefined; kind?: Failure['kind'] };
+    const afterTries = (committed: Committed | undefined, times: number, change: Change = {}) => {
+      const before = { claim, failure: { ...failure, times: times - 1 }, ...(committed && { committed }) };
+      return entryOf(failDay(ledgerOf(before), DAY, { ...refused, ...change }));
+    };
+
+    it('I11: is given up after twelve tries: what was read stays, and no other reading is due', () => {
+      expect(afterTries(published, 11)).toMatchObject({ committed: published, failure: { times: 11 } });
+      expect(afterTries(published, 12)).toEqual({
+        committed: { ...published, settled: true, watchedDays: 120, lastReadingGivenUp: true },
+      });
+    });
+
+    it.each<[string, Committed | undefined, Change]>([
+      ['the refresh policy asks for more readings', published, { lastOfDays: undefined }],
+      ['the service did not answer', published, { kind: 'transient' }],
+      ['an operator can correct it', published, { kind: 'auth' }],
+      ['nothing was read of the day', undefined, {}],
+      ['the day was not over when it was read', { ...published, state: 'open' }, {}],
+      ['the settings ask otherwise since', { ...published, queryFingerprint: 'before' }, {}],
+    ])('I11: is not given up where %s', (_name, committed, change) => {
+      expect(afterTries(committed, 99, change)).toMatchObject({ failure: { times: 99 } });
+      expect(afterTries(committed, 99, change).committed).toEqual(committed);
+    });
   });
 
   it('I5: is not recorded by a run whose day was taken over', () => {
