@@ -25,6 +25,7 @@ import { missingColumns } from '../shared/catalog/ensure-tables.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import type { ReportDefinition, ReportRegistry, View } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
+import { note } from './output.ts';
 import { type SnapshotFiles, snapshotFiles } from './snapshot-files.ts';
 
 export interface SqlLake {
@@ -48,6 +49,10 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   );
   const namesCoverage = [coverageTable.name, freshness.name].some(isNamedIn(sql));
   const wanted = named.length > 0 || namesCoverage ? named : all;
+  for (const { report, damaged } of ledgers) {
+    if (!namesCoverage && !wanted.includes(report)) continue;
+    for (const { message } of damaged) note(`warning: ${message}`);
+  }
   const files = snapshotFiles(store);
   if (/\/(brand|dt)=/.test(files.folder))
     throw new BrandReportsError(

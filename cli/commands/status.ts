@@ -209,9 +209,14 @@ function totals({ tables, today }: Section): string {
   return table(heads, lines, terminalColumns());
 }
 
-function failures({ table: name, days }: TableStatus): string[] {
-  return days.flatMap(({ dt, failure }) =>
-    failure
+function failures({ table: name, days, damaged = [] }: TableStatus): string[] {
+  const documents = damaged.flatMap(({ month, message }) => [
+    '',
+    styleText('red', `${name} ${month ?? 'index'}`),
+    oneLine(message),
+  ]);
+  const failed = days.flatMap(({ dt, failure }) =>
+    failure?.since !== undefined
       ? [
           '',
           styleText('red', `${name} ${dt}`),
@@ -223,6 +228,7 @@ function failures({ table: name, days }: TableStatus): string[] {
         ]
       : [],
   );
+  return [...documents, ...failed];
 }
 
 function legend(sections: readonly Section[]): string {

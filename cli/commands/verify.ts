@@ -8,11 +8,12 @@ import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import type { Column } from '../../shared/column-types.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
-import { monthOf } from '../../shared/days.ts';
+import { type MonthSpan, monthOf } from '../../shared/days.ts';
 import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
 import { Digest } from '../../shared/lake/table/digest.ts';
 import {
   type CommittedDay,
+  type DamagedDocument,
   committedDays,
   committedSnapshotKey,
   readLedger,
@@ -50,6 +51,8 @@ interface VerifiedTable {
   days: number;
   rows: number;
   mismatches: Mismatch[];
+  /** Ledgers that cannot be read, so that nothing is known of their months. */
+  damaged?: DamagedDocument[];
 }
 
 export function addVerify(program: Command): void {
@@ -72,8 +75,8 @@ export function addVerify(program: Command): void {
       checkOrder(flags.from, flags.to);
       const wanted = names.map(tableNamed);
       const { store } = openLake(flags.lake);
-      const tables = await verifyTables(store, (day) => isSelected(day, wanted, flags));
-      const failed = tables.some(({ mismatches }) => mismatches.length > 0);
+      const tables = await verifyTables(store, wanted, flags);
+      const failed = tables.some(({ mismatches, damaged = [] }) => mismatches.length + damaged.length > 0);
       const status = failed ? 'failed' : 'ok';
       if (flags.json) printJson({ status, tables });
       else print(verifyText(tables, store.url));
@@ -87,27 +90,24 @@ function tableNamed(name: string): string {
   throw unknown('table', name, tables, Object.hasOwn(reports, name) ? reports[name]?.table : undefined);
 }
 
-function isSelected(
-  { brand, report, day }: CommittedDay,
-  tables: readonly string[],
-  flags: VerifyFlags,
-): boolean {
-  return (
-    (flags.brand === undefined || brand === flags.brand) &&
-    (tables.length === 0 || tables.includes(report.table)) &&
-    day >= (flags.from ?? '') &&
-    day <= (flags.to ?? '9')
-  );
+/** The months that the days lie in. */
+function spanOf({ from, to }: VerifyFlags): MonthSpan {
+  return { ...(from !== undefined && { from: monthOf(from) }), ...(to !== undefined && { to: monthOf(to) }) };
 }
 
 async function verifyTables(
   store: ObjectStore,
-  isSelected: (day: CommittedDay) => boolean,
+  wanted: readonly string[],
+  flags: VerifyFlags,
 ): Promise<VerifiedTable[]> {
+  const { from = '', to = '9' } = flags;
   const verified: VerifiedTable[] = [];
-  for (const reportLedgers of await readLedgers(store, reports)) {
+  for (const reportLedgers of await readLedgers(store, reports, spanOf(flags))) {
     const { brand, report } = reportLedgers;
-    const days = committedDays([reportLedgers]).filter(isSelected);
+    if (flags.brand !== undefined && brand !== flags.brand) continue;
+    if (wanted.length > 0 && !wanted.includes(report.table)) continue;
+    const days = committedDays([reportLedgers]).filter(({ day }) => day >= from && day <= to);
+    const damaged = reportLedgers.damaged.filter(({ month }) => month !== undefined);
     const mismatches: Mismatch[] = [];
     for (const day of days) {
       showLine(`${brand} ${report.table} ${day.day} · ${counted(day.committed.rows, 'row')}`);
@@ -115,7 +115,15 @@ async function verifyTables(
       if (mismatch) mismatches.push(mismatch);
     }
     const rows = days.reduce((sum, { committed }) => sum + committed.rows, 0);
-    if (days.length > 0) verified.push({ brand, table: report.table, days: days.length, rows, mismatches });
+    if (days.length + damaged.length > 0)
+      verified.push({
+        brand,
+        table: report.table,
+        days: days.length,
+        rows,
+        mismatches,
+        ...(damaged.length > 0 && { damaged }),
+      });
   }
   showLine('');
   return verified;
@@ -174,13 +182,24 @@ function verifyText(tables: readonly VerifiedTable[], lake: string): string {
     name,
     ...[days, rows, mismatches.length].map(count),
   ]);
-  const problems = tables.flatMap(({ brand, table: name, mismatches }) =>
+  const mismatches = tables.flatMap(({ brand, table: name, mismatches }) =>
     mismatches.map(({ dt, message }) => `${styleText('red', `${brand} ${name} ${dt}`)}: ${message}`),
   );
+  const damaged = tables.flatMap(({ brand, table: name, damaged = [] }) =>
+    damaged.map(({ month = '', message }) => `${styleText('red', `${brand} ${name} ${month}`)}: ${message}`),
+  );
   const days = tables.reduce((sum, each) => sum + each.days, 0);
+  const failed = [
+    ...(mismatches.length > 0
+      ? [
+          `${count(mismatches.length)} of ${counted(days, 'day')}. Fetch them again with: brand-reports sync REPORT --from DAY --to DAY`,
+        ]
+      : []),
+    ...(damaged.length > 0 ? [`${counted(damaged.length, 'ledger')} cannot be read`] : []),
+  ];
   const verdict =
-    problems.length === 0
+    failed.length === 0
       ? `${styleText('green', 'ok')}: ${counted(days, 'day')} as the ledger says`
-      : `${styleText('red', 'failed')}: ${count(problems.length)} of ${counted(days, 'day')}. Fetch them again with: brand-reports sync REPORT --from DAY --to DAY`;
-  return [table(columns, cells, terminalColumns()), '', ...problems, verdict].join('\n');
+      : `${styleText('red', 'failed')}: ${failed.join('; ')}`;
+  return [table(columns, cells, terminalColumns()), '', ...mismatches, ...damaged, verdict].join('\n');
 }

@@ -9,7 +9,8 @@ import {
   shortened,
 } from './backfill-months.ts';
 import { monthOf } from '../days.ts';
-import { BrandReportsError } from '../errors.ts';
+import { BrandReportsError, rethrowBugs } from '../errors.ts';
+import type { Ledger } from '../lake/documents/ledger.ts';
 import { readLedger } from '../lake/documents/read.ts';
 import type { ReportOutcome } from '../outcome.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
@@ -54,7 +55,7 @@ export async function readMonth(
     from,
     to,
     status,
-    rows: rowsIn(read, await ledgerOf(options, report, read)),
+    rows: await rowsRead(options, report, read),
     left: progress.left,
     ...(why !== undefined && { why }),
     ...(status === 'complete' && (await withoutUpstream(options, report, read))),
@@ -70,12 +71,28 @@ async function withoutUpstream(
 ): Promise<Partial<MonthOutcome>> {
   const upstream = day.by === 'upstream' ? options.reports[day.report] : undefined;
   if (!upstream) return {};
-  const missing = daysWithoutUpstream(read, await ledgerOf(options, upstream, read));
+  const ledger = await ledgerOf(options, upstream, read);
+  const missing = ledger ? daysWithoutUpstream(read, ledger) : [];
   if (missing.length === 0) return {};
   const why = `${upstream.name} has not been read yet for ${missing.length} days, the first of them ${missing[0]}: start a backfill of ${upstream.name} for this range, then this one again`;
   return { status: 'failed', left: missing.length, why: shortened(why) };
 }
 
-function ledgerOf({ lake }: StepOptions, report: ReportDefinition, read: MonthToRead) {
-  return readLedger(lake.store, report, read.brand, monthOf(read.from));
+async function rowsRead(options: StepOptions, report: ReportDefinition, read: MonthToRead): Promise<number> {
+  const ledger = await ledgerOf(options, report, read);
+  return ledger ? rowsIn(read, ledger) : 0;
+}
+
+/** `undefined` where it is damaged: the outcome of the run says so already. */
+async function ledgerOf(
+  { lake }: StepOptions,
+  report: ReportDefinition,
+  read: MonthToRead,
+): Promise<Ledger | undefined> {
+  try {
+    return await readLedger(lake.store, report, read.brand, monthOf(read.from));
+  } catch (thrown) {
+    if (rethrowBugs(thrown).code === 'damaged_document') return undefined;
+    throw thrown;
+  }
 }

@@ -76,7 +76,8 @@ function overall(brands: readonly Brand[]): Html {
 }
 
 function hasProblems({ tables, problems }: Brand): boolean {
-  return problems.length > 0 || tables.some(({ overdueBefore = [] }) => overdueBefore.length > 0);
+  const unseen = tables.flatMap(({ overdueBefore = [], damaged = [] }) => [...overdueBefore, ...damaged]);
+  return problems.length > 0 || unseen.length > 0;
 }
 
 function section(brand: Brand, controls: Controls): Html {
@@ -89,6 +90,7 @@ function section(brand: Brand, controls: Controls): Html {
 <div class="months">
 ${newestFirst.map((month) => monthBlock(month, brand))}</div>
 ${earlierMonths(tables)}
+${damagedDocuments(tables)}
 ${problemList(brand, controls)}
 </section>
 `;
@@ -146,9 +148,10 @@ function problemItem(alike: readonly Problem[], { zone, at }: Brand, controls: C
     );
   });
   const failures = alike.flatMap(({ days }) => days.flatMap(({ failure }) => failure ?? []));
-  const [failure] = failures.sort((a, b) => (a.since < b.since ? -1 : 1));
+  const [failure] = failures;
+  const [since] = failures.flatMap(({ since }) => since ?? []).sort();
   return html`<li>${lines}${failure ? html`<q>${failure.kind} (${failure.code}): ${failure.message}</q>` : ''}
-<div>${failure ? `Since ${at(failure.since)}. ` : ''}${zone === undefined ? 'No run reads this brand: it is not in the settings.' : remedy(alike, controls)}</div></li>
+<div>${since === undefined ? '' : `Since ${at(since)}. `}${zone === undefined ? 'No run reads this brand: it is not in the settings.' : remedy(alike, controls)}</div></li>
 `;
 }
 
@@ -205,7 +208,9 @@ function hover(
     `${LOOKS[look].name}: ${LOOKS[look].meaning}`,
     ...(rows === null ? [] : [`${rows.toLocaleString('en-US')} ${rows === 1 ? 'row' : 'rows'}`]),
     ...(readFrom === null ? [] : [`last read ${at(readFrom)}`]),
-    ...(failure ? [`failing since ${at(failure.since)}: ${failure.code}`] : []),
+    ...(failure
+      ? [`${failure.since === undefined ? 'failed' : `failing since ${at(failure.since)}`}: ${failure.code}`]
+      : []),
     ...(nextDue === null ? [] : [`next due ${due(nextDue)}`]),
   ].join('\n');
 }
@@ -218,6 +223,12 @@ function earlierMonths(tables: readonly TableStatus[]): Html | string {
   });
   if (overdue.length === 0) return '';
   return html`<p class="earlier">Earlier months, not shown here, with missing or overdue days: ${overdue.join('; ')}.</p>`;
+}
+
+function damagedDocuments(tables: readonly TableStatus[]): Html | string {
+  const keys = tables.flatMap(({ damaged = [] }) => damaged.map(({ key }) => key));
+  if (keys.length === 0) return '';
+  return html`<p class="earlier">Damaged documents of the lake: ${keys.join(', ')}. To make them again: <code>npx brand-reports repair</code></p>`;
 }
 
 /** The legend of the looks that occur. */

@@ -1,6 +1,6 @@
 import { type MonthSpan, dayOf, daysFrom, isInSpan, monthOf } from '../days.ts';
 import type { DayEntry, Failure } from '../lake/documents/ledger.ts';
-import { type DayFacts, type DayState, dayState } from '../planning/day-state.ts';
+import { type DayFacts, type DayState, dayState, failureOf } from '../planning/day-state.ts';
 import { dueAtMs, upstreamState } from '../planning/due.ts';
 
 /** A day as `status` and the calendar show it; `status --json` prints it as it is. */
@@ -16,7 +16,9 @@ export interface StatusDay {
   readTo: string | null;
   /** When the day is due (again), ISO 8601, in the past where it is due now; `null` for never or unknown. */
   nextDue: string | null;
-  failure?: Pick<Failure, 'since' | 'times' | 'kind' | 'code' | 'message' | 'retryAt'>;
+  /** Of a month whose ledger is damaged nothing says since when. */
+  failure?: Pick<Failure, 'kind' | 'code' | 'message'> &
+    Partial<Pick<Failure, 'since' | 'times' | 'retryAt'>>;
 }
 
 /** The days of one report of one brand in its ledgers. */
@@ -27,6 +29,8 @@ export interface ReportFacts extends Pick<DayFacts, 'policy' | 'hasReturnedRecor
   entries: DayEntries;
   /** For a report with an upstream: the days of the upstream report. */
   upstream: DayEntries | undefined;
+  /** By month: what is wrong with its ledger. */
+  damagedMonths: ReadonlyMap<string, string>;
 }
 
 /**
@@ -34,13 +38,15 @@ export interface ReportFacts extends Pick<DayFacts, 'policy' | 'hasReturnedRecor
  * @param span only the days of these months
  */
 export function statusDays(facts: ReportFacts, nowMs: number, span: MonthSpan): StatusDay[] {
-  const { entries, policy, hasReturnedRecords, upstream } = facts;
+  const { entries, policy, hasReturnedRecords, upstream, damagedMonths } = facts;
   const today = dayOf(nowMs, policy?.timeZone ?? 'UTC');
   const expected = policy ? daysFrom(policy.startDate, today) : [];
   return [...new Set([...entries.keys(), ...expected])]
     .filter((day) => isInSpan(monthOf(day), span))
     .sort()
     .map((day) => {
+      const damage = damagedMonths.get(monthOf(day));
+      if (damage !== undefined) return dayOfDamagedMonth(day, damage);
       const entry = entries.get(day);
       return statusDay(
         { day, entry, policy, hasReturnedRecords, upstream: upstreamState(upstream?.get(day)) },
@@ -49,9 +55,15 @@ export function statusDays(facts: ReportFacts, nowMs: number, span: MonthSpan): 
     });
 }
 
+function dayOfDamagedMonth(dt: string, message: string): StatusDay {
+  const failure = { kind: 'config', code: 'damaged_document', message } as const;
+  return { dt, state: 'failed', rows: null, readFrom: null, readTo: null, nextDue: null, failure };
+}
+
 function statusDay(facts: DayFacts, nowMs: number): StatusDay {
   const { day, entry, policy, upstream } = facts;
-  const { committed, failure } = entry ?? {};
+  const { committed } = entry ?? {};
+  const failure = failureOf(facts);
   const dueMs = policy ? dueAtMs(day, entry, policy, nowMs, upstream) : null;
   return {
     dt: day,

@@ -1,5 +1,5 @@
 import { type MonthSpan, addMonths, monthOf } from '../days.ts';
-import type { ReportLedgers } from '../lake/documents/read.ts';
+import type { DamagedDocument, ReportLedgers } from '../lake/documents/read.ts';
 import type { MonthIndex } from '../lake/documents/month-index.ts';
 import { gracePeriodMs, newestCompleteDay } from '../planning/day-state.ts';
 import type { Policy } from '../planning/due.ts';
@@ -20,6 +20,8 @@ export interface TableStatus {
   days: StatusDay[];
   /** Of a span: the months before it with days that are overdue or missing, as far as the index knows. */
   overdueBefore?: string[];
+  /** Ledgers and the index, where they cannot be used: the days of such a month are `failed`. */
+  damaged?: readonly DamagedDocument[];
 }
 
 /**
@@ -63,7 +65,11 @@ function tableStatus(
   const entries = entriesOf(own);
   const upstream = report.day.by === 'upstream' ? entriesOf(stored.get(report.day.report)) : undefined;
   const hasReturnedRecords = own?.index.hasReturnedRecords ?? false;
-  const days = statusDays({ entries, upstream, policy, hasReturnedRecords }, nowMs, span);
+  const damaged = own?.damaged ?? [];
+  const damagedMonths = new Map(
+    damaged.flatMap(({ month, message }) => (month === undefined ? [] : [[month, message]])),
+  );
+  const days = statusDays({ entries, upstream, policy, hasReturnedRecords, damagedMonths }, nowMs, span);
   return {
     brand,
     report: report.name,
@@ -73,7 +79,9 @@ function tableStatus(
     rows: days.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
     days,
     ...(span.from !== undefined &&
+      damaged.every(({ month }) => month !== undefined) &&
       policy && { overdueBefore: overdueMonths(own?.index, policy, span.from, nowMs) }),
+    ...(damaged.length > 0 && { damaged }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, lstatSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -194,6 +194,41 @@ describe('status', () => {
     expect(stdout).toMatch(
       new RegExp(`^orders ${sample.firstDay}\ncontract \\(\\w+\\): .+\nsince .+ next try after`, 'm'),
     );
+  });
+});
+
+describe('a lake with a damaged ledger', () => {
+  const ledger = () => `ledger/order_list/acme/${sample.today.slice(0, 7)}.json`;
+  let flags: string[];
+  beforeAll(() => {
+    const lake = join(sample.folder, 'damaged');
+    cpSync(sample.lake, lake, { recursive: true });
+    writeFileSync(join(lake, ledger()), '{');
+    flags = ['--lake', lake];
+  });
+
+  it('still shows the other tables in status, and names the ledger once', async () => {
+    const { code, stdout } = await runCli(['status', ...sample.flags.slice(0, 2), ...flags]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^clicks +\d{4}-\d\d-\d\d +\d+ +3 +3/m);
+    expect(stdout.split(`${ledger()} cannot be used`)).toHaveLength(2);
+    expect(stdout).toContain('"brand-reports repair"');
+  });
+
+  it('is queried with a warning where the SQL needs the ledger', async () => {
+    const orders = await runCli(['query', '--json', ...flags, 'SELECT count(*) > 0 AS some FROM orders']);
+    const clicks = await runCli(['query', '--json', ...flags, 'SELECT count(*) > 0 AS some FROM clicks']);
+    expect([orders.code, clicks.code, clicks.stdout.trim()]).toEqual([0, 0, '[{"some":true}]']);
+    expect(orders.stderr).toContain(`warning: ${ledger()} cannot be used`);
+    expect(clicks.stderr).not.toContain('warning');
+  });
+
+  it('is not verified, though the other tables are', async () => {
+    const all = await runCli(['verify', ...flags]);
+    const clicks = await runCli(['verify', 'clicks', ...flags]);
+    expect([all.code, clicks.code]).toEqual([1, 0]);
+    expect(all.stdout).toMatch(new RegExp(`acme orders \\d{4}-\\d\\d: ${ledger()} cannot be used`));
+    expect(all.stdout).toMatch(/failed: 1 ledger cannot be read\n$/);
   });
 });
 

@@ -200,6 +200,43 @@ describe('the headline', () => {
   });
 });
 
+describe('a damaged document', () => {
+  const key = 'ledger/order_list/acme/2026-10.json';
+  const message = `${key} cannot be used: it is not JSON.`;
+  const table = madeTable('order_list', {}, { damaged: [{ key, month: '2026-10', message }] });
+  const damagedMonth = {
+    ...table,
+    days: table.days.map((day) =>
+      day.dt.startsWith('2026-10')
+        ? {
+            ...statusDay(day.dt, 'failed'),
+            failure: { kind: 'config' as const, code: 'damaged_document', message },
+          }
+        : day,
+    ),
+  };
+
+  it('is named with the days that are unknown and the command that makes it again', () => {
+    const markup = drawn([damagedMonth]);
+    const text = plain(markup);
+    expect(text).toContain(`orders failed: 2026-10-01 to 2026-10-31 config (damaged_document): ${message}`);
+    expect(text).toContain(
+      `Damaged documents of the lake: ${key}. To make them again: npx brand-reports repair`,
+    );
+    expect(titles(markup)).toContain(
+      'orders 2026-10-05\nfailed: the last attempt failed\n1,234 rows\nlast read 2026-10-06 02:02\nfailed: damaged_document\nnext due 2026-11-20 11:00',
+    );
+    expect(text).not.toContain('Since');
+    expect(unclosed(markup)).toEqual([]);
+  });
+
+  it('makes its brand one with problems, even where every day is known', () => {
+    const globex = madeTable('order_list', {}, { brand: 'globex', damaged: [{ key, message }] });
+    expect(plain(drawn([madeTable('order_list'), globex]))).toContain('1 of 2 brands have problems: globex.');
+    expect(drawn([madeTable('order_list')])).not.toContain('Damaged documents');
+  });
+});
+
 describe('the suggested action', () => {
   const failing = (kind: ErrorKind) => {
     const table = madeTable('order_list', { '2026-11-10': 'failed' });

@@ -99,6 +99,7 @@ describe('coverage, status and calendar', () => {
             report,
             index: { ...parseMonthIndex('index.json')(undefined), hasReturnedRecords },
             ledgers: new Map([[MONTH, ledgerOf(report.name, months[index] ?? [])]]),
+            damaged: [],
           }));
           const tables = tableStatuses(settings, reports, lake, nowMs);
           const options = { settings, nowMs, controls: commandControls({ lake: 'l', settings: 's' }) };

@@ -15,7 +15,11 @@ const unsettled = readDay(settings, ORDERS.report, {
   readFrom: '2026-11-20T14:30:00.000Z',
 });
 
-async function statuses(span: { from?: string; to?: string }, due: Record<string, string | null> = {}) {
+async function statuses(
+  span: { from?: string; to?: string },
+  due: Record<string, string | null> = {},
+  damagedKey?: string,
+) {
   const store = memoryStore();
   await storeDays(
     store,
@@ -28,6 +32,9 @@ async function statuses(span: { from?: string; to?: string }, due: Record<string
     },
     due,
   );
+  const stored = damagedKey === undefined ? undefined : store.objects.get(damagedKey);
+  if (damagedKey !== undefined && stored)
+    store.objects.set(damagedKey, { ...stored, body: Buffer.from('{') });
   const keysRead: string[] = [];
   const get = (key: string) => {
     keysRead.push(key);
@@ -53,6 +60,26 @@ describe('the statuses of some months', () => {
       31,
       'settled',
     ]);
+  });
+
+  it('are known of the other months where the ledger of one is damaged', async () => {
+    const key = ledgerKey('order_list', 'acme', '2026-10');
+    const { orders, day } = await statuses({}, {}, key);
+    expect(orders.damaged).toMatchObject([{ key, month: '2026-10' }]);
+    const states = ['2026-09-30', '2026-10-01', '2026-10-31', '2026-11-18'].map((dt) => day(dt)?.state);
+    expect(states).toEqual(['settled', 'failed', 'failed', 'complete']);
+    expect(day('2026-10-31')).toMatchObject({
+      rows: null,
+      failure: { kind: 'config', code: 'damaged_document', message: expect.stringContaining(key) },
+    });
+  });
+
+  it('are known where the index is damaged, but for what is due before them', async () => {
+    const key = indexKey('order_list', 'acme');
+    const { orders, day } = await statuses({ from: '2026-10' }, {}, key);
+    expect(orders).toMatchObject({ damaged: [{ key }], hasReturnedRecords: true });
+    expect(orders).not.toHaveProperty('overdueBefore');
+    expect(day('2026-10-31')?.state).toBe('settled');
   });
 
   it('cover all days from the start date to today where no span is given', async () => {

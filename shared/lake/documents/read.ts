@@ -1,4 +1,5 @@
 import { type MonthSpan, isInSpan } from '../../days.ts';
+import { rethrowBugs } from '../../errors.ts';
 import type { Json } from '../../json.ts';
 import type { TableSchema } from '../table/columns.ts';
 import { parseJsonDocument } from './cas-document.ts';
@@ -21,9 +22,21 @@ import type { ReportDefinition, ReportRegistry } from '../../reports/definition.
 export interface ReportLedgers {
   brand: string;
   report: ReportDefinition;
+  /** Without hints where the stored one is damaged. */
   index: MonthIndex;
   /** By month; only those that were read. */
   ledgers: ReadonlyMap<string, Ledger>;
+  /** What could not be read, so that one damaged document hides nothing of the others. */
+  damaged: readonly DamagedDocument[];
+}
+
+/** A ledger or an index that cannot be used. */
+export interface DamagedDocument {
+  key: string;
+  /** Of a ledger: its month, of which nothing is known. */
+  month?: string;
+  /** What is wrong with it, and the next step. */
+  message: string;
 }
 
 /** The committed state of one day. */
@@ -65,7 +78,7 @@ export async function listLedgers(
 }
 
 /**
- * Reads the ledgers that `listLedgers` finds.
+ * Reads the ledgers that `listLedgers` finds; of those that are damaged, it says so.
  * @param span only the ledgers of these months; the index is read in any case
  */
 export async function readLedgers(
@@ -77,16 +90,51 @@ export async function readLedgers(
   return Promise.all(
     listed.map(async ({ report, brand, months }) => {
       const key = indexKey(report.name, brand);
-      // Together: a damaged ledger that is read before the index is would else be a failure that nobody awaits.
+      const damaged: DamagedDocument[] = [];
       const [index, ledgers] = await Promise.all([
-        readDocument(store, key, parseMonthIndex(key)),
+        readUndamaged({ key }, damaged, () => readDocument(store, key, parseMonthIndex(key))),
         Promise.all(
-          months.map(async (month) => [month, await readLedger(store, report, brand, month)] as const),
+          months.map(async (month) => {
+            const document = { key: ledgerKey(report.name, brand, month), month };
+            const ledger = await readUndamaged(document, damaged, () =>
+              readLedger(store, report, brand, month),
+            );
+            return ledger ? [[month, ledger] as const] : [];
+          }),
         ),
       ]);
-      return { brand, report, index, ledgers: new Map(ledgers) };
+      const readable = new Map(ledgers.flat());
+      return {
+        brand,
+        report,
+        index: index ?? indexWithout(key, readable),
+        ledgers: readable,
+        damaged: damaged.sort((a, b) => (a.key < b.key ? -1 : 1)),
+      };
     }),
   );
+}
+
+async function readUndamaged<T>(
+  document: Pick<DamagedDocument, 'key' | 'month'>,
+  damaged: DamagedDocument[],
+  read: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (thrown) {
+    const { code, message } = rethrowBugs(thrown);
+    if (code !== 'damaged_document') throw thrown;
+    damaged.push({ ...document, message });
+    return undefined;
+  }
+}
+
+/** No hint, but whether the report has ever returned a record shows in its ledgers too. */
+function indexWithout(key: string, ledgers: ReadonlyMap<string, Ledger>): MonthIndex {
+  const entries = [...ledgers.values()].flatMap(({ days }) => Object.values(days));
+  const hasReturnedRecords = entries.some(({ committed }) => committed !== undefined && committed.rows > 0);
+  return { ...parseMonthIndex(key)(undefined), hasReturnedRecords };
 }
 
 /** The ledger of a month, an empty one where none is stored. @throws BrandReportsError `config` where it is damaged */

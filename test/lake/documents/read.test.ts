@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { BrandReportsError } from '../../../shared/errors.ts';
 import type { Committed } from '../../../shared/lake/documents/ledger.ts';
 import { createLakeDocuments } from '../../../shared/lake/documents/lake-documents.ts';
 import {
@@ -118,15 +119,37 @@ describe('the ledgers of a lake', () => {
   });
 
   it.each([
-    { shows: 'a ledger', key: 'ledger/order_list/acme/2026-03.json' },
-    { shows: 'an index', key: 'ledger/order_list/acme/index.json' },
-  ])('are not read past $shows that is damaged', async ({ key }) => {
+    {
+      shows: 'a ledger',
+      key: 'ledger/order_list/acme/2026-03.json',
+      month: { month: '2026-03' },
+      left: { months: ['2026-02'], policy: 'p1', hasReturnedRecords: false },
+    },
+    {
+      shows: 'an index',
+      key: 'ledger/order_list/acme/index.json',
+      month: {},
+      left: { months: ['2026-02', '2026-03'], policy: '', hasReturnedRecords: true },
+    },
+  ])('are read but for $shows that is damaged, which is named', async ({ key, month, left }) => {
     const store = await lakeOfTwoBrands();
     const etag = (await store.get(key))?.etag ?? '';
     await store.put(key, Buffer.from('{'), { ifMatch: etag });
-    await expect(readLedgers(store, reports)).rejects.toMatchObject({
-      code: 'damaged_document',
-      message: expect.stringContaining(key),
+    const [clicksOfAcme, ordersOfAcme, ordersOfGlobex] = await readLedgers(store, reports);
+    const message = expect.stringMatching(new RegExp(`^${key} cannot be used: .*brand-reports repair`));
+    expect(ordersOfAcme?.damaged).toEqual([{ key, ...month, message }]);
+    expect({
+      months: [...(ordersOfAcme?.ledgers.keys() ?? [])],
+      policy: ordersOfAcme?.index.policy,
+      hasReturnedRecords: ordersOfAcme?.index.hasReturnedRecords,
+    }).toEqual(left);
+    expect([clicksOfAcme?.damaged, ordersOfGlobex?.damaged]).toEqual([[], []]);
+  });
+
+  it('are not read where the store cannot be', async () => {
+    const get = async () => Promise.reject(new BrandReportsError('transient', 'unavailable', 'no answer'));
+    await expect(readLedgers({ ...(await lakeOfTwoBrands()), get }, reports)).rejects.toMatchObject({
+      code: 'unavailable',
     });
   });
 });
