@@ -4,4 +4,4 @@
  */
 import fc from 'fast-check';
 
-fc.configureGlobal({ endOnFailure: true, interruptAfterTimeLimit: 500 });
+fc.configureGlobal({ endOnFailure: true, interruptAfterTimeLimit: 2_000 });
