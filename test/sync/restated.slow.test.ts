@@ -200,7 +200,7 @@ describe('a range of days that is requested', () => {
     });
   });
 
-  it('I11: is read again whole after one of its days has failed', async () => {
+  it('I11: goes on with the day that failed, and is read again whole once it is complete', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     const options = { scope: { ...scope, from: FIRST, to: '2026-03-08' } };
@@ -214,6 +214,8 @@ describe('a range of days that is requested', () => {
     });
     expect((await lake.sync(options)).status).toBe('failed');
     removeFault();
+    lake.nowMs += 60_000;
+    expect(outcomesOf(await lake.sync(options), 'order_list')).toEqual({ '2026-03-08': 'unchanged' });
     lake.nowMs += 60_000;
     expect(outcomesOf(await lake.sync(options), 'order_list')).toEqual({
       '2026-03-07': 'unchanged',
