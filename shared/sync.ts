@@ -71,9 +71,9 @@ export async function syncReports(reports: readonly ReportToSync[]): Promise<Syn
   await readInTurns(lookups, (due, sync) => isUrgent(due) && hasUpstream(due, sync));
   // What fails again and again comes last: a service that wants a long pause after it ends the run for all reports.
   await readInTurns(syncs, (due, sync) => due.reason !== 'retry' && hasUpstream(due, sync));
+  await readInTurns(paged, () => true);
   await Promise.all(lookups.map(planAgain));
-  await readInTurns(lookups, ({ reason }) => reason !== 'retry');
-  await readInTurns(syncs, () => true);
+  await readInTurns(lookups, () => true);
 
   const synced: SyncedReport[] = [];
   for (const sync of syncs) synced.push({ ctx: sync.ctx, outcome: await finishSync(sync) });

@@ -94,8 +94,8 @@ async function assertNotEmptied(
   { rows }: BuiltSnapshot,
 ): Promise<void> {
   const before = await committedDay(ctx, day);
-  const startedAt = (await progress.cached()).slices.at(-1)?.startedAt ?? '';
-  if (!before || !isEmptied(day, ctx.policy, Date.parse(startedAt), rows, before)) return;
+  const readFromMs = Date.parse((await progress.cached()).slices.at(-1)?.startedAt ?? '');
+  if (!before || !isEmptied(day, ctx.policy, { rows, readFromMs }, before)) return;
   const { brand, report } = ctx;
   throw new BrandReportsError(
     'contract',

@@ -234,17 +234,19 @@ function contradictionsAfter(
 }
 
 /**
- * Whether a reading says that a day is empty which had records, at an age at which none can change any more: then the
- * service keeps them no longer.
+ * Whether a reading says that a day is empty which had records when it was read at an age at which none can change any
+ * more: then the service keeps them no longer.
  */
 export function isEmptied(
   day: string,
   policy: Policy,
-  readFromMs: number,
-  rows: number,
-  before: Pick<Committed, 'rows'> | undefined,
+  reading: { rows: number; readFromMs: number },
+  before: Pick<Committed, 'rows' | 'readFrom' | 'queryFingerprint'> | undefined,
 ): boolean {
-  return before !== undefined && before.rows > 0 && rows === 0 && readFromMs >= lastCallMs(day, policy);
+  if (!before || before.rows === 0 || reading.rows > 0) return false;
+  // A ledger that was made again does not know when the day was read.
+  const readBeforeMs = before.queryFingerprint === '' ? reading.readFromMs : Date.parse(before.readFrom);
+  return readBeforeMs >= lastCallMs(day, policy);
 }
 
 /** The earliest time at which a day of the month is due; `null` where all its days are settled. */
