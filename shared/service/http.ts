@@ -45,7 +45,7 @@ function textFields(fields: JsonObject): Record<string, string> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, text(value)]));
 }
 
-const MAX_BODY_BYTES = 16 * 2 ** 20;
+const MAX_BODY_BYTES = 32 * 2 ** 20;
 
 /**
  * Sends one request and reads the whole response within `timeoutMs`. Never rejects and never follows a redirect.

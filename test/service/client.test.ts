@@ -221,13 +221,13 @@ describe('a response that no retry can help', () => {
   });
 
   it('I8: a response larger than any page is a failure that is not retried', async () => {
-    const { client } = await started(() => ({ text: Buffer.alloc(16 * 2 ** 20 + 1, ' ') }));
+    const { client } = await started(() => ({ text: Buffer.alloc(32 * 2 ** 20 + 1, ' ') }));
     expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'contract', code: 'too_large' });
     expect(client.requests).toBe(1);
   });
 
   it('of HTTP 500 that is larger than any page is an error of the service', async () => {
-    const { client } = await started(() => ({ status: 500, text: Buffer.alloc(16 * 2 ** 20 + 1, ' ') }), {
+    const { client } = await started(() => ({ status: 500, text: Buffer.alloc(32 * 2 ** 20 + 1, ' ') }), {
       retry: { maxAttempts: 1 },
     });
     expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'transient', code: 'http_500' });
