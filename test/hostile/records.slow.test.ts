@@ -19,7 +19,7 @@ const nested = (depth: number): Json => parseJson(`${'['.repeat(depth)}${']'.rep
 const values: [string, Json][] = [
   ['null', null],
   ['an empty text', ''],
-  ['a text of a megabyte', 'x'.repeat(2 ** 20)],
+  ['a text of 256 KiB', 'x'.repeat(2 ** 18)],
   ['a text with a NUL, a line end and half a character', 'a\u0000b\nc\ud800'],
   ['a number of 400 digits', rawNumber('9'.repeat(400))],
   ['1e400', rawNumber('1e400')],
