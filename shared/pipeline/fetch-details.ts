@@ -7,7 +7,7 @@ import { attemptPrefix, dayPartition, snapshotKey } from '../lake/paths.ts';
 import { readParquetRows } from '../lake/table/parquet.ts';
 import { dayQueries, windowToRead } from '../planning/day-queries.ts';
 import { isDue, refusedAfter, refusedLookup } from '../planning/refused-lookups.ts';
-import type { Lookup } from '../reports/definition.ts';
+import type { Lookup, ReportDefinition } from '../reports/definition.ts';
 import { type UpstreamRecord, lookUp } from '../service/lookup.ts';
 import { firstPage } from '../service/paging/pages.ts';
 import type { Attempt } from './claim.ts';
@@ -108,8 +108,9 @@ function scattered({ startedAt }: Slice, records: readonly UpstreamRecord[]): Up
 
 /**
  * Two refusals end a run that the service has answered nothing yet, because they may mean the credentials. So a record
- * that was found before is looked up ahead of those that were refused, and of a day that failed. The service may have forgotten it since: then it
- * is asked for the upstream report of that day, which it must answer where the credentials are right.
+ * that was found before is looked up ahead of those that were refused, and of a day that failed. The service may have
+ * forgotten it since: then it is asked for the upstream report of that day, which it must answer where the credentials
+ * are right.
  */
 async function goAhead(
   ctx: RunContext,
@@ -172,20 +173,19 @@ async function upstreamRecords(
       records.set(value, { key: value, optional: Object.fromEntries(present) });
     }
   } catch (thrown) {
-    throw damagedSnapshot(ctx, thrown, key, day);
+    throw damagedSnapshot(thrown, key, ctx.upstream.report, day);
   }
   return [...records.values()];
 }
 
 /** What the Parquet reader throws at damaged bytes is no failure of this program. */
-function damagedSnapshot({ report }: RunContext, thrown: unknown, key: string, day: string): unknown {
+function damagedSnapshot(thrown: unknown, key: string, { name }: ReportDefinition, day: string): unknown {
   const { kind, code, message } = asBrandReportsError(thrown);
   if (kind !== 'bug' && code !== 'object_missing') return thrown;
-  const upstream = report.day.by === 'upstream' ? report.day.report : report.name;
   return new BrandReportsError(
     'contract',
     'damaged_snapshot',
-    `${key} cannot be read: ${message}. Make it again: brand-reports sync ${upstream} --from ${day} --to ${day}`,
+    `${key} cannot be read: ${message}. Make it again: brand-reports sync ${name} --from ${day} --to ${day}`,
     { cause: thrown },
   );
 }

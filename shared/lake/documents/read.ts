@@ -90,24 +90,23 @@ export async function readLedgers(
   return Promise.all(
     listed.map(async ({ report, brand, months }) => {
       const key = indexKey(report.name, brand);
-      const damaged: DamagedDocument[] = [];
       const [index, ledgers] = await Promise.all([
-        readUndamaged({ key }, damaged, () => readDocument(store, key, parseMonthIndex(key))),
+        orDamaged({ key }, readDocument(store, key, parseMonthIndex(key))),
         Promise.all(
-          months.map(async (month) => {
+          months.map((month) => {
             const document = { key: ledgerKey(report.name, brand, month), month };
-            const ledger = await readUndamaged(document, damaged, () =>
-              readLedger(store, report, brand, month),
-            );
-            return ledger ? [[month, ledger] as const] : [];
+            return orDamaged(document, readLedger(store, report, brand, month));
           }),
         ),
       ]);
-      const readable = new Map(ledgers.flat());
+      const readable = new Map(
+        ledgers.flatMap((read) => ('value' in read ? [[read.value.month, read.value] as const] : [])),
+      );
+      const damaged = [index, ...ledgers].flatMap((read) => ('damaged' in read ? read.damaged : []));
       return {
         brand,
         report,
-        index: index ?? indexWithout(key, readable),
+        index: 'value' in index ? index.value : indexWithout(key, readable),
         ledgers: readable,
         damaged: damaged.sort((a, b) => (a.key < b.key ? -1 : 1)),
       };
@@ -115,18 +114,16 @@ export async function readLedgers(
   );
 }
 
-async function readUndamaged<T>(
+async function orDamaged<T>(
   document: Pick<DamagedDocument, 'key' | 'month'>,
-  damaged: DamagedDocument[],
-  read: () => Promise<T>,
-): Promise<T | undefined> {
+  reading: Promise<T>,
+): Promise<{ value: T } | { damaged: DamagedDocument }> {
   try {
-    return await read();
+    return { value: await reading };
   } catch (thrown) {
     const { code, message } = rethrowBugs(thrown);
     if (code !== 'damaged_document') throw thrown;
-    damaged.push({ ...document, message });
-    return undefined;
+    return { damaged: { ...document, message } };
   }
 }
 
