@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { BrandReportsError } from '../../../shared/errors.ts';
-import type { Committed } from '../../../shared/lake/documents/ledger.ts';
 import { createLakeDocuments } from '../../../shared/lake/documents/lake-documents.ts';
 import {
   committedDays,
@@ -14,25 +13,9 @@ import { growSchema } from '../../../shared/lake/table/columns.ts';
 import { clicks } from '../../../shared/reports/clicks.ts';
 import { orders } from '../../../shared/reports/orders.ts';
 import { memoryStore } from '../../fakes/memory-store.ts';
+import { readAt } from '../../planning/entries.ts';
 
 const reports = { [orders.name]: orders, [clicks.name]: clicks };
-
-const committed: Committed = {
-  snapshot: 's1',
-  published: true,
-  rows: 3,
-  bytes: 100,
-  digest: '3:ab',
-  state: 'closed',
-  settled: false,
-  identicalPasses: 1,
-  confirmed: true,
-  attempt: 'a1',
-  pages: 1,
-  readFrom: '2026-03-06T10:00:00.000Z',
-  readTo: '2026-03-06T05:00:00.000Z',
-  queryFingerprint: 'as-now',
-};
 
 function lake() {
   const store = memoryStore();
@@ -52,7 +35,7 @@ function lake() {
   ) => {
     const entries = Object.entries(days).map(([day, snapshot]) => [
       day,
-      snapshot === undefined ? { continuation: 'q1' } : { committed: { ...committed, snapshot } },
+      snapshot === undefined ? { continuation: 'q1' } : readAt('2026-03-06T10:00:00.000Z', { snapshot }),
     ]);
     await documents
       .ledger(report, brand, month)
@@ -215,6 +198,8 @@ describe('the committed days', () => {
   });
 
   it('have a Parquet object each', () => {
+    const { committed } = readAt('2026-03-06T10:00:00.000Z', { snapshot: 's1' });
+    if (!committed) throw new Error('the day was read');
     expect(committedSnapshotKey({ brand: 'acme', report: orders, day: '2026-03-02', committed })).toBe(
       'snapshots/orders/brand=acme/dt=2026-03-02/s1/part-0000.parquet',
     );
