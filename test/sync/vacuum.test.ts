@@ -67,6 +67,19 @@ describe('the vacuum', () => {
     expect(snapshotsOf(lake)).not.toContain(old);
   });
 
+  it('I3: removes nothing in a run whose clock is 60 days ahead, and that no response corrects', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
+    const [old = ''] = snapshotsOf(lake);
+    lake.nowMs += HOUR_MS;
+    restateFirst(lake);
+    await lake.sync({ scope });
+    const mend = lake.service.addFault({ on: {}, fault: { kind: 'reset' } });
+    await lake.sync({ scope, clockAheadMs: 60 * DAY_MS });
+    mend();
+    expect(snapshotsOf(lake)).toContain(old);
+  });
+
   it('I3: keeps a snapshot for a day after the catalog left it, though it was replaced long before', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
