@@ -127,19 +127,25 @@ describe('the vacuum', () => {
     },
   );
 
-  it('removes a snapshot that a run built and never committed', async () => {
+  it.each([
+    ['a snapshot that a run built and never committed', `transactions/brand=acme/dt=${FIRST}`],
+    [
+      'coverage of a month to come, which a run wrote and never published',
+      'coverage/brand=acme/report=transaction_list/month=2026-05',
+    ],
+  ])('removes %s', async (_name, partition) => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
-    const orphan = `snapshots/transactions/brand=acme/dt=${FIRST}/orphan/part-0000.parquet`;
+    const orphan = `snapshots/${partition}/orphan/part-0000.parquet`;
     const writer = lake.store.create(orphan);
     await writer.write(Buffer.from('PAR1'));
     await writer.finish();
     lake.nowMs += DAY_MS - HOUR_MS;
     await lake.sync({ scope });
-    expect(snapshotsOf(lake)).toContain(orphan);
+    expect(keys(lake, 'snapshots/')).toContain(orphan);
     lake.nowMs += DAY_MS + HOUR_MS;
     await lake.sync({ scope });
-    expect(snapshotsOf(lake)).not.toContain(orphan);
+    expect(keys(lake, 'snapshots/')).not.toContain(orphan);
   });
 
   it.each([
