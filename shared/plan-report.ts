@@ -6,6 +6,7 @@
 import { daysFrom, earlier, monthOf } from './days.ts';
 import { BrandReportsError, rethrowBugs } from './errors.ts';
 import { vacuumIsDue } from './finish.ts';
+import { readOrDamage } from './lake/documents/cas-document.ts';
 import type { Ledger } from './lake/documents/ledger.ts';
 import { latestRecordedMs, markMonthsDirty, mayBeDue } from './lake/documents/month-index.ts';
 import { errorSummary } from './outcome.ts';
@@ -160,16 +161,12 @@ async function refreshed(
   let first: BrandReportsError | undefined;
   const read = await Promise.all(
     months.map(async (month): Promise<(readonly [string, Ledger])[]> => {
-      try {
-        return [[month, await ledgerOf(month).refresh()]];
-      } catch (thrown) {
-        const error = rethrowBugs(thrown);
-        if (error.code !== 'damaged_document') throw error;
-        log({ event: 'month_skipped', month, ...errorSummary(error) });
-        damagedMonths.push(month);
-        first ??= error;
-        return [];
-      }
+      const ledger = await readOrDamage(ledgerOf(month).refresh());
+      if ('value' in ledger) return [[month, ledger.value]];
+      log({ event: 'month_skipped', month, ...errorSummary(ledger.damage) });
+      damagedMonths.push(month);
+      first ??= ledger.damage;
+      return [];
     }),
   );
   return { ledgers: new Map(read.flat()), damagedMonths, ...(first && { error: first }) };

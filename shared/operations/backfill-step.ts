@@ -9,7 +9,8 @@ import {
   shortened,
 } from './backfill-months.ts';
 import { monthOf } from '../days.ts';
-import { BrandReportsError, rethrowBugs } from '../errors.ts';
+import { BrandReportsError } from '../errors.ts';
+import { readOrDamage } from '../lake/documents/cas-document.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
 import { readLedger } from '../lake/documents/read.ts';
 import type { ReportOutcome } from '../outcome.ts';
@@ -89,10 +90,6 @@ async function ledgerOf(
   report: ReportDefinition,
   read: MonthToRead,
 ): Promise<Ledger | undefined> {
-  try {
-    return await readLedger(lake.store, report, read.brand, monthOf(read.from));
-  } catch (thrown) {
-    if (rethrowBugs(thrown).code === 'damaged_document') return undefined;
-    throw thrown;
-  }
+  const ledger = await readOrDamage(readLedger(lake.store, report, read.brand, monthOf(read.from)));
+  return 'value' in ledger ? ledger.value : undefined;
 }

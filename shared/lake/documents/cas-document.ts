@@ -170,11 +170,20 @@ export class CasDocument<T extends HasRecentWrites> {
 export async function refreshUndamaged<T extends HasRecentWrites>(
   document: CasDocument<T>,
 ): Promise<T | undefined> {
+  const read = await readOrDamage(document.refresh());
+  return 'value' in read ? read.value : undefined;
+}
+
+/** What is read of a document, or the error that says how it is damaged; any other failure is thrown. */
+export async function readOrDamage<T>(
+  reading: Promise<T>,
+): Promise<{ value: T } | { damage: BrandReportsError }> {
   try {
-    return await document.refresh();
+    return { value: await reading };
   } catch (thrown) {
-    if (rethrowBugs(thrown).code === 'damaged_document') return undefined;
-    throw thrown;
+    const damage = rethrowBugs(thrown);
+    if (damage.code !== 'damaged_document') throw thrown;
+    return { damage };
   }
 }
 

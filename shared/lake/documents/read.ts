@@ -1,8 +1,7 @@
 import { type MonthSpan, isInSpan } from '../../days.ts';
-import { rethrowBugs } from '../../errors.ts';
 import type { Json } from '../../json.ts';
 import type { TableSchema } from '../table/columns.ts';
-import { parseJsonDocument } from './cas-document.ts';
+import { parseJsonDocument, readOrDamage } from './cas-document.ts';
 import { type Ledger, type Committed, parseLedger } from './ledger.ts';
 import { type MonthIndex, parseMonthIndex } from './month-index.ts';
 import { parseStoredSchema } from './schema.ts';
@@ -118,13 +117,8 @@ async function orDamaged<T>(
   document: Pick<DamagedDocument, 'key' | 'month'>,
   reading: Promise<T>,
 ): Promise<{ value: T } | { damaged: DamagedDocument }> {
-  try {
-    return { value: await reading };
-  } catch (thrown) {
-    const { code, message } = rethrowBugs(thrown);
-    if (code !== 'damaged_document') throw thrown;
-    return { damaged: { ...document, message } };
-  }
+  const read = await readOrDamage(reading);
+  return 'value' in read ? read : { damaged: { ...document, message: read.damage.message } };
 }
 
 /** No hint, but whether the report has ever returned a record shows in its ledgers too. */
