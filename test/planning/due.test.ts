@@ -7,6 +7,7 @@ import {
   closesAtMs,
   doubtOf,
   dueAtMs,
+  isEmptied,
   monthDueAtMs,
   onlyRefusedDue,
   settles,
@@ -370,6 +371,47 @@ describe('a reading that records may have moved in', () => {
     const settledFor = plan(ledgersOf(confirmed), { ...numbered, startDate: '2026-03-11' }, NOW_MS);
     expect(settledFor.map(({ day }) => day)).not.toContain('2026-03-12');
   });
+});
+
+describe('a reading without records of a day that had some', () => {
+  const day = '2026-01-10';
+  const tiers: RefreshTier[] = [{ untilAgeDays: 7, every: '1 day' }];
+  const short: Policy = { ...policy, refresh: tiers };
+  /** When its only tier ends. */
+  const lastMs = startOfDay('2026-01-18', ZONE);
+  const before = (readMs: number, given: Partial<Committed> = {}) => ({
+    rows: 5,
+    readFrom: new Date(readMs).toISOString(),
+    queryFingerprint: 'q',
+    ...given,
+  });
+
+  it.each<[string, ReturnType<typeof before> | undefined, number, number, boolean]>([
+    ['which had them at the age of its last reading', before(lastMs), 0, lastMs + DAY_MS, true],
+    ['which had them at a younger age', before(lastMs - 1), 0, lastMs + DAY_MS, false],
+    ['which was never read', undefined, 0, lastMs + DAY_MS, false],
+    ['which had none then either', before(lastMs, { rows: 0 }), 0, lastMs + DAY_MS, false],
+    ['and has some now', before(lastMs), 1, lastMs + DAY_MS, false],
+    [
+      'which was read at an unknown time, now at the age of its last reading',
+      before(0, { queryFingerprint: '' }),
+      0,
+      lastMs,
+      true,
+    ],
+    [
+      'which was read at an unknown time, now at a younger age',
+      before(lastMs, { queryFingerprint: '' }),
+      0,
+      lastMs - 1,
+      false,
+    ],
+  ])(
+    'I11: is what the service no longer keeps, or not: a day %s',
+    (_name, known, rows, readFromMs, emptied) => {
+      expect(isEmptied(day, short, { rows, readFromMs }, known)).toBe(emptied);
+    },
+  );
 });
 
 describe('the time at which a month is next due', () => {

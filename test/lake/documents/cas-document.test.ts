@@ -8,6 +8,7 @@ import {
   damagedDocument,
   parseDocument,
   parseJsonDocument,
+  readOrDamage,
   refreshUndamaged,
   storedCount,
   storedObject,
@@ -56,6 +57,35 @@ describe('a document of the lake', () => {
     expect(store.objects.size).toBe(0);
     expect(await open(store).update(add('a'))).toMatchObject({ notes: ['a'] });
     expect(await stored(store)).toEqual(['a']);
+  });
+
+  it('has both changes of two that found none and write it first', async () => {
+    const store = memoryStore();
+    const [one, other] = [open(store), open(store)];
+    await Promise.all([one.cached(), other.cached()]);
+    await one.update(add('a'));
+    await other.update(add('b'));
+    expect(await stored(store)).toEqual(['a', 'b']);
+  });
+
+  it('is not taken for written where the store fails for another reason than a lost answer', async () => {
+    const memory = memoryStore();
+    const refusing: ObjectStore = {
+      ...memory,
+      async put(...args) {
+        await memory.put(...args);
+        throw new BrandReportsError('config', 'denied', 'not allowed');
+      },
+    };
+    await expect(open(refusing).update(add('a'))).rejects.toMatchObject({ code: 'denied' });
+  });
+
+  it('is told from other failures where it is damaged, by an error that says how', async () => {
+    const damage = damagedDocument(KEY, 'it has no notes');
+    expect(await readOrDamage(Promise.reject(damage))).toEqual({ damage });
+    expect(await readOrDamage(Promise.resolve(1))).toEqual({ value: 1 });
+    const other = new BrandReportsError('transient', 'network', 'gone');
+    await expect(readOrDamage(Promise.reject(other))).rejects.toBe(other);
   });
 
   it('writes nothing for a change that returns the same object', async () => {
