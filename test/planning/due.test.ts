@@ -379,37 +379,37 @@ describe('a reading without records of a day that had some', () => {
   const short: Policy = { ...policy, refresh: tiers };
   /** When its only tier ends. */
   const lastMs = startOfDay('2026-01-18', ZONE);
-  const before = (readMs: number, given: Partial<Committed> = {}) => ({
+  const known = (readMs: number, given: Partial<Committed> = {}) => ({
     rows: 5,
     readFrom: new Date(readMs).toISOString(),
     queryFingerprint: 'q',
     ...given,
   });
 
-  it.each<[string, ReturnType<typeof before> | undefined, number, number, boolean]>([
-    ['which had them at the age of its last reading', before(lastMs), 0, lastMs + DAY_MS, true],
-    ['which had them at a younger age', before(lastMs - 1), 0, lastMs + DAY_MS, false],
+  it.each<[string, ReturnType<typeof known> | undefined, number, number, boolean]>([
+    ['which had them at the age of its last reading', known(lastMs), 0, lastMs + DAY_MS, true],
+    ['which had them at a younger age', known(lastMs - 1), 0, lastMs + DAY_MS, false],
     ['which was never read', undefined, 0, lastMs + DAY_MS, false],
-    ['which had none then either', before(lastMs, { rows: 0 }), 0, lastMs + DAY_MS, false],
-    ['and has some now', before(lastMs), 1, lastMs + DAY_MS, false],
+    ['which had none then either', known(lastMs, { rows: 0 }), 0, lastMs + DAY_MS, false],
+    ['and has some now', known(lastMs), 1, lastMs + DAY_MS, false],
     [
       'which was read at an unknown time, now at the age of its last reading',
-      before(0, { queryFingerprint: '' }),
+      known(0, { queryFingerprint: '' }),
       0,
       lastMs,
       true,
     ],
     [
       'which was read at an unknown time, now at a younger age',
-      before(lastMs, { queryFingerprint: '' }),
+      known(lastMs, { queryFingerprint: '' }),
       0,
       lastMs - 1,
       false,
     ],
   ])(
     'I11: is what the service no longer keeps, or not: a day %s',
-    (_name, known, rows, readFromMs, emptied) => {
-      expect(isEmptied(day, short, { rows, readFromMs }, known)).toBe(emptied);
+    (_name, earlier, rows, readFromMs, emptied) => {
+      expect(isEmptied(day, short, { rows, readFromMs }, earlier)).toBe(emptied);
     },
   );
 });
