@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { sendRequest } from '../shared/adapters/send-request.ts';
 import { fixedCredentials } from '../shared/adapters/credentials.ts';
 import { newId } from '../shared/adapters/new-id.ts';
 import { openLake } from '../shared/adapters/open-lake.ts';
@@ -78,7 +79,7 @@ async function drawnCalendar(lakeFolder: string): Promise<string> {
   });
   try {
     const settings = settingsFor(service);
-    const lake = openLake(lakeFolder);
+    const lake = await openLake(lakeFolder);
     for (const day of RUNS) {
       present.ms = noon(day);
       await syncOnce(lake, settings, present.ms, day === TODAY);
@@ -145,6 +146,7 @@ async function syncOnce(
     },
     clock: { ...systemClock(new Date(nowMs)), wallMs: () => nowMs + Date.now() - startedMs },
     log: () => {},
+    send: sendRequest,
     random: Math.random,
     newId,
   });

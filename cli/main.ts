@@ -8,14 +8,6 @@ import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { BrandReportsError, asBrandReportsError } from '../shared/errors.ts';
 import { errorSummary } from '../shared/outcome.ts';
-import { addCheck } from './commands/check.ts';
-import { addDemo } from './commands/demo.ts';
-import { addQuery } from './commands/query.ts';
-import { addRepair } from './commands/repair.ts';
-import { addServeSample } from './commands/serve-sample.ts';
-import { addStatus } from './commands/status.ts';
-import { addSync } from './commands/sync.ts';
-import { addVerify } from './commands/verify.ts';
 import { EXIT } from './exit-codes.ts';
 import { note, printJson } from './output.ts';
 
@@ -39,8 +31,21 @@ Exit codes:
 Example:
   $ brand-reports demo`,
   );
-for (const add of [addDemo, addSync, addCheck, addStatus, addQuery, addVerify, addRepair, addServeSample])
-  add(program);
+
+const commands: Record<string, () => Promise<(program: Command) => void>> = {
+  demo: async () => (await import('./commands/demo.ts')).addDemo,
+  sync: async () => (await import('./commands/sync.ts')).addSync,
+  check: async () => (await import('./commands/check.ts')).addCheck,
+  status: async () => (await import('./commands/status.ts')).addStatus,
+  query: async () => (await import('./commands/query.ts')).addQuery,
+  verify: async () => (await import('./commands/verify.ts')).addVerify,
+  repair: async () => (await import('./commands/repair.ts')).addRepair,
+  'serve-sample': async () => (await import('./commands/serve-sample.ts')).addServeSample,
+};
+// Only the command that is asked for is loaded: the libraries of all of them take most of the time of a small run.
+const [, , name = ''] = process.argv;
+const asked = Object.hasOwn(commands, name) ? commands[name] : undefined;
+for (const load of asked ? [asked] : Object.values(commands)) (await load())(program);
 
 // A reader such as `head` may close the pipe early: that is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

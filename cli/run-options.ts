@@ -1,14 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { awsClientOptions } from '../shared/adapters/aws/errors.ts';
-import {
-  fixedCredentials,
-  readCredentialsFile,
-  secretsManagerCredentials,
-} from '../shared/adapters/credentials.ts';
+import { fixedCredentials, readCredentialsFile } from '../shared/adapters/credentials.ts';
 import { textOf } from '../shared/adapters/error-fields.ts';
 import { newId } from '../shared/adapters/new-id.ts';
 import { openLake } from '../shared/adapters/open-lake.ts';
+import { sendRequest } from '../shared/adapters/send-request.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
 import { dayOf } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
@@ -47,7 +42,7 @@ export async function createRunOptions(
   const brands = flags.brand === undefined ? undefined : [brandNamed(flags.brand, settings)];
   const clock = systemClock(flags.now);
   checkRange(flags, settings, clock.now());
-  const credentials = credentialSource(flags, settings);
+  const credentials = await credentialSource(flags, settings);
   const areLocal = flags.credentials !== undefined || !isInS3(flags.lake);
   if (areLocal)
     await Promise.all((brands ?? Object.keys(settings.brands)).map((brand) => credentials.read(brand)));
@@ -55,8 +50,9 @@ export async function createRunOptions(
   return {
     settings,
     reports,
-    lake: openLake(flags.lake, database === undefined ? {} : { database }),
+    lake: await openLake(flags.lake, database === undefined ? {} : { database }),
     credentials,
+    send: sendRequest,
     scope: {
       ...(brands && { brands }),
       ...(names.length > 0 && { reports: names }),
@@ -140,15 +136,16 @@ export function checkOrder(from: string | undefined, to: string | undefined): vo
   throw new BrandReportsError('config', 'days_reversed', `--from ${from} is after --to ${to}. Swap them.`);
 }
 
-function credentialSource({ credentials: file, lake }: RunFlags, { brands }: Settings): CredentialSource {
+async function credentialSource(
+  { credentials: file, lake }: RunFlags,
+  { brands }: Settings,
+): Promise<CredentialSource> {
   const inline = process.env.BRAND_REPORTS_CREDENTIALS;
   if (file !== undefined) return readCredentialsFile(file);
   if (inline) return fixedCredentials(inline, 'BRAND_REPORTS_CREDENTIALS');
   if (isInS3(lake)) {
-    const secretNames = Object.fromEntries(
-      Object.entries(brands).map(([name, { secretName }]) => [name, secretName]),
-    );
-    return secretsManagerCredentials({ client: new SecretsManagerClient(awsClientOptions), secretNames });
+    const { secretsOf } = await import('../shared/adapters/aws/secrets-manager-credentials.ts');
+    return secretsOf(brands);
   }
   throw new BrandReportsError(
     'config',

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { awsClientOptions } from '../shared/adapters/aws/errors.ts';
-import { secretsManagerCredentials } from '../shared/adapters/credentials.ts';
-import { openLake } from '../shared/adapters/open-lake.ts';
+import { openS3Lake } from '../shared/adapters/aws/s3-lake.ts';
+import { secretsOf } from '../shared/adapters/aws/secrets-manager-credentials.ts';
+import { sendRequest } from '../shared/adapters/send-request.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { type LogEvent, levelOf } from '../shared/log-events.ts';
 import { reports } from '../shared/reports/index.ts';
@@ -18,13 +17,9 @@ export function createFunctionContext() {
   return {
     settings,
     reports,
-    lake: openLake(environment('LAKE_URL'), { database: environment('DATABASE') }),
-    credentials: secretsManagerCredentials({
-      client: new SecretsManagerClient(awsClientOptions),
-      secretNames: Object.fromEntries(
-        Object.entries(settings.brands).map(([name, { secretName }]) => [name, secretName]),
-      ),
-    }),
+    lake: openS3Lake(environment('LAKE_URL'), environment('DATABASE')),
+    credentials: secretsOf(settings.brands),
+    send: sendRequest,
     log,
     random: Math.random,
     newId: randomUUID,

@@ -132,6 +132,46 @@ export interface CredentialSource {
   read(brand: string): Promise<Credentials>;
 }
 
+/** One signed request. */
+export interface HttpRequest {
+  url: string;
+  method: 'POST' | 'GET';
+  headers: Record<string, string>;
+  body: string | undefined;
+}
+
+/** The headers of a response that are used. */
+export interface HttpHeaders {
+  date?: string | undefined;
+  age?: string | undefined;
+  'retry-after'?: string | undefined;
+}
+
+/** A response: the body as decompressed bytes, empty where the body of an error could not be read. */
+export interface HttpResponse {
+  status: number;
+  headers: HttpHeaders;
+  body: Uint8Array;
+}
+
+/**
+ * `failed`: no whole response came; e.g. `timeout`, `cut_off` or the network's own `ECONNRESET`. `isStale`: because the
+ * service had closed the connection, which was kept from an earlier request; most probably it has not received this one.
+ */
+export type HttpResult = HttpResponse | { failed: string; isStale?: true } | { tooLargeBytes: number };
+
+/** Sends one request and reads the whole response. Never rejects and never follows a redirect. */
+export type SendRequest = (
+  request: HttpRequest,
+  limits: {
+    /** For everything, from the connection to the last byte of the body. */
+    timeoutMs: number;
+    signal: AbortSignal | undefined;
+    /** Called as soon as status and headers have arrived. */
+    onHeaders: (headers: HttpHeaders) => void;
+  },
+) => Promise<HttpResult>;
+
 /** Which of several waiting requests is sent first (`service/request-queue.ts`). */
 export interface Turn {
   /** Before all others: what must not wait for a long catching up. */

@@ -28,7 +28,7 @@ import { type Range, saveContinuation } from './pipeline/continuation.ts';
 import { serviceTime } from './pipeline/service-time.ts';
 import { type Deadline, type TimeBudget, createTimeBudget } from './pipeline/time-budget.ts';
 import { policyOf } from './planning/policy.ts';
-import type { CredentialSource, RateSource, ReportService } from './ports.ts';
+import type { CredentialSource, RateSource, ReportService, SendRequest } from './ports.ts';
 import type { ReportDefinition, ReportRegistry } from './reports/definition.ts';
 import { type ServiceClient, type ServiceClientOptions, createServiceClient } from './service/client.ts';
 import { createRateLimiter } from './service/rate-limit.ts';
@@ -41,6 +41,7 @@ export interface RunOptions extends LakeAccess {
   settings: Settings;
   reports: ReportRegistry;
   credentials: CredentialSource;
+  send: SendRequest;
   scope: RunScope;
   /** Missing: the run has no time limit. */
   deadline?: Deadline;
@@ -170,7 +171,7 @@ export function createService(
   brand: string,
   { highestRate, onRequest }: Pick<ServiceClientOptions, 'onRequest'> & { highestRate: RateSource },
 ): ServiceClient {
-  const { clock, log, random, credentials, signal } = options;
+  const { clock, log, random, credentials, send, signal } = options;
   const { baseUrl, service, method, timeoutSeconds } = brandSettingsOf(options, brand);
   const timeLeft = createTimeBudget(options.deadline, clock.monotonicMs);
   const limiter = createRateLimiter({
@@ -186,6 +187,7 @@ export function createService(
     method,
     timeoutMs: timeoutSeconds * 1000,
     credentials,
+    send,
     limiter,
     timeLeft,
     wallMs: clock.wallMs,

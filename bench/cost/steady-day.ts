@@ -12,7 +12,8 @@ import { timeLimits } from '../../functions/time-limits.ts';
 import type { ReportName, SampleRecords } from '../../sample/brand.ts';
 import { seedBrand } from '../../sample/seed.ts';
 import { startSampleService } from '../../sample/server.ts';
-import { secretsManagerCredentials } from '../../shared/adapters/credentials.ts';
+import { sendRequest } from '../../shared/adapters/send-request.ts';
+import { secretsManagerCredentials } from '../../shared/adapters/aws/secrets-manager-credentials.ts';
 import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { leaseOnlyRuns, openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import { DAY_MS, HOUR_MS, addDays, dayOf, earlier, intervalMs, startOfDay } from '../../shared/days.ts';
@@ -207,6 +208,7 @@ async function openWorld(clicksPerDay: number) {
         reports,
         lake: { store, catalog, runs: leaseOnlyRuns },
         credentials,
+        send: sendRequest,
         clock,
         log: (event) => void (levelOf(event) !== 'debug' && logged.push(JSON.stringify(event))),
         random: () => 0.5,

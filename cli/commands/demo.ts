@@ -5,6 +5,7 @@ import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
+import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { fixedCredentials } from '../../shared/adapters/credentials.ts';
 import { newId } from '../../shared/adapters/new-id.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
@@ -80,7 +81,7 @@ export function addDemo(program: Command): void {
 
 /** @throws BrandReportsError `config` where the lake holds anything but an earlier demo */
 async function openDemoLake(url: string): Promise<Lake> {
-  const lake = openLake(url);
+  const lake = await openLake(url);
   const { store } = lake;
   if (store.localFolder === undefined)
     throw new BrandReportsError(
@@ -106,6 +107,7 @@ async function syncSample(lake: Lake, settings: Settings, credentials: JsonObjec
     reports,
     lake,
     credentials: fixedCredentials(JSON.stringify(credentials), 'the sample service'),
+    send: sendRequest,
     scope: {},
     clock: systemClock(),
     log: progress.log,

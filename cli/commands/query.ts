@@ -36,7 +36,7 @@ export function addQuery(program: Command): void {
         isDefault && flags.environment === undefined && !existsSync(flags.settings)
           ? undefined
           : await readSettings(flags);
-      const { store } = openLake(flags.lake);
+      const { store } = await openLake(flags.lake);
       const connection = await createSqlConnection({ store, reports, settings, nowMs: Date.now() }, sql);
       const result = await query(connection, sql).catch(asError);
       connection.closeSync();

@@ -28,7 +28,7 @@ export function addRepair(program: Command): void {
     .addHelpText('after', '\nExample:\n  $ brand-reports repair\n  $ brand-reports repair --apply')
     .action(async ({ lake, database, apply = false, json }: RepairFlags) => {
       const outcome = await repairLake({
-        lake: openLake(lake, database === undefined ? {} : { database }),
+        lake: await openLake(lake, database === undefined ? {} : { database }),
         reports,
         clock: systemClock(),
         log: () => {},

@@ -67,7 +67,7 @@ export function addStatus(program: Command): void {
     .action(async (flags: StatusFlags) => {
       const settings = await readSettings(flags);
       if (flags.brand !== undefined) brandNamed(flags.brand, settings);
-      const { store } = openLake(flags.lake);
+      const { store } = await openLake(flags.lake);
       const now = flags.now ?? new Date();
       const span = flags.html === undefined ? {} : pageSpan(flags.month, now);
       const ledgers = await readLedgers(store, reports, span);

@@ -74,7 +74,7 @@ export function addVerify(program: Command): void {
     .action(async (names: string[], flags: VerifyFlags) => {
       checkOrder(flags.from, flags.to);
       const wanted = names.map(tableNamed);
-      const { store } = openLake(flags.lake);
+      const { store } = await openLake(flags.lake);
       const tables = await verifyTables(store, wanted, flags);
       const failed = tables.some(({ mismatches, damaged = [] }) => mismatches.length + damaged.length > 0);
       const status = failed ? 'failed' : 'ok';

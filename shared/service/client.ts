@@ -9,13 +9,13 @@ import { fullJitterMs } from '../backoff.ts';
 import { BrandReportsError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { BrandLog } from '../log-events.ts';
-import type { CredentialSource, ReportService, ServiceResponse, Turn } from '../ports.ts';
+import type { CredentialSource, ReportService, SendRequest, ServiceResponse, Turn } from '../ports.ts';
 import { clocksAgree, createServiceClock, httpDate } from './server-clock.ts';
 import { type ResponseClass, classifyResponse } from './envelope.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { createRefusalBreaker } from './refusal-breaker.ts';
 import { NO_TURN } from './request-queue.ts';
-import { buildRequest, send } from './http.ts';
+import { buildRequest } from './request.ts';
 import {
   type RetryPolicy,
   SERVICE_RETRY,
@@ -42,6 +42,7 @@ export interface ServiceClientOptions {
   /** For one attempt, including its body. */
   timeoutMs: number;
   credentials: CredentialSource;
+  send: SendRequest;
   limiter: RateLimiter;
   retry?: Partial<RetryPolicy>;
   /** How long the run can still wait; missing: without end. */
@@ -66,9 +67,14 @@ export interface ServiceClient extends ReportService {
   readonly clockSkewMs: number;
 }
 
-interface Tried {
+interface Sent {
   response: ResponseClass;
   askedWaitMs: number | undefined;
+  /** The connection was closed before, so that the service has probably not received the request. */
+  isStale: boolean;
+}
+
+interface Tried extends Sent {
   /** How often the request was sent. */
   sent: number;
 }
@@ -93,7 +99,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     attempt: number,
     slotMs: number,
     signal: AbortSignal | undefined,
-  ): Promise<{ response: ResponseClass; askedWaitMs: number | undefined }> {
+  ): Promise<Sent> {
     const { bid, token } = signing.credentials;
     // I10: a fresh date for every attempt, by the service's clock.
     const date = httpDate(wallMs() + signing.skewMs);
@@ -101,8 +107,10 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     const request = buildRequest(options, { bid, token, action, version: '1.0' }, fields, headers);
     requests += 1;
     const sentMs = wallMs();
-    const result = await send(request, options.timeoutMs, signal, (received) => {
-      clock.learn(received, sentMs, wallMs());
+    const result = await options.send(request, {
+      timeoutMs: options.timeoutMs,
+      signal,
+      onHeaders: (received) => clock.learn(received, sentMs, wallMs()),
     });
     throwIfStopped(signal);
     const status = 'status' in result ? result.status : undefined;
@@ -111,7 +119,11 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     if (status === 429 || status === 503) limiter.slowDown(slotMs);
     if (response.is === 'success') limiter.speedUp();
     const mayWait = response.is === 'transient' && 'headers' in result;
-    return { response, askedWaitMs: mayWait ? retryAfterMs(result.headers, clock.nowMs()) : undefined };
+    return {
+      response,
+      askedWaitMs: mayWait ? retryAfterMs(result.headers, clock.nowMs()) : undefined,
+      isStale: 'isStale' in result,
+    };
   }
 
   async function beforeRetry(
@@ -143,7 +155,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     await pause(waitMs, options.sleep, signal);
   }
 
-  /** Sends the request, and sends it again after a refusal that a new signature may help. */
+  /** Sends the request, and at once again over a new connection, or after a refusal that a new signature may help. */
   async function tryOnce(
     turn: Turn,
     action: string,
@@ -159,6 +171,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
         throwIfStopped(signal);
         assertClock(turn);
         const tried = await sendOnce(action, fields, signing, attempt + sent - 1, slotMs, signal);
+        if (tried.isStale && sent === 1) continue;
         const { response } = tried;
         if (response.is === 'success') breaker.accepted();
         if (response.is !== 'refused') return { ...tried, sent };

@@ -4,6 +4,7 @@
  * did a whole response come, is its status 2xx, is it a JSON object, is `code` 0, is `data` an object. Everything that
  * a message quotes goes through `quote`, which redacts it (I9).
  */
+import { isUtf8 } from 'node:buffer';
 import { BrandReportsError, type ErrorContext, type ErrorKind } from '../errors.ts';
 import {
   duplicateKeys,
@@ -14,7 +15,7 @@ import {
   numberText,
   parseJson,
 } from '../json.ts';
-import type { HttpResponse, HttpResult } from './http.ts';
+import type { HttpResponse, HttpResult } from '../ports.ts';
 
 /** What an attempt resulted in. `refused`: signing again may help, once. `transient`: a retry may help. `final`: neither. */
 export type ResponseClass =
@@ -62,11 +63,13 @@ function failureOf({ brand, action }: ResponseContext, context: ErrorContext = {
   });
 }
 
-function classifyStatus(
-  { status, text }: HttpResponse,
-  { quote }: ResponseContext,
-  fail: Fail,
-): ResponseClass {
+function textOf({ body }: HttpResponse): string {
+  return new TextDecoder().decode(body);
+}
+
+function classifyStatus(response: HttpResponse, { quote }: ResponseContext, fail: Fail): ResponseClass {
+  const { status } = response;
+  const text = textOf(response);
   const body = text.trim() === '' ? 'an empty body' : `"${quote(text)}"`;
   const found = `HTTP ${status} with ${body}`;
   if (status === 408 || status === 425 || status === 429 || status >= 500)
@@ -98,7 +101,7 @@ function classifyStatus(
 }
 
 function classifyBody(response: HttpResponse, { quote }: ResponseContext, fail: Fail): ResponseClass {
-  const { text } = response;
+  const text = textOf(response);
   const broken = (code: string, message: string) => fail('final', 'contract', code, message);
   const notUtf8 = broken('not_utf8', 'the response is not UTF-8, so its text would be altered');
   let envelope: Json;
@@ -114,10 +117,10 @@ function classifyBody(response: HttpResponse, { quote }: ResponseContext, fail: 
         'truncated',
         `the response is cut off after ${text.length} characters`,
       );
-    if (!response.isUtf8) return notUtf8;
+    if (!isUtf8(response.body)) return notUtf8;
     return broken('not_json', `the response is not JSON but "${quote(text)}"; check baseUrl`);
   }
-  if (!response.isUtf8) return notUtf8;
+  if (!isUtf8(response.body)) return notUtf8;
   if (!isJsonObject(envelope))
     return broken('envelope', `the response is not a JSON object but "${quote(text)}"`);
   return classifyEnvelope(envelope, quote, fail);

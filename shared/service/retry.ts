@@ -1,6 +1,7 @@
 import type { Backoff } from '../backoff.ts';
 import { MINUTE_MS } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
+import type { HttpHeaders } from '../ports.ts';
 import { parseHttpDate } from './server-clock.ts';
 
 /** Waits; it may reject when the signal aborts. */
@@ -46,15 +47,13 @@ export function createRetryBudget({ start, share, max }: RetryPolicy['budget']) 
 }
 
 /** The wait that a response's `Retry-After` (seconds or a date) requests, ms; `undefined` without a readable one. */
-export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
-  const text = headers.get('retry-after');
-  if (text === null) return undefined;
+export function retryAfterMs(headers: HttpHeaders, nowMs: number): number | undefined {
+  const text = headers['retry-after'];
+  if (text === undefined) return undefined;
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
   const untilMs = parseHttpDate(text);
   // Compared with the date of the same response, so that only the service's own clock matters.
-  return untilMs === undefined
-    ? undefined
-    : Math.max(0, untilMs - (parseHttpDate(headers.get('date')) ?? nowMs));
+  return untilMs === undefined ? undefined : Math.max(0, untilMs - (parseHttpDate(headers.date) ?? nowMs));
 }
 
 /** How long a run can still wait, in milliseconds; Infinity without a limit. */

@@ -1,4 +1,5 @@
 import { DAY_MS } from '../days.ts';
+import type { HttpHeaders } from '../ports.ts';
 
 const TOLERANCE_MS = 2_000;
 const AGREEMENT_MS = 15_000;
@@ -19,7 +20,7 @@ export interface ServiceClock {
   /** Whether a response has said the service's time. */
   readonly isKnown: boolean;
   /** Learns from the headers of a response, be it a success or an error. The times are local ones. */
-  learn(headers: Headers, sentMs: number, receivedMs: number): void;
+  learn(headers: HttpHeaders, sentMs: number, receivedMs: number): void;
 }
 
 /**
@@ -38,9 +39,9 @@ export function createServiceClock(wallMs: () => number): ServiceClock {
       return isKnown;
     },
     learn(headers, sentMs, receivedMs) {
-      const dateMs = parseHttpDate(headers.get('date'));
+      const dateMs = parseHttpDate(headers.date);
       // A response with an age comes from a cache, and so does its date.
-      if (dateMs === undefined || headers.has('age')) return;
+      if (dateMs === undefined || headers.age !== undefined) return;
       const explains = (skew: number) =>
         dateMs >= sentMs + skew - TOLERANCE_MS && dateMs <= receivedMs + skew + TOLERANCE_MS;
       if (Math.abs(dateMs - receivedMs) > MAX_SKEW_MS) return;
@@ -58,8 +59,8 @@ export function httpDate(ms: number): string {
 }
 
 /** Milliseconds of an HTTP-date; `undefined` for every other text. */
-export function parseHttpDate(text: string | null): number | undefined {
-  if (text === null) return undefined;
+export function parseHttpDate(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
   const ms = Date.parse(text);
   return Number.isFinite(ms) && httpDate(ms) === text ? ms : undefined;
 }

@@ -2,11 +2,8 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  fixedCredentials,
-  readCredentialsFile,
-  secretsManagerCredentials,
-} from '../../shared/adapters/credentials.ts';
+import { fixedCredentials, readCredentialsFile } from '../../shared/adapters/credentials.ts';
+import { secretsManagerCredentials } from '../../shared/adapters/aws/secrets-manager-credentials.ts';
 import type { CredentialSource } from '../../shared/ports.ts';
 import { AwsFault } from '../fakes/aws-json-server.ts';
 import { startSecretsServer } from '../fakes/secrets-server.ts';

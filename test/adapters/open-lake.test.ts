@@ -10,21 +10,21 @@ describe('a lake', () => {
     ['a bucket', 's3://my-bucket', 's3://my-bucket'],
     ['a bucket with a slash', 's3://my-bucket/', 's3://my-bucket'],
     ['a prefix', 's3://my.bucket/team/lake/', 's3://my.bucket/team/lake'],
-  ])('is opened by its URL: %s', (_name, url, expected) => {
-    expect(openLake(url).store.url).toBe(expected);
+  ])('is opened by its URL: %s', async (_name, url, expected) => {
+    expect((await openLake(url)).store.url).toBe(expected);
   });
 
   it.each([
     ['a folder', 'lake', undefined, true],
     ['S3 without a database', 's3://my-bucket/lake', undefined, false],
     ['S3 with a database', 's3://my-bucket/lake', 'reports', true],
-  ])('has a catalog or not: %s', (_name, url, database, has) => {
-    const lake = openLake(url, database === undefined ? {} : { database });
+  ])('has a catalog or not: %s', async (_name, url, database, has) => {
+    const lake = await openLake(url, database === undefined ? {} : { database });
     expect(lake.catalog !== undefined).toBe(has);
   });
 
-  it('cannot know in S3 whether a run is dead', () => {
-    expect(openLake('s3://my-bucket').runs).toBe(leaseOnlyRuns);
+  it('cannot know in S3 whether a run is dead', async () => {
+    expect((await openLake('s3://my-bucket')).runs).toBe(leaseOnlyRuns);
   });
 
   it.each([
@@ -36,8 +36,8 @@ describe('a lake', () => {
     ['an empty part of the prefix', 's3://my-bucket/a//b', {}],
     ['a prefix that climbs', 's3://my-bucket/../other', {}],
     ['a folder with a database', './lake', { database: 'reports' }],
-  ])('is refused with the names that are allowed: %s', (_name, url, options) => {
-    expect(() => openLake(url, options)).toThrow(
+  ])('is refused with the names that are allowed: %s', async (_name, url, options) => {
+    await expect(openLake(url, options)).rejects.toThrow(
       expect.objectContaining({ kind: 'config', message: expect.stringContaining('s3://bucket/prefix') }),
     );
   });

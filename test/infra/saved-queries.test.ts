@@ -15,7 +15,7 @@ describe('saved queries', () => {
   const queries = savedQueries(Object.values(reports)).map(({ name, sql }) => [name, sql] as const);
 
   it.each(queries)('answer before anything was read: %s', async (_name, sql) => {
-    const { store } = openLake(folder);
+    const { store } = await openLake(folder);
     const connection = await createSqlConnection(
       { store, reports, settings: undefined, nowMs: Date.now() },
       sql,

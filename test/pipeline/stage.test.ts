@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { gzipSync } from 'node:zlib';
+import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { type JsonObject, isJsonObject, parseJson, rawNumber, stringifyJson } from '../../shared/json.ts';
 import { chunkName } from '../../shared/lake/paths.ts';
@@ -70,6 +71,7 @@ function runOn(
     scope: {},
     clock: { ...time, now: () => new Date(time.wallMs()), every: () => () => {} },
     log: () => {},
+    send: sendRequest,
     random: () => 0,
     newId: () => `${id}-${++ids}`,
   };

@@ -1,4 +1,8 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { type Json, type JsonObject, rawNumber, stringifyJson } from '../../shared/json.ts';
 import type { CredentialSource, Credentials } from '../../shared/ports.ts';
@@ -51,6 +55,7 @@ async function started(
     // Long enough for a busy machine: where a timeout is what is tested, the test sets its own.
     timeoutMs: 50_000,
     credentials: credentialsInSequence(old).source,
+    send: sendRequest,
     limiter: createRateLimiter({
       highest: fixedRate(1_000),
       monotonicMs: time.monotonicMs,
@@ -368,6 +373,30 @@ describe('a response that a retry may help', () => {
       expect(limiter.requestsPerSecond).toBe(54);
     },
   );
+
+  it('I10: a kept connection that is closed when the next request comes costs no wait: it is signed and sent again', async () => {
+    const { client, service, time } = await started(({ number }) => (number === 2 ? 'reset' : success));
+    await client.call(action, {});
+    await time.sleep(5_000);
+    await client.call(action, {});
+    expect([client.requests, client.retries]).toEqual([3, 0]);
+    expect(service.received.map(({ headers }) => headers['x-acme-date'])).toEqual(
+      [0, 5_000, 5_000].map((ms) => httpDate(start + ms)),
+    );
+  });
+
+  it('a service that closes every connection after its response is read like any other', async () => {
+    const server = createServer((request, response) => {
+      response.on('finish', () => request.socket.end()).end(stringifyJson(success.json));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    closing.push(async () => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const { client } = await started(() => success, { baseUrl: `http://127.0.0.1:${port}/` });
+    for (let call = 0; call < 100; call += 1) await client.call(action, {});
+    expect(client.retries).toBe(0);
+  });
 
   it('a stopped run neither waits nor retries', async () => {
     const stop = new AbortController();

@@ -1,3 +1,4 @@
+import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
 import { newId } from '../../shared/adapters/new-id.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
@@ -65,6 +66,7 @@ const options: RunOptions = {
   reports,
   lake: { store: openLocalStore(folder), runs: blindRegistry },
   credentials: { read: async () => ({ bid: '', token: '', secret: '' }) },
+  send: sendRequest,
   scope: {},
   clock: systemClock(new Date('2026-03-10T12:00:00Z')),
   log: () => {},

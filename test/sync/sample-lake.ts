@@ -10,6 +10,7 @@ import type { ReportName, SampleBrand, SampleRecords } from '../../sample/brand.
 import type { Interpretations } from '../../sample/interpretations.ts';
 import { seedBrand } from '../../sample/seed.ts';
 import { type SampleService, startSampleService } from '../../sample/server.ts';
+import { sendRequest } from '../../shared/adapters/send-request.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
 import type { Lake, RunRegistry } from '../../shared/ports.ts';
@@ -197,6 +198,7 @@ function createLake(
           },
         },
         log: () => {},
+        send: sendRequest,
         random: () => 0.5,
         newId() {
           ids += 1;

@@ -79,15 +79,12 @@ export async function runHistory(
     restarts: 0,
     violations: [],
   };
-  const originalFetch = globalThis.fetch;
-  globalThis.fetch = (input, init = {}) => history.service.fetch(String(input), init);
   try {
     await simulation.runUntilSettled(live(history));
   } catch (thrown) {
     if (!(thrown instanceof Deadlock)) throw thrown;
     watch.report('other', 'a run waits for something that never comes');
   } finally {
-    globalThis.fetch = originalFetch;
     await lake.close();
   }
   return {
@@ -233,6 +230,7 @@ async function run(
     reports,
     lake: reachedLake(history.lake, { simulation, life, faults, random: random.fork('lake') }),
     credentials: { read: async () => (life.dead ? never() : world.credentials) },
+    send: service.send,
     clock: {
       now: () => fixedNow ?? new Date(wallMs()),
       ...(fixedNow && { fixedNow }),

@@ -1,10 +1,12 @@
 /**
  * The strict service of a history, in its virtual time and without a network: the same rules and pages as
- * `test/strict-service`, behind a `fetch`. Until the storm is over, responses are slow, throttled, cut off, reset or
+ * `test/strict-service`. Until the storm is over, responses are slow, throttled, cut off, reset or
  * broken, cursors die, and credentials are replaced.
  */
 import { MINUTE_MS } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
+import type { HttpHeaders, HttpRequest, HttpResponse, SendRequest } from '../../shared/ports.ts';
+import { httpDate } from '../../shared/service/server-clock.ts';
 import { type Page, answers } from '../strict-service/answer.ts';
 import { Refusal, type SignedCall, readCall } from '../strict-service/refuse.ts';
 import type { Random } from './random.ts';
@@ -23,51 +25,53 @@ export interface TorturedService {
   readonly violations: string[];
   /** Called after each answered call. */
   afterAnswer: (call: SignedCall, page: Page) => void;
-  fetch: (url: string, init: RequestInit) => Promise<Response>;
+  send: SendRequest;
 }
 
 export function createService(world: World, simulation: Simulation, random: Random): TorturedService {
   const path = '/api/brand-side';
 
-  async function respond(address: string, init: RequestInit): Promise<Response> {
+  const send: SendRequest = async (request, { onHeaders }) => {
+    const respond = (status: number, text: string, more: HttpHeaders = {}): HttpResponse => {
+      const headers = { ...(world.hasDates && { date: httpDate(simulation.nowMs) }), ...more };
+      onHeaders(headers);
+      return { status, headers, body: Buffer.from(text) };
+    };
     service.requests += 1;
     await simulation.sleep(latencyMs());
     const fault = random.chance(service.faultRate) ? random.pick(FAULTS) : undefined;
     if (fault) service.faults += 1;
     switch (fault) {
       case 'reset':
-        throw networkError('ECONNRESET');
+        return { failed: 'ECONNRESET' };
       case 'hangs':
         await simulation.sleep(30_000);
-        throw networkError('UND_ERR_HEADERS_TIMEOUT');
+        return { failed: 'timeout' };
       case '500':
-        return response(500, 'upstream failed');
+        return respond(500, 'upstream failed');
       case '429':
-        return response(429, '', { 'Retry-After': String(random.pick([0, 1, 30, 300, 1800])) });
+        return respond(429, '', { 'retry-after': String(random.pick([0, 1, 30, 300, 1800])) });
       case 'HTML':
-        return response(200, '<html>Maintenance</html>', { 'Content-Type': 'text/html' });
+        return respond(200, '<html>Maintenance</html>');
       case 'code is not 0':
-        return response(200, JSON.stringify({ code: 10_002, msg: 'the report is not available', data: {} }));
+        return respond(200, JSON.stringify({ code: 10_002, msg: 'the report is not available', data: {} }));
     }
-    const body = JSON.stringify(answer(address, init));
+    const text = JSON.stringify(answer(request));
     await simulation.sleep(latencyMs());
-    if (fault === 'lost') throw networkError('UND_ERR_SOCKET');
-    return response(200, body, {}, fault === 'cut off');
-  }
+    if (fault === 'lost') return { failed: 'ECONNRESET' };
+    const response = respond(200, text);
+    return fault === 'cut off' ? { failed: 'cut_off' } : response;
+  };
 
-  function answer(address: string, init: RequestInit): JsonObject {
+  function answer({ url, method, headers, body }: HttpRequest): JsonObject {
     try {
-      const call = readCall(
-        { url: address, method: init.method, headers: lowerCase(init.headers) },
-        typeof init.body === 'string' ? init.body : '',
-        {
-          path,
-          name: SERVICE,
-          accounts: [world.account],
-          interpretation: world.interpretation,
-          nowMs: simulation.nowMs,
-        },
-      );
+      const call = readCall({ url, method, headers: lowerCase(headers) }, body ?? '', {
+        path,
+        name: SERVICE,
+        accounts: [world.account],
+        interpretation: world.interpretation,
+        nowMs: simulation.nowMs,
+      });
       return answerOf(call);
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) service.violations.push(`this service is broken: ${String(thrown)}`);
@@ -101,34 +105,13 @@ export function createService(world: World, simulation: Simulation, random: Rand
     return random.between(20, 300);
   }
 
-  function response(
-    status: number,
-    text: string,
-    headers: Record<string, string> = {},
-    isCut = false,
-  ): Response {
-    const bytes = Buffer.from(text);
-    const body = new ReadableStream({
-      start(controller) {
-        controller.enqueue(isCut ? bytes.subarray(0, bytes.length / 2) : bytes);
-        if (isCut) controller.error(networkError('UND_ERR_SOCKET'));
-        else controller.close();
-      },
-    });
-    const date = world.hasDates && { Date: new Date(simulation.nowMs).toUTCString() };
-    return new Response(body, {
-      status,
-      headers: { 'Content-Type': 'application/json', ...date, ...headers },
-    });
-  }
-
   const service: TorturedService = {
     faultRate: 0,
     requests: 0,
     faults: 0,
     violations: [],
     afterAnswer: () => {},
-    fetch: respond,
+    send,
   };
   return service;
 }
@@ -147,12 +130,8 @@ const FAULTS = [
   'cut off',
 ] as const;
 
-function networkError(code: string): Error {
-  return Object.assign(new TypeError('fetch failed'), { code });
-}
-
-function lowerCase(headers: RequestInit['headers']): Record<string, string> {
-  return Object.fromEntries(new Headers(headers));
+function lowerCase(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 /** Until the storm ends, the service forgets its cursors now and then, and credentials are replaced. */

@@ -1,6 +1,6 @@
 import { S3Client } from '@aws-sdk/client-s3';
-import { BrandReportsError } from '../../errors.ts';
 import type { ObjectStore } from '../../ports.ts';
+import { badLake } from '../bad-lake.ts';
 import { awsClientOptions } from './errors.ts';
 import { openS3Store } from './s3-store.ts';
 
@@ -15,13 +15,4 @@ export function openLakeStore(url: string): ObjectStore {
     throw badLake(`"${url}" is not a lake`);
   }
   return openS3Store({ client: new S3Client(awsClientOptions), bucket, prefix: trimmed });
-}
-
-/** The `config` error for an address that is not a lake. @param why ends the message */
-export function badLake(why: string): BrandReportsError {
-  return new BrandReportsError(
-    'config',
-    'bad_lake',
-    `${why}. Name a folder, or s3://bucket/prefix with or without a database.`,
-  );
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { sendRequest } from '../../../shared/adapters/send-request.ts';
 import { type Json, type JsonObject, parseJson, rawNumber, stringifyJson } from '../../../shared/json.ts';
 import type { ReportService } from '../../../shared/ports.ts';
 import type { PageSize, Paging } from '../../../shared/reports/definition.ts';
@@ -578,6 +579,7 @@ it('pages come through the signed client with all their digits', async () => {
       sleep: time.sleep,
     }),
     wallMs: time.wallMs,
+    send: sendRequest,
     random: () => 0,
     sleep: time.sleep,
   });

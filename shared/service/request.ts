@@ -1,0 +1,27 @@
+import { type Json, type JsonObject, numberText, stringifyJson } from '../json.ts';
+import type { HttpRequest } from '../ports.ts';
+
+/** Routing parameters are always in the query string; the action's fields too where the method is GET (docs/interface.md, section 4). */
+export function buildRequest(
+  { baseUrl, method }: { baseUrl: string; method: HttpRequest['method'] },
+  routing: Readonly<Record<string, string>>,
+  fields: JsonObject,
+  headers: Record<string, string>,
+): HttpRequest {
+  const parameters = { ...routing, ...(method === 'GET' && textFields(fields)) };
+  const query = Object.entries(parameters).map(([name, value]) => `${encode(name)}=${encode(value)}`);
+  const url = new URL(baseUrl);
+  url.search = [url.search.slice(1), ...query].filter((part) => part !== '').join('&');
+  return { url: url.href, method, headers, body: method === 'POST' ? stringifyJson(fields) : undefined };
+}
+
+// A slash is allowed in a query string, and docs/interface.md writes actions with a slash.
+function encode(text: string): string {
+  return encodeURIComponent(text).replaceAll('%2F', '/');
+}
+
+function textFields(fields: JsonObject): Record<string, string> {
+  const text = (value: Json) =>
+    typeof value === 'string' ? value : (numberText(value) ?? stringifyJson(value));
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, text(value)]));
+}

@@ -1,0 +1,297 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
+import { type AddressInfo, type Server, type Socket, createServer as createTcpServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { sendRequest } from '../../shared/adapters/send-request.ts';
+import type { HttpHeaders, HttpRequest, HttpResult } from '../../shared/ports.ts';
+
+const MAX_BYTES = 16 * 2 ** 20;
+
+const open: (() => void)[] = [];
+afterEach(() => {
+  for (const close of open.splice(0)) close();
+});
+
+async function listening(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return `http://127.0.0.1:${port}/api?token=abc`;
+}
+
+/** The address of a server that answers so. */
+async function httpServer(answer: (request: IncomingMessage, response: ServerResponse) => void) {
+  const server = createServer(answer);
+  open.push(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return listening(server);
+}
+
+/** A server that is told of each request as it comes, and writes what it likes to its connection. */
+async function tcpServer(onRequest: (socket: Socket, ofConnection: number) => void) {
+  const sockets = new Set<Socket>();
+  const server = createTcpServer((socket) => {
+    sockets.add(socket);
+    let requests = 0;
+    socket.on('error', () => {});
+    socket.on('data', () => onRequest(socket, ++requests));
+  });
+  open.push(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return listening(server);
+}
+
+const plain = (text: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
+
+interface Limits {
+  timeoutMs?: number;
+  signal?: AbortSignal;
+  onHeaders?: (headers: HttpHeaders) => void;
+}
+
+// Long enough for a busy machine: where a timeout is what is tested, the test sets its own.
+const send = (url: string, { timeoutMs = 60_000, signal, onHeaders = () => {} }: Limits = {}) =>
+  sendRequest({ url, method: 'GET', headers: {}, body: undefined }, { timeoutMs, signal, onHeaders });
+
+const textOf = (result: HttpResult) => ('body' in result ? Buffer.from(result.body).toString() : result);
+
+describe('a request', () => {
+  it.each<[HttpRequest['method'], string | undefined]>([
+    ['POST', '{"name":"Müller"}'],
+    ['GET', undefined],
+  ])('by %s arrives with its query, headers and body, and its answer is returned', async (method, body) => {
+    const arrived: unknown[] = [];
+    const url = await httpServer(async (request, response) => {
+      const sent = Buffer.concat(await request.toArray()).toString();
+      arrived.push([request.method, request.url, request.headers['x-acme-date'], sent]);
+      response.writeHead(202, { Date: 'today', 'Retry-After': '7', Age: '3' }).end('öffentlich');
+    });
+    const result = await sendRequest(
+      { url, method, headers: { 'X-ACME-DATE': 'now' }, body },
+      { timeoutMs: 60_000, signal: undefined, onHeaders: () => {} },
+    );
+    expect(arrived).toEqual([[method, '/api?token=abc', 'now', body ?? '']]);
+    expect(result).toMatchObject({ status: 202, headers: { date: 'today', 'retry-after': '7', age: '3' } });
+    expect(textOf(result)).toBe('öffentlich');
+  });
+
+  it('that is redirected is not sent elsewhere', async () => {
+    let requests = 0;
+    const url = await httpServer((_request, response) => {
+      requests += 1;
+      response.writeHead(302, { Location: '/elsewhere' }).end();
+    });
+    expect(await send(url)).toMatchObject({ status: 302 });
+    expect(requests).toBe(1);
+  });
+
+  it('tells the headers before the body has come', async () => {
+    const told = Promise.withResolvers<HttpHeaders>();
+    const url = await httpServer(async (_request, response) => {
+      response.writeHead(200, { Date: 'today' }).flushHeaders();
+      await told.promise;
+      response.end('whole');
+    });
+    expect(textOf(await send(url, { onHeaders: told.resolve }))).toBe('whole');
+    expect(await told.promise).toMatchObject({ date: 'today' });
+  });
+
+  it('goes through the proxy of the environment where Node is told to use it, and lets the process end', async () => {
+    const asked: (string | undefined)[] = [];
+    const proxy = await httpServer((request, response) => {
+      asked.push(request.url);
+      response.end('by proxy');
+    });
+    const adapter = fileURLToPath(new URL('../../shared/adapters/send-request.ts', import.meta.url));
+    const program = `
+      const { sendRequest } = await import(${JSON.stringify(adapter)});
+      const request = { url: 'http://service.invalid/api', method: 'GET', headers: {} };
+      const { body } = await sendRequest(request, { timeoutMs: 60_000, onHeaders() {} });
+      await new Promise(setImmediate);
+      console.log(Buffer.from(body).toString(), process.getActiveResourcesInfo().includes('TCPSocketWrap'));`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
+      env: { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: new URL(proxy).origin },
+    });
+    expect(asked).toEqual(['http://service.invalid/api']);
+    expect(stdout).toBe('by proxy false\n');
+  });
+});
+
+describe('a connection', () => {
+  it('is kept for the next request', async () => {
+    const connections = new Set<Socket>();
+    const url = await httpServer((request, response) => {
+      connections.add(request.socket);
+      response.end('one');
+    });
+    for (let request = 0; request < 5; request += 1) expect(textOf(await send(url))).toBe('one');
+    expect(connections.size).toBe(1);
+  });
+
+  it('that is closed when the next request comes is called stale, and the one after it is new', async () => {
+    let received = 0;
+    const url = await tcpServer((socket, ofConnection) => {
+      received += 1;
+      if (ofConnection === 1) socket.write(plain('one'));
+      else socket.destroy();
+    });
+    expect(textOf(await send(url))).toBe('one');
+    expect(await send(url)).toEqual({ failed: 'ECONNRESET', isStale: true });
+    expect(textOf(await send(url))).toBe('one');
+    expect(received).toBe(3);
+  });
+
+  it('that is closed in the middle of an answer is not stale: the request was received', async () => {
+    const url = await tcpServer((socket, ofConnection) => {
+      if (ofConnection === 1) socket.write(plain('one'));
+      else socket.end('HTTP/1.1 200');
+    });
+    expect(textOf(await send(url))).toBe('one');
+    expect(await send(url)).toEqual({ failed: 'ECONNRESET' });
+  });
+
+  it('that is new and closed is not stale: a server that does so is out of order', async () => {
+    const url = await tcpServer((socket) => socket.resetAndDestroy());
+    expect(await send(url)).toEqual({ failed: 'ECONNRESET' });
+  });
+});
+
+describe('a response that does not come whole', () => {
+  it.each<[string, string, string]>([
+    ['nothing of HTTP', 'hello\r\n\r\n', 'HPE_INVALID_CONSTANT'],
+    ['less than was announced', 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"code":0}', 'cut_off'],
+    [
+      'a last chunk that is missing',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\n{"code":0}\r\n',
+      'cut_off',
+    ],
+    [
+      'a chunk without a length',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\n{"code":0}\r\nzz\r\n',
+      'cut_off',
+    ],
+    ['the beginning of its headers', 'HTTP/1.1 200 OK\r\nContent-', 'ECONNRESET'],
+  ])('I8: is a failure: %s', async (_name, sent, failed) => {
+    const url = await tcpServer((socket) => socket.end(sent));
+    expect(await send(url)).toEqual({ failed });
+  });
+
+  it.each(['before its headers', 'within its body'])('I8: fails after the timeout: %s', async (where) => {
+    const url = await httpServer((_request, response) => {
+      if (where === 'within its body') response.writeHead(200).write('{"code":0}');
+    });
+    expect(await send(url, { timeoutMs: 50 })).toEqual({ failed: 'timeout' });
+  });
+
+  it.each(['before the request', 'before its headers', 'within its body'])(
+    'I8: fails where it is stopped %s',
+    async (when) => {
+      const stop = new AbortController();
+      if (when === 'before the request') stop.abort();
+      const url = await httpServer((_request, response) => {
+        if (when === 'within its body') response.writeHead(200).write('{"code":0}');
+        else stop.abort();
+      });
+      // As the last bytes may come at this very moment.
+      const onHeaders = () => void setImmediate(() => stop.abort());
+      expect(await send(url, { signal: stop.signal, onHeaders })).toEqual({ failed: 'aborted' });
+    },
+  );
+
+  it('I8: and was stopped when its last byte had come is a failure too', async () => {
+    const stop = new AbortController();
+    const url = await tcpServer((socket) => socket.write(plain('{"code":0}')));
+    const onHeaders = () => stop.abort();
+    expect(await send(url, { signal: stop.signal, onHeaders })).toEqual({ failed: 'aborted' });
+  });
+
+  it('of an error still has its status', async () => {
+    const url = await tcpServer((socket) =>
+      socket.end('HTTP/1.1 503 Busy\r\nRetry-After: 5\r\nContent-Length: 100\r\n\r\nbusy'),
+    );
+    const result = await send(url);
+    expect(result).toMatchObject({ status: 503, headers: { 'retry-after': '5' } });
+    expect(textOf(result)).toBe('');
+  });
+
+  it.each<[string, Partial<HttpRequest>, string]>([
+    ['a host that is not there', { url: 'http://service.invalid/' }, 'ENOTFOUND'],
+    ['a port that nobody listens on', { url: 'http://127.0.0.1:1/' }, 'ECONNREFUSED'],
+    ['a header that cannot be sent', { headers: { 'X-ACME-DATE': 'two\nlines' } }, 'ERR_INVALID_CHAR'],
+    ['TLS of a server that has none', { url: 'https://' }, 'EPROTO'],
+  ])('never rejects: %s', async (_name, change, failed) => {
+    const url = await httpServer((_request, response) => void response.end());
+    const request = { url, method: 'GET', headers: {}, body: undefined, ...change } as const;
+    if (request.url === 'https://') request.url = url.replace('http:', 'https:');
+    const result = await sendRequest(request, { timeoutMs: 60_000, signal: undefined, onHeaders: () => {} });
+    // Some resolvers answer that they cannot be asked now.
+    expect(failed === 'ENOTFOUND' ? ['ENOTFOUND', 'EAI_AGAIN'] : [failed]).toContain(
+      'failed' in result ? result.failed : result,
+    );
+  });
+});
+
+describe('a body', () => {
+  const encodings: [string, (bytes: Uint8Array) => Uint8Array][] = [
+    ['gzip', gzipSync],
+    ['x-gzip', gzipSync],
+    ['GZIP', gzipSync],
+    ['br', brotliCompressSync],
+    ['deflate', deflateSync],
+    ['deflate', deflateRawSync],
+    ['gzip, br', (bytes) => brotliCompressSync(gzipSync(bytes))],
+    ['identity', (bytes) => bytes],
+    ['zebra', (bytes) => bytes],
+  ];
+
+  it.each(encodings)('in the encoding %s is returned as its own bytes', async (encoding, encode) => {
+    let body: Uint8Array = Buffer.of();
+    const url = await httpServer((_request, response) =>
+      response.writeHead(200, { 'Content-Encoding': encoding }).end(encode(body)),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 5_000 }), async (bytes) => {
+        body = bytes;
+        const result = await send(url);
+        expect('body' in result && Buffer.from(result.body)).toEqual(Buffer.from(bytes));
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it.each(['gzip', 'deflate', 'br'])('that claims to be %s and is not is a failure', async (encoding) => {
+    const url = await httpServer((_request, response) =>
+      response.writeHead(200, { 'Content-Encoding': encoding }).end('{"code":0,"data":{}}'),
+    );
+    expect(await send(url)).toEqual({ failed: expect.stringMatching(/^(Z_|ERR_)/) });
+  });
+
+  it.each<[string, string, Uint8Array]>([
+    ['plain', 'identity', Buffer.alloc(MAX_BYTES + 1)],
+    ['a bomb of gzip', 'gzip', gzipSync(Buffer.alloc(4 * MAX_BYTES))],
+    ['a bomb of brotli', 'br', brotliCompressSync(Buffer.alloc(4 * MAX_BYTES))],
+    ['a bomb in a bomb', 'gzip, gzip', gzipSync(gzipSync(Buffer.alloc(4 * MAX_BYTES)))],
+  ])('larger than any page is refused: %s', async (_name, encoding, body) => {
+    const url = await httpServer((_request, response) =>
+      response.writeHead(200, { 'Content-Encoding': encoding }).end(body),
+    );
+    expect(await send(url)).toEqual({ tooLargeBytes: MAX_BYTES });
+  });
+
+  it('of the largest size is returned', async () => {
+    const url = await httpServer((_request, response) =>
+      response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(gzipSync(Buffer.alloc(MAX_BYTES))),
+    );
+    const result = await send(url);
+    expect('body' in result && result.body.length).toBe(MAX_BYTES);
+  });
+});
