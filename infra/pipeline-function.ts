@@ -3,12 +3,13 @@ import { ArnFormat, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Grant, type IGrantable, type IPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, LoggingFormat, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
-import { NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { testPage } from '../shared/adapters/aws/console-url.ts';
 import type { Settings } from '../shared/settings/settings.ts';
+import { BUNDLING } from './bundling.ts';
 import { consoleLink } from './console-link.ts';
 import { output } from './output.ts';
 
@@ -72,9 +73,7 @@ export class PipelineFunction extends Construct implements IGrantable {
       role: this.role,
       environment: { ...props.environment },
       bundling: {
-        format: OutputFormat.ESM,
-        // Otherwise esbuild takes CommonJS builds, whose `require` of Node's modules fails in an ES module.
-        mainFields: ['module', 'main'],
+        ...BUNDLING,
         bundleAwsSDK: true,
         // Settings are part of the code, because a function's environment holds 4 kB at most.
         define: { 'process.env.BRAND_REPORTS_SETTINGS': JSON.stringify(settingsJson) },

@@ -89,7 +89,7 @@ export async function deployToDoubles(now: () => Date) {
       return [
         {
           name: FunctionName.replace('BrandReports-', ''),
-          bundle: join(out, asset, 'index.mjs'),
+          bundle: join(out, asset, 'index.js'),
           role: Role,
           permissions: permissionsOfRole(template, Role, values),
           environment: Environment.Variables,
