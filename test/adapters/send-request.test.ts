@@ -10,7 +10,7 @@ import fc from 'fast-check';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import type { HttpHeaders, HttpRequest, HttpResult } from '../../shared/ports.ts';
 
-const MAX_BYTES = 16 * 2 ** 20;
+const MAX_BYTES = 32 * 2 ** 20;
 
 const open: (() => void)[] = [];
 afterEach(() => {
