@@ -4,8 +4,8 @@ import { type ResponseClass, classifyResponse } from '../../shared/service/envel
 
 const context = { brand: 'acme', action: 'report/order_list', quote: (text: string) => `<${text}>` };
 
-function classified(status: number, text: string, isUtf8 = true): ResponseClass {
-  return classifyResponse({ status, headers: new Headers(), text, isUtf8 }, context);
+function classified(status: number, text: string, encoding: 'utf8' | 'latin1' = 'utf8'): ResponseClass {
+  return classifyResponse({ status, headers: {}, body: Buffer.from(text, encoding) }, context);
 }
 
 /** Class, kind and code in a row, the message without the action, and the status that the error names. */
@@ -96,14 +96,14 @@ describe('a body', () => {
   });
 
   it.each([
-    ['an envelope', '{"code":0,"data":{}}'],
-    ['no JSON', 'oops'],
+    ['an envelope', '{"code":0,"data":{"name":"é"}}'],
+    ['no JSON', 'hélas'],
   ])('that is not UTF-8 is not used: %s', (_name, text) => {
-    expect(shownFailure(classified(200, text, false))).toMatchObject({ is: 'final contract not_utf8' });
+    expect(shownFailure(classified(200, text, 'latin1'))).toMatchObject({ is: 'final contract not_utf8' });
   });
 
   it('that is cut off within a character is cut off', () => {
-    expect(shownFailure(classified(200, '{"code":0,"msg":"\ufffd', false)).is).toBe(transient);
+    expect(shownFailure(classified(200, '{"code":0,"msg":"Ã', 'latin1')).is).toBe(transient);
   });
 
   it('that is no object is quoted', () => {

@@ -23,8 +23,7 @@ function sessionWith(...sequence: (Credentials | Error)[]) {
     },
   };
   /** A response whose date says that the service's clock is so much ahead. */
-  const learn = (aheadMs: number) =>
-    clock.learn(new Headers({ date: httpDate(NOW_MS + aheadMs) }), NOW_MS, NOW_MS);
+  const learn = (aheadMs: number) => clock.learn({ date: httpDate(NOW_MS + aheadMs) }, NOW_MS, NOW_MS);
   return {
     session: createSigningSession('acme', source, clock, (event) => log.push(event)),
     clock,
