@@ -55,6 +55,8 @@ function responseTo(request: HttpRequest, signal: AbortSignal): Promise<Incoming
       client.reusedSocket && isUnanswered && isReset(error) ? new StaleConnection(codeOf(error)) : error,
     );
   });
+  // The end of a request whose answer switches protocols: neither a response nor an error.
+  client.on('close', () => reject(failure('ECONNRESET')));
   client.end(body);
   return promise;
 }
@@ -97,7 +99,7 @@ function bytesOf(response: IncomingMessage): Promise<Uint8Array> {
     response.destroy();
   });
   response.on('end', () => resolve(Buffer.concat(chunks)));
-  response.on('error', () => reject(failure('cut_off')));
+  for (const event of ['error', 'close']) response.on(event, () => reject(failure('cut_off')));
   return promise;
 }
 

@@ -179,6 +179,11 @@ describe('a response that does not come whole', () => {
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\n{"code":0}\r\nzz\r\n',
       'cut_off',
     ],
+    [
+      'a switch of protocols',
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+      'ECONNRESET',
+    ],
     ['the beginning of its headers', 'HTTP/1.1 200 OK\r\nContent-', 'ECONNRESET'],
   ])('I8: is a failure: %s', async (_name, sent, failed) => {
     const url = await tcpServer((socket) => socket.end(sent));
