@@ -9,7 +9,7 @@ import type { Column } from '../column-types.ts';
 import { rethrowBugs } from '../errors.ts';
 import type { Row } from '../lake/table/columns.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
-import { writeParquet } from '../lake/table/parquet.ts';
+import { loadParquet } from '../lake/table/load-parquet.ts';
 import {
   COVERAGE_PARTITION_KEYS,
   COVERAGE_TABLE,
@@ -144,6 +144,7 @@ async function writeRows(
   rows: readonly Row[],
 ): Promise<void> {
   const key = snapshotKey(coverageTable.name, partition, snapshot);
+  const { writeParquet } = await loadParquet();
   const parquet = writeParquet(lake.store.create(key), COLUMNS);
   for (const row of rows) await parquet.append(row);
   await parquet.finish();

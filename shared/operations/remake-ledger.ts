@@ -10,7 +10,7 @@ import {
   snapshotOfKey,
 } from '../lake/paths.ts';
 import { Digest } from '../lake/table/digest.ts';
-import { readParquetRows } from '../lake/table/parquet.ts';
+import { loadParquet } from '../lake/table/load-parquet.ts';
 import type { LakeAccess } from '../pipeline/context.ts';
 import type { Lake, ListedObject } from '../ports.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
@@ -91,6 +91,7 @@ async function contentOf(
   { store }: Lake,
   { key, bytes }: ListedObject,
 ): Promise<Pick<Committed, 'rows' | 'bytes' | 'digest'>> {
+  const { readParquetRows } = await loadParquet();
   const digest = new Digest();
   const range = (start: number, end: number) => store.range(key, start, end);
   for await (const row of readParquetRows({ bytes, range })) digest.add(row);

@@ -4,7 +4,7 @@ import { asBrandReportsError } from '../errors.ts';
 import type { StoredSchema } from '../lake/documents/schema.ts';
 import { snapshotOfKey, tablePrefix } from '../lake/paths.ts';
 import { DERIVED_COLUMNS, baseSchema } from '../lake/table/columns.ts';
-import { readParquetColumns } from '../lake/table/parquet.ts';
+import { loadParquet } from '../lake/table/load-parquet.ts';
 import type { LakeAccess } from '../pipeline/context.ts';
 import type { ListedObject, ObjectStore } from '../ports.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
@@ -46,6 +46,7 @@ async function columnsOf(
   store: ObjectStore,
   { key, bytes }: ListedObject,
 ): Promise<{ columns?: Column[]; note?: string }> {
+  const { readParquetColumns } = await loadParquet();
   try {
     const range = (start: number, end: number) => store.range(key, start, end);
     const columns = await readParquetColumns({ bytes, range });

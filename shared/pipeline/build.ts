@@ -13,7 +13,7 @@ import {
   mergeObservations,
 } from '../lake/table/columns.ts';
 import { Digest } from '../lake/table/digest.ts';
-import { readParquetRows, writeParquet } from '../lake/table/parquet.ts';
+import { loadParquet } from '../lake/table/load-parquet.ts';
 import type { Attempt } from './claim.ts';
 import type { RunContext } from './context.ts';
 import { type KeyConflict, type KeyRule, stagedRows } from './staged-rows.ts';
@@ -42,6 +42,7 @@ export async function build(
   const schema = await growToFit(ctx, day, progress);
   const snapshot = ctx.newId();
   const key = snapshotKey(ctx.report.table, dayPartition(ctx.brand, day), snapshot);
+  const { writeParquet } = await loadParquet();
   const file = writeParquet(ctx.lake.store.create(key), schema.columns);
   const digest = new Digest();
   const keyIsNone = rule === 'is_none' && { keyIsNone: true };
@@ -98,6 +99,7 @@ async function isIntact(
   try {
     if (Buffer.from(await range(bytes - 4, bytes)).toString('latin1') !== 'PAR1') return false;
     if (!readBack) return true;
+    const { readParquetRows } = await loadParquet();
     const found = new Digest();
     for await (const row of readParquetRows({ bytes, range })) found.add(row);
     return found.value() === digest;

@@ -4,7 +4,7 @@ import { BrandReportsError, asBrandReportsError, rethrowBugs } from '../errors.t
 import { stringifyJson } from '../json.ts';
 import type { SlicePart, Slice } from '../lake/documents/progress.ts';
 import { attemptPrefix, dayPartition, snapshotKey } from '../lake/paths.ts';
-import { readParquetRows } from '../lake/table/parquet.ts';
+import { loadParquet } from '../lake/table/load-parquet.ts';
 import { dayQueries, windowToRead } from '../planning/day-queries.ts';
 import { isDue, refusedAfter, refusedLookup } from '../planning/refused-lookups.ts';
 import type { Lookup, ReportDefinition } from '../reports/definition.ts';
@@ -162,6 +162,7 @@ async function upstreamRecords(
   const file = { bytes: upstream.bytes, range: (start: number, end: number) => store.range(key, start, end) };
   const optional = lookup.optional.map(({ column }) => column);
   const records = new Map<string, UpstreamRecord>();
+  const { readParquetRows } = await loadParquet();
   try {
     for await (const row of readParquetRows(file, [lookup.key.column, ...optional])) {
       const value = row[lookup.key.column];

@@ -140,7 +140,9 @@ function brandSchema(reports: ReportRegistry) {
       'the <SERVICE> of the header X-<SERVICE>-DATE: letters, digits, "-", "_"',
       matches(/^[\w-]{1,60}$/),
     ),
-    timeZone: text('an IANA time zone, e.g. Europe/Berlin', isTimeZone, Intl.supportedValuesOf('timeZone')),
+    timeZone: text('an IANA time zone, e.g. Europe/Berlin', isTimeZone, () =>
+      Intl.supportedValuesOf('timeZone'),
+    ),
     startDate: text(
       'a day of the calendar from 2000-01-01 on, YYYY-MM-DD',
       (day) => isDay(day) && day >= '2000-01-01',

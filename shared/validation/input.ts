@@ -17,9 +17,9 @@ export function object<Shape extends Record<string, z.ZodMiniType>>(shape: Shape
   });
 }
 
-/** @param allowed what the message says is allowed @param words the values that a misspelt one is compared with */
-export function text(allowed: string, test: (value: string) => boolean, words: readonly string[] = []) {
-  const error = ({ input }: { input?: unknown }) => allowed + didYouMean(input, words);
+/** @param allowed what the message says is allowed @param words what a misspelt one is compared with */
+export function text(allowed: string, test: (value: string) => boolean, words = (): readonly string[] => []) {
+  const error = ({ input }: { input?: unknown }) => allowed + didYouMean(input, words());
   return z.string({ error }).check(z.refine(test, { error }));
 }
 

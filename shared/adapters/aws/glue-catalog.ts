@@ -10,7 +10,7 @@ import {
   CreateTableCommand,
   GetPartitionCommand,
   GetTableCommand,
-  type GlueClient,
+  GlueClient,
   paginateGetPartitions,
   type Table,
   type TableInput,
@@ -20,7 +20,7 @@ import {
 import { partitionPath, snapshotPrefix, tablePrefix } from '../../lake/paths.ts';
 import type { Catalog, Partition, TableShape } from '../../ports.ts';
 import type { View } from '../../reports/definition.ts';
-import { awsError, awsFailure } from './errors.ts';
+import { awsClientOptions, awsError, awsFailure } from './errors.ts';
 import { contended, databaseMissing, grantFor, refuseOtherLake, refuseTable } from './glue-errors.ts';
 import { grownTable, isSameView, missingColumns, newPartition, newTable, prestoView } from './glue-tables.ts';
 import { sleepWithJitter } from '../sleep-with-jitter.ts';
@@ -32,6 +32,11 @@ const GLUE_RETRY = { maxAttempts: 10, baseMs: 20, capMs: 1000 };
 const MISSING = 'EntityNotFoundException';
 const EXISTS = 'AlreadyExistsException';
 const RACED = 'ConcurrentModificationException';
+
+/** The catalog of a lake. @param lakeUrl `s3://bucket/prefix`, without `/` at its end */
+export function openGlueCatalog(database: string, lakeUrl: string): Catalog {
+  return createGlueCatalog({ client: new GlueClient(awsClientOptions), database, lakeUrl });
+}
 
 /** @param lakeUrl `s3://bucket/prefix`, without `/` at its end */
 export function createGlueCatalog({

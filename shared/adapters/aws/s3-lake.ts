@@ -1,7 +1,4 @@
-import { GlueClient } from '@aws-sdk/client-glue';
-import type { Lake } from '../../ports.ts';
-import { awsClientOptions } from './errors.ts';
-import { createGlueCatalog } from './glue-catalog.ts';
+import type { Catalog, Lake } from '../../ports.ts';
 import { openLakeStore } from './lake-store.ts';
 import { leaseOnlyRuns } from './s3-store.ts';
 
@@ -12,7 +9,19 @@ import { leaseOnlyRuns } from './s3-store.ts';
 export function openS3Lake(url: string, database?: string): Lake {
   const store = openLakeStore(url);
   if (database === undefined) return { store, runs: leaseOnlyRuns };
-  const client = new GlueClient(awsClientOptions);
-  const catalog = createGlueCatalog({ client, database, lakeUrl: store.url });
-  return { store, runs: leaseOnlyRuns, catalog };
+  return { store, runs: leaseOnlyRuns, catalog: glueCatalogWhenUsed(database, store.url) };
+}
+
+/** A run sends its first request without the catalog, so Glue's SDK is loaded when it is used. */
+function glueCatalogWhenUsed(database: string, lakeUrl: string): Catalog {
+  let opened: Promise<Catalog> | undefined;
+  const open = async () => (await import('./glue-catalog.ts')).openGlueCatalog(database, lakeUrl);
+  const catalog = () => (opened ??= open());
+  return {
+    ensureTable: async (table) => (await catalog()).ensureTable(table),
+    ensureView: async (view) => (await catalog()).ensureView(view),
+    snapshotOf: async (table, partition) => (await catalog()).snapshotOf(table, partition),
+    setSnapshot: async (table, partition, id) => (await catalog()).setSnapshot(table, partition, id),
+    snapshotsByPartition: async (table, leading) => (await catalog()).snapshotsByPartition(table, leading),
+  };
 }

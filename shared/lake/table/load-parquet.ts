@@ -1,0 +1,2 @@
+/** What reads and writes Parquet, loaded by the first file: a run sends its first request without it. */
+export const loadParquet = () => import('./parquet.ts');
