@@ -11,9 +11,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
-import { build } from 'esbuild';
+import { type Metafile, build } from 'esbuild';
 import * as z from 'zod/mini';
-import { BUNDLING } from '../infra/bundling.ts';
+import { bundle } from '../infra/bundling.ts';
 
 const { values } = parseArgs({ options: { runs: { type: 'string', default: '10' } } });
 const runs = Number(values.runs);
@@ -111,46 +111,60 @@ async function functions(): Promise<void> {
       JSON.stringify(settings('https://service.example/')),
     ),
   };
-  const bundle = (
-    outfile: string,
-    input: { entryPoints: string[] } | { stdin: { contents: string; resolveDir: string } },
-  ) =>
-    build({
-      ...{ ...BUNDLING, ...input, define, outfile, bundle: true, metafile: true },
-      ...{ platform: 'node', target: 'node24' },
-    });
-  const [ours, reference] = [join(folder, 'sync.cjs'), join(folder, 'reference.cjs')];
-  const { metafile } = await bundle(ours, { entryPoints: ['functions/sync-report.lambda.ts'] });
-  await bundle(reference, { stdin: { contents: REFERENCE, resolveDir: '.' } });
-  const ofOurs: number[] = [];
-  const ofReference: number[] = [];
-  for (let run = 0; run < runs; run += 1) {
-    ofOurs.push(await cpuMsOfImport(ours));
-    ofReference.push(await cpuMsOfImport(reference));
-  }
+  const reference = { stdin: { contents: REFERENCE, resolveDir: '.' } };
+  const [ours, split, whole] = [join(folder, 'sync'), join(folder, 'reference'), join(folder, 'whole.cjs')];
+  const metafile = bundle({ entryPoints: ['functions/sync-report.lambda.ts'] }, define, ours);
+  bundle(reference, {}, split);
+  await build({
+    ...{ ...reference, outfile: whole, bundle: true, platform: 'node', target: 'node24' },
+    ...{ format: 'cjs', mainFields: ['module', 'main'], minify: true, keepNames: true },
+  });
+  const ms = new Map([ours, split, whole].map((path): [string, number[]] => [path, []]));
+  for (let run = 0; run < runs; run += 1)
+    for (const [path, measured] of ms) measured.push(await cpuMsOfImport(path));
+  const ratio = (path: string) => (median(ms.get(ours) ?? []) / median(ms.get(path) ?? [])).toFixed(2);
   console.log('Function, import of its bundle, CPU');
-  console.log(`  sync-report                       ${spread(ofOurs)} ms`);
-  console.log(`  only S3 and Secrets Manager       ${spread(ofReference)} ms`);
-  console.log(`  ratio                             ${(median(ofOurs) / median(ofReference)).toFixed(2)}\n`);
-  for (const { bytes, inputs } of Object.values(metafile.outputs)) {
-    console.log(`Bundle of sync-report: ${kilobytes(bytes)}`);
-    const parts = Map.groupBy(Object.entries(inputs), ([path]) => partOf(path));
-    const sizes = [...parts].map(([part, files]): [string, number] => [
-      part,
-      files.reduce((sum, [, { bytesInOutput }]) => sum + bytesInOutput, 0),
-    ]);
-    for (const [part, size] of sizes.sort(([, a], [, b]) => b - a).slice(0, 12))
-      console.log(`  ${part.padEnd(34)}${kilobytes(size)}`);
-  }
+  console.log(`  sync-report                       ${spread(ms.get(ours) ?? [])} ms`);
+  console.log(`  only S3 and Secrets Manager       ${spread(ms.get(split) ?? [])} ms, ratio ${ratio(split)}`);
+  console.log(
+    `  the same in one file              ${spread(ms.get(whole) ?? [])} ms, ratio ${ratio(whole)}\n`,
+  );
+  const files = Object.values(metafile.outputs);
+  const atImport = readAtImport(metafile).flatMap((path) => metafile.outputs[path] ?? []);
+  console.log(`Bundle of sync-report: ${kilobytes(sumOf(files.map(({ bytes }) => bytes)))}`);
+  console.log(
+    `  read at import                    ${kilobytes(sumOf(atImport.map(({ bytes }) => bytes)))}, of it:`,
+  );
+  const inputs = atImport.flatMap((file) => Object.entries(file.inputs));
+  const sizes = [...Map.groupBy(inputs, ([path]) => partOf(path))].map(([part, of]): [string, number] => [
+    part,
+    sumOf(of.map(([, { bytesInOutput }]) => bytesInOutput)),
+  ]);
+  for (const [part, size] of sizes.sort(([, x], [, y]) => y - x).slice(0, 12))
+    console.log(`  ${part.padEnd(34)}${kilobytes(size)}`);
+}
+
+/** The entry, and the files that it imports statically. */
+function readAtImport({ outputs }: Metafile): string[] {
+  const read = Object.keys(outputs).filter((path) => outputs[path]?.entryPoint?.endsWith('.lambda.ts'));
+  // The list grows while it is walked.
+  for (const path of read)
+    for (const { kind, path: imported, external } of outputs[path]?.imports ?? [])
+      if (kind === 'import-statement' && !external && !read.includes(imported)) read.push(imported);
+  return read;
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0);
 }
 
 async function cpuMsOfImport(path: string): Promise<number> {
   const program = `
     const before = process.cpuUsage();
-    await import(${JSON.stringify(path)});
+    require(${JSON.stringify(path)});
     const { user, system } = process.cpuUsage(before);
     console.log((user + system) / 1000);`;
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
+  const { stdout } = await promisify(execFile)(process.execPath, ['-e', program], {
     env: {
       ...{ AWS_REGION: 'us-east-1', REPORT: 'order_list', LAKE_URL: 's3://lake' },
       ...{ DATABASE: 'reports', METRICS_NAMESPACE: 'BrandReports' },

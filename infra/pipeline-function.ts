@@ -1,15 +1,21 @@
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ArnFormat, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { ArnFormat, AssetHashType, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Grant, type IGrantable, type IPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { Architecture, LoggingFormat, Runtime } from 'aws-cdk-lib/aws-lambda';
+import {
+  Architecture,
+  Code,
+  Function as LambdaFunction,
+  LoggingFormat,
+  Runtime,
+} from 'aws-cdk-lib/aws-lambda';
 import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
-import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { testPage } from '../shared/adapters/aws/console-url.ts';
 import type { Settings } from '../shared/settings/settings.ts';
-import { BUNDLING } from './bundling.ts';
+import { bundle } from './bundling.ts';
 import { consoleLink } from './console-link.ts';
 import { output } from './output.ts';
 
@@ -34,7 +40,7 @@ export interface PipelineFunctionProps {
 
 /** A Lambda function with the settings in its bundle, its log group, and a role that may write to that. */
 export class PipelineFunction extends Construct implements IGrantable {
-  readonly function: NodejsFunction;
+  readonly function: LambdaFunction;
   readonly role: Role;
   readonly grantPrincipal: IPrincipal;
   /** The function's name in AWS, which starts with the stack's name. */
@@ -54,10 +60,11 @@ export class PipelineFunction extends Construct implements IGrantable {
     });
     this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     this.grantPrincipal = this.role;
-    this.function = new NodejsFunction(this, 'Function', {
+    this.function = new LambdaFunction(this, 'Function', {
       functionName: this.name,
       description: props.description,
-      entry: fileURLToPath(new URL(`../functions/${props.handler}.lambda.ts`, import.meta.url)),
+      code: bundled(props.handler, settingsJson),
+      handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       // The smallest size with a whole CPU.
@@ -72,12 +79,6 @@ export class PipelineFunction extends Construct implements IGrantable {
       logGroup,
       role: this.role,
       environment: { ...props.environment },
-      bundling: {
-        ...BUNDLING,
-        bundleAwsSDK: true,
-        // Settings are part of the code, because a function's environment holds 4 kB at most.
-        define: { 'process.env.BRAND_REPORTS_SETTINGS': JSON.stringify(settingsJson) },
-      },
     });
     logGroup.grantWrite(this.role);
     output(this, `${pascalCase(props.name)}Function`, {
@@ -99,6 +100,26 @@ export class PipelineFunction extends Construct implements IGrantable {
     );
     Grant.addToPrincipal({ grantee: this, actions: ['secretsmanager:GetSecretValue'], resourceArns });
   }
+}
+
+function bundled(handler: string, settingsJson: string): Code {
+  const folder = fileURLToPath(new URL('../functions', import.meta.url));
+  // Settings are part of the code, because a function's environment holds 4 kB at most.
+  const define = { 'process.env.BRAND_REPORTS_SETTINGS': JSON.stringify(settingsJson) };
+  return Code.fromAsset(folder, {
+    assetHashType: AssetHashType.OUTPUT,
+    bundling: {
+      local: {
+        tryBundle(output) {
+          bundle({ entryPoints: [join(folder, `${handler}.lambda.ts`)] }, define, output);
+          return true;
+        },
+      },
+      // Never run; but functions with the same image and command get the same bundle.
+      image: Runtime.NODEJS_24_X.bundlingImage,
+      command: [handler, settingsJson],
+    },
+  });
 }
 
 /** `order_list` → `OrderList`, `rebuild-catalog` → `RebuildCatalog` */
