@@ -14,6 +14,8 @@ import { parseArgs, promisify } from 'node:util';
 import { type Metafile, build } from 'esbuild';
 import * as z from 'zod/mini';
 import { bundle } from '../infra/bundling.ts';
+import { reports } from '../shared/reports/index.ts';
+import { parseSettings } from '../shared/settings/settings.ts';
 
 const { values } = parseArgs({ options: { runs: { type: 'string', default: '10' } } });
 const runs = Number(values.runs);
@@ -106,11 +108,8 @@ async function commandLine(): Promise<void> {
 }
 
 async function functions(): Promise<void> {
-  const define = {
-    'process.env.BRAND_REPORTS_SETTINGS': JSON.stringify(
-      JSON.stringify(settings('https://service.example/')),
-    ),
-  };
+  const checked = parseSettings(settings('https://service.example/'), reports);
+  const define = { BRAND_REPORTS_SETTINGS: JSON.stringify(checked) };
   const reference = { stdin: { contents: REFERENCE, resolveDir: '.' } };
   const [ours, split, whole] = [join(folder, 'sync'), join(folder, 'reference'), join(folder, 'whole.cjs')];
   const metafile = bundle({ entryPoints: ['functions/sync-report.lambda.ts'] }, define, ours);

@@ -5,12 +5,15 @@ import { sendRequest } from '../shared/adapters/send-request.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { type LogEvent, levelOf } from '../shared/log-events.ts';
 import { reports } from '../shared/reports/index.ts';
-import { type Settings, loadSettings } from '../shared/settings/settings.ts';
+import type { Settings } from '../shared/settings/settings.ts';
+
+/** In place of this name infra/pipeline-function.ts puts the settings, because to check them was a sixth of a start. */
+declare const BRAND_REPORTS_SETTINGS: Settings;
 
 /**
  * What a function that runs reports needs, from its environment variables and the settings in its bundle. Handlers call
  * it at import, so that warm starts reuse clients and settings.
- * @throws BrandReportsError `config` where one of them is missing or wrong
+ * @throws BrandReportsError `config` where one of the variables is missing or wrong
  */
 export function createFunctionContext() {
   const settings = bundledSettings();
@@ -26,9 +29,9 @@ export function createFunctionContext() {
   };
 }
 
-/** Settings are part of the bundle: infra/pipeline-function.ts. */
+/** The settings in the bundle: checked, with all defaults, since the stack was synthesised. */
 export function bundledSettings(): Settings {
-  return loadSettings(process.env.BRAND_REPORTS_SETTINGS ?? '', 'BRAND_REPORTS_SETTINGS', reports);
+  return BRAND_REPORTS_SETTINGS;
 }
 
 export function environment(name: string): string {

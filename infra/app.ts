@@ -23,6 +23,5 @@ new PipelineStack(app, name === undefined ? 'BrandReports' : `BrandReports-${nam
   description: 'Copies the affiliate reports of brands into dated Parquet partitions',
   reports,
   settings: parseSettings(input, reports, origin),
-  settingsJson: JSON.stringify(input),
   nonce: new Date().toISOString(),
 });

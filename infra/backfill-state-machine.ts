@@ -40,7 +40,6 @@ import { PipelineFunction } from './pipeline-function.ts';
 
 export interface BackfillStateMachineProps {
   settings: Settings;
-  settingsJson: string;
   /** The reports that a brand has enabled. */
   reports: readonly ReportDefinition[];
   lake: Lake;
@@ -82,10 +81,9 @@ export class BackfillStateMachine extends Construct {
   }
 
   private newWorker(stateMachineName: string, props: BackfillStateMachineProps): PipelineFunction {
-    const { settings, settingsJson, reports, lake, catalog } = props;
+    const { settings, reports, lake, catalog } = props;
     const worker = new PipelineFunction(this, 'Worker', {
       settings,
-      settingsJson,
       name: 'backfill',
       description: `Does the steps of the state machine ${stateMachineName}: start that, not this function`,
       handler: 'backfill',

@@ -6,16 +6,14 @@ import { PipelineFunction } from './pipeline-function.ts';
 
 export interface CalendarFunctionProps {
   settings: Settings;
-  settingsJson: string;
   lake: Lake;
 }
 
 /** The function that draws on the dashboard which days are in the lake. */
 export class CalendarFunction extends PipelineFunction {
-  constructor(scope: Construct, id: string, { settings, settingsJson, lake }: CalendarFunctionProps) {
+  constructor(scope: Construct, id: string, { settings, lake }: CalendarFunctionProps) {
     super(scope, id, {
       settings,
-      settingsJson,
       name: 'calendar',
       description: 'Draws which days are in the lake, for the dashboard',
       handler: 'calendar',

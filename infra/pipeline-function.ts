@@ -20,9 +20,8 @@ import { consoleLink } from './console-link.ts';
 import { output } from './output.ts';
 
 export interface PipelineFunctionProps {
+  /** Part of the function's bundle. */
   settings: Settings;
-  /** What `settings` was parsed from, as JSON text: part of the function's bundle. */
-  settingsJson: string;
   /** The function's name, without the stack's name before it. */
   name: string;
   description: string;
@@ -51,7 +50,7 @@ export class PipelineFunction extends Construct implements IGrantable {
     super(scope, id);
     this.name = `${Stack.of(this).stackName}-${props.name}`;
     this.testEvents = props.testEvents;
-    const { settings, settingsJson, onFailure, reservedConcurrency } = props;
+    const { settings, onFailure, reservedConcurrency } = props;
     const { logRetentionDays } = settings.deployment;
     // Without a fixed name: a group left over from a deleted stack would block the next deployment.
     const logGroup = new LogGroup(this, 'Logs', {
@@ -63,7 +62,7 @@ export class PipelineFunction extends Construct implements IGrantable {
     this.function = new LambdaFunction(this, 'Function', {
       functionName: this.name,
       description: props.description,
-      code: bundled(props.handler, settingsJson),
+      code: bundled(props.handler, settings),
       handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
@@ -102,10 +101,10 @@ export class PipelineFunction extends Construct implements IGrantable {
   }
 }
 
-function bundled(handler: string, settingsJson: string): Code {
+function bundled(handler: string, settings: Settings): Code {
   const folder = fileURLToPath(new URL('../functions', import.meta.url));
   // Settings are part of the code, because a function's environment holds 4 kB at most.
-  const define = { 'process.env.BRAND_REPORTS_SETTINGS': JSON.stringify(settingsJson) };
+  const define = { BRAND_REPORTS_SETTINGS: JSON.stringify(settings) };
   return Code.fromAsset(folder, {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
@@ -117,7 +116,7 @@ function bundled(handler: string, settingsJson: string): Code {
       },
       // Never run; but functions with the same image and command get the same bundle.
       image: Runtime.NODEJS_24_X.bundlingImage,
-      command: [handler, settingsJson],
+      command: [handler, define.BRAND_REPORTS_SETTINGS],
     },
   });
 }

@@ -24,8 +24,6 @@ import { RebuildCatalogFunction } from './rebuild-catalog-function.ts';
 export interface PipelineStackProps extends StackProps {
   reports: ReportRegistry;
   settings: Settings;
-  /** What `settings` was parsed from, as JSON text: part of the functions' bundles. */
-  settingsJson: string;
   /** Differs at every deployment. */
   nonce: string;
 }
@@ -33,7 +31,7 @@ export interface PipelineStackProps extends StackProps {
 export class PipelineStack extends Stack {
   constructor(scope: Construct, id: string, props: PipelineStackProps) {
     super(scope, id, props);
-    const { reports, settings, settingsJson, nonce } = props;
+    const { reports, settings, nonce } = props;
     const { deployment } = settings;
     const lake = new Lake(this, 'Lake', { reports, deployment });
     const catalog = new Catalog(this, 'Catalog', deployment);
@@ -45,7 +43,6 @@ export class PipelineStack extends Stack {
       ({ report, brands }) =>
         new ReportFunction(this, report.name, {
           settings,
-          settingsJson,
           report,
           brands,
           lake,
@@ -56,12 +53,11 @@ export class PipelineStack extends Stack {
     );
     const backfill = new BackfillStateMachine(this, 'Backfill', {
       settings,
-      settingsJson,
       reports: enabled.map(({ report }) => report),
       lake,
       catalog,
     });
-    const calendar = new CalendarFunction(this, 'Calendar', { settings, settingsJson, lake });
+    const calendar = new CalendarFunction(this, 'Calendar', { settings, lake });
     new Observability(this, 'Observability', {
       deployment,
       functions,
@@ -71,7 +67,6 @@ export class PipelineStack extends Stack {
     });
     new RebuildCatalogFunction(this, 'RebuildCatalog', {
       settings,
-      settingsJson,
       lake,
       catalog,
       functions: [...functions, backfill.worker, calendar],

@@ -15,7 +15,6 @@ import { PipelineFunction } from './pipeline-function.ts';
 
 export interface RebuildCatalogFunctionProps {
   settings: Settings;
-  settingsJson: string;
   lake: Lake;
   catalog: Catalog;
   /** The other functions whose test events it publishes. */
@@ -27,10 +26,9 @@ export interface RebuildCatalogFunctionProps {
 /** The function that rebuilds the catalog and publishes test events, and the custom resource that calls it. */
 export class RebuildCatalogFunction extends PipelineFunction {
   constructor(scope: Construct, id: string, props: RebuildCatalogFunctionProps) {
-    const { settings, settingsJson, lake, catalog, nonce } = props;
+    const { settings, lake, catalog, nonce } = props;
     super(scope, id, {
       settings,
-      settingsJson,
       name: 'rebuild-catalog',
       description:
         'Rebuilds tables, views and partitions of the catalog from the lake; runs at every deployment',

@@ -13,7 +13,6 @@ import { staggered } from './staggered.ts';
 
 export interface ReportFunctionProps {
   settings: Settings;
-  settingsJson: string;
   report: ReportDefinition;
   /** The brands that have the report enabled, by name. */
   brands: Readonly<Record<string, ScheduledBrand>>;
@@ -41,11 +40,10 @@ export class ReportFunction extends PipelineFunction {
   readonly schedules: Readonly<Record<string, string>>;
 
   constructor(scope: Construct, id: string, props: ReportFunctionProps) {
-    const { settings, settingsJson, report, brands, lake, catalog } = props;
+    const { settings, report, brands, lake, catalog } = props;
     const { reservedConcurrency } = settings.deployment;
     super(scope, id, {
       settings,
-      settingsJson,
       name: report.name,
       description: `Syncs ${report.table}: ${report.description}`,
       handler: 'sync-report',

@@ -8,6 +8,8 @@ import { addDays, dayOf, daysFrom, startOfDay } from '../../shared/days.ts';
 import { isJsonObject, parseJson } from '../../shared/json.ts';
 import { claimDay, parseLedger, releaseDay } from '../../shared/lake/documents/ledger.ts';
 import { ledgerKey } from '../../shared/lake/paths.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
 import { startSecretsServer } from '../fakes/secrets-server.ts';
@@ -38,8 +40,8 @@ beforeAll(async () => {
   glue = await startGlueServer('brand_reports');
   secrets = await startSecretsServer();
   const settings = settingsOf(sample);
+  Object.assign(globalThis, { BRAND_REPORTS_SETTINGS: parseSettings(settings, reports) });
   Object.assign(process.env, {
-    BRAND_REPORTS_SETTINGS: JSON.stringify(settings),
     LAKE_URL: 's3://lake',
     DATABASE: 'brand_reports',
     METRICS_NAMESPACE: 'BrandReports',

@@ -45,7 +45,6 @@ afterAll(() => s3.close());
 beforeEach(() => {
   process.env = {
     ...environment,
-    BRAND_REPORTS_SETTINGS: JSON.stringify(input),
     LAKE_URL: 's3://lake/prod',
     FUNCTION_PREFIX: 'BrandReports',
     AWS_REGION: 'us-east-1',
@@ -53,6 +52,7 @@ beforeEach(() => {
     AWS_SECRET_ACCESS_KEY: 'test',
     AWS_ENDPOINT_URL_S3: s3.url,
   };
+  Object.assign(globalThis, { BRAND_REPORTS_SETTINGS: settings });
   s3.requests.length = 0;
 });
 
@@ -120,7 +120,6 @@ describe('the coverage widget', () => {
       /months is &quot;6&quot;; allowed: a whole number from 1/,
     ],
     ['no event', null, {}, /the top level is null/],
-    ['no settings', {}, { BRAND_REPORTS_SETTINGS: '' }, /is not JSON/],
     ['no lake', {}, { LAKE_URL: '' }, /LAKE_URL is not set/],
     ['a lake that is not an address', {}, { LAKE_URL: 'nowhere' }, /&quot;nowhere&quot; is not a lake/],
     ['an unforeseen error', {}, { AWS_ENDPOINT_URL_S3: 'nowhere' }, /\(bug, aws_unexpected\)/],

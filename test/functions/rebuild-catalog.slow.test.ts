@@ -4,6 +4,8 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parseRebuildEvent } from '../../functions/rebuild-catalog-event.ts';
 import { isJsonObject, type JsonObject, parseJson } from '../../shared/json.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { type HttpServer, startHttpServer } from '../fakes/http-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
@@ -12,17 +14,20 @@ import { startSchemasServer } from '../fakes/schemas-server.ts';
 const execute = promisify(execFile);
 const SIGNATURE = 'X-Amz-Signature=5ec2e7';
 const SCHEMA = 'lambda-testevent-schemas/_BrandReports-order_list-schema';
-const SETTINGS = {
-  brands: {
-    acme: {
-      baseUrl: 'https://service.example/api',
-      service: 'ACME',
-      timeZone: 'America/New_York',
-      startDate: '2026-01-01',
-      secretName: 'brand-reports/acme',
+const SETTINGS = parseSettings(
+  {
+    brands: {
+      acme: {
+        baseUrl: 'https://service.example/api',
+        service: 'ACME',
+        timeZone: 'America/New_York',
+        startDate: '2026-01-01',
+        secretName: 'brand-reports/acme',
+      },
     },
   },
-};
+  reports,
+);
 
 let s3: Awaited<ReturnType<typeof startS3Server>>;
 let glue: Awaited<ReturnType<typeof startGlueServer>>;
@@ -84,14 +89,13 @@ function request(RequestType: string, change: object = {}) {
 }
 
 /** Runs the handler in a process of its own, with the local servers for AWS. */
-async function invoke(
-  event: unknown,
-  { remainingMs = 900_000, settings = JSON.stringify(SETTINGS), database = 'brand_reports' } = {},
-) {
+async function invoke(event: unknown, { remainingMs = 900_000, database = 'brand_reports' } = {}) {
   const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
   const { stdout, stderr } = await execute(
     process.execPath,
     [
+      '--import',
+      `data:text/javascript,globalThis.BRAND_REPORTS_SETTINGS=${encodeURIComponent(JSON.stringify(SETTINGS))}`,
       path('./lambda-runtime.ts'),
       path('../../functions/rebuild-catalog.lambda.ts'),
       JSON.stringify(event),
@@ -100,7 +104,6 @@ async function invoke(
     {
       env: {
         PATH: process.env.PATH,
-        BRAND_REPORTS_SETTINGS: settings,
         LAKE_URL: 's3://lake',
         DATABASE: database,
         AWS_REGION: 'us-east-1',
@@ -158,7 +161,7 @@ describe('rebuild-catalog for CloudFormation', () => {
   it('at Delete removes the test events and nothing else', async () => {
     await invoke(request('Create'));
     const tables = [...glue.tables.keys()];
-    await invoke(request('Delete', { PhysicalResourceId: 'as-it-was' }), { settings: 'not needed any more' });
+    await invoke(request('Delete', { PhysicalResourceId: 'as-it-was' }), { database: '' });
     expect(responded()[1]).toMatchObject({ Status: 'SUCCESS', PhysicalResourceId: 'as-it-was' });
     expect([...schemas.schemas.keys()]).toEqual([]);
     expect([...schemas.registries]).toEqual(['lambda-testevent-schemas']);
@@ -189,7 +192,7 @@ describe('rebuild-catalog for CloudFormation', () => {
 
   it.each<[string, object, Parameters<typeof invoke>[1], RegExp]>([
     ['a database that does not exist', {}, { database: 'nowhere' }, /the Glue database nowhere/],
-    ['settings that are not JSON', {}, { settings: '{' }, /BRAND_REPORTS_SETTINGS is not JSON/],
+    ['an environment without a database', {}, { database: '' }, /DATABASE is not set/],
     [
       'a test event that is not text',
       { testEvents: [{ functionName: 'f', events: [{ name: 'e', value: { check: 'true' } }] }] },

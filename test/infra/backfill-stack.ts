@@ -12,7 +12,6 @@ export function backfillTemplate(input: object): Template {
   const stack = new Stack(new App({ context: { 'aws:cdk:bundling-stacks': [] } }), 'BrandReports');
   new BackfillStateMachine(stack, 'Backfill', {
     settings,
-    settingsJson: JSON.stringify(input),
     reports: Object.values(reports),
     lake: new Lake(stack, 'Lake', { reports, deployment: settings.deployment }),
     catalog: new Catalog(stack, 'Catalog', settings.deployment),

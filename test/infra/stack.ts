@@ -22,7 +22,6 @@ export function stackOf(
   return new PipelineStack(app, name, {
     reports: registry,
     settings: parseSettings(settings, registry),
-    settingsJson: JSON.stringify(settings),
     nonce: 'once',
   });
 }

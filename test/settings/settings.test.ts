@@ -86,6 +86,14 @@ describe('settings', () => {
     });
   });
 
+  it('are the same as JSON, which a bundle holds', () => {
+    const settings = parseSettings(
+      withReport('order_list', { columns: { total: 'decimal(38,9)' } }),
+      reports,
+    );
+    expect(JSON.parse(JSON.stringify(settings))).toEqual(settings);
+  });
+
   it('keep what is set', () => {
     const order_list = {
       enabled: false,
