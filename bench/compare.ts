@@ -1,0 +1,79 @@
+/**
+ * `npm run bench` compares the command line with what one would use instead: a plain Python script, dlt, and the bare
+ * requests. All run on this machine, one after the other, against one service of prepared bytes, and the results are
+ * printed as Markdown: docs/performance.md shows them. Nothing fails because it is slow.
+ *
+ * `--only SECTION[,SECTION]`: speed, waiting, start, right. `--small`: a run of less than a minute that shows that all
+ * of it works; it installs nothing, so that without bench/peers/.venv the Python competitors are left out.
+ */
+import { execFileSync } from 'node:child_process';
+import { cpus, release, totalmem } from 'node:os';
+import { parseArgs } from 'node:util';
+import { floor, ours } from './compare/competitors.ts';
+import { printWhoEndsRight } from './compare/ends-right.ts';
+import { type Peers, findPeers } from './compare/peers.ts';
+import { printSpeed } from './compare/speed.ts';
+import { printStart } from './compare/start.ts';
+import { printWaiting } from './compare/waiting.ts';
+
+const BYTES_PER_GB = 2 ** 30;
+
+const full = {
+  speed: [
+    { records: 100_000, rounds: 5 },
+    { records: 1_000_000, rounds: 3 },
+  ],
+  waiting: { pages: 512, latencyMs: 50, inFlight: [4, 16], rounds: 3 },
+  start: { rounds: 7 },
+  right: { pages: 210 },
+};
+const small: typeof full = {
+  speed: [{ records: 10_000, rounds: 2 }],
+  waiting: { pages: 32, latencyMs: 20, inFlight: [4], rounds: 1 },
+  start: { rounds: 2 },
+  right: { pages: 10 },
+};
+
+const { values } = parseArgs({
+  options: { small: { type: 'boolean', default: false }, only: { type: 'string' } },
+});
+const plan = values.small ? small : full;
+const peers = await findPeers(!values.small);
+const others = 'missing' in peers ? [] : peers.competitors;
+
+const sections: Record<string, () => Promise<void>> = {
+  speed: async () => {
+    const peaksMb: number[] = [];
+    for (const size of plan.speed) peaksMb.push(await printSpeed([...others, floor], size));
+    const [first = 0, ...larger] = peaksMb;
+    for (const peakMb of larger)
+      console.log(`Peak MB of ours ÷ with fewer records: ${(peakMb / first).toFixed(2)}\n`);
+  },
+  waiting: () => printWaiting(plan.waiting),
+  start: () => printStart(plan.start.rounds),
+  // Each of the peers waits for a time that a small run does not have.
+  right: () => printWhoEndsRight(values.small ? [ours] : [ours, ...others], plan.right.pages),
+};
+
+const wanted = values.only?.split(',') ?? Object.keys(sections);
+const unknown = wanted.filter((name) => !Object.hasOwn(sections, name));
+if (unknown.length > 0) {
+  console.error(`No section "${unknown.join(', ')}"; there are ${Object.keys(sections).join(', ')}.`);
+  process.exitCode = 2;
+} else {
+  console.log(machine(peers));
+  for (const name of wanted) await sections[name]?.();
+}
+
+function machine(found: Peers): string {
+  const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim();
+  const commit = git('rev-parse', '--short', 'HEAD');
+  const changed = git('status', '--porcelain', '--untracked-files=no') === '' ? '' : ' with changes';
+  const [{ model } = { model: 'unknown' }] = cpus();
+  const memory = Math.round(totalmem() / BYTES_PER_GB);
+  return [
+    `Commit ${commit}${changed}; ${cpus().length} cores of ${model.trim()}, ${memory} GB, Linux ${release()}; Node ${process.version}.`,
+    'missing' in found ? `Python's competitors are left out: ${found.missing}.` : `${found.versions}.`,
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,81 @@
+/** Who is measured: how each is started for the days of a service, and where it puts their rows. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { addDays } from '../../shared/days.ts';
+import type { Command } from './measure.ts';
+import { CREDENTIALS, FIRST_DAY, SERVICE_NAME } from './service-messages.ts';
+
+export interface Task {
+  url: string;
+  /** An empty folder, or the one of the run that this one repeats. */
+  folder: string;
+  days: number;
+  inFlight: number;
+}
+
+export interface Competitor {
+  name: string;
+  command(task: Task): Promise<Command> | Command;
+  /** The Parquet files that hold the rows, as a glob inside the folder; missing: it keeps nothing. */
+  rows?: string;
+}
+
+const commandLine = fileURLToPath(new URL('../../cli/brand-reports.js', import.meta.url));
+const floorProgram = fileURLToPath(new URL('./floor.ts', import.meta.url));
+const peersFolder = fileURLToPath(new URL('../peers/', import.meta.url));
+
+/** The command line as a user starts it, into a folder as the lake. */
+export const ours: Competitor = {
+  name: 'ours',
+  rows: 'lake/lake/transactions/**/*.parquet',
+  async command({ url, folder, days, inFlight }) {
+    const brand = {
+      baseUrl: url,
+      service: SERVICE_NAME,
+      timeZone: 'UTC',
+      startDate: FIRST_DAY,
+      secretName: 'bench',
+    };
+    const settings = { brands: { bench: brand }, requestsPerSecond: 1000, pagesInFlight: inFlight };
+    await writeFile(join(folder, 'settings.json'), JSON.stringify(settings));
+    await writeFile(join(folder, 'credentials.json'), JSON.stringify({ bench: CREDENTIALS }));
+    const files = [
+      ['--settings', join(folder, 'settings.json')],
+      ['--credentials', join(folder, 'credentials.json')],
+      ['--lake', join(folder, 'lake')],
+    ].flat();
+    const range = ['--from', FIRST_DAY, '--to', addDays(FIRST_DAY, days - 1)];
+    return {
+      program: process.execPath,
+      args: [commandLine, 'sync', 'transaction_list', ...range, ...files, '--json'],
+    };
+  },
+};
+
+/** Keeps nothing, so it can end neither right nor wrong. */
+export const floor: Competitor = {
+  name: 'floor: fetch + JSON.parse',
+  command: ({ url, days, inFlight }) => ({
+    program: process.execPath,
+    args: ['--disable-warning=ExperimentalWarning', floorProgram, url, FIRST_DAY, `${days}`, `${inFlight}`],
+  }),
+};
+
+/** @param python of the virtual environment: peers.ts */
+export function peersIn(python: string): Competitor[] {
+  const peer = (name: string, rows: string, [script = '', ...args]: readonly string[]): Competitor => ({
+    name,
+    rows,
+    command: ({ url, folder }) => ({
+      program: python,
+      args: [join(peersFolder, script), ...args],
+      env: { BENCH_URL: url, BENCH_DAY: FIRST_DAY.replaceAll('-', ''), BENCH_FOLDER: folder },
+    }),
+  });
+  return [
+    peer('plain script', '*.parquet', ['plain.py']),
+    peer('dlt, default', 'out/lake/transactions/*.parquet', ['with_dlt.py', 'default']),
+    peer('dlt, tuned', 'out/lake/transactions/*.parquet', ['with_dlt.py', 'tuned']),
+  ];
+}

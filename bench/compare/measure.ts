@@ -1,0 +1,116 @@
+/**
+ * Runs a command and measures it from outside: the CPU of its whole process tree (bash adds up the children that it
+ * waited for, and theirs), wall clock, and the most memory that the tree had. Memory is read from /proc ten times a
+ * second; of a single process it is the kernel's own peak, of several the sum of their proportional shares.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+/** The repository; every command runs in it. */
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+export interface Command {
+  program: string;
+  args: readonly string[];
+  env?: Readonly<Record<string, string>>;
+}
+
+export interface Measured {
+  cpuMs: number;
+  wallMs: number;
+  /** 0 where the machine has no /proc. */
+  peakMb: number;
+  /** `null` where it was killed. */
+  code: number | null;
+  killed: boolean;
+  stdout: string;
+  stderr: string;
+}
+
+const SAMPLE_MS = 100;
+const KB_PER_MB = 1024;
+
+/** @param killWhen the command and its children are killed (SIGKILL) as soon as this resolves */
+export async function measure(command: Command, killWhen?: Promise<unknown>): Promise<Measured> {
+  const folder = await mkdtemp(join(tmpdir(), 'brand-reports-measure-'));
+  const times = join(folder, 'times');
+  const script = 'TIMEFORMAT="%3U %3S %3R"; { time "$@" 2>&3 3>&-; } 3>&2 2>"$0"';
+  // A group of its own, so that a kill reaches the workers of a competitor as well.
+  const child = spawn('bash', ['-c', script, times, command.program, ...command.args], {
+    cwd: ROOT,
+    detached: true,
+    env: { ...process.env, ...command.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const group = child.pid;
+  if (group === undefined) throw new Error('bash cannot be started');
+  let peakMb = 0;
+  const sampling = setInterval(() => {
+    void treeMb(group).then((mb) => {
+      peakMb = Math.max(peakMb, mb);
+    });
+  }, SAMPLE_MS);
+  let killed = false;
+  void killWhen?.then(() => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    killed = true;
+    process.kill(-group, 'SIGKILL');
+  });
+  try {
+    const [stdout, stderr, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'close'),
+    ]);
+    // Whoever was killed has no times.
+    const [user = 0, system = 0, real = 0] = killed
+      ? []
+      : (await readFile(times, 'utf8')).trim().split(' ').map(Number);
+    return {
+      cpuMs: (user + system) * 1000,
+      wallMs: real * 1000,
+      peakMb,
+      code: typeof code === 'number' ? code : null,
+      killed,
+      stdout,
+      stderr,
+    };
+  } finally {
+    clearInterval(sampling);
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function treeMb(group: number): Promise<number> {
+  const pids = await processesOf(group).catch(() => []);
+  const [only, ...others] = pids;
+  if (only === undefined) return 0;
+  if (others.length === 0) return mbOf(only, 'status', 'VmHWM');
+  const shares = await Promise.all(pids.map((pid) => mbOf(pid, 'smaps_rollup', 'Pss')));
+  return shares.reduce((sum, share) => sum + share, 0);
+}
+
+/** The processes of a group without its leader, which is the bash that started them. */
+async function processesOf(group: number): Promise<string[]> {
+  // They have higher numbers, and looking at every process of the machine would cost what is measured.
+  const pids = (await readdir('/proc')).filter((name) => Number(name) > group);
+  const groups = await Promise.all(
+    pids.map(async (pid) => {
+      const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+      // The name before it is in brackets and may hold spaces.
+      return stat.slice(stat.lastIndexOf(')')).split(' ')[3];
+    }),
+  );
+  return pids.filter((_pid, index) => groups[index] === String(group));
+}
+
+/** In MB; 0 where the process has ended. */
+async function mbOf(pid: string, file: string, name: string): Promise<number> {
+  const content = await readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '');
+  return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(content)?.[1] ?? 0) / KB_PER_MB;
+}
