@@ -1,15 +1,15 @@
 /**
  * What a start costs: the time until the first request and the files that were loaded by then; of the Lambda function
- * the bytes of its bundle, what they come from, and the time that its import takes beside a handler that only creates
+ * the bytes of its bundle, what they come from, and the CPU time that its import takes beside a handler that only creates
  * the clients of S3 and Secrets Manager.
  */
 import { execFile } from 'node:child_process';
-import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { type BuildOptions, build } from 'esbuild';
-import * as z from 'zod/mini';
+import { type Metafile, build } from 'esbuild';
+import { bundle } from '../../infra/bundling.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
 import { type BrandService, startBrandService } from './brand-service.ts';
 import { type Competitor, floor, ours } from './competitors.ts';
 import { withFolder } from './folder.ts';
@@ -66,47 +66,54 @@ function taskOf({ url }: BrandService, folder: string) {
 }
 
 async function printHandler(folder: string, rounds: number): Promise<void> {
-  const handler = await synthesisedHandler(join(folder, 'cdk.out'));
-  const least = join(folder, 'least.mjs');
-  const like: BuildOptions = {
-    absWorkingDir: ROOT,
-    bundle: true,
-    minify: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node24',
-    mainFields: ['module', 'main'],
-    logLevel: 'error',
-  };
-  await build({ ...like, stdin: { contents: LEAST_HANDLER, resolveDir: ROOT }, outfile: least });
-  const { metafile } = await build({
-    ...like,
-    entryPoints: ['functions/sync-report.lambda.ts'],
-    outfile: join(folder, 'parts.mjs'),
-    metafile: true,
-    define: { 'process.env.BRAND_REPORTS_SETTINGS': '""' },
+  const checked = parseSettings(SETTINGS, reports);
+  const define = { BRAND_REPORTS_SETTINGS: JSON.stringify(checked) };
+  const reference = { stdin: { contents: LEAST_HANDLER, resolveDir: ROOT } };
+  const [handler, least, whole] = [join(folder, 'handler'), join(folder, 'least'), join(folder, 'least.cjs')];
+  const entry = join(ROOT, 'functions/sync-report.lambda.ts');
+  const metafile = bundle({ entryPoints: [entry] }, define, handler);
+  bundle(reference, {}, least);
+  await build({
+    ...{ ...reference, outfile: whole, bundle: true, minify: true, keepNames: true },
+    ...{ platform: 'node', format: 'cjs', target: 'node24', mainFields: ['module', 'main'] },
   });
-  const files = [handler, least];
-  const times = files.map((): number[] => []);
+  const times = new Map([handler, least, whole].map((path): [string, number[]] => [path, []]));
   for (let round = 0; round < rounds; round += 1)
-    for (const [index, file] of files.entries()) times[index]?.push(await importMs(file));
-  const [, base = []] = times;
-  const rows = await Promise.all(
-    files.map(async (file, index) => [
-      index === 0 ? 'the synthesised handler' : 'a handler with the two clients alone',
-      kb((await stat(file)).size),
-      spread(times[index] ?? [], 0),
-      spread(
-        (times[index] ?? []).map((ms, round) => ms / (base[round] ?? Number.NaN)),
-        2,
-      ),
-    ]),
+    for (const [path, all] of times) all.push(await importMs(path));
+  const row = (name: string, path: string) => {
+    const all = times.get(path) ?? [];
+    const ratios = (times.get(handler) ?? []).map((ms, round) => ms / (all[round] ?? Number.NaN));
+    return [name, spread(all, 0), path === handler ? '' : spread(ratios, 2)];
+  };
+  printTable(
+    ['', 'ms of CPU of its import', 'ours ÷ it'],
+    [
+      row('the function that syncs a report', handler),
+      row('a handler with the two clients alone', least),
+      row('the same in one file, as esbuild makes it', whole),
+    ],
   );
-  printTable(['', 'bundle', 'ms of import', 'import × the second'], rows);
-  const parts = Object.values(metafile.outputs).flatMap(({ inputs }) => Object.entries(inputs));
-  const bytes = Object.fromEntries(parts.map(([path, { bytesInOutput }]) => [path, bytesInOutput]));
-  console.log(`In the bundle, were it minified: ${kb(sum(Object.values(bytes)))}: ${partsOf(bytes)}.\n`);
+  const files = Object.values(metafile.outputs);
+  const atImport = readAtImport(metafile).flatMap((path) =>
+    Object.entries(metafile.outputs[path]?.inputs ?? {}),
+  );
+  const bytes = Object.fromEntries(atImport.map(([path, { bytesInOutput }]) => [path, bytesInOutput]));
+  console.log(
+    `The bundle has ${kb(sum(files.map((file) => file.bytes)))}, of which its import reads ${kb(sum(Object.values(bytes)))}: ${partsOf(bytes)}.\n`,
+  );
 }
+
+const SETTINGS = {
+  brands: {
+    acme: {
+      baseUrl: 'https://service.example/',
+      service: 'ACME',
+      timeZone: 'America/New_York',
+      startDate: '2026-01-01',
+      secretName: 'acme',
+    },
+  },
+};
 
 const LEAST_HANDLER = `
 import { S3Client } from '@aws-sdk/client-s3';
@@ -115,42 +122,26 @@ const clients = [new S3Client({}), new SecretsManagerClient({})];
 export const handler = () => clients.length;
 `;
 
-const templateSchema = z.object({
-  Resources: z.record(
-    z.string(),
-    z.looseObject({
-      Properties: z.optional(
-        z.looseObject({
-          Code: z.optional(z.looseObject({ S3Key: z.optional(z.string()) })),
-          Environment: z.optional(z.looseObject({ Variables: z.record(z.string(), z.unknown()) })),
-        }),
-      ),
-    }),
-  ),
-});
-
-/** Synthesises the stack as `cdk deploy` does. @returns the bundle of transaction_list */
-async function synthesisedHandler(out: string): Promise<string> {
-  await run(process.execPath, ['--disable-warning=ExperimentalWarning', 'infra/app.ts'], {
-    cwd: ROOT,
-    env: { ...process.env, CDK_OUTDIR: out },
-  });
-  const template: unknown = JSON.parse(await readFile(join(out, 'BrandReports.template.json'), 'utf8'));
-  const found = Object.values(z.parse(templateSchema, template).Resources).find(
-    ({ Properties }) => Properties?.Environment?.Variables.REPORT === 'transaction_list',
-  );
-  const archive = found?.Properties?.Code?.S3Key ?? '';
-  return join(out, `asset.${archive.replace('.zip', '')}`, 'index.mjs');
+/** The entry, and the files that it imports statically. */
+function readAtImport({ outputs }: Metafile): string[] {
+  const read = Object.keys(outputs).filter((path) => outputs[path]?.entryPoint?.endsWith('.lambda.ts'));
+  // The list grows while it is walked.
+  for (const path of read)
+    for (const { kind, path: imported, external } of outputs[path]?.imports ?? [])
+      if (kind === 'import-statement' && !external && !read.includes(imported)) read.push(imported);
+  return read;
 }
 
 const TIMED_IMPORT = `
-const startedMs = performance.now();
-await import(process.argv[1]);
-console.log(performance.now() - startedMs);
+const before = process.cpuUsage();
+require(process.argv[1]);
+const { user, system } = process.cpuUsage(before);
+console.log((user + system) / 1000);
 process.exit();
 `;
 
-async function importMs(file: string): Promise<number> {
+/** By `require`, as Lambda does. */
+async function importMs(path: string): Promise<number> {
   const env = {
     ...process.env,
     AWS_REGION: 'eu-central-1',
@@ -159,8 +150,7 @@ async function importMs(file: string): Promise<number> {
     DATABASE: 'bench',
     METRICS_NAMESPACE: 'bench',
   };
-  const args = ['--input-type=module', '--eval', TIMED_IMPORT, pathToFileURL(file).href];
-  const { stdout } = await run(process.execPath, args, { env });
+  const { stdout } = await run(process.execPath, ['--eval', TIMED_IMPORT, path], { env });
   return Number(stdout);
 }
 
