@@ -20,7 +20,7 @@ const stair = [
   ['log-events'],
   ['reports', 'validation', 'outcome'],
   ['column-types'],
-  ['exact-values'],
+  ['exact-values', 'records'],
   ['json', 'days', 'errors', 'concurrency', 'backoff'],
 ];
 

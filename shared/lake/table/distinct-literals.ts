@@ -1,0 +1,139 @@
+/**
+ * A dictionary of byte strings: each distinct one is kept once and has a code, 1, 2, 3… in the order in which they came.
+ * The bytes of all lie one behind the other in one buffer; a hash table with open addressing finds them. All of it is in
+ * typed arrays that are small enough for the processor's cache, because a string or an object for each value would cost
+ * more than everything else that is done with it.
+ */
+
+/** A slot holds a code in its low bits and bits of the hash above them; 0 is a free slot. */
+const CODE_BITS = 22;
+const CODE_MASK = 2 ** CODE_BITS - 1;
+const FIRST_SLOTS = 16;
+const FIRST_BYTES = 64;
+const WORD = 4;
+
+export class DistinctLiterals {
+  #count = 0;
+  /** The code that was returned last. */
+  #last = 0;
+  #slots = new Uint32Array(FIRST_SLOTS);
+  /** By code, where the literal ends in `#arena`; it begins where the one before ends. */
+  #ends = new Uint32Array(FIRST_SLOTS);
+  #arena = new DataView(new ArrayBuffer(FIRST_BYTES));
+
+  /** How many there are: the highest code. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** The code of the literal `[start, end)`, which is added if it is new. */
+  codeOf(bytes: DataView, start: number, end: number): number {
+    if (this.#last > 0 && this.#holds(this.#last, bytes, start, end)) return this.#last;
+    const hash = hashOf(bytes, start, end);
+    const slots = this.#slots;
+    const mask = slots.length - 1;
+    let at = hash & mask;
+    for (;;) {
+      const slot = slots[at] ?? 0;
+      if (slot === 0) break;
+      const code = slot & CODE_MASK;
+      if (slot === slotOf(hash, code) && this.#holds(code, bytes, start, end)) {
+        this.#last = code;
+        return code;
+      }
+      at = (at + 1) & mask;
+    }
+    this.#append(bytes, start, end);
+    slots[at] = slotOf(hash, this.#count);
+    if (this.#count * 2 > slots.length) this.#spread();
+    return this.#count;
+  }
+
+  /** The literal's bytes: valid until the next one is added. */
+  literal(code: number): Uint8Array {
+    const start = this.#endOf(code - 1);
+    return new Uint8Array(this.#arena.buffer, start, this.#endOf(code) - start);
+  }
+
+  /** Forgets all, and keeps the memory for the next ones. */
+  clear(): void {
+    this.#slots.fill(0);
+    this.#count = 0;
+    this.#last = 0;
+  }
+
+  #endOf(code: number): number {
+    return this.#ends[code] ?? 0;
+  }
+
+  #holds(code: number, bytes: DataView, start: number, end: number): boolean {
+    const arena = this.#arena;
+    const begin = this.#endOf(code - 1);
+    const length = end - start;
+    if (this.#endOf(code) - begin !== length) return false;
+    let at = 0;
+    for (; at + WORD <= length; at += WORD)
+      if (arena.getInt32(begin + at, true) !== bytes.getInt32(start + at, true)) return false;
+    for (; at < length; at += 1) if (arena.getUint8(begin + at) !== bytes.getUint8(start + at)) return false;
+    return true;
+  }
+
+  #append(bytes: DataView, start: number, end: number): void {
+    if (this.#count === CODE_MASK) throw new RangeError(`more than ${CODE_MASK} distinct literals`);
+    const begin = this.#endOf(this.#count);
+    const length = end - start;
+    if (begin + length > this.#arena.byteLength) this.#arena = grownBytes(this.#arena, begin + length);
+    const arena = this.#arena;
+    let at = 0;
+    for (; at + WORD <= length; at += WORD)
+      arena.setInt32(begin + at, bytes.getInt32(start + at, true), true);
+    for (; at < length; at += 1) arena.setUint8(begin + at, bytes.getUint8(start + at));
+    this.#count += 1;
+    this.#last = this.#count;
+    if (this.#count === this.#ends.length) this.#ends = grownNumbers(this.#ends);
+    this.#ends[this.#count] = begin + length;
+  }
+
+  /** Into twice as many slots: at most half of them are taken, so that a search is short. */
+  #spread(): void {
+    const slots = new Uint32Array(this.#slots.length * 2);
+    const mask = slots.length - 1;
+    for (let code = 1; code <= this.#count; code += 1) {
+      const hash = hashOf(this.#arena, this.#endOf(code - 1), this.#endOf(code));
+      let at = hash & mask;
+      while (slots[at] !== 0) at = (at + 1) & mask;
+      slots[at] = slotOf(hash, code);
+    }
+    this.#slots = slots;
+  }
+}
+
+function slotOf(hash: number, code: number): number {
+  return ((hash & ~CODE_MASK) | code) >>> 0;
+}
+
+/** 32 bits: a multiplication a word, then the mixing of MurmurHash3, so that every bit depends on every byte. */
+function hashOf(bytes: DataView, start: number, end: number): number {
+  let hash = end - start;
+  let at = start;
+  for (; at + WORD <= end; at += WORD) {
+    hash = Math.imul(hash ^ bytes.getInt32(at, true), 0x9e3779b1);
+    hash ^= hash >>> 15;
+  }
+  for (; at < end; at += 1) hash = Math.imul(hash ^ bytes.getUint8(at), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return hash ^ (hash >>> 16);
+}
+
+function grownBytes(bytes: DataView<ArrayBuffer>, needed: number): DataView<ArrayBuffer> {
+  const longer = new Uint8Array(Math.max(needed, bytes.byteLength * 2));
+  longer.set(new Uint8Array(bytes.buffer));
+  return new DataView(longer.buffer);
+}
+
+function grownNumbers(numbers: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+  const longer = new Uint32Array(numbers.length * 2);
+  longer.set(numbers);
+  return longer;
+}

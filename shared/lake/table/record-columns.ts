@@ -1,0 +1,149 @@
+/**
+ * The records of a row group as columns: by field, a code per row, and each distinct literal once. Most values of a
+ * report repeat, so whatever a value costs later (its type, its place in the file) it costs once for each distinct one.
+ * No type is decided here, so a field that turns out to be of another type costs nothing.
+ * I12: codes lie in blocks of BLOCK_ROWS rows that exist only where the field does, so that a field which few records
+ * have costs little, and `append` stops at the limits of the row group, however large a page is.
+ */
+import { type RecordList, STRIDE, textOf } from '../../records/record-list.ts';
+import { DistinctLiterals } from './distinct-literals.ts';
+
+/** A row group is full with so many rows, or as soon as they take so many bytes of memory. */
+export interface RowGroupLimits {
+  rows: number;
+  bytes: number;
+}
+
+/** The values of a field in all rows. Whatever it returns is valid until the columns change. */
+export interface LiteralColumn {
+  /** How many distinct literals there are: their codes are 1 to `distinct`, in the order in which they came. */
+  readonly distinct: number;
+  /** A code per row; 0 where the record does not have the field. @param into at least as long as there are rows */
+  codes(into: Uint32Array): Uint32Array;
+  literal(code: number): Uint8Array;
+  text(code: number): string;
+}
+
+const BLOCK_BITS = 8;
+const BLOCK_ROWS = 2 ** BLOCK_BITS;
+/** About what a block, a column and a literal take besides their contents. */
+const BLOCK_BYTES = BLOCK_ROWS * 4 + 200;
+const COLUMN_BYTES = 800;
+const LITERAL_BYTES = 24;
+
+export class RecordColumns {
+  rows = 0;
+  /** About how many bytes of memory the rows take. */
+  bytes = 0;
+  readonly #limits: RowGroupLimits;
+  readonly #columns = new Map<string, Column>();
+
+  constructor(limits: RowGroupLimits) {
+    this.#limits = limits;
+  }
+
+  get isFull(): boolean {
+    return this.rows >= this.#limits.rows || this.bytes >= this.#limits.bytes;
+  }
+
+  /** The fields that some row has. */
+  get fields(): string[] {
+    return [...this.#columns].flatMap(([field, { distinct }]) => (distinct > 0 ? [field] : []));
+  }
+
+  /**
+   * Appends the records from `from` on, until the row group is full.
+   * @param kept a byte per record of the list: 0 leaves it out
+   * @returns the first record that is not in: `list.count` where all are
+   */
+  append(list: RecordList, from = 0, kept?: Uint8Array): number {
+    const { bytes, count, values, records } = list;
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const columns = list.fields.map((field) => this.#columnOf(field));
+    let at = from === 0 ? 0 : (records[from * STRIDE - 1] ?? 0);
+    for (let record = from; record < count; record += 1) {
+      if (this.isFull) return record;
+      const behind = records[record * STRIDE + 2] ?? 0;
+      if (kept?.[record] !== 0) {
+        for (; at < behind; at += STRIDE) {
+          const column = columns[values[at] ?? 0];
+          if (column) this.bytes += column.set(this.rows, view, values[at + 1] ?? 0, values[at + 2] ?? 0);
+        }
+        this.rows += 1;
+      }
+      at = behind;
+    }
+    return count;
+  }
+
+  /** `undefined` where no row has the field. */
+  column(field: string): LiteralColumn | undefined {
+    const column = this.#columns.get(field);
+    return column && column.distinct > 0 ? column : undefined;
+  }
+
+  /** Empties all columns for the next row group. Their buffers are kept, but for fields that no row had. */
+  clear(): void {
+    for (const [field, column] of this.#columns) {
+      if (column.distinct === 0) this.#columns.delete(field);
+      else column.clear();
+    }
+    this.rows = 0;
+    this.bytes = 0;
+  }
+
+  #columnOf(field: string): Column {
+    const known = this.#columns.get(field);
+    if (known) return known;
+    const column = new Column();
+    this.#columns.set(field, column);
+    return column;
+  }
+}
+
+class Column implements LiteralColumn {
+  readonly #literals = new DistinctLiterals();
+  /** By row / BLOCK_ROWS. */
+  #blocks: (Uint32Array | undefined)[] = [];
+
+  get distinct(): number {
+    return this.#literals.count;
+  }
+
+  /** @returns about how many bytes of memory the value takes */
+  set(row: number, bytes: DataView, start: number, end: number): number {
+    const distinct = this.#literals.count;
+    const code = this.#literals.codeOf(bytes, start, end);
+    let taken = code > distinct ? end - start + LITERAL_BYTES : 0;
+    if (code === 1 && distinct === 0) taken += COLUMN_BYTES;
+    let block = this.#blocks[row >> BLOCK_BITS];
+    if (!block) {
+      block = new Uint32Array(BLOCK_ROWS);
+      this.#blocks[row >> BLOCK_BITS] = block;
+      taken += BLOCK_BYTES;
+    }
+    block[row & (BLOCK_ROWS - 1)] = code;
+    return taken;
+  }
+
+  codes(into: Uint32Array): Uint32Array {
+    into.fill(0);
+    for (const [index, block] of this.#blocks.entries())
+      if (block) into.set(block.subarray(0, into.length - index * BLOCK_ROWS), index * BLOCK_ROWS);
+    return into;
+  }
+
+  literal(code: number): Uint8Array {
+    return this.#literals.literal(code);
+  }
+
+  text(code: number): string {
+    const literal = this.literal(code);
+    return textOf(literal, 0, literal.length);
+  }
+
+  clear(): void {
+    this.#literals.clear();
+    this.#blocks = [];
+  }
+}

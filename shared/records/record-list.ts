@@ -1,0 +1,93 @@
+/**
+ * The records of a page as the bytes of a JSON list, and where in them each value of each record stands. Values are
+ * literals: nothing is decoded and no type is decided, so that all digits stay (I6) and a record costs no object.
+ * `scanRecords` makes such a list of the bytes that a service sent, `recordListOf` of objects that the exact parser
+ * returned: what comes behind it is one path for both.
+ */
+import { isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../json.ts';
+
+export interface RecordList {
+  /** Records in the list. */
+  readonly count: number;
+  readonly bytes: Uint8Array;
+  /** Of the list in `bytes`, brackets included. */
+  readonly start: number;
+  readonly end: number;
+  /** The fields of all records, each once. */
+  readonly fields: readonly string[];
+  /** Three numbers a value, in the order of the text: the index of its field, the start and the end of its literal. */
+  readonly values: Int32Array;
+  /** Three numbers a record: its start and its end in `bytes`, and the place in `values` behind its last value. */
+  readonly records: Int32Array;
+}
+
+/** Numbers of a value in `values`, and of a record in `records`. */
+export const STRIDE = 3;
+
+/** A record, exactly. */
+export function recordAt({ bytes, records }: RecordList, index: number): JsonObject {
+  const [start = 0, end = 0] = records.subarray(index * STRIDE, index * STRIDE + 2);
+  const record = parseJson(textOf(bytes, start, end));
+  if (isJsonObject(record)) return record;
+  throw new TypeError(`record ${index} of a list is not an object`);
+}
+
+/** All records, exactly. */
+export function recordsOfList(list: RecordList): JsonObject[] {
+  return Array.from({ length: list.count }, (_, index) => recordAt(list, index));
+}
+
+/** The literal of a record's field; `undefined` where the record does not have the field. */
+export function literalAt(list: RecordList, index: number, field: string): string | undefined {
+  const { bytes, fields, values, records } = list;
+  const wanted = fields.indexOf(field);
+  const first = index === 0 ? 0 : (records[index * STRIDE - 1] ?? 0);
+  const behind = records[index * STRIDE + 2] ?? 0;
+  for (let at = first; at < behind; at += STRIDE)
+    if (values[at] === wanted) return textOf(bytes, values[at + 1] ?? 0, values[at + 2] ?? 0);
+  return undefined;
+}
+
+/** The list of records that parseJson returned: RawNumbers and what repeated keys held stay as they are (I6). */
+export function recordListOf(all: readonly JsonObject[]): RecordList {
+  const text: string[] = [];
+  let at = 0;
+  const write = (part: string) => {
+    text.push(part);
+    at += Buffer.byteLength(part);
+  };
+  const fields = new Map<string, number>();
+  const values: number[] = [];
+  const records: number[] = [];
+  const writeValue = ([field, value]: [string, Json], position: number) => {
+    write(`${position === 0 ? '' : ','}${stringifyJson(field)}:`);
+    if (!fields.has(field)) fields.set(field, fields.size);
+    const start = at;
+    write(stringifyJson(value));
+    values.push(fields.get(field) ?? 0, start, at);
+  };
+  write('[');
+  for (const [index, record] of all.entries()) {
+    if (index > 0) write(',');
+    const start = at;
+    write('{');
+    Object.entries(record).forEach(writeValue);
+    write('}');
+    records.push(start, at, values.length);
+  }
+  write(']');
+  return {
+    count: all.length,
+    bytes: Buffer.from(text.join('')),
+    start: 0,
+    end: at,
+    fields: [...fields.keys()],
+    values: Int32Array.from(values),
+    records: Int32Array.from(records),
+  };
+}
+
+/** Bytes `[start, end)` as text; what is not UTF-8 is replaced. */
+export function textOf(bytes: Uint8Array, start: number, end: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
+}

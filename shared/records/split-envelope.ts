@@ -1,0 +1,86 @@
+/**
+ * Takes a response apart: its records, scanned in one pass, and the rest of its envelope, parsed exactly. The rest is the
+ * response with `[]` where the records were, so that cursors, codes and messages are judged by the same code as those of
+ * a response that was parsed whole. Where anything is unusual, this returns `undefined`, and whoever calls parses the
+ * response whole: that path alone decides what is wrong with it (I8).
+ */
+import { DUPLICATES, isJsonObject, type Json, type JsonObject, parseJson } from '../json.ts';
+import {
+  beginOfValue,
+  CLOSE_OBJECT,
+  COMMA,
+  endOfSpace,
+  endOfString,
+  endOfValue,
+  NOWHERE,
+  OPEN_LIST,
+  OPEN_OBJECT,
+  QUOTE,
+} from './json-bytes.ts';
+import { type RecordList, textOf } from './record-list.ts';
+import { scanRecords } from './scan-records.ts';
+
+/** Keys, as literals. */
+const [DATA, LIST] = ['"data"', '"list"'];
+
+export interface SplitEnvelope {
+  list: RecordList;
+  /** The envelope, with an empty list in place of the records. */
+  rest: JsonObject;
+}
+
+/**
+ * The response `{…,"data":{…,"list":[…],…},…}`; the records are `data.list`, otherwise the only list in `data`.
+ * @param bytes UTF-8
+ * @returns `undefined` where anything is unusual, or it is not JSON at all
+ */
+export function splitEnvelope(bytes: Uint8Array): SplitEnvelope | undefined {
+  const candidates: Candidate[] = [];
+  const end = endOfEntries(bytes, endOfSpace(bytes, 0), (key, at) =>
+    key === DATA ? endOfData(bytes, at, candidates) : endOfValue(bytes, at),
+  );
+  if (endOfSpace(bytes, end) !== bytes.length) return undefined;
+  const named = candidates.find(({ key }) => key === LIST);
+  const list = (named ?? (candidates.length === 1 ? candidates[0] : undefined))?.list;
+  if (!list) return undefined;
+  const rest = parseJson(`${textOf(bytes, 0, list.start)}[]${textOf(bytes, list.end, bytes.length)}`);
+  return isJsonObject(rest) && !hasRepeatedKey(rest) && !hasRepeatedKey(rest.data)
+    ? { list, rest }
+    : undefined;
+}
+
+/** What could hold the records: what is called `list`, and every list. */
+interface Candidate {
+  key: string;
+  /** `undefined` where it is no list of plain records. */
+  list: RecordList | undefined;
+}
+
+function endOfData(bytes: Uint8Array, open: number, candidates: Candidate[]): number {
+  return endOfEntries(bytes, open, (key, at) => {
+    if (key !== LIST && bytes[at] !== OPEN_LIST) return endOfValue(bytes, at);
+    const list = scanRecords(bytes, at);
+    candidates.push({ key, list });
+    return list?.end ?? endOfValue(bytes, at);
+  });
+}
+
+/** Of an object without escaped keys. @param endOf (key as a literal, where its value begins) → where the value ends */
+function endOfEntries(bytes: Uint8Array, open: number, endOf: (key: string, at: number) => number): number {
+  if (bytes[open] !== OPEN_OBJECT) return NOWHERE;
+  let at = endOfSpace(bytes, open + 1);
+  while (bytes[at] === QUOTE) {
+    const end = endOfString(bytes, at);
+    const key = textOf(bytes, at, Math.min(end, bytes.length));
+    if (key.includes('\\')) return NOWHERE;
+    at = endOfSpace(bytes, endOf(key, beginOfValue(bytes, end)));
+    if (bytes[at] !== COMMA) break;
+    at = endOfSpace(bytes, at + 1);
+    if (bytes[at] !== QUOTE) return NOWHERE;
+  }
+  return bytes[at] === CLOSE_OBJECT ? at + 1 : NOWHERE;
+}
+
+function hasRepeatedKey(value: Json | undefined): boolean {
+  return isJsonObject(value) && Object.hasOwn(value, DUPLICATES);
+}

@@ -1,0 +1,185 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type JsonObject, stringifyJson } from '../../../shared/json.ts';
+import { RecordColumns } from '../../../shared/lake/table/record-columns.ts';
+import { recordListOf } from '../../../shared/records/record-list.ts';
+
+const unlimited = { rows: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
+
+/** The slow twin: a map per row. */
+class Rows {
+  rows: Map<string, string>[] = [];
+
+  append(records: readonly JsonObject[], kept?: Uint8Array): void {
+    for (const [index, record] of records.entries())
+      if (kept?.[index] !== 0)
+        this.rows.push(
+          new Map(Object.entries(record).map(([field, value]) => [field, stringifyJson(value)])),
+        );
+  }
+
+  /** By field: the distinct literals in the order in which they came, and a code per row. */
+  columns(): Record<string, { literals: string[]; codes: number[] }> {
+    const fields = [...new Set(this.rows.flatMap((row) => [...row.keys()]))];
+    return Object.fromEntries(
+      fields.map((field) => {
+        const cells = this.rows.map((row) => row.get(field));
+        const literals = [...new Set(cells)].filter((literal) => literal !== undefined);
+        return [
+          field,
+          { literals, codes: cells.map((cell) => (cell === undefined ? 0 : literals.indexOf(cell) + 1)) },
+        ];
+      }),
+    );
+  }
+}
+
+function columnsOf(columns: RecordColumns): ReturnType<Rows['columns']> {
+  return Object.fromEntries(
+    columns.fields.map((field) => {
+      const column = columns.column(field);
+      const codes = Array.from({ length: column?.distinct ?? 0 }, (_, index) => index + 1);
+      expect(codes.map((code) => Buffer.from(column?.literal(code) ?? []).toString())).toEqual(
+        codes.map((code) => column?.text(code)),
+      );
+      return [
+        field,
+        {
+          literals: codes.map((code) => column?.text(code) ?? ''),
+          codes: [...(column?.codes(new Uint32Array(columns.rows).fill(7)) ?? [])],
+        },
+      ];
+    }),
+  );
+}
+
+const field = fc.constantFrom('a', 'b', 'c', 'é', '__proto__', 'constructor', '');
+const value = fc.oneof(
+  fc.constantFrom('', 'x', 'xy', 'USD', 'EUR', 'abcd', 'abcde', null, true, 1, 12.5),
+  fc.nat(300),
+  fc.string({ unit: 'grapheme', maxLength: 12 }),
+  fc.array(fc.nat(2), { maxLength: 9 }),
+);
+const records = fc.array(
+  fc
+    .array(fc.tuple(field, value), { maxLength: 5 })
+    .map((entries): JsonObject => Object.fromEntries(entries)),
+  { maxLength: 120 },
+);
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      records,
+      kept: fc.option(fc.uint8Array({ max: 1, minLength: 120, maxLength: 120 }), { nil: undefined }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant('clear' as const) },
+);
+
+describe('records as columns', () => {
+  it('I6: have every value of every row, as maps of rows have them', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 8 }), (steps) => {
+        const columns = new RecordColumns(unlimited);
+        const twin = new Rows();
+        for (const one of steps) {
+          if (one === 'clear') {
+            columns.clear();
+            twin.rows = [];
+            expect(columns.bytes).toBe(0);
+          } else {
+            expect(columns.append(recordListOf(one.records), 0, one.kept)).toBe(one.records.length);
+            twin.append(one.records, one.kept);
+          }
+          expect(columns.rows).toBe(twin.rows.length);
+          expect(columnsOf(columns)).toEqual(twin.columns());
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('keep thousands of distinct literals apart', () => {
+    const columns = new RecordColumns(unlimited);
+    const twin = new Rows();
+    for (let page = 0; page < 30; page += 1) {
+      const list = Array.from({ length: 200 }, (_, index) => {
+        const number = page * 200 + index;
+        return {
+          serial: 1e8 + number,
+          time: `2026-03-01 ${number % 24}:${number % 60}`,
+          [`page_${page}`]: String(number),
+        };
+      });
+      columns.append(recordListOf(list));
+      twin.append(list);
+    }
+    expect(columnsOf(columns)).toEqual(twin.columns());
+  });
+
+  it('have no column of a field that no row has', () => {
+    const columns = new RecordColumns(unlimited);
+    columns.append(recordListOf([{ a: 1 }, { b: 1 }]), 0, Uint8Array.of(1, 0));
+    expect(columns.fields).toEqual(['a']);
+    expect(columns.column('b')).toBeUndefined();
+    columns.clear();
+    expect(columns.fields).toEqual([]);
+    expect(columns.column('a')).toBeUndefined();
+  });
+
+  it('I12: stop at the rows of a row group, and go on with the next one at the record that is not in', () => {
+    const list = recordListOf(Array.from({ length: 10 }, (_, index) => ({ a: index })));
+    const columns = new RecordColumns({ ...unlimited, rows: 4 });
+    const kept = Uint8Array.of(1, 1, 0, 1, 1, 1, 1, 1, 0, 1);
+    const groups: string[][] = [];
+    for (let next = 0; next < list.count; ) {
+      next = columns.append(list, next, kept);
+      groups.push(columnsOf(columns).a?.literals ?? []);
+      columns.clear();
+    }
+    expect(groups).toEqual([
+      ['0', '1', '3', '4'],
+      ['5', '6', '7', '9'],
+    ]);
+  });
+
+  it('I12: stop at the bytes of a row group, within one record of it', () => {
+    const text = 'x'.repeat(1_000);
+    const list = recordListOf(Array.from({ length: 200 }, (_, index) => ({ a: `${text}${index}` })));
+    const columns = new RecordColumns({ ...unlimited, bytes: 100_000 });
+    const next = columns.append(list);
+    expect(columns.isFull).toBe(true);
+    expect(columns.rows).toBe(next);
+    expect(next).toBeGreaterThan(80);
+    expect(next).toBeLessThan(100);
+    expect(columns.append(list, next)).toBe(next);
+  });
+
+  it('I12: count each of thousands of fields, but a field only where it occurs', () => {
+    const bytesOf = (rows: number, fieldsPerRow: number) => {
+      const columns = new RecordColumns(unlimited);
+      for (let row = 0; row < rows; row += 1)
+        columns.append(
+          recordListOf([
+            Object.fromEntries(Array.from({ length: fieldsPerRow }, (_, index) => [`${row}_${index}`, 1])),
+          ]),
+        );
+      return columns.bytes;
+    };
+    expect(bytesOf(1, 4_000)).toBeGreaterThan(4_000 * 1_000);
+    // Twice the rows with fields of their own take twice the memory, not four times.
+    expect(bytesOf(800, 2)).toBe(2 * bytesOf(400, 2));
+  });
+
+  it('I12: count a literal once, however many rows have it', () => {
+    const bytesOf = (rows: number, text: (row: number) => string) => {
+      const columns = new RecordColumns(unlimited);
+      columns.append(recordListOf(Array.from({ length: rows }, (_, row) => ({ a: text(row) }))));
+      return columns.bytes;
+    };
+    const long = 'x'.repeat(1_000);
+    expect(bytesOf(1_000, () => long)).toBeLessThan(10_000);
+    expect(bytesOf(1_000, (row) => `${long}${row}`)).toBeGreaterThan(1_000_000);
+  });
+});

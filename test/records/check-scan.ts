@@ -1,0 +1,86 @@
+import { isUtf8 } from 'node:buffer';
+import { strict as assert } from 'node:assert';
+import { isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../../shared/json.ts';
+import type { ReportService } from '../../shared/ports.ts';
+import { type RecordList, STRIDE, recordListOf, recordsOfList } from '../../shared/records/record-list.ts';
+import { scanRecords } from '../../shared/records/scan-records.ts';
+import { splitEnvelope } from '../../shared/records/split-envelope.ts';
+import { recordsOf } from '../../shared/service/records.ts';
+
+/*
+ * I6: what the fast reading of bytes may do, beside the exact parser: nothing but refuse, or return the same. Each
+ * function throws where it does anything else, and says whether the text was accepted.
+ */
+
+const service: ReportService = {
+  call: () => Promise.reject(new Error('not called')),
+  inOrder: () => service,
+  hasAnswered: true,
+  quote: (text) => text,
+  clockSkewMs: 0,
+  knowsTime: true,
+};
+
+/** Of a text that begins with a list: what is accepted is JSON, and its records are those of parseJson. */
+export function checkScan(bytes: Buffer): boolean {
+  if (!isUtf8(bytes)) return false;
+  const list = scanRecords(bytes, 0);
+  if (!list) return false;
+  assert.equal(list.start, 0);
+  const exact = parseJson(bytes.toString('utf8', 0, list.end));
+  checkList(list, Array.isArray(exact) ? exact : [exact]);
+  return true;
+}
+
+/** Of a response: what is accepted are the records that `recordsOf` chooses, and the rest is the rest. */
+export function checkSplit(bytes: Buffer): boolean {
+  if (!isUtf8(bytes)) return false;
+  const split = splitEnvelope(bytes);
+  if (!split) return false;
+  const envelope = parseJson(bytes.toString());
+  assert(isJsonObject(envelope) && isJsonObject(envelope.data));
+  checkList(split.list, recordsOf(service, 'action', envelope.data));
+  const entries = Object.entries(envelope.data);
+  const place = Object.hasOwn(envelope.data, 'list')
+    ? 'list'
+    : entries.find(([, value]) => Array.isArray(value))?.[0];
+  const data = Object.fromEntries(entries.map(([name, value]) => [name, name === place ? [] : value]));
+  const rest = Object.fromEntries(
+    Object.entries(envelope).map(([name, value]) => [name, name === 'data' ? data : value]),
+  );
+  assert.equal(stringifyJson(split.rest), stringifyJson(rest));
+  return true;
+}
+
+/** Whether the records are these, field by field, and the exact objects written again have the same values. */
+function checkList(list: RecordList, exact: readonly Json[]): void {
+  assert(exact.every(isJsonObject));
+  assert.equal(list.count, exact.length);
+  assert.equal(stringifyJson(recordsOfList(list)), stringifyJson([...exact]));
+  assert.deepEqual(valuesOf(list), exact.map(sorted));
+  const written = recordListOf(exact);
+  assert.equal(stringifyJson(recordsOfList(written)), stringifyJson([...exact]));
+  assert.deepEqual(valuesOf(written), exact.map(sorted));
+  assert.equal(new Set(list.fields).size, list.fields.length);
+}
+
+/** By record, each field and its value, read from the value's own literal. */
+function valuesOf({ bytes, fields, values, records, count }: RecordList): string[][] {
+  let at = 0;
+  return Array.from({ length: count }, (_, index) => {
+    const found: string[] = [];
+    for (; at < (records[index * STRIDE + 2] ?? 0); at += STRIDE) {
+      const [field = 0, start, end] = values.subarray(at, at + STRIDE);
+      const literal = Buffer.from(bytes.subarray(start, end)).toString();
+      assert.equal(literal, literal.trim());
+      found.push(`${fields[field]} ${stringifyJson(parseJson(literal))}`);
+    }
+    return found.sort();
+  });
+}
+
+function sorted(record: JsonObject): string[] {
+  return Object.entries(record)
+    .map(([field, value]) => `${field} ${stringifyJson(value)}`)
+    .sort();
+}

@@ -1,0 +1,61 @@
+/**
+ * `npm run fuzz -- --records N --seed S`: reads random lists of records and responses fast and exactly, as they are and
+ * with bytes changed at random, until N records were read both ways. What differs is printed as the shortest text that
+ * was found, with the seed that repeats it.
+ */
+import { parseArgs } from 'node:util';
+import fc from 'fast-check';
+import { parseJson } from '../../shared/json.ts';
+import { checkScan, checkSplit } from './check-scan.ts';
+import { envelopes, mutated, mutations, oddLists, plainLists } from './record-texts.ts';
+
+const RUNS = 500;
+
+const { values } = parseArgs({
+  options: { records: { type: 'string', default: '100000' }, seed: { type: 'string' } },
+});
+const records = Number(values.records);
+const first = values.seed === undefined ? Math.floor(Math.random() * 1e9) : Number(values.seed);
+if (!Number.isSafeInteger(first) || !Number.isSafeInteger(records))
+  throw new RangeError(`--seed ${values.seed} and --records ${values.records} have to be whole numbers`);
+
+const counts = { records: 0, texts: 0, accepted: 0, mutants: 0, 'accepted mutants': 0 };
+const lists = fc.oneof({ weight: 3, arbitrary: plainLists }, { weight: 1, arbitrary: oddLists });
+console.log(`fuzz: seeds from ${first}`);
+for (let seed = first; counts.records < records; seed += 1) {
+  const property = fc.property(lists, envelopes, mutations, (list, envelope, changes) => {
+    const [plain, response] = [Buffer.from(list), Buffer.from(envelope)];
+    counts.records += lengthOf(list);
+    note(checkScan(plain), 'texts', 'accepted');
+    note(checkSplit(response), 'texts', 'accepted');
+    note(checkScan(mutated(plain, changes)), 'mutants', 'accepted mutants');
+    note(checkSplit(mutated(response, changes)), 'mutants', 'accepted mutants');
+  });
+  try {
+    fc.assert(property, { seed, numRuns: RUNS });
+  } catch (error) {
+    console.error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`);
+    console.error(`repeat: npm run fuzz -- --records 1 --seed ${seed}`);
+    process.exit(1);
+  }
+}
+console.table(counts);
+
+function note(
+  isAccepted: boolean,
+  all: 'texts' | 'mutants',
+  accepted: 'accepted' | 'accepted mutants',
+): void {
+  counts[all] += 1;
+  if (isAccepted) counts[accepted] += 1;
+}
+
+function lengthOf(list: string): number {
+  try {
+    const parsed = parseJson(list);
+    return Array.isArray(parsed) ? parsed.length : 0;
+  } catch (error) {
+    if (error instanceof RangeError) return 0; // Nested deeper than parseJson allows.
+    throw error;
+  }
+}

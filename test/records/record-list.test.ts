@@ -1,0 +1,50 @@
+import { describe, expect, it } from '@jest/globals';
+import { type Json, isJsonObject, parseJson, stringifyJson } from '../../shared/json.ts';
+import { literalAt, recordAt, recordListOf, recordsOfList } from '../../shared/records/record-list.ts';
+
+const texts = [
+  '{"a":1,"b":"x"}',
+  '{}',
+  '{"b":1.10,"a":9007199254740993,"a":2,"c":"\\ud83d"}',
+  '{"\\"\\\\":[1,{"é":null}],"__proto__":{"a":1},"":true}',
+  '{"10":1,"9":2,"_duplicates":3,"x":1,"x":2}',
+];
+const exact = texts.map(parseJson).filter(isJsonObject);
+
+describe('a list of the records that the exact parser returned', () => {
+  const list = recordListOf(exact);
+
+  it('I6: holds every record exactly, with its repeated and special keys', () => {
+    expect(list.count).toBe(texts.length);
+    expect(stringifyJson(recordsOfList(list))).toBe(stringifyJson(exact));
+    expect(stringifyJson(recordAt(list, 2))).toBe(
+      '{"b":1.10,"a":2,"c":"\\ud83d","_duplicates":{"a":[9007199254740993]}}',
+    );
+  });
+
+  it('is the JSON of these records', () => {
+    expect(Buffer.from(list.bytes.subarray(list.start, list.end)).toString()).toBe(stringifyJson(exact));
+    expect(recordListOf([])).toMatchObject({ count: 0, start: 0, end: 2, fields: [] });
+  });
+
+  it.each<[string, number, string, string | undefined]>([
+    ['the first field', 0, 'a', '1'],
+    ['another one', 0, 'b', '"x"'],
+    ['a record without fields', 1, 'a', undefined],
+    ['a number that keeps its digits', 2, 'b', '1.10'],
+    ['the last value of a repeated key', 2, 'a', '2'],
+    ['a field of other records', 2, 'x', undefined],
+    ['a field of no record', 2, 'nowhere', undefined],
+    ['a key with escapes', 3, '"\\', '[1,{"é":null}]'],
+    ['a key that objects treat specially', 3, '__proto__', '{"a":1}'],
+    ['the last record', 4, 'x', '2'],
+  ])('has the literal of %s', (_name, index, field, literal) => {
+    expect(literalAt(list, index, field)).toBe(literal);
+  });
+
+  it('refuses bytes that are no records', () => {
+    const bytes = Buffer.from('[1]');
+    const wrong = { ...list, count: 1, bytes, start: 0, end: 3, records: Int32Array.of(1, 2, 0) };
+    expect((): Json => recordAt(wrong, 0)).toThrow(TypeError);
+  });
+});

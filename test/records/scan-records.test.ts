@@ -1,0 +1,137 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { recordsOfList } from '../../shared/records/record-list.ts';
+import { scanRecords } from '../../shared/records/scan-records.ts';
+import { checkScan } from './check-scan.ts';
+import { mutated, mutations, oddLists, plainLists } from './record-texts.ts';
+
+const nested = (depth: number) => `[{"a":${'['.repeat(depth)}${']'.repeat(depth)}}]`;
+
+describe('a list of records that is read by its bytes', () => {
+  it('I6: has the records of the exact parser, value by value', () => {
+    fc.assert(
+      fc.property(plainLists, (text) => {
+        expect(checkScan(Buffer.from(text))).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('I6: is refused or exact, whatever its keys, values and elements are', () => {
+    fc.assert(
+      fc.property(oddLists, (text) => {
+        checkScan(Buffer.from(text));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('I6: is refused or exact after any of its bytes were changed', () => {
+    fc.assert(
+      fc.property(fc.oneof(plainLists, oddLists), mutations, (text, changes) => {
+        checkScan(mutated(Buffer.from(text), changes));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it.each<[string, string]>([
+    ['no record', '[]'],
+    ['no record, and white space', '[ \n]'],
+    ['records without a field', '[{},{ }]'],
+    ['an empty key', '[{"":1}]'],
+    ['keys that begin alike', '[{"ab":1,"a":2,"abc":3},{"a":1,"abc":2,"ab":3}]'],
+    ['fields that come and go', '[{"a":1,"b":2,"c":3},{"c":1},{"b":1,"c":2},{"d":0,"a":1,"b":2,"c":3},{}]'],
+    ['more fields missing than are guessed', `[{${letters()}},{"a":1,"z":2},{${letters()}}]`],
+    ['fields in another order', '[{"a":1,"b":2,"c":3},{"c":1,"b":2,"a":3},{"a":1,"b":2,"c":3}]'],
+    ['white space everywhere', ' [ {\t"a" :\n1 , "b"\r:\r\n[ 1 , { } ] } , { } ] '.trim()],
+    ['numbers of every form', '[{"a":-0,"b":1.10,"c":1E+2,"d":9007199254740993,"e":-0.0e-0,"f":12.50}]'],
+    ['every escape', '[{"a":"\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\uD83D\\ude00\\ud83d"}]'],
+    ['text beyond ASCII in keys and values', '[{"é":"😀\u2028"},{"é":"\u007f"}]'],
+    ['brackets in texts', '[{"a":"}],[{","b":"\\"}"}]'],
+    ['repeated and escaped keys below its fields', '[{"a":{"b":1,"b":2,"\\u0062":3,"__proto__":4}}]'],
+    ['names that objects have already', '[{"constructor":1,"toString":2,"hasOwnProperty":3}]'],
+    ['keys that are numbers', '[{"b":1,"10":2,"9":3}]'],
+    ['values nested as deep as is usual', nested(98)],
+    ['more values than the first buffer holds', `[${Array(3_000).fill('{"a":1,"b":2}').join(',')}]`],
+  ])('is accepted with %s', (_name, text) => {
+    expect(checkScan(Buffer.from(text))).toBe(true);
+  });
+
+  it.each<[string, string]>([
+    ['nothing', ''],
+    ['no list', '{"a":1}'],
+    ['white space before it', ' []'],
+    ['a byte order mark before it', '\ufeff[]'],
+    ['an element that is no object', '[{"a":1},1]'],
+    ['a list in the list', '[[{"a":1}]]'],
+    ['a key with an escape', '[{"\\u0061":1}]'],
+    ['a repeated key', '[{"a":1,"b":2,"a":3}]'],
+    ['a repeated key in a later record', '[{"a":1},{"a":1,"a":1}]'],
+    ['the key __proto__', '[{"__proto__":1}]'],
+    ['the key of what repeated keys held', '[{"_duplicates":1}]'],
+    ['values nested too deep', nested(99)],
+    ['values nested beyond the exact parser’s limit', nested(2_000)],
+    ['its end missing', '[{"a":1}'],
+    ['a record’s end missing', '[{"a":1'],
+    ['a string’s end missing', '[{"a":"b'],
+    ['a key’s end missing', '[{"a'],
+    ['a comma too many in the list', '[{"a":1},]'],
+    ['a comma too many in a record', '[{"a":1,}]'],
+    ['a comma too many in a value', '[{"a":[1,]}]'],
+    ['a comma missing', '[{"a":1}{"a":2}]'],
+    ['a colon missing', '[{"a" 1}]'],
+    ['a value missing', '[{"a":}]'],
+    ['a key without quotes', '[{a:1}]'],
+    ['single quotes', "[{'a':1}]"],
+    ['a control in a string', '[{"a":"\n"}]'],
+    ['a control in a key', '[{"a\tb":1}]'],
+    ['an unknown escape', '[{"a":"\\x41"}]'],
+    ['an escape that is cut off', '[{"a":"\\u12"}]'],
+    ['white space that JSON does not know', '[\u00a0{"a":1}]'],
+    ['a comment', '[/**/{"a":1}]'],
+  ])('is refused with %s', (_name, text) => {
+    expect(checkScan(Buffer.from(text))).toBe(false);
+  });
+
+  it.each([
+    '01',
+    '-',
+    '-01',
+    '+1',
+    '.5',
+    '1.',
+    '1.e2',
+    '1e',
+    '1e+',
+    '0x1',
+    'NaN',
+    'Infinity',
+    '1_0',
+    '--1',
+    'nul',
+    'nulL',
+    'True',
+    'undefined',
+    "''",
+  ])('is refused with the value %s, which is not JSON', (literal) => {
+    expect(checkScan(Buffer.from(`[{"a":${literal}}]`))).toBe(false);
+    expect(checkScan(Buffer.from(`[{"a":[${literal}]}]`))).toBe(false);
+  });
+
+  it('begins and ends where the list does, wherever its bytes lie', () => {
+    const buffer = Buffer.from('..{"list": [{"a":"é"}] , "x": 1}');
+    const bytes = buffer.subarray(2);
+    const list = scanRecords(bytes, 9);
+    expect(list && Buffer.from(bytes.subarray(list.start, list.end)).toString()).toBe('[{"a":"é"}]');
+    expect(list && recordsOfList(list)).toEqual([{ a: 'é' }]);
+  });
+});
+
+/** Twenty-six fields. */
+function letters(): string {
+  return 'abcdefghijklmnopqrstuvwxyz'
+    .split('')
+    .map((letter) => `"${letter}":1`)
+    .join(',');
+}

@@ -1,0 +1,93 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { stringifyJson } from '../../shared/json.ts';
+import { recordsOfList } from '../../shared/records/record-list.ts';
+import { splitEnvelope } from '../../shared/records/split-envelope.ts';
+import { checkSplit } from './check-scan.ts';
+import { envelopes, mutated, mutations, plainLists } from './record-texts.ts';
+
+describe('a response that is taken apart', () => {
+  it('I8: is refused, or has the records and the envelope of the exact parser', () => {
+    fc.assert(
+      fc.property(envelopes, mutations, (text, changes) => {
+        checkSplit(Buffer.from(text));
+        checkSplit(mutated(Buffer.from(text), changes));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('is accepted with any plain records', () => {
+    fc.assert(
+      fc.property(plainLists, (list) => {
+        const text = `{"code":0,"msg":"success","data":{"list":${list},"pageInfo":{"endCursor":"x"}}}`;
+        expect(checkSplit(Buffer.from(text))).toBe(true);
+      }),
+    );
+  });
+
+  it.each<[string, string, string, string]>([
+    [
+      'the list',
+      '{"code":0,"data":{"list":[{"a":1}],"cursor":"x"}}',
+      '[{"a":1}]',
+      '{"code":0,"data":{"list":[],"cursor":"x"}}',
+    ],
+    ['the only other list', '{"data":{"n":1.10,"rows":[{}]}}', '[{}]', '{"data":{"n":1.10,"rows":[]}}'],
+    [
+      'the list beside others',
+      '{"data":{"a":[{}],"list":[],"b":[1]}}',
+      '[]',
+      '{"data":{"a":[{}],"list":[],"b":[1]}}',
+    ],
+    [
+      'data before the code, between spaces',
+      ' { "data" : { "list" : [ { "a" : 1 } ] } , "code" : 0 } \n',
+      '[{"a":1}]',
+      '{"data":{"list":[]},"code":0}',
+    ],
+    [
+      'other lists above',
+      '{"list":[1],"data":{"list":[{"a":1}]}}',
+      '[{"a":1}]',
+      '{"list":[1],"data":{"list":[]}}',
+    ],
+    [
+      'repeated keys deeper down',
+      '{"e":{"a":1,"a":2},"data":{"list":[]}}',
+      '[]',
+      '{"e":{"a":2,"_duplicates":{"a":[1]}},"data":{"list":[]}}',
+    ],
+  ])('has its records in %s', (_name, text, records, rest) => {
+    const split = splitEnvelope(Buffer.from(text));
+    expect(split && stringifyJson(recordsOfList(split.list))).toBe(records);
+    expect(split && stringifyJson(split.rest)).toBe(rest);
+  });
+
+  it.each<[string, string]>([
+    ['is empty', ''],
+    ['is no object', '[{"data":{"list":[]}}]'],
+    ['has no data', '{"code":0}'],
+    ['has data that are no object', '{"data":[{"a":1}]}'],
+    ['has no list', '{"data":{"count":0}}'],
+    ['has two lists', '{"data":{"a":[],"b":[]}}'],
+    ['has something else under the list’s name', '{"data":{"list":{},"rows":[{"a":1}]}}'],
+    ['has a list of something else', '{"data":{"list":[1]}}'],
+    ['has an unusual list and a plain one', '{"data":{"list":[{"a":1,"a":2}],"rows":[{"a":1}]}}'],
+    ['has data twice', '{"data":{"list":[{"a":1}]},"data":{"list":[]}}'],
+    ['has the list twice', '{"data":{"list":[{"a":1}],"list":[{"a":2}]}}'],
+    ['has the code twice', '{"code":0,"code":1,"data":{"list":[]}}'],
+    ['has an escaped key', '{"d\\u0061ta":{"list":[]},"data":{"list":[]}}'],
+    ['has an escaped key in its data', '{"data":{"\\u006cist":[1],"list":[]}}'],
+    ['has the key of what repeated keys held', '{"_duplicates":{},"data":{"list":[]}}'],
+    ['has a byte order mark', '\ufeff{"data":{"list":[]}}'],
+    ['has bytes behind it', '{"data":{"list":[]}}x'],
+    ['has a second value behind it', '{"data":{"list":[]}} {}'],
+    ['is cut off', '{"data":{"list":[]}'],
+    ['is cut off in its list', '{"data":{"list":[{"a":1}'],
+    ['has a comma too many', '{"data":{"list":[]},}'],
+    ['has a value that is not JSON', '{"code":01,"data":{"list":[]}}'],
+  ])('is left to the exact parser if it %s', (_name, text) => {
+    expect(splitEnvelope(Buffer.from(text))).toBeUndefined();
+  });
+});
