@@ -6,7 +6,7 @@
  * have costs little, and `append` stops at the limits of the row group, however large a page is.
  */
 import { type RecordList, STRIDE, textOf } from '../../records/record-list.ts';
-import { DistinctLiterals } from './distinct-literals.ts';
+import { Literals } from './literals.ts';
 
 /** A row group is full with so many rows, or as soon as they take so many bytes of memory. */
 export interface RowGroupLimits {
@@ -16,8 +16,8 @@ export interface RowGroupLimits {
 
 /** The values of a field in all rows. Whatever it returns is valid until the columns change. */
 export interface LiteralColumn {
-  /** How many distinct literals there are: their codes are 1 to `distinct`, in the order in which they came. */
-  readonly distinct: number;
+  /** How many literals there are: their codes are 1 to `count`, in the order in which they came. */
+  readonly count: number;
   /** A code per row; 0 where the record does not have the field. @param into at least as long as there are rows */
   codes(into: Uint32Array): Uint32Array;
   literal(code: number): Uint8Array;
@@ -48,7 +48,7 @@ export class RecordColumns {
 
   /** The fields that some row has. */
   get fields(): string[] {
-    return [...this.#columns].flatMap(([field, { distinct }]) => (distinct > 0 ? [field] : []));
+    return [...this.#columns].flatMap(([field, { count }]) => (count > 0 ? [field] : []));
   }
 
   /**
@@ -79,13 +79,13 @@ export class RecordColumns {
   /** `undefined` where no row has the field. */
   column(field: string): LiteralColumn | undefined {
     const column = this.#columns.get(field);
-    return column && column.distinct > 0 ? column : undefined;
+    return column && column.count > 0 ? column : undefined;
   }
 
   /** Empties all columns for the next row group. Their buffers are kept, but for fields that no row had. */
   clear(): void {
     for (const [field, column] of this.#columns) {
-      if (column.distinct === 0) this.#columns.delete(field);
+      if (column.count === 0) this.#columns.delete(field);
       else column.clear();
     }
     this.rows = 0;
@@ -102,20 +102,20 @@ export class RecordColumns {
 }
 
 class Column implements LiteralColumn {
-  readonly #literals = new DistinctLiterals();
+  readonly #literals = new Literals();
   /** By row / BLOCK_ROWS. */
   #blocks: (Uint32Array | undefined)[] = [];
 
-  get distinct(): number {
+  get count(): number {
     return this.#literals.count;
   }
 
   /** @returns about how many bytes of memory the value takes */
   set(row: number, bytes: DataView, start: number, end: number): number {
-    const distinct = this.#literals.count;
+    const before = this.#literals.count;
     const code = this.#literals.codeOf(bytes, start, end);
-    let taken = code > distinct ? end - start + LITERAL_BYTES : 0;
-    if (code === 1 && distinct === 0) taken += COLUMN_BYTES;
+    let taken = code > before ? end - start + LITERAL_BYTES : 0;
+    if (before === 0) taken += COLUMN_BYTES;
     let block = this.#blocks[row >> BLOCK_BITS];
     if (!block) {
       block = new Uint32Array(BLOCK_ROWS);

@@ -38,7 +38,7 @@ function columnsOf(columns: RecordColumns): ReturnType<Rows['columns']> {
   return Object.fromEntries(
     columns.fields.map((field) => {
       const column = columns.column(field);
-      const codes = Array.from({ length: column?.distinct ?? 0 }, (_, index) => index + 1);
+      const codes = Array.from({ length: column?.count ?? 0 }, (_, index) => index + 1);
       expect(codes.map((code) => Buffer.from(column?.literal(code) ?? []).toString())).toEqual(
         codes.map((code) => column?.text(code)),
       );
@@ -116,6 +116,18 @@ describe('records as columns', () => {
       twin.append(list);
     }
     expect(columnsOf(columns)).toEqual(twin.columns());
+  });
+
+  it('I6: have the values of a field that hardly repeats, and then does', () => {
+    const values = Array.from({ length: 12_000 }, (_, row) => (row < 9_000 ? `id ${row}` : `id ${row % 2}`));
+    const columns = new RecordColumns(unlimited);
+    for (const group of ['first', 'second']) {
+      columns.append(recordListOf(values.map((id) => ({ id, group }))));
+      const { id, group: groups } = columnsOf(columns);
+      expect(id?.codes.map((code) => id.literals[code - 1])).toEqual(values.map((text) => `"${text}"`));
+      expect(groups?.literals).toEqual([`"${group}"`]);
+      columns.clear();
+    }
   });
 
   it('have no column of a field that no row has', () => {

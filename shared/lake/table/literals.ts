@@ -1,8 +1,9 @@
 /**
- * A dictionary of byte strings: each distinct one is kept once and has a code, 1, 2, 3… in the order in which they came.
- * The bytes of all lie one behind the other in one buffer; a hash table with open addressing finds them. All of it is in
- * typed arrays that are small enough for the processor's cache, because a string or an object for each value would cost
- * more than everything else that is done with it.
+ * A dictionary of byte strings: each has a code, 1, 2, 3… in the order in which they came. The bytes of all lie one behind
+ * the other in one buffer; a hash table with open addressing finds them, so that each is kept once. All of it is in typed
+ * arrays that are small enough for the processor's cache, because a string or an object for each value would cost more
+ * than everything else that is done with it. Where values hardly repeat (an id), searching would find nothing but fill
+ * that cache: after the first thousands each further one is kept without a search, and equal ones may have several codes.
  */
 
 /** A slot holds a code in its low bits and bits of the hash above them; 0 is a free slot. */
@@ -11,11 +12,17 @@ const CODE_MASK = 2 ** CODE_BITS - 1;
 const FIRST_SLOTS = 16;
 const FIRST_BYTES = 64;
 const WORD = 4;
+/** So many literals are searched in any case; afterwards only where at least a tenth of the values were repeated. */
+const SEARCHED = 4_096;
+const REPEATED_SHARE = 0.1;
 
-export class DistinctLiterals {
+export class Literals {
   #count = 0;
   /** The code that was returned last. */
   #last = 0;
+  /** How many values were searched. */
+  #searches = 0;
+  #isSearched = true;
   #slots = new Uint32Array(FIRST_SLOTS);
   /** By code, where the literal ends in `#arena`; it begins where the one before ends. */
   #ends = new Uint32Array(FIRST_SLOTS);
@@ -26,9 +33,11 @@ export class DistinctLiterals {
     return this.#count;
   }
 
-  /** The code of the literal `[start, end)`, which is added if it is new. */
+  /** The code of the literal `[start, end)`, which is added if it is not found. */
   codeOf(bytes: DataView, start: number, end: number): number {
     if (this.#last > 0 && this.#holds(this.#last, bytes, start, end)) return this.#last;
+    if (!this.#isSearched) return this.#append(bytes, start, end);
+    this.#searches += 1;
     const hash = hashOf(bytes, start, end);
     const slots = this.#slots;
     const mask = slots.length - 1;
@@ -43,10 +52,10 @@ export class DistinctLiterals {
       }
       at = (at + 1) & mask;
     }
-    this.#append(bytes, start, end);
-    slots[at] = slotOf(hash, this.#count);
-    if (this.#count * 2 > slots.length) this.#spread();
-    return this.#count;
+    const code = this.#append(bytes, start, end);
+    slots[at] = slotOf(hash, code);
+    if (code * 2 > slots.length) this.#spread();
+    return code;
   }
 
   /** The literal's bytes: valid until the next one is added. */
@@ -60,6 +69,8 @@ export class DistinctLiterals {
     this.#slots.fill(0);
     this.#count = 0;
     this.#last = 0;
+    this.#searches = 0;
+    this.#isSearched = true;
   }
 
   #endOf(code: number): number {
@@ -78,7 +89,7 @@ export class DistinctLiterals {
     return true;
   }
 
-  #append(bytes: DataView, start: number, end: number): void {
+  #append(bytes: DataView, start: number, end: number): number {
     if (this.#count === CODE_MASK) throw new RangeError(`more than ${CODE_MASK} distinct literals`);
     const begin = this.#endOf(this.#count);
     const length = end - start;
@@ -92,10 +103,13 @@ export class DistinctLiterals {
     this.#last = this.#count;
     if (this.#count === this.#ends.length) this.#ends = grownNumbers(this.#ends);
     this.#ends[this.#count] = begin + length;
+    return this.#count;
   }
 
   /** Into twice as many slots: at most half of them are taken, so that a search is short. */
   #spread(): void {
+    this.#isSearched = this.#count < SEARCHED || this.#searches * (1 - REPEATED_SHARE) > this.#count;
+    if (!this.#isSearched) return;
     const slots = new Uint32Array(this.#slots.length * 2);
     const mask = slots.length - 1;
     for (let code = 1; code <= this.#count; code += 1) {
