@@ -41,6 +41,9 @@ export type ColumnType = ScalarType | DecimalType;
 /** A decimal is held as a whole number of its smallest unit: 1.5 in a `decimal(9,2)` is 150n. */
 export type Value = ScalarValues[ScalarType];
 
+/** A value as Parquet stores it: days and milliseconds since 1970, a decimal's units, text as text. */
+export type PhysicalValue = string | bigint | number | boolean;
+
 /** A column of a table. `field` is the record's key that it holds; derived columns (`_rescued`, `_synced_at`) have none. */
 export interface Column {
   name: string;
@@ -49,7 +52,7 @@ export interface Column {
 }
 
 /** An element of a Parquet schema, in the words of the format. */
-interface ParquetElement {
+export interface ParquetElement {
   type: 'BOOLEAN' | 'INT32' | 'INT64' | 'DOUBLE' | 'BYTE_ARRAY' | 'FIXED_LEN_BYTE_ARRAY';
   type_length?: number;
   /** The older annotations, which every reader knows: a timestamp so annotated is in UTC. */
@@ -74,8 +77,7 @@ export interface TypeSpec<V extends Value = Value> {
   texts(held: V): readonly [string, ...string[]];
   parquet: {
     element: ParquetElement;
-    /** `default`: what the writer chooses. */
-    encoding: 'default' | 'PLAIN';
+    toPhysical(held: V): PhysicalValue;
     /**
      * Whether hyparquet itself returns our value. Otherwise the annotation is hidden from it, and `fromPhysical`
      * converts what it returns.
@@ -97,7 +99,8 @@ const SCALAR_TYPES = {
     texts: (held) => [held],
     parquet: {
       element: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
-      encoding: 'default',
+      // UTF-8 has no lone surrogates.
+      toPhysical: (held) => held.toWellFormed(),
       readByHyparquet: true,
       fromPhysical: (stored) => (stored instanceof Uint8Array ? utf8.decode(stored) : undefined),
     },
@@ -110,7 +113,7 @@ const SCALAR_TYPES = {
     texts: (held) => [String(held)],
     parquet: {
       element: { type: 'INT64' },
-      encoding: 'default',
+      toPhysical: (held) => held,
       readByHyparquet: true,
       fromPhysical: (stored) => (typeof stored === 'bigint' ? stored : undefined),
     },
@@ -123,7 +126,7 @@ const SCALAR_TYPES = {
     texts: (held) => [String(held)],
     parquet: {
       element: { type: 'DOUBLE' },
-      encoding: 'default',
+      toPhysical: (held) => held,
       readByHyparquet: true,
       fromPhysical: (stored) => (typeof stored === 'number' ? stored : undefined),
     },
@@ -136,8 +139,7 @@ const SCALAR_TYPES = {
     texts: (held) => [String(held)],
     parquet: {
       element: { type: 'BOOLEAN' },
-      // The writer would run-length encode booleans, which parquetjs-lite, the independent reader, cannot read.
-      encoding: 'PLAIN',
+      toPhysical: (held) => held,
       readByHyparquet: true,
       fromPhysical: (stored) => (typeof stored === 'boolean' ? stored : undefined),
     },
@@ -153,7 +155,7 @@ const SCALAR_TYPES = {
     },
     parquet: {
       element: { type: 'INT32', converted_type: 'DATE' },
-      encoding: 'default',
+      toPhysical: (held) => Math.floor(held.getTime() / DAY_MS),
       readByHyparquet: true,
       fromPhysical: (stored) => (typeof stored === 'number' ? new Date(stored * DAY_MS) : undefined),
     },
@@ -169,7 +171,7 @@ const SCALAR_TYPES = {
     },
     parquet: {
       element: { type: 'INT64', converted_type: 'TIMESTAMP_MILLIS' },
-      encoding: 'default',
+      toPhysical: (held) => BigInt(held.getTime()),
       readByHyparquet: true,
       fromPhysical: (stored) => (typeof stored === 'bigint' ? new Date(Number(stored)) : undefined),
     },
@@ -193,7 +195,7 @@ function decimalSpec(type: DecimalType): TypeSpec<bigint> {
         converted_type: 'DECIMAL',
         ...shape,
       },
-      encoding: 'default',
+      toPhysical: (held) => held,
       // hyparquet would turn decimals into floating-point numbers.
       readByHyparquet: false,
       fromPhysical: (stored) => (stored instanceof Uint8Array ? bigEndianInteger(stored) : undefined),

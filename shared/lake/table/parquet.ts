@@ -4,18 +4,23 @@
  * How a column type is stored is in its row of `column-types.ts`. What is written here is also read by Athena, DuckDB
  * and parquetjs-lite (`parquetjs-reader.ts`), which `verify` and the tests compare with this reader.
  */
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { zstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import {
+  type ColumnChunk,
   type FileMetaData,
-  type RowGroup as RowGroupMetadata,
+  type RowGroup,
   type SchemaElement,
   parquetMetadataAsync,
   parquetReadObjects,
 } from 'hyparquet';
-import { ByteWriter, type ColumnSource, ParquetWriter, type Writer } from 'hyparquet-writer';
+import { ByteWriter } from 'hyparquet-writer';
+import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import * as z from 'zod/mini';
 import type { ObjectWriter } from '../../ports.ts';
-import { type Column, type TypeSpec, typeOfElement, typeSpec, type Value } from '../../column-types.ts';
+import { type Column, type TypeSpec, typeOfElement, typeSpec } from '../../column-types.ts';
+import { type CodedColumn, CodedRows } from './coded-rows.ts';
+import { type Compress, writeColumnChunk } from './column-chunk.ts';
 import { DERIVED_COLUMNS, type Row } from './columns.ts';
 
 /** Rows of a row group: the unit that the writer keeps in memory and a reader can skip. */
@@ -24,60 +29,119 @@ export const ROW_GROUP_ROWS = 30_000;
 export const ROW_GROUP_BYTES = 64 * 2 ** 20;
 /** I12: and at this number of cells, empty ones included: a reader holds one value for each of them. */
 export const ROW_GROUP_CELLS = 2_000_000;
-const CELL_BYTES = 24;
 
-/** A Parquet file that is being written. */
+/** How many rows a row group of so many columns has at most. */
+export function maxRowsOfGroup(columns: number): number {
+  return Math.min(ROW_GROUP_ROWS, Math.ceil(ROW_GROUP_CELLS / Math.max(1, columns)));
+}
+
+/** A Parquet file that is being written. One call at a time. */
 export interface ParquetFile {
   append(row: Row): Promise<void>;
+  /**
+   * Writes a row group of its own, behind all rows before.
+   * @param rows at most `maxRowsOfGroup`; their values take at most ROW_GROUP_BYTES
+   * @param columns by name; one that is missing is NULL in all rows
+   */
+  writeGroup(rows: number, columns: ReadonlyMap<string, CodedColumn>): Promise<void>;
   /** Afterwards the file exists, whole. */
   finish(): Promise<{ rows: number; bytes: number }>;
   abort(): Promise<void>;
 }
 
 /**
- * Writes rows as Parquet for Athena: every column optional, ZSTD, row groups of ROW_GROUP_ROWS rows or fewer, each
+ * Writes a table as Parquet for Athena: every column optional, ZSTD, row groups of ROW_GROUP_ROWS rows or fewer, each
  * written when it is full. Annotations are the older converted types, which every reader knows: by the format's rules a
  * timestamp so annotated is in UTC, and no engine moves it to the zone of its session.
  */
 export function writeParquet(output: ObjectWriter, columns: readonly Column[]): ParquetFile {
-  const bytes: ByteWriter & Writer = new ByteWriter();
-  const writer = new ParquetWriter({
-    writer: bytes,
-    schema: [{ name: 'root', num_children: columns.length }, ...columns.map(schemaElement)],
-    codec: 'ZSTD',
-    compressors: { ZSTD: (page) => zstdCompressSync(page) },
-    createdBy: 'brand-reports',
-    kvMetadata: [{ key: FIELDS_KEY, value: JSON.stringify(fieldsOf(columns)) }],
-  });
-  const writeOut = () => {
-    const written = bytes.getBytes().slice();
-    bytes.index = 0;
-    return output.write(written);
-  };
-  bytes.flush = writeOut;
-  bytes.finish = writeOut;
+  const bytes = new ByteWriter();
+  const compress = compressor();
+  const groups: RowGroup[] = [];
+  let written = 0;
+  let pending = new CodedRows();
+  bytes.appendUint32(MAGIC);
 
-  const maxRows = Math.min(ROW_GROUP_ROWS, Math.ceil(ROW_GROUP_CELLS / Math.max(1, columns.length)));
-  let group = new RowGroup(columns);
-  let rows = 0;
-  const endGroup = async () => {
-    const ended = group;
-    rows += ended.rows;
-    group = new RowGroup(columns);
-    await writer.write({ columnData: ended.columnData(), rowGroupSize: ROW_GROUP_ROWS });
+  const writeOut = async () => {
+    const grown = bytes.getBytes().slice();
+    bytes.index = 0;
+    await output.write(grown);
+  };
+  const writeGroup = async (rows: number, cells: ReadonlyMap<string, CodedColumn>) => {
+    const start = bytes.offset;
+    const chunks: ColumnChunk[] = [];
+    for (const column of columns)
+      chunks.push(await writeColumnChunk(bytes, column, rows, cells.get(column.name), compress));
+    groups.push({
+      columns: chunks,
+      total_byte_size: chunks.reduce(
+        (sum, { meta_data }) => sum + (meta_data?.total_uncompressed_size ?? 0n),
+        0n,
+      ),
+      num_rows: BigInt(rows),
+      total_compressed_size: BigInt(bytes.offset - start),
+    });
+    written += rows;
+    await writeOut();
+  };
+  const writePending = async () => {
+    const { rows } = pending;
+    if (rows === 0) return;
+    const cells = pending.columns();
+    pending = new CodedRows();
+    await writeGroup(rows, cells);
   };
   return {
     async append(row) {
-      group.append(row);
-      if (group.rows >= maxRows || group.bytes >= ROW_GROUP_BYTES) await endGroup();
+      pending.append(row);
+      if (pending.rows >= maxRowsOfGroup(columns.length) || pending.bytes >= ROW_GROUP_BYTES)
+        await writePending();
+    },
+    async writeGroup(rows, cells) {
+      await writePending();
+      await writeGroup(rows, cells);
     },
     async finish() {
-      if (group.rows > 0) await endGroup();
-      await writer.finish();
+      await writePending();
+      writeMetadata(bytes, {
+        version: 2,
+        created_by: 'brand-reports',
+        schema: [{ name: 'root', num_children: columns.length }, ...columns.map(schemaElement)],
+        num_rows: BigInt(written),
+        row_groups: groups,
+        key_value_metadata: [{ key: FIELDS_KEY, value: JSON.stringify(fieldsOf(columns)) }],
+        metadata_length: 0,
+      });
+      bytes.appendUint32(MAGIC);
+      await writeOut();
       await output.finish();
-      return { rows, bytes: bytes.offset };
+      return { rows: written, bytes: bytes.offset };
     },
     abort: () => output.abort(),
+  };
+}
+
+/** `PAR1`, the first and the last four bytes of a file. */
+const MAGIC = 0x31524150;
+
+const zstdCompressAside = promisify(zstdCompress);
+/** About the work of half a millisecond. */
+const BLOCKING_BYTES = 64 * 2 ** 10;
+/** What a call costs beside its bytes. */
+const CALL_BYTES = 4 * 2 ** 10;
+
+/**
+ * Compresses small pages at once, since handing one to another thread costs more than compressing it. But after some of
+ * them, and for a large one, the event loop goes on meanwhile: a day that is encoded must not hold back the requests of
+ * the others.
+ */
+function compressor(): Compress {
+  let blockingBytes = 0;
+  return (bytes) => {
+    blockingBytes += bytes.length + CALL_BYTES;
+    if (blockingBytes < BLOCKING_BYTES) return zstdCompressSync(bytes);
+    blockingBytes = 0;
+    return zstdCompressAside(bytes);
   };
 }
 
@@ -158,58 +222,11 @@ export async function* readParquetRows(
 }
 
 /** I12: a column without any value in the row group is not read, since most columns of a wide table are empty. */
-function filledColumns({ columns }: RowGroupMetadata): string[] {
+function filledColumns({ columns }: RowGroup): string[] {
   return columns.flatMap(({ meta_data }) => {
     const isEmpty = meta_data?.statistics?.null_count === meta_data?.num_values;
     return isEmpty ? [] : (meta_data?.path_in_schema ?? []);
   });
-}
-
-/** The rows of a row group, column by column. I12: only values are held, since most cells of a wide table are empty. */
-class RowGroup {
-  rows = 0;
-  /** About how many bytes of memory its values take. */
-  bytes = 0;
-  readonly #columns: readonly Column[];
-  readonly #values: ReadonlyMap<string, { rows: number[]; values: Value[] }>;
-
-  constructor(columns: readonly Column[]) {
-    this.#columns = columns;
-    this.#values = new Map(columns.map(({ name }) => [name, { rows: [], values: [] }]));
-  }
-
-  append(row: Row): void {
-    for (const [name, value] of Object.entries(row)) {
-      const column = this.#values.get(name);
-      if (!column || value === null || value === undefined) continue;
-      column.rows.push(this.rows);
-      column.values.push(value);
-      this.bytes += CELL_BYTES + (typeof value === 'string' ? value.length : 0);
-    }
-    this.rows += 1;
-  }
-
-  /** What the writer takes. It asks for one column after the other, and each is filled up only then. */
-  columnData(): ColumnSource[] {
-    return this.#columns.map(({ name, type }) => {
-      const { encoding } = typeSpec(type).parquet;
-      const filled = () => this.#filled(name);
-      return {
-        name,
-        get data() {
-          return filled();
-        },
-        ...(encoding !== 'default' && { encoding }),
-      };
-    });
-  }
-
-  #filled(name: string): (Value | undefined)[] {
-    const data = new Array<Value | undefined>(this.rows).fill(undefined);
-    const { rows, values } = this.#values.get(name) ?? { rows: [], values: [] };
-    for (const [index, row] of rows.entries()) data[row] = values[index];
-    return data;
-  }
 }
 
 function schemaElement({ name, type }: Column): SchemaElement {

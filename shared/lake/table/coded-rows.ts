@@ -1,0 +1,70 @@
+import type { Value } from '../../column-types.ts';
+import type { Row } from './columns.ts';
+
+/**
+ * A column of many rows, each different value once: the value of a row is `values[codes[row]]`, and `undefined` is NULL.
+ * There are at least as many codes as rows. Two codes may have equal values.
+ */
+export interface CodedColumn {
+  codes: Uint32Array;
+  values: readonly (Value | undefined)[];
+}
+
+const CELL_BYTES = 24;
+
+/** Rows as coded columns. I12: only values are held, since most cells of a wide table are empty. */
+export class CodedRows {
+  rows = 0;
+  /** About how many bytes of memory the values take. */
+  bytes = 0;
+  readonly #cells = new Map<string, Cells>();
+
+  append(row: Row): void {
+    for (const [name, value] of Object.entries(row)) {
+      if (value === null || value === undefined) continue;
+      let cells = this.#cells.get(name);
+      if (!cells) {
+        cells = { rows: [], codes: [], codeOf: new Map(), values: [undefined] };
+        this.#cells.set(name, cells);
+      }
+      cells.rows.push(this.rows);
+      cells.codes.push(codeOf(cells, value));
+      this.bytes += CELL_BYTES + (typeof value === 'string' ? value.length : 0);
+    }
+    this.rows += 1;
+  }
+
+  /** The columns that have a value in some row, by name. */
+  columns(): Map<string, CodedColumn> {
+    const columns = new Map<string, CodedColumn>();
+    for (const [name, cells] of this.#cells) {
+      const codes = new Uint32Array(this.rows);
+      for (const [index, row] of cells.rows.entries()) codes[row] = cells.codes[index] ?? 0;
+      columns.set(name, { codes, values: cells.values });
+    }
+    return columns;
+  }
+}
+
+/** What a column holds: the rows that have a value, and the code of each. */
+interface Cells {
+  rows: number[];
+  codes: number[];
+  codeOf: Map<unknown, number>;
+  values: (Value | undefined)[];
+}
+
+function codeOf({ codeOf, values }: Cells, value: Value): number {
+  const key = identityOf(value);
+  const known = codeOf.get(key);
+  if (known !== undefined) return known;
+  const code = values.push(value) - 1;
+  codeOf.set(key, code);
+  return code;
+}
+
+/** The same for equal values alone: a Map would take -0 for 0, and two dates of one instant for different ones. */
+function identityOf(value: Value): unknown {
+  if (value instanceof Date) return value.getTime();
+  return Object.is(value, -0) ? '-0' : value;
+}
