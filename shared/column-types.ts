@@ -99,8 +99,7 @@ const SCALAR_TYPES = {
     texts: (held) => [held],
     parquet: {
       element: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
-      // UTF-8 has no lone surrogates.
-      toPhysical: (held) => held.toWellFormed(),
+      toPhysical: (held) => held,
       readByHyparquet: true,
       fromPhysical: (stored) => (stored instanceof Uint8Array ? utf8.decode(stored) : undefined),
     },

@@ -63,7 +63,7 @@ function codeOf({ codeOf, values }: Cells, value: Value): number {
   return code;
 }
 
-/** The same for equal values alone: a Map would take -0 for 0, and two dates of one instant for different ones. */
+/** The same for equal values of a column alone: a Map would take -0 for 0, and two dates of one instant for different ones. */
 function identityOf(value: Value): unknown {
   if (value instanceof Date) return value.getTime();
   return Object.is(value, -0) ? '-0' : value;

@@ -36,7 +36,8 @@ export async function writeColumnChunk(
   const plain = plainType(element);
   const present = presentValues(rows, cells, toPhysical);
   // Booleans could be run-length encoded, but parquetjs-lite, the independent reader, cannot read that.
-  const isDictionary = element.type !== 'BOOLEAN' && dictionaryPays(present, plain);
+  const sizes = sizesOf(present, plain);
+  const isDictionary = element.type !== 'BOOLEAN' && dictionaryPays(present, sizes);
   const encoding = isDictionary ? 'RLE_DICTIONARY' : 'PLAIN';
 
   const start = output.offset;
@@ -61,7 +62,7 @@ export async function writeColumnChunk(
   }
   const dataStart = output.offset;
   let pages = 0;
-  for (const part of isDictionary ? [wholeColumn(rows, present)] : partsOfPages(rows, present, plain)) {
+  for (const part of isDictionary ? [wholeColumn(rows, present)] : partsOfPages(rows, present, sizes)) {
     const places = present.places.subarray(part.fromPlace, part.toPlace);
     const levels = definitionLevels(part, present.levels);
     const num_rows = part.toRow - part.fromRow;
@@ -76,7 +77,7 @@ export async function writeColumnChunk(
     } as const;
     const values = isDictionary
       ? packedPlaces(places, present.distinct.length)
-      : plain.encode(valuesAt(places, present.distinct));
+      : plain.encode(valuesOf(present, part));
     await writePage({ type: 'DATA_PAGE_V2', data_page_header_v2 }, values, levels);
     pages += 1;
   }
@@ -146,14 +147,24 @@ function presentValues(
 }
 
 /** Whether a dictionary takes at most half the bytes: it makes more work for a reader. */
-function dictionaryPays({ distinct, places }: Present, { size }: PlainType): boolean {
+function dictionaryPays({ distinct, places }: Present, sizes: Uint32Array): boolean {
   if (distinct.length === places.length) return false;
-  const sizes = Float64Array.from(distinct, size);
-  const sizeOfDictionary = sizes.reduce((sum, bytes) => sum + bytes, 0);
-  const sizeOfPlaces = (places.length * bitWidth(distinct.length)) / 8;
-  let sizeOfAll = 0;
-  for (const place of places) sizeOfAll += sizes[place] ?? 0;
-  return 2 * (sizeOfDictionary + sizeOfPlaces) <= sizeOfAll;
+  let bytes = Math.ceil((places.length * bitWidth(distinct.length)) / 8);
+  for (const size of sizes) bytes += size;
+  return 2 * bytes <= sizeOf(places, sizes);
+}
+
+/** About how many bytes each different value takes. */
+function sizesOf({ distinct }: Present, { size }: PlainType): Uint32Array {
+  const sizes = new Uint32Array(distinct.length);
+  for (const [place, value] of distinct.entries()) sizes[place] = size(value);
+  return sizes;
+}
+
+function sizeOf(places: Uint32Array, sizes: Uint32Array): number {
+  let bytes = 0;
+  for (const place of places) bytes += sizes[place] ?? 0;
+  return bytes;
 }
 
 /** The bits that a place in so many values takes. */
@@ -173,17 +184,17 @@ function wholeColumn(rows: number, { places }: Present): Part {
   return { fromRow: 0, toRow: rows, fromPlace: 0, toPlace: places.length };
 }
 
-function partsOfPages(rows: number, { distinct, places, levels }: Present, { size }: PlainType): Part[] {
+function partsOfPages(rows: number, { places, levels }: Present, sizes: Uint32Array): Part[] {
   const parts: Part[] = [];
   let [fromRow, fromPlace, toPlace, bytes] = [0, 0, 0, 0];
   for (let row = 0; row < rows; row += 1) {
     if (levels[row] === 0) continue;
-    const added = size(distinct[places[toPlace] ?? 0] ?? '');
-    if (bytes > 0 && bytes + added > PAGE_BYTES) {
+    const size = sizes[places[toPlace] ?? 0] ?? 0;
+    if (bytes > 0 && bytes + size > PAGE_BYTES) {
       parts.push({ fromRow, toRow: row, fromPlace, toPlace });
       [fromRow, fromPlace, bytes] = [row, toPlace, 0];
     }
-    bytes += added;
+    bytes += size;
     toPlace += 1;
   }
   return [...parts, { fromRow, toRow: rows, fromPlace, toPlace }];
@@ -211,23 +222,26 @@ function packedPlaces(places: Uint32Array, distinct: number): Uint8Array {
   return bytes.getBytes();
 }
 
-function valuesAt(places: Uint32Array, distinct: readonly PhysicalValue[]): PhysicalValue[] {
+function valuesOf({ distinct, places }: Present, { fromPlace, toPlace }: Part): PhysicalValue[] {
+  // Where all differ, they are in the order of the rows.
+  if (distinct.length === places.length) return distinct.slice(fromPlace, toPlace);
   const values: PhysicalValue[] = [];
-  for (const place of places) {
+  for (const place of places.subarray(fromPlace, toPlace)) {
     const value = distinct[place];
     if (value !== undefined) values.push(value);
   }
   return values;
 }
 
-function statisticsOf(rows: number, { distinct, places }: Present, { isLess }: PlainType): Statistics {
+function statisticsOf(rows: number, { distinct, places }: Present, { orderOf }: PlainType): Statistics {
   const null_count = BigInt(rows - places.length);
   let [min] = distinct;
   if (min === undefined) return { null_count };
   let max = min;
+  const isLess = orderOf(distinct);
   for (const value of distinct) {
     if (isLess(value, min)) min = value;
-    if (isLess(max, value)) max = value;
+    else if (isLess(max, value)) max = value;
   }
   // By the format's rules a zero stands for both zeros.
   return { min_value: min === 0 ? -0 : min, max_value: max === 0 ? 0 : max, null_count };

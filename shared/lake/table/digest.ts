@@ -1,10 +1,19 @@
-// A digest says whether two partitions hold the same rows, each as often. It is compared to tell a restated day from one
-// that has not changed (I11). A hash of the file would count another order of pages or a grown schema as a change.
-// The hashes of rows are added, so that order does not matter and duplicates do.
-
+/**
+ * A digest says whether two partitions hold the same rows, each as often. It is compared to tell a restated day from one
+ * that has not changed (I11). A hash of the file would count another order of pages or a grown schema as a change.
+ * Each value has a hash that depends on its column, and is computed once for each different value of a column. The hashes
+ * of a row are added, so that the order of columns does not matter; their sum is mixed, so that values cannot change rows
+ * unnoticed; and the mixed sums are added, so that the order of rows does not matter and duplicates do.
+ */
 import { hash } from 'node:crypto';
-import type { Row } from './columns.ts';
 import type { Value } from '../../column-types.ts';
+import type { CodedColumn } from './coded-rows.ts';
+import type { Row } from './columns.ts';
+import { type Lanes, finalMix, murmur } from './murmur.ts';
+
+/** Stands in each digest. Where another way of computing it begins, all days count as changed. */
+const VERSION = 'v2';
+const LANES = 4;
 
 /**
  * The content of a partition in any order of its rows: their number, and the sum (mod 2^128) of a hash of each.
@@ -13,35 +22,139 @@ import type { Value } from '../../column-types.ts';
 export class Digest {
   #rows = 0;
   #sum = 0n;
+  readonly #values = new ValueHasher();
+
+  /** Adds the rows of columns, by name: what `add` does for each of them, at a tenth of the cost. */
+  addColumns(rows: number, columns: ReadonlyMap<string, CodedColumn>): void {
+    const sums = new Int32Array(rows * LANES);
+    for (const [name, { codes, values }] of columns) {
+      if (!counts(name)) continue;
+      const seed = this.#values.seedOf(name);
+      const hashes = new Int32Array(values.length * LANES);
+      const isHashed = new Uint8Array(values.length);
+      for (let row = 0; row < rows; row += 1) {
+        const code = codes[row] ?? 0;
+        const value = values[code];
+        if (value === undefined) continue;
+        if (isHashed[code] === 0) {
+          this.#values.hash(value, seed, hashes, code * LANES);
+          isHashed[code] = 1;
+        }
+        addLanes(sums, row * LANES, hashes, code * LANES);
+      }
+    }
+    this.#addRows(rows, sums);
+  }
 
   add(row: Row): void {
-    this.#rows += 1;
-    this.#sum = BigInt.asUintN(128, this.#sum + BigInt(`0x${hash('sha256', rowText(row)).slice(0, 32)}`));
+    const sum = new Int32Array(LANES);
+    const hashed = new Int32Array(LANES);
+    for (const [name, value] of Object.entries(row)) {
+      if (value === null || value === undefined || !counts(name)) continue;
+      this.#values.hash(value, this.#values.seedOf(name), hashed, 0);
+      addLanes(sum, 0, hashed, 0);
+    }
+    this.#addRows(1, sum);
   }
 
   get rows(): number {
     return this.#rows;
   }
 
-  /** `<rows>:<32 hexadecimal digits>` */
+  /** `<version>:<rows>:<32 hexadecimal digits>` */
   value(): string {
-    return `${this.#rows}:${this.#sum.toString(16).padStart(32, '0')}`;
+    return `${VERSION}:${this.#rows}:${this.#sum.toString(16).padStart(32, '0')}`;
+  }
+
+  /** @param sums of each row the sum of its values' hashes */
+  #addRows(rows: number, sums: Lanes): void {
+    // As doubles they are exact for two million rows, and only the totals need carries.
+    let [lowest, low, high, highest] = [0, 0, 0, 0];
+    for (let at = 0; at < rows * LANES; at += LANES) {
+      // Mixed once, each lane would depend on 32 bits of the sum only.
+      finalMix(sums, at);
+      finalMix(sums, at);
+      lowest += (sums[at] ?? 0) >>> 0;
+      low += (sums[at + 1] ?? 0) >>> 0;
+      high += (sums[at + 2] ?? 0) >>> 0;
+      highest += (sums[at + 3] ?? 0) >>> 0;
+    }
+    const total = BigInt(lowest) + (BigInt(low) << 32n) + (BigInt(high) << 64n) + (BigInt(highest) << 96n);
+    this.#sum = BigInt.asUintN(128, this.#sum + total);
+    this.#rows += rows;
   }
 }
 
-/** Each value is preceded by its length, so that no two different rows have the same text. */
-function rowText(row: Row): string {
-  let text = '';
-  for (const name of Object.keys(row).sort()) {
-    const value = row[name];
-    if (value === null || value === undefined || name === '_synced_at') continue;
-    const canonical = canonicalText(value);
-    text += `${name} ${canonical.length} ${canonical}`;
-  }
-  return text;
+function counts(column: string): boolean {
+  return column !== '_synced_at';
 }
 
-/** The same text for equal values of one column, and another for every other value. */
-export function canonicalText(value: Value): string {
-  return value instanceof Date ? `date ${value.getTime()}` : `${typeof value} ${value}`;
+function addLanes(into: Lanes, at: number, hashes: Lanes, from: number): void {
+  into[at] = (into[at] ?? 0) + (hashes[from] ?? 0);
+  into[at + 1] = (into[at + 1] ?? 0) + (hashes[from + 1] ?? 0);
+  into[at + 2] = (into[at + 2] ?? 0) + (hashes[from + 2] ?? 0);
+  into[at + 3] = (into[at + 3] ?? 0) + (hashes[from + 3] ?? 0);
+}
+
+/** Keeps values of different kinds apart: the text `1`, the number 1 and the integer 1 are three values. */
+const KINDS = { number: 1, bigint: 2, boolean: 3, date: 4 } as const;
+/** A number of 128 bits and its kind. Texts have an even number of bytes. */
+const NUMBER_BYTES = 17;
+/** What `murmur` may read behind a text. */
+const SPARE_WORDS = 4;
+
+/** The same hash for equal values of a column, another one for every other value or column. */
+class ValueHasher {
+  readonly #seeds = new Map<string, Lanes>();
+  readonly #number = new DataView(new ArrayBuffer(LANES * 4));
+  #words = new Int32Array(256);
+
+  seedOf(column: string): Lanes {
+    const known = this.#seeds.get(column);
+    if (known) return known;
+    const bytes = hash('sha256', column, 'buffer');
+    const seed = Int32Array.of(...[0, 4, 8, 12].map((at) => bytes.readInt32LE(at)));
+    this.#seeds.set(column, seed);
+    return seed;
+  }
+
+  hash(value: Value, seed: Lanes, into: Lanes, at: number): void {
+    if (typeof value === 'string') this.#setText(value);
+    else this.#setNumber(value);
+    murmur(this.#words, typeof value === 'string' ? value.length * 2 : NUMBER_BYTES, seed, into, at);
+  }
+
+  /** UTF-16, two letters a word. */
+  #setText(text: string): void {
+    const count = (text.length + 1) >> 1;
+    if (this.#words.length < count + SPARE_WORDS) this.#words = new Int32Array((count + SPARE_WORDS) * 2);
+    const words = this.#words;
+    const even = text.length & ~1;
+    for (let index = 0; index < even; index += 2)
+      words[index >> 1] = text.charCodeAt(index) | (text.charCodeAt(index + 1) << 16);
+    if (even < text.length) words[even >> 1] = text.charCodeAt(even);
+    for (let word = count; word < count + SPARE_WORDS; word += 1) words[word] = 0;
+  }
+
+  #setNumber(value: Exclude<Value, string>): void {
+    const words = this.#words;
+    words[4] = this.#setBits(value);
+    for (let word = 0; word < LANES; word += 1) words[word] = this.#number.getInt32(word * 4, true);
+    for (let word = LANES + 1; word < LANES + SPARE_WORDS; word += 1) words[word] = 0;
+  }
+
+  /** @returns the kind */
+  #setBits(value: Exclude<Value, string>): number {
+    const bits = this.#number;
+    if (typeof value === 'bigint') {
+      bits.setBigInt64(0, value, true);
+      bits.setBigInt64(8, value >> 64n, true);
+      return KINDS.bigint;
+    }
+    bits.setBigInt64(8, 0n, true);
+    // Adding 0 makes one zero of both.
+    bits.setFloat64(0, (value instanceof Date ? value.getTime() : Number(value)) + 0, true);
+    if (value instanceof Date) return KINDS.date;
+    return typeof value === 'number' ? KINDS.number : KINDS.boolean;
+  }
 }

@@ -10,14 +10,17 @@ export interface PlainType {
   size(value: PhysicalValue): number;
   /** @throws RangeError where a value is not one of the type */
   encode(values: readonly PhysicalValue[]): Uint8Array;
-  isLess(a: PhysicalValue, b: PhysicalValue): boolean;
+  /** Which of two of the values comes first. */
+  orderOf(values: readonly PhysicalValue[]): IsLess;
 }
+
+export type IsLess = (a: PhysicalValue, b: PhysicalValue) => boolean;
 
 const PLAIN_TYPES = {
   BOOLEAN: () => ({
-    size: () => 1 / 8,
+    size: () => 1,
     encode: booleans,
-    isLess: (a, b) => a < b,
+    orderOf: () => (a, b) => a < b,
   }),
   INT32: () => ({
     size: () => 4,
@@ -25,7 +28,7 @@ const PLAIN_TYPES = {
       if (typeof value !== 'number' || (value | 0) !== value) throw unfit(value, 'INT32');
       view.setInt32(at, value, true);
     }),
-    isLess: (a, b) => a < b,
+    orderOf: () => (a, b) => a < b,
   }),
   INT64: () => ({
     size: () => 8,
@@ -33,7 +36,7 @@ const PLAIN_TYPES = {
       if (typeof value !== 'bigint' || BigInt.asIntN(64, value) !== value) throw unfit(value, 'INT64');
       view.setBigInt64(at, value, true);
     }),
-    isLess: (a, b) => a < b,
+    orderOf: () => (a, b) => a < b,
   }),
   DOUBLE: () => ({
     size: () => 8,
@@ -41,17 +44,17 @@ const PLAIN_TYPES = {
       if (typeof value !== 'number' || Number.isNaN(value)) throw unfit(value, 'DOUBLE');
       view.setFloat64(at, value, true);
     }),
-    isLess: (a, b) => a < b,
+    orderOf: () => (a, b) => a < b,
   }),
   BYTE_ARRAY: () => ({
     size: (value) => LENGTH_BYTES + textOf(value).length,
-    encode: (values) => asciiTexts(values) ?? utf8Texts(values),
-    isLess: (a, b) => isBefore(textOf(a), textOf(b)),
+    encode: texts,
+    orderOf: (values) => (values.some(hasHighUnit) ? isBefore : (a, b) => a < b),
   }),
   FIXED_LEN_BYTE_ARRAY: ({ type_length: width = 0 }) => ({
     size: () => width,
     encode: (values) => bigEndianIntegers(values, width),
-    isLess: (a, b) => a < b,
+    orderOf: () => (a, b) => a < b,
   }),
 } satisfies { [Type in ParquetElement['type']]: (element: ParquetElement) => PlainType };
 
@@ -104,45 +107,34 @@ function bigEndianIntegers(values: readonly PhysicalValue[], width: number): Uin
 }
 
 const LENGTH_BYTES = 4;
-/** From this length on, calling into the runtime is quicker than a loop over the letters. */
-const LONG_TEXT = 64;
+/** Up to this length a loop over the letters is quicker than a call into the runtime. */
+const SHORT_TEXT = 20;
+const MAX_BYTES_PER_UNIT = 3;
 
-/** Texts that are all ASCII, most of them short, which is what nearly every column has; `undefined` for others. */
-function asciiTexts(values: readonly PhysicalValue[]): Uint8Array | undefined {
+function texts(values: readonly PhysicalValue[]): Uint8Array {
   let size = 0;
-  for (const value of values) size += LENGTH_BYTES + textOf(value).length;
+  for (const value of values) size += LENGTH_BYTES + textOf(value).length * MAX_BYTES_PER_UNIT;
   const bytes = Buffer.allocUnsafe(size);
   let at = 0;
   for (const value of values) {
     const text = textOf(value);
-    const { length } = text;
-    at = bytes.writeUInt32LE(length, at);
-    if (length >= LONG_TEXT) {
-      if (Buffer.byteLength(text) !== length) return undefined;
-      at += bytes.write(text, at, 'latin1');
-      continue;
-    }
-    for (let index = 0; index < length; index += 1) {
-      const unit = text.charCodeAt(index);
-      if (unit > 0x7f) return undefined;
-      bytes[at + index] = unit;
-    }
-    at += length;
+    const start = at + LENGTH_BYTES;
+    const written =
+      text.length <= SHORT_TEXT && writeAscii(bytes, start, text) ? text.length : bytes.write(text, start);
+    bytes.writeUInt32LE(written, at);
+    at = start + written;
   }
-  return bytes;
+  return bytes.subarray(0, at);
 }
 
-function utf8Texts(values: readonly PhysicalValue[]): Uint8Array {
-  let size = 0;
-  for (const value of values) size += LENGTH_BYTES + Buffer.byteLength(textOf(value));
-  const bytes = Buffer.allocUnsafe(size);
-  let at = 0;
-  for (const value of values) {
-    const written = bytes.write(textOf(value), at + LENGTH_BYTES);
-    bytes.writeUInt32LE(written, at);
-    at += LENGTH_BYTES + written;
+/** @returns false for a text that is not ASCII */
+function writeAscii(bytes: Buffer, at: number, text: string): boolean {
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    if (unit > 0x7f) return false;
+    bytes[at + index] = unit;
   }
-  return bytes;
+  return true;
 }
 
 function textOf(value: PhysicalValue): string {
@@ -150,11 +142,20 @@ function textOf(value: PhysicalValue): string {
   return value;
 }
 
+const HIGH_UNIT = /[\ud800-\uffff]/;
+
+/** Whether the order of UTF-16, which is JavaScript's, can differ from that of UTF-8, which is Parquet's. */
+function hasHighUnit(value: PhysicalValue): boolean {
+  return HIGH_UNIT.test(textOf(value));
+}
+
 /** The order of the texts' bytes in UTF-8, which is that of their code points. */
-function isBefore(a: string, b: string): boolean {
+function isBefore(valueOfA: PhysicalValue, valueOfB: PhysicalValue): boolean {
+  const [a, b] = [textOf(valueOfA).toWellFormed(), textOf(valueOfB).toWellFormed()];
   const common = Math.min(a.length, b.length);
   for (let index = 0; index < common; index += 1) {
-    const [unitOfA, unitOfB] = [a.charCodeAt(index), b.charCodeAt(index)];
+    const unitOfA = a.charCodeAt(index);
+    const unitOfB = b.charCodeAt(index);
     if (unitOfA !== unitOfB) return rank(unitOfA) < rank(unitOfB);
   }
   return a.length < b.length;

@@ -9,7 +9,9 @@ import {
   DuckDBTimestampValue,
   type DuckDBValue,
 } from '@duckdb/node-api';
-import type { Column, Value } from '../../../shared/column-types.ts';
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import { zstdCompressSync } from 'node:zlib';
+import { type Column, type Value, typeSpec } from '../../../shared/column-types.ts';
 import type { Row } from '../../../shared/lake/table/columns.ts';
 import { type ReadableFile, writeParquet } from '../../../shared/lake/table/parquet.ts';
 import type { ObjectWriter } from '../../../shared/ports.ts';
@@ -42,6 +44,35 @@ export async function parquetOf(columns: readonly Column[], rows: Iterable<Row>)
   for (const row of rows) await file.append(row);
   await file.finish();
   return output.bytes();
+}
+
+/** What hyparquet-writer itself makes of a table, which values each row group has by column. */
+export function hyparquetWriterFileOf(
+  columns: readonly Column[],
+  groups: readonly ReadonlyMap<string, readonly (Value | undefined)[]>[],
+): Uint8Array {
+  const bytes = new ByteWriter();
+  const elements = columns.map(({ name, type }) => ({
+    name,
+    repetition_type: 'OPTIONAL' as const,
+    ...typeSpec(type).parquet.element,
+  }));
+  const writer = new ParquetWriter({
+    writer: bytes,
+    schema: [{ name: 'root', num_children: columns.length }, ...elements],
+    codec: 'ZSTD',
+    compressors: { ZSTD: (page) => zstdCompressSync(page) },
+  });
+  for (const group of groups) {
+    const columnData = elements.map(({ name, type }) => ({
+      name,
+      data: [...(group.get(name) ?? [])],
+      ...(type === 'BOOLEAN' && { encoding: 'PLAIN' as const }),
+    }));
+    void writer.write({ columnData, rowGroupSize: 1_000_000 });
+  }
+  void writer.finish();
+  return bytes.getBytes().slice();
 }
 
 export function readable(bytes: Uint8Array): ReadableFile {

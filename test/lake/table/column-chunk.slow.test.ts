@@ -1,0 +1,315 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { parquetMetadata } from 'hyparquet';
+import { type Column, type ColumnType, type Value, typeSpec } from '../../../shared/column-types.ts';
+import { DAY_MS } from '../../../shared/days.ts';
+import type { CodedColumn } from '../../../shared/lake/table/coded-rows.ts';
+import type { Row } from '../../../shared/lake/table/columns.ts';
+import { readParquetRows, writeParquet } from '../../../shared/lake/table/parquet.ts';
+import { readWithParquetjs } from '../../../shared/lake/table/parquetjs-reader.ts';
+import {
+  CollectingWriter,
+  collect,
+  duckdb,
+  duckdbRows,
+  hyparquetWriterFileOf,
+  readable,
+} from './parquet-files.ts';
+import { awkwardTexts } from './records.ts';
+
+/** The rows of a row group, and its columns by name. */
+interface Group {
+  rows: number;
+  columns: ReadonlyMap<string, CodedColumn>;
+}
+
+const FIRST_MS = Date.parse('0001-01-01');
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
+/** Everything that a column of the type can hold, often the same and the ends of its range. */
+function valueOf(type: ColumnType): fc.Arbitrary<Value> {
+  if (type === 'string')
+    return fc.oneof(
+      fc.constantFrom(...awkwardTexts.filter((text) => text.isWellFormed())),
+      fc.string({ unit: 'binary', maxLength: 40 }),
+      fc.nat(40_000).map((length) => `\uFEFF${'é'.repeat(length)}`),
+    );
+  if (type === 'bigint') return integer(2n ** 63n - 1n, -(2n ** 63n));
+  if (type === 'double') return fc.double({ noNaN: true, noDefaultInfinity: true });
+  if (type === 'boolean') return fc.boolean();
+  if (type === 'timestamp') return fc.integer({ min: FIRST_MS, max: LAST_MS }).map((ms) => new Date(ms));
+  if (type === 'date')
+    return fc
+      .integer({ min: FIRST_MS / DAY_MS, max: Math.floor(LAST_MS / DAY_MS) })
+      .map((day) => new Date(day * DAY_MS));
+  const largest = 10n ** BigInt(typeSpec(type).parquet.element.precision ?? 0) - 1n;
+  return integer(largest, -largest);
+}
+
+function integer(max: bigint, min: bigint): fc.Arbitrary<bigint> {
+  return fc.oneof(fc.bigInt({ min, max }), fc.constantFrom(0n, 1n, -1n, max, min));
+}
+
+const types: ColumnType[] = [
+  'string',
+  'bigint',
+  'double',
+  'boolean',
+  'date',
+  'timestamp',
+  'decimal(38,9)',
+  'decimal(18,2)',
+  'decimal(1,0)',
+];
+
+/** A code per row and some more; the first value is NULL, as are others; some are of no row, and some are equal. */
+function codedColumn(type: ColumnType, rows: number): fc.Arbitrary<CodedColumn | undefined> {
+  const values = fc.array(fc.option(valueOf(type), { nil: undefined, freq: 10 }), { maxLength: 12 });
+  const column = values.chain((some) => {
+    const codes = fc.array(fc.nat(some.length), { minLength: rows, maxLength: rows + 3 });
+    return codes.map((all) => ({ codes: Uint32Array.from(all), values: [undefined, ...some] }));
+  });
+  const allDifferent = fc
+    .uniqueArray(valueOf(type), { minLength: 1, maxLength: rows, comparator: 'SameValue' })
+    .map((some) => ({
+      codes: Uint32Array.from({ length: rows }, (_, row) => row % some.length),
+      values: some,
+    }));
+  return fc.oneof({ weight: 4, arbitrary: column }, allDifferent, fc.constant(undefined));
+}
+
+const anyTable = fc.array(fc.constantFrom(...types), { minLength: 1, maxLength: 6 }).chain((chosen) => {
+  const columns = chosen.map((type, index): Column => ({ name: `c${index}`, type }));
+  const group = fc
+    .integer({ min: 1, max: 60 })
+    .chain((rows) =>
+      fc
+        .tuple(...columns.map(({ type }) => codedColumn(type, rows)))
+        .map((coded): Group => ({ rows, columns: byName(columns, coded) })),
+    );
+  return fc.array(group, { maxLength: 3 }).map((groups) => ({ columns, groups }));
+});
+
+function byName(columns: readonly Column[], coded: readonly (CodedColumn | undefined)[]) {
+  return new Map(columns.flatMap(({ name }, index) => (coded[index] ? [[name, coded[index]] as const] : [])));
+}
+
+function valuesOf({ rows, columns }: Group, name: string): (Value | undefined)[] {
+  const column = columns.get(name);
+  return Array.from({ length: rows }, (_, row) => column?.values[column.codes[row] ?? 0]);
+}
+
+function rowsOf(columns: readonly Column[], groups: readonly Group[]): Row[] {
+  return groups.flatMap((group) => {
+    const values = columns.map(({ name }) => [name, valuesOf(group, name)] as const);
+    return Array.from({ length: group.rows }, (_, row) =>
+      Object.fromEntries(values.map(([name, all]) => [name, all[row]])),
+    );
+  });
+}
+
+async function fileOf(columns: readonly Column[], groups: readonly Group[]): Promise<Uint8Array> {
+  const output = new CollectingWriter();
+  const file = writeParquet(output, columns);
+  for (const group of groups) await file.writeGroup(group.rows, group.columns);
+  await file.finish();
+  return output.bytes();
+}
+
+function previousFileOf(columns: readonly Column[], groups: readonly Group[]): Uint8Array {
+  return hyparquetWriterFileOf(
+    columns,
+    groups.map((group) => new Map(columns.map(({ name }) => [name, valuesOf(group, name)]))),
+  );
+}
+
+/** What the footer says of each column of each row group, besides where it is. */
+function statisticsOf(bytes: Uint8Array) {
+  return parquetMetadata(bytes.slice().buffer).row_groups.map(({ num_rows, columns }) => ({
+    num_rows,
+    columns: columns.map(({ meta_data }) => ({
+      type: meta_data?.type,
+      codec: meta_data?.codec,
+      path: meta_data?.path_in_schema,
+      values: meta_data?.num_values,
+      min: meta_data?.statistics?.min_value,
+      max: meta_data?.statistics?.max_value,
+      nulls: meta_data?.statistics?.null_count,
+      isMinExact: meta_data?.statistics?.is_min_value_exact,
+      isMaxExact: meta_data?.statistics?.is_max_value_exact,
+    })),
+  }));
+}
+
+async function expectRead(columns: readonly Column[], groups: readonly Group[]): Promise<Uint8Array> {
+  const bytes = await fileOf(columns, groups);
+  const rows = rowsOf(columns, groups);
+  expect(await collect(readParquetRows(readable(bytes)))).toEqual(rows);
+  expect(await collect(readWithParquetjs(bytes, columns))).toEqual(rows);
+  return bytes;
+}
+
+async function rowsOnlyInOne(one: Uint8Array, other: Uint8Array) {
+  const folder = await mkdtemp(join(tmpdir(), 'parquet-'));
+  try {
+    const path = join(folder, 'other.parquet');
+    await writeFile(path, other);
+    const rows = `(from {file} except all from '${path}') union all (from '${path}' except all from {file})`;
+    return await duckdb(one, `select count(*) as count from (${rows})`);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+describe('columns of codes', () => {
+  it('I6: are read back by three readers, and have the footer of hyparquet-writer’s own file', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyTable, async ({ columns, groups }) => {
+        const bytes = await expectRead(columns, groups);
+        const nulls = Object.fromEntries(columns.map(({ name }) => [name, null]));
+        const rows = rowsOf(columns, groups).map((row) =>
+          Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value ?? nulls[name]])),
+        );
+        expect(await duckdbRows(bytes, columns)).toEqual(rows);
+        expect(statisticsOf(bytes)).toEqual(statisticsOf(previousFileOf(columns, groups)));
+      }),
+      { numRuns: 60, endOnFailure: true },
+    );
+  });
+
+  const column = (type: ColumnType, codes: Iterable<number>, values: CodedColumn['values']) => ({
+    columns: [{ name: 'c', type }] satisfies Column[],
+    cells: { codes: Uint32Array.from(codes), values },
+  });
+  const every = (rows: number, code: (row: number) => number) =>
+    Array.from({ length: rows }, (_, row) => code(row));
+  const numbers = (count: number) => Array.from({ length: count }, (_, index) => BigInt(index * 7));
+  const ROWS = 30_000;
+
+  it.each<[string, ReturnType<typeof column>]>([
+    [
+      'all NULL',
+      column(
+        'string',
+        every(ROWS, () => 0),
+        [undefined, 'unused'],
+      ),
+    ],
+    [
+      'one value',
+      column(
+        'string',
+        every(ROWS, () => 0),
+        ['same'],
+      ),
+    ],
+    [
+      'NULL but for the last row',
+      column(
+        'string',
+        every(ROWS, (row) => (row === ROWS - 1 ? 1 : 0)),
+        [undefined, 'x'],
+      ),
+    ],
+    [
+      'every second row NULL',
+      column(
+        'double',
+        every(ROWS, (row) => (row % 2) * (1 + (row % 900))),
+        [undefined, ...every(900, (at) => at / 8)],
+      ),
+    ],
+    [
+      'all different',
+      column(
+        'bigint',
+        every(ROWS, (row) => row),
+        numbers(ROWS),
+      ),
+    ],
+    [
+      'all different, from the last one to the first',
+      column(
+        'bigint',
+        every(ROWS, (row) => ROWS - 1 - row),
+        numbers(ROWS),
+      ),
+    ],
+    [
+      '257 values in runs',
+      column(
+        'bigint',
+        every(ROWS, (row) => Math.floor(row / 9) % 257),
+        numbers(257),
+      ),
+    ],
+    [
+      'half of the rows different',
+      column(
+        'decimal(38,9)',
+        every(ROWS, (row) => row % (ROWS / 2)),
+        numbers(ROWS / 2),
+      ),
+    ],
+    [
+      'long texts on several pages, all different',
+      column(
+        'string',
+        every(3_000, (row) => row),
+        every(3_000, (at) => at).map((at) => `${at} ${'long '.repeat(200)}`),
+      ),
+    ],
+    [
+      'long texts on several pages, with NULLs and repeats',
+      column(
+        'string',
+        every(3_000, (row) => row % 1_700),
+        [
+          undefined,
+          ...every(1_699, (at) => at).map((at) =>
+            at % 9 === 0 ? undefined : `${at} ${'é long '.repeat(200)}`,
+          ),
+        ],
+      ),
+    ],
+    [
+      'texts longer than a page',
+      column('string', [0, 1, 0, 2, 2], ['x'.repeat(2 ** 20 + 1), undefined, 'y'.repeat(2 ** 21)]),
+    ],
+    [
+      'booleans with NULLs',
+      column(
+        'boolean',
+        every(ROWS, (row) => row % 3),
+        [undefined, true, false],
+      ),
+    ],
+  ])(
+    'I6: are the same table in DuckDB as hyparquet-writer’s own file: %s',
+    async (_name, { columns, cells }) => {
+      const groups = [{ rows: cells.codes.length, columns: new Map([['c', cells]]) }];
+      const bytes = await expectRead(columns, groups);
+      const previous = previousFileOf(columns, groups);
+      expect(statisticsOf(bytes)).toEqual(statisticsOf(previous));
+      expect(await rowsOnlyInOne(bytes, previous)).toEqual([{ count: 0n }]);
+    },
+  );
+
+  it('I6: of a wide table, most of them empty', async () => {
+    const columns = every(1_000, (at) => at).map(
+      (at): Column => ({ name: `c${at}`, type: types[at % types.length] ?? 'string' }),
+    );
+    const filled = {
+      codes: Uint32Array.from(every(2_000, (row) => row % 5)),
+      values: [undefined, 'a', 'b', '', 'c'],
+    };
+    const groups = [0, 9, 900].map((at) => ({ rows: 2_000, columns: new Map([[`c${at}`, filled]]) }));
+    const bytes = await expectRead(columns, groups);
+    const previous = previousFileOf(columns, groups);
+    expect(statisticsOf(bytes)).toEqual(statisticsOf(previous));
+    expect(bytes.length).toBeLessThan(previous.length * 1.01);
+  });
+});
