@@ -10,6 +10,7 @@ import {
   observe,
   rowMapper,
 } from '../../../shared/lake/table/columns.ts';
+import type { CodedColumn } from '../../../shared/lake/table/coded-rows.ts';
 import { Digest } from '../../../shared/lake/table/digest.ts';
 import { ROW_GROUP_ROWS, readParquetRows, writeParquet } from '../../../shared/lake/table/parquet.ts';
 import { readWithParquetjs } from '../../../shared/lake/table/parquetjs-reader.ts';
@@ -330,6 +331,49 @@ describe('a file that is being written', () => {
     await file.append({ n: 1n });
     await file.abort();
     expect(output.ended).toBe('aborted');
+  });
+
+  const coded = (rows: number, text: (row: number) => string): Map<string, CodedColumn> =>
+    new Map([
+      [
+        'c0',
+        {
+          codes: Uint32Array.from({ length: rows }, (_, row) => row),
+          values: Array.from({ length: rows }, (_, row) => text(row)),
+        },
+      ],
+    ]);
+
+  it('takes rows and whole row groups, in their order', async () => {
+    const output = new CollectingWriter();
+    const file = writeParquet(output, oneOfEach);
+    await file.append({ c0: 'first' });
+    await file.writeGroup(2, coded(2, String));
+    await file.append({ c0: 'last' });
+    expect(await file.finish()).toEqual({ rows: 4, bytes: output.bytes().length });
+    const rows = await collect(readParquetRows(readable(output.bytes())));
+    expect(rows.map(({ c0 }) => c0)).toEqual(['first', '0', '1', 'last']);
+    expect(parquetMetadata(output.bytes()).row_groups.map(({ num_rows }) => Number(num_rows))).toEqual([
+      1, 2, 1,
+    ]);
+  });
+
+  it.each<[string, boolean, Map<string, CodedColumn>]>([
+    ['goes on while a large page is compressed', true, coded(5_000, (row) => `${row} of many`)],
+    [
+      'is not left for a small page, so that tests in virtual time see no turn of it',
+      false,
+      coded(100, String),
+    ],
+  ])('the event loop %s', async (_name, turned, columns) => {
+    const file = writeParquet(new CollectingWriter(), oneOfEach);
+    let hasTurned = false;
+    const turn = setImmediate(() => {
+      hasTurned = true;
+    });
+    await file.writeGroup(columns.get('c0')?.codes.length ?? 0, columns);
+    expect(hasTurned).toBe(turned);
+    clearImmediate(turn);
   });
 
   it('is the same for the same rows', async () => {
