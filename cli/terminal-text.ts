@@ -1,10 +1,15 @@
-import stringWidth from 'string-width';
+import { createRequire } from 'node:module';
+import type stringWidth from 'string-width';
 
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+const require = createRequire(import.meta.url);
+const ASCII = /^[\x20-\x7e]*$/;
 
 /** How many columns of a terminal the text takes: `日` and `🦊` take two each. */
 export function displayWidth(text: string): number {
-  return stringWidth(text);
+  if (ASCII.test(text)) return text.length;
+  // Its tables take a tenth of a second to load, and most texts do not need them.
+  const library: { default: typeof stringWidth } = require('string-width');
+  return library.default(text);
 }
 
 /** The text on one line, with control characters escaped: text of a service must not steer the terminal. */
@@ -18,6 +23,7 @@ export function oneLine(text: string): string {
 /** The text, shortened to at most `columns` columns; `…` marks where it was cut. */
 export function truncate(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
+  const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
   let kept = '';
   let used = 0;
   for (const { segment } of graphemes.segment(text)) {

@@ -91,6 +91,7 @@ function bytesOf(response: IncomingMessage): Promise<Uint8Array> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
+  let isWhole = false;
   response.on('data', (chunk: Uint8Array) => {
     bytes += chunk.length;
     chunks.push(chunk);
@@ -98,8 +99,15 @@ function bytesOf(response: IncomingMessage): Promise<Uint8Array> {
     reject(failure(TOO_LARGE));
     response.destroy();
   });
-  response.on('end', () => resolve(Buffer.concat(chunks)));
-  for (const event of ['error', 'close']) response.on(event, () => reject(failure('cut_off')));
+  response.on('end', () => {
+    isWhole = true;
+    resolve(Buffer.concat(chunks));
+  });
+  for (const event of ['error', 'close'])
+    response.on(event, () => {
+      // A whole response closes too, and an error with its stack costs more than reading it.
+      if (!isWhole) reject(failure('cut_off'));
+    });
   return promise;
 }
 
