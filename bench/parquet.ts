@@ -11,7 +11,8 @@ import { finished } from 'node:stream/promises';
 import parquetjs from 'parquetjs-lite/parquet.js';
 import { type Column, type ColumnType, typeSpec } from '../shared/column-types.ts';
 import type { Row } from '../shared/lake/table/columns.ts';
-import { ROW_GROUP_ROWS, writeParquet } from '../shared/lake/table/parquet.ts';
+import { writeParquet } from '../shared/lake/table/parquet.ts';
+import { ROW_GROUP_ROWS } from '../shared/lake/table/row-group-limits.ts';
 
 type WriteFile = (path: string, rows: Iterable<Row>) => Promise<void>;
 

@@ -15,6 +15,7 @@ import {
   exactDouble,
   exactText,
   exactUnscaled,
+  shortUnscaled,
   literalOf,
   parseInstant,
 } from './exact-values.ts';
@@ -73,6 +74,8 @@ interface FoundElement {
 export interface TypeSpec<V extends Value = Value> {
   /** The JSON value as the column stores it; `undefined` where that would not be exactly the original value. */
   toValue(value: Json): V | undefined;
+  /** The same for most numbers, by their literal, at a fraction of the cost; `undefined` says nothing. */
+  ofNumber?(literal: string): V | undefined;
   /** All texts that mean this value; the first is the one that we show. */
   texts(held: V): readonly [string, ...string[]];
   parquet: {
@@ -109,6 +112,7 @@ const SCALAR_TYPES = {
   },
   bigint: {
     toValue: exactBigint,
+    ofNumber: (literal) => shortUnscaled(literal, { precision: 15, scale: 0 }),
     texts: (held) => [String(held)],
     parquet: {
       element: { type: 'INT64' },
@@ -186,6 +190,7 @@ function decimalSpec(type: DecimalType): TypeSpec<bigint> {
   const shape = decimalShape(type);
   return {
     toValue: (value) => exactUnscaled(value, shape),
+    ofNumber: (literal) => shortUnscaled(literal, shape),
     texts: (held) => [decimalText(held, shape.scale)],
     parquet: {
       element: {

@@ -49,6 +49,33 @@ export function exactUnscaled(
   return fits ? BigInt(`${literal.sign}${literal.digits}${'0'.repeat(zeros)}`) : undefined;
 }
 
+/** No number of so many digits is rounded. */
+const SAFE_DIGITS = 15;
+const [MINUS, POINT, ZERO, NINE] = [0x2d, 0x2e, 0x30, 0x39];
+
+/** As `exactUnscaled`, for a number literal without an exponent whose result is short; `undefined` for all others. */
+export function shortUnscaled(
+  literal: string,
+  { precision, scale }: { precision: number; scale: number },
+): bigint | undefined {
+  const isNegative = literal.charCodeAt(0) === MINUS;
+  let unscaled = 0;
+  let places = -1;
+  for (let at = isNegative ? 1 : 0; at < literal.length; at += 1) {
+    const character = literal.charCodeAt(at);
+    if (character >= ZERO && character <= NINE) {
+      unscaled = unscaled * 10 + character - ZERO;
+      if (places >= 0) places += 1;
+    } else if (character === POINT) places = 0;
+    else return undefined;
+  }
+  const zeros = scale - Math.max(0, places);
+  if (literal.length > SAFE_DIGITS || zeros < 0 || zeros > SAFE_DIGITS) return undefined;
+  unscaled *= 10 ** zeros;
+  if (unscaled >= 10 ** Math.min(precision, SAFE_DIGITS)) return undefined;
+  return BigInt(isNegative ? -unscaled : unscaled);
+}
+
 /** The inverse of `exactUnscaled`, with all places: 1500n at scale 3 is `1.500`. */
 export function decimalText(unscaled: bigint, scale: number): string {
   if (scale === 0) return String(unscaled);

@@ -49,6 +49,11 @@ export function isRawNumber(value: unknown): value is RawNumber {
   return JSON.isRawJSON(value);
 }
 
+/** The JSON value of a JSON number literal. */
+export function numberOf(literal: string): number | RawNumber {
+  return isPlainNumber(literal) ? Number(literal) : rawNumber(literal);
+}
+
 /** The RawNumber of a JSON number literal. @throws SyntaxError where it is not JSON */
 export function rawNumber(digits: string): RawNumber {
   return JSON.rawJSON(digits);
@@ -179,7 +184,7 @@ function parseExactly(text: string): Json {
     const begin = at;
     at = endOfNumber(text, begin);
     const literal = text.slice(begin, at);
-    return isPlainNumber(literal) ? Number(literal) : rawNumber(literal);
+    return numberOf(literal);
   };
   const list = () => {
     const items: Json[] = [];

@@ -4,6 +4,7 @@
  */
 import type { JsonObject } from './json.ts';
 import type { Column } from './column-types.ts';
+import type { RecordList } from './records/record-list.ts';
 import type { View } from './reports/definition.ts';
 
 /** Time as the core sees it. */
@@ -188,6 +189,8 @@ export interface Turn {
 export interface ServiceResponse {
   envelope: JsonObject;
   data: JsonObject;
+  /** The records that `data[field]` held, where they could be read by their bytes: that list is empty then. */
+  scanned?: { field: string; records: RecordList };
 }
 
 /** The brand-side service (docs/interface.md): signed, rate-limited, retried calls. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import {
   decimalText,
   exactBigint,
@@ -8,6 +9,7 @@ import {
   exactUnscaled,
   literalOf,
   parseInstant,
+  shortUnscaled,
 } from '../shared/exact-values.ts';
 import { type Json, parseJson, rawNumber } from '../shared/json.ts';
 
@@ -213,5 +215,40 @@ describe('a number', () => {
     ['-12.5', -125n, 1],
   ])('%s is shown with all its places', (text, unscaled, scale) => {
     expect(decimalText(unscaled, scale)).toBe(text);
+  });
+});
+
+describe('a short number', () => {
+  it('I6: is what its exact reading is, or is left to it', () => {
+    const digits = fc.nat(999_999_999).map(String);
+    const literal = fc
+      .tuple(
+        fc.constantFrom('', '-'),
+        digits,
+        fc.constantFrom('', '.0', '.5', '.10', '.000000001', '.12345678901'),
+      )
+      .map((parts) => parts.join(''));
+    const shape = fc.constantFrom(
+      { precision: 38, scale: 9 },
+      { precision: 9, scale: 2 },
+      { precision: 4, scale: 4 },
+      { precision: 15, scale: 0 },
+    );
+    fc.assert(
+      fc.property(
+        fc.oneof(literal, fc.constantFrom('0', '-0', '1e2', '999999999999999', '9007199254740993')),
+        shape,
+        (text, one) => {
+          const short = shortUnscaled(text, one);
+          if (short !== undefined) expect(short).toBe(exactUnscaled(parseJson(text), one));
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('is read without the exact reading where it is an ordinary amount', () => {
+    expect(shortUnscaled('12.50', { precision: 38, scale: 9 })).toBe(12_500_000_000n);
+    expect(shortUnscaled('-7', { precision: 9, scale: 2 })).toBe(-700n);
   });
 });

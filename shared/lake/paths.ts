@@ -5,7 +5,7 @@
  *
  *   snapshots/<table>/brand=<brand>/dt=<day>/<snapshot id>/part-0000.parquet
  *   snapshots/coverage/brand=<brand>/report=<report>/month=<month>/<snapshot id>/part-0000.parquet
- *   raw/<report>/brand=<brand>/dt=<day>/<attempt id>/chunk-000000.ndjson.gz, progress.json
+ *   raw/<report>/brand=<brand>/dt=<day>/<attempt id>/chunk-000000.json-seq.zst, progress.json
  *   ledger/<report>/<brand>/<YYYY-MM>.json, index.json
  *   schema/<table>.json
  *   rates/<brand>.json
@@ -104,9 +104,9 @@ export function attemptPrefix(report: string, brand: string, day: string, attemp
   return `${reportRawPrefix(report)}${partitionPath(dayPartition(brand, day))}/${attempt}/`;
 }
 
-/** `chunk-000007.ndjson.gz`, under the prefix of an attempt. */
+/** `chunk-000007.json-seq.zst`, under the prefix of an attempt. */
 export function chunkName(number: number): string {
-  return `chunk-${String(number).padStart(6, '0')}.ndjson.gz`;
+  return `chunk-${String(number).padStart(6, '0')}.json-seq.zst`;
 }
 
 const PROGRESS_FILE = 'progress.json';

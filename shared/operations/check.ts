@@ -105,7 +105,7 @@ async function checkFirstPage(context: FetchContext): Promise<Finding[]> {
   for (const query of dayQueries(report, brandSettings, settings, yesterday, window)) {
     const { records } = await fetchFirstPageOf(context, query);
     if (query.role === 'include')
-      findings.push(ok('first_page', `the first page of ${yesterday} has ${records.length} records`));
+      findings.push(ok('first_page', `the first page of ${yesterday} has ${records.count} records`));
   }
   return findings;
 }
@@ -161,7 +161,7 @@ async function lastWeekHasRecords(
   const { brandSettings, settings } = context;
   const week = lastWeek(context, { ...brandSettings, timestampUnit });
   try {
-    return (await fetchFirstPage(context, { ...settings.filters, ...week })).records.length > 0;
+    return (await fetchFirstPage(context, { ...settings.filters, ...week })).records.count > 0;
   } catch (thrown) {
     const refused = asBrandReportsError(thrown);
     if (refused.kind === 'contract' && timestampUnit !== brandSettings.timestampUnit) return false;
@@ -181,8 +181,8 @@ async function checkFirstPageNumber(context: FetchContext): Promise<Finding[]> {
   const zero = await page(0).catch(contractOnly);
   const one = await page(1);
   const set = brandSettings.firstPage;
-  const begins = zero && zero.records.length > 0 && zero.hash !== one.hash ? 0 : 1;
-  if (one.records.length === 0 && begins === 1)
+  const begins = zero && zero.records.count > 0 && zero.hash !== one.hash ? 0 : 1;
+  if (one.records.count === 0 && begins === 1)
     return [
       warning(
         'first_page_number',

@@ -14,9 +14,10 @@ import {
 } from '../lake/table/columns.ts';
 import { Digest } from '../lake/table/digest.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
+import { RowGroups } from '../lake/table/row-groups.ts';
 import type { Attempt } from './claim.ts';
 import type { RunContext } from './context.ts';
-import { type KeyConflict, type KeyRule, stagedRows } from './staged-rows.ts';
+import { type KeyConflict, type KeyRule, stagedRecords } from './staged-records.ts';
 
 /** What is to be committed; `snapshot` is the committed one's where the content is the same. */
 export type BuiltSnapshot = Pick<Committed, 'snapshot' | 'rows' | 'bytes' | 'digest' | 'keyIsNone'> & {
@@ -24,8 +25,8 @@ export type BuiltSnapshot = Pick<Committed, 'snapshot' | 'rows' | 'bytes' | 'dig
 };
 
 /**
- * Makes a snapshot of all that the attempt has staged: first the schema grows, then chunks become typed rows and
- * rows become Parquet under a prefix of its own. Content equal to what is committed makes no snapshot. Memory holds a
+ * Makes a snapshot of all that the attempt has staged: first the schema grows, then the records of its chunks become
+ * typed columns, and these Parquet under a prefix of its own. Content equal to what is committed makes no snapshot. Memory holds a
  * chunk, a row group and some tens of bytes of each record that has a key (I12).
  * @param readBack whether to re-read the committed snapshot and compare digests before reporting `unchanged`
  * @returns a conflict where records with one primary key differ, and only a second pass can tell why (I1)
@@ -45,21 +46,29 @@ export async function build(
   const { writeParquet } = await loadParquet();
   const file = writeParquet(ctx.lake.store.create(key), schema.columns);
   const digest = new Digest();
+  const rows = new RowGroups(schema, file, digest);
   const keyIsNone = rule === 'is_none' && { keyIsNone: true };
   let conflict: KeyConflict | undefined;
   try {
-    for await (const staged of stagedRows(ctx, attempt, progress, schema, rule)) {
+    for await (const staged of stagedRecords(ctx, attempt, progress, rule)) {
       if ('conflict' in staged) {
         ({ conflict } = staged);
         break;
       }
-      digest.add(staged.row);
-      await file.append(staged.row);
+      await rows.append(staged.list, staged.kept, staged.syncedAt);
     }
+    if (!conflict) await rows.flush();
     if (!conflict && current?.digest === digest.value() && (await isIntact(ctx, day, current, readBack))) {
       await file.abort();
-      const { snapshot: same, rows, bytes } = current;
-      return { snapshot: same, rows, bytes, digest: current.digest, unchanged: true, ...keyIsNone };
+      const { snapshot: same, bytes } = current;
+      return {
+        snapshot: same,
+        rows: current.rows,
+        bytes,
+        digest: current.digest,
+        unchanged: true,
+        ...keyIsNone,
+      };
     }
     if (!conflict)
       return { snapshot, ...(await file.finish()), digest: digest.value(), unchanged: false, ...keyIsNone };

@@ -1,20 +1,22 @@
 import { hash } from 'node:crypto';
 import { monthOf } from '../days.ts';
 import { BrandReportsError, asBrandReportsError, rethrowBugs } from '../errors.ts';
-import { stringifyJson } from '../json.ts';
 import type { SlicePart, Slice } from '../lake/documents/progress.ts';
 import { attemptPrefix, dayPartition, snapshotKey } from '../lake/paths.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
 import { dayQueries, windowToRead } from '../planning/day-queries.ts';
 import { isDue, refusedAfter, refusedLookup } from '../planning/refused-lookups.ts';
+import { keysOf } from '../records/record-keys.ts';
+import { recordListOf } from '../records/record-list.ts';
 import type { Lookup, ReportDefinition } from '../reports/definition.ts';
 import { type UpstreamRecord, lookUp } from '../service/lookup.ts';
+import { hashOf } from '../service/paging/page.ts';
 import { firstPage } from '../service/paging/pages.ts';
 import type { Attempt } from './claim.ts';
 import type { RunContext } from './context.ts';
 import { createRefusals, lookUpBatch } from './look-up-batch.ts';
 import { pageRequest } from './page-request.ts';
-import { type StagedPage, primaryKeyOf, readChunk } from './stage.ts';
+import { type StagedPage, readChunk } from './stage.ts';
 
 const KEYS_PER_PAGE = 50;
 
@@ -53,13 +55,12 @@ export async function* lookedUpPages(
       // I1: details that the service has forgotten are not ours to remove.
       if (next === null && !answered && earlier.length === 0 && refusal && committed && committed.rows > 0)
         throw refusal;
-      const records = answers.flatMap((answer) => answer.records);
+      const records = recordListOf(answers.flatMap((answer) => answer.records));
       const nowMs = ctx.clock.now().getTime();
       const refused = answers.flatMap(({ key, refusal }) =>
         refusal ? refusedLookup(key, refusal.code, refusedBefore.get(key), nowMs) : [],
       );
-      const pageHash = hash('sha256', stringifyJson(records), 'hex');
-      yield { records, refused, cursor, next, hash: pageHash, seen: String(cursor) };
+      yield { records, refused, cursor, next, hash: hashOf(records), seen: String(cursor) };
       if (failure) throw failure;
       if (next === null) return;
     }
@@ -202,10 +203,8 @@ async function keysFound(
   const chunks = earlier.flatMap(({ parts }) => parts.flatMap((part) => part.chunks));
   const found = new Set<string>();
   for (const chunk of chunks) {
-    for (const record of await readChunk(ctx.lake.store, prefix, chunk)) {
-      const key = primaryKeyOf(record, answerField);
-      if (key !== undefined) found.add(key);
-    }
+    for (const list of await readChunk(ctx.lake.store, prefix, chunk))
+      for (const key of keysOf(list, answerField)) if (key !== undefined) found.add(key);
   }
   return found;
 }

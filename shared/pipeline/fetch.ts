@@ -74,7 +74,7 @@ async function fetchPart(
         event: 'page_fetched',
         day: attempt.day,
         page: part.pages + fetched,
-        rows: page.records.length,
+        rows: page.records.count,
       });
       if (page.next !== null && mustStop(ctx, attempt)) {
         await stage.flush();

@@ -1,13 +1,14 @@
 import { endOfDay, startOfDay } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
 import { exactDay, parseInstant } from '../exact-values.ts';
-import type { JsonObject } from '../json.ts';
+import type { Json } from '../json.ts';
+import { type RecordList, valuesOf } from '../records/record-list.ts';
 import type { RunContext } from './context.ts';
 
 /** Which records are the queried day's, by a time or a date of their own. */
 export interface OwnDay {
-  /** Whether the record's own time or date is the day's. One without a readable one stays in the day queried. */
-  has(record: JsonObject): boolean;
+  /** By record, whether its own time or date is the day's. One without a readable one stays in the day queried. */
+  has(list: RecordList): (index: number) => boolean;
   /** To be called behind the last record. @throws BrandReportsError `contract` where all dates are other days' */
   end(): void;
 }
@@ -19,7 +20,7 @@ export function ownDay(ctx: Context, day: string): OwnDay {
   const rule = ctx.report.day;
   if (rule.by === 'created') return ownTimes(ctx, day, rule.field);
   if (rule.by === 'dates' && rule.field !== undefined) return ownDates(ctx, day, rule.field);
-  return { has: () => true, end: () => {} };
+  return { has: () => () => true, end: () => {} };
 }
 
 /** The range that was asked for may have more than the day: records of its end are the next day's. */
@@ -27,9 +28,13 @@ function ownTimes({ policy }: Context, day: string, field: string): OwnDay {
   const startMs = startOfDay(day, policy.timeZone);
   const endMs = endOfDay(day, policy.timeZone);
   return {
-    has(record) {
-      const instant = Object.hasOwn(record, field) ? parseInstant(record[field]) : undefined;
-      return instant === undefined || (instant.getTime() >= startMs && instant.getTime() < endMs);
+    has(list) {
+      const times = valuesOf(list, field);
+      const isOwn = lastAnswer((value: Json | undefined) => {
+        const instant = parseInstant(value);
+        return instant === undefined || (instant.getTime() >= startMs && instant.getTime() < endMs);
+      });
+      return (index) => isOwn(times[index]);
     },
     end: () => {},
   };
@@ -39,13 +44,18 @@ function ownDates(ctx: Context, day: string, field: string): OwnDay {
   const others = new Map<string, number>();
   let own = 0;
   return {
-    has(record) {
-      const value = Object.hasOwn(record, field) ? record[field] : undefined;
-      const date = value === undefined ? undefined : exactDay(value)?.toISOString().slice(0, 10);
-      if (date === undefined) return true;
-      if (date === day) own += 1;
-      else others.set(date, (others.get(date) ?? 0) + 1);
-      return date === day;
+    has(list) {
+      const values = valuesOf(list, field);
+      const dateOf = lastAnswer((value: Json | undefined) =>
+        value === undefined ? undefined : exactDay(value)?.toISOString().slice(0, 10),
+      );
+      return (index) => {
+        const date = dateOf(values[index]);
+        if (date === undefined) return true;
+        if (date === day) own += 1;
+        else others.set(date, (others.get(date) ?? 0) + 1);
+        return date === day;
+      };
     },
     end() {
       if (others.size === 0) return;
@@ -70,4 +80,15 @@ function otherDates({ report, brandSettings, policy }: Context, day: string, fie
     'other_dates',
     `${report.name} ${day}: no record of the response has the date that was asked for, but by "${field}" there are ${shown}; compare the settings "timeZone" (now "${policy.timeZone}") and "endDate" (now "${brandSettings.endDate}") with the brand's dashboard`,
   );
+}
+
+/** Neighbours mostly have the same time or date: it is read once. */
+function lastAnswer<Answer>(
+  answer: (value: Json | undefined) => Answer,
+): (value: Json | undefined) => Answer {
+  let last: { value: Json | undefined; answer: Answer } | undefined;
+  return (value) => {
+    if (!last || last.value !== value) last = { value, answer: answer(value) };
+    return last.answer;
+  };
 }

@@ -74,5 +74,5 @@ async function countOnFirstPage(
   to: string,
 ): Promise<{ records: number; more: boolean }> {
   const page = await fetchFirstPage(ctx, { ...ctx.settings.filters, ...dateFields(from, to) });
-  return { records: page.records.length, more: page.next !== null };
+  return { records: page.records.count, more: page.next !== null };
 }

@@ -15,7 +15,8 @@ export const SPACE = 0x20;
 /** Deeper values are left to parseJson, which has a far higher limit. */
 const MAX_DEPTH = 100;
 const [TAB, LINE_FEED, RETURN] = [0x09, 0x0a, 0x0d];
-const [MINUS, PLUS, POINT, ZERO, NINE] = [0x2d, 0x2b, 0x2e, 0x30, 0x39];
+export const [MINUS, ZERO, NINE] = [0x2d, 0x30, 0x39];
+const [PLUS, POINT] = [0x2b, 0x2e];
 const [UPPER_E, LOWER_E, LOWER_U] = [0x45, 0x65, 0x75];
 const WORDS = ['null', 'true', 'false'];
 const ESCAPED = setOf('"\\/bfnrt');

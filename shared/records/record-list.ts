@@ -4,12 +4,13 @@
  * `scanRecords` makes such a list of the bytes that a service sent, `recordListOf` of objects that the exact parser
  * returned: what comes behind it is one path for both.
  */
-import { isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../json.ts';
+import { isJsonObject, type Json, type JsonObject, numberOf, parseJson, stringifyJson } from '../json.ts';
+import { MINUS, NINE, QUOTE, ZERO } from './json-bytes.ts';
 
 export interface RecordList {
   /** Records in the list. */
   readonly count: number;
-  readonly bytes: Uint8Array;
+  readonly bytes: Buffer;
   /** Of the list in `bytes`, brackets included. */
   readonly start: number;
   readonly end: number;
@@ -37,15 +38,43 @@ export function recordsOfList(list: RecordList): JsonObject[] {
   return Array.from({ length: list.count }, (_, index) => recordAt(list, index));
 }
 
-/** The literal of a record's field; `undefined` where the record does not have the field. */
-export function literalAt(list: RecordList, index: number, field: string): string | undefined {
-  const { bytes, fields, values, records } = list;
+/** The bytes of the list, brackets included. */
+export function bytesOfList({ bytes, start, end }: RecordList): Buffer {
+  return bytes.subarray(start, end);
+}
+
+/** The bytes of a record, braces included. */
+export function bytesOfRecord({ bytes, records }: RecordList, index: number): Buffer {
+  return bytes.subarray(records[index * STRIDE], records[index * STRIDE + 1]);
+}
+
+/** The records at some places, in the order of the list. @param isKept by the place of a record */
+export function filterList(list: RecordList, isKept: (index: number) => boolean): RecordList {
+  return recordListOf(recordsOfList(list).filter((_, index) => isKept(index)));
+}
+
+/** By record, the value of a field; `undefined` where the record does not have it. */
+export function valuesOf(list: RecordList, field: string): (Json | undefined)[] {
+  const { bytes, count, fields, values, records } = list;
+  const found = new Array<Json | undefined>(count).fill(undefined);
   const wanted = fields.indexOf(field);
-  const first = index === 0 ? 0 : (records[index * STRIDE - 1] ?? 0);
-  const behind = records[index * STRIDE + 2] ?? 0;
-  for (let at = first; at < behind; at += STRIDE)
-    if (values[at] === wanted) return textOf(bytes, values[at + 1] ?? 0, values[at + 2] ?? 0);
-  return undefined;
+  if (wanted === -1) return found;
+  let at = 0;
+  for (let record = 0; record < count; record += 1) {
+    const behind = records[record * STRIDE + 2] ?? 0;
+    for (; at < behind; at += STRIDE)
+      if (values[at] === wanted)
+        found[record] = valueOfLiteral(textOf(bytes, values[at + 1] ?? 0, values[at + 2] ?? 0));
+  }
+  return found;
+}
+
+/** The value of a literal, exactly. */
+export function valueOfLiteral(literal: string): Json {
+  const first = literal.charCodeAt(0);
+  // Most values are texts without an escape, which mean what stands between the quotes, or numbers.
+  if (first === QUOTE && !literal.includes('\\')) return literal.slice(1, -1);
+  return first === MINUS || (first >= ZERO && first <= NINE) ? numberOf(literal) : parseJson(literal);
 }
 
 /** The list of records that parseJson returned: RawNumbers and what repeated keys held stay as they are (I6). */
@@ -87,7 +116,10 @@ export function recordListOf(all: readonly JsonObject[]): RecordList {
   };
 }
 
+/** A page without records. */
+export const NO_RECORDS = recordListOf([]);
+
 /** Bytes `[start, end)` as text; what is not UTF-8 is replaced. */
-export function textOf(bytes: Uint8Array, start: number, end: number): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
+export function textOf(bytes: Buffer, start: number, end: number): string {
+  return bytes.toString('utf8', start, end);
 }

@@ -35,7 +35,7 @@ const UNKNOWN = -1;
  * @param bytes UTF-8
  * @returns `undefined` where it is anything unusual, or not JSON at all
  */
-export function scanRecords(bytes: Uint8Array, start: number): RecordList | undefined {
+export function scanRecords(bytes: Buffer, start: number): RecordList | undefined {
   if (bytes.length >= NOWHERE || bytes[start] !== OPEN_LIST) return undefined;
   const keys = new Keys(bytes);
   let values = new Int32Array(STRIDE * 4_096);
@@ -90,7 +90,7 @@ export function scanRecords(bytes: Uint8Array, start: number): RecordList | unde
 /** The keys met so far; a field is the index of its key. */
 class Keys {
   readonly names: string[] = [];
-  readonly #bytes: Uint8Array;
+  readonly #bytes: Buffer;
   readonly #byName = new Map<string, number>();
   /** Where a key stands first. */
   readonly #starts: number[] = [];
@@ -100,7 +100,7 @@ class Keys {
   /** The record that had the field last. */
   readonly #lastIn: number[] = [];
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Buffer) {
     this.#bytes = bytes;
   }
 

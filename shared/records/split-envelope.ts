@@ -24,7 +24,9 @@ import { scanRecords } from './scan-records.ts';
 const [DATA, LIST] = ['"data"', '"list"'];
 
 export interface SplitEnvelope {
-  list: RecordList;
+  records: RecordList;
+  /** The field of `data` that held them. */
+  field: string;
   /** The envelope, with an empty list in place of the records. */
   rest: JsonObject;
 }
@@ -34,18 +36,19 @@ export interface SplitEnvelope {
  * @param bytes UTF-8
  * @returns `undefined` where anything is unusual, or it is not JSON at all
  */
-export function splitEnvelope(bytes: Uint8Array): SplitEnvelope | undefined {
+export function splitEnvelope(bytes: Buffer): SplitEnvelope | undefined {
   const candidates: Candidate[] = [];
   const end = endOfEntries(bytes, endOfSpace(bytes, 0), (key, at) =>
     key === DATA ? endOfData(bytes, at, candidates) : endOfValue(bytes, at),
   );
   if (endOfSpace(bytes, end) !== bytes.length) return undefined;
   const named = candidates.find(({ key }) => key === LIST);
-  const list = (named ?? (candidates.length === 1 ? candidates[0] : undefined))?.list;
-  if (!list) return undefined;
+  const chosen = named ?? (candidates.length === 1 ? candidates[0] : undefined);
+  if (!chosen?.list) return undefined;
+  const { key, list } = chosen;
   const rest = parseJson(`${textOf(bytes, 0, list.start)}[]${textOf(bytes, list.end, bytes.length)}`);
   return isJsonObject(rest) && !hasRepeatedKey(rest) && !hasRepeatedKey(rest.data)
-    ? { list, rest }
+    ? { records: list, field: key.slice(1, -1), rest }
     : undefined;
 }
 
@@ -56,7 +59,7 @@ interface Candidate {
   list: RecordList | undefined;
 }
 
-function endOfData(bytes: Uint8Array, open: number, candidates: Candidate[]): number {
+function endOfData(bytes: Buffer, open: number, candidates: Candidate[]): number {
   return endOfEntries(bytes, open, (key, at) => {
     if (key !== LIST && bytes[at] !== OPEN_LIST) return endOfValue(bytes, at);
     const list = scanRecords(bytes, at);
@@ -66,7 +69,7 @@ function endOfData(bytes: Uint8Array, open: number, candidates: Candidate[]): nu
 }
 
 /** Of an object without escaped keys. @param endOf (key as a literal, where its value begins) → where the value ends */
-function endOfEntries(bytes: Uint8Array, open: number, endOf: (key: string, at: number) => number): number {
+function endOfEntries(bytes: Buffer, open: number, endOf: (key: string, at: number) => number): number {
   if (bytes[open] !== OPEN_OBJECT) return NOWHERE;
   let at = endOfSpace(bytes, open + 1);
   while (bytes[at] === QUOTE) {

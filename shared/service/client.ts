@@ -198,7 +198,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       const { response, askedWaitMs, sent } = await tryOnce(turn, action, fields, attempt, signal);
       if (response.is === 'success') {
         assertClock(turn);
-        return { envelope: response.envelope, data: response.data };
+        return response.response;
       }
       if (response.is !== 'transient') throw response.error;
       await beforeRetry(action, response.error, failures, askedWaitMs, signal);

@@ -15,11 +15,12 @@ import {
   numberText,
   parseJson,
 } from '../json.ts';
-import type { HttpResponse, HttpResult } from '../ports.ts';
+import type { HttpResponse, HttpResult, ServiceResponse } from '../ports.ts';
+import { splitEnvelope } from '../records/split-envelope.ts';
 
 /** What an attempt resulted in. `refused`: signing again may help, once. `transient`: a retry may help. `final`: neither. */
 export type ResponseClass =
-  | { is: 'success'; envelope: JsonObject; data: JsonObject }
+  | { is: 'success'; response: ServiceResponse }
   | { is: 'refused' | 'transient' | 'final'; error: BrandReportsError };
 
 /** The action of the response, and how its text is quoted in messages. */
@@ -101,6 +102,11 @@ function classifyStatus(response: HttpResponse, { quote }: ResponseContext, fail
 }
 
 function classifyBody(response: HttpResponse, { quote }: ResponseContext, fail: Fail): ResponseClass {
+  const { body } = response;
+  const split = isUtf8(body)
+    ? splitEnvelope(Buffer.from(body.buffer, body.byteOffset, body.length))
+    : undefined;
+  if (split) return classifyEnvelope(split.rest, quote, fail, split);
   const text = textOf(response);
   const broken = (code: string, message: string) => fail('final', 'contract', code, message);
   const notUtf8 = broken('not_utf8', 'the response is not UTF-8, so its text would be altered');
@@ -143,7 +149,12 @@ function isCutOff(text: string): boolean {
   return true;
 }
 
-function classifyEnvelope(envelope: JsonObject, quote: ResponseContext['quote'], fail: Fail): ResponseClass {
+function classifyEnvelope(
+  envelope: JsonObject,
+  quote: ResponseContext['quote'],
+  fail: Fail,
+  scanned?: ServiceResponse['scanned'],
+): ResponseClass {
   const shown = (value: Json | undefined) => (value === undefined ? 'missing' : quote(JSON.stringify(value)));
   const code = typeof envelope.code === 'string' ? envelope.code : numberText(envelope.code);
   if (code === undefined || !isCanonicalInteger(code))
@@ -172,5 +183,5 @@ function classifyEnvelope(envelope: JsonObject, quote: ResponseContext['quote'],
     const message = `the response has the key "${quote(repeated)}" more than once, so which of the values counts is unknown`;
     return fail('final', 'contract', 'envelope', message);
   }
-  return { is: 'success', envelope, data };
+  return { is: 'success', response: { envelope, data, ...(scanned && { scanned }) } };
 }

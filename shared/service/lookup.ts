@@ -8,7 +8,7 @@ import {
 } from '../json.ts';
 import type { ReportService } from '../ports.ts';
 import type { Lookup } from '../reports/definition.ts';
-import { contractError, describeKind, objectsOf } from './records.ts';
+import { contractError, describeKind, objectsOf, wholeData } from './records.ts';
 
 /** A record of the upstream report, as its table has it. */
 export interface UpstreamRecord {
@@ -29,8 +29,8 @@ export async function lookUp(
   lookup: Lookup,
   upstream: UpstreamRecord,
 ): Promise<JsonObject[]> {
-  const { data } = await service.call(action, lookupFields(lookup, upstream));
-  return recordsIn(action, data, lookup).map((record) =>
+  const response = await service.call(action, lookupFields(lookup, upstream));
+  return recordsIn(action, wholeData(response), lookup).map((record) =>
     withKey(service, action, lookup, record, upstream.key),
   );
 }

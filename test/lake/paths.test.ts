@@ -36,7 +36,7 @@ describe('keys of a lake', () => {
     ]).toEqual([
       'snapshots/orders/brand=acme/dt=2026-01-31/s1/part-0000.parquet',
       'snapshots/coverage/brand=acme/report=order_list/month=2026-01/s2/part-0000.parquet',
-      'raw/order_list/brand=acme/dt=2026-01-31/a1/chunk-000007.ndjson.gz',
+      'raw/order_list/brand=acme/dt=2026-01-31/a1/chunk-000007.json-seq.zst',
       'raw/order_list/brand=acme/dt=2026-01-31/a1/progress.json',
       'ledger/order_list/acme/2026-01.json',
       'ledger/order_list/acme/index.json',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { gzipSync } from 'node:zlib';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { type JsonObject, isJsonObject, parseJson, rawNumber, stringifyJson } from '../../shared/json.ts';
@@ -8,13 +8,8 @@ import { chunkName } from '../../shared/lake/paths.ts';
 import { emptySlice } from '../../shared/lake/documents/progress.ts';
 import type { Attempt } from '../../shared/pipeline/claim.ts';
 import type { RunContext } from '../../shared/pipeline/context.ts';
-import {
-  Stage,
-  type StagedPage,
-  primaryKeyField,
-  primaryKeyOf,
-  readChunk,
-} from '../../shared/pipeline/stage.ts';
+import { Stage, type StagedPage, primaryKeyField, readChunk } from '../../shared/pipeline/stage.ts';
+import { recordListOf, recordsOfList } from '../../shared/records/record-list.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { createTimeBudget } from '../../shared/pipeline/time-budget.ts';
@@ -100,7 +95,7 @@ async function claimed(run: RunContext): Promise<Attempt> {
 
 function page(number: number, records: readonly JsonObject[], isLast = false): StagedPage {
   return {
-    records,
+    records: recordListOf(records),
     cursor: number,
     hash: `h${number}`,
     next: isLast ? null : number + 1,
@@ -114,7 +109,9 @@ async function staged(store: ObjectStore): Promise<JsonObject[][]> {
   const parts = slices.at(-1)?.parts ?? [];
   return Promise.all(
     parts.map(async ({ chunks }) =>
-      (await Promise.all(chunks.map((chunk) => readChunk(store, PREFIX, chunk)))).flat(),
+      (await Promise.all(chunks.map((chunk) => readChunk(store, PREFIX, chunk))))
+        .flat()
+        .flatMap(recordsOfList),
     ),
   );
 }
@@ -338,18 +335,22 @@ describe('a staged chunk', () => {
     expect(records.map(stringifyJson)).toEqual([record, record].map(stringifyJson));
   });
 
-  const lines = '{"a":1}\n{"a":2}\n';
+  const pages = '\x1e[{"a":1}]\x1e[{"a":2}]';
+  const zstd = (text: string | Uint8Array) => zstdCompressSync(text);
 
   it.each<[string, Uint8Array | undefined, string]>([
     ['it is missing', undefined, 'is missing'],
     ['it is empty', Buffer.from(''), 'cannot be read'],
-    ['it is not compressed', Buffer.from(lines), 'cannot be read'],
-    ['it breaks off', gzipSync(lines).subarray(0, -4), 'cannot be read'],
-    ['a line is not JSON', gzipSync('{"a":1}\n{"a":\n'), 'cannot be read'],
-    ['a record is missing', gzipSync('{"a":1}\n'), 'does not hold the 2 records'],
-    ['there is one more', gzipSync(`${lines}{"a":3}\n`), 'does not hold the 2 records'],
-    ['a line is not a record', gzipSync('{"a":1}\n[2]\n'), 'does not hold the 2 records'],
-    ['its last line has no end', gzipSync('{"a":1}\n{"a":2}'), 'does not hold the 2 records'],
+    ['it is not compressed', Buffer.from(pages), 'cannot be read'],
+    ['an older version compressed it', gzipSync('{"a":1}\n{"a":2}\n'), 'cannot be read'],
+    ['it breaks off', zstd(pages).subarray(0, -4), 'cannot be read'],
+    ['a page is not JSON', zstd('\x1e[{"a":1}]\x1e[{"a":}]'), 'cannot be read'],
+    ['a page breaks off', zstd('\x1e[{"a":1}]\x1e[{"a":1}'), 'cannot be read'],
+    ['a page is not UTF-8', zstd(Buffer.from('\x1e[{"a":1},{"a":"\xff"}]', 'latin1')), 'cannot be read'],
+    ['a record is missing', zstd('\x1e[{"a":1}]'), 'does not hold the 2 records'],
+    ['there is one more', zstd(`${pages}\x1e[{"a":3}]`), 'does not hold the 2 records'],
+    ['a record is none', zstd('\x1e[{"a":1},[2]]'), 'cannot be read'],
+    ['a page is no list', zstd('\x1e[{"a":1}]\x1e{"a":2}'), 'cannot be read'],
   ])('is rejected as damaged where %s', async (_name, body, what) => {
     const store = memoryStore();
     if (body) await store.put(PREFIX + chunkName(0), body, { ifAbsent: true });
@@ -362,27 +363,7 @@ describe('a staged chunk', () => {
   });
 });
 
-describe('the primary key of a record', () => {
-  it.each<[string, JsonObject, string | undefined]>([
-    ['text', { id: 'a' }, 'a'],
-    ['a number', { id: 17 }, '17'],
-    ['an integer past 2^53', { id: rawNumber('9007199254740993') }, '9007199254740993'],
-    ['an empty text', { id: '' }, undefined],
-    ['null', { id: null }, undefined],
-    ['true', { id: true }, undefined],
-    ['a list', { id: ['a'] }, undefined],
-    ['an object', { id: { a: 1 } }, undefined],
-    ['not there', { no: 'a' }, undefined],
-  ])('I1: is text or a number: %s', (_name, record, primaryKey) => {
-    expect(primaryKeyOf(record, 'id')).toBe(primaryKey);
-    expect(primaryKeyOf(record, undefined)).toBeUndefined();
-  });
-
-  it('is not read from a property that every object inherits', () => {
-    expect(primaryKeyOf({}, 'constructor')).toBeUndefined();
-    expect(primaryKeyOf({}, '__proto__')).toBeUndefined();
-  });
-
+describe('the primary key of a report', () => {
   it.each<[string, string | undefined, string | undefined]>([
     ['clicks_list', undefined, 'id'],
     ['order_list', undefined, 'transid'],

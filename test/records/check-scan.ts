@@ -5,7 +5,7 @@ import type { ReportService } from '../../shared/ports.ts';
 import { type RecordList, STRIDE, recordListOf, recordsOfList } from '../../shared/records/record-list.ts';
 import { scanRecords } from '../../shared/records/scan-records.ts';
 import { splitEnvelope } from '../../shared/records/split-envelope.ts';
-import { recordsOf } from '../../shared/service/records.ts';
+import { recordsOf, wholeData } from '../../shared/service/records.ts';
 
 /*
  * I6: what the fast reading of bytes may do, beside the exact parser: nothing but refuse, or return the same. Each
@@ -39,7 +39,8 @@ export function checkSplit(bytes: Buffer): boolean {
   if (!split) return false;
   const envelope = parseJson(bytes.toString());
   assert(isJsonObject(envelope) && isJsonObject(envelope.data));
-  checkList(split.list, recordsOf(service, 'action', envelope.data));
+  checkList(split.records, recordsOfList(recordsOf(service, 'action', { envelope, data: envelope.data })));
+  assert.deepEqual(wholeData({ envelope, data: dataOf(split.rest), scanned: split }), envelope.data);
   const entries = Object.entries(envelope.data);
   const place = Object.hasOwn(envelope.data, 'list')
     ? 'list'
@@ -50,6 +51,11 @@ export function checkSplit(bytes: Buffer): boolean {
   );
   assert.equal(stringifyJson(split.rest), stringifyJson(rest));
   return true;
+}
+
+function dataOf({ data }: JsonObject): JsonObject {
+  assert(isJsonObject(data));
+  return data;
 }
 
 /** Whether the records are these, field by field, and the exact objects written again have the same values. */

@@ -60,7 +60,7 @@ describe('a response that is taken apart', () => {
     ],
   ])('has its records in %s', (_name, text, records, rest) => {
     const split = splitEnvelope(Buffer.from(text));
-    expect(split && stringifyJson(recordsOfList(split.list))).toBe(records);
+    expect(split && stringifyJson(recordsOfList(split.records))).toBe(records);
     expect(split && stringifyJson(split.rest)).toBe(rest);
   });
 

@@ -9,6 +9,7 @@ import type { CredentialSource, Credentials } from '../../shared/ports.ts';
 import { type ServiceClientOptions, createServiceClient } from '../../shared/service/client.ts';
 import { httpDate } from '../../shared/service/server-clock.ts';
 import { createRateLimiter, fixedRate } from '../../shared/service/rate-limit.ts';
+import { wholeData } from '../../shared/service/records.ts';
 import { digestOf } from '../../shared/service/signature.ts';
 import { type Received, type Reply, startScriptedService } from '../fakes/scripted-service.ts';
 import { virtualTime } from '../fakes/virtual-time.ts';
@@ -140,9 +141,9 @@ describe('a request', () => {
     const { client } = await started(() => ({
       text: '{"code":0,"cursor":"x","data":{"list":[{"id":9007199254740993,"amount":1.10}]}}',
     }));
-    const { envelope, data } = await client.call(action, {});
-    expect(envelope.cursor).toBe('x');
-    expect(stringifyJson(data)).toBe('{"list":[{"id":9007199254740993,"amount":1.10}]}');
+    const response = await client.call(action, {});
+    expect(response.envelope.cursor).toBe('x');
+    expect(stringifyJson(wholeData(response))).toBe('{"list":[{"id":9007199254740993,"amount":1.10}]}');
   });
 
   it('takes a code of 0 written as text', async () => {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { BrandReportsError } from '../../shared/errors.ts';
+import { stringifyJson } from '../../shared/json.ts';
+import { wholeData } from '../../shared/service/records.ts';
 import { type ResponseClass, classifyResponse } from '../../shared/service/envelope.ts';
 
 const context = { brand: 'acme', action: 'report/order_list', quote: (text: string) => `<${text}>` };
@@ -140,8 +142,18 @@ describe('an envelope', () => {
   it.each(['0', '"0"'])('with code %s is a success', (code) => {
     expect(classified(200, `{"code":${code},"data":{"a":[{"b":1,"b":2}]}}`)).toMatchObject({
       is: 'success',
-      envelope: { data: { a: [{ b: 2 }] } },
-      data: { a: [{ b: 2 }] },
+      response: { envelope: { data: { a: [{ b: 2 }] } }, data: { a: [{ b: 2 }] } },
     });
+  });
+
+  it('holds its records by their bytes where nothing in it is unusual', () => {
+    const text = '{"code":0,"data":{"total":1,"rows":[{"a":1.10}]}}';
+    const found = classified(200, text);
+    const response = found.is === 'success' ? found.response : undefined;
+    expect(response).toMatchObject({
+      data: { total: 1, rows: [] },
+      scanned: { field: 'rows', records: { count: 1 } },
+    });
+    expect(response && stringifyJson(wholeData(response))).toBe('{"total":1,"rows":[{"a":1.10}]}');
   });
 });

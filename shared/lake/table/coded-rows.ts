@@ -1,14 +1,26 @@
 import type { Value } from '../../column-types.ts';
 import type { Row } from './columns.ts';
+import { type Texts, textsOf } from './texts.ts';
 
 /**
- * A column of many rows, each different value once: the value of a row is `values[codes[row]]`, and `undefined` is NULL.
+ * A column of many rows, each different value once: the value of a row is that of its code, and `undefined` is NULL.
  * There are at least as many codes as rows. Two codes may have equal values.
  */
-export interface CodedColumn {
+export type CodedColumn = CodedValues | CodedTexts;
+
+interface CodedValues {
   codes: Uint32Array;
   values: readonly (Value | undefined)[];
 }
+
+/** A column of texts. */
+interface CodedTexts {
+  codes: Uint32Array;
+  texts: Texts;
+}
+
+/** A column and its name. It may be read until the next one is asked for. */
+export type NamedColumn = readonly [name: string, column: CodedColumn];
 
 const CELL_BYTES = 24;
 
@@ -40,7 +52,11 @@ export class CodedRows {
     for (const [name, cells] of this.#cells) {
       const codes = new Uint32Array(this.rows);
       for (const [index, row] of cells.rows.entries()) codes[row] = cells.codes[index] ?? 0;
-      columns.set(name, { codes, values: cells.values });
+      const { values } = cells;
+      columns.set(
+        name,
+        typeof values[1] === 'string' ? { codes, texts: textsOf(values) } : { codes, values },
+      );
     }
     return columns;
   }

@@ -13,6 +13,7 @@ import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js';
 import { type Column, type PhysicalValue, type Value, typeSpec } from '../../column-types.ts';
 import type { CodedColumn } from './coded-rows.ts';
 import { type PlainType, plainType } from './plain-values.ts';
+import { type Texts, isNullText } from './texts.ts';
 
 /** A page of values ends at so many bytes. A page of places needs no bound: two bytes for each row of a row group. */
 const PAGE_BYTES = 2 ** 20;
@@ -32,9 +33,11 @@ export async function writeColumnChunk(
   cells: CodedColumn | undefined,
   compress: Compress,
 ): Promise<ColumnChunk> {
-  const { element, toPhysical } = typeSpec(type).parquet;
-  const plain = plainType(element);
-  const present = presentValues(rows, cells, toPhysical);
+  const { parquet } = typeSpec(type);
+  const { element } = parquet;
+  const texts = cells && 'texts' in cells ? cells.texts : undefined;
+  const plain = plainType(element, texts);
+  const present = presentValues(rows, cells, (held) => parquet.toPhysical(held));
   // Booleans could be run-length encoded, but parquetjs-lite, the independent reader, cannot read that.
   const sizes = sizesOf(present, plain);
   const isDictionary = element.type !== 'BOOLEAN' && dictionaryPays(present, sizes);
@@ -93,7 +96,7 @@ export async function writeColumnChunk(
       total_uncompressed_size: BigInt(uncompressedBytes),
       data_page_offset: BigInt(dataStart),
       ...(isDictionary && { dictionary_page_offset: BigInt(start) }),
-      statistics: statisticsOf(rows, present, plain),
+      statistics: statisticsOf(rows, present, plain, texts),
       encoding_stats: [
         ...(isDictionary ? [{ page_type: 'DICTIONARY_PAGE', encoding: 'PLAIN', count: 1 } as const] : []),
         { page_type: 'DATA_PAGE_V2', encoding, count: pages },
@@ -124,18 +127,19 @@ function presentValues(
 ): Present {
   const levels = new Uint8Array(rows);
   if (!cells) return { distinct: [], places: new Uint32Array(), levels };
-  const { codes, values } = cells;
+  const { codes } = cells;
+  const { count: different, physicalOf } = physicalValues(cells, toPhysical);
   const distinct: PhysicalValue[] = [];
   const places = new Uint32Array(rows);
   // By code: 0 until it is met, then -1 for NULL or the place, counted from 1.
-  const placeOf = new Int32Array(values.length);
+  const placeOf = new Int32Array(different);
   let count = 0;
   for (let row = 0; row < rows; row += 1) {
     const code = codes[row] ?? 0;
     let place = placeOf[code] ?? -1;
     if (place === 0) {
-      const value = values[code];
-      place = value === undefined ? -1 : distinct.push(toPhysical(value));
+      const value = physicalOf(code);
+      place = value === undefined ? -1 : distinct.push(value);
       placeOf[code] = place;
     }
     if (place < 0) continue;
@@ -144,6 +148,23 @@ function presentValues(
     count += 1;
   }
   return { distinct, places: places.subarray(0, count), levels };
+}
+
+/** How many codes there are, and what each stands for; of texts it is the code itself. */
+function physicalValues(cells: CodedColumn, toPhysical: (held: Value) => PhysicalValue) {
+  if ('texts' in cells) {
+    const { texts } = cells;
+    const count = texts.starts.length;
+    return { count, physicalOf: (code: number) => (isNullText(texts, code) ? undefined : code) };
+  }
+  const { values } = cells;
+  return {
+    count: values.length,
+    physicalOf: (code: number) => {
+      const value = values[code];
+      return value === undefined ? undefined : toPhysical(value);
+    },
+  };
 }
 
 /** Whether a dictionary takes at most half the bytes: it makes more work for a reader. */
@@ -155,9 +176,9 @@ function dictionaryPays({ distinct, places }: Present, sizes: Uint32Array): bool
 }
 
 /** About how many bytes each different value takes. */
-function sizesOf({ distinct }: Present, { size }: PlainType): Uint32Array {
+function sizesOf({ distinct }: Present, plain: PlainType): Uint32Array {
   const sizes = new Uint32Array(distinct.length);
-  for (const [place, value] of distinct.entries()) sizes[place] = size(value);
+  for (const [place, value] of distinct.entries()) sizes[place] = plain.size(value);
   return sizes;
 }
 
@@ -233,16 +254,26 @@ function valuesOf({ distinct, places }: Present, { fromPlace, toPlace }: Part): 
   return values;
 }
 
-function statisticsOf(rows: number, { distinct, places }: Present, { orderOf }: PlainType): Statistics {
+function statisticsOf(
+  rows: number,
+  { distinct, places }: Present,
+  plain: PlainType,
+  texts: Texts | undefined,
+): Statistics {
   const null_count = BigInt(rows - places.length);
   let [min] = distinct;
   if (min === undefined) return { null_count };
   let max = min;
-  const isLess = orderOf(distinct);
   for (const value of distinct) {
-    if (isLess(value, min)) min = value;
-    else if (isLess(max, value)) max = value;
+    if (plain.isLess(value, min)) min = value;
+    else if (plain.isLess(max, value)) max = value;
   }
+  if (texts) return { min_value: bytesOf(texts, min), max_value: bytesOf(texts, max), null_count };
   // By the format's rules a zero stands for both zeros.
   return { min_value: min === 0 ? -0 : min, max_value: max === 0 ? 0 : max, null_count };
+}
+
+/** A copy: the footer outlives the texts. */
+function bytesOf({ bytes, starts, ends }: Texts, code: PhysicalValue): Uint8Array {
+  return Uint8Array.from(bytes.subarray(starts[Number(code)], ends[Number(code)]));
 }

@@ -1,15 +1,16 @@
 /**
- * From records to columns. `observe` notes which kinds of values a field had, `growSchema` appends a column for each field
- * that is new, and `rowMapper` turns records into rows of these columns.
+ * The columns of a table. `observe` notes which kinds of values a field had, and `growSchema` appends a column for each
+ * field that is new.
  * If the first value decided the type of a new column, the type would depend on the order of the records, and a column
  * that began with whole numbers would break when cents arrive. So the kinds of all values of a day are collected
  * first, in a form whose merging is commutative, and decided once. Afterwards a column never changes (I7).
  * Nothing in a record is dropped (I6): what fits no column is kept as JSON in `_rescued`.
  */
-import { DUPLICATES, type Json, type JsonObject, isRawNumber, stringifyJson } from '../../json.ts';
+import { DUPLICATES } from '../../json.ts';
 import { DAY_PARTITION_KEYS } from '../paths.ts';
 import type { DocumentedColumn } from '../../reports/definition.ts';
-import { type Column, type ColumnType, type TypeSpec, typeSpec, type Value } from '../../column-types.ts';
+import type { Column, ColumnType, Value } from '../../column-types.ts';
+import { type RecordList, STRIDE } from '../../records/record-list.ts';
 
 /** The documented columns, then `_rescued` and `_synced_at`, then the discovered ones in the order of discovery. */
 export interface TableSchema {
@@ -30,6 +31,8 @@ const NUMBER = 2;
 const BOOLEAN = 4;
 const NESTED = 8;
 const ONE_RECORD = 16;
+/** By the first byte of a literal, the kind of its value; null, which says nothing of a type, has none. */
+const KINDS = Uint8Array.from({ length: 256 }, (_, byte) => kindOf(String.fromCharCode(byte)));
 
 /** The discovered columns of a table, at most. */
 export const MAX_DISCOVERED = 1_000;
@@ -61,18 +64,23 @@ export function baseSchema(documented: readonly DocumentedColumn[]): TableSchema
   };
 }
 
-/** Adds what a record has, in place. Fields that cannot be columns are left out: they are rescued. */
-export function observe(into: Observations, record: JsonObject): void {
-  let grown = false;
-  for (const [field, value] of Object.entries(record)) {
-    const kind = jsonKind(value);
-    if (kind === 0 || !canBeColumn(field)) continue;
-    const known = observed(into, field);
-    if (known === 0) grown = true;
-    into[field] = joined(known, ONE_RECORD + kind);
+/** Adds what the records of a page have, in place. Fields that cannot be columns are left out: they are rescued. */
+export function observe(into: Observations, { bytes, fields, values }: RecordList): void {
+  const counts = new Uint32Array(fields.length);
+  const kinds = new Uint8Array(fields.length);
+  for (let at = 0; at < values.length; at += STRIDE) {
+    const field = values[at] ?? 0;
+    const kind = KINDS[bytes[values[at + 1] ?? 0] ?? 0] ?? 0;
+    if (kind === 0) continue;
+    counts[field] = (counts[field] ?? 0) + 1;
+    kinds[field] = (kinds[field] ?? 0) | kind;
+  }
+  for (const [index, field] of fields.entries()) {
+    const found = (counts[index] ?? 0) * ONE_RECORD + (kinds[index] ?? 0);
+    if (found > 0 && canBeColumn(field)) into[field] = joined(observed(into, field), found);
   }
   // Only beyond twice the limit: a field that comes late must be able to become more frequent than those that leave.
-  if (!grown || Object.keys(into).length <= 2 * MAX_OBSERVED) return;
+  if (Object.keys(into).length <= 2 * MAX_OBSERVED) return;
   for (const field of byFrequency(into).slice(MAX_OBSERVED)) delete into[field];
 }
 
@@ -125,38 +133,11 @@ export function fieldsWithoutColumn(schema: TableSchema, observations: Observati
   return Object.keys(observations).filter((field) => !known.has(field));
 }
 
-/**
- * Prepares a schema for mapping records. A value that its column cannot store or could not reproduce exactly, and every
- * field without a column, goes into the row's `_rescued`: JSON by field, in name order.
- * @returns (record, when this content was first read) → row
- */
-export function rowMapper(schema: TableSchema): (record: JsonObject, syncedAt: Date) => Row {
-  const columns = new Map(
-    schema.columns.map(({ name, type, field }) => [field, { name, spec: typeSpec(type) }]),
-  );
-  return (record, syncedAt) => {
-    const row: Row = {};
-    const rescued: [string, Json][] = [];
-    for (const [field, value] of Object.entries(record)) {
-      if (value === null) continue;
-      const column = columns.get(field);
-      const held = column?.spec.toValue(value);
-      if (column && held !== undefined) row[column.name] = held;
-      // I6: what the column cannot store or could not reproduce exactly is kept as it came.
-      if (!column || held === undefined || !roundTrips(column.spec, held, value))
-        rescued.push([field, value]);
-    }
-    if (rescued.length > 0) row._rescued = stringifyJson(Object.fromEntries(rescued.sort(byField)));
-    row._synced_at = syncedAt;
-    return row;
-  };
-}
-
-function jsonKind(value: Json): number {
-  if (value === null) return 0;
-  if (typeof value === 'string') return TEXT;
-  if (typeof value === 'boolean') return BOOLEAN;
-  return typeof value === 'number' || isRawNumber(value) ? NUMBER : NESTED;
+function kindOf(first: string): number {
+  if (first === '"') return TEXT;
+  if (first === 't' || first === 'f') return BOOLEAN;
+  if (first === '{' || first === '[') return NESTED;
+  return first === '-' || (first >= '0' && first <= '9') ? NUMBER : 0;
 }
 
 function observed(observations: Observations, field: string): number {
@@ -216,13 +197,4 @@ function freeName(base: string, taken: Set<string>): string {
   for (let number = 2; taken.has(name); number += 1) name = `${base}_${number}`;
   taken.add(name);
   return name;
-}
-
-/** Whether the column alone reproduces the original value: numbers by value, texts letter by letter. */
-function roundTrips(spec: TypeSpec, held: Value, value: Json): boolean {
-  return typeof value !== 'string' || value === held || spec.texts(held).includes(value);
-}
-
-function byField([a]: [string, Json], [b]: [string, Json]): number {
-  return a < b ? -1 : 1;
 }

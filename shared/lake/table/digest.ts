@@ -7,13 +7,13 @@
  */
 import { hash } from 'node:crypto';
 import type { Value } from '../../column-types.ts';
-import type { CodedColumn } from './coded-rows.ts';
+import type { CodedColumn, NamedColumn } from './coded-rows.ts';
 import type { Row } from './columns.ts';
-import { type Lanes, finalMix, murmur } from './murmur.ts';
+import { type Texts, isNullText } from './texts.ts';
+import { LANES, type Lanes, SPARE_WORDS, ByteWords, finalMix, murmur } from '../../records/murmur.ts';
 
 /** Stands in each digest. Where another way of computing it begins, all days count as changed. */
 const VERSION = 'v2';
-const LANES = 4;
 
 /**
  * The content of a partition in any order of its rows: their number, and the sum (mod 2^128) of a hash of each.
@@ -24,26 +24,23 @@ export class Digest {
   #sum = 0n;
   readonly #values = new ValueHasher();
 
-  /** Adds the rows of columns, by name: what `add` does for each of them, at a tenth of the cost. */
-  addColumns(rows: number, columns: ReadonlyMap<string, CodedColumn>): void {
+  /** Passes the columns of rows on, and adds the rows behind the last one: what `add` does, at a tenth of the cost. */
+  *addColumns(rows: number, columns: Iterable<NamedColumn>): Generator<NamedColumn, void, undefined> {
     const sums = new Int32Array(rows * LANES);
-    for (const [name, { codes, values }] of columns) {
-      if (!counts(name)) continue;
-      const seed = this.#values.seedOf(name);
-      const hashes = new Int32Array(values.length * LANES);
-      const isHashed = new Uint8Array(values.length);
-      for (let row = 0; row < rows; row += 1) {
-        const code = codes[row] ?? 0;
-        const value = values[code];
-        if (value === undefined) continue;
-        if (isHashed[code] === 0) {
-          this.#values.hash(value, seed, hashes, code * LANES);
-          isHashed[code] = 1;
-        }
-        addLanes(sums, row * LANES, hashes, code * LANES);
-      }
+    for (const column of columns) {
+      this.#addColumn(sums, column);
+      yield column;
     }
     this.#addRows(rows, sums);
+  }
+
+  #addColumn(sums: Lanes, [name, column]: NamedColumn): void {
+    if (!counts(name)) return;
+    const hashes = this.#values.hashesOf(column, this.#values.seedOf(name));
+    const { codes } = column;
+    // NULL has a hash of 0.
+    for (let row = 0; row * LANES < sums.length; row += 1)
+      addLanes(sums, row * LANES, hashes, (codes[row] ?? 0) * LANES);
   }
 
   add(row: Row): void {
@@ -98,16 +95,15 @@ function addLanes(into: Lanes, at: number, hashes: Lanes, from: number): void {
 
 /** Keeps values of different kinds apart: the text `1`, the number 1 and the integer 1 are three values. */
 const KINDS = { number: 1, bigint: 2, boolean: 3, date: 4 } as const;
-/** A number of 128 bits and its kind. Texts have an even number of bytes. */
+/** A number of 128 bits and its kind. */
 const NUMBER_BYTES = 17;
-/** What `murmur` may read behind a text. */
-const SPARE_WORDS = 4;
 
 /** The same hash for equal values of a column, another one for every other value or column. */
 class ValueHasher {
   readonly #seeds = new Map<string, Lanes>();
   readonly #number = new DataView(new ArrayBuffer(LANES * 4));
-  #words = new Int32Array(256);
+  readonly #bytes = new ByteWords();
+  readonly #words = new Int32Array(LANES + SPARE_WORDS);
 
   seedOf(column: string): Lanes {
     const known = this.#seeds.get(column);
@@ -118,22 +114,37 @@ class ValueHasher {
     return seed;
   }
 
-  hash(value: Value, seed: Lanes, into: Lanes, at: number): void {
-    if (typeof value === 'string') this.#setText(value);
-    else this.#setNumber(value);
-    murmur(this.#words, typeof value === 'string' ? value.length * 2 : NUMBER_BYTES, seed, into, at);
+  /** By code; 0 for NULL, and for a code beyond all values. */
+  hashesOf(column: CodedColumn, seed: Lanes): Lanes {
+    if ('texts' in column) return this.#hashesOfTexts(column.texts, seed);
+    const { values } = column;
+    const hashes = new Int32Array(values.length * LANES);
+    for (const [code, value] of values.entries())
+      if (value !== undefined) this.hash(value, seed, hashes, code * LANES);
+    return hashes;
   }
 
-  /** UTF-16, two letters a word. */
-  #setText(text: string): void {
-    const count = (text.length + 1) >> 1;
-    if (this.#words.length < count + SPARE_WORDS) this.#words = new Int32Array((count + SPARE_WORDS) * 2);
-    const words = this.#words;
-    const even = text.length & ~1;
-    for (let index = 0; index < even; index += 2)
-      words[index >> 1] = text.charCodeAt(index) | (text.charCodeAt(index + 1) << 16);
-    if (even < text.length) words[even >> 1] = text.charCodeAt(even);
-    for (let word = count; word < count + SPARE_WORDS; word += 1) words[word] = 0;
+  #hashesOfTexts(texts: Texts, seed: Lanes): Lanes {
+    const { bytes, starts, ends } = texts;
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const hashes = new Int32Array(starts.length * LANES);
+    for (let code = 0; code < starts.length; code += 1) {
+      if (isNullText(texts, code)) continue;
+      const [start, end] = [starts[code] ?? 0, ends[code] ?? 0];
+      murmur(this.#bytes.of(view, start, end), end - start, seed, hashes, code * LANES);
+    }
+    return hashes;
+  }
+
+  hash(value: Value, seed: Lanes, into: Lanes, at: number): void {
+    if (typeof value === 'string') {
+      const { buffer, byteOffset, length } = Buffer.from(value);
+      const words = this.#bytes.of(new DataView(buffer, byteOffset, length), 0, length);
+      murmur(words, length, seed, into, at);
+    } else {
+      this.#setNumber(value);
+      murmur(this.#words, NUMBER_BYTES, seed, into, at);
+    }
   }
 
   #setNumber(value: Exclude<Value, string>): void {

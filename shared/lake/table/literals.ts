@@ -58,10 +58,14 @@ export class Literals {
     return code;
   }
 
-  /** The literal's bytes: valid until the next one is added. */
-  literal(code: number): Uint8Array {
-    const start = this.#endOf(code - 1);
-    return new Uint8Array(this.#arena.buffer, start, this.#endOf(code) - start);
+  /** All literals, one behind the other: valid until the next one is added. */
+  get bytes(): Buffer {
+    return Buffer.from(this.#arena.buffer, 0, this.#endOf(this.#count));
+  }
+
+  /** By code, where the literal ends in `bytes`; it begins where the one before ends. */
+  get ends(): Uint32Array {
+    return this.#ends;
   }
 
   /** Forgets all, and keeps the memory for the next ones. */

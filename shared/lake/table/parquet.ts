@@ -19,21 +19,10 @@ import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import * as z from 'zod/mini';
 import type { ObjectWriter } from '../../ports.ts';
 import { type Column, type TypeSpec, typeOfElement, typeSpec } from '../../column-types.ts';
-import { type CodedColumn, CodedRows } from './coded-rows.ts';
+import { type CodedColumn, CodedRows, type NamedColumn } from './coded-rows.ts';
 import { type Compress, writeColumnChunk } from './column-chunk.ts';
 import { DERIVED_COLUMNS, type Row } from './columns.ts';
-
-/** Rows of a row group: the unit that the writer keeps in memory and a reader can skip. */
-export const ROW_GROUP_ROWS = 30_000;
-/** I12: a row group also ends at this size of its values, so that huge records do not fill the memory. */
-export const ROW_GROUP_BYTES = 64 * 2 ** 20;
-/** I12: and at this number of cells, empty ones included: a reader holds one value for each of them. */
-export const ROW_GROUP_CELLS = 2_000_000;
-
-/** How many rows a row group of so many columns has at most. */
-export function maxRowsOfGroup(columns: number): number {
-  return Math.min(ROW_GROUP_ROWS, Math.ceil(ROW_GROUP_CELLS / Math.max(1, columns)));
-}
+import { ROW_GROUP_BYTES, maxRowsOfGroup } from './row-group-limits.ts';
 
 /** A Parquet file that is being written. One call at a time. */
 export interface ParquetFile {
@@ -41,9 +30,9 @@ export interface ParquetFile {
   /**
    * Writes a row group of its own, behind all rows before.
    * @param rows at most `maxRowsOfGroup`; their values take at most ROW_GROUP_BYTES
-   * @param columns by name; one that is missing is NULL in all rows
+   * @param columns in any order, each written before the next is asked for; one that is missing is NULL in all rows
    */
-  writeGroup(rows: number, columns: ReadonlyMap<string, CodedColumn>): Promise<void>;
+  writeGroup(rows: number, columns: Iterable<NamedColumn>): Promise<void>;
   /** Afterwards the file exists, whole. */
   finish(): Promise<{ rows: number; bytes: number }>;
   abort(): Promise<void>;
@@ -58,7 +47,8 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
   const bytes = new ByteWriter();
   const compress = compressor();
   const groups: RowGroup[] = [];
-  let written = 0;
+  const columnOf = new Map(columns.map((column) => [column.name, column]));
+  let rowsWritten = 0;
   let pending = new CodedRows();
   bytes.appendUint32(MAGIC);
 
@@ -67,11 +57,20 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
     bytes.index = 0;
     await output.write(grown);
   };
-  const writeGroup = async (rows: number, cells: ReadonlyMap<string, CodedColumn>) => {
+  const writeGroup = async (rows: number, cells: Iterable<NamedColumn>) => {
     const start = bytes.offset;
+    const written = new Map<string, ColumnChunk>();
+    const write = async (column: Column, coded: CodedColumn | undefined) => {
+      const chunk = await writeColumnChunk(bytes, column, rows, coded, compress);
+      written.set(column.name, chunk);
+      return chunk;
+    };
+    for (const [name, coded] of cells) {
+      const column = columnOf.get(name);
+      if (column) await write(column, coded);
+    }
     const chunks: ColumnChunk[] = [];
-    for (const column of columns)
-      chunks.push(await writeColumnChunk(bytes, column, rows, cells.get(column.name), compress));
+    for (const column of columns) chunks.push(written.get(column.name) ?? (await write(column, undefined)));
     groups.push({
       columns: chunks,
       total_byte_size: chunks.reduce(
@@ -81,7 +80,7 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
       num_rows: BigInt(rows),
       total_compressed_size: BigInt(bytes.offset - start),
     });
-    written += rows;
+    rowsWritten += rows;
     await writeOut();
   };
   const writePending = async () => {
@@ -107,7 +106,7 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
         version: 2,
         created_by: 'brand-reports',
         schema: [{ name: 'root', num_children: columns.length }, ...columns.map(schemaElement)],
-        num_rows: BigInt(written),
+        num_rows: BigInt(rowsWritten),
         row_groups: groups,
         key_value_metadata: [{ key: FIELDS_KEY, value: JSON.stringify(fieldsOf(columns)) }],
         metadata_length: 0,
@@ -115,7 +114,7 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
       bytes.appendUint32(MAGIC);
       await writeOut();
       await output.finish();
-      return { rows: written, bytes: bytes.offset };
+      return { rows: rowsWritten, bytes: bytes.offset };
     },
     abort: () => output.abort(),
   };

@@ -4,23 +4,22 @@
  * is a bug of the caller and fails here: it would be cut to the type's width, and nobody would notice.
  */
 import type { ParquetElement, PhysicalValue } from '../../column-types.ts';
+import { type Texts, isNullText, textsOf } from './texts.ts';
 
 export interface PlainType {
   /** About how many bytes a value takes. */
   size(value: PhysicalValue): number;
   /** @throws RangeError where a value is not one of the type */
   encode(values: readonly PhysicalValue[]): Uint8Array;
-  /** Which of two of the values comes first. */
-  orderOf(values: readonly PhysicalValue[]): IsLess;
+  /** Whether the first of two values comes before the other. */
+  isLess(a: PhysicalValue, b: PhysicalValue): boolean;
 }
-
-export type IsLess = (a: PhysicalValue, b: PhysicalValue) => boolean;
 
 const PLAIN_TYPES = {
   BOOLEAN: () => ({
     size: () => 1,
     encode: booleans,
-    orderOf: () => (a, b) => a < b,
+    isLess: (a, b) => a < b,
   }),
   INT32: () => ({
     size: () => 4,
@@ -28,7 +27,7 @@ const PLAIN_TYPES = {
       if (typeof value !== 'number' || (value | 0) !== value) throw unfit(value, 'INT32');
       view.setInt32(at, value, true);
     }),
-    orderOf: () => (a, b) => a < b,
+    isLess: (a, b) => a < b,
   }),
   INT64: () => ({
     size: () => 8,
@@ -36,7 +35,7 @@ const PLAIN_TYPES = {
       if (typeof value !== 'bigint' || BigInt.asIntN(64, value) !== value) throw unfit(value, 'INT64');
       view.setBigInt64(at, value, true);
     }),
-    orderOf: () => (a, b) => a < b,
+    isLess: (a, b) => a < b,
   }),
   DOUBLE: () => ({
     size: () => 8,
@@ -44,23 +43,28 @@ const PLAIN_TYPES = {
       if (typeof value !== 'number' || Number.isNaN(value)) throw unfit(value, 'DOUBLE');
       view.setFloat64(at, value, true);
     }),
-    orderOf: () => (a, b) => a < b,
+    isLess: (a, b) => a < b,
   }),
-  BYTE_ARRAY: () => ({
-    size: (value) => LENGTH_BYTES + textOf(value).length,
-    encode: texts,
-    orderOf: (values) => (values.some(hasHighUnit) ? isBefore : (a, b) => a < b),
+  BYTE_ARRAY: (_element, texts) => ({
+    size: (code) => LENGTH_BYTES + lengthOf(texts, code),
+    encode: (codes) => encodedTexts(texts, codes),
+    isLess: (a, b) => isBefore(texts, Number(a), Number(b)),
   }),
   FIXED_LEN_BYTE_ARRAY: ({ type_length: width = 0 }) => ({
     size: () => width,
     encode: (values) => bigEndianIntegers(values, width),
-    orderOf: () => (a, b) => a < b,
+    isLess: (a, b) => a < b,
   }),
-} satisfies { [Type in ParquetElement['type']]: (element: ParquetElement) => PlainType };
+} satisfies { [Type in ParquetElement['type']]: (element: ParquetElement, texts: Texts) => PlainType };
 
-/** The row of the table for an element of a schema. */
-export function plainType(element: ParquetElement): PlainType {
-  return PLAIN_TYPES[element.type](element);
+const NO_TEXTS: Texts = textsOf([undefined]);
+
+/**
+ * The row of the table for an element of a schema.
+ * @param texts of a column of texts: its values are their codes
+ */
+export function plainType(element: ParquetElement, texts = NO_TEXTS): PlainType {
+  return PLAIN_TYPES[element.type](element, texts);
 }
 
 function unfit(value: PhysicalValue, type: string): RangeError {
@@ -107,62 +111,46 @@ function bigEndianIntegers(values: readonly PhysicalValue[], width: number): Uin
 }
 
 const LENGTH_BYTES = 4;
-/** Up to this length a loop over the letters is quicker than a call into the runtime. */
-const SHORT_TEXT = 20;
-const MAX_BYTES_PER_UNIT = 3;
+const WORD = 4;
 
-function texts(values: readonly PhysicalValue[]): Uint8Array {
+function lengthOf(texts: Texts, code: PhysicalValue): number {
+  if (typeof code !== 'number' || isNullText(texts, code)) throw unfit(code, 'BYTE_ARRAY');
+  return (texts.ends[code] ?? 0) - (texts.starts[code] ?? 0);
+}
+
+function encodedTexts(texts: Texts, codes: readonly PhysicalValue[]): Uint8Array {
   let size = 0;
-  for (const value of values) size += LENGTH_BYTES + textOf(value).length * MAX_BYTES_PER_UNIT;
-  const bytes = Buffer.allocUnsafe(size);
+  for (const code of codes) size += LENGTH_BYTES + lengthOf(texts, code);
+  const from = new DataView(texts.bytes.buffer, texts.bytes.byteOffset, texts.bytes.length);
+  const to = new DataView(new ArrayBuffer(size));
   let at = 0;
-  for (const value of values) {
-    const text = textOf(value);
-    const start = at + LENGTH_BYTES;
-    const written =
-      text.length <= SHORT_TEXT && writeAscii(bytes, start, text) ? text.length : bytes.write(text, start);
-    bytes.writeUInt32LE(written, at);
-    at = start + written;
+  for (const code of codes) {
+    const length = lengthOf(texts, code);
+    to.setUint32(at, length, true);
+    copyBytes(from, texts.starts[Number(code)] ?? 0, to, at + LENGTH_BYTES, length);
+    at += LENGTH_BYTES + length;
   }
-  return bytes.subarray(0, at);
+  return new Uint8Array(to.buffer);
 }
 
-/** @returns false for a text that is not ASCII */
-function writeAscii(bytes: Buffer, at: number, text: string): boolean {
-  for (let index = 0; index < text.length; index += 1) {
-    const unit = text.charCodeAt(index);
-    if (unit > 0x7f) return false;
-    bytes[at + index] = unit;
-  }
-  return true;
+/** For a short text a loop is quicker than a call into the runtime. */
+function copyBytes(from: DataView, start: number, to: DataView, at: number, length: number): void {
+  let index = 0;
+  for (; index + WORD <= length; index += WORD)
+    to.setInt32(at + index, from.getInt32(start + index, true), true);
+  for (; index < length; index += 1) to.setUint8(at + index, from.getUint8(start + index));
 }
 
-function textOf(value: PhysicalValue): string {
-  if (typeof value !== 'string') throw unfit(value, 'BYTE_ARRAY');
-  return value;
-}
-
-const HIGH_UNIT = /[\ud800-\uffff]/;
-
-/** Whether the order of UTF-16, which is JavaScript's, can differ from that of UTF-8, which is Parquet's. */
-function hasHighUnit(value: PhysicalValue): boolean {
-  return HIGH_UNIT.test(textOf(value));
-}
-
-/** The order of the texts' bytes in UTF-8, which is that of their code points. */
-function isBefore(valueOfA: PhysicalValue, valueOfB: PhysicalValue): boolean {
-  const [a, b] = [textOf(valueOfA).toWellFormed(), textOf(valueOfB).toWellFormed()];
-  const common = Math.min(a.length, b.length);
+/** The order of the bytes, which is that of the code points. */
+function isBefore({ bytes, starts, ends }: Texts, a: number, b: number): boolean {
+  const [startA, startB] = [starts[a] ?? 0, starts[b] ?? 0];
+  const lengthA = (ends[a] ?? 0) - startA;
+  const lengthB = (ends[b] ?? 0) - startB;
+  const common = Math.min(lengthA, lengthB);
   for (let index = 0; index < common; index += 1) {
-    const unitOfA = a.charCodeAt(index);
-    const unitOfB = b.charCodeAt(index);
-    if (unitOfA !== unitOfB) return rank(unitOfA) < rank(unitOfB);
+    const byteA = bytes[startA + index] ?? 0;
+    const byteB = bytes[startB + index] ?? 0;
+    if (byteA !== byteB) return byteA < byteB;
   }
-  return a.length < b.length;
-}
-
-/** Surrogates stand for the code points above all that one unit can hold. */
-function rank(unit: number): number {
-  if (unit < 0xd800) return unit;
-  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
+  return lengthA < lengthB;
 }

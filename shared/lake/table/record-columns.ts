@@ -5,7 +5,7 @@
  * I12: codes lie in blocks of BLOCK_ROWS rows that exist only where the field does, so that a field which few records
  * have costs little, and `append` stops at the limits of the row group, however large a page is.
  */
-import { type RecordList, STRIDE, textOf } from '../../records/record-list.ts';
+import { type RecordList, STRIDE } from '../../records/record-list.ts';
 import { Literals } from './literals.ts';
 
 /** A row group is full with so many rows, or as soon as they take so many bytes of memory. */
@@ -20,8 +20,10 @@ export interface LiteralColumn {
   readonly count: number;
   /** A code per row; 0 where the record does not have the field. @param into at least as long as there are rows */
   codes(into: Uint32Array): Uint32Array;
-  literal(code: number): Uint8Array;
-  text(code: number): string;
+  /** The literals, one behind the other. */
+  readonly bytes: Buffer;
+  /** By code, where the literal ends in `bytes`; it begins where the one before ends. */
+  readonly ends: Uint32Array;
 }
 
 const BLOCK_BITS = 8;
@@ -133,13 +135,12 @@ class Column implements LiteralColumn {
     return into;
   }
 
-  literal(code: number): Uint8Array {
-    return this.#literals.literal(code);
+  get bytes(): Buffer {
+    return this.#literals.bytes;
   }
 
-  text(code: number): string {
-    const literal = this.literal(code);
-    return textOf(literal, 0, literal.length);
+  get ends(): Uint32Array {
+    return this.#literals.ends;
   }
 
   clear(): void {

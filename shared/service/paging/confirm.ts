@@ -7,7 +7,15 @@
 
 import { type Json, stringifyJson } from '../../json.ts';
 import { contractError } from '../records.ts';
-import { type Cursor, type Page, type PageRequest, type Resume, shortHash, storedCursor } from './page.ts';
+import {
+  type Cursor,
+  type Page,
+  type PageRequest,
+  type Resume,
+  shortHash,
+  shortHashOf,
+  storedCursor,
+} from './page.ts';
 
 type AskPage = (cursor: Cursor | null) => Promise<Page>;
 type ConfirmPage = (page: Page) => Promise<Page>;
@@ -35,8 +43,8 @@ function confirmNumbered(request: PageRequest, resume: Resume | undefined, ask: 
   return async (fetched) => {
     const mayBeCapped = count === 1 ? before >= leastSize : count > 1 && before >= longest;
     const isBehindFull = before >= pageSize || mayBeCapped;
-    const page = fetched.records.length === 0 && isBehindFull ? await ask(fetched.cursor) : fetched;
-    before = page.records.length;
+    const page = fetched.records.count === 0 && isBehindFull ? await ask(fetched.cursor) : fetched;
+    before = page.records.count;
     longest = Math.max(longest, before);
     count += 1;
     return page;
@@ -71,13 +79,13 @@ function firstPageOf(resume: Resume | undefined) {
     keep({ hash, records }: Page) {
       if (seen !== undefined) return;
       seen = shortHash(hash);
-      met = new Set(records.map(shortHash));
+      met = new Set(Array.from({ length: records.count }, (_, index) => shortHashOf(records, index)));
     },
     isAgain({ hash, records, next }: Page): boolean {
-      if (records.length === 0) return false;
+      if (records.count === 0) return false;
       if (shortHash(hash) === seen) return true;
-      const places = new Set([0, Math.floor(records.length / 2), records.length - 1]);
-      const again = [...places].filter((place) => met.has(shortHash(records[place] ?? null)));
+      const places = new Set([0, Math.floor(records.count / 2), records.count - 1]);
+      const again = [...places].filter((place) => met.has(shortHashOf(records, place)));
       // The first page has named a next one.
       return next !== null && again.length > places.size / 2;
     },
@@ -88,11 +96,11 @@ function firstPageOf(resume: Resume | undefined) {
 export type ReadPage = { cursor: Json; hash: string; next: Json };
 
 function isEmptyEnd({ records, next }: Page): boolean {
-  return records.length === 0 && next === null;
+  return records.count === 0 && next === null;
 }
 
 function isFull({ records }: Page, { pageSize }: PageRequest): boolean {
-  return records.length >= pageSize;
+  return records.count >= pageSize;
 }
 
 /** A position that is a number means the same place for ever. */

@@ -5,9 +5,12 @@
 // a page, and the terminal sign, are in `styles.ts`.
 
 import { BrandReportsError } from '../../errors.ts';
-import { type JsonObject, numberText, stringifyJson } from '../../json.ts';
+import { stringifyJson } from '../../json.ts';
+import { MetRecords } from '../../records/met-records.ts';
+import { keysOf } from '../../records/record-keys.ts';
+import { NO_RECORDS, type RecordList, filterList } from '../../records/record-list.ts';
 import { contractError } from '../records.ts';
-import { type Page, type PageRequest, type Resume, hashOf, shortHash } from './page.ts';
+import { type Page, type PageRequest, type Resume, hashOf, shortHash, shortHashOf } from './page.ts';
 
 /** Takes the pages of a pass as they are read and returns those that are certain by now, in order. */
 type AcceptPage = (page: Page) => readonly Page[];
@@ -64,7 +67,7 @@ function acceptPositions(request: PageRequest, resume: Resume | undefined): Acce
         'a page has exactly the records of an earlier one; following it would not end',
       );
     hashes.add(page.hash);
-    const keys = page.records.map((record) => keyOrContent(record, primaryKey));
+    const keys = keysOrContents(page.records, primaryKey);
     if (page.next !== null && keys.every((key) => before.has(key))) {
       const message = `hasNextPage is true after a page of ${keys.length} records without a new one`;
       throw contractError(action, 'no_progress', message);
@@ -86,9 +89,11 @@ function dropOverlaps() {
     if (before.length > 0 && shared === 0) mayOverlap = false;
     before = keys;
     if (shared === 0) return page;
-    const isKept = (record: JsonObject, place: number) =>
-      place >= shared || keyOf(record, primaryKey) !== undefined;
-    return { ...page, records: page.records.filter(isKept) };
+    const own = keysOf(page.records, primaryKey);
+    return {
+      ...page,
+      records: filterList(page.records, (place) => place >= shared || own[place] !== undefined),
+    };
   };
 }
 
@@ -101,16 +106,12 @@ function overlapOf(before: readonly string[], keys: readonly string[]): number {
   return 0;
 }
 
-function keyOrContent(record: JsonObject, field: string | undefined): string {
-  return keyOf(record, field) ?? stringifyJson(record);
+function keysOrContents(records: RecordList, field: string | undefined): string[] {
+  return keysOf(records, field).map((key, place) => key ?? shortHashOf(records, place));
 }
 
-function keyOf(record: JsonObject, field: string | undefined): string | undefined {
-  const value = field !== undefined && Object.hasOwn(record, field) ? record[field] : undefined;
-  if (value === '') return undefined;
-  return typeof value === 'string' ? value : numberText(value);
-}
-
+/** Whether a key is new does not depend on what its record says. */
+const ANY_CONTENT = 1;
 /** A numbered page may overlap with those before where records move; this many in a row without a new key are a cycle. */
 const MAX_PAGES_WITHOUT_NEW_KEY = 3;
 
@@ -121,7 +122,7 @@ const MAX_PAGES_WITHOUT_NEW_KEY = 3;
  */
 function acceptNumbered({ action, keyHint }: PageRequest, resume: Resume | undefined): AcceptPage {
   const read = new Set(resume?.seen);
-  const met = new Set<string>();
+  const met = new MetRecords();
   let withoutNewKey = 0;
   let last: { hash: string | undefined; keys?: ReadonlySet<string> | undefined } = {
     hash: resume?.last?.hash,
@@ -130,7 +131,7 @@ function acceptNumbered({ action, keyHint }: PageRequest, resume: Resume | undef
   return (page) => {
     const keys = ownKeysOf(page, keyHint);
     const isRepeated = page.hash === last.hash || haveSameKeys(keys, last.keys);
-    if (held && isRepeated) return [{ ...held, records: [], hash: hashOf([]), next: null }];
+    if (held && isRepeated) return [{ ...held, records: NO_RECORDS, hash: hashOf(NO_RECORDS), next: null }];
     const certain = held ? [held, page] : [page];
     held = undefined;
     if (page.next === null) return certain;
@@ -143,7 +144,7 @@ function acceptNumbered({ action, keyHint }: PageRequest, resume: Resume | undef
       throw contractError(action, 'repeated_page', message);
     }
     const known = met.size;
-    for (const key of keys ?? []) met.add(shortHash(key));
+    for (const key of keys ?? []) met.meet(key, ANY_CONTENT);
     withoutNewKey = keys && met.size === known ? withoutNewKey + 1 : 0;
     if (withoutNewKey >= MAX_PAGES_WITHOUT_NEW_KEY) {
       const message = `${withoutNewKey} pages in a row, the last one page ${stringifyJson(page.cursor)}, have no "${keyHint}" that is not on earlier pages; following them would not end`;
@@ -157,8 +158,8 @@ function acceptNumbered({ action, keyHint }: PageRequest, resume: Resume | undef
 
 /** The keys of a page; `undefined` where not every record has one of its own, so that the field may be no key. */
 function ownKeysOf({ records }: Page, field: string | undefined): ReadonlySet<string> | undefined {
-  const keys = new Set(records.flatMap((record) => keyOf(record, field) ?? []));
-  return keys.size === records.length ? keys : undefined;
+  const keys = new Set(keysOf(records, field).filter((key) => key !== undefined));
+  return keys.size === records.count ? keys : undefined;
 }
 
 function haveSameKeys(
@@ -188,7 +189,7 @@ function acceptCursors(request: PageRequest, resume: Resume | undefined): Accept
         'no_progress',
         `${equal} pages in a row repeated the one before and still named a next one`,
       );
-    empty = page.records.length === 0 ? empty + 1 : 0;
+    empty = page.records.count === 0 ? empty + 1 : 0;
     if (page.next !== null && empty > MAX_EMPTY_PAGES) {
       const message = `${empty} pages in a row were empty and still named a next one`;
       throw contractError(request.action, 'empty_pages', message);

@@ -1,7 +1,8 @@
-import { hash } from 'node:crypto';
 import { type Json, type JsonObject, type RawNumber, isRawNumber, stringifyJson } from '../../json.ts';
 import { BrandReportsError } from '../../errors.ts';
 import type { ReportService } from '../../ports.ts';
+import { hashOfBytes } from '../../records/murmur.ts';
+import { type RecordList, bytesOfList, bytesOfRecord } from '../../records/record-list.ts';
 import type { Paging } from '../../reports/definition.ts';
 
 /** What selects a page: a position, a page number or the service's own cursor, sent back verbatim. */
@@ -28,7 +29,7 @@ export interface PageRequest {
 export interface Page {
   /** The cursor of this page; `null` for the first one. */
   cursor: Cursor | null;
-  records: JsonObject[];
+  records: RecordList;
   /** The cursor of the next page; `null` where the end of the pass is proven. */
   next: Cursor | null;
   /** Hash of the records, in their order. */
@@ -68,11 +69,19 @@ export function storedCursor(stored: Json): Cursor | null {
 }
 
 /** Hash of records, which depends on their order. */
-export function hashOf(records: JsonObject[]): string {
-  return hash('sha256', stringifyJson(records), 'base64url');
+export function hashOf(records: RecordList): string {
+  return hashOfBytes(bytesOfList(records));
 }
+
+/** Of a record: 66 bits as text. */
+export function shortHashOf(records: RecordList, index: number): string {
+  return hashOfBytes(bytesOfRecord(records, index)).slice(0, SHORT_LENGTH);
+}
+
+/** 66 bits of a hash. */
+const SHORT_LENGTH = 11;
 
 /** 66 bits as text: short enough to keep one of every page in the progress document. */
 export function shortHash(value: Json): string {
-  return hash('sha256', stringifyJson(value), 'base64url').slice(0, 11);
+  return hashOfBytes(Buffer.from(stringifyJson(value))).slice(0, SHORT_LENGTH);
 }

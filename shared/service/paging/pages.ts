@@ -64,14 +64,10 @@ export function samePage(request: PageRequest, read: ReadPage): Promise<boolean>
 async function fetchPage(request: PageRequest, cursor: Cursor | null, signal?: AbortSignal): Promise<Page> {
   const { service, action } = request;
   const style = styleOf(request);
-  const { envelope, data } = await service.call(
-    action,
-    { ...request.fields, ...style.fields(cursor) },
-    signal,
-  );
-  const records = recordsOf(service, action, data);
+  const response = await service.call(action, { ...request.fields, ...style.fields(cursor) }, signal);
+  const records = recordsOf(service, action, response);
   const hash = hashOf(records);
-  const received = { envelope, data, records, cursor };
+  const received = { ...response, count: records.count, cursor };
   const next = style.next(received);
   return {
     cursor,

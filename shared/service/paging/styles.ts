@@ -14,7 +14,8 @@ import { type Cursor, type PageRequest, isCursor, shortHash } from './page.ts';
 interface ReceivedPage {
   envelope: JsonObject;
   data: JsonObject;
-  records: readonly JsonObject[];
+  /** How many records it has. */
+  count: number;
   /** Its cursor. */
   cursor: Cursor | null;
 }
@@ -50,7 +51,7 @@ export function styleOf({ service, action, paging, pageSize, firstPage }: PageRe
           [paging.pageSize.field]: pageSize,
         }),
         // I8: a short page is not the end; only an empty one is.
-        next: ({ records, cursor }) => (records.length === 0 ? null : Number(cursor ?? firstPage) + 1),
+        next: ({ count, cursor }) => (count === 0 ? null : Number(cursor ?? firstPage) + 1),
         lacksCursor: () => false,
         seen: (_cursor, recordsHash) => shortHash(recordsHash),
       };
@@ -94,12 +95,12 @@ function nextPosition(action: string, pageInfo: Json | undefined): Cursor | null
 function nextCursor(
   service: ReportService,
   action: string,
-  { envelope, data, records }: ReceivedPage,
+  { envelope, data, count: records }: ReceivedPage,
   countField: string | undefined,
 ): Cursor | null {
   const count = countField === undefined ? undefined : numberText(data[countField]);
-  if (count !== undefined && count !== String(records.length)) {
-    const message = `"data.${countField}" says ${service.quote(count)} records, the list has ${records.length}: one of them is wrong`;
+  if (count !== undefined && count !== String(records)) {
+    const message = `"data.${countField}" says ${service.quote(count)} records, the list has ${records}: one of them is wrong`;
     throw contractError(action, 'count_mismatch', message);
   }
   const cursor = cursorOf(envelope, data);

@@ -36,7 +36,7 @@ function progressOf(...slices: Slice[]): Progress {
 function groupOf(change: Partial<StagedGroup> = {}): StagedGroup {
   return {
     part: 0,
-    chunk: { name: 'chunk-000000.ndjson.gz', records: 2 },
+    chunk: { name: 'chunk-000000.json-seq.zst', records: 2 },
     cursor: '2',
     last: { cursor: '1', hash: 'h1' },
     seen: ['c1'],
@@ -96,7 +96,7 @@ describe('a staged group', () => {
           pages: 1,
           recordPages: 1,
           records: 2,
-          chunks: [{ name: 'chunk-000000.ndjson.gz', records: 2 }],
+          chunks: [{ name: 'chunk-000000.json-seq.zst', records: 2 }],
           done: false,
         },
         lastSlice(before).parts[1],
@@ -222,7 +222,7 @@ describe('stored progress', () => {
     pages: 1,
     recordPages: 1,
     records: 2,
-    chunks: [{ name: 'chunk-000000.ndjson.gz', records: 2 }],
+    chunks: [{ name: 'chunk-000000.json-seq.zst', records: 2 }],
     done: false,
   };
   const upstream = { snapshot: 's1', digest: '1:ab', bytes: 5, closed: true };

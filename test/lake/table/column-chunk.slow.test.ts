@@ -19,7 +19,9 @@ import {
   hyparquetWriterFileOf,
   readable,
 } from './parquet-files.ts';
+import { textsOf } from '../../../shared/lake/table/texts.ts';
 import { awkwardTexts } from './records.ts';
+import { valueOfCode } from './typed-rows.ts';
 
 /** The rows of a row group, and its columns by name. */
 interface Group {
@@ -71,15 +73,22 @@ function codedColumn(type: ColumnType, rows: number): fc.Arbitrary<CodedColumn |
   const values = fc.array(fc.option(anyValueOf(type), { nil: undefined, freq: 10 }), { maxLength: 12 });
   const column = values.chain((some) => {
     const codes = fc.array(fc.nat(some.length), { minLength: rows, maxLength: rows + 3 });
-    return codes.map((all) => ({ codes: Uint32Array.from(all), values: [undefined, ...some] }));
+    return codes.map((all) => coded(type, Uint32Array.from(all), [undefined, ...some]));
   });
   const allDifferent = fc
     .uniqueArray(anyValueOf(type), { minLength: 1, maxLength: rows, comparator: 'SameValue' })
-    .map((some) => ({
-      codes: Uint32Array.from({ length: rows }, (_, row) => row % some.length),
-      values: some,
-    }));
+    .map((some) =>
+      coded(
+        type,
+        Uint32Array.from({ length: rows }, (_, row) => row % some.length),
+        some,
+      ),
+    );
   return fc.oneof({ weight: 4, arbitrary: column }, allDifferent, fc.constant(undefined));
+}
+
+function coded(type: ColumnType, codes: Uint32Array, values: (Value | undefined)[]): CodedColumn {
+  return type === 'string' ? { codes, texts: textsOf(values) } : { codes, values };
 }
 
 const anyTable = fc.array(fc.constantFrom(...types), { minLength: 1, maxLength: 6 }).chain((chosen) => {
@@ -100,7 +109,7 @@ function byName(columns: readonly Column[], coded: readonly (CodedColumn | undef
 
 function valuesOf({ rows, columns }: Group, name: string): (Value | undefined)[] {
   const column = columns.get(name);
-  return Array.from({ length: rows }, (_, row) => column?.values[column.codes[row] ?? 0]);
+  return Array.from({ length: rows }, (_, row) => column && valueOfCode(column, column.codes[row] ?? 0));
 }
 
 function rowsOf(columns: readonly Column[], groups: readonly Group[]): Row[] {
@@ -183,9 +192,9 @@ describe('columns of codes', () => {
     );
   });
 
-  const column = (type: ColumnType, codes: Iterable<number>, values: CodedColumn['values']) => ({
+  const column = (type: ColumnType, codes: Iterable<number>, values: (Value | undefined)[]) => ({
     columns: [{ name: 'c', type }] satisfies Column[],
-    cells: { codes: Uint32Array.from(codes), values },
+    cells: coded(type, Uint32Array.from(codes), values),
   });
   const every = (rows: number, code: (row: number) => number) =>
     Array.from({ length: rows }, (_, row) => code(row));
@@ -308,10 +317,8 @@ describe('columns of codes', () => {
     const columns = every(1_000, (at) => at).map(
       (at): Column => ({ name: `c${at}`, type: types[at % types.length] ?? 'string' }),
     );
-    const filled = {
-      codes: Uint32Array.from(every(2_000, (row) => row % 5)),
-      values: [undefined, 'a', 'b', '', 'c'],
-    };
+    const codes = Uint32Array.from(every(2_000, (row) => row % 5));
+    const filled = coded('string', codes, [undefined, 'a', 'b', '', 'c']);
     const groups = [0, 9, 900].map((at) => ({ rows: 2_000, columns: new Map([[`c${at}`, filled]]) }));
     const bytes = await fileOf(columns, groups);
     const previous = previousFileOf(columns, groups);

@@ -12,10 +12,11 @@ import {
   growSchema,
   mergeObservations,
   observe,
-  rowMapper,
 } from '../../../shared/lake/table/columns.ts';
 import { type Column, type ColumnType, type Value, typeSpec } from '../../../shared/column-types.ts';
+import { recordListOf } from '../../../shared/records/record-list.ts';
 import { anyRecord, awkwardFields } from './records.ts';
+import { typedRows } from './typed-rows.ts';
 
 const syncedAt = new Date('2026-02-01T06:00:00Z');
 
@@ -28,7 +29,7 @@ const documented = [
 
 function observations(...records: JsonObject[]): Observations {
   const all: Observations = {};
-  for (const record of records) observe(all, record);
+  for (const record of records) observe(all, recordListOf([record]));
   return all;
 }
 
@@ -296,9 +297,9 @@ describe('observations', () => {
   it('of a day keep the most frequent half, once they are more than 5,000', () => {
     const all = observations(odd(5_000));
     expect(Object.keys(all)).toHaveLength(5_000);
-    observe(all, { f4999: 'a' });
+    observe(all, recordListOf([{ f4999: 'a' }]));
     expect(Object.keys(all)).toHaveLength(5_000);
-    observe(all, { another: 'a', f4998: 'a' });
+    observe(all, recordListOf([{ another: 'a', f4998: 'a' }]));
     expect(Object.keys(all).sort()).toEqual(['another', ...fields(2_497), 'f4998', 'f4999']);
   });
 
@@ -353,7 +354,8 @@ describe('observations', () => {
 });
 
 function map(schema: TableSchema, record: JsonObject): Row {
-  return rowMapper(schema)(record, syncedAt);
+  const [row] = typedRows(schema, [record]);
+  return { ...row, _synced_at: syncedAt };
 }
 
 describe('I6: nothing in a record is dropped', () => {

@@ -78,7 +78,7 @@ describe('digest of a partition', () => {
   it('is a count and 128 bits, the same on every machine and in every version', () => {
     expect(digest([])).toBe('v2:0:00000000000000000000000000000000');
     expect(digest([{ a: 'x', n: 1n, d: 1.5, b: true, t: new Date(0) }])).toBe(
-      'v2:1:ea36f6b95fa47fb473088c0b6cbb665b',
+      'v2:1:b70c891432c4f0d6c7d650dbd9b0594d',
     );
   });
 
@@ -109,7 +109,7 @@ describe('digest of columns', () => {
         for (const rows of groups) {
           const coded = new CodedRows();
           for (const one of rows) coded.append(one);
-          ofColumns.addColumns(coded.rows, coded.columns());
+          expect(new Map(ofColumns.addColumns(coded.rows, coded.columns()))).toEqual(coded.columns());
         }
         expect(ofColumns.value()).toBe(digest(groups.flat()));
         expect(ofColumns.rows).toBe(groups.flat().length);
@@ -123,14 +123,14 @@ describe('digest of columns', () => {
       ['_synced_at', { codes: Uint32Array.of(0, 0, 0, 0), values: [new Date(0)] }],
     ]);
     const ofColumns = new Digest();
-    ofColumns.addColumns(4, columns);
+    expect(new Map(ofColumns.addColumns(4, columns))).toEqual(columns);
     expect(ofColumns.value()).toBe(digest([{ a: 'x' }, { a: 'x' }, { a: 'unused?' }, {}]));
   });
 
   it('of equal rows is their number times that of one, mod 2^128', () => {
     const sumOf = (rows: number) => {
       const many = new Digest();
-      many.addColumns(rows, new Map([['a', { codes: new Uint32Array(rows), values: ['same'] }]]));
+      Array.from(many.addColumns(rows, new Map([['a', { codes: new Uint32Array(rows), values: ['same'] }]])));
       return BigInt(`0x${many.value().split(':')[2]}`);
     };
     for (const rows of [2, 3, 1_000]) expect(sumOf(rows)).toBe(BigInt.asUintN(128, BigInt(rows) * sumOf(1)));

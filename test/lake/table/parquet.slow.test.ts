@@ -8,14 +8,17 @@ import {
   baseSchema,
   growSchema,
   observe,
-  rowMapper,
 } from '../../../shared/lake/table/columns.ts';
 import type { CodedColumn } from '../../../shared/lake/table/coded-rows.ts';
 import { Digest } from '../../../shared/lake/table/digest.ts';
-import { ROW_GROUP_ROWS, readParquetRows, writeParquet } from '../../../shared/lake/table/parquet.ts';
+import { readParquetRows, writeParquet } from '../../../shared/lake/table/parquet.ts';
+import { ROW_GROUP_ROWS } from '../../../shared/lake/table/row-group-limits.ts';
 import { readWithParquetjs } from '../../../shared/lake/table/parquetjs-reader.ts';
 import { CollectingWriter, collect, duckdb, duckdbRows, parquetOf, readable } from './parquet-files.ts';
+import { textsOf } from '../../../shared/lake/table/texts.ts';
+import { recordListOf } from '../../../shared/records/record-list.ts';
 import { anyRecord } from './records.ts';
+import { rowMapper } from './row-mapper.ts';
 
 const types: ColumnType[] = [
   'string',
@@ -128,7 +131,7 @@ describe('three readers read what was written', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyRecord, { maxLength: 20 }), async (records) => {
         const observed: Observations = {};
-        for (const record of records) observe(observed, record);
+        observe(observed, recordListOf(records));
         const schema = growSchema(baseSchema([{ field: 'dpv', type: 'bigint' }]), observed, {});
         const toRow = rowMapper(schema);
         const rows = records.map((record) => toRow(record, new Date('2026-02-01T06:00:00Z')));
@@ -339,7 +342,7 @@ describe('a file that is being written', () => {
         'c0',
         {
           codes: Uint32Array.from({ length: rows }, (_, row) => row),
-          values: Array.from({ length: rows }, (_, row) => text(row)),
+          texts: textsOf(Array.from({ length: rows }, (_, row) => text(row))),
         },
       ],
     ]);

@@ -1,3 +1,4 @@
+import { recordsOfList } from '../../../shared/records/record-list.ts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { BrandReportsError } from '../../../shared/errors.ts';
@@ -30,7 +31,7 @@ function requestOf(service: ReportService, style: keyof typeof styles, size = SI
 
 async function recordsOf(request: PageRequest, resume?: Resume): Promise<JsonObject[]> {
   const records: JsonObject[] = [];
-  for await (const page of pages(request, resume)) records.push(...page.records);
+  for await (const page of pages(request, resume)) records.push(...recordsOfList(page.records));
   return records;
 }
 

@@ -32,8 +32,8 @@ function received(
   data: JsonObject,
   given: { cursor?: Cursor; envelope?: JsonObject; records?: number } = {},
 ) {
-  const { cursor = null, envelope = {}, records = 0 } = given;
-  return { cursor, data, envelope, records: Array.from({ length: records }, (_, id) => ({ id })) };
+  const { cursor = null, envelope = {}, records: count = 0 } = given;
+  return { cursor, data, envelope, count };
 }
 
 /** What `next` of a page throws. */

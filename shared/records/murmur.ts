@@ -1,11 +1,68 @@
 /**
  * MurmurHash3 (x86, 128 bits), as its author published it: a hash for data that nobody forges, a tenth of the cost of a
  * cryptographic one for the short values of a report. It is seeded with all four lanes of its state, so that each column
- * has a hash of its own. `test/lake/table/murmur.test.ts` computes the check value that its author published.
+ * has a hash of its own. `test/records/murmur.test.ts` computes the check value that its author published.
  */
 
 /** A hash, or the state that it begins with: 128 bits as four signed 32-bit lanes. */
 export type Lanes = Int32Array;
+export const LANES = 4;
+
+/** What `murmur` may read behind its words. */
+export const SPARE_WORDS = 4;
+
+/** Texts as `murmur` takes them: UTF-16, two letters a word, so that a text has twice as many bytes as letters. */
+export class TextWords {
+  #words = new Int32Array(256);
+
+  /** Valid until the next text. */
+  of(text: string): Int32Array {
+    const count = (text.length + 1) >> 1;
+    if (this.#words.length < count + SPARE_WORDS) this.#words = new Int32Array((count + SPARE_WORDS) * 2);
+    const words = this.#words;
+    const even = text.length & ~1;
+    for (let index = 0; index < even; index += 2)
+      words[index >> 1] = text.charCodeAt(index) | (text.charCodeAt(index + 1) << 16);
+    if (even < text.length) words[even >> 1] = text.charCodeAt(even);
+    for (let word = count; word < count + SPARE_WORDS; word += 1) words[word] = 0;
+    return words;
+  }
+}
+
+const WORD = 4;
+
+/** Bytes as `murmur` takes them. */
+export class ByteWords {
+  #words = new Int32Array(256);
+
+  /** The bytes `[start, end)`: valid until the next ones. */
+  of(bytes: DataView, start: number, end: number): Int32Array {
+    const count = (end - start + WORD - 1) >> 2;
+    if (this.#words.length < count + SPARE_WORDS) this.#words = new Int32Array((count + SPARE_WORDS) * 2);
+    const words = this.#words;
+    let at = start;
+    let word = 0;
+    for (; at + WORD <= end; at += WORD, word += 1) words[word] = bytes.getInt32(at, true);
+    for (let index = word; index < count + SPARE_WORDS; index += 1) words[index] = 0;
+    for (let shift = 0; at < end; at += 1, shift += 8)
+      words[word] = (words[word] ?? 0) | (bytes.getUint8(at) << shift);
+    return words;
+  }
+}
+
+const UNSEEDED: Lanes = new Int32Array(LANES);
+let words = new Int32Array(256);
+
+/** The hash of bytes, 128 bits, as text of 22 characters. */
+export function hashOfBytes(bytes: Uint8Array): string {
+  const count = Math.ceil(bytes.length / 4);
+  if (words.length < count + SPARE_WORDS) words = new Int32Array((count + SPARE_WORDS) * 2);
+  words.fill(0, Math.max(0, count - 1), count + SPARE_WORDS);
+  new Uint8Array(words.buffer).set(bytes);
+  const lanes = new Int32Array(LANES);
+  murmur(words, bytes.length, UNSEEDED, lanes, 0);
+  return Buffer.from(lanes.buffer).toString('base64url');
+}
 
 /**
  * Hashes the first bytes of the words.

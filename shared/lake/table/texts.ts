@@ -1,0 +1,33 @@
+/**
+ * The different texts of a column as their bytes in UTF-8, one behind the other. Most values of a report are texts, they
+ * come as bytes and are written as bytes: to make a string of each would cost more than all else that is done with them.
+ */
+import type { Value } from '../../column-types.ts';
+
+/** By code, where a text stands in `bytes`; it ends before it begins where the code stands for NULL. */
+export interface Texts {
+  readonly bytes: Buffer;
+  readonly starts: Uint32Array;
+  readonly ends: Uint32Array;
+}
+
+export function isNullText({ starts, ends }: Texts, code: number): boolean {
+  return (starts[code] ?? 1) > (ends[code] ?? 0);
+}
+
+/** The texts of these values; what is not text is NULL. Lone surrogates are replaced. */
+export function textsOf(values: readonly (Value | undefined)[]): Texts {
+  const parts: Buffer[] = [];
+  const starts = new Uint32Array(values.length).fill(1);
+  const ends = new Uint32Array(values.length);
+  let at = 0;
+  for (const [code, value] of values.entries()) {
+    if (typeof value !== 'string') continue;
+    const part = Buffer.from(value);
+    parts.push(part);
+    starts[code] = at;
+    at += part.length;
+    ends[code] = at;
+  }
+  return { bytes: Buffer.concat(parts), starts, ends };
+}

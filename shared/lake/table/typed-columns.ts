@@ -1,0 +1,146 @@
+/**
+ * From the literals of a row group to the values of its table's columns. Each distinct literal is read once, however many
+ * rows have it. A value that its column cannot store or could not reproduce exactly, and every field without a column,
+ * goes into the row's `_rescued`: JSON by field, in name order (I6).
+ */
+import { isAscii } from 'node:buffer';
+import { type Column, type TypeSpec, typeSpec, type Value } from '../../column-types.ts';
+import { type Json, stringifyJson } from '../../json.ts';
+import { BACKSLASH, MINUS, NINE, QUOTE, ZERO } from '../../records/json-bytes.ts';
+import { valueOfLiteral } from '../../records/record-list.ts';
+import type { CodedColumn, NamedColumn } from './coded-rows.ts';
+import type { LiteralColumn, RecordColumns } from './record-columns.ts';
+import type { Texts } from './texts.ts';
+
+/** A field of a record and its value. */
+type Rescued = [field: string, value: Json];
+
+/**
+ * The columns of the fields that some record has, one at a time, and `_rescued` where some row has it.
+ * @param codes what the codes of each column are written to: as many as there are rows
+ */
+export function* typedColumns(
+  columns: readonly Column[],
+  records: RecordColumns,
+  codes: Uint32Array,
+): Generator<NamedColumn, void, undefined> {
+  const columnOf = new Map(columns.map((column) => [column.field, column]));
+  const rescued = new Map<number, Rescued[]>();
+  for (const field of records.fields) {
+    const literals = records.column(field);
+    if (!literals) continue;
+    const column = columnOf.get(field);
+    literals.codes(codes);
+    const unfit = new Map<number, Json>();
+    const values = read(literals, column && typeSpec(column.type), unfit);
+    if (unfit.size > 0) rescue(rescued, field, codes, unfit);
+    if (column) yield [column.name, { codes, ...values }];
+  }
+  if (rescued.size > 0) yield ['_rescued', rescuedColumn(records.rows, rescued)];
+}
+
+/** What the column holds, by code. @param unfit gets what the column does not tell, by code */
+function read(literals: LiteralColumn, spec: TypeSpec | undefined, unfit: Map<number, Json>) {
+  return spec?.trino === 'varchar'
+    ? { texts: readTexts(literals, spec, unfit) }
+    : { values: readValues(literals, spec, unfit) };
+}
+
+function readValues(
+  { count, bytes, ends }: LiteralColumn,
+  spec: TypeSpec | undefined,
+  unfit: Map<number, Json>,
+): (Value | undefined)[] {
+  const values: (Value | undefined)[] = [undefined];
+  // One call into the runtime instead of one for each literal.
+  const all = isAscii(bytes) ? bytes.toString('latin1') : undefined;
+  for (let code = 1; code <= count; code += 1) {
+    const [start = 0, end = 0] = [ends[code - 1], ends[code]];
+    const literal = all?.slice(start, end) ?? bytes.toString('utf8', start, end);
+    const number = isNumber(bytes[start]) ? spec?.ofNumber?.(literal) : undefined;
+    values.push(number ?? readValue(literal, code, spec, unfit));
+  }
+  return values;
+}
+
+function readValue(
+  literal: string,
+  code: number,
+  spec: TypeSpec | undefined,
+  unfit: Map<number, Json>,
+): Value | undefined {
+  const value = valueOfLiteral(literal);
+  if (value === null) return undefined;
+  const held = spec?.toValue(value);
+  if (!spec || held === undefined || !roundTrips(spec, held, value)) unfit.set(code, value);
+  return held;
+}
+
+/** Most literals are their texts, but for the quotes; what has to be read is put behind them. */
+function readTexts(
+  { count, bytes, ends: literalEnds }: LiteralColumn,
+  spec: TypeSpec,
+  unfit: Map<number, Json>,
+): Texts {
+  const starts = new Uint32Array(count + 1).fill(1);
+  const ends = new Uint32Array(count + 1);
+  const others: Buffer[] = [];
+  let at = bytes.length;
+  const hasEscapes = bytes.includes(BACKSLASH);
+  for (let code = 1; code <= count; code += 1) {
+    const [start = 0, end = 0] = [literalEnds[code - 1], literalEnds[code]];
+    const isText = bytes[start] === QUOTE;
+    if (
+      (isText && !(hasEscapes && bytes.subarray(start, end).includes(BACKSLASH))) ||
+      isNumber(bytes[start])
+    ) {
+      starts[code] = isText ? start + 1 : start;
+      ends[code] = isText ? end - 1 : end;
+      continue;
+    }
+    const text = readValue(bytes.toString('utf8', start, end), code, spec, unfit);
+    if (typeof text !== 'string') continue;
+    const other = Buffer.from(text);
+    others.push(other);
+    starts[code] = at;
+    at += other.length;
+    ends[code] = at;
+  }
+  return { bytes: others.length > 0 ? Buffer.concat([bytes, ...others]) : bytes, starts, ends };
+}
+
+function isNumber(first: number | undefined): boolean {
+  return first === MINUS || (first !== undefined && first >= ZERO && first <= NINE);
+}
+
+/** Whether the column alone reproduces the original value: numbers by value, texts letter by letter. */
+function roundTrips(spec: TypeSpec, held: Value, value: Json): boolean {
+  return typeof value !== 'string' || value === held || spec.texts(held).includes(value);
+}
+
+function rescue(
+  rescued: Map<number, Rescued[]>,
+  field: string,
+  codes: Uint32Array,
+  unfit: ReadonlyMap<number, Json>,
+): void {
+  for (const [row, code] of codes.entries()) {
+    const value = unfit.get(code);
+    if (value === undefined) continue;
+    const fields = rescued.get(row);
+    if (fields) fields.push([field, value]);
+    else rescued.set(row, [[field, value]]);
+  }
+}
+
+function rescuedColumn(rows: number, rescued: ReadonlyMap<number, Rescued[]>): CodedColumn {
+  const codes = new Uint32Array(rows);
+  const values: (Value | undefined)[] = [undefined];
+  for (const [row, fields] of rescued)
+    codes[row] = values.push(stringifyJson(Object.fromEntries(fields.sort(byField)))) - 1;
+  return { codes, values };
+}
+
+function byField([a]: Rescued, [b]: Rescued): number {
+  return a < b ? -1 : 1;
+}

@@ -1,0 +1,232 @@
+/*
+ * Which of a day's staged records are its rows (I1): every record as often as the service has it. Overlaps of pages and of
+ * slices are dropped by primary key where every record has one; records of the next day that the end of the range
+ * included are excluded, by key and content or else as a multiset; a record with a time or date of its own belongs to
+ * that day. Records of one pass that have one key and differ are one that changed meanwhile, or they prove that the field
+ * is no key: `build` decides, from a second pass.
+ */
+import { hash } from 'node:crypto';
+import { BrandReportsError } from '../errors.ts';
+import { stringifyJson } from '../json.ts';
+import type { Progress, Slice, SlicePart } from '../lake/documents/progress.ts';
+import { attemptPrefix } from '../lake/paths.ts';
+import { contentHashes } from '../records/content-hash.ts';
+import { MetRecords } from '../records/met-records.ts';
+import { keysOf } from '../records/record-keys.ts';
+import { type RecordList, recordAt } from '../records/record-list.ts';
+import type { ReportDefinition } from '../reports/definition.ts';
+import type { Attempt } from './claim.ts';
+import type { RunContext } from './context.ts';
+import { ownDay } from './own-day.ts';
+import { primaryKeyField, readChunk } from './stage.ts';
+
+/**
+ * `identifies`: records with one key are one. `is_none`: it was proven that they are not. `changes`: they are one if they
+ * also have the same time of their own, because its content is another one in every response.
+ */
+export type KeyRule = 'identifies' | 'changes' | 'is_none';
+
+/** Records of a slice that have one key and differ; `versions` is a fingerprint of the key and the contents. */
+export interface KeyConflict {
+  slice: Slice;
+  versions: string;
+}
+
+/** The records of a page and which of them are rows, or why that is not known. */
+export type StagedRecords =
+  | { list: RecordList; kept: Uint8Array; syncedAt: Date }
+  | { conflict: KeyConflict };
+
+/**
+ * Everything staged, the newest slice first, so that its version of a record is the one that stays.
+ * @throws BrandReportsError `contract` where it cannot be decided from the responses which records are the day's
+ */
+export async function* stagedRecords(
+  ctx: RunContext,
+  attempt: Attempt,
+  progress: Progress,
+  rule: KeyRule,
+): AsyncGenerator<StagedRecords> {
+  const { report } = ctx;
+  const keyField =
+    report.primaryKey?.always || everyRecordHasKey(progress) ? primaryKeyField(ctx) : undefined;
+  const own = ownDay(ctx, attempt.day);
+  const overlaps = createOverlaps(ctx, keyField, rule);
+  for (const slice of progress.slices.filter(({ done }) => done).toReversed()) {
+    const exclusions = await exclusionsOf(ctx, attempt, slice, rule === 'identifies' ? keyField : undefined);
+    const syncedAt = new Date(slice.startedAt);
+    let ofDay = 0;
+    overlaps.beginSlice();
+    for await (const list of pagesOf(ctx, attempt, slice, 'include')) {
+      const kept = new Uint8Array(list.count);
+      const isOwn = own.has(list);
+      const isExcluded = exclusions.consume(list);
+      const conflictOf = exclusions.conflictWith(list);
+      const overlapOf = overlaps.meet(list);
+      for (let index = 0; index < list.count; index += 1) {
+        if (isExcluded(index) || !isOwn(index)) continue;
+        ofDay += 1;
+        const met = conflictOf(index) ?? overlapOf(index);
+        if (typeof met === 'object') yield { conflict: { slice, ...met } };
+        if (met === 'new') kept[index] = 1;
+      }
+      yield { list, kept, syncedAt };
+    }
+    if (ofDay === 0 && exclusions.holdMoreThanTheDay()) throw instantUnclear(ctx, attempt.day);
+  }
+  own.end();
+}
+
+interface Overlaps {
+  beginSlice(): void;
+  /**
+   * By record of a page. `repeated`: another page, or a newer slice, has it. `versions`: another page has its key with
+   * other content.
+   */
+  meet(list: RecordList): (index: number) => 'new' | 'repeated' | Pick<KeyConflict, 'versions'>;
+}
+
+/** I1: which records several pages and slices have in common. */
+function createOverlaps({ report }: RunContext, keyField: string | undefined, rule: KeyRule): Overlaps {
+  // Where the key is none nothing is dropped, but positions may overlap by design: there a record is its content.
+  const isDropped = rule !== 'is_none' || report.paging.style === 'position';
+  const distinction = (list: RecordList, index: number) => {
+    if (rule === 'identifies') return '';
+    return `\n${rule === 'changes' ? ownTimeOf(report, list, index) : contentOf(list, index)}`;
+  };
+  const records = new MetRecords();
+  return {
+    beginSlice: () => records.forgetContents(),
+    meet(list) {
+      if (!isDropped || keyField === undefined) return () => 'new';
+      const keys = keysOf(list, keyField);
+      const contents = contentHashes(list);
+      return (index) => {
+        const key = keys[index];
+        const content = contents[index] ?? 0;
+        if (key === undefined) return 'new';
+        const met = records.meet(key + distinction(list, index), content);
+        if (met === 'new') return 'new';
+        if (rule !== 'identifies' || typeof met === 'string') return 'repeated';
+        return { versions: hash('md5', `${key}\n${met}\n${content}`, 'hex') };
+      };
+    },
+  };
+}
+
+function ownTimeOf({ day }: ReportDefinition, list: RecordList, index: number): string {
+  return day.by === 'created' ? stringifyJson(recordAt(list, index)[day.field] ?? null) : '';
+}
+
+/** The same text for the same fields in any order. */
+function contentOf(list: RecordList, index: number): string {
+  const entries = Object.entries(recordAt(list, index));
+  return stringifyJson(Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1))));
+}
+
+function everyRecordHasKey(progress: Progress): boolean {
+  return progress.slices.every(({ withoutKey }) => withoutKey === 0);
+}
+
+const FINGERPRINT_LENGTH = 16;
+
+function fingerprint(text: string): string {
+  return hash('md5', text, 'buffer').toString('latin1');
+}
+
+async function* pagesOf(
+  ctx: RunContext,
+  attempt: Attempt,
+  slice: Slice,
+  role: SlicePart['role'],
+): AsyncGenerator<RecordList> {
+  for (const part of slice.parts) if (part.role === role) yield* pagesOfPart(ctx, attempt, part);
+}
+
+async function* pagesOfPart(
+  ctx: RunContext,
+  { day, id }: Attempt,
+  { chunks }: SlicePart,
+): AsyncGenerator<RecordList> {
+  const prefix = attemptPrefix(ctx.report.name, ctx.brand, day, id);
+  for (const chunk of chunks) yield* await readChunk(ctx.lake.store, prefix, chunk);
+}
+
+interface Exclusions {
+  /** By record, whether it is to be left out; one exclusion stands for one occurrence, with a primary key for all. */
+  consume(list: RecordList): (index: number) => boolean;
+  /** By record which is not to be left out, whether its key is that of one with other content which is. */
+  conflictWith(list: RecordList): (index: number) => Pick<KeyConflict, 'versions'> | undefined;
+  /** Whether some exclusions were used, and others match no record of the day. */
+  holdMoreThanTheDay(): boolean;
+}
+
+/** The records of the next day that the end of the range included. */
+async function exclusionsOf(
+  ctx: RunContext,
+  attempt: Attempt,
+  slice: Slice,
+  keyField: string | undefined,
+): Promise<Exclusions> {
+  const left = new Map<string, number>();
+  const met = new Set<string>();
+  // I1: another record with the key may be the day's, so what is excluded is a content.
+  const idsOf = (list: RecordList) => {
+    const keys = keysOf(list, keyField);
+    return (index: number) => fingerprint(keys[index] ?? '') + fingerprint(contentOf(list, index));
+  };
+  for (const part of slice.parts) {
+    const inPart = new Set<string>();
+    if (part.role === 'include') continue;
+    for await (const list of pagesOfPart(ctx, attempt, part)) {
+      const idOf = idsOf(list);
+      for (let index = 0; index < list.count; index += 1) {
+        const id = idOf(index);
+        // Pages of one query may overlap.
+        if (keyField !== undefined && inPart.has(id)) continue;
+        if (keyField !== undefined) inPart.add(id);
+        left.set(id, (left.get(id) ?? 0) + (part.role === 'exclude' ? 1 : -1));
+      }
+    }
+  }
+  for (const [id, count] of left) {
+    if (count <= 0) left.delete(id);
+    else if (keyField !== undefined) left.set(id, Number.POSITIVE_INFINITY);
+  }
+  const keys = new Set(
+    keyField === undefined ? [] : [...left.keys()].map((id) => id.slice(0, FINGERPRINT_LENGTH)),
+  );
+  return {
+    consume(list) {
+      if (left.size === 0) return () => false;
+      const idOf = idsOf(list);
+      return (index) => {
+        const id = idOf(index);
+        const count = left.get(id) ?? 0;
+        if (count === 0) return false;
+        left.set(id, count - 1);
+        met.add(id);
+        return true;
+      };
+    },
+    conflictWith(list) {
+      if (keys.size === 0) return () => undefined;
+      const found = keysOf(list, keyField);
+      return (index) => {
+        if (!keys.has(fingerprint(found[index] ?? ''))) return undefined;
+        return { versions: hash('md5', contentOf(list, index), 'hex') };
+      };
+    },
+    holdMoreThanTheDay: () => met.size > 0 && met.size < left.size,
+  };
+}
+
+/** The exclusions contain all records of the day and more: the service did not return records of one instant only. */
+function instantUnclear({ report, brandSettings }: RunContext, day: string): BrandReportsError {
+  const setting = report.day.by === 'dates' ? 'endDate' : 'endTime';
+  return new BrandReportsError(
+    'contract',
+    'instant_unclear',
+    `${report.name} ${day}: for a query of the day's last instant alone, the service returned all records of the day and more, so which of them belong to the next day is unknown; set "${setting}" (now "${brandSettings[setting]}") to what the service means`,
+  );
+}

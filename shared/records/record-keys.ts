@@ -1,0 +1,14 @@
+import { type Json, numberText } from '../json.ts';
+import { type RecordList, valuesOf } from './record-list.ts';
+
+/** By record, its primary key as text; `undefined` where it has none. @param field `undefined`: the records have no key */
+export function keysOf(list: RecordList, field: string | undefined): (string | undefined)[] {
+  if (field === undefined) return new Array<undefined>(list.count).fill(undefined);
+  return valuesOf(list, field).map(keyOf);
+}
+
+/** A primary key as text: a text that is not empty, or the digits of a number. */
+export function keyOf(value: Json | undefined): string | undefined {
+  if (typeof value === 'string') return value === '' ? undefined : value;
+  return numberText(value);
+}

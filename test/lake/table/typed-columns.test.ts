@@ -1,0 +1,53 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type JsonObject, isJsonObject } from '../../../shared/json.ts';
+import {
+  type Observations,
+  type TableSchema,
+  baseSchema,
+  growSchema,
+  observe,
+} from '../../../shared/lake/table/columns.ts';
+import { recordListOf } from '../../../shared/records/record-list.ts';
+import { anyRecord } from './records.ts';
+import { rowMapper } from './row-mapper.ts';
+import { typedRows } from './typed-rows.ts';
+
+function schemaOf(records: readonly JsonObject[]): TableSchema {
+  const observed: Observations = {};
+  observe(observed, recordListOf(records));
+  return growSchema(baseSchema([{ field: 'dpv', type: 'bigint' }]), observed, {});
+}
+
+describe('typed columns', () => {
+  it('I6: hold the rows that the slow twin makes of each record by itself', () => {
+    fc.assert(
+      fc.property(
+        fc.array(anyRecord, { maxLength: 12 }),
+        fc.array(anyRecord, { maxLength: 4 }),
+        fc.array(fc.nat(11), { maxLength: 12 }),
+        (records, known, repeated) => {
+          const all = [...records, ...repeated.map((index) => records[index]).filter(isJsonObject)];
+          const schema = schemaOf(known);
+          const toRow = rowMapper(schema);
+          const rows = all.map((record) => {
+            const { _synced_at, ...row } = toRow(record, new Date(0));
+            return row;
+          });
+          expect(typedRows(schema, all)).toEqual(rows);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  it('I6: keep a value that does not fit beside the others of its row', () => {
+    const schema = schemaOf([{ amount: 1 }]);
+    const rows = typedRows(schema, [{ amount: 'many', x: null }, { amount: 2 }, { b: 1, a: { c: [true] } }]);
+    expect(rows).toEqual([
+      { _rescued: '{"amount":"many"}' },
+      { amount: 2_000_000_000n },
+      { _rescued: '{"a":{"c":[true]},"b":1}' },
+    ]);
+  });
+});

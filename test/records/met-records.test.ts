@@ -1,0 +1,50 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type Met, MetRecords } from '../../shared/records/met-records.ts';
+
+/** The slow twin. */
+class Twin {
+  readonly #contents = new Map<string, number | 'known'>();
+
+  meet(key: string, content: number): Met {
+    const before = this.#contents.get(key);
+    if (before === undefined) this.#contents.set(key, content);
+    if (before === undefined) return 'new';
+    return before === content ? 'same' : before;
+  }
+
+  forgetContents(): void {
+    for (const key of this.#contents.keys()) this.#contents.set(key, 'known');
+  }
+}
+
+const key = fc.oneof(fc.nat(200).map(String), fc.string({ unit: 'grapheme' }), fc.constant(''));
+const content = fc.constantFrom(1, 2, -1, 2 ** 31 - 1, -(2 ** 31));
+
+describe('records that were met', () => {
+  it('are told by key and content, as a map would', () => {
+    const step = fc.oneof({ weight: 30, arbitrary: fc.tuple(key, content) }, fc.constant('forget' as const));
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+        const [met, twin] = [new MetRecords(), new Twin()];
+        for (const one of steps) {
+          if (one === 'forget') {
+            met.forgetContents();
+            twin.forgetContents();
+          } else expect(met.meet(...one)).toEqual(twin.meet(...one));
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('are all kept, however many they are', () => {
+    const met = new MetRecords();
+    const keys = Array.from({ length: 20_000 }, (_, index) => `order-${index}`);
+    expect(keys.filter((one, index) => met.meet(one, index + 1) !== 'new')).toEqual([]);
+    expect(met.size).toBe(20_000);
+    expect(keys.filter((one, index) => met.meet(one, index + 1) !== 'same')).toEqual([]);
+    expect(met.meet('order-7', 9)).toBe(8);
+    expect(met.meet('order-20000', 1)).toBe('new');
+  });
+});
