@@ -25,18 +25,18 @@ import type { RunContext } from './context.ts';
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
-/** Thousands of small buffers would be put together otherwise. */
-const CHUNK_SIZE = 2 ** 20;
 /** Level 3, the default, takes half as long again for about the same size. A checksum tells damaged chunks. */
 const ZSTD = {
-  chunkSize: CHUNK_SIZE,
+  chunkSize: 2 ** 20,
   params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 },
 };
 
 /** Begins each page of a chunk, as in a JSON text sequence (RFC 7464): no JSON text holds this byte. */
 const RECORD_SEPARATOR = Buffer.of(0x1e);
 
-const MAX_GROUP_BYTES = 2_000_000;
+const MAX_GROUP_BYTES = 4_000_000;
+/** What nearly every chunk fits into: its parts would be put together otherwise. */
+const UNPACKED_BYTES = MAX_GROUP_BYTES + 2 ** 19;
 const MAX_GROUP_MS = 10_000;
 
 /** A page, and how to continue behind it. */
@@ -67,7 +67,8 @@ export class Stage {
   readonly #attempt: Attempt;
   readonly #part: number;
   readonly #primaryKey: string | undefined;
-  #lists: Uint8Array[] = [];
+  /** The chunk to be written, in a buffer that is used again: what a page was read from can go. */
+  #chunk = Buffer.alloc(0);
   #bytes = 0;
   #records = 0;
   #pages: Omit<StagedPage, 'records'>[] = [];
@@ -100,8 +101,8 @@ export class Stage {
     if (list.count > 0) {
       this.#recordPages += 1;
       this.#records += list.count;
-      this.#lists.push(RECORD_SEPARATOR, bytesOfList(list));
-      this.#bytes += list.end - list.start;
+      this.#append(RECORD_SEPARATOR);
+      this.#append(bytesOfList(list));
     }
     const isOld = this.#ctx.clock.monotonicMs() - this.#startedMs >= MAX_GROUP_MS;
     if (this.#bytes >= MAX_GROUP_BYTES || isOld || page.next === null) await this.flush();
@@ -129,7 +130,6 @@ export class Stage {
       stagedAt: this.#ctx.clock.now().toISOString(),
     };
     // Cleared before the write: a write whose response is lost may have happened, and must not happen twice.
-    this.#lists = [];
     this.#bytes = 0;
     this.#records = 0;
     this.#pages = [];
@@ -142,10 +142,21 @@ export class Stage {
     );
   }
 
+  #append(bytes: Uint8Array): void {
+    const end = this.#bytes + bytes.length;
+    if (end > this.#chunk.length) {
+      const larger = Buffer.alloc(Math.max(end, 2 * this.#chunk.length, 2 ** 16));
+      this.#chunk.copy(larger, 0, 0, this.#bytes);
+      this.#chunk = larger;
+    }
+    this.#chunk.set(bytes, this.#bytes);
+    this.#bytes = end;
+  }
+
   async #writeChunk(): Promise<string> {
     const { lake, report, brand } = this.#ctx;
     const prefix = attemptPrefix(report.name, brand, this.#attempt.day, this.#attempt.id);
-    const body = await compress(Buffer.concat(this.#lists), ZSTD);
+    const body = await compress(this.#chunk.subarray(0, this.#bytes), ZSTD);
     const { slices } = await this.#attempt.progress.cached();
     const used = slices.flatMap(({ parts }) => parts.flatMap(({ chunks }) => chunks)).length;
     for (let number = Math.max(used, this.#nextChunk); ; number += 1) {
@@ -174,7 +185,7 @@ export async function readChunk(
     );
   if (!stored) throw damaged('is missing');
   try {
-    const lists = pagesIn(await decompress(stored.body, { chunkSize: CHUNK_SIZE }));
+    const lists = pagesIn(await decompress(stored.body, { chunkSize: UNPACKED_BYTES }));
     if (lists.reduce((sum, { count }) => sum + count, 0) === chunk.records) return lists;
   } catch (cause) {
     throw damaged('cannot be read', cause);

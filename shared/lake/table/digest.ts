@@ -103,6 +103,7 @@ class ValueHasher {
   readonly #seeds = new Map<string, Lanes>();
   readonly #number = new DataView(new ArrayBuffer(LANES * 4));
   readonly #bytes = new ByteWords();
+  #hashes: Lanes = new Int32Array(LANES);
   readonly #words = new Int32Array(LANES + SPARE_WORDS);
 
   seedOf(column: string): Lanes {
@@ -118,16 +119,22 @@ class ValueHasher {
   hashesOf(column: CodedColumn, seed: Lanes): Lanes {
     if ('texts' in column) return this.#hashesOfTexts(column.texts, seed);
     const { values } = column;
-    const hashes = new Int32Array(values.length * LANES);
+    const hashes = this.#lanesFor(values.length);
     for (const [code, value] of values.entries())
       if (value !== undefined) this.hash(value, seed, hashes, code * LANES);
     return hashes;
   }
 
+  /** Of 0 each, in a buffer that is used again: garbage of this size costs more than what it holds. */
+  #lanesFor(count: number): Lanes {
+    if (this.#hashes.length < count * LANES) this.#hashes = new Int32Array(count * LANES);
+    return this.#hashes.fill(0);
+  }
+
   #hashesOfTexts(texts: Texts, seed: Lanes): Lanes {
     const { bytes, starts, ends } = texts;
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    const hashes = new Int32Array(starts.length * LANES);
+    const hashes = this.#lanesFor(starts.length);
     for (let code = 0; code < starts.length; code += 1) {
       if (isNullText(texts, code)) continue;
       const [start, end] = [starts[code] ?? 0, ends[code] ?? 0];
