@@ -10,7 +10,7 @@ import { BACKSLASH, MINUS, NINE, QUOTE, ZERO } from '../../records/json-bytes.ts
 import { valueOfLiteral } from '../../records/record-list.ts';
 import type { CodedColumn, NamedColumn } from './coded-rows.ts';
 import type { LiteralColumn, RecordColumns } from './record-columns.ts';
-import type { Texts } from './texts.ts';
+import { type Texts, textsOf } from './texts.ts';
 
 /** A field of a record and its value. */
 type Rescued = [field: string, value: Json];
@@ -135,10 +135,10 @@ function rescue(
 
 function rescuedColumn(rows: number, rescued: ReadonlyMap<number, Rescued[]>): CodedColumn {
   const codes = new Uint32Array(rows);
-  const values: (Value | undefined)[] = [undefined];
+  const texts: (string | undefined)[] = [undefined];
   for (const [row, fields] of rescued)
-    codes[row] = values.push(stringifyJson(Object.fromEntries(fields.sort(byField)))) - 1;
-  return { codes, values };
+    codes[row] = texts.push(stringifyJson(Object.fromEntries(fields.sort(byField)))) - 1;
+  return { codes, texts: textsOf(texts) };
 }
 
 function byField([a]: Rescued, [b]: Rescued): number {
