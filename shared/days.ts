@@ -104,6 +104,14 @@ export function monthOf(day: string): string {
   return day.slice(0, 7);
 }
 
+/** The months of all days from `from` to `to`, ascending; none where `from` is after `to`. */
+export function monthsFrom(from: string, to: string): string[] {
+  const months: string[] = [];
+  if (from > to) return months;
+  for (let month = monthOf(from); month <= monthOf(to); month = addMonths(month, 1)) months.push(month);
+  return months;
+}
+
 /** The month `months` later; earlier where that is negative. */
 export function addMonths(month: string, months: number): string {
   const first = new Date(`${month}-01T00:00:00Z`);

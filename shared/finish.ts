@@ -1,54 +1,75 @@
+import { isDeepStrictEqual } from 'node:util';
 import { writeCoverage } from './catalog/coverage.ts';
 import { ensureTableAndViews } from './catalog/ensure-tables.ts';
 import { vacuumCoverage } from './catalog/vacuum-coverage.ts';
-import { DAY_MS, daysFrom, monthOf } from './days.ts';
+import { DAY_MS, monthsFrom } from './days.ts';
 import { rethrowBugs } from './errors.ts';
-import { refreshUndamaged } from './lake/documents/cas-document.ts';
+import { readOrDamage, refreshUndamaged } from './lake/documents/cas-document.ts';
 import type { Ledger } from './lake/documents/ledger.ts';
-import { type MonthIndex, recordDueTimes } from './lake/documents/month-index.ts';
+import {
+  type ExaminedMonth,
+  type SeenMonths,
+  monthContent,
+  recordMonths,
+} from './lake/documents/month-index.ts';
 import { errorSummary } from './outcome.ts';
 import { type RunContext, todayIn } from './pipeline/context.ts';
 import { hasPendingPublication } from './pipeline/publish.ts';
 import { vacuum } from './pipeline/vacuum.ts';
+import { newestCompleteDay } from './planning/day-state.ts';
 import { monthDueAtMs } from './planning/due.ts';
 import { waitingDays } from './planning/plan.ts';
 import { policyFingerprint } from './planning/policy.ts';
 
-const VACUUM_INTERVAL_MS = DAY_MS;
+/** What the plans of a run examined. */
+export interface Examined {
+  /** The months. */
+  seen: SeenMonths;
+  /** Whether these are all months, as they are once a day. */
+  examinedAll: boolean;
+  /** How many columns the table had when the run began; missing where it had nothing to read. */
+  columnsBefore: number | undefined;
+}
 
 /**
  * What a run does when its days are done: vacuum and catalog once a day, coverage of the months that it examined, and
  * last the index, from which later runs read when each month is next due. If a run dies before that, these months
  * stay marked dirty, and the next run examines them.
- * @param months those that the run examined
- * @param columnsBefore how many columns the table had when the run began
  */
 export async function finishReport(
   ctx: RunContext,
-  months: readonly string[],
-  columnsBefore: number,
+  { seen, examinedAll, columnsBefore }: Examined,
 ): Promise<void> {
+  const months = [...seen.keys()];
   const nowMs = ctx.clock.now().getTime();
-  const vacuumedAt = new Date(ctx.clock.serviceMs()).toISOString();
+  const at = new Date(ctx.clock.serviceMs()).toISOString();
   const before = await ctx.index.cached();
   const hasReturnedRecords = before.hasReturnedRecords || (await hasRecords(ctx, months));
-  const isDaily = vacuumIsDue(ctx, before) && (!ctx.time.isUp() || vacuumIsOverdue(ctx, before));
+  const isDaily = examinedAll && hasTimeFor(ctx, before.examinedAt);
   // I3: a machine clock that is ahead, and that no response has corrected, would remove what queries still read.
-  const hasTime = ctx.service.knowsTime || ctx.service.hasAnswered;
-  const vacuumed = isDaily && hasTime && (await vacuumOrLog(ctx));
+  const knowsTime = ctx.service.knowsTime || ctx.service.hasAnswered;
+  const mayVacuum = knowsTime && isDailyWorkDue(ctx, before.vacuumedAt) && hasTimeFor(ctx, before.vacuumedAt);
+  const vacuumed = mayVacuum && (await vacuumOrLog(ctx));
   // A view may have waited for a new column. Once a day, damage by a crash or a manual edit of the catalog is repaired.
-  const hasGrown = (await ctx.schema.cached()).columns.length > columnsBefore;
-  if (hasGrown || isDaily) await ensureTableAndViews(ctx);
+  if (isDaily || (await hasGrown(ctx, columnsBefore))) await ensureTableAndViews(ctx);
   // The report's very first record makes every empty day before it complete instead of unverified.
   const verified = hasReturnedRecords && !before.hasReturnedRecords ? await readableMonths(ctx) : [];
-  await writeCoverage(ctx, [...new Set([...months, ...verified])], hasReturnedRecords);
+  const covered = [...new Set([...months, ...verified])];
+  await writeCoverage(ctx, covered, hasReturnedRecords);
 
-  const dueTimes = await dueTimesOf(ctx, months, nowMs);
-  const run = { id: ctx.runId, wallMs: ctx.clock.wallMs(), nowMs };
+  const examined = new Map<string, ExaminedMonth>();
+  for (const month of covered)
+    examined.set(month, await examinedMonth(ctx, month, nowMs, hasReturnedRecords));
+  const run = { id: ctx.runId, wallMs: ctx.clock.wallMs(), nowMs, seen };
   await ctx.index.update((current) => {
-    const recorded = recordDueTimes(current, dueTimes, policyFingerprint(ctx.policy), run);
-    const next = vacuumed ? { ...recorded, vacuumedAt } : recorded;
-    return next.hasReturnedRecords === hasReturnedRecords ? next : { ...next, hasReturnedRecords };
+    const recorded = recordMonths(current, examined, policyFingerprint(ctx.policy), run);
+    const next = {
+      ...recorded,
+      ...(isDaily && { examinedAt: at }),
+      ...(vacuumed && { vacuumedAt: at }),
+      hasReturnedRecords: recorded.hasReturnedRecords || hasReturnedRecords,
+    };
+    return isDeepStrictEqual(next, current) ? current : next;
   });
 }
 
@@ -64,33 +85,42 @@ async function vacuumOrLog(ctx: RunContext): Promise<boolean> {
   }
 }
 
-/** Runs whose time is always up would otherwise never vacuum. */
-function vacuumIsOverdue({ clock }: RunContext, { vacuumedAt }: MonthIndex): boolean {
-  return vacuumedAt !== undefined && clock.serviceMs() - Date.parse(vacuumedAt) >= 2 * VACUUM_INTERVAL_MS;
+/** Whether a time that was recorded when the work was last done is a day ago; one in the future comes from a clock that was ahead. */
+export function isDailyWorkDue({ clock }: RunContext, doneAt: string | undefined): boolean {
+  if (doneAt === undefined) return true;
+  const ageMs = clock.serviceMs() - Date.parse(doneAt);
+  return ageMs < 0 || ageMs >= DAY_MS;
 }
 
-/** Once a day a run also examines all months: see `planReport`. A time in the future comes from a clock that was ahead. */
-export function vacuumIsDue({ clock }: RunContext, { vacuumedAt }: MonthIndex): boolean {
-  if (vacuumedAt === undefined) return true;
-  const ageMs = clock.serviceMs() - Date.parse(vacuumedAt);
-  return ageMs < 0 || ageMs >= VACUUM_INTERVAL_MS;
+/** Runs whose time is always up would otherwise never do the daily work. */
+function hasTimeFor({ clock, time }: RunContext, doneAt: string | undefined): boolean {
+  const isOverdue = doneAt !== undefined && clock.serviceMs() - Date.parse(doneAt) >= 2 * DAY_MS;
+  return !time.isUp() || isOverdue;
 }
 
-/** By month: when one of its days is next due, in milliseconds; `null` where all its days are settled. */
-async function dueTimesOf(
+async function hasGrown({ schema }: RunContext, columnsBefore: number | undefined): Promise<boolean> {
+  return columnsBefore !== undefined && (await schema.cached()).columns.length > columnsBefore;
+}
+
+/** What the index is to say of a month, from its ledger as this run last saw it. */
+async function examinedMonth(
   ctx: RunContext,
-  months: readonly string[],
+  month: string,
   nowMs: number,
-): Promise<Map<string, number | null>> {
-  const dueTimes = new Map<string, number | null>();
-  for (const month of months) {
-    const ledger = await ctx.ledger(month).refresh();
-    const dueMs = monthDueAtMs(month, ledger, ctx.policy, nowMs);
-    // A day that waits after a failure has no time to be read, but every run has to name it.
-    const mustBeExamined = hasPendingPublication(ctx, ledger) || hasWaitingDay(ctx, ledger, nowMs);
-    dueTimes.set(month, mustBeExamined ? nowMs : dueMs);
-  }
-  return dueTimes;
+  hasReturnedRecords: boolean,
+): Promise<ExaminedMonth> {
+  const ledger = await ctx.ledger(month).cached();
+  const upstream = ctx.upstream && (await readOrDamage(ctx.upstream.ledger(month).cached()));
+  const upstreamLedger = upstream && 'value' in upstream ? upstream.value : undefined;
+  const dueMs = monthDueAtMs(month, ledger, ctx.policy, nowMs, upstreamLedger);
+  // A day that waits after a failure has no time to be read, but every run has to name it.
+  const mustBeExamined = hasPendingPublication(ctx, ledger) || hasWaitingDay(ctx, ledger, nowMs);
+  return {
+    dueMs: mustBeExamined ? nowMs : dueMs,
+    content: monthContent(ledger),
+    ...(upstreamLedger && { upstream: monthContent(upstreamLedger) }),
+    ...(hasReturnedRecords && { newestComplete: newestCompleteDay(Object.entries(ledger.days), true) }),
+  };
 }
 
 function hasWaitingDay({ policy }: RunContext, ledger: Ledger, nowMs: number): boolean {
@@ -104,9 +134,10 @@ async function hasRecords(ctx: RunContext, months: readonly string[]): Promise<b
 
 /** All months since the start date, without those whose ledger is damaged. */
 async function readableMonths(ctx: RunContext): Promise<string[]> {
-  const months = new Set(daysFrom(ctx.policy.startDate, todayIn(ctx)).map(monthOf));
   const readable = await Promise.all(
-    [...months].map(async (month) => ((await refreshUndamaged(ctx.ledger(month))) ? [month] : [])),
+    monthsFrom(ctx.policy.startDate, todayIn(ctx)).map(async (month) =>
+      (await refreshUndamaged(ctx.ledger(month))) ? [month] : [],
+    ),
   );
   return readable.flat();
 }

@@ -1,20 +1,27 @@
 /*
  * What a report needs before its first day: which of its days are due, from the ledgers of the months in which a day may
- * be due. What these ledgers say is committed but not published is published first. A month whose ledger is damaged is
- * left out: its days cannot be read without losing what it holds, and the other months go on.
+ * be due, as its index says. Where that is none, the index is all that is read. What these ledgers say is committed but
+ * not published is published first. A month whose ledger is damaged is left out: its days cannot be read without losing
+ * what it holds, and the other months go on.
  */
-import { daysFrom, earlier, monthOf } from './days.ts';
+import { monthOf, monthsFrom } from './days.ts';
 import { BrandReportsError, rethrowBugs } from './errors.ts';
-import { vacuumIsDue } from './finish.ts';
+import { isDailyWorkDue } from './finish.ts';
 import { readOrDamage } from './lake/documents/cas-document.ts';
 import type { Ledger } from './lake/documents/ledger.ts';
-import { latestRecordedMs, markMonthsDirty, mayBeDue } from './lake/documents/month-index.ts';
+import {
+  type MonthIndex,
+  type SeenMonths,
+  latestRecordedMs,
+  markMonthsDirty,
+  mayBeDue,
+} from './lake/documents/month-index.ts';
 import { errorSummary } from './outcome.ts';
 import { type RunContext, todayIn } from './pipeline/context.ts';
 import { type Range, resumeOrStart } from './pipeline/continuation.ts';
 import { fetchFirstPage } from './pipeline/fetch.ts';
 import { probeEndDate } from './pipeline/probe-end-date.ts';
-import { publishPending, tableShape } from './pipeline/publish.ts';
+import { pendingPublications, publishDays, tableShape } from './pipeline/publish.ts';
 import { dayQueries, windowToRead } from './planning/day-queries.ts';
 import { type UpstreamDay, upstreamState } from './planning/due.ts';
 import { type Continuation, type DueDay, lastReadMs, plan, waitingDays } from './planning/plan.ts';
@@ -27,14 +34,16 @@ export interface ReportPlan {
   due: DueDay[];
   /** Days that failed before and are not tried yet: their backoff has not ended. */
   waiting: string[];
-  /** The months examined, `YYYY-MM`. */
-  months: string[];
+  /** The months examined, `YYYY-MM`, and what the index said of them before. */
+  seen: SeenMonths;
+  /** Whether these are all months, as they are once a day. */
+  examinedAll: boolean;
   /** The clock skew that it was made with. */
   clockSkewMs: number;
   /** When the last reading began, in milliseconds; 0 where none did. */
   lastReadMs: number;
-  /** How many columns the table had. */
-  columns: number;
+  /** How many columns the table had; missing where there was nothing to read or to publish. */
+  columns?: number;
   /** The first failure that concerns no due day: a damaged month, or a publication. */
   error?: BrandReportsError;
 }
@@ -43,31 +52,35 @@ export interface ReportPlan {
 export async function planReport(ctx: RunContext, range: Range | undefined): Promise<ReportPlan> {
   const { clockSkewMs } = ctx.service;
   if (range) assertBegun(ctx, range);
-  await warnOfIgnoredColumnSettings(ctx);
   const continuation = await resumeOrStart(ctx, range);
-  const { ledgers, damagedMonths, error: damaged } = await ledgersToExamine(ctx, continuation);
+  const index = await ctx.index.cached();
+  const isDaily = isDailyWorkDue(ctx, index.examinedAt);
+  const months = await monthsToExamine(ctx, index, isDaily, range);
+  const { ledgers, damagedMonths, error: damaged } = await refreshed(ctx, months, ctx.ledger);
   await askForTime(ctx, ledgers);
-  const shape = await tableShape(ctx);
-  await ctx.lake.catalog?.ensureTable(shape);
-  const unpublished = await publishPending(ctx, ledgers.values());
+  const { upstream, error: upstreamDamaged } = await upstreamOf(ctx, months);
+  const pending = await pendingPublications(ctx, ledgers.values());
 
   const nowMs = ctx.clock.now().getTime();
-  const { upstream, error: upstreamDamaged } = await upstreamOf(ctx, continuation);
   const time = { serviceMs: ctx.clock.serviceMs(), knowsTime: ctx.service.knowsTime };
   const due = plan(ledgers, ctx.policy, nowMs, { continuation, ...time, ...(upstream && { upstream }) });
   const waiting = range ? [] : waitingDays(ledgers, ctx.policy, nowMs);
   ctx.log({ event: 'report_planned', dueDays: due.length });
+  const columns = due.length + pending.length > 0 ? await prepareTable(ctx) : undefined;
+  const unpublished = await publishDays(ctx, pending);
   if (due.length > 0) await probeEndDate(ctx);
-  await markInProgress(ctx, due, damagedMonths);
+  const seen = new Map([...ledgers.keys()].map((month) => [month, index.months[month]]));
+  await markInProgress(ctx, due, damagedMonths, seen);
   const error = damaged ?? upstreamDamaged ?? unpublished;
   return {
     continuation,
     due,
     waiting,
-    months: [...ledgers.keys()],
+    seen,
+    examinedAll: isDaily && !range,
     lastReadMs: lastReadMs(ledgers),
     clockSkewMs,
-    columns: shape.columns.length,
+    ...(columns !== undefined && { columns }),
     ...(error && { error }),
   };
 }
@@ -105,6 +118,14 @@ async function askForTime(ctx: RunContext, ledgers: ReadonlyMap<string, Ledger>)
   }
 }
 
+/** Brings the table to the columns that are known. @returns how many these are */
+async function prepareTable(ctx: RunContext): Promise<number> {
+  await warnOfIgnoredColumnSettings(ctx);
+  const shape = await tableShape(ctx);
+  await ctx.lake.catalog?.ensureTable(shape);
+  return shape.columns.length;
+}
+
 /** I7: the first commit of a column decides its type for good, so a setting that comes later has no effect. */
 async function warnOfIgnoredColumnSettings({ schema, settings, log }: RunContext): Promise<void> {
   const { columns } = await schema.cached();
@@ -124,28 +145,31 @@ interface ExaminedLedgers {
   error?: BrandReportsError;
 }
 
-/** Reads the ledgers of the months in which a day may be due. */
-async function ledgersToExamine(ctx: RunContext, { range }: Continuation): Promise<ExaminedLedgers> {
+/** The months in which a day may be due. */
+async function monthsToExamine(
+  ctx: RunContext,
+  index: MonthIndex,
+  isDaily: boolean,
+  range: Range | undefined,
+): Promise<string[]> {
   const nowMs = ctx.clock.now().getTime();
   const { from, to } = range ?? { from: ctx.policy.startDate, to: todayIn(ctx) };
-  const index = await ctx.index.cached();
-  // A lookup is due when its upstream report changes, which its own index does not know. Once a day the index is
-  // ignored altogether, so that a wrong hint, or a manual change of the catalog, is repaired.
-  const all = range !== undefined || ctx.upstream !== undefined || vacuumIsDue(ctx, index);
+  const months = monthsFrom(from, to);
+  // Once a day the index is ignored altogether, so that a wrong hint, or a manual change of the catalog, is repaired.
+  if (range || isDaily) return months;
   const fingerprint = policyFingerprint(ctx.policy);
-  const months = monthsOf(from, to).filter((month) => all || mayBeDue(index, fingerprint, month, nowMs));
-  return refreshed(ctx, months, ctx.ledger);
+  // What this run knew of it when it began is enough: a later change differs from what this run records as examined.
+  const upstream = await ctx.upstream?.index.cached();
+  return months.filter((month) => mayBeDue(index, fingerprint, month, nowMs, upstream));
 }
 
 /** What is committed of the upstream report's days, by day; `undefined` for a report without an upstream. */
 async function upstreamOf(
   ctx: RunContext,
-  { range }: Continuation,
+  months: readonly string[],
 ): Promise<{ upstream?: UpstreamDay; error?: BrandReportsError }> {
-  const { upstream, policy } = ctx;
-  if (!upstream) return {};
-  const first = earlier(range?.from ?? policy.startDate, policy.startDate);
-  const { ledgers, error } = await refreshed(ctx, monthsOf(first, todayIn(ctx)), upstream.ledger);
+  if (!ctx.upstream) return {};
+  const { ledgers, error } = await refreshed(ctx, months, ctx.upstream.ledger);
   return {
     upstream: (day) => upstreamState(ledgers.get(monthOf(day))?.days[day]),
     ...(error && { error }),
@@ -172,10 +196,6 @@ async function refreshed(
   return { ledgers: new Map(read.flat()), damagedMonths, ...(first && { error: first }) };
 }
 
-function monthsOf(from: string, to: string): string[] {
-  return [...new Set(daysFrom(from, to).map(monthOf))];
-}
-
 /**
  * Marks months dirty: a run that dies would otherwise leave a claim in a month that no later run examines. A damaged
  * month stays so, or later runs would not name it.
@@ -184,9 +204,10 @@ async function markInProgress(
   ctx: RunContext,
   due: readonly DueDay[],
   damagedMonths: readonly string[],
+  seen: SeenMonths,
 ): Promise<void> {
   const months = [...new Set([...due.map(({ day }) => monthOf(day)), ...damagedMonths])];
   if (months.length === 0) return;
   const dirty = { by: ctx.runId, at: new Date(ctx.clock.wallMs()).toISOString() };
-  await ctx.index.update((current) => markMonthsDirty(current, months, dirty));
+  await ctx.index.update((current) => markMonthsDirty(current, months, dirty, seen));
 }

@@ -91,6 +91,12 @@ export interface RateSource {
 /** Partition keys in order, e.g. `[['brand','acme'],['dt','2026-01-31']]`. */
 export type Partition = readonly (readonly [key: string, value: string])[];
 
+/** Values of a partition key, as text, both ends included. */
+export interface ValueRange {
+  from: string;
+  to: string;
+}
+
 /** The columns and partition keys of a table. */
 export interface TableShape {
   name: string;
@@ -108,8 +114,15 @@ export interface Catalog {
   snapshotOf(table: string, partition: Partition): Promise<string | undefined>;
   /** Points the partition at the snapshot, whose objects must exist. */
   setSnapshot(table: TableShape, partition: Partition, snapshot: string): Promise<void>;
-  /** The snapshot ids that the catalog points at, by partition path (`brand=acme/dt=2026-01-31`), below the leading keys. */
-  snapshotsByPartition(table: string, leading: Partition): Promise<ReadonlyMap<string, readonly string[]>>;
+  /**
+   * The snapshot ids that the catalog points at, by partition path (`brand=acme/dt=2026-01-31`), below the leading keys.
+   * @param within only partitions whose next key has a value in this range, both ends included
+   */
+  snapshotsByPartition(
+    table: string,
+    leading: Partition,
+    within?: ValueRange,
+  ): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
 /** An open lake: its objects, the runs that work in it, and its catalog. */

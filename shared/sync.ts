@@ -60,11 +60,11 @@ export async function syncReports(reports: readonly ReportToSync[]): Promise<Syn
   const syncs = reports.map(beginSync);
   const lookups = syncs.filter(({ ctx }) => ctx.upstream);
   const paged = syncs.filter(({ ctx }) => !ctx.upstream);
+  const upstreamOf = ({ ctx }: ReportSync) =>
+    syncs.find((sync) => sync.ctx.report.name === ctx.upstream?.report.name);
   /** The upstream day is not to be read in this run, or has been: otherwise what is about to change is looked up. */
-  const hasUpstream = (due: DueDay, { ctx }: ReportSync) => {
-    const rule = ctx.report.day;
-    const upstream = syncs.find((sync) => rule.by === 'upstream' && sync.ctx.report.name === rule.report);
-    const outcome = upstream?.days.get(due.day)?.outcome;
+  const hasUpstream = (due: DueDay, sync: ReportSync) => {
+    const outcome = upstreamOf(sync)?.days.get(due.day)?.outcome;
     return outcome === undefined || !NOT_READ.includes(outcome);
   };
   await readInTurns(paged, isUrgent);
@@ -72,7 +72,7 @@ export async function syncReports(reports: readonly ReportToSync[]): Promise<Syn
   // What fails again and again comes last: a service that wants a long pause after it ends the run for all reports.
   await readInTurns(syncs, (due, sync) => due.reason !== 'retry' && hasUpstream(due, sync));
   await readInTurns(paged, () => true);
-  await Promise.all(lookups.map(planAgain));
+  await Promise.all(lookups.filter((sync) => (upstreamOf(sync)?.taken ?? 0) > 0).map(planAgain));
   await readInTurns(lookups, () => true);
 
   const synced: SyncedReport[] = [];
@@ -207,8 +207,10 @@ async function finishSync({
   const days = [...sync.days.values()];
   try {
     if (brokeOff) throw brokeOff.thrown;
-    const months = [...new Set(plans.flatMap((plan) => plan.months))];
-    await finishReport(ctx, months, plans[0]?.columns ?? 0);
+    const seen = new Map(plans.flatMap((plan) => [...plan.seen]));
+    const columnsBefore = plans.find(({ columns }) => columns !== undefined)?.columns;
+    const examinedAll = plans.some((plan) => plan.examinedAll);
+    await finishReport(ctx, { seen, examinedAll, columnsBefore });
     const failure = failedDay ?? plans.map(({ error }) => error).find((error) => error);
     const error = failure && errorSummary(failure);
     return { ...name, status: reportStatus(days, error), days, ...(error && { error }) };

@@ -100,7 +100,9 @@ export async function writeCoverage(
   if (!catalog || months.length === 0) return;
   await catalog.ensureTable(coverageTable);
   const leading = coveragePartition(run.brand, run.report.name);
-  const published = await catalog.snapshotsByPartition(coverageTable.name, leading);
+  const [from = '', ...later] = months.toSorted();
+  const within = { from, to: later.at(-1) ?? from };
+  const published = await catalog.snapshotsByPartition(coverageTable.name, leading, within);
   for (const month of months) {
     const partition = coveragePartition(run.brand, run.report.name, month);
     let snapshots = published.get(partitionPath(partition)) ?? [];

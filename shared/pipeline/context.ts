@@ -31,8 +31,12 @@ export interface BrandReport {
   ledger: (month: string) => CasDocument<Ledger>;
   index: CasDocument<MonthIndex>;
   schema: CasDocument<StoredSchema>;
-  /** For a report with an upstream: the upstream report and its ledgers. */
-  upstream?: { report: ReportDefinition; ledger: (month: string) => CasDocument<Ledger> };
+  /** For a report with an upstream: the upstream report, its ledgers and its index. */
+  upstream?: {
+    report: ReportDefinition;
+    ledger: (month: string) => CasDocument<Ledger>;
+    index: CasDocument<MonthIndex>;
+  };
 }
 
 /** What is needed to fetch pages of one report of one brand. */
@@ -94,6 +98,7 @@ export function createBrandReport(
       upstream: {
         report: upstream,
         ledger: (month: string) => documents.ledger(upstream.name, brand, month),
+        index: documents.index(upstream.name, brand),
       },
     }),
   };

@@ -39,13 +39,13 @@ export async function publishDay(context: BrandReport, day: string): Promise<voi
   }
 }
 
-/** Publishes what is pending; a day that cannot be published stops no other and stays pending. @returns the first failure */
-export async function publishPending(
+/** Publishes these days; one that cannot be published stops no other and stays pending. @returns the first failure */
+export async function publishDays(
   context: BrandReport,
-  ledgers: Iterable<Ledger>,
+  days: readonly string[],
 ): Promise<BrandReportsError | undefined> {
   let first: BrandReportsError | undefined;
-  for (const day of await pendingPublications(context, ledgers)) {
+  for (const day of days) {
     try {
       await publishDay(context, day);
     } catch (thrown) {
@@ -63,16 +63,19 @@ export async function pendingPublications(
   ledgers: Iterable<Ledger>,
 ): Promise<string[]> {
   const { catalog } = context.lake;
-  if (!catalog) return [];
-  const snapshots = await catalog.snapshotsByPartition(context.report.table, brandPartitions(context.brand));
-  return [...ledgers].flatMap(({ days }) =>
-    Object.entries(days).flatMap(([day, { committed }]) => {
-      if (!committed) return [];
-      const pointed = snapshots.get(partitionPath(dayPartition(context.brand, day))) ?? [];
-      const agrees = committed.published && pointed.length === 1 && pointed[0] === committed.snapshot;
-      return agrees ? [] : [day];
-    }),
+  const committed = [...ledgers].flatMap(({ days }) =>
+    Object.entries(days).flatMap(([day, entry]) => (entry.committed ? [{ day, ...entry.committed }] : [])),
   );
+  const days = committed.map(({ day }) => day).sort();
+  const [from, to] = [days[0], days.at(-1)];
+  if (!catalog || from === undefined || to === undefined) return [];
+  const { brand, report } = context;
+  const snapshots = await catalog.snapshotsByPartition(report.table, brandPartitions(brand), { from, to });
+  const isPending = ({ day, published, snapshot }: (typeof committed)[number]) => {
+    const pointed = snapshots.get(partitionPath(dayPartition(brand, day))) ?? [];
+    return !published || pointed.length !== 1 || pointed[0] !== snapshot;
+  };
+  return committed.filter(isPending).map(({ day }) => day);
 }
 
 /** Whether a committed day of the month is not known to be published. */

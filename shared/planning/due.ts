@@ -249,10 +249,20 @@ export function isEmptied(
   return readBeforeMs >= lastCallMs(day, policy);
 }
 
-/** The earliest time at which a day of the month is due; `null` where all its days are settled. */
-export function monthDueAtMs(month: string, ledger: Ledger, policy: Policy, nowMs: number): number | null {
+/**
+ * The earliest time at which a day of the month is due; `null` where all its days are settled.
+ * @param upstream of a report with an upstream: that report's ledger of the month; only its committed days can be due
+ */
+export function monthDueAtMs(
+  month: string,
+  ledger: Pick<Ledger, 'days'>,
+  policy: Policy,
+  nowMs: number,
+  upstream?: Pick<Ledger, 'days'>,
+): number | null {
   const due = daysOfMonth(month)
-    .map((day) => dueAtMs(day, ledger.days[day], policy, nowMs))
+    .filter((day) => !upstream || upstream.days[day]?.committed)
+    .map((day) => dueAtMs(day, ledger.days[day], policy, nowMs, upstreamState(upstream?.days[day])))
     .filter((at) => at !== null);
   return due.length > 0 ? Math.min(...due) : null;
 }

@@ -1,23 +1,32 @@
-import { daysFrom, monthOf } from '../days.ts';
+import { monthsFrom } from '../days.ts';
 import { rethrowBugs } from '../errors.ts';
+import type { KnownMonth } from '../lake/documents/month-index.ts';
 import { type RunContext, todayIn } from '../pipeline/context.ts';
 import { newestCompleteDay } from '../planning/day-state.ts';
 
 /**
- * The newest day that is committed as complete: what the alarm about reports that are behind measures from.
+ * The newest day that is committed as complete: what the alarm about reports that are behind measures from. Ledgers are
+ * read only of months of which the index does not know.
  * @returns `null` where no day is, or where a ledger cannot be read, which is logged
  */
 export async function newestComplete(ctx: RunContext): Promise<string | null> {
-  const days = daysFrom(ctx.policy.startDate, todayIn(ctx));
   try {
-    const { hasReturnedRecords } = await ctx.index.cached();
-    for (const month of new Set(days.reverse().map(monthOf))) {
-      const entries = Object.entries((await ctx.ledger(month).cached()).days);
-      const newest = newestCompleteDay(entries, hasReturnedRecords);
-      if (newest !== null) return newest;
+    const { hasReturnedRecords, months } = await ctx.index.cached();
+    for (const month of monthsFrom(ctx.policy.startDate, todayIn(ctx)).reverse()) {
+      const newest = newestKnown(months[month], hasReturnedRecords);
+      if (newest) return newest;
+      if (newest === null) continue;
+      const { days } = await ctx.ledger(month).cached();
+      const newestRead = newestCompleteDay(Object.entries(days), hasReturnedRecords);
+      if (newestRead !== null) return newestRead;
     }
   } catch (thrown) {
     ctx.log({ event: 'newest_complete_day_unknown', message: rethrowBugs(thrown).message });
   }
   return null;
+}
+
+/** `undefined` where the index does not know. A month that was examined when there was no record yet has no complete day. */
+function newestKnown(month: KnownMonth | undefined, hasReturnedRecords: boolean): string | null | undefined {
+  return !hasReturnedRecords && month?.asOf !== undefined ? null : month?.newestComplete;
 }

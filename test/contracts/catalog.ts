@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { dayPartition, partitionPath } from '../../shared/lake/paths.ts';
-import type { Catalog, Partition, TableShape } from '../../shared/ports.ts';
+import type { Catalog, Partition, TableShape, ValueRange } from '../../shared/ports.ts';
 import type { View } from '../../shared/reports/definition.ts';
 
 export interface CatalogUnderTest {
@@ -89,6 +89,21 @@ export function catalogContract(name: string, setUp: () => Promise<CatalogUnderT
       expect(await catalog.snapshotsByPartition('orders', [['brand', 'acme']])).toEqual(new Map(acme));
       expect(await catalog.snapshotsByPartition('orders', [])).toEqual(new Map([...acme, bolt]));
       expect(await catalog.snapshotsByPartition('orders', [['brand', 'none']])).toEqual(new Map());
+    });
+
+    it('lists only the snapshots whose next key is in a range, both ends included', async () => {
+      const days = ['2025-12-31', '2026-01-01', '2026-01-15', '2026-01-31', '2026-02-01'];
+      for (const dt of days) await publish(`acme-${dt}`, dayPartition('acme', dt));
+      await publish('bolt-1', dayPartition('bolt', '2026-01-15'));
+      const listed = (within: ValueRange) =>
+        catalog.snapshotsByPartition('orders', [['brand', 'acme']], within);
+      const expected = (...listed: string[]) =>
+        new Map(listed.map((dt) => [`brand=acme/dt=${dt}`, [`acme-${dt}`]]));
+      const january = { from: '2026-01-01', to: '2026-01-31' };
+      expect(await listed(january)).toEqual(expected('2026-01-01', '2026-01-15', '2026-01-31'));
+      expect(await listed({ from: '2026-01-15', to: '2026-01-15' })).toEqual(expected('2026-01-15'));
+      expect(await listed({ from: '2026-03-01', to: '2026-03-31' })).toEqual(new Map());
+      expect(await catalog.snapshotsByPartition('none', [['brand', 'acme']], january)).toEqual(new Map());
     });
 
     it('has no snapshot in a table that does not exist', async () => {

@@ -119,6 +119,6 @@ export function diesAtNCatalog(catalog: Catalog, { life }: DyingStore): Catalog 
     snapshotOf: (table, partition) => life.step(() => catalog.snapshotOf(table, partition)),
     setSnapshot: (table, partition, snapshot) =>
       life.step(() => catalog.setSnapshot(table, partition, snapshot)),
-    snapshotsByPartition: (table, leading) => life.step(() => catalog.snapshotsByPartition(table, leading)),
+    snapshotsByPartition: (...asked) => life.step(() => catalog.snapshotsByPartition(...asked)),
   };
 }

@@ -77,9 +77,12 @@ export async function startGlueServer(database: string, { access }: { access?: A
       const { table, partitions } = tableOf(input, input.TableName);
       const keys = Array.isArray(table.PartitionKeys) ? table.PartitionKeys : [];
       const names = keys.map((key) => (isJsonObject(key) ? stringOf(key.Name) : ''));
-      const conditions = [...stringOf(input.Expression).matchAll(/(\w+) = '([^']*)'/g)];
+      const conditions = [...stringOf(input.Expression).matchAll(/(\w+) (=|>=|<=) '([^']*)'/g)];
       const found = [...partitions].filter(([path]) =>
-        conditions.every(([, key = '', value]) => path.split('/')[names.indexOf(key)] === value),
+        conditions.every(([, key = '', operator = '', wanted = '']) => {
+          const value = path.split('/')[names.indexOf(key)] ?? '';
+          return operator === '=' ? value === wanted : operator === '>=' ? value >= wanted : value <= wanted;
+        }),
       );
       const from = Number(input.NextToken ?? 0);
       const page = found.slice(from, from + PAGE).map(([, partition]) => partition);

@@ -18,9 +18,13 @@ export function memoryCatalog(): Catalog & {
     snapshotOf: async (table, partition) => pointers.get(`${table}/${partitionPath(partition)}`),
     setSnapshot: async (table, partition, snapshot) =>
       void pointers.set(`${table.name}/${partitionPath(partition)}`, snapshot),
-    snapshotsByPartition: async (table, leading) => {
+    snapshotsByPartition: async (table, leading, within) => {
       const prefix = `${table}/${partitionPath(leading)}/`;
-      const found = [...pointers].filter(([path]) => path.startsWith(prefix));
+      const isWithin = (path: string) => {
+        const [, value = ''] = path.slice(prefix.length).split('/')[0]?.split('=') ?? [];
+        return !within || (within.from <= value && value <= within.to);
+      };
+      const found = [...pointers].filter(([path]) => path.startsWith(prefix) && isWithin(path));
       return new Map(found.map(([path, snapshot]) => [path.slice(table.length + 1), [snapshot]]));
     },
   };

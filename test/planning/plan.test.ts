@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { DAY_MS, HOUR_MS, addDays, dayOf, daysFrom, endOfDay, startOfDay } from '../../shared/days.ts';
 import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
-import { recordDueTimes, mayBeDue, parseMonthIndex } from '../../shared/lake/documents/month-index.ts';
+import { mayBeDue, parseMonthIndex, recordMonths } from '../../shared/lake/documents/month-index.ts';
 import { type Policy, type UpstreamState, closesAtMs, monthDueAtMs } from '../../shared/planning/due.ts';
 import { type Continuation, type DueDay, plan, waitingDays } from '../../shared/planning/plan.ts';
 import {
@@ -442,10 +442,11 @@ describe('the hint that hides a month', () => {
         if (!ledger) throw new Error('no ledger');
         const dueMs = monthDueAtMs(month, ledger, given, nowMs);
         const empty = parseMonthIndex('index.json')(undefined);
-        const index = recordDueTimes(empty, new Map([[month, dueMs]]), 'p1', {
+        const index = recordMonths(empty, new Map([[month, { dueMs }]]), 'p1', {
           id: 'r1',
           wallMs: nowMs,
           nowMs,
+          seen: new Map(),
         });
         const midnightAfter = (ms: number) => endOfDay(dayOf(ms, own.timeZone), own.timeZone) + 1_000;
         const times = steps.flatMap((step) => [nowMs + step, midnightAfter(nowMs + step)]);

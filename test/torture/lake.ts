@@ -201,7 +201,7 @@ export function reachedLake(
       snapshotOf: (table, partition) => call(() => catalog.snapshotOf(table, partition)),
       setSnapshot: (table, partition, snapshot) =>
         call(() => catalog.setSnapshot(table, partition, snapshot), true),
-      snapshotsByPartition: (table, leading) => call(() => catalog.snapshotsByPartition(table, leading)),
+      snapshotsByPartition: (...asked) => call(() => catalog.snapshotsByPartition(...asked)),
     },
   };
 }

@@ -18,7 +18,7 @@ import {
   UpdateTableCommand,
 } from '@aws-sdk/client-glue';
 import { partitionPath, snapshotPrefix, tablePrefix } from '../../lake/paths.ts';
-import type { Catalog, Partition, TableShape } from '../../ports.ts';
+import type { Catalog, Partition, TableShape, ValueRange } from '../../ports.ts';
 import type { View } from '../../reports/definition.ts';
 import { awsClientOptions, awsError, awsFailure } from './errors.ts';
 import { contended, databaseMissing, grantFor, refuseOtherLake, refuseTable } from './glue-errors.ts';
@@ -129,14 +129,21 @@ export function createGlueCatalog({
     throw contended(`partition ${partitionPath(partition)} of table ${shape.name}`, database);
   }
 
-  async function snapshotsByPartition(table: string, leading: Partition): Promise<Map<string, string[]>> {
+  async function snapshotsByPartition(
+    table: string,
+    leading: Partition,
+    within?: ValueRange,
+  ): Promise<Map<string, string[]>> {
     const byPartition = new Map<string, string[]>();
     const found = await findTable(table);
     if (found === undefined) return byPartition;
     const keys = (found.PartitionKeys ?? []).map(({ Name = '' }) => Name);
-    const Expression = leading
-      .map(([key, value]) => `${key} = '${value.replaceAll("'", "''")}'`)
-      .join(' AND ');
+    const ranged = keys[leading.length];
+    const conditions = [
+      ...leading.map(([key, value]) => `${key} = ${quoted(value)}`),
+      ...(within ? [`${ranged} >= ${quoted(within.from)}`, `${ranged} <= ${quoted(within.to)}`] : []),
+    ];
+    const Expression = conditions.join(' AND ');
     const filter = { ExcludeColumnSchema: true, ...(Expression && { Expression }) };
     for await (const page of paginateGetPartitions(
       { client },
@@ -158,8 +165,8 @@ export function createGlueCatalog({
       inGlue(database, `Reading a partition of ${table}`, snapshotOf(table, partition)),
     setSnapshot: (shape, partition, snapshot) =>
       inGlue(database, `Publishing a partition of ${shape.name}`, setSnapshot(shape, partition, snapshot)),
-    snapshotsByPartition: (table, leading) =>
-      inGlue(database, `Reading the partitions of ${table}`, snapshotsByPartition(table, leading)),
+    snapshotsByPartition: (table, leading, within) =>
+      inGlue(database, `Reading the partitions of ${table}`, snapshotsByPartition(table, leading, within)),
   };
 }
 
@@ -186,6 +193,10 @@ function checkedSnapshotPrefix(table: string, partition: Partition, snapshot: st
   const prefix = snapshotPrefix(table, partition, snapshot);
   checkedKey(prefix.slice(0, -1));
   return prefix;
+}
+
+function quoted(value: string): string {
+  return `'${value.replaceAll("'", "''")}'`;
 }
 
 function lastFolder(location: string): string | undefined {

@@ -2,7 +2,7 @@ import { linkSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { LOCAL_CATALOG_FOLDER, partitionPath, snapshotKey } from '../../lake/paths.ts';
-import type { Catalog } from '../../ports.ts';
+import type { Catalog, ValueRange } from '../../ports.ts';
 import { errorCode, isMissing, onDisk } from './disk-errors.ts';
 import { checkedKey, checkedPrefix } from '../keys.ts';
 import { underLakeLock } from './lock.ts';
@@ -35,10 +35,11 @@ export function createLocalCatalog(folder: string): Catalog {
         await underLakeLock(root, () => link(object, links, `${snapshot}${SUFFIX}`));
         await sync(links);
       }),
-    snapshotsByPartition: (table, leading) =>
+    snapshotsByPartition: (table, leading, within) =>
       onDisk(root, async () => {
         const base = partitionPath(leading);
-        const found = await linksIn(folderOf(table, base), true);
+        const folder = folderOf(table, base);
+        const found = within ? await linksWithin(folder, within) : await linksIn(folder, true);
         const partitionOf = (link: string) => join(base, dirname(link));
         return new Map(
           Object.entries(Object.groupBy(found, partitionOf)).map(([path, links = []]) => [
@@ -64,8 +65,23 @@ function link(object: string, folder: string, name: string): void {
 }
 
 async function linksIn(folder: string, recursive = false): Promise<string[]> {
+  return (await namesIn(folder, recursive)).filter((path) => path.endsWith(SUFFIX));
+}
+
+/** The links below those partitions of the folder whose value is in the range, by their paths in the folder. */
+async function linksWithin(folder: string, { from, to }: ValueRange): Promise<string[]> {
+  const links: string[] = [];
+  for (const name of await namesIn(folder)) {
+    const value = name.slice(name.indexOf('=') + 1);
+    if (name.includes('=') && from <= value && value <= to)
+      links.push(...(await linksIn(join(folder, name), true)).map((link) => join(name, link)));
+  }
+  return links;
+}
+
+async function namesIn(folder: string, recursive = false): Promise<string[]> {
   try {
-    return (await readdir(folder, { recursive })).filter((path) => path.endsWith(SUFFIX));
+    return await readdir(folder, { recursive });
   } catch (error) {
     if (isMissing(error)) return [];
     throw error;

@@ -19,9 +19,11 @@ export interface DocumentAccess {
   random: () => number;
 }
 
-/** The documents of a lake. */
+/**
+ * The documents of a lake. The same key of a ledger or an index gives the same object each time: reports that look up
+ * others share what was read of them.
+ */
 export interface LakeDocuments {
-  /** The same key gives the same object each time: reports that look up others share what was read of a ledger. */
   ledger(report: string, brand: string, month: string): CasDocument<Ledger>;
   index(report: string, brand: string): CasDocument<MonthIndex>;
   progress(report: string, brand: string, day: string, attempt: string): CasDocument<Progress>;
@@ -34,6 +36,7 @@ export function createLakeDocuments({ store, newId, clock, random }: DocumentAcc
   const create = <T extends HasRecentWrites>(key: string, parse: (stored: Json | undefined) => T) =>
     new CasDocument({ store, key, parse, newId, pause });
   const ledgers = new Map<string, CasDocument<Ledger>>();
+  const indexes = new Map<string, CasDocument<MonthIndex>>();
   return {
     ledger(report, brand, month) {
       const key = ledgerKey(report, brand, month);
@@ -45,7 +48,10 @@ export function createLakeDocuments({ store, newId, clock, random }: DocumentAcc
       const key = indexKey(report, brand);
       const parse = parseMonthIndex(key);
       // A hint that cannot be read is none: what it said follows from the ledgers.
-      return new CasDocument({ store, key, parse, recover: () => parse(undefined), newId, pause });
+      const recover = () => parse(undefined);
+      const index = indexes.get(key) ?? new CasDocument({ store, key, parse, recover, newId, pause });
+      indexes.set(key, index);
+      return index;
     },
     progress(report, brand, day, attempt) {
       const key = progressKey(report, brand, day, attempt);

@@ -2,21 +2,36 @@
  * `ledger/<report>/<brand>/index.json`: which months a run has to look at. Without it every run would read the ledgers of
  * all months since the start date to find that nothing in them is due.
  * The index is a hint and can be rebuilt from the ledgers, so it may err only in one direction: `mayBeDue` is true
- * whenever the index does not know. That is why a run marks a month dirty before it claims a day in it and records due
- * times only after its work: if it dies in between, the month stays dirty and the next run looks.
+ * whenever the index does not know. That is why a run marks a month dirty before it claims a day in it and records what
+ * it knows only after its work: if it dies in between, the month stays dirty and the next run looks. Where another run
+ * has been at work in the month since this one read its ledger, neither knows what the other did, and the next run looks.
+ * A report that looks up another one is due when that one changes: its index says which content of the other report's
+ * month it has examined, and the other report's index says which content that month has.
  */
+import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 import { HOUR_MS } from '../../days.ts';
 import type { Json } from '../../json.ts';
 import { parseDocument, storedTime, storedObject } from './cas-document.ts';
+import type { Ledger } from './ledger.ts';
 
 const month = storedObject({
   /** When a day of the month is next due (ISO 8601); `null` where all its days are settled. */
   nextDue: z.nullable(storedTime),
   /** `now` of the run that computed `nextDue`; ignored by runs with an earlier `now` (`--now`). */
   asOf: z.optional(storedTime),
-  /** The run at work in the month, and since when (wall clock). While it is set, any day there may be due. */
-  dirty: z.optional(storedObject({ by: z.string(), at: storedTime })),
+  /** Fingerprint of what is committed in the month (`monthContent`), for reports that look this one up. */
+  content: z.optional(z.string()),
+  /** Of a report with an upstream: the content of the upstream month that `nextDue` follows from. */
+  upstream: z.optional(z.string()),
+  /** The newest complete day of the month; `null` where it has none. */
+  newestComplete: z.optional(z.nullable(z.string())),
+  /**
+   * The run at work in the month, and since when (wall clock). While it is set, any day there may be due. `shared`:
+   * another run was, or had been, at work there when this one began.
+   */
+  dirty: z.optional(storedObject({ by: z.string(), at: storedTime, shared: z.optional(z.literal(true)) })),
 });
 
 const index = storedObject({
@@ -33,6 +48,8 @@ const index = storedObject({
   /** When the service last asked for a pause instead of answering the probe. */
   probePausedAt: z.optional(storedTime),
   vacuumedAt: z.optional(storedTime),
+  /** When a run last examined all months, whatever the index said of them. */
+  examinedAt: z.optional(storedTime),
   recentWrites: z.array(z.string()),
 });
 
@@ -57,51 +74,103 @@ export function parseMonthIndex(key: string) {
 
 const DIRTY_MS = HOUR_MS;
 
-/** True where a day of the month may be due, as far as the index knows. */
-export function mayBeDue(index: MonthIndex, policy: string, month: string, nowMs: number): boolean {
+/** What the index says of a month. */
+export type KnownMonth = MonthIndex['months'][string];
+
+/**
+ * True where a day of the month may be due, as far as the index knows.
+ * @param upstream of a report with an upstream: that report's index
+ */
+export function mayBeDue(
+  index: MonthIndex,
+  policy: string,
+  month: string,
+  nowMs: number,
+  upstream?: MonthIndex,
+): boolean {
   const known = index.months[month];
   if (!known || known.dirty || index.policy !== policy) return true;
   if (known.asOf === undefined || Date.parse(known.asOf) > nowMs) return true;
+  if (upstream && !isExamined(known, upstream.months[month])) return true;
   return known.nextDue !== null && Date.parse(known.nextDue) <= nowMs;
 }
 
+/** Whether the upstream month has the content that was examined. */
+function isExamined({ upstream: examined }: KnownMonth, upstream: KnownMonth | undefined): boolean {
+  return examined !== undefined && !upstream?.dirty && upstream?.content === examined;
+}
+
+/** Fingerprint of what a lookup needs to know of the committed days of a month. */
+export function monthContent({ days }: Pick<Ledger, 'days'>): string {
+  const committed = Object.entries(days).flatMap(([day, entry]) =>
+    entry.committed ? [[day, entry.committed.digest, entry.committed.state]] : [],
+  );
+  const sorted = committed.sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
+  return hash('sha256', JSON.stringify(sorted), 'hex').slice(0, 16);
+}
+
 /** The latest time that a run has recorded as its present, in milliseconds; 0 where none has. */
-export function latestRecordedMs({ months, vacuumedAt }: MonthIndex): number {
-  const times = [vacuumedAt, ...Object.values(months).map(({ asOf }) => asOf)];
+export function latestRecordedMs({ months, vacuumedAt, examinedAt }: MonthIndex): number {
+  const times = [vacuumedAt, examinedAt, ...Object.values(months).map(({ asOf }) => asOf)];
   return Math.max(0, ...times.flatMap((time) => (time === undefined ? [] : [Date.parse(time)])));
 }
+
+/** What the index said of months before their ledgers were read. */
+export type SeenMonths = ReadonlyMap<string, KnownMonth | undefined>;
 
 /** Marks months as being worked in, before anything in them is claimed. */
 export function markMonthsDirty(
   index: MonthIndex,
   months: readonly string[],
-  dirty: { by: string; at: string },
+  { by, at }: { by: string; at: string },
+  seen: SeenMonths,
 ): MonthIndex {
-  if (months.every((month) => index.months[month]?.dirty?.by === dirty.by)) return index;
-  const marked = months.map((month) => [month, { nextDue: null, dirty }]);
+  const unmarked = months.filter((month) => index.months[month]?.dirty?.by !== by);
+  if (unmarked.length === 0) return index;
+  const marked = unmarked.map((month): [string, KnownMonth] => {
+    const isShared = !isUntouched(index, month, by, seen);
+    return [month, { nextDue: null, dirty: { by, at, ...(isShared && { shared: true }) } }];
+  });
   return { ...index, months: { ...index.months, ...Object.fromEntries(marked) } };
 }
 
+/** Whether no other run has been at work in the month since the index was seen. */
+function isUntouched(index: MonthIndex, month: string, run: string, seen: SeenMonths): boolean {
+  const known = index.months[month];
+  if (known?.dirty) return known.dirty.by === run && !known.dirty.shared;
+  return isDeepStrictEqual(known, seen.get(month));
+}
+
+/** What a run knows of a month that it has examined. */
+export interface ExaminedMonth extends Pick<KnownMonth, 'content' | 'upstream' | 'newestComplete'> {
+  /** When a day of it is next due, in milliseconds; `null` where all its days are settled. */
+  dueMs: number | null;
+}
+
 /**
- * Records due times. A month that another run marked dirty within the last hour is left to that run: it may have
- * claimed a day after these times were computed.
+ * Records what a run knows of the months that it has examined. A month that another run marked dirty within the last
+ * hour is left to that run; where another one has been at work in it, the next run has to look.
  */
-export function recordDueTimes(
+export function recordMonths(
   index: MonthIndex,
-  due: ReadonlyMap<string, number | null>,
+  examined: ReadonlyMap<string, ExaminedMonth>,
   policy: string,
-  run: { id: string; wallMs: number; nowMs: number },
+  run: { id: string; wallMs: number; nowMs: number; seen: SeenMonths },
 ): MonthIndex {
-  const isOthers = (known: MonthIndex['months'][string] | undefined) =>
+  const isOthers = (known: KnownMonth | undefined) =>
     known?.dirty !== undefined &&
     known.dirty.by !== run.id &&
     Math.abs(run.wallMs - Date.parse(known.dirty.at)) < DIRTY_MS;
   const kept = Object.entries(index.months).filter(([, known]) => index.policy === policy || isOthers(known));
   const months = Object.fromEntries(kept);
-  for (const [month, dueMs] of due) {
+  const now = new Date(run.nowMs).toISOString();
+  for (const [month, { dueMs, ...known }] of examined) {
     if (isOthers(months[month])) continue;
-    const asOf = dueMs === null || dueMs > run.nowMs ? { asOf: new Date(run.nowMs).toISOString() } : {};
-    months[month] = { nextDue: dueMs === null ? null : new Date(dueMs).toISOString(), ...asOf };
+    const isKnown = isUntouched(index, month, run.id, run.seen);
+    const asOf = dueMs === null || dueMs > run.nowMs ? { asOf: now } : {};
+    months[month] = isKnown
+      ? { nextDue: dueMs === null ? null : new Date(dueMs).toISOString(), ...asOf, ...known }
+      : { nextDue: now };
   }
   const same = index.policy === policy && JSON.stringify(months) === JSON.stringify(index.months);
   return same ? index : { ...index, policy, months };

@@ -2,15 +2,19 @@ import { describe, expect, it } from '@jest/globals';
 import { parseJson } from '../../../shared/json.ts';
 import { CasDocument } from '../../../shared/lake/documents/cas-document.ts';
 import {
+  type KnownMonth,
   type MonthIndex,
+  type SeenMonths,
   latestRecordedMs,
-  recordDueTimes,
+  recordMonths,
   mayBeDue,
+  monthContent,
   parseMonthIndex,
   markMonthsDirty,
 } from '../../../shared/lake/documents/month-index.ts';
 import { indexKey } from '../../../shared/lake/paths.ts';
 import { memoryStore } from '../../fakes/memory-store.ts';
+import { readAt } from '../../planning/entries.ts';
 
 const KEY = indexKey('order_list', 'acme');
 const NOW = '2026-03-10T10:00:00.000Z';
@@ -20,10 +24,15 @@ const MONTH = '2026-02';
 
 const parse = parseMonthIndex(KEY);
 const empty = parse(undefined);
-const mine = { id: 'mine', wallMs: NOW_MS, nowMs: NOW_MS };
+const me = { id: 'mine', wallMs: NOW_MS, nowMs: NOW_MS };
 
-function indexOf(known: MonthIndex['months'][string]): MonthIndex {
+function indexOf(known: KnownMonth): MonthIndex {
   return { ...empty, policy: 'p1', months: { [MONTH]: known } };
+}
+
+/** What a run saw that read this index before the ledgers. */
+function seenIn({ months }: MonthIndex): SeenMonths {
+  return new Map(Object.entries(months));
 }
 
 function dirtyBy(by: string, agoMs = 0): MonthIndex {
@@ -52,11 +61,77 @@ describe('a month of the index', () => {
   });
 });
 
+describe('a month of a report that looks up another one', () => {
+  const upstreamOf = (known: KnownMonth) => indexOf(known);
+  const settled = { nextDue: null, asOf: NOW };
+  const examined = indexOf({ ...settled, upstream: 'c1' });
+
+  it.each<[string, MonthIndex, MonthIndex, boolean]>([
+    ['the other one is as it was examined', examined, upstreamOf({ ...settled, content: 'c1' }), false],
+    ['so, though that one is due', examined, upstreamOf({ nextDue: NOW, content: 'c1' }), false],
+    ['the other one has changed', examined, upstreamOf({ ...settled, content: 'c2' }), true],
+    ['a run is at work in the other one', examined, dirtyBy('other'), true],
+    [
+      'a run is at work in the other one, whose content it noted',
+      examined,
+      upstreamOf({ nextDue: null, content: 'c1', dirty: { by: 'other', at: NOW } }),
+      true,
+    ],
+    ['nothing is known of the other one', examined, empty, true],
+    ['the content of the other one is not known', examined, upstreamOf(settled), true],
+    ['it is not known what was examined', indexOf(settled), upstreamOf({ ...settled, content: 'c1' }), true],
+    ['neither is known', indexOf(settled), upstreamOf(settled), true],
+    [
+      'its own time has come',
+      indexOf({ nextDue: NOW, asOf: NOW, upstream: 'c1' }),
+      upstreamOf({ ...settled, content: 'c1' }),
+      true,
+    ],
+  ])('may have due days, or none: %s', (_name, index, upstream, expected) => {
+    expect(mayBeDue(index, 'p1', MONTH, NOW_MS, upstream)).toBe(expected);
+  });
+});
+
+describe('the content of a month', () => {
+  const contentOf = (days: Parameters<typeof monthContent>[0]['days']) => monthContent({ days });
+  const closed = readAt(NOW, { digest: 'd1' });
+  const base = contentOf({ '2026-02-01': closed });
+
+  it.each([
+    ['another day is committed', { '2026-02-01': closed, '2026-02-02': closed }],
+    ['it is that of another day', { '2026-02-02': closed }],
+    ['records changed', { '2026-02-01': readAt(NOW, { digest: 'd2' }) }],
+    ['the day is not closed', { '2026-02-01': readAt(NOW, { digest: 'd1', state: 'open' as const }) }],
+    ['nothing is committed', { '2026-02-01': {} }],
+  ])('differs where %s', (_name, days) => {
+    expect(contentOf(days)).not.toBe(base);
+  });
+
+  it.each([
+    [
+      'the day was only read again',
+      { '2026-02-01': readAt('2026-04-01T00:00:00.000Z', { digest: 'd1', settled: true }) },
+    ],
+    ['a day without a commit is there', { '2026-02-03': {}, '2026-02-01': closed }],
+  ])('is the same where %s', (_name, days) => {
+    expect(contentOf(days)).toBe(base);
+  });
+
+  it('does not depend on the order of the days', () => {
+    const other = readAt(NOW, { digest: 'd2' });
+    expect(contentOf({ '2026-02-02': other, '2026-02-01': closed })).toBe(
+      contentOf({ '2026-02-01': closed, '2026-02-02': other }),
+    );
+  });
+});
+
 describe('a run at work in months', () => {
   const mark = { by: 'mine', at: NOW };
+  const later = { by: 'mine', at: '2026-03-10T11:00:00.000Z' };
 
   it('I4: marks them dirty first, so that later runs examine them if it dies', () => {
-    const index = markMonthsDirty(indexOf({ nextDue: null }), [MONTH, '2026-03'], mark);
+    const before = indexOf({ nextDue: null, asOf: NOW });
+    const index = markMonthsDirty(before, [MONTH, '2026-03'], mark, seenIn(before));
     expect(index.months).toEqual({
       [MONTH]: { nextDue: null, dirty: mark },
       '2026-03': { nextDue: null, dirty: mark },
@@ -65,14 +140,32 @@ describe('a run at work in months', () => {
   });
 
   it('writes nothing where all are already marked', () => {
-    const index = markMonthsDirty(empty, [MONTH], mark);
-    expect(markMonthsDirty(index, [MONTH], { by: 'mine', at: '2026-03-10T11:00:00.000Z' })).toBe(index);
-    expect(markMonthsDirty(empty, [], mark)).toBe(empty);
+    const index = markMonthsDirty(empty, [MONTH], mark, new Map());
+    expect(markMonthsDirty(index, [MONTH], later, seenIn(index))).toBe(index);
+    expect(markMonthsDirty(empty, [], mark, new Map())).toBe(empty);
+  });
+
+  it('leaves its own earlier marks as they are', () => {
+    const index = markMonthsDirty(empty, [MONTH], mark, new Map());
+    const { months } = markMonthsDirty(index, [MONTH, '2026-03'], later, seenIn(index));
+    expect(months).toEqual({
+      [MONTH]: { nextDue: null, dirty: mark },
+      '2026-03': { nextDue: null, dirty: later },
+    });
+  });
+
+  it.each([
+    ['is at work there', dirtyBy('other'), dirtyBy('other')],
+    ['began there since', dirtyBy('other'), indexOf({ nextDue: null, asOf: NOW })],
+    ['has ended there since', indexOf({ nextDue: NOW, asOf: NOW }), indexOf({ nextDue: null, asOf: NOW })],
+  ])('I5: notes that another run %s', (_name, now, before) => {
+    const { months } = markMonthsDirty(now, [MONTH], mark, seenIn(before));
+    expect(months[MONTH]).toEqual({ nextDue: null, dirty: { ...mark, shared: true } });
   });
 
   it('changes no other month and no other hint', () => {
     const before = { ...indexOf({ nextDue: null }), hasReturnedRecords: true, endDate: 'whole_day' };
-    expect(markMonthsDirty(before, ['2026-03'], mark)).toEqual({
+    expect(markMonthsDirty(before, ['2026-03'], mark, seenIn(before))).toEqual({
       ...before,
       months: { ...before.months, '2026-03': { nextDue: null, dirty: mark } },
     });
@@ -80,43 +173,79 @@ describe('a run at work in months', () => {
 });
 
 describe('a run that ends', () => {
-  const due = (dueMs: number | null) => new Map([[MONTH, dueMs]]);
+  const examined = (dueMs: number | null) => new Map([[MONTH, { dueMs, content: 'c1' }]]);
+  const record = (index: MonthIndex, dueMs: number | null, seen = seenIn(index)) =>
+    recordMonths(index, examined(dueMs), 'p1', { ...me, seen });
+  /** What makes the next run look. */
+  const unknown = indexOf({ nextDue: NOW });
 
   it.each<[string, MonthIndex]>([
     ['it has marked', dirtyBy('mine')],
     ['no run has marked', indexOf({ nextDue: null })],
     ['it knows nothing of', { ...empty, policy: 'p1' }],
-    ['a run has marked that is long gone', dirtyBy('other', HOUR_MS)],
   ])('records when a month is next due that %s', (_name, index) => {
-    expect(recordDueTimes(index, due(NOW_MS + 1), 'p1', mine)).toEqual(
-      indexOf({ nextDue: '2026-03-10T10:00:00.001Z', asOf: NOW }),
+    expect(record(index, NOW_MS + 1)).toEqual(
+      indexOf({ nextDue: '2026-03-10T10:00:00.001Z', asOf: NOW, content: 'c1' }),
     );
-    expect(recordDueTimes(index, due(null), 'p1', mine)).toEqual(indexOf({ nextDue: null, asOf: NOW }));
+    expect(record(index, null)).toEqual(indexOf({ nextDue: null, asOf: NOW, content: 'c1' }));
+  });
+
+  it('records what it knows of the month, and only that', () => {
+    const known = { content: 'c2', upstream: 'c3', newestComplete: '2026-02-28' };
+    const before = indexOf({ nextDue: null, asOf: NOW, content: 'c1', newestComplete: '2026-02-01' });
+    const after = recordMonths(before, new Map([[MONTH, { dueMs: null, ...known }]]), 'p1', {
+      ...me,
+      seen: seenIn(before),
+    });
+    expect(after).toEqual(indexOf({ nextDue: null, asOf: NOW, ...known }));
+  });
+
+  it.each<[string, MonthIndex, MonthIndex]>([
+    ['has ended there since', indexOf({ nextDue: null, asOf: NOW }), indexOf({ nextDue: NOW, asOf: NOW })],
+    ['has ended there since, for the first time', indexOf({ nextDue: null, asOf: NOW }), empty],
+    [
+      'was at work there when it began',
+      indexOf({ nextDue: null, dirty: { by: 'mine', at: NOW, shared: true } }),
+      empty,
+    ],
+    ['has died there long ago', dirtyBy('other', HOUR_MS), dirtyBy('other', HOUR_MS)],
+    [
+      'was there before a repair forgot the month',
+      { ...empty, policy: 'p1' },
+      indexOf({ nextDue: null, asOf: NOW }),
+    ],
+  ])('I5: lets the next run look where another run %s', (_name, index, before) => {
+    for (const dueMs of [null, NOW_MS, NOW_MS + 1])
+      expect(record(index, dueMs, seenIn(before))).toEqual(unknown);
+    expect(mayBeDue(unknown, 'p1', MONTH, NOW_MS)).toBe(true);
   });
 
   it('I11: hides nothing from a run with an earlier current time than the run that computed it', () => {
-    const settled = recordDueTimes(empty, due(null), 'p1', mine);
+    const settled = record(empty, null);
     expect(mayBeDue(settled, 'p1', MONTH, NOW_MS)).toBe(false);
     expect(mayBeDue(settled, 'p1', MONTH, NOW_MS - 1)).toBe(true);
   });
 
   it('I5: leaves a month alone that another run marked within the hour', () => {
     const index = dirtyBy('other', HOUR_MS - 1);
-    expect(recordDueTimes(index, due(null), 'p1', mine)).toBe(index);
+    expect(record(index, null)).toBe(index);
   });
 
   it('writes nothing where the index says so already', () => {
-    const index = indexOf({ nextDue: NOW });
-    expect(recordDueTimes(index, due(NOW_MS), 'p1', mine)).toBe(index);
+    const index = indexOf({ nextDue: NOW, content: 'c1' });
+    expect(record(index, NOW_MS)).toBe(index);
   });
 
   it('keeps what other months say, and its policy even where no month is there', () => {
     const index = { ...empty, policy: 'p1', months: { '2026-01': { nextDue: NOW } } };
-    expect(recordDueTimes(index, due(NOW_MS), 'p1', mine).months).toEqual({
+    expect(record(index, NOW_MS).months).toEqual({
       '2026-01': { nextDue: NOW },
-      [MONTH]: { nextDue: NOW },
+      [MONTH]: { nextDue: NOW, content: 'c1' },
     });
-    expect(recordDueTimes(empty, new Map(), 'p1', mine)).toEqual({ ...empty, policy: 'p1' });
+    expect(recordMonths(empty, new Map(), 'p1', { ...me, seen: new Map() })).toEqual({
+      ...empty,
+      policy: 'p1',
+    });
   });
 
   it('drops due times of another policy, but keeps the marks of active runs', () => {
@@ -126,10 +255,10 @@ describe('a run that ends', () => {
       policy: 'p0',
       months: { '2026-01': { nextDue: null }, '2026-02': { nextDue: null }, '2026-03': others },
     };
-    expect(recordDueTimes(index, due(NOW_MS), 'p1', mine)).toEqual({
+    expect(record(index, NOW_MS)).toEqual({
       ...index,
       policy: 'p1',
-      months: { '2026-02': { nextDue: NOW }, '2026-03': others },
+      months: { '2026-02': { nextDue: NOW, content: 'c1' }, '2026-03': others },
     });
   });
 });
@@ -147,6 +276,7 @@ describe('the latest time that a run has recorded', () => {
     ['that of a month', { months }, Date.parse(earlier)],
     ['that of the latest month', { months: { ...months, '2026-03': { nextDue: null, asOf: NOW } } }, NOW_MS],
     ['that of the vacuum, where it is later', { months, vacuumedAt: NOW }, NOW_MS],
+    ['that of the look at all months, where it is later', { months, examinedAt: NOW }, NOW_MS],
     [
       'that of a month, where the vacuum was earlier',
       { months, vacuumedAt: '2026-03-01T00:00:00.000Z' },
@@ -160,10 +290,15 @@ describe('the latest time that a run has recorded', () => {
 describe('a stored index', () => {
   const full: MonthIndex = {
     ...dirtyBy('other'),
+    months: {
+      [MONTH]: { nextDue: null, dirty: { by: 'other', at: NOW, shared: true } },
+      '2026-03': { nextDue: NOW, asOf: NOW, content: 'c1', upstream: 'c2', newestComplete: null },
+    },
     continuations: { '2026-01-01..2026-01-05': { id: 'q1', since: NOW } },
     hasReturnedRecords: true,
     endDate: 'whole_day',
     vacuumedAt: NOW,
+    examinedAt: NOW,
     recentWrites: ['w1'],
   };
 
@@ -202,6 +337,15 @@ describe('a stored index', () => {
     ['a request since no time', broken({ continuations: { due: { id: 'q', since: 'x' } } }), 'since is "x"'],
     ['a request without an id', broken({ continuations: { due: { since: NOW } } }), 'continuations.due.id'],
     ['proof that is a text', broken({ hasReturnedRecords: 'yes' }), 'hasReturnedRecords is "yes"'],
+    [
+      'a mark that is shared with no one',
+      brokenMonth({ dirty: { by: 'x', at: NOW, shared: 'x' } }),
+      'shared is "x"',
+    ],
+    ['a month whose content is a number', brokenMonth({ content: 7 }), 'content is 7'],
+    ['a month that examined a number', brokenMonth({ upstream: 7 }), 'upstream is 7'],
+    ['a newest complete day that is a number', brokenMonth({ newestComplete: 7 }), 'newestComplete is 7'],
+    ['a look at no time', broken({ examinedAt: 'x' }), 'examinedAt is "x"'],
     ['a vacuum at no time', broken({ vacuumedAt: 'x' }), 'vacuumedAt is "x"'],
     ['no recent writes', broken({ recentWrites: {} }), 'recentWrites'],
   ])('is refused with its key and the field, and is not changed: %s', async (_name, value, place) => {

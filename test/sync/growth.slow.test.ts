@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DAY_MS, HOUR_MS, MINUTE_MS, daysFrom, monthOf } from '../../shared/days.ts';
+import type { JsonObject } from '../../shared/json.ts';
+import type { Committed } from '../../shared/lake/documents/ledger.ts';
+import { dayPartition, indexKey, ledgerKey, partitionPath } from '../../shared/lake/paths.ts';
+import { enabledPolicy } from '../../shared/planning/policy.ts';
+import type { ReportDefinition } from '../../shared/reports/definition.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
+import { countingLake } from '../fakes/counting-lake.ts';
+import { rewriteDocument } from './lake-contents.ts';
+import {
+  type SampleLake,
+  type SyncOptions,
+  REPORTS,
+  ZONE,
+  blindRegistry,
+  sampleLake,
+} from './sample-lake.ts';
+
+/*
+ * What a run asks of a lake of ten years. All days are settled, today's too, but for two days of orders, which are due
+ * DUE_AFTER_MS after the daily look that has made the indexes. All that the service is asked for is empty.
+ */
+const FIRST = '2016-03-11';
+const TODAY = '2026-03-10';
+const NOW = '2026-03-10T15:00:00Z';
+const BRANDS = ['acme', 'bolt'];
+const DUE_DAYS = ['2016-05-03', '2021-07-07'];
+const DUE_AFTER_MS = 45 * MINUTE_MS;
+/** A day is due so long before the week is over. */
+const SLACK_MS = 30 * MINUTE_MS;
+
+let sample: SampleLake;
+let grown: SampleLake;
+let commonSettings: JsonObject;
+beforeAll(async () => {
+  sample = await sampleLake({ now: NOW, startDate: TODAY, clicksPerDay: 0 });
+  grown = sample.emptyLake();
+  const brand: JsonObject = {
+    baseUrl: grown.brand.baseUrl,
+    service: grown.service.serviceName,
+    timeZone: ZONE,
+    startDate: FIRST,
+    secretName: 'none',
+    reports: {
+      clicks_detail: { enabled: true },
+      order_list: { refresh: [{ untilAgeDays: 4000, every: '7 days' }] },
+    },
+  };
+  commonSettings = { brands: Object.fromEntries(BRANDS.map((name) => [name, brand])) };
+  const settings = parseSettings({ ...commonSettings, requestsPerSecond: 1000 }, reports);
+  for (const name of BRANDS)
+    for (const report of Object.values(reports)) {
+      const { queryFingerprint } = enabledPolicy(settings, name, report) ?? {};
+      if (queryFingerprint === undefined) throw new Error(`${report.name} is not enabled`);
+      await fill(grown, name, report, queryFingerprint);
+    }
+  expect(await sync(grown)).toMatchObject({ 'get ledger/order_list/acme/2016-03.json': expect.any(Number) });
+  // No request was answered, so nothing was vacuumed.
+  for (const name of BRANDS)
+    for (const report of REPORTS)
+      await rewriteDocument(grown, indexKey(report, name), (index) => ({ ...index, vacuumedAt: NOW }));
+}, 120_000);
+afterAll(() => sample.close());
+
+async function fill(lake: SampleLake, brand: string, report: ReportDefinition, queryFingerprint: string) {
+  const entries = daysFrom(FIRST, TODAY).map((day): [string, { committed: Committed }] => {
+    const isDue = report.name === 'order_list' && DUE_DAYS.includes(day);
+    const readMs = Date.parse(NOW) - (isDue ? 7 * DAY_MS - SLACK_MS - DUE_AFTER_MS : HOUR_MS);
+    const read = new Date(readMs).toISOString();
+    const committed: Committed = {
+      snapshot: `s-${day}`,
+      published: true,
+      rows: DUE_DAYS.includes(day) ? 0 : 3,
+      bytes: 300,
+      digest: `v2:${day}`,
+      state: 'closed',
+      settled: !isDue,
+      identicalPasses: 2,
+      confirmed: true,
+      attempt: 'a1',
+      pages: 1,
+      readFrom: read,
+      readTo: read,
+      queryFingerprint,
+      ...(report.day.by === 'upstream' && { upstreamDigest: `v2:${day}` }),
+    };
+    lake.catalog.pointers.set(`${report.table}/${partitionPath(dayPartition(brand, day))}`, `s-${day}`);
+    return [day, { committed }];
+  });
+  for (const [month, own] of Map.groupBy(entries, ([day]) => monthOf(day))) {
+    const days = Object.fromEntries(own);
+    const ledger = { version: 1, report: report.name, brand, month, days, recentWrites: [] };
+    const body = Buffer.from(JSON.stringify(ledger));
+    await lake.store.put(ledgerKey(report.name, brand, month), body, { ifAbsent: true });
+  }
+}
+
+/** One scheduled run. @returns all that it asked of the lake, and how often */
+async function sync(lake: SampleLake, options: SyncOptions = {}): Promise<Record<string, number>> {
+  const counting = countingLake(lake);
+  const { store, catalog } = counting;
+  const outcome = await lake.sync({
+    commonSettings,
+    lake: { store, catalog, runs: blindRegistry },
+    ...options,
+  });
+  expect(outcome).toMatchObject({ status: 'complete' });
+  return counting.taken();
+}
+
+function only(asked: Record<string, number>, prefix: string): Record<string, number> {
+  return Object.fromEntries(Object.entries(asked).filter(([what]) => what.startsWith(prefix)));
+}
+
+function laterFork(ms: number): SampleLake {
+  grown.nowMs = Date.parse(NOW) + ms;
+  return grown.fork();
+}
+
+const indexOf = (report: string, brand: string) => `get ${indexKey(report, brand)}`;
+const ledgerOf = (report: string, brand: string, day: string) =>
+  `get ${ledgerKey(report, brand, monthOf(day))}`;
+
+describe('a scheduled run over ten years', () => {
+  it('asks for one object per brand and report where nothing is due, and for nothing else', async () => {
+    const asked = await sync(laterFork(DUE_AFTER_MS - MINUTE_MS));
+    const indexes = BRANDS.flatMap((brand) => REPORTS.map((report) => [indexOf(report, brand), 1]));
+    expect(asked).toEqual(Object.fromEntries(indexes));
+  });
+
+  it('asks for the other report’s index as well where a report that looks it up runs alone', async () => {
+    const scope = { reports: ['clicks_detail'], brands: ['acme'] };
+    const asked = await sync(laterFork(HOUR_MS), { scope });
+    expect(asked).toEqual({ [indexOf('clicks_detail', 'acme')]: 1, [indexOf('clicks_list', 'acme')]: 1 });
+  });
+
+  it('asks for the ledgers of the months due only, and lists only their partitions', async () => {
+    const lake = laterFork(DUE_AFTER_MS);
+    const scope = { reports: ['order_list'], brands: ['acme'] };
+    const asked = await sync(lake, { scope });
+    // A day is published, and then the coverage of its month: after each the ledger is read again.
+    const ledgers = DUE_DAYS.map((day) => [ledgerOf('order_list', 'acme', day), 1 + 2]);
+    expect(only(asked, 'get ledger/')).toEqual({
+      [indexOf('order_list', 'acme')]: 1,
+      ...Object.fromEntries(ledgers),
+    });
+    expect(only(asked, 'list')).toEqual({});
+    const [from = '', to = ''] = DUE_DAYS.map(monthOf);
+    expect(only(asked, 'snapshotsByPartition')).toEqual({
+      [`snapshotsByPartition orders ${from}-01..${to}-31`]: 1,
+      [`snapshotsByPartition coverage ${from}..${to}`]: 1,
+    });
+    // Empty days are read again to confirm that they are, and only their coverage is published.
+    const again = DUE_DAYS.map((day) => [ledgerOf('order_list', 'acme', day), 1 + 1]);
+    expect(only(await sync(lake, { scope }), 'get ledger/order_list/acme/2')).toEqual(
+      Object.fromEntries(again),
+    );
+    expect(await sync(lake, { scope })).toEqual({ [indexOf('order_list', 'acme')]: 1 });
+  });
+
+  it('asks for the months of both reports where a report that looks the other one up finds it changed', async () => {
+    const lake = laterFork(HOUR_MS);
+    const [day = ''] = DUE_DAYS;
+    await sync(lake, { scope: { reports: ['clicks_list'], brands: ['acme'], from: day, to: day } });
+    const scope = { reports: ['clicks_detail'], brands: ['acme'] };
+    expect(only(await sync(lake, { scope }), 'get ledger/')).toEqual({
+      [indexOf('clicks_detail', 'acme')]: 1,
+      [indexOf('clicks_list', 'acme')]: 1,
+      [ledgerOf('clicks_detail', 'acme', day)]: 1 + 2,
+      [ledgerOf('clicks_list', 'acme', day)]: 1,
+    });
+    // As above: an empty day is read again, once.
+    await sync(lake, { scope });
+    expect(Object.keys(await sync(lake, { scope }))).toHaveLength(2);
+  });
+});
