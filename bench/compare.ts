@@ -3,7 +3,7 @@
  * requests. All run on this machine, one after the other, against one service of prepared bytes, and the results are
  * printed as Markdown: docs/performance.md shows them. Nothing fails because it is slow.
  *
- * `--only SECTION[,SECTION]`: speed, waiting, start, right. `--small`: a run of less than a minute that shows that all
+ * `--only SECTION[,SECTION]`: speed, waiting, start, growth, right. `--small`: a run of less than a minute that shows that all
  * of it works; it installs nothing, so that without bench/peers/.venv the Python competitors are left out.
  */
 import { execFileSync } from 'node:child_process';
@@ -11,6 +11,7 @@ import { cpus, release, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { floor, ours } from './compare/competitors.ts';
 import { printWhoEndsRight } from './compare/ends-right.ts';
+import { printGrowth } from './compare/growth.ts';
 import { type Peers, findPeers } from './compare/peers.ts';
 import { printSpeed } from './compare/speed.ts';
 import { printStart } from './compare/start.ts';
@@ -25,12 +26,14 @@ const full = {
   ],
   waiting: { pages: 512, latencyMs: 50, inFlight: [4, 16], rounds: 3 },
   start: { rounds: 7 },
+  growth: { days: 400, recordsPerDay: 5, rounds: 3 },
   right: { pages: 210 },
 };
 const small: typeof full = {
   speed: [{ records: 10_000, rounds: 2 }],
   waiting: { pages: 32, latencyMs: 20, inFlight: [4], rounds: 1 },
   start: { rounds: 2 },
+  growth: { days: 20, recordsPerDay: 5, rounds: 1 },
   right: { pages: 10 },
 };
 
@@ -51,6 +54,7 @@ const sections: Record<string, () => Promise<void>> = {
   },
   waiting: () => printWaiting(plan.waiting),
   start: () => printStart(plan.start.rounds),
+  growth: () => printGrowth(plan.growth),
   // Each of the peers waits for a time that a small run does not have.
   right: () => printWhoEndsRight(values.small ? [ours] : [ours, ...others], plan.right.pages),
 };

@@ -12,9 +12,9 @@ const COUNTRIES = ['US', 'DE', 'GB', 'FR', 'CA'];
 const DAY_SECONDS = 86_400;
 
 /** The records of a page as the text of a JSON list. @param page counted from 0 over all days */
-export function listText(page: number): string {
-  const first = page * RECORDS_PER_PAGE;
-  return `[${Array.from({ length: RECORDS_PER_PAGE }, (_, place) => recordText(first + place)).join(',')}]`;
+export function listText(page: number, count = RECORDS_PER_PAGE): string {
+  const first = page * count;
+  return `[${Array.from({ length: count }, (_, place) => recordText(first + place)).join(',')}]`;
 }
 
 /** The id is `transaction_id`; no two numbers have the same one. */

@@ -15,8 +15,13 @@ export function dayNumber(date: string): number {
   return Math.round((Date.parse(day) - Date.parse(FIRST_DAY)) / DAY_MS);
 }
 
-/** `pages` are those of all days together. */
-export const servicePlanSchema = z.object({ pages: z.number(), days: z.number(), latencyMs: z.number() });
+/** `pages` are those of all days together; a page has `RECORDS_PER_PAGE` records unless the plan says otherwise. */
+export const servicePlanSchema = z.object({
+  pages: z.number(),
+  days: z.number(),
+  latencyMs: z.number(),
+  recordsPerPage: z.optional(z.number()),
+});
 export type ServicePlan = z.infer<typeof servicePlanSchema>;
 
 /**

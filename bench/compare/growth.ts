@@ -1,0 +1,51 @@
+/** What many days cost that have only a few records each, in a local folder: what a day costs besides its records. */
+import { startBrandService } from './brand-service.ts';
+import { ours } from './competitors.ts';
+import { withFolder } from './folder.ts';
+import { countRows } from './lake-rows.ts';
+import { measure } from './measure.ts';
+import { printTable, spread } from './print.ts';
+
+const DAYS_IN_FLIGHT = 4;
+
+export async function printGrowth(options: {
+  days: number;
+  recordsPerDay: number;
+  rounds: number;
+}): Promise<void> {
+  const { days, recordsPerDay, rounds } = options;
+  const service = await startBrandService({ pages: days, days, latencyMs: 0, recordsPerPage: recordsPerDay });
+  const runs: { wallMs: number; cpuMs: number }[] = [];
+  for (let round = 0; round < rounds; round += 1)
+    await withFolder(async (folder) => {
+      const task = { url: service.url, folder, days, inFlight: DAYS_IN_FLIGHT };
+      const run = await measure(await ours.command(task));
+      if (run.code !== 0) throw new Error(`ours ended with ${run.code}:\n${run.stderr.slice(-2000)}`);
+      const { rows } = await countRows(folder, ours.rows ?? '');
+      if (rows !== days * recordsPerDay) throw new Error(`ours kept ${rows} rows`);
+      runs.push(run);
+    });
+  await service.stop();
+  console.log(
+    `### ${days} days of ${recordsPerDay} records each, ${DAYS_IN_FLIGHT} at a time, ${rounds} rounds`,
+  );
+  const seconds = (ms: readonly number[]) =>
+    spread(
+      ms.map((each) => each / 1000),
+      2,
+    );
+  printTable(
+    ['', 'seconds', 'seconds of CPU', 'ms a day'],
+    [
+      [
+        ours.name,
+        seconds(runs.map(({ wallMs }) => wallMs)),
+        seconds(runs.map(({ cpuMs }) => cpuMs)),
+        spread(
+          runs.map(({ wallMs }) => wallMs / days),
+          1,
+        ),
+      ],
+    ],
+  );
+}
