@@ -1,5 +1,5 @@
 import { linkSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { open, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { LOCAL_CATALOG_FOLDER, partitionPath, snapshotKey } from '../../lake/paths.ts';
 import type { Catalog, ValueRange } from '../../ports.ts';
@@ -7,6 +7,7 @@ import { errorCode, isMissing, onDisk } from './disk-errors.ts';
 import { checkedKey, checkedPrefix } from '../keys.ts';
 import { underLakeLock } from './lock.ts';
 import { objectNotFound } from '../object-not-found.ts';
+import { syncFolder } from './store.ts';
 
 const SUFFIX = '.parquet';
 
@@ -33,7 +34,7 @@ export function createLocalCatalog(folder: string): Catalog {
         const object = join(root, checkedKey(snapshotKey(name, partition, snapshot)));
         const links = folderOf(name, partitionPath(partition));
         await underLakeLock(root, () => link(object, links, `${snapshot}${SUFFIX}`));
-        await sync(links);
+        await syncFolder(links);
       }),
     snapshotsByPartition: (table, leading, within) =>
       onDisk(root, async () => {
@@ -90,13 +91,4 @@ async function namesIn(folder: string, recursive = false): Promise<string[]> {
 
 function snapshotOf(link: string): string {
   return basename(link, SUFFIX);
-}
-
-async function sync(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { BrandReportsError } from '../../errors.ts';
@@ -37,8 +37,9 @@ export function tryLock(path: string): HeldLock | undefined {
  * @throws BrandReportsError `transient` where the lock stays taken
  */
 export async function underLakeLock<T>(folder: string, change: () => T): Promise<T> {
+  const path = join(folder, '.lock');
   for (let retry = 0; retry < LOCK_RETRY.maxAttempts; retry++) {
-    const lock = tryLock(join(folder, '.lock'));
+    const lock = tryLakeLock(path);
     if (lock !== undefined) {
       try {
         return change();
@@ -55,14 +56,58 @@ export async function underLakeLock<T>(folder: string, change: () => T): Promise
   );
 }
 
+/** The lock that was taken last, released but open: opening it takes many times as long as a change. */
+let kept: { path: string; file: string; database: DatabaseSync } | undefined;
+
+/** The lake's lock; `undefined` while it is held elsewhere. */
+function tryLakeLock(path: string): HeldLock | undefined {
+  try {
+    if (kept?.path !== path) keep(path);
+    if (!kept || !beginOn(kept.database)) return undefined;
+    // Another folder may have taken the place of the one that was removed: its lock is another file.
+    if (kept.file !== fileAt(path)) return keep(undefined);
+    const { database } = kept;
+    return { release: () => database.exec('ROLLBACK') };
+  } catch (error) {
+    keep(undefined);
+    throw lockError(error, path);
+  }
+}
+
+function keep(path: string | undefined): undefined {
+  kept?.database.close();
+  kept = undefined;
+  if (path === undefined) return;
+  mkdirSync(dirname(path), { recursive: true });
+  const database = new DatabaseSync(path, { timeout: 0 });
+  kept = { path, file: fileAt(path), database };
+}
+
+/** Which file it is, whatever its name; it has no other's number while it is open. */
+function fileAt(path: string): string {
+  const { dev, ino } = statSync(path, { bigint: true, throwIfNoEntry: false }) ?? {};
+  return `${dev} ${ino}`;
+}
+
 function begin(path: string): HeldLock | undefined {
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
-    database.exec('BEGIN IMMEDIATE');
-    return { release: () => database.close() };
+    if (beginOn(database)) return { release: () => database.close() };
   } catch (error) {
     database.close();
-    if (fieldOf(error, 'errcode') === SQLITE_BUSY) return undefined;
+    throw error;
+  }
+  database.close();
+  return undefined;
+}
+
+/** @returns whether it is locked now; false while it is locked elsewhere */
+function beginOn(database: DatabaseSync): boolean {
+  try {
+    database.exec('BEGIN IMMEDIATE');
+    return true;
+  } catch (error) {
+    if (fieldOf(error, 'errcode') === SQLITE_BUSY) return false;
     throw error;
   }
 }

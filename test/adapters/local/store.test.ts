@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { access, mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { access, mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { diskError } from '../../../shared/adapters/local/disk-errors.ts';
+import { tryLock } from '../../../shared/adapters/local/lock.ts';
 import { createLocalRunRegistry } from '../../../shared/adapters/local/runs.ts';
 import { openLocalStore } from '../../../shared/adapters/local/store.ts';
 import { objectStoreContract } from '../../contracts/object-store.ts';
@@ -80,6 +82,18 @@ describe('a lake folder', () => {
     for (const key of ['a/b/c/d', 'a/e']) await store.put(key, Buffer.from(''), { ifAbsent: true });
     await store.delete(['a/b/c/d']);
     expect(await readdir(join(lake, 'a'))).toEqual(['e']);
+  });
+
+  it('I5: takes the lock of the folder that is there, where another one was removed', async () => {
+    const store = openLocalStore(lake);
+    await store.put('a', Buffer.from('1'), { ifAbsent: true });
+    await rm(lake, { recursive: true });
+    const other = tryLock(join(lake, '.lock'));
+    const writing = store.put('a', Buffer.from('2'), { ifAbsent: true });
+    const first = await Promise.race([writing, sleep(100, 'locked')]);
+    other?.release();
+    expect(first).toBe('locked');
+    expect(await writing).toHaveProperty('etag');
   });
 
   it('says why a folder cannot be a lake', async () => {
