@@ -1,0 +1,171 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { DAY_MS, MINUTE_MS } from '../../shared/days.ts';
+import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
+import {
+  type MonthIndex,
+  type SeenMonths,
+  markMonthsDirty,
+  mayBeDue,
+  monthContent,
+  parseMonthIndex,
+  recordMonths,
+} from '../../shared/lake/documents/month-index.ts';
+import { type Policy, monthDueAtMs, upstreamState } from '../../shared/planning/due.ts';
+import { plan } from '../../shared/planning/plan.ts';
+import { ZONE, claim, failure, ledgersOf, policy as anyPolicy, readAt } from './entries.ts';
+
+const MONTH = '2026-03';
+const DAYS = ['2026-03-29', '2026-03-30', '2026-03-31'];
+const START_MS = Date.parse('2026-04-02T15:00:00.000Z');
+const policy: Policy = { ...anyPolicy, timeZone: ZONE, startDate: '2026-03-29' };
+/** A run that lives longer may find its month left to nobody: the daily look is for that. */
+const MAX_LIFE_MS = 45 * MINUTE_MS;
+
+type Days = Record<string, DayEntry>;
+
+/** A report's month: what is stored of it, and the runs that are at work, in whatever state. */
+interface Side {
+  days: Days;
+  index: MonthIndex;
+  runs: (Run | undefined)[];
+}
+
+interface Run {
+  id: string;
+  beganMs: number;
+  seen: SeenMonths;
+  /** What it knows of the ledgers, once it has read them. */
+  known?: { own: Days; upstream: Days };
+  isMarked: boolean;
+}
+
+/** What a run does, and short lives in which nothing comes between. */
+const ACTS = {
+  begin: ['begin'],
+  read: ['read'],
+  mark: ['mark'],
+  change: ['change'],
+  end: ['end'],
+  die: ['die'],
+  wait: ['wait'],
+  planned: ['begin', 'read'],
+  working: ['begin', 'read', 'mark', 'change'],
+  examined: ['begin', 'read', 'end'],
+  worked: ['begin', 'read', 'mark', 'change', 'end'],
+} as const;
+
+const step = fc.record({
+  side: fc.constantFrom<'lookups' | 'upstream'>('lookups', 'upstream'),
+  run: fc.nat(1),
+  acts: fc.constantFrom(...Object.values(ACTS)),
+  day: fc.constantFrom(...DAYS),
+  to: fc.constantFrom('settled', 'settled', 'refreshed', 'open', 'claimed', 'failed', 'unconfirmed'),
+  digest: fc.constantFrom('d1', 'd2'),
+});
+
+describe('the hint that hides a month', () => {
+  it('never hides a due day, however runs of a report and of the one that it looks up interleave and die', () => {
+    let hidden = 0;
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) => {
+        const sides = { lookups: settledSide(), upstream: settledSide() };
+        let nowMs = START_MS;
+        steps.forEach(({ side: name, run: place, acts, ...change }, number) => {
+          const side = sides[name];
+          for (const act of acts) {
+            if (act === 'wait') nowMs += 10 * MINUTE_MS;
+            for (const { runs } of Object.values(sides)) removeOld(runs, nowMs);
+            const run = side.runs[place];
+            if (act === 'begin') side.runs[place] = begun(side, `r${number}`, nowMs);
+            if (act === 'die') side.runs[place] = undefined;
+            if (run && act === 'read') run.known = { own: side.days, upstream: sides.upstream.days };
+            if (run?.known && act === 'mark') mark(side, run, nowMs);
+            if (run?.known && run.isMarked && act === 'change') {
+              const entry = changed(change, sides.upstream.days[change.day], nowMs);
+              side.days = { ...side.days, [change.day]: entry };
+              run.known.own = side.days;
+            }
+            if (run?.known && act === 'end') {
+              end(side, run, run.known, name === 'lookups', nowMs);
+              side.runs[place] = undefined;
+            }
+            for (const atMs of [nowMs, nowMs + DAY_MS, nowMs + 40 * DAY_MS]) {
+              if (mayBeDue(sides.lookups.index, 'p1', MONTH, atMs, sides.upstream.index)) continue;
+              hidden += 1;
+              expect(dueDays(sides, atMs)).toEqual([]);
+            }
+          }
+        });
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(hidden).toBeGreaterThan(1_000);
+  });
+});
+
+function settledSide(): Side {
+  const now = new Date(START_MS).toISOString();
+  const entry = readAt(now, { digest: 'd1', upstreamDigest: 'd1', settled: true });
+  const days = Object.fromEntries(DAYS.map((day) => [day, entry]));
+  return { days, index: parseMonthIndex('index.json')(undefined), runs: [] };
+}
+
+function removeOld(runs: (Run | undefined)[], nowMs: number): void {
+  for (const [place, run] of runs.entries())
+    if (run && nowMs - run.beganMs > MAX_LIFE_MS) runs[place] = undefined;
+}
+
+/** A run reads the index before the ledger. */
+function begun({ index }: Side, id: string, nowMs: number): Run {
+  return { id, beganMs: nowMs, seen: new Map([[MONTH, index.months[MONTH]]]), isMarked: false };
+}
+
+function mark(side: Side, run: Run, nowMs: number): void {
+  const dirty = { by: run.id, at: new Date(nowMs).toISOString() };
+  side.index = markMonthsDirty(side.index, [MONTH], dirty, run.seen);
+  run.isMarked = true;
+}
+
+function changed(
+  { to, digest }: { to: string; digest: string },
+  upstream: DayEntry | undefined,
+  nowMs: number,
+): DayEntry {
+  const now = new Date(nowMs).toISOString();
+  const upstreamDigest = upstream?.committed?.digest ?? 'none';
+  const entry = readAt(now, {
+    digest,
+    upstreamDigest,
+    settled: to === 'settled',
+    confirmed: to !== 'unconfirmed',
+    state: to === 'open' ? 'open' : 'closed',
+  });
+  if (to === 'claimed') return { ...entry, claim };
+  return to === 'failed'
+    ? { ...entry, failure: failure(new Date(nowMs + 30 * MINUTE_MS).toISOString()) }
+    : entry;
+}
+
+function end(
+  side: Side,
+  run: Run,
+  known: { own: Days; upstream: Days },
+  looksUp: boolean,
+  nowMs: number,
+): void {
+  const own = { days: known.own };
+  const upstream = looksUp ? { days: known.upstream } : undefined;
+  const examined = {
+    dueMs: monthDueAtMs(MONTH, own, policy, nowMs, upstream),
+    content: monthContent(own),
+    ...(upstream && { upstream: monthContent(upstream) }),
+  };
+  const how = { id: run.id, wallMs: nowMs, nowMs, seen: run.seen };
+  side.index = recordMonths(side.index, new Map([[MONTH, examined]]), 'p1', how);
+}
+
+function dueDays({ lookups, upstream }: Record<'lookups' | 'upstream', Side>, atMs: number): string[] {
+  const ofUpstream = (day: string) => upstreamState(upstream.days[day]);
+  return plan(ledgersOf(lookups.days, [MONTH]), policy, atMs, { upstream: ofUpstream }).map(({ day }) => day);
+}
