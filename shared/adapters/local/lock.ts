@@ -57,7 +57,7 @@ export async function underLakeLock<T>(folder: string, change: () => T): Promise
 }
 
 /** The lock that was taken last, released but open: opening it takes many times as long as a change. */
-let kept: { path: string; file: string; database: DatabaseSync } | undefined;
+let kept: { path: string; file: string | undefined; database: DatabaseSync } | undefined;
 
 /** The lake's lock; `undefined` while it is held elsewhere. */
 function tryLakeLock(path: string): HeldLock | undefined {
@@ -65,8 +65,8 @@ function tryLakeLock(path: string): HeldLock | undefined {
     if (kept?.path !== path) keep(path);
     if (!kept || !beginOn(kept.database)) return undefined;
     // Another folder may have taken the place of the one that was removed: its lock is another file.
-    if (kept.file !== fileAt(path)) return keep(undefined);
-    const { database } = kept;
+    const { database, file } = kept;
+    if (file === undefined || file !== fileAt(path)) return keep(undefined);
     return { release: () => database.exec('ROLLBACK') };
   } catch (error) {
     keep(undefined);
@@ -81,12 +81,14 @@ function keep(path: string | undefined): undefined {
   mkdirSync(dirname(path), { recursive: true });
   const database = new DatabaseSync(path, { timeout: 0 });
   kept = { path, file: fileAt(path), database };
+  // Nothing is ever written into it, so no journal has to be looked for each time.
+  database.exec('PRAGMA journal_mode = MEMORY');
 }
 
 /** Which file it is, whatever its name; it has no other's number while it is open. */
-function fileAt(path: string): string {
-  const { dev, ino } = statSync(path, { bigint: true, throwIfNoEntry: false }) ?? {};
-  return `${dev} ${ino}`;
+function fileAt(path: string): string | undefined {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found && `${found.dev} ${found.ino}`;
 }
 
 function begin(path: string): HeldLock | undefined {
