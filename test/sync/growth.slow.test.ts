@@ -33,23 +33,10 @@ const SLACK_MS = 30 * MINUTE_MS;
 
 let sample: SampleLake;
 let grown: SampleLake;
-let commonSettings: JsonObject;
 beforeAll(async () => {
   sample = await sampleLake({ now: NOW, startDate: TODAY, clicksPerDay: 0 });
   grown = sample.emptyLake();
-  const brand: JsonObject = {
-    baseUrl: grown.brand.baseUrl,
-    service: grown.service.serviceName,
-    timeZone: ZONE,
-    startDate: FIRST,
-    secretName: 'none',
-    reports: {
-      clicks_detail: { enabled: true },
-      order_list: { refresh: [{ untilAgeDays: 4000, every: '7 days' }] },
-    },
-  };
-  commonSettings = { brands: Object.fromEntries(BRANDS.map((name) => [name, brand])) };
-  const settings = parseSettings({ ...commonSettings, requestsPerSecond: 1000 }, reports);
+  const settings = parseSettings({ ...settingsOf(BRANDS), requestsPerSecond: 1000 }, reports);
   for (const name of BRANDS)
     for (const report of Object.values(reports)) {
       const { queryFingerprint } = enabledPolicy(settings, name, report) ?? {};
@@ -63,6 +50,22 @@ beforeAll(async () => {
       await rewriteDocument(grown, indexKey(report, name), (index) => ({ ...index, vacuumedAt: NOW }));
 }, 120_000);
 afterAll(() => sample.close());
+
+/** All brands are one of the service. */
+function settingsOf(brands: readonly string[]): JsonObject {
+  const brand: JsonObject = {
+    baseUrl: sample.brand.baseUrl,
+    service: sample.service.serviceName,
+    timeZone: ZONE,
+    startDate: FIRST,
+    secretName: 'none',
+    reports: {
+      clicks_detail: { enabled: true },
+      order_list: { refresh: [{ untilAgeDays: 4000, every: '7 days' }] },
+    },
+  };
+  return { brands: Object.fromEntries(brands.map((name) => [name, brand])) };
+}
 
 async function fill(lake: SampleLake, brand: string, report: ReportDefinition, queryFingerprint: string) {
   const entries = daysFrom(FIRST, TODAY).map((day): [string, { committed: Committed }] => {
@@ -102,7 +105,7 @@ async function sync(lake: SampleLake, options: SyncOptions = {}): Promise<Record
   const counting = countingLake(lake);
   const { store, catalog } = counting;
   const outcome = await lake.sync({
-    commonSettings,
+    commonSettings: settingsOf(BRANDS),
     lake: { store, catalog, runs: blindRegistry },
     ...options,
   });
@@ -125,8 +128,17 @@ const ledgerOf = (report: string, brand: string, day: string) =>
 
 describe('a scheduled run over ten years', () => {
   it('asks for one object per brand and report where nothing is due, and for nothing else', async () => {
-    const asked = await sync(laterFork(DUE_AFTER_MS - MINUTE_MS));
-    const indexes = BRANDS.flatMap((brand) => REPORTS.map((report) => [indexOf(report, brand), 1]));
+    const lake = laterFork(DUE_AFTER_MS - MINUTE_MS);
+    // Fifty brands: of the others only the indexes are there, which is all that may be read.
+    const brands = Array.from({ length: 50 }, (_, number) => BRANDS[number] ?? `brand-${number}`);
+    for (const name of brands.slice(BRANDS.length))
+      for (const report of REPORTS) {
+        const index = await lake.store.get(indexKey(report, 'acme'));
+        if (index) await lake.store.put(indexKey(report, name), index.body, { ifAbsent: true });
+      }
+    const asked = await sync(lake, { commonSettings: settingsOf(brands) });
+    const indexes = brands.flatMap((brand) => REPORTS.map((report) => [indexOf(report, brand), 1]));
+    expect(indexes).toHaveLength(250);
     expect(asked).toEqual(Object.fromEntries(indexes));
   });
 
