@@ -45,7 +45,7 @@ export async function finishReport(
   const at = new Date(ctx.clock.serviceMs()).toISOString();
   const before = await ctx.index.cached();
   const hasReturnedRecords = before.hasReturnedRecords || (await hasRecords(ctx, months));
-  const isDaily = examinedAll && hasTimeFor(ctx, before.examinedAt);
+  const isDaily = isDailyWorkDue(ctx, before.examinedAt) && hasTimeFor(ctx, before.examinedAt);
   // I3: a machine clock that is ahead, and that no response has corrected, would remove what queries still read.
   const knowsTime = ctx.service.knowsTime || ctx.service.hasAnswered;
   const mayVacuum = knowsTime && isDailyWorkDue(ctx, before.vacuumedAt) && hasTimeFor(ctx, before.vacuumedAt);
@@ -65,7 +65,7 @@ export async function finishReport(
     const recorded = recordMonths(current, examined, policyFingerprint(ctx.policy), run);
     const next = {
       ...recorded,
-      ...(isDaily && { examinedAt: at }),
+      ...(isDaily && examinedAll && { examinedAt: at }),
       ...(vacuumed && { vacuumedAt: at }),
       hasReturnedRecords: recorded.hasReturnedRecords || hasReturnedRecords,
     };

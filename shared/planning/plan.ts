@@ -1,4 +1,4 @@
-import { addDays, daysFrom, dayOf, monthOf, startOfDay, earlier } from '../days.ts';
+import { addDays, dayOf, daysOfMonth, monthOf, startOfDay, earlier } from '../days.ts';
 import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
 import { type Policy, type UpstreamDay, closesAtMs, dueAtMs } from './due.ts';
 
@@ -41,11 +41,11 @@ export function plan(
   const today = dayOf(nowMs, policy.timeZone);
   const range = continuation?.range;
   const isFailuresTurn = lastFailedMs(ledgers) <= lastReadMs(ledgers);
-  const candidates = range
-    ? daysFrom(range.from, earlier(range.to, today))
-    : daysFrom(policy.startDate, today);
-  const due = candidates
-    .filter((day) => ledgers.has(monthOf(day)))
+  const { from, to } = range ?? { from: policy.startDate, to: today };
+  const last = earlier(to, today);
+  const due = [...ledgers.keys()]
+    .flatMap(daysOfMonth)
+    .filter((day) => from <= day && day <= last)
     .filter((day) => nowMs >= startOfDay(day, policy.timeZone) + 1000)
     .filter((day) => !upstream || upstream(day))
     .flatMap((day) => {
