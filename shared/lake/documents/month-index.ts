@@ -28,10 +28,12 @@ const month = storedObject({
   /** The newest complete day of the month; `null` where it has none. */
   newestComplete: z.optional(z.nullable(z.string())),
   /**
-   * The run at work in the month, and since when (wall clock). While it is set, any day there may be due. `shared`:
-   * another run was, or had been, at work there when this one began.
+   * The runs at work in the month, and since when (wall clock). While there is one, any day there may be due. `shared`:
+   * another run was at work there too when this one began, or had been since this one read the index.
    */
-  dirty: z.optional(storedObject({ by: z.string(), at: storedTime, shared: z.optional(z.literal(true)) })),
+  dirty: z.optional(
+    z.array(storedObject({ by: z.string(), at: storedTime, shared: z.optional(z.literal(true)) })),
+  ),
 });
 
 const index = storedObject({
@@ -125,20 +127,22 @@ export function markMonthsDirty(
   { by, at }: { by: string; at: string },
   seen: SeenMonths,
 ): MonthIndex {
-  const unmarked = months.filter((month) => index.months[month]?.dirty?.by !== by);
+  const unmarked = months.filter((month) => !index.months[month]?.dirty?.some((mark) => mark.by === by));
   if (unmarked.length === 0) return index;
   const marked = unmarked.map((month): [string, KnownMonth] => {
     const isShared = !isUntouched(index, month, by, seen);
-    return [month, { nextDue: null, dirty: { by, at, ...(isShared && { shared: true }) } }];
+    const others = index.months[month]?.dirty ?? [];
+    return [month, { nextDue: null, dirty: [...others, { by, at, ...(isShared && { shared: true }) }] }];
   });
   return { ...index, months: { ...index.months, ...Object.fromEntries(marked) } };
 }
 
-/** Whether no other run has been at work in the month since the index was seen. */
+/** Whether no other run is at work in the month, or has been since the index was seen: one that ends leaves a due time. */
 function isUntouched(index: MonthIndex, month: string, run: string, seen: SeenMonths): boolean {
   const known = index.months[month];
-  if (known?.dirty) return known.dirty.by === run && !known.dirty.shared;
-  return isDeepStrictEqual(known, seen.get(month));
+  if (!known?.dirty) return isDeepStrictEqual(known, seen.get(month));
+  const [mark, ...others] = known.dirty;
+  return mark?.by === run && !mark.shared && others.length === 0 && known.nextDue === null;
 }
 
 /** What a run knows of a month that it has examined. */
@@ -148,8 +152,8 @@ export interface ExaminedMonth extends Pick<KnownMonth, 'content' | 'upstream' |
 }
 
 /**
- * Records what a run knows of the months that it has examined. A month that another run marked dirty within the last
- * hour is left to that run; where another one has been at work in it, the next run has to look.
+ * Records what a run knows of the months that it has examined. Where another run is at work in one, or has been, the
+ * next run has to look; a mark that is an hour old is that of a run that has died.
  */
 export function recordMonths(
   index: MonthIndex,
@@ -157,20 +161,22 @@ export function recordMonths(
   policy: string,
   run: { id: string; wallMs: number; nowMs: number; seen: SeenMonths },
 ): MonthIndex {
-  const isOthers = (known: KnownMonth | undefined) =>
-    known?.dirty !== undefined &&
-    known.dirty.by !== run.id &&
-    Math.abs(run.wallMs - Date.parse(known.dirty.at)) < DIRTY_MS;
-  const kept = Object.entries(index.months).filter(([, known]) => index.policy === policy || isOthers(known));
+  /** The marks of the other runs that may still be at work. */
+  const othersIn = (known: KnownMonth | undefined) =>
+    (known?.dirty ?? []).filter(
+      ({ by, at }) => by !== run.id && Math.abs(run.wallMs - Date.parse(at)) < DIRTY_MS,
+    );
+  const kept = Object.entries(index.months).filter(
+    ([, known]) => index.policy === policy || othersIn(known).length > 0,
+  );
   const months = Object.fromEntries(kept);
   const now = new Date(run.nowMs).toISOString();
   for (const [month, { dueMs, ...known }] of examined) {
-    if (isOthers(months[month])) continue;
-    const isKnown = isUntouched(index, month, run.id, run.seen);
+    const others = othersIn(months[month]);
     const asOf = dueMs === null || dueMs > run.nowMs ? { asOf: now } : {};
-    months[month] = isKnown
-      ? { nextDue: dueMs === null ? null : new Date(dueMs).toISOString(), ...asOf, ...known }
-      : { nextDue: now };
+    if (isUntouched(index, month, run.id, run.seen))
+      months[month] = { nextDue: dueMs === null ? null : new Date(dueMs).toISOString(), ...asOf, ...known };
+    else months[month] = { nextDue: now, ...(others.length > 0 && { dirty: others }) };
   }
   const same = index.policy === policy && JSON.stringify(months) === JSON.stringify(index.months);
   return same ? index : { ...index, policy, months };

@@ -36,7 +36,7 @@ function seenIn({ months }: MonthIndex): SeenMonths {
 }
 
 function dirtyBy(by: string, agoMs = 0): MonthIndex {
-  return indexOf({ nextDue: null, dirty: { by, at: new Date(NOW_MS - agoMs).toISOString() } });
+  return indexOf({ nextDue: null, dirty: [{ by, at: new Date(NOW_MS - agoMs).toISOString() }] });
 }
 
 describe('a month of the index', () => {
@@ -74,7 +74,7 @@ describe('a month of a report that looks up another one', () => {
     [
       'a run is at work in the other one, whose content it noted',
       examined,
-      upstreamOf({ nextDue: null, content: 'c1', dirty: { by: 'other', at: NOW } }),
+      upstreamOf({ nextDue: null, content: 'c1', dirty: [{ by: 'other', at: NOW }] }),
       true,
     ],
     ['nothing is known of the other one', examined, empty, true],
@@ -133,8 +133,8 @@ describe('a run at work in months', () => {
     const before = indexOf({ nextDue: null, asOf: NOW });
     const index = markMonthsDirty(before, [MONTH, '2026-03'], mark, seenIn(before));
     expect(index.months).toEqual({
-      [MONTH]: { nextDue: null, dirty: mark },
-      '2026-03': { nextDue: null, dirty: mark },
+      [MONTH]: { nextDue: null, dirty: [mark] },
+      '2026-03': { nextDue: null, dirty: [mark] },
     });
     for (const month of [MONTH, '2026-03']) expect(mayBeDue(index, 'p1', month, NOW_MS)).toBe(true);
   });
@@ -149,8 +149,8 @@ describe('a run at work in months', () => {
     const index = markMonthsDirty(empty, [MONTH], mark, new Map());
     const { months } = markMonthsDirty(index, [MONTH, '2026-03'], later, seenIn(index));
     expect(months).toEqual({
-      [MONTH]: { nextDue: null, dirty: mark },
-      '2026-03': { nextDue: null, dirty: later },
+      [MONTH]: { nextDue: null, dirty: [mark] },
+      '2026-03': { nextDue: null, dirty: [later] },
     });
   });
 
@@ -160,14 +160,15 @@ describe('a run at work in months', () => {
     ['has ended there since', indexOf({ nextDue: NOW, asOf: NOW }), indexOf({ nextDue: null, asOf: NOW })],
   ])('I5: notes that another run %s', (_name, now, before) => {
     const { months } = markMonthsDirty(now, [MONTH], mark, seenIn(before));
-    expect(months[MONTH]).toEqual({ nextDue: null, dirty: { ...mark, shared: true } });
+    const others = now.months[MONTH]?.dirty ?? [];
+    expect(months[MONTH]).toEqual({ nextDue: null, dirty: [...others, { ...mark, shared: true }] });
   });
 
   it('changes no other month and no other hint', () => {
     const before = { ...indexOf({ nextDue: null }), hasReturnedRecords: true, endDate: 'whole_day' };
     expect(markMonthsDirty(before, ['2026-03'], mark, seenIn(before))).toEqual({
       ...before,
-      months: { ...before.months, '2026-03': { nextDue: null, dirty: mark } },
+      months: { ...before.months, '2026-03': { nextDue: null, dirty: [mark] } },
     });
   });
 });
@@ -205,7 +206,7 @@ describe('a run that ends', () => {
     ['has ended there since, for the first time', indexOf({ nextDue: null, asOf: NOW }), empty],
     [
       'was at work there when it began',
-      indexOf({ nextDue: null, dirty: { by: 'mine', at: NOW, shared: true } }),
+      indexOf({ nextDue: null, dirty: [{ by: 'mine', at: NOW, shared: true }] }),
       empty,
     ],
     ['has died there long ago', dirtyBy('other', HOUR_MS), dirtyBy('other', HOUR_MS)],
@@ -226,9 +227,23 @@ describe('a run that ends', () => {
     expect(mayBeDue(settled, 'p1', MONTH, NOW_MS - 1)).toBe(true);
   });
 
-  it('I5: leaves a month alone that another run marked within the hour', () => {
-    const index = dirtyBy('other', HOUR_MS - 1);
-    expect(record(index, null)).toBe(index);
+  it('I5: leaves the mark of another run that it made within the hour, and removes its own', () => {
+    const other = { by: 'other', at: new Date(NOW_MS - HOUR_MS + 1).toISOString() };
+    const left = indexOf({ nextDue: NOW, dirty: [other] });
+    const own = { by: 'mine', at: NOW, shared: true as const };
+    expect(record(indexOf({ nextDue: null, dirty: [other] }), null)).toEqual(left);
+    expect(record(indexOf({ nextDue: null, dirty: [other, own] }), null)).toEqual(left);
+    expect(record(indexOf({ nextDue: null, dirty: [{ by: 'mine', at: NOW }, other] }), null)).toEqual(left);
+    expect(mayBeDue(left, 'p1', MONTH, NOW_MS)).toBe(true);
+  });
+
+  it('I5: notices that another run came and went while it was at work', () => {
+    const mark = { by: 'mine', at: NOW };
+    const mine = markMonthsDirty(empty, [MONTH], mark, new Map());
+    const both = markMonthsDirty(mine, [MONTH], { by: 'other', at: NOW }, seenIn(mine));
+    const gone = recordMonths(both, examined(null), 'p1', { ...me, id: 'other', seen: seenIn(mine) });
+    expect(gone.months[MONTH]).toEqual({ nextDue: NOW, dirty: [mark] });
+    expect(record(gone, null, new Map())).toEqual(unknown);
   });
 
   it('writes nothing where the index says so already', () => {
@@ -249,7 +264,7 @@ describe('a run that ends', () => {
   });
 
   it('drops due times of another policy, but keeps the marks of active runs', () => {
-    const others = { nextDue: null, dirty: { by: 'other', at: NOW } };
+    const others = { nextDue: null, dirty: [{ by: 'other', at: NOW }] };
     const index: MonthIndex = {
       ...empty,
       policy: 'p0',
@@ -291,7 +306,7 @@ describe('a stored index', () => {
   const full: MonthIndex = {
     ...dirtyBy('other'),
     months: {
-      [MONTH]: { nextDue: null, dirty: { by: 'other', at: NOW, shared: true } },
+      [MONTH]: { nextDue: null, dirty: [{ by: 'other', at: NOW, shared: true as const }] },
       '2026-03': { nextDue: NOW, asOf: NOW, content: 'c1', upstream: 'c2', newestComplete: null },
     },
     continuations: { '2026-01-01..2026-01-05': { id: 'q1', since: NOW } },
@@ -332,14 +347,14 @@ describe('a stored index', () => {
     ['a month without a due time', brokenMonth({ nextDue: undefined }), 'nextDue'],
     ['a month due at no time', brokenMonth({ nextDue: 'soon' }), 'nextDue is "soon"'],
     ['a month due on no day', brokenMonth({ nextDue: '2026-02-30T00:00:00.000Z' }), 'nextDue'],
-    ['a mark at no time', brokenMonth({ dirty: { by: 'other', at: '' } }), 'dirty.at is ""'],
-    ['a mark without a run', brokenMonth({ dirty: { at: NOW } }), 'dirty.by'],
+    ['a mark at no time', brokenMonth({ dirty: [{ by: 'other', at: '' }] }), 'dirty.0.at is ""'],
+    ['a mark without a run', brokenMonth({ dirty: [{ at: NOW }] }), 'dirty.0.by'],
     ['a request since no time', broken({ continuations: { due: { id: 'q', since: 'x' } } }), 'since is "x"'],
     ['a request without an id', broken({ continuations: { due: { since: NOW } } }), 'continuations.due.id'],
     ['proof that is a text', broken({ hasReturnedRecords: 'yes' }), 'hasReturnedRecords is "yes"'],
     [
       'a mark that is shared with no one',
-      brokenMonth({ dirty: { by: 'x', at: NOW, shared: 'x' } }),
+      brokenMonth({ dirty: [{ by: 'x', at: NOW, shared: 'x' }] }),
       'shared is "x"',
     ],
     ['a month whose content is a number', brokenMonth({ content: 7 }), 'content is 7'],
