@@ -2,7 +2,8 @@ import { type Json, type JsonObject, type RawNumber, isRawNumber, stringifyJson 
 import { BrandReportsError } from '../../errors.ts';
 import type { ReportService } from '../../ports.ts';
 import { hashOfBytes } from '../../records/murmur.ts';
-import { type RecordList, bytesOfList, bytesOfRecord } from '../../records/record-list.ts';
+import type { RecordList } from '../../records/record-list.ts';
+import { writtenList, writtenRecord } from '../../records/written-bytes.ts';
 import type { Paging } from '../../reports/definition.ts';
 
 /** What selects a page: a position, a page number or the service's own cursor, sent back verbatim. */
@@ -68,14 +69,14 @@ export function storedCursor(stored: Json): Cursor | null {
   );
 }
 
-/** Hash of records, which depends on their order. */
+/** Hash of records, which depends on their order and not on how the service prints JSON. */
 export function hashOf(records: RecordList): string {
-  return hashOfBytes(bytesOfList(records));
+  return hashOfBytes(writtenList(records));
 }
 
 /** Of a record: 66 bits as text. */
 export function shortHashOf(records: RecordList, index: number): string {
-  return hashOfBytes(bytesOfRecord(records, index)).slice(0, SHORT_LENGTH);
+  return hashOfBytes(writtenRecord(records, index)).slice(0, SHORT_LENGTH);
 }
 
 /** 66 bits of a hash. */

@@ -1,0 +1,70 @@
+/**
+ * The bytes of a list or record as `stringifyJson` would write them. A service may indent one response and not the next,
+ * escape another letter, or have something that makes only one of them be parsed whole; where pages or records are
+ * compared by their bytes, that must not make two of one (I1). Most bytes are so already: that is found out by counting.
+ */
+import { isCanonicalInteger, parseJson, stringifyJson } from '../json.ts';
+import { BACKSLASH, OPEN_LIST, OPEN_OBJECT } from './json-bytes.ts';
+import {
+  type RecordList,
+  STRIDE,
+  bytesOfList,
+  bytesOfRecord,
+  recordAt,
+  recordsOfList,
+  textOf,
+} from './record-list.ts';
+
+/** The bytes of the list, brackets included. */
+export function writtenList(list: RecordList): Buffer {
+  const bytes = bytesOfList(list);
+  const keys: Keys = [];
+  let needed = 2 + Math.max(0, list.count - 1);
+  for (let index = 0; index < list.count; index += 1) needed += neededBytes(list, index, keys);
+  if (needed === bytes.length && !bytes.includes(BACKSLASH)) return bytes;
+  return Buffer.from(stringifyJson(recordsOfList(list)));
+}
+
+/** The bytes of a record, braces included. */
+export function writtenRecord(list: RecordList, index: number): Buffer {
+  const bytes = bytesOfRecord(list, index);
+  return neededBytes(list, index, []) === bytes.length && !bytes.includes(BACKSLASH)
+    ? bytes
+    : Buffer.from(stringifyJson(recordAt(list, index)));
+}
+
+/** By field, as far as it was needed: how many bytes its key takes; NaN for an integer, which objects have before others. */
+type Keys = number[];
+
+function bytesOfKey(list: RecordList, field: number, keys: Keys): number {
+  const known = keys[field];
+  if (known !== undefined) return known;
+  const name = list.fields[field] ?? '';
+  const bytes = isCanonicalInteger(name) ? Number.NaN : Buffer.byteLength(stringifyJson(name));
+  keys[field] = bytes;
+  return bytes;
+}
+
+/** How many bytes a record without escapes takes; NaN where it has to be written anew in any case. */
+function neededBytes(list: RecordList, index: number, keys: Keys): number {
+  const { values, records } = list;
+  const from = index === 0 ? 0 : (records[index * STRIDE - 1] ?? 0);
+  const behind = records[index * STRIDE + 2] ?? 0;
+  let needed = from === behind ? 2 : 1;
+  for (let at = from; at < behind; at += STRIDE) {
+    const [start, end] = [values[at + 1] ?? 0, values[at + 2] ?? 0];
+    if (isNested(list, start) && !isWritten(list, start, end)) return Number.NaN;
+    // A colon, and a comma or a brace.
+    needed += bytesOfKey(list, values[at] ?? 0, keys) + end - start + 2;
+  }
+  return needed;
+}
+
+function isNested({ bytes }: RecordList, start: number): boolean {
+  return bytes[start] === OPEN_OBJECT || bytes[start] === OPEN_LIST;
+}
+
+function isWritten({ bytes }: RecordList, start: number, end: number): boolean {
+  const text = textOf(bytes, start, end);
+  return text.length === 2 || stringifyJson(parseJson(text)) === text;
+}
