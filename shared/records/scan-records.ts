@@ -29,6 +29,8 @@ const DEPTH = 2;
 /** How many fields of the usual order may be missing before the next key is looked up. */
 const GUESSES = 8;
 const UNKNOWN = -1;
+/** There is room for so many at first: little, since a response may have thousands of short lists. */
+const [FIRST_VALUES, FIRST_RECORDS] = [64, 16];
 
 /**
  * The list of objects that begins at `start`; what comes behind it is not looked at.
@@ -38,9 +40,9 @@ const UNKNOWN = -1;
 export function scanRecords(bytes: Buffer, start: number): RecordList | undefined {
   if (bytes.length >= NOWHERE || bytes[start] !== OPEN_LIST) return undefined;
   const keys = new Keys(bytes);
-  let values = new Int32Array(STRIDE * 4_096);
+  let values = new Int32Array(STRIDE * FIRST_VALUES);
   let valuesEnd = 0;
-  let records = new Int32Array(STRIDE * 256);
+  let records = new Int32Array(STRIDE * FIRST_RECORDS);
   let count = 0;
   let at = endOfSpace(bytes, start + 1);
   const isEmpty = bytes[at] === CLOSE_LIST;

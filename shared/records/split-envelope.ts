@@ -37,13 +37,12 @@ export interface SplitEnvelope {
  * @returns `undefined` where anything is unusual, or it is not JSON at all
  */
 export function splitEnvelope(bytes: Buffer): SplitEnvelope | undefined {
-  const candidates: Candidate[] = [];
+  const found: Lists = { named: undefined, others: 0, other: undefined };
   const end = endOfEntries(bytes, endOfSpace(bytes, 0), (key, at) =>
-    key === DATA ? endOfData(bytes, at, candidates) : endOfValue(bytes, at),
+    key === DATA ? endOfData(bytes, at, found) : endOfValue(bytes, at),
   );
   if (endOfSpace(bytes, end) !== bytes.length) return undefined;
-  const named = candidates.find(({ key }) => key === LIST);
-  const chosen = named ?? (candidates.length === 1 ? candidates[0] : undefined);
+  const chosen = found.named ?? found.other;
   if (!chosen?.list) return undefined;
   const { key, list } = chosen;
   const rest = parseJson(`${textOf(bytes, 0, list.start)}[]${textOf(bytes, list.end, bytes.length)}`);
@@ -52,18 +51,29 @@ export function splitEnvelope(bytes: Buffer): SplitEnvelope | undefined {
     : undefined;
 }
 
-/** What could hold the records: what is called `list`, and every list. */
 interface Candidate {
   key: string;
   /** `undefined` where it is no list of plain records. */
   list: RecordList | undefined;
 }
 
-function endOfData(bytes: Buffer, open: number, candidates: Candidate[]): number {
+/** What in `data` could hold the records. I12: no more than one of any number of lists that are not called `list`. */
+interface Lists {
+  named: Candidate | undefined;
+  others: number;
+  /** The only other one. */
+  other: Candidate | undefined;
+}
+
+function endOfData(bytes: Buffer, open: number, found: Lists): number {
   return endOfEntries(bytes, open, (key, at) => {
-    if (key !== LIST && bytes[at] !== OPEN_LIST) return endOfValue(bytes, at);
-    const list = scanRecords(bytes, at);
-    candidates.push({ key, list });
+    const isNamed = key === LIST;
+    if (!isNamed && bytes[at] !== OPEN_LIST) return endOfValue(bytes, at);
+    if (!isNamed) found.others += 1;
+    const mayHoldRecords = isNamed || found.others === 1;
+    const list = mayHoldRecords ? scanRecords(bytes, at) : undefined;
+    if (isNamed) found.named ??= { key, list };
+    else found.other = mayHoldRecords ? { key, list } : undefined;
     return list?.end ?? endOfValue(bytes, at);
   });
 }

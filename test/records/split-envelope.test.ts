@@ -90,4 +90,12 @@ describe('a response that is taken apart', () => {
   ])('is left to the exact parser if it %s', (_name, text) => {
     expect(splitEnvelope(Buffer.from(text))).toBeUndefined();
   });
+
+  it('I12: keeps nothing of thousands of lists that are not the records', () => {
+    const others = Array.from({ length: 5_000 }, (_, index) => `"l${index}":[{"a":1}]`);
+    const before = process.memoryUsage().arrayBuffers;
+    const split = splitEnvelope(Buffer.from(`{"data":{${others.join(',')},"list":[{"b":1}]}}`));
+    expect(split?.records.count).toBe(1);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20 * 2 ** 20);
+  });
 });
