@@ -28,14 +28,17 @@ export interface LiteralColumn {
 
 const BLOCK_BITS = 8;
 const BLOCK_ROWS = 2 ** BLOCK_BITS;
-/** About what a block, a column and a literal take besides their contents. */
+/** About what a block, a column and a distinct literal take besides the records themselves. */
 const BLOCK_BYTES = BLOCK_ROWS * 4 + 200;
 const COLUMN_BYTES = 800;
 const LITERAL_BYTES = 24;
 
 export class RecordColumns {
   rows = 0;
-  /** About how many bytes of memory the rows take. */
+  /**
+   * About how many bytes of memory the rows take: at least those of their records, because a value that no column holds
+   * is written out for each row, with its field, though it is kept here once.
+   */
   bytes = 0;
   readonly #limits: RowGroupLimits;
   readonly #columns = new Map<string, Column>();
@@ -61,17 +64,21 @@ export class RecordColumns {
   append(list: RecordList, from = 0, kept?: Uint8Array): number {
     const { bytes, count, values, records } = list;
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    const columns = list.fields.map((field) => this.#columnOf(field));
+    // By field, once a row has it: a page can have far more fields than fit into a row group.
+    const columns: (Column | undefined)[] = [];
     let at = from === 0 ? 0 : (records[from * STRIDE - 1] ?? 0);
     for (let record = from; record < count; record += 1) {
       if (this.isFull) return record;
       const behind = records[record * STRIDE + 2] ?? 0;
       if (kept?.[record] !== 0) {
         for (; at < behind; at += STRIDE) {
-          const column = columns[values[at] ?? 0];
-          if (column) this.bytes += column.set(this.rows, view, values[at + 1] ?? 0, values[at + 2] ?? 0);
+          const field = values[at] ?? 0;
+          const column = columns[field] ?? this.#columnOf(list.fields[field] ?? '');
+          columns[field] = column;
+          this.bytes += column.set(this.rows, view, values[at + 1] ?? 0, values[at + 2] ?? 0);
         }
         this.rows += 1;
+        this.bytes += (records[record * STRIDE + 1] ?? 0) - (records[record * STRIDE] ?? 0);
       }
       at = behind;
     }
@@ -112,11 +119,11 @@ class Column implements LiteralColumn {
     return this.#literals.count;
   }
 
-  /** @returns about how many bytes of memory the value takes */
+  /** @returns about how many bytes of memory the value takes, besides its own */
   set(row: number, bytes: DataView, start: number, end: number): number {
     const before = this.#literals.count;
     const code = this.#literals.codeOf(bytes, start, end);
-    let taken = code > before ? end - start + LITERAL_BYTES : 0;
+    let taken = code > before ? LITERAL_BYTES : 0;
     if (before === 0) taken += COLUMN_BYTES;
     let block = this.#blocks[row >> BLOCK_BITS];
     if (!block) {

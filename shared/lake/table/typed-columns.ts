@@ -124,8 +124,9 @@ function rescue(
   codes: Uint32Array,
   unfit: ReadonlyMap<number, Json>,
 ): void {
-  for (const [row, code] of codes.entries()) {
-    const value = unfit.get(code);
+  for (let row = 0; row < codes.length; row += 1) {
+    const code = codes[row] ?? 0;
+    const value = code === 0 ? undefined : unfit.get(code);
     if (value === undefined) continue;
     const fields = rescued.get(row);
     if (fields) fields.push([field, value]);
