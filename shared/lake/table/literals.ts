@@ -11,8 +11,6 @@ const CODE_BITS = 22;
 const CODE_MASK = 2 ** CODE_BITS - 1;
 const FIRST_SLOTS = 16;
 const FIRST_BYTES = 64;
-/** `clear` keeps no more: each of many columns may have had one huge literal. */
-const KEPT_BYTES = 2 ** 16;
 const WORD = 4;
 /** So many literals are searched in any case; afterwards only where at least a tenth of the values were repeated. */
 const SEARCHED = 4_096;
@@ -70,9 +68,9 @@ export class Literals {
     return this.#ends;
   }
 
-  /** Forgets all, and keeps memory for the next ones. */
-  clear(): void {
-    if (this.#arena.byteLength > KEPT_BYTES) this.#arena = new DataView(new ArrayBuffer(FIRST_BYTES));
+  /** Forgets all, and keeps memory for the next ones. @param keptBytes at most, of the literals */
+  clear(keptBytes: number): void {
+    if (this.#arena.byteLength > keptBytes) this.#arena = new DataView(new ArrayBuffer(FIRST_BYTES));
     this.#slots.fill(0);
     this.#count = 0;
     this.#last = 0;

@@ -32,6 +32,8 @@ const BLOCK_ROWS = 2 ** BLOCK_BITS;
 const BLOCK_BYTES = BLOCK_ROWS * 4 + 200;
 const COLUMN_BYTES = 800;
 const LITERAL_BYTES = 24;
+/** Literals of so many bytes are kept room for: each of many columns may have had one huge literal. */
+const KEPT_BYTES = 2 ** 25;
 
 export class RecordColumns {
   rows = 0;
@@ -93,9 +95,10 @@ export class RecordColumns {
 
   /** Empties all columns for the next row group. Their buffers are kept, but for fields that no row had. */
   clear(): void {
+    const keptBytes = KEPT_BYTES / this.#columns.size;
     for (const [field, column] of this.#columns) {
       if (column.count === 0) this.#columns.delete(field);
-      else column.clear();
+      else column.clear(keptBytes);
     }
     this.rows = 0;
     this.bytes = 0;
@@ -150,8 +153,8 @@ class Column implements LiteralColumn {
     return this.#literals.ends;
   }
 
-  clear(): void {
-    this.#literals.clear();
+  clear(keptBytes: number): void {
+    this.#literals.clear(keptBytes);
     this.#blocks = [];
   }
 }

@@ -129,6 +129,38 @@ describe('the ledgers of a lake', () => {
     expect([clicksOfAcme?.damaged, ordersOfGlobex?.damaged]).toEqual([[], []]);
   });
 
+  it('are named in the order of their keys where several are damaged', async () => {
+    const store = await lakeOfTwoBrands();
+    const keys = ['2026-02', '2026-03', 'index'].map((name) => `ledger/order_list/acme/${name}.json`);
+    for (const key of keys.toReversed())
+      await store.put(key, Buffer.from('{'), { ifMatch: (await store.get(key))?.etag ?? '' });
+    const [, ordersOfAcme] = await readLedgers(store, reports);
+    expect(ordersOfAcme?.damaged.map(({ key }) => key)).toEqual(keys);
+  });
+
+  it.each<[string, Record<string, number | undefined>, boolean]>([
+    ['a day of several has records', { '2026-03-01': 0, '2026-03-02': 3, '2026-03-03': undefined }, true],
+    ['no day has records', { '2026-03-01': 0, '2026-03-02': 0 }, false],
+    ['no day is committed', { '2026-03-01': undefined }, false],
+  ])(
+    'say whether the report ever returned a record, without its index: %s',
+    async (_name, days, returned) => {
+      const { store, documents } = lake();
+      await documents.ledger(orders.name, 'acme', '2026-03').update((ledger) => ({
+        ...ledger,
+        days: Object.fromEntries(
+          Object.entries(days).map(([day, rows]) => [
+            day,
+            rows === undefined ? { continuation: 'q1' } : readAt('2026-03-06T10:00:00.000Z', { rows }),
+          ]),
+        ),
+      }));
+      await store.put('ledger/order_list/acme/index.json', Buffer.from('{'), { ifAbsent: true });
+      const [ordersOfAcme] = await readLedgers(store, reports);
+      expect(ordersOfAcme?.index.hasReturnedRecords).toBe(returned);
+    },
+  );
+
   it('are not read where the store cannot be', async () => {
     const get = async () => Promise.reject(new BrandReportsError('transient', 'unavailable', 'no answer'));
     await expect(readLedgers({ ...(await lakeOfTwoBrands()), get }, reports)).rejects.toMatchObject({
