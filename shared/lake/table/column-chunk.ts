@@ -17,6 +17,8 @@ import { type Texts, isNullText } from './texts.ts';
 
 /** A page of values ends at so many bytes. A page of places needs no bound: two bytes for each row of a row group. */
 const PAGE_BYTES = 2 ** 20;
+/** I12: statistics of all row groups are held until the end of the file. */
+const MAX_STATISTIC_BYTES = 1_024;
 
 export type Compress = (bytes: Uint8Array) => Uint8Array | Promise<Uint8Array>;
 
@@ -268,12 +270,20 @@ function statisticsOf(
     if (plain.isLess(value, min)) min = value;
     else if (plain.isLess(max, value)) max = value;
   }
-  if (texts) return { min_value: bytesOf(texts, min), max_value: bytesOf(texts, max), null_count };
+  if (texts) {
+    const [min_value, max_value] = [beginningOf(texts, min), beginningOf(texts, max)];
+    return min_value && max_value ? { min_value, max_value, null_count } : { null_count };
+  }
   // By the format's rules a zero stands for both zeros.
   return { min_value: min === 0 ? -0 : min, max_value: max === 0 ? 0 : max, null_count };
 }
 
-/** A copy: the footer outlives the texts. */
-function bytesOf({ bytes, starts, ends }: Texts, code: PhysicalValue): Uint8Array {
-  return Uint8Array.from(bytes.subarray(starts[Number(code)], ends[Number(code)]));
+/**
+ * A copy, since the footer outlives the texts, of as much as the footer's writer needs: it shortens them to a few bytes,
+ * but may keep those whole that begin with the last characters of Unicode. There, nothing is said.
+ */
+function beginningOf({ bytes, starts, ends }: Texts, code: PhysicalValue): Uint8Array | undefined {
+  const text = bytes.subarray(starts[Number(code)], ends[Number(code)]);
+  if (text.length > MAX_STATISTIC_BYTES && text[0] === 0xf4) return undefined;
+  return Uint8Array.from(text.subarray(0, MAX_STATISTIC_BYTES));
 }
