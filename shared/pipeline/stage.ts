@@ -196,6 +196,7 @@ export async function readChunk(
 function pagesIn(chunk: Buffer): RecordList[] {
   const lists: RecordList[] = [];
   for (let at = 0; at < chunk.length; ) {
+    if (chunk[at] !== RECORD_SEPARATOR[0]) throw new TypeError('a page begins with a record separator');
     const next = chunk.indexOf(RECORD_SEPARATOR, at + 1);
     const end = next === -1 ? chunk.length : next;
     lists.push(readRecords(chunk.subarray(at + 1, end)));

@@ -350,6 +350,7 @@ describe('a staged chunk', () => {
     ['a record is missing', zstd('\x1e[{"a":1}]'), 'does not hold the 2 records'],
     ['there is one more', zstd(`${pages}\x1e[{"a":3}]`), 'does not hold the 2 records'],
     ['a record is none', zstd('\x1e[{"a":1},[2]]'), 'cannot be read'],
+    ['it begins with something else', zstd(`?[{"a":1}]\x1e[{"a":2}]`), 'cannot be read'],
     ['a page is no list', zstd('\x1e[{"a":1}]\x1e{"a":2}'), 'cannot be read'],
   ])('is rejected as damaged where %s', async (_name, body, what) => {
     const store = memoryStore();
