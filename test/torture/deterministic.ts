@@ -1,6 +1,6 @@
 /**
- * Imported before the product: compression that would end in a thread of its own, whenever it likes, ends at once, and
- * no timeout of the real world cuts a virtual request short.
+ * Imported before the product: compression that would end in a thread of its own, whenever it likes, ends at once, what
+ * is loaded late is loaded now, and no timeout of the real world cuts a virtual request short.
  */
 import { existsSync } from 'node:fs';
 import zlib from 'node:zlib';
@@ -9,8 +9,8 @@ import { syncBuiltinESMExports } from 'node:module';
 type Done = (error: Error | null, result: Buffer) => void;
 
 const atOnce =
-  (work: (input: zlib.InputType, options?: zlib.ZlibOptions) => Buffer) =>
-  (input: zlib.InputType, ...rest: [Done] | [zlib.ZlibOptions, Done]) => {
+  <Options>(work: (input: zlib.InputType, options?: Options) => Buffer) =>
+  (input: zlib.InputType, ...rest: [Done] | [Options, Done]) => {
     const done = rest.length === 1 ? rest[0] : rest[1];
     const options = rest.length === 1 ? undefined : rest[0];
     try {
@@ -20,8 +20,13 @@ const atOnce =
     }
   };
 
-Object.assign(zlib, { gzip: atOnce(zlib.gzipSync), gunzip: atOnce(zlib.gunzipSync) });
+Object.assign(zlib, {
+  gunzip: atOnce(zlib.gunzipSync),
+  zstdCompress: atOnce(zlib.zstdCompressSync),
+  zstdDecompress: atOnce(zlib.zstdDecompressSync),
+});
 syncBuiltinESMExports();
+await import('../../shared/lake/table/parquet.ts');
 // A lake in a folder is synced to its disk with every write: one in memory is a hundred times as fast.
 if (existsSync('/dev/shm')) process.env.TMPDIR = '/dev/shm';
 AbortSignal.timeout = () => new AbortController().signal;
