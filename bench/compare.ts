@@ -4,7 +4,8 @@
  * printed as Markdown: docs/performance.md shows them. Nothing fails because it is slow.
  *
  * `--only SECTION[,SECTION]`: speed, waiting, start, growth, right. `--small`: a run of less than a minute that shows that all
- * of it works; it installs nothing, so that without bench/peers/.venv the Python competitors are left out.
+ * of it works; it installs nothing, so that without bench/peers/.venv the Python competitors are left out. `--rounds N`: so
+ * many of each instead of three to seven.
  */
 import { execFileSync } from 'node:child_process';
 import { cpus, release, totalmem } from 'node:os';
@@ -38,22 +39,32 @@ const small: typeof full = {
 };
 
 const { values } = parseArgs({
-  options: { small: { type: 'boolean', default: false }, only: { type: 'string' } },
+  options: {
+    small: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    rounds: { type: 'string' },
+  },
 });
 const plan = values.small ? small : full;
+const rounds = values.rounds === undefined ? undefined : Number(values.rounds);
+if (rounds !== undefined && !(Number.isSafeInteger(rounds) && rounds > 0))
+  throw new RangeError(`--rounds ${values.rounds} is not a whole number above 0`);
 const peers = await findPeers(!values.small);
 const others = 'missing' in peers ? [] : peers.competitors;
 
 const sections: Record<string, () => Promise<void>> = {
   speed: async () => {
     const peaksMb: number[] = [];
-    for (const size of plan.speed) peaksMb.push(await printSpeed([...others, floor], size));
+    for (const size of plan.speed) {
+      const limited = { ...size, rounds: rounds ?? size.rounds };
+      peaksMb.push(await printSpeed([...others, floor], limited));
+    }
     const [first = 0, ...larger] = peaksMb;
     for (const peakMb of larger)
       console.log(`Peak MB of ours ÷ with fewer records: ${(peakMb / first).toFixed(2)}\n`);
   },
-  waiting: () => printWaiting(plan.waiting),
-  start: () => printStart(plan.start.rounds),
+  waiting: () => printWaiting({ ...plan.waiting, rounds: rounds ?? plan.waiting.rounds }),
+  start: () => printStart(rounds ?? plan.start.rounds),
   growth: () => printGrowth(plan.growth),
   // Each of the peers waits for a time that a small run does not have.
   right: () => printWhoEndsRight(values.small ? [ours] : [ours, ...others], plan.right.pages),

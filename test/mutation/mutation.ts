@@ -20,6 +20,7 @@ const ROOMS: readonly Room[] = [
   { files: 'shared/lake/documents/*.ts' },
   { files: 'shared/lake/rate-share.ts' },
   { files: 'shared/lake/table/columns.ts' },
+  { files: 'shared/lake/table/typed-columns.ts', tests: ['lake/table/typed-columns', 'lake/table/columns'] },
   { files: 'shared/{column-types,exact-values}.ts' },
   { files: 'shared/service/paging/*.ts' },
   {
