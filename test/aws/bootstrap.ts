@@ -10,10 +10,12 @@ const {
 } = process.env;
 const [module, name = ''] = (process.argv[2] ?? '').split('.');
 
-const { [name]: handler } = await import(`${task}/${module}.mjs`).catch(async (error: unknown) => {
+// Bundles are CommonJS.
+const { default: exported } = await import(`${task}/${module}.js`).catch(async (error: unknown) => {
   await call('POST', 'runtime/init/error', failure(error));
   process.exit(1);
 });
+const handler = exported[name];
 
 for (;;) {
   const { headers, body } = await call('GET', 'runtime/invocation/next');
