@@ -15,8 +15,7 @@ export const SPACE = 0x20;
 /** Deeper values are left to parseJson, which has a far higher limit. */
 const MAX_DEPTH = 100;
 const [TAB, LINE_FEED, RETURN] = [0x09, 0x0a, 0x0d];
-export const [MINUS, ZERO, NINE] = [0x2d, 0x30, 0x39];
-const [PLUS, POINT] = [0x2b, 0x2e];
+const [MINUS, PLUS, POINT, ZERO, NINE] = [0x2d, 0x2b, 0x2e, 0x30, 0x39];
 const [UPPER_E, LOWER_E, LOWER_U] = [0x45, 0x65, 0x75];
 const WORDS = ['null', 'true', 'false'];
 const ESCAPED = setOf('"\\/bfnrt');
@@ -117,6 +116,16 @@ export function beginOfValue(bytes: Uint8Array, at: number): number {
 
 function isSpace(byte: number): boolean {
   return byte === SPACE || byte === LINE_FEED || byte === RETURN || byte === TAB;
+}
+
+/** Whether the literal that begins at `start` is a list or an object. */
+export function isNested(bytes: Uint8Array, start: number): boolean {
+  return bytes[start] === OPEN_OBJECT || bytes[start] === OPEN_LIST;
+}
+
+/** Whether a literal that begins with this byte is a number. */
+export function beginsNumber(byte: number | undefined): boolean {
+  return byte === MINUS || isDigit(byte);
 }
 
 function isDigit(byte: number | undefined): boolean {

@@ -117,7 +117,8 @@ function rotated(word: number, bits: number): number {
   return (word << bits) | (word >>> (32 - bits));
 }
 
-function avalanche(lane: number): number {
+/** Every bit comes to depend on the others. */
+export function avalanche(lane: number): number {
   const once = Math.imul(lane ^ (lane >>> 16), 0x85ebca6b);
   const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);
   return twice ^ (twice >>> 16);

@@ -5,7 +5,7 @@
  * returned: what comes behind it is one path for both.
  */
 import { isJsonObject, type Json, type JsonObject, numberOf, parseJson, stringifyJson } from '../json.ts';
-import { MINUS, NINE, QUOTE, ZERO } from './json-bytes.ts';
+import { QUOTE, beginsNumber } from './json-bytes.ts';
 
 export interface RecordList {
   /** Records in the list. */
@@ -74,7 +74,7 @@ export function valueOfLiteral(literal: string): Json {
   const first = literal.charCodeAt(0);
   // Most values are texts without an escape, which mean what stands between the quotes, or numbers.
   if (first === QUOTE && !literal.includes('\\')) return literal.slice(1, -1);
-  return first === MINUS || (first >= ZERO && first <= NINE) ? numberOf(literal) : parseJson(literal);
+  return beginsNumber(first) ? numberOf(literal) : parseJson(literal);
 }
 
 /** The list of records that parseJson returned: RawNumbers and what repeated keys held stay as they are (I6). */

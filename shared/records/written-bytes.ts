@@ -4,7 +4,7 @@
  * compared by their bytes, that must not make two of one (I1). Most bytes are so already: that is found out by counting.
  */
 import { isCanonicalInteger, parseJson, stringifyJson } from '../json.ts';
-import { BACKSLASH, OPEN_LIST, OPEN_OBJECT } from './json-bytes.ts';
+import { BACKSLASH, isNested } from './json-bytes.ts';
 import {
   type RecordList,
   STRIDE,
@@ -53,15 +53,11 @@ function neededBytes(list: RecordList, index: number, keys: Keys): number {
   let needed = from === behind ? 2 : 1;
   for (let at = from; at < behind; at += STRIDE) {
     const [start, end] = [values[at + 1] ?? 0, values[at + 2] ?? 0];
-    if (isNested(list, start) && !isWritten(list, start, end)) return Number.NaN;
+    if (isNested(list.bytes, start) && !isWritten(list, start, end)) return Number.NaN;
     // A colon, and a comma or a brace.
     needed += bytesOfKey(list, values[at] ?? 0, keys) + end - start + 2;
   }
   return needed;
-}
-
-function isNested({ bytes }: RecordList, start: number): boolean {
-  return bytes[start] === OPEN_OBJECT || bytes[start] === OPEN_LIST;
 }
 
 function isWritten({ bytes }: RecordList, start: number, end: number): boolean {

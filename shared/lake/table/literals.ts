@@ -5,6 +5,7 @@
  * than everything else that is done with it. Where values hardly repeat (an id), searching would find nothing but fill
  * that cache: after the first thousands each further one is kept without a search, and equal ones may have several codes.
  */
+import { copyBytes, shortHashOfBytes } from '../../records/short-bytes.ts';
 
 /** A slot holds a code in its low bits and bits of the hash above them; 0 is a free slot. */
 const CODE_BITS = 22;
@@ -38,7 +39,7 @@ export class Literals {
     if (this.#last > 0 && this.#holds(this.#last, bytes, start, end)) return this.#last;
     if (!this.#isSearched) return this.#append(bytes, start, end);
     this.#searches += 1;
-    const hash = hashOf(bytes, start, end);
+    const hash = shortHashOfBytes(bytes, start, end);
     const slots = this.#slots;
     const mask = slots.length - 1;
     let at = hash & mask;
@@ -99,11 +100,7 @@ export class Literals {
     const begin = this.#endOf(this.#count);
     const length = end - start;
     if (begin + length > this.#arena.byteLength) this.#arena = grownBytes(this.#arena, begin + length);
-    const arena = this.#arena;
-    let at = 0;
-    for (; at + WORD <= length; at += WORD)
-      arena.setInt32(begin + at, bytes.getInt32(start + at, true), true);
-    for (; at < length; at += 1) arena.setUint8(begin + at, bytes.getUint8(start + at));
+    copyBytes(bytes, start, this.#arena, begin, length);
     this.#count += 1;
     this.#last = this.#count;
     if (this.#count === this.#ends.length) this.#ends = grownNumbers(this.#ends);
@@ -118,7 +115,7 @@ export class Literals {
     const slots = new Uint32Array(this.#slots.length * 2);
     const mask = slots.length - 1;
     for (let code = 1; code <= this.#count; code += 1) {
-      const hash = hashOf(this.#arena, this.#endOf(code - 1), this.#endOf(code));
+      const hash = shortHashOfBytes(this.#arena, this.#endOf(code - 1), this.#endOf(code));
       let at = hash & mask;
       while (slots[at] !== 0) at = (at + 1) & mask;
       slots[at] = slotOf(hash, code);
@@ -129,20 +126,6 @@ export class Literals {
 
 function slotOf(hash: number, code: number): number {
   return ((hash & ~CODE_MASK) | code) >>> 0;
-}
-
-/** 32 bits: a multiplication a word, then the mixing of MurmurHash3, so that every bit depends on every byte. */
-function hashOf(bytes: DataView, start: number, end: number): number {
-  let hash = end - start;
-  let at = start;
-  for (; at + WORD <= end; at += WORD) {
-    hash = Math.imul(hash ^ bytes.getInt32(at, true), 0x9e3779b1);
-    hash ^= hash >>> 15;
-  }
-  for (; at < end; at += 1) hash = Math.imul(hash ^ bytes.getUint8(at), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return hash ^ (hash >>> 16);
 }
 
 function grownBytes(bytes: DataView<ArrayBuffer>, needed: number): DataView<ArrayBuffer> {

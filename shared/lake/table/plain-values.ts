@@ -4,6 +4,7 @@
  * is a bug of the caller and fails here: it would be cut to the type's width, and nobody would notice.
  */
 import type { ParquetElement, PhysicalValue } from '../../column-types.ts';
+import { copyBytes } from '../../records/short-bytes.ts';
 import { type Texts, isNullText, textsOf } from './texts.ts';
 
 export interface PlainType {
@@ -111,7 +112,6 @@ function bigEndianIntegers(values: readonly PhysicalValue[], width: number): Uin
 }
 
 const LENGTH_BYTES = 4;
-const WORD = 4;
 
 function lengthOf(texts: Texts, code: PhysicalValue): number {
   if (typeof code !== 'number' || isNullText(texts, code)) throw unfit(code, 'BYTE_ARRAY');
@@ -131,14 +131,6 @@ function encodedTexts(texts: Texts, codes: readonly PhysicalValue[]): Uint8Array
     at += LENGTH_BYTES + length;
   }
   return new Uint8Array(to.buffer);
-}
-
-/** For a short text a loop is quicker than a call into the runtime. */
-function copyBytes(from: DataView, start: number, to: DataView, at: number, length: number): void {
-  let index = 0;
-  for (; index + WORD <= length; index += WORD)
-    to.setInt32(at + index, from.getInt32(start + index, true), true);
-  for (; index < length; index += 1) to.setUint8(at + index, from.getUint8(start + index));
 }
 
 /** The order of the bytes, which is that of the code points. */

@@ -6,7 +6,7 @@
 import { isAscii } from 'node:buffer';
 import { type Column, type TypeSpec, typeSpec, type Value } from '../../column-types.ts';
 import { type Json, stringifyJson } from '../../json.ts';
-import { BACKSLASH, MINUS, NINE, QUOTE, ZERO } from '../../records/json-bytes.ts';
+import { BACKSLASH, QUOTE, beginsNumber } from '../../records/json-bytes.ts';
 import { valueOfLiteral } from '../../records/record-list.ts';
 import type { CodedColumn, NamedColumn } from './coded-rows.ts';
 import type { LiteralColumn, RecordColumns } from './record-columns.ts';
@@ -32,7 +32,7 @@ export function* typedColumns(
     const column = columnOf.get(field);
     literals.codes(codes);
     const unfit = new Map<number, Json>();
-    const values = read(literals, column && typeSpec(column.type), unfit);
+    const values = read(literals, column, unfit);
     if (unfit.size > 0) rescue(rescued, field, codes, unfit);
     if (column) yield [column.name, { codes, ...values }];
   }
@@ -40,8 +40,9 @@ export function* typedColumns(
 }
 
 /** What the column holds, by code. @param unfit gets what the column does not tell, by code */
-function read(literals: LiteralColumn, spec: TypeSpec | undefined, unfit: Map<number, Json>) {
-  return spec?.trino === 'varchar'
+function read(literals: LiteralColumn, column: Column | undefined, unfit: Map<number, Json>) {
+  const spec = column && typeSpec(column.type);
+  return spec && column.type === 'string'
     ? { texts: readTexts(literals, spec, unfit) }
     : { values: readValues(literals, spec, unfit) };
 }
@@ -57,7 +58,7 @@ function readValues(
   for (let code = 1; code <= count; code += 1) {
     const [start = 0, end = 0] = [ends[code - 1], ends[code]];
     const literal = all?.slice(start, end) ?? bytes.toString('utf8', start, end);
-    const number = isNumber(bytes[start]) ? spec?.ofNumber?.(literal) : undefined;
+    const number = beginsNumber(bytes[start]) ? spec?.ofNumber?.(literal) : undefined;
     values.push(number ?? readValue(literal, code, spec, unfit));
   }
   return values;
@@ -92,7 +93,7 @@ function readTexts(
     const isText = bytes[start] === QUOTE;
     if (
       (isText && !(hasEscapes && bytes.subarray(start, end).includes(BACKSLASH))) ||
-      isNumber(bytes[start])
+      beginsNumber(bytes[start])
     ) {
       starts[code] = isText ? start + 1 : start;
       ends[code] = isText ? end - 1 : end;
@@ -107,10 +108,6 @@ function readTexts(
     ends[code] = at;
   }
   return { bytes: others.length > 0 ? Buffer.concat([bytes, ...others]) : bytes, starts, ends };
-}
-
-function isNumber(first: number | undefined): boolean {
-  return first === MINUS || (first !== undefined && first >= ZERO && first <= NINE);
 }
 
 /** Whether the column alone reproduces the original value: numbers by value, texts letter by letter. */

@@ -18,6 +18,7 @@ import {
   duckdbRows,
   hyparquetWriterFileOf,
   readable,
+  types,
 } from './parquet-files.ts';
 import { textsOf } from '../../../shared/lake/table/texts.ts';
 import { awkwardTexts } from './records.ts';
@@ -55,18 +56,6 @@ function anyValueOf(type: ColumnType): fc.Arbitrary<Value> {
 function integer(max: bigint, min: bigint): fc.Arbitrary<bigint> {
   return fc.oneof(fc.bigInt({ min, max }), fc.constantFrom(0n, 1n, -1n, max, min));
 }
-
-const types: ColumnType[] = [
-  'string',
-  'bigint',
-  'double',
-  'boolean',
-  'date',
-  'timestamp',
-  'decimal(38,9)',
-  'decimal(18,2)',
-  'decimal(1,0)',
-];
 
 /** A code per row and some more; the first value is NULL, as are others; some are of no row, and some are equal. */
 function codedColumn(type: ColumnType, rows: number): fc.Arbitrary<CodedColumn | undefined> {

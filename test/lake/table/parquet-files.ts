@@ -11,10 +11,23 @@ import {
 } from '@duckdb/node-api';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { zstdCompressSync } from 'node:zlib';
-import { type Column, type Value, typeSpec } from '../../../shared/column-types.ts';
+import { type Column, type ColumnType, type Value, typeSpec } from '../../../shared/column-types.ts';
 import type { Row } from '../../../shared/lake/table/columns.ts';
 import { type ReadableFile, writeParquet } from '../../../shared/lake/table/parquet.ts';
 import type { ObjectWriter } from '../../../shared/ports.ts';
+
+/** Every type, and decimals of several widths. */
+export const types: readonly ColumnType[] = [
+  'string',
+  'bigint',
+  'double',
+  'boolean',
+  'date',
+  'timestamp',
+  'decimal(38,9)',
+  'decimal(18,2)',
+  'decimal(1,0)',
+];
 
 /** Keeps what is written to it, write by write. */
 export class CollectingWriter implements ObjectWriter {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parquetMetadata } from 'hyparquet';
-import type { Column, ColumnType } from '../../../shared/column-types.ts';
+import type { Column } from '../../../shared/column-types.ts';
 import {
   type Observations,
   type Row,
@@ -14,23 +14,20 @@ import { Digest } from '../../../shared/lake/table/digest.ts';
 import { readParquetRows, writeParquet } from '../../../shared/lake/table/parquet.ts';
 import { ROW_GROUP_ROWS } from '../../../shared/lake/table/row-group-limits.ts';
 import { readWithParquetjs } from '../../../shared/lake/table/parquetjs-reader.ts';
-import { CollectingWriter, collect, duckdb, duckdbRows, parquetOf, readable } from './parquet-files.ts';
+import {
+  CollectingWriter,
+  collect,
+  duckdb,
+  duckdbRows,
+  parquetOf,
+  readable,
+  types,
+} from './parquet-files.ts';
 import { textsOf } from '../../../shared/lake/table/texts.ts';
 import { recordListOf } from '../../../shared/records/record-list.ts';
 import { anyRecord } from './records.ts';
 import { rowMapper } from './row-mapper.ts';
 
-const types: ColumnType[] = [
-  'string',
-  'bigint',
-  'double',
-  'boolean',
-  'date',
-  'timestamp',
-  'decimal(38,9)',
-  'decimal(18,2)',
-  'decimal(1,0)',
-];
 const oneOfEach = types.map((type, index): Column => ({ name: `c${index}`, type }));
 
 const edges: Row[] = [

@@ -1,0 +1,26 @@
+/**
+ * Copies and hashes bytes a word at a time: for the values of a report, which are short, that is quicker than a call into
+ * the runtime.
+ */
+import { avalanche } from './murmur.ts';
+
+const WORD = 4;
+
+export function copyBytes(from: DataView, start: number, to: DataView, at: number, length: number): void {
+  let index = 0;
+  for (; index + WORD <= length; index += WORD)
+    to.setInt32(at + index, from.getInt32(start + index, true), true);
+  for (; index < length; index += 1) to.setUint8(at + index, from.getUint8(start + index));
+}
+
+/** 32 bits of `[start, end)`: a multiplication a word, then the mixing of MurmurHash3. */
+export function shortHashOfBytes(bytes: DataView, start: number, end: number, seed = 0): number {
+  let hash = seed ^ (end - start);
+  let at = start;
+  for (; at + WORD <= end; at += WORD) {
+    hash = Math.imul(hash ^ bytes.getInt32(at, true), 0x9e3779b1);
+    hash ^= hash >>> 15;
+  }
+  for (; at < end; at += 1) hash = Math.imul(hash ^ bytes.getUint8(at), 0x01000193);
+  return avalanche(hash);
+}
