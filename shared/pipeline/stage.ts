@@ -5,7 +5,7 @@
  * the page.
  */
 import { promisify } from 'node:util';
-import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
+import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
 import { BrandReportsError } from '../errors.ts';
 import type { Json } from '../json.ts';
 import { type Observations, observe } from '../lake/table/columns.ts';
@@ -23,13 +23,12 @@ import { readRecords } from '../records/read-records.ts';
 import { type Attempt, withRenewedLease } from './claim.ts';
 import type { RunContext } from './context.ts';
 
-const compress = promisify(zstdCompress);
-const decompress = promisify(zstdDecompress);
+const compressAside = promisify(zstdCompress);
+const decompressAside = promisify(zstdDecompress);
 /** Level 3, the default, takes half as long again for about the same size. A checksum tells damaged chunks. */
-const ZSTD = {
-  chunkSize: 2 ** 20,
-  params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 },
-};
+const ZSTD_PARAMS = { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 };
+/** What takes less time than a thread takes to begin. */
+const SMALL_BYTES = 2 ** 16;
 
 /** Begins each page of a chunk, as in a JSON text sequence (RFC 7464): no JSON text holds this byte. */
 const RECORD_SEPARATOR = Buffer.of(0x1e);
@@ -37,6 +36,9 @@ const RECORD_SEPARATOR = Buffer.of(0x1e);
 const MAX_GROUP_BYTES = 4_000_000;
 /** What nearly every chunk fits into: its parts would be put together otherwise. */
 const UNPACKED_BYTES = MAX_GROUP_BYTES + 2 ** 19;
+/** How many times as large as its frame a chunk mostly is at most, and a small one for whose frame that is too little. */
+const UNPACKED_RATIO = 32;
+const MIN_UNPACKED_BYTES = 2 ** 14;
 const MAX_GROUP_MS = 10_000;
 
 /** A page, and how to continue behind it. */
@@ -145,7 +147,7 @@ export class Stage {
   #append(bytes: Uint8Array): void {
     const end = this.#bytes + bytes.length;
     if (end > this.#chunk.length) {
-      const larger = Buffer.alloc(Math.max(end, 2 * this.#chunk.length, 2 ** 16));
+      const larger = Buffer.alloc(Math.max(end, 2 * this.#chunk.length));
       this.#chunk.copy(larger, 0, 0, this.#bytes);
       this.#chunk = larger;
     }
@@ -156,7 +158,7 @@ export class Stage {
   async #writeChunk(): Promise<string> {
     const { lake, report, brand } = this.#ctx;
     const prefix = attemptPrefix(report.name, brand, this.#attempt.day, this.#attempt.id);
-    const body = await compress(this.#chunk.subarray(0, this.#bytes), ZSTD);
+    const body = await compress(this.#chunk.subarray(0, this.#bytes));
     const { slices } = await this.#attempt.progress.cached();
     const used = slices.flatMap(({ parts }) => parts.flatMap(({ chunks }) => chunks)).length;
     for (let number = Math.max(used, this.#nextChunk); ; number += 1) {
@@ -185,12 +187,24 @@ export async function readChunk(
     );
   if (!stored) throw damaged('is missing');
   try {
-    const lists = pagesIn(await decompress(stored.body, { chunkSize: UNPACKED_BYTES }));
+    const lists = pagesIn(await decompress(stored.body));
     if (lists.reduce((sum, { count }) => sum + count, 0) === chunk.records) return lists;
   } catch (cause) {
     throw damaged('cannot be read', cause);
   }
   throw damaged(`does not hold the ${chunk.records} records that were staged`);
+}
+
+/** In buffers of about the right size: memory outside the heap starts collections of all garbage. */
+function compress(chunk: Uint8Array): Uint8Array | Promise<Uint8Array> {
+  const options = { params: ZSTD_PARAMS, chunkSize: Math.min(2 ** 20, chunk.length + 2 ** 10) };
+  return chunk.length <= SMALL_BYTES ? zstdCompressSync(chunk, options) : compressAside(chunk, options);
+}
+
+function decompress(frame: Uint8Array): Buffer | Promise<Buffer> {
+  const likelyBytes = Math.max(MIN_UNPACKED_BYTES, frame.length * UNPACKED_RATIO);
+  const options = { chunkSize: Math.min(UNPACKED_BYTES, likelyBytes) };
+  return likelyBytes <= SMALL_BYTES ? zstdDecompressSync(frame, options) : decompressAside(frame, options);
 }
 
 function pagesIn(chunk: Buffer): RecordList[] {

@@ -98,20 +98,22 @@ const KINDS = { number: 1, bigint: 2, boolean: 3, date: 4 } as const;
 /** A number of 128 bits and its kind. */
 const NUMBER_BYTES = 17;
 
+/** By column: they are the same for every day. */
+const seeds = new Map<string, Lanes>();
+
 /** The same hash for equal values of a column, another one for every other value or column. */
 class ValueHasher {
-  readonly #seeds = new Map<string, Lanes>();
   readonly #number = new DataView(new ArrayBuffer(LANES * 4));
   readonly #bytes = new ByteWords();
   #hashes: Lanes = new Int32Array(LANES);
   readonly #words = new Int32Array(LANES + SPARE_WORDS);
 
   seedOf(column: string): Lanes {
-    const known = this.#seeds.get(column);
+    const known = seeds.get(column);
     if (known) return known;
     const bytes = hash('sha256', column, 'buffer');
     const seed = Int32Array.of(...[0, 4, 8, 12].map((at) => bytes.readInt32LE(at)));
-    this.#seeds.set(column, seed);
+    seeds.set(column, seed);
     return seed;
   }
 

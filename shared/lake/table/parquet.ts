@@ -23,6 +23,7 @@ import { type CodedColumn, CodedRows, type NamedColumn } from './coded-rows.ts';
 import { type Compress, writeColumnChunk } from './column-chunk.ts';
 import { DERIVED_COLUMNS, type Row } from './columns.ts';
 import { ROW_GROUP_BYTES, maxRowsOfGroup } from './row-group-limits.ts';
+import { MAX_STORED_BYTES, storedFrame } from './stored-frame.ts';
 
 /** A Parquet file that is being written. One call at a time. */
 export interface ParquetFile {
@@ -139,6 +140,7 @@ const CALL_BYTES = 4 * 2 ** 10;
 function compressor(): Compress {
   let blockingBytes = 0;
   return (bytes) => {
+    if (bytes.length <= MAX_STORED_BYTES) return storedFrame(bytes);
     blockingBytes += bytes.length + CALL_BYTES;
     if (blockingBytes < BLOCKING_BYTES) return zstdCompressSync(bytes, ZSTD);
     blockingBytes = 0;
