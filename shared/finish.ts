@@ -41,6 +41,7 @@ export async function finishReport(
   { seen, examinedAll, columnsBefore }: Examined,
 ): Promise<void> {
   const months = [...seen.keys()];
+  await Promise.all(months.map((month) => ctx.ledger(month).flush()));
   const nowMs = ctx.clock.now().getTime();
   const at = new Date(ctx.clock.serviceMs()).toISOString();
   const before = await ctx.index.cached();

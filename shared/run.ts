@@ -237,7 +237,7 @@ export function createRunContext(options: RunOptions, run: Run, reportInRun: Rep
     time: run.time,
     daysInFlight: options.settings.pagesInFlight,
     leases: options.leases ?? true,
-    progress: (day, attempt) => documents.progress(report.name, brand, day, attempt),
+    progress: (day, attempt, first) => documents.progress(report.name, brand, day, attempt, first),
   };
 }
 

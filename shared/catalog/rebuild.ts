@@ -4,6 +4,7 @@
  * and what fails, is left to the next sync, which publishes what is pending before anything else (I3).
  */
 import { mapConcurrent } from '../concurrency.ts';
+import { monthOf } from '../days.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { listLedgers } from '../lake/documents/read.ts';
@@ -125,6 +126,7 @@ async function publishAll(
   const published = await mapConcurrent(days, CONCURRENCY, ({ context, day }) =>
     skip(async () => {
       await publishDay(context, day);
+      await context.ledger(monthOf(day)).flush();
       return day;
     }),
   );

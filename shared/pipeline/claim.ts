@@ -7,8 +7,9 @@ import { MINUTE_MS, monthOf } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
 import { type CasDocument, refreshUndamaged } from '../lake/documents/cas-document.ts';
 import { type Claim, type DayEntry, claimDay } from '../lake/documents/ledger.ts';
-import { type Progress, type Slice, assertLeaseHeld } from '../lake/documents/progress.ts';
+import { EMPTY_PROGRESS, type Progress, type Slice, assertLeaseHeld } from '../lake/documents/progress.ts';
 import {
+  type AttemptDecision,
   type DaySituation,
   type Obstacle,
   asResumed,
@@ -62,6 +63,7 @@ export async function claim(ctx: RunContext, day: string, byName: boolean): Prom
   }
   if (earlier !== undefined && earlier !== id) ctx.log({ event: 'attempt_dropped', day, attempt: earlier });
 
+  if (id !== earlier) return newAttempt(ctx, { day, id, restarts }, decideAttempt(entry, EMPTY_PROGRESS, situation));
   const progress = ctx.progress(day, id);
   const staged = await progress.refresh();
   const decision = decideAttempt(entry, staged, situation);
@@ -80,6 +82,17 @@ export async function claim(ctx: RunContext, day: string, byName: boolean): Prom
         : decideAttempt(entry, current, situation).slices,
   }));
   return attempt;
+}
+
+/** Nobody else knows its id before the claim, and nothing is lost with it: its progress is written with its first pages. */
+function newAttempt(
+  ctx: RunContext,
+  attempt: Pick<Attempt, 'day' | 'id' | 'restarts'>,
+  { slices }: AttemptDecision,
+): Attempt {
+  const { queryFingerprint } = ctx.policy;
+  const first = withRenewedLease({ ...EMPTY_PROGRESS, queryFingerprint, slices }, ctx);
+  return { ...attempt, progress: ctx.progress(attempt.day, attempt.id, first), resumed: false };
 }
 
 /** Whether the service did not answer the last run: until the next try pages grow old, however fast they are read. */

@@ -62,7 +62,8 @@ export interface RunContext extends BrandReport, FetchContext {
   daysInFlight: number;
   /** Leases only spare double work: without them runs take over each other's days, and only requests grow (I5). */
   leases: boolean;
-  progress(day: string, attempt: string): CasDocument<Progress>;
+  /** @param first how the document of a new attempt begins */
+  progress(day: string, attempt: string, first?: Progress): CasDocument<Progress>;
 }
 
 /** What is needed to work in a lake. */

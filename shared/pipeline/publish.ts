@@ -20,7 +20,7 @@ export async function tableShape({
 }
 
 /**
- * Publishes what the ledger says now, and reads the ledger again, until both agree. Without the second read a
+ * Publishes what the ledger says now, and reads the ledger again, until both agree; the ledger's next write notes it. Without the second read a
  * slow run could point the partition at its snapshot after a newer one was committed and published.
  */
 export async function publishDay(context: BrandReport, day: string): Promise<void> {
@@ -32,8 +32,9 @@ export async function publishDay(context: BrandReport, day: string): Promise<voi
     await catalog.setSnapshot(await tableShape(context), dayPartition(context.brand, day), snapshot);
     await ledger.refresh();
     const serviceMs = context.clock.serviceMs();
-    const { days } = await ledger.update((current) => recordPublished(current, day, snapshot, serviceMs));
-    const { committed } = days[day] ?? {};
+    // A run that dies before the next write leaves it to the next one, which publishes the same once more.
+    ledger.updateLater((current) => recordPublished(current, day, snapshot, serviceMs));
+    const { committed } = (await ledger.cached()).days[day] ?? {};
     if (committed?.published && committed.snapshot === snapshot) return;
     wanted = committed?.snapshot;
   }

@@ -123,7 +123,8 @@ describe('a day that one run starts and another resumes', () => {
   });
 
   it.each([
-    ['resumes within', 6 * HOUR_MS, false],
+    // The limiter's waits move the clock by some milliseconds.
+    ['resumes within', 6 * HOUR_MS - MINUTE_MS, false],
     ['restarts after', 6 * HOUR_MS + MINUTE_MS, true],
   ])('I4: %s resumeWithinHours', async (_name, ms, restarts) => {
     const lake = sample.emptyLake();

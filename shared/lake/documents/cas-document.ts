@@ -7,7 +7,7 @@
  * applied to what is there now. Changes requested while a write is under way go together into the next write.
  *
  *   const ledger = new CasDocument({ store, key, parse: parseLedger(key, scope), newId, pause });
- *   await ledger.update((current) => recordPublished(current, day, snapshot));
+ *   await ledger.update((current) => claimDay(current, day, before, mine));
  *
  * Each write adds an id to `recentWrites`. A writer whose response was lost finds its own id there and knows that its
  * write arrived, even when others have written since. Compare-and-swap alone makes concurrent runs safe (I5).
@@ -36,6 +36,8 @@ export interface CasDocumentOptions<T extends HasRecentWrites> {
   key: string;
   /** Parses and checks stored JSON; `undefined` means that the document does not exist yet. */
   parse: (stored: Json | undefined) => T;
+  /** How a document begins that nobody has written yet, as far as this process knows: it is not read before its first write. */
+  first?: T;
   /** What stands for an object that cannot be parsed; without it that is an error. */
   recover?: (damaged: Uint8Array) => T;
   newId(): string;
@@ -52,6 +54,8 @@ interface Change<T> {
 export class CasDocument<T extends HasRecentWrites> {
   readonly #options: CasDocumentOptions<T>;
   #known: { value: T; etag: string | undefined } | undefined;
+  /** Changes that the next write brings along. */
+  #later: readonly Pick<Change<T>, 'apply'>[] = [];
   /** Numbers reads when they begin and writes when they end; `#known` comes from the operation `#knownSince`. */
   #operations = 0;
   #knownSince = 0;
@@ -60,11 +64,12 @@ export class CasDocument<T extends HasRecentWrites> {
 
   constructor(options: CasDocumentOptions<T>) {
     this.#options = options;
+    if (options.first) this.#known = { value: options.first, etag: undefined };
   }
 
   /** The document as last seen by this process, read if it never was. */
   async cached(): Promise<T> {
-    return (this.#known ?? (await this.#load())).value;
+    return this.#withLater((this.#known ?? (await this.#load())).value);
   }
 
   /** The document as it is in the store now. */
@@ -86,6 +91,23 @@ export class CasDocument<T extends HasRecentWrites> {
     return promise;
   }
 
+  /**
+   * A pure change that never throws and that the next write brings along; until then only `cached` shows it. It may be
+   * lost: another run must be able to find out the same.
+   */
+  updateLater(apply: (current: T) => T): void {
+    this.#later = [...this.#later, { apply }];
+  }
+
+  /** Writes what `updateLater` has left. */
+  async flush(): Promise<void> {
+    if (this.#later.length > 0) await this.update((current) => current);
+  }
+
+  #withLater(value: T): T {
+    return this.#later.reduce((changed, change) => change.apply(changed), value);
+  }
+
   async #writeWaiting(): Promise<void> {
     this.#writing = true;
     while (this.#waiting.length > 0) {
@@ -105,18 +127,25 @@ export class CasDocument<T extends HasRecentWrites> {
     for (let round = 0; round < DOCUMENT_RETRY.maxAttempts; round += 1) {
       if (round > 0) await this.#options.pause(round);
       const { value: before, etag } = this.#known ?? (await this.#load());
-      const { after, applied } = applyAll(before, pending);
+      const later = this.#later.length;
+      const { after, applied } = applyAll(this.#withLater(before), pending);
       pending = applied;
-      if (after === before) return finishAll(pending, before);
+      if (after === before) return this.#finish(pending, before, later);
       const id = this.#options.newId();
       const next = { ...after, recentWrites: [...before.recentWrites, id].slice(-RECENT_WRITES) };
-      if (await this.#put(next, etag, id)) return finishAll(pending, next);
+      if (await this.#put(next, etag, id)) return this.#finish(pending, next, later);
     }
     throw new BrandReportsError(
       'transient',
       'contended',
       `${this.#options.key} was changed by others ${DOCUMENT_RETRY.maxAttempts} times in a row while this run tried to change it. Run again.`,
     );
+  }
+
+  /** @param later how many of the changes that were left are in it */
+  #finish(changes: readonly Change<T>[], value: T, later: number): void {
+    this.#later = this.#later.slice(later);
+    for (const change of changes) change.finish({ value });
   }
 
   /** Whether the write is in the store, even if its response was lost. */
@@ -202,10 +231,6 @@ function applyAll<T>(before: T, changes: Change<T>[]): { after: T; applied: Chan
     }
   });
   return { after, applied };
-}
-
-function finishAll<T>(changes: Change<T>[], value: T): void {
-  for (const change of changes) change.finish({ value });
 }
 
 /** The JSON of a stored document. @throws BrandReportsError `config` where it is not JSON */

@@ -26,7 +26,14 @@ export interface DocumentAccess {
 export interface LakeDocuments {
   ledger(report: string, brand: string, month: string): CasDocument<Ledger>;
   index(report: string, brand: string): CasDocument<MonthIndex>;
-  progress(report: string, brand: string, day: string, attempt: string): CasDocument<Progress>;
+  /** @param first how the document of a new attempt begins */
+  progress(
+    report: string,
+    brand: string,
+    day: string,
+    attempt: string,
+    first?: Progress,
+  ): CasDocument<Progress>;
   schema(report: ReportDefinition): CasDocument<StoredSchema>;
   rateBudget(brand: string): CasDocument<RateBudget>;
 }
@@ -53,9 +60,10 @@ export function createLakeDocuments({ store, newId, clock, random }: DocumentAcc
       indexes.set(key, index);
       return index;
     },
-    progress(report, brand, day, attempt) {
+    progress(report, brand, day, attempt, first) {
       const key = progressKey(report, brand, day, attempt);
-      return create(key, parseProgress(key));
+      const parse = parseProgress(key);
+      return new CasDocument({ store, key, parse, newId, pause, ...(first && { first }) });
     },
     schema(report) {
       return create(schemaKey(report.table), parseStoredSchema(report));

@@ -94,10 +94,13 @@ export type Slice = z.infer<typeof slice>;
 /** What one attempt at a day has staged so far; only the chunks that it names exist. */
 export type Progress = z.infer<typeof progress>;
 
+/** Of an attempt that has staged nothing. */
+export const EMPTY_PROGRESS: Progress = { version: 1, queryFingerprint: '', slices: [], recentWrites: [] };
+
 /** Reads a stored progress document; `undefined` is one in which nothing was staged. */
 export function parseProgress(key: string) {
   return (stored: Json | undefined): Progress => {
-    if (stored === undefined) return { version: 1, queryFingerprint: '', slices: [], recentWrites: [] };
+    if (stored === undefined) return EMPTY_PROGRESS;
     return parseDocument(progress, key, stored);
   };
 }

@@ -68,6 +68,82 @@ describe('a document of the lake', () => {
     expect(await stored(store)).toEqual(['a', 'b']);
   });
 
+  it('shows a change that was left for the next write, and writes both together', async () => {
+    const store = memoryStore();
+    const document = open(store);
+    document.updateLater(add('a'));
+    document.updateLater(add('b'));
+    expect((await document.cached()).notes).toEqual(['a', 'b']);
+    expect(await stored(store)).toEqual([]);
+    expect((await document.update(add('c'))).recentWrites).toHaveLength(1);
+    expect(await stored(store)).toEqual(['a', 'b', 'c']);
+    expect((await document.update(add('d'))).notes).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  it('keeps a change that was left while a write is under way for the write after it', async () => {
+    const store = memoryStore();
+    const document = open(store);
+    const writing = document.update(add('a'));
+    await document.cached();
+    document.updateLater(add('b'));
+    await writing;
+    expect((await document.cached()).notes).toEqual(['a', 'b']);
+    expect(await stored(store)).toEqual(['a']);
+    await document.flush();
+    expect(await stored(store)).toEqual(['a', 'b']);
+  });
+
+  it('I5: makes a change that was left of what another process has written meanwhile', async () => {
+    const store = memoryStore();
+    const [one, other] = [open(store), open(store)];
+    await one.cached();
+    one.updateLater(add('a'));
+    await other.update(add('b'));
+    await one.flush();
+    expect(await stored(store)).toEqual(['b', 'a']);
+  });
+
+  it('writes nothing where nothing was left', async () => {
+    const store = memoryStore();
+    await open(store).flush();
+    expect(store.objects.size).toBe(0);
+  });
+
+  it('keeps a change that was left where its write fails', async () => {
+    const memory = memoryStore();
+    let isBroken = true;
+    const document = open({
+      ...memory,
+      put: (...args) => (isBroken ? Promise.reject(new Error('broken')) : memory.put(...args)),
+    });
+    document.updateLater(add('a'));
+    await expect(document.flush()).rejects.toThrow('broken');
+    isBroken = false;
+    await document.flush();
+    expect(await stored(memory)).toEqual(['a']);
+  });
+
+  it('I5: begins as it is told without a read, unless another process was the first', async () => {
+    const memory = memoryStore();
+    let reads = 0;
+    const store: ObjectStore = {
+      ...memory,
+      get(key) {
+        reads += 1;
+        return memory.get(key);
+      },
+    };
+    const first = { notes: ['first'], recentWrites: [] };
+    const begun = () =>
+      new CasDocument({ store, key: KEY, parse, first, newId: () => `id-${++ids}`, pause: async () => {} });
+    const [one, other] = [begun(), begun()];
+    expect(await one.cached()).toEqual(first);
+    await one.update(add('a'));
+    expect(reads).toBe(0);
+    await other.update((current) => ({ ...current, notes: [...current.notes, 'b'] }));
+    expect(await stored(memory)).toEqual(['first', 'a', 'b']);
+  });
+
   it('is not taken for written where the store fails for another reason than a lost answer', async () => {
     const memory = memoryStore();
     const refusing: ObjectStore = {
