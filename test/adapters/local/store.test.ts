@@ -11,6 +11,7 @@ import { createLocalRunRegistry } from '../../../shared/adapters/local/runs.ts';
 import { openLocalStore } from '../../../shared/adapters/local/store.ts';
 import { objectStoreContract } from '../../contracts/object-store.ts';
 import { collect } from '../../fakes/collect.ts';
+import type { ObjectStore, PutOutcome } from '../../../shared/ports.ts';
 import { temporaryFolder } from '../../fakes/temporary-folder.ts';
 
 const PROCESS = fileURLToPath(new URL('../../fakes/lake-process.ts', import.meta.url));
@@ -84,12 +85,26 @@ describe('a lake folder', () => {
     expect(await readdir(join(lake, 'a'))).toEqual(['e']);
   });
 
+  it('I5: lets one of many writers create an object, though others remove its empty folder all the time', async () => {
+    const stores = Array.from({ length: 8 }, () => openLocalStore(lake));
+    for (let round = 0; round < 20; round += 1) {
+      const created = await Promise.all(
+        stores.map((store, index) => store.put(`a/b/${round}`, Buffer.from(`${index}`), { ifAbsent: true })),
+      );
+      expect(created.filter((outcome) => outcome !== 'conflict')).toHaveLength(1);
+      await Promise.all(stores.map((store) => store.delete([`a/b/${round}`])));
+    }
+    expect(await readdir(join(lake, '.tmp'))).toEqual([]);
+  });
+
   it('I5: takes the lock of the folder that is there, where another one was removed', async () => {
     const store = openLocalStore(lake);
     await store.put('a', Buffer.from('1'), { ifAbsent: true });
+    await changeOf(store, 'a');
     await rm(lake, { recursive: true });
+    await store.put('a', Buffer.from('2'), { ifAbsent: true });
     const other = tryLock(join(lake, '.lock'));
-    const writing = store.put('a', Buffer.from('2'), { ifAbsent: true });
+    const writing = changeOf(store, 'a');
     const first = await Promise.race([writing, sleep(100, 'locked')]);
     other?.release();
     expect(first).toBe('locked');
@@ -106,9 +121,10 @@ describe('a lake folder', () => {
   });
 
   it('says that its lock is damaged', async () => {
-    await mkdir(lake);
+    const store = openLocalStore(lake);
+    await store.put('key', Buffer.from(''), { ifAbsent: true });
     await writeFile(join(lake, '.lock'), 'not a database'.repeat(1000));
-    await expect(openLocalStore(lake).put('key', Buffer.from(''), { ifAbsent: true })).rejects.toMatchObject({
+    await expect(changeOf(store, 'key')).rejects.toMatchObject({
       kind: 'config',
       code: 'lake_unlockable',
       message: expect.stringContaining(join(lake, '.lock')),
@@ -133,6 +149,12 @@ describe('a lake folder', () => {
     expect(diskError(error, '/lake')).toBe(error);
   });
 });
+
+/** A change of the version that is there. */
+async function changeOf(store: ObjectStore, key: string): Promise<PutOutcome> {
+  const { etag = '' } = (await store.get(key)) ?? {};
+  return store.put(key, Buffer.from('changed'), { ifMatch: etag });
+}
 
 describe('a disk that fails', () => {
   let folder: Awaited<ReturnType<typeof temporaryFolder>>;
