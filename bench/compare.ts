@@ -65,7 +65,7 @@ const sections: Record<string, () => Promise<void>> = {
   },
   waiting: () => printWaiting({ ...plan.waiting, rounds: rounds ?? plan.waiting.rounds }),
   start: () => printStart(rounds ?? plan.start.rounds),
-  growth: () => printGrowth(plan.growth),
+  growth: () => printGrowth({ ...plan.growth, rounds: rounds ?? plan.growth.rounds }),
   // Each of the peers waits for a time that a small run does not have.
   right: () => printWhoEndsRight(values.small ? [ours] : [ours, ...others], plan.right.pages),
 };
