@@ -63,7 +63,8 @@ export async function claim(ctx: RunContext, day: string, byName: boolean): Prom
   }
   if (earlier !== undefined && earlier !== id) ctx.log({ event: 'attempt_dropped', day, attempt: earlier });
 
-  if (id !== earlier) return newAttempt(ctx, { day, id, restarts }, decideAttempt(entry, EMPTY_PROGRESS, situation));
+  if (id !== earlier)
+    return newAttempt(ctx, { day, id, restarts }, decideAttempt(entry, EMPTY_PROGRESS, situation));
   const progress = ctx.progress(day, id);
   const staged = await progress.refresh();
   const decision = decideAttempt(entry, staged, situation);
