@@ -42,6 +42,10 @@ export function watched(
   const committed = new Map<string, Committed>();
   /** By attempt and the time that it states: when its last slice really began to be read. */
   const begunMs = new Map<string, number>();
+  /** By attempt and run: when it was claimed. A new one has no progress document until it has pages, or its lease is renewed. */
+  const claimedMs = new Map<string, number>();
+  /** Attempts that have a progress document. */
+  const documented = new Set<string>();
   const closedBeginMs = new Map<string, number>();
 
   async function afterPut(key: string, body: Uint8Array): Promise<void> {
@@ -53,6 +57,8 @@ export function watched(
     for (const [day, entry] of Object.entries(days)) {
       const name = `${report.name} ${day}`;
       const before = committed.get(name);
+      const claim = `${entry.claim?.attempt} ${entry.claim?.runId}`;
+      if (entry.claim && !claimedMs.has(claim)) claimedMs.set(claim, simulation.nowMs);
       if (!entry.committed || JSON.stringify(before) === JSON.stringify(entry.committed)) continue;
       committed.set(name, entry.committed);
       watch.committedSnapshots.add(entry.committed.snapshot);
@@ -63,10 +69,14 @@ export function watched(
 
   function noteBeginning(key: string, body: Uint8Array): void {
     const attempt = key.split('/').at(-2) ?? '';
-    const slice = parseProgress(key)(jsonOf(body)).slices.at(-1);
+    const { slices, lease } = parseProgress(key)(jsonOf(body));
+    const slice = slices.at(-1);
     const isFresh = slice?.parts.every(({ pages, done }) => pages === 0 && !done) ?? true;
     const beginning = `${attempt} ${slice?.startedAt}`;
-    if (isFresh && !begunMs.has(beginning)) begunMs.set(beginning, simulation.nowMs);
+    const claimed = documented.has(attempt) ? undefined : claimedMs.get(`${attempt} ${lease?.runId}`);
+    documented.add(attempt);
+    const beginMs = claimed ?? (isFresh ? simulation.nowMs : undefined);
+    if (beginMs !== undefined && !begunMs.has(beginning)) begunMs.set(beginning, beginMs);
   }
 
   async function judge(
