@@ -16,9 +16,9 @@ export function printJson(document: unknown): void {
   print(JSON.stringify(document));
 }
 
-/** A count with thousands separators: `12,345`. */
+/** A whole number with thousands separators: `12,345`. To load Intl for it would take longer than most commands. */
 export function count(number: number): string {
-  return number.toLocaleString('en-US');
+  return String(number).replaceAll(/\B(?=(\d{3})+$)/g, ',');
 }
 
 /** A count with its noun: `1 day`, `2 days`. */

@@ -75,7 +75,7 @@ export function lineOf(event: LogEvent): string | undefined {
     case 'credentials_not_reread':
       return `${subjectOf(event)}: the rejected credentials could not be read again`;
     case 'rate_shared':
-      return `${subjectOf(event)}: ${counted(event.runs, 'run')} share the rate, ${count(event.requestsPerSecond)} requests/s of it are for this one`;
+      return `${subjectOf(event)}: ${counted(event.runs, 'run')} share the rate, ${Number(event.requestsPerSecond.toFixed(2))} requests/s of it are for this one`;
     case 'report_failed':
     case 'day_failed':
       return problemLine(event, 'failed');

@@ -50,20 +50,6 @@ export class ByteWords {
   }
 }
 
-const UNSEEDED: Lanes = new Int32Array(LANES);
-let words = new Int32Array(256);
-
-/** The hash of bytes, 128 bits, as text of 22 characters. */
-export function hashOfBytes(bytes: Uint8Array): string {
-  const count = Math.ceil(bytes.length / 4);
-  if (words.length < count + SPARE_WORDS) words = new Int32Array((count + SPARE_WORDS) * 2);
-  words.fill(0, Math.max(0, count - 1), count + SPARE_WORDS);
-  new Uint8Array(words.buffer).set(bytes);
-  const lanes = new Int32Array(LANES);
-  murmur(words, bytes.length, UNSEEDED, lanes, 0);
-  return Buffer.from(lanes.buffer).toString('base64url');
-}
-
 /**
  * Hashes the first bytes of the words.
  * @param words little-endian; the bytes of the last one that do not belong to it are 0, and so are three words behind it

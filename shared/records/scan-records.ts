@@ -29,8 +29,13 @@ const DEPTH = 2;
 /** How many fields of the usual order may be missing before the next key is looked up. */
 const GUESSES = 8;
 const UNKNOWN = -1;
-/** There is room for so many at first: little, since a response may have thousands of short lists. */
-const [FIRST_VALUES, FIRST_RECORDS] = [64, 16];
+/**
+ * Room for what stands where while a list is read. It is used again, because memory outside the heap starts collections of
+ * all garbage. What a huge page needed is not kept.
+ */
+const MOST_KEPT = STRIDE * 2 ** 18;
+let spareValues = new Int32Array(STRIDE * 2 ** 12);
+let spareRecords = new Int32Array(STRIDE * 2 ** 8);
 
 /**
  * The list of objects that begins at `start`; what comes behind it is not looked at.
@@ -40,9 +45,9 @@ const [FIRST_VALUES, FIRST_RECORDS] = [64, 16];
 export function scanRecords(bytes: Buffer, start: number): RecordList | undefined {
   if (bytes.length >= NOWHERE || bytes[start] !== OPEN_LIST) return undefined;
   const keys = new Keys(bytes);
-  let values = new Int32Array(STRIDE * FIRST_VALUES);
+  let values = spareValues;
   let valuesEnd = 0;
-  let records = new Int32Array(STRIDE * FIRST_RECORDS);
+  let records = spareRecords;
   let count = 0;
   let at = endOfSpace(bytes, start + 1);
   const isEmpty = bytes[at] === CLOSE_LIST;
@@ -78,14 +83,16 @@ export function scanRecords(bytes: Buffer, start: number): RecordList | undefine
     at = endOfSpace(bytes, at + 1);
   }
   if (bytes[at] !== CLOSE_LIST) return undefined;
+  if (values.length <= MOST_KEPT) spareValues = values;
+  if (records.length <= MOST_KEPT) spareRecords = records;
   return {
     count,
     bytes,
     start,
     end: at + 1,
     fields: keys.names,
-    values: values.subarray(0, valuesEnd),
-    records: records.subarray(0, count * STRIDE),
+    values: values.slice(0, valuesEnd),
+    records: records.slice(0, count * STRIDE),
   };
 }
 

@@ -286,6 +286,7 @@ function isBaseUrl(text: string): boolean {
 
 /** By its exact name: EventBridge schedules run in the zone too, and Intl alone also accepts offsets and any case. */
 function isTimeZone(zone: string): boolean {
+  if (zone === 'UTC') return true;
   if (!/^[A-Z]/.test(zone)) return false;
   try {
     const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions();

@@ -44,6 +44,8 @@ export class RecordColumns {
   bytes = 0;
   readonly #limits: RowGroupLimits;
   readonly #columns = new Map<string, Column>();
+  /** Blocks of the last row group, to be used again: thousands of small buffers cost more than what they hold. */
+  #spare: Uint32Array[] = [];
 
   constructor(limits: RowGroupLimits) {
     this.#limits = limits;
@@ -77,7 +79,7 @@ export class RecordColumns {
           const field = values[at] ?? 0;
           const column = columns[field] ?? this.#columnOf(list.fields[field] ?? '');
           columns[field] = column;
-          this.bytes += column.set(this.rows, view, values[at + 1] ?? 0, values[at + 2] ?? 0);
+          this.bytes += column.set(this.rows, view, values[at + 1] ?? 0, values[at + 2] ?? 0, this.#spare);
         }
         this.rows += 1;
         this.bytes += (records[record * STRIDE + 1] ?? 0) - (records[record * STRIDE] ?? 0);
@@ -96,9 +98,10 @@ export class RecordColumns {
   /** Empties all columns for the next row group. Their buffers are kept, but for fields that no row had. */
   clear(): void {
     const keptBytes = KEPT_BYTES / this.#columns.size;
+    this.#spare = [];
     for (const [field, column] of this.#columns) {
       if (column.count === 0) this.#columns.delete(field);
-      else column.clear(keptBytes);
+      else this.#spare.push(...column.clear(keptBytes));
     }
     this.rows = 0;
     this.bytes = 0;
@@ -122,15 +125,18 @@ class Column implements LiteralColumn {
     return this.#literals.count;
   }
 
-  /** @returns about how many bytes of memory the value takes, besides its own */
-  set(row: number, bytes: DataView, start: number, end: number): number {
+  /**
+   * @param spare blocks that may be used again
+   * @returns about how many bytes of memory the value takes, besides its own
+   */
+  set(row: number, bytes: DataView, start: number, end: number, spare: Uint32Array[]): number {
     const before = this.#literals.count;
     const code = this.#literals.codeOf(bytes, start, end);
     let taken = code > before ? LITERAL_BYTES : 0;
     if (before === 0) taken += COLUMN_BYTES;
     let block = this.#blocks[row >> BLOCK_BITS];
     if (!block) {
-      block = new Uint32Array(BLOCK_ROWS);
+      block = spare.pop()?.fill(0) ?? new Uint32Array(BLOCK_ROWS);
       this.#blocks[row >> BLOCK_BITS] = block;
       taken += BLOCK_BYTES;
     }
@@ -153,8 +159,11 @@ class Column implements LiteralColumn {
     return this.#literals.ends;
   }
 
-  clear(keptBytes: number): void {
+  /** @returns its blocks */
+  clear(keptBytes: number): Uint32Array[] {
     this.#literals.clear(keptBytes);
+    const blocks = this.#blocks.filter((block) => block !== undefined);
     this.#blocks = [];
+    return blocks;
   }
 }
