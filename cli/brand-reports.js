@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import module from 'node:module';
 import { constants, homedir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,9 @@ import { fileURLToPath } from 'node:url';
 
 // Plain JavaScript that any Node from version 20 on understands: it finds a Node that runs the rest.
 
-const main = new URL('./main.ts', import.meta.url);
+// `npm run build` makes a bundle, which starts in half the time. Where something was changed since, the sources run.
+const bundle = new URL('../dist/main.js', import.meta.url);
+const main = isNewest(bundle) ? bundle : new URL('./main.ts', import.meta.url);
 const bundled = fileURLToPath(
   new URL(`../node_modules/node-${process.platform}-${process.arch}/bin/node`, import.meta.url),
 );
@@ -37,6 +39,16 @@ if (isNewEnough()) {
 function isNewEnough() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   return Boolean(process.features.typescript) && (major > 22 || (major === 22 && minor >= 18));
+}
+
+function isNewest(file) {
+  const built = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const isOlder = (path) => statSync(path).mtimeMs <= built;
+  return built > 0 && ['package.json', 'cli', 'sample', 'shared'].every((name) => {
+    const path = fileURLToPath(new URL(`../${name}`, import.meta.url));
+    if (!isOlder(path)) return false;
+    return name === 'package.json' || readdirSync(path, { recursive: true }).every((part) => isOlder(join(path, part)));
+  });
 }
 
 function runWith(node) {

@@ -6,10 +6,13 @@
  */
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
+import { tuneHeap } from '../shared/adapters/heap.ts';
 import { BrandReportsError, asBrandReportsError } from '../shared/errors.ts';
 import { errorSummary } from '../shared/outcome.ts';
 import { EXIT } from './exit-codes.ts';
 import { note, printJson } from './output.ts';
+
+tuneHeap();
 
 const program = new Command('brand-reports')
   .description("Copies a brand's affiliate reports into dated Parquet partitions, and answers SQL on them")

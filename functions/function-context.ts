@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { openS3Lake } from '../shared/adapters/aws/s3-lake.ts';
 import { secretsOf } from '../shared/adapters/aws/secrets-manager-credentials.ts';
+import { tuneHeap } from '../shared/adapters/heap.ts';
 import { sendRequest } from '../shared/adapters/send-request.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { type LogEvent, levelOf } from '../shared/log-events.ts';
@@ -16,6 +17,7 @@ declare const BRAND_REPORTS_SETTINGS: Settings;
  * @throws BrandReportsError `config` where one of the variables is missing or wrong
  */
 export function createFunctionContext() {
+  tuneHeap();
   const settings = bundledSettings();
   return {
     settings,
