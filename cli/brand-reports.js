@@ -44,11 +44,17 @@ function isNewEnough() {
 function isNewest(file) {
   const built = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const isOlder = (path) => statSync(path).mtimeMs <= built;
-  return built > 0 && ['package.json', 'cli', 'sample', 'shared'].every((name) => {
-    const path = fileURLToPath(new URL(`../${name}`, import.meta.url));
-    if (!isOlder(path)) return false;
-    return name === 'package.json' || readdirSync(path, { recursive: true }).every((part) => isOlder(join(path, part)));
-  });
+  return (
+    built > 0 &&
+    ['package.json', 'cli', 'sample', 'shared'].every((name) => {
+      const path = fileURLToPath(new URL(`../${name}`, import.meta.url));
+      if (!isOlder(path)) return false;
+      return (
+        name === 'package.json' ||
+        readdirSync(path, { recursive: true }).every((part) => isOlder(join(path, part)))
+      );
+    })
+  );
 }
 
 function runWith(node) {

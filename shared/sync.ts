@@ -98,8 +98,16 @@ async function readInTurns(
   wanted: (due: DueDay, sync: ReportSync) => boolean,
 ): Promise<void> {
   const width = Math.max(0, ...syncs.map(({ ctx }) => ctx.daysInFlight));
+  // While a day is built, the next one is fetched: to build takes no request, and the service takes most of the time.
   const worker = async () => {
-    for (let next = takeNext(syncs, wanted); next; next = takeNext(syncs, wanted)) await readDay(next);
+    let built = Promise.resolve();
+    for (let next = takeNext(syncs, wanted); next; next = takeNext(syncs, wanted)) {
+      const fetched = Promise.withResolvers<void>();
+      const ended = readDay(next, fetched.resolve);
+      await Promise.all([fetched.promise, built]);
+      built = ended;
+    }
+    await built;
   };
   do {
     for (const sync of syncs.filter(needsPlan)) await planAgain(sync);
@@ -173,7 +181,8 @@ function takeNext(
   return next;
 }
 
-async function readDay({ sync, plan, due }: NextDay): Promise<void> {
+/** @param onFetched called when the day needs no further page, and in any case at its end */
+async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Promise<void> {
   const { report, service } = sync.ctx;
   const turn = {
     urgent: isUrgent(due),
@@ -183,7 +192,7 @@ async function readDay({ sync, plan, due }: NextDay): Promise<void> {
   };
   try {
     const ctx = { ...sync.ctx, service: service.inOrder(turn) };
-    const { outcome, error, endsReport }: SyncedDay = await syncDay(ctx, due, plan.continuation);
+    const { outcome, error, endsReport }: SyncedDay = await syncDay(ctx, due, plan.continuation, onFetched);
     if (endsReport) sync.left = [];
     if (currentPlan(sync) !== plan && outcome.outcome === 'pending') ctx.time.giveDayBack();
     sync.breaker.record(due, outcome, error);
@@ -193,6 +202,7 @@ async function readDay({ sync, plan, due }: NextDay): Promise<void> {
     sync.brokeOff ??= { thrown };
   } finally {
     sync.inFlight -= 1;
+    onFetched();
   }
 }
 

@@ -35,11 +35,15 @@ export interface SyncedDay {
   endsReport?: true;
 }
 
-/** Takes one due day from its claim to its publication. Failures are recorded and returned; bugs are thrown. */
+/**
+ * Takes one due day from its claim to its publication. Failures are recorded and returned; bugs are thrown.
+ * @param onFetched called when all pages are staged
+ */
 export async function syncDay(
   ctx: RunContext,
   { day, reason }: DueDay,
   continuation: Continuation,
+  onFetched: () => void,
 ): Promise<SyncedDay> {
   let claimed: Attempt | undefined;
   let stopRenewing = () => {};
@@ -48,7 +52,7 @@ export async function syncDay(
     if (!claimed) return ended(ctx, day, 'busy');
     ctx.log({ event: 'day_claimed', day, reason, resumed: claimed.resumed });
     stopRenewing = keepLease(ctx, claimed);
-    const snapshot = await fetchAndBuild(ctx, claimed, continuation.range !== undefined);
+    const snapshot = await fetchAndBuild(ctx, claimed, continuation.range !== undefined, onFetched);
     if (!snapshot) return await leftToNextRun(ctx, claimed);
     if (!continuation.range) await assertNotEmptied(ctx, claimed, snapshot);
     await commit(ctx, claimed, snapshot, continuation.id);
@@ -78,13 +82,15 @@ async function fetchAndBuild(
   ctx: RunContext,
   claimed: Attempt,
   readBack: boolean,
+  onFetched: () => void,
 ): Promise<BuiltSnapshot | undefined> {
   const attempt = await fetchDay(ctx, claimed);
+  onFetched();
   if (!attempt || !(await publicationFits(ctx, attempt))) return undefined;
   const built = await build(ctx, attempt, readBack);
   if (!('conflict' in built)) return built;
   const repeated = await restartAttempt(ctx, attempt, 'key_conflict', built.conflict.versions);
-  return fetchAndBuild(ctx, repeated, readBack);
+  return fetchAndBuild(ctx, repeated, readBack, onFetched);
 }
 
 /** I1: records that the service has forgotten are not ours to remove. Only a range that names the day replaces them. */
