@@ -48,15 +48,21 @@ function responseTo(request: HttpRequest, signal: AbortSignal): Promise<Incoming
   client.on('socket', ({ bytesRead }) => {
     bytesBefore = bytesRead;
   });
-  client.on('response', resolve);
+  let isAnswered = false;
+  client.on('response', (response) => {
+    isAnswered = true;
+    resolve(response);
+  });
   client.on('error', (error) => {
     const isUnanswered = client.socket?.bytesRead === bytesBefore;
     reject(
       client.reusedSocket && isUnanswered && isReset(error) ? new StaleConnection(codeOf(error)) : error,
     );
   });
-  // The end of a request whose answer switches protocols: neither a response nor an error.
-  client.on('close', () => reject(failure('ECONNRESET')));
+  client.on('close', () => {
+    // An answer that switches protocols is neither a response nor an error. An error with its stack is not made for nothing.
+    if (!isAnswered) reject(failure('ECONNRESET'));
+  });
   client.end(body);
   return promise;
 }

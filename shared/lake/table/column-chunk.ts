@@ -41,7 +41,7 @@ export async function writeColumnChunk(
   const plain = plainType(element, texts);
   const present = presentValues(rows, cells, (held) => parquet.toPhysical(held));
   // Booleans could be run-length encoded, but parquetjs-lite, the independent reader, cannot read that.
-  const sizes = sizesOf(present, plain);
+  const sizes = plain.sizes(present.distinct);
   const isDictionary = element.type !== 'BOOLEAN' && dictionaryPays(present, sizes);
   const encoding = isDictionary ? 'RLE_DICTIONARY' : 'PLAIN';
 
@@ -175,13 +175,6 @@ function dictionaryPays({ distinct, places }: Present, sizes: Uint32Array): bool
   let bytes = Math.ceil((places.length * bitWidth(distinct.length)) / 8);
   for (const size of sizes) bytes += size;
   return 2 * bytes <= sizeOf(places, sizes);
-}
-
-/** About how many bytes each different value takes. */
-function sizesOf({ distinct }: Present, plain: PlainType): Uint32Array {
-  const sizes = new Uint32Array(distinct.length);
-  for (const [place, value] of distinct.entries()) sizes[place] = plain.size(value);
-  return sizes;
 }
 
 function sizeOf(places: Uint32Array, sizes: Uint32Array): number {

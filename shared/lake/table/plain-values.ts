@@ -8,8 +8,8 @@ import { copyBytes } from '../../records/short-bytes.ts';
 import { type Texts, isNullText, textsOf } from './texts.ts';
 
 export interface PlainType {
-  /** About how many bytes a value takes. */
-  size(value: PhysicalValue): number;
+  /** About how many bytes each value takes. */
+  sizes(values: readonly PhysicalValue[]): Uint32Array;
   /** @throws RangeError where a value is not one of the type */
   encode(values: readonly PhysicalValue[]): Uint8Array;
   /** Whether the first of two values comes before the other. */
@@ -18,12 +18,12 @@ export interface PlainType {
 
 const PLAIN_TYPES = {
   BOOLEAN: () => ({
-    size: () => 1,
+    sizes: fixedSizes(1),
     encode: booleans,
     isLess: (a, b) => a < b,
   }),
   INT32: () => ({
-    size: () => 4,
+    sizes: fixedSizes(4),
     encode: fixedWidth(4, (view, at, value) => {
       if (typeof value !== 'number' || (value | 0) !== value) throw unfit(value, 'INT32');
       view.setInt32(at, value, true);
@@ -31,7 +31,7 @@ const PLAIN_TYPES = {
     isLess: (a, b) => a < b,
   }),
   INT64: () => ({
-    size: () => 8,
+    sizes: fixedSizes(8),
     encode: fixedWidth(8, (view, at, value) => {
       if (typeof value !== 'bigint' || BigInt.asIntN(64, value) !== value) throw unfit(value, 'INT64');
       view.setBigInt64(at, value, true);
@@ -39,7 +39,7 @@ const PLAIN_TYPES = {
     isLess: (a, b) => a < b,
   }),
   DOUBLE: () => ({
-    size: () => 8,
+    sizes: fixedSizes(8),
     encode: fixedWidth(8, (view, at, value) => {
       if (typeof value !== 'number' || Number.isNaN(value)) throw unfit(value, 'DOUBLE');
       view.setFloat64(at, value, true);
@@ -47,12 +47,12 @@ const PLAIN_TYPES = {
     isLess: (a, b) => a < b,
   }),
   BYTE_ARRAY: (_element, texts) => ({
-    size: (code) => LENGTH_BYTES + lengthOf(texts, code),
+    sizes: (codes) => sizesOfTexts(texts, codes),
     encode: (codes) => encodedTexts(texts, codes),
     isLess: (a, b) => isBefore(texts, Number(a), Number(b)),
   }),
   FIXED_LEN_BYTE_ARRAY: ({ type_length: width = 0 }) => ({
-    size: () => width,
+    sizes: fixedSizes(width),
     encode: (values) => bigEndianIntegers(values, width),
     isLess: (a, b) => a < b,
   }),
@@ -70,6 +70,10 @@ export function plainType(element: ParquetElement, texts = NO_TEXTS): PlainType 
 
 function unfit(value: PhysicalValue, type: string): RangeError {
   return new RangeError(`a Parquet column of ${type} cannot hold the ${typeof value} ${value}`);
+}
+
+function fixedSizes(size: number) {
+  return (values: readonly PhysicalValue[]) => new Uint32Array(values.length).fill(size);
 }
 
 function fixedWidth(width: number, write: (view: DataView, at: number, value: PhysicalValue) => void) {
@@ -116,6 +120,12 @@ const LENGTH_BYTES = 4;
 function lengthOf(texts: Texts, code: PhysicalValue): number {
   if (typeof code !== 'number' || isNullText(texts, code)) throw unfit(code, 'BYTE_ARRAY');
   return (texts.ends[code] ?? 0) - (texts.starts[code] ?? 0);
+}
+
+function sizesOfTexts(texts: Texts, codes: readonly PhysicalValue[]): Uint32Array {
+  const sizes = new Uint32Array(codes.length);
+  for (const [place, code] of codes.entries()) sizes[place] = LENGTH_BYTES + lengthOf(texts, code);
+  return sizes;
 }
 
 function encodedTexts(texts: Texts, codes: readonly PhysicalValue[]): Uint8Array {
