@@ -28,7 +28,7 @@ FROM (
   FROM coverage
 ) AS days
 WHERE (state IN ('failed', 'overdue', 'missing', 'in_progress', 'unverified') OR refused_lookups > 0)
-  AND dt >= CAST(current_date - INTERVAL '90' DAY AS varchar)
+  AND dt >= ${daysAgo(90)}
 ORDER BY dt DESC, brand, report`,
     },
     {
@@ -38,7 +38,7 @@ ORDER BY dt DESC, brand, report`,
   ${STATE_NOW_SQL} AS state,
   read_to
 FROM coverage
-WHERE dt >= CAST(current_date - INTERVAL '30' DAY AS varchar)
+WHERE dt >= ${daysAgo(30)}
 ORDER BY dt DESC, brand, report`,
     },
     ...reports.map(({ table, description }) => ({
@@ -46,8 +46,13 @@ ORDER BY dt DESC, brand, report`,
       description: `${description}: a look at the last week`,
       sql: `SELECT *
 FROM ${table}
-WHERE dt >= CAST(current_date - INTERVAL '7' DAY AS varchar)
+WHERE dt >= ${daysAgo(7)}
 LIMIT 100`,
     })),
   ];
+}
+
+/** The day in UTC, as text. For DuckDB a date less an interval is a timestamp, whose text is behind that of its day. */
+function daysAgo(days: number): string {
+  return `CAST(CAST(current_date - INTERVAL '${days}' DAY AS date) AS varchar)`;
 }

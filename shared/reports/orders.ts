@@ -54,14 +54,15 @@ export const orders: ReportDefinition = {
         ['commission', 'decimal(38,9)'],
       ],
       needs: ['status', 'amount', 'commission'],
-      // Through text, because a discovered column may have any type: the first commit decides.
+      // Through text, because a discovered column may have any type: the first commit decides. Trimmed, because DuckDB
+      // takes an amount with spaces around it for a number and Trino does not.
       sql: `SELECT
   CAST(brand AS varchar) AS brand,
   CAST(dt AS varchar) AS dt,
   CAST(status AS varchar) AS status,
   CAST(count(*) AS bigint) AS orders,
-  CAST(sum(TRY_CAST(CAST(amount AS varchar) AS decimal(38,9))) AS decimal(38,9)) AS amount,
-  CAST(sum(TRY_CAST(CAST(commission AS varchar) AS decimal(38,9))) AS decimal(38,9)) AS commission
+  CAST(sum(TRY_CAST(trim(CAST(amount AS varchar)) AS decimal(38,9))) AS decimal(38,9)) AS amount,
+  CAST(sum(TRY_CAST(trim(CAST(commission AS varchar)) AS decimal(38,9))) AS decimal(38,9)) AS commission
 FROM orders
 GROUP BY brand, dt, status`,
     },

@@ -57,7 +57,7 @@ export const transactions: ReportDefinition = {
   CAST(transaction_type AS varchar) AS transaction_type,
   CAST(order_status AS varchar) AS order_status,
   CAST(count(*) AS bigint) AS transactions,
-  CAST(sum(TRY_CAST(CAST(commission AS varchar) AS decimal(38,9))) AS decimal(38,9)) AS commission
+  CAST(sum(TRY_CAST(trim(CAST(commission AS varchar)) AS decimal(38,9))) AS decimal(38,9)) AS commission
 FROM transactions
 GROUP BY brand, dt, transaction_type, order_status`,
     },

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { query } from '../../cli/query-result.ts';
 import { createSqlConnection } from '../../cli/sql-tables.ts';
@@ -25,6 +26,19 @@ describe('saved queries', () => {
     expect(names.length).toBeGreaterThan(1);
     expect(rows).toEqual([]);
   });
+
+  it.each(queries.filter(([, sql]) => sql.includes('INTERVAL')))(
+    'begin with the very day that Trino begins with: %s',
+    async (_name, sql) => {
+      const [, first = '', days = ''] = /dt >= (CAST\(.*INTERVAL '(\d+)' DAY.*)$/m.exec(sql) ?? [];
+      const connection = await (await DuckDBInstance.create(':memory:')).connect();
+      const expected = `strftime(current_date - ${days}, '%Y-%m-%d')`;
+      const read = await connection.runAndReadAll(`SELECT ${first} AS first, ${expected} AS expected`);
+      connection.closeSync();
+      const [found] = read.getRowObjectsJson();
+      expect(found?.first).toBe(found?.expected);
+    },
+  );
 
   it('have names of their own', () => {
     expect(new Set(queries.map(([name]) => name)).size).toBe(queries.length);
