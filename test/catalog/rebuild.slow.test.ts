@@ -313,6 +313,33 @@ describe('columns', () => {
   });
 });
 
+describe('a lake that was emptied while its tables were kept', () => {
+  const lakeOf = (store: MemoryStore) => ({
+    store,
+    runs: blindRegistry,
+    catalog: createGlueCatalog({ client: server.client, database: 'reports', lakeUrl: store.url }),
+  });
+  const retyped = { reports: { order_list: { columns: { amount: 'decimal(18,2)' } } } };
+  const scope = { reports: ['order_list'] };
+
+  it('I7: is published again only when a table with other types is gone', async () => {
+    const lake = await sampleLake({ now: new Date(NOW).toISOString(), startDate: FIRST });
+    expect((await lake.sync({ scope, lake: lakeOf(lake.store) })).status).toBe('complete');
+    const emptied = lake.emptyLake();
+    const again = () => emptied.sync({ scope, lake: lakeOf(emptied.store), brandSettings: retyped });
+    server.tables.get('orders')?.partitions.clear();
+    const outcome = await again();
+    expect(outcome.status).toBe('failed');
+    expect(JSON.stringify(outcome)).toMatch(/amount is decimal\(38,9\) and not decimal\(18,2\)/);
+    expect(partitionsOf('orders')).toEqual({});
+    server.tables.delete('orders');
+    expect(await run(emptied.store)).toMatchObject({ remaining: 0 });
+    expect(Object.keys(partitionsOf('orders')).length).toBeGreaterThan(0);
+    expect((await again()).status).toBe('complete');
+    await lake.close();
+  });
+});
+
 describe('a role whose policies are not in force yet', () => {
   it('is waited for until they are', async () => {
     const time = virtualTime(NOW);

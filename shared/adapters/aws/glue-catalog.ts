@@ -21,8 +21,23 @@ import { partitionPath, snapshotPrefix, tablePrefix } from '../../lake/paths.ts'
 import type { Catalog, Partition, TableShape, ValueRange } from '../../ports.ts';
 import type { View } from '../../reports/definition.ts';
 import { awsClientOptions, awsError, awsFailure } from './errors.ts';
-import { contended, databaseMissing, grantFor, refuseOtherLake, refuseTable } from './glue-errors.ts';
-import { grownTable, isSameView, missingColumns, newPartition, newTable, prestoView } from './glue-tables.ts';
+import {
+  contended,
+  databaseMissing,
+  grantFor,
+  refuseOtherLake,
+  refuseRetyped,
+  refuseTable,
+} from './glue-errors.ts';
+import {
+  grownTable,
+  isSameView,
+  missingColumns,
+  newPartition,
+  newTable,
+  prestoView,
+  retypedColumns,
+} from './glue-tables.ts';
 import { sleepWithJitter } from '../sleep-with-jitter.ts';
 import { checkedKey } from '../keys.ts';
 
@@ -49,6 +64,8 @@ export function createGlueCatalog({
   lakeUrl: string;
 }): Catalog {
   const inDatabase = { DatabaseName: database };
+  /** By table: how many columns it is known to have, as a schema only grows. */
+  const ensured = new Map<string, number>();
   const locationOf = (table: string) => `${lakeUrl}/${tablePrefix(checkedKey(table))}`;
 
   async function findTable(name: string): Promise<Table | undefined> {
@@ -81,13 +98,15 @@ export function createGlueCatalog({
     throw contended(`table ${name}`, database);
   }
 
-  function ensureTable(shape: TableShape): Promise<void> {
+  async function ensureTable(shape: TableShape): Promise<void> {
     const location = locationOf(shape.name);
-    return converge(newTable(shape, location), (found) => {
+    await converge(newTable(shape, location), (found) => {
       refuseOtherLake(found, location, database);
+      refuseRetyped(found, retypedColumns(found, shape), { database, lakeUrl });
       const missing = missingColumns(found, shape);
       return missing.length === 0 ? undefined : grownTable(found, missing);
     });
+    ensured.set(shape.name, shape.columns.length);
   }
 
   function ensureView(view: View): Promise<void> {
@@ -112,6 +131,8 @@ export function createGlueCatalog({
   }
 
   async function setSnapshot(shape: TableShape, partition: Partition, snapshot: string): Promise<void> {
+    // One partition with a type that its table does not have would fail every query of the table.
+    if ((ensured.get(shape.name) ?? 0) < shape.columns.length) await ensureTable(shape);
     const PartitionInput = newPartition(
       shape,
       partition,

@@ -1,7 +1,7 @@
 import type { Table } from '@aws-sdk/client-glue';
 import { BrandReportsError } from '../../errors.ts';
 import { awsFailure } from './errors.ts';
-import { VIRTUAL_VIEW } from './glue-tables.ts';
+import { type RetypedColumn, VIRTUAL_VIEW } from './glue-tables.ts';
 
 /** Other writers keep changing it, so this run does not wait for longer. */
 export function contended(what: string, database: string): BrandReportsError {
@@ -49,6 +49,22 @@ export function refuseOtherLake(
     'config',
     'other_lake',
     `The table ${Name} in the Glue database ${database} is at "${found}", not at ${location}: it belongs to another lake. Use another database, or drop that table.`,
+  );
+}
+
+/** I7. @throws BrandReportsError `config` where columns have other types than the lake's */
+export function refuseRetyped(
+  { Name }: Table,
+  retyped: readonly RetypedColumn[],
+  { database, lakeUrl }: { database: string; lakeUrl: string },
+): void {
+  if (retyped.length === 0) return;
+  const columns = retyped.map(({ name, found, wanted }) => `${name} is ${found} and not ${wanted}`);
+  throw new BrandReportsError(
+    'config',
+    'column_types',
+    `The table ${Name} in the Glue database ${database} has other types than the lake ${lakeUrl} (${columns.join(', ')}), so queries of it would fail: the lake was emptied while its tables were kept, or somebody changed the table. Drop the table, no record is lost: aws glue delete-table --database-name ${database} --name ${Name}; then test the function rebuild-catalog with Repair-the-catalog, which makes it again.`,
+    { context: { database } },
   );
 }
 

@@ -25,6 +25,31 @@ export function missingColumns(
   return glueColumns(columns).filter(({ Name }) => !present.includes(Name?.toLowerCase()));
 }
 
+/** A column of a table in Glue whose type is another one than the lake's. */
+export interface RetypedColumn {
+  name: string;
+  found: string;
+  wanted: string;
+}
+
+/** I7: the columns that the table in Glue has with another type. */
+export function retypedColumns(
+  { StorageDescriptor, PartitionKeys }: Table,
+  { columns }: TableShape,
+): RetypedColumn[] {
+  const types = new Map(
+    [...(StorageDescriptor?.Columns ?? []), ...(PartitionKeys ?? [])].map(({ Name, Type }) => [
+      Name?.toLowerCase(),
+      Type?.toLowerCase().replaceAll(' ', '') ?? '',
+    ]),
+  );
+  return columns.flatMap(({ name, type }) => {
+    const found = types.get(name.toLowerCase());
+    const wanted = typeSpec(type).hive;
+    return found === undefined || found === wanted ? [] : [{ name, found, wanted }];
+  });
+}
+
 /** A Parquet table over all snapshots of a table; its partitions have locations of their own. */
 export function newTable({ name, partitionKeys, columns }: TableShape, location: string): TableInput {
   return {
@@ -53,33 +78,46 @@ export function grownTable(found: Table, missing: readonly GlueColumn[]): TableI
   };
 }
 
-/** A view as Athena writes it: Hive's types in the storage descriptor, Trino's types inside the encoded text. */
+/** Trino and Athena take a table for a view of theirs where its comment is this text. */
+const VIEW_COMMENT = 'Presto View';
+
+/**
+ * A view as Athena writes it: Hive's types in the storage descriptor, Trino's types inside the encoded text. It has no
+ * `Description`, because for Trino that is the comment of the table, which has to be `VIEW_COMMENT`: the description
+ * is a parameter for people, and inside the text for Trino. `runAsInvoker`, because without an owner Trino would not
+ * know who else the query could run as.
+ */
 export function prestoView({ name, description, columns, sql }: View, database: string): TableInput {
   const inside = {
     originalSql: sql,
     catalog: 'awsdatacatalog',
     schema: database,
     columns: columns.map(([column, type]) => ({ name: column, type: typeSpec(type).trino })),
+    comment: description,
+    runAsInvoker: true,
   };
   return {
     Name: name,
-    Description: description,
     TableType: VIRTUAL_VIEW,
-    Parameters: { presto_view: 'true', comment: 'Presto View' },
+    Parameters: { presto_view: 'true', comment: VIEW_COMMENT, description },
     PartitionKeys: [],
     StorageDescriptor: {
       Columns: columns.map(([Name, type]) => ({ Name, Type: typeSpec(type).hive })),
       Location: '',
       SerdeInfo: { Name: '-', SerializationLibrary: '-' },
     },
-    ViewOriginalText: `/* Presto View: ${Buffer.from(JSON.stringify(inside)).toString('base64')} */`,
-    ViewExpandedText: '/* Presto View */',
+    ViewOriginalText: `/* ${VIEW_COMMENT}: ${Buffer.from(JSON.stringify(inside)).toString('base64')} */`,
+    ViewExpandedText: `/* ${VIEW_COMMENT} */`,
   };
 }
 
-/** The encoded text holds SQL, columns and types. */
+/** The encoded text holds SQL, columns, types and description. */
 export function isSameView(found: Table, wanted: TableInput): boolean {
-  return found.ViewOriginalText === wanted.ViewOriginalText && found.Description === wanted.Description;
+  return (
+    found.ViewOriginalText === wanted.ViewOriginalText &&
+    !found.Description &&
+    found.Parameters?.comment === VIEW_COMMENT
+  );
 }
 
 /** The input for a partition whose location is the prefix of its snapshot. */

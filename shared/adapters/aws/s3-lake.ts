@@ -22,6 +22,7 @@ function glueCatalogWhenUsed(database: string, lakeUrl: string): Catalog {
     ensureView: async (view) => (await catalog()).ensureView(view),
     snapshotOf: async (table, partition) => (await catalog()).snapshotOf(table, partition),
     setSnapshot: async (table, partition, id) => (await catalog()).setSnapshot(table, partition, id),
-    snapshotsByPartition: async (table, leading) => (await catalog()).snapshotsByPartition(table, leading),
+    snapshotsByPartition: async (table, leading, within) =>
+      (await catalog()).snapshotsByPartition(table, leading, within),
   };
 }

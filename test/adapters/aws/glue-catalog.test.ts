@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createGlueCatalog } from '../../../shared/adapters/aws/glue-catalog.ts';
+import { openS3Lake } from '../../../shared/adapters/aws/s3-lake.ts';
 import { type JsonObject, parseJson } from '../../../shared/json.ts';
 import { dayPartition } from '../../../shared/lake/paths.ts';
 import type { Catalog, TableShape } from '../../../shared/ports.ts';
@@ -16,6 +17,31 @@ catalogContract('Glue', async () => {
     open: () => createGlueCatalog({ client: server.client, database: 'reports', lakeUrl }),
     snapshot: async () => {},
     close: async () => {
+      server.client.destroy();
+      await server.close();
+    },
+  };
+});
+
+catalogContract('Glue, opened when it is used', async () => {
+  const server = await startGlueServer('reports');
+  const variables = {
+    AWS_ENDPOINT_URL_GLUE: server.url,
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'test',
+    AWS_SECRET_ACCESS_KEY: 'test',
+  };
+  const before = { ...process.env };
+  Object.assign(process.env, variables);
+  return {
+    open() {
+      const { catalog } = openS3Lake(lakeUrl, 'reports');
+      if (!catalog) throw new Error('the lake has no catalog');
+      return catalog;
+    },
+    snapshot: async () => {},
+    close: async () => {
+      process.env = before;
       server.client.destroy();
       await server.close();
     },
@@ -82,13 +108,13 @@ describe('Glue', () => {
     });
   });
 
-  it('I7: adds columns behind those that are there, and never removes or retypes one', async () => {
+  it('I7: adds columns behind those that are there, and never removes one', async () => {
     await catalog.ensureTable(withColumns('a', 'b'));
     await catalog.ensureTable({
       ...ORDERS,
       columns: [
         { name: 'c', type: 'bigint' },
-        { name: 'a', type: 'double' },
+        { name: 'a', type: 'string' },
       ],
     });
     expect(columnsNow()).toMatchObject({
@@ -98,6 +124,61 @@ describe('Glue', () => {
         { Name: 'c', Type: 'bigint' },
       ],
     });
+  });
+
+  it.each<[string, string, string]>([
+    ['decimal(38,9)', 'bigint', 'amount is bigint and not decimal(38,9)'],
+    ['decimal(38,9)', 'decimal(18,2)', 'amount is decimal(18,2) and not decimal(38,9)'],
+    ['string', 'date', 'transid is date and not string'],
+  ])(
+    'I7: refuses a table with a %s that Glue knows as %s, and says how to mend it',
+    async (wanted, found, said) => {
+      const column = ORDERS.columns.find(({ type }) => type === wanted)?.name;
+      const Columns = ORDERS.columns.map(({ name, type }) => ({
+        Name: name,
+        Type: name === column ? found : type,
+      }));
+      const table = { Name: 'orders', StorageDescriptor: { Location: LOCATION, Columns } };
+      server.tables.set('orders', { table, version: 0, partitions: new Map() });
+      await expect(catalog.ensureTable(ORDERS)).rejects.toMatchObject({
+        kind: 'config',
+        code: 'column_types',
+        message: expect.stringContaining(said),
+      });
+      await expect(catalog.ensureTable(ORDERS)).rejects.toThrow(
+        'aws glue delete-table --database-name reports --name orders',
+      );
+      expect(server.tables.get('orders')?.version).toBe(0);
+    },
+  );
+
+  it('I7: publishes no partition with a type that its table does not have', async () => {
+    await catalog.ensureTable({ ...ORDERS, columns: ORDERS.columns.slice(0, 1) });
+    const stored = server.tables.get('orders');
+    const Columns = [
+      { Name: 'transid', Type: 'string' },
+      { Name: 'amount', Type: 'double' },
+    ];
+    if (stored) stored.table = { ...stored.table, StorageDescriptor: { Location: LOCATION, Columns } };
+    await expect(catalog.setSnapshot(ORDERS, day, 's1')).rejects.toMatchObject({ code: 'column_types' });
+    expect(stored?.partitions.size).toBe(0);
+  });
+
+  it('grows the table before it publishes a partition with more columns', async () => {
+    await catalog.ensureTable({ ...ORDERS, columns: ORDERS.columns.slice(0, 1) });
+    await catalog.setSnapshot(ORDERS, day, 's1');
+    expect(columnsNow()).toMatchObject({ Columns: [{ Name: 'transid' }, { Name: 'amount' }] });
+  });
+
+  it('takes a type for the same that somebody wrote in another way', async () => {
+    const Columns = [
+      { Name: 'TransId', Type: 'STRING' },
+      { Name: 'amount', Type: 'decimal(38, 9)' },
+    ];
+    const table = { Name: 'orders', StorageDescriptor: { Location: LOCATION, Columns } };
+    server.tables.set('orders', { table, version: 0, partitions: new Map() });
+    await catalog.ensureTable(ORDERS);
+    expect(server.tables.get('orders')?.version).toBe(0);
   });
 
   it('writes nothing where no column is missing', async () => {
@@ -149,10 +230,11 @@ describe('Glue', () => {
   it('gets views as Athena writes them: Hive’s types outside, Trino’s types inside', async () => {
     await catalog.ensureView(ORDERS_DAILY);
     const view = viewNow();
+    // For Trino a description would be the comment, in the place of the one by which it knows a view.
+    expect(view).not.toHaveProperty('Description');
     expect(view).toMatchObject({
       TableType: 'VIRTUAL_VIEW',
-      Description: 'Orders by day',
-      Parameters: { presto_view: 'true', comment: 'Presto View' },
+      Parameters: { presto_view: 'true', comment: 'Presto View', description: 'Orders by day' },
       ViewExpandedText: '/* Presto View */',
       StorageDescriptor: {
         Columns: [
@@ -173,7 +255,21 @@ describe('Glue', () => {
         { name: 'amount', type: 'decimal(38,9)' },
         { name: 'last_seen', type: 'timestamp(3)' },
       ],
+      comment: 'Orders by day',
+      runAsInvoker: true,
     });
+  });
+
+  it.each<[string, JsonObject]>([
+    ['has a description, which hides it from Trino', { Description: 'Orders by day' }],
+    ['lost its comment', { Parameters: { presto_view: 'true' } }],
+  ])('writes a view again that %s', async (_name, change) => {
+    await catalog.ensureView(ORDERS_DAILY);
+    const stored = server.tables.get('orders_daily');
+    if (stored) stored.table = { ...stored.table, ...change };
+    await catalog.ensureView(ORDERS_DAILY);
+    expect(viewNow()).not.toHaveProperty('Description');
+    expect(viewNow()).toMatchObject({ Parameters: { comment: 'Presto View' } });
   });
 
   it.each<[string, Partial<View>, number]>([
