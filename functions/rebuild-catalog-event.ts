@@ -3,6 +3,7 @@ import type { TestEvents } from '../shared/adapters/aws/test-events.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { object, parseInput, text } from '../shared/validation/input.ts';
 import { parseJson } from '../shared/json.ts';
+import type { Adopted } from './adoption.ts';
 
 /** CloudFormation's request to a custom resource, as far as it is used. */
 const request = z.object({
@@ -35,6 +36,7 @@ export function parseRebuildEvent(event: unknown): CloudFormationRequest | undef
 }
 
 const properties = z.object({
+  adopted: z._default(object({ bucket: z.optional(z.string()), database: z.optional(z.string()) }), {}),
   testEvents: z._default(
     z.array(
       object({
@@ -56,29 +58,45 @@ const properties = z.object({
   ),
 });
 
-/**
- * The test events of each function, from `{testEvents: [{functionName, events: [{name, value}]}]}` with each `value`
- * as JSON text. Other properties are CloudFormation's own, or the nonce.
- * @throws BrandReportsError `config`
- */
-export function parseTestEvents(resourceProperties: unknown): Map<string, TestEvents> {
-  const { testEvents } = parseInput(properties, resourceProperties, 'properties', 'ResourceProperties');
-  return new Map(
-    testEvents.map(({ functionName, events }) => [
-      functionName,
-      Object.fromEntries(events.map(({ name, value }) => [name, parseJson(value)])),
-    ]),
-  );
+/** What the stack tells the function at a deployment. */
+export interface RebuildProperties {
+  adopted: Adopted;
+  /** By function. */
+  testEvents: ReadonlyMap<string, TestEvents>;
 }
 
-const nonced = z.object({ nonce: z.iso.datetime() });
-
-/** CloudFormation rolls an update back by another update to the properties before it: to an earlier nonce. */
-export function isRollback({ ResourceProperties, OldResourceProperties }: CloudFormationRequest): boolean {
-  const [next, before] = [ResourceProperties, OldResourceProperties].map(
-    (each) => nonced.safeParse(each).data,
+/**
+ * The properties `{adopted: {bucket, database}, testEvents: [{functionName, events: [{name, value}]}]}` with each `value`
+ * as JSON text. Others are CloudFormation's own, or the nonce.
+ * @throws BrandReportsError `config`
+ */
+export function parseRebuildProperties(resourceProperties: unknown): RebuildProperties {
+  const parsed = parseInput(properties, resourceProperties, 'properties', 'ResourceProperties');
+  const testEvents = parsed.testEvents.map(
+    ({ functionName, events }) =>
+      [functionName, Object.fromEntries(events.map(({ name, value }) => [name, parseJson(value)]))] as const,
   );
-  return next !== undefined && before !== undefined && next.nonce < before.nonce;
+  return { adopted: parsed.adopted, testEvents: new Map(testEvents) };
+}
+
+const nonced = z.object({ nonce: z.string() });
+
+/** An update of the resource, by the nonces before and after it. */
+export interface NoncePair {
+  from: string;
+  to: string;
+}
+
+/** @returns `undefined` for a request that updates nothing */
+export function noncePair({
+  RequestType,
+  ResourceProperties,
+  OldResourceProperties,
+}: CloudFormationRequest): NoncePair | undefined {
+  const [to, from] = [ResourceProperties, OldResourceProperties].map(
+    (each) => nonced.safeParse(each).data?.nonce,
+  );
+  return RequestType === 'Update' && from !== undefined && to !== undefined ? { from, to } : undefined;
 }
 
 function isJson(text: string): boolean {

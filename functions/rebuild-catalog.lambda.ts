@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SchemasClient } from '@aws-sdk/client-schemas';
 import type { Context } from 'aws-lambda';
 import { awsClientOptions } from '../shared/adapters/aws/errors.ts';
+import { openLakeStore } from '../shared/adapters/aws/lake-store.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
 import { createTestEvents } from '../shared/adapters/aws/test-events.ts';
 import { asBrandReportsError } from '../shared/errors.ts';
@@ -9,16 +10,19 @@ import { errorSummary } from '../shared/outcome.ts';
 import { rebuildCatalog, type RebuildOutcome } from '../shared/catalog/rebuild.ts';
 import { isAccessDenied, retryWhileAccessDenied } from '../shared/adapters/aws/retry-access-denied.ts';
 import { type CloudFormationResponse, respondToCloudFormation } from './cloud-formation-response.ts';
-import { createFunctionContext, log } from './function-context.ts';
+import { refuseOwned } from './adoption.ts';
+import { beginUpdate, endUpdate } from './failed-update.ts';
+import { createFunctionContext, environment, log } from './function-context.ts';
 import {
   type CloudFormationRequest,
-  isRollback,
+  type RebuildProperties,
+  noncePair,
   parseRebuildEvent,
-  parseTestEvents,
+  parseRebuildProperties,
 } from './rebuild-catalog-event.ts';
 import { timeLimits } from './time-limits.ts';
 
-const testEvents = createTestEvents(new SchemasClient(awsClientOptions));
+const events = createTestEvents(new SchemasClient(awsClientOptions));
 const clock = systemClock();
 
 /** Of Lambda's time, reserved for a response that is not accepted at the first try. */
@@ -37,35 +41,55 @@ export async function handler(
   const remainingMs = context.getRemainingTimeInMillis();
   const request = parseRebuildEvent(event);
   if (!request) return rebuild(remainingMs);
-  const response = await inTime(request, remainingMs, responseTo(request, remainingMs));
+  const update = { isRollback: false };
+  const response = await inTime(request, remainingMs, responseTo(request, remainingMs, update));
   // A rollback that fails leaves a stack that cannot be deployed. The log and the failed update have the reason.
-  await respondToCloudFormation(request, isRollback(request) ? { status: 'SUCCESS' } : response);
+  await respondToCloudFormation(request, update.isRollback ? { status: 'SUCCESS' } : response);
   return undefined;
 }
 
+/** @param update learns whether the request rolls an update back */
 async function responseTo(
   request: CloudFormationRequest,
   remainingMs: number,
+  update: { isRollback: boolean },
 ): Promise<CloudFormationResponse> {
+  const { RequestType, ResourceProperties, OldResourceProperties, StackId } = request;
+  const pair = noncePair(request);
+  if (pair)
+    await orLogged('update_not_remembered', async () => {
+      update.isRollback = await beginUpdate(openLakeStore(environment('LAKE_URL')), pair);
+    });
   try {
-    if (request.RequestType === 'Delete') {
+    if (RequestType === 'Delete') {
       // Tables and registry stay: the lake outlives the stack, and the registry belongs to the account.
-      await orLogged(async () => {
-        for (const name of parseTestEvents(request.ResourceProperties).keys()) await testEvents.remove(name);
-      });
+      await orLogged('test_events_failed', () => removeTestEvents(ResourceProperties));
     } else {
-      const events = parseTestEvents(request.ResourceProperties);
+      const { adopted, testEvents } = parseRebuildProperties(ResourceProperties);
+      await retryWhileAccessDenied(clock, () => refuseOwned(adopted, StackId));
       await rebuild(remainingMs);
-      await orLogged(() =>
+      await orLogged('test_events_failed', () =>
         retryWhileAccessDenied(clock, async () => {
-          for (const [name, own] of events) await testEvents.publish(name, own);
+          for (const [name, own] of testEvents) await events.publish(name, own);
+          if (RequestType === 'Update') await removeTestEvents(OldResourceProperties, testEvents);
         }),
       );
+      if (pair)
+        await orLogged('update_not_remembered', () => endUpdate(openLakeStore(environment('LAKE_URL'))));
     }
     return { status: 'SUCCESS' };
   } catch (thrown) {
     return { status: 'FAILED', reason: logged('catalog_rebuild_failed', thrown) };
   }
+}
+
+/** Of functions that the stack had and has no longer. */
+async function removeTestEvents(
+  resourceProperties: unknown,
+  kept: RebuildProperties['testEvents'] = new Map(),
+): Promise<void> {
+  for (const name of parseRebuildProperties(resourceProperties).testEvents.keys())
+    if (!kept.has(name)) await events.remove(name);
 }
 
 async function rebuild(remainingMs: number): Promise<RebuildOutcome> {
@@ -77,12 +101,14 @@ async function rebuild(remainingMs: number): Promise<RebuildOutcome> {
   return outcome;
 }
 
-/** Test events are a convenience: where they are forbidden, or the region has none, the deployment succeeds without. */
-async function orLogged(work: () => Promise<void>): Promise<void> {
-  await work().catch((thrown: unknown) => logged('test_events_failed', thrown));
+type Convenience = 'test_events_failed' | 'update_not_remembered';
+
+/** For what the deployment succeeds without, e.g. where test events are forbidden, or the region has none. */
+async function orLogged(event: Convenience, work: () => Promise<void>): Promise<void> {
+  await work().catch((thrown: unknown) => logged(event, thrown));
 }
 
-function logged(event: 'catalog_rebuild_failed' | 'test_events_failed', thrown: unknown): string {
+function logged(event: Convenience | 'catalog_rebuild_failed', thrown: unknown): string {
   const error = errorSummary(asBrandReportsError(thrown));
   log({ event, ...error });
   return error.message;

@@ -3,6 +3,7 @@ import { CfnNamedQuery, CfnWorkGroup } from 'aws-cdk-lib/aws-athena';
 import { Grant, ManagedPolicy } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
+import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import type { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
 import { acknowledgeWildcards } from './acknowledge-wildcards.ts';
@@ -12,8 +13,7 @@ import { output } from './output.ts';
 
 export interface AnalystsProps {
   reports: readonly ReportDefinition[];
-  /** How much data one query may read. */
-  scanLimitGb: number;
+  deployment: DeploymentSettings;
   lake: Lake;
   catalog: Catalog;
 }
@@ -22,9 +22,10 @@ export interface AnalystsProps {
 export class Analysts extends Construct {
   readonly workGroupName: string;
 
-  constructor(scope: Construct, id: string, { reports, scanLimitGb, lake, catalog }: AnalystsProps) {
+  constructor(scope: Construct, id: string, { reports, deployment, lake, catalog }: AnalystsProps) {
     super(scope, id);
     const { stackName } = Stack.of(this);
+    const { queryScanLimitGb, lakeKeyArn } = deployment;
     const workGroup = new CfnWorkGroup(this, 'WorkGroup', {
       name: stackName,
       description: 'Queries on the affiliate reports',
@@ -34,10 +35,13 @@ export class Analysts extends Construct {
         enforceWorkGroupConfiguration: true,
         publishCloudWatchMetricsEnabled: true,
         engineVersion: { selectedEngineVersion: 'Athena engine version 3' },
-        bytesScannedCutoffPerQuery: Math.round(scanLimitGb * 1e9),
+        bytesScannedCutoffPerQuery: Math.round(queryScanLimitGb * 1e9),
         resultConfiguration: {
           outputLocation: lake.queryResultsUrl,
-          encryptionConfiguration: { encryptionOption: 'SSE_S3' },
+          encryptionConfiguration:
+            lakeKeyArn === undefined
+              ? { encryptionOption: 'SSE_S3' }
+              : { encryptionOption: 'SSE_KMS', kmsKey: lakeKeyArn },
         },
       },
     });

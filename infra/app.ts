@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { App } from 'aws-cdk-lib';
+import packageJson from '../package.json' with { type: 'json' };
 import { reports } from '../shared/reports/index.ts';
 import { parseSettings, settingsInput } from '../shared/settings/settings.ts';
 import { PipelineStack } from './pipeline-stack.ts';
@@ -23,5 +24,5 @@ new PipelineStack(app, name === undefined ? 'BrandReports' : `BrandReports-${nam
   description: 'Copies the affiliate reports of brands into dated Parquet partitions',
   reports,
   settings: parseSettings(input, reports, origin),
-  nonce: new Date().toISOString(),
+  version: packageJson.version,
 });

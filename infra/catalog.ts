@@ -2,7 +2,9 @@ import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { CfnDatabase } from 'aws-cdk-lib/aws-glue';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
+import { OWNER_KEY } from '../shared/adapters/aws/owner.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
+import { BrandReportsError } from '../shared/errors.ts';
 import { COVERAGE_TABLE } from '../shared/lake/paths.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import { acknowledgeWildcards, type Grantee } from './acknowledge-wildcards.ts';
@@ -27,18 +29,22 @@ export class Catalog extends Construct {
 
   constructor(scope: Construct, id: string, deployment: DeploymentSettings) {
     super(scope, id);
-    this.databaseName = deployment.adoptDatabase ?? this.newDatabase(deployment);
+    const { adoptDatabase } = deployment;
+    if (adoptDatabase === ownName(this)) throw adoptsOwn(adoptDatabase);
+    this.databaseName = adoptDatabase ?? this.newDatabase(deployment);
     output(this, 'DatabaseName', { value: this.databaseName, description: 'The database in Athena' });
   }
 
   private newDatabase({ tablePermissions }: DeploymentSettings): string {
-    const { stackName, account } = Stack.of(this);
+    const { stackId, account } = Stack.of(this);
     // This path keeps the logical id of earlier stacks: another one would create a second database of the same name.
     const database = new CfnDatabase(new Construct(this, 'Database'), 'Resource', {
       catalogId: account,
       databaseInput: {
-        name: snakeCase(stackName),
+        name: ownName(this),
         description: 'Affiliate reports of brands, a partition per brand and day',
+        // By it a deployment knows a database that a stack owns, where a setting says to adopt it.
+        parameters: { [OWNER_KEY]: stackId },
         // Without it no one could see the tables in an account under Lake Formation.
         createTableDefaultPermissions:
           tablePermissions === 'iam'
@@ -66,6 +72,15 @@ export class Catalog extends Construct {
 
   grantRebuild(grantee: Grantee): void {
     this.grant(grantee, [...DEFINE, ...PUBLISH], ['*']);
+  }
+
+  /** For refusing to adopt the database of a stack. */
+  grantReadOwner(grantee: Grantee): void {
+    Grant.addToPrincipal({
+      grantee,
+      actions: ['glue:GetDatabase'],
+      resourceArns: [this.arn('catalog'), this.arn('database', this.databaseName)],
+    });
   }
 
   grantQuery(grantee: Grantee): void {
@@ -97,10 +112,18 @@ export class Catalog extends Construct {
   }
 }
 
-/** `BrandReports-staging` → `brand_reports_staging` */
-function snakeCase(stackName: string): string {
-  return stackName
-    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+/** Of the database that the stack creates: `BrandReports-staging` → `brand_reports_staging` */
+function ownName(scope: Construct): string {
+  return Stack.of(scope)
+    .stackName.replace(/([a-z0-9])([A-Z])/g, '$1_$2')
     .replaceAll('-', '_')
     .toLowerCase();
+}
+
+function adoptsOwn(name: string): BrandReportsError {
+  return new BrandReportsError(
+    'config',
+    'adopts_own',
+    `deployment.adoptDatabase is "${name}", which is the database that this stack creates: to adopt it would delete it. Leave adoptDatabase out, or name another database.`,
+  );
 }

@@ -1,20 +1,19 @@
 /*
- * Without a bucket that outlives the stack, `cdk destroy` would delete years of reports: it is retained unless
- * `keepLake` is false, and `adoptBucket` uses it again. Every principal gets the prefixes that it needs and no others:
+ * Without a bucket that outlives the stack, `cdk destroy` would delete years of reports (lake-bucket.ts); `adoptBucket`
+ * uses it again. Every principal gets the prefixes that it needs and no others:
  * a report's function its own, the rebuild the ledgers, analysts the snapshots. All prefixes are in
  * shared/lake/paths.ts. I3: nothing expires snapshots by age, so that no running query loses its files.
  */
-import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import { Grant } from 'aws-cdk-lib/aws-iam';
-import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket } from 'aws-cdk-lib/aws-s3';
+import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import {
   COVERAGE_TABLE,
+  DEPLOYMENTS_PREFIX,
   LEDGERS_PREFIX,
   QUERY_RESULTS_PREFIX,
   RATES_PREFIX,
-  RAW_PREFIX,
   SCHEMAS_PREFIX,
   SNAPSHOTS_PREFIX,
   coveragePartition,
@@ -26,6 +25,8 @@ import {
 } from '../shared/lake/paths.ts';
 import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
 import { acknowledgeWildcards, type Grantee } from './acknowledge-wildcards.ts';
+import { grantKey } from './key-grants.ts';
+import { LakeBucket } from './lake-bucket.ts';
 import { output } from './output.ts';
 
 export interface LakeProps {
@@ -45,46 +46,25 @@ export class Lake extends Construct {
   readonly bucket: IBucket;
   readonly url: string;
   readonly queryResultsUrl: string;
+  /** The customer-managed key of the bucket, where it has one. */
+  private readonly keyArn: string | undefined;
+  /** Whether the bucket outlives the stack with all that is in it. */
+  private readonly keepsObjects: boolean;
   private readonly reports: ReportRegistry;
 
   constructor(scope: Construct, id: string, { reports, deployment }: LakeProps) {
     super(scope, id);
-    const { adoptBucket } = deployment;
+    const { adoptBucket, keepLake, lakeKeyArn } = deployment;
     this.reports = reports;
+    this.keyArn = lakeKeyArn;
+    this.keepsObjects = keepLake;
     this.bucket =
       adoptBucket === undefined
-        ? this.newBucket(deployment)
+        ? new LakeBucket(this, 'Bucket', deployment)
         : Bucket.fromBucketName(this, 'Bucket', adoptBucket);
     this.url = `s3://${this.bucket.bucketName}`;
     this.queryResultsUrl = `${this.url}/${QUERY_RESULTS_PREFIX}`;
     output(this, 'LakeUrl', { value: this.url, description: 'The lake' });
-  }
-
-  private newBucket({ rawRetentionDays, keepLake }: DeploymentSettings): Bucket {
-    const bucket = new Bucket(this, 'Bucket', {
-      encryption: BucketEncryption.S3_MANAGED,
-      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
-      enforceSSL: true,
-      minimumTLSVersion: 1.2,
-      // Only the small documents of the lake are overwritten, and what vacuum deletes should be gone.
-      versioned: false,
-      ...(keepLake
-        ? { removalPolicy: RemovalPolicy.RETAIN }
-        : { removalPolicy: RemovalPolicy.DESTROY, autoDeleteObjects: true }),
-      lifecycleRules: [
-        { id: 'raw-records', prefix: RAW_PREFIX, expiration: Duration.days(rawRetentionDays) },
-        { id: 'query-results', prefix: QUERY_RESULTS_PREFIX, expiration: Duration.days(30) },
-        { id: 'unfinished-uploads', abortIncompleteMultipartUploadAfter: Duration.days(1) },
-      ],
-    });
-    // Otherwise CloudFormation would remove the policy "TLS only" from the bucket that it retains.
-    if (keepLake) bucket.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN);
-    Validations.of(bucket).acknowledge({
-      id: 'AwsSolutions-S1',
-      reason:
-        'Server access logs cost more than the lake itself, and CloudTrail data events, where reads must be audited, name the same readers.',
-    });
-    return bucket;
   }
 
   /** For runs of these reports: their own prefixes, the rates of the brands, and reading those of upstream reports. */
@@ -111,19 +91,32 @@ export class Lake extends Construct {
     this.grant(grantee, CHANGE, [...documents, `${RATES_PREFIX}*`]);
     this.grant(grantee, READ, upstreams);
     this.grantList(grantee);
+    grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
-  /** For rebuilding the catalog: ledgers, which record what is published, coverage and schemas. */
+  /** For rebuilding the catalog: ledgers, which record what is published, coverage, schemas, and what failed. */
   grantRebuild(grantee: Grantee): void {
     this.grant(grantee, CHANGE, [`${LEDGERS_PREFIX}*`]);
     this.grant(grantee, ['s3:PutObject'], [`${tablePrefix(COVERAGE_TABLE)}*`]);
     this.grant(grantee, READ, [`${SCHEMAS_PREFIX}*`]);
+    this.grant(grantee, [...CHANGE, ...DELETE], [`${DEPLOYMENTS_PREFIX}*`]);
     this.grantList(grantee);
+    grantKey(grantee, this.keyArn, 's3', 'write');
+  }
+
+  /** For refusing to adopt an own bucket. */
+  grantReadOwner(grantee: Grantee): void {
+    Grant.addToPrincipal({
+      grantee,
+      actions: ['s3:GetBucketTagging'],
+      resourceArns: [this.bucket.bucketArn],
+    });
   }
 
   grantReadLedgers(grantee: Grantee): void {
     this.grant(grantee, READ, [`${LEDGERS_PREFIX}*`]);
     this.grantList(grantee);
+    grantKey(grantee, this.keyArn, 's3', 'read');
   }
 
   /** For Athena on behalf of a person: current and superseded snapshots (I3), and query results. */
@@ -135,10 +128,13 @@ export class Lake extends Construct {
       actions: ['s3:GetBucketLocation', 's3:ListBucket', 's3:ListBucketMultipartUploads'],
       resourceArns: [this.bucket.bucketArn],
     });
+    grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
   private grant(grantee: Grantee, actions: string[], prefixes: readonly string[]): void {
     if (prefixes.length === 0) return;
+    // A bucket that the stack empties is emptied when nobody can write any more, runs under way included.
+    if (!this.keepsObjects) grantee.node.addDependency(this.bucket);
     const resourceArns = prefixes.map((prefix) => this.bucket.arnForObjects(prefix));
     Grant.addToPrincipal({ grantee, actions, resourceArns });
     acknowledgeWildcards(

@@ -17,6 +17,7 @@ import { testPage } from '../shared/adapters/aws/console-url.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { bundle } from './bundling.ts';
 import { consoleLink } from './console-link.ts';
+import { grantKey } from './key-grants.ts';
 import { output } from './output.ts';
 
 export interface PipelineFunctionProps {
@@ -45,12 +46,14 @@ export class PipelineFunction extends Construct implements IGrantable {
   /** The function's name in AWS, which starts with the stack's name. */
   readonly name: string;
   readonly testEvents: PipelineFunctionProps['testEvents'];
+  private readonly settings: Settings;
 
   constructor(scope: Construct, id: string, props: PipelineFunctionProps) {
     super(scope, id);
     this.name = `${Stack.of(this).stackName}-${props.name}`;
     this.testEvents = props.testEvents;
     const { settings, onFailure, reservedConcurrency } = props;
+    this.settings = settings;
     const { logRetentionDays } = settings.deployment;
     // Without a fixed name: a group left over from a deleted stack would block the next deployment.
     const logGroup = new LogGroup(this, 'Logs', {
@@ -98,6 +101,7 @@ export class PipelineFunction extends Construct implements IGrantable {
       }),
     );
     Grant.addToPrincipal({ grantee: this, actions: ['secretsmanager:GetSecretValue'], resourceArns });
+    grantKey(this, this.settings.deployment.secretsKeyArn, 'secretsmanager', 'read');
   }
 }
 

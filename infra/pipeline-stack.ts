@@ -1,8 +1,8 @@
 /*
  * The whole deployment, wiring only. Per report a function with a schedule for each brand (report-function.ts), which
  * writes the lake (lake.ts) and the catalog (catalog.ts). A state machine for backfills, a function that draws the
- * calendar, and one that rebuilds the catalog at every deployment. Events that fail end up in two queues; alarms and a
- * dashboard watch all of it (observability.ts). Analysts get a workgroup and a policy (analysts.ts). I9: secrets are
+ * calendar, and one that rebuilds the catalog when a deployment changes it. Events that fail end up in two queues; alarms
+ * and a dashboard watch all of it (observability.ts). Analysts get a workgroup and a policy (analysts.ts). I9: secrets are
  * neither created nor read here, only named, so that no credential is in the template.
  */
 import { Stack, type StackProps } from 'aws-cdk-lib';
@@ -24,14 +24,14 @@ import { RebuildCatalogFunction } from './rebuild-catalog-function.ts';
 export interface PipelineStackProps extends StackProps {
   reports: ReportRegistry;
   settings: Settings;
-  /** Differs at every deployment. */
-  nonce: string;
+  /** Of the program. */
+  version: string;
 }
 
 export class PipelineStack extends Stack {
   constructor(scope: Construct, id: string, props: PipelineStackProps) {
     super(scope, id, props);
-    const { reports, settings, nonce } = props;
+    const { reports, settings, version } = props;
     const { deployment } = settings;
     const lake = new Lake(this, 'Lake', { reports, deployment });
     const catalog = new Catalog(this, 'Catalog', deployment);
@@ -65,16 +65,18 @@ export class PipelineStack extends Stack {
       stateMachine: backfill.stateMachine,
       calendar: calendar.function,
     });
-    new RebuildCatalogFunction(this, 'RebuildCatalog', {
+    const rebuild = new RebuildCatalogFunction(this, 'RebuildCatalog', {
       settings,
       lake,
       catalog,
       functions: [...functions, backfill.worker, calendar],
-      nonce,
+      reports,
+      version,
     });
+    for (const each of functions) each.scheduleAfter(rebuild.resource);
     new Analysts(this, 'Analysts', {
       reports: enabled.map(({ report }) => report),
-      scanLimitGb: deployment.queryScanLimitGb,
+      deployment,
       lake,
       catalog,
     });

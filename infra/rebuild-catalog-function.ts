@@ -1,12 +1,17 @@
 /*
  * Without this construct a new stack has no tables until each report has run, and nothing repairs a catalog that was
  * edited by hand. CloudFormation does not own the tables, because runs add columns and partitions between deployments:
- * a custom resource calls a function at every deployment, which makes the catalog what definitions, schemas and ledgers
- * in the lake say, and publishes the test events of the console. By hand: test event "Repair-the-catalog".
+ * a custom resource calls a function whenever the settings, the definitions or the version have changed, which makes the
+ * catalog what definitions, schemas and ledgers in the lake say, and publishes the test events of the console. Where none
+ * of them has changed, a deployment changes nothing, and `cdk diff` is empty. By hand: test event "Repair-the-catalog".
  */
+import { hash } from 'node:crypto';
 import { CustomResource, Duration, Stack } from 'aws-cdk-lib';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
+import { coverageTable } from '../shared/catalog/coverage.ts';
+import { freshness } from '../shared/catalog/freshness.ts';
+import type { ReportRegistry } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { REGISTRY, schemaName } from '../shared/adapters/aws/test-event-schemas.ts';
 import type { Catalog } from './catalog.ts';
@@ -19,19 +24,24 @@ export interface RebuildCatalogFunctionProps {
   catalog: Catalog;
   /** The other functions whose test events it publishes. */
   functions: readonly PipelineFunction[];
-  /** Differs at every deployment, so that CloudFormation calls the function every time. */
-  nonce: string;
+  reports: ReportRegistry;
+  /** Of the program. */
+  version: string;
 }
 
 /** The function that rebuilds the catalog and publishes test events, and the custom resource that calls it. */
 export class RebuildCatalogFunction extends PipelineFunction {
+  /** What depends on it is created when the first rebuild has succeeded, and deleted before everything else. */
+  readonly resource: CustomResource;
+
   constructor(scope: Construct, id: string, props: RebuildCatalogFunctionProps) {
-    const { settings, lake, catalog, nonce } = props;
+    const { settings, reports, lake, catalog, version } = props;
+    const { adoptBucket, adoptDatabase } = settings.deployment;
     super(scope, id, {
       settings,
       name: 'rebuild-catalog',
       description:
-        'Rebuilds tables, views and partitions of the catalog from the lake; runs at every deployment',
+        'Rebuilds tables, views and partitions of the catalog from the lake; runs when a deployment changes them',
       handler: 'rebuild-catalog',
       environment: { LAKE_URL: lake.url, DATABASE: catalog.databaseName },
       testEvents: { 'Repair-the-catalog': {} },
@@ -39,14 +49,17 @@ export class RebuildCatalogFunction extends PipelineFunction {
     lake.grantRebuild(this);
     catalog.grantRebuild(this);
     const functions = [...props.functions, this];
-    this.grantTestEvents(functions);
-    const resource = new CustomResource(this, 'Resource', {
+    this.grantTestEvents(functions, reports);
+    if (adoptBucket !== undefined) lake.grantReadOwner(this);
+    if (adoptDatabase !== undefined) catalog.grantReadOwner(this);
+    this.resource = new CustomResource(this, 'Resource', {
       resourceType: 'Custom::BrandReportsCatalog',
       serviceToken: this.function.functionArn,
       // The longest wait for an instance and the function's timeout together; CloudFormation's default is an hour.
       serviceTimeout: Duration.minutes(31),
       properties: {
-        nonce,
+        nonce: hash('sha256', JSON.stringify([version, settings, reports, coverageTable, freshness]), 'hex'),
+        adopted: { bucket: adoptBucket, database: adoptDatabase },
         testEvents: functions.map(({ name, testEvents }) => ({
           functionName: name,
           // As JSON text, because CloudFormation turns numbers and booleans in properties into text.
@@ -58,11 +71,11 @@ export class RebuildCatalogFunction extends PipelineFunction {
       },
     });
     // The role includes its policies: without them the first call would be denied.
-    resource.node.addDependency(this.function, this.role);
+    this.resource.node.addDependency(this.function, this.role);
   }
 
   /** The registry belongs to the account: it may exist already, and is never deleted. */
-  private grantTestEvents(functions: readonly PipelineFunction[]): void {
+  private grantTestEvents(functions: readonly PipelineFunction[], reports: ReportRegistry): void {
     const arn = (resource: string, resourceName: string) =>
       Stack.of(this).formatArn({ service: 'schemas', resource, resourceName });
     const registry = arn('registry', REGISTRY);
@@ -71,19 +84,20 @@ export class RebuildCatalogFunction extends PipelineFunction {
       actions: ['schemas:CreateRegistry'],
       resourceArns: [registry],
     });
+    const schema = (name: string) => arn('schema', `${REGISTRY}/${schemaName(name)}`);
+    const current = functions.map(({ name }) => schema(name));
     Grant.addToPrincipal({
       grantee: this,
-      actions: [
-        'schemas:CreateSchema',
-        'schemas:DescribeSchema',
-        'schemas:UpdateSchema',
-        'schemas:DeleteSchema',
-      ],
-      resourceArns: [
-        // AWS wants the registry of a schema to be named beside it.
-        registry,
-        ...functions.map(({ name }) => arn('schema', `${REGISTRY}/${schemaName(name)}`)),
-      ],
+      actions: ['schemas:CreateSchema', 'schemas:DescribeSchema', 'schemas:UpdateSchema'],
+      // AWS wants the registry of a schema to be named beside it.
+      resourceArns: [registry, ...current],
+    });
+    // The events of a report that is no longer enabled go too.
+    const ofReports = Object.keys(reports).map((name) => schema(`${Stack.of(this).stackName}-${name}`));
+    Grant.addToPrincipal({
+      grantee: this,
+      actions: ['schemas:DeleteSchema'],
+      resourceArns: [registry, ...new Set([...current, ...ofReports])],
     });
   }
 }

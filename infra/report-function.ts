@@ -2,7 +2,7 @@ import { Duration, Stack, TimeZone } from 'aws-cdk-lib';
 import { Schedule, ScheduleExpression, ScheduleTargetInput, TimeWindow } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
-import type { Construct } from 'constructs';
+import type { Construct, IDependable } from 'constructs';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { BrandSettings, Settings } from '../shared/settings/settings.ts';
 import type { Catalog } from './catalog.ts';
@@ -70,6 +70,15 @@ export class ReportFunction extends PipelineFunction {
       'The role of the schedules starts the function under any of its versions, and nothing else.',
     );
     for (const [name, scheduled] of Object.entries(brands)) this.schedule(props, name, scheduled);
+  }
+
+  /**
+   * Nothing starts by itself before the tables are there, nor while the stack is being deleted: a first deployment that
+   * fails leaves a bucket that is empty, and so can be deleted.
+   */
+  scheduleAfter(dependency: IDependable): void {
+    for (const child of this.node.children)
+      if (child instanceof Schedule) child.node.addDependency(dependency);
   }
 
   private schedule(

@@ -68,6 +68,7 @@ interface ProcessDetails {
   catalog_entry_skipped: ErrorSummary;
   catalog_rebuild_failed: ErrorSummary;
   test_events_failed: ErrorSummary;
+  update_not_remembered: ErrorSummary;
   calendar_failed: ErrorSummary & { stack?: string };
 }
 
@@ -126,6 +127,7 @@ const LEVELS = {
   catalog_entry_skipped: 'error',
   catalog_rebuild_failed: 'error',
   test_events_failed: 'error',
+  update_not_remembered: 'warn',
   calendar_failed: 'error',
 } as const satisfies Record<LogEvent['event'], LogLevel>;
 

@@ -10,6 +10,7 @@
  *   schema/<table>.json
  *   rates/<brand>.json
  *   damaged/<key>.<time>                       copies of documents that were damaged
+ *   deployments/failed-update.json             the update of the stack that has not succeeded, in S3 only
  *   query-results/…                            Athena's, in S3 only
  *   lake/<table>/<partition>/<snapshot id>.parquet   hard links to the published snapshots, in a folder only
  */
@@ -36,8 +37,21 @@ export const SCHEMAS_PREFIX = 'schema/';
 export const RATES_PREFIX = 'rates/';
 /** Copies of documents that a repair has replaced. */
 const DAMAGED_PREFIX = 'damaged/';
+/** What deployments of the stack have to remember. */
+export const DEPLOYMENTS_PREFIX = 'deployments/';
 /** Where Athena writes the results of queries; a lifecycle rule expires them. */
 export const QUERY_RESULTS_PREFIX = 'query-results/';
+/** What is never deleted and changes by compare-and-swap alone: the truth about the lake. */
+export const DOCUMENT_PREFIXES: readonly string[] = [LEDGERS_PREFIX, SCHEMAS_PREFIX];
+/** Every other prefix of a lake in S3. */
+export const OTHER_PREFIXES: readonly string[] = [
+  SNAPSHOTS_PREFIX,
+  RAW_PREFIX,
+  RATES_PREFIX,
+  DAMAGED_PREFIX,
+  DEPLOYMENTS_PREFIX,
+  QUERY_RESULTS_PREFIX,
+];
 /** The folder of a local lake that any tool can read as `lake/<table>/**`. */
 export const LOCAL_CATALOG_FOLDER = 'lake';
 
@@ -158,6 +172,9 @@ export function indexKey(report: string, brand: string): string {
 export function schemaKey(table: string): string {
   return `${SCHEMAS_PREFIX}${table}.json`;
 }
+
+/** The update of the stack that has not succeeded. */
+export const FAILED_UPDATE_KEY = `${DEPLOYMENTS_PREFIX}failed-update.json`;
 
 /** `damaged/schema/orders.json.20260131T060000Z` */
 export function damagedCopyKey(key: string, at: Date): string {

@@ -14,6 +14,10 @@ export interface DeploymentSettings {
   adoptBucket?: string;
   /** An existing Glue database; missing: the stack creates one. */
   adoptDatabase?: string;
+  /** A key of KMS, by its ARN, that encrypts the bucket and query results; missing: keys of S3. */
+  lakeKeyArn?: string;
+  /** The key of KMS, by its ARN, that encrypts the brands' secrets; missing: the one of Secrets Manager. */
+  secretsKeyArn?: string;
   /** Who may use new tables: principals that IAM allows, or only those with a grant in Lake Formation. */
   tablePermissions: 'iam' | 'lake_formation';
   /** Instances reserved for each report's function, which are also its maximum; missing: none. */
@@ -35,7 +39,7 @@ const LOG_RETENTION_DAYS = [
 /** The schema of the settings of a deployment. */
 export function deploymentSchema() {
   const bool = () => z.boolean({ error: 'true, false' });
-  return object({
+  const schema = object({
     schedules: z._default(bool(), true),
     rawRetentionDays: z._default(integer(7, 3650), 90),
     logRetentionDays: z._default(oneOfNumbers(...LOG_RETENTION_DAYS), 90),
@@ -50,6 +54,8 @@ export function deploymentSchema() {
         /^[a-z0-9_]{1,255}$/.test(name),
       ),
     ),
+    lakeKeyArn: z.optional(keyArn()),
+    secretsKeyArn: z.optional(keyArn()),
     tablePermissions: z._default(oneOf('iam', 'lake_formation'), 'iam'),
     reservedConcurrency: z.optional(integer(1, 100)),
     backfillConcurrency: z._default(integer(1, 20), 2),
@@ -62,4 +68,18 @@ export function deploymentSchema() {
     ),
     queryScanLimitGb: z._default(number(0.01, 100_000, 'a number of GB from 0.01 to 100000'), 100),
   });
+  return schema.check(({ value: { adoptBucket, keepLake }, issues }) => {
+    if (adoptBucket === undefined || keepLake) return;
+    const message = 'true where adoptBucket names a bucket: the stack never deletes what it adopts';
+    issues.push({ code: 'custom', path: ['keepLake'], input: keepLake, message });
+  });
+}
+
+/** By its ARN, because a role can be granted the use of a key, and not of an alias. */
+function keyArn() {
+  return text('the ARN of a key of KMS: arn:aws:kms:REGION:ACCOUNT:key/ID', (arn) =>
+    /^arn:aws[\w-]*:kms:[a-z0-9-]+:\d{12}:key\/(mrk-[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/.test(
+      arn,
+    ),
+  );
 }

@@ -4,8 +4,16 @@
  */
 import type { IncomingMessage } from 'node:http';
 
-/** Whether the owner of an access key may perform an action (`s3:GetObject`) on a resource (an ARN). */
-export type Access = (accessKey: string, action: string, resource: string) => boolean;
+/**
+ * Whether the owner of an access key may perform an action (`s3:GetObject`) on a resource (an ARN). `context` holds what
+ * policies can ask about the request, by their condition keys.
+ */
+export type Access = (
+  accessKey: string,
+  action: string,
+  resource: string,
+  context?: Readonly<Record<string, string>>,
+) => boolean;
 
 /** The region and account in the ARNs of every double of AWS. */
 export const PLACE = 'us-east-1:123456789012';

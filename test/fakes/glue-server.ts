@@ -19,6 +19,8 @@ const PAGE = 2;
 
 export async function startGlueServer(database: string, { access }: { access?: Access } = {}) {
   const tables = new Map<string, StoredTable>();
+  /** Of the database. */
+  const parameters = new Map<string, string>();
   const faults: {
     /** Every call is refused with this message. */
     deny?: string;
@@ -45,6 +47,10 @@ export async function startGlueServer(database: string, { access }: { access?: A
   }
 
   const operations: Parameters<typeof startAwsJsonServer>[0] = {
+    GetDatabase: ({ Name }) => {
+      checkDatabase({ DatabaseName: Name ?? null });
+      return { Database: { Name: database, Parameters: Object.fromEntries(parameters) } };
+    },
     GetTable: (input) => {
       const { table, version } = tableOf(input, input.Name);
       return { Table: { ...table, DatabaseName: database, VersionId: String(version) } };
@@ -106,7 +112,7 @@ export async function startGlueServer(database: string, { access }: { access?: A
     },
   };
   const server = await startAwsJsonServer(operations, neededBy, access);
-  return { ...server, tables, faults, client: new GlueClient(awsTestOptions(server.url)) };
+  return { ...server, tables, parameters, faults, client: new GlueClient(awsTestOptions(server.url)) };
 }
 
 /** Glue wants every action on a table to be allowed on the catalog and on the database too. */

@@ -56,6 +56,8 @@ interface S3Options {
 export async function startS3Server({ bucket = 'lake', pageSize = 3, access = () => true }: S3Options = {}) {
   const objects = new Map<string, Stored>();
   const uploads = new Map<string, Map<number, Buffer>>();
+  /** Of the bucket. */
+  const tags = new Map<string, string>();
   /** `PUT key`, or `PUT key?uploads` with the names of the query. */
   const requests: string[] = [];
   const faults: S3Faults = {
@@ -94,13 +96,19 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
     return 'lost';
   }
 
-  function allows({ accessKey, key }: Call, action: string, named = key): boolean {
-    const resource = action === 's3:ListBucket' ? bucket : `${bucket}/${named}`;
-    return access(accessKey, action, `arn:aws:s3:::${resource}`);
+  function allows({ accessKey, key, headers }: Call, action: string, named = key): boolean {
+    const isOfBucket = ['s3:ListBucket', 's3:GetBucketTagging'].includes(action);
+    const resource = isOfBucket ? bucket : `${bucket}/${named}`;
+    const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
+    return access(accessKey, action, `arn:aws:s3:::${resource}`, {
+      ...(ifMatch !== undefined && { 's3:if-match': ifMatch }),
+      ...(ifNoneMatch !== undefined && { 's3:if-none-match': ifNoneMatch }),
+    });
   }
 
   function perform(call: Call): Answer {
     const { method, key, query } = call;
+    if (method === 'GET' && query.has('tagging')) return tagging();
     if (method === 'GET' && key === '') return list(query);
     if (method === 'GET' || method === 'HEAD') return read(call);
     if (method === 'POST' && query.has('delete')) return removeAll(call);
@@ -144,6 +152,12 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
     const etag = `"${createHash('md5').update(body).digest('hex')}"`;
     objects.set(key, { body, etag, modifiedAt: new Date() });
     return etag;
+  }
+
+  function tagging(): Answer {
+    if (tags.size === 0) return fault(404, 'NoSuchTagSet');
+    const set = [...tags].map(([name, value]) => `<Tag><Key>${name}</Key><Value>${value}</Value></Tag>`);
+    return xml('Tagging', `<TagSet>${set.join('')}</TagSet>`);
   }
 
   function list(query: URLSearchParams): Answer {
@@ -206,11 +220,12 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
 
   const server = await startHttpServer(respond);
   const client = new S3Client(awsTestOptions(server.url));
-  return { ...server, bucket, client, objects, uploads, requests, faults };
+  return { ...server, bucket, client, objects, uploads, tags, requests, faults };
 }
 
 /** The actions that must be allowed; which keys may be deleted together is judged key by key. */
 function neededBy({ method, key, query, headers }: Call): string[] {
+  if (method === 'GET' && query.has('tagging')) return ['s3:GetBucketTagging'];
   if (method === 'GET' && key === '') return ['s3:ListBucket'];
   if (method === 'GET' || method === 'HEAD') return ['s3:GetObject'];
   if (method === 'DELETE') return [query.has('uploadId') ? 's3:AbortMultipartUpload' : 's3:DeleteObject'];

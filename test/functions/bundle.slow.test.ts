@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
+import { DeleteObjectsCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as z from 'zod/mini';
 import { recordsOfDay } from '../../sample/brand.ts';
@@ -78,7 +80,8 @@ describe('the synthesised bundle', () => {
     const { role } = deployment.functionNamed('order_list');
     deployment.policies.set(
       'cannot-list',
-      (action, resource) => action !== 's3:ListBucket' && deployment.may(role, action, resource),
+      (action, resource, context) =>
+        action !== 's3:ListBucket' && deployment.may(role, action, resource, context),
     );
     const { answer } = await deployment.invoke('order_list', EVENT, { role: 'cannot-list' });
     const refused = { error: { kind: 'config', message: expect.stringContaining('s3:ListBucket') } };
@@ -189,7 +192,8 @@ describe('the policies of a function', () => {
     const objects = [`raw/${other}/x`, `ledger/${other}/x`, `snapshots/${table}/x`, `schema/${table}.json`];
     const isUpstream = report === 'clicks_detail' && other === 'clicks_list';
     for (const key of [...objects, `snapshots/coverage/brand=acme/report=${other}/x`]) {
-      const may = (action: string) => deployment.may(role, action, `arn:aws:s3:::lake/${key}`);
+      const may = (action: string) =>
+        deployment.may(role, action, `arn:aws:s3:::lake/${key}`, { 's3:if-none-match': '*' });
       expect(['s3:PutObject', 's3:DeleteObject'].filter(may)).toEqual([]);
       expect({ key, read: may('s3:GetObject') }).toEqual({
         key,
@@ -212,6 +216,41 @@ describe('the policies of a function', () => {
       );
       expect(readable).toEqual(['brand-reports/acme', 'brand-reports/globex']);
     }
+  });
+});
+
+describe('the policy of the bucket, for somebody who may do everything', () => {
+  const Bucket = 'lake';
+  const Body = 'by hand';
+  const created = async (Key: string) =>
+    (await deployment.s3.client.send(new PutObjectCommand({ Bucket, Key, Body, IfNoneMatch: '*' }))).ETag;
+
+  beforeAll(() => void deployment.policies.set('test', () => true));
+
+  it.each(['ledger/order_list/acme/2020-01.json', 'schema/by-hand.json'])(
+    'I5: refuses to write %s without a condition, to create it or over it',
+    async (Key) => {
+      const write = () => deployment.s3.client.send(new PutObjectCommand({ Bucket, Key, Body: 'over it' }));
+      await expect(write()).rejects.toThrow('AccessDenied');
+      await created(Key);
+      await expect(write()).rejects.toThrow('AccessDenied');
+      expect(deployment.s3.objects.get(Key)?.body.toString()).toBe(Body);
+    },
+  );
+
+  it('lets documents be replaced under a condition, and deleted', async () => {
+    const Key = 'ledger/order_list/acme/2020-02.json';
+    const IfMatch = await created(Key);
+    await deployment.s3.client.send(new PutObjectCommand({ Bucket, Key, Body: 'restored', IfMatch }));
+    expect(deployment.s3.objects.get(Key)?.body.toString()).toBe('restored');
+    await deployment.s3.client.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects: [{ Key }] } }));
+    expect(deployment.s3.objects.has(Key)).toBe(false);
+  });
+
+  it('lets large objects be uploaded in parts, without a condition', async () => {
+    const params = { Bucket, Key: 'snapshots/by-hand/part-0000.parquet', Body: Buffer.alloc(6_000_000) };
+    await new Upload({ client: deployment.s3.client, params }).done();
+    expect(deployment.s3.objects.get(params.Key)?.body.length).toBe(6_000_000);
   });
 });
 

@@ -17,7 +17,13 @@ import { startGlueServer } from '../fakes/glue-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
 import { startSchemasServer } from '../fakes/schemas-server.ts';
 import { startSecretsServer } from '../fakes/secrets-server.ts';
-import { type Allows, type Permission, permissionsOfRole, policyOfRole } from '../iam/policy.ts';
+import {
+  type Allows,
+  type Permission,
+  permissionsOfRole,
+  policyOfBuckets,
+  policyOfRole,
+} from '../iam/policy.ts';
 import { parseTemplate, resolve, resourcesOf, type Template, type Values } from '../iam/template.ts';
 
 const MINUTES_15 = 900_000;
@@ -54,10 +60,15 @@ export async function deployToDoubles(now: () => Date) {
   const policies = new Map<string, Allows>();
   const calls: RecordedCall[] = [];
   const refused: RecordedCall[] = [];
-  const may: Access = (role, action, resource) =>
-    policies.get(role)?.(action, resource, { 'aws:SecureTransport': 'true' }) ?? false;
-  const access: Access = (role, action, resource) => {
-    const allowed = may(role, action, resource);
+  /** What the policy of the bucket lets anybody do. */
+  let bucketAllows: Allows = () => false;
+  const may: Access = (role, action, resource, context) => {
+    const request = { 'aws:SecureTransport': 'true', 's3:TlsVersion': '1.3', ...context };
+    const ofRole = policies.get(role)?.(action, resource, request) ?? false;
+    return ofRole && (!action.startsWith('s3:') || bucketAllows(action, resource, request));
+  };
+  const access: Access = (role, action, resource, context) => {
+    const allowed = may(role, action, resource, context);
     (allowed ? calls : refused).push({ role, action, resource });
     return allowed;
   };
@@ -80,6 +91,7 @@ export async function deployToDoubles(now: () => Date) {
     await execute(process.execPath, ['infra/app.ts'], { env });
     const template = parseTemplate(readFileSync(join(out, 'BrandReports.template.json'), 'utf8'));
     const values = valuesOf(template);
+    bucketAllows = policyOfBuckets(template, values);
     return resourcesOf(template, 'AWS::Lambda::Function').flatMap(([, properties]) => {
       const { success, data } = z.safeParse(functionSchema, resolve(properties, values));
       if (!success) return [];

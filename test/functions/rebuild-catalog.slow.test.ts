@@ -215,21 +215,116 @@ describe('rebuild-catalog for CloudFormation', () => {
     expect(String(responded()[0]?.Reason).length).toBeLessThanOrEqual(1000);
   });
 
-  it.each([
-    ['rolls an update back', '2026-01-01T00:00:00.000Z', 'SUCCESS'],
-    ['updates', '2026-01-03T00:00:00.000Z', 'FAILED'],
-  ])(
-    'where CloudFormation %s (nonce %s) and the rebuild fails, responds %s',
-    async (_name, nonce, Status) => {
-      const change = {
-        ResourceProperties: { nonce, testEvents: [] },
-        OldResourceProperties: { nonce: '2026-01-02T00:00:00.000Z', testEvents: [] },
-      };
-      const { printed } = await invoke(request('Update', change), { database: 'nowhere' });
-      expect(responded()).toMatchObject([{ Status }]);
+  describe('at an update whose rebuild fails', () => {
+    const update = (from: string, to: string, options: Parameters<typeof invoke>[1] = {}) =>
+      invoke(
+        request('Update', {
+          ResourceProperties: { nonce: to, testEvents: [] },
+          OldResourceProperties: { nonce: from, testEvents: [] },
+        }),
+        options,
+      );
+    const failing = { database: 'nowhere' };
+    const statuses = () => responded().map(({ Status }) => Status);
+
+    it('fails, and lets CloudFormation roll that very update back although the rebuild fails again', async () => {
+      await update('1', '2', failing);
+      const { printed } = await update('2', '1', failing);
+      expect(statuses()).toEqual(['FAILED', 'SUCCESS']);
       expect(printed).toContain('catalog_rebuild_failed');
-    },
-  );
+    });
+
+    it('knows a rollback after an update that ran out of time', async () => {
+      await whileSilent(glue, () => update('1', '2', { remainingMs: 2000 }));
+      await update('2', '1', failing);
+      expect(statuses()).toEqual(['FAILED', 'SUCCESS']);
+    });
+
+    it.each<[string, () => Promise<unknown>]>([
+      ['an older version that is deployed after one that succeeded', () => update('1', '2')],
+      ['an update to another version than the one before the failed update', () => update('0', '2', failing)],
+      ['a lake that remembers no update', async () => {}],
+    ])('takes for no rollback: %s', async (_name, before) => {
+      await before();
+      await update('2', '1', failing);
+      expect(statuses().at(-1)).toBe('FAILED');
+    });
+
+    it('takes the failed update, deployed again, for no rollback, not even after one', async () => {
+      for (const [from, to] of [
+        ['1', '2'],
+        ['1', '2'],
+        ['2', '1'],
+        ['1', '2'],
+      ] as const)
+        await update(from, to, failing);
+      expect(statuses()).toEqual(['FAILED', 'FAILED', 'SUCCESS', 'FAILED']);
+    });
+
+    it.each(['not JSON', '{"from":2}'])(
+      'goes on where what it remembered is damaged: %s',
+      async (damaged) => {
+        const body = Buffer.from(damaged);
+        s3.objects.set('deployments/failed-update.json', { body, etag: '"1"', modifiedAt: new Date() });
+        await update('1', '2', failing);
+        await update('2', '1', failing);
+        expect(statuses()).toEqual(['FAILED', 'SUCCESS']);
+      },
+    );
+
+    it('says so where it cannot remember the update, and goes on', async () => {
+      s3.faults.refuseAll = true;
+      const { printed } = await update('1', '2', { remainingMs: 4000 });
+      expect(printed).toContain('update_not_remembered');
+      expect(statuses()).toEqual(['FAILED']);
+    });
+  });
+
+  it('at an update removes the test events of functions that the stack has no longer', async () => {
+    await invoke(request('Create'));
+    const others = [{ functionName: 'BrandReports-calendar', events: [{ name: 'Draw', value: '{}' }] }];
+    const { ResourceProperties } = request('Update');
+    await invoke(
+      request('Update', {
+        ResourceProperties: { nonce: '2', testEvents: others },
+        OldResourceProperties: ResourceProperties,
+      }),
+    );
+    expect([...schemas.schemas.keys()]).toEqual(['lambda-testevent-schemas/_BrandReports-calendar-schema']);
+  });
+
+  describe('at a deployment that adopts', () => {
+    const OWNER = 'brand-reports:stack-id';
+    const EARLIER = REQUEST.StackId.replace(/1$/, '0');
+    const deploy = (adopted: object) =>
+      invoke(request('Update', { ResourceProperties: { nonce: '2', adopted } }));
+
+    it.each<[string, object, string, string]>([
+      ['its own bucket', { bucket: 'lake' }, REQUEST.StackId, 'adoptBucket is "lake"'],
+      [
+        'its own database',
+        { database: 'brand_reports' },
+        REQUEST.StackId,
+        'adoptDatabase is "brand_reports"',
+      ],
+      ['the database of another stack', { database: 'brand_reports' }, EARLIER, EARLIER],
+    ])('refuses %s, before CloudFormation would delete it', async (_name, adopted, owner, reason) => {
+      s3.tags.set(OWNER, owner);
+      glue.parameters.set(OWNER, owner);
+      await deploy(adopted);
+      expect(responded()).toMatchObject([{ Status: 'FAILED', Reason: expect.stringContaining(reason) }]);
+      expect(glue.tables.size).toBe(0);
+    });
+
+    it.each<[string, string | undefined]>([
+      ['a bucket that an earlier stack of the same name left', EARLIER],
+      ['a bucket and a database that nobody has marked', undefined],
+    ])('takes %s', async (_name, owner) => {
+      if (owner !== undefined) s3.tags.set(OWNER, owner);
+      await deploy({ bucket: 'lake', database: 'brand_reports' });
+      expect(responded()).toMatchObject([{ Status: 'SUCCESS' }]);
+    });
+  });
 
   it('responds before its time runs out, where AWS does not respond', async () => {
     await whileSilent(glue, () => invoke(request('Create'), { remainingMs: 2000 }));

@@ -49,8 +49,9 @@ export async function exercise(deployment: Deployment): Promise<void> {
       StackId: 'stack',
       RequestId: 'request',
       LogicalResourceId: 'resource',
+      ...(RequestType === 'Update' && { OldResourceProperties: { nonce: 'before', testEvents: [] } }),
       ResourceProperties: {
-        nonce: now.toISOString(),
+        nonce: 'after',
         testEvents: deployment.functions.map(({ name }) => ({
           functionName: `BrandReports-${name}`,
           events: [{ name: 'event', value: JSON.stringify(value) }],

@@ -44,6 +44,11 @@ describe('a policy', () => {
   it.each<[string, object, Record<string, string>, boolean]>([
     ['met', { StringLike: { 's3:prefix': ['raw/*', 'ledger/*'] } }, { 's3:prefix': 'raw/x' }, true],
     ['not met', { StringEquals: { 's3:prefix': 'raw/' } }, { 's3:prefix': 'raw/x' }, false],
+    ['met by a lower number', { NumericLessThan: { version: '1.2' } }, { version: '1.1' }, true],
+    ['not met by the same number', { NumericLessThan: { version: '1.2' } }, { version: '1.2' }, false],
+    ['on a key that is missing', { Null: { a: 'true', b: 'true' } }, {}, true],
+    ['on two missing keys of which one is there', { Null: { a: 'true', b: 'true' } }, { b: '1' }, false],
+    ['on a key that is there', { Null: { a: 'false' } }, { a: '1' }, true],
     ['on an unknown key', { StringLike: { 's3:prefix': '*' } }, {}, false],
     [
       'partly met',

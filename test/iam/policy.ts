@@ -13,12 +13,22 @@ const oneOrMore = z.pipe(
   z.transform((given) => [given].flat()),
 );
 
+const oneOrMoreOrNumber = z.union([
+  z.pipe(
+    z.number(),
+    z.transform((given) => [String(given)]),
+  ),
+  oneOrMore,
+]);
+
 const statementSchema = z.strictObject({
   Sid: z.optional(z.string()),
+  /** Of the policy of a resource: everybody, in one of the two ways to write it. */
+  Principal: z.optional(z.union([z.literal('*'), z.object({ AWS: z.literal('*') })])),
   Effect: z.enum(['Allow', 'Deny']),
   Action: oneOrMore,
   Resource: oneOrMore,
-  Condition: z.optional(z.record(z.string(), z.record(z.string(), oneOrMore))),
+  Condition: z.optional(z.record(z.string(), z.record(z.string(), oneOrMoreOrNumber))),
 });
 type Statement = z.infer<typeof statementSchema>;
 
@@ -61,6 +71,15 @@ export function covers(permission: Permission, call: Permission): boolean {
   );
 }
 
+/** Whether the policies of the buckets in a template, which only deny, let somebody do what the own role allows. */
+export function policyOfBuckets(template: Template, values: Values): Allows {
+  const policies = resourcesOf(template, 'AWS::S3::BucketPolicy').map(([, properties]) =>
+    z.parse(attachedSchema, resolve(properties, values)),
+  );
+  const statements = policies.flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
+  return policyOf([{ Effect: 'Allow', Action: '*', Resource: '*' }, ...statements]);
+}
+
 function statementsOfRole(template: Template, role: string, values: Values): Statement[] {
   const named = { ...values, [role]: role };
   const { [role]: { Properties } = {} } = template.Resources;
@@ -75,7 +94,10 @@ function statementsOfRole(template: Template, role: string, values: Values): Sta
 /** @throws Error for a statement with a part that is not understood here */
 export function policyOf(given: readonly unknown[]): Allows {
   const statements = z.parse(z.array(statementSchema), given);
-  for (const { Condition = {} } of statements) Object.keys(Condition).map(operatorOf);
+  for (const { Condition = {} } of statements)
+    Object.keys(Condition)
+      .filter((name) => name !== 'Null')
+      .map(operatorOf);
   return (action, resource, context = {}) => {
     const effects = statements
       .filter(
@@ -93,15 +115,18 @@ function meets({ Condition = {} }: Statement, context: Readonly<Record<string, s
   return Object.entries(Condition).every(([operator, keys]) =>
     Object.entries(keys).every(([key, allowed]) => {
       const { [key]: value } = context;
+      if (operator === 'Null') return allowed.includes(String(value === undefined));
       return value !== undefined && allowed.some((pattern) => operatorOf(operator)(pattern, value));
     }),
   );
 }
 
+/** By the value that a policy names, and the one of the request. `Null` needs none: see `meets`. */
 const operators: Readonly<Record<string, (pattern: string, value: string) => boolean>> = {
   StringEquals: (pattern, value) => pattern === value,
   StringLike: matches,
   Bool: (pattern, value) => pattern === value,
+  NumericLessThan: (pattern, value) => Number(value) < Number(pattern),
 };
 
 function operatorOf(name: string) {

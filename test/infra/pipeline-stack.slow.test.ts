@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Match, Template } from 'aws-cdk-lib/assertions';
+import * as z from 'zod/mini';
+import * as paths from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { refunds } from '../fixtures/sixth-report.ts';
 import { ACME, stackOf } from './stack.ts';
@@ -126,6 +128,24 @@ describe('the permissions of the stack', () => {
     }
   });
 
+  it('let the rebuild know who owns what it adopts, and only then', () => {
+    const reads = (synthesised: Template) =>
+      JSON.stringify(statements(synthesised, 'RebuildCatalog')).match(
+        /s3:GetBucketTagging|glue:GetDatabase"/g,
+      );
+    expect(reads(both)).toBeNull();
+    expect(reads(deployed({ adoptBucket: 'old-lake', adoptDatabase: 'lake' }))).toHaveLength(2);
+  });
+
+  it('let the rebuild remove the test events of reports that are no longer enabled', () => {
+    const deleting = statements(both, 'RebuildCatalog').find(
+      ({ Action }) => Action === 'schemas:DeleteSchema',
+    );
+    expect(REPORTS).not.toContain('clicks_detail');
+    for (const name of Object.keys(reports))
+      expect(JSON.stringify(deleting)).toContain(`_BrandReports-${name}-schema`);
+  });
+
   it('are limited to the prefixes and tables of the report', () => {
     const written = JSON.stringify(statements(both, 'order_list'));
     expect(written).toMatch(/"\/snapshots\/orders\/\*"/);
@@ -177,12 +197,10 @@ describe('the permissions of the stack', () => {
 describe('the lake of the stack', () => {
   it('is a private, encrypted bucket that requires TLS', () => {
     both.hasResource('AWS::S3::Bucket', {
-      DeletionPolicy: 'Retain',
       Properties: {
         BucketName: Match.absent(),
         BucketEncryption: Match.anyValue(),
         PublicAccessBlockConfiguration: { BlockPublicAcls: true, RestrictPublicBuckets: true },
-        VersioningConfiguration: Match.absent(),
       },
     });
     both.hasResourceProperties('AWS::S3::BucketPolicy', {
@@ -197,21 +215,113 @@ describe('the lake of the stack', () => {
   it('expires raw records after the days of the setting, query results and unfinished uploads', () => {
     deployed({ rawRetentionDays: 30 }).hasResourceProperties('AWS::S3::Bucket', {
       LifecycleConfiguration: {
-        Rules: [
+        Rules: Match.arrayWith([
           Match.objectLike({ Prefix: 'raw/', ExpirationInDays: 30 }),
           Match.objectLike({ Prefix: 'query-results/', ExpirationInDays: 30 }),
           Match.objectLike({ AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 } }),
-        ],
+        ]),
       },
     });
   });
 
-  it('is deleted with the stack where a setting says so', () => {
-    deployed({ keepLake: false }).hasResource('AWS::S3::Bucket', { DeletionPolicy: 'Delete' });
+  it.each([
+    ['ledger/', 14],
+    ['schema/', 14],
+    ['snapshots/', 1],
+    ['raw/', 1],
+    ['rates/', 1],
+    ['query-results/', 1],
+  ])('keeps what was overwritten or deleted under %s for %d days', (Prefix, NoncurrentDays) => {
+    const [bucket] = Object.values(both.findResources('AWS::S3::Bucket'));
+    const { Rules } = bucket?.Properties.LifecycleConfiguration ?? {};
+    const { VersioningConfiguration } = bucket?.Properties ?? {};
+    expect(VersioningConfiguration).toEqual({ Status: 'Enabled' });
+    const ofPrefix = Rules.filter((rule: { Prefix?: string }) => Prefix.startsWith(rule.Prefix ?? ''));
+    expect(ofPrefix.map((rule: object) => ('NoncurrentVersionExpiration' in rule ? rule : {}))).toEqual([
+      expect.objectContaining({ NoncurrentVersionExpiration: { NoncurrentDays } }),
+      {},
+    ]);
+  });
+
+  it('has a rule for every prefix that the code writes to', () => {
+    const [bucket] = Object.values(both.findResources('AWS::S3::Bucket'));
+    const ruled = bucket?.Properties.LifecycleConfiguration.Rules.map(
+      ({ Prefix }: { Prefix?: string }) => Prefix,
+    );
+    const named = Object.entries(paths).flatMap(([name, value]) =>
+      name.endsWith('_PREFIX') && typeof value === 'string' ? [value] : [],
+    );
+    expect(named).not.toEqual([]);
+    expect(ruled).toEqual(expect.arrayContaining(named));
+  });
+
+  it('outlives the stack, but not a first deployment that fails', () => {
+    for (const type of ['AWS::S3::Bucket', 'AWS::S3::BucketPolicy'])
+      both.hasResource(type, { DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' });
+  });
+
+  it('is deleted with the stack where a setting says so, when no function can write to it any more', () => {
+    const thrownAway = deployed({ keepLake: false });
+    thrownAway.hasResource('AWS::S3::Bucket', { DeletionPolicy: 'Delete' });
+    const [emptying = ''] = Object.keys(thrownAway.findResources('Custom::S3AutoDeleteObjects'));
+    const writers = Object.entries(thrownAway.findResources('AWS::IAM::Policy')).filter(([, policy]) =>
+      JSON.stringify(policy).includes('s3:PutObject'),
+    );
+    expect(writers.length).toBeGreaterThan(REPORTS.length);
+    for (const [, policy] of writers) expect(policy.DependsOn).toContain(emptying);
+  });
+
+  it('is encrypted with a key of KMS where a setting names it, and everybody may use that through S3', () => {
+    const lakeKeyArn = 'arn:aws:kms:us-east-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef';
+    const encrypted = deployed({ lakeKeyArn });
+    encrypted.hasResourceProperties('AWS::S3::Bucket', {
+      BucketEncryption: {
+        ServerSideEncryptionConfiguration: [
+          {
+            BucketKeyEnabled: true,
+            ServerSideEncryptionByDefault: { KMSMasterKeyID: lakeKeyArn, SSEAlgorithm: 'aws:kms' },
+          },
+        ],
+      },
+    });
+    encrypted.hasResourceProperties('AWS::Athena::WorkGroup', {
+      WorkGroupConfiguration: {
+        ResultConfiguration: { EncryptionConfiguration: { EncryptionOption: 'SSE_KMS', KmsKey: lakeKeyArn } },
+      },
+    });
+    const policies = Object.entries({
+      ...encrypted.findResources('AWS::IAM::Policy'),
+      ...encrypted.findResources('AWS::IAM::ManagedPolicy'),
+    }).filter(([, policy]) => JSON.stringify(policy).includes('s3:GetObject'));
+    expect(policies.length).toBeGreaterThan(REPORTS.length);
+    for (const [id, { Properties }] of policies) {
+      const writes = JSON.stringify(Properties).includes('s3:PutObject');
+      expect([id, Properties.PolicyDocument.Statement]).toEqual([
+        id,
+        expect.arrayContaining([
+          {
+            Effect: 'Allow',
+            Action: writes ? ['kms:Decrypt', 'kms:GenerateDataKey'] : 'kms:Decrypt',
+            Resource: lakeKeyArn,
+            Condition: { StringEquals: { 'kms:ViaService': expect.anything() } },
+          },
+        ]),
+      ]);
+    }
+  });
+
+  it('leaves the secrets readable where a setting names their key of KMS', () => {
+    const secretsKeyArn = 'arn:aws:kms:us-east-1:123456789012:key/mrk-1234567890abcdef1234567890abcdef';
+    const encrypted = deployed({ secretsKeyArn });
+    const readers = Object.values(encrypted.findResources('AWS::IAM::Policy')).map((policy) =>
+      JSON.stringify(policy),
+    );
+    const reading = readers.filter((policy) => policy.includes('secretsmanager:GetSecretValue'));
+    expect(reading.length).toBeGreaterThan(REPORTS.length);
+    expect(readers.filter((policy) => policy.includes(secretsKeyArn))).toEqual(reading);
   });
 
   it('is an existing one where a setting names it', () => {
-    both.hasResource('AWS::S3::BucketPolicy', { DeletionPolicy: 'Retain' });
     const adopted = deployed({ adoptBucket: 'old-lake' });
     adopted.resourceCountIs('AWS::S3::Bucket', 0);
     adopted.hasOutput('*', { Value: 's3://old-lake' });
@@ -254,10 +364,39 @@ describe('the catalog of the stack', () => {
     });
   });
 
-  it('is rebuilt at every deployment, once the function has its permissions', () => {
+  it('is not its own where a setting names it: that would delete it', () => {
+    expect(() => deployed({ adoptDatabase: 'brand_reports' })).toThrow(
+      'deployment.adoptDatabase is "brand_reports", which is the database that this stack creates',
+    );
+    stackOf({ brands: { acme: ACME }, deployment: { adoptDatabase: 'brand_reports' } }, { name: 'Another' });
+  });
+
+  it.each<[string, boolean, object, object]>([
+    ['nothing has changed', false, {}, {}],
+    ['a setting has changed', true, { deployment: { rawRetentionDays: 30 } }, {}],
+    ['a definition has changed', true, {}, { registry: { ...reports, [refunds.name]: refunds } }],
+    ['the version has changed', true, {}, { version: '1.0.1' }],
+  ])('is rebuilt at a deployment where something has changed: %s', (_name, again, settings, options) => {
+    const nonce = (...stack: Parameters<typeof stackOf>) => {
+      const [resource] = Object.values(
+        Template.fromStack(stackOf(...stack)).findResources('Custom::BrandReportsCatalog'),
+      );
+      return z.parse(z.string().check(z.regex(/^[0-9a-f]{64}$/)), resource?.Properties.nonce);
+    };
+    const before = nonce({ brands: { acme: ACME } });
+    expect(nonce({ brands: { acme: ACME }, ...settings }, options) !== before).toBe(again);
+  });
+
+  it('is built before any schedule starts a run, and the schedules are deleted before it', () => {
+    const [catalog] = Object.keys(both.findResources('Custom::BrandReportsCatalog'));
+    const schedules = Object.values(both.findResources('AWS::Scheduler::Schedule'));
+    expect(schedules).toHaveLength(7);
+    for (const { DependsOn } of schedules) expect(DependsOn).toContain(catalog);
+  });
+
+  it('is rebuilt once the function has its permissions', () => {
     both.resourceCountIs('AWS::Glue::Table', 0);
     const [resource] = Object.values(both.findResources('Custom::BrandReportsCatalog'));
-    expect(resource?.Properties.nonce).toBe('once');
     expect(resource?.DependsOn).toContainEqual(expect.stringMatching(/^RebuildCatalogRoleDefaultPolicy/));
   });
 });

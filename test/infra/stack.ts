@@ -15,13 +15,13 @@ export const ACME = {
 /** The stack of these settings, without bundles. */
 export function stackOf(
   settings: object,
-  options: { registry?: ReportRegistry; app?: App; name?: string } = {},
+  options: { registry?: ReportRegistry; app?: App; name?: string; version?: string } = {},
 ): PipelineStack {
-  const { registry = reports, name = 'BrandReports' } = options;
+  const { registry = reports, name = 'BrandReports', version = '1.0.0' } = options;
   const app = options.app ?? new App({ context: { 'aws:cdk:bundling-stacks': [] } });
   return new PipelineStack(app, name, {
     reports: registry,
     settings: parseSettings(settings, registry),
-    nonce: 'once',
+    version,
   });
 }

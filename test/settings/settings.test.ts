@@ -267,6 +267,16 @@ describe('settings', () => {
       'adoptBucket is "s3://lake"; allowed: a bucket\'s name, without s3://',
     ],
     [
+      'an adopted bucket that would be deleted with the stack',
+      { ...withBrand({}), deployment: { adoptBucket: 'lake', keepLake: false } },
+      'deployment.keepLake is false; allowed: true where adoptBucket names a bucket',
+    ],
+    [
+      'the alias of a key',
+      { ...withBrand({}), deployment: { lakeKeyArn: 'alias/lake' } },
+      'lakeKeyArn is "alias/lake"; allowed: the ARN of a key of KMS',
+    ],
+    [
       'a report that would be overdue every day',
       { ...withBrand({}), deployment: { behindAfterHours: 25 } },
       'behindAfterHours is 25; allowed: a number of hours from 26 to 720',

@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { OWNER_KEY, ownerOfBucket, ownerOfDatabase } from '../../../shared/adapters/aws/owner.ts';
+import { startGlueServer } from '../../fakes/glue-server.ts';
+import { startS3Server } from '../../fakes/s3-server.ts';
+
+const STACK = 'arn:aws:cloudformation:us-east-1:123456789012:stack/BrandReports/1';
+
+let s3: Awaited<ReturnType<typeof startS3Server>>;
+let glue: Awaited<ReturnType<typeof startGlueServer>>;
+
+beforeEach(async () => {
+  [s3, glue] = [await startS3Server(), await startGlueServer('reports')];
+});
+afterEach(async () => {
+  for (const server of [s3, glue]) {
+    server.client.destroy();
+    await server.close();
+  }
+});
+
+const owners = () => Promise.all([ownerOfBucket(s3.client, 'lake'), ownerOfDatabase(glue.client, 'reports')]);
+
+describe('the stack that owns a bucket or a database', () => {
+  it('is the one that marked it', async () => {
+    s3.tags.set('team', 'data').set(OWNER_KEY, STACK);
+    glue.parameters.set(OWNER_KEY, STACK);
+    expect(await owners()).toEqual([STACK, STACK]);
+  });
+
+  it.each([
+    ['nothing is marked', false],
+    ['there are other tags', true],
+  ])('is none where %s', async (_name, isTagged) => {
+    if (isTagged) s3.tags.set('team', 'data');
+    expect(await owners()).toEqual([undefined, undefined]);
+  });
+
+  it('cannot be known without a permission, which the error names', async () => {
+    s3.faults.refuseAll = true;
+    glue.faults.deny = 'not authorized';
+    await expect(ownerOfBucket(s3.client, 'lake')).rejects.toThrow('grant s3:GetBucketTagging');
+    await expect(ownerOfDatabase(glue.client, 'reports')).rejects.toThrow('Grant glue:GetDatabase');
+  });
+
+  it('is none of a database that does not exist', async () => {
+    expect(await ownerOfDatabase(glue.client, 'nowhere')).toBeUndefined();
+  });
+});
