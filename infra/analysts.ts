@@ -1,6 +1,6 @@
 import { Stack } from 'aws-cdk-lib';
 import { CfnNamedQuery, CfnWorkGroup } from 'aws-cdk-lib/aws-athena';
-import { Grant, ManagedPolicy } from 'aws-cdk-lib/aws-iam';
+import { Grant, ManagedPolicy, Role } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
@@ -56,10 +56,11 @@ export class Analysts extends Construct {
       });
       query.addResourceDependency(workGroup);
     }
-    const policy = this.policy({ lake, catalog });
+    const policy = this.policy({ deployment, lake, catalog });
     output(this, 'AnalystsPolicyArn', {
       value: policy.managedPolicyArn,
-      description: 'Attach this policy to people who query: it allows that and nothing else',
+      description:
+        'The setting analystRoles attaches this policy to roles: it allows to query, and nothing else',
     });
     output(this, 'Athena', {
       value: consoleLink(this, 'athena', '/query-editor'),
@@ -67,10 +68,14 @@ export class Analysts extends Construct {
     });
   }
 
-  private policy({ lake, catalog }: Pick<AnalystsProps, 'lake' | 'catalog'>): ManagedPolicy {
-    const { stackName } = Stack.of(this);
+  private policy({ deployment, lake, catalog }: Omit<AnalystsProps, 'reports'>): ManagedPolicy {
+    const { stackName, region } = Stack.of(this);
     const policy = new ManagedPolicy(this, 'Policy', {
+      // Others name it, e.g. permission sets. IAM is global, and a stack of this name may be in another region too.
+      managedPolicyName: `${stackName}-analysts-${region}`,
       description: `Query the affiliate reports of ${stackName} in Athena`,
+      // What is attached by hand would block the deletion of the stack: CloudFormation detaches only what it attached.
+      roles: (deployment.analystRoles ?? []).map((name) => Role.fromRoleName(this, `Role-${name}`, name)),
     });
     lake.grantQuery(policy);
     catalog.grantQuery(policy);

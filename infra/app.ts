@@ -3,16 +3,10 @@ import { App } from 'aws-cdk-lib';
 import packageJson from '../package.json' with { type: 'json' };
 import { reports } from '../shared/reports/index.ts';
 import { parseSettings, settingsInput } from '../shared/settings/settings.ts';
+import { featureFlags } from './feature-flags.ts';
 import { PipelineStack } from './pipeline-stack.ts';
 
-// Flags are set here and not in cdk.json, so that `node infra/app.ts` and `cdk synth` produce the same stack.
-const app = new App({
-  analyticsReporting: false,
-  context: {
-    '@aws-cdk/aws-iam:minimizePolicies': true,
-    '@aws-cdk/core:validateAgainstDefaultRules': true,
-  },
-});
+const app = new App({ analyticsReporting: false, context: featureFlags() });
 
 /** `cdk deploy -c settings=FILE -c environment=NAME` uses another file, and an environment in it. */
 const origin = String(app.node.tryGetContext('settings') ?? 'cdk.json');

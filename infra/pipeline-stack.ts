@@ -5,7 +5,7 @@
  * and a dashboard watch all of it (observability.ts). Analysts get a workgroup and a policy (analysts.ts). I9: secrets are
  * neither created nor read here, only named, so that no credential is in the template.
  */
-import { Stack, type StackProps } from 'aws-cdk-lib';
+import { Annotations, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
@@ -20,6 +20,9 @@ import { Observability } from './observability.ts';
 import { output } from './output.ts';
 import { ReportFunction, type ScheduledBrand } from './report-function.ts';
 import { RebuildCatalogFunction } from './rebuild-catalog-function.ts';
+
+/** Instances that an account has to leave unreserved. */
+const UNRESERVED = 100;
 
 export interface PipelineStackProps extends StackProps {
   reports: ReportRegistry;
@@ -39,6 +42,7 @@ export class PipelineStack extends Stack {
     const failed = new FailureQueue(this, 'Failed');
 
     const enabled = enabledReports(reports, settings);
+    this.warnOfQuota(enabled.length * (deployment.reservedConcurrency ?? 0));
     const functions = enabled.map(
       ({ report, brands }) =>
         new ReportFunction(this, report.name, {
@@ -81,6 +85,15 @@ export class PipelineStack extends Stack {
       catalog,
     });
     this.outputSecretLinks(Object.values(settings.brands).map(({ secretName }) => secretName));
+  }
+
+  /** Where the quota does not suffice, CloudFormation fails the deployment with a message that names neither setting nor quota. */
+  private warnOfQuota(reserved: number): void {
+    if (reserved === 0) return;
+    Annotations.of(this).addWarningV2(
+      'brand-reports:reservedConcurrency',
+      `deployment.reservedConcurrency reserves ${reserved} instances, and AWS wants ${UNRESERVED} to stay unreserved: the deployment fails with "UnreservedConcurrentExecution below its minimum value" unless the account's quota "Concurrent executions" of Lambda is ${reserved + UNRESERVED} or more. New accounts have 10. Request more in Service Quotas, or leave the setting out.`,
+    );
   }
 
   private outputSecretLinks(names: readonly string[]): void {

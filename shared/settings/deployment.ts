@@ -27,6 +27,8 @@ export interface DeploymentSettings {
   alarmEmail?: string;
   /** The alarm of a report is raised when its newest complete day ended longer ago than this. */
   behindAfterHours: number;
+  /** Names of roles in the account that get the analysts' policy. */
+  analystRoles?: string[];
   /** How much data one query in the workgroup may read. */
   queryScanLimitGb: number;
 }
@@ -35,6 +37,8 @@ export interface DeploymentSettings {
 const LOG_RETENTION_DAYS = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
 ];
+
+const ROLE_NAMES = 'a list of names of IAM roles, without paths and ARNs';
 
 /** The schema of the settings of a deployment. */
 export function deploymentSchema() {
@@ -65,6 +69,17 @@ export function deploymentSchema() {
     behindAfterHours: z._default(
       number(26, 720, 'a number of hours from 26 to 720: a day is complete only after it has ended'),
       30,
+    ),
+    analystRoles: z.optional(
+      z
+        .array(
+          text(ROLE_NAMES, (name) => /^[\w+=,.@-]{1,64}$/.test(name)),
+          { error: ROLE_NAMES },
+        )
+        .check(
+          z.refine((names) => new Set(names).size === names.length, { error: 'each role once' }),
+          z.refine((names) => names.length <= 10, { error: '10 roles at most' }),
+        ),
     ),
     queryScanLimitGb: z._default(number(0.01, 100_000, 'a number of GB from 0.01 to 100000'), 100),
   });

@@ -26,7 +26,7 @@ from moto.awslambda.utils import get_backend as lambda_backend
 from moto.cloudformation import parsing
 from moto.cloudformation.custom_model import CustomModel
 from moto.cloudformation.exceptions import ValidationError
-from moto.cloudformation.models import cloudformation_backends
+from moto.cloudformation.models import Stack, cloudformation_backends
 from moto.cloudformation.responses import CloudFormationResponse
 from moto.core.common_models import CloudFormationModel
 from moto.core.config import default_user_config
@@ -134,17 +134,19 @@ def as_text(properties):
 
 def tell(resource, request_type, properties):
     """Sends a custom resource its event; whatever it answers but success fails the deployment."""
-    resource.properties = properties
+    before = getattr(resource, "properties", {})
     event = {
         **resource.told,
         "RequestType": request_type,
         "RequestId": str(uuid.uuid4()),
         "ResourceProperties": as_text(properties),
+        **({"OldResourceProperties": as_text(before)} if request_type == "Update" else {}),
     }
     payload, _failed, log = invoke(resource.function, event)
     reason = answers.get(event["RequestId"], f"{request_type} was not answered: {payload} {log[-1000:]}")
     if reason is not None:
         raise ValidationError(resource.logical_id, f"{resource.logical_id}: {reason}")
+    resource.properties = properties
 
 
 def create(cls, resource_name, cloudformation_json, account_id, region_name, **kwargs):
@@ -171,7 +173,39 @@ def update(cls, original_resource, new_resource_name, cloudformation_json, accou
 
 CustomModel.create_from_cloudformation_json = classmethod(create)
 CustomModel.update_from_cloudformation_json = classmethod(update)
-CustomModel.delete = lambda self, account_id, region_name: tell(self, "Delete", self.properties)
+CustomModel.delete = lambda self, account_id, region_name: tell(
+    self, "Delete", getattr(self, "properties", {})
+)
+
+moto_update = Stack.update
+
+
+def update_or_roll_back(self, template, *args, **kwargs):
+    """What a custom resource refused is no part of the stack, so that the next deployment asks it again."""
+    before, resources = self.template, self.resource_map._resource_json_map
+    try:
+        moto_update(self, template, *args, **kwargs)
+    except Exception:
+        self.template = before
+        custom = {name: each for name, each in resources.items() if each["Type"].startswith("Custom::")}
+        self.resource_map._resource_json_map.update(custom)
+        raise
+
+
+Stack.update = update_or_roll_back
+
+moto_delete = parsing.ResourceMap.delete
+
+
+def delete_all_but_retained(self):
+    """Moto's own knows one way to say that a resource stays."""
+    for resource in self._resource_json_map.values():
+        if resource.get("DeletionPolicy") == "RetainExceptOnCreate":
+            resource["DeletionPolicy"] = "Retain"
+    moto_delete(self)
+
+
+parsing.ResourceMap.delete = delete_all_but_retained
 
 
 class Resource:

@@ -1,7 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { CreateDatabaseCommand, CreateTableCommand, DeleteTableCommand } from '@aws-sdk/client-glue';
+import {
+  CreateDatabaseCommand,
+  CreateTableCommand,
+  DeleteTableCommand,
+  UpdateDatabaseCommand,
+} from '@aws-sdk/client-glue';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import * as z from 'zod/mini';
@@ -177,7 +182,7 @@ describe('an analyst finds after it', () => {
 describe('deployed again', () => {
   it('I7: over what a newer version left, a table keeps its column, also where a run adds another', async () => {
     await addColumn('attribution', { name: 'units_sold', type: 'bigint', field: 'unitsSold' });
-    await deploy({});
+    await deploy({ rawRetentionDays: 30 });
     expect(columnsIn(await held(), 'attribution').at(-1)).toBe('units_sold bigint');
     for (const brand of Object.values(sample.brands))
       restate(brand, 'amazon_attribution_report', daysOf(brand.name).at(-1) ?? '', (records) =>
@@ -189,10 +194,14 @@ describe('deployed again', () => {
     expect(await wrong(await held(), ['amazon_attribution_report'])).toEqual([]);
   });
 
-  it('the stack is as it was', async () => {
-    const before = published(await held());
-    await deploy({});
+  it.each([
+    ['with another setting the function runs', { rawRetentionDays: 31 }, true],
+    ['with nothing changed no function runs', { rawRetentionDays: 31 }, false],
+  ])('the stack is as it was; %s', async (_name, deployment, runs) => {
+    const [before, log] = [published(await held()), aws.log()];
+    await deploy(deployment);
     expect(published(await held())).toEqual(before);
+    expect(aws.log() !== log).toBe(runs);
   });
 
   it('after it was destroyed, with the lake that it left, its catalog is back', async () => {
@@ -212,8 +221,17 @@ describe('with a longer history, into a database that others use', () => {
     before = published(await held());
   });
 
+  it('a deployment fails where another stack owns the database, and says why', async () => {
+    const [Name, owner] = [SHARED_DATABASE, 'arn:aws:cloudformation:us-east-1:123456789012:stack/Other/1'];
+    const Parameters = { 'brand-reports:stack-id': owner };
+    await aws.glue.send(new CreateDatabaseCommand({ DatabaseInput: { Name, Parameters } }));
+    await expect(deployLonger()).rejects.toThrow(
+      `adoptDatabase is "${Name}", which the stack ${owner} has created and may delete`,
+    );
+    await aws.glue.send(new UpdateDatabaseCommand({ Name, DatabaseInput: { Name } }));
+  });
+
   it('a deployment fails where another lake has a table of the same name, and says why', async () => {
-    await aws.glue.send(new CreateDatabaseCommand({ DatabaseInput: { Name: SHARED_DATABASE } }));
     const StorageDescriptor = { Columns: [], Location: 's3://webshop/orders/' };
     const TableInput = { Name: 'orders', TableType: 'EXTERNAL_TABLE', StorageDescriptor };
     await aws.glue.send(new CreateTableCommand({ DatabaseName: SHARED_DATABASE, TableInput }));

@@ -27,6 +27,7 @@ describe('what the launcher starts', () => {
     for (const name of SOURCES) await writeFile(join(folder, name), '{}');
     await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
     await cp(launcher, join(folder, 'cli/brand-reports.js'));
+    await cp(join(launcher, '../../launch.js'), join(folder, 'launch.js'));
     await writeFile(join(folder, 'cli/main.ts'), "console.log('sources')");
     await writeFile(join(folder, 'dist/main.js'), "console.log('bundle')");
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Match, Template } from 'aws-cdk-lib/assertions';
+import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
 import * as z from 'zod/mini';
 import * as paths from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -191,6 +191,36 @@ describe('the permissions of the stack', () => {
       Action.includes('s3:PutObject'),
     );
     expect(JSON.stringify(put.Resource)).toContain('/query-results/*');
+  });
+});
+
+describe('the policy of analysts', () => {
+  it('has a name that others can rely on, in each region its own', () => {
+    both.hasResourceProperties('AWS::IAM::ManagedPolicy', {
+      ManagedPolicyName: { 'Fn::Join': ['', ['BrandReports-analysts-', { Ref: 'AWS::Region' }]] },
+      Roles: Match.absent(),
+    });
+  });
+
+  it('is attached to the roles of a setting, so that the stack can be deleted', () => {
+    deployed({ analystRoles: ['Analysts', 'AWSReservedSSO_Data_0a1b'] }).hasResourceProperties(
+      'AWS::IAM::ManagedPolicy',
+      { Roles: ['Analysts', 'AWSReservedSSO_Data_0a1b'] },
+    );
+  });
+});
+
+describe('reserved instances', () => {
+  it('are announced with the quota that they need', () => {
+    const warnings = (deployment: object) =>
+      Annotations.fromStack(stackOf({ brands: { acme: ACME }, deployment })).findWarning(
+        '*',
+        Match.anyValue(),
+      );
+    expect(warnings({})).toEqual([]);
+    expect(JSON.stringify(warnings({ reservedConcurrency: 2 }))).toMatch(
+      /reserves 8 instances.*Concurrent executions.*is 108 or more. New accounts have 10/,
+    );
   });
 });
 

@@ -1,4 +1,5 @@
 import { App } from 'aws-cdk-lib';
+import { featureFlags } from '../../infra/feature-flags.ts';
 import { PipelineStack } from '../../infra/pipeline-stack.ts';
 import type { ReportRegistry } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -18,7 +19,7 @@ export function stackOf(
   options: { registry?: ReportRegistry; app?: App; name?: string; version?: string } = {},
 ): PipelineStack {
   const { registry = reports, name = 'BrandReports', version = '1.0.0' } = options;
-  const app = options.app ?? new App({ context: { 'aws:cdk:bundling-stacks': [] } });
+  const app = options.app ?? new App({ context: { ...featureFlags(), 'aws:cdk:bundling-stacks': [] } });
   return new PipelineStack(app, name, {
     reports: registry,
     settings: parseSettings(settings, registry),

@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import module from 'node:module';
+import { constants, homedir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+// Plain JavaScript that any Node from version 20 on understands: it finds a Node that runs the rest.
+
+const bundled = fileURLToPath(
+  new URL(`./node_modules/node-${process.platform}-${process.arch}/bin/node`, import.meta.url),
+);
+
+// Compiled code is kept in a folder of the user's own: it halves the start, and nobody else may put code there.
+const compiled = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'brand-reports', 'compiled');
+
+/**
+ * Runs a program that is written in TypeScript, by a newer Node where this one is too old.
+ * @param {URL} main
+ */
+export async function launch(main) {
+  if (isNewEnough()) {
+    module.enableCompileCache(compiled);
+    process.removeAllListeners('warning');
+    process.on('warning', (warning) => {
+      if (warning.name !== 'ExperimentalWarning') console.error(String(warning));
+    });
+    await import(main.href);
+  } else if (existsSync(bundled)) {
+    runWith(bundled, main);
+  } else {
+    console.error(
+      `brand-reports needs Node 22.18 or newer, and this is ${process.version}. Install Node 24 (https://nodejs.org), ` +
+        'or on Linux run "npm install" in the repository, which brings Node 24 along.',
+    );
+    process.exitCode = 2;
+  }
+}
+
+/** TypeScript runs as it is from Node 22.18 on, and ZSTD is there since 22.15. */
+function isNewEnough() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  return Boolean(process.features.typescript) && (major > 22 || (major === 22 && minor >= 18));
+}
+
+function runWith(node, main) {
+  const child = spawn(
+    node,
+    ['--disable-warning=ExperimentalWarning', fileURLToPath(main), ...process.argv.slice(2)],
+    { stdio: 'inherit', env: { NODE_COMPILE_CACHE: compiled, ...process.env } },
+  );
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => {
+    console.error(`${node} cannot be started: ${error.message}. Run "npm install" again.`);
+    process.exitCode = 2;
+  });
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
+}
