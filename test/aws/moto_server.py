@@ -31,6 +31,7 @@ from moto.cloudformation.responses import CloudFormationResponse
 from moto.core.common_models import CloudFormationModel
 from moto.core.config import default_user_config
 from moto.glue.models import glue_backends
+from moto.iam.models import ManagedPolicy
 from moto.stepfunctions import models as step_functions
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_aws_sdk import (
     StateTaskServiceAwsSdk,
@@ -206,6 +207,13 @@ def delete_all_but_retained(self):
 
 
 parsing.ResourceMap.delete = delete_all_but_retained
+
+
+# Moto makes a managed policy anew at every update, which it cannot under the same name, and never deletes one.
+ManagedPolicy.update_from_cloudformation_json = classmethod(
+    lambda cls, original_resource, **_kwargs: original_resource
+)
+ManagedPolicy.delete = lambda self, account_id, region: self.backend.managed_policies.pop(self.arn, None)
 
 
 class Resource:
