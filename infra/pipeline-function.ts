@@ -38,6 +38,8 @@ export interface PipelineFunctionProps {
   testEvents: Readonly<Record<string, unknown>>;
 }
 
+const SECRETS_PER_STATEMENT = 10;
+
 /** A Lambda function with the settings in its bundle, its log group, and a role that may write to that. */
 export class PipelineFunction extends Construct implements IGrantable {
   readonly function: LambdaFunction;
@@ -100,7 +102,14 @@ export class PipelineFunction extends Construct implements IGrantable {
         arnFormat: ArnFormat.COLON_RESOURCE_NAME,
       }),
     );
-    Grant.addToPrincipal({ grantee: this, actions: ['secretsmanager:GetSecretValue'], resourceArns });
+    const actions = ['secretsmanager:GetSecretValue'];
+    // CDK divides large policies between statements: one of 60 secrets alone could exceed the size that IAM allows.
+    for (let first = 0; first < resourceArns.length; first += SECRETS_PER_STATEMENT)
+      Grant.addToPrincipal({
+        grantee: this,
+        actions,
+        resourceArns: resourceArns.slice(first, first + SECRETS_PER_STATEMENT),
+      });
     grantKey(this, this.settings.deployment.secretsKeyArn, 'secretsmanager', 'read');
   }
 }
