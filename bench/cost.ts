@@ -30,13 +30,13 @@ async function items(clicksPerDay: number): Promise<{ all: Item[]; notes: string
   const calls = (names: RegExp) =>
     [...day.calls].reduce((sum, [name, count]) => sum + (names.test(name) ? count : 0), 0);
   const all: Item[] = [
-    { name: 'Lambda, starts', perDay: day.runs, price: prices.lambdaStart },
+    { name: 'Lambda, starts', perDay: day.runs + day.looks, price: prices.lambdaStart },
     {
       name: 'Lambda, time × memory',
       perDay: (day.seconds * memoryMb) / MB_PER_GB,
       price: prices.lambdaGbSecond,
     },
-    { name: 'EventBridge Scheduler', perDay: day.runs, price: prices.schedule },
+    { name: 'EventBridge Scheduler', perDay: day.runs + day.looks, price: prices.schedule },
     {
       name: 'S3, PUT and LIST',
       perDay: calls(/^(PutObject|ListObjects|(Create|Complete)Multipart|UploadPart)/),
@@ -60,7 +60,7 @@ async function items(clicksPerDay: number): Promise<{ all: Item[]; notes: string
     },
     { name: 'Secrets Manager, secrets', atAnyTime: 1, price: prices.secret },
     { name: 'Secrets Manager, requests', perDay: calls(/^GetSecretValue/), price: prices.secretCall },
-    { name: 'CloudWatch, metrics', atAnyTime: day.metrics, price: prices.metric },
+    { name: 'CloudWatch, metrics', atAnyTime: 1, price: prices.metric },
     { name: 'CloudWatch, alarms (by metrics)', atAnyTime: alarmMetrics, price: prices.alarm },
     { name: 'CloudWatch, dashboards', atAnyTime: dashboards, price: prices.dashboard },
     { name: 'CloudWatch, logs in GB', perDay: day.logBytes / BYTES_PER_GB, price: prices.logGb },

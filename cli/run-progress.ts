@@ -97,7 +97,7 @@ export function lineOf(event: LogEvent): string | undefined {
     case 'service_time_unknown':
     case 'vacuum_failed':
     case 'month_skipped':
-    case 'metrics_not_emitted':
+    case 'last_run_not_recorded':
     case 'catalog_entry_skipped':
     case 'catalog_rebuild_failed':
     case 'test_events_failed':
@@ -105,6 +105,8 @@ export function lineOf(event: LogEvent): string | undefined {
     case 'calendar_failed':
       return problemLine(event, event.event.replaceAll('_', ' '));
     case 'report_planned':
+    case 'run_ended':
+    case 'look_ended':
     case 'day_claimed':
     case 'page_fetched':
     case 'lease_not_renewed':

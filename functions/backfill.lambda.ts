@@ -10,12 +10,10 @@ import {
 import { BrandReportsError, rethrowBugs } from '../shared/errors.ts';
 import { isJsonObject, parseJson } from '../shared/json.ts';
 import { type Item, type Planning, parseBackfillEvent, parseBackfillInput } from './backfill-event.ts';
-import { emitMetrics } from './metrics.ts';
-import { environment, createFunctionContext } from './function-context.ts';
+import { createFunctionContext } from './function-context.ts';
 import { timeLimits } from './time-limits.ts';
 
 const context = createFunctionContext();
-const namespace = environment('METRICS_NAMESPACE');
 
 /**
  * The steps of the backfill's state machine: plans the months, reads one of them as far as time allows, concludes.
@@ -31,9 +29,7 @@ export async function handler(event: unknown, lambda: Pick<Context, 'getRemainin
       step.conclude.months,
     );
   const options = { ...context, clock: systemClock(), ...timeLimits(lambda.getRemainingTimeInMillis()) };
-  const { step: done, reports } = await readMonth(options, step.read, step.progress);
-  emitMetrics(reports, { namespace, log: context.log });
-  return done;
+  return readMonth(options, step.read, step.progress);
 }
 
 /** The months to read, or why the execution is refused: as a result, which people read in the console, not as an error. */

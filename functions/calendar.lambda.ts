@@ -1,15 +1,20 @@
+import { randomUUID } from 'node:crypto';
 import * as z from 'zod/mini';
 import { openLakeStore } from '../shared/adapters/aws/lake-store.ts';
+import { snsNotifier } from '../shared/adapters/aws/sns-notifier.ts';
+import { systemClock } from '../shared/adapters/system-clock.ts';
 import { lastMonths } from '../shared/days.ts';
 import { BrandReportsError, asBrandReportsError } from '../shared/errors.ts';
 import { integer, oneOf, parseInput } from '../shared/validation/input.ts';
 import { readLedgers } from '../shared/lake/documents/read.ts';
+import { type WatchOutcome, watch } from '../shared/operations/watch.ts';
 import { reports } from '../shared/reports/index.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { calendar } from '../shared/status/calendar.ts';
 import { html } from '../shared/status/html.ts';
 import { tableStatuses } from '../shared/status/table-statuses.ts';
-import { consoleControls } from './console-controls.ts';
+import { consoleControls, consoleTextControls } from './console-controls.ts';
+import { countProblems } from './count-problems.ts';
 import { bundledSettings, environment, log } from './function-context.ts';
 
 /** A Lambda response holds 6 MB at most, quotes and line ends escaped. */
@@ -32,11 +37,13 @@ months: 6
 `;
 
 /**
- * Draws the coverage calendar for a CloudWatch dashboard.
+ * Draws the coverage calendar for a CloudWatch dashboard; `{"watch": true}` makes it one look of the watcher.
  * @param event the widget's parameters and CloudWatch's `widgetContext`; `describe` requests documentation
- * @returns HTML, of the error too; Markdown for `describe`
+ * @returns HTML, of the error too; Markdown for `describe`; what a look found
+ * @throws BrandReportsError where a look fails: the alarm of the missing metric, and the queue, tell of that
  */
-export async function handler(event: unknown): Promise<string> {
+export async function handler(event: unknown): Promise<string | WatchOutcome> {
+  if (z.safeParse(LOOK, event).success) return look();
   try {
     return await draw(event);
   } catch (thrown) {
@@ -46,6 +53,26 @@ export async function handler(event: unknown): Promise<string> {
     return html`<p><b>The calendar cannot be drawn</b> (${kind}, ${code}).</p><pre style="white-space:pre-wrap">${message}</pre>`
       .markup;
   }
+}
+
+const LOOK = z.strictObject({ watch: z.literal(true) });
+
+function look(): Promise<WatchOutcome> {
+  const store = openLakeStore(environment('LAKE_URL'));
+  const [region, stack] = [environment('AWS_REGION'), environment('FUNCTION_PREFIX')];
+  return watch({
+    settings: bundledSettings(),
+    reports,
+    store,
+    clock: systemClock(),
+    random: Math.random,
+    newId: randomUUID,
+    log,
+    notifier: snsNotifier(environment('TOPIC_ARN')),
+    countProblems: (count) => countProblems(stack, count),
+    message: { pipeline: stack, page: environment('PAGE_URL'), controls: consoleTextControls(region, stack) },
+    controls: consoleControls(region, stack),
+  });
 }
 
 async function draw(event: unknown): Promise<string> {

@@ -4,13 +4,11 @@ import { runCheck } from '../shared/operations/check.ts';
 import { runSync } from '../shared/run.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { environment, createFunctionContext } from './function-context.ts';
-import { emitMetrics } from './metrics.ts';
 import { parseSyncEvent } from './sync-event.ts';
 import { timeLimits } from './time-limits.ts';
 
 const context = createFunctionContext();
 const report = environment('REPORT');
-const namespace = environment('METRICS_NAMESPACE');
 
 /**
  * Syncs the report of this function, or checks the connection.
@@ -32,13 +30,7 @@ export async function handler(event: unknown, lambda: Pick<Context, 'getRemainin
     ...timeLimits(lambda.getRemainingTimeInMillis()),
   };
   if (check) return runCheck(options);
-  const outcome = await runSync(options);
-  emitMetrics(outcome.reports, {
-    namespace,
-    log: context.log,
-    ...(now === undefined && { health: { settings: context.settings, nowMs: Date.now() } }),
-  });
-  return outcome;
+  return runSync(options);
 }
 
 function brandsWith({ brands }: Settings, report: string): string[] {

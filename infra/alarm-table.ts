@@ -1,104 +1,66 @@
 /*
- * Without alarms a report that stopped goes unnoticed: its tables still answer queries, with old numbers.
+ * Without alarms a pipeline that stopped goes unnoticed: its tables still answer queries, with old numbers.
  * This file is the only list of the alarms. A row gives the alarm's id, what it means, what to do, and the condition
  * that CloudWatch evaluates. The rows make the alarms and their descriptions (alarms.ts), the dashboard's list
- * (dashboard.ts) and the table in docs/operations.md, which a test compares. A new alarm is one new row.
+ * (dashboard.ts) and the table in docs/operations.md, which a test compares. A new alarm is one new row. What is wrong
+ * with a report is told by the watcher (shared/operations/watch.ts), so their number does not grow with the brands.
  */
 import { Duration } from 'aws-cdk-lib';
-import { type AlarmProps, ComparisonOperator, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
-import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { type AlarmProps, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
-import { PERIOD_HOURS, failureWindow, missingDataHours } from './alarm-windows.ts';
-import type { ObservedReport } from './observed-report.ts';
 
-/** One kind of alarm. In its texts `<name>` is a placeholder: see `placeholders` of what it watches. */
-export interface AlarmRow<Watched> {
+/** One kind of alarm. In its texts `<name>` is a placeholder: undelivered and failed, the names of the two queues. */
+export interface AlarmRow {
   id: string;
   meaning: string;
   action: string;
   /** `undefined` where this deployment has no such alarm. What it leaves out is in `Alarms`. */
-  condition: (watched: Watched, deployment: DeploymentSettings) => AlarmCondition | undefined;
+  condition: (watched: ObservedStack, deployment: DeploymentSettings) => AlarmCondition | undefined;
 }
 
 export type AlarmCondition = Pick<AlarmProps, 'metric' | 'evaluationPeriods'> & Partial<AlarmProps>;
 
-/** The function that syncs one report, for all brands. */
-export interface ObservedFunction {
-  report: string;
-  function: IFunction;
-  /** By brand, as in the settings. */
-  schedules: Readonly<Record<string, string>>;
-}
-
-/** What the stack has once. */
+/** What alarms and dashboard show. */
 export interface ObservedStack {
   queues: Readonly<Record<'undelivered' | 'failed', IQueue>>;
   stateMachine: IStateMachine;
+  /** How many problems the watcher has found. */
+  problems: Metric;
 }
 
-const THROTTLED_PERCENT = 10;
+/** The watcher's metric, in the stack's namespace. */
+export function problemsMetric(stackName: string): Metric {
+  return new Metric({
+    namespace: stackName,
+    metricName: 'Problems',
+    statistic: Stats.MAXIMUM,
+    period: Duration.hours(1),
+  });
+}
 
-/** One alarm for each report of each brand. Placeholders: brand, report, function, behindAfterHours. */
-export const REPORT_ALARMS: readonly AlarmRow<ObservedReport>[] = [
+const HOURS_OF_PROBLEMS = 3;
+
+export const ALARMS: readonly AlarmRow[] = [
   {
-    id: 'behind-<brand>-<report>',
+    id: 'problems',
     meaning:
-      'The newest complete day of <brand> <report> ended more than <behindAfterHours> hours ago, or the report has ' +
-      'never returned a record, or no run has reported for longer than the gaps of its schedule (checked where these ' +
-      'are shorter than a week).',
-    action: 'Test the function <function> with "Check-the-connection", then with "Sync-now".',
-    condition: (report, { schedules, behindAfterHours }) => {
-      // Without schedules nothing starts by itself, so no report is behind.
+      `For ${HOURS_OF_PROBLEMS} hours the watcher has found problems, of which its message tells, or has not looked at ` +
+      'all: then nobody watches the pipeline.',
+    action:
+      'Do what the last message says. Where there is none, test the calendar function with "Watch-now", and read the ' +
+      'error in its log.',
+    condition: ({ problems }, { schedules }) => {
+      // Without schedules nothing starts by itself, the watcher neither.
       if (!schedules) return undefined;
-      const hours = missingDataHours(report.schedule);
       return {
-        metric: report.secondsSinceNewestCompleteDay(),
-        threshold: behindAfterHours * 3600,
-        comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
-        evaluationPeriods: hours ?? 1,
-        treatMissingData: hours === undefined ? TreatMissingData.IGNORE : TreatMissingData.BREACHING,
+        metric: problems,
+        evaluationPeriods: HOURS_OF_PROBLEMS,
+        treatMissingData: TreatMissingData.BREACHING,
       };
     },
   },
-  {
-    id: 'failed-<brand>-<report>',
-    meaning: 'Runs of <brand> <report> end as failed.',
-    action:
-      'Test the function <function> with "Sync-now": the answer says what is wrong and what to do about it.',
-    condition: (report) => ({ metric: report.failures(), ...failureWindow([report.schedule]) }),
-  },
-  {
-    id: 'throttled-<brand>-<report>',
-    meaning:
-      `The service answered ${THROTTLED_PERCENT} % or more of the requests for <brand> <report> with HTTP 429. ` +
-      'Nothing is lost, but runs take longer.',
-    action: 'Lower the setting requestsPerSecond and deploy.',
-    condition: (report) => ({
-      metric: report.throttledPercent(),
-      threshold: THROTTLED_PERCENT,
-      ...failureWindow([report.schedule]),
-    }),
-  },
-];
-
-/** One alarm for each function that syncs a report. Placeholders: report, function. */
-export const FUNCTION_ALARMS: readonly AlarmRow<ObservedFunction>[] = [
-  {
-    // A function that crashed has reported no metrics of its own.
-    id: 'crashed-<report>',
-    meaning: 'The function <function> ran out of time or memory, or hit a bug.',
-    action: 'Read the error in its log, then test it with "Sync-now": it resumes where the last run stopped.',
-    condition: ({ function: syncs, schedules }) => ({
-      metric: syncs.metricErrors({ statistic: Stats.SUM, period: Duration.hours(PERIOD_HOURS) }),
-      ...failureWindow(Object.values(schedules)),
-    }),
-  },
-];
-
-/** Alarms that the stack has once. Placeholders: undelivered and failed, the names of the two queues. */
-export const STACK_ALARMS: readonly AlarmRow<ObservedStack>[] = [
   {
     id: 'queue-undelivered',
     meaning: 'The queue <undelivered> holds events that a schedule could not deliver to its function.',
@@ -109,10 +71,12 @@ export const STACK_ALARMS: readonly AlarmRow<ObservedStack>[] = [
   },
   {
     id: 'queue-failed',
-    meaning: 'The queue <failed> holds events that a function failed on, or that waited too long for it.',
+    meaning:
+      'The queue <failed> holds events that a function failed on: it ran out of time or memory, hit a bug, or had no ' +
+      'free instance for too long.',
     action:
-      'Read the error in its messages and fix the cause, test the function that a message names with "Sync-now", ' +
-      'then purge the queue.',
+      'Read the error in its messages and fix the cause, test the function that a message names with "Sync-now": it ' +
+      'resumes where the last run stopped. Then purge the queue.',
     condition: ({ queues }) => messagesIn(queues.failed),
   },
   {
@@ -128,22 +92,23 @@ export const STACK_ALARMS: readonly AlarmRow<ObservedStack>[] = [
   },
 ];
 
+/** A queue that nobody uses publishes nothing after some hours: what it held then, it still holds. */
 function messagesIn(queue: IQueue): AlarmCondition {
   const metric = queue.metricApproximateNumberOfMessagesVisible({
     statistic: Stats.MAXIMUM,
     period: Duration.minutes(5),
   });
-  return { metric, evaluationPeriods: 1 };
+  return { metric, evaluationPeriods: 1, treatMissingData: TreatMissingData.IGNORE };
 }
 
-/** `behind-<brand>-<report>` → `behind-acme-order_list`; a name without a value stays as it is. */
+/** `The queue <failed>` → `The queue BrandReports-Failed`; a name without a value stays as it is. */
 export function filledIn(text: string, values: Readonly<Record<string, string>>): string {
   return text.replace(/<(\w+)>/g, (placeholder, name: string) => values[name] ?? placeholder);
 }
 
 /** All kinds of alarms as a Markdown table, for the dashboard and for docs/operations.md. */
 export function alarmsAsMarkdown(): string {
-  const rows = [...REPORT_ALARMS, ...FUNCTION_ALARMS, ...STACK_ALARMS].map(
+  const rows = ALARMS.map(
     ({ id, meaning, action }) => `| \`${id}\` | ${markdown(meaning)} | ${markdown(action)} |`,
   );
   return ['| Alarm | What it means | What to do |', '| --- | --- | --- |', ...rows].join('\n');

@@ -90,7 +90,6 @@ export class BackfillStateMachine extends Construct {
       environment: {
         LAKE_URL: lake.url,
         DATABASE: catalog.databaseName,
-        METRICS_NAMESPACE: Stack.of(this).stackName,
       },
       testEvents: { 'Show-the-plan': { plan: exampleInput(settings), execution: '', running: [] } },
     });

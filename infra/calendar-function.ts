@@ -1,27 +1,74 @@
 import { Duration, Stack } from 'aws-cdk-lib';
+import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
+import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
+import { objectPage } from '../shared/adapters/aws/console-url.ts';
+import { COVERAGE_PAGE_KEY } from '../shared/lake/paths.ts';
 import type { Settings } from '../shared/settings/settings.ts';
+import { acknowledgeWildcards } from './acknowledge-wildcards.ts';
+import type { AlarmTopic } from './alarm-topic.ts';
 import type { Lake } from './lake.ts';
+import { output } from './output.ts';
 import { PipelineFunction } from './pipeline-function.ts';
 
 export interface CalendarFunctionProps {
   settings: Settings;
   lake: Lake;
+  /** Where the watcher's messages go. */
+  topic: AlarmTopic;
+  /** The queue for events that the schedule could not deliver. */
+  undelivered: IQueue;
+  /** The queue for looks that failed. */
+  failed: IQueue;
 }
 
-/** The function that draws on the dashboard which days are in the lake. */
+const LOOK = { watch: true };
+
+/** The function that draws which days are in the lake, and looks every hour whether anything is wrong: the watcher. */
 export class CalendarFunction extends PipelineFunction {
-  constructor(scope: Construct, id: string, { settings, lake }: CalendarFunctionProps) {
+  constructor(scope: Construct, id: string, props: CalendarFunctionProps) {
+    const { settings, lake, topic, undelivered, failed } = props;
+    const { region, stackName } = Stack.of(scope);
+    const page = objectPage(region, lake.bucket.bucketName, COVERAGE_PAGE_KEY);
     super(scope, id, {
       settings,
       name: 'calendar',
-      description: 'Draws which days are in the lake, for the dashboard',
+      description:
+        'Watches every day of every report, tells what has changed, draws which days are in the lake',
       handler: 'calendar',
-      environment: { LAKE_URL: lake.url, FUNCTION_PREFIX: Stack.of(scope).stackName },
-      // A person waits for it.
-      timeout: Duration.minutes(1),
-      testEvents: { 'Draw-the-calendar': {}, 'How-to-use-it': { describe: true } },
+      environment: {
+        LAKE_URL: lake.url,
+        FUNCTION_PREFIX: stackName,
+        TOPIC_ARN: topic.topic.topicArn,
+        PAGE_URL: page,
+      },
+      timeout: Duration.minutes(5),
+      onFailure: failed,
+      testEvents: { 'Watch-now': LOOK, 'Draw-the-calendar': {}, 'How-to-use-it': { describe: true } },
     });
-    lake.grantReadLedgers(this);
+    lake.grantWatch(this);
+    topic.grantPublish(this);
+    acknowledgeWildcards(
+      Stack.of(this),
+      [`${this.function.functionArn}:*`],
+      'The role of the schedule starts the function under any of its versions, and nothing else.',
+    );
+    new Schedule(this, 'Schedule', {
+      description: 'Looks whether anything is wrong',
+      // Not on the hour, when most of the world's schedules start.
+      schedule: ScheduleExpression.expression('cron(50 * * * ? *)'),
+      enabled: settings.deployment.schedules,
+      target: new LambdaInvoke(this.function, {
+        input: ScheduleTargetInput.fromObject(LOOK),
+        retryAttempts: 2,
+        maxEventAge: Duration.minutes(15),
+        deadLetterQueue: undelivered,
+      }),
+    });
+    output(this, 'CoveragePage', {
+      value: page,
+      description: 'Which days are in the lake, what is missing and what to do, drawn every hour: press Open',
+    });
   }
 }

@@ -5,57 +5,62 @@ import {
   CustomWidget,
   Dashboard,
   GraphWidget,
-  type GraphWidgetProps,
   type IMetric,
   type IWidget,
-  MathExpression,
+  LogQueryVisualizationType,
+  LogQueryWidget,
   Stats,
   TextWidget,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
-import type { IQueue } from 'aws-cdk-lib/aws-sqs';
-import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
+import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { testPage } from '../shared/adapters/aws/console-url.ts';
-import { alarmsAsMarkdown } from './alarm-table.ts';
-import { PERIOD_HOURS } from './alarm-windows.ts';
+import { type ObservedStack, alarmsAsMarkdown } from './alarm-table.ts';
 import { consoleLink } from './console-link.ts';
-import type { ObservedReport } from './observed-report.ts';
 
 const WIDTH = 24;
 
-export interface ReportsDashboardProps {
-  observed: readonly ObservedReport[];
-  /** The functions that sync, by report. */
-  functions: Readonly<Record<string, IFunction>>;
-  queues: Readonly<Record<string, IQueue>>;
-  stateMachine: IStateMachine;
-  /** Draws which days are in the lake. */
-  calendar: IFunction;
-  behindAfterHours: number;
-  /** By the title that they are shown under. */
-  alarms: ReadonlyMap<string, Alarm[]>;
+/** A function that syncs. */
+export interface ObservedFunction {
+  report: string;
+  function: IFunction;
+  logGroup: ILogGroup;
 }
 
-/** Which days are in the lake, and what is missing: the answer first, then the figures behind it. */
+export interface ReportsDashboardProps extends ObservedStack {
+  functions: readonly ObservedFunction[];
+  /** Draws which days are in the lake. */
+  calendar: IFunction;
+  alarms: readonly Alarm[];
+}
+
+/**
+ * Which days are in the lake, and what is missing: the answer first, then the figures behind it. Those of runs are queries
+ * over the one line that a run logs, so their number does not grow with the brands.
+ */
 export class ReportsDashboard extends Dashboard {
   constructor(scope: Construct, id: string, props: ReportsDashboardProps) {
     super(scope, id, { dashboardName: Stack.of(scope).stackName, defaultInterval: Duration.days(7) });
     this.addWidgets(calendarWidget(props.calendar));
-    this.addWidgets(...alarmWidgets(props));
+    this.addWidgets(
+      new AlarmStatusWidget({ title: 'Alarms', alarms: [...props.alarms], width: WIDTH / 2, height: 6 }),
+      graph(WIDTH / 2, 'Problems', [props.problems]),
+    );
     this.addWidgets(this.whatToDo(props));
-    this.addWidgets(...healthWidgets(props));
-    this.addWidgets(...trafficWidgets(props), ...runtimeWidgets(props));
+    this.addWidgets(...runWidgets(props.functions.map(({ logGroup }) => logGroup.logGroupName)));
+    this.addWidgets(...runtimeWidgets(props));
   }
 
   private whatToDo({ functions, stateMachine }: ReportsDashboardProps): IWidget {
-    const tests = Object.entries(functions).map(
-      ([report, { functionName }]) => `[${report}](${consoleLink(this, 'lambda', testPage(functionName))})`,
+    const tests = functions.map(
+      ({ report, function: syncs }) =>
+        `[${report}](${consoleLink(this, 'lambda', testPage(syncs.functionName))})`,
     );
     const backfill = consoleLink(this, 'states', `/statemachines/view/${stateMachine.stateMachineArn}`);
     return new TextWidget({
       width: WIDTH,
-      height: 11,
+      height: 8,
       markdown: [
         '## What to do',
         `Test events of the functions: ${tests.join(' · ')} · executions of the [backfill](${backfill})`,
@@ -72,75 +77,61 @@ function calendarWidget({ functionArn }: IFunction): IWidget {
   return new CustomWidget({ title: 'Which days are complete', functionArn, width: WIDTH, height: 12 });
 }
 
-/** One widget for each brand, because a widget shows a hundred alarms at most. */
-function alarmWidgets({ alarms }: ReportsDashboardProps): IWidget[] {
-  return [...alarms].map(
-    ([title, shown]) =>
-      new AlarmStatusWidget({
-        title: `Alarms: ${title}`,
-        alarms: shown,
-        width: WIDTH / 2,
-        height: 1 + Math.ceil(shown.length / 3),
-      }),
-  );
-}
+/** The lines that `run_ended` logs; Lambda puts an event under `message`. */
+const RUNS = 'filter message.event = "run_ended"';
 
-function healthWidgets({ observed, behindAfterHours }: ReportsDashboardProps): IWidget[] {
-  const failedDays = observed.map((report) => report.failedDays().with({ label: report.label }));
+function runWidgets(logGroupNames: string[]): IWidget[] {
+  const query = (
+    title: string,
+    view: LogQueryVisualizationType,
+    width: number,
+    ...queryLines: readonly string[]
+  ) =>
+    new LogQueryWidget({ title, view, width, height: 6, logGroupNames, queryLines: [RUNS, ...queryLines] });
+  const { LINE, TABLE } = LogQueryVisualizationType;
+  const sums = (...names: readonly string[]) =>
+    names.map((name) => `sum(message.${name}) as ${name}`).join(', ');
   return [
-    graph(WIDTH / 2, 'Hours since the newest complete day', observed.map(hoursSinceNewestCompleteDay), {
-      leftAnnotations: [{ value: behindAfterHours, label: 'behind' }],
-    }),
-    graph(WIDTH / 2, 'Failed days', failedDays),
+    query('Rows and pages read', LINE, WIDTH / 3, `stats ${sums('rows', 'pages')} by bin(1h)`),
+    query('Requests', LINE, WIDTH / 3, `stats ${sums('requests')} by bin(1h)`),
+    query(
+      'Retries and answers HTTP 429',
+      LINE,
+      WIDTH / 3,
+      `stats ${sums('retries', 'throttles')} by bin(1h)`,
+    ),
+    query(
+      'Runs by brand and report',
+      TABLE,
+      WIDTH,
+      `stats count(*) as runs, ${sums('rows', 'pages', 'requests', 'retries', 'throttles', 'failedDays')}, max(message.newestComplete) as newestComplete by message.brand as brand, message.report as report`,
+      'sort brand, report',
+    ),
   ];
-}
-
-function hoursSinceNewestCompleteDay(report: ObservedReport, index: number): IMetric {
-  const seconds = `seconds${index}`;
-  return new MathExpression({
-    label: report.label,
-    expression: `${seconds} / 3600`,
-    usingMetrics: { [seconds]: report.secondsSinceNewestCompleteDay() },
-    period: Duration.hours(PERIOD_HOURS),
-  });
-}
-
-function trafficWidgets({ observed }: ReportsDashboardProps): IWidget[] {
-  const graphs = [
-    ['Rows read', 'Rows'],
-    ['Pages', 'Pages'],
-    ['Requests', 'Requests'],
-    ['Retries', 'Retries'],
-    ['Answers HTTP 429', 'Throttles'],
-  ] as const;
-  return graphs.map(([title, name]) => {
-    const sums = observed.map((report) => report.sum(name).with({ label: report.label }));
-    return graph(WIDTH / 3, title, sums);
-  });
 }
 
 function runtimeWidgets({ functions, queues, stateMachine }: ReportsDashboardProps): IWidget[] {
   const functionMetrics = (metricOf: (syncs: IFunction, label: string) => IMetric) =>
-    Object.entries(functions).map(([report, syncs]) => metricOf(syncs, report));
+    functions.map(({ report, function: syncs }) => metricOf(syncs, report));
   const waiting = Object.entries(queues).map(([label, queue]) =>
     queue.metricApproximateNumberOfMessagesVisible({ label, statistic: Stats.MAXIMUM }),
   );
   return [
     graph(
-      WIDTH / 3,
+      WIDTH / 4,
       'Functions: errors',
       functionMetrics((syncs, label) => syncs.metricErrors({ label })),
     ),
     graph(
-      WIDTH / 3,
+      WIDTH / 4,
       'Functions: longest run',
       functionMetrics((syncs, label) => syncs.metricDuration({ label, statistic: Stats.MAXIMUM })),
     ),
-    graph(WIDTH / 3, 'Events in the failure queues', waiting),
-    graph(WIDTH / 3, 'Backfills', [stateMachine.metricSucceeded(), stateMachine.metricFailed()]),
+    graph(WIDTH / 4, 'Events in the failure queues', waiting),
+    graph(WIDTH / 4, 'Backfills', [stateMachine.metricSucceeded(), stateMachine.metricFailed()]),
   ];
 }
 
-function graph(width: number, title: string, left: IMetric[], props: GraphWidgetProps = {}): IWidget {
-  return new GraphWidget({ title, left, width, height: 6, leftYAxis: { min: 0 }, ...props });
+function graph(width: number, title: string, left: IMetric[]): IWidget {
+  return new GraphWidget({ title, left, width, height: 6, leftYAxis: { min: 0 } });
 }

@@ -9,6 +9,7 @@ import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import {
+  COVERAGE_PAGE_KEY,
   COVERAGE_TABLE,
   DEPLOYMENTS_PREFIX,
   LEDGERS_PREFIX,
@@ -16,6 +17,7 @@ import {
   RATES_PREFIX,
   SCHEMAS_PREFIX,
   SNAPSHOTS_PREFIX,
+  WATCH_KEY,
   coveragePartition,
   partitionPrefix,
   reportLedgersPrefix,
@@ -113,8 +115,11 @@ export class Lake extends Construct {
     });
   }
 
-  grantReadLedgers(grantee: Grantee): void {
+  /** For the watcher, who also draws the calendar: reads all ledgers, and writes what it has seen. */
+  grantWatch(grantee: Grantee): void {
     this.grant(grantee, READ, [`${LEDGERS_PREFIX}*`]);
+    this.grant(grantee, CHANGE, [WATCH_KEY]);
+    this.grant(grantee, ['s3:PutObject'], [COVERAGE_PAGE_KEY]);
     this.grantList(grantee);
     grantKey(grantee, this.keyArn, 's3', 'read');
   }

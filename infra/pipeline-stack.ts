@@ -1,14 +1,16 @@
 /*
  * The whole deployment, wiring only. Per report a function with a schedule for each brand (report-function.ts), which
- * writes the lake (lake.ts) and the catalog (catalog.ts). A state machine for backfills, a function that draws the
- * calendar, and one that rebuilds the catalog when a deployment changes it. Events that fail end up in two queues; alarms
- * and a dashboard watch all of it (observability.ts). Analysts get a workgroup and a policy (analysts.ts). I9: secrets are
- * neither created nor read here, only named, so that no credential is in the template.
+ * writes the lake (lake.ts) and the catalog (catalog.ts). A state machine for backfills, a function that watches all days
+ * and draws the calendar, and one that rebuilds the catalog when a deployment changes it. Events that fail end up in two
+ * queues; what is wrong goes to one topic (alarm-topic.ts), from the watcher and a few alarms (observability.ts). Analysts
+ * get a workgroup and a policy (analysts.ts). I9: secrets are neither created nor read here, only named, so that no
+ * credential is in the template.
  */
 import { Annotations, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
+import { AlarmTopic } from './alarm-topic.ts';
 import { Analysts } from './analysts.ts';
 import { BackfillStateMachine } from './backfill-state-machine.ts';
 import { Catalog } from './catalog.ts';
@@ -61,13 +63,15 @@ export class PipelineStack extends Stack {
       lake,
       catalog,
     });
-    const calendar = new CalendarFunction(this, 'Calendar', { settings, lake });
+    const topic = new AlarmTopic(this, 'AlarmTopic', deployment);
+    const calendar = new CalendarFunction(this, 'Calendar', { settings, lake, topic, undelivered, failed });
     new Observability(this, 'Observability', {
       deployment,
       functions,
       queues: { undelivered, failed },
       stateMachine: backfill.stateMachine,
       calendar: calendar.function,
+      topic: topic.topic,
     });
     const rebuild = new RebuildCatalogFunction(this, 'RebuildCatalog', {
       settings,

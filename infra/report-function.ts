@@ -36,8 +36,6 @@ export interface ScheduledBrand {
 /** The function that syncs one report, and a schedule for each brand in the brand's time zone. */
 export class ReportFunction extends PipelineFunction {
   readonly report: string;
-  /** By brand, as in the settings. */
-  readonly schedules: Readonly<Record<string, string>>;
 
   constructor(scope: Construct, id: string, props: ReportFunctionProps) {
     const { settings, report, brands, lake, catalog } = props;
@@ -51,16 +49,12 @@ export class ReportFunction extends PipelineFunction {
         REPORT: report.name,
         LAKE_URL: lake.url,
         DATABASE: catalog.databaseName,
-        METRICS_NAMESPACE: Stack.of(scope).stackName,
       },
       ...(reservedConcurrency !== undefined && { reservedConcurrency }),
       onFailure: props.failed,
       testEvents: testEvents(brands),
     });
     this.report = report.name;
-    this.schedules = Object.fromEntries(
-      Object.entries(brands).map(([name, { schedule }]) => [name, schedule]),
-    );
     lake.grantReports(this, [report]);
     catalog.grantReports(this, [report]);
     this.grantSecrets(Object.values(brands).map(({ brand }) => brand.secretName));

@@ -3,16 +3,19 @@ import { writeCoverage } from './catalog/coverage.ts';
 import { ensureTableAndViews } from './catalog/ensure-tables.ts';
 import { vacuumCoverage } from './catalog/vacuum-coverage.ts';
 import { DAY_MS, monthsFrom } from './days.ts';
-import { rethrowBugs } from './errors.ts';
+import { asBrandReportsError, rethrowBugs } from './errors.ts';
 import { readOrDamage, refreshUndamaged } from './lake/documents/cas-document.ts';
 import type { Ledger } from './lake/documents/ledger.ts';
 import {
   type ExaminedMonth,
+  type LastRun,
   type SeenMonths,
+  isLastRunFresh,
   monthContent,
   recordMonths,
+  withLastRun,
 } from './lake/documents/month-index.ts';
-import { errorSummary } from './outcome.ts';
+import { type ReportOutcome, errorSummary } from './outcome.ts';
 import { type RunContext, todayIn } from './pipeline/context.ts';
 import { hasPendingPublication } from './pipeline/publish.ts';
 import { vacuum } from './pipeline/vacuum.ts';
@@ -31,14 +34,19 @@ export interface Examined {
   columnsBefore: number | undefined;
 }
 
+/** How a report ended in a run: what its index keeps of it for the watcher. */
+export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'requests' | 'throttles'>;
+
 /**
  * What a run does when its days are done: vacuum and catalog once a day, coverage of the months that it examined, and
  * last the index, from which later runs read when each month is next due. If a run dies before that, these months
  * stay marked dirty, and the next run examines them.
+ * @param ended missing for a run of a range, of which the watcher is not to know
  */
 export async function finishReport(
   ctx: RunContext,
   { seen, examinedAll, columnsBefore }: Examined,
+  ended: EndedReport | undefined,
 ): Promise<void> {
   const months = [...seen.keys()];
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
@@ -70,8 +78,26 @@ export async function finishReport(
       ...(vacuumed && { vacuumedAt: at }),
       hasReturnedRecords: recorded.hasReturnedRecords || hasReturnedRecords,
     };
-    return isDeepStrictEqual(next, current) ? current : next;
+    const lastRun = ended && lastRunOf(ctx, ended);
+    if (isDeepStrictEqual(next, current) && (!lastRun || isLastRunFresh(current, lastRun))) return current;
+    return lastRun ? withLastRun(next, lastRun) : next;
   });
+}
+
+/** Records that a run failed before it could finish. Never fails: the watcher notices as well where no run reports. */
+export async function recordFailedRun(ctx: RunContext, ended: EndedReport): Promise<void> {
+  try {
+    await ctx.index.update((current) => withLastRun(current, lastRunOf(ctx, ended)));
+  } catch (thrown) {
+    ctx.log({ event: 'last_run_not_recorded', message: asBrandReportsError(thrown).message });
+  }
+}
+
+function lastRunOf(
+  { clock }: RunContext,
+  { status, error, requests, throttles }: EndedReport,
+): Omit<LastRun, 'since'> {
+  return { at: new Date(clock.wallMs()).toISOString(), status, ...error, requests, throttles };
 }
 
 /** A vacuum that fails is tried again by the next run, and stops nothing else: coverage and due times are due all the same. */

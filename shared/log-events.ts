@@ -3,12 +3,21 @@
  * line's progress line and the functions' logs consume the union, so the compiler finds every consumer of a renamed
  * event. A report's log is bound to brand and report once (`bindReport`), so that no event lacks them.
  */
-import type { DayOutcome, ErrorSummary } from './outcome.ts';
+import type { DayOutcome, ErrorSummary, Status, Traffic } from './outcome.ts';
 
 /** Of one report of one brand. */
 interface ReportDetails {
   report_planned: { dueDays: number };
   report_failed: ErrorSummary;
+  /** One line a run: the dashboard's graphs are queries over it. Counts are of this run. */
+  run_ended: Traffic & {
+    status: Status;
+    rows: number;
+    pages: number;
+    failedDays: number;
+    newestComplete: string | null;
+  };
+  last_run_not_recorded: { message: string };
   /** The settings give a column another type than it was written with. */
   column_setting_ignored: { message: string };
   /** Of a day that was built: more fields than the table can have columns. */
@@ -41,7 +50,6 @@ interface ReportDetails {
   /** Its ledger is damaged: no day of the month is read. */
   month_skipped: { month: string } & ErrorSummary;
   view_failed: { view: string } & ErrorSummary;
-  metrics_not_emitted: { message: string };
 }
 
 /** Of the service of one brand. */
@@ -70,6 +78,8 @@ interface ProcessDetails {
   test_events_failed: ErrorSummary;
   update_not_remembered: ErrorSummary;
   calendar_failed: ErrorSummary & { stack?: string };
+  /** Of the watcher; `message` is the subject of what it told. */
+  look_ended: { problems: number; message?: string };
 }
 
 type EventOf<Details> = { [Name in keyof Details]: { event: Name } & Details[Name] }[keyof Details];
@@ -95,6 +105,8 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 const LEVELS = {
   report_planned: 'info',
   report_failed: 'error',
+  run_ended: 'info',
+  last_run_not_recorded: 'warn',
   column_setting_ignored: 'warn',
   fields_without_column: 'warn',
   continuation_not_saved: 'warn',
@@ -117,7 +129,6 @@ const LEVELS = {
   vacuum_failed: 'error',
   month_skipped: 'error',
   view_failed: 'error',
-  metrics_not_emitted: 'warn',
   request_retried: 'warn',
   request_signed_again: 'info',
   credentials_not_reread: 'warn',
@@ -129,6 +140,7 @@ const LEVELS = {
   test_events_failed: 'error',
   update_not_remembered: 'warn',
   calendar_failed: 'error',
+  look_ended: 'info',
 } as const satisfies Record<LogEvent['event'], LogLevel>;
 
 /** The level of an event, by its name. */

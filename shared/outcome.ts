@@ -1,7 +1,9 @@
 import type { BrandReportsError, ErrorKind } from './errors.ts';
 
+export const STATUSES = ['complete', 'incomplete', 'failed', 'busy'] as const;
+
 /** How a run of a report, or of all, ended. */
-export type Status = 'complete' | 'incomplete' | 'failed' | 'busy';
+export type Status = (typeof STATUSES)[number];
 
 /** What this run did with a due day; the day's current state is its `DayState`. */
 export interface DayOutcome {
@@ -59,6 +61,17 @@ export function reportStatus(days: readonly DayOutcome[], error?: ErrorSummary):
   if (error || outcomes.includes('failed')) return 'failed';
   if (outcomes.length > 0 && outcomes.every((outcome) => outcome === 'busy')) return 'busy';
   return outcomes.some(isLeft) || outcomes.includes('waiting') ? 'incomplete' : 'complete';
+}
+
+/** What one line of the log says of a run. */
+export function runSummary({ days, status, newestComplete, ...outcome }: ReportOutcome) {
+  const { requests, retries, throttles } = outcome;
+  const sum = (count: 'rows' | 'pages') => days.reduce((total, day) => total + day[count], 0);
+  const failedDays = days.filter(({ outcome }) => outcome === 'failed').length;
+  return {
+    ...{ status, rows: sum('rows'), pages: sum('pages'), failedDays },
+    ...{ requests, retries, throttles, newestComplete },
+  };
 }
 
 /** Whether days are left to a later run with the same scope. A report that was stopped before its plan has no days. */

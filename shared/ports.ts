@@ -133,6 +133,19 @@ export interface Lake {
   catalog?: Catalog;
 }
 
+/** What is told to the people who look after a pipeline: plain text. */
+export interface Message {
+  /** One line of ASCII, 100 characters at most. */
+  subject: string;
+  text: string;
+}
+
+/** Tells the people who look after a pipeline. */
+export interface Notifier {
+  /** @throws BrandReportsError where it was not told, or where that is not known */
+  tell(message: Message): Promise<void>;
+}
+
 /** What signs the requests of a brand (docs/interface.md, section 5). */
 export interface Credentials {
   bid: string;

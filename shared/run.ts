@@ -15,6 +15,7 @@ import {
   hasFailedDays,
   isUnfinished,
   madeProgress,
+  runSummary,
   syncOutcome,
 } from './outcome.ts';
 import {
@@ -121,18 +122,21 @@ async function syncBrand(
   const range = (ctx: RunContext) => () => rangeOf(options.scope, ctx);
   let synced: SyncedReport[];
   try {
-    synced = await syncReports(contexts.map((ctx) => ({ ctx, range: range(ctx) })));
+    synced = await syncReports(
+      contexts.map((ctx) => ({
+        ctx,
+        range: range(ctx),
+        traffic: () => traffic.trafficOf(ctx.report.action),
+      })),
+    );
   } finally {
     await highestRate.leave();
   }
-  return mapConcurrent(synced, 1, async ({ ctx, outcome }) => ({
-    ctx,
-    outcome: {
-      ...outcome,
-      ...traffic.trafficOf(ctx.report.action),
-      newestComplete: await newestComplete(ctx),
-    },
-  }));
+  return mapConcurrent(synced, 1, async ({ ctx, outcome: synced }) => {
+    const outcome = { ...synced, newestComplete: await newestComplete(ctx) };
+    ctx.log({ event: 'run_ended', ...runSummary(outcome) });
+    return { ctx, outcome };
+  });
 }
 
 /** The part of the brand's rate that is for this run: all of it while no other run needs it. */

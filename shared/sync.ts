@@ -10,9 +10,9 @@
  * A day that fails stops no other, until five fail in a row or one needs an operator. At the end
  * `finish.ts` vacuums once a day, writes `coverage`, and records when each month is next due.
  */
-import { type BrandReportsError, rethrowBugs } from './errors.ts';
-import { finishReport } from './finish.ts';
-import { type DayOutcome, type ReportOutcome, errorSummary, reportStatus } from './outcome.ts';
+import { type BrandReportsError, asBrandReportsError, rethrowBugs } from './errors.ts';
+import { finishReport, recordFailedRun } from './finish.ts';
+import { type DayOutcome, type ReportOutcome, type Traffic, errorSummary, reportStatus } from './outcome.ts';
 import type { RunContext } from './pipeline/context.ts';
 import type { Range } from './pipeline/continuation.ts';
 import { type SyncedDay, syncDay } from './pipeline/sync-day.ts';
@@ -31,12 +31,14 @@ export interface ReportToSync {
   ctx: RunContext;
   /** Days to read again, whatever the policy says; `undefined` for the days that are due. */
   range: () => Range | undefined;
+  /** Of the report in this run, so far. */
+  traffic: () => Traffic;
 }
 
 /** How the report ended; the run adds the rest of its outcome. */
 export interface SyncedReport {
   ctx: RunContext;
-  outcome: Pick<ReportOutcome, 'brand' | 'report' | 'status' | 'days' | 'error'>;
+  outcome: Omit<ReportOutcome, 'newestComplete'>;
 }
 
 /** A report in the middle of a run. */
@@ -206,29 +208,31 @@ async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Pro
   }
 }
 
-async function finishSync({
-  ctx,
-  plans,
-  brokeOff,
-  failedDay,
-  ...sync
-}: ReportSync): Promise<SyncedReport['outcome']> {
-  const name = { brand: ctx.brand, report: ctx.report.name };
+async function finishSync(sync: ReportSync): Promise<SyncedReport['outcome']> {
+  const { ctx, plans, brokeOff, failedDay } = sync;
   const days = [...sync.days.values()];
+  const outcomeOf = (status: ReportOutcome['status'], error?: ReportOutcome['error']) => ({
+    ...{ brand: ctx.brand, report: ctx.report.name, status, days, ...sync.traffic() },
+    ...(error && { error }),
+  });
   try {
     if (brokeOff) throw brokeOff.thrown;
     const seen = new Map(plans.flatMap((plan) => [...plan.seen]));
     const columnsBefore = plans.find(({ columns }) => columns !== undefined)?.columns;
     const examinedAll = plans.some((plan) => plan.examinedAll);
-    await finishReport(ctx, { seen, examinedAll, columnsBefore });
     const failure = failedDay ?? plans.map(({ error }) => error).find((error) => error);
     const error = failure && errorSummary(failure);
-    return { ...name, status: reportStatus(days, error), days, ...(error && { error }) };
+    const outcome = outcomeOf(reportStatus(days, error), error);
+    await finishReport(ctx, { seen, examinedAll, columnsBefore }, sync.range() ? undefined : outcome);
+    return outcome;
   } catch (thrown) {
-    const error = rethrowBugs(thrown);
-    if (isEndOfRun(error)) return { ...name, status: 'incomplete', days };
+    const error = asBrandReportsError(thrown);
+    if (isEndOfRun(error)) return outcomeOf('incomplete');
+    const outcome = outcomeOf('failed', errorSummary(error));
+    if (!sync.range()) await recordFailedRun(ctx, outcome);
+    rethrowBugs(thrown);
     ctx.log({ event: 'report_failed', ...errorSummary(error) });
-    return { ...name, status: 'failed', days, error: errorSummary(error) };
+    return outcome;
   }
 }
 

@@ -6,8 +6,7 @@
  * Lambda's own log lines) is in `ASSUMED`.
  */
 import { randomUUID } from 'node:crypto';
-import * as z from 'zod/mini';
-import { emitMetrics } from '../../functions/metrics.ts';
+import { consoleControls, consoleTextControls } from '../../functions/console-controls.ts';
 import { timeLimits } from '../../functions/time-limits.ts';
 import type { ReportName, SampleRecords } from '../../sample/brand.ts';
 import { seedBrand } from '../../sample/seed.ts';
@@ -18,7 +17,7 @@ import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { leaseOnlyRuns, openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import { DAY_MS, HOUR_MS, addDays, dayOf, earlier, intervalMs, startOfDay } from '../../shared/days.ts';
 import { levelOf } from '../../shared/log-events.ts';
-import type { ReportOutcome } from '../../shared/outcome.ts';
+import { watch } from '../../shared/operations/watch.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type RunOptions, type RunScope, runSync } from '../../shared/run.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
@@ -51,6 +50,8 @@ export const ASSUMED = {
   /** What Lambda and CloudWatch add to each log line, and Lambda's own lines per run. */
   lineBytes: 180,
   runBytes: 1500,
+  /** The line of the watcher's metric. */
+  metricBytes: 250,
 };
 
 /** What an hourly deployment of all reports of one brand does on one day. */
@@ -63,9 +64,9 @@ export interface SteadyDay {
   requests: number;
   /** Requests to AWS, by the name of the SDK command. */
   calls: ReadonlyMap<string, number>;
-  /** Custom metrics with a value, averaged over the hours. */
-  metrics: number;
   logBytes: number;
+  /** Looks of the watcher; included in what is above. */
+  looks: number;
   /** What each further day adds to the lake and to the catalog permanently. */
   keptBytes: number;
   keptPartitions: number;
@@ -81,16 +82,21 @@ export async function steadyDay(clicksPerDay: number, timeoutSeconds: number): P
   try {
     await readHistory(world);
     world.tally.clear();
-    const measured = { runs: 0, seconds: 0, requests: 0, metrics: 0, logBytes: 0 };
-    for (let hour = 0; hour < 24; hour += 1)
+    const measured = { runs: 0, seconds: 0, requests: 0, logBytes: 0, looks: 0 };
+    for (let hour = 0; hour < 24; hour += 1) {
+      const hourMs = startOfDay(DAY, ZONE) + hour * HOUR_MS;
       for (const name of names) {
-        const run = await scheduledRun(world, name, startOfDay(DAY, ZONE) + hour * HOUR_MS, timeoutSeconds);
+        const run = await scheduledRun(world, name, hourMs, timeoutSeconds);
         measured.runs += 1;
         measured.seconds += run.seconds;
         measured.requests += run.requests;
-        measured.metrics += run.metrics / 24;
         measured.logBytes += run.logBytes;
       }
+      const look = await scheduledLook(world, hourMs + HOUR_MS);
+      measured.looks += 1;
+      measured.seconds += look.seconds;
+      measured.logBytes += look.logBytes;
+    }
     const { clicks, tally: calls, kept } = world;
     return { clicks, ...measured, calls, ...kept() };
   } finally {
@@ -134,7 +140,6 @@ async function scheduledRun(world: World, name: ReportName, hourMs: number, time
   const { outcome, elapsedMs, logged } = await world.sync(name, startMs, {
     deadline: { softMs: deadline.softMs + shiftMs, hardMs: deadline.hardMs + shiftMs },
   });
-  const printed = printedMetrics(outcome, world.settings, startMs + elapsedMs);
   const { user, system } = process.cpuUsage(before);
   const { initSeconds, requestSeconds, lineBytes, runBytes } = ASSUMED;
   // A response overlaps with the next request's wait for the rate limit, except the last one.
@@ -142,9 +147,20 @@ async function scheduledRun(world: World, name: ReportName, hourMs: number, time
   return {
     seconds: initSeconds + elapsedMs / 1000 + (outcome.requests > 0 ? latency : 0) + (user + system) / 1e6,
     requests: outcome.requests,
-    metrics: printed.flatMap(({ names: metrics }) => metrics).length,
-    logBytes:
-      runBytes + [...logged, ...printed.map(({ line }) => line)].join('').length + lineBytes * logged.length,
+    logBytes: runBytes + logged.join('').length + lineBytes * logged.length,
+  };
+}
+
+/** @throws Error where the watcher finds a problem in a lake that has none */
+async function scheduledLook(world: World, startMs: number) {
+  const before = process.cpuUsage();
+  const { outcome, elapsedMs, logged } = await world.look(startMs);
+  if (outcome.problems.length > 0) throw new Error(`the watcher: ${JSON.stringify(outcome.problems)}`);
+  const { user, system } = process.cpuUsage(before);
+  const { initSeconds, lineBytes, runBytes, metricBytes } = ASSUMED;
+  return {
+    seconds: initSeconds + elapsedMs / 1000 + (user + system) / 1e6,
+    logBytes: runBytes + metricBytes + logged.join('').length + lineBytes * logged.length,
   };
 }
 
@@ -221,6 +237,32 @@ async function openWorld(clicksPerDay: number) {
         if (object.modifiedAt.getTime() >= startedAtMs) object.modifiedAt = new Date(startMs);
       return { outcome, elapsedMs: clock.wallMs() - startMs, logged };
     },
+    async look(startMs: number) {
+      clock.startAt(startMs);
+      const logged: string[] = [];
+      const outcome = await watch({
+        settings,
+        reports,
+        store,
+        clock,
+        random: () => 0.5,
+        newId: randomUUID,
+        log: (event) => void logged.push(JSON.stringify(event)),
+        notifier: {
+          tell: async ({ text }) => {
+            throw new Error(`nothing should be told: ${text}`);
+          },
+        },
+        countProblems: () => {},
+        message: {
+          pipeline: 'BrandReports',
+          page: '',
+          controls: consoleTextControls('us-east-1', 'BrandReports'),
+        },
+        controls: consoleControls('us-east-1', 'BrandReports'),
+      });
+      return { outcome, elapsedMs: clock.wallMs() - startMs, logged };
+    },
     kept: () => {
       const isWholeDay = (key: string) => {
         const [, day = ''] = /\/dt=([^/]+)/.exec(key) ?? [];
@@ -279,35 +321,4 @@ function recordsAt(all: SampleRecords, nowMs: number): SampleRecords {
     transaction_list: changing('transaction_list'),
     amazon_attribution_report: changing('amazon_attribution_report'),
   };
-}
-
-/** The part of CloudWatch's embedded metric format that names the metrics of a line. */
-const metricsSchema = z.object({
-  _aws: z.object({
-    CloudWatchMetrics: z.array(z.object({ Metrics: z.array(z.object({ Name: z.string() })) })),
-  }),
-});
-
-/** The metric lines that the function would print, and the names of the metrics in each. */
-function printedMetrics(
-  outcome: ReportOutcome,
-  settings: World['settings'],
-  nowMs: number,
-): { line: string; names: string[] }[] {
-  const write = process.stdout.write.bind(process.stdout);
-  let printed = '';
-  process.stdout.write = (text: string | Uint8Array) => {
-    printed += String(text);
-    return true;
-  };
-  try {
-    emitMetrics([outcome], { namespace: 'BrandReports', log: () => {}, health: { settings, nowMs } });
-  } finally {
-    process.stdout.write = write;
-  }
-  return printed.split('\n').flatMap((line) => {
-    if (line === '') return [];
-    const { CloudWatchMetrics } = z.parse(metricsSchema, JSON.parse(line))._aws;
-    return { line, names: CloudWatchMetrics.flatMap(({ Metrics }) => Metrics.map(({ Name }) => Name)) };
-  });
 }

@@ -9,6 +9,7 @@
  *   ledger/<report>/<brand>/<YYYY-MM>.json, index.json
  *   schema/<table>.json
  *   rates/<brand>.json
+ *   status/coverage.html, watch.json           the calendar as a page; what the watcher has told
  *   damaged/<key>.<time>                       copies of documents that were damaged
  *   deployments/failed-update.json             the update of the stack that has not succeeded, in S3 only
  *   query-results/…                            Athena's, in S3 only
@@ -35,6 +36,12 @@ export const LEDGERS_PREFIX = 'ledger/';
 export const SCHEMAS_PREFIX = 'schema/';
 /** Which runs share the rate of each brand. */
 export const RATES_PREFIX = 'rates/';
+/** What the watcher writes. */
+export const STATUS_PREFIX = 'status/';
+/** The calendar as a page. */
+export const COVERAGE_PAGE_KEY = `${STATUS_PREFIX}coverage.html`;
+/** What the watcher has seen and told. */
+export const WATCH_KEY = `${STATUS_PREFIX}watch.json`;
 /** Copies of documents that a repair has replaced. */
 const DAMAGED_PREFIX = 'damaged/';
 /** What deployments of the stack have to remember. */

@@ -13,7 +13,6 @@ import { BrandReportsError } from '../errors.ts';
 import { readOrDamage } from '../lake/documents/cas-document.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
 import { readLedger } from '../lake/documents/read.ts';
-import type { ReportOutcome } from '../outcome.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import { type RunOptions, runSync } from '../run.ts';
 
@@ -32,12 +31,12 @@ export interface MonthStep extends Pick<NextStep, 'next' | 'waitSeconds' | 'prog
 
 type StepOptions = Omit<RunOptions, 'scope'>;
 
-/** Runs the report over the month until the time is over. @returns the step, and the run's outcome of the report */
+/** Runs the report over the month until the time is over. */
 export async function readMonth(
   options: StepOptions,
   read: MonthToRead,
   before: MonthProgress,
-): Promise<{ step: MonthStep; reports: ReportOutcome[] }> {
+): Promise<MonthStep> {
   const { brand, from, to, since } = read;
   const report = options.reports[read.report];
   if (!report)
@@ -61,7 +60,7 @@ export async function readMonth(
     ...(why !== undefined && { why }),
     ...(status === 'complete' && (await withoutUpstream(options, report, read))),
   };
-  return { step: { read, next, waitSeconds, progress, outcome }, reports };
+  return { read, next, waitSeconds, progress, outcome };
 }
 
 /** A report with an upstream report has nothing to read on days that the upstream report has not read. */

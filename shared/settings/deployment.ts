@@ -3,7 +3,7 @@ import { integer, number, object, oneOf, oneOfNumbers, text } from '../validatio
 
 /** How the stack is deployed. Nothing here changes what is read from the service. */
 export interface DeploymentSettings {
-  /** False: the functions are started by hand only, and no alarm waits for their runs. */
+  /** False: the functions are started by hand only, and no watcher looks at what they leave. */
   schedules: boolean;
   /** After how many days raw records are removed. */
   rawRetentionDays: number;
@@ -24,9 +24,11 @@ export interface DeploymentSettings {
   reservedConcurrency?: number;
   /** Months that a backfill reads at the same time. */
   backfillConcurrency: number;
+  /** Who receives alarms and the watcher's messages. */
   alarmEmail?: string;
-  /** The alarm of a report is raised when its newest complete day ended longer ago than this. */
-  behindAfterHours: number;
+  /** An existing topic that receives them instead; missing: the stack creates one. */
+  alarmTopicArn?: string;
+  dashboard: boolean;
   /** Names of roles in the account that get the analysts' policy. */
   analystRoles?: string[];
   /** How much data one query in the workgroup may read. */
@@ -66,9 +68,10 @@ export function deploymentSchema() {
     alarmEmail: z.optional(
       text('an e-mail address, e.g. ops@example.com', (mail) => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(mail)),
     ),
-    behindAfterHours: z._default(
-      number(26, 720, 'a number of hours from 26 to 720: a day is complete only after it has ended'),
-      30,
+    alarmTopicArn: z.optional(
+      text('the ARN of an SNS topic, e.g. arn:aws:sns:eu-central-1:123456789012:alerts', (arn) =>
+        /^arn:aws[\w-]*:sns:[a-z\d-]+:\d{12}:[\w-]{1,256}$/.test(arn),
+      ),
     ),
     analystRoles: z.optional(
       z
@@ -81,12 +84,18 @@ export function deploymentSchema() {
           z.refine((names) => names.length <= 10, { error: '10 roles at most' }),
         ),
     ),
+    dashboard: z._default(bool(), false),
     queryScanLimitGb: z._default(number(0.01, 100_000, 'a number of GB from 0.01 to 100000'), 100),
   });
-  return schema.check(({ value: { adoptBucket, keepLake }, issues }) => {
-    if (adoptBucket === undefined || keepLake) return;
-    const message = 'true where adoptBucket names a bucket: the stack never deletes what it adopts';
-    issues.push({ code: 'custom', path: ['keepLake'], input: keepLake, message });
+  return schema.check(({ value: { adoptBucket, keepLake, alarmEmail, alarmTopicArn }, issues }) => {
+    if (adoptBucket !== undefined && !keepLake) {
+      const message = 'true where adoptBucket names a bucket: the stack never deletes what it adopts';
+      issues.push({ code: 'custom', path: ['keepLake'], input: keepLake, message });
+    }
+    if (alarmEmail !== undefined && alarmTopicArn !== undefined) {
+      const message = 'alarmEmail or alarmTopicArn: whoever owns the topic subscribes to it';
+      issues.push({ code: 'custom', path: ['alarmEmail'], input: alarmEmail, message });
+    }
   });
 }
 

@@ -1,5 +1,12 @@
+import type { ErrorKind } from '../errors.ts';
 import { type Html, html } from './html.ts';
-import type { Problem } from './problems.ts';
+import type { Problem, ProblemState } from './problems.ts';
+
+/** What to do about a problem: a sentence, and what there is to start, if anything. */
+export interface Remedy {
+  sentence: string;
+  start?: 'sync' | 'check';
+}
 
 /** How a reader of the calendar starts an action: by a command, or in a console. */
 export interface Controls {
@@ -39,24 +46,37 @@ export function remedy(alike: readonly Problem[], controls: Controls): Html {
   const [first] = alike;
   if (!first) return html``;
   const reports = alike.map(({ table }) => table.report);
-  const { brand } = first.table;
-  const sync = controls.sync(reports, brand);
-  switch (first.state) {
+  const { sentence, start } = remedyOf(first.state, first.days[0]?.failure?.kind);
+  return start ? html`${sentence}: ${controls[start](reports, first.table.brand)}` : html`${sentence}.`;
+}
+
+/** @param failure of days that failed */
+export function remedyOf(state: ProblemState, failure: ErrorKind | undefined): Remedy {
+  switch (state) {
     case 'failed':
-      return needsOperator(first.days[0]?.failure?.kind)
-        ? html`Fix what the message names, then: ${sync}`
-        : html`Every run tries again. To try now: ${sync}`;
+      return remedyOfFailure(failure);
     case 'missing':
-      return html`The next runs read the missing days. To read them now: ${sync}`;
+      return { sentence: 'The next runs read the missing days. To read them now', start: 'sync' };
     case 'overdue':
-      return html`Runs should have read these days again. Check that the schedule is on. To read them now: ${sync}`;
+      return {
+        sentence: 'Runs should have read these days again. Check that the schedule is on. To read them now',
+        start: 'sync',
+      };
     case 'unverified':
-      return html`The report has never returned a record. Either there are none, or a setting is wrong. To find out: ${controls.check(reports, brand)}`;
+      return {
+        sentence:
+          'The report has never returned a record. Either there are none, or a setting is wrong. To find out',
+        start: 'check',
+      };
     case 'in_progress':
-      return html`A run is reading these days, or the next run will resume them.`;
+      return { sentence: 'A run is reading these days, or the next run will resume them' };
   }
 }
 
-function needsOperator(kind: string | undefined): boolean {
-  return kind === 'config' || kind === 'auth';
+/** What to do where a day or a whole run failed. */
+export function remedyOfFailure(kind: ErrorKind | undefined): Remedy {
+  const needsOperator = kind === 'config' || kind === 'auth';
+  return needsOperator
+    ? { sentence: 'Fix what the message names, then', start: 'sync' }
+    : { sentence: 'Every run tries again. To try now', start: 'sync' };
 }

@@ -14,6 +14,7 @@ interface Stored {
   body: Buffer;
   etag: string;
   modifiedAt: Date;
+  contentType?: string;
 }
 
 /** What goes wrong, until it is turned off or used up. */
@@ -145,12 +146,17 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
     if ((ifMatch !== undefined && ifMatch !== found?.etag) || (ifAbsent && found !== undefined)) {
       return fault(412, 'PreconditionFailed');
     }
-    return { status: 200, headers: { etag: store(key, body) } };
+    return { status: 200, headers: { etag: store(key, body, headers['content-type']) } };
   }
 
-  function store(key: string, body: Buffer): string {
+  function store(key: string, body: Buffer, contentType?: string): string {
     const etag = `"${createHash('md5').update(body).digest('hex')}"`;
-    objects.set(key, { body, etag, modifiedAt: new Date() });
+    objects.set(key, {
+      body,
+      etag,
+      modifiedAt: new Date(),
+      ...(contentType !== undefined && { contentType }),
+    });
     return etag;
   }
 

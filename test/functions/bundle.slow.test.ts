@@ -8,6 +8,7 @@ import { recordsOfDay } from '../../sample/brand.ts';
 import { addDays, dayOf } from '../../shared/days.ts';
 import { PLACE } from '../fakes/access.ts';
 import { type Deployment, deployToDoubles } from './deployed.ts';
+import { eventsNamed } from './log-as-lambda.ts';
 
 /** A whole second, as the times of the sample's records are. */
 const NOW = new Date(Math.floor(Date.now() / 1000) * 1000);
@@ -54,14 +55,12 @@ describe('the synthesised bundle', () => {
     expect(await deployment.invoke('order_list', event)).toEqual({
       errorType: 'BrandReportsError',
       errorMessage: expect.stringMatching(message),
-      metrics: [],
     });
     expect(deployment.sample.requests).toHaveLength(0);
   });
 
   it('checks the connection and writes nothing', async () => {
-    const { answer, metrics } = await deployment.invoke('order_list', { ...EVENT, check: true });
-    expect(metrics).toEqual([]);
+    const { answer } = await deployment.invoke('order_list', { ...EVENT, check: true });
     expect(answer).toMatchObject({ status: 'ok' });
     expect(deployment.sample.requests.length).toBeGreaterThan(0);
     expect(deployment.s3.objects.size).toBe(0);
@@ -117,17 +116,16 @@ describe('the synthesised bundle', () => {
     }
   });
 
-  it('emits the metrics of each brand, and those of health in a run at the current time', async () => {
-    const traffic = { _aws: expect.anything(), report: 'order_list', Rows: expect.any(Number) };
-    const health = { Failures: 0, SecondsSinceNewestCompleteDay: expect.any(Number) };
-    const { now: _now, ...present } = EVENT;
-    expect((await deployment.invoke('order_list', present)).metrics).toEqual([
-      expect.objectContaining({ ...traffic, ...health, brand: 'acme' }),
-      expect.objectContaining({ ...traffic, ...health, brand: 'globex' }),
+  it('prints one line for each brand of a run, with what the run did, and no metric', async () => {
+    const before = deployment.printed().length;
+    await deployment.invoke('order_list', EVENT);
+    const printed = deployment.printed().slice(before);
+    const line = { event: 'run_ended', report: 'order_list', status: 'complete', rows: expect.any(Number) };
+    expect(eventsNamed('run_ended', printed)).toEqual([
+      expect.objectContaining({ ...line, brand: 'acme' }),
+      expect.objectContaining({ ...line, brand: 'globex' }),
     ]);
-    const [metrics] = (await deployment.invoke('order_list', { ...EVENT, brand: 'acme' })).metrics;
-    expect(metrics).toEqual(expect.objectContaining(traffic));
-    expect(metrics).not.toEqual(expect.objectContaining(health));
+    expect(printed).not.toContain('"_aws"');
   });
 
   it('backfills a range of days', async () => {

@@ -1,10 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { handler } from '../../functions/calendar.lambda.ts';
+import * as z from 'zod/mini';
+import { handler as calendar } from '../../functions/calendar.lambda.ts';
 import { openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import { addDays, addMonths, dayOf, monthOf } from '../../shared/days.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
+import { startSnsServer } from '../fakes/sns-server.ts';
 import { failure } from '../status/made-statuses.ts';
 import { readDay, storeDays } from '../status/stored-ledgers.ts';
 
@@ -25,11 +27,14 @@ const input = {
   },
 };
 const settings = parseSettings(input, reports);
+const outcomeSchema = z.object({ problems: z.array(z.object({ report: z.string(), why: z.string() })) });
 const environment = process.env;
 let s3: Awaited<ReturnType<typeof startS3Server>>;
+let sns: Awaited<ReturnType<typeof startSnsServer>>;
 
 beforeAll(async () => {
   s3 = await startS3Server({ pageSize: 1000 });
+  sns = await startSnsServer();
   const store = openS3Store({ client: s3.client, bucket: s3.bucket, prefix: 'prod' });
   const read = readDay(settings, 'order_list');
   await storeDays(
@@ -40,17 +45,20 @@ beforeAll(async () => {
   await storeDays(store, { report: 'order_list', brand: HOSTILE.replace('/', '') }, { [YESTERDAY]: read });
 });
 
-afterAll(() => s3.close());
+afterAll(() => Promise.all([s3.close(), sns.close()]));
 
 beforeEach(() => {
   process.env = {
     ...environment,
     LAKE_URL: 's3://lake/prod',
     FUNCTION_PREFIX: 'BrandReports',
+    TOPIC_ARN: 'arn:aws:sns:us-east-1:123456789012:alarms',
+    PAGE_URL: 'https://page.example',
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'test',
     AWS_SECRET_ACCESS_KEY: 'test',
     AWS_ENDPOINT_URL_S3: s3.url,
+    AWS_ENDPOINT_URL_SNS: sns.url,
   };
   Object.assign(globalThis, { BRAND_REPORTS_SETTINGS: settings });
   s3.requests.length = 0;
@@ -60,6 +68,9 @@ afterEach(() => {
   process.env = environment;
   jest.restoreAllMocks();
 });
+
+/** What the widget shows. */
+const handler = async (event: unknown) => String(await calendar(event));
 
 const EVENT = { widgetContext: { theme: 'light', width: 1200, height: 400, params: {} } };
 
@@ -132,5 +143,61 @@ describe('the coverage widget', () => {
     expect(answer).toMatch(message);
     expect(answer).not.toMatch(/\n\s+at |node_modules/);
     expect(logged).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe('the watcher', () => {
+  it('publishes what is wrong, and the metric as one line of its own', async () => {
+    const info = jest.spyOn(console, 'info').mockImplementation(() => {});
+    const stdout = jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
+    const { problems } = z.parse(outcomeSchema, await calendar({ watch: true }));
+    const printed = stdout.mock.calls.map(([text]) => String(text));
+    stdout.mockRestore();
+    expect(problems).toContainEqual(
+      expect.objectContaining({ report: 'order_list', why: expect.stringContaining('no list') }),
+    );
+    expect(printed.map((line): unknown => JSON.parse(line))).toEqual([
+      {
+        _aws: {
+          Timestamp: expect.any(Number),
+          CloudWatchMetrics: [
+            {
+              Namespace: 'BrandReports',
+              Dimensions: [[]],
+              Metrics: [{ Name: 'Problems', Unit: 'Count' }],
+            },
+          ],
+        },
+        Problems: problems.length,
+      },
+    ]);
+    expect(info).toHaveBeenCalledWith(
+      expect.objectContaining({ event: 'look_ended', problems: problems.length }),
+    );
+    expect(sns.published).toEqual([
+      {
+        topic: 'arn:aws:sns:us-east-1:123456789012:alarms',
+        subject: expect.stringMatching(/^BrandReports: problems: \d+ new/),
+        message: expect.stringContaining('https://page.example'),
+      },
+    ]);
+  });
+
+  it('writes a page that a browser shows', () => {
+    const page = s3.objects.get('prod/status/coverage.html');
+    expect(page?.contentType).toBe('text/html; charset=utf-8');
+    expect(page?.body.toString()).toContain('#/functions/BrandReports-order_list?tab=testing');
+  });
+
+  it('fails where it cannot look, so that the failure is not taken for an answer', async () => {
+    process.env.LAKE_URL = 's3://nowhere';
+    await expect(calendar({ watch: true })).rejects.toThrow('Create the bucket nowhere');
+  });
+
+  it('names the permission where it may not publish', async () => {
+    sns.faults.deny = true;
+    s3.objects.delete('prod/status/watch.json');
+    jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
+    await expect(calendar({ watch: true })).rejects.toThrow('Grant sns:Publish');
   });
 });

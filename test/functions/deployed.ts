@@ -12,11 +12,12 @@ import { promisify } from 'node:util';
 import * as z from 'zod/mini';
 import { startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
-import type { Access } from '../fakes/access.ts';
+import { type Access, PLACE } from '../fakes/access.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
 import { startSchemasServer } from '../fakes/schemas-server.ts';
 import { startSecretsServer } from '../fakes/secrets-server.ts';
+import { startSnsServer } from '../fakes/sns-server.ts';
 import {
   type Allows,
   type Permission,
@@ -77,6 +78,7 @@ export async function deployToDoubles(now: () => Date) {
   const glue = await startGlueServer('brand_reports', { access });
   const secrets = await startSecretsServer({ access });
   const schemas = await startSchemasServer({ access });
+  const sns = await startSnsServer({ access });
   for (const [brand, credentials] of Object.entries(sampleCredentials(sample)))
     secrets.secrets.set(`brand-reports/${brand}`, JSON.stringify(credentials));
   const functions = await synthesise();
@@ -124,7 +126,7 @@ export async function deployToDoubles(now: () => Date) {
     name: string,
     event: unknown,
     options: { remainingMs?: number; role?: string } = {},
-  ): Promise<Record<string, unknown> & { metrics: unknown[] }> {
+  ): Promise<Record<string, unknown>> {
     const { bundle, environment, ...own } = functionNamed(name);
     const { remainingMs = MINUTES_15, role = own.role } = options;
     const runtime = fileURLToPath(new URL('./lambda-runtime.ts', import.meta.url));
@@ -143,15 +145,13 @@ export async function deployToDoubles(now: () => Date) {
           AWS_ENDPOINT_URL_GLUE: glue.url,
           AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
           AWS_ENDPOINT_URL_SCHEMAS: schemas.url,
+          AWS_ENDPOINT_URL_SNS: sns.url,
         },
       },
     );
     printed += stdout + stderr;
-    const lines = stdout.trimEnd().split('\n');
-    const metrics = lines
-      .filter((line) => line.startsWith('{"_aws":'))
-      .map((line): unknown => JSON.parse(line));
-    return { ...z.parse(z.record(z.string(), z.unknown()), JSON.parse(lines.at(-1) ?? '')), metrics };
+    const last = stdout.trimEnd().split('\n').at(-1) ?? '';
+    return z.parse(z.record(z.string(), z.unknown()), JSON.parse(last));
   }
 
   return {
@@ -160,6 +160,7 @@ export async function deployToDoubles(now: () => Date) {
     glue,
     secrets,
     schemas,
+    sns,
     functions,
     policies,
     /** Without recording it as a call. */
@@ -172,7 +173,7 @@ export async function deployToDoubles(now: () => Date) {
     /** What the functions printed so far. */
     printed: () => printed,
     async close() {
-      await Promise.all([sample, s3, glue, secrets, schemas].map((server) => server.close()));
+      await Promise.all([sample, s3, glue, secrets, schemas, sns].map((server) => server.close()));
       rmSync(folder, { recursive: true });
     },
   };
@@ -181,7 +182,11 @@ export async function deployToDoubles(now: () => Date) {
 /** What a deployment to the doubles of AWS would know of the resources. */
 function valuesOf(template: Template): Values {
   const ids = (type: string) => resourcesOf(template, type).map(([id]) => id);
-  const [bucket = '', database = ''] = [...ids('AWS::S3::Bucket'), ...ids('AWS::Glue::Database')];
+  const [bucket = '', database = '', topic = ''] = [
+    ...ids('AWS::S3::Bucket'),
+    ...ids('AWS::Glue::Database'),
+    ...ids('AWS::SNS::Topic'),
+  ];
   return {
     'AWS::Partition': 'aws',
     'AWS::Region': 'us-east-1',
@@ -190,6 +195,7 @@ function valuesOf(template: Template): Values {
     [bucket]: 'lake',
     [`${bucket}.Arn`]: 'arn:aws:s3:::lake',
     [database]: 'brand_reports',
+    [topic]: `arn:aws:sns:${PLACE}:alarms`,
     ...Object.fromEntries(ids('AWS::IAM::Role').map((id) => [`${id}.Arn`, id])),
   };
 }

@@ -1,16 +1,19 @@
 // Invokes the handler of a bundle as Lambda's runtime does: `node lambda-runtime.ts BUNDLE EVENT REMAINING_MS`.
-// The last line on stdout is `{"answer": …}` or `{"errorType", "errorMessage"}`; what comes before is the log.
+// The last line on stdout is `{"answer": …}` or `{"errorType", "errorMessage"}`; what comes before is the log, as JSON.
+import { logAsLambda } from './log-as-lambda.ts';
+
 const [, , bundle = '', event = '', remainingMs = ''] = process.argv;
 
+logAsLambda();
 const { handler } = await import(bundle);
 const started = Date.now();
 const context = { getRemainingTimeInMillis: () => Number(remainingMs) - (Date.now() - started) };
 try {
   const answer: unknown = await handler(JSON.parse(event), context);
-  console.log(JSON.stringify({ answer }));
+  process.stdout.write(`${JSON.stringify({ answer })}\n`);
 } catch (error) {
   const { name, message } = error instanceof Error ? error : new Error(String(error));
-  console.log(JSON.stringify({ errorType: name, errorMessage: message }));
+  process.stdout.write(`${JSON.stringify({ errorType: name, errorMessage: message })}\n`);
 }
 // Lambda does not wait for what a handler leaves under way.
 process.exit();

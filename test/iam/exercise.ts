@@ -84,6 +84,7 @@ export async function exercise(deployment: Deployment): Promise<void> {
     await sync(deployment, report, { brand: 'acme', from: day, to: day });
   }
   await invoke('calendar', {});
+  await lookTwice(deployment);
   removeTables();
   await deploy('Update', { changed: true });
   damageTables(deployment);
@@ -91,6 +92,29 @@ export async function exercise(deployment: Deployment): Promise<void> {
   await invoke('rebuild-catalog', {});
   await deploy('Delete', {});
   await cloudFormation.close();
+}
+
+/** The watcher tells of a run that failed; of that it may read what it has told only where something is told. */
+async function lookTwice({ invoke, s3, sns }: Deployment): Promise<void> {
+  for (const [key, stored] of s3.objects) {
+    if (!key.endsWith('/index.json')) continue;
+    const at = new Date().toISOString();
+    const lastRun = {
+      at,
+      since: at,
+      status: 'failed',
+      kind: 'config',
+      code: 'x',
+      message: 'x',
+      requests: 0,
+      throttles: 0,
+    };
+    const body = Buffer.from(JSON.stringify({ ...JSON.parse(stored.body.toString()), lastRun }));
+    s3.objects.set(key, { ...stored, body });
+  }
+  await invoke('calendar', { watch: true });
+  await invoke('calendar', { watch: true });
+  if (sns.published.length !== 1) throw new Error(`the watcher told ${sns.published.length} times`);
 }
 
 /** The functions of the reports, clicks before their details. */

@@ -2,19 +2,19 @@ import { describe, expect, it } from '@jest/globals';
 import { App, Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import * as z from 'zod/mini';
+import { AlarmTopic } from '../../infra/alarm-topic.ts';
 import { Observability } from '../../infra/observability.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { reports } from '../../shared/reports/index.ts';
 
 const HOUR = 3600;
 const ACCOUNT = { region: 'eu-central-1', account: '123456789012' };
-const REPORTS: { report: string; schedules: Record<string, string> }[] = [
-  { report: 'order_list', schedules: { acme: 'rate(1 hour)', globex: 'cron(5 6 * * ? *)' } },
-  { report: 'clicks_list', schedules: { acme: 'rate(30 days)' } },
-];
+const REPORTS = ['order_list', 'clicks_list'];
+const TOPIC = 'arn:aws:sns:eu-central-1:123456789012:alerts';
 
 const BRANDS = {
   acme: {
@@ -48,86 +48,44 @@ const bodySchema = z.object({
 describe('the alarms', () => {
   const template = synthesised();
 
-  it('exist for every report of every brand, every function, every queue and the backfill', () => {
+  it('are one for problems, one for each queue and one for backfills, however many brands there are', () => {
     expect(Object.keys(alarmsOf(template)).sort()).toEqual([
       'Reports-backfill-failed',
-      'Reports-behind-acme-clicks_list',
-      'Reports-behind-acme-order_list',
-      'Reports-behind-globex-order_list',
-      'Reports-crashed-clicks_list',
-      'Reports-crashed-order_list',
-      'Reports-failed-acme-clicks_list',
-      'Reports-failed-acme-order_list',
-      'Reports-failed-globex-order_list',
+      'Reports-problems',
       'Reports-queue-failed',
       'Reports-queue-undelivered',
-      'Reports-throttled-acme-clicks_list',
-      'Reports-throttled-acme-order_list',
-      'Reports-throttled-globex-order_list',
     ]);
   });
 
   it.each<[string, object]>([
     [
-      'behind-acme-order_list',
+      'problems',
       {
         Namespace: 'Reports',
-        MetricName: 'SecondsSinceNewestCompleteDay',
-        Dimensions: [
-          { Name: 'brand', Value: 'acme' },
-          { Name: 'report', Value: 'order_list' },
-        ],
-        Statistic: 'Minimum',
+        MetricName: 'Problems',
+        Statistic: 'Maximum',
         Period: HOUR,
         EvaluationPeriods: 3,
-        Threshold: 30 * HOUR,
-        ComparisonOperator: 'GreaterThanThreshold',
-        TreatMissingData: 'breaching',
-      },
-    ],
-    ['behind-globex-order_list', { EvaluationPeriods: 26, TreatMissingData: 'breaching' }],
-    ['behind-acme-clicks_list', { EvaluationPeriods: 1, TreatMissingData: 'ignore' }],
-    [
-      'failed-acme-order_list',
-      {
-        Namespace: 'Reports',
-        MetricName: 'Failures',
-        EvaluationPeriods: 3,
-        DatapointsToAlarm: 2,
         Threshold: 1,
         ComparisonOperator: 'GreaterThanOrEqualToThreshold',
-        TreatMissingData: 'notBreaching',
-      },
-    ],
-    ['failed-globex-order_list', { EvaluationPeriods: 1, DatapointsToAlarm: 1 }],
-    [
-      'throttled-acme-order_list',
-      {
-        EvaluationPeriods: 3,
-        DatapointsToAlarm: 2,
-        Threshold: 10,
-        TreatMissingData: 'notBreaching',
-        Metrics: expect.arrayContaining([
-          expect.objectContaining({ Expression: '100 * throttles / requests', ReturnData: true }),
-        ]),
-      },
-    ],
-    [
-      // One of its brands runs once a day.
-      'crashed-order_list',
-      {
-        Namespace: 'AWS/Lambda',
-        MetricName: 'Errors',
-        Dimensions: [{ Name: 'FunctionName', Value: 'Reports-order_list' }],
-        EvaluationPeriods: 1,
-        TreatMissingData: 'notBreaching',
+        // Nobody looks: the watcher is dead, or the whole pipeline.
+        TreatMissingData: 'breaching',
       },
     ],
     [
       'queue-failed',
-      { MetricName: 'ApproximateNumberOfMessagesVisible', Statistic: 'Maximum', Threshold: 1 },
+      {
+        MetricName: 'ApproximateNumberOfMessagesVisible',
+        Statistic: 'Maximum',
+        Threshold: 1,
+        TreatMissingData: 'ignore',
+      },
     ],
-    ['backfill-failed', { MetricName: 'ExecutionsFailed', Statistic: 'Sum', Threshold: 1 }],
+    ['queue-undelivered', { TreatMissingData: 'ignore' }],
+    [
+      'backfill-failed',
+      { MetricName: 'ExecutionsFailed', Statistic: 'Sum', Threshold: 1, TreatMissingData: 'notBreaching' },
+    ],
   ])('%s watches its metric with its threshold and window', (name, expected) => {
     expect(alarmsOf(template)[`Reports-${name}`]).toMatchObject(expected);
   });
@@ -137,7 +95,7 @@ describe('the alarms', () => {
     for (const { AlarmActions, AlarmDescription } of Object.values(alarmsOf(template))) {
       expect(AlarmActions).toEqual([{ Ref: topic }]);
       const description = JSON.stringify(AlarmDescription);
-      expect(description).toMatch(/Sync-now|requestsPerSecond|new execution/);
+      expect(description).toMatch(/Sync-now|Watch-now|new execution/);
       expect(description).not.toMatch(/<\w+>/);
     }
   });
@@ -176,48 +134,48 @@ describe('the alarms', () => {
     });
   });
 
-  it('call no report behind where schedules are off', () => {
-    const names = Object.keys(alarmsOf(synthesised({ schedules: false })));
-    expect(names.filter((name) => name.includes('-behind-'))).toEqual([]);
-    expect(names).toContain('Reports-failed-acme-order_list');
+  it('go to an existing topic where the settings name one, which the stack leaves as it is', () => {
+    const adopted = synthesised({ alarmTopicArn: TOPIC });
+    adopted.resourceCountIs('AWS::SNS::Topic', 0);
+    adopted.resourceCountIs('AWS::SNS::TopicPolicy', 0);
+    for (const { AlarmActions } of Object.values(alarmsOf(adopted))) expect(AlarmActions).toEqual([TOPIC]);
   });
 
-  it('call a report behind after the hours of the settings', () => {
-    const alarms = alarmsOf(synthesised({ behindAfterHours: 50 }));
-    expect(alarms['Reports-behind-acme-order_list']).toMatchObject({ Threshold: 50 * HOUR });
+  it('wait for no look of the watcher where schedules are off', () => {
+    expect(Object.keys(alarmsOf(synthesised({ schedules: false })))).not.toContain('Reports-problems');
   });
 });
 
+it('there is no dashboard, unless a setting says so', () => {
+  synthesised().resourceCountIs('AWS::CloudWatch::Dashboard', 0);
+});
+
 describe('the dashboard', () => {
-  const widgets = widgetsOf(synthesised());
+  const widgets = widgetsOf(synthesised({ dashboard: true }));
   const titles = widgets.map(({ properties }) => properties.title);
 
   it('shows first which days are in the lake', () => {
     expect(widgets[0]).toMatchObject({ type: 'custom', y: 0, properties: { endpoint: expect.any(String) } });
   });
 
-  it('shows every alarm, grouped by brand', () => {
+  it('shows every alarm, and how many problems there are', () => {
     const shown = widgets.filter(({ type }) => type === 'alarm');
-    expect(shown.map(({ properties }) => properties.title)).toEqual([
-      'Alarms: acme',
-      'Alarms: globex',
-      'Alarms: the stack',
-    ]);
-    expect(shown.flatMap(({ properties }) => properties.alarms)).toHaveLength(14);
+    expect(shown.flatMap(({ properties }) => properties.alarms)).toHaveLength(4);
+    expect(titles).toContain('Problems');
   });
 
-  it.each([
-    'Hours since the newest complete day',
-    'Failed days',
-    'Rows read',
-    'Requests',
-    'Pages',
-    'Retries',
-    'Answers HTTP 429',
-  ])('names every report of every brand under "%s"', (title) => {
-    const drawn = JSON.stringify(widgets.find(({ properties }) => properties.title === title));
-    for (const label of ['acme order_list', 'globex order_list', 'acme clicks_list'])
-      expect(drawn).toContain(`"label":"${label}"`);
+  it.each<[string, string[]]>([
+    ['Rows and pages read', ['rows', 'pages']],
+    ['Requests', ['requests']],
+    ['Retries and answers HTTP 429', ['retries', 'throttles']],
+    ['Runs by brand and report', ['message.brand', 'message.report', 'failedDays', 'newestComplete']],
+  ])('draws "%s" from the line that every run logs', (title, fields) => {
+    const widget = widgets.find(({ properties }) => properties.title === title);
+    expect(widget?.type).toBe('log');
+    const { query } = z.parse(z.object({ query: z.string() }), widget?.properties);
+    expect(query).toContain('filter message.event = "run_ended"');
+    for (const field of fields) expect(query).toContain(field);
+    expect(query.match(/SOURCE/g)).toHaveLength(REPORTS.length);
   });
 
   it('shows functions, queues and backfills', () => {
@@ -249,12 +207,18 @@ function synthesised(deployment: object = {}): Template {
       functionArn: `arn:aws:lambda:eu-central-1:123456789012:function:Reports-${name}`,
       sameEnvironment: true,
     });
+  const settings = parseSettings({ brands: BRANDS, deployment }, reports).deployment;
   new Observability(stack, 'Observability', {
-    deployment: parseSettings({ brands: BRANDS, deployment }, reports).deployment,
-    functions: REPORTS.map((each) => ({ ...each, function: functionOf(each.report) })),
+    deployment: settings,
+    functions: REPORTS.map((report) => ({
+      report,
+      function: functionOf(report),
+      logGroup: LogGroup.fromLogGroupName(stack, `Logs-${report}`, `logs-of-${report}`),
+    })),
     queues: { undelivered: new Queue(stack, 'Undelivered'), failed: new Queue(stack, 'Failed') },
     stateMachine: StateMachine.fromStateMachineName(stack, 'Backfill', 'Reports-backfill'),
     calendar: functionOf('calendar'),
+    topic: new AlarmTopic(stack, 'Topic', settings).topic,
   });
   return Template.fromStack(stack);
 }

@@ -67,7 +67,7 @@ describe('the functions of the stack', () => {
     both.resourcePropertiesCountIs(
       'AWS::Lambda::EventInvokeConfig',
       { DestinationConfig: { OnFailure: { Destination: Match.anyValue() } } },
-      REPORTS.length,
+      REPORTS.length + 1,
     );
   });
 
@@ -83,8 +83,12 @@ describe('the functions of the stack', () => {
 });
 
 describe('the schedules of the stack', () => {
-  it('are one per report of each brand, in the zone of the brand', () => {
-    both.resourceCountIs('AWS::Scheduler::Schedule', 7);
+  it('are one per report of each brand, in the zone of the brand, and the watcher’s', () => {
+    both.resourceCountIs('AWS::Scheduler::Schedule', 7 + 1);
+    both.hasResourceProperties('AWS::Scheduler::Schedule', {
+      ScheduleExpression: 'cron(50 * * * ? *)',
+      Target: { Input: '{"watch":true}' },
+    });
     both.hasResourceProperties('AWS::Scheduler::Schedule', {
       ScheduleExpressionTimezone: 'America/New_York',
       Target: { Input: '{"brand":"acme"}' },
@@ -431,14 +435,21 @@ describe('the catalog of the stack', () => {
   });
 });
 
-describe('the metrics of the functions', () => {
-  it('have the name of the stack as namespace', () => {
-    const variables = Object.values(both.findResources('AWS::Lambda::Function')).map(
-      ({ Properties }) => Properties.Environment.Variables,
+describe('the watcher', () => {
+  it('may publish to the topic, read ledgers, and write what it has told and the page, and nothing else', () => {
+    const written = JSON.stringify(
+      statements(both, 'Calendar').map(({ Action, Resource }) => [Action, Resource]),
     );
-    const syncing = variables.filter(({ DATABASE, FUNCTION_PREFIX }) => DATABASE && !FUNCTION_PREFIX);
-    const namespaces = syncing.map(({ METRICS_NAMESPACE }) => METRICS_NAMESPACE);
-    expect(namespaces.filter((namespace) => namespace === 'BrandReports')).toHaveLength(REPORTS.length + 1);
+    expect(written).toMatch(/"sns:Publish",\{"Ref":"AlarmTopic/);
+    expect(written).toMatch(/"\/status\/watch\.json"/);
+    expect(written).toMatch(/"\/status\/coverage\.html"/);
+    expect(written).not.toMatch(/snapshots|raw\/|schema|Delete/);
+  });
+
+  it('may publish to an existing topic where the settings name one', () => {
+    const arn = 'arn:aws:sns:eu-central-1:123456789012:alerts';
+    const adopted = statements(deployed({ alarmTopicArn: arn }), 'Calendar');
+    expect(adopted).toContainEqual({ Action: 'sns:Publish', Effect: 'Allow', Resource: arn });
   });
 });
 
@@ -465,13 +476,13 @@ describe('the console', () => {
     });
   });
 
-  it('is linked from the outputs: functions, backfill, dashboard, workgroup, secrets', () => {
+  it('is linked from the outputs: functions, backfill, page, workgroup, secrets', () => {
     expect(Object.keys(both.findOutputs('*'))).toEqual(
       expect.arrayContaining([
         ...[
           'LakeUrl',
           'DatabaseName',
-          'Dashboard',
+          'CoveragePage',
           'Backfill',
           'Athena',
           'AnalystsPolicyArn',
@@ -486,7 +497,7 @@ describe('the console', () => {
       'athena',
       'brand-reports%2Fglobex',
       '/statemachines/view/',
-      '#dashboards:name=BrandReports',
+      '&prefix=status/coverage.html',
     ])
       expect(outputs).toContain(part);
   });

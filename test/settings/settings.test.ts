@@ -47,7 +47,7 @@ describe('settings', () => {
         keepLake: true,
         tablePermissions: 'iam',
         backfillConcurrency: 2,
-        behindAfterHours: 30,
+        dashboard: false,
         queryScanLimitGb: 100,
       },
     });
@@ -277,9 +277,20 @@ describe('settings', () => {
       'lakeKeyArn is "alias/lake"; allowed: the ARN of a key of KMS',
     ],
     [
-      'a report that would be overdue every day',
-      { ...withBrand({}), deployment: { behindAfterHours: 25 } },
-      'behindAfterHours is 25; allowed: a number of hours from 26 to 720',
+      'a topic that is none of SNS',
+      { ...withBrand({}), deployment: { alarmTopicArn: 'arn:aws:sqs:eu-central-1:123456789012:alerts' } },
+      'alarmTopicArn is "arn:aws:sqs:eu-central-1:123456789012:alerts"; allowed: the ARN of an SNS topic',
+    ],
+    [
+      'an address for a topic that is not the stack’s own',
+      {
+        ...withBrand({}),
+        deployment: {
+          alarmEmail: 'ops@example.com',
+          alarmTopicArn: 'arn:aws:sns:eu-central-1:123456789012:alerts',
+        },
+      },
+      'alarmEmail is "ops@example.com"; allowed: alarmEmail or alarmTopicArn',
     ],
     [
       'raw records that are gone before they are used',

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DAY_MS, HOUR_MS, MINUTE_MS, daysFrom, monthOf } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { Committed } from '../../shared/lake/documents/ledger.ts';
+import { LAST_RUN_RENEWED_MS } from '../../shared/lake/documents/month-index.ts';
 import { dayPartition, indexKey, ledgerKey, partitionPath } from '../../shared/lake/paths.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
@@ -140,6 +141,14 @@ describe('a scheduled run over ten years', () => {
     const indexes = brands.flatMap((brand) => REPORTS.map((report) => [indexOf(report, brand), 1]));
     expect(indexes).toHaveLength(250);
     expect(asked).toEqual(Object.fromEntries(indexes));
+  });
+
+  it('writes that object where its last sign of life is three hours old, and only then', async () => {
+    const scope = { reports: ['clicks_list'], brands: ['acme'] };
+    const key = indexKey('clicks_list', 'acme');
+    const lake = laterFork(LAST_RUN_RENEWED_MS + MINUTE_MS);
+    expect(await sync(lake, { scope })).toEqual({ [`get ${key}`]: 1, [`put ${key}`]: 1 });
+    expect(await sync(lake, { scope })).toEqual({ [`get ${key}`]: 1 });
   });
 
   it('asks for the other report’s index as well where a report that looks it up runs alone', async () => {

@@ -93,7 +93,11 @@ if (columns > 0) {
 }
 const context = createRunContext(options, run, { brand: 'acme', report, service });
 const [synced] = await syncReports([
-  { ctx: context, range: () => ({ from: FIRST_DAY, to: LAST_DAY, name: 'all' }) },
+  {
+    ctx: context,
+    range: () => ({ from: FIRST_DAY, to: LAST_DAY, name: 'all' }),
+    traffic: () => ({ requests: 0, retries: 0, throttles: 0 }),
+  },
 ]);
 const rows = synced?.outcome.days.map((day) => day.rows);
 const peakMb = Math.round(process.resourceUsage().maxRSS / 1024);

@@ -3,6 +3,11 @@ export function consoleUrl(region: string, service: string, page: string): strin
   return `https://${region}.console.aws.amazon.com/${service}/home?region=${region}#${page}`;
 }
 
+/** The page of an object in the S3 console, from which it can be opened. */
+export function objectPage(region: string, bucket: string, key: string): string {
+  return `https://${region}.console.aws.amazon.com/s3/object/${bucket}?region=${region}&prefix=${key}`;
+}
+
 /** The page of the Lambda console with a function's test events, for `consoleUrl`. */
 export function testPage(functionName: string): string {
   return `/functions/${functionName}?tab=testing`;

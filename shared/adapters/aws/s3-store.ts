@@ -60,6 +60,11 @@ export function openS3Store({
   const base = prefix === '' ? '' : `${checkedKey(prefix)}/`;
   const url = `s3://${bucket}/${base}`.replace(/\/$/, '');
   const object = (key: string) => ({ Bucket: bucket, Key: `${base}${checkedKey(key)}` });
+  // Otherwise a browser would save the page instead of showing it.
+  const typed = (key: string) => ({
+    ...object(key),
+    ...(key.endsWith('.html') && { ContentType: 'text/html; charset=utf-8' }),
+  });
   const failure = (error: unknown, doing: keyof typeof PERMISSIONS, key: string) =>
     awsError(error, `${doing} ${url}/${key}`, nextStep(error, bucket, PERMISSIONS[doing]));
 
@@ -136,7 +141,7 @@ export function openS3Store({
     put,
     list,
     delete: remove,
-    create: (key) => create(client, object(key), (error) => failure(error, 'Writing', key)),
+    create: (key) => create(client, typed(key), (error) => failure(error, 'Writing', key)),
   };
 }
 
@@ -149,7 +154,7 @@ async function download(client: S3Client, input: GetObjectCommandInput): Promise
 /** I4: parts are uploaded while the next ones are written; what fits into one part is one request. */
 function create(
   client: S3Client,
-  object: { Bucket: string; Key: string },
+  object: { Bucket: string; Key: string; ContentType?: string },
   failure: (error: unknown) => BrandReportsError,
 ): ObjectWriter {
   const body = new PassThrough();

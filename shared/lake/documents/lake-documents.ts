@@ -2,13 +2,14 @@ import { fullJitterMs } from '../../backoff.ts';
 import type { Json } from '../../json.ts';
 import type { Clock, ObjectStore } from '../../ports.ts';
 import type { ReportDefinition } from '../../reports/definition.ts';
-import { indexKey, ledgerKey, progressKey, rateBudgetKey, schemaKey } from '../paths.ts';
+import { WATCH_KEY, indexKey, ledgerKey, progressKey, rateBudgetKey, schemaKey } from '../paths.ts';
 import { CasDocument, DOCUMENT_RETRY, type HasRecentWrites } from './cas-document.ts';
 import { type Ledger, parseLedger } from './ledger.ts';
 import { type MonthIndex, parseMonthIndex } from './month-index.ts';
 import { type Progress, parseProgress } from './progress.ts';
 import { type RateBudget, parseRateBudget, unreadableBudget } from './rate-budget.ts';
 import { type StoredSchema, parseStoredSchema } from './schema.ts';
+import { type WatchRecord, parseWatchRecord } from './watch-record.ts';
 
 /** What compare-and-swap needs: a store, ids for writes, and a way to wait before a retry. */
 export interface DocumentAccess {
@@ -36,6 +37,7 @@ export interface LakeDocuments {
   ): CasDocument<Progress>;
   schema(report: ReportDefinition): CasDocument<StoredSchema>;
   rateBudget(brand: string): CasDocument<RateBudget>;
+  watchRecord(): CasDocument<WatchRecord>;
 }
 
 export function createLakeDocuments({ store, newId, clock, random }: DocumentAccess): LakeDocuments {
@@ -78,6 +80,12 @@ export function createLakeDocuments({ store, newId, clock, random }: DocumentAcc
         newId,
         pause,
       });
+    },
+    watchRecord() {
+      const parse = parseWatchRecord(WATCH_KEY);
+      // What was told is told again, rather than that nothing is told from then on.
+      const recover = () => parse(undefined);
+      return new CasDocument({ store, key: WATCH_KEY, parse, recover, newId, pause });
     },
   };
 }

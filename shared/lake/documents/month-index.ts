@@ -12,8 +12,10 @@ import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 import { HOUR_MS } from '../../days.ts';
+import { ERROR_KINDS } from '../../errors.ts';
 import type { Json } from '../../json.ts';
-import { parseDocument, storedTime, storedObject } from './cas-document.ts';
+import { STATUSES } from '../../outcome.ts';
+import { parseDocument, storedCount, storedTime, storedObject } from './cas-document.ts';
 import type { Ledger } from './ledger.ts';
 
 const month = storedObject({
@@ -36,6 +38,21 @@ const month = storedObject({
   ),
 });
 
+/** How the last run that read what was due ended, for the watcher. Runs of a range leave it: they would hide a schedule that stopped. */
+const lastRun = storedObject({
+  /** When it ended (wall clock). */
+  at: storedTime,
+  /** When the first of the runs in a row that ended like this did. */
+  since: storedTime,
+  status: z.enum(STATUSES),
+  /** The error of a run that failed. */
+  kind: z.optional(z.enum(ERROR_KINDS)),
+  code: z.optional(z.string()),
+  message: z.optional(z.string()),
+  requests: storedCount,
+  throttles: storedCount,
+});
+
 const index = storedObject({
   version: z.literal(1),
   /** Fingerprint of the policy that the due times follow from. */
@@ -52,6 +69,7 @@ const index = storedObject({
   vacuumedAt: z.optional(storedTime),
   /** When a run last examined all months, whatever the index said of them. */
   examinedAt: z.optional(storedTime),
+  lastRun: z.optional(lastRun),
   recentWrites: z.array(z.string()),
 });
 
@@ -72,6 +90,26 @@ export function parseMonthIndex(key: string) {
       };
     return parseDocument(index, key, stored);
   };
+}
+
+/** How a run ended, as its report's index keeps it. */
+export type LastRun = z.infer<typeof lastRun>;
+
+/** So often runs with nothing to do show that they live: rarer than they run, because each time is a write. */
+export const LAST_RUN_RENEWED_MS = 3 * HOUR_MS;
+
+/** The index with how a run ended. */
+export function withLastRun(index: MonthIndex, ended: Omit<LastRun, 'since'>): MonthIndex {
+  const { lastRun: before } = index;
+  const isAlike = before?.status === ended.status && before.kind === ended.kind;
+  return { ...index, lastRun: { ...ended, since: isAlike ? before.since : ended.at } };
+}
+
+/** Whether the index need not be written for this run alone: it is complete, as the last one was not long ago. */
+export function isLastRunFresh({ lastRun }: MonthIndex, ended: Omit<LastRun, 'since'>): boolean {
+  if (lastRun?.status !== 'complete' || ended.status !== 'complete') return false;
+  const ageMs = Date.parse(ended.at) - Date.parse(lastRun.at);
+  return ageMs >= 0 && ageMs < LAST_RUN_RENEWED_MS;
 }
 
 const DIRTY_MS = HOUR_MS;

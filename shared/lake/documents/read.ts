@@ -10,6 +10,7 @@ import {
   dayPartition,
   indexKey,
   ledgerKey,
+  parseIndexKey,
   parseLedgerKey,
   schemaKey,
   snapshotKey,
@@ -53,6 +54,18 @@ export interface LedgerMonths {
   months: string[];
 }
 
+/** Whether the ledger of a month is to be read, by what the indexes say of it. */
+export type WantsMonth = (month: string, of: ReportIndexes) => boolean;
+
+/** What the indexes of a brand say of a report; without hints where one is damaged. */
+export interface ReportIndexes {
+  brand: string;
+  report: ReportDefinition;
+  index: MonthIndex;
+  /** That of the report that this one looks up. */
+  upstream?: MonthIndex;
+}
+
 /**
  * Lists the ledgers in the lake, whatever the settings are now; reports that are not in the registry are left out.
  * @param span only these months; a brand's report is listed even without ledgers in them
@@ -64,13 +77,14 @@ export async function listLedgers(
 ): Promise<LedgerMonths[]> {
   const found = new Map<string, LedgerMonths>();
   for await (const { key } of store.list(LEDGERS_PREFIX)) {
-    const parsed = parseLedgerKey(key);
+    const ledger = parseLedgerKey(key);
+    const parsed = ledger ?? parseIndexKey(key);
     const report = parsed && Object.hasOwn(reports, parsed.report) ? reports[parsed.report] : undefined;
     if (!parsed || !report) continue;
-    const { brand, month } = parsed;
+    const { brand } = parsed;
     const index = indexKey(report.name, brand);
     const known = found.get(index) ?? { report, brand, months: [] };
-    if (isInSpan(month, span)) known.months.push(month);
+    if (ledger && isInSpan(ledger.month, span)) known.months.push(ledger.month);
     found.set(index, known);
   }
   return [...found.values()];
@@ -80,32 +94,57 @@ export async function listLedgers(
  * Reads the ledgers that `listLedgers` finds; of those that are damaged, it says so.
  * @param span only the ledgers of these months; the index is read in any case
  */
-export async function readLedgers(
+export function readLedgers(
   store: ObjectStore,
   reports: ReportRegistry,
   span: MonthSpan = {},
 ): Promise<ReportLedgers[]> {
-  const listed = await listLedgers(store, reports, span);
-  return Promise.all(
+  return readWantedLedgers(store, reports, (month) => isInSpan(month, span));
+}
+
+/** The same, where what the indexes say decides which ledgers are read. */
+export async function readWantedLedgers(
+  store: ObjectStore,
+  reports: ReportRegistry,
+  wants: WantsMonth,
+): Promise<ReportLedgers[]> {
+  const listed = await listLedgers(store, reports);
+  const indexed = await Promise.all(
     listed.map(async ({ report, brand, months }) => {
       const key = indexKey(report.name, brand);
-      const [index, ledgers] = await Promise.all([
-        orDamaged({ key }, readDocument(store, key, parseMonthIndex(key))),
-        Promise.all(
-          months.map((month) => {
+      const read = await orDamaged({ key }, readDocument(store, key, parseMonthIndex(key)));
+      return {
+        report,
+        brand,
+        months,
+        read,
+        index: 'value' in read ? read.value : parseMonthIndex(key)(undefined),
+      };
+    }),
+  );
+  return Promise.all(
+    indexed.map(async ({ report, brand, months, read, index }) => {
+      const upstream = indexed.find(
+        (other) =>
+          other.brand === brand && report.day.by === 'upstream' && other.report.name === report.day.report,
+      );
+      const of = { brand, report, index, ...(upstream && { upstream: upstream.index }) };
+      const ledgers = await Promise.all(
+        months
+          .filter((month) => wants(month, of))
+          .map((month) => {
             const document = { key: ledgerKey(report.name, brand, month), month };
             return orDamaged(document, readLedger(store, report, brand, month));
           }),
-        ),
-      ]);
-      const readable = new Map(
-        ledgers.flatMap((read) => ('value' in read ? [[read.value.month, read.value] as const] : [])),
       );
-      const damaged = [index, ...ledgers].flatMap((read) => ('damaged' in read ? read.damaged : []));
+      const readable = new Map(
+        ledgers.flatMap((ledger) => ('value' in ledger ? [[ledger.value.month, ledger.value] as const] : [])),
+      );
+      const damaged = [read, ...ledgers].flatMap((each) => ('damaged' in each ? each.damaged : []));
       return {
         brand,
         report,
-        index: 'value' in index ? index.value : indexWithout(key, readable),
+        index: 'value' in read ? index : indexWithout(index, readable),
         ledgers: readable,
         damaged: damaged.sort((a, b) => (a.key < b.key ? -1 : 1)),
       };
@@ -122,10 +161,10 @@ async function orDamaged<T>(
 }
 
 /** No hint, but whether the report has ever returned a record shows in its ledgers too. */
-function indexWithout(key: string, ledgers: ReadonlyMap<string, Ledger>): MonthIndex {
+function indexWithout(empty: MonthIndex, ledgers: ReadonlyMap<string, Ledger>): MonthIndex {
   const entries = [...ledgers.values()].flatMap(({ days }) => Object.values(days));
   const hasReturnedRecords = entries.some(({ committed }) => committed !== undefined && committed.rows > 0);
-  return { ...parseMonthIndex(key)(undefined), hasReturnedRecords };
+  return { ...empty, hasReturnedRecords };
 }
 
 /** The ledger of a month, an empty one where none is stored. @throws BrandReportsError `config` where it is damaged */

@@ -1,0 +1,56 @@
+import { ArnFormat, Stack } from 'aws-cdk-lib';
+import { Grant, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
+import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import { Construct } from 'constructs';
+import type { DeploymentSettings } from '../shared/settings/deployment.ts';
+import type { Grantee } from './acknowledge-wildcards.ts';
+import { output } from './output.ts';
+
+/** The topic that alarms and the watcher's messages go to: an existing one, or one that `alarmEmail` is subscribed to. */
+export class AlarmTopic extends Construct {
+  readonly topic: ITopic;
+
+  constructor(scope: Construct, id: string, { alarmTopicArn, alarmEmail }: DeploymentSettings) {
+    super(scope, id);
+    this.topic =
+      alarmTopicArn === undefined
+        ? this.newTopic(alarmEmail)
+        : Topic.fromTopicArn(this, 'Topic', alarmTopicArn);
+    output(this, 'AlarmTopicArn', {
+      value: this.topic.topicArn,
+      description: 'The topic of all alarms and of the watcher’s messages: subscribe to it',
+    });
+  }
+
+  grantPublish(grantee: Grantee): void {
+    Grant.addToPrincipal({ grantee, actions: ['sns:Publish'], resourceArns: [this.topic.topicArn] });
+  }
+
+  private newTopic(alarmEmail: string | undefined): Topic {
+    const { stackName } = Stack.of(this);
+    const topic = new Topic(this, 'Topic', { displayName: `${stackName} alarms`, enforceSSL: true });
+    this.letAlarmsPublish(topic);
+    if (alarmEmail !== undefined) topic.addSubscription(new EmailSubscription(alarmEmail));
+    return topic;
+  }
+
+  /** A topic with its own policy (`enforceSSL`) loses the default one, which lets the account's alarms publish. */
+  private letAlarmsPublish(topic: Topic): void {
+    const stack = Stack.of(this);
+    const alarms = stack.formatArn({
+      service: 'cloudwatch',
+      resource: 'alarm',
+      resourceName: `${stack.stackName}-*`,
+      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+    });
+    topic.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
+        actions: ['sns:Publish'],
+        resources: [topic.topicArn],
+        conditions: { ArnLike: { 'aws:SourceArn': alarms } },
+      }),
+    );
+  }
+}

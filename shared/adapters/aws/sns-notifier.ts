@@ -1,0 +1,23 @@
+import type { Notifier } from '../../ports.ts';
+import { awsClientOptions, awsError } from './errors.ts';
+
+/** Publishes to a topic of SNS. Its client is loaded when there is something to tell, which is seldom. */
+export function snsNotifier(topicArn: string): Notifier {
+  return {
+    async tell({ subject, text }) {
+      const { PublishCommand, SNSClient } = await import('@aws-sdk/client-sns');
+      const client = new SNSClient(awsClientOptions);
+      try {
+        await client.send(new PublishCommand({ TopicArn: topicArn, Subject: subject, Message: text }));
+      } catch (error) {
+        throw awsError(
+          error,
+          `Publishing to ${topicArn}`,
+          'Grant sns:Publish on the topic, and, where it is encrypted, kms:GenerateDataKey and kms:Decrypt on its key.',
+        );
+      } finally {
+        client.destroy();
+      }
+    },
+  };
+}

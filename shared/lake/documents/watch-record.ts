@@ -1,0 +1,29 @@
+/**
+ * `status/watch.json`: what the watcher has seen and told. Without it every look would tell of every problem again, and no
+ * look could tell that one is solved. What changes it is in `status/changes.ts`.
+ */
+import * as z from 'zod/mini';
+import type { Json } from '../../json.ts';
+import { parseDocument, storedObject, storedTime } from './cas-document.ts';
+
+const record = storedObject({
+  version: z.literal(1),
+  /** By the id of what is or may become a problem: when a look first saw it. */
+  seen: z.record(z.string(), storedTime),
+  /** By id: the problems that the last message left open, and how it put them. */
+  told: z.record(z.string(), storedObject({ since: storedTime, what: z.string() })),
+  /** The last look that had something to tell, and when: others wait for an hour. Not told: it may have died before it. */
+  telling: z.optional(storedObject({ by: z.string(), at: storedTime, isTold: z.boolean() })),
+  recentWrites: z.array(z.string()),
+});
+
+/** What the watcher has seen and told. */
+export type WatchRecord = z.infer<typeof record>;
+
+/** Reads a stored record; `undefined` is that of a watcher that has never looked. */
+export function parseWatchRecord(key: string) {
+  return (stored: Json | undefined): WatchRecord => {
+    if (stored === undefined) return { version: 1, seen: {}, told: {}, recentWrites: [] };
+    return parseDocument(record, key, stored);
+  };
+}

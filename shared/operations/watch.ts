@@ -1,0 +1,129 @@
+/*
+ * One look of the watcher. Without it somebody would have to ask whether all is in. It judges every day of every report
+ * that the settings enable, says how many problems there are, tells people what has changed, and draws the calendar. The
+ * number comes first: where none comes any more, an alarm is raised, so a look that dies on the way is noticed.
+ */
+import { lastMonths, isInSpan } from '../days.ts';
+import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
+import { mayBeDue } from '../lake/documents/month-index.ts';
+import {
+  type ReportIndexes,
+  type ReportLedgers,
+  type WantsMonth,
+  readWantedLedgers,
+} from '../lake/documents/read.ts';
+import { COVERAGE_PAGE_KEY } from '../lake/paths.ts';
+import type { Log } from '../log-events.ts';
+import { enabledPolicy, policyFingerprint } from '../planning/policy.ts';
+import type { Clock, Notifier, ObjectStore } from '../ports.ts';
+import type { ReportRegistry } from '../reports/definition.ts';
+import type { Settings } from '../settings/settings.ts';
+import { calendarPage } from '../status/calendar-page.ts';
+import { type MessageOptions, changeMessage } from '../status/change-message.ts';
+import { afterLook, afterMessage, changeFrom } from '../status/changes.ts';
+import { type Suspect, openProblems, suspectsOf } from '../status/open-problems.ts';
+import type { Controls } from '../status/remedies.ts';
+import { type TableStatus, tableStatuses } from '../status/table-statuses.ts';
+
+/** What a look works with. */
+export interface WatchOptions {
+  settings: Settings;
+  reports: ReportRegistry;
+  store: ObjectStore;
+  clock: Pick<Clock, 'wallMs' | 'sleep'>;
+  random: () => number;
+  newId: () => string;
+  log: Log;
+  notifier: Notifier;
+  /** Publishes how many problems there are, zero included. */
+  countProblems: (count: number) => void;
+  message: Omit<MessageOptions, 'nowMs'>;
+  /** What readers of the page may start. */
+  controls: Controls;
+}
+
+/** What a look found. */
+export interface WatchOutcome {
+  problems: { brand: string; report: string; since: string; what: string; why: string }[];
+  /** The subject of the message that it sent; `null` where there was nothing to tell, or another look told it. */
+  message: string | null;
+}
+
+/** The page shows so many months; older days are judged all the same. */
+const PAGE_MONTHS = 3;
+
+/** @throws BrandReportsError where the lake cannot be read or written, or the message not sent */
+export async function watch(options: WatchOptions): Promise<WatchOutcome> {
+  const { settings, reports, store } = options;
+  const nowMs = options.clock.wallMs();
+  const span = lastMonths(PAGE_MONTHS, nowMs);
+  const isJudged: WantsMonth = (month, of) =>
+    isInSpan(month, span) || mayHoldProblems(month, of, settings, nowMs);
+  const lake = await readWantedLedgers(store, reports, isJudged);
+  const suspects = suspectsIn(options, lake, isJudged, nowMs);
+  const look = { id: options.newId(), nowMs };
+  const record = createLakeDocuments(options).watchRecord();
+  const { seen, told, telling } = await record.update((current) => afterLook(current, suspects, look));
+  const problems = openProblems(suspects, seen, nowMs);
+  options.countProblems(problems.length);
+  const isNews = telling?.by === look.id;
+  const message = isNews && changeMessage(changeFrom(told, problems), { ...options.message, nowMs });
+  if (message) {
+    await options.notifier.tell(message);
+    await record.update((current) => afterMessage(current, problems, look));
+  }
+  await writePage(options, tableStatuses(settings, reports, lake, nowMs, span), nowMs);
+  options.log({
+    event: 'look_ended',
+    problems: problems.length,
+    ...(message && { message: message.subject }),
+  });
+  return {
+    problems: problems.map(({ brand, report, sinceMs, what, why }) => ({
+      ...{ brand, report, since: new Date(sinceMs).toISOString(), what, why },
+    })),
+    message: message ? message.subject : null,
+  };
+}
+
+/** Where the index says that nothing in a month is due, every day of it is complete: its ledger need not be read. */
+function mayHoldProblems(
+  month: string,
+  { brand, report, index, upstream }: ReportIndexes,
+  settings: Settings,
+  nowMs: number,
+): boolean {
+  const policy = enabledPolicy(settings, brand, report);
+  return policy !== undefined && mayBeDue(index, policyFingerprint(policy), month, nowMs, upstream);
+}
+
+function suspectsIn(
+  { settings, reports }: WatchOptions,
+  lake: readonly ReportLedgers[],
+  isJudged: WantsMonth,
+  nowMs: number,
+): Suspect[] {
+  const indexOf = (brand: string, report: string | undefined) =>
+    lake.find((stored) => stored.brand === brand && stored.report.name === report)?.index;
+  return tableStatuses(settings, reports, lake, nowMs).flatMap((table) => {
+    const { [table.report]: report } = reports;
+    const policy = report && enabledPolicy(settings, table.brand, report);
+    if (!policy) return [];
+    const index = indexOf(table.brand, report.name);
+    const upstream = report.day.by === 'upstream' ? indexOf(table.brand, report.day.report) : undefined;
+    const isJudgedHere = (month: string) =>
+      !index || isJudged(month, { brand: table.brand, report, index, ...(upstream && { upstream }) });
+    return suspectsOf({ table, policy, isJudged: isJudgedHere, lastRun: index?.lastRun }, nowMs);
+  });
+}
+
+async function writePage(
+  { settings, store, controls }: WatchOptions,
+  tables: readonly TableStatus[],
+  nowMs: number,
+): Promise<void> {
+  const { markup } = calendarPage(tables, store.url, { settings, nowMs, controls });
+  const page = store.create(COVERAGE_PAGE_KEY);
+  await page.write(Buffer.from(markup));
+  await page.finish();
+}

@@ -1,0 +1,262 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { consoleControls, consoleTextControls } from '../../functions/console-controls.ts';
+import { DAY_MS, HOUR_MS, addDays, daysFrom } from '../../shared/days.ts';
+import { BrandReportsError } from '../../shared/errors.ts';
+import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
+import type { LastRun } from '../../shared/lake/documents/month-index.ts';
+import { COVERAGE_PAGE_KEY, WATCH_KEY, indexKey, ledgerKey } from '../../shared/lake/paths.ts';
+import { enabledPolicy, policyFingerprint } from '../../shared/planning/policy.ts';
+import { type WatchOptions, watch } from '../../shared/operations/watch.ts';
+import type { Message } from '../../shared/ports.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
+import { countingLake } from '../fakes/counting-lake.ts';
+import { memoryCatalog } from '../fakes/memory-catalog.ts';
+import { type MemoryStore, memoryStore } from '../fakes/memory-store.ts';
+import { failure } from '../status/made-statuses.ts';
+import { readDay, storeDays } from '../status/stored-ledgers.ts';
+
+const NOW_MS = Date.parse('2026-11-20T15:50:00Z');
+const TODAY = '2026-11-20';
+const YESTERDAY = addDays(TODAY, -1);
+const FIRST = '2025-11-01';
+const off = { enabled: false };
+const settings = parseSettings(
+  {
+    brands: {
+      acme: {
+        baseUrl: 'https://service.example/api/brand',
+        service: 'ACME',
+        timeZone: 'UTC',
+        startDate: FIRST,
+        secretName: 'brand-reports/acme',
+        reports: { clicks_list: off, transaction_list: off, amazon_attribution_report: off },
+      },
+    },
+  },
+  reports,
+);
+const policy = reports.order_list && enabledPolicy(settings, 'acme', reports.order_list);
+
+let store: MemoryStore;
+let messages: Message[];
+let counts: number[];
+
+beforeEach(async () => {
+  store = memoryStore();
+  messages = [];
+  counts = [];
+});
+
+/** All days are read and settled but for those given; of months before the last three the index says that nothing is due. */
+async function fill(days: Record<string, DayEntry> = {}, lastRun: Partial<LastRun> = {}): Promise<void> {
+  const readFrom = new Date(NOW_MS - HOUR_MS / 2).toISOString();
+  const read = readDay(settings, 'order_list', { readFrom });
+  const all = Object.fromEntries(daysFrom(FIRST, TODAY).map((day) => [day, read]));
+  const today = readDay(settings, 'order_list', { readFrom, state: 'open', settled: false });
+  await storeDays(store, { report: 'order_list', brand: 'acme' }, { ...all, [TODAY]: today, ...days });
+  const months = [...new Set(daysFrom(FIRST, TODAY).map((day) => day.slice(0, 7)))];
+  const known = { nextDue: null, asOf: readFrom, content: 'x' };
+  await change(indexKey('order_list', 'acme'), {
+    policy: policy && policyFingerprint(policy),
+    months: Object.fromEntries(months.map((month) => [month, known])),
+    lastRun: { at: readFrom, since: readFrom, status: 'complete', requests: 3, throttles: 0, ...lastRun },
+  });
+}
+
+async function change(key: string, changes: object): Promise<void> {
+  const { body, etag } = (await store.get(key)) ?? { body: Buffer.from('{}'), etag: '' };
+  const document = { ...JSON.parse(Buffer.from(body).toString()), ...changes };
+  await store.put(key, Buffer.from(JSON.stringify(document)), { ifMatch: etag });
+}
+
+async function setDay(day: string, entry: DayEntry): Promise<void> {
+  const key = ledgerKey('order_list', 'acme', day.slice(0, 7));
+  const { days } = JSON.parse(Buffer.from((await store.get(key))?.body ?? '').toString());
+  await change(key, { days: { ...days, [day]: entry } });
+}
+
+let looks = 0;
+function look(nowMs = NOW_MS, options: Partial<WatchOptions> = {}) {
+  return watch({
+    settings,
+    reports,
+    store,
+    clock: { wallMs: () => nowMs, sleep: async () => {} },
+    random: () => 0,
+    newId: () => `look-${++looks}`,
+    log: () => {},
+    notifier: { tell: async (message) => void messages.push(message) },
+    countProblems: (count) => void counts.push(count),
+    message: {
+      pipeline: 'BrandReports',
+      page: 'https://s3.example/page',
+      controls: consoleTextControls('us-east-1', 'BrandReports'),
+    },
+    controls: consoleControls('us-east-1', 'BrandReports'),
+    ...options,
+  });
+}
+
+const keepAlive = (nowMs: number) =>
+  change(indexKey('order_list', 'acme'), {
+    lastRun: {
+      ...{ at: new Date(nowMs).toISOString(), since: new Date(nowMs).toISOString() },
+      ...{ status: 'complete', requests: 3, throttles: 0 },
+    },
+  });
+const page = async () => Buffer.from((await store.get(COVERAGE_PAGE_KEY))?.body ?? '').toString();
+
+describe('a look of the watcher', () => {
+  it('counts zero problems and says nothing where all is well', async () => {
+    await fill();
+    expect(await look()).toEqual({ problems: [], message: null });
+    expect({ counts, messages }).toEqual({ counts: [0], messages: [] });
+  });
+
+  it('tells of a day that failed, once, and that all is well again', async () => {
+    await fill({ [YESTERDAY]: { failure } });
+    expect(await look()).toMatchObject({
+      problems: [{ brand: 'acme', report: 'order_list', what: `1 day failed: ${YESTERDAY}` }],
+      message: 'BrandReports: problems: 1 new, 1 open',
+    });
+    await keepAlive(NOW_MS + HOUR_MS);
+    await look(NOW_MS + HOUR_MS);
+    expect(messages).toHaveLength(1);
+    expect(messages[0]?.text).toContain(failure.message);
+    await setDay(YESTERDAY, readDay(settings, 'order_list'));
+    await look(NOW_MS + HOUR_MS + 1);
+    expect(counts).toEqual([1, 1, 0]);
+    expect(messages.map(({ subject }) => subject)).toEqual([
+      'BrandReports: problems: 1 new, 1 open',
+      'BrandReports: all is well again',
+    ]);
+  });
+
+  it('tells where runs fail before they read a day', async () => {
+    await fill({}, { status: 'failed', kind: 'auth', code: 'refused', message: 'read the secret again' });
+    const { problems } = await look();
+    expect(problems).toMatchObject([
+      { what: 'runs fail before they read a day', why: expect.stringContaining('read the secret again') },
+    ]);
+  });
+
+  it('tells where no run comes any more', async () => {
+    await fill();
+    const { problems } = await look(NOW_MS + DAY_MS);
+    expect(problems.map(({ what }) => what)).toContain('no run has ended any more');
+  });
+
+  it('tells where nothing at all is in the lake, when a run should have come', async () => {
+    expect(await look()).toEqual({ problems: [], message: null });
+    const { problems } = await look(NOW_MS + 6 * HOUR_MS);
+    expect(problems.map(({ what }) => what.replace(/:.*/, ''))).toEqual([
+      '384 days missing',
+      'no run has ended yet',
+    ]);
+  });
+
+  it('sees a failed day of a year ago, which the index says is due', async () => {
+    await fill({ [FIRST]: { failure } });
+    await look();
+    expect(counts).toEqual([0]);
+    const { months } = JSON.parse(
+      Buffer.from((await store.get(indexKey('order_list', 'acme')))?.body ?? '').toString(),
+    );
+    await change(indexKey('order_list', 'acme'), {
+      months: { ...months, '2025-11': { nextDue: new Date(NOW_MS).toISOString() } },
+    });
+    expect(await look()).toMatchObject({ problems: [{ what: `1 day failed: ${FIRST}` }] });
+  });
+
+  it('sees a ledger that is damaged', async () => {
+    await fill();
+    const key = ledgerKey('order_list', 'acme', '2026-10');
+    const { etag } = (await store.get(key)) ?? { etag: '' };
+    await store.put(key, Buffer.from('{'), { ifMatch: etag });
+    expect(await look()).toMatchObject({ problems: [{ why: expect.stringContaining('damaged_document') }] });
+  });
+
+  it('leaves out what the settings do not enable', async () => {
+    await fill();
+    await storeDays(store, { report: 'order_list', brand: 'bolt' }, { [YESTERDAY]: { failure } });
+    await storeDays(store, { report: 'clicks_list', brand: 'acme' }, { [YESTERDAY]: { failure } });
+    expect(await look()).toMatchObject({ problems: [] });
+  });
+
+  it('draws the calendar, with what to do', async () => {
+    await fill({ [YESTERDAY]: { failure } });
+    await look();
+    expect(await page()).toMatch(/^<!doctype html>/);
+    expect(await page()).toContain('#/functions/BrandReports-order_list?tab=testing');
+  });
+
+  it('reads the index, the ledgers of the last months, and no other of which the index says that nothing is due', async () => {
+    await fill();
+    const counting = countingLake({ store, catalog: memoryCatalog() });
+    await look(NOW_MS, { store: counting.store });
+    const ledgers = ['2026-09', '2026-10', '2026-11'].map((month) => [
+      `get ${ledgerKey('order_list', 'acme', month)}`,
+      1,
+    ]);
+    const first = {
+      'list ledger/': 1,
+      [`get ${indexKey('order_list', 'acme')}`]: 1,
+      ...Object.fromEntries(ledgers),
+      [`get ${WATCH_KEY}`]: 1,
+      [`create ${COVERAGE_PAGE_KEY}`]: 1,
+    };
+    // What it has seen is written once.
+    expect(counting.taken()).toEqual({ ...first, [`put ${WATCH_KEY}`]: 1 });
+    const again = countingLake({ store, catalog: memoryCatalog() });
+    await look(NOW_MS + 1, { store: again.store });
+    expect(again.taken()).toEqual(first);
+  });
+});
+
+describe('a look that fails', () => {
+  const notTold = {
+    tell: async () => {
+      throw new BrandReportsError('config', 'aws_denied', 'grant sns:Publish');
+    },
+  };
+
+  it('to tell has counted the problems, and the next one an hour later tells', async () => {
+    await fill({ [YESTERDAY]: { failure } });
+    await expect(look(NOW_MS, { notifier: notTold })).rejects.toThrow('grant sns:Publish');
+    expect(counts).toEqual([1]);
+    await look(NOW_MS + HOUR_MS / 2);
+    expect(messages).toEqual([]);
+    await look(NOW_MS + HOUR_MS);
+    expect(messages).toHaveLength(1);
+  });
+
+  it('to read the lake counts nothing, so that its alarm is raised', async () => {
+    const broken = {
+      ...store,
+      get: async () => {
+        throw new BrandReportsError('config', 'aws_denied', 'grant s3:GetObject');
+      },
+    };
+    await fill();
+    await expect(look(NOW_MS, { store: { ...store, ...broken } })).rejects.toThrow('grant s3:GetObject');
+    expect(counts).toEqual([]);
+  });
+
+  it('leaves it to one of two looks at a time to tell', async () => {
+    await fill({ [YESTERDAY]: { failure } });
+    const told = await Promise.all([look(), look(), look()]);
+    expect(told.filter(({ message }) => message !== null)).toHaveLength(1);
+    expect(messages).toHaveLength(1);
+  });
+
+  it('at its record tells again what it has told, rather than nothing', async () => {
+    await fill({ [YESTERDAY]: { failure } });
+    await look();
+    const { etag } = (await store.get(WATCH_KEY)) ?? { etag: '' };
+    await store.put(WATCH_KEY, Buffer.from('{'), { ifMatch: etag });
+    await keepAlive(NOW_MS + HOUR_MS);
+    await look(NOW_MS + HOUR_MS);
+    expect(messages).toHaveLength(2);
+  });
+});

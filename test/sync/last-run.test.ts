@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { HOUR_MS } from '../../shared/days.ts';
+import { BrandReportsError } from '../../shared/errors.ts';
+import { parseMonthIndex } from '../../shared/lake/documents/month-index.ts';
+import { parseJsonDocument } from '../../shared/lake/documents/cas-document.ts';
+import { indexKey } from '../../shared/lake/paths.ts';
+import type { LogEvent } from '../../shared/log-events.ts';
+import type { ReportName } from '../../sample/brand.ts';
+import { type SampleLake, blindRegistry, sampleLake } from './sample-lake.ts';
+
+const REPORT = 'order_list';
+const KEY = indexKey(REPORT, 'acme');
+
+let lake: SampleLake;
+beforeEach(async () => {
+  const reports: ReportName[] = [REPORT];
+  lake = await sampleLake({ now: '2026-03-03T17:00:00Z', startDate: '2026-03-01', reports });
+});
+afterEach(() => lake.close());
+
+const openLake = () => ({ store: lake.store, catalog: lake.catalog, runs: blindRegistry });
+
+async function lastRun() {
+  const stored = await lake.store.get(KEY);
+  return stored && parseMonthIndex(KEY)(parseJsonDocument(KEY, stored.body)).lastRun;
+}
+
+const noSecret = {
+  read: async () => {
+    throw new BrandReportsError('config', 'no_credentials', 'create the secret');
+  },
+};
+const brokenCatalog = () => ({
+  ...lake.catalog,
+  ensureTable: async () => {
+    throw new BrandReportsError('config', 'aws_denied', 'grant glue:CreateTable');
+  },
+});
+
+describe('what the index keeps of the last run', () => {
+  it('is how it ended, and how much it asked of the service', async () => {
+    const outcome = await lake.sync();
+    expect(outcome.status).toBe('complete');
+    const at = new Date(lake.nowMs).toISOString();
+    expect(await lastRun()).toEqual({
+      at: expect.stringContaining(at.slice(0, 16)),
+      since: expect.any(String),
+      status: 'complete',
+      requests: outcome.reports[0]?.requests,
+      throttles: 0,
+    });
+  });
+
+  it('counts the responses of HTTP 429', async () => {
+    lake.service.addFault({
+      on: { action: 'report/order_list', times: 2 },
+      fault: { kind: 'status', status: 429, retryAfter: '1' },
+    });
+    await lake.sync();
+    expect(await lastRun()).toMatchObject({ status: 'complete', throttles: 2 });
+  });
+
+  it('says why the run failed, and since when runs have failed like this', async () => {
+    await lake.sync({ credentials: noSecret });
+    const first = await lastRun();
+    expect(first).toMatchObject({
+      status: 'failed',
+      kind: 'config',
+      code: 'no_credentials',
+      message: 'create the secret',
+    });
+    lake.advance(2 * HOUR_MS);
+    await lake.sync({ credentials: noSecret });
+    const second = await lastRun();
+    expect(second).toMatchObject({ status: 'failed', since: first?.since });
+    expect(second?.at).not.toBe(first?.at);
+    lake.advance(24 * HOUR_MS);
+    await lake.sync();
+    expect(await lastRun()).toMatchObject({ status: 'complete', since: (await lastRun())?.at });
+  });
+
+  it('is there also where the run failed before it read a day', async () => {
+    const outcome = await lake.sync({ lake: { ...openLake(), catalog: brokenCatalog() } });
+    expect(outcome.reports).toMatchObject([{ status: 'failed', requests: 0 }]);
+    expect(await lastRun()).toMatchObject({
+      status: 'failed',
+      kind: 'config',
+      message: 'grant glue:CreateTable',
+    });
+  });
+
+  it('is there also where the run hit a bug, which is thrown all the same', async () => {
+    const catalog = {
+      ...lake.catalog,
+      ensureTable: async () => Promise.reject(new TypeError('not a function')),
+    };
+    await expect(lake.sync({ lake: { ...openLake(), catalog } })).rejects.toThrow('not a function');
+    expect(await lastRun()).toMatchObject({ status: 'failed', kind: 'bug' });
+  });
+
+  it('is not changed by a run that reads a range, nor by one that fails to', async () => {
+    await lake.sync();
+    const before = await lastRun();
+    lake.advance(6 * HOUR_MS);
+    const scope = { from: '2026-03-01', to: '2026-03-01' };
+    await lake.sync({ scope });
+    await lake.sync({ scope, credentials: noSecret });
+    expect(await lastRun()).toEqual(before);
+  });
+});
+
+it('a run prints one line with what it did', async () => {
+  const logged: LogEvent[] = [];
+  const { reports } = await lake.sync({ log: (event) => void logged.push(event) });
+  const [outcome] = reports;
+  const rows = outcome?.days.reduce((sum, day) => sum + day.rows, 0);
+  expect(logged.filter(({ event }) => event === 'run_ended')).toEqual([
+    {
+      ...{ event: 'run_ended', brand: 'acme', report: REPORT, status: 'complete', rows, failedDays: 0 },
+      ...{ pages: expect.any(Number), requests: outcome?.requests, retries: 0, throttles: 0 },
+      newestComplete: outcome?.newestComplete,
+    },
+  ]);
+});
