@@ -15,7 +15,7 @@ import {
   recordMonths,
   withLastRun,
 } from './lake/documents/month-index.ts';
-import { type ReportOutcome, errorSummary } from './outcome.ts';
+import { type ReportOutcome, countFailedDays, errorSummary } from './outcome.ts';
 import { type RunContext, todayIn } from './pipeline/context.ts';
 import { hasPendingPublication } from './pipeline/publish.ts';
 import { vacuum } from './pipeline/vacuum.ts';
@@ -35,7 +35,7 @@ export interface Examined {
 }
 
 /** How a report ended in a run: what its index keeps of it for the watcher. */
-export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'requests' | 'throttles'>;
+export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days' | 'requests' | 'throttles'>;
 
 /**
  * What a run does when its days are done: vacuum and catalog once a day, coverage of the months that it examined, and
@@ -95,9 +95,10 @@ export async function recordFailedRun(ctx: RunContext, ended: EndedReport): Prom
 
 function lastRunOf(
   { clock }: RunContext,
-  { status, error, requests, throttles }: EndedReport,
+  { status, error, days, requests, throttles }: EndedReport,
 ): Omit<LastRun, 'since'> {
-  return { at: new Date(clock.wallMs()).toISOString(), status, ...error, requests, throttles };
+  const at = new Date(clock.wallMs()).toISOString();
+  return { at, status, ...error, failedDays: countFailedDays(days), requests, throttles };
 }
 
 /** A vacuum that fails is tried again by the next run, and stops nothing else: coverage and due times are due all the same. */

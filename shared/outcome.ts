@@ -63,13 +63,17 @@ export function reportStatus(days: readonly DayOutcome[], error?: ErrorSummary):
   return outcomes.some(isLeft) || outcomes.includes('waiting') ? 'incomplete' : 'complete';
 }
 
+/** How many days failed in a run. */
+export function countFailedDays(days: readonly DayOutcome[]): number {
+  return days.filter(({ outcome }) => outcome === 'failed').length;
+}
+
 /** What one line of the log says of a run. */
 export function runSummary({ days, status, newestComplete, ...outcome }: ReportOutcome) {
   const { requests, retries, throttles } = outcome;
   const sum = (count: 'rows' | 'pages') => days.reduce((total, day) => total + day[count], 0);
-  const failedDays = days.filter(({ outcome }) => outcome === 'failed').length;
   return {
-    ...{ status, rows: sum('rows'), pages: sum('pages'), failedDays },
+    ...{ status, rows: sum('rows'), pages: sum('pages'), failedDays: countFailedDays(days) },
     ...{ requests, retries, throttles, newestComplete },
   };
 }
@@ -81,7 +85,7 @@ export function isUnfinished({ status, days }: ReportOutcome): boolean {
 
 /** Whether a day failed: a range is not done before it was read. */
 export function hasFailedDays({ days }: ReportOutcome): boolean {
-  return days.some(({ outcome }) => outcome === 'failed');
+  return countFailedDays(days) > 0;
 }
 
 function isLeft(outcome: DayOutcome['outcome']): boolean {

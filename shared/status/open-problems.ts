@@ -67,10 +67,9 @@ export function suspectsOf(watched: WatchedReport, nowMs: number): Suspect[] {
     ...unreadDays(watched, problems, nowMs),
     ...otherDays(problems, policy),
   ];
-  const hasFailedDays = problems.some(({ state }) => state === 'failed');
   const suspects = [
     ...ofDays,
-    ...(lastRun && !hasFailedDays ? failedRun(lastRun, policy) : []),
+    ...(lastRun ? failedRun(lastRun, policy) : []),
     ...(lastRun ? throttledRun(lastRun, policy) : []),
     silence(lastRun, policy, nowMs),
   ];
@@ -200,9 +199,12 @@ function otherDays(problems: readonly Problem[], policy: Policy): Finding[] {
   });
 }
 
-/** A run that failed, but no day did: it could not begin. */
-function failedRun({ status, kind, code, message, at, since }: LastRun, policy: Policy): Finding[] {
-  if (status !== 'failed') return [];
+/** A run that failed, but no day did: it could not begin. Failed days are problems by themselves, until they are read. */
+function failedRun(
+  { status, kind, code, message, at, since, failedDays }: LastRun,
+  policy: Policy,
+): Finding[] {
+  if (status !== 'failed' || failedDays > 0) return [];
   const isFirst = kind === 'transient' && at === since;
   return [
     {

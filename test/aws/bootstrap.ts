@@ -2,7 +2,9 @@
 // after the other, and ends where that is gone.
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { logAsLambda } from '../functions/log-as-lambda.ts';
 
+logAsLambda();
 const {
   AWS_LAMBDA_RUNTIME_API: host,
   LAMBDA_TASK_ROOT: task,

@@ -7,7 +7,11 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { GlueClient, paginateGetPartitions, paginateGetTables } from '@aws-sdk/client-glue';
 import { GetObjectCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
-import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import {
+  CreateSecretCommand,
+  DeleteSecretCommand,
+  SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod/mini';
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../shared/json.ts';
 import { awsTestOptions } from '../fakes/aws-test-options.ts';
@@ -19,6 +23,14 @@ const STARTS_WITHIN_MS = 60_000;
 const EXECUTES_WITHIN_MS = 90_000;
 
 const execute = promisify(execFile);
+
+const queueSchema = z.object({
+  QueueUrl: z.optional(z.string()),
+  Messages: z.optional(z.array(z.object({ Body: z.string(), ReceiptHandle: z.string() }))),
+});
+const mailSchema = z.object({ Subject: z.string(), Message: z.string() });
+/** What a subscriber of a topic gets. */
+type Mail = z.infer<typeof mailSchema>;
 
 /** What a database and a bucket hold, as the readers of `test/acceptance/athena.ts` take it. */
 export interface Held {
@@ -90,6 +102,34 @@ export async function startLocalAws(folder: string, variables: Readonly<Record<s
 
     createSecret: (Name: string, secret: Json) =>
       clients.secrets.send(new CreateSecretCommand({ Name, SecretString: JSON.stringify(secret) })),
+
+    deleteSecret: (SecretId: string) =>
+      clients.secrets.send(new DeleteSecretCommand({ SecretId, ForceDeleteWithoutRecovery: true })),
+
+    /** Subscribes to a topic. @returns a function for the messages that came since it was last called */
+    async subscribe(topicArn: string): Promise<() => Promise<Mail[]>> {
+      const queue = async (operation: string, input: JsonObject) => {
+        const headers = {
+          'x-amz-target': `AmazonSQS.${operation}`,
+          'content-type': 'application/x-amz-json-1.0',
+        };
+        const { text } = await call('sqs', '/', headers, JSON.stringify(input));
+        return z.parse(queueSchema, JSON.parse(text || '{}'));
+      };
+      const QueueName = randomUUID();
+      const { QueueUrl = '' } = await queue('CreateQueue', { QueueName });
+      const subscription = new URLSearchParams({
+        ...{ Action: 'Subscribe', Version: '2010-03-31', TopicArn: topicArn, Protocol: 'sqs' },
+        Endpoint: `arn:aws:sqs:${REGION}:${ACCOUNT}:${QueueName}`,
+      });
+      const form = { 'content-type': 'application/x-www-form-urlencoded' };
+      await call('sns', '/', form, subscription.toString());
+      return async () => {
+        const { Messages = [] } = await queue('ReceiveMessage', { QueueUrl, MaxNumberOfMessages: 10 });
+        for (const { ReceiptHandle } of Messages) await queue('DeleteMessage', { QueueUrl, ReceiptHandle });
+        return Messages.map(({ Body }) => z.parse(mailSchema, JSON.parse(Body)));
+      };
+    },
 
     /** @throws Error where the function fails */
     async invoke(name: string, event: JsonObject): Promise<unknown> {

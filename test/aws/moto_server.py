@@ -43,10 +43,10 @@ from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 NOT_MADE = {
     "AWS::Athena::NamedQuery": "there is no engine: DuckDB answers the queries of the template",
     "AWS::Athena::WorkGroup": "there is no engine: DuckDB reads the rows",
-    "AWS::CloudWatch::Alarm": "nothing collects the metrics: those that alarms look at are looked for in the log",
+    "AWS::CloudWatch::Alarm": "nothing collects the metric that one looks at: it is looked for in the log",
     "AWS::Lambda::EventInvokeConfig": "of events that nobody waits for: nothing sends such here",
     "AWS::S3::BucketPolicy": "policies are not enforced: test/functions/bundle.slow.test.ts runs under those of the roles",
-    "AWS::SNS::Subscription": "nothing is published",
+    "AWS::SNS::Subscription": "a test subscribes by itself",
     "AWS::SNS::TopicPolicy": "policies are not enforced",
     "AWS::SQS::QueuePolicy": "policies are not enforced",
     "AWS::Scheduler::Schedule": "nothing would start on it: the functions are started by hand",

@@ -24,7 +24,7 @@ import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { type Template, parseTemplate, resourcesOf } from '../iam/template.ts';
 import { openDatabase } from './analyst.ts';
 import { type Held, startLocalAws } from './local-aws.ts';
-import { emittedMetrics, watchedMetrics } from './metrics.ts';
+import { eventsNamed } from '../functions/log-as-lambda.ts';
 
 jest.setTimeout(180_000);
 
@@ -40,8 +40,6 @@ const REPORTS = [
   'transaction_list',
   'amazon_attribution_report',
 ] as const;
-/** Metrics that are emitted only where they are not 0. */
-const EMITTED_WHERE_NOT_ZERO = / (Retries|Throttles|FailedDays) /;
 
 const outcomeSchema = z.object({ status: z.string() });
 const settingsSchema = z.looseObject({
@@ -57,7 +55,14 @@ const attributionSchema = z.object({
   track_url: z.string(),
 });
 const documentSchema = z.looseObject({ columns: z.array(z.json()) });
-const outputsSchema = z.object({ [STACK]: z.object({ LakeUrl: z.string(), DatabaseName: z.string() }) });
+const outputsSchema = z.object({
+  [STACK]: z.object({ LakeUrl: z.string(), DatabaseName: z.string(), AlarmTopicArn: z.string() }),
+});
+const recordSchema = z.looseObject({ telling: z.looseObject({ at: z.string() }) });
+const lookSchema = z.object({
+  problems: z.array(z.object({ what: z.string() })),
+  message: z.nullable(z.string()),
+});
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let sample: SampleService;
 let schemas: Awaited<ReturnType<typeof startSchemasServer>>;
@@ -65,6 +70,7 @@ let aws: Awaited<ReturnType<typeof startLocalAws>>;
 let settings: Settings;
 let bucket = '';
 let database = '';
+let topic = '';
 
 beforeAll(async () => {
   folder = await temporaryFolder();
@@ -117,18 +123,15 @@ describe('the functions, by their default event', () => {
     expect([...tables.keys()]).toEqual(expect.arrayContaining(views));
   });
 
-  it('emit every metric that alarms and dashboard use, once for every report of every brand', async () => {
-    const emitted = emittedMetrics(aws.log());
-    const newest = emitted.flat().filter((metric) => metric.includes(' SecondsSinceNewestCompleteDay '));
+  it('log one line for each report of each brand, with what the run did', () => {
+    const ended = eventsNamed('run_ended', aws.log());
     const expected = Object.keys(sample.brands).flatMap((brand) =>
-      REPORTS.map((report) => `${STACK} SecondsSinceNewestCompleteDay brand=${brand} report=${report}`),
+      REPORTS.map((report) =>
+        expect.objectContaining({ brand, report, status: 'complete', rows: expect.any(Number) }),
+      ),
     );
-    expect(newest.sort()).toEqual(expected.sort());
-    expect(emitted).toHaveLength(expected.length);
-    const watched = watchedMetrics(await template());
-    expect(watched).toEqual(expect.arrayContaining(expected));
-    const known = [...emitted.flat(), ...watched.filter((metric) => EMITTED_WHERE_NOT_ZERO.test(metric))];
-    expect(watched.filter((metric) => !known.includes(metric))).toEqual([]);
+    expect(ended).toEqual(expect.arrayContaining(expected));
+    expect(ended).toHaveLength(expected.length);
   });
 
   it('draw the calendar', async () => {
@@ -140,6 +143,67 @@ describe('the functions, by their default event', () => {
     for (const report of REPORTS) expect(await sync(report)).toBe('complete');
     expect(published(await held())).toEqual(before);
   });
+});
+
+describe('the watcher', () => {
+  let mails: Awaited<ReturnType<typeof aws.subscribe>>;
+  beforeAll(async () => {
+    mails = await aws.subscribe(topic);
+  });
+
+  it('finds nothing wrong, says so by its metric and in no mail, and draws the page', async () => {
+    expect(await look()).toEqual({ problems: [], message: null });
+    expect(metrics()).toEqual([0]);
+    expect(await mails()).toEqual([]);
+    const { objects } = await held();
+    expect(objects.get('status/coverage.html')?.body.toString()).toMatch(/<h1>Coverage.*acme.*globex/s);
+  });
+
+  it('sends one mail when a secret is gone, and no other while it is', async () => {
+    await aws.deleteSecret('brand-reports/acme');
+    expect(await sync('order_list')).toBe('failed');
+    expect(await look()).toMatchObject({ message: `${STACK}: problems: 1 new, 1 open` });
+    const [mail, ...others] = await mails();
+    expect(others).toEqual([]);
+    // The text is looked at in test/status/change-message.test.ts.
+    expect(mail?.Message).toMatch(
+      /NEW\n- acme order_list: \d days? failed: .*\n {2}since .*UTC\n {2}Why: config .*create-secret.*\n {2}What to do: Fix what the message names, then: test event Sync-now of BrandReports-order_list, .*\n {2}https:\/\/us-east-1\.console\.aws\.amazon\.com\/lambda\//,
+    );
+    await passAnHour();
+    expect(await look()).toMatchObject({ problems: [{}], message: null });
+    expect(await mails()).toEqual([]);
+    expect(metrics()).toEqual([0, 1, 1]);
+  });
+
+  it('sends one when all is well again, an hour after the last one at the earliest', async () => {
+    const { acme } = sampleCredentials(sample);
+    await aws.createSecret('brand-reports/acme', acme ?? {});
+    expect(await sync('order_list', { brand: 'acme', ...failedDay() })).toBe('complete');
+    await passAnHour(false);
+    expect(await look()).toEqual({ problems: [], message: null });
+    await passAnHour();
+    expect(await look()).toEqual({ problems: [], message: `${STACK}: all is well again` });
+    expect(await mails()).toMatchObject([{ Subject: `${STACK}: all is well again` }]);
+  });
+
+  const look = async () => z.parse(lookSchema, await aws.invoke(`${STACK}-calendar`, { watch: true }));
+  const metrics = () =>
+    aws
+      .log()
+      .split('\n')
+      .filter((line) => line.startsWith('{"_aws"'))
+      .map((line): unknown => JSON.parse(line).Problems);
+  /** As if the last message had been sent so much earlier, or just now. */
+  const passAnHour = async (isOver = true) => {
+    const Key = 'status/watch.json';
+    const { objects } = await held();
+    const record = z.parse(recordSchema, JSON.parse(objects.get(Key)?.body.toString() ?? ''));
+    const at = new Date(Date.now() - (isOver ? 3_600_000 : 0)).toISOString();
+    const Body = JSON.stringify({ ...record, telling: { ...record.telling, at } });
+    await aws.s3.send(new PutObjectCommand({ Bucket: bucket, Key, Body }));
+  };
+  /** Failed days wait for their next try, but not where they are asked for by name. */
+  const failedDay = () => ({ from: daysOf('acme').at(-2) ?? '', to: daysOf('acme').at(-1) ?? '' });
 });
 
 describe('an analyst finds after it', () => {
@@ -301,10 +365,11 @@ async function deploy(deployment: JsonObject, history = 0): Promise<void> {
   const { [STACK]: written } = z.parse(outputsSchema, JSON.parse(await readFile(outputs, 'utf8')));
   bucket = written.LakeUrl.replace('s3://', '');
   database = written.DatabaseName;
+  topic = written.AlarmTopicArn;
 }
 
-async function sync(report: string): Promise<string> {
-  return z.parse(outcomeSchema, await aws.invoke(`${STACK}-${report}`, {})).status;
+async function sync(report: string, event: JsonObject = {}): Promise<string> {
+  return z.parse(outcomeSchema, await aws.invoke(`${STACK}-${report}`, event)).status;
 }
 
 const template = async (): Promise<Template> =>

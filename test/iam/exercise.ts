@@ -106,6 +106,7 @@ async function lookTwice({ invoke, s3, sns }: Deployment): Promise<void> {
       kind: 'config',
       code: 'x',
       message: 'x',
+      failedDays: 0,
       requests: 0,
       throttles: 0,
     };

@@ -60,7 +60,15 @@ async function fill(days: Record<string, DayEntry> = {}, lastRun: Partial<LastRu
   await change(indexKey('order_list', 'acme'), {
     policy: policy && policyFingerprint(policy),
     months: Object.fromEntries(months.map((month) => [month, known])),
-    lastRun: { at: readFrom, since: readFrom, status: 'complete', requests: 3, throttles: 0, ...lastRun },
+    lastRun: {
+      at: readFrom,
+      since: readFrom,
+      status: 'complete',
+      failedDays: 0,
+      requests: 3,
+      throttles: 0,
+      ...lastRun,
+    },
   });
 }
 
@@ -102,7 +110,7 @@ const keepAlive = (nowMs: number) =>
   change(indexKey('order_list', 'acme'), {
     lastRun: {
       ...{ at: new Date(nowMs).toISOString(), since: new Date(nowMs).toISOString() },
-      ...{ status: 'complete', requests: 3, throttles: 0 },
+      ...{ status: 'complete', failedDays: 0, requests: 3, throttles: 0 },
     },
   });
 const page = async () => Buffer.from((await store.get(COVERAGE_PAGE_KEY))?.body ?? '').toString();

@@ -14,6 +14,7 @@ const RUN: LastRun = {
   at: ago(HOUR_MS),
   since: ago(DAY_MS),
   status: 'complete',
+  failedDays: 0,
   requests: 40,
   throttles: 0,
 };
@@ -199,8 +200,9 @@ describe('a report is a problem', () => {
     expect(problemsSeen(report, seenMs)).toEqual([{ id, what, since: expect.any(String) }]);
   });
 
-  it('once, where the failed days say why the run failed', () => {
-    const lastRun: LastRun = { ...RUN, ...FAILED, kind: 'contract', code: 'no_list' };
+  it('once, where days failed in the last run, and none when they were read since', () => {
+    const lastRun: LastRun = { ...RUN, ...FAILED, kind: 'contract', code: 'no_list', failedDays: 1 };
+    expect(kinds(watched({}, { lastRun }))).toEqual([]);
     expect(kinds(watched({ [YESTERDAY]: 'failed' }, { lastRun }))).toEqual(['failed no_list']);
   });
 

@@ -46,6 +46,7 @@ describe('what the index keeps of the last run', () => {
       at: expect.stringContaining(at.slice(0, 16)),
       since: expect.any(String),
       status: 'complete',
+      failedDays: 0,
       requests: outcome.reports[0]?.requests,
       throttles: 0,
     });

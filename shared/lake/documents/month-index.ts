@@ -49,6 +49,8 @@ const lastRun = storedObject({
   kind: z.optional(z.enum(ERROR_KINDS)),
   code: z.optional(z.string()),
   message: z.optional(z.string()),
+  /** None: a run that failed did so before it read a day. */
+  failedDays: storedCount,
   requests: storedCount,
   throttles: storedCount,
 });
