@@ -1,6 +1,6 @@
 /**
  * Prints what a deployment costs per month, as the Markdown table of docs/costs.md: hourly runs of all five reports of
- * one brand. Nothing is estimated by hand: cost/steady-day.ts runs a day of the real code against local servers and
+ * one brand, and the watcher's looks. Nothing is estimated by hand: cost/steady-day.ts runs a day of the real code against local servers and
  * counts its requests, cost/deployed.ts counts what is in the template, and cost/prices.ts has AWS's public prices.
  * `npm run cost [clicks of an ordinary day]`
  */
@@ -12,6 +12,13 @@ import { ASSUMED, steadyDay } from './cost/steady-day.ts';
 const DAYS_PER_MONTH = 365 / 12;
 const MB_PER_GB = 1024;
 const BYTES_PER_GB = 1e9;
+/** Athena charges no less for a query. */
+const SMALLEST_SCAN_TB = 10e6 / 1e12;
+/** Athena lists the prefix of each partition, and reads footer and columns of its object. */
+const GETS_PER_OBJECT = 3;
+/** What people are assumed to ask: this many queries, each over a month of one report. */
+const QUERIES_PER_DAY = 10;
+const PARTITIONS_PER_QUERY = 30;
 
 interface Item {
   name: string;
@@ -64,16 +71,37 @@ async function items(clicksPerDay: number): Promise<{ all: Item[]; notes: string
     { name: 'CloudWatch, alarms (by metrics)', atAnyTime: alarmMetrics, price: prices.alarm },
     { name: 'CloudWatch, dashboards', atAnyTime: dashboards, price: prices.dashboard },
     { name: 'CloudWatch, logs in GB', perDay: day.logBytes / BYTES_PER_GB, price: prices.logGb },
+    ...athena(QUERIES_PER_DAY, PARTITIONS_PER_QUERY),
   ];
+  const fixed = all.filter(({ name }) =>
+    /^(CloudWatch, (metrics|alarms)|Secrets Manager, secrets)/.test(name),
+  );
+  const usd = (some: readonly Item[]) =>
+    some.reduce((sum, item) => sum + usdPerMonth(item, false), 0).toFixed(2);
+  const query = (partitions: number) => {
+    const perQuery = athena(1 / DAYS_PER_MONTH, partitions);
+    return `${rounded(partitions)} partitions ${rounded(perQuery.reduce((sum, item) => sum + usdPerMonth(item, false), 0))} USD`;
+  };
   const { initSeconds, requestSeconds, awsCallSeconds } = ASSUMED;
   return {
     all,
     notes: [
       `A brand with ${rounded(day.clicks)} clicks a day: ${rounded(day.requests)} requests to its service and ${rounded(day.seconds)} s of Lambda with ${memoryMb} MB a day.`,
       `Assumed: ${requestSeconds} s per request to the service, ${awsCallSeconds} s per request to AWS, ${initSeconds} s for each start (always a cold start), and that each day of the last month has changed since it was last read. The free tier is AWS's "always free" one.`,
-      `Prices of us-east-1 without taxes, sources in bench/cost/prices.ts. A query in Athena costs 5 USD per TB that it scans, at least 0.00005 USD.`,
+      `Of the total ${usd(fixed)} USD are for what is there, whatever is read: metrics, alarms and one secret. Each further brand adds its secret to that, or nothing where it shares one, and what its own data costs. The setting dashboard adds ${prices.dashboard.usd.toFixed(2)} USD.`,
+      `Athena: ${QUERIES_PER_DAY} queries a day over ${PARTITIONS_PER_QUERY} partitions each. A query costs 5 USD per TB that it scans, at least 0.00005 USD, and S3's requests: one LIST and ${GETS_PER_OBJECT} GET for each partition. With the smallest scan: ${[30, 365, 3600, 20 * 3 * 365].map(query).join(', ')}.`,
+      `Prices of us-east-1 without taxes, sources in bench/cost/prices.ts.`,
     ],
   };
+}
+
+function athena(queriesPerDay: number, partitions: number): Item[] {
+  const objects = queriesPerDay * partitions;
+  return [
+    { name: 'Athena, LIST of partitions', perDay: objects, price: prices.s3Write },
+    { name: 'Athena, GET', perDay: objects * GETS_PER_OBJECT, price: prices.s3Read },
+    { name: 'Athena, scanned TB', perDay: queriesPerDay * SMALLEST_SCAN_TB, price: prices.athenaTb },
+  ];
 }
 
 function usdPerMonth(

@@ -19,6 +19,7 @@ const QUERY = [
   'glue:GetPartition',
   'glue:GetPartitions',
   'glue:BatchGetPartition',
+  'glue:GetPartitionIndexes',
   'glue:GetDatabase',
   'glue:GetDatabases',
 ];

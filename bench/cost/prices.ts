@@ -81,5 +81,13 @@ export const prices = {
     asOf: '2022-04',
   },
   dashboard: { ...cloudWatch, usd: 3, per: 1, unit: 'dashboard', freePerMonth: 3 },
+  athenaTb: {
+    usd: 5,
+    per: 1,
+    unit: 'TB',
+    page: 'https://aws.amazon.com/athena/pricing/',
+    readAt: 'https://athena.guide/articles/athena-basics-pricing-model/',
+    asOf: '2020-10',
+  },
   logGb: { ...cloudWatch, usd: 0.5, per: 1, unit: 'GB', freePerMonth: 5 },
 } satisfies Record<string, Price>;

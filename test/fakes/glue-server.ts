@@ -13,6 +13,8 @@ interface StoredTable {
   version: number;
   /** By their values, joined by `/`. */
   partitions: Map<string, JsonObject>;
+  /** As they were asked for. */
+  indexes?: Json;
 }
 
 const PAGE = 2;
@@ -61,7 +63,9 @@ export async function startGlueServer(database: string, { access }: { access?: A
       const table = objectIn(input, 'TableInput');
       const name = stringOf(table.Name);
       if (tables.has(name)) throw new AwsFault('AlreadyExistsException', 'Table already exists.');
-      tables.set(name, { table, version: 0, partitions: new Map() });
+      const { PartitionIndexes } = input;
+      const indexes = PartitionIndexes === undefined ? {} : { indexes: PartitionIndexes };
+      tables.set(name, { table, version: 0, partitions: new Map(), ...indexes });
       return {};
     },
     UpdateTable: (input) => {

@@ -11,6 +11,7 @@ import {
   GetPartitionCommand,
   GetTableCommand,
   GlueClient,
+  type PartitionIndex,
   paginateGetPartitions,
   type Table,
   type TableInput,
@@ -35,6 +36,7 @@ import {
   missingColumns,
   newPartition,
   newTable,
+  partitionIndexes,
   prestoView,
   retypedColumns,
 } from './glue-tables.ts';
@@ -77,14 +79,14 @@ export function createGlueCatalog({
   async function converge(
     created: TableInput,
     changed: (found: Table) => TableInput | undefined,
+    PartitionIndexes?: PartitionIndex[],
   ): Promise<void> {
     const name = created.Name ?? '';
     for (let round = 0; round < GLUE_RETRY.maxAttempts; round++) {
       const found = await findTable(name);
       if (found === undefined) {
-        await orRefused(client.send(new CreateTableCommand({ ...inDatabase, TableInput: created })), [
-          EXISTS,
-        ]);
+        const wanted = { TableInput: created, ...(PartitionIndexes && { PartitionIndexes }) };
+        await orRefused(client.send(new CreateTableCommand({ ...inDatabase, ...wanted })), [EXISTS]);
         continue;
       }
       const TableInput = changed(found);
@@ -100,12 +102,13 @@ export function createGlueCatalog({
 
   async function ensureTable(shape: TableShape): Promise<void> {
     const location = locationOf(shape.name);
-    await converge(newTable(shape, location), (found) => {
+    const changed = (found: Table) => {
       refuseOtherLake(found, location, database);
       refuseRetyped(found, retypedColumns(found, shape), { database, lakeUrl });
       const missing = missingColumns(found, shape);
       return missing.length === 0 ? undefined : grownTable(found, missing);
-    });
+    };
+    await converge(newTable(shape, location), changed, partitionIndexes(shape.partitionKeys));
     ensured.set(shape.name, shape.columns.length);
   }
 

@@ -1,5 +1,6 @@
 import type {
   Column as GlueColumn,
+  PartitionIndex,
   PartitionInput,
   StorageDescriptor,
   Table,
@@ -55,10 +56,19 @@ export function newTable({ name, partitionKeys, columns }: TableShape, location:
   return {
     Name: name,
     TableType: 'EXTERNAL_TABLE',
-    Parameters: { EXTERNAL: 'TRUE', classification: 'parquet' },
+    // The parameter makes Athena ask Glue for the partitions of a query only, by the indexes.
+    Parameters: { EXTERNAL: 'TRUE', classification: 'parquet', 'partition_filtering.enabled': 'true' },
     PartitionKeys: partitionKeys.map((Name) => ({ Name, Type: 'string' })),
     StorageDescriptor: parquetAt(location, columns),
   };
+}
+
+/** By all keys, for queries that name a brand, and by the last one, which is a day or a month, for those that do not. */
+export function partitionIndexes(keys: readonly string[]): PartitionIndex[] {
+  return [
+    { IndexName: 'all', Keys: [...keys] },
+    { IndexName: 'time', Keys: keys.slice(-1) },
+  ];
 }
 
 /** I7: UpdateTable replaces the whole table, so everything that an input can hold is copied and columns are only added. */

@@ -96,6 +96,17 @@ describe('Glue', () => {
     });
   });
 
+  it('lets Athena ask for the partitions of a query only: by all keys, and by the last one alone', async () => {
+    await catalog.ensureTable(ORDERS);
+    expect(server.tables.get('orders')).toMatchObject({
+      table: { Parameters: { 'partition_filtering.enabled': 'true' } },
+      indexes: [
+        { IndexName: 'all', Keys: ['brand', 'dt'] },
+        { IndexName: 'time', Keys: ['dt'] },
+      ],
+    });
+  });
+
   it('I3: points a partition at the prefix of its snapshot, with the columns of the table', async () => {
     await catalog.ensureTable(ORDERS);
     await catalog.setSnapshot(ORDERS, day, 's1');
