@@ -94,7 +94,7 @@ describe('a report is no problem', () => {
       DAY_MS,
     ],
     ['before its first run', watched({}, { lastRun: null }), 5 * HOUR_MS],
-  ])('%s', (_name, report, seenMs) => {
+  ])('is not told of %s', (_name, report, seenMs) => {
     expect(kinds(report, seenMs)).toEqual([]);
   });
 
@@ -196,7 +196,7 @@ describe('a report is a problem', () => {
       'silent',
       'no run has ended yet',
     ],
-  ])('%s', (_name, report, seenMs, id, what) => {
+  ])('is told of %s', (_name, report, seenMs, id, what) => {
     expect(problemsSeen(report, seenMs)).toEqual([{ id, what, since: expect.any(String) }]);
   });
 
