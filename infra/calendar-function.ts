@@ -2,7 +2,7 @@ import { Duration, Stack } from 'aws-cdk-lib';
 import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
-import type { Construct } from 'constructs';
+import type { Construct, IDependable } from 'constructs';
 import { objectPage } from '../shared/adapters/aws/console-url.ts';
 import { COVERAGE_PAGE_KEY } from '../shared/lake/paths.ts';
 import type { Settings } from '../shared/settings/settings.ts';
@@ -27,6 +27,8 @@ const LOOK = { watch: true };
 
 /** The function that draws which days are in the lake, and looks every hour whether anything is wrong: the watcher. */
 export class CalendarFunction extends PipelineFunction {
+  readonly #schedule: Schedule;
+
   constructor(scope: Construct, id: string, props: CalendarFunctionProps) {
     const { settings, lake, topic, undelivered, failed } = props;
     const { region, stackName } = Stack.of(scope);
@@ -54,7 +56,7 @@ export class CalendarFunction extends PipelineFunction {
       [`${this.function.functionArn}:*`],
       'The role of the schedule starts the function under any of its versions, and nothing else.',
     );
-    new Schedule(this, 'Schedule', {
+    this.#schedule = new Schedule(this, 'Schedule', {
       description: 'Looks whether anything is wrong',
       // Not on the hour, when most of the world's schedules start.
       schedule: ScheduleExpression.expression('cron(50 * * * ? *)'),
@@ -70,5 +72,9 @@ export class CalendarFunction extends PipelineFunction {
       value: page,
       description: 'Which days are in the lake, what is missing and what to do, drawn every hour: press Open',
     });
+  }
+  /** Looks begin after something was made, and end before it goes. */
+  scheduleAfter(dependency: IDependable): void {
+    this.#schedule.node.addDependency(dependency);
   }
 }

@@ -121,7 +121,7 @@ export class Lake extends Construct {
     this.grant(grantee, CHANGE, [WATCH_KEY]);
     this.grant(grantee, ['s3:PutObject'], [COVERAGE_PAGE_KEY]);
     this.grantList(grantee);
-    grantKey(grantee, this.keyArn, 's3', 'read');
+    grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
   /** For Athena on behalf of a person: current and superseded snapshots (I3), and query results. */

@@ -81,7 +81,7 @@ export class PipelineStack extends Stack {
       reports,
       version,
     });
-    for (const each of functions) each.scheduleAfter(rebuild.resource);
+    for (const each of [...functions, calendar]) each.scheduleAfter(rebuild.resource);
     new Analysts(this, 'Analysts', {
       reports: enabled.map(({ report }) => report),
       deployment,

@@ -58,6 +58,7 @@ export const OTHER_PREFIXES: readonly string[] = [
   DAMAGED_PREFIX,
   DEPLOYMENTS_PREFIX,
   QUERY_RESULTS_PREFIX,
+  STATUS_PREFIX,
 ];
 /** The folder of a local lake that any tool can read as `lake/<table>/**`. */
 export const LOCAL_CATALOG_FOLDER = 'lake';

@@ -424,7 +424,7 @@ describe('the catalog of the stack', () => {
   it('is built before any schedule starts a run, and the schedules are deleted before it', () => {
     const [catalog] = Object.keys(both.findResources('Custom::BrandReportsCatalog'));
     const schedules = Object.values(both.findResources('AWS::Scheduler::Schedule'));
-    expect(schedules).toHaveLength(7);
+    expect(schedules).toHaveLength(8);
     for (const { DependsOn } of schedules) expect(DependsOn).toContain(catalog);
   });
 

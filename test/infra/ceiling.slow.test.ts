@@ -1,0 +1,61 @@
+import { describe, expect, it } from '@jest/globals';
+import { Template } from 'aws-cdk-lib/assertions';
+import * as z from 'zod/mini';
+import { reports } from '../../shared/reports/index.ts';
+import { resolve } from '../iam/template.ts';
+import { ACME, stackOf } from './stack.ts';
+
+const BRANDS = 60;
+
+/** A stack as large as the docs promise, with names of a usual length. */
+function largeStack(): Template {
+  const names = Array.from({ length: BRANDS }, (_, index) => `a-brand-of-the-agency-${index + 1}`);
+  const all = Object.fromEntries(Object.keys(reports).map((name) => [name, { enabled: true }]));
+  const brands = names.map((name) => [name, { ...ACME, secretName: `brand-reports/${name}`, reports: all }]);
+  return Template.fromStack(stackOf({ brands: Object.fromEntries(brands) }));
+}
+
+const policySchema = z.object({
+  PolicyDocument: z.unknown(),
+  Roles: z.optional(z.array(z.object({ Ref: z.string() }))),
+});
+
+describe(`a stack of ${BRANDS} brands with all reports stays below the limits of AWS`, () => {
+  const template = largeStack();
+  const { Resources, Outputs } = z.parse(
+    z.object({ Resources: z.record(z.string(), z.unknown()), Outputs: z.record(z.string(), z.unknown()) }),
+    template.toJSON(),
+  );
+  const policiesOf = (type: string) =>
+    Object.values(template.findResources(type)).map(({ Properties }) => z.parse(policySchema, Properties));
+  /** As IAM counts it: without white space. ARNs are longer than what stands for them, so they are worked out. */
+  const sizeOf = (document: unknown) =>
+    JSON.stringify(
+      resolve(document, {
+        'AWS::Partition': 'aws',
+        'AWS::Region': 'ap-southeast-2',
+        'AWS::AccountId': '123456789012',
+      }),
+    ).length;
+
+  it('of resources, outputs and the size of a template', () => {
+    expect(Object.keys(template.findResources('AWS::Scheduler::Schedule')).length).toBeGreaterThanOrEqual(
+      BRANDS * Object.keys(reports).length,
+    );
+    expect(Object.keys(Resources).length).toBeLessThanOrEqual(500);
+    expect(Object.keys(Outputs).length).toBeLessThanOrEqual(200);
+    expect(JSON.stringify(template.toJSON(), undefined, 1).length).toBeLessThan(1_000_000);
+  });
+
+  it('of the inline policies of a role together, and of each managed policy', () => {
+    const inline = policiesOf('AWS::IAM::Policy').flatMap(({ Roles = [], PolicyDocument }) =>
+      Roles.map(({ Ref }) => ({ role: Ref, size: sizeOf(PolicyDocument) })),
+    );
+    for (const [role, own] of Map.groupBy(inline, (each) => each.role)) {
+      const size = own.reduce((sum, each) => sum + each.size, 0);
+      expect({ role, fits: size <= 10_240, size }).toMatchObject({ fits: true });
+    }
+    for (const { PolicyDocument } of policiesOf('AWS::IAM::ManagedPolicy'))
+      expect(sizeOf(PolicyDocument)).toBeLessThanOrEqual(6_144);
+  });
+});
