@@ -42,10 +42,13 @@ export function afterLook(
   { id, nowMs }: Look,
 ): WatchRecord {
   const now = new Date(nowMs).toISOString();
-  const seen = Object.fromEntries(suspects.map((suspect) => [suspect.id, record.seen[suspect.id] ?? now]));
+  // Seen by a clock that was ahead it would not be a problem before that time has come.
+  const seenAt = (before: string | undefined) =>
+    before !== undefined && Date.parse(before) <= nowMs ? before : now;
+  const seen = Object.fromEntries(suspects.map((suspect) => [suspect.id, seenAt(record.seen[suspect.id])]));
   const isSame =
     Object.keys(seen).length === Object.keys(record.seen).length &&
-    Object.keys(seen).every((suspect) => Object.hasOwn(record.seen, suspect));
+    Object.entries(seen).every(([suspect, at]) => record.seen[suspect] === at);
   const { opened, solved } = changeFrom(record.told, openProblems(suspects, seen, nowMs));
   const isUncertain = record.telling !== undefined && !record.telling.isTold;
   const isNews = mayTell(record, nowMs) && (isUncertain || opened.length + solved.length > 0);

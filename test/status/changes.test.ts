@@ -134,6 +134,14 @@ describe('a look', () => {
     expect(messages).toEqual([]);
   });
 
+  it('waits no longer than that where a look saw it by a clock that was ahead', () => {
+    const { look, messages } = startWatcher();
+    const slow = [suspect('a', 2 * HOUR_MS)];
+    look(START_MS + 365 * 24 * HOUR_MS, slow);
+    for (const hours of [1, 2, 3]) look(START_MS + hours * HOUR_MS, slow);
+    expect(messages.map(({ atMs }) => atMs)).toEqual([START_MS + 3 * HOUR_MS]);
+  });
+
   it('leaves the record as it is where nothing is new', () => {
     const { look, record } = startWatcher();
     look(START_MS, [suspect('a')]);
