@@ -40,13 +40,7 @@ export function changeMessage({ opened, remaining, solved }: Change, options: Me
       `${pipeline}, ${timeText(nowMs)}: ${headline}.`,
       ...section('NEW', opened, options),
       ...section('STILL OPEN', remaining, options),
-      ...(solved.length > 0
-        ? [
-            '',
-            'SOLVED',
-            ...solved.map(({ what, since }) => `- ${what} (since ${timeText(Date.parse(since))})`),
-          ]
-        : []),
+      ...solvedSection(solved),
       '',
       `All days: ${page}`,
       '',
@@ -57,7 +51,6 @@ export function changeMessage({ opened, remaining, solved }: Change, options: Me
 function section(title: string, problems: readonly OpenProblem[], { controls }: MessageOptions): string[] {
   if (problems.length === 0) return [];
   const shown = problems.slice(0, MAX_PROBLEMS);
-  const rest = problems.length - shown.length;
   return [
     '',
     title,
@@ -67,14 +60,36 @@ function section(title: string, problems: readonly OpenProblem[], { controls }: 
       `  Why: ${shortened(why)}`,
       `  What to do: ${start ? `${sentence}: ${controls[start](report, brand)}` : `${sentence}.`}`,
     ]),
-    ...(rest > 0 ? [`- and ${rest} more`] : []),
+    ...andMore(problems.length),
   ];
 }
 
-/** On one line, because the text is read line by line. */
+function solvedSection(solved: Change['solved']): string[] {
+  if (solved.length === 0) return [];
+  const shown = solved.slice(0, MAX_PROBLEMS);
+  return [
+    '',
+    'SOLVED',
+    ...shown.map(({ what, since }) => `- ${what} (since ${timeText(Date.parse(since))})`),
+    ...andMore(solved.length),
+  ];
+}
+
+function andMore(count: number): string[] {
+  return count > MAX_PROBLEMS ? [`- and ${count - MAX_PROBLEMS} more`] : [];
+}
+
+/** What stands between words: also what would steer the reader's screen. */
+const BETWEEN_WORDS = /[\s\p{Cc}\u202A-\u202E\u2066-\u2069]+/gu;
+
+/**
+ * On one line, because the text is read line by line. Half a surrogate pair, which a service may send and cutting may
+ * leave, is no text: the client of SNS throws it back, and with it the whole message.
+ */
 function shortened(text: string): string {
-  const line = text.replaceAll(/\s+/g, ' ');
-  return line.length <= MAX_WHY ? line : `${line.slice(0, MAX_WHY)}…`;
+  const line = text.replaceAll(BETWEEN_WORDS, ' ');
+  const kept = line.length <= MAX_WHY ? line : `${line.slice(0, MAX_WHY)}…`;
+  return kept.toWellFormed();
 }
 
 /** `2026-11-20 15:05 UTC` */

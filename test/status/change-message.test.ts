@@ -67,13 +67,24 @@ All days: ${options.page}
     expect(message.text).toMatch(/all is well again\.\n\nSOLVED\n- acme transaction_list/);
   });
 
+  it.each([
+    ['half a character of the service', 'before \ud83d after', 'before \ufffd after'],
+    ['a character that would be cut in half', `${'x'.repeat(399)}🦊`, `${'x'.repeat(399)}\ufffd…`],
+    ['what steers a screen', 'a\u0000b\u001b[2Jc\u202Ed\u2028e', 'a b [2Jc d e'],
+  ])('is text that can be sent where a reason holds %s', (_name, why, shown) => {
+    const { text } = changeMessage({ opened: [{ ...FAILED, why }], remaining: [], solved: [] }, options);
+    expect(text).toContain(`  Why: ${shown}\n`);
+    expect(() => encodeURIComponent(text)).not.toThrow();
+  });
+
   it('fits into SNS, however many problems there are and however long their reasons', () => {
     const opened = Array.from({ length: 5000 }, (_, index) => ({
       ...FAILED,
       id: `${index}`,
       why: '界\n'.repeat(5000),
     }));
-    const { subject, text } = changeMessage({ opened, remaining: opened, solved: [] }, options);
+    const solved = opened.map(() => SOLVED);
+    const { subject, text } = changeMessage({ opened, remaining: opened, solved }, options);
     expect(subject.length).toBeLessThanOrEqual(100);
     expect(Buffer.byteLength(text)).toBeLessThan(256_000);
     expect(text).toContain('- and 4970 more');
