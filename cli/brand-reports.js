@@ -10,7 +10,8 @@ await launch(isNewest(bundle) ? bundle : new URL('./main.ts', import.meta.url));
 
 function isNewest(file) {
   const built = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const isOlder = (path) => statSync(path).mtimeMs <= built;
+  // What is gone, or a link to nothing, as editors leave beside a file that is being edited, is no source.
+  const isOlder = (path) => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) <= built;
   return (
     built > 0 &&
     ['package.json', 'cli', 'sample', 'shared'].every((name) => {

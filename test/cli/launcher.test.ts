@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -30,6 +30,8 @@ describe('what the launcher starts', () => {
     await cp(join(launcher, '../../launch.js'), join(folder, 'launch.js'));
     await writeFile(join(folder, 'cli/main.ts'), "console.log('sources')");
     await writeFile(join(folder, 'dist/main.js'), "console.log('bundle')");
+    // As Emacs marks a file that is being edited.
+    await symlink('somebody@machine.1234', join(folder, 'cli/.#main.ts'));
   });
 
   afterAll(() => rm(folder, { recursive: true }));
