@@ -68,11 +68,15 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   options.countProblems(problems.length);
   const isNews = telling?.by === look.id;
   const message = isNews && changeMessage(changeFrom(told, problems), { ...options.message, nowMs });
-  if (message) {
-    await options.notifier.tell(message);
-    await record.update((current) => afterMessage(current, problems, look));
+  try {
+    if (message) {
+      await options.notifier.tell(message);
+      await record.update((current) => afterMessage(current, problems, look));
+    }
+  } finally {
+    // Where no message can be sent the page is all there is, and it must not show what was long ago.
+    await writePage(options, tableStatuses(settings, reports, lake, nowMs, span), nowMs);
   }
-  await writePage(options, tableStatuses(settings, reports, lake, nowMs, span), nowMs);
   options.log({
     event: 'look_ended',
     problems: problems.length,

@@ -239,6 +239,12 @@ describe('a look that fails', () => {
     expect(messages).toHaveLength(1);
   });
 
+  it('to tell draws the calendar all the same', async () => {
+    await fill({ [YESTERDAY]: { failure } });
+    await expect(look(NOW_MS, { notifier: notTold })).rejects.toThrow('grant sns:Publish');
+    expect(await page()).toContain(failure.message);
+  });
+
   it('to read the lake counts nothing, so that its alarm is raised', async () => {
     const broken = {
       ...store,
