@@ -122,16 +122,23 @@ export async function readWantedLedgers(
       };
     }),
   );
+  const listedIndexes = indexed.map(({ report, brand, months, read, index }) => {
+    const upstream = indexed.find((other) => other.brand === brand && looksUp(report, other.report));
+    const of: ReportIndexes = { brand, report, index, ...(upstream && { upstream: upstream.index }) };
+    return { of, months, read };
+  });
+  /** What a lookup says of its days depends on what is committed of the days that it looks up. */
+  const isWanted = (month: string, of: ReportIndexes) =>
+    wants(month, of) ||
+    listedIndexes.some(
+      (other) => other.of.brand === of.brand && looksUp(other.of.report, of.report) && wants(month, other.of),
+    );
   return Promise.all(
-    indexed.map(async ({ report, brand, months, read, index }) => {
-      const upstream = indexed.find(
-        (other) =>
-          other.brand === brand && report.day.by === 'upstream' && other.report.name === report.day.report,
-      );
-      const of = { brand, report, index, ...(upstream && { upstream: upstream.index }) };
+    listedIndexes.map(async ({ of, months, read }) => {
+      const { brand, report, index } = of;
       const ledgers = await Promise.all(
         months
-          .filter((month) => wants(month, of))
+          .filter((month) => isWanted(month, of))
           .map((month) => {
             const document = { key: ledgerKey(report.name, brand, month), month };
             return orDamaged(document, readLedger(store, report, brand, month));
@@ -150,6 +157,10 @@ export async function readWantedLedgers(
       };
     }),
   );
+}
+
+function looksUp({ day }: ReportDefinition, other: ReportDefinition): boolean {
+  return day.by === 'upstream' && day.report === other.name;
 }
 
 async function orDamaged<T>(

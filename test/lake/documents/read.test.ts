@@ -8,8 +8,10 @@ import {
   readLedger,
   readLedgers,
   readSchema,
+  readWantedLedgers,
 } from '../../../shared/lake/documents/read.ts';
 import { growSchema } from '../../../shared/lake/table/columns.ts';
+import { clickDetails } from '../../../shared/reports/click-details.ts';
 import { clicks } from '../../../shared/reports/clicks.ts';
 import { orders } from '../../../shared/reports/orders.ts';
 import { memoryStore } from '../../fakes/memory-store.ts';
@@ -67,6 +69,22 @@ describe('the ledgers of a lake', () => {
       { report: orders, brand: 'acme', months: ['2026-02', '2026-03'] },
       { report: orders, brand: 'globex', months: ['2026-01'] },
     ]);
+  });
+
+  it('are read of what a report looks up too, because the state of its days depends on it', async () => {
+    const { store, hold } = lake();
+    for (const { name } of [clicks, clickDetails])
+      for (const month of ['2025-11', '2026-02', '2026-03']) await hold(name, 'acme', month, {});
+    const read = await readWantedLedgers(
+      store,
+      { [clicks.name]: clicks, [clickDetails.name]: clickDetails },
+      (month, { report }) => (report === clicks ? month === '2026-03' : month === '2025-11'),
+    );
+    const months = read.map(({ report, ledgers }) => [report.name, [...ledgers.keys()]]);
+    expect(Object.fromEntries(months)).toEqual({
+      [clicks.name]: ['2025-11', '2026-03'],
+      [clickDetails.name]: ['2025-11'],
+    });
   });
 
   it.each([
