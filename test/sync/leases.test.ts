@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MINUTE_MS } from '../../shared/days.ts';
+import { BrandReportsError } from '../../shared/errors.ts';
 import type { RunRegistry } from '../../shared/ports.ts';
 import { gatedStore } from '../fakes/gated-store.ts';
 import { ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
@@ -61,6 +62,25 @@ describe('a lease', () => {
     expect(other.status).toBe('busy');
     holder.letGo();
     expect((await holder.done).status).toBe('complete');
+  });
+
+  it('is held by a run whose first renewal of it fails, before it has staged a page', async () => {
+    const lake = sample.emptyLake();
+    let failures = 0;
+    const put: typeof lake.store.put = (key, ...rest) => {
+      if (failures > 0 || !key.endsWith('progress.json')) return lake.store.put(key, ...rest);
+      failures += 1;
+      throw new BrandReportsError('transient', 'network', 'the store does not answer');
+    };
+    const gate = gatedStore({ ...lake.store, put }, inChunk(TODAY));
+    const options = { lake: { store: gate.store, catalog: lake.catalog, runs: blindRegistry } };
+    const done = lake.sync({ scope: { ...scope, from: TODAY, to: TODAY }, ...options });
+    await gate.reached;
+    lake.advance(20 * SECOND);
+    await drainEventLoop();
+    gate.letGo();
+    expect(await done).toMatchObject({ status: 'complete' });
+    expect(failures).toBe(1);
   });
 
   it.each([

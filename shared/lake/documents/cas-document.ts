@@ -54,6 +54,8 @@ interface Change<T> {
 export class CasDocument<T extends HasRecentWrites> {
   readonly #options: CasDocumentOptions<T>;
   #known: { value: T; etag: string | undefined } | undefined;
+  /** Stands for the document until it was seen in the store: a first write that fails must not make it an empty one. */
+  #first: T | undefined;
   /** Changes that the next write brings along. */
   #later: readonly Pick<Change<T>, 'apply'>[] = [];
   /** Numbers reads when they begin and writes when they end; `#known` comes from the operation `#knownSince`. */
@@ -64,6 +66,7 @@ export class CasDocument<T extends HasRecentWrites> {
 
   constructor(options: CasDocumentOptions<T>) {
     this.#options = options;
+    this.#first = options.first;
     if (options.first) this.#known = { value: options.first, etag: undefined };
   }
 
@@ -174,7 +177,8 @@ export class CasDocument<T extends HasRecentWrites> {
     const known = this.#known;
     // The same bytes say the same: parsing a month takes longer than reading it.
     const isKnown = known !== undefined && known.etag === stored?.etag;
-    const loaded = isKnown ? known : { value: this.#parse(stored?.body), etag: stored?.etag };
+    const read = () => (stored ? undefined : this.#first) ?? this.#parse(stored?.body);
+    const loaded = isKnown ? known : { value: read(), etag: stored?.etag };
     this.#know(loaded, operation);
     return loaded;
   }
@@ -192,6 +196,7 @@ export class CasDocument<T extends HasRecentWrites> {
 
   /** A read that began before a write ended, or before a later read did, may be older than what is known. */
   #know(seen: { value: T; etag: string | undefined }, operation: number): void {
+    if (seen.etag !== undefined) this.#first = undefined;
     if (operation < this.#knownSince) return;
     this.#known = seen;
     this.#knownSince = operation;

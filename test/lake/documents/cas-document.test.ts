@@ -144,6 +144,32 @@ describe('a document of the lake', () => {
     expect(await stored(memory)).toEqual(['first', 'a', 'b']);
   });
 
+  it.each([
+    ['its first write failed', 'refused', ['first', 'b']],
+    ['the answer to its first write was lost', 'lost', ['first', 'a', 'b']],
+  ] as const)('still begins as it is told where %s', async (_name, fate, notes) => {
+    const memory = memoryStore();
+    const store = losesAnswers(memory, (put) => (put === 0 ? fate : 'answered'));
+    const first = { notes: ['first'], recentWrites: [] };
+    const document = new CasDocument({
+      ...{ store, key: KEY, parse, first, newId: () => `id-${++ids}`, pause: async () => {} },
+    });
+    await document.update(add('a')).catch(() => {});
+    await document.update(add('b'));
+    expect(await stored(memory)).toEqual(notes);
+  });
+
+  it('does not begin anew where it was written and is gone', async () => {
+    const memory = memoryStore();
+    const first = { notes: ['first'], recentWrites: [] };
+    const document = new CasDocument({
+      ...{ store: memory, key: KEY, parse, first, newId: () => `id-${++ids}`, pause: async () => {} },
+    });
+    await document.update(add('a'));
+    await memory.delete([KEY]);
+    expect((await document.refresh()).notes).toEqual([]);
+  });
+
   it('is not taken for written where the store fails for another reason than a lost answer', async () => {
     const memory = memoryStore();
     const refusing: ObjectStore = {
