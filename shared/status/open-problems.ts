@@ -238,7 +238,8 @@ function throttledRun({ requests, throttles }: LastRun, { maxGapMs }: Policy): F
 function silence(lastRun: LastRun | undefined, { maxGapMs }: Policy, nowMs: number): Finding {
   const sinceMs = lastRun && Math.min(nowMs, Date.parse(lastRun.at));
   return {
-    kind: 'silent',
+    // Two, because an index that was lost does not say for how long: that begins when a look first finds it so.
+    kind: lastRun ? 'silent' : 'never_run',
     what: lastRun ? 'no run has ended any more' : 'no run has ended yet',
     ...(sinceMs !== undefined && { sinceMs }),
     graceMs: maxGapMs + LAST_RUN_RENEWED_MS + LATE_RUN_MS,

@@ -164,6 +164,14 @@ describe('a look of the watcher', () => {
     ]);
   });
 
+  it('waits for the next run where an index is lost, however long ago the first look was', async () => {
+    await fill();
+    await look(NOW_MS - 30 * DAY_MS);
+    await look();
+    await store.delete([indexKey('order_list', 'acme')]);
+    expect((await look(NOW_MS + 1)).problems.map(({ what }) => what)).toEqual([]);
+  });
+
   it('sees a failed day of a year ago, which the index says is due', async () => {
     await fill({ [FIRST]: { failure } });
     await look();

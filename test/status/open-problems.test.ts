@@ -193,7 +193,7 @@ describe('a report is a problem', () => {
       'where no run has ever ended',
       watched({}, { lastRun: null }),
       6 * HOUR_MS,
-      'silent',
+      'never_run',
       'no run has ended yet',
     ],
   ])('is told of %s', (_name, report, seenMs, id, what) => {
