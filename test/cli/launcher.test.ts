@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -16,6 +16,7 @@ const SOURCES = [
   'shared/pages/first.ts',
   'sample/brand.ts',
 ];
+const PARTS = ['dist/main.js', 'dist/chunk.js', 'dist/built.json'];
 const FOLDERS = ['cli', 'shared/pages', 'shared', 'sample'];
 
 describe('what the launcher starts', () => {
@@ -29,7 +30,7 @@ describe('what the launcher starts', () => {
     await cp(launcher, join(folder, 'cli/brand-reports.js'));
     await cp(join(launcher, '../../launch.js'), join(folder, 'launch.js'));
     await writeFile(join(folder, 'cli/main.ts'), "console.log('sources')");
-    await writeFile(join(folder, 'dist/main.js'), "console.log('bundle')");
+    for (const name of PARTS) await writeFile(join(folder, name), "console.log('bundle')");
     // As Emacs marks a file that is being edited.
     await symlink('somebody@machine.1234', join(folder, 'cli/.#main.ts'));
   });
@@ -41,13 +42,20 @@ describe('what the launcher starts', () => {
     ['the sources after one was changed', 'shared/pages/first.ts', 'sources'],
     ['the sources after one was removed', 'shared/pages', 'sources'],
     ['the sources after a package was replaced', 'package.json', 'sources'],
+    ['the sources after a build that ended in its program', 'dist/main.js', 'sources'],
+    ['the sources after a build that ended in a part of it', 'dist/chunk.js', 'sources'],
   ])('is %s', async (_name, changed, started) => {
     for (const name of [...SOURCES, ...FOLDERS]) await utimes(join(folder, name), BEFORE, BEFORE);
-    await utimes(join(folder, 'dist/main.js'), BUILT, BUILT);
+    for (const name of PARTS) await utimes(join(folder, name), BUILT, BUILT);
     if (changed !== undefined) await utimes(join(folder, changed), LATER, LATER);
     const { stdout } = await promisify(execFile)(process.execPath, [join(folder, 'cli/brand-reports.js')], {
       env: { ...process.env, NODE_OPTIONS: '', XDG_CACHE_HOME: join(folder, 'cache') },
     });
     expect(stdout).toBe(`${started}\n`);
+  });
+
+  it('is a bundle whose last file is what the launcher looks for', async () => {
+    const { scripts } = JSON.parse(await readFile(join(launcher, '../../package.json'), 'utf8'));
+    expect(scripts.build).toContain('--metafile=dist/built.json ');
   });
 });
