@@ -2,7 +2,7 @@
  * CloudFormation rolls an update back by the reverse update, and says no more about it. A rollback that fails leaves a
  * stack that cannot be deployed, so the function has to know one; but an older version that is deployed again makes the
  * reverse update as well, and its failure must show. So the lake remembers which update has begun and not succeeded: only
- * the reverse of that one is a rollback.
+ * the reverse of that one is a rollback, and only once.
  */
 import * as z from 'zod/mini';
 import { parseJson } from '../shared/json.ts';

@@ -261,6 +261,11 @@ describe('rebuild-catalog for CloudFormation', () => {
       expect(statuses()).toEqual(['FAILED', 'FAILED', 'SUCCESS', 'FAILED']);
     });
 
+    it('takes an update of test events alone, deployed again after its rollback, for no rollback', async () => {
+      for (let times = 0; times < 4; times += 1) await update('1', '1', failing);
+      expect(statuses()).toEqual(['FAILED', 'SUCCESS', 'FAILED', 'SUCCESS']);
+    });
+
     it.each(['not JSON', '{"from":2}'])(
       'goes on where what it remembered is damaged: %s',
       async (damaged) => {
