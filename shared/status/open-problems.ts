@@ -151,12 +151,15 @@ function unreadDays(
       ...HISTORY,
       graceMs: Math.max(graceMs, HISTORY_MS),
     }),
-    ...finding(daysOf('in_progress'), 'in progress', {
-      ...unread,
-      kind: 'in_progress',
-      graceMs: Math.max(graceMs, IN_PROGRESS_MS),
-      remedy: remedyOf('in_progress', undefined),
-    }),
+    // Each by itself: while a history is read some day is always in progress, but another one at each look.
+    ...daysOf('in_progress').flatMap((day) =>
+      finding([day], 'in progress', {
+        ...unread,
+        kind: `in_progress ${day.dt}`,
+        graceMs: Math.max(graceMs, IN_PROGRESS_MS),
+        remedy: remedyOf('in_progress', undefined),
+      }),
+    ),
   ];
 }
 

@@ -124,6 +124,16 @@ describe('a report is no problem', () => {
   });
 });
 
+describe('days in progress', () => {
+  it('are no problem where each look for days finds other ones, as while a history is read', () => {
+    const [first, second] = ['2026-09-11', '2026-09-10'].map((day) =>
+      suspectsOf(watched({ [day]: 'in_progress' }), NOW_MS),
+    );
+    const seen = Object.fromEntries((first ?? []).map(({ id }) => [id, ago(2 * DAY_MS)]));
+    expect(openProblems(second ?? [], seen, NOW_MS)).toEqual([]);
+  });
+});
+
 describe('a report is a problem', () => {
   it.each<[string, WatchedReport, number, string, string]>([
     [
@@ -158,7 +168,7 @@ describe('a report is a problem', () => {
       'where a day is in progress for a day',
       watched({ [YESTERDAY]: 'in_progress' }),
       DAY_MS,
-      'in_progress',
+      'in_progress 2026-11-19',
       '1 day in progress: 2026-11-19',
     ],
     [
