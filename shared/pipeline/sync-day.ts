@@ -85,8 +85,9 @@ async function fetchAndBuild(
   onFetched: () => void,
 ): Promise<BuiltSnapshot | undefined> {
   const attempt = await fetchDay(ctx, claimed);
-  onFetched();
   if (!attempt || !(await publicationFits(ctx, attempt))) return undefined;
+  // Not before: the only day of a run fits always, and the next one starts behind this.
+  onFetched();
   const built = await build(ctx, attempt, readBack);
   if (!('conflict' in built)) return built;
   const repeated = await restartAttempt(ctx, attempt, 'key_conflict', built.conflict.versions);
