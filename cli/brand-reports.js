@@ -4,34 +4,24 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { launch } from '../launch.js';
 
+const root = fileURLToPath(new URL('..', import.meta.url));
+
 // `npm run build` makes a bundle, which starts in two thirds of the time. Where a source is newer, the sources run.
-const bundle = new URL('../dist/main.js', import.meta.url);
-await launch(isWhole() && isNewest(bundle) ? bundle : new URL('./main.ts', import.meta.url));
+await launch(new URL(isUpToDate() ? '../dist/main.js' : './main.ts', import.meta.url));
+
+/** A build writes `built.json` last: one that was interrupted leaves files that are newer, and perhaps an empty program. */
+function isUpToDate() {
+  const built = timeOf('dist/built.json');
+  if (built === 0) return false;
+  const sources = ['cli', 'sample', 'shared'].flatMap((folder) => [folder, ...partsOf(folder)]);
+  return ['package.json', ...sources, ...partsOf('dist')].every((name) => timeOf(name) <= built);
+}
+
+function partsOf(folder) {
+  return readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, name));
+}
 
 /** What is gone, or a link to nothing, as editors leave beside a file that is being edited, is as old as can be. */
-function timeOf(path) {
-  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-}
-
-/** A build writes this file last. One that was interrupted leaves files that are newer, and perhaps an empty program. */
-function isWhole() {
-  const folder = fileURLToPath(new URL('../dist', import.meta.url));
-  const ended = timeOf(join(folder, 'built.json'));
-  return ended > 0 && readdirSync(folder).every((part) => timeOf(join(folder, part)) <= ended);
-}
-
-function isNewest(file) {
-  const built = timeOf(file);
-  const isOlder = (path) => timeOf(path) <= built;
-  return (
-    built > 0 &&
-    ['package.json', 'cli', 'sample', 'shared'].every((name) => {
-      const path = fileURLToPath(new URL(`../${name}`, import.meta.url));
-      if (!isOlder(path)) return false;
-      return (
-        name === 'package.json' ||
-        readdirSync(path, { recursive: true }).every((part) => isOlder(join(path, part)))
-      );
-    })
-  );
+function timeOf(name) {
+  return statSync(join(root, name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
