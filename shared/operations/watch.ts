@@ -107,17 +107,14 @@ function suspectsIn(
   isJudged: WantsMonth,
   nowMs: number,
 ): Suspect[] {
-  const indexOf = (brand: string, report: string | undefined) =>
-    lake.find((stored) => stored.brand === brand && stored.report.name === report)?.index;
   return tableStatuses(settings, reports, lake, nowMs).flatMap((table) => {
     const { [table.report]: report } = reports;
     const policy = report && enabledPolicy(settings, table.brand, report);
     if (!policy) return [];
-    const index = indexOf(table.brand, report.name);
-    const upstream = report.day.by === 'upstream' ? indexOf(table.brand, report.day.report) : undefined;
-    const isJudgedHere = (month: string) =>
-      !index || isJudged(month, { brand: table.brand, report, index, ...(upstream && { upstream }) });
-    return suspectsOf({ table, policy, isJudged: isJudgedHere, lastRun: index?.lastRun }, nowMs);
+    const stored = lake.find((each) => each.brand === table.brand && each.report.name === report.name);
+    const isJudgedHere = (month: string) => !stored || isJudged(month, stored);
+    const lastRun = stored?.index.lastRun;
+    return suspectsOf({ table, policy, isJudged: isJudgedHere, lastRun }, nowMs);
   });
 }
 

@@ -20,8 +20,9 @@ export async function tableShape({
 }
 
 /**
- * Publishes what the ledger says now, and reads the ledger again, until both agree; the ledger's next write notes it. Without the second read a
- * slow run could point the partition at its snapshot after a newer one was committed and published.
+ * Publishes what the ledger says now, and reads the ledger again, until both agree; the ledger's next write notes it.
+ * Without the second read a slow run could point the partition at its snapshot after a newer one was committed and
+ * published.
  */
 export async function publishDay(context: BrandReport, day: string): Promise<void> {
   const { catalog } = context.lake;

@@ -19,11 +19,7 @@ import type { ObjectStore } from '../../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../../reports/definition.ts';
 
 /** What a lake has about one report of one brand. */
-export interface ReportLedgers {
-  brand: string;
-  report: ReportDefinition;
-  /** Without hints where the stored one is damaged. */
-  index: MonthIndex;
+export interface ReportLedgers extends ReportIndexes {
   /** By month; only those that were read. */
   ledgers: ReadonlyMap<string, Ledger>;
   /** What could not be read, so that one damaged document hides nothing of the others. */
@@ -149,8 +145,7 @@ export async function readWantedLedgers(
       );
       const damaged = [read, ...ledgers].flatMap((each) => ('damaged' in each ? each.damaged : []));
       return {
-        brand,
-        report,
+        ...of,
         index: 'value' in read ? index : indexWithout(index, readable),
         ledgers: readable,
         damaged: damaged.sort((a, b) => (a.key < b.key ? -1 : 1)),
