@@ -12,6 +12,7 @@ import {
   growSchema,
   mergeObservations,
 } from '../lake/table/columns.ts';
+import { ColumnFacts } from '../lake/table/column-facts.ts';
 import { Digest } from '../lake/table/digest.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
 import { RowGroups } from '../lake/table/row-groups.ts';
@@ -20,9 +21,13 @@ import type { RunContext } from './context.ts';
 import { type KeyConflict, type KeyRule, stagedRecords } from './staged-records.ts';
 
 /** What is to be committed; `snapshot` is the committed one's where the content is the same. */
-export type BuiltSnapshot = Pick<Committed, 'snapshot' | 'rows' | 'bytes' | 'digest' | 'keyIsNone'> & {
-  unchanged: boolean;
-};
+export type BuiltSnapshot = Pick<
+  Committed,
+  'snapshot' | 'rows' | 'bytes' | 'digest' | 'keyIsNone' | 'filled' | 'sums' | 'unsettled'
+> & { unchanged: boolean };
+
+/** The columns whose filled rows are kept in a ledger, at most: a table may have a thousand. */
+const MAX_FILLED = 250;
 
 /**
  * Makes a snapshot of all that the attempt has staged: first the schema grows, then the records of its chunks become
@@ -46,8 +51,13 @@ export async function build(
   const { writeParquet } = await loadParquet();
   const file = writeParquet(ctx.lake.store.create(key), schema.columns);
   const digest = new Digest();
-  const rows = new RowGroups(schema, file, digest);
-  const keyIsNone = rule === 'is_none' && { keyIsNone: true };
+  const facts = new ColumnFacts(schema.columns, ctx.report.states);
+  const rows = new RowGroups(schema, file, digest, facts);
+  const known = () => ({
+    sums: facts.sums,
+    ...(facts.unsettled !== undefined && { unsettled: facts.unsettled }),
+    ...(rule === 'is_none' && { keyIsNone: true }),
+  });
   let conflict: KeyConflict | undefined;
   try {
     for await (const staged of stagedRecords(ctx, attempt, progress, rule)) {
@@ -60,18 +70,15 @@ export async function build(
     if (!conflict) await rows.flush();
     if (!conflict && current?.digest === digest.value() && (await isIntact(ctx, day, current, readBack))) {
       await file.abort();
-      const { snapshot: same, bytes } = current;
-      return {
-        snapshot: same,
-        rows: current.rows,
-        bytes,
-        digest: current.digest,
-        unchanged: true,
-        ...keyIsNone,
-      };
+      const { snapshot: same, rows, bytes, filled } = current;
+      const content = { snapshot: same, rows, bytes, digest: current.digest, ...(filled && { filled }) };
+      return { ...content, ...known(), unchanged: true };
     }
-    if (!conflict)
-      return { snapshot, ...(await file.finish()), digest: digest.value(), unchanged: false, ...keyIsNone };
+    if (!conflict) {
+      const { filled, ...written } = await file.finish();
+      const content = { snapshot, ...written, digest: digest.value(), filled: fullest(filled) };
+      return { ...content, ...known(), unchanged: false };
+    }
   } catch (error) {
     await file.abort();
     throw error;
@@ -79,6 +86,12 @@ export async function build(
   await file.abort();
   const proven = ruleProvenBy(ctx, conflict, progress, current);
   return proven ? build(ctx, attempt, readBack, proven) : { conflict };
+}
+
+function fullest(filled: Record<string, number>): Record<string, number> {
+  const columns = Object.entries(filled);
+  if (columns.length <= MAX_FILLED) return filled;
+  return Object.fromEntries(columns.sort(([, a], [, b]) => b - a).slice(0, MAX_FILLED));
 }
 
 /** I1: what a conflict proves of the key; `undefined` where only a second pass can tell. */

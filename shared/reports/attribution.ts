@@ -32,6 +32,7 @@ export const attribution: ReportDefinition = {
     { field: 'click', type: 'bigint' },
     { field: 'track_url', type: 'string' },
   ],
+  measure: 'dpv',
   refresh: [
     { untilAgeDays: 3, every: 'run' },
     { untilAgeDays: 30, every: '1 day' },

@@ -79,6 +79,14 @@ export interface View {
   sql: string;
 }
 
+/** A record's state decides whether it can still change. */
+export interface States {
+  /** The table's column that holds it. */
+  column: string;
+  /** The states in which a record changes no more; in any other one, and without one, it may. */
+  final: readonly string[];
+}
+
 /** Everything that the project knows about one report. */
 export interface ReportDefinition {
   /** The last part of the action; the report's name in settings. */
@@ -98,6 +106,10 @@ export interface ReportDefinition {
   primaryKey: { field: string; always: boolean } | undefined;
   filters: Readonly<Record<string, Filter>>;
   columns: readonly DocumentedColumn[];
+  /** Missing where records have no state. */
+  states?: States;
+  /** The column whose sum says most about a day. */
+  measure?: string;
   refresh: readonly RefreshTier[];
   /** I11: where pages are not a snapshot, a day settles only after two passes with the same digest. */
   pagesAreSnapshot: boolean;

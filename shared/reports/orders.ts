@@ -35,6 +35,8 @@ export const orders: ReportDefinition = {
   },
   // No field of a record is documented: all of them are discovered.
   columns: [],
+  states: { column: 'status', final: ['void', 'effective', 'paid'] },
+  measure: 'commission',
   refresh: [
     { untilAgeDays: 2, every: 'run' },
     { untilAgeDays: 35, every: '1 day' },

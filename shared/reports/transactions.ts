@@ -36,6 +36,8 @@ export const transactions: ReportDefinition = {
   },
   // No field of a record is documented: all of them are discovered.
   columns: [],
+  states: { column: 'order_status', final: ['void', 'effective', 'paid'] },
+  measure: 'commission',
   refresh: orders.refresh,
   pagesAreSnapshot: true,
   views: [

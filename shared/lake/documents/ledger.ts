@@ -46,6 +46,14 @@ const published = storedObject({
   rows: storedCount,
   bytes: storedCount,
   digest: z.string(),
+  /** When this content was committed, by the service's time: readings that found the same leave it. */
+  committedAt: z.optional(storedTime),
+  /** By column that has a value: the rows that have one. Only of the fullest columns, at most 250. */
+  filled: z.optional(z.record(z.string(), storedCount)),
+  /** By numeric column that has a value: the sum, as text, because a number would round it. */
+  sums: z.optional(z.record(z.string(), z.string())),
+  /** Of a report whose records have a state: the rows that can still change. */
+  unsettled: z.optional(storedCount),
   /** `open`: everything known up to `readTo`. `closed`: one pass that began when the day and its late minutes were over. */
   state: z.enum(['open', 'closed']),
   settled: z.boolean(),
@@ -87,6 +95,8 @@ const dayEntry = storedObject({
   superseded: z.optional(z.array(storedObject({ snapshot: z.string(), at: z.nullable(storedTime) }))),
   /** The continuation under which the day was last read: runs that resume one another's work share it. */
   continuation: z.optional(z.string()),
+  /** When anything of the day was committed first, by the service's time. */
+  firstCommittedAt: z.optional(storedTime),
 });
 
 const ledger = storedObject({
@@ -175,15 +185,18 @@ export function commitDay(
     if (entry.committed && isLaterReading(entry.committed, commit)) throw laterReading(day, entry.committed);
     const { claim: _claim, failure: _failure, superseded = [], continuation: _continuation, ...rest } = entry;
     const replaced = entry.committed?.snapshot;
-    const at = commit.committed.published ? new Date(commit.serviceMs).toISOString() : null;
+    const now = new Date(commit.serviceMs).toISOString();
+    const at = commit.committed.published ? now : null;
+    const isSame = replaced === commit.committed.snapshot;
     return {
       ...rest,
-      committed: commit.committed,
+      firstCommittedAt: entry.firstCommittedAt ?? now,
+      committed: { ...commit.committed, committedAt: (isSame && entry.committed?.committedAt) || now },
       superseded: [
         ...superseded.filter(
           (old) => old.at === null || commit.serviceMs - Date.parse(old.at) < SUPERSEDED_MS,
         ),
-        ...(replaced && replaced !== commit.committed.snapshot ? [{ snapshot: replaced, at }] : []),
+        ...(replaced && !isSame ? [{ snapshot: replaced, at }] : []),
       ],
       continuation: commit.continuation,
     };

@@ -34,8 +34,11 @@ export interface ParquetFile {
    * @param columns in any order, each written before the next is asked for; one that is missing is NULL in all rows
    */
   writeGroup(rows: number, columns: Iterable<NamedColumn>): Promise<void>;
-  /** Afterwards the file exists, whole. */
-  finish(): Promise<{ rows: number; bytes: number }>;
+  /**
+   * Afterwards the file exists, whole.
+   * @returns `filled`: by column that has a value, the rows that have one
+   */
+  finish(): Promise<{ rows: number; bytes: number; filled: Record<string, number> }>;
   abort(): Promise<void>;
 }
 
@@ -115,7 +118,7 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
       bytes.appendUint32(MAGIC);
       await writeOut();
       await output.finish();
-      return { rows: rowsWritten, bytes: bytes.offset };
+      return { rows: rowsWritten, bytes: bytes.offset, filled: filledRows(groups) };
     },
     abort: () => output.abort(),
   };
@@ -230,6 +233,16 @@ function filledColumns({ columns }: RowGroup): string[] {
     const isEmpty = meta_data?.statistics?.null_count === meta_data?.num_values;
     return isEmpty ? [] : (meta_data?.path_in_schema ?? []);
   });
+}
+
+function filledRows(groups: readonly RowGroup[]): Record<string, number> {
+  const filled = new Map<string, number>();
+  for (const { meta_data } of groups.flatMap(({ columns }) => columns)) {
+    const [name = ''] = meta_data?.path_in_schema ?? [];
+    const rows = Number((meta_data?.num_values ?? 0n) - (meta_data?.statistics?.null_count ?? 0n));
+    if (rows > 0) filled.set(name, (filled.get(name) ?? 0) + rows);
+  }
+  return Object.fromEntries(filled);
 }
 
 function schemaElement({ name, type }: Column): SchemaElement {

@@ -4,6 +4,7 @@
  */
 import type { RecordList } from '../../records/record-list.ts';
 import type { NamedColumn } from './coded-rows.ts';
+import type { ColumnFacts } from './column-facts.ts';
 import type { TableSchema } from './columns.ts';
 import type { Digest } from './digest.ts';
 import type { ParquetFile } from './parquet.ts';
@@ -15,6 +16,7 @@ export class RowGroups {
   readonly #schema: TableSchema;
   readonly #file: ParquetFile;
   readonly #digest: Digest;
+  readonly #facts: ColumnFacts;
   readonly #records: RecordColumns;
   readonly #codes: Uint32Array;
   /** By row, when its content was first read: an index into `#times`, counted from 1. */
@@ -22,11 +24,12 @@ export class RowGroups {
   #times: (Date | undefined)[] = [undefined];
 
   /** @param file of the schema's columns */
-  constructor(schema: TableSchema, file: ParquetFile, digest: Digest) {
+  constructor(schema: TableSchema, file: ParquetFile, digest: Digest, facts: ColumnFacts) {
     const rows = maxRowsOfGroup(schema.columns.length);
     this.#schema = schema;
     this.#file = file;
     this.#digest = digest;
+    this.#facts = facts;
     this.#records = new RecordColumns({ rows, bytes: ROW_GROUP_BYTES });
     this.#codes = new Uint32Array(rows);
     this.#syncedAt = new Uint32Array(rows);
@@ -50,7 +53,8 @@ export class RowGroups {
   async flush(): Promise<void> {
     const { rows } = this.#records;
     if (rows === 0) return;
-    await this.#file.writeGroup(rows, this.#digest.addColumns(rows, this.#columns(rows)));
+    const counted = this.#facts.count(rows, this.#columns(rows));
+    await this.#file.writeGroup(rows, this.#digest.addColumns(rows, counted));
     this.#records.clear();
     this.#times = [undefined];
   }

@@ -22,8 +22,10 @@ import { memoryStore } from '../../fakes/memory-store.ts';
 const OF = { report: 'order_list', brand: 'acme', month: '2026-01' };
 const KEY = ledgerKey(OF.report, OF.brand, OF.month);
 const DAY = '2026-01-05';
-const NOW_MS = Date.parse('2026-01-06T10:00:00.000Z');
-const HOUR_MS = 3_600_000;
+const NOW = '2026-01-06T10:00:00.000Z';
+const NOW_MS = Date.parse(NOW);
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 const claim: Claim = { attempt: 'a1', runId: 'r1', at: '2026-01-06T10:00:00.000Z', restarts: 0 };
@@ -130,7 +132,8 @@ describe('a commit', () => {
   it('records the attempt and what it replaces, and ends claim and failure', () => {
     const next = { ...published, snapshot: 's2', rows: 4 };
     expect(entryOf(commitDay(ledgerOf(full), DAY, { ...commitOf(), committed: next }))).toEqual({
-      committed: next,
+      firstCommittedAt: NOW,
+      committed: { ...next, committedAt: NOW },
       superseded: [
         { snapshot: 's0', at: claim.at },
         { snapshot: 's1', at: null },
@@ -144,10 +147,25 @@ describe('a commit', () => {
       commitDay(ledgerOf({ committed: published, claim }), DAY, commitOf({ identicalPasses: 2 })),
     );
     expect(committed).toEqual({
-      committed: { ...published, identicalPasses: 2 },
+      firstCommittedAt: NOW,
+      committed: { ...published, identicalPasses: 2, committedAt: NOW },
       superseded: [],
       continuation: 'q2',
     });
+  });
+
+  it('says since when the content is what it is, and since when the day is known', () => {
+    const first = entryOf(commitDay(ledgerOf({ claim }), DAY, commitOf()));
+    const commitAfter = (before: DayEntry, minutes: number, change: Partial<Committed>) =>
+      entryOf(commitDay(ledgerOf({ ...before, claim }), DAY, commitOf(change, NOW_MS + minutes * MINUTE_MS)));
+    const same = commitAfter(first, 5, {});
+    const other = commitAfter(same, 10, { snapshot: 's2' });
+    expect([first, same, other].map(({ committed }) => committed?.committedAt)).toEqual([
+      NOW,
+      NOW,
+      '2026-01-06T10:10:00.000Z',
+    ]);
+    expect(other.firstCommittedAt).toBe(NOW);
   });
 
   it.each([
@@ -210,7 +228,7 @@ describe('a commit', () => {
     ],
   ])('I2: replaces %s', (_name, current, next) => {
     const ledger = ledgerOf({ committed: current, claim });
-    expect(entryOf(commitDay(ledger, DAY, commitOf(next))).committed).toEqual(next);
+    expect(entryOf(commitDay(ledger, DAY, commitOf(next))).committed).toEqual({ ...next, committedAt: NOW });
   });
 
   it('I2: never brings an older reading back, whatever clocks the runs have', () => {
@@ -245,7 +263,7 @@ describe('a commit', () => {
     const open = { state: 'open' } as const;
     const ledger = ledgerOf({ committed: readAt('2026-01-06T09:00:00Z', open), claim });
     const next = readAt('2026-01-06T09:30:00Z', open);
-    expect(entryOf(commitDay(ledger, DAY, commitOf(next))).committed).toEqual(next);
+    expect(entryOf(commitDay(ledger, DAY, commitOf(next))).committed).toEqual({ ...next, committedAt: NOW });
   });
 
   it('that comes too late says what is committed, and what to compare', () => {

@@ -1,0 +1,128 @@
+/**
+ * What the columns of a snapshot hold, counted while it is written: the sum of each numeric column, and how many rows are
+ * in a state that can change. A value counts once for each different one, by how many rows have it.
+ */
+import { type Column, type ColumnType, type Value, typeSpec } from '../../column-types.ts';
+import type { States } from '../../reports/definition.ts';
+import type { CodedColumn, NamedColumn } from './coded-rows.ts';
+import { isNullText } from './texts.ts';
+
+/** A table may have a thousand numeric columns, and a ledger holds the sums of a month's days. */
+const MAX_SUMS = 50;
+/** Digits of a sum of doubles that do not depend on the order of the rows. */
+const STABLE_DIGITS = 12;
+
+export class ColumnFacts {
+  readonly #types: ReadonlyMap<string, ColumnType>;
+  readonly #states: States | undefined;
+  readonly #sums = new Map<string, Sum>();
+  #rows = 0;
+  #final = 0;
+
+  /** @param states where the report has them: which rows can change no more */
+  constructor(columns: readonly Column[], states: States | undefined) {
+    const summed = columns.filter(({ type }) => isNumeric(type)).slice(0, MAX_SUMS);
+    this.#types = new Map(summed.map(({ name, type }) => [name, type]));
+    this.#states = states;
+  }
+
+  /** Passes the columns of rows on. */
+  *count(rows: number, columns: Iterable<NamedColumn>): Generator<NamedColumn, void, undefined> {
+    this.#rows += rows;
+    for (const named of columns) {
+      const [name, column] = named;
+      const type = this.#types.get(name);
+      if (type !== undefined) this.#add(name, type, rows, column);
+      if (name === this.#states?.column) this.#final += finalRows(rows, column, this.#states.final);
+      yield named;
+    }
+  }
+
+  /** By numeric column that has a value: the sum, a decimal with all its places. */
+  get sums(): Record<string, string> {
+    return Object.fromEntries([...this.#sums].map(([name, sum]) => [name, sum.text()]));
+  }
+
+  /** The rows whose state can change; `undefined` where the report has no states. */
+  get unsettled(): number | undefined {
+    return this.#states && this.#rows - this.#final;
+  }
+
+  #add(name: string, type: ColumnType, rows: number, column: CodedColumn): void {
+    if (!('values' in column)) return;
+    const counts = rowsByCode(rows, column, column.values.length);
+    let sum = this.#sums.get(name);
+    for (const [code, value] of column.values.entries()) {
+      const count = counts[code] ?? 0;
+      if (value === undefined || count === 0) continue;
+      sum ??= createSum(type);
+      sum.add(value, count);
+    }
+    if (sum) this.#sums.set(name, sum);
+  }
+}
+
+interface Sum {
+  add(value: Value, times: number): void;
+  text(): string;
+}
+
+function createSum(type: ColumnType): Sum {
+  return type === 'double' ? sumOfDoubles() : sumOfUnits(type);
+}
+
+/** Exact, whatever the order of the rows. */
+function sumOfUnits(type: ColumnType): Sum {
+  let units = 0n;
+  return {
+    add: (value, times) => {
+      if (typeof value === 'bigint') units += value * BigInt(times);
+    },
+    text: () => typeSpec(type).texts(units)[0],
+  };
+}
+
+/** With Neumaier's compensation, and without the digits that may still differ. */
+function sumOfDoubles(): Sum {
+  let [sum, lost] = [0, 0];
+  return {
+    add: (value, times) => {
+      const added = Number(value) * times;
+      const next = sum + added;
+      lost += Math.abs(sum) >= Math.abs(added) ? sum - next + added : added - next + sum;
+      sum = next;
+    },
+    text: () => String(Number((sum + lost).toPrecision(STABLE_DIGITS))),
+  };
+}
+
+function isNumeric(type: ColumnType): boolean {
+  return type === 'bigint' || type === 'double' || type.startsWith('decimal(');
+}
+
+function finalRows(rows: number, column: CodedColumn, final: readonly string[]): number {
+  const texts = textsByCode(column);
+  const counts = rowsByCode(rows, column, texts.length);
+  let found = 0;
+  for (const [code, text] of texts.entries())
+    if (text !== undefined && final.includes(text)) found += counts[code] ?? 0;
+  return found;
+}
+
+function textsByCode(column: CodedColumn): (string | undefined)[] {
+  if ('values' in column)
+    return column.values.map((value) => (value === undefined ? undefined : String(value)));
+  const { texts } = column;
+  return Array.from(texts.starts, (start, code) =>
+    isNullText(texts, code) ? undefined : texts.bytes.toString('utf8', start, texts.ends[code]),
+  );
+}
+
+function rowsByCode(rows: number, { codes }: CodedColumn, different: number): Uint32Array {
+  const counts = new Uint32Array(different);
+  for (let row = 0; row < rows; row += 1) {
+    const code = codes[row] ?? 0;
+    counts[code] = (counts[code] ?? 0) + 1;
+  }
+  return counts;
+}

@@ -1,0 +1,76 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { Column } from '../../../shared/column-types.ts';
+import { CodedRows } from '../../../shared/lake/table/coded-rows.ts';
+import { ColumnFacts } from '../../../shared/lake/table/column-facts.ts';
+import type { Row } from '../../../shared/lake/table/columns.ts';
+import type { States } from '../../../shared/reports/definition.ts';
+
+const columns: Column[] = [
+  { name: 'status', type: 'string' },
+  { name: 'amount', type: 'decimal(38,9)' },
+  { name: 'clicks', type: 'bigint' },
+  { name: 'rate', type: 'double' },
+  { name: 'made', type: 'timestamp' },
+];
+const states: States = { column: 'status', final: ['paid', 'void'] };
+
+/** Counts rows as several row groups. */
+function factsOf(groups: readonly (readonly Row[])[], of: States | undefined = states): ColumnFacts {
+  const facts = new ColumnFacts(columns, of);
+  for (const rows of groups) {
+    const coded = new CodedRows();
+    for (const row of rows) coded.append(row);
+    const passed = [...facts.count(rows.length, coded.columns())];
+    expect(passed.map(([name]) => name)).toEqual([...coded.columns().keys()]);
+  }
+  return facts;
+}
+
+describe('sums of numeric columns', () => {
+  it.each<[string, Row[][], Record<string, string>]>([
+    ['no row', [], {}],
+    ['a column without a value', [[{ amount: null }]], {}],
+    ['a value that several rows have', [[{ clicks: 2n }, { clicks: 2n }, { clicks: 3n }]], { clicks: '7' }],
+    ['row groups', [[{ clicks: 2n }], [{ clicks: 5n }]], { clicks: '7' }],
+    ['a decimal, with all its places', [[{ amount: 1_500_000_000n }]], { amount: '1.500000000' }],
+    [
+      'what no double could hold',
+      [[{ clicks: 2n ** 62n }, { clicks: 1n }]],
+      { clicks: String(2n ** 62n + 1n) },
+    ],
+    ['doubles', [[{ rate: 0.1 }, { rate: 0.2 }]], { rate: '0.3' }],
+    ['a column that is no number', [[{ made: new Date(5), status: '7' }]], {}],
+  ])('are right for %s', (_name, groups, sums) => {
+    expect(factsOf(groups).sums).toEqual(sums);
+  });
+
+  it('do not depend on the order of the rows', () => {
+    const rows = fc.array(
+      fc.record({ rate: fc.double({ noNaN: true, min: -1e6, max: 1e6 }), clicks: fc.bigInt() }),
+    );
+    fc.assert(
+      fc.property(rows, (some) => {
+        expect(factsOf([some.toReversed()]).sums).toEqual(factsOf([some]).sums);
+      }),
+    );
+  });
+});
+
+describe('rows whose state can change', () => {
+  it.each<[string, Row[][], number]>([
+    ['final states only', [[{ status: 'paid' }, { status: 'void' }]], 0],
+    ['another state', [[{ status: 'paid' }, { status: 'new' }]], 1],
+    ['a state in other letters', [[{ status: 'PAID' }]], 1],
+    ['rows without a state', [[{ status: null }, { clicks: 1n }]], 2],
+    ['a row group without the column', [[{ clicks: 1n }], [{ status: 'paid' }]], 1],
+    ['no row', [], 0],
+  ])('are counted for %s', (_name, groups, unsettled) => {
+    expect(factsOf(groups).unsettled).toBe(unsettled);
+  });
+
+  it('are not counted where the report has no states', () => {
+    const facts = new ColumnFacts(columns, undefined);
+    expect(facts.unsettled).toBeUndefined();
+  });
+});
