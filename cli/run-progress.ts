@@ -66,6 +66,8 @@ export function lineOf(event: LogEvent): string | undefined {
       const size = outcome === 'published' || outcome === 'unchanged' ? `, ${counted(rows, 'row')}` : '';
       return `${subjectOf(event)} ${outcome}${size}`;
     }
+    case 'day_changed':
+      return `${subjectOf(event)} changed: ${changedCounts(event)}`;
     case 'request_retried':
       return `${oneLine(event.brand)} ${reasonOf(event)}, retrying in ${seconds(event.waitMs)}`;
     case 'day_restarted':
@@ -86,6 +88,8 @@ export function lineOf(event: LogEvent): string | undefined {
     case 'view_failed':
       return problemLine(event, `view ${event.view} not created`);
     case 'reading_dropped':
+    case 'change_not_compared':
+    case 'changes_lost':
     case 'failure_not_recorded':
     case 'other_dates_excluded':
     case 'column_setting_ignored':
@@ -136,6 +140,19 @@ function subjectOf(event: LogEvent): string {
     .filter((part) => part !== undefined)
     .map(oneLine)
     .join(' ');
+}
+
+/** `1,203 → 1,204 rows, +3 −2 ~17` */
+function changedCounts({
+  rowsBefore,
+  rows,
+  added,
+  removed,
+  altered,
+}: Extract<LogEvent, { event: 'day_changed' }>) {
+  const size = `${count(rowsBefore)} → ${counted(rows, 'row')}`;
+  if (added === undefined || removed === undefined || altered === undefined) return size;
+  return `${size}, +${count(added)} −${count(removed)} ~${count(altered)}`;
 }
 
 /** `report/order_list: http_503` */

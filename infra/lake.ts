@@ -9,6 +9,7 @@ import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import {
+  CHANGES_TABLE,
   COVERAGE_PAGE_KEY,
   COVERAGE_TABLE,
   DEPLOYMENTS_PREFIX,
@@ -18,6 +19,7 @@ import {
   SCHEMAS_PREFIX,
   SNAPSHOTS_PREFIX,
   WATCH_KEY,
+  changesPartition,
   coveragePartition,
   partitionPrefix,
   reportLedgersPrefix,
@@ -75,6 +77,9 @@ export class Lake extends Construct {
     const coverage = reports.map(
       ({ name }) => `${partitionPrefix(COVERAGE_TABLE, coveragePartition('*', name))}*`,
     );
+    const changes = reports.map(
+      ({ name }) => `${partitionPrefix(CHANGES_TABLE, changesPartition('*', name))}*`,
+    );
     const raw = reports.map(({ name }) => `${reportRawPrefix(name)}*`);
     const documents = reports.flatMap(({ name, table }) => [
       `${reportLedgersPrefix(name)}*`,
@@ -86,7 +91,7 @@ export class Lake extends Construct {
         ? [`${tablePrefix(upstream.table)}*`, `${reportLedgersPrefix(upstream.name)}*`]
         : [];
     });
-    this.grant(grantee, [...UPLOAD, ...DELETE], snapshots);
+    this.grant(grantee, [...UPLOAD, ...DELETE], [...snapshots, ...changes]);
     // Coverage follows from the ledgers: nobody who writes it reads it.
     this.grant(grantee, ['s3:PutObject', ...DELETE], coverage);
     this.grant(grantee, [...CHANGE, ...DELETE], raw);

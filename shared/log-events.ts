@@ -42,6 +42,19 @@ interface ReportDetails {
   day_failed: { day: string } & ErrorSummary;
   /** A later reading of the day is committed already. */
   reading_dropped: { day: string; message: string };
+  /** A closed day has another content than before: how many records differ, unknown where a version is damaged. */
+  day_changed: {
+    day: string;
+    rowsBefore: number;
+    rows: number;
+    added: number | undefined;
+    removed: number | undefined;
+    altered: number | undefined;
+  };
+  /** What a version of a closed day changed is not known. */
+  change_not_compared: { day: string; message: string };
+  /** The day's partition of `changes` cannot be read: it begins anew. */
+  changes_lost: { day: string; message: string };
   failure_not_recorded: { day: string; message: string };
   /** Records of another date came in the response for the day. */
   other_dates_excluded: { day: string; message: string };
@@ -123,6 +136,9 @@ const LEVELS = {
   day_ended: 'info',
   day_failed: 'error',
   reading_dropped: 'warn',
+  day_changed: 'info',
+  change_not_compared: 'warn',
+  changes_lost: 'error',
   failure_not_recorded: 'error',
   other_dates_excluded: 'warn',
   publication_failed: 'error',

@@ -5,6 +5,7 @@
  *
  *   snapshots/<table>/brand=<brand>/dt=<day>/<snapshot id>/part-0000.parquet
  *   snapshots/coverage/brand=<brand>/report=<report>/month=<month>/<snapshot id>/part-0000.parquet
+ *   snapshots/changes/brand=<brand>/report=<report>/dt=<day>/<snapshot id>/part-0000.parquet
  *   raw/<report>/brand=<brand>/dt=<day>/<attempt id>/chunk-000000.json-seq.zst, progress.json
  *   ledger/<report>/<brand>/<YYYY-MM>.json, index.json
  *   schema/<table>.json
@@ -23,8 +24,13 @@ export const DAY_PARTITION_KEYS = ['brand', 'dt'] as const;
 /** Partition keys of `coverage`, in the order of the folders. */
 export const COVERAGE_PARTITION_KEYS = ['brand', 'report', 'month'] as const;
 
+/** Partition keys of `changes`, in the order of the folders. */
+export const CHANGES_PARTITION_KEYS = ['brand', 'report', 'dt'] as const;
+
 /** The table of which days are present or missing; it is stored like a report's table. */
 export const COVERAGE_TABLE = 'coverage';
+/** The table of what later readings of a closed day changed; it is stored like a report's table. */
+export const CHANGES_TABLE = 'changes';
 
 /** The snapshots of all tables. */
 export const SNAPSHOTS_PREFIX = 'snapshots/';
@@ -81,6 +87,11 @@ export function brandPartitions(brand: string): Partition {
 /** The partition of a month in `coverage`; without a month, all partitions of the report. */
 export function coveragePartition(brand: string, report: string, month?: string): Partition {
   return partitionOf(COVERAGE_PARTITION_KEYS, month === undefined ? [brand, report] : [brand, report, month]);
+}
+
+/** The partition of a day in `changes`; without a day, all partitions of the report. */
+export function changesPartition(brand: string, report: string, day?: string): Partition {
+  return partitionOf(CHANGES_PARTITION_KEYS, day === undefined ? [brand, report] : [brand, report, day]);
 }
 
 /** `snapshots/orders/`: the location of the table in Glue. */
@@ -140,7 +151,7 @@ export function progressKey(report: string, brand: string, day: string, attempt:
 
 /**
  * The day, and the snapshot or attempt, that an object belongs to.
- * @param brandPrefix `partitionPrefix(table, brandPartitions(brand))` or `brandRawPrefix(report, brand)`
+ * @param brandPrefix where the folders of days lie, e.g. `partitionPrefix(table, brandPartitions(brand))`
  * @returns `undefined` where the key does not have this form: such an object is not ours
  */
 export function parseDayKey(brandPrefix: string, key: string): { day: string; id: string } | undefined {

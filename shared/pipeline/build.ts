@@ -13,7 +13,7 @@ import {
   mergeObservations,
 } from '../lake/table/columns.ts';
 import { ColumnFacts } from '../lake/table/column-facts.ts';
-import { Digest } from '../lake/table/digest.ts';
+import { Digest, RowHashes } from '../lake/table/digest.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
 import { RowGroups } from '../lake/table/row-groups.ts';
 import type { Attempt } from './claim.ts';
@@ -24,7 +24,11 @@ import { type KeyConflict, type KeyRule, stagedRecords } from './staged-records.
 export type BuiltSnapshot = Pick<
   Committed,
   'snapshot' | 'rows' | 'bytes' | 'digest' | 'keyIsNone' | 'filled' | 'sums' | 'unsettled'
-> & { unchanged: boolean };
+> & {
+  unchanged: boolean;
+  /** Of its rows, where it replaces a closed day: they show what it changes. */
+  hashes?: RowHashes;
+};
 
 /** The columns whose filled rows are kept in a ledger, at most: a table may have a thousand. */
 const MAX_FILLED = 250;
@@ -50,7 +54,8 @@ export async function build(
   const key = snapshotKey(ctx.report.table, dayPartition(ctx.brand, day), snapshot);
   const { writeParquet } = await loadParquet();
   const file = writeParquet(ctx.lake.store.create(key), schema.columns);
-  const digest = new Digest();
+  const hashes = current?.state === 'closed' ? new RowHashes() : undefined;
+  const digest = new Digest(hashes);
   const facts = new ColumnFacts(schema.columns, ctx.report.states);
   const rows = new RowGroups(schema, file, digest, facts);
   const known = () => ({
@@ -77,7 +82,7 @@ export async function build(
     if (!conflict) {
       const { filled, ...written } = await file.finish();
       const content = { snapshot, ...written, digest: digest.value(), filled: fullest(filled) };
-      return { ...content, ...known(), unchanged: false };
+      return { ...content, ...known(), unchanged: false, ...(hashes && { hashes }) };
     }
   } catch (error) {
     await file.abort();

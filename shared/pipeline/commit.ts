@@ -1,9 +1,11 @@
 import { monthOf } from '../days.ts';
+import { BrandReportsError } from '../errors.ts';
 import { commitDay } from '../lake/documents/ledger.ts';
 import { closesAtMs, daysWatched, doubtOf, settles } from '../planning/due.ts';
 import { refusedSummary } from '../planning/refused-lookups.ts';
 import type { BuiltSnapshot } from './build.ts';
 import type { Attempt } from './claim.ts';
+import { logChange, recordChange } from './changes.ts';
 import type { RunContext } from './context.ts';
 
 /**
@@ -16,7 +18,7 @@ import type { RunContext } from './context.ts';
 export async function commit(
   ctx: RunContext,
   { day, id, progress }: Attempt,
-  { unchanged, ...snapshot }: BuiltSnapshot,
+  { unchanged, hashes, ...snapshot }: BuiltSnapshot,
   continuation: string,
 ): Promise<void> {
   const { slices } = await progress.cached();
@@ -35,6 +37,16 @@ export async function commit(
   const closesMs = closesAtMs(day, ctx.policy);
   const closed = last.whole && startedMs >= closesMs && isUpstreamClosed;
   const { hasReturnedRecords } = await ctx.index.cached();
+  const replaced = (await ctx.ledger(monthOf(day)).cached()).days[day]?.committed;
+  const changes =
+    replaced &&
+    (await recordChange(ctx, day, {
+      before: replaced,
+      after: snapshot,
+      ...(hashes && { afterHashes: hashes }),
+      cause: 'reading',
+      changedAt: startedAt,
+    }));
   await ctx.ledger(monthOf(day)).update((ledger) => {
     const before = ledger.days[day]?.committed;
     // I11: passes with equal content, one after the other.
@@ -47,7 +59,7 @@ export async function commit(
     // Where the service never returned a record, the address or the credentials may be another brand's.
     const isVerified = hasReturnedRecords || snapshot.rows > 0;
     const settled = closed && isLast && mayBeLast && isVerified && !refusedLookups?.retryAt;
-    return commitDay(ledger, day, {
+    const next = commitDay(ledger, day, {
       runId: ctx.runId,
       continuation,
       serviceMs: ctx.clock.serviceMs(),
@@ -67,7 +79,20 @@ export async function commit(
         queryFingerprint: ctx.policy.queryFingerprint,
         ...(last.upstream && { upstreamDigest: last.upstream.digest }),
         ...(refusedLookups && { refusedLookups }),
+        ...(changes && { changes }),
       },
     });
+    if (before?.snapshot !== replaced?.snapshot) throw replacedMeanwhile(day);
+    return next;
   });
+  if (changes && changes !== replaced?.changes) logChange(ctx, day, snapshot.rows, changes);
+}
+
+/** What was recorded as changed is no longer what this commit would change. */
+function replacedMeanwhile(day: string): BrandReportsError {
+  return new BrandReportsError(
+    'conflict',
+    'replaced_meanwhile',
+    `another version of ${day} was committed while this run built its own; the next run reads the day again`,
+  );
 }

@@ -4,10 +4,17 @@
  */
 import { monthOf } from '../days.ts';
 import { type BrandReportsError, rethrowBugs } from '../errors.ts';
-import { type Ledger, recordPublished } from '../lake/documents/ledger.ts';
-import { DAY_PARTITION_KEYS, brandPartitions, dayPartition, partitionPath } from '../lake/paths.ts';
+import { type DayChanges, type Ledger, recordPublished } from '../lake/documents/ledger.ts';
+import {
+  DAY_PARTITION_KEYS,
+  brandPartitions,
+  changesPartition,
+  dayPartition,
+  partitionPath,
+} from '../lake/paths.ts';
 import { errorSummary } from '../outcome.ts';
-import type { TableShape } from '../ports.ts';
+import type { Catalog, Partition, TableShape } from '../ports.ts';
+import { changesTable } from './change-rows.ts';
 import type { BrandReport } from './context.ts';
 
 /** The table's shape for the catalog, with every column found so far. */
@@ -20,25 +27,39 @@ export async function tableShape({
 }
 
 /**
- * Publishes what the ledger says now, and reads the ledger again, until both agree; the ledger's next write notes it.
- * Without the second read a slow run could point the partition at its snapshot after a newer one was committed and
- * published.
+ * Publishes what the ledger says now, the day's changes too, and reads the ledger again, until both agree; the ledger's
+ * next write notes it. Without the second read a slow run could point the partition at its snapshot after a newer one was
+ * committed and published.
  */
 export async function publishDay(context: BrandReport, day: string): Promise<void> {
   const { catalog } = context.lake;
   const ledger = context.ledger(monthOf(day));
-  let wanted = (await ledger.cached()).days[day]?.committed?.snapshot;
+  let wanted = (await ledger.cached()).days[day]?.committed;
   while (catalog && wanted !== undefined) {
-    const snapshot = wanted;
+    const { snapshot, changes } = wanted;
     await catalog.setSnapshot(await tableShape(context), dayPartition(context.brand, day), snapshot);
+    if (changes) await publishChanges(context, catalog, day, changes);
     await ledger.refresh();
     const serviceMs = context.clock.serviceMs();
     // A run that dies before the next write leaves it to the next one, which publishes the same once more.
     ledger.updateLater((current) => recordPublished(current, day, snapshot, serviceMs));
     const { committed } = (await ledger.cached()).days[day] ?? {};
-    if (committed?.published && committed.snapshot === snapshot) return;
-    wanted = committed?.snapshot;
+    const isCurrent = committed?.snapshot === snapshot && committed.changes?.snapshot === changes?.snapshot;
+    if (committed?.published && isCurrent) return;
+    wanted = committed;
   }
+}
+
+/** Whether the table is there is asked only here: most runs change no closed day. */
+async function publishChanges(
+  { brand, report }: BrandReport,
+  catalog: Catalog,
+  day: string,
+  { snapshot }: DayChanges,
+): Promise<void> {
+  const partition = changesPartition(brand, report.name, day);
+  await catalog.ensureTable(changesTable);
+  await catalog.setSnapshot(changesTable, partition, snapshot);
 }
 
 /** Publishes these days; one that cannot be published stops no other and stays pending. @returns the first failure */
@@ -59,7 +80,7 @@ export async function publishDays(
   return first;
 }
 
-/** The days of these months whose partition does not point, alone, at the committed snapshot. */
+/** The days of these months whose partitions, of records and of changes, do not point, alone, at the committed snapshots. */
 export async function pendingPublications(
   context: BrandReport,
   ledgers: Iterable<Ledger>,
@@ -68,16 +89,37 @@ export async function pendingPublications(
   const committed = [...ledgers].flatMap(({ days }) =>
     Object.entries(days).flatMap(([day, entry]) => (entry.committed ? [{ day, ...entry.committed }] : [])),
   );
-  const days = committed.map(({ day }) => day).sort();
-  const [from, to] = [days[0], days.at(-1)];
-  if (!catalog || from === undefined || to === undefined) return [];
   const { brand, report } = context;
-  const snapshots = await catalog.snapshotsByPartition(report.table, brandPartitions(brand), { from, to });
-  const isPending = ({ day, published, snapshot }: (typeof committed)[number]) => {
-    const pointed = snapshots.get(partitionPath(dayPartition(brand, day))) ?? [];
-    return !published || pointed.length !== 1 || pointed[0] !== snapshot;
+  const pointsAlone = await pointersOf(catalog, report.table, brandPartitions(brand), committed);
+  const changed = committed.filter(({ changes }) => changes !== undefined);
+  const pointsAtChanges = await pointersOf(
+    catalog,
+    changesTable.name,
+    changesPartition(brand, report.name),
+    changed,
+  );
+  const isPending = ({ day, published, snapshot, changes }: (typeof committed)[number]) =>
+    !published ||
+    !pointsAlone(dayPartition(brand, day), snapshot) ||
+    (changes && !pointsAtChanges(changesPartition(brand, report.name, day), changes.snapshot));
+  return catalog ? committed.filter(isPending).map(({ day }) => day) : [];
+}
+
+/** Whether a partition of these days points at a snapshot and at no other one. */
+async function pointersOf(
+  catalog: Catalog | undefined,
+  table: string,
+  leading: Partition,
+  of: readonly { day: string }[],
+): Promise<(partition: Partition, snapshot: string) => boolean> {
+  const days = of.map(({ day }) => day).sort();
+  const [from, to] = [days[0], days.at(-1)];
+  if (!catalog || from === undefined || to === undefined) return () => false;
+  const snapshots = await catalog.snapshotsByPartition(table, leading, { from, to });
+  return (partition, snapshot) => {
+    const pointed = snapshots.get(partitionPath(partition)) ?? [];
+    return pointed.length === 1 && pointed[0] === snapshot;
   };
-  return committed.filter(isPending).map(({ day }) => day);
 }
 
 /** Whether a committed day of the month is not known to be published. */

@@ -59,8 +59,11 @@ export interface StagedPage {
 export function primaryKeyField({
   report,
   settings,
-}: Pick<RunContext, 'report' | 'settings'>): string | undefined {
-  return settings.key ?? report.primaryKey?.field;
+}: {
+  report: RunContext['report'];
+  settings?: Pick<RunContext['settings'], 'key'> | undefined;
+}): string | undefined {
+  return settings?.key ?? report.primaryKey?.field;
 }
 
 /** Stages the pages of one query of a slice. */

@@ -1,8 +1,15 @@
 import { DAY_MS, monthOf } from '../days.ts';
 import { refreshUndamaged } from '../lake/documents/cas-document.ts';
 import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
-import { brandPartitions, brandRawPrefix, parseDayKey, partitionPrefix } from '../lake/paths.ts';
-import type { ListedObject } from '../ports.ts';
+import {
+  CHANGES_TABLE,
+  brandPartitions,
+  brandRawPrefix,
+  changesPartition,
+  parseDayKey,
+  partitionPrefix,
+} from '../lake/paths.ts';
+import type { ListedObject, Partition } from '../ports.ts';
 import type { RunContext } from './context.ts';
 import type { ServiceTime } from './service-time.ts';
 
@@ -20,14 +27,13 @@ export function vacuumTimeMs(clock: ServiceTime): number {
 const ATTEMPT_GRACE_MS = 7 * DAY_MS;
 
 /**
- * Garbage collection: removes snapshots older than a day that neither ledger nor catalog references, and attempts that
- * no ledger references after a week. Only here, and only by the report's own runs, is anything of the lake deleted. A day
+ * Garbage collection: removes snapshots, of changes too, older than a day that neither ledger nor catalog references, and
+ * attempts that no ledger references after a week. Only here, and only by the report's own runs, is anything of the lake deleted. A day
  * that is being read is left alone: its snapshot may be written but not committed yet (I4).
  */
 export async function vacuum(ctx: RunContext): Promise<void> {
   const { report, brand, lake, clock } = ctx;
-  const byPartition = await lake.catalog?.snapshotsByPartition(report.table, brandPartitions(brand));
-  const published = new Set([...(byPartition?.values() ?? [])].flat());
+  const published = await publishedSnapshots(ctx, report.table, brandPartitions(brand));
   const nowMs = vacuumTimeMs(clock);
   // A time far ahead is that of a wrong clock, and would keep the snapshot until then.
   const isWithinGrace = (at: string | null) =>
@@ -43,14 +49,37 @@ export async function vacuum(ctx: RunContext): Promise<void> {
       );
     },
   );
+  const changesOfReport = changesPartition(brand, report.name);
+  const publishedChanges = await publishedSnapshots(ctx, CHANGES_TABLE, changesOfReport);
+  const changes = await unreferenced(
+    ctx,
+    partitionPrefix(CHANGES_TABLE, changesOfReport),
+    SNAPSHOT_GRACE_MS,
+    (id, entry) => {
+      // A snapshot of changes is replaced together with one of the day.
+      const mayBeRead = entry.superseded?.some(({ at }) => isWithinGrace(at));
+      const isCurrent = publishedChanges.has(id) || entry.committed?.changes?.snapshot === id;
+      return isCurrent || mayBeRead || entry.claim !== undefined;
+    },
+  );
   const attempts = await unreferenced(
     ctx,
     brandRawPrefix(report.name, brand),
     ATTEMPT_GRACE_MS,
     (id, entry) => entry.committed?.attempt === id || entry.claim?.attempt === id,
   );
-  const keys = [...snapshots, ...attempts];
+  const keys = [...snapshots, ...changes, ...attempts];
   if (keys.length > 0) await lake.store.delete(keys);
+}
+
+/** The ids that the catalog points at. */
+async function publishedSnapshots(
+  { lake }: RunContext,
+  table: string,
+  partitions: Partition,
+): Promise<ReadonlySet<string>> {
+  const byPartition = await lake.catalog?.snapshotsByPartition(table, partitions);
+  return new Set([...(byPartition?.values() ?? [])].flat());
 }
 
 /**

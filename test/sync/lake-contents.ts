@@ -53,7 +53,7 @@ export async function publishedDays(lake: SampleLake, report: ReportName): Promi
   return digests;
 }
 
-async function rowsOf({ store }: SampleLake, key: string): Promise<Row[]> {
+export async function rowsOf({ store }: SampleLake, key: string): Promise<Row[]> {
   const bytes = store.objects.get(key)?.body.length;
   if (bytes === undefined) throw new Error(`${key} is missing`);
   const range = (start: number, end: number) => store.range(key, start, end);

@@ -24,6 +24,8 @@ const claim = storedObject({
   restarts: storedCount,
 });
 
+const SNAPSHOT_ID = /^\w[\w.-]{0,199}$/;
+
 const failure = storedObject({
   since: storedTime,
   times: storedCount,
@@ -38,9 +40,25 @@ const failure = storedObject({
   queryFingerprint: z.optional(z.string()),
 });
 
+const changes = storedObject({
+  /** Of the table `changes`: its object has all changes of the day so far. */
+  snapshot: z.string().check(z.regex(SNAPSHOT_ID)),
+  bytes: storedCount,
+  /** How many changes there were. */
+  times: storedCount,
+  /** The newest one; counts are missing where the version before could not be read. */
+  last: storedObject({
+    at: storedTime,
+    rowsBefore: storedCount,
+    added: z.optional(storedCount),
+    removed: z.optional(storedCount),
+    altered: z.optional(storedCount),
+  }),
+});
+
 const published = storedObject({
   /** The snapshot's id; its object is `snapshotKey(table, partition, snapshot)`. */
-  snapshot: z.string().check(z.regex(/^\w[\w.-]{0,199}$/)),
+  snapshot: z.string().check(z.regex(SNAPSHOT_ID)),
   /** Whether the catalog was seen to point at `snapshot`. */
   published: z.boolean(),
   rows: storedCount,
@@ -82,6 +100,8 @@ const published = storedObject({
   upstreamDigest: z.optional(z.string()),
   /** Lookups that the service refused, and when the first of them is tried again; no time where all tries are used up. */
   refusedLookups: z.optional(storedObject({ count: storedCount, retryAt: z.optional(storedTime) })),
+  /** What later versions changed since the day was closed first; missing where nothing did. */
+  changes: z.optional(changes),
 });
 
 const dayEntry = storedObject({
@@ -112,6 +132,8 @@ const ledger = storedObject({
 export type Claim = z.infer<typeof claim>;
 /** Why a day failed, how often in a row, and when it is tried again. */
 export type Failure = z.infer<typeof failure>;
+/** The changes of a closed day, in a snapshot of the table `changes`. */
+export type DayChanges = z.infer<typeof changes>;
 /** What is committed of a day: its snapshot and how it was read. */
 export type Committed = z.infer<typeof published>;
 /** Everything that the ledger says about one day. */

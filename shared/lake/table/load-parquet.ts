@@ -1,2 +1,5 @@
 /** What reads and writes Parquet, loaded by the first file: a run sends its first request without it. */
 export const loadParquet = () => import('./parquet.ts');
+
+/** What compares two files, loaded by the first day that has changed. */
+export const loadDiff = () => import('./diff.ts');

@@ -167,7 +167,16 @@ const storedFields = z.record(z.string(), z.string());
  * that we never write is left out.
  */
 export async function readParquetColumns(file: ReadableFile): Promise<Column[]> {
-  const { schema, key_value_metadata: metadata = [] } = await parquetMetadataAsync(sourceOf(file));
+  return columnsOf(await readMetadata(file));
+}
+
+/** What the footer of a file says. */
+export function readMetadata(file: ReadableFile): Promise<FileMetaData> {
+  return parquetMetadataAsync(sourceOf(file));
+}
+
+/** The columns that the footer names: those of `readParquetColumns`. */
+export function columnsOf({ schema, key_value_metadata: metadata = [] }: FileMetaData): Column[] {
   const stored = metadata.find(({ key }) => key === FIELDS_KEY)?.value ?? '{}';
   const fields = z.parse(storedFields, JSON.parse(stored));
   return schema.slice(1).flatMap((element): Column[] => {
@@ -228,7 +237,7 @@ export async function* readParquetRows(
 }
 
 /** I12: a column without any value in the row group is not read, since most columns of a wide table are empty. */
-function filledColumns({ columns }: RowGroup): string[] {
+export function filledColumns({ columns }: RowGroup): string[] {
   return columns.flatMap(({ meta_data }) => {
     const isEmpty = meta_data?.statistics?.null_count === meta_data?.num_values;
     return isEmpty ? [] : (meta_data?.path_in_schema ?? []);

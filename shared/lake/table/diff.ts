@@ -1,0 +1,321 @@
+/**
+ * Compares two versions of a partition: which rows were added, removed and, where a key identifies them, altered.
+ * Equal rows are paired by the hash that the digest counts, so that the values of all rows are never in memory (I12): it
+ * holds 16 bytes of each row of both versions, about as much again to find them, and with a key 16 bytes more. Only
+ * the row groups with changed rows are read for their values, and only where the changes are few enough to be listed.
+ */
+import { type Column, type TypeSpec, typeSpec } from '../../column-types.ts';
+import { LANES, type Lanes } from '../../records/murmur.ts';
+import type { CodedColumn } from './coded-rows.ts';
+import { type CodedFile, openCodedFile } from './coded-columns.ts';
+import { Digest, RowHashes, columnHashes, counts } from './digest.ts';
+import type { ReadableFile } from './parquet.ts';
+import { isNullText } from './texts.ts';
+
+/** How many changed records are listed at most, and how many letters these may have in both versions. */
+const LISTED_LIMITS = { records: 10_000, bytes: 16 * 2 ** 20 };
+
+/** What differs between two versions. */
+export interface TableDiff {
+  added: number;
+  removed: number;
+  /** Records whose key both versions have; 0 without a key. */
+  altered: number;
+  /** Missing where they are too many, or too large. */
+  records?: readonly ChangedRecord[];
+}
+
+/** A record that differs; values are texts, and NULL is missing from a record. */
+export type ChangedRecord =
+  | { what: 'added' | 'removed'; key: string | undefined; copies: number; record: Record<string, string> }
+  | { what: 'altered'; key: string; columns: readonly AlteredColumn[] };
+
+export interface AlteredColumn {
+  name: string;
+  before: string | null;
+  after: string | null;
+}
+
+/** One version of a partition. */
+export interface TableVersion {
+  file: CodedFile;
+  /** Of each row, as its digest counted it. */
+  hashes: RowHashes;
+}
+
+/**
+ * Opens a snapshot.
+ * @param known the hashes of its rows, which are read otherwise
+ * @returns its digest too where its rows were read: by that damage shows
+ */
+export async function openVersion(
+  snapshot: ReadableFile,
+  known?: RowHashes,
+): Promise<TableVersion & { digest?: string }> {
+  const file = await openCodedFile(snapshot);
+  if (known) return { file, hashes: known };
+  const hashes = new RowHashes();
+  const digest = new Digest(hashes);
+  for await (const { rows, columns } of file.groups()) {
+    const counted = digest.addColumns(rows, columns);
+    while (!counted.next().done);
+  }
+  return { file, hashes, digest: digest.value() };
+}
+
+/**
+ * @param key the column that identifies a row; it is none where a row has no value in it, or two rows have the same
+ */
+export async function diffTables(
+  before: TableVersion,
+  after: TableVersion,
+  key: string | undefined,
+  limits = LISTED_LIMITS,
+): Promise<TableDiff> {
+  const unpaired = unpairedRows(before.hashes.all(), after.hashes.all());
+  const pairs = key === undefined ? undefined : await pairsByKey(before.file, after.file, key, unpaired);
+  const altered = pairs?.length ?? 0;
+  const counted = {
+    added: unpaired.after.length - altered,
+    removed: unpaired.before.length - altered,
+    altered,
+  };
+  if (counted.added + counted.removed + altered > limits.records) return counted;
+  const budget = { bytes: limits.bytes };
+  const texts = {
+    before: await textsOf(before.file, unpaired.before, budget),
+    after: await textsOf(after.file, unpaired.after, budget),
+  };
+  if (!texts.before || !texts.after) return counted;
+  const records = listed(
+    { before: texts.before, after: texts.after },
+    pairs && { key: key ?? '', pairs },
+    typesDiffer(before.file.columns, after.file.columns),
+  );
+  return { ...counted, records };
+}
+
+/** Row numbers of both versions, ascending. */
+interface ChangedRows {
+  before: readonly number[];
+  after: readonly number[];
+}
+
+/** The rows that the other version does not have, or not as often. */
+function unpairedRows(before: Lanes, after: Lanes): ChangedRows {
+  const index = new HashIndex(before);
+  const left = new Int32Array(index.firstOf.length);
+  for (const first of index.firstOf) left[first] = (left[first] ?? 0) + 1;
+  const added: number[] = [];
+  for (let row = 0; row * LANES < after.length; row += 1) {
+    const first = index.find(after, row);
+    const count = first === undefined ? 0 : (left[first] ?? 0);
+    if (first === undefined || count === 0) added.push(row);
+    else left[first] = count - 1;
+  }
+  const removed: number[] = [];
+  for (const [row, first] of index.firstOf.entries()) {
+    const count = left[first] ?? 0;
+    if (count === 0) continue;
+    removed.push(row);
+    left[first] = count - 1;
+  }
+  return { before: removed, after: added };
+}
+
+/** Finds rows by their hash. */
+class HashIndex {
+  /** By row, the first row that has the same hash. */
+  readonly firstOf: Int32Array;
+  readonly #hashes: Lanes;
+  /** Rows counted from 1, at most half of the slots: a search is short. */
+  readonly #slots: Int32Array;
+
+  constructor(hashes: Lanes) {
+    const rows = hashes.length / LANES;
+    this.#hashes = hashes;
+    this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(2 * rows + 1)));
+    this.firstOf = new Int32Array(rows);
+    for (let row = 0; row < rows; row += 1) {
+      const slot = this.#slotOf(hashes, row);
+      if (this.#slots[slot] === 0) this.#slots[slot] = row + 1;
+      this.firstOf[row] = (this.#slots[slot] ?? 0) - 1;
+    }
+  }
+
+  /** Whether no two rows have the same hash. */
+  get isUnique(): boolean {
+    return this.firstOf.every((first, row) => first === row);
+  }
+
+  /** The first row with the hash that a row of other hashes has. */
+  find(hashes: Lanes, row: number): number | undefined {
+    const found = this.#slots[this.#slotOf(hashes, row)] ?? 0;
+    return found === 0 ? undefined : found - 1;
+  }
+
+  /** The slot that holds the hash, or else the free one where it belongs. */
+  #slotOf(hashes: Lanes, row: number): number {
+    const mask = this.#slots.length - 1;
+    let slot = (hashes[row * LANES] ?? 0) & mask;
+    for (let held = this.#slots[slot] ?? 0; held !== 0; held = this.#slots[slot] ?? 0) {
+      if (areEqual(this.#hashes, held - 1, hashes, row)) return slot;
+      slot = (slot + 1) & mask;
+    }
+    return slot;
+  }
+}
+
+function areEqual(one: Lanes, rowOfOne: number, other: Lanes, rowOfOther: number): boolean {
+  const [a, b] = [rowOfOne * LANES, rowOfOther * LANES];
+  return (
+    one[a] === other[b] &&
+    one[a + 1] === other[b + 1] &&
+    one[a + 2] === other[b + 2] &&
+    one[a + 3] === other[b + 3]
+  );
+}
+
+/** A row of each version that have the same key: indexes into the changed rows. */
+interface Pair {
+  before: number;
+  after: number;
+}
+
+/** @returns `undefined` where the column is no key of one of the versions */
+async function pairsByKey(
+  before: CodedFile,
+  after: CodedFile,
+  key: string,
+  rows: ChangedRows,
+): Promise<Pair[] | undefined> {
+  const keysBefore = await keysOf(before, key, rows.before);
+  const keysAfter = keysBefore && (await keysOf(after, key, rows.after));
+  if (!keysBefore || !keysAfter) return undefined;
+  const index = new HashIndex(keysBefore);
+  return rows.after.flatMap((_row, at) => {
+    const found = index.find(keysAfter, at);
+    return found === undefined ? [] : [{ before: found, after: at }];
+  });
+}
+
+/** The hashes of the keys of these rows; `undefined` where the keys of all rows do not identify them. */
+async function keysOf(file: CodedFile, key: string, rows: readonly number[]): Promise<Lanes | undefined> {
+  const hashes = new RowHashes();
+  for await (const { rows: count, columns } of file.groups(() => true, [key])) {
+    const [column] = columns;
+    if (!column || hasNull(count, column[1])) return undefined;
+    hashes.append(columnHashes(count, column));
+  }
+  const all = hashes.all();
+  if (!new HashIndex(all).isUnique) return undefined;
+  const ofRows = new Int32Array(rows.length * LANES);
+  for (const [index, row] of rows.entries())
+    ofRows.set(all.subarray(row * LANES, (row + 1) * LANES), index * LANES);
+  return ofRows;
+}
+
+function hasNull(rows: number, { codes }: CodedColumn): boolean {
+  return codes.subarray(0, rows).includes(0);
+}
+
+/** By column. */
+type RowTexts = Map<string, string>;
+
+/** The texts of these rows; `undefined` where they take more than is left of the budget. */
+async function textsOf(
+  file: CodedFile,
+  rows: readonly number[],
+  budget: { bytes: number },
+): Promise<RowTexts[] | undefined> {
+  const texts = rows.map((): RowTexts => new Map());
+  const typeOf = new Map(file.columns.map(({ name, type }) => [name, type]));
+  const isWanted = (from: number, to: number) => rows.some((row) => row >= from && row < to);
+  const groups = file.groups(({ firstRow, rows: count }) => isWanted(firstRow, firstRow + count));
+  for await (const { firstRow, rows: count, columns } of groups) {
+    const wanted = rows.flatMap((row, index) =>
+      row >= firstRow && row < firstRow + count ? [{ row: row - firstRow, index }] : [],
+    );
+    for (const [name, column] of columns) {
+      const type = typeOf.get(name);
+      if (type === undefined || !counts(name)) continue;
+      const spec = typeSpec(type);
+      for (const { row, index } of wanted) {
+        const text = textAt(column, row, spec);
+        if (text === undefined) continue;
+        texts[index]?.set(name, text);
+        budget.bytes -= name.length + text.length;
+        if (budget.bytes < 0) return undefined;
+      }
+    }
+  }
+  return texts;
+}
+
+function textAt(column: CodedColumn, row: number, spec: TypeSpec): string | undefined {
+  const code = column.codes[row] ?? 0;
+  if ('values' in column) {
+    const value = column.values[code];
+    return value === undefined ? undefined : spec.texts(value)[0];
+  }
+  const { bytes, starts, ends } = column.texts;
+  return isNullText(column.texts, code) ? undefined : bytes.toString('utf8', starts[code], ends[code]);
+}
+
+/** Removed records first, then those that were added and altered, each in the order of their rows. */
+function listed(
+  texts: { before: readonly RowTexts[]; after: readonly RowTexts[] },
+  keyed: { key: string; pairs: readonly Pair[] } | undefined,
+  hasOtherType: (column: string) => boolean,
+): ChangedRecord[] {
+  if (!keyed) return [...copiesOf('removed', texts.before), ...copiesOf('added', texts.after)];
+  const { key, pairs } = keyed;
+  const pairedBefore = new Set(pairs.map(({ before }) => before));
+  const pairedAfter = new Set(pairs.map(({ after }) => after));
+  const single = (what: 'added' | 'removed', row: RowTexts): ChangedRecord => ({
+    what,
+    key: row.get(key),
+    copies: 1,
+    record: Object.fromEntries(row),
+  });
+  return [
+    ...texts.before.flatMap((row, index) => (pairedBefore.has(index) ? [] : [single('removed', row)])),
+    ...texts.after.flatMap((row, index) => (pairedAfter.has(index) ? [] : [single('added', row)])),
+    ...pairs.map((pair): ChangedRecord => {
+      const [before, after] = [texts.before[pair.before] ?? new Map(), texts.after[pair.after] ?? new Map()];
+      return {
+        what: 'altered',
+        key: after.get(key) ?? '',
+        columns: alteredColumns(before, after, hasOtherType),
+      };
+    }),
+  ];
+}
+
+/** Equal rows once, with how many there are. */
+function copiesOf(what: 'added' | 'removed', rows: readonly RowTexts[]): ChangedRecord[] {
+  const byContent = Map.groupBy(rows, (row) => JSON.stringify([...row].sort(([a], [b]) => (a < b ? -1 : 1))));
+  return [...byContent.values()].map((equal) => ({
+    what,
+    key: undefined,
+    copies: equal.length,
+    record: Object.fromEntries(equal[0] ?? []),
+  }));
+}
+
+function alteredColumns(
+  before: RowTexts,
+  after: RowTexts,
+  hasOtherType: (column: string) => boolean,
+): AlteredColumn[] {
+  return [...new Set([...before.keys(), ...after.keys()])]
+    .map((name) => ({ name, before: before.get(name) ?? null, after: after.get(name) ?? null }))
+    .filter(({ name, before, after }) => before !== after || hasOtherType(name));
+}
+
+/** A value of another type is another one, even if it has the same text. */
+function typesDiffer(before: readonly Column[], after: readonly Column[]): (column: string) => boolean {
+  const typesBefore = new Map(before.map(({ name, type }) => [name, type]));
+  const others = after.filter(({ name, type }) => (typesBefore.get(name) ?? type) !== type);
+  return (column) => others.some(({ name }) => name === column);
+}
