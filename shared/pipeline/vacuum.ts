@@ -1,6 +1,6 @@
 import { DAY_MS, monthOf } from '../days.ts';
 import { refreshUndamaged } from '../lake/documents/cas-document.ts';
-import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
+import { type DayEntry, type Ledger, forgetVersions } from '../lake/documents/ledger.ts';
 import {
   CHANGES_TABLE,
   brandPartitions,
@@ -13,7 +13,7 @@ import type { ListedObject, Partition } from '../ports.ts';
 import type { RunContext } from './context.ts';
 import type { ServiceTime } from './service-time.ts';
 
-/** I3: the longest query that may still read a replaced snapshot. */
+/** I3: the longest query that may still read a snapshot that is named no more. */
 export const SNAPSHOT_GRACE_MS = DAY_MS;
 /**
  * The time by which ages are judged: the earlier of the machine's and the service's, because a clock that is ahead must
@@ -34,21 +34,20 @@ const ATTEMPT_GRACE_MS = 7 * DAY_MS;
 export async function vacuum(ctx: RunContext): Promise<void> {
   const { report, brand, lake, clock } = ctx;
   const published = await publishedSnapshots(ctx, report.table, brandPartitions(brand));
-  const nowMs = vacuumTimeMs(clock);
-  // A time far ahead is that of a wrong clock, and would keep the snapshot until then.
-  const isWithinGrace = (at: string | null) =>
-    at === null || Math.abs(nowMs - Date.parse(at)) < SNAPSHOT_GRACE_MS;
   const snapshots = await unreferenced(
     ctx,
     partitionPrefix(report.table, brandPartitions(brand)),
     SNAPSHOT_GRACE_MS,
-    (id, entry) => {
-      const isStillRead = entry.superseded?.some(({ snapshot, at }) => snapshot === id && isWithinGrace(at));
-      return (
-        published.has(id) || entry.committed?.snapshot === id || isStillRead || entry.claim !== undefined
-      );
-    },
+    (id, { committed, superseded, claim }) =>
+      published.has(id) ||
+      committed?.snapshot === id ||
+      superseded?.some(({ snapshot }) => snapshot === id) ||
+      claim !== undefined,
   );
+  const nowMs = vacuumTimeMs(clock);
+  // A time far ahead is that of a wrong clock, and would keep the snapshot until then.
+  const isWithinGrace = (at: string | null) =>
+    at === null || Math.abs(nowMs - Date.parse(at)) < SNAPSHOT_GRACE_MS;
   const changesOfReport = changesPartition(brand, report.name);
   const publishedChanges = await publishedSnapshots(ctx, CHANGES_TABLE, changesOfReport);
   const changes = await unreferenced(
@@ -68,8 +67,17 @@ export async function vacuum(ctx: RunContext): Promise<void> {
     ATTEMPT_GRACE_MS,
     (id, entry) => entry.committed?.attempt === id || entry.claim?.attempt === id,
   );
-  const keys = [...snapshots, ...changes, ...attempts];
+  const keys = [...snapshots.keys, ...changes.keys, ...attempts.keys];
   if (keys.length > 0) await lake.store.delete(keys);
+  await forgetOldVersions(ctx, snapshots.months);
+}
+
+/** I3: what is forgotten now is deleted by the vacuum of the next day: a query as of then may have begun to read it. */
+async function forgetOldVersions(ctx: RunContext, months: readonly string[]): Promise<void> {
+  const keptMs = ctx.brandSettings.snapshotRetentionDays * DAY_MS;
+  const nowMs = vacuumTimeMs(ctx.clock);
+  for (const month of months)
+    await ctx.ledger(month).update((ledger) => forgetVersions(ledger, nowMs, keptMs));
 }
 
 /** The ids that the catalog points at. */
@@ -85,13 +93,14 @@ async function publishedSnapshots(
 /**
  * The keys of a brand's snapshots or attempts whose objects are all old enough and not referenced by the day's entry.
  * Objects whose keys are not ours are left alone.
+ * @returns also the months whose ledgers were read for that, without those that are damaged
  */
 async function unreferenced(
   ctx: RunContext,
   brandPrefix: string,
   graceMs: number,
   isReferenced: (id: string, entry: DayEntry) => boolean | undefined,
-): Promise<string[]> {
+): Promise<{ keys: string[]; months: string[] }> {
   const folders = new Map<string, { day: string; id: string; objects: ListedObject[] }>();
   for await (const object of ctx.lake.store.list(brandPrefix)) {
     const parsed = parseDayKey(brandPrefix, object.key);
@@ -112,5 +121,6 @@ async function unreferenced(
     const ledger = await reading;
     if (ledger && !isReferenced(id, ledger.days[day] ?? {})) keys.push(...objects.map(({ key }) => key));
   }
-  return keys;
+  const read = await Promise.all([...ledgers.values()]);
+  return { keys, months: read.flatMap((ledger) => ledger?.month ?? []) };
 }

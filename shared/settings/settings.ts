@@ -55,6 +55,8 @@ export interface BrandSettings {
   resumeWithinHours: number;
   /** Of one request. */
   timeoutSeconds: number;
+  /** How long a version of a day is kept after another one has replaced it. */
+  snapshotRetentionDays: number;
   /** Every report of the registry, in its order, with defaults filled in. */
   reports: Record<string, ReportSettings>;
 }
@@ -156,6 +158,7 @@ function brandSchema(reports: ReportRegistry) {
     lateMinutes: z._default(integer(0, 1440), 15),
     resumeWithinHours: z._default(number(0, 168), 6),
     timeoutSeconds: z._default(integer(1, 600), 30),
+    snapshotRetentionDays: z._default(integer(1, 3650), 30),
     reports: z.prefault(reportsSchema(reports), {}),
   });
 }

@@ -61,6 +61,7 @@ describe('settings', () => {
       lateMinutes: 15,
       resumeWithinHours: 6,
       timeoutSeconds: 30,
+      snapshotRetentionDays: 30,
     });
     expect(Object.keys(byReport ?? {})).toEqual(Object.keys(reports));
     expect(

@@ -5,7 +5,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import type { Catalog, Clock } from '../../shared/ports.ts';
 import { gatedStore } from '../fakes/gated-store.ts';
 import { coverageOf, ledgerEntry, wrongReports } from './lake-contents.ts';
-import { type SampleLake, sampleLake, blindRegistry } from './sample-lake.ts';
+import { type SampleLake, type SyncOptions, sampleLake, blindRegistry } from './sample-lake.ts';
 
 const FIRST = '2026-03-08';
 const TODAY = '2026-03-10';
@@ -17,7 +17,10 @@ beforeAll(async () => {
     now: '2026-03-10T15:00:00Z',
     startDate: FIRST,
     clicksPerDay: 4,
-    brandSettings: { reports: { transaction_list: { refresh: [{ untilAgeDays: 2, every: 'run' }] } } },
+    brandSettings: {
+      snapshotRetentionDays: 1,
+      reports: { transaction_list: { refresh: [{ untilAgeDays: 2, every: 'run' }] } },
+    },
   });
 });
 afterAll(() => sample.close());
@@ -28,12 +31,20 @@ function restateFirst(lake: SampleLake): void {
   );
 }
 
+/** Runs so far apart that each vacuums. */
+async function syncDaily(lake: SampleLake, runs: number, options: SyncOptions = { scope }): Promise<void> {
+  for (let run = 0; run < runs; run += 1) {
+    lake.nowMs += DAY_MS + HOUR_MS;
+    await lake.sync(options);
+  }
+}
+
 const keys = (lake: SampleLake, prefix: string) =>
   [...lake.store.objects.keys()].filter((key) => key.startsWith(prefix));
 const snapshotsOf = (lake: SampleLake) => keys(lake, `snapshots/transactions/brand=acme/dt=${FIRST}/`);
 
 describe('the vacuum', () => {
-  it('keeps a replaced snapshot for its readers for a day, and removes it then', async () => {
+  it('keeps a replaced snapshot for the days of the setting, and removes it then', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     const [old = ''] = snapshotsOf(lake);
@@ -46,10 +57,9 @@ describe('the vacuum', () => {
     lake.nowMs += 23 * HOUR_MS;
     await lake.sync({ scope });
     expect(snapshotsOf(lake)).toContain(old);
-    lake.nowMs += DAY_MS + HOUR_MS;
-    await lake.sync({ scope });
+    await syncDaily(lake, 2);
     expect(snapshotsOf(lake)).toEqual([expect.stringContaining(current)]);
-    expect((await wrongReports(lake, '2026-03-14', ['transaction_list'])).transaction_list).toBeUndefined();
+    expect((await wrongReports(lake, '2026-03-15', ['transaction_list'])).transaction_list).toBeUndefined();
   });
 
   it('removes what a machine replaced whose clock was 60 days ahead, in a day as well', async () => {
@@ -60,10 +70,24 @@ describe('the vacuum', () => {
     restateFirst(lake);
     await lake.sync({ scope, clockAheadMs: 60 * DAY_MS });
     expect(snapshotsOf(lake)).toHaveLength(2);
-    for (const days of [1, 2]) {
-      lake.nowMs += days * DAY_MS + HOUR_MS;
-      await lake.sync({ scope });
-    }
+    await syncDaily(lake, 3);
+    expect(snapshotsOf(lake)).not.toContain(old);
+  });
+
+  it('keeps what was replaced for 30 days where the settings say nothing else, and a day more for its readers', async () => {
+    const options = { scope, brandSettings: { snapshotRetentionDays: 30 } };
+    const lake = sample.emptyLake();
+    await lake.sync(options);
+    const [old = ''] = snapshotsOf(lake);
+    lake.nowMs += HOUR_MS;
+    restateFirst(lake);
+    await lake.sync(options);
+    const kept = async () => (await ledgerEntry(lake, 'transaction_list', FIRST)).superseded?.length;
+    await syncDaily(lake, 28, options);
+    expect([await kept(), snapshotsOf(lake).includes(old)]).toEqual([1, true]);
+    await syncDaily(lake, 1, options);
+    expect([await kept(), snapshotsOf(lake).includes(old)]).toEqual([0, true]);
+    await syncDaily(lake, 1, options);
     expect(snapshotsOf(lake)).not.toContain(old);
   });
 
@@ -95,8 +119,7 @@ describe('the vacuum', () => {
     await lake.sync({ scope });
     expect((await ledgerEntry(lake, 'transaction_list', FIRST)).committed?.published).toBe(true);
     expect(snapshotsOf(lake)).toContain(old);
-    lake.nowMs += DAY_MS + HOUR_MS;
-    await lake.sync({ scope });
+    await syncDaily(lake, 2);
     expect(snapshotsOf(lake)).not.toContain(old);
   });
 

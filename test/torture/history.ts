@@ -298,11 +298,11 @@ async function calm(history: History, random: Random): Promise<void> {
   watch.report('other', `no end after ${MAX_CALM_MS / DAY_MS} calm days: ${failing}`);
 }
 
-/** When every day of the storm has been due for the last time, with room for the two passes that agree. */
+/** When every day of the storm has been due for the last time, with room for the two passes that agree, and for the vacuum. */
 function lastChangesEndMs(world: World): number {
   const last = dayOf(world.stormEndMs, world.timeZone);
   const ends = world.reports.map((report) => changesEndMs(world, heldTable(report), last));
-  return Math.max(...ends) + 3 * DAY_MS;
+  return Math.max(...ends) + 5 * DAY_MS;
 }
 
 async function changeAtRandom({ world, simulation }: History, random: Random): Promise<void> {

@@ -123,7 +123,8 @@ async function judgeLeftovers(
   const snapshots = partitionPrefix(report.table, brandPartitions(BRAND));
   for await (const { key, modifiedAt } of lake.store.list(snapshots)) {
     const { day = '', id = '' } = parseDayKey(snapshots, key) ?? {};
-    if (isOlderThan(2.5, modifiedAt) && entries.get(day)?.committed?.snapshot !== id)
+    // A day that it is kept, one until a vacuum forgets it, and one until the next deletes it.
+    if (isOlderThan(4.5, modifiedAt) && entries.get(day)?.committed?.snapshot !== id)
       watch.report('leaked', `${key} of ${modifiedAt.toISOString()}`);
   }
   const raw = brandRawPrefix(report.name, BRAND);

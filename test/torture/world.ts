@@ -154,6 +154,7 @@ function settingsOf(
         secretName: 'none',
         lateMinutes,
         resumeWithinHours: random.pick([0, 1, 6]),
+        snapshotRetentionDays: 1,
         ...settingsFor(world.interpretation),
         reports: Object.fromEntries(
           Object.entries(sizes).map(([name, own]) => [

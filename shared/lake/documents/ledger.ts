@@ -3,8 +3,8 @@
  * a projection of it that can always be rebuilt: if the catalog were the truth, a run that dies between writing and
  * publishing would leave a day without any record of it.
  * Every function here is a transition: ledger in, ledger out, for `CasDocument.update`. `claimDay` records which run reads a
- * day, `commitDay` is the only commit point (I4), `recordPublished` notes that the catalog followed, `failDay` and
- * `releaseDay` let others read the day. A transition refuses where the claim it builds on is gone (I5).
+ * day, `commitDay` commits what was read (I4), `rollBackDay` an older version, `recordPublished` notes that the catalog
+ * followed, `failDay` and `releaseDay` let others read the day. A transition refuses where what it builds on is gone (I5).
  */
 import * as z from 'zod/mini';
 import { exponentialMs } from '../../backoff.ts';
@@ -104,15 +104,22 @@ const published = storedObject({
   changes: z.optional(changes),
 });
 
+const superseded = storedObject({
+  snapshot: z.string(),
+  /** Since when (service's time) no query finds it any more; `null` until what replaced it is published. */
+  at: z.nullable(storedTime),
+  /** It was read while the day was open. */
+  open: z.optional(z.literal(true)),
+});
+
 const dayEntry = storedObject({
   committed: z.optional(published),
   claim: z.optional(claim),
   failure: z.optional(failure),
-  /**
-   * Snapshots that queries may still be reading, and since when (wall clock) no query finds them any more; `null` until
-   * what replaced them is published.
-   */
-  superseded: z.optional(z.array(storedObject({ snapshot: z.string(), at: z.nullable(storedTime) }))),
+  /** The versions that are kept beside the committed one, the oldest first (`versions.ts`). */
+  superseded: z.optional(z.array(superseded)),
+  /** From when on every version of the day is kept, by the service's time; missing: from the first one on. */
+  versionsFrom: z.optional(storedTime),
   /** The continuation under which the day was last read: runs that resume one another's work share it. */
   continuation: z.optional(z.string()),
   /** When anything of the day was committed first, by the service's time. */
@@ -136,6 +143,13 @@ export type Failure = z.infer<typeof failure>;
 export type DayChanges = z.infer<typeof changes>;
 /** What is committed of a day: its snapshot and how it was read. */
 export type Committed = z.infer<typeof published>;
+/** What the ledger says of a version by its content alone, however it was read. */
+export type VersionContent = Pick<
+  Committed,
+  'snapshot' | 'rows' | 'bytes' | 'digest' | 'filled' | 'sums' | 'unsettled'
+>;
+/** A version that was replaced. */
+export type Superseded = z.infer<typeof superseded>;
 /** Everything that the ledger says about one day. */
 export type DayEntry = z.infer<typeof dayEntry>;
 /** What is committed, one document per report, brand and month. Times are ISO 8601 in UTC. */
@@ -157,7 +171,8 @@ export function parseLedger(key: string, scope: { report: string; brand: string;
   };
 }
 
-const SUPERSEDED_MS = DAY_MS;
+/** A ledger holds the versions of a month's days, and is written with each commit: so many of a day are kept, at most. */
+const MAX_SUPERSEDED = 200;
 /**
  * Of a failed day, until whose wait is over it is read only where it is asked for by name. What another page would show
  * may be over within the hour; a broken page is repaired by a person.
@@ -205,24 +220,40 @@ export function commitDay(
     if (entry.claim?.runId !== commit.runId || entry.claim.attempt !== commit.committed.attempt)
       throw claimLost(day);
     if (entry.committed && isLaterReading(entry.committed, commit)) throw laterReading(day, entry.committed);
-    const { claim: _claim, failure: _failure, superseded = [], continuation: _continuation, ...rest } = entry;
-    const replaced = entry.committed?.snapshot;
+    const { claim: _claim, failure: _failure, continuation: _continuation, ...rest } = entry;
     const now = new Date(commit.serviceMs).toISOString();
-    const at = commit.committed.published ? now : null;
-    const isSame = replaced === commit.committed.snapshot;
     return {
       ...rest,
       firstCommittedAt: entry.firstCommittedAt ?? now,
-      committed: { ...commit.committed, committedAt: (isSame && entry.committed?.committedAt) || now },
-      superseded: [
-        ...superseded.filter(
-          (old) => old.at === null || commit.serviceMs - Date.parse(old.at) < SUPERSEDED_MS,
-        ),
-        ...(replaced && !isSame ? [{ snapshot: replaced, at }] : []),
-      ],
+      ...replaceCommitted(entry, commit.committed, now),
       continuation: commit.continuation,
     };
   });
+}
+
+/** What a day's entry says once this is committed: a version that it replaces is kept. */
+function replaceCommitted(
+  { committed: before, superseded = [] }: DayEntry,
+  next: Committed,
+  now: string,
+): Required<Pick<DayEntry, 'committed' | 'superseded'>> {
+  if (before?.snapshot === next.snapshot)
+    return { committed: { ...next, committedAt: before.committedAt ?? now }, superseded };
+  const replaced: Superseded | undefined = before && {
+    snapshot: before.snapshot,
+    at: null,
+    ...(before.state === 'open' && { open: true }),
+  };
+  const versions = replaced ? [...superseded, replaced] : superseded;
+  return {
+    committed: { ...next, committedAt: now },
+    superseded: next.published ? endedBy(versions, now) : versions,
+  };
+}
+
+/** Queries find none of these any more from `now` on. */
+function endedBy(versions: readonly Superseded[], now: string): Superseded[] {
+  return versions.map((version) => ({ ...version, at: version.at ?? now }));
 }
 
 /**
@@ -254,9 +285,72 @@ export function recordPublished(ledger: Ledger, day: string, snapshot: string, s
     (entry): DayEntry => ({
       ...entry,
       committed: { ...committed, published: true },
-      ...(superseded && { superseded: superseded.map((old) => ({ ...old, at: old.at ?? now })) }),
+      ...(superseded && { superseded: endedBy(superseded, now) }),
     }),
   );
+}
+
+/**
+ * Publishes an older version again, as a commit of its own. All that says how the day is read stays: the refresh policy
+ * goes on, and the next reading that finds other content replaces it. A run that no longer works at the day loses its
+ * claim to it, but what it has staged may be resumed: its commit would else be that of a reading of the version before.
+ * @param content the older version's; its snapshot is one of those that are kept
+ * @throws conflict where the day was committed or claimed, or the version forgotten, since it was judged
+ */
+export function rollBackDay(
+  ledger: Ledger,
+  day: string,
+  rollback: {
+    from: { committed: Committed; claim: Claim | undefined };
+    content: VersionContent & Pick<Committed, 'published'>;
+    serviceMs: number;
+  },
+): Ledger {
+  return withEntry(ledger, day, (entry): DayEntry => {
+    const { committed, claim } = rollback.from;
+    const isSameClaim = entry.claim?.attempt === claim?.attempt && entry.claim?.runId === claim?.runId;
+    const isKept = entry.superseded?.some(({ snapshot }) => snapshot === rollback.content.snapshot);
+    if (entry.committed?.snapshot !== committed.snapshot || !isSameClaim || !isKept)
+      throw changedMeanwhile(day);
+    const { filled: _filled, sums: _sums, unsettled: _unsettled, ...reading } = entry.committed;
+    const next: Committed = { ...reading, ...rollback.content, identicalPasses: 0 };
+    const now = new Date(rollback.serviceMs).toISOString();
+    return {
+      ...entry,
+      ...replaceCommitted(entry, next, now),
+      ...(entry.claim && { claim: { ...entry.claim, runId: null } }),
+    };
+  });
+}
+
+/**
+ * Forgets versions whose time is over, the oldest first: those that were replaced so long ago, and of a day with very many
+ * those that were replaced more than a day ago. What is forgotten may be deleted.
+ * @returns the same ledger where there are none
+ */
+export function forgetVersions(ledger: Ledger, nowMs: number, keptMs: number): Ledger {
+  const days = Object.entries(ledger.days).map(
+    ([day, entry]) => [day, withoutOldVersions(entry, nowMs, keptMs)] as const,
+  );
+  if (days.every(([day, entry]) => entry === ledger.days[day])) return ledger;
+  return { ...ledger, days: Object.fromEntries(days) };
+}
+
+function withoutOldVersions(entry: DayEntry, nowMs: number, keptMs: number): DayEntry {
+  const { superseded = [] } = entry;
+  const isOver = ({ at }: Superseded, index: number) => {
+    const ageMs = at === null ? 0 : nowMs - Date.parse(at);
+    return ageMs >= keptMs || (superseded.length - index > MAX_SUPERSEDED && ageMs >= DAY_MS);
+  };
+  const firstKept = superseded.findIndex((version, index) => !isOver(version, index));
+  const forgotten = firstKept < 0 ? superseded : superseded.slice(0, firstKept);
+  if (forgotten.length === 0) return entry;
+  const times = [entry.versionsFrom, ...forgotten.map(({ at }) => at)].filter((at) => typeof at === 'string');
+  return { ...entry, superseded: superseded.slice(forgotten.length), versionsFrom: latest(times) };
+}
+
+function latest(times: readonly string[]): string {
+  return new Date(Math.max(...times.map((time) => Date.parse(time)))).toISOString();
 }
 
 /**
@@ -368,5 +462,13 @@ function claimLost(day: string): BrandReportsError {
     'conflict',
     'claim_lost',
     `another run has taken over ${day}; this run leaves it to that one`,
+  );
+}
+
+function changedMeanwhile(day: string): BrandReportsError {
+  return new BrandReportsError(
+    'conflict',
+    'changed_meanwhile',
+    `${day} was committed or claimed by a run meanwhile; nothing was changed. Look at its versions again, and repeat the command.`,
   );
 }

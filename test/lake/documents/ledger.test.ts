@@ -12,9 +12,11 @@ import {
   claimDay,
   commitDay,
   failDay,
+  forgetVersions,
   parseLedger,
   releaseDay,
   recordPublished,
+  rollBackDay,
 } from '../../../shared/lake/documents/ledger.ts';
 import { ledgerKey } from '../../../shared/lake/paths.ts';
 import { memoryStore } from '../../fakes/memory-store.ts';
@@ -168,13 +170,16 @@ describe('a commit', () => {
     expect(other.firstCommittedAt).toBe(NOW);
   });
 
-  it.each([
-    ['after 23 hours', 23, ['s0', 's1']],
-    ['not after a day', 24, ['s1']],
-  ])('I3: keeps a replaced snapshot, which a query may still read: %s', (_name, hours, remembered) => {
-    const at = NOW_MS + hours * HOUR_MS;
+  it('keeps every version that was replaced, however long ago', () => {
+    const at = NOW_MS + 400 * DAY_MS;
     const { superseded } = entryOf(commitDay(ledgerOf(full), DAY, commitOf({ snapshot: 's2' }, at)));
-    expect(superseded?.map(({ snapshot }) => snapshot)).toEqual(remembered);
+    expect(superseded?.map(({ snapshot }) => snapshot)).toEqual(['s0', 's1']);
+  });
+
+  it('keeps in mind that a version is part of a day', () => {
+    const open: DayEntry = { committed: { ...published, state: 'open' }, claim };
+    const { superseded } = entryOf(commitDay(ledgerOf(open), DAY, commitOf({ snapshot: 's2' })));
+    expect(superseded).toEqual([{ snapshot: 's1', at: null, open: true }]);
   });
 
   it.each<[string, DayEntry]>([
@@ -298,6 +303,113 @@ describe('an attempt that is abandoned', () => {
     ['nothing is known of it', { ...ledgerOf({}), days: {} }],
   ])('I5: is not abandoned by a run whose day is no longer its own: %s', (_name, ledger) => {
     expect(abandonDay(ledger, DAY, 'r1')).toBe(ledger);
+  });
+});
+
+describe('a rollback', () => {
+  const facts = { filled: { amount: 3 }, sums: { amount: '7.00' }, unsettled: 2 };
+  const content = { snapshot: 's0', rows: 2, bytes: 90, digest: '2:cd', published: false };
+  const day: DayEntry = {
+    committed: { ...published, published: true, settled: true, identicalPasses: 2, ...facts },
+    superseded: [{ snapshot: 's0', at: NOW }],
+    firstCommittedAt: '2026-01-06T05:00:00.000Z',
+    continuation: 'q1',
+  };
+  const back = (entry: DayEntry, change: Partial<Parameters<typeof rollBackDay>[2]> = {}) =>
+    rollBackDay(ledgerOf(entry), DAY, {
+      from: { committed: { ...published, ...day.committed }, claim: entry.claim },
+      content,
+      serviceMs: NOW_MS + HOUR_MS,
+      ...change,
+    });
+
+  it('commits the older content, keeps the newer one, and says the same of how the day is read', () => {
+    const { filled: _filled, sums: _sums, unsettled: _unsettled, ...reading } = day.committed ?? published;
+    expect(entryOf(back(day))).toEqual({
+      ...day,
+      committed: { ...reading, ...content, identicalPasses: 0, committedAt: '2026-01-06T11:00:00.000Z' },
+      superseded: [
+        { snapshot: 's0', at: NOW },
+        { snapshot: 's1', at: null },
+      ],
+    });
+  });
+
+  it('I5: takes the day from a run that no longer works at it, whose pages may be resumed', () => {
+    const ledger = back({ ...day, claim });
+    expect(entryOf(ledger).claim).toEqual({ ...claim, runId: null });
+    expect(() => commitDay(ledger, DAY, commitOf())).toThrow(expect.objectContaining({ code: 'claim_lost' }));
+  });
+
+  it('is one more version: the next one replaces it like any other', () => {
+    const done = recordPublished(back(day), DAY, 's0', NOW_MS + 2 * HOUR_MS);
+    const next = commitDay(
+      claimDay(done, DAY, undefined, claim),
+      DAY,
+      commitOf({ snapshot: 's2', published: true }, NOW_MS + 3 * HOUR_MS),
+    );
+    expect(entryOf(next).superseded).toEqual([
+      { snapshot: 's0', at: NOW },
+      { snapshot: 's1', at: '2026-01-06T12:00:00.000Z' },
+      { snapshot: 's0', at: '2026-01-06T13:00:00.000Z' },
+    ]);
+  });
+
+  it.each<[string, DayEntry]>([
+    ['another version was committed', { ...day, committed: { ...published, snapshot: 's2' } }],
+    ['a run has claimed the day', { ...day, claim }],
+    ['the version was forgotten', { ...day, superseded: [] }],
+    ['the ledger was made again', {}],
+  ])('I5: changes nothing where meanwhile %s', (_name, entry) => {
+    const from = { committed: { ...published, ...day.committed }, claim: undefined };
+    expect(() => back(entry, { from })).toThrow(
+      expect.objectContaining({ kind: 'conflict', code: 'changed_meanwhile' }),
+    );
+  });
+});
+
+describe('versions whose time is over', () => {
+  const agedDays = (...ages: number[]): DayEntry => ({
+    committed: published,
+    superseded: ages.map((age, index) => ({
+      snapshot: `s${index}`,
+      at: new Date(NOW_MS - age * DAY_MS).toISOString(),
+    })),
+  });
+  const forget = (entry: DayEntry) => forgetVersions(ledgerOf(entry), NOW_MS, 30 * DAY_MS);
+  const keptOf = (entry: DayEntry) => entryOf(forget(entry)).superseded?.length;
+
+  it('are forgotten, and the ledger says from when on all are kept', () => {
+    const { superseded, versionsFrom } = entryOf(forget(agedDays(40, 30, 29.9)));
+    expect(superseded?.map(({ snapshot }) => snapshot)).toEqual(['s2']);
+    expect(versionsFrom).toBe('2025-12-07T10:00:00.000Z');
+  });
+
+  it('never make all known from an earlier time on', () => {
+    const versionsFrom = '2026-01-01T00:00:00.000Z';
+    expect(entryOf(forget({ ...agedDays(40), versionsFrom })).versionsFrom).toBe(versionsFrom);
+  });
+
+  it.each<[string, DayEntry]>([
+    ['none was replaced', { committed: published }],
+    ['all are young enough', agedDays(29, 1)],
+    [
+      'their replacement is not published',
+      { committed: published, superseded: [{ snapshot: 's0', at: null }] },
+    ],
+    ['their time lies in the future', agedDays(-90)],
+    ['one before them may not be forgotten', agedDays(-90, 40)],
+  ])('change nothing where %s', (_name, entry) => {
+    const ledger = ledgerOf(entry);
+    expect(forgetVersions(ledger, NOW_MS, 30 * DAY_MS)).toBe(ledger);
+  });
+
+  it('are the oldest of a day with more than 200', () => {
+    expect(keptOf(agedDays(...Array.from({ length: 230 }, (_, index) => 25 - index / 10)))).toBe(200);
+  });
+
+  it('are none that were replaced within the last day, however many there are', () => {
+    expect(keptOf(agedDays(...Array.from({ length: 300 }, (_, index) => 1.05 - index / 1000)))).toBe(249);
   });
 });
 
