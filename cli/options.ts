@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { isDay, isInstant } from '../shared/days.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, isDay, isInstant } from '../shared/days.ts';
 
 // The options that several commands share. Each value is checked while the command line is parsed: exit code 2.
 
@@ -38,6 +38,13 @@ export const nowOption = () =>
     'replaces the current time by an earlier one, e.g. 2026-01-31T06:00:00Z; requests are still signed with the real time',
   ).argParser(instant);
 
+export const asOfOption = () =>
+  new Option(
+    '--as-of <instant>',
+    'the tables as they were then: an instant with its zone, e.g. 2026-01-31T06:00:00Z, a day (its end in UTC), ' +
+      'or a time ago, e.g. -7d, -12h, -30m',
+  ).argParser(pastInstant);
+
 export const fromOption = (what: string) => new Option('--from <day>', what).argParser(day);
 
 export const toOption = (what: string) => new Option('--to <day>', what).argParser(day);
@@ -63,6 +70,29 @@ export function seconds(text: string): number {
 export function port(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) < 65_536) return Number(text);
   throw new InvalidArgumentError('Not a port. Use 0 to 65535; 0 picks any free port.');
+}
+
+const UNITS_MS = { d: DAY_MS, h: HOUR_MS, m: MINUTE_MS };
+
+/** @returns milliseconds; a day that is not over means now */
+function pastInstant(text: string): number {
+  const nowMs = Date.now();
+  const atMs = instantMs(text, nowMs);
+  if (atMs !== undefined && atMs <= nowMs) return atMs;
+  throw new InvalidArgumentError(
+    `Not an instant of the past. Use one with a time zone, e.g. 2026-01-31T06:00:00Z, a day, e.g. 2026-01-31 (its end in UTC), or a time ago, e.g. -7d, -12h, -30m.`,
+  );
+}
+
+function instantMs(text: string, nowMs: number): number | undefined {
+  if (isInstant(text)) return Date.parse(text);
+  if (isDay(text)) {
+    const startMs = Date.parse(`${text}T00:00:00Z`);
+    return startMs <= nowMs ? Math.min(startMs + DAY_MS - 1, nowMs) : undefined;
+  }
+  const [, count, unit] = /^-(\d{1,5})([dhm])$/.exec(text) ?? [];
+  const unitMs = unit === 'd' || unit === 'h' || unit === 'm' ? UNITS_MS[unit] : undefined;
+  return unitMs === undefined ? undefined : nowMs - Number(count) * unitMs;
 }
 
 function instant(text: string): Date {

@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
 import { fixedCredentials, readCredentialsFile } from '../shared/adapters/credentials.ts';
 import { textOf } from '../shared/adapters/error-fields.ts';
 import { newId } from '../shared/adapters/new-id.ts';
@@ -64,6 +66,19 @@ export async function createRunOptions(
     random: Math.random,
     newId,
   };
+}
+
+/**
+ * The settings for a command that can do without: `undefined` where none were named and the default file is not there.
+ * @throws BrandReportsError `config` where the file cannot be read or its settings are invalid
+ */
+export async function readSettingsIfAny(
+  command: Command,
+  flags: Pick<RunFlags, 'settings' | 'environment'>,
+): Promise<Settings | undefined> {
+  const isDefault = command.getOptionValueSource('settings') === 'default';
+  const isNamed = !isDefault || flags.environment !== undefined;
+  return isNamed || existsSync(flags.settings) ? readSettings(flags) : undefined;
 }
 
 /** @throws BrandReportsError `config` where the file cannot be read or its settings are invalid */

@@ -1,19 +1,20 @@
 /**
  * The tables and views of `query` and `demo`, in an in-memory DuckDB. Each table is a view over the Parquet files that
  * the ledgers name now, so a query sees exactly what is committed (I3), whatever else is in the lake; `coverage`
- * is computed from the same ledgers. Only the tables that the SQL names are set up, since a lake in S3 has to be
+ * is computed from the same ledgers. As of an instant it is the files that they name for then. Only the tables that the SQL names are set up, since a lake in S3 has to be
  * downloaded first. Before the caller's SQL runs, DuckDB is locked: it reads the lake's folder and no other file.
  */
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
-import { typeSpec, type Value } from '../shared/column-types.ts';
+import { type Column, typeSpec, type Value } from '../shared/column-types.ts';
 import { DAY_PARTITION_KEYS } from '../shared/lake/paths.ts';
 import type { Row } from '../shared/lake/table/columns.ts';
 import {
   type ReportLedgers,
   committedDays,
   committedSnapshotKey,
+  daysOfLedgers,
   readLedgers,
   readSchema,
 } from '../shared/lake/documents/read.ts';
@@ -27,6 +28,13 @@ import type { ReportDefinition, ReportRegistry, View } from '../shared/reports/d
 import type { Settings } from '../shared/settings/settings.ts';
 import { note } from './output.ts';
 import { type SnapshotFiles, snapshotFiles } from './snapshot-files.ts';
+import {
+  VERSION_COLUMNS,
+  keptVersions,
+  refusePresent,
+  snapshotKeysAt,
+  versionsTable,
+} from './sql-versions.ts';
 
 export interface SqlLake {
   store: ObjectStore;
@@ -34,20 +42,26 @@ export interface SqlLake {
   /** They decide `next_due` in `coverage`, which is null without them. */
   settings: Settings | undefined;
   nowMs: number;
+  /** The tables as they were then, not after `nowMs`; missing: as they are. */
+  asOfMs?: number;
 }
 
 /**
- * A connection with the tables and views that the SQL names, or with all of them where it names none.
- * @throws BrandReportsError `config` where DuckDB would misread the lake's path
+ * A connection with the tables and views that the SQL names, or with all of them where it names none. Versions of a table
+ * are there only where they are named: they are many files.
+ * @throws BrandReportsError `config` where DuckDB would misread the lake's path, or the lake cannot answer as of then
  */
 export async function createSqlConnection(lake: SqlLake, sql: string): Promise<DuckDBConnection> {
-  const { store, reports } = lake;
+  const { store, reports, asOfMs } = lake;
   const all = Object.values(reports);
+  const isNamed = isNamedIn(sql);
+  if (asOfMs !== undefined)
+    refusePresent([coverageTable.name, freshness.name, ...all.map(versionsTable)].filter(isNamed));
   const ledgers = await readLedgers(store, reports);
   const named = all.filter((report) =>
-    [report.table, ...report.views.map(({ name }) => name)].some(isNamedIn(sql)),
+    [report.table, versionsTable(report), ...report.views.map(({ name }) => name)].some(isNamed),
   );
-  const namesCoverage = [coverageTable.name, freshness.name].some(isNamedIn(sql));
+  const namesCoverage = [coverageTable.name, freshness.name].some(isNamed);
   const wanted = named.length > 0 || namesCoverage ? named : all;
   for (const { report, damaged } of ledgers) {
     if (!namesCoverage && !wanted.includes(report)) continue;
@@ -65,9 +79,15 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   await connection.run(
     "SET TimeZone = 'UTC'; SET enable_external_file_cache = false; SET autoinstall_known_extensions = false",
   );
-  await connection.run(coverageSql(lake, ledgers));
-  await createView(connection, freshness);
-  for (const report of wanted) await addTable(connection, store, files, report, ledgers);
+  if (asOfMs === undefined) {
+    await connection.run(coverageSql(lake, ledgers));
+    await createView(connection, freshness);
+  }
+  for (const report of wanted) {
+    const own = ledgers.filter((ledger) => ledger.report === report);
+    await addTable(connection, lake, files, report, own);
+    if (isNamed(versionsTable(report))) await addVersions(connection, store, files, report, own);
+  }
   await connection.run(
     `SET allowed_directories = [${literal(`${files.folder}/`)}]; SET enable_external_access = false; SET lock_configuration = true`,
   );
@@ -76,28 +96,63 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
 
 async function addTable(
   connection: DuckDBConnection,
-  store: ObjectStore,
+  { store, nowMs, asOfMs }: SqlLake,
   files: SnapshotFiles,
   report: ReportDefinition,
   ledgers: readonly ReportLedgers[],
 ): Promise<void> {
   const { columns } = await readSchema(store, report);
   // I3: the keys come from the ledger, and a snapshot's files never change.
-  const keys = committedDays(ledgers.filter((ledger) => ledger.report === report)).map(committedSnapshotKey);
+  const keys =
+    asOfMs === undefined
+      ? committedDays(ledgers).map(committedSnapshotKey)
+      : snapshotKeysAt(daysOfLedgers(ledgers), asOfMs, nowMs);
   const paths = await files.pathsOf(keys);
-  const typedColumns = [...columns, ...PARTITION_COLUMNS];
-  const names = typedColumns.map(({ name }) => identifier(name)).join(', ');
-  const empty = typedColumns
-    .map(({ name, type }) => `NULL::${typeSpec(type).duckdb} AS ${identifier(name)}`)
-    .join(', ');
-  // The select without rows gives every column its type, even one that no file has yet.
-  const rows = paths.length === 0 ? '' : ` UNION ALL BY NAME SELECT * FROM ${readParquet(paths)}`;
-  await connection.run(
-    `CREATE VIEW ${identifier(report.table)} AS SELECT ${names} FROM (SELECT ${empty} WHERE false${rows})`,
-  );
+  const rows = paths.length === 0 ? [] : [`SELECT * FROM ${readParquet(paths)}`];
+  await createRelation(connection, report.table, [...columns, ...PARTITION_COLUMNS], rows);
   for (const view of report.views) {
     if (missingColumns(view, columns).length === 0) await createView(connection, view);
   }
+}
+
+/** One row for each row of each version; a file is read once, whatever number of versions it is. */
+async function addVersions(
+  connection: DuckDBConnection,
+  store: ObjectStore,
+  files: SnapshotFiles,
+  report: ReportDefinition,
+  ledgers: readonly ReportLedgers[],
+): Promise<void> {
+  const { columns } = await readSchema(store, report);
+  const versions = keptVersions(daysOfLedgers(ledgers));
+  const paths = await files.pathsOf(versions.map(({ key }) => key));
+  const names = VERSION_COLUMNS.map(({ name }) => name);
+  const values = versions.map(
+    ({ columns }, index) =>
+      `(${[literal(paths[index]), ...names.map((name) => literal(columns[name]))].join(', ')})`,
+  );
+  const rows = `SELECT rows.*, ${names.map((name) => `versions.${name}`).join(', ')} FROM ${readParquet([...new Set(paths)], "filename = '_file'")} AS rows JOIN (VALUES ${values.join(', ')}) AS versions(_file, ${names.join(', ')}) USING (_file)`;
+  await createRelation(
+    connection,
+    versionsTable(report),
+    [...columns, ...PARTITION_COLUMNS, ...VERSION_COLUMNS],
+    versions.length === 0 ? [] : [rows],
+  );
+}
+
+/** The select without rows gives every column its type, even one that no file has yet. */
+async function createRelation(
+  connection: DuckDBConnection,
+  name: string,
+  columns: readonly Pick<Column, 'name' | 'type'>[],
+  rows: readonly string[],
+): Promise<void> {
+  const names = columns.map((column) => identifier(column.name)).join(', ');
+  const empty = columns
+    .map((column) => `NULL::${typeSpec(column.type).duckdb} AS ${identifier(column.name)}`)
+    .join(', ');
+  const union = [`SELECT ${empty} WHERE false`, ...rows].join(' UNION ALL BY NAME ');
+  await connection.run(`CREATE VIEW ${identifier(name)} AS SELECT ${names} FROM (${union})`);
 }
 
 async function createView(connection: DuckDBConnection, { name, sql }: View): Promise<void> {
@@ -106,12 +161,13 @@ async function createView(connection: DuckDBConnection, { name, sql }: View): Pr
 
 const PARTITION_COLUMNS = DAY_PARTITION_KEYS.map((name) => ({ name, type: 'string' as const }));
 
-function readParquet(paths: readonly string[]): string {
+function readParquet(paths: readonly string[], ...options: readonly string[]): string {
   const list = paths.map((path) => literal(path)).join(', ');
   const types = PARTITION_COLUMNS.map(({ name, type }) => `${literal(name)}: ${typeSpec(type).duckdb}`).join(
     ', ',
   );
-  return `read_parquet([${list}], hive_partitioning = true, hive_types = {${types}}, union_by_name = true)`;
+  const all = ['hive_partitioning = true', `hive_types = {${types}}`, 'union_by_name = true', ...options];
+  return `read_parquet([${list}], ${all.join(', ')})`;
 }
 
 function coverageSql({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedgers[]): string {

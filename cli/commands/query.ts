@@ -1,12 +1,11 @@
-import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
-import { readSettings } from '../run-options.ts';
-import { environmentOption, jsonOption, lakeOption, settingsOption } from '../options.ts';
+import { readSettingsIfAny } from '../run-options.ts';
+import { asOfOption, environmentOption, jsonOption, lakeOption, settingsOption } from '../options.ts';
 import { counted, note, print, printJson } from '../output.ts';
 import { resultObjects, resultTable, query } from '../query-result.ts';
 import { createSqlConnection } from '../sql-tables.ts';
@@ -16,28 +15,30 @@ interface QueryFlags {
   lake: string;
   settings: string;
   environment?: string;
+  asOf?: number;
   json?: boolean;
 }
 
 export function addQuery(program: Command): void {
   const command = program.command('query');
   command
-    .description('run SQL (DuckDB) on the current data of the lake')
+    .description('run SQL (DuckDB) on the data of the lake, as it is or as it was')
     .argument('<sql>', 'e.g. "SELECT * FROM orders_daily"')
     .addOption(lakeOption())
     .addOption(settingsOption())
     .addOption(environmentOption())
+    .addOption(asOfOption())
     .addOption(jsonOption('print the rows as one JSON array of objects'))
     .addHelpText('after', helpText)
     .action(async (sql: string, flags: QueryFlags) => {
-      const isDefault = command.getOptionValueSource('settings') === 'default';
       // Only coverage.next_due needs settings: without a settings file the lake alone can be queried.
-      const settings =
-        isDefault && flags.environment === undefined && !existsSync(flags.settings)
-          ? undefined
-          : await readSettings(flags);
+      const settings = await readSettingsIfAny(command, flags);
       const { store } = await openLake(flags.lake);
-      const connection = await createSqlConnection({ store, reports, settings, nowMs: Date.now() }, sql);
+      const asOf = flags.asOf === undefined ? {} : { asOfMs: flags.asOf };
+      const connection = await createSqlConnection(
+        { store, reports, settings, nowMs: Date.now(), ...asOf },
+        sql,
+      );
       const result = await query(connection, sql).catch(asError);
       connection.closeSync();
       if (result instanceof Error) {
@@ -49,7 +50,8 @@ export function addQuery(program: Command): void {
         printJson(resultObjects(result));
       } else {
         print(resultTable(result, terminalColumns()));
-        note(`(${counted(result.rows.length, 'row')})`);
+        const then = flags.asOf === undefined ? '' : ` as of ${new Date(flags.asOf).toISOString()}`;
+        note(`(${counted(result.rows.length, 'row')}${then})`);
       }
     });
 }
@@ -69,11 +71,16 @@ function helpText(): string {
     ...lines,
     [coverageTable.name, 'One row per brand, report and day: its state, rows, and when it was read'],
     [freshness.name, freshness.description],
+    [
+      '…_versions',
+      'Of any table: the rows of every version that is kept, with _snapshot, _valid_from and _valid_to',
+    ],
   ];
   return `
 Tables and views:
 ${listed.map(([name = '', what]) => `  ${name.padEnd(width)}  ${what}`).join('\n')}
 
 Example:
-  $ brand-reports query "SELECT dt, status, orders, amount FROM orders_daily ORDER BY dt DESC"`;
+  $ brand-reports query "SELECT dt, status, orders, amount FROM orders_daily ORDER BY dt DESC"
+  $ brand-reports query --as-of -7d "SELECT sum(amount) FROM orders"`;
 }

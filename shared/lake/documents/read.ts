@@ -2,7 +2,7 @@ import { type MonthSpan, isInSpan } from '../../days.ts';
 import type { Json } from '../../json.ts';
 import type { TableSchema } from '../table/columns.ts';
 import { parseJsonDocument, readOrDamage } from './cas-document.ts';
-import { type Ledger, type Committed, parseLedger } from './ledger.ts';
+import { type Committed, type DayEntry, type Ledger, parseLedger } from './ledger.ts';
 import { type MonthIndex, parseMonthIndex } from './month-index.ts';
 import { parseStoredSchema } from './schema.ts';
 import {
@@ -35,12 +35,21 @@ export interface DamagedDocument {
   message: string;
 }
 
-/** The committed state of one day. */
-export interface CommittedDay {
+/** A day of a table. */
+interface TableDay {
   brand: string;
   report: ReportDefinition;
   day: string;
+}
+
+/** The committed state of one day. */
+export interface CommittedDay extends TableDay {
   committed: Committed;
+}
+
+/** A day with all that its ledger says of it. */
+export interface DayOfLedger extends TableDay {
+  entry: DayEntry;
 }
 
 /** The months that have a ledger. */
@@ -189,19 +198,31 @@ export function readSchema(store: ObjectStore, report: ReportDefinition): Promis
   return readDocument(store, schemaKey(report.table), parseStoredSchema(report));
 }
 
-/** The days that have a snapshot, in order. */
-export function committedDays(reports: readonly ReportLedgers[]): CommittedDay[] {
+/** All days of the ledgers, in order. */
+export function daysOfLedgers(reports: readonly ReportLedgers[]): DayOfLedger[] {
   return reports.flatMap(({ brand, report, ledgers }) =>
     [...ledgers.values()]
       .flatMap(({ days }) => Object.entries(days))
-      .flatMap(([day, { committed }]) => (committed ? [{ brand, report, day, committed }] : []))
+      .map(([day, entry]) => ({ brand, report, day, entry }))
       .sort((a, b) => (a.day < b.day ? -1 : 1)),
   );
 }
 
+/** The days that have a snapshot, in order. */
+export function committedDays(reports: readonly ReportLedgers[]): CommittedDay[] {
+  return daysOfLedgers(reports).flatMap(({ entry: { committed }, ...day }) =>
+    committed ? [{ ...day, committed }] : [],
+  );
+}
+
+/** The key of a snapshot's Parquet object. */
+export function snapshotKeyOf({ brand, report, day }: TableDay, snapshot: string): string {
+  return snapshotKey(report.table, dayPartition(brand, day), snapshot);
+}
+
 /** The key of a committed day's Parquet object. */
-export function committedSnapshotKey({ brand, report, day, committed }: CommittedDay): string {
-  return snapshotKey(report.table, dayPartition(brand, day), committed.snapshot);
+export function committedSnapshotKey({ committed, ...day }: CommittedDay): string {
+  return snapshotKeyOf(day, committed.snapshot);
 }
 
 async function readDocument<T>(

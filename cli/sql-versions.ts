@@ -1,0 +1,80 @@
+/**
+ * The past of a table in SQL: the snapshots that were current at an instant, and all versions that are kept, each row
+ * with the time in which queries found it. Both follow from the ledgers alone (`lake/documents/versions.ts`).
+ */
+import { BrandReportsError } from '../shared/errors.ts';
+import { type DayOfLedger, snapshotKeyOf } from '../shared/lake/documents/read.ts';
+import { versionAt, versionsOf } from '../shared/lake/documents/versions.ts';
+import type { Row } from '../shared/lake/table/columns.ts';
+import type { ReportDefinition } from '../shared/reports/definition.ts';
+
+/** Beside a row of a version: which one it is, and from when to when queries found it. */
+export const VERSION_COLUMNS = [
+  { name: '_snapshot', type: 'string' },
+  { name: '_valid_from', type: 'timestamp' },
+  { name: '_valid_to', type: 'timestamp' },
+] as const;
+
+/** `orders_versions`: every version of every day of `orders` that is kept. */
+export function versionsTable({ table }: Pick<ReportDefinition, 'table'>): string {
+  return `${table}_versions`;
+}
+
+/** @param named what the SQL of a query as of an instant names that could only be answered as of now */
+export function refusePresent(named: readonly string[]): void {
+  if (named.length === 0) return;
+  throw new BrandReportsError(
+    'config',
+    'not_as_of',
+    `--as-of cannot answer for ${named.join(' and ')}: coverage and freshness say how the days stand now, and a table of versions has all times itself. Ask for them without --as-of.`,
+  );
+}
+
+/**
+ * The keys of the snapshots that were current at `atMs`; days that were committed later have none.
+ * @throws BrandReportsError `config` that names the days whose snapshot of then is not kept
+ */
+export function snapshotKeysAt(days: readonly DayOfLedger[], atMs: number, nowMs: number): string[] {
+  const found = days.map((day) => ({ day, version: versionAt(day.entry, atMs, nowMs) }));
+  const unknown = found.flatMap(({ day, version }) => (version === 'unknown' ? [day] : []));
+  if (unknown.length > 0) throw notKept(unknown, atMs);
+  return found.flatMap(({ day, version }) =>
+    typeof version === 'object' ? [snapshotKeyOf(day, version.snapshot)] : [],
+  );
+}
+
+const NAMED_DAYS = 10;
+
+function notKept(days: readonly DayOfLedger[], atMs: number): BrandReportsError {
+  const names = days.slice(0, NAMED_DAYS).map(({ brand, report, day }) => `${brand} ${report.table} ${day}`);
+  const more = days.length > NAMED_DAYS ? ` and ${days.length - NAMED_DAYS} more` : '';
+  const knownFromMs = Math.max(...days.map(({ entry }) => versionsOf(entry)[0]?.fromMs ?? 0));
+  const next =
+    knownFromMs > atMs ? `: from ${new Date(knownFromMs).toISOString()} on these days are known` : '';
+  return new BrandReportsError(
+    'config',
+    'version_not_kept',
+    `What these days were at ${new Date(atMs).toISOString()} is not kept any longer: ${names.join(', ')}${more}. A version that was replaced is kept for the days of the setting "snapshotRetentionDays". Choose a later instant${next}.`,
+  );
+}
+
+/** A version of a day with the key of its object. */
+export interface KeptVersion {
+  key: string;
+  /** By the names of `VERSION_COLUMNS`. */
+  columns: Row;
+}
+
+/** Every version of these days that is kept, the oldest first. */
+export function keptVersions(days: readonly DayOfLedger[]): KeptVersion[] {
+  return days.flatMap((day) =>
+    versionsOf(day.entry).map(({ snapshot, fromMs, toMs }) => ({
+      key: snapshotKeyOf(day, snapshot),
+      columns: {
+        _snapshot: snapshot,
+        _valid_from: fromMs === undefined ? null : new Date(fromMs),
+        _valid_to: toMs === undefined ? null : new Date(toMs),
+      },
+    })),
+  );
+}

@@ -1,0 +1,211 @@
+import { mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { query, resultObjects } from '../../cli/query-result.ts';
+import { createSqlConnection } from '../../cli/sql-tables.ts';
+import { restate } from '../../sample/brand.ts';
+import { openLocalStore } from '../../shared/adapters/local/store.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { writeLake } from '../fakes/lake-on-disk.ts';
+import { temporaryFolder } from '../fakes/temporary-folder.ts';
+import { type SampleLake, sampleLake } from '../sync/sample-lake.ts';
+
+const FIRST = '2026-03-08';
+const SECOND = '2026-03-09';
+const EVERYTHING = [
+  "SELECT dt, count(*) AS rows, sum(CAST(amount AS DECIMAL(18,2))) AS amount, max(status) AS status FROM orders WHERE brand = 'acme' GROUP BY dt ORDER BY dt",
+  'SELECT * FROM orders_daily ORDER BY ALL',
+  'SELECT * FROM attribution_daily ORDER BY ALL',
+];
+
+/** A moment of the lake: what queries found then. */
+interface Moment {
+  atMs: number;
+  found: unknown[][];
+}
+
+let temporary: Awaited<ReturnType<typeof temporaryFolder>>;
+let sample: SampleLake;
+/** As it is after all that has happened in it. */
+let lake: SampleLake;
+let folder: string;
+const moments: Moment[] = [];
+
+async function ask(sql: string, where = folder, asOfMs?: number): Promise<unknown[]> {
+  const connection = await createSqlConnection(
+    {
+      store: openLocalStore(where),
+      reports,
+      settings: undefined,
+      nowMs: lake.nowMs,
+      ...(asOfMs !== undefined && { asOfMs }),
+    },
+    sql,
+  );
+  const result = await query(connection, sql);
+  connection.closeSync();
+  return JSON.parse(JSON.stringify(resultObjects(result)));
+}
+
+async function folderNow(): Promise<string> {
+  const path = await mkdtemp(join(temporary.path, "now [x]*'s-"));
+  await writeLake(lake.store, path);
+  return path;
+}
+
+/** A run, and what queries find after it. */
+async function syncAndLook(): Promise<void> {
+  expect((await lake.sync()).status).toBe('complete');
+  lake.nowMs += HOUR_MS;
+  const path = await folderNow();
+  moments.push({ atMs: lake.nowMs, found: await Promise.all(EVERYTHING.map((sql) => ask(sql, path))) });
+  lake.nowMs += HOUR_MS;
+}
+
+function setWord(day: string, word: string): void {
+  restate(lake.brand, 'order_list', day, (held) =>
+    held.map(({ at, record }, index) => ({ at, record: index === 0 ? { ...record, word } : record })),
+  );
+}
+
+beforeAll(async () => {
+  temporary = await temporaryFolder();
+  sample = await sampleLake({
+    now: '2026-03-10T15:00:00Z',
+    startDate: FIRST,
+    recordsTo: '2026-03-13T00:00:00Z',
+    reports: ['order_list', 'amazon_attribution_report'],
+    brandSettings: { snapshotRetentionDays: 3 },
+  });
+  lake = sample.emptyLake();
+  await syncAndLook();
+  setWord(FIRST, 'first word');
+  await syncAndLook();
+  setWord(FIRST, 'second word');
+  setWord(SECOND, 'also restated');
+  await syncAndLook();
+  lake.nowMs += DAY_MS;
+  await syncAndLook();
+  folder = await folderNow();
+});
+afterAll(async () => {
+  await sample.close();
+  await temporary.remove();
+});
+
+describe('a query as of an instant', () => {
+  it('gives what the same query gave then, of every table and view', async () => {
+    expect(moments).toHaveLength(4);
+    for (const { atMs, found } of moments)
+      expect(await Promise.all(EVERYTHING.map((sql) => ask(sql, folder, atMs)))).toEqual(found);
+    expect(new Set(moments.map(({ found }) => JSON.stringify(found))).size).toBeGreaterThan(1);
+  });
+
+  it('leaves out days that were committed later', async () => {
+    const days = 'SELECT max(dt) AS last, count(DISTINCT dt) AS days FROM orders';
+    expect(await ask(days, folder, moments[0]?.atMs)).toEqual([{ last: '2026-03-10', days: 3 }]);
+    expect(await ask(days, folder, moments.at(-1)?.atMs)).toEqual([{ last: '2026-03-11', days: 4 }]);
+  });
+
+  it('finds nothing before the first commit, in typed columns', async () => {
+    const sql = 'SELECT count(*) AS n, typeof(any_value(dt)) AS type FROM orders';
+    expect(await ask(sql, folder, moments[0]!.atMs - 3 * HOUR_MS)).toEqual([{ n: 0, type: 'VARCHAR' }]);
+  });
+
+  it('names the days whose version of then is not kept, the setting, and from when on they are known', async () => {
+    const before = lake.nowMs;
+    for (let day = 0; day < 5; day += 1) {
+      lake.nowMs += DAY_MS;
+      await lake.sync();
+    }
+    lake.nowMs += HOUR_MS;
+    const path = await folderNow();
+    const asked = ask('SELECT count(*) FROM orders', path, moments[0]?.atMs);
+    await expect(asked).rejects.toMatchObject({
+      kind: 'config',
+      code: 'version_not_kept',
+      message: expect.stringMatching(
+        /2026-03-10T16:00:00\.000Z.*acme orders 2026-03-08, acme orders 2026-03-09.*"snapshotRetentionDays".*from 2026-03-\d\dT[\d:.]+Z on/,
+      ),
+    });
+    expect(await ask('SELECT count(*) > 0 AS some FROM orders', path, lake.nowMs)).toEqual([{ some: true }]);
+    lake.nowMs = before;
+  });
+
+  it.each([
+    ['coverage', 'SELECT * FROM coverage'],
+    ['freshness', 'SELECT * FROM orders, freshness'],
+    ['orders_versions', 'SELECT * FROM orders_versions'],
+  ])('refuses %s, which it could only answer as of now', async (name, sql) => {
+    await expect(ask(sql, folder, moments[0]?.atMs)).rejects.toMatchObject({
+      kind: 'config',
+      code: 'not_as_of',
+      message: expect.stringContaining(`cannot answer for ${name}:`),
+    });
+  });
+
+  it('does not list what it refuses', async () => {
+    const names = (await ask('SHOW TABLES', folder, moments[0]?.atMs)).map((row) => JSON.stringify(row));
+    expect(names).toContain('{"name":"orders"}');
+    expect(names.filter((name) => /coverage|freshness|_versions/.test(name))).toEqual([]);
+  });
+});
+
+describe('the versions of a table', () => {
+  it('follow one another, and the last one is what the table has', async () => {
+    const versions = await ask(
+      "SELECT _valid_from, _valid_to, count(*) AS rows, max(word) AS word FROM orders_versions WHERE brand = 'acme' AND dt = '2026-03-08' GROUP BY ALL ORDER BY _valid_from",
+    );
+    expect(versions).toEqual([
+      {
+        word: null,
+        rows: expect.any(Number),
+        _valid_from: expect.any(String),
+        _valid_to: expect.any(String),
+      },
+      {
+        word: 'first word',
+        rows: expect.any(Number),
+        _valid_from: at(versions[0]),
+        _valid_to: at(versions[1]),
+      },
+      { word: 'second word', rows: expect.any(Number), _valid_from: at(versions[1]), _valid_to: null },
+    ]);
+    const current =
+      'SELECT * EXCLUDE (_snapshot, _valid_from, _valid_to) FROM orders_versions WHERE _valid_to IS NULL';
+    expect(await ask(`FROM orders EXCEPT ALL (${current})`)).toEqual([]);
+    expect(await ask(`(${current}) EXCEPT ALL FROM orders`)).toEqual([]);
+  });
+
+  it('say which records differ between two instants', async () => {
+    const as = (atMs: number | undefined) =>
+      `(SELECT * FROM orders_versions WHERE _valid_from <= TIMESTAMP '${new Date(atMs ?? 0).toISOString().slice(0, -1)}' AND (_valid_to IS NULL OR _valid_to > TIMESTAMP '${new Date(atMs ?? 0).toISOString().slice(0, -1)}'))`;
+    const changed = await ask(
+      `SELECT dt, a.word AS before, b.word AS after FROM ${as(moments[1]?.atMs)} a JOIN ${as(moments[2]?.atMs)} b USING (brand, dt, transid) WHERE a.word IS DISTINCT FROM b.word ORDER BY dt`,
+    );
+    expect(changed).toEqual([
+      { dt: FIRST, before: 'first word', after: 'second word' },
+      { dt: SECOND, before: null, after: 'also restated' },
+    ]);
+  });
+
+  it('of a table without data are none, in typed columns', async () => {
+    expect(
+      await ask('SELECT count(*) AS n, typeof(any_value(_valid_to)) AS type FROM transactions_versions'),
+    ).toEqual([{ n: 0, type: 'TIMESTAMP' }]);
+  });
+
+  it('are there only where the SQL names them', async () => {
+    const tables = await ask(
+      "SELECT table_name AS name FROM information_schema.tables, (FROM orders LIMIT 0) WHERE table_name LIKE '%versions'",
+    );
+    expect(tables).toEqual([]);
+  });
+});
+
+function at(version: unknown): unknown {
+  return typeof version === 'object' && version !== null && '_valid_to' in version
+    ? version._valid_to
+    : undefined;
+}
