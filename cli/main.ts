@@ -42,6 +42,7 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   status: async () => (await import('./commands/status.ts')).addStatus,
   query: async () => (await import('./commands/query.ts')).addQuery,
   verify: async () => (await import('./commands/verify.ts')).addVerify,
+  rollback: async () => (await import('./commands/rollback.ts')).addRollback,
   repair: async () => (await import('./commands/repair.ts')).addRepair,
   'serve-sample': async () => (await import('./commands/serve-sample.ts')).addServeSample,
 };

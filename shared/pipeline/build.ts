@@ -12,7 +12,7 @@ import {
   growSchema,
   mergeObservations,
 } from '../lake/table/columns.ts';
-import { ColumnFacts } from '../lake/table/column-facts.ts';
+import { ColumnFacts, fullest } from '../lake/table/column-facts.ts';
 import { Digest, RowHashes } from '../lake/table/digest.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
 import { RowGroups } from '../lake/table/row-groups.ts';
@@ -29,9 +29,6 @@ export type BuiltSnapshot = Pick<
   /** Of its rows, where it replaces a closed day: they show what it changes. */
   hashes?: RowHashes;
 };
-
-/** The columns whose filled rows are kept in a ledger, at most: a table may have a thousand. */
-const MAX_FILLED = 250;
 
 /**
  * Makes a snapshot of all that the attempt has staged: first the schema grows, then the records of its chunks become
@@ -91,12 +88,6 @@ export async function build(
   await file.abort();
   const proven = ruleProvenBy(ctx, conflict, progress, current);
   return proven ? build(ctx, attempt, readBack, proven) : { conflict };
-}
-
-function fullest(filled: Record<string, number>): Record<string, number> {
-  const columns = Object.entries(filled);
-  if (columns.length <= MAX_FILLED) return filled;
-  return Object.fromEntries(columns.sort(([, a], [, b]) => b - a).slice(0, MAX_FILLED));
 }
 
 /** I1: what a conflict proves of the key; `undefined` where only a second pass can tell. */

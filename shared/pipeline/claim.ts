@@ -188,8 +188,9 @@ function restartedTooOften(
   );
 }
 
-async function isLeaseLive(
-  ctx: RunContext,
+/** Whether another run works at the claimed day, as far as its signs of life tell. */
+export async function isLeaseLive(
+  ctx: Pick<RunContext, 'leases' | 'runId' | 'clock' | 'lake'>,
   claim: Claim,
   progress: Pick<Progress, 'lease'> | undefined,
 ): Promise<boolean> {

@@ -39,7 +39,7 @@ beforeAll(async () => {
 
 afterAll(() => folder.remove());
 
-const COMMANDS = ['demo', 'sync', 'check', 'status', 'query', 'verify', 'repair', 'serve-sample'];
+const COMMANDS = ['demo', 'sync', 'check', 'status', 'query', 'verify', 'rollback', 'repair', 'serve-sample'];
 
 describe('help', () => {
   it.each([[[]], ...COMMANDS.map((command) => [[command]])])(

@@ -16,7 +16,7 @@ import type { SyncOutcome } from '../../shared/outcome.ts';
 import type { Lake, RunRegistry } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type RunOptions, runSync } from '../../shared/run.ts';
-import { parseSettings } from '../../shared/settings/settings.ts';
+import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { memoryCatalog } from '../fakes/memory-catalog.ts';
 import { type MemoryStore, memoryStore } from '../fakes/memory-store.ts';
 
@@ -50,6 +50,8 @@ export interface SampleLake {
   /** The time of the core, the machine and the service. */
   nowMs: number;
   startDate: string;
+  /** What runs of this lake are told. */
+  settings(own?: Pick<SyncOptions, 'brandSettings' | 'commonSettings'>): Settings;
   /** One run, which is a process of its own. */
   sync(options?: SyncOptions): Promise<SyncOutcome>;
   /** Lets time pass: whatever is done at intervals (a lease is renewed) is done on the way. */
@@ -160,10 +162,7 @@ function createLake(
     set nowMs(nowMs: number) {
       time.nowMs = nowMs;
     },
-    sync({ brandSettings, commonSettings, clockAheadMs = 0, fixedNow, ...given }: SyncOptions = {}) {
-      const aheadMs = typeof clockAheadMs === 'number' ? () => clockAheadMs : clockAheadMs;
-      const machineMs = () => wallMs() + aheadMs();
-      releaseRecords(brand, world);
+    settings({ brandSettings, commonSettings } = {}) {
       const settings = {
         baseUrl: brand.baseUrl,
         service: service.serviceName,
@@ -174,12 +173,21 @@ function createLake(
         ...options.brandSettings,
         ...brandSettings,
       };
+      return parseSettings(
+        { brands: { [BRAND]: settings }, requestsPerSecond: 1000, ...commonSettings },
+        reports,
+      );
+    },
+    sync({ brandSettings, commonSettings, clockAheadMs = 0, fixedNow, ...given }: SyncOptions = {}) {
+      const aheadMs = typeof clockAheadMs === 'number' ? () => clockAheadMs : clockAheadMs;
+      const machineMs = () => wallMs() + aheadMs();
+      releaseRecords(brand, world);
       const lake: Lake = { store, catalog, runs: blindRegistry };
       return runSync({
-        settings: parseSettings(
-          { brands: { [BRAND]: settings }, requestsPerSecond: 1000, ...commonSettings },
-          reports,
-        ),
+        settings: this.settings({
+          ...(brandSettings && { brandSettings }),
+          ...(commonSettings && { commonSettings }),
+        }),
         reports,
         lake,
         credentials: { read: async () => CREDENTIALS },

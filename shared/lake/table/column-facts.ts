@@ -9,6 +9,8 @@ import { isNullText } from './texts.ts';
 
 /** A table may have a thousand numeric columns, and a ledger holds the sums of a month's days. */
 const MAX_SUMS = 50;
+/** The columns whose filled rows are kept in a ledger, at most: a table may have a thousand. */
+const MAX_FILLED = 250;
 /** Digits of a sum of doubles that do not depend on the order of the rows. */
 const STABLE_DIGITS = 12;
 
@@ -60,6 +62,13 @@ export class ColumnFacts {
     }
     if (sum) this.#sums.set(name, sum);
   }
+}
+
+/** @param filled by column, the rows that have a value */
+export function fullest(filled: Record<string, number>): Record<string, number> {
+  const columns = Object.entries(filled);
+  if (columns.length <= MAX_FILLED) return filled;
+  return Object.fromEntries(columns.sort(([, a], [, b]) => b - a).slice(0, MAX_FILLED));
 }
 
 interface Sum {

@@ -1,0 +1,133 @@
+import { styleText } from 'node:util';
+import { type Command, Option } from 'commander';
+import { newId } from '../../shared/adapters/new-id.ts';
+import { openLake } from '../../shared/adapters/open-lake.ts';
+import { systemClock } from '../../shared/adapters/system-clock.ts';
+import {
+  type DayVersions,
+  type RollbackOptions,
+  type RollbackOutcome,
+  listVersions,
+  rollBack,
+} from '../../shared/operations/rollback.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { EXIT } from '../exit-codes.ts';
+import {
+  databaseOption,
+  day,
+  environmentOption,
+  jsonOption,
+  lakeOption,
+  settingsOption,
+} from '../options.ts';
+import { count, counted, note, print, printJson } from '../output.ts';
+import { readSettingsIfAny, reportNamed } from '../run-options.ts';
+import { table } from '../text-table.ts';
+
+interface RollbackFlags {
+  to?: string;
+  brand?: string;
+  lake: string;
+  database?: string;
+  settings: string;
+  environment?: string;
+  json?: boolean;
+}
+
+export function addRollback(program: Command): void {
+  const command = program.command('rollback');
+  command
+    .description('publish an older version of a day again; without --to, list the versions that are kept')
+    .argument('<report>', 'e.g. order_list')
+    .argument('<day>', 'the day, YYYY-MM-DD', day)
+    .addOption(new Option('--to <snapshot>', 'the version to go back to, as the list names it'))
+    .option('--brand <name>', 'the brand (default: the only one that has the day)')
+    .addOption(lakeOption())
+    .addOption(databaseOption())
+    .addOption(settingsOption())
+    .addOption(environmentOption())
+    .addOption(jsonOption('print the versions, or what was done, as one JSON document'))
+    .addHelpText(
+      'after',
+      `
+The version holds until a reading finds other content: the refresh policy goes on, and a settled day stays as it is.
+How long versions are kept: the setting snapshotRetentionDays.
+
+Example:
+  $ brand-reports rollback order_list 2026-01-31
+  $ brand-reports rollback order_list 2026-01-31 --to 20260202t061500-4f1c9a2b7d60`,
+    )
+    .action(async (name: string, of: string, flags: RollbackFlags) => {
+      const options = await rollbackOptions(name, of, flags, command);
+      if (flags.to === undefined) {
+        const listed = await listVersions(options);
+        if (flags.json) printJson(listed);
+        else print(versionsText(listed));
+        return;
+      }
+      const outcome = await rollBack(options, flags.to);
+      if (flags.json) printJson(outcome);
+      else if (outcome.status === 'busy') note(busyText(outcome));
+      else print(doneText(outcome));
+      if (options.settings === undefined && outcome.status === 'complete')
+        note('coverage follows with the next run: no settings were found (--settings)');
+      process.exitCode = outcome.status === 'busy' ? EXIT.busy : EXIT.complete;
+    });
+}
+
+async function rollbackOptions(
+  name: string,
+  of: string,
+  { lake, database, brand, ...flags }: RollbackFlags,
+  command: Command,
+): Promise<RollbackOptions> {
+  const report = reports[reportNamed(name)];
+  if (!report) throw new Error(`${name} is in the registry`);
+  return {
+    lake: await openLake(lake, database === undefined ? {} : { database }),
+    reports,
+    settings: await readSettingsIfAny(command, flags),
+    report,
+    day: of,
+    ...(brand !== undefined && { brand }),
+    clock: systemClock(),
+    log: () => {},
+    random: Math.random,
+    newId,
+  };
+}
+
+function versionsText({ brand, report, day: of, versions }: DayVersions): string {
+  const cells = versions.map(({ snapshot, from, to, rows, open }) => [
+    snapshot,
+    from ?? 'unknown',
+    to ?? 'current',
+    rows === null ? 'unreadable' : count(rows),
+    open ? 'while the day was open' : 'whole',
+  ]);
+  const columns = [
+    { name: 'snapshot' },
+    { name: 'found by queries from' },
+    { name: 'until' },
+    { name: 'rows', align: 'right' as const },
+    { name: 'read' },
+  ];
+  return [
+    `${brand} ${report} ${of}: ${counted(versions.length, 'version')} kept`,
+    '',
+    // Whole: an id is there to be copied.
+    table(columns, cells),
+  ].join('\n');
+}
+
+function doneText(outcome: Extract<RollbackOutcome, { status: 'complete' }>): string {
+  const { brand, report, day: of, snapshot, rows, replaced } = outcome;
+  return [
+    `${styleText('green', 'done')}: ${brand} ${report} ${of} is version ${snapshot} again, with ${counted(rows, 'row')}`,
+    `It replaces ${replaced.snapshot} (${counted(replaced.rows, 'row')}), which is kept. The next reading that finds other content replaces it.`,
+  ].join('\n');
+}
+
+function busyText({ brand, report, day: of }: RollbackOutcome): string {
+  return `busy: a run reads ${brand} ${report} ${of} now and would replace what is published. Nothing was changed. Try again when it has ended.`;
+}

@@ -1,0 +1,253 @@
+/**
+ * Publishes an older version of a day again, or says which ones are kept. A rollback is a commit like any other: the old
+ * snapshot is read whole first, one compare-and-swap of the ledger decides, and the catalog follows (I3, I4). The month is
+ * marked dirty before, so that the next run looks at it and publishes what a crash has left.
+ * It holds until a reading finds other content: how and when the day is read stays as it was, and a day that has settled
+ * is read no more. A closed day never goes back to a version that was read while it was open, which is part of it (I2).
+ */
+import { writeCoverage } from '../catalog/coverage.ts';
+import { monthOf } from '../days.ts';
+import { BrandReportsError, asBrandReportsError } from '../errors.ts';
+import { refreshUndamaged } from '../lake/documents/cas-document.ts';
+import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
+import { type Committed, type DayEntry, rollBackDay } from '../lake/documents/ledger.ts';
+import { markMonthsDirty } from '../lake/documents/month-index.ts';
+import { listLedgers } from '../lake/documents/read.ts';
+import { versionsOf } from '../lake/documents/versions.ts';
+import { dayPartition, snapshotKey } from '../lake/paths.ts';
+import { loadCodedFile } from '../lake/table/load-parquet.ts';
+import type { ReadableFile } from '../lake/table/parquet.ts';
+import { type SnapshotContent, readContent } from '../lake/table/read-content.ts';
+import { isLeaseLive } from '../pipeline/claim.ts';
+import { type BrandReport, type LakeAccess, createBrandReport } from '../pipeline/context.ts';
+import { publishDay } from '../pipeline/publish.ts';
+import { enabledPolicy } from '../planning/policy.ts';
+import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
+import type { Settings } from '../settings/settings.ts';
+
+/** Which day, and what a rollback works with. */
+export interface RollbackOptions extends LakeAccess {
+  reports: ReportRegistry;
+  /** Without them `coverage` is left to the next run. */
+  settings: Settings | undefined;
+  report: ReportDefinition;
+  /** Missing: the only brand that has the day. */
+  brand?: string;
+  /** `YYYY-MM-DD` */
+  day: string;
+}
+
+/** A version of the day that is kept. Times are ISO 8601. */
+export interface KeptVersion {
+  snapshot: string;
+  /** When queries began to find it; `null` where that is not known. */
+  from: string | null;
+  /** `null`: it is current. */
+  to: string | null;
+  /** `null` where the snapshot cannot be read. */
+  rows: number | null;
+  /** Read while the day was open. */
+  open: boolean;
+}
+
+/** The versions of a day, the oldest first. */
+export interface DayVersions {
+  brand: string;
+  report: string;
+  day: string;
+  versions: KeptVersion[];
+}
+
+/** What a rollback did. */
+export type RollbackOutcome =
+  | {
+      status: 'complete';
+      brand: string;
+      report: string;
+      day: string;
+      snapshot: string;
+      rows: number;
+      /** The version that it replaced, which is kept. */
+      replaced: { snapshot: string; rows: number };
+    }
+  /** Another run reads the day, and would replace what is published now. */
+  | { status: 'busy'; brand: string; report: string; day: string };
+
+/** @throws BrandReportsError `config` where the lake has nothing of the day, or has it of several brands */
+export async function listVersions(options: RollbackOptions): Promise<DayVersions> {
+  const { day, report } = options;
+  const { ctx, entry } = await openDay(options);
+  const versions: KeptVersion[] = [];
+  for (const { snapshot, fromMs, toMs, open } of versionsOf(entry))
+    versions.push({
+      snapshot,
+      from: iso(fromMs),
+      to: iso(toMs),
+      rows: await rowsOf(ctx, day, snapshot),
+      open,
+    });
+  return { brand: ctx.brand, report: report.name, day, versions };
+}
+
+/**
+ * @param to the id of a kept snapshot
+ * @throws BrandReportsError `config` where the lake cannot go back to it, `conflict` where the day was changed meanwhile
+ */
+export async function rollBack(options: RollbackOptions, to: string): Promise<RollbackOutcome> {
+  const { day, report, clock, newId } = options;
+  const { ctx, documents, entry, committed } = await openDay(options);
+  const outcome = { brand: ctx.brand, report: report.name, day };
+  assertCanReturn(entry, committed, to, day);
+  const runId = newId();
+  if (await isBeingRead(ctx, documents, entry, day, runId)) return { status: 'busy', ...outcome };
+  const content = { snapshot: to, ...(await wholeContent(ctx, day, to)) };
+
+  const month = monthOf(day);
+  const dirty = { by: runId, at: new Date(clock.wallMs()).toISOString() };
+  await ctx.index.update((index) => markMonthsDirty(index, [month], dirty, new Map()));
+  const { claim } = entry;
+  await ctx.ledger(month).update((ledger) =>
+    rollBackDay(ledger, day, {
+      from: { committed, claim },
+      content: { ...content, published: ctx.lake.catalog === undefined },
+      serviceMs: ctx.clock.serviceMs(),
+    }),
+  );
+  await publishDay(ctx, day);
+  await ctx.ledger(month).flush();
+  if (ctx.policy) await writeCoverage(ctx, [month], (await ctx.index.cached()).hasReturnedRecords);
+  const { snapshot, rows } = committed;
+  return { status: 'complete', ...outcome, snapshot: to, rows: content.rows, replaced: { snapshot, rows } };
+}
+
+interface OpenDay {
+  ctx: BrandReport;
+  documents: LakeDocuments;
+  entry: DayEntry;
+  committed: Committed;
+}
+
+async function openDay(options: RollbackOptions): Promise<OpenDay> {
+  const { lake, report, reports, settings, day } = options;
+  const documents = createLakeDocuments({ store: lake.store, ...options });
+  const listed = await listLedgers(lake.store, reports, { from: monthOf(day), to: monthOf(day) });
+  const brands = listed.filter((one) => one.report === report && one.months.length > 0);
+  const found = await Promise.all(
+    brands.map(async ({ brand }) => {
+      const policy = enabledPolicy(settings, brand, report);
+      const ctx = createBrandReport(options, documents, { brand, report, policy });
+      const entry = (await ctx.ledger(monthOf(day)).refresh()).days[day] ?? {};
+      return entry.committed ? [{ ctx, documents, entry, committed: entry.committed }] : [];
+    }),
+  );
+  const all = found.flat();
+  const [only, ...others] = all.filter(({ ctx }) => ctx.brand === (options.brand ?? ctx.brand));
+  if (!only) throw nothingCommitted(options, all);
+  if (others.length > 0) throw severalBrands(options, all);
+  return only;
+}
+
+function nothingCommitted({ report, day, brand, lake }: RollbackOptions, all: readonly OpenDay[]) {
+  const whose = brand === undefined ? '' : ` of the brand "${brand}"`;
+  const hint = all.length > 0 ? ` It has the day of: ${brandsOf(all)}.` : '';
+  return new BrandReportsError(
+    'config',
+    'day_not_committed',
+    `${lake.store.url} has nothing of ${report.name} ${day}${whose}.${hint} Compare the day, --brand and --lake with what "brand-reports status" shows.`,
+  );
+}
+
+function severalBrands({ report, day }: RollbackOptions, all: readonly OpenDay[]) {
+  return new BrandReportsError(
+    'config',
+    'several_brands',
+    `${report.name} ${day} is there of several brands. Name one with --brand: ${brandsOf(all)}.`,
+  );
+}
+
+function brandsOf(days: readonly OpenDay[]): string {
+  return days.map(({ ctx }) => ctx.brand).join(', ');
+}
+
+/** @throws BrandReportsError `config` where the version is none that the day can go back to */
+function assertCanReturn(entry: DayEntry, committed: Committed, to: string, day: string): void {
+  const kept = entry.superseded?.filter(({ snapshot }) => snapshot !== committed.snapshot) ?? [];
+  const version = kept.find(({ snapshot }) => snapshot === to);
+  const allowed = [...new Set(kept.map(({ snapshot }) => snapshot))].join(', ') || 'none';
+  if (to === committed.snapshot)
+    throw refused(
+      'already_current',
+      `${to} is the current version of ${day}. Others that are kept: ${allowed}.`,
+    );
+  if (!version)
+    throw refused('version_not_kept', `${to} is no version of ${day} that is kept. Allowed: ${allowed}.`);
+  if (version.open && committed.state === 'closed')
+    throw refused(
+      'version_is_part',
+      `${to} was read while ${day} was not over, and is a part of it. Choose a version that is not marked open.`,
+    );
+}
+
+function refused(code: string, message: string): BrandReportsError {
+  return new BrandReportsError('config', code, message);
+}
+
+async function isBeingRead(
+  { lake, clock, brand, report }: BrandReport,
+  documents: LakeDocuments,
+  { claim }: DayEntry,
+  day: string,
+  runId: string,
+): Promise<boolean> {
+  if (!claim) return false;
+  const progress = await refreshUndamaged(documents.progress(report.name, brand, day, claim.attempt));
+  return isLeaseLive({ leases: true, runId, clock, lake }, claim, progress);
+}
+
+/** @throws BrandReportsError `config` where the snapshot is missing or damaged */
+async function wholeContent(ctx: BrandReport, day: string, snapshot: string): Promise<SnapshotContent> {
+  const unreadable = (why: string) =>
+    refused(
+      'version_unreadable',
+      `${keyOf(ctx, day, snapshot)} cannot be read (${why}); nothing was changed. Choose another version.`,
+    );
+  const file = await fileOf(ctx, day, snapshot);
+  if (!file) throw unreadable('it is missing');
+  try {
+    return await readContent(file, ctx.report.states);
+  } catch (thrown) {
+    const { kind, message } = asBrandReportsError(thrown);
+    // A store that does not answer says nothing of the object.
+    if (kind !== 'bug') throw thrown;
+    throw unreadable(message);
+  }
+}
+
+async function rowsOf(ctx: BrandReport, day: string, snapshot: string): Promise<number | null> {
+  const file = await fileOf(ctx, day, snapshot);
+  const { openCodedFile } = await loadCodedFile();
+  try {
+    return file ? (await openCodedFile(file)).rows : null;
+  } catch (thrown) {
+    if (asBrandReportsError(thrown).kind !== 'bug') throw thrown;
+    return null;
+  }
+}
+
+/** `undefined` where the object is missing. */
+async function fileOf(ctx: BrandReport, day: string, snapshot: string): Promise<ReadableFile | undefined> {
+  const { store } = ctx.lake;
+  const key = keyOf(ctx, day, snapshot);
+  for await (const object of store.list(key))
+    if (object.key === key)
+      return { bytes: object.bytes, range: (start, end) => store.range(key, start, end) };
+  return undefined;
+}
+
+function keyOf({ report, brand }: BrandReport, day: string, snapshot: string): string {
+  return snapshotKey(report.table, dayPartition(brand, day), snapshot);
+}
+
+function iso(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
+}

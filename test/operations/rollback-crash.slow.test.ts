@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { restate } from '../../sample/brand.ts';
+import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { dayPartition, partitionPath } from '../../shared/lake/paths.ts';
+import { rollBack } from '../../shared/operations/rollback.ts';
+import { orders } from '../../shared/reports/orders.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { ProcessDied, diesAtN, diesAtNCatalog } from '../fakes/dies-at-n-store.ts';
+import { coverageOf, ledgerEntry, publishedDays } from '../sync/lake-contents.ts';
+import { BRAND, type SampleLake, blindRegistry, sampleLake } from '../sync/sample-lake.ts';
+
+const FIRST = '2026-03-08';
+const scope = { reports: ['order_list'] };
+
+let sample: SampleLake;
+beforeAll(async () => {
+  sample = await sampleLake({
+    now: '2026-03-10T15:00:00Z',
+    startDate: FIRST,
+    clicksPerDay: 4,
+    // No run reads the day again unless it is asked to.
+    brandSettings: { reports: { order_list: { refresh: [{ untilAgeDays: 30, every: '30 days' }] } } },
+  });
+});
+afterAll(() => sample.close());
+
+const currentOf = async (lake: SampleLake) =>
+  (await ledgerEntry(lake, 'order_list', FIRST)).committed?.snapshot ?? '';
+
+/** @returns whether the process died at its n-th operation on the lake */
+async function dyingRollback(lake: SampleLake, to: string, n: number, when: 'before' | 'after') {
+  const store = diesAtN(lake.store, n, { when });
+  const catalog = diesAtNCatalog(lake.catalog, store);
+  let ids = 0;
+  try {
+    await rollBack(
+      {
+        lake: { store, catalog, runs: blindRegistry },
+        reports,
+        settings: lake.settings(),
+        report: orders,
+        day: FIRST,
+        clock: {
+          now: () => new Date(lake.nowMs),
+          wallMs: () => lake.nowMs,
+          monotonicMs: () => 0,
+          sleep: async () => {},
+          every: () => () => {},
+        },
+        log: () => {},
+        random: () => 0.5,
+        newId: () => `rollback-${n}-${when}-${++ids}`,
+      },
+      to,
+    );
+  } catch (error) {
+    if (!store.life.dead && !(error instanceof ProcessDied)) throw error;
+  }
+  return store.life.dead;
+}
+
+it.each(['before', 'after'] as const)(
+  'I4: a rollback that dies %s any operation on the lake is done or not, and the next run publishes it',
+  async (when) => {
+    const prepared = sample.emptyLake();
+    await prepared.sync({ scope });
+    const a = await currentOf(prepared);
+    prepared.nowMs += HOUR_MS;
+    restate(prepared.brand, 'order_list', FIRST, (held) =>
+      held.map(({ at, record }, index) => ({
+        at,
+        record: index === 0 ? { ...record, word: 'later' } : record,
+      })),
+    );
+    await prepared.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
+    const b = await currentOf(prepared);
+    const { nowMs } = prepared;
+    const outcomes = new Set<string>();
+    for (let n = 1, died = true; died; n += 1) {
+      const lake = prepared.fork();
+      lake.nowMs = nowMs + HOUR_MS;
+      died = await dyingRollback(lake, a, n, when);
+      lake.advance(2 * MINUTE_MS);
+      expect((await lake.sync({ scope })).status).toBe('complete');
+      const { committed } = await ledgerEntry(lake, 'order_list', FIRST);
+      const pointer = lake.catalog.pointers.get(`orders/${partitionPath(dayPartition(BRAND, FIRST))}`);
+      const digests = await publishedDays(lake, 'order_list');
+      const covered = (await coverageOf(lake, 'order_list'))[FIRST];
+      outcomes.add(committed?.snapshot ?? '');
+      expect({ n, pointer, published: committed?.published, covered: covered?.digest }).toEqual({
+        n,
+        pointer: committed?.snapshot,
+        published: true,
+        covered: digests.get(FIRST),
+      });
+      expect(n).toBeLessThan(200);
+    }
+    expect([...outcomes].sort()).toEqual([a, b].sort());
+  },
+);

@@ -1,0 +1,373 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { restate } from '../../sample/brand.ts';
+import { openLake } from '../../shared/adapters/open-lake.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { dayPartition, partitionPath, snapshotKey } from '../../shared/lake/paths.ts';
+import { type RollbackOptions, listVersions, rollBack } from '../../shared/operations/rollback.ts';
+import { orders } from '../../shared/reports/orders.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { gatedStore } from '../fakes/gated-store.ts';
+import { writeLake } from '../fakes/lake-on-disk.ts';
+import { temporaryFolder } from '../fakes/temporary-folder.ts';
+import { coverageOf, ledgerEntry, outcomesOf, wrongReports } from '../sync/lake-contents.ts';
+import { BRAND, type SampleLake, blindRegistry, sampleLake } from '../sync/sample-lake.ts';
+
+const FIRST = '2026-03-08';
+const TODAY = '2026-03-10';
+const scope = { reports: ['order_list'] };
+
+let sample: SampleLake;
+beforeAll(async () => {
+  sample = await sampleLake({
+    now: '2026-03-10T15:00:00Z',
+    startDate: FIRST,
+    recordsTo: '2026-03-10T22:00:00Z',
+    clicksPerDay: 8,
+    // The first day settles at its next reading but one.
+    brandSettings: { reports: { order_list: { refresh: [{ untilAgeDays: 1, every: 'run' }] } } },
+  });
+});
+afterAll(() => sample.close());
+
+const entryOf = (lake: SampleLake, day = FIRST) => ledgerEntry(lake, 'order_list', day);
+const currentOf = async (lake: SampleLake, day = FIRST) =>
+  (await entryOf(lake, day)).committed?.snapshot ?? '';
+const pointerOf = (lake: SampleLake, day = FIRST) =>
+  lake.catalog.pointers.get(`orders/${partitionPath(dayPartition(BRAND, day))}`);
+
+/** One order of the day is another one from now on. */
+function restateDay(lake: SampleLake, word: string, day = FIRST): void {
+  restate(lake.brand, 'order_list', day, (held) =>
+    held.map(({ at, record }, index) => ({ at, record: index === 0 ? { ...record, word } : record })),
+  );
+}
+
+/** The first day has a version A, and B is current. */
+async function restatedLake(): Promise<{ lake: SampleLake; a: string; b: string }> {
+  const lake = sample.emptyLake();
+  await lake.sync({ scope });
+  const a = await currentOf(lake);
+  lake.nowMs += HOUR_MS;
+  restateDay(lake, 'later');
+  await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
+  const b = await currentOf(lake);
+  expect(b).not.toBe(a);
+  lake.nowMs += HOUR_MS;
+  return { lake, a, b };
+}
+
+let ids = 0;
+function optionsFor(lake: SampleLake, change: Partial<RollbackOptions> = {}): RollbackOptions {
+  return {
+    lake: { store: lake.store, catalog: lake.catalog, runs: blindRegistry },
+    reports,
+    settings: lake.settings(),
+    report: orders,
+    day: FIRST,
+    clock: {
+      now: () => new Date(lake.nowMs),
+      wallMs: () => lake.nowMs,
+      monotonicMs: () => 0,
+      sleep: async () => {},
+      every: () => () => {},
+    },
+    log: () => {},
+    random: () => 0.5,
+    newId() {
+      ids += 1;
+      return `rollback-${ids}`;
+    },
+    ...change,
+  };
+}
+
+describe('a rollback', () => {
+  it('publishes the older version, keeps the newer one, and writes coverage', async () => {
+    const { lake, a, b } = await restatedLake();
+    const before = await entryOf(lake);
+    expect(await rollBack(optionsFor(lake), a)).toEqual({
+      ...{ status: 'complete', brand: BRAND, report: 'order_list', day: FIRST, snapshot: a },
+      rows: before.committed?.rows,
+      replaced: { snapshot: b, rows: before.committed?.rows },
+    });
+    const { committed, superseded } = await entryOf(lake);
+    expect(committed).toMatchObject({ snapshot: a, published: true, readFrom: before.committed?.readFrom });
+    expect(superseded?.map(({ snapshot }) => snapshot)).toEqual([a, b]);
+    expect(pointerOf(lake)).toBe(a);
+    const covered = (await coverageOf(lake, 'order_list'))[FIRST];
+    expect([covered?.digest, covered?.state]).toEqual([committed?.digest, 'complete']);
+  });
+
+  it('says of the content what was said when it was written', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
+    const { committed: written } = await entryOf(lake);
+    lake.nowMs += HOUR_MS;
+    restateDay(lake, 'later');
+    await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
+    await rollBack(optionsFor(lake), written?.snapshot ?? '');
+    const { rows, bytes, digest, filled, sums, unsettled } = (await entryOf(lake)).committed ?? {};
+    expect({ rows, bytes, digest, filled, sums, unsettled }).toEqual({
+      rows: written?.rows,
+      bytes: written?.bytes,
+      digest: written?.digest,
+      filled: written?.filled,
+      sums: written?.sums,
+      unsettled: written?.unsettled,
+    });
+    expect(Object.keys(sums ?? {})).not.toEqual([]);
+  });
+
+  it('holds until a reading finds other content, which replaces it', async () => {
+    const { lake, a, b } = await restatedLake();
+    await rollBack(optionsFor(lake), a);
+    lake.nowMs += HOUR_MS;
+    const range = { scope: { ...scope, from: FIRST, to: FIRST } };
+    expect(outcomesOf(await lake.sync(range), 'order_list')).toEqual({ [FIRST]: 'published' });
+    const entry = await entryOf(lake);
+    expect(entry.superseded?.map(({ snapshot }) => snapshot)).toEqual([a, b, a]);
+    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+  });
+
+  it('is confirmed by a reading that finds the same', async () => {
+    const { lake, a } = await restatedLake();
+    restate(lake.brand, 'order_list', FIRST, (held) =>
+      held.map(({ at, record: { word: _word, ...record } }) => ({ at, record })),
+    );
+    await rollBack(optionsFor(lake), a);
+    lake.nowMs += HOUR_MS;
+    const range = { scope: { ...scope, from: FIRST, to: FIRST } };
+    expect(outcomesOf(await lake.sync(range), 'order_list')).toEqual({ [FIRST]: 'unchanged' });
+    expect((await entryOf(lake)).committed).toMatchObject({ snapshot: a, identicalPasses: 1 });
+  });
+
+  it('leaves a settled day settled: no run reads it again', async () => {
+    const { lake, a } = await restatedLake();
+    lake.nowMs += 3 * DAY_MS;
+    await lake.sync({ scope });
+    expect((await entryOf(lake)).committed?.settled).toBe(true);
+    await rollBack(optionsFor(lake), a);
+    lake.nowMs += DAY_MS;
+    const outcome = await lake.sync({ scope });
+    expect(outcomesOf(outcome, 'order_list')).not.toHaveProperty(FIRST);
+    expect([await currentOf(lake), (await entryOf(lake)).committed?.settled]).toEqual([a, true]);
+  });
+
+  it('can be taken back, as often as one likes', async () => {
+    const { lake, a, b } = await restatedLake();
+    for (const to of [a, b, a]) {
+      await rollBack(optionsFor(lake), to);
+      lake.nowMs += MINUTE_MS;
+    }
+    const { versions } = await listVersions(optionsFor(lake));
+    expect(versions.map(({ snapshot }) => snapshot)).toEqual([a, b, a, b, a]);
+    expect(versions.map(({ to }) => to)).toEqual([...versions.slice(1).map(({ from }) => from), null]);
+  });
+
+  it('of an open day may go back to a part of it', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
+    const part = await currentOf(lake, TODAY);
+    lake.nowMs += 4 * HOUR_MS;
+    restateDay(lake, 'later', TODAY);
+    await lake.sync({ scope });
+    expect(await currentOf(lake, TODAY)).not.toBe(part);
+    await rollBack(optionsFor(lake, { day: TODAY }), part);
+    expect(pointerOf(lake, TODAY)).toBe(part);
+    lake.nowMs += HOUR_MS;
+    await lake.sync({ scope });
+    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+  });
+
+  it('without a catalog is what readers of the ledger find at once', async () => {
+    const { lake, a } = await restatedLake();
+    await rollBack(optionsFor(lake, { lake: { store: lake.store, runs: blindRegistry } }), a);
+    const { committed, superseded } = await entryOf(lake);
+    expect([committed?.published, superseded?.every(({ at }) => at !== null)]).toEqual([true, true]);
+  });
+
+  it('works in a folder, whose links follow', async () => {
+    const { lake, a, b } = await restatedLake();
+    const folder = await temporaryFolder();
+    try {
+      await writeLake(lake.store, folder.path);
+      const onDisk = await openLake(folder.path);
+      await rollBack(optionsFor(lake, { lake: onDisk }), a);
+      expect(await onDisk.catalog?.snapshotOf('orders', dayPartition(BRAND, FIRST))).toBe(a);
+      const { versions } = await listVersions(optionsFor(lake, { lake: onDisk }));
+      expect(versions.map(({ snapshot }) => snapshot)).toEqual([a, b, a]);
+    } finally {
+      await folder.remove();
+    }
+  });
+});
+
+describe('a rollback is refused, and changes nothing,', () => {
+  const damaged = (bytes: number) => (lake: SampleLake, snapshot: string) => {
+    const key = snapshotKey('orders', dayPartition(BRAND, FIRST), snapshot);
+    const object = lake.store.objects.get(key);
+    if (!object) throw new Error(`${key} is missing`);
+    if (bytes === 0) lake.store.objects.delete(key);
+    else lake.store.objects.set(key, { ...object, body: object.body.slice(0, bytes) });
+  };
+
+  it.each<
+    [
+      string,
+      (lake: SampleLake, a: string, b: string) => { to: string; change?: Partial<RollbackOptions> },
+      string,
+      RegExp,
+    ]
+  >([
+    [
+      'to a version that nobody knows',
+      (_lake, a) => ({ to: `${a}x` }),
+      'version_not_kept',
+      /is no version .* Allowed: id-/,
+    ],
+    ['to the current version', (_lake, _a, b) => ({ to: b }), 'already_current', /is the current version/],
+    [
+      'to one whose object is missing',
+      (lake, a) => (damaged(0)(lake, a), { to: a }),
+      'version_unreadable',
+      /it is missing/,
+    ],
+    [
+      'to one whose object is cut off',
+      (lake, a) => (damaged(200)(lake, a), { to: a }),
+      'version_unreadable',
+      /cannot be read \(.+\); nothing was changed/,
+    ],
+    [
+      'of a day that was never read',
+      (_lake, a) => ({ to: a, change: { day: '2026-03-01' } }),
+      'day_not_committed',
+      /has nothing of order_list 2026-03-01/,
+    ],
+    [
+      'of another brand',
+      (_lake, a) => ({ to: a, change: { brand: 'globex' } }),
+      'day_not_committed',
+      /of the brand "globex".*It has the day of: acme/,
+    ],
+  ])('%s', async (_name, prepare, code, message) => {
+    const { lake, a, b } = await restatedLake();
+    const { to, change } = prepare(lake, a, b);
+    const before = await entryOf(lake);
+    await expect(rollBack(optionsFor(lake, change), to)).rejects.toMatchObject({
+      kind: 'config',
+      code,
+      message: expect.stringMatching(message),
+    });
+    expect([await entryOf(lake), pointerOf(lake)]).toEqual([before, b]);
+  });
+
+  it('I2: to a part of a day that is closed', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
+    const part = await currentOf(lake, TODAY);
+    lake.nowMs += DAY_MS;
+    restateDay(lake, 'later', TODAY);
+    await lake.sync({ scope });
+    expect((await entryOf(lake, TODAY)).committed?.state).toBe('closed');
+    await expect(rollBack(optionsFor(lake, { day: TODAY }), part)).rejects.toMatchObject({
+      code: 'version_is_part',
+    });
+    expect(await wrongReports(lake, '2026-03-11', ['order_list'])).toEqual({});
+  });
+
+  it('of a day that several brands have, without --brand', async () => {
+    const { lake, a } = await restatedLake();
+    const { objects } = lake.store;
+    for (const [key, object] of [...objects]) {
+      if (!key.startsWith('ledger/order_list/acme/2026')) continue;
+      const body = Buffer.from(Buffer.from(object.body).toString().replace('"acme"', '"globex"'));
+      objects.set(key.replace('/acme/', '/globex/'), { ...object, body });
+    }
+    await expect(rollBack(optionsFor(lake), a)).rejects.toMatchObject({
+      code: 'several_brands',
+      message: expect.stringContaining('--brand: acme, globex'),
+    });
+    expect((await rollBack(optionsFor(lake, { brand: BRAND }), a)).status).toBe('complete');
+  });
+});
+
+describe('beside a run that reads the day,', () => {
+  /** A run that stands still at its first page, with a live lease. */
+  async function runInTheMiddle(lake: SampleLake) {
+    restateDay(lake, 'latest');
+    const gate = gatedStore(lake.store, (key) => key.includes(`dt=${FIRST}/`) && key.includes('/chunk-'));
+    const running = lake.sync({
+      scope: { ...scope, from: FIRST, to: FIRST },
+      lake: { store: gate.store, catalog: lake.catalog, runs: blindRegistry },
+    });
+    await gate.reached;
+    return { running, letGo: gate.letGo };
+  }
+
+  it('a rollback is busy while the run lives', async () => {
+    const { lake, a, b } = await restatedLake();
+    const { running, letGo } = await runInTheMiddle(lake);
+    expect(await rollBack(optionsFor(lake), a)).toEqual({
+      ...{ status: 'busy', brand: BRAND, report: 'order_list', day: FIRST },
+    });
+    expect(pointerOf(lake)).toBe(b);
+    letGo();
+    expect((await running).status).toBe('complete');
+    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+  });
+
+  it('I5: the commit of a run without a sign of life is refused, and what it staged is not lost', async () => {
+    const { lake, a } = await restatedLake();
+    const { running, letGo } = await runInTheMiddle(lake);
+    const { attempt } = (await entryOf(lake)).claim ?? {};
+    lake.nowMs += 2 * MINUTE_MS;
+    expect((await rollBack(optionsFor(lake), a)).status).toBe('complete');
+    letGo();
+    expect(outcomesOf(await running, 'order_list')).toEqual({ [FIRST]: 'busy' });
+    expect([await currentOf(lake), (await entryOf(lake)).claim?.attempt]).toEqual([a, attempt]);
+    lake.nowMs += MINUTE_MS;
+    await lake.sync({ scope });
+    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+  });
+
+  it('a version that another process commits first wins', async () => {
+    const { lake, a, b } = await restatedLake();
+    restateDay(lake, 'latest');
+    const gate = gatedStore(lake.store, (key) => key === 'ledger/order_list/acme/2026-03.json');
+    const rolling = rollBack(
+      optionsFor(lake, { lake: { store: gate.store, catalog: lake.catalog, runs: blindRegistry } }),
+      a,
+    );
+    await gate.reached;
+    await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
+    gate.letGo();
+    await expect(rolling).rejects.toMatchObject({ kind: 'conflict', code: 'changed_meanwhile' });
+    expect((await entryOf(lake)).superseded?.map(({ snapshot }) => snapshot)).toEqual([a, b]);
+    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+  });
+});
+
+describe('the versions of a day', () => {
+  it('are listed with their times and rows, the current one last', async () => {
+    const { lake, a, b } = await restatedLake();
+    const { rows } = (await entryOf(lake)).committed ?? {};
+    const listed = await listVersions(optionsFor(lake));
+    expect(listed).toEqual({
+      brand: BRAND,
+      report: 'order_list',
+      day: FIRST,
+      versions: [
+        { snapshot: a, from: expect.any(String), to: expect.any(String), rows, open: false },
+        { snapshot: b, from: listed.versions[0]?.to, to: null, rows, open: false },
+      ],
+    });
+  });
+
+  it('have no rows where the object is missing or damaged', async () => {
+    const { lake, a } = await restatedLake();
+    lake.store.objects.delete(snapshotKey('orders', dayPartition(BRAND, FIRST), a));
+    const { versions } = await listVersions(optionsFor(lake));
+    expect(versions.map(({ rows }) => rows)).toEqual([null, expect.any(Number)]);
+  });
+});
