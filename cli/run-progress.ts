@@ -83,6 +83,10 @@ export function lineOf(event: LogEvent): string | undefined {
       return problemLine(event, 'failed');
     case 'lookups_refused':
       return problemLine(event, `${counted(event.lookups, 'lookup')} refused`);
+    case 'day_finding':
+      return problemLine(event, event.check);
+    case 'check_not_made':
+      return problemLine(event, `${event.check} not checked`);
     case 'publication_failed':
       return problemLine(event, 'not published');
     case 'view_failed':

@@ -9,6 +9,7 @@ import { monthOf } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { type Column, typeSpec, type Value } from '../shared/column-types.ts';
 import { DAY_PARTITION_KEYS } from '../shared/lake/paths.ts';
+import { committedIn } from '../shared/planning/findings.ts';
 import type { Row } from '../shared/lake/table/columns.ts';
 import {
   type ReportLedgers,
@@ -191,7 +192,7 @@ function coverageSql({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedge
 }
 
 function coverageFacts(
-  { brand, report, index }: ReportLedgers,
+  { brand, report, index, ledgers: own }: ReportLedgers,
   ledgers: readonly ReportLedgers[],
   settings: Settings | undefined,
 ): CoverageFacts {
@@ -200,6 +201,8 @@ function coverageFacts(
     (other) => other.brand === brand && day.by === 'upstream' && other.report.name === day.report,
   );
   return {
+    report,
+    committedOn: committedIn(own),
     policy: enabledPolicy(settings, brand, report),
     hasReturnedRecords: index.hasReturnedRecords,
     upstream: (dt) => upstreamState(upstream?.ledgers.get(monthOf(dt))?.days[dt]),

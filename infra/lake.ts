@@ -27,7 +27,7 @@ import {
   schemaKey,
   tablePrefix,
 } from '../shared/lake/paths.ts';
-import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
+import { type ReportDefinition, type ReportRegistry, reportsReadBy } from '../shared/reports/definition.ts';
 import { acknowledgeWildcards, type Grantee } from './acknowledge-wildcards.ts';
 import { grantKey } from './key-grants.ts';
 import { LakeBucket } from './lake-bucket.ts';
@@ -71,7 +71,7 @@ export class Lake extends Construct {
     output(this, 'LakeUrl', { value: this.url, description: 'The lake' });
   }
 
-  /** For runs of these reports: their own prefixes, the rates of the brands, and reading those of upstream reports. */
+  /** For runs of these reports: their own prefixes, the rates of the brands, and reading those of the reports that they look up or are compared with. */
   grantReports(grantee: Grantee, reports: readonly ReportDefinition[]): void {
     const snapshots = reports.map(({ table }) => `${tablePrefix(table)}*`);
     const coverage = reports.map(
@@ -85,10 +85,10 @@ export class Lake extends Construct {
       `${reportLedgersPrefix(name)}*`,
       schemaKey(table),
     ]);
-    const upstreams = reports.flatMap(({ day }) => {
-      const upstream = day.by === 'upstream' ? this.reports[day.report] : undefined;
-      return upstream && !reports.includes(upstream)
-        ? [`${tablePrefix(upstream.table)}*`, `${reportLedgersPrefix(upstream.name)}*`]
+    const others = [...new Set(reports.flatMap(reportsReadBy))].flatMap((name) => {
+      const other = this.reports[name];
+      return other && !reports.includes(other)
+        ? [`${tablePrefix(other.table)}*`, `${reportLedgersPrefix(other.name)}*`]
         : [];
     });
     this.grant(grantee, [...UPLOAD, ...DELETE], [...snapshots, ...changes]);
@@ -96,7 +96,7 @@ export class Lake extends Construct {
     this.grant(grantee, ['s3:PutObject', ...DELETE], coverage);
     this.grant(grantee, [...CHANGE, ...DELETE], raw);
     this.grant(grantee, CHANGE, [...documents, `${RATES_PREFIX}*`]);
-    this.grant(grantee, READ, upstreams);
+    this.grant(grantee, READ, others);
     this.grantList(grantee);
     grantKey(grantee, this.keyArn, 's3', 'write');
   }

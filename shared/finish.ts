@@ -18,6 +18,7 @@ import {
 import { type ReportOutcome, countFailedDays, errorSummary } from './outcome.ts';
 import { type RunContext, todayIn } from './pipeline/context.ts';
 import { hasPendingPublication } from './pipeline/publish.ts';
+import { reconcile } from './pipeline/reconcile.ts';
 import { vacuum } from './pipeline/vacuum.ts';
 import { newestCompleteDay } from './planning/day-state.ts';
 import { monthDueAtMs } from './planning/due.ts';
@@ -30,6 +31,8 @@ export interface Examined {
   seen: SeenMonths;
   /** Whether these are all months, as they are once a day. */
   examinedAll: boolean;
+  /** The days whose content is new since this run. */
+  published: readonly string[];
   /** How many columns the table had when the run began; missing where it had nothing to read. */
   columnsBefore: number | undefined;
 }
@@ -38,17 +41,18 @@ export interface Examined {
 export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days' | 'requests' | 'throttles'>;
 
 /**
- * What a run does when its days are done: vacuum and catalog once a day, coverage of the months that it examined, and
+ * What a run does when its days are done: checks of what they hold, vacuum and catalog once a day, coverage of the months that it examined, and
  * last the index, from which later runs read when each month is next due. If a run dies before that, these months
  * stay marked dirty, and the next run examines them.
  * @param ended missing for a run of a range, of which the watcher is not to know
  */
 export async function finishReport(
   ctx: RunContext,
-  { seen, examinedAll, columnsBefore }: Examined,
+  { seen, examinedAll, published, columnsBefore }: Examined,
   ended: EndedReport | undefined,
 ): Promise<void> {
   const months = [...seen.keys()];
+  await reconcile(ctx, months, published);
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
   const nowMs = ctx.clock.now().getTime();
   const at = new Date(ctx.clock.serviceMs()).toISOString();

@@ -40,6 +40,10 @@ interface ReportDetails {
   /** What this run did with the day. */
   day_ended: { day: string; outcome: DayOutcome['outcome']; rows: number; pages: number };
   day_failed: { day: string } & ErrorSummary;
+  /** Something odd about what is committed of the day, when it came: `check` names it. */
+  day_finding: { day: string; check: string; message: string };
+  /** The next run that looks at the day's month makes it. */
+  check_not_made: { day: string; check: string } & ErrorSummary;
   /** A later reading of the day is committed already. */
   reading_dropped: { day: string; message: string };
   /** A closed day has another content than before: how many records differ, unknown where a version is damaged. */
@@ -135,6 +139,8 @@ const LEVELS = {
   lease_not_renewed: 'debug',
   day_ended: 'info',
   day_failed: 'error',
+  day_finding: 'warn',
+  check_not_made: 'warn',
   reading_dropped: 'warn',
   day_changed: 'info',
   change_not_compared: 'warn',

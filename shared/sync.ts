@@ -223,7 +223,9 @@ async function finishSync(sync: ReportSync): Promise<SyncedReport['outcome']> {
     const failure = failedDay ?? plans.map(({ error }) => error).find((error) => error);
     const error = failure && errorSummary(failure);
     const outcome = outcomeOf(reportStatus(days, error), error);
-    await finishReport(ctx, { seen, examinedAll, columnsBefore }, sync.range() ? undefined : outcome);
+    const published = days.filter(({ outcome }) => outcome === 'published').map(({ dt }) => dt);
+    const examined = { seen, examinedAll, published, columnsBefore };
+    await finishReport(ctx, examined, sync.range() ? undefined : outcome);
     return outcome;
   } catch (thrown) {
     const error = asBrandReportsError(thrown);

@@ -12,6 +12,7 @@ import type { Settings } from '../../shared/settings/settings.ts';
 import { calendarPage } from '../../shared/status/calendar-page.ts';
 import type { StatusDay } from '../../shared/status/day-status.ts';
 import { LOOKS, type Look, lookOf } from '../../shared/status/looks.ts';
+import { counted, rangesText } from '../../shared/status/open-problems.ts';
 import { PROBLEM_STATES } from '../../shared/status/problems.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../../shared/status/table-statuses.ts';
@@ -174,6 +175,7 @@ function sectionText(section: Section, chosen: string | undefined): string {
     ),
     '',
     totals(section),
+    ...tables.flatMap((each) => findingLines(each, months)),
     ...tables.flatMap(failures),
   ].join('\n');
 }
@@ -207,6 +209,18 @@ function totals({ tables, today }: Section): string {
     ...problems.map((state) => count(daysThatLook(state, days))),
   ]);
   return table(heads, lines, terminalColumns());
+}
+
+/** What is odd about days of these months, one line for each kind. */
+function findingLines({ table: name, days }: TableStatus, months: readonly string[]): string[] {
+  const found = days
+    .filter(({ dt }) => months.includes(monthOf(dt)))
+    .flatMap(({ dt, findings = [] }) => findings.map((finding) => ({ dt, ...finding })));
+  return [...Map.groupBy(found, ({ title }) => title)].flatMap(([title, same]) => [
+    '',
+    styleText('yellow', `${name}: ${title} on ${counted(same)}: ${rangesText(same)}`),
+    oneLine(same.map(({ dt, detail }) => `${dt}: ${detail}`).join('; ')),
+  ]);
 }
 
 function failures({ table: name, days, damaged = [] }: TableStatus): string[] {

@@ -21,6 +21,8 @@ import type { Partition, TableShape } from '../ports.ts';
 import { type DayFacts, committedState, dayState, failureOf, overdueAtMs } from '../planning/day-state.ts';
 import { type UpstreamDay, dueAtMs, upstreamState } from '../planning/due.ts';
 import type { BrandReport } from '../pipeline/context.ts';
+import { findingFacts } from '../pipeline/reconcile.ts';
+import { type FindingFacts, findingsOf, findingsText } from '../planning/findings.ts';
 
 const COLUMNS: readonly Column[] = [
   { name: 'dt', type: 'string' },
@@ -36,6 +38,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'failure', type: 'string' },
   { name: 'next_due', type: 'timestamp' },
   { name: 'overdue_at', type: 'timestamp' },
+  { name: 'findings', type: 'string' },
 ];
 
 /** One row for each day that a ledger has: its state, what is committed, and why it failed. */
@@ -52,7 +55,9 @@ export const NOW_SQL = "CAST(current_timestamp AT TIME ZONE 'UTC' AS timestamp)"
 export const STATE_NOW_SQL = `CASE WHEN overdue_at <= ${NOW_SQL} THEN 'overdue' ELSE state END`;
 
 /** What a report's coverage follows from, in addition to its ledgers and the time. */
-export interface CoverageFacts extends Pick<DayFacts, 'policy' | 'hasReturnedRecords'> {
+export interface CoverageFacts
+  extends Pick<DayFacts, 'policy' | 'hasReturnedRecords'>,
+    Pick<FindingFacts, 'report' | 'committedOn'> {
   upstream?: UpstreamDay | undefined;
 }
 
@@ -82,6 +87,7 @@ export function coverageRows(ledger: Ledger, facts: CoverageFacts, nowMs: number
         failure: failure ? `${failure.kind}: ${failure.message}` : null,
         next_due: timestamp(policy ? dueAtMs(day, entry, policy, nowMs, dayFacts.upstream) : null),
         overdue_at: timestamp(overdueAtMs(dayFacts, nowMs)),
+        findings: findingsText(findingsOf({ ...facts, day })),
       };
     });
 }
@@ -109,7 +115,7 @@ export async function writeCoverage(
     for (;;) {
       const ledger = await run.ledger(month).cached();
       const upstream = await upstreamDays(run, month);
-      const facts = { policy: run.policy, hasReturnedRecords, upstream };
+      const facts = { ...(await findingFacts(run, month)), policy: run.policy, hasReturnedRecords, upstream };
       const rows = coverageRows(ledger, facts, run.clock.now().getTime());
       const content = contentId(rows);
       if (rows.length === 0 || (snapshots.length === 1 && snapshots[0]?.startsWith(`${content}-`))) break;

@@ -3,7 +3,7 @@
  * that the settings enable, says how many problems there are, tells people what has changed, and draws the calendar. The
  * number comes first: where none comes any more, an alarm is raised, so a look that dies on the way is noticed.
  */
-import { lastMonths, isInSpan } from '../days.ts';
+import { lastMonths, isInSpan, monthOf } from '../days.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { mayBeDue } from '../lake/documents/month-index.ts';
 import {
@@ -12,6 +12,7 @@ import {
   type WantsMonth,
   readWantedLedgers,
 } from '../lake/documents/read.ts';
+import type { WatchRecord } from '../lake/documents/watch-record.ts';
 import { COVERAGE_PAGE_KEY } from '../lake/paths.ts';
 import type { Log } from '../log-events.ts';
 import { enabledPolicy, policyFingerprint } from '../planning/policy.ts';
@@ -21,6 +22,7 @@ import type { Settings } from '../settings/settings.ts';
 import { calendarPage } from '../status/calendar-page.ts';
 import { type MessageOptions, changeMessage } from '../status/change-message.ts';
 import { afterLook, afterMessage, changeFrom } from '../status/changes.ts';
+import { findingSuspects, firstComparedMonth } from '../status/open-findings.ts';
 import { type Suspect, openProblems, suspectsOf } from '../status/open-problems.ts';
 import type { Controls } from '../status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../status/table-statuses.ts';
@@ -57,21 +59,25 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   const { settings, reports, store } = options;
   const nowMs = options.clock.wallMs();
   const span = lastMonths(PAGE_MONTHS, nowMs);
+  const record = createLakeDocuments(options).watchRecord();
+  const monthsTold = monthsOfFindings(await record.cached());
   const isJudged: WantsMonth = (month, of) =>
-    isInSpan(month, span) || mayHoldProblems(month, of, settings, nowMs);
-  const lake = await readWantedLedgers(store, reports, isJudged);
+    isInSpan(month, span) || monthsTold.has(month) || mayHoldProblems(month, of, settings, nowMs);
+  const firstMonth = firstComparedMonth(nowMs);
+  const isRead: WantsMonth = (month, of) => month >= firstMonth || isJudged(month, of);
+  const lake = await readWantedLedgers(store, reports, isRead);
   const suspects = suspectsIn(options, lake, isJudged, nowMs);
   const look = { id: options.newId(), nowMs };
-  const record = createLakeDocuments(options).watchRecord();
   const { seen, told, telling } = await record.update((current) => afterLook(current, suspects, look));
-  const problems = openProblems(suspects, seen, nowMs);
+  const open = openProblems(suspects, seen, nowMs);
+  const problems = open.filter(({ finding }) => !finding);
   options.countProblems(problems.length);
   const isNews = telling?.by === look.id;
-  const message = isNews && changeMessage(changeFrom(told, problems), { ...options.message, nowMs });
+  const message = isNews && changeMessage(changeFrom(told, open, nowMs), { ...options.message, nowMs });
   try {
     if (message) {
       await options.notifier.tell(message);
-      await record.update((current) => afterMessage(current, problems, look));
+      await record.update((current) => afterMessage(current, open, look));
     }
   } finally {
     // Where no message can be sent the page is all there is, and it must not show what was long ago.
@@ -88,6 +94,11 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
     })),
     message: message ? message.subject : null,
   };
+}
+
+/** Where nobody looked at them any more, they would be told to be solved. */
+function monthsOfFindings({ told }: WatchRecord): Set<string> {
+  return new Set(Object.values(told).flatMap(({ finding }) => (finding ? [monthOf(finding.day)] : [])));
 }
 
 /** Where the index says that nothing in a month is due, every day of it is complete: its ledger need not be read. */
@@ -114,7 +125,8 @@ function suspectsIn(
     const stored = lake.find((each) => each.brand === table.brand && each.report.name === report.name);
     const isJudgedHere = (month: string) => !stored || isJudged(month, stored);
     const lastRun = stored?.index.lastRun;
-    return suspectsOf({ table, policy, isJudged: isJudgedHere, lastRun }, nowMs);
+    const watched = { table, policy, isJudged: isJudgedHere, lastRun };
+    return [...suspectsOf(watched, nowMs), ...findingSuspects(watched, nowMs)];
   });
 }
 

@@ -1,6 +1,7 @@
 import { monthOf } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
 import { commitDay } from '../lake/documents/ledger.ts';
+import { carriedFindings } from '../planning/findings.ts';
 import { closesAtMs, daysWatched, doubtOf, settles } from '../planning/due.ts';
 import { refusedSummary } from '../planning/refused-lookups.ts';
 import type { BuiltSnapshot } from './build.ts';
@@ -58,6 +59,8 @@ export async function commit(
     const { mayBeLast, ...doubt } = doubtOf(ctx.policy, reading, before);
     // Where the service never returned a record, the address or the credentials may be another brand's.
     const isVerified = hasReturnedRecords || snapshot.rows > 0;
+    const { queryFingerprint, fallPercent } = ctx.policy;
+    const content = { ...snapshot, unchanged, at: startedAt, queryFingerprint };
     const settled = closed && isLast && mayBeLast && isVerified && !refusedLookups?.retryAt;
     const next = commitDay(ledger, day, {
       runId: ctx.runId,
@@ -76,7 +79,8 @@ export async function commit(
         pages: slices.flatMap(({ parts }) => parts).reduce((pages, part) => pages + part.pages, 0),
         readFrom: startedAt,
         readTo: new Date(last.toMs).toISOString(),
-        queryFingerprint: ctx.policy.queryFingerprint,
+        queryFingerprint,
+        ...carriedFindings(before, content, ctx.report.measure, fallPercent),
         ...(last.upstream && { upstreamDigest: last.upstream.digest }),
         ...(refusedLookups && { refusedLookups }),
         ...(changes && { changes }),

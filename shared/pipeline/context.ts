@@ -32,11 +32,16 @@ export interface BrandReport {
   index: CasDocument<MonthIndex>;
   schema: CasDocument<StoredSchema>;
   /** For a report with an upstream: the upstream report, its ledgers and its index. */
-  upstream?: {
-    report: ReportDefinition;
-    ledger: (month: string) => CasDocument<Ledger>;
-    index: CasDocument<MonthIndex>;
-  };
+  upstream?: OtherReport & { index: CasDocument<MonthIndex> };
+  /** Another report of the brand by its name; a run may read those of `reportsReadBy`. */
+  other: (name: string) => OtherReport | undefined;
+}
+
+/** What is committed of another report. */
+export interface OtherReport {
+  report: ReportDefinition;
+  /** @param month `YYYY-MM` */
+  ledger: (month: string) => CasDocument<Ledger>;
 }
 
 /** What is needed to fetch pages of one report of one brand. */
@@ -82,7 +87,16 @@ export function createBrandReport(
   documents: LakeDocuments,
   { brand, report, policy }: Pick<BrandReport, 'brand' | 'report' | 'policy'>,
 ): BrandReport {
-  const upstream = report.day.by === 'upstream' ? reports[report.day.report] : undefined;
+  const other = (name: string): OtherReport | undefined => {
+    const { [name]: definition } = reports;
+    return (
+      definition && {
+        report: definition,
+        ledger: (month: string) => documents.ledger(definition.name, brand, month),
+      }
+    );
+  };
+  const upstream = report.day.by === 'upstream' ? other(report.day.report) : undefined;
   return {
     brand,
     report,
@@ -95,12 +109,9 @@ export function createBrandReport(
     ledger: (month) => documents.ledger(report.name, brand, month),
     index: documents.index(report.name, brand),
     schema: documents.schema(report),
+    other,
     ...(upstream && {
-      upstream: {
-        report: upstream,
-        ledger: (month: string) => documents.ledger(upstream.name, brand, month),
-        index: documents.index(upstream.name, brand),
-      },
+      upstream: { ...upstream, index: documents.index(upstream.report.name, brand) },
     }),
   };
 }

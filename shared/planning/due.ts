@@ -34,6 +34,8 @@ export interface Policy {
   pagesAreSnapshot: boolean;
   /** The longest time between two starts of the schedule: what is due waits no longer, unless something is wrong. */
   maxGapMs: number;
+  /** By how many percent rows or their sum may fall from one reading of a day to the next, before people are told. */
+  fallPercent: number;
 }
 
 /** What is committed of a day of the upstream report. */

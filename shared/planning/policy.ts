@@ -15,6 +15,7 @@ export function policyOf(report: ReportDefinition, brand: BrandSettings, setting
     queryFingerprint: queryFingerprint(report, brand, settings),
     pagesAreSnapshot: report.pagesAreSnapshot,
     maxGapMs: maxGapMs(settings.schedule),
+    fallPercent: settings.reportFallPercent,
   };
 }
 
@@ -30,6 +31,10 @@ export function enabledPolicy(
 }
 
 /** Fingerprint of everything that due times depend on: the hints of the index are valid for one policy only. */
-export function policyFingerprint({ maxGapMs: _maxGapMs, ...policy }: Policy): string {
+export function policyFingerprint({
+  maxGapMs: _maxGapMs,
+  fallPercent: _fallPercent,
+  ...policy
+}: Policy): string {
   return hash('sha256', JSON.stringify(policy), 'hex').slice(0, 16);
 }

@@ -25,4 +25,16 @@ export const clickDetails: ReportDefinition = {
   refresh: clicks.refresh,
   pagesAreSnapshot: true,
   views: [],
+  checks: [
+    {
+      name: 'clicks_without_detail',
+      counts: 'clicks without a detail that the service did not refuse',
+      advice:
+        'Ask the service for one of them by hand. Where it has the detail, read the day again by its date',
+      rule: 'found_in',
+      values: { report: clicks.name, column: 'id' },
+      places: { report: 'clicks_detail', columns: ['id'], daysAround: 0 },
+      isAssumed: false,
+    },
+  ],
 };

@@ -27,4 +27,5 @@ export const clicks: ReportDefinition = {
   // A click never changes, and no click is added to a range that has ended, so positions stay what they are.
   pagesAreSnapshot: true,
   views: [],
+  checks: [],
 };

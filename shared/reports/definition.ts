@@ -79,6 +79,41 @@ export interface View {
   sql: string;
 }
 
+/**
+ * A check of what a day's records say, counted when their content is new. What it counts is a finding of that day, under
+ * its name: the day is published all the same, and people are told once.
+ */
+export type Check = CheckTexts & (OneValue | FoundIn);
+
+interface CheckTexts {
+  /** In snake_case: what `coverage` and `status` call it. */
+  name: string;
+  /** What it counts, in the plural, e.g. `tracking links whose click differs between rows`. */
+  counts: string;
+  /** What to do about it, in one sentence without its full stop. */
+  advice: string;
+}
+
+/** Rows that agree in the column `by` agree in `column` too, where both have a value. Counts the values of `by`. */
+interface OneValue {
+  rule: 'one_value';
+  by: string;
+  column: string;
+}
+
+/**
+ * Every value of one report's day is found in another one's. Counts the values that are not, empty ones aside. It waits
+ * until all days that it reads are complete, and leaves out what is not enabled or filtered.
+ */
+interface FoundIn {
+  rule: 'found_in';
+  values: { report: string; column: string };
+  /** In any of these columns, on the same day or one of the `daysAround` before and after it. */
+  places: { report: string; columns: readonly string[]; daysAround: number };
+  /** No document says that the two columns mean the same: where not one value is found, nothing is said. */
+  isAssumed: boolean;
+}
+
 /** A record's state decides whether it can still change. */
 export interface States {
   /** The table's column that holds it. */
@@ -114,6 +149,16 @@ export interface ReportDefinition {
   /** I11: where pages are not a snapshot, a day settles only after two passes with the same digest. */
   pagesAreSnapshot: boolean;
   views: readonly View[];
+  checks: readonly Check[];
+}
+
+/** The names of the other reports that a report's runs read in the lake. */
+export function reportsReadBy({ name, day, checks }: ReportDefinition): string[] {
+  const compared = checks.flatMap((check) =>
+    check.rule === 'found_in' ? [check.values.report, check.places.report] : [],
+  );
+  const upstream = day.by === 'upstream' ? [day.report] : [];
+  return [...new Set([...upstream, ...compared])].filter((other) => other !== name);
 }
 
 /** Definitions by report name, in the order of the registry. */

@@ -69,4 +69,5 @@ FROM orders
 GROUP BY brand, dt, status`,
     },
   ],
+  checks: [],
 };

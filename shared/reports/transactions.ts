@@ -64,4 +64,17 @@ FROM transactions
 GROUP BY brand, dt, transaction_type, order_status`,
     },
   ],
+  checks: [
+    {
+      name: 'orders_unknown',
+      counts: 'orders of transactions that are not among the orders of the day and of those beside it',
+      advice:
+        'Look for one of them in the dashboard of the brand. Where the order is there, read its day of order_list again',
+      rule: 'found_in',
+      values: { report: 'transaction_list', column: 'order_id' },
+      // A transaction is of the day on which its order was made, but the two reports may count days by other instants.
+      places: { report: orders.name, columns: ['transid', 'order_id'], daysAround: 1 },
+      isAssumed: true,
+    },
+  ],
 };

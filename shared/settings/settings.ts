@@ -69,6 +69,8 @@ export interface ReportSettings {
   /** By column name: the type that it gets unless a commit has fixed it before. */
   columns: Record<string, ColumnType>;
   refresh: RefreshTier[];
+  /** By how many percent rows or their sum may fall from one reading of a day to the next, before people are told. */
+  reportFallPercent: number;
   /** Records requested per page: `page_size` or `limit` of the report's settings. */
   pageSize: number;
   /** The field that identifies a record, where it is not the one of the report's definition. */
@@ -190,6 +192,7 @@ function reportSchema(report: ReportDefinition) {
     filters: z.prefault(filtersSchema(report), {}),
     columns: z.prefault(columnsSchema(report), {}),
     refresh: z._default(refreshSchema(), [...report.refresh]),
+    reportFallPercent: z._default(integer(1, 100), 20),
     page_size: pageSizeIn('page_size'),
     limit: pageSizeIn('limit'),
     key:

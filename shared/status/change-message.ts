@@ -1,5 +1,6 @@
 import type { Message } from '../ports.ts';
 import type { Change } from './changes.ts';
+import { toldTogether } from './open-findings.ts';
 import type { OpenProblem } from './open-problems.ts';
 
 /** How a reader of a message starts an action, in plain text. */
@@ -27,25 +28,49 @@ const MAX_WHY = 400;
 /** The message that tells of a change: what is new, what is still open, what is solved. */
 export function changeMessage({ opened, remaining, solved }: Change, options: MessageOptions): Message {
   const { pipeline, page, nowMs } = options;
-  const open = opened.length + remaining.length;
-  const counts = [
-    ...(opened.length > 0 ? [`${opened.length} new`] : []),
-    ...(solved.length > 0 ? [`${solved.length} solved`] : []),
-    ...(open > 0 ? [`${open} open`] : []),
-  ];
-  const headline = open === 0 ? 'all is well again' : `problems: ${counts.join(', ')}`;
+  const [problems, findings] = partition(opened);
+  const still = partition(remaining)[0];
+  const headline = headlineOf({ opened: problems, remaining: still, solved }, findings.length);
   return {
     subject: `${pipeline}: ${headline}`,
     text: [
       `${pipeline}, ${timeText(nowMs)}: ${headline}.`,
-      ...section('NEW', opened, options),
-      ...section('STILL OPEN', remaining, options),
+      ...section('NEW', problems, options),
+      ...section('STILL OPEN', still, options),
+      ...section('FINDINGS', toldTogether(findings), options),
       ...solvedSection(solved),
       '',
       `All days: ${page}`,
       '',
     ].join('\n'),
   };
+}
+
+/** `problems: 1 new, 2 solved, 3 open; findings: 1 new` */
+function headlineOf({ opened, remaining, solved }: Change, newFindings: number): string {
+  const [problems, findings] = partition(solved);
+  const open = opened.length + remaining.length;
+  const ofProblems = countsText({ new: opened.length, solved: problems.length, open });
+  const ofFindings = countsText({ new: newFindings, solved: findings.length });
+  const parts = [
+    ...(open > 0 ? [`problems: ${ofProblems}`] : problems.length > 0 ? [ALL_WELL] : []),
+    ...(ofFindings === '' ? [] : [`findings: ${ofFindings}`]),
+  ];
+  return parts.join('; ') || ALL_WELL;
+}
+
+const ALL_WELL = 'all is well again';
+
+function countsText(counts: Record<string, number>): string {
+  return Object.entries(counts)
+    .flatMap(([name, count]) => (count > 0 ? [`${count} ${name}`] : []))
+    .join(', ');
+}
+
+/** @returns problems, findings */
+function partition<T extends { finding?: unknown }>(all: readonly T[]): [problems: T[], findings: T[]] {
+  const isFinding = ({ finding }: T) => finding !== undefined;
+  return [all.filter((each) => !isFinding(each)), all.filter(isFinding)];
 }
 
 function section(title: string, problems: readonly OpenProblem[], { controls }: MessageOptions): string[] {

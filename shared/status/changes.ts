@@ -11,7 +11,7 @@ import { type OpenProblem, type Suspect, openProblems } from './open-problems.ts
 /** At least so long after a message comes the next one. In minutes, because schedules start to the minute. */
 export const MINUTES_BETWEEN_MESSAGES = 60;
 
-/** What is different from what the last message said; nothing of it is a problem that came and went since. */
+/** What is different from what the last message said; nothing of it came and went since. Findings are among the problems. */
 export interface Change {
   opened: OpenProblem[];
   remaining: OpenProblem[];
@@ -25,13 +25,24 @@ export interface Look {
   nowMs: number;
 }
 
-/** What a message has to say; nothing is opened or solved where the problems are those that were told. */
-export function changeFrom(told: WatchRecord['told'], problems: readonly OpenProblem[]): Change {
+/**
+ * What a message has to say; nothing is opened or solved where the problems are those that were told. A finding that is
+ * too old to be told of is not solved.
+ */
+export function changeFrom(
+  told: WatchRecord['told'],
+  problems: readonly OpenProblem[],
+  nowMs: number,
+): Change {
+  const isOver = ({ finding }: WatchRecord['told'][string]) =>
+    finding !== undefined && nowMs >= Date.parse(finding.until);
   const open = new Set(problems.map(({ id }) => id));
   return {
     opened: problems.filter(({ id }) => !Object.hasOwn(told, id)),
     remaining: problems.filter(({ id }) => Object.hasOwn(told, id)),
-    solved: Object.entries(told).flatMap(([id, problem]) => (open.has(id) ? [] : [problem])),
+    solved: Object.entries(told).flatMap(([id, problem]) =>
+      open.has(id) || isOver(problem) ? [] : [problem],
+    ),
   };
 }
 
@@ -49,7 +60,7 @@ export function afterLook(
   const isSame =
     Object.keys(seen).length === Object.keys(record.seen).length &&
     Object.entries(seen).every(([suspect, at]) => record.seen[suspect] === at);
-  const { opened, solved } = changeFrom(record.told, openProblems(suspects, seen, nowMs));
+  const { opened, solved } = changeFrom(record.told, openProblems(suspects, seen, nowMs), nowMs);
   const isUncertain = record.telling !== undefined && !record.telling.isTold;
   const isNews = mayTell(record, nowMs) && (isUncertain || opened.length + solved.length > 0);
   if (isSame && !isNews) return record;
@@ -65,9 +76,14 @@ export function afterMessage(
   if (record.telling?.by !== id) return record;
   const told = problems.map((problem) => {
     const since = new Date(problem.sinceMs).toISOString();
-    return [problem.id, { since, what: `${problem.brand} ${problem.report}: ${problem.what}` }] as const;
+    const what = `${problem.brand} ${problem.report}: ${problem.what}`;
+    return [problem.id, { since, what, ...storedFinding(problem) }] as const;
   });
   return { ...record, told: Object.fromEntries(told), telling: { ...record.telling, isTold: true } };
+}
+
+function storedFinding({ finding }: OpenProblem): Pick<WatchRecord['told'][string], 'finding'> {
+  return finding ? { finding: { day: finding.day, until: new Date(finding.untilMs).toISOString() } } : {};
 }
 
 /** A time in the future was recorded by a clock that was ahead, and is ignored. */

@@ -2,6 +2,7 @@ import { type MonthSpan, dayOf, daysFrom, isInSpan, monthOf } from '../days.ts';
 import type { DayEntry, Failure } from '../lake/documents/ledger.ts';
 import { type DayFacts, type DayState, dayState, failureOf } from '../planning/day-state.ts';
 import { dueAtMs, upstreamState } from '../planning/due.ts';
+import { type Finding, type FindingFacts, findingsOf } from '../planning/findings.ts';
 
 /** A day as `status` and the calendar show it; `status --json` prints it as it is. */
 export interface StatusDay {
@@ -19,13 +20,17 @@ export interface StatusDay {
   /** Of a month whose ledger is damaged nothing says since when. */
   failure?: Pick<Failure, 'kind' | 'code' | 'message'> &
     Partial<Pick<Failure, 'since' | 'times' | 'retryAt'>>;
+  /** What is odd about what was read, if anything. */
+  findings?: Finding[];
 }
 
 /** The days of one report of one brand in its ledgers. */
 export type DayEntries = ReadonlyMap<string, DayEntry>;
 
 /** What the states of a report's days follow from, in addition to the time. */
-export interface ReportFacts extends Pick<DayFacts, 'policy' | 'hasReturnedRecords'> {
+export interface ReportFacts
+  extends Pick<DayFacts, 'policy' | 'hasReturnedRecords'>,
+    Pick<FindingFacts, 'report'> {
   entries: DayEntries;
   /** For a report with an upstream: the days of the upstream report. */
   upstream: DayEntries | undefined;
@@ -39,6 +44,7 @@ export interface ReportFacts extends Pick<DayFacts, 'policy' | 'hasReturnedRecor
  */
 export function statusDays(facts: ReportFacts, nowMs: number, span: MonthSpan): StatusDay[] {
   const { entries, policy, hasReturnedRecords, upstream, damagedMonths } = facts;
+  const committedOn = (day: string) => entries.get(day)?.committed;
   const today = dayOf(nowMs, policy?.timeZone ?? 'UTC');
   const expected = policy ? daysFrom(policy.startDate, today) : [];
   return [...new Set([...entries.keys(), ...expected])]
@@ -48,10 +54,12 @@ export function statusDays(facts: ReportFacts, nowMs: number, span: MonthSpan): 
       const damage = damagedMonths.get(monthOf(day));
       if (damage !== undefined) return dayOfDamagedMonth(day, damage);
       const entry = entries.get(day);
-      return statusDay(
+      const state = statusDay(
         { day, entry, policy, hasReturnedRecords, upstream: upstreamState(upstream?.get(day)) },
         nowMs,
       );
+      const findings = findingsOf({ report: facts.report, policy, day, committedOn });
+      return findings.length > 0 ? { ...state, findings } : state;
     });
 }
 

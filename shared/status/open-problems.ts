@@ -29,6 +29,18 @@ export interface Suspect {
   /** One sentence. */
   why: string;
   remedy: Remedy;
+  /** Of a finding, which is told once and is no problem. */
+  finding?: ToldFinding;
+}
+
+/** What a message says of a finding; those of one title are told together. */
+export interface ToldFinding {
+  title: string;
+  /** `YYYY-MM-DD` */
+  day: string;
+  detail: string;
+  /** From then on nobody is told that it is gone. */
+  untilMs: number;
 }
 
 /** A suspect that has lasted for too long. */
@@ -254,11 +266,13 @@ function silence(lastRun: LastRun | undefined, { maxGapMs }: Policy, nowMs: numb
   };
 }
 
-function counted(days: readonly StatusDay[]): string {
+/** `2 days` */
+export function counted(days: readonly unknown[]): string {
   return days.length === 1 ? '1 day' : `${days.length} days`;
 }
 
-function rangesText(days: readonly StatusDay[]): string {
+/** `2026-11-01 to 2026-11-03, 2026-11-07` */
+export function rangesText(days: readonly Pick<StatusDay, 'dt'>[]): string {
   const ranges = dayRanges(days).map(({ from, to }) => (from === to ? from : `${from} to ${to}`));
   const rest = ranges.length - MAX_RANGES;
   return [...ranges.slice(0, MAX_RANGES), ...(rest > 0 ? [`${rest} more ranges`] : [])].join(', ');

@@ -48,7 +48,7 @@ function tableCompleteThrough({ days }: TableStatus): string | undefined {
 }
 
 /** Days in order, as ranges without a gap. */
-export function dayRanges(days: readonly StatusDay[]): { from: string; to: string }[] {
+export function dayRanges(days: readonly Pick<StatusDay, 'dt'>[]): { from: string; to: string }[] {
   const ranges: { from: string; to: string }[] = [];
   for (const { dt } of days) {
     const last = ranges.at(-1);

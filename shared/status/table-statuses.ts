@@ -69,7 +69,11 @@ function tableStatus(
   const damagedMonths = new Map(
     damaged.flatMap(({ month, message }) => (month === undefined ? [] : [[month, message]])),
   );
-  const days = statusDays({ entries, upstream, policy, hasReturnedRecords, damagedMonths }, nowMs, span);
+  const days = statusDays(
+    { report, entries, upstream, policy, hasReturnedRecords, damagedMonths },
+    nowMs,
+    span,
+  );
   return {
     brand,
     report: report.name,

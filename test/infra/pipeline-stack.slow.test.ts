@@ -168,6 +168,13 @@ describe('the permissions of the stack', () => {
     expect(touching.map(({ Action }) => Action)).toEqual(['s3:GetObject']);
   });
 
+  it('let transactions read the orders that their checks compare them with, but not write them', () => {
+    const touching = statements(both, 'transaction_list').filter((statement) =>
+      /ledger\/order_list|snapshots\/orders/.test(JSON.stringify(statement)),
+    );
+    expect(touching.map(({ Action }) => Action)).toEqual(['s3:GetObject']);
+  });
+
   it('include only the secrets of the brands of the report', () => {
     const secretsOf = (report: string) => JSON.stringify(statements(both, report)).match(/:secret:[\w/-]+/g);
     expect(secretsOf('order_list')).toEqual([':secret:brand-reports/acme-', ':secret:brand-reports/globex-']);

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { consoleControls, consoleTextControls } from '../../functions/console-controls.ts';
 import { DAY_MS, HOUR_MS, addDays, daysFrom } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
-import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
+import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts';
 import type { LastRun } from '../../shared/lake/documents/month-index.ts';
 import { COVERAGE_PAGE_KEY, WATCH_KEY, indexKey, ledgerKey } from '../../shared/lake/paths.ts';
 import { enabledPolicy, policyFingerprint } from '../../shared/planning/policy.ts';
@@ -227,6 +227,91 @@ describe('a look of the watcher', () => {
     const again = countingLake({ store, catalog: memoryCatalog() });
     await look(NOW_MS + 1, { store: again.store });
     expect(again.taken()).toEqual(first);
+  });
+});
+
+describe('a finding', () => {
+  const before = { rows: 1234, state: 'closed' as const, at: new Date(NOW_MS - HOUR_MS).toISOString() };
+  const fallen = (change: Partial<Committed> = {}) =>
+    readDay(settings, 'order_list', { rows: 100, before, ...change });
+  const subjects = () => messages.map(({ subject }) => subject.replace('BrandReports: ', ''));
+  /** A look an hour after the last one, by which a run has ended. */
+  const lookAgain = async (hours: number) => {
+    await keepAlive(NOW_MS + hours * HOUR_MS);
+    return look(NOW_MS + hours * HOUR_MS);
+  };
+
+  it('is told once, raises no alarm, and is solved by a reading that no longer has it', async () => {
+    await fill({ [YESTERDAY]: fallen() });
+    expect(await look()).toEqual({ problems: [], message: 'BrandReports: findings: 1 new' });
+    for (const hours of [1, 1.2]) await lookAgain(hours);
+    expect({ subjects: subjects(), counts }).toEqual({
+      subjects: ['findings: 1 new'],
+      counts: [0, 0, 0],
+    });
+    await setDay(YESTERDAY, readDay(settings, 'order_list'));
+    await lookAgain(1.4);
+    expect(subjects()).toEqual(['findings: 1 new', 'findings: 1 solved']);
+    expect(messages[1]?.text).toContain(`SOLVED\n- acme order_list: rows fell: ${YESTERDAY} (since `);
+  });
+
+  it('is not repeated beside a problem, nor told to be solved when it is two weeks old', async () => {
+    await fill({ [YESTERDAY]: fallen() });
+    await look();
+    await setDay(addDays(TODAY, -2), { failure });
+    await lookAgain(1);
+    expect(messages[1]?.text).not.toContain('rows fell');
+    await setDay(addDays(TODAY, -2), readDay(settings, 'order_list'));
+    await lookAgain(15 * 24);
+    expect(messages.at(-1)?.text).not.toContain('rows fell');
+  });
+
+  it('of another day is told by itself', async () => {
+    await fill({ [YESTERDAY]: fallen() });
+    await look();
+    await setDay(addDays(TODAY, -3), fallen());
+    await lookAgain(1);
+    expect(messages[1]?.text).toContain('rows fell on 1 day: 2026-11-17\n');
+  });
+
+  it('that comes with others is told together with them, day by day', async () => {
+    const days = ['2026-11-15', '2026-11-16', '2026-11-18'];
+    await fill(Object.fromEntries(days.map((day) => [day, fallen()])));
+    await look();
+    expect(messages[0]?.text).toContain(
+      '- acme order_list: rows fell on 3 days: 2026-11-15 to 2026-11-16, 2026-11-18\n',
+    );
+    expect(subjects()).toEqual(['findings: 3 new']);
+  });
+
+  it.each<[string, Record<string, DayEntry>]>([
+    ['that another reading has to confirm', { [YESTERDAY]: fallen({ confirmed: false }) }],
+    [
+      'that came more than two weeks ago',
+      { [YESTERDAY]: fallen({ before: { ...before, at: '2026-11-06T15:00:00.000Z' } }) },
+    ],
+    ['of an unusual day of the history', { '2026-11-05': readDay(settings, 'order_list', { rows: 1 }) }],
+  ])('is told to nobody: one %s', async (_name, days) => {
+    await fill(days);
+    expect(await look()).toEqual({ problems: [], message: null });
+  });
+
+  it('of a day that was usual until lately is told', async () => {
+    await fill({ [YESTERDAY]: readDay(settings, 'order_list', { rows: 1 }) });
+    await look();
+    expect(messages[0]?.text).toContain(`Why: ${YESTERDAY}: 1 row, usual are about 1234\n`);
+  });
+
+  it('of an old month stays open while the index says that nothing there is due', async () => {
+    const old = '2026-07-06';
+    await fill({ [old]: fallen() });
+    const key = indexKey('order_list', 'acme');
+    const { months } = JSON.parse(Buffer.from((await store.get(key))?.body ?? '').toString());
+    await change(key, { months: { ...months, '2026-07': { nextDue: new Date(NOW_MS).toISOString() } } });
+    await look();
+    await change(key, { months });
+    await lookAgain(1);
+    expect(subjects()).toEqual(['findings: 1 new']);
   });
 });
 

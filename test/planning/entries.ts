@@ -18,6 +18,7 @@ export const policy: Policy = {
   queryFingerprint: 'as-now',
   pagesAreSnapshot: true,
   maxGapMs: HOUR_MS,
+  fallPercent: 20,
 };
 
 /** A day that was read at this time. */

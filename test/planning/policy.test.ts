@@ -39,6 +39,7 @@ describe('the policy of a report', () => {
       queryFingerprint: queryFingerprint(orders, acme, own),
       pagesAreSnapshot: orders.pagesAreSnapshot,
       maxGapMs: 6 * HOUR_MS,
+      fallPercent: 20,
     });
   });
 
@@ -66,7 +67,8 @@ describe('the fingerprint of a policy', () => {
     );
   });
 
-  it('is the same with another schedule, which makes no day due', () => {
-    expect(policyFingerprint({ ...policy, maxGapMs: policy.maxGapMs + 1 })).toBe(policyFingerprint(policy));
+  it('is the same with another schedule, or another limit of falls, which make no day due', () => {
+    const other = { ...policy, maxGapMs: policy.maxGapMs + 1, fallPercent: policy.fallPercent + 1 };
+    expect(policyFingerprint(other)).toBe(policyFingerprint(policy));
   });
 });

@@ -51,6 +51,30 @@ describe('the reports', () => {
     expect(Object.fromEntries(all.map(({ name, filters }) => [name, filters]))).toEqual(DOCUMENTED_FILTERS);
   });
 
+  it('have checks with names of their own, in snake_case, that name reports, and columns that these document if any', () => {
+    const checks = all.flatMap((report) => report.checks.map((check) => ({ report, check })));
+    const names = checks.map(({ check }) => check.name);
+    expect(names).toEqual([...new Set(names)]);
+    for (const { report, check } of checks) {
+      expect(check.name).toMatch(/^[a-z]+(_[a-z]+)*$/);
+      expect(check.advice).not.toMatch(/\.$/);
+      const columns: [report: string, column: string][] =
+        check.rule === 'one_value'
+          ? [check.by, check.column].map((column) => [report.name, column])
+          : [
+              [check.values.report, check.values.column],
+              ...check.places.columns.map((column): [string, string] => [check.places.report, column]),
+            ];
+      for (const [name, column] of columns) {
+        const documented = baseSchema(reports[name]?.columns ?? []).columns.map((each) => each.name);
+        const discovers = reports[name]?.columns.length === 0;
+        expect({ name, column, isKnown: discovers || documented.includes(column) }).toMatchObject({
+          isKnown: true,
+        });
+      }
+    }
+  });
+
   it.each(named)('%s is read again in tiers that ascend', (_name, { refresh }) => {
     const ages = refresh.map(({ untilAgeDays }) => untilAgeDays);
     expect(ages.length).toBeGreaterThan(0);

@@ -83,6 +83,7 @@ describe('settings', () => {
         { untilAgeDays: 35, every: '1 day' },
         { untilAgeDays: 120, every: '7 days' },
       ],
+      reportFallPercent: 20,
       pageSize: 100,
     });
   });
@@ -102,6 +103,7 @@ describe('settings', () => {
       filters: { publisher_id: '1234', status: 'effective' },
       columns: { amount: 'decimal(18,2)' },
       refresh: [{ untilAgeDays: 1, every: '90 minutes' }],
+      reportFallPercent: 35,
       key: 'order_ref',
     };
     const { reports: byReport, ...acme } = {
@@ -394,6 +396,7 @@ describe('settings', () => {
       filters: { reason: 'late', store: 3 },
       columns: {},
       refresh: [{ untilAgeDays: 9, every: '12 hours' }],
+      reportFallPercent: 20,
       pageSize: 50,
       key: 'no',
     });

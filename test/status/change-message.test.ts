@@ -61,6 +61,73 @@ All days: ${options.page}
 `);
   });
 
+  it('tells findings of one kind together, each day with what was found, and what to do', () => {
+    const fell = (day: string, detail: string, hour: number): OpenProblem => ({
+      ...FAILED,
+      id: `acme order_list rows_fell ${day}`,
+      what: `rows fell: ${day}`,
+      sinceMs: Date.parse(`2026-11-20T0${hour}:00:00Z`),
+      why: detail,
+      remedy: { sentence: 'Compare the day with the dashboard of the brand' },
+      finding: { title: 'rows fell', day, detail, untilMs: 0 },
+    });
+    const opened = [
+      fell('2026-11-18', '90 rows before, 40 now', 7),
+      fell('2026-11-17', '120 rows before, 60 now', 6),
+      FAILED,
+    ];
+    const solved = { ...SOLVED, finding: { day: '2026-11-17', until: '2026-12-01T00:00:00.000Z' } };
+    const told = fell('2026-11-10', 'told before', 5);
+    const message = changeMessage({ opened, remaining: [told], solved: [solved] }, options);
+    expect(message.subject).toBe('BrandReports: problems: 1 new, 1 open; findings: 2 new, 1 solved');
+    expect(
+      message.text,
+    ).toBe(`BrandReports, 2026-11-20 15:50 UTC: problems: 1 new, 1 open; findings: 2 new, 1 solved.
+
+NEW
+- acme order_list: 2 days failed: 2026-11-18 to 2026-11-19
+  since 2026-11-19 06:00 UTC
+  Why: config (no_credentials): the secret brand-reports/acme does not exist
+  What to do: Fix what the message names, then: test event Sync-now of BrandReports-order_list, or the event {"brand":"acme"}
+  https://eu-central-1.console.aws.amazon.com/lambda/home?region=eu-central-1#/functions/BrandReports-order_list?tab=testing
+
+FINDINGS
+- acme order_list: rows fell on 2 days: 2026-11-17 to 2026-11-18
+  since 2026-11-20 06:00 UTC
+  Why: 2026-11-17: 120 rows before, 60 now; 2026-11-18: 90 rows before, 40 now
+  What to do: Compare the day with the dashboard of the brand.
+
+SOLVED
+- acme transaction_list: 1 day overdue: 2026-11-17 (since 2026-11-18 06:00 UTC)
+
+All days: ${options.page}
+`);
+  });
+
+  it.each<[string, Parameters<typeof changeMessage>[0], string]>([
+    ['the last problem is solved', { opened: [], remaining: [], solved: [SOLVED] }, 'all is well again'],
+    [
+      'it is, and there is a finding',
+      {
+        opened: [{ ...FAILED, finding: { title: 't', day: '2026-11-18', detail: 'd', untilMs: 0 } }],
+        remaining: [],
+        solved: [SOLVED],
+      },
+      'all is well again; findings: 1 new',
+    ],
+    [
+      'a finding is gone while a problem is open',
+      {
+        opened: [],
+        remaining: [THROTTLED],
+        solved: [{ ...SOLVED, finding: { day: '2026-11-18', until: SOLVED.since } }],
+      },
+      'problems: 1 open; findings: 1 solved',
+    ],
+  ])('has a headline where %s', (_name, change, headline) => {
+    expect(changeMessage(change, options).subject).toBe(`BrandReports: ${headline}`);
+  });
+
   it('says that all is well again', () => {
     const message = changeMessage({ opened: [], remaining: [], solved: [SOLVED] }, options);
     expect(message.subject).toBe('BrandReports: all is well again');

@@ -34,7 +34,7 @@ function startWatcher() {
       record = afterLook(record, suspects, look);
       const problems = openProblems(suspects, record.seen, nowMs);
       if (record.telling?.by !== look.id || fate === 'untold') return;
-      const change = changeFrom(record.told, problems);
+      const change = changeFrom(record.told, problems, nowMs);
       const solved = change.solved.map(({ what }) => what);
       messages.push({ atMs: nowMs, opened: ids(change.opened), remaining: ids(change.remaining), solved });
       if (fate === 'ends') record = afterMessage(record, problems, look);

@@ -6,6 +6,7 @@ import type { DayEntry, Ledger } from '../../shared/lake/documents/ledger.ts';
 import { parseMonthIndex } from '../../shared/lake/documents/month-index.ts';
 import { DAY_STATES } from '../../shared/planning/day-state.ts';
 import { upstreamState } from '../../shared/planning/due.ts';
+import { committedIn } from '../../shared/planning/findings.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { calendar } from '../../shared/status/calendar.ts';
@@ -116,6 +117,8 @@ describe('coverage, status and calendar', () => {
               report.day.by === 'upstream' &&
               lake.find((each) => report.day.by === 'upstream' && each.report.name === report.day.report);
             const facts = {
+              report,
+              committedOn: committedIn(ledgers),
               policy: enabledPolicy(settings, 'acme', report),
               hasReturnedRecords,
               ...(upstreamLedgers && {

@@ -72,6 +72,19 @@ const published = storedObject({
   sums: z.optional(z.record(z.string(), z.string())),
   /** Of a report whose records have a state: the rows that can still change. */
   unsettled: z.optional(storedCount),
+  /** What the day had before its content changed, and since when it has what it has now. */
+  before: z.optional(
+    storedObject({
+      rows: storedCount,
+      state: z.enum(['open', 'closed']),
+      sum: z.optional(z.string()),
+      at: storedTime,
+    }),
+  ),
+  /** By check of the report's definition: what it counted last; a check that could not be made is missing. */
+  findings: z.optional(z.record(z.string(), storedCount)),
+  /** By check: a fingerprint of what it last examined. */
+  examined: z.optional(z.record(z.string(), z.string())),
   /** `open`: everything known up to `readTo`. `closed`: one pass that began when the day and its late minutes were over. */
   state: z.enum(['open', 'closed']),
   settled: z.boolean(),
@@ -286,6 +299,36 @@ export function recordPublished(ledger: Ledger, day: string, snapshot: string, s
       ...entry,
       committed: { ...committed, published: true },
       ...(superseded && { superseded: endedBy(superseded, now) }),
+    }),
+  );
+}
+
+/** What the checks of a day found. */
+export interface ExaminedDay {
+  day: string;
+  /** The content that they examined. */
+  snapshot: string;
+  /** By name; no count where the check does not apply to what there is. */
+  checks: ReadonlyMap<string, { fingerprint: string; count: number | undefined }>;
+}
+
+/** Records what checks found, if what they examined is still the current content. */
+export function recordFindings(ledger: Ledger, { day, snapshot, checks }: ExaminedDay): Ledger {
+  const committed = ledger.days[day]?.committed;
+  if (committed?.snapshot !== snapshot) return ledger;
+  const findings = Object.entries(committed.findings ?? {}).filter(([name]) => !checks.has(name));
+  const counted = [...checks].flatMap(([name, { count }]) => (count === undefined ? [] : [[name, count]]));
+  const examined = [...checks].map(([name, { fingerprint }]) => [name, fingerprint]);
+  return withEntry(
+    ledger,
+    day,
+    (entry): DayEntry => ({
+      ...entry,
+      committed: {
+        ...committed,
+        findings: Object.fromEntries([...findings, ...counted]),
+        examined: { ...committed.examined, ...Object.fromEntries(examined) },
+      },
     }),
   );
 }

@@ -15,6 +15,7 @@ import {
   forgetVersions,
   parseLedger,
   releaseDay,
+  recordFindings,
   recordPublished,
   rollBackDay,
 } from '../../../shared/lake/documents/ledger.ts';
@@ -93,6 +94,43 @@ function commitOf(change: Partial<Committed> = {}, serviceMs = NOW_MS) {
     serviceMs,
   };
 }
+
+describe('what checks found', () => {
+  const before = {
+    findings: { link_differs: 2, others: 1 },
+    examined: { link_differs: 'ab', others: 'cd' },
+  };
+  const recorded = (snapshot: string, count: number | undefined) =>
+    entryOf(
+      recordFindings(ledgerOf({ ...full, committed: { ...published, ...before } }), {
+        day: DAY,
+        snapshot,
+        checks: new Map([['link_differs', { fingerprint: 'ef', count }]]),
+      }),
+    ).committed;
+
+  it('is recorded beside what others found', () => {
+    expect(recorded('s1', 3)).toEqual({
+      ...published,
+      findings: { link_differs: 3, others: 1 },
+      examined: { link_differs: 'ef', others: 'cd' },
+    });
+  });
+
+  it('is no count where a check does not apply any more', () => {
+    expect(recorded('s1', undefined)).toMatchObject({
+      findings: { others: 1 },
+      examined: { link_differs: 'ef' },
+    });
+    expect(recorded('s1', undefined)?.findings).not.toHaveProperty('link_differs');
+  });
+
+  it('is dropped where other content was committed meanwhile, or nothing is', () => {
+    expect(recorded('s0', 3)).toEqual({ ...published, ...before });
+    const empty = ledgerOf({});
+    expect(recordFindings(empty, { day: DAY, snapshot: 's1', checks: new Map() })).toBe(empty);
+  });
+});
 
 describe('a claim', () => {
   it.each<[string, Claim | undefined]>([

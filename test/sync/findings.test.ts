@@ -1,0 +1,358 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Held, type ReportName, recordsOfDay, restate } from '../../sample/brand.ts';
+import { HOUR_MS } from '../../shared/days.ts';
+import { type Json, type JsonObject, isJsonObject, numberText } from '../../shared/json.ts';
+import { ledgerKey } from '../../shared/lake/paths.ts';
+import type { LogEvent } from '../../shared/log-events.ts';
+import type { ObjectStore } from '../../shared/ports.ts';
+import { coverageOf, ledgerEntry, publishedDays, rewriteDocument, wrongReports } from './lake-contents.ts';
+import {
+  BRAND,
+  type SampleLake,
+  type SyncOptions,
+  blindRegistry,
+  sampleLake,
+  syncUntilComplete,
+} from './sample-lake.ts';
+
+const [BEFORE, DAY, AFTER, TODAY] = ['2026-03-09', '2026-03-10', '2026-03-11', '2026-03-12'];
+/** In New York, when three days are over and closed. */
+const NOW = '2026-03-12T16:00:00Z';
+
+let sample: SampleLake;
+beforeAll(async () => {
+  sample = await sampleLake({ now: NOW, startDate: BEFORE, clicksPerDay: 60 });
+});
+afterAll(() => sample.close());
+
+/** One run. @returns the findings that it logged, and the checks that it could not make */
+async function run(lake: SampleLake, reports: readonly ReportName[], options: SyncOptions = {}) {
+  const findings: string[] = [];
+  const notMade: string[] = [];
+  const log = (event: LogEvent) => {
+    if (event.event === 'day_finding') findings.push(`${event.report} ${event.day} ${event.message}`);
+    if (event.event === 'check_not_made') notMade.push(`${event.report} ${event.day} ${event.check}`);
+  };
+  const { status } = await lake.sync({ scope: { reports }, log, ...options });
+  return { status, findings, notMade };
+}
+
+async function findingsOf(lake: SampleLake, report: ReportName): Promise<Record<string, unknown>> {
+  const days = Object.entries(await coverageOf(lake, report));
+  return Object.fromEntries(days.flatMap(([day, { findings }]) => (findings ? [[day, findings]] : [])));
+}
+
+const committed = async (lake: SampleLake, report: ReportName, day = DAY) =>
+  (await ledgerEntry(lake, report, day)).committed;
+
+function change(lake: SampleLake, report: ReportName, day: string, of: (held: Held[]) => Held[]): void {
+  restate(lake.brand, report, day, of);
+}
+const without = (count: number) => (held: Held[]) => held.slice(count);
+const withFields = (fields: JsonObject, rows: number) => (held: Held[]) =>
+  held.map((one, index) => (index < rows ? { ...one, record: { ...one.record, ...fields } } : one));
+
+const ATTRIBUTION = 'amazon_attribution_report';
+
+describe('clicks of one tracking link that differ between rows', () => {
+  it('are counted by link, once, until a reading has one number again', async () => {
+    const lake = sample.emptyLake();
+    change(lake, ATTRIBUTION, DAY, (held) =>
+      held.map((one, index) =>
+        index % 2 === 0 && index < 8
+          ? { ...one, record: { ...one.record, track_url: `https://go.example/${index % 4}`, click: index } }
+          : one,
+      ),
+    );
+    expect(await run(lake, [ATTRIBUTION])).toEqual({
+      status: 'complete',
+      findings: [`${ATTRIBUTION} ${DAY} tracking links with more than one number of clicks: 2`],
+      notMade: [],
+    });
+    expect(await findingsOf(lake, ATTRIBUTION)).toEqual({ [DAY]: 'click_differs (2)' });
+    lake.nowMs += HOUR_MS;
+    expect((await run(lake, [ATTRIBUTION])).findings).toEqual([]);
+    expect(await wrongReports(lake, TODAY, [ATTRIBUTION])).toEqual({});
+    change(lake, ATTRIBUTION, DAY, withFields({ click: 5 }, 1000));
+    lake.nowMs += HOUR_MS;
+    expect((await run(lake, [ATTRIBUTION])).findings).toEqual([]);
+    expect(await findingsOf(lake, ATTRIBUTION)).toEqual({});
+  });
+
+  it('are no matter where a row lacks link or clicks', async () => {
+    const lake = sample.emptyLake();
+    change(lake, ATTRIBUTION, DAY, withFields({ track_url: '' }, 4));
+    change(lake, ATTRIBUTION, BEFORE, withFields({ click: null }, 4));
+    expect((await run(lake, [ATTRIBUTION])).findings).toEqual([]);
+    expect((await committed(lake, ATTRIBUTION))?.findings).toEqual({ click_differs: 0 });
+  });
+});
+
+const DETAILS: ReportName[] = ['clicks_list', 'clicks_detail'];
+
+describe('clicks without detail', () => {
+  it('are counted where the service answers with none, and not where it refuses', async () => {
+    const lake = sample.emptyLake();
+    const ids = recordsOfDay(lake.brand, 'clicks_list', DAY).map(({ id }) => String(id));
+    const isOneOf = (some: readonly string[], id: Json | undefined) =>
+      some.includes(numberText(id) ?? String(id));
+    const when = ({ fields }: { fields: JsonObject }) => isOneOf(ids.slice(0, 2), fields.id);
+    const fault = { kind: 'code', code: 17, msg: 'no detail of this click' } as const;
+    const stop = lake.service.addFault({ on: { action: 'report/clicks_detail', when }, fault });
+    change(lake, 'clicks_detail', DAY, (held) =>
+      held.map((one) => (isOneOf(ids.slice(2, 5), one.record.id) ? { ...one, record: {} } : one)),
+    );
+    await run(lake, DETAILS);
+    stop();
+    expect(await committed(lake, 'clicks_detail')).toMatchObject({ refusedLookups: { count: 2 } });
+    expect(await findingsOf(lake, 'clicks_detail')).toEqual({ [DAY]: 'clicks_without_detail (3)' });
+  });
+
+  it('are none where each has one', async () => {
+    const lake = sample.emptyLake();
+    await run(lake, DETAILS);
+    expect((await committed(lake, 'clicks_detail'))?.findings).toEqual({ clicks_without_detail: 0 });
+  });
+});
+
+const ORDERS: ReportName[] = ['order_list', 'transaction_list'];
+
+describe('orders of transactions that are not among the orders', () => {
+  /** Runs until orders are confirmed, as numbered pages are by the second reading. */
+  async function settledRun(lake: SampleLake, options: SyncOptions = {}) {
+    const runs = [await run(lake, ORDERS, options)];
+    lake.nowMs += HOUR_MS;
+    runs.push(await run(lake, ORDERS, options));
+    return runs.flatMap(({ findings }) => findings);
+  }
+
+  it('are counted once their days and those beside them are complete, and no more when they come', async () => {
+    const lake = sample.emptyLake();
+    const { order_list } = lake.brand.records;
+    const start = Date.parse(`${DAY}T04:00:00Z`);
+    const lost = order_list.filter(({ at }) => at >= start).slice(0, 3);
+    change(lake, 'order_list', DAY, (held) => held.filter((one) => !lost.includes(one)));
+    const what = 'orders of transactions that are not among the orders of the day and of those beside it: 3';
+    expect(await settledRun(lake)).toEqual([`transaction_list ${DAY} ${what}`]);
+    expect(await findingsOf(lake, 'transaction_list')).toEqual({ [DAY]: 'orders_unknown (3)' });
+    // Of the first day and yesterday the orders of a day beside are not known.
+    for (const day of [BEFORE, AFTER])
+      expect((await committed(lake, 'transaction_list', day))?.findings).toBeUndefined();
+    change(lake, 'order_list', DAY, (held) => [...held, ...lost]);
+    lake.nowMs += 24 * HOUR_MS;
+    expect(await settledRun(lake)).toEqual([]);
+    expect(await findingsOf(lake, 'transaction_list')).toEqual({});
+    expect((await committed(lake, 'transaction_list'))?.findings).toEqual({ orders_unknown: 0 });
+  });
+
+  it('are found on the day before or after', async () => {
+    const lake = sample.emptyLake();
+    const { order_list } = lake.brand.records;
+    const noon = Date.parse(`${DAY}T16:00:00Z`);
+    for (const [index, one] of order_list.entries())
+      if (Math.abs(one.at - noon) < 12 * HOUR_MS) one.at += (index % 2 === 0 ? 24 : -24) * HOUR_MS;
+    change(lake, 'order_list', DAY, (held) => held);
+    lake.brand.records.order_list.sort((a, b) => a.at - b.at);
+    expect(await settledRun(lake)).toEqual([]);
+    expect((await committed(lake, 'transaction_list'))?.findings).toEqual({ orders_unknown: 0 });
+  });
+
+  it.each<[string, SyncOptions, (lake: SampleLake) => void]>([
+    [
+      'the orders are not enabled',
+      { brandSettings: { reports: { order_list: { enabled: false } } } },
+      () => {},
+    ],
+    [
+      'a filter leaves orders out',
+      { brandSettings: { reports: { order_list: { filters: { status: 'void' } } } } },
+      () => {},
+    ],
+    [
+      'no order has any of the ids, because they mean something else',
+      {},
+      (lake) => change(lake, 'transaction_list', DAY, withFields({ order_id: 'another' }, 1000)),
+    ],
+    [
+      'orders have no id',
+      {},
+      (lake) => {
+        const strip = (held: Held[]) =>
+          held.map((one) => {
+            const { transid: _transid, ...record } = one.record;
+            return { ...one, record };
+          });
+        for (const day of [BEFORE, DAY, AFTER, TODAY]) change(lake, 'order_list', day, strip);
+      },
+    ],
+  ])('are not counted where %s', async (_name, options, spoil) => {
+    const lake = sample.emptyLake();
+    spoil(lake);
+    const scope = options.brandSettings ? { scope: { reports: ['transaction_list'] } } : {};
+    expect(await settledRun(lake, { ...options, ...scope })).toEqual([]);
+    expect((await committed(lake, 'transaction_list'))?.findings ?? {}).toEqual({});
+  });
+});
+
+describe('a day that falls', () => {
+  it('is published and reported, until it is back', async () => {
+    const lake = sample.emptyLake();
+    await run(lake, ['order_list']);
+    const { rows = 0 } = (await committed(lake, 'order_list', AFTER)) ?? {};
+    const lost = lake.brand.records.order_list;
+    const half = Math.round(rows / 2);
+    change(lake, 'order_list', AFTER, without(half));
+    lake.nowMs += HOUR_MS;
+    const { findings } = await run(lake, ['order_list']);
+    expect(findings).toEqual([
+      `order_list ${AFTER} rows fell: ${rows} rows before, ${rows - half} now`,
+      expect.stringMatching(new RegExp(`^order_list ${AFTER} the sum of commission fell: [\\d.]+ before, `)),
+    ]);
+    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+    expect(await findingsOf(lake, 'order_list')).toEqual({ [AFTER]: expect.stringContaining('rows_fell') });
+    change(lake, 'order_list', AFTER, (held) => withFields({ status: 'void' }, 1)(held));
+    lake.nowMs += HOUR_MS;
+    expect((await run(lake, ['order_list'])).findings).toEqual([]);
+    expect(await findingsOf(lake, 'order_list')).toEqual({ [AFTER]: expect.stringContaining('rows_fell') });
+    lake.brand.records.order_list = lost;
+    lake.nowMs += HOUR_MS;
+    expect((await run(lake, ['order_list'])).findings).toEqual([]);
+    expect(await findingsOf(lake, 'order_list')).toEqual({});
+  });
+
+  it('may fall by as much as the setting says', async () => {
+    const lake = sample.emptyLake();
+    const brandSettings = { reports: { order_list: { reportFallPercent: 90 } } };
+    await run(lake, ['order_list'], { brandSettings });
+    change(lake, 'order_list', AFTER, without(15));
+    lake.nowMs += HOUR_MS;
+    expect((await run(lake, ['order_list'], { brandSettings })).findings).toEqual([]);
+  });
+});
+
+describe('an empty day', () => {
+  it.each<ReportName>(['clicks_list', 'order_list', 'transaction_list', ATTRIBUTION])(
+    'of %s is published: a partition whose snapshot has no rows',
+    async (report) => {
+      const lake = sample.emptyLake();
+      change(lake, report, DAY, () => []);
+      const { findings } = await run(lake, [report]);
+      expect(findings).toEqual([]);
+      expect((await publishedDays(lake, report)).get(DAY)).toBe((await committed(lake, report))?.digest);
+      expect(await committed(lake, report)).toMatchObject({ rows: 0, state: 'closed', published: true });
+      expect((await coverageOf(lake, report))[DAY]).toMatchObject({ rows: 0n, state: 'complete' });
+    },
+  );
+
+  it('that had records is published as empty and reported', async () => {
+    const lake = sample.emptyLake();
+    await run(lake, ['order_list']);
+    const { rows } = (await committed(lake, 'order_list', AFTER)) ?? {};
+    change(lake, 'order_list', AFTER, () => []);
+    lake.nowMs += HOUR_MS;
+    expect((await run(lake, ['order_list'])).findings).toEqual([
+      `order_list ${AFTER} no record any more: ${rows} rows before`,
+    ]);
+    expect(await findingsOf(lake, 'order_list')).toEqual({ [AFTER]: `emptied (${rows} rows before)` });
+    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+  });
+});
+
+describe('a day far from its weekday', () => {
+  it('is reported when it is first complete, once', async () => {
+    const lake = await sampleLake({
+      now: '2026-03-12T16:00:00Z',
+      startDate: '2026-02-01',
+      clicksPerDay: 60,
+    });
+    for (const [index, day] of ['2026-02-11', '2026-02-18', '2026-02-25', '2026-03-04'].entries())
+      change(lake, 'clicks_list', day, (held) => held.slice(0, 36 - index));
+    change(lake, 'clicks_list', '2026-02-04', (held) => held.slice(0, 36));
+    change(lake, 'clicks_list', AFTER, (held) => held.slice(0, 5));
+    const { findings } = await run(lake, ['clicks_list']);
+    expect(findings.filter((text) => text.includes(AFTER))).toEqual([
+      `clicks_list ${AFTER} rows far from what is usual for the weekday: 5 rows, usual are about 35`,
+    ]);
+    expect((await findingsOf(lake, 'clicks_list'))[AFTER]).toBe('unusual_rows (5 rows, usual are about 35)');
+    lake.nowMs += 24 * HOUR_MS;
+    const { findings: again } = await run(lake, ['clicks_list']);
+    expect(again.filter((text) => text.includes(AFTER))).toEqual([]);
+    await lake.close();
+  });
+});
+
+describe('the checks of a day', () => {
+  /** One run of orders and transactions. @returns the days of transactions whose snapshots were read, not just looked for */
+  async function daysRead(lake: SampleLake): Promise<string[]> {
+    const read = new Set<string>();
+    const store: ObjectStore = {
+      ...lake.store,
+      range: (key, start, end) => {
+        const [, day = ''] = /^snapshots\/transactions\/.*\/dt=([\d-]+)\//.exec(key) ?? [];
+        if (day !== '' && end - start > 4) read.add(day);
+        return lake.store.range(key, start, end);
+      },
+    };
+    await run(lake, ORDERS, { lake: { store, catalog: lake.catalog, runs: blindRegistry } });
+    return [...read].sort();
+  }
+
+  it('are made once, and again where what they read has changed', async () => {
+    const lake = sample.emptyLake();
+    // Nothing is said of orders before a second reading has confirmed their pages.
+    for (const days of [[], [DAY], []]) {
+      expect(await daysRead(lake)).toEqual(days);
+      lake.nowMs += HOUR_MS;
+    }
+    change(lake, 'order_list', AFTER, withFields({ status: 'void' }, 3));
+    for (const days of [[], [DAY], []]) {
+      expect(await daysRead(lake)).toEqual(days);
+      lake.nowMs += HOUR_MS;
+    }
+  });
+
+  it('are made by the next run where one died before them', async () => {
+    const lake = sample.emptyLake();
+    change(lake, ATTRIBUTION, DAY, withFields({ track_url: 'https://go.example/1' }, 9));
+    await run(lake, [ATTRIBUTION]);
+    expect((await committed(lake, ATTRIBUTION))?.findings).toEqual({ click_differs: 1 });
+    await rewriteDocument(lake, ledgerKey(ATTRIBUTION, BRAND, '2026-03'), ({ days, ...ledger }) => {
+      if (!isJsonObject(days) || !isJsonObject(days[DAY]) || !isJsonObject(days[DAY].committed))
+        throw new Error(`${DAY} is not committed`);
+      const { findings: _findings, examined: _examined, ...rest } = days[DAY].committed;
+      return { ...ledger, days: { ...days, [DAY]: { ...days[DAY], committed: rest } } };
+    });
+    lake.nowMs += HOUR_MS;
+    expect((await run(lake, [ATTRIBUTION])).findings).toHaveLength(1);
+    expect((await committed(lake, ATTRIBUTION))?.findings).toEqual({ click_differs: 1 });
+  });
+
+  it('stop nothing where a snapshot cannot be read: they are made when it can', async () => {
+    const lake = sample.emptyLake();
+    const isBroken = (key: string) => key.startsWith('snapshots/attribution/');
+    const store: ObjectStore = {
+      ...lake.store,
+      range: async (key, start, end) =>
+        isBroken(key) ? Buffer.alloc(end - start, 'x') : lake.store.range(key, start, end),
+    };
+    const broken = { store, catalog: lake.catalog, runs: blindRegistry };
+    const { status, notMade } = await run(lake, [ATTRIBUTION], { lake: broken });
+    expect({ status, notMade }).toEqual({
+      status: 'complete',
+      notMade: [BEFORE, DAY, AFTER].map((day) => `${ATTRIBUTION} ${day} click_differs`),
+    });
+    expect((await coverageOf(lake, ATTRIBUTION))[DAY]).toMatchObject({ state: 'complete' });
+    lake.nowMs += HOUR_MS;
+    expect((await run(lake, [ATTRIBUTION])).notMade).toEqual([]);
+    expect((await committed(lake, ATTRIBUTION))?.findings).toEqual({ click_differs: 0 });
+  });
+
+  it('wait for the next run where time is up', async () => {
+    const lake = sample.emptyLake();
+    await syncUntilComplete(lake, { scope: { reports: [ATTRIBUTION] } });
+    expect((await committed(lake, ATTRIBUTION))?.findings).toBeUndefined();
+    lake.nowMs += HOUR_MS;
+    await run(lake, [ATTRIBUTION]);
+    expect((await committed(lake, ATTRIBUTION))?.findings).toEqual({ click_differs: 0 });
+  });
+});
