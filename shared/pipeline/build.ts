@@ -23,7 +23,7 @@ import { type KeyConflict, type KeyRule, stagedRecords } from './staged-records.
 /** What is to be committed; `snapshot` is the committed one's where the content is the same. */
 export type BuiltSnapshot = Pick<
   Committed,
-  'snapshot' | 'rows' | 'bytes' | 'digest' | 'keyIsNone' | 'filled' | 'sums' | 'unsettled'
+  'snapshot' | 'rows' | 'bytes' | 'digest' | 'keyIsNone' | 'filled' | 'sums' | 'rescued' | 'unsettled'
 > & {
   unchanged: boolean;
   /** Of its rows, where it replaces a closed day: they show what it changes. */
@@ -57,6 +57,7 @@ export async function build(
   const rows = new RowGroups(schema, file, digest, facts);
   const known = () => ({
     sums: facts.sums,
+    ...(facts.rescued && { rescued: facts.rescued }),
     ...(facts.unsettled !== undefined && { unsettled: facts.unsettled }),
     ...(rule === 'is_none' && { keyIsNone: true }),
   });

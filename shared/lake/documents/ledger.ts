@@ -70,6 +70,8 @@ const published = storedObject({
   filled: z.optional(z.record(z.string(), storedCount)),
   /** By numeric column that has a value: the sum, as text, because a number would round it. */
   sums: z.optional(z.record(z.string(), z.string())),
+  /** By column: the rows whose value it cannot hold, or not exactly, so that it is in `_rescued`; of the 20 with the most. */
+  rescued: z.optional(z.record(z.string(), storedCount)),
   /** Of a report whose records have a state: the rows that can still change. */
   unsettled: z.optional(storedCount),
   /** What the day had before its content changed, and since when it has what it has now. */

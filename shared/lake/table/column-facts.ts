@@ -1,6 +1,7 @@
 /**
- * What the columns of a snapshot hold, counted while it is written: the sum of each numeric column, and how many rows are
- * in a state that can change. A value counts once for each different one, by how many rows have it.
+ * What the columns of a snapshot hold, counted while it is written: the sum of each numeric column, how many rows are in
+ * a state that can change, and how many have a value that its column cannot hold. A value counts once for each
+ * different one, by how many rows have it.
  */
 import { type Column, type ColumnType, type Value, typeSpec } from '../../column-types.ts';
 import type { States } from '../../reports/definition.ts';
@@ -10,7 +11,9 @@ import { isNullText } from './texts.ts';
 /** A table may have a thousand numeric columns, and a ledger holds the sums of a month's days. */
 const MAX_SUMS = 50;
 /** The columns whose filled rows are kept in a ledger, at most: a table may have a thousand. */
-const MAX_FILLED = 250;
+export const MAX_FILLED = 250;
+/** Where so many columns have values that they cannot hold, nobody needs to know of more. */
+const MAX_RESCUED = 20;
 /** Digits of a sum of doubles that do not depend on the order of the rows. */
 const STABLE_DIGITS = 12;
 
@@ -18,6 +21,7 @@ export class ColumnFacts {
   readonly #types: ReadonlyMap<string, ColumnType>;
   readonly #states: States | undefined;
   readonly #sums = new Map<string, Sum>();
+  readonly #rescued = new Map<string, number>();
   #rows = 0;
   #final = 0;
 
@@ -43,6 +47,18 @@ export class ColumnFacts {
   /** By numeric column that has a value: the sum, a decimal with all its places. */
   get sums(): Record<string, string> {
     return Object.fromEntries([...this.#sums].map(([name, sum]) => [name, sum.text()]));
+  }
+
+  /** Counts rows whose value of the column is in `_rescued`. */
+  addRescued(column: string, rows: number): void {
+    this.#rescued.set(column, (this.#rescued.get(column) ?? 0) + rows);
+  }
+
+  /** By column: the rows whose value is in `_rescued`, of the columns with the most; `undefined` where there is none. */
+  get rescued(): Record<string, number> | undefined {
+    if (this.#rescued.size === 0) return undefined;
+    const columns = [...this.#rescued].sort(([, a], [, b]) => b - a);
+    return Object.fromEntries(columns.slice(0, MAX_RESCUED));
   }
 
   /** The rows whose state can change; `undefined` where the report has no states. */

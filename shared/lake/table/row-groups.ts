@@ -60,7 +60,10 @@ export class RowGroups {
   }
 
   *#columns(rows: number): Generator<NamedColumn, void, undefined> {
-    yield* typedColumns(this.#schema.columns, this.#records, this.#codes.subarray(0, rows));
+    const codes = this.#codes.subarray(0, rows);
+    yield* typedColumns(this.#schema.columns, this.#records, codes, (column, rescued) =>
+      this.#facts.addRescued(column, rescued),
+    );
     yield ['_synced_at', { codes: this.#syncedAt, values: this.#times }];
   }
 }

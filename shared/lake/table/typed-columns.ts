@@ -18,11 +18,13 @@ type Rescued = [field: string, value: Json];
 /**
  * The columns of the fields that some record has, one at a time, and `_rescued` where some row has it.
  * @param codes what the codes of each column are written to: as many as there are rows
+ * @param onRescued told of each column some of whose values are in `_rescued`: in how many rows
  */
 export function* typedColumns(
   columns: readonly Column[],
   records: RecordColumns,
   codes: Uint32Array,
+  onRescued?: (column: string, rows: number) => void,
 ): Generator<NamedColumn, void, undefined> {
   const columnOf = new Map(columns.map((column) => [column.field, column]));
   const rescued = new Map<number, Rescued[]>();
@@ -33,7 +35,10 @@ export function* typedColumns(
     literals.codes(codes);
     const unfit = new Map<number, Json>();
     const values = read(literals, column, unfit);
-    if (unfit.size > 0) rescue(rescued, field, codes, unfit);
+    if (unfit.size > 0) {
+      const rows = rescue(rescued, field, codes, unfit);
+      if (column && rows > 0) onRescued?.(column.name, rows);
+    }
     if (column) yield [column.name, { codes, ...values }];
   }
   if (rescued.size > 0) yield ['_rescued', rescuedColumn(records.rows, rescued)];
@@ -115,20 +120,24 @@ function roundTrips(spec: TypeSpec, held: Value, value: Json): boolean {
   return typeof value !== 'string' || value === held || spec.texts(held).includes(value);
 }
 
+/** @returns in how many rows the field has a value that is rescued */
 function rescue(
   rescued: Map<number, Rescued[]>,
   field: string,
   codes: Uint32Array,
   unfit: ReadonlyMap<number, Json>,
-): void {
+): number {
+  let rows = 0;
   for (let row = 0; row < codes.length; row += 1) {
     const code = codes[row] ?? 0;
     const value = code === 0 ? undefined : unfit.get(code);
     if (value === undefined) continue;
+    rows += 1;
     const fields = rescued.get(row);
     if (fields) fields.push([field, value]);
     else rescued.set(row, [[field, value]]);
   }
+  return rows;
 }
 
 function rescuedColumn(rows: number, rescued: ReadonlyMap<number, Rescued[]>): CodedColumn {

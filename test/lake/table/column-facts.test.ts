@@ -74,3 +74,30 @@ describe('rows whose state can change', () => {
     expect(facts.unsettled).toBeUndefined();
   });
 });
+
+describe('rescued values', () => {
+  const factsWith = (rescued: readonly [string, number][]) => {
+    const facts = new ColumnFacts(columns, undefined);
+    for (const [column, rows] of rescued) facts.addRescued(column, rows);
+    return facts.rescued;
+  };
+
+  it('are counted by column over all row groups', () => {
+    expect(
+      factsWith([
+        ['amount', 3],
+        ['rate', 1],
+        ['amount', 4],
+      ]),
+    ).toEqual({ amount: 7, rate: 1 });
+  });
+
+  it('are not told where there are none', () => {
+    expect(factsWith([])).toBeUndefined();
+  });
+
+  it('are told of the twenty columns with the most', () => {
+    const all = Array.from({ length: 30 }, (_, index): [string, number] => [`column_${index}`, 30 + index]);
+    expect(factsWith(all)).toEqual(Object.fromEntries(all.slice(10)));
+  });
+});

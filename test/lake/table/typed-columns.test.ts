@@ -41,6 +41,20 @@ describe('typed columns', () => {
     );
   });
 
+  it.each<[string, JsonObject[], Record<string, number>]>([
+    ['all values fit', [{ amount: 2 }, { amount: null }, {}], {}],
+    ['a column cannot hold some', [{ amount: 'many' }, { amount: 2 }, { amount: 'many' }], { amount: 2 }],
+    ['a column holds the number, but not the text', [{ amount: '2.50' }], { amount: 1 }],
+    ['a field has no column', [{ amount: 2, other: 'x' }], {}],
+    ['two columns cannot', [{ amount: 'many', dpv: 'few' }, { dpv: [] }], { amount: 1, dpv: 2 }],
+  ])('count the rows of each column whose value is rescued where %s', (_name, records, expected) => {
+    const rescued: Record<string, number> = {};
+    typedRows(schemaOf([{ amount: 1 }]), records, (column, rows) => {
+      rescued[column] = rows;
+    });
+    expect(rescued).toEqual(expected);
+  });
+
   it('I6: keep a value that does not fit beside the others of its row', () => {
     const schema = schemaOf([{ amount: 1 }]);
     const rows = typedRows(schema, [{ amount: 'many', x: null }, { amount: 2 }, { b: 1, a: { c: [true] } }]);

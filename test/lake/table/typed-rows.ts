@@ -7,12 +7,19 @@ import { isNullText } from '../../../shared/lake/table/texts.ts';
 import { typedColumns } from '../../../shared/lake/table/typed-columns.ts';
 import { recordListOf } from '../../../shared/records/record-list.ts';
 
-/** The rows that the records become, by their columns; without `_synced_at`, and NULL is missing. */
-export function typedRows({ columns }: TableSchema, records: readonly JsonObject[]): Row[] {
+/**
+ * The rows that the records become, by their columns; without `_synced_at`, and NULL is missing.
+ * @param onRescued told of each column some of whose values are rescued: in how many rows
+ */
+export function typedRows(
+  { columns }: TableSchema,
+  records: readonly JsonObject[],
+  onRescued?: (column: string, rows: number) => void,
+): Row[] {
   const group = new RecordColumns({ rows: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY });
   group.append(recordListOf(records));
   const rows = records.map((): Row => ({}));
-  for (const [name, column] of typedColumns(columns, group, new Uint32Array(records.length)))
+  for (const [name, column] of typedColumns(columns, group, new Uint32Array(records.length), onRescued))
     for (const [index, row] of rows.entries()) {
       const value = valueOfCode(column, column.codes[index] ?? 0);
       if (value !== undefined) row[name] = value;
