@@ -1,0 +1,287 @@
+/*
+ * Fields that come and go. A service renames a field, or sends it as text from one day to the next, and says so nowhere:
+ * the lake keeps every value (I6), but a query of the old column has silently nothing to add up any more. So each
+ * complete day is compared with the days before it, by what the ledgers say of its columns. What is found is a function of the
+ * ledgers alone: it is the same for `schema_changes`, `status` and the watcher, whenever it is asked, and a day that is
+ * restated may change it. It is quiet where the days are few, small or irregular: better to miss a change there than
+ * to report what nobody reads any more.
+ */
+import { addDays } from '../days.ts';
+import { type Committed, type DayEntry, MAX_FILLED } from '../lake/documents/ledger.ts';
+import { DERIVED_COLUMNS } from '../lake/table/columns.ts';
+
+/** How a day's field differs from the days before. */
+export type FieldChange = 'new' | 'vanished' | 'returned' | 'drifted' | 'null_share';
+
+/** A field that is different on a day than on the days before it. */
+export interface SchemaChange {
+  /** `YYYY-MM-DD`: the first complete day on which it is so. */
+  dt: string;
+  column: string;
+  change: FieldChange;
+  /**
+   * The share of rows, usually before and on the day: those with a value; of `null_share` those without; of `drifted`
+   * the share of its values that are in `_rescued`.
+   */
+  shareBefore: number;
+  shareAfter: number;
+  /** Of the day. */
+  rows: number;
+  /** The last day that was as before; of `returned`: the day on which it had vanished. */
+  since: string;
+  /** In words, with the numbers. */
+  detail: string;
+}
+
+/** What a ledger says of the columns of a complete day that has rows. */
+export interface FieldDay {
+  dt: string;
+  rows: number;
+  filled: Readonly<Record<string, number>>;
+  rescued: Readonly<Record<string, number>>;
+  /** Whether nothing is known of columns that `filled` does not have. */
+  isCut: boolean;
+  /** Whether it was read as news, and not long after, as a part of the history. */
+  isNews: boolean;
+}
+
+/** How far back a day is compared: a field that comes once a month is no new one each time. */
+export const HISTORY_DAYS = 45;
+/** The usual is that of the last days with rows enough, so many at most and at least. */
+const MAX_USUAL_DAYS = 14;
+const MIN_USUAL_DAYS = 7;
+/** With fewer rows the shares of a day say nothing. */
+const MIN_ROWS_OF_USUAL = 10;
+/** A field is missed, or new, only where by the other days so many values were to be expected: then it is no chance. */
+const EXPECTED_VALUES = 20;
+/** One or two odd values make no change. */
+const MIN_VALUES = 3;
+const NULL_SHARE_JUMP = 0.3;
+const RESCUED_SHARE_JUMP = 0.05;
+/** A day that was read for the first time so long after its end belongs to the history. */
+const NEWS_DAYS = 7;
+
+/** The days of ledgers that are compared, in order: those that were read whole and have rows. */
+export function fieldDays(entries: Iterable<readonly [dt: string, entry: DayEntry]>): FieldDay[] {
+  const days = [...entries].flatMap(([dt, { committed, firstCommittedAt }]): FieldDay[] => {
+    if (committed?.state !== 'closed' || committed.rows === 0 || !committed.filled) return [];
+    const { rows, filled, rescued = {} } = committed;
+    const isCut = Object.keys(filled).length >= MAX_FILLED;
+    const isNews = firstCommittedAt === undefined || firstCommittedAt < addDays(dt, NEWS_DAYS + 2);
+    return [{ dt, rows, filled, rescued, isCut, isNews }];
+  });
+  return days.sort((a, b) => (a.dt < b.dt ? -1 : 1));
+}
+
+/** Whether the day was just closed with this content, and says something: a reading that finds the same changes nothing. */
+export function isNewlyCompared(committed: Committed | undefined): boolean {
+  return committed?.state === 'closed' && committed.rows > 0 && committed.identicalPasses <= 1;
+}
+
+/**
+ * What is different on each of the days, by day and column.
+ * @param days with those of the `HISTORY_DAYS` before `from`; in order
+ * @param from only what is different from this day on
+ */
+export function schemaChanges(days: readonly FieldDay[], from = ''): SchemaChange[] {
+  return days.flatMap((day, index) => {
+    if (day.dt < from) return [];
+    const oldest = addDays(day.dt, -HISTORY_DAYS);
+    const history = days.slice(Math.max(0, index - HISTORY_DAYS), index).filter(({ dt }) => dt >= oldest);
+    return changesOn(day, history);
+  });
+}
+
+/** Changes of so many days are news. */
+const SHOWN_DAYS = 7;
+
+/** What is different on the days of the last week. @param today in the brand's time zone */
+export function newSchemaChanges(
+  entries: Iterable<readonly [dt: string, entry: DayEntry]>,
+  today: string,
+): SchemaChange[] {
+  const from = addDays(today, -SHOWN_DAYS);
+  const oldest = addDays(from, -HISTORY_DAYS);
+  return schemaChanges(fieldDays([...entries].filter(([dt]) => dt >= oldest)), from);
+}
+
+const WORDS: Record<FieldChange, string> = {
+  new: 'is new',
+  vanished: 'has vanished',
+  returned: 'has returned',
+  drifted: 'no longer fits its type',
+  null_share: 'is NULL more often',
+};
+
+/** One line, without the day: `coupon has vanished: none of 340 rows has a value, usually 98 % of them`. */
+export function schemaChangeText({ column, change, detail }: SchemaChange): string {
+  return `${column} ${WORDS[change]}: ${detail}`;
+}
+
+/** A day, and what it is compared with. */
+interface Comparison {
+  day: FieldDay;
+  /** All days before it. */
+  history: readonly FieldDay[];
+  /** Of these, those whose shares are the usual ones. */
+  usual: readonly FieldDay[];
+  /** The last of the usual days. */
+  previous: FieldDay;
+}
+
+type Found = Omit<SchemaChange, 'dt' | 'column' | 'rows'>;
+
+function changesOn(day: FieldDay, history: readonly FieldDay[]): SchemaChange[] {
+  const compared = comparison(day, history);
+  if (!compared) return [];
+  const names = [day, compared.previous].flatMap(({ filled, rescued }) => [
+    ...Object.keys(filled),
+    ...Object.keys(rescued),
+  ]);
+  const columns = [...new Set(names)].filter((name) => !DERIVED_COLUMNS.includes(name)).sort();
+  return columns.flatMap((column) => {
+    const found = changeOf(column, compared);
+    return found ? [{ dt: day.dt, column, rows: day.rows, ...found }] : [];
+  });
+}
+
+function comparison(day: FieldDay, history: readonly FieldDay[]): Comparison | undefined {
+  const usual = history.filter(({ rows }) => rows >= MIN_ROWS_OF_USUAL).slice(-MAX_USUAL_DAYS);
+  const previous = usual.at(-1);
+  return previous && usual.length >= MIN_USUAL_DAYS ? { day, history, usual, previous } : undefined;
+}
+
+/** Only what differs from the day before too: what lasts is told once. */
+function changeOf(column: string, compared: Comparison): Found | undefined {
+  const now = rowsWith(compared.day, column);
+  const before = rowsWith(compared.previous, column);
+  if (now === undefined || before === undefined) return undefined;
+  if (now === 0) return vanished(column, compared);
+  if (before === 0) return returned(column, now, compared) ?? appeared(column, now, compared);
+  return drifted(column, compared) ?? nullShare(column, now, compared);
+}
+
+/** No row has it, though by the usual share many would. */
+function vanished(column: string, { day, history, usual, previous }: Comparison): Found | undefined {
+  const shares = sharesOf(usual, (each) => rowsWith(each, column));
+  const hadIt = (each: FieldDay) => (rowsWith(each, column) ?? 0) > 0;
+  if (!hadIt(previous) || allButOneAtLeast(shares) * day.rows < EXPECTED_VALUES) return undefined;
+  const shareBefore = median(shares);
+  return {
+    change: 'vanished',
+    shareBefore,
+    shareAfter: 0,
+    since: history.findLast(hadIt)?.dt ?? previous.dt,
+    detail: `none of ${day.rows} rows has a value, usually ${percent(shareBefore)} of them`,
+  };
+}
+
+/** It had vanished, and has values again. */
+function returned(column: string, now: number, { day, history }: Comparison): Found | undefined {
+  const last = history.findLastIndex((each) => (rowsWith(each, column) ?? 0) > 0);
+  const missed = history.findIndex(({ rows }, index) => index > last && rows >= MIN_ROWS_OF_USUAL);
+  const missedDay = history[missed];
+  const compared = missedDay && last >= 0 && comparison(missedDay, history.slice(0, missed));
+  if (!compared || !vanished(column, compared)) return undefined;
+  const shareAfter = now / day.rows;
+  return {
+    change: 'returned',
+    shareBefore: 0,
+    shareAfter,
+    since: missedDay.dt,
+    detail: `${percent(shareAfter)} of ${day.rows} rows have a value again, after it had vanished on ${missedDay.dt}`,
+  };
+}
+
+/** No day before had it, though by today's share many of its values would have come. */
+function appeared(column: string, now: number, { day, history, previous }: Comparison): Found | undefined {
+  const shareAfter = now / day.rows;
+  const rowsBefore = history.reduce((rows, each) => rows + each.rows, 0);
+  const isKnown = history.some((each) => rowsWith(each, column) !== 0);
+  const isChance = now < MIN_VALUES || shareAfter * rowsBefore < EXPECTED_VALUES;
+  if (isKnown || isChance || !day.isNews) return undefined;
+  return {
+    change: 'new',
+    shareBefore: 0,
+    shareAfter,
+    since: previous.dt,
+    detail: `${percent(shareAfter)} of ${day.rows} rows have a value, none of ${rowsBefore} rows before`,
+  };
+}
+
+/** More of its values than usually are not what its column can hold. */
+function drifted(column: string, { day, usual, previous }: Comparison): Found | undefined {
+  const values = rescuedRows(day, column);
+  if (values < MIN_VALUES) return undefined;
+  const share = (each: FieldDay) => rescuedRows(each, column) / (rowsWith(each, column) || 1);
+  const shareAfter = share(day);
+  const shares = usual.map(share).sort(ascending);
+  const jump = shareAfter - Math.max(shares.at(-2) ?? 0, share(previous));
+  if (jump < RESCUED_SHARE_JUMP) return undefined;
+  const shareBefore = median(shares);
+  return {
+    change: 'drifted',
+    shareBefore,
+    shareAfter,
+    since: previous.dt,
+    detail: `${values} of its values do not fit and are in _rescued (${percent(shareAfter)}, usually ${percent(shareBefore)})`,
+  };
+}
+
+/** Fewer rows than usually have it. */
+function nullShare(column: string, now: number, { day, usual, previous }: Comparison): Found | undefined {
+  const share = now / day.rows;
+  const shares = sharesOf(usual, (each) => rowsWith(each, column));
+  const usually = allButOneAtLeast(shares);
+  const jump = Math.min(usually, (rowsWith(previous, column) ?? 0) / previous.rows) - share;
+  if (jump < NULL_SHARE_JUMP || usually * day.rows < EXPECTED_VALUES) return undefined;
+  const [shareBefore, shareAfter] = [1 - median(shares), 1 - share];
+  return {
+    change: 'null_share',
+    shareBefore,
+    shareAfter,
+    since: previous.dt,
+    detail: `${percent(shareAfter)} of ${day.rows} rows have no value, usually ${percent(shareBefore)}`,
+  };
+}
+
+/** How many rows have the field, in its column or in `_rescued`; `undefined` where the ledger does not say. */
+function rowsWith(day: FieldDay, column: string): number | undefined {
+  const rows = Math.max(countOf(day.filled, column), rescuedRows(day, column));
+  return rows === 0 && day.isCut ? undefined : rows;
+}
+
+function rescuedRows({ rescued }: FieldDay, column: string): number {
+  return countOf(rescued, column);
+}
+
+function countOf(counts: Readonly<Record<string, number>>, column: string): number {
+  return Object.hasOwn(counts, column) ? (counts[column] ?? 0) : 0;
+}
+
+/** In order, of the days of which it is known. */
+function sharesOf(days: readonly FieldDay[], rowsOf: (day: FieldDay) => number | undefined): number[] {
+  const shares = days.flatMap((day) => {
+    const rows = rowsOf(day);
+    return rows === undefined ? [] : [rows / day.rows];
+  });
+  return shares.sort(ascending);
+}
+
+/** The share that all of the days but one reach, so that one odd day is none, and what is on and off regularly is usual. */
+function allButOneAtLeast(shares: readonly number[]): number {
+  return shares.length < MIN_USUAL_DAYS ? 0 : (shares[1] ?? 0);
+}
+
+function median(sorted: readonly number[]): number {
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
+
+function ascending(a: number, b: number): number {
+  return a - b;
+}
+
+function percent(share: number): string {
+  const tenths = Math.round(share * 1000) / 10;
+  return share > 0 && tenths === 0 ? 'under 0.1 %' : `${tenths} %`;
+}

@@ -1,0 +1,263 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { addDays, daysBetween } from '../../shared/days.ts';
+import { type Committed, type DayEntry, MAX_FILLED } from '../../shared/lake/documents/ledger.ts';
+import {
+  HISTORY_DAYS,
+  fieldDays,
+  newSchemaChanges,
+  schemaChangeText,
+  schemaChanges,
+} from '../../shared/planning/schema-changes.ts';
+import { readAt } from './entries.ts';
+
+const FIRST = '2026-01-01';
+
+/** A day: how many of 100 rows have `coupon`, or what its ledger says; `undefined` was never read. */
+type Day = number | undefined | Facts;
+type Facts = Partial<Committed> & { firstCommittedAt?: string };
+
+function entryOf(dt: string, day: Day): DayEntry {
+  if (day === undefined) return {};
+  const given: Facts = typeof day === 'number' ? of(day) : day;
+  const { firstCommittedAt = `${addDays(dt, 1)}T06:00:00.000Z`, ...committed } = given;
+  return { ...readAt(firstCommittedAt, { ...of(0), ...committed }), firstCommittedAt };
+}
+
+/** So many rows have `coupon`, all have `id`. */
+function of(coupon: number, rows = 100): Partial<Committed> {
+  return { rows, filled: { id: rows, _synced_at: rows, ...(coupon > 0 && { coupon }) } };
+}
+
+/** `coupon` is text in so many of 100 rows. */
+function asText(rescued: number, filled = 100 - rescued): Partial<Committed> {
+  return { ...of(filled), rescued: { coupon: rescued } };
+}
+
+function times<T>(count: number, day: T): T[] {
+  return Array.from({ length: count }, () => day);
+}
+
+function entriesOf(days: readonly Day[]): [string, DayEntry][] {
+  return days.map((day, index) => {
+    const dt = addDays(FIRST, index);
+    return [dt, entryOf(dt, day)];
+  });
+}
+
+/** By the day, counted from 1, and the column, what is different on it. */
+function found(days: readonly Day[]): string[] {
+  return schemaChanges(fieldDays(entriesOf(days))).map(
+    ({ dt, column, change }) => `${daysBetween(FIRST, dt) + 1} ${column} ${change}`,
+  );
+}
+
+const usual = times(14, 90);
+
+describe('a field', () => {
+  it.each<[string, Day[], string[]]>([
+    ['that is always there', [...usual, 90, 91, 90], []],
+    ['of the first days', [0, 90, ...usual], []],
+    ['that comes when the days are six', [...times(6, 0), 90, 90], []],
+    ['that comes when the days are seven', [...times(7, 0), 90, 90], ['8 coupon new']],
+    ['that three rows of the first day have', [...times(7, 0), 3, 90], ['8 coupon new']],
+    ['that two rows of the first day have', [...times(14, 0), 2, 90], []],
+    ['that few rows have, on small days before', [...times(7, of(0, 20)), of(3, 100)], []],
+    ['that has been there once, within the time of comparison', [...times(6, 0), 1, ...times(30, 0), 90], []],
+    ['that has been there once, long before', [1, ...times(HISTORY_DAYS, 0), 90], ['47 coupon new']],
+    [
+      'that comes with the history',
+      [...times(7, 0), { ...of(90), firstCommittedAt: '2026-03-01T00:00:00.000Z' }],
+      [],
+    ],
+    ['that vanishes', [...usual, 0], ['15 coupon vanished']],
+    ['that vanishes for days', [...usual, 0, 0, 0], ['15 coupon vanished']],
+    ['that vanishes and comes back', [...usual, 0, 0, 90, 90], ['15 coupon vanished', '17 coupon returned']],
+    [
+      'that vanishes and comes back as a few',
+      [...usual, 0, 1, 90],
+      ['15 coupon vanished', '16 coupon returned'],
+    ],
+    [
+      'that vanishes twice',
+      [...usual, 0, ...times(4, 90), 0, 90],
+      ['15 coupon vanished', '16 coupon returned', '20 coupon vanished', '21 coupon returned'],
+    ],
+    ['that vanishes when the days are six', [...times(6, 90), 0], []],
+    [
+      'that is off each Sunday',
+      times(9, [90, 90, 90, 90, 90, 90, 0]).flat(),
+      ['14 coupon vanished', '15 coupon returned'],
+    ],
+    ['that is on and off', times(20, [90, 0]).flat(), []],
+    [
+      'that is on and off after it was always there',
+      [...usual, ...times(10, [0, 90]).flat()],
+      ['15 coupon vanished', '16 coupon returned', '17 coupon vanished', '18 coupon returned'],
+    ],
+    ['that few rows have, and none of a day', [...times(14, 10), 0], []],
+    ['that few rows have, and none of a large day', [...times(14, 10), of(0, 1000)], ['15 coupon vanished']],
+    ['that no row of a small day has', [...usual, of(0, 20), 90], []],
+    ['that no row of a day without rows has', [...usual, of(0, 0), 90], []],
+    ['that most rows lack from a day on', [...usual, 20, 20, 20], ['15 coupon null_share']],
+    ['that more rows lack, but not many more', [...usual, 61], []],
+    ['that fewer rows have each day', [...usual, 80, 70, 60, 50, 40, 30, 20, 10], []],
+    ['whose share is any', [10, 90, 40, 70, 20, 95, 60, 30, 80, 15, 85, 50, 5, 90, 10], []],
+    ['that more rows have', [...times(14, 10), 90], []],
+    ['whose values turn to text', [...usual, asText(90, 0), asText(90, 0)], ['15 coupon drifted']],
+    ['of whose values some turn to text', [...usual, asText(10)], ['15 coupon drifted']],
+    ['of whose values few are odd', [...usual, asText(3)], []],
+    ['of whose values some are always text', [...times(14, asText(50)), asText(52)], []],
+    [
+      'of whose values its column holds the meaning, but not the text',
+      [...usual, asText(90, 90)],
+      ['15 coupon drifted'],
+    ],
+    ['whose values are numbers again', [...usual, asText(90, 0), 90, 90], ['15 coupon drifted']],
+    ['that vanishes while it was text', [...times(14, asText(90, 0)), 0], ['15 coupon vanished']],
+    ['that vanishes on an open day', [...usual, { ...of(0), state: 'open' }], []],
+    [
+      'that vanishes on a day before which days are missing',
+      [...usual, ...times(9, undefined), 0],
+      ['24 coupon vanished'],
+    ],
+    ['that vanishes long after the last day', [...usual, ...times(HISTORY_DAYS, undefined), 0], []],
+    ['of which the ledger does not say', [...usual, { rows: 100, filled: undefined }, 90], []],
+  ])('%s', (_name, days, expected) => {
+    expect(found(days)).toEqual(expected);
+  });
+
+  it('is not missed where the ledger has only the fullest columns', () => {
+    const full = Object.fromEntries(
+      Array.from({ length: MAX_FILLED }, (_, index) => [`column_${index}`, 100]),
+    );
+    const known = { ...full, coupon: 90 };
+    expect(found([...times(14, { rows: 100, filled: known }), { rows: 100, filled: full }])).toEqual([]);
+  });
+});
+
+describe('a change', () => {
+  const detailed = (days: readonly Day[]) => {
+    const [change] = schemaChanges(fieldDays(entriesOf(days)), addDays(FIRST, 14));
+    return change && { ...change, text: schemaChangeText(change) };
+  };
+
+  it.each<[string, Day[], object]>([
+    [
+      'new',
+      [...times(14, 0), 25],
+      {
+        shareBefore: 0,
+        shareAfter: 0.25,
+        since: '2026-01-14',
+        text: 'coupon is new: 25 % of 100 rows have a value, none of 1400 rows before',
+      },
+    ],
+    [
+      'vanished',
+      [...usual, 0],
+      {
+        shareBefore: 0.9,
+        shareAfter: 0,
+        since: '2026-01-14',
+        text: 'coupon has vanished: none of 100 rows has a value, usually 90 % of them',
+      },
+    ],
+    [
+      'returned',
+      [...times(13, 90), 0, 80],
+      {
+        shareBefore: 0,
+        shareAfter: 0.8,
+        since: '2026-01-14',
+        text: 'coupon has returned: 80 % of 100 rows have a value again, after it had vanished on 2026-01-14',
+      },
+    ],
+    [
+      'drifted',
+      [...usual, asText(45, 45)],
+      {
+        shareBefore: 0,
+        shareAfter: 1,
+        since: '2026-01-14',
+        text: 'coupon no longer fits its type: 45 of its values do not fit and are in _rescued (100 %, usually 0 %)',
+      },
+    ],
+    [
+      'null_share',
+      [...times(14, 95), 20],
+      {
+        shareBefore: expect.closeTo(0.05),
+        shareAfter: 0.8,
+        since: '2026-01-14',
+        text: 'coupon is NULL more often: 80 % of 100 rows have no value, usually 5 %',
+      },
+    ],
+  ])('%s says by how much, since when, and what it is', (change, days, expected) => {
+    expect(detailed(days)).toMatchObject({
+      dt: '2026-01-15',
+      column: 'coupon',
+      rows: 100,
+      change,
+      ...expected,
+    });
+  });
+});
+
+describe('what is found', () => {
+  const shares = fc.array(fc.constantFrom<Day>(0, 0, 50, 90, 90, 100, undefined, asText(40), of(2, 4)), {
+    minLength: 20,
+    maxLength: 70,
+  });
+
+  it('depends on no day later, and on none before the time of comparison', () => {
+    fc.assert(
+      fc.property(shares, fc.nat(60), (days, at) => {
+        const dt = addDays(FIRST, at);
+        const on = (some: readonly [string, DayEntry][]) =>
+          schemaChanges(fieldDays(some), dt).filter((change) => change.dt === dt);
+        const all = entriesOf(days);
+        const needed = all.filter(([day]) => day <= dt && day >= addDays(dt, -HISTORY_DAYS));
+        expect(on(needed)).toEqual(on(all));
+      }),
+    );
+  });
+
+  it('is the same in whatever order the ledger has the days', () => {
+    fc.assert(
+      fc.property(shares, (days) => {
+        const all = entriesOf(days);
+        expect(schemaChanges(fieldDays(all.toReversed()))).toEqual(schemaChanges(fieldDays(all)));
+      }),
+    );
+  });
+
+  it('is nothing where only chance decides which rows have a field', () => {
+    let seed = 1;
+    const random = () => {
+      seed = (seed * 48_271) % 2_147_483_647;
+      return seed / 2_147_483_647;
+    };
+    const drawn = (rows: number, share: number) =>
+      of(Array.from({ length: rows }, random).filter((value) => value < share).length, rows);
+    const quiet = [0.01, 0.05, 0.2, 0.5, 0.8, 0.97].flatMap((share) =>
+      [5, 20, 60, 400].map((rows) => found(Array.from({ length: 300 }, () => drawn(rows, share)))),
+    );
+    expect(quiet.flat()).toEqual([]);
+  });
+
+  it('is news for a week', () => {
+    const entries = entriesOf([...usual, 0]);
+    const seen = (today: string) => newSchemaChanges(entries, today).map(({ change }) => change);
+    expect([seen('2026-01-16'), seen('2026-01-22'), seen('2026-01-23')]).toEqual([
+      ['vanished'],
+      ['vanished'],
+      [],
+    ]);
+  });
+
+  it('follows the ledger where the day is restated', () => {
+    expect(found([...usual, 0])).toEqual(['15 coupon vanished']);
+    expect(found([...usual, 90])).toEqual([]);
+  });
+});
