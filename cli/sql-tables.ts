@@ -1,14 +1,15 @@
 /**
  * The tables and views of `query` and `demo`, in an in-memory DuckDB. Each table is a view over the Parquet files that
  * the ledgers name now, so a query sees exactly what is committed (I3), whatever else is in the lake; `coverage`
- * is computed from the same ledgers. As of an instant it is the files that they name for then. Only the tables that the SQL names are set up, since a lake in S3 has to be
+ * and `schema_changes` are computed from the same ledgers. As of an instant it is the files that they name for then. Only
+ * the tables that the SQL names are set up, since a lake in S3 has to be
  * downloaded first. Before the caller's SQL runs, DuckDB is locked: it reads the lake's folder and no other file.
  */
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { type Column, typeSpec, type Value } from '../shared/column-types.ts';
-import { DAY_PARTITION_KEYS } from '../shared/lake/paths.ts';
+import { DAY_PARTITION_KEYS, LEDGER_TABLES } from '../shared/lake/paths.ts';
 import { committedIn } from '../shared/planning/findings.ts';
 import type { Row } from '../shared/lake/table/columns.ts';
 import {
@@ -20,11 +21,13 @@ import {
   readSchema,
 } from '../shared/lake/documents/read.ts';
 import { type CoverageFacts, coverageRows, coverageTable } from '../shared/catalog/coverage.ts';
+import { comparedMonths, schemaChangeRows, schemaChangesTable } from '../shared/catalog/schema-changes.ts';
 import { freshness } from '../shared/catalog/freshness.ts';
 import { upstreamState } from '../shared/planning/due.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
 import { missingColumns } from '../shared/catalog/ensure-tables.ts';
-import type { ObjectStore } from '../shared/ports.ts';
+import type { Ledger } from '../shared/lake/documents/ledger.ts';
+import type { ObjectStore, TableShape } from '../shared/ports.ts';
 import type { ReportDefinition, ReportRegistry, View } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { note } from './output.ts';
@@ -57,15 +60,15 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   const all = Object.values(reports);
   const isNamed = isNamedIn(sql);
   if (asOfMs !== undefined)
-    refusePresent([coverageTable.name, freshness.name, ...all.map(versionsTable)].filter(isNamed));
+    refusePresent([...LEDGER_TABLES, freshness.name, ...all.map(versionsTable)].filter(isNamed));
   const ledgers = await readLedgers(store, reports);
   const named = all.filter((report) =>
     [report.table, versionsTable(report), ...report.views.map(({ name }) => name)].some(isNamed),
   );
-  const namesCoverage = [coverageTable.name, freshness.name].some(isNamed);
-  const wanted = named.length > 0 || namesCoverage ? named : all;
+  const namesLedgers = [...LEDGER_TABLES, freshness.name].some(isNamed);
+  const wanted = named.length > 0 || namesLedgers ? named : all;
   for (const { report, damaged } of ledgers) {
-    if (!namesCoverage && !wanted.includes(report)) continue;
+    if (!namesLedgers && !wanted.includes(report)) continue;
     for (const { message } of damaged) note(`warning: ${message}`);
   }
   const files = snapshotFiles(store);
@@ -82,6 +85,7 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   );
   if (asOfMs === undefined) {
     await connection.run(coverageSql(lake, ledgers));
+    await connection.run(schemaChangesSql(ledgers));
     await createView(connection, freshness);
   }
   for (const report of wanted) {
@@ -172,23 +176,41 @@ function readParquet(paths: readonly string[], ...options: readonly string[]): s
 }
 
 function coverageSql({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedgers[]): string {
-  const columns = [
-    ...coverageTable.columns,
-    ...coverageTable.partitionKeys.map((name) => ({ name, type: 'string' as const })),
-  ];
+  return ledgerTableSql(coverageTable, ledgers, (stored, ledger) =>
+    coverageRows(ledger, coverageFacts(stored, ledgers, settings), nowMs),
+  );
+}
+
+function schemaChangesSql(ledgers: readonly ReportLedgers[]): string {
+  return ledgerTableSql(schemaChangesTable, ledgers, (stored, { month }) => {
+    const compared = comparedMonths(month).flatMap((each) => stored.ledgers.get(each) ?? []);
+    return schemaChangeRows(
+      compared.flatMap(({ days }) => Object.entries(days)),
+      month,
+    );
+  });
+}
+
+/** A table that is made from ledgers, with the rows of all months. */
+function ledgerTableSql(
+  { name, columns: ownColumns, partitionKeys }: TableShape,
+  ledgers: readonly ReportLedgers[],
+  rowsOf: (stored: ReportLedgers, ledger: Ledger) => Row[],
+): string {
+  const columns = [...ownColumns, ...partitionKeys.map((key) => ({ name: key, type: 'string' as const }))];
   const definition = columns
-    .map(({ name, type }) => `${identifier(name)} ${typeSpec(type).duckdb}`)
+    .map((column) => `${identifier(column.name)} ${typeSpec(column.type).duckdb}`)
     .join(', ');
   const rows = ledgers.flatMap((stored) =>
     [...stored.ledgers].flatMap(([month, ledger]) =>
-      coverageRows(ledger, coverageFacts(stored, ledgers, settings), nowMs).map(
+      rowsOf(stored, ledger).map(
         (row): Row => ({ ...row, brand: stored.brand, report: stored.report.name, month }),
       ),
     ),
   );
-  const values = rows.map((row) => `(${columns.map(({ name }) => literal(row[name])).join(', ')})`);
-  const insert = values.length === 0 ? '' : `; INSERT INTO coverage VALUES ${values.join(', ')}`;
-  return `CREATE TABLE coverage (${definition})${insert}`;
+  const values = rows.map((row) => `(${columns.map((column) => literal(row[column.name])).join(', ')})`);
+  const insert = values.length === 0 ? '' : `; INSERT INTO ${name} VALUES ${values.join(', ')}`;
+  return `CREATE TABLE ${name} (${definition})${insert}`;
 }
 
 function coverageFacts(

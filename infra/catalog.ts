@@ -5,7 +5,7 @@ import { Construct } from 'constructs';
 import { OWNER_KEY } from '../shared/adapters/aws/owner.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { BrandReportsError } from '../shared/errors.ts';
-import { CHANGES_TABLE, COVERAGE_TABLE } from '../shared/lake/paths.ts';
+import { CHANGES_TABLE, LEDGER_TABLES } from '../shared/lake/paths.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import { acknowledgeWildcards, type Grantee } from './acknowledge-wildcards.ts';
 import { output } from './output.ts';
@@ -63,9 +63,9 @@ export class Catalog extends Construct {
     return database.ref;
   }
 
-  /** For runs of these reports: their tables and views, coverage and changes. */
+  /** For runs of these reports: their tables and views, the tables made from ledgers, and changes. */
   grantReports(grantee: Grantee, reports: readonly ReportDefinition[]): void {
-    const tables = [...reports.map(({ table }) => table), COVERAGE_TABLE, CHANGES_TABLE];
+    const tables = [...reports.map(({ table }) => table), ...LEDGER_TABLES, CHANGES_TABLE];
     const views = reports.flatMap((report) => report.views.map(({ name }) => name));
     this.grant(grantee, DEFINE, [...tables, ...views]);
     this.grant(grantee, PUBLISH, tables);

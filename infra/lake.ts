@@ -11,16 +11,16 @@ import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import {
   CHANGES_TABLE,
   COVERAGE_PAGE_KEY,
-  COVERAGE_TABLE,
   DEPLOYMENTS_PREFIX,
   LEDGERS_PREFIX,
+  LEDGER_TABLES,
   QUERY_RESULTS_PREFIX,
   RATES_PREFIX,
   SCHEMAS_PREFIX,
   SNAPSHOTS_PREFIX,
   WATCH_KEY,
   changesPartition,
-  coveragePartition,
+  monthPartition,
   partitionPrefix,
   reportLedgersPrefix,
   reportRawPrefix,
@@ -74,8 +74,8 @@ export class Lake extends Construct {
   /** For runs of these reports: their own prefixes, the rates of the brands, and reading those of the reports that they look up or are compared with. */
   grantReports(grantee: Grantee, reports: readonly ReportDefinition[]): void {
     const snapshots = reports.map(({ table }) => `${tablePrefix(table)}*`);
-    const coverage = reports.map(
-      ({ name }) => `${partitionPrefix(COVERAGE_TABLE, coveragePartition('*', name))}*`,
+    const made = reports.flatMap(({ name }) =>
+      LEDGER_TABLES.map((table) => `${partitionPrefix(table, monthPartition('*', name))}*`),
     );
     const changes = reports.map(
       ({ name }) => `${partitionPrefix(CHANGES_TABLE, changesPartition('*', name))}*`,
@@ -92,8 +92,8 @@ export class Lake extends Construct {
         : [];
     });
     this.grant(grantee, [...UPLOAD, ...DELETE], [...snapshots, ...changes]);
-    // Coverage follows from the ledgers: nobody who writes it reads it.
-    this.grant(grantee, ['s3:PutObject', ...DELETE], coverage);
+    // They follow from the ledgers: nobody who writes them reads them.
+    this.grant(grantee, ['s3:PutObject', ...DELETE], made);
     this.grant(grantee, [...CHANGE, ...DELETE], raw);
     this.grant(grantee, CHANGE, [...documents, `${RATES_PREFIX}*`]);
     this.grant(grantee, READ, others);
@@ -101,10 +101,11 @@ export class Lake extends Construct {
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
-  /** For rebuilding the catalog: ledgers, which record what is published, coverage, schemas, and what failed. */
+  /** For rebuilding the catalog: ledgers, which record what is published, what is made from them, schemas, and what failed. */
   grantRebuild(grantee: Grantee): void {
     this.grant(grantee, CHANGE, [`${LEDGERS_PREFIX}*`]);
-    this.grant(grantee, ['s3:PutObject'], [`${tablePrefix(COVERAGE_TABLE)}*`]);
+    const made = LEDGER_TABLES.map((table) => `${tablePrefix(table)}*`);
+    this.grant(grantee, ['s3:PutObject'], made);
     this.grant(grantee, READ, [`${SCHEMAS_PREFIX}*`]);
     this.grant(grantee, [...CHANGE, ...DELETE], [`${DEPLOYMENTS_PREFIX}*`]);
     this.grantList(grantee);

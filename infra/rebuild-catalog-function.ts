@@ -10,6 +10,7 @@ import { CustomResource, Duration, Stack } from 'aws-cdk-lib';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { coverageTable } from '../shared/catalog/coverage.ts';
+import { schemaChangesTable } from '../shared/catalog/schema-changes.ts';
 import { freshness } from '../shared/catalog/freshness.ts';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
@@ -58,7 +59,11 @@ export class RebuildCatalogFunction extends PipelineFunction {
       // The longest wait for an instance and the function's timeout together; CloudFormation's default is an hour.
       serviceTimeout: Duration.minutes(31),
       properties: {
-        nonce: hash('sha256', JSON.stringify([version, settings, reports, coverageTable, freshness]), 'hex'),
+        nonce: hash(
+          'sha256',
+          JSON.stringify([version, settings, reports, coverageTable, schemaChangesTable, freshness]),
+          'hex',
+        ),
         adopted: { bucket: adoptBucket, database: adoptDatabase },
         testEvents: functions.map(({ name, testEvents }) => ({
           functionName: name,

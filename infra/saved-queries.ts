@@ -7,7 +7,7 @@ export interface SavedQuery {
   sql: string;
 }
 
-/** What an analyst asks first. Where they need some months only they name `month`, so that Athena lists no other partition. They use `coverage`, `freshness` and the columns that every table has, so that no query can break. */
+/** What an analyst asks first. Where they need some months only they name `month`, so that Athena lists no other partition. They use `coverage`, `freshness`, `schema_changes` and the columns that every table has, so that no query can break. */
 export function savedQueries(reports: readonly ReportDefinition[]): SavedQuery[] {
   return [
     {
@@ -42,6 +42,16 @@ FROM coverage
 WHERE dt >= ${daysAgo(30)}
   AND month >= substr(${daysAgo(30)}, 1, 7)
 ORDER BY dt DESC, brand, report`,
+    },
+    {
+      name: 'Fields that changed',
+      description:
+        'Of the last 90 days: fields that are new, vanished, returned, no longer fit, or are NULL more often',
+      sql: `SELECT dt, brand, report, column_name, change, detail, share_before, share_after, since
+FROM schema_changes
+WHERE dt >= ${daysAgo(90)}
+  AND month >= substr(${daysAgo(90)}, 1, 7)
+ORDER BY dt DESC, brand, report, column_name`,
     },
     ...reports.map(({ table, description }) => ({
       name: `Newest ${table}`,

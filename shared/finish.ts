@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { writeCoverage } from './catalog/coverage.ts';
 import { ensureTableAndViews } from './catalog/ensure-tables.ts';
-import { vacuumCoverage } from './catalog/vacuum-coverage.ts';
-import { DAY_MS, monthsFrom } from './days.ts';
+import { monthsComparedWith, writeSchemaChanges } from './catalog/schema-changes.ts';
+import { vacuumLedgerTables } from './catalog/vacuum-ledger-tables.ts';
+import { DAY_MS, daysOfMonth, monthOf, monthsFrom } from './days.ts';
 import { asBrandReportsError, rethrowBugs } from './errors.ts';
 import { readOrDamage, refreshUndamaged } from './lake/documents/cas-document.ts';
 import type { Ledger } from './lake/documents/ledger.ts';
@@ -23,6 +24,7 @@ import { vacuum } from './pipeline/vacuum.ts';
 import { newestCompleteDay } from './planning/day-state.ts';
 import { monthDueAtMs } from './planning/due.ts';
 import { waitingDays } from './planning/plan.ts';
+import { isNewlyCompared } from './planning/schema-changes.ts';
 import { policyFingerprint } from './planning/policy.ts';
 
 /** What the plans of a run examined. */
@@ -33,6 +35,8 @@ export interface Examined {
   examinedAll: boolean;
   /** The days whose content is new since this run. */
   published: readonly string[];
+  /** The days that the run has committed, also where their content is the same. */
+  committedDays: readonly string[];
   /** How many columns the table had when the run began; missing where it had nothing to read. */
   columnsBefore: number | undefined;
 }
@@ -48,7 +52,7 @@ export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days' | 'req
  */
 export async function finishReport(
   ctx: RunContext,
-  { seen, examinedAll, published, columnsBefore }: Examined,
+  { seen, examinedAll, published, committedDays, columnsBefore }: Examined,
   ended: EndedReport | undefined,
 ): Promise<void> {
   const months = [...seen.keys()];
@@ -69,6 +73,7 @@ export async function finishReport(
   const verified = hasReturnedRecords && !before.hasReturnedRecords ? await readableMonths(ctx) : [];
   const covered = [...new Set([...months, ...verified])];
   await writeCoverage(ctx, covered, hasReturnedRecords);
+  await writeSchemaChanges(ctx, isDaily ? covered : await monthsWithOtherFields(ctx, seen, committedDays));
 
   const examined = new Map<string, ExaminedMonth>();
   for (const month of covered)
@@ -86,6 +91,25 @@ export async function finishReport(
     if (isDeepStrictEqual(next, current) && (!lastRun || isLastRunFresh(current, lastRun))) return current;
     return lastRun ? withLastRun(next, lastRun) : next;
   });
+}
+
+/**
+ * The months whose fields may differ from what is published: by the closed days whose content this run has committed, and
+ * by those of a run that died. What is missed all the same is found once a day.
+ */
+async function monthsWithOtherFields(
+  ctx: RunContext,
+  seen: SeenMonths,
+  committedDays: readonly string[],
+): Promise<string[]> {
+  const changed = await Promise.all(
+    committedDays.map(async (day) => {
+      const { days } = await ctx.ledger(monthOf(day)).cached();
+      return isNewlyCompared(days[day]?.committed) ? [day] : [];
+    }),
+  );
+  const left = [...seen].flatMap(([month, known]) => (known?.dirty ? daysOfMonth(month) : []));
+  return monthsComparedWith([...changed.flat(), ...left], todayIn(ctx));
 }
 
 /** Records that a run failed before it could finish. Never fails: the watcher notices as well where no run reports. */
@@ -109,7 +133,7 @@ function lastRunOf(
 async function vacuumOrLog(ctx: RunContext): Promise<boolean> {
   try {
     await vacuum(ctx);
-    await vacuumCoverage(ctx);
+    await vacuumLedgerTables(ctx);
     return true;
   } catch (thrown) {
     ctx.log({ event: 'vacuum_failed', ...errorSummary(rethrowBugs(thrown)) });

@@ -224,7 +224,8 @@ async function finishSync(sync: ReportSync): Promise<SyncedReport['outcome']> {
     const error = failure && errorSummary(failure);
     const outcome = outcomeOf(reportStatus(days, error), error);
     const published = days.filter(({ outcome }) => outcome === 'published').map(({ dt }) => dt);
-    const examined = { seen, examinedAll, published, columnsBefore };
+    const committedDays = days.filter(isCommitted).map(({ dt }) => dt);
+    const examined = { seen, examinedAll, published, committedDays, columnsBefore };
     await finishReport(ctx, examined, sync.range() ? undefined : outcome);
     return outcome;
   } catch (thrown) {
@@ -236,6 +237,10 @@ async function finishSync(sync: ReportSync): Promise<SyncedReport['outcome']> {
     ctx.log({ event: 'report_failed', ...errorSummary(error) });
     return outcome;
   }
+}
+
+function isCommitted({ outcome }: Pick<DayOutcome, 'outcome'>): boolean {
+  return outcome === 'published' || outcome === 'unchanged';
 }
 
 /**
@@ -251,7 +256,7 @@ function createCircuitBreaker() {
     isOpen: ({ reason }: DueDay) =>
       needsOperator || Math.max(unavailable, failures.get(reason) ?? 0) >= MAX_CONSECUTIVE_FAILURES,
     record({ reason }: DueDay, { outcome }: DayOutcome, error: BrandReportsError | undefined) {
-      const isRead = outcome === 'published' || outcome === 'unchanged';
+      const isRead = isCommitted({ outcome });
       if (isRead || (error && error.kind !== 'transient')) unavailable = 0;
       if (isRead) failures.delete(reason);
       if (!error) return;

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
+import { schemaChangesTable } from '../../shared/catalog/schema-changes.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -71,6 +72,7 @@ function helpText(): string {
     ...lines,
     [coverageTable.name, 'One row per brand, report and day: its state, rows, and when it was read'],
     [freshness.name, freshness.description],
+    [schemaChangesTable.name, 'Fields that came, went or changed: one row per brand, report, day and column'],
     [
       '…_versions',
       'Of any table: the rows of every version that is kept, with _snapshot, _valid_from and _valid_to',

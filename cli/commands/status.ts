@@ -7,6 +7,7 @@ import { textOf } from '../../shared/adapters/error-fields.ts';
 import { type MonthSpan, addMonths, dayOf, lastMonths, monthOf } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
+import { schemaChangeText } from '../../shared/planning/schema-changes.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
 import { calendarPage } from '../../shared/status/calendar-page.ts';
@@ -136,6 +137,8 @@ const MARKS: Record<Look, readonly [mark: string, colour: Colour]> = {
 const SCALE = '1   5    10   15   20   25   30';
 const NAME_WIDTH = Math.max(...Object.values(reports).map(({ table }) => table.length)) + 2;
 
+const MAX_FIELD_CHANGES = 20;
+
 /** One brand, and what its cells are computed from. */
 interface Section {
   tables: readonly TableStatus[];
@@ -176,6 +179,7 @@ function sectionText(section: Section, chosen: string | undefined): string {
     '',
     totals(section),
     ...tables.flatMap((each) => findingLines(each, months)),
+    ...fieldChanges(tables),
     ...tables.flatMap(failures),
   ].join('\n');
 }
@@ -221,6 +225,18 @@ function findingLines({ table: name, days }: TableStatus, months: readonly strin
     styleText('yellow', `${name}: ${title} on ${counted(same)}: ${rangesText(same)}`),
     oneLine(same.map(({ dt, detail }) => `${dt}: ${detail}`).join('; ')),
   ]);
+}
+
+/** Of the last two weeks. */
+function fieldChanges(tables: readonly TableStatus[]): string[] {
+  const lines = tables.flatMap(({ table: name, schemaChanges = [] }) =>
+    schemaChanges.map(
+      (change) => `${styleText('yellow', `${name} ${change.dt}`)} ${oneLine(schemaChangeText(change))}`,
+    ),
+  );
+  const rest = lines.length - MAX_FIELD_CHANGES;
+  const more = rest > 0 ? [`and ${count(rest)} more: SELECT * FROM schema_changes ORDER BY dt DESC`] : [];
+  return lines.length === 0 ? [] : ['', ...lines.slice(0, MAX_FIELD_CHANGES), ...more];
 }
 
 function failures({ table: name, days, damaged = [] }: TableStatus): string[] {

@@ -1,28 +1,21 @@
 /*
  * Without `coverage`, a query of a sum in Athena cannot know which of its days are present. It has one row per day, made
- * from the ledgers alone and published like any partition, so it can be rebuilt at any time and keeps no state of
- * its own. The state of a day is decided in `planning/day-state.ts`. A row is as old as the run that wrote it: what
- * must hold when the pipeline is dead compares `overdue_at` with the current time (`STATE_NOW_SQL`).
+ * from the ledgers alone (`ledger-tables.ts`). The state of a day is decided in `planning/day-state.ts`. A row is as old
+ * as the run that wrote it: what must hold when the pipeline is dead compares `overdue_at` with the current time
+ * (`STATE_NOW_SQL`).
  */
-import { hash } from 'node:crypto';
 import type { Column } from '../column-types.ts';
 import { rethrowBugs } from '../errors.ts';
 import type { Row } from '../lake/table/columns.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
-import { loadParquet } from '../lake/table/load-parquet.ts';
-import {
-  COVERAGE_PARTITION_KEYS,
-  COVERAGE_TABLE,
-  coveragePartition,
-  partitionPath,
-  snapshotKey,
-} from '../lake/paths.ts';
-import type { Partition, TableShape } from '../ports.ts';
+import { COVERAGE_TABLE, MONTH_PARTITION_KEYS } from '../lake/paths.ts';
+import type { TableShape } from '../ports.ts';
 import { type DayFacts, committedState, dayState, failureOf, overdueAtMs } from '../planning/day-state.ts';
 import { type UpstreamDay, dueAtMs, upstreamState } from '../planning/due.ts';
 import type { BrandReport } from '../pipeline/context.ts';
 import { findingFacts } from '../pipeline/reconcile.ts';
 import { type FindingFacts, findingsOf, findingsText } from '../planning/findings.ts';
+import { writeLedgerTable } from './ledger-tables.ts';
 
 const COLUMNS: readonly Column[] = [
   { name: 'dt', type: 'string' },
@@ -44,7 +37,7 @@ const COLUMNS: readonly Column[] = [
 /** One row for each day that a ledger has: its state, what is committed, and why it failed. */
 export const coverageTable: TableShape = {
   name: COVERAGE_TABLE,
-  partitionKeys: COVERAGE_PARTITION_KEYS,
+  partitionKeys: MONTH_PARTITION_KEYS,
   columns: COLUMNS,
 };
 
@@ -96,37 +89,20 @@ function timestamp(instant: string | number | null | undefined): Date | null {
   return instant === undefined || instant === null ? null : new Date(instant);
 }
 
-/** Updates the coverage of these months from their ledgers, and publishes it like any partition. */
+/** Updates the coverage of these months from their ledgers. */
 export async function writeCoverage(
   run: BrandReport,
   months: readonly string[],
   hasReturnedRecords: boolean,
 ): Promise<void> {
-  const { catalog } = run.lake;
-  if (!catalog || months.length === 0) return;
-  await catalog.ensureTable(coverageTable);
-  const leading = coveragePartition(run.brand, run.report.name);
-  const [from = '', ...later] = months.toSorted();
-  const within = { from, to: later.at(-1) ?? from };
-  const published = await catalog.snapshotsByPartition(coverageTable.name, leading, within);
-  for (const month of months) {
-    const partition = coveragePartition(run.brand, run.report.name, month);
-    let snapshots = published.get(partitionPath(partition)) ?? [];
-    for (;;) {
-      const ledger = await run.ledger(month).cached();
-      const upstream = await upstreamDays(run, month);
-      const facts = { ...(await findingFacts(run, month)), policy: run.policy, hasReturnedRecords, upstream };
-      const rows = coverageRows(ledger, facts, run.clock.now().getTime());
-      const content = contentId(rows);
-      if (rows.length === 0 || (snapshots.length === 1 && snapshots[0]?.startsWith(`${content}-`))) break;
-      const snapshot = `${content}-${run.newId()}`;
-      await writeRows(run, partition, snapshot, rows);
-      await catalog.setSnapshot(coverageTable, partition, snapshot);
-      snapshots = [snapshot];
-      // Another run may have committed since, and its coverage, older or newer, was replaced by this one.
-      await run.ledger(month).refresh();
-    }
-  }
+  const rowsOf = async (month: string) => {
+    const ledger = await run.ledger(month).cached();
+    const upstream = await upstreamDays(run, month);
+    const facts = { ...(await findingFacts(run, month)), policy: run.policy, hasReturnedRecords, upstream };
+    return coverageRows(ledger, facts, run.clock.now().getTime());
+  };
+  const table = { shape: coverageTable, ledgersOf: (month: string) => [month], rowsOf };
+  await writeLedgerTable(run, table, months);
 }
 
 /** An unreadable ledger of the upstream report is that report's failure and does not stop the coverage of this one. */
@@ -138,22 +114,4 @@ async function upstreamDays({ upstream }: BrandReport, month: string): Promise<U
     rethrowBugs(thrown);
     return undefined;
   }
-}
-
-function contentId(rows: readonly Row[]): string {
-  const content = JSON.stringify(rows, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
-  return hash('sha256', content, 'hex').slice(0, 16);
-}
-
-async function writeRows(
-  { lake }: BrandReport,
-  partition: Partition,
-  snapshot: string,
-  rows: readonly Row[],
-): Promise<void> {
-  const key = snapshotKey(coverageTable.name, partition, snapshot);
-  const { writeParquet } = await loadParquet();
-  const parquet = writeParquet(lake.store.create(key), COLUMNS);
-  for (const row of rows) await parquet.append(row);
-  await parquet.finish();
 }

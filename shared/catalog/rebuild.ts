@@ -8,6 +8,7 @@ import { monthOf } from '../days.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { listLedgers } from '../lake/documents/read.ts';
+import { LEDGER_TABLES } from '../lake/paths.ts';
 import { errorSummary } from '../outcome.ts';
 import { type BrandReport, type LakeAccess, createBrandReport } from '../pipeline/context.ts';
 import { pendingPublications, publishDay } from '../pipeline/publish.ts';
@@ -17,6 +18,7 @@ import type { Catalog } from '../ports.ts';
 import type { ReportRegistry, View } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 import { coverageTable, writeCoverage } from './coverage.ts';
+import { schemaChangesTable, writeSchemaChanges } from './schema-changes.ts';
 import { ensureTable, missingColumns } from './ensure-tables.ts';
 import { freshness } from './freshness.ts';
 
@@ -42,7 +44,7 @@ export interface RebuildOutcome {
   waiting: Record<string, readonly string[]>;
   /** Days whose partition did not point at the committed snapshot and does now. */
   published: number;
-  /** Days, and months of coverage, that failed or for which no time was left. */
+  /** Days, and months of the tables made from ledgers, that failed or for which no time was left. */
   remaining: number;
 }
 
@@ -56,7 +58,7 @@ export async function rebuildCatalog(options: RebuildOptions): Promise<RebuildOu
   const { published, remaining } = await publishAll(options, documents);
   return {
     status: remaining === 0 ? 'complete' : 'incomplete',
-    tables: [...Object.values(options.reports).map(({ table }) => table), coverageTable.name],
+    tables: [...Object.values(options.reports).map(({ table }) => table), ...LEDGER_TABLES],
     views: ready.map(({ view }) => view.name),
     waiting: Object.fromEntries(waiting.map(({ view, missing }) => [view.name, missing])),
     published,
@@ -77,6 +79,7 @@ async function ensureAllTables(
     views.push(...report.views.map((view) => ({ view, missing: missingColumns(view, columns) })));
   }
   await catalog.ensureTable(coverageTable);
+  await catalog.ensureTable(schemaChangesTable);
   views.push({ view: freshness, missing: [] });
   for (const { view, missing } of views) if (missing.length === 0) await catalog.ensureView(view);
   return views;
@@ -91,7 +94,7 @@ function catalogOf({ lake }: RebuildOptions): Catalog {
   );
 }
 
-/** Publishes what any ledger of the lake has pending, newest days first, and writes the coverage of all months. */
+/** Publishes what any ledger of the lake has pending, newest days first, and writes the tables made from the ledgers of all months. */
 async function publishAll(
   options: RebuildOptions,
   documents: LakeDocuments,
@@ -169,6 +172,7 @@ async function monthsInLake(
 async function coverMonths(context: BrandReport, months: readonly string[]): Promise<readonly string[]> {
   const { hasReturnedRecords } = await context.index.cached();
   await writeCoverage(context, months, hasReturnedRecords);
+  await writeSchemaChanges(context, months);
   return months;
 }
 

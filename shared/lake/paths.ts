@@ -5,6 +5,7 @@
  *
  *   snapshots/<table>/brand=<brand>/dt=<day>/<snapshot id>/part-0000.parquet
  *   snapshots/coverage/brand=<brand>/report=<report>/month=<month>/<snapshot id>/part-0000.parquet
+ *   snapshots/schema_changes/…                 the same
  *   snapshots/changes/brand=<brand>/report=<report>/dt=<day>/<snapshot id>/part-0000.parquet
  *   raw/<report>/brand=<brand>/dt=<day>/<attempt id>/chunk-000000.json-seq.zst, progress.json
  *   ledger/<report>/<brand>/<YYYY-MM>.json, index.json
@@ -21,16 +22,19 @@ import type { Partition } from '../ports.ts';
 
 /** Partition keys of the reports' tables, in the order of the folders. */
 export const DAY_PARTITION_KEYS = ['brand', 'dt'] as const;
-/** Partition keys of `coverage`, in the order of the folders. */
-export const COVERAGE_PARTITION_KEYS = ['brand', 'report', 'month'] as const;
-
+/** Partition keys of the tables that are made from ledgers, in the order of the folders. */
+export const MONTH_PARTITION_KEYS = ['brand', 'report', 'month'] as const;
 /** Partition keys of `changes`, in the order of the folders. */
 export const CHANGES_PARTITION_KEYS = ['brand', 'report', 'dt'] as const;
 
-/** The table of which days are present or missing; it is stored like a report's table. */
+/** The table of which days are present or missing. */
 export const COVERAGE_TABLE = 'coverage';
+/** The table of fields that come and go. */
+export const SCHEMA_CHANGES_TABLE = 'schema_changes';
 /** The table of what later readings of a closed day changed; it is stored like a report's table. */
 export const CHANGES_TABLE = 'changes';
+/** The tables that are made from ledgers; they are stored like a report's table. */
+export const LEDGER_TABLES: readonly string[] = [COVERAGE_TABLE, SCHEMA_CHANGES_TABLE];
 
 /** The snapshots of all tables. */
 export const SNAPSHOTS_PREFIX = 'snapshots/';
@@ -84,9 +88,9 @@ export function brandPartitions(brand: string): Partition {
   return partitionOf(DAY_PARTITION_KEYS, [brand]);
 }
 
-/** The partition of a month in `coverage`; without a month, all partitions of the report. */
-export function coveragePartition(brand: string, report: string, month?: string): Partition {
-  return partitionOf(COVERAGE_PARTITION_KEYS, month === undefined ? [brand, report] : [brand, report, month]);
+/** The partition of a month in a table that is made from ledgers; without a month, all partitions of the report. */
+export function monthPartition(brand: string, report: string, month?: string): Partition {
+  return partitionOf(MONTH_PARTITION_KEYS, month === undefined ? [brand, report] : [brand, report, month]);
 }
 
 /** The partition of a day in `changes`; without a day, all partitions of the report. */

@@ -22,6 +22,7 @@ import type { Settings } from '../settings/settings.ts';
 import { calendarPage } from '../status/calendar-page.ts';
 import { type MessageOptions, changeMessage } from '../status/change-message.ts';
 import { afterLook, afterMessage, changeFrom } from '../status/changes.ts';
+import { fieldSuspects } from '../status/field-suspects.ts';
 import { findingSuspects, firstComparedMonth } from '../status/open-findings.ts';
 import { type Suspect, openProblems, suspectsOf } from '../status/open-problems.ts';
 import type { Controls } from '../status/remedies.ts';
@@ -126,7 +127,11 @@ function suspectsIn(
     const isJudgedHere = (month: string) => !stored || isJudged(month, stored);
     const lastRun = stored?.index.lastRun;
     const watched = { table, policy, isJudged: isJudgedHere, lastRun };
-    return [...suspectsOf(watched, nowMs), ...findingSuspects(watched, nowMs)];
+    return [
+      ...suspectsOf(watched, nowMs),
+      ...findingSuspects(watched, nowMs),
+      ...fieldSuspects(table, nowMs),
+    ];
   });
 }
 

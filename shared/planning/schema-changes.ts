@@ -7,7 +7,8 @@
  * to report what nobody reads any more.
  */
 import { addDays } from '../days.ts';
-import { type Committed, type DayEntry, MAX_FILLED } from '../lake/documents/ledger.ts';
+import type { Committed, DayEntry } from '../lake/documents/ledger.ts';
+import { MAX_FILLED } from '../lake/table/column-facts.ts';
 import { DERIVED_COLUMNS } from '../lake/table/columns.ts';
 
 /** How a day's field differs from the days before. */
@@ -93,9 +94,9 @@ export function schemaChanges(days: readonly FieldDay[], from = ''): SchemaChang
 }
 
 /** Changes of so many days are news. */
-const SHOWN_DAYS = 7;
+export const SHOWN_DAYS = 14;
 
-/** What is different on the days of the last week. @param today in the brand's time zone */
+/** What is different on the days of the last two weeks. @param today in the brand's time zone */
 export function newSchemaChanges(
   entries: Iterable<readonly [dt: string, entry: DayEntry]>,
   today: string,

@@ -77,7 +77,7 @@ export function toldTogether(findings: readonly OpenProblem[]): OpenProblem[] {
 }
 
 function titleText(told: readonly ToldFinding[]): string {
-  const days = told.map(({ day }) => ({ dt: day }));
+  const days = [...new Set(told.map(({ day }) => day))].map((dt) => ({ dt }));
   return `${told[0]?.title} on ${counted(days)}: ${rangesText(days)}`;
 }
 

@@ -1,9 +1,10 @@
-import { type MonthSpan, addMonths, monthOf } from '../days.ts';
+import { type MonthSpan, addMonths, dayOf, monthOf } from '../days.ts';
 import type { DamagedDocument, ReportLedgers } from '../lake/documents/read.ts';
 import type { MonthIndex } from '../lake/documents/month-index.ts';
 import { gracePeriodMs, newestCompleteDay } from '../planning/day-state.ts';
 import type { Policy } from '../planning/due.ts';
 import { enabledPolicy } from '../planning/policy.ts';
+import { type SchemaChange, newSchemaChanges } from '../planning/schema-changes.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type DayEntries, type StatusDay, statusDays } from './day-status.ts';
@@ -18,6 +19,8 @@ export interface TableStatus {
   newestComplete: string | null;
   rows: number;
   days: StatusDay[];
+  /** The fields that came, went or changed on the days of the last two weeks; missing for none. */
+  schemaChanges?: readonly SchemaChange[];
   /** Of a span: the months before it with days that are overdue or missing, as far as the index knows. */
   overdueBefore?: string[];
   /** Ledgers and the index, where they cannot be used: the days of such a month are `failed`. */
@@ -69,6 +72,7 @@ function tableStatus(
   const damagedMonths = new Map(
     damaged.flatMap(({ month, message }) => (month === undefined ? [] : [[month, message]])),
   );
+  const schemaChanges = newSchemaChanges(entries, dayOf(nowMs, policy?.timeZone ?? 'UTC'));
   const days = statusDays(
     { report, entries, upstream, policy, hasReturnedRecords, damagedMonths },
     nowMs,
@@ -82,6 +86,7 @@ function tableStatus(
     newestComplete: newestCompleteDay(entries, hasReturnedRecords),
     rows: days.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
     days,
+    ...(schemaChanges.length > 0 && { schemaChanges }),
     ...(span.from !== undefined &&
       damaged.every(({ month }) => month !== undefined) &&
       policy && { overdueBefore: overdueMonths(own?.index, policy, span.from, nowMs) }),

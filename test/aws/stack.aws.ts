@@ -15,6 +15,7 @@ import { type SampleService, startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { addDays, dayOf, daysFrom } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
+import { LEDGER_TABLES } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings, type Settings } from '../../shared/settings/settings.ts';
 import { bringDown, catalogued, columnsOf, hindrances } from '../acceptance/athena.ts';
@@ -92,7 +93,9 @@ describe('before the first sync', () => {
   it('every table is there and has no rows', async () => {
     const { tables } = await held();
     const names = Object.values(reports).map(({ table }) => table);
-    expect([...tables.keys()]).toEqual(expect.arrayContaining([...names, 'coverage', 'freshness']));
+    expect([...tables.keys()]).toEqual(
+      expect.arrayContaining([...names, 'coverage', 'freshness', 'schema_changes']),
+    );
     for (const { partitions } of tables.values()) expect(partitions.size).toBe(0);
   });
 
@@ -432,15 +435,15 @@ async function addColumn(table: string, column: JsonObject): Promise<void> {
   await aws.s3.send(new PutObjectCommand({ Bucket: bucket, Key, Body }));
 }
 
-/** The columns of Glue's tables and views, where partitions lie, and what lies there; without coverage, which changes with every run. */
+/** The columns of Glue's tables and views, where partitions lie, and what lies there; without the tables made from ledgers, of which coverage changes with every run. */
 function published({ tables, objects }: Held) {
   return {
     columns: Object.fromEntries([...tables.keys()].map((name) => [name, columnsIn({ tables }, name)])),
     partitions: catalogued(tables)
-      .flatMap(({ table, path, location }) => (table === 'coverage' ? [] : [`${path} ${location}`]))
+      .flatMap(({ table, path, location }) => (LEDGER_TABLES.includes(table) ? [] : [`${path} ${location}`]))
       .sort(),
     snapshots: [...objects].flatMap(([key, { etag }]) =>
-      /^snapshots\/(?!coverage\/)/.test(key) ? [`${key} ${etag}`] : [],
+      /^snapshots\/(?!coverage\/|schema_changes\/)/.test(key) ? [`${key} ${etag}`] : [],
     ),
   };
 }

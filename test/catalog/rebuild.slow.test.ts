@@ -18,7 +18,15 @@ import { BRAND, NO_TIME, type SampleLake, ZONE, sampleLake, blindRegistry } from
 
 const FIRST = '2026-02-27';
 const NOW = Date.parse('2026-03-02T15:00:00Z');
-const TABLES = ['clicks', 'click_details', 'orders', 'transactions', 'attribution', 'coverage'];
+const TABLES = [
+  'clicks',
+  'click_details',
+  'orders',
+  'transactions',
+  'attribution',
+  'coverage',
+  'schema_changes',
+];
 
 let server: Awaited<ReturnType<typeof startGlueServer>>;
 beforeEach(async () => {

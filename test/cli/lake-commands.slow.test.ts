@@ -92,6 +92,7 @@ describe('query', () => {
       'freshness',
       'orders',
       'orders_daily',
+      'schema_changes',
       'transactions',
       'transactions_daily',
     ]);

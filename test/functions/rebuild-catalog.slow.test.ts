@@ -365,7 +365,15 @@ describe('rebuild-catalog by hand', () => {
     expect(last).toMatchObject({
       answer: {
         status: 'complete',
-        tables: ['clicks', 'click_details', 'orders', 'transactions', 'attribution', 'coverage'],
+        tables: [
+          'clicks',
+          'click_details',
+          'orders',
+          'transactions',
+          'attribution',
+          'coverage',
+          'schema_changes',
+        ],
         views: ['attribution_daily', 'freshness'],
         published: 0,
         remaining: 0,

@@ -5,6 +5,7 @@
 import * as z from 'zod/mini';
 import { DAY_MS, addDays, dayOf } from '../../shared/days.ts';
 import { isJsonObject } from '../../shared/json.ts';
+import { LEDGER_TABLES } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { startHttpServer } from '../fakes/http-server.ts';
 import type { Deployment } from '../functions/deployed.ts';
@@ -24,7 +25,7 @@ export const UNEXERCISED: readonly { action: RegExp; resource: RegExp; reason: s
   },
   {
     action: /^s3:AbortMultipartUpload$/,
-    resource: /^arn:aws:s3:::lake\/snapshots\/(?!coverage)/,
+    resource: /^arn:aws:s3:::lake\/snapshots\/(?!coverage|schema_changes)/,
     reason:
       'only an object larger than 5 MB is uploaded in parts; test/adapters/aws/s3-store.test.ts breaks one off',
   },
@@ -195,7 +196,10 @@ function leaveOver({ s3 }: Deployment, now: Date, day: string): void {
     ] as const)
       for (const key of [
         `snapshots/${table}/brand=acme/dt=${day}/${id}/part-0000.parquet`,
-        `snapshots/coverage/brand=acme/report=${name}/month=${day.slice(0, 7)}/${id}/part-0000.parquet`,
+        ...LEDGER_TABLES.map(
+          (made) =>
+            `snapshots/${made}/brand=acme/report=${name}/month=${day.slice(0, 7)}/${id}/part-0000.parquet`,
+        ),
         `raw/${name}/brand=acme/dt=${day}/${id}/progress.json`,
       ])
         s3.objects.set(key, {

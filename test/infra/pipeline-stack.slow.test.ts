@@ -154,6 +154,7 @@ describe('the permissions of the stack', () => {
     const written = JSON.stringify(statements(both, 'order_list'));
     expect(written).toMatch(/"\/snapshots\/orders\/\*"/);
     expect(written).toMatch(/"\/snapshots\/coverage\/brand=\*\/report=order_list\/\*"/);
+    expect(written).toMatch(/"\/snapshots\/schema_changes\/brand=\*\/report=order_list\/\*"/);
     expect(written).toMatch(/orders_daily/);
     expect(written).not.toMatch(/clicks|transactions|attribution/);
   });

@@ -4,7 +4,7 @@ import {
   brandRawPrefix,
   chunkName,
   attemptPrefix,
-  coveragePartition,
+  monthPartition,
   damagedCopyKey,
   dayPartition,
   indexKey,
@@ -26,7 +26,7 @@ describe('keys of a lake', () => {
   it('follow the documented layout', () => {
     expect([
       snapshotKey('orders', dayPartition('acme', '2026-01-31'), 's1'),
-      snapshotKey('coverage', coveragePartition('acme', 'order_list', '2026-01'), 's2'),
+      snapshotKey('coverage', monthPartition('acme', 'order_list', '2026-01'), 's2'),
       `${attemptPrefix('order_list', 'acme', '2026-01-31', 'a1')}${chunkName(7)}`,
       progressKey('order_list', 'acme', '2026-01-31', 'a1'),
       ledgerKey('order_list', 'acme', '2026-01'),

@@ -8,14 +8,21 @@ import { type ReportName, recordsOfDay } from '../../sample/brand.ts';
 import { daysFrom } from '../../shared/days.ts';
 import { type JsonObject, isJsonObject, parseJson } from '../../shared/json.ts';
 import { type DayEntry, type Ledger, parseLedger } from '../../shared/lake/documents/ledger.ts';
-import { dayPartition, ledgerKey, partitionPath, schemaKey, snapshotKey } from '../../shared/lake/paths.ts';
+import {
+  dayPartition,
+  ledgerKey,
+  monthPartition,
+  partitionPath,
+  schemaKey,
+  snapshotKey,
+} from '../../shared/lake/paths.ts';
 import { parseStoredSchema } from '../../shared/lake/documents/schema.ts';
 import type { Row } from '../../shared/lake/table/columns.ts';
 import { rowMapper } from '../lake/table/row-mapper.ts';
 import { Digest } from '../../shared/lake/table/digest.ts';
 import { readParquetRows } from '../../shared/lake/table/parquet.ts';
 import type { DayOutcome, SyncOutcome } from '../../shared/outcome.ts';
-import type { ObjectStore, Partition } from '../../shared/ports.ts';
+import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { BRAND, REPORTS, type SampleLake } from './sample-lake.ts';
 
@@ -100,15 +107,17 @@ export async function wrongReports(
 
 /** The rows of `coverage` for a report, by day, from the snapshots that the catalog points at. */
 export async function coverageOf(lake: SampleLake, report: ReportName): Promise<Record<string, Row>> {
-  const leading: Partition = [
-    ['brand', BRAND],
-    ['report', report],
-  ];
-  const rows: [string, Row][] = [];
-  for (const [path, [snapshot = '']] of await lake.catalog.snapshotsByPartition('coverage', leading))
-    for (const row of await rowsOf(lake, `snapshots/coverage/${path}/${snapshot}/part-0000.parquet`))
-      rows.push([String(row.dt), row]);
-  return Object.fromEntries(rows.sort(([a], [b]) => (a < b ? -1 : 1)));
+  const rows = await ledgerTableRows(lake, 'coverage', report);
+  return Object.fromEntries(rows.map((row) => [String(row.dt), row]));
+}
+
+/** The rows of a table that is made from ledgers, in the order of days, from the snapshots that the catalog points at. */
+export async function ledgerTableRows(lake: SampleLake, table: string, report: ReportName): Promise<Row[]> {
+  const rows: Row[] = [];
+  const leading = monthPartition(BRAND, report);
+  for (const [path, [snapshot = '']] of await lake.catalog.snapshotsByPartition(table, leading))
+    rows.push(...(await rowsOf(lake, `snapshots/${table}/${path}/${snapshot}/part-0000.parquet`)));
+  return rows.sort((a, b) => (String(a.dt) < String(b.dt) ? -1 : 1));
 }
 
 /** The entries of a report's ledgers, in the order of days. */

@@ -6,7 +6,7 @@ import { type DayEntry, parseLedger } from '../../shared/lake/documents/ledger.t
 import {
   brandPartitions,
   brandRawPrefix,
-  coveragePartition,
+  monthPartition,
   dayPartition,
   parseDayKey,
   parseLedgerKey,
@@ -91,7 +91,7 @@ async function judgeCoverage(
   entries: ReadonlyMap<string, DayEntry>,
 ): Promise<void> {
   const covered = new Map<string, string>();
-  const leading = coveragePartition(BRAND, report.name);
+  const leading = monthPartition(BRAND, report.name);
   for (const [path, [snapshot = '']] of await lake.catalog.snapshotsByPartition('coverage', leading)) {
     const key = `snapshots/coverage/${path}/${snapshot}/part-0000.parquet`;
     const stored = await lake.store.get(key);
@@ -134,7 +134,7 @@ async function judgeLeftovers(
     if (isOlderThan(8.5, modifiedAt) && committed?.attempt !== id && claim?.attempt !== id)
       watch.report('leaked', `${key} of ${modifiedAt.toISOString()}`);
   }
-  const leading = coveragePartition(BRAND, report.name);
+  const leading = monthPartition(BRAND, report.name);
   const published = await lake.catalog.snapshotsByPartition('coverage', leading);
   const current = new Set([...published.values()].flat());
   for await (const { key, modifiedAt } of lake.store.list(partitionPrefix('coverage', leading)))

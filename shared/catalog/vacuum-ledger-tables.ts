@@ -1,20 +1,23 @@
-import { coveragePartition, partitionPrefix, snapshotOfKey } from '../lake/paths.ts';
+import { monthPartition, LEDGER_TABLES, partitionPrefix, snapshotOfKey } from '../lake/paths.ts';
 import type { RunContext } from '../pipeline/context.ts';
 import { SNAPSHOT_GRACE_MS, vacuumTimeMs } from '../pipeline/vacuum.ts';
 import type { ListedObject } from '../ports.ts';
-import { coverageTable } from './coverage.ts';
 
 /**
- * Removes snapshots of coverage that the catalog does not point at: its rows follow from the ledgers alone. No document
- * says when one was replaced, so the next newer one tells it (I3). The newest of a month may be one that a run is about
- * to publish; if it is as old as that, the run died before.
+ * Removes snapshots of the tables made from ledgers that the catalog does not point at: their rows follow from the ledgers
+ * alone. No document says when one was replaced, so the next newer one tells it (I3). The newest of a month may be one
+ * that a run is about to publish; if it is as old as that, the run died before.
  */
-export async function vacuumCoverage({ brand, report, lake, clock }: RunContext): Promise<void> {
+export async function vacuumLedgerTables(ctx: RunContext): Promise<void> {
+  for (const table of LEDGER_TABLES) await vacuumTable(ctx, table);
+}
+
+async function vacuumTable({ brand, report, lake, clock }: RunContext, table: string): Promise<void> {
   if (!lake.catalog) return;
-  const leading = coveragePartition(brand, report.name);
-  const byPartition = await lake.catalog.snapshotsByPartition(coverageTable.name, leading);
+  const leading = monthPartition(brand, report.name);
+  const byPartition = await lake.catalog.snapshotsByPartition(table, leading);
   const published = new Set([...byPartition.values()].flat());
-  const listed = await Array.fromAsync(lake.store.list(partitionPrefix(coverageTable.name, leading)));
+  const listed = await Array.fromAsync(lake.store.list(partitionPrefix(table, leading)));
   const snapshots = listed.flatMap((object) => {
     const id = snapshotOfKey(object.key);
     return id === undefined ? [] : [{ ...object, id }];

@@ -1,0 +1,67 @@
+import { addDays, monthOf, monthsFrom } from '../days.ts';
+import type { Column } from '../column-types.ts';
+import { readOrDamage } from '../lake/documents/cas-document.ts';
+import type { DayEntry } from '../lake/documents/ledger.ts';
+import { MONTH_PARTITION_KEYS, SCHEMA_CHANGES_TABLE } from '../lake/paths.ts';
+import type { Row } from '../lake/table/columns.ts';
+import type { BrandReport } from '../pipeline/context.ts';
+import { HISTORY_DAYS, fieldDays, schemaChanges } from '../planning/schema-changes.ts';
+import type { TableShape } from '../ports.ts';
+import { writeLedgerTable } from './ledger-tables.ts';
+
+const COLUMNS: readonly Column[] = [
+  { name: 'dt', type: 'string' },
+  { name: 'column_name', type: 'string' },
+  { name: 'change', type: 'string' },
+  { name: 'share_before', type: 'double' },
+  { name: 'share_after', type: 'double' },
+  { name: 'rows', type: 'bigint' },
+  { name: 'since', type: 'string' },
+  { name: 'detail', type: 'string' },
+];
+
+/** One row for each field that is different on a day than before: how, and by how much (`planning/schema-changes.ts`). */
+export const schemaChangesTable: TableShape = {
+  name: SCHEMA_CHANGES_TABLE,
+  partitionKeys: MONTH_PARTITION_KEYS,
+  columns: COLUMNS,
+};
+
+/** The rows of a month. @param entries of its days and of the days that they are compared with */
+export function schemaChangeRows(
+  entries: Iterable<readonly [dt: string, entry: DayEntry]>,
+  month: string,
+): Row[] {
+  const changes = schemaChanges(fieldDays(entries), `${month}-01`).filter(({ dt }) => monthOf(dt) === month);
+  return changes.map(({ dt, column, change, shareBefore, shareAfter, rows, since, detail }) => ({
+    ...{ dt, column_name: column, change, share_before: shareBefore, share_after: shareAfter },
+    ...{ rows: BigInt(rows), since, detail },
+  }));
+}
+
+/** Updates the changes of fields in these months from the ledgers. */
+export async function writeSchemaChanges(run: BrandReport, months: readonly string[]): Promise<void> {
+  const rowsOf = async (month: string) => {
+    const ledgers = await Promise.all(
+      comparedMonths(month).map((each) => readOrDamage(run.ledger(each).cached())),
+    );
+    const readable = ledgers.flatMap((read) => ('value' in read ? [read.value] : []));
+    if (readable.length < ledgers.length) return undefined;
+    return schemaChangeRows(
+      readable.flatMap(({ days }) => Object.entries(days)),
+      month,
+    );
+  };
+  await writeLedgerTable(run, { shape: schemaChangesTable, ledgersOf: comparedMonths, rowsOf }, months);
+}
+
+/** The months that hold the days of this one, and those that they are compared with. */
+export function comparedMonths(month: string): string[] {
+  return monthsFrom(addDays(`${month}-01`, -HISTORY_DAYS), `${month}-01`);
+}
+
+/** The months whose changes may be others after a change on these days. */
+export function monthsComparedWith(days: readonly string[], today: string): string[] {
+  const months = days.flatMap((day) => monthsFrom(day, addDays(day, HISTORY_DAYS)));
+  return [...new Set(months)].filter((month) => month <= monthOf(today));
+}
