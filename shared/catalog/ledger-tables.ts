@@ -15,9 +15,9 @@ import type { Partition, TableShape } from '../ports.ts';
 export interface LedgerTable {
   shape: TableShape;
   /** The months whose ledgers the rows of a month follow from. */
-  ledgersOf(month: string): readonly string[];
+  ledgersOf: (month: string) => readonly string[];
   /** The rows of a month, by these ledgers as they are cached; `undefined` where one is damaged: then what is published stays. */
-  rowsOf(month: string): Promise<Row[] | undefined>;
+  rowsOf: (month: string) => Promise<Row[] | undefined>;
 }
 
 /** Brings these months of a table to what the ledgers say. */

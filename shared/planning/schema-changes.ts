@@ -38,9 +38,11 @@ export interface SchemaChange {
 export interface FieldDay {
   dt: string;
   rows: number;
-  filled: Readonly<Record<string, number>>;
-  rescued: Readonly<Record<string, number>>;
-  /** Whether nothing is known of columns that `filled` does not have. */
+  /** By column that some rows have, in the column or in `_rescued`: how many. */
+  present: ReadonlyMap<string, number>;
+  /** By column: how many rows have it in `_rescued`. */
+  rescued: ReadonlyMap<string, number>;
+  /** Whether nothing is known of the columns that are not present. */
   isCut: boolean;
   /** Whether it was read as news, and not long after, as a part of the history. */
   isNews: boolean;
@@ -66,10 +68,14 @@ const NEWS_DAYS = 7;
 export function fieldDays(entries: Iterable<readonly [dt: string, entry: DayEntry]>): FieldDay[] {
   const days = [...entries].flatMap(([dt, { committed, firstCommittedAt }]): FieldDay[] => {
     if (committed?.state !== 'closed' || committed.rows === 0 || !committed.filled) return [];
-    const { rows, filled, rescued = {} } = committed;
-    const isCut = Object.keys(filled).length >= MAX_FILLED;
+    const { rows } = committed;
+    const filled = Object.entries(committed.filled);
+    const rescued = Object.entries(committed.rescued ?? {});
+    const present = new Map(filled);
+    for (const name of DERIVED_COLUMNS) present.delete(name);
+    for (const [column, values] of rescued) present.set(column, Math.max(values, present.get(column) ?? 0));
     const isNews = firstCommittedAt === undefined || firstCommittedAt < addDays(dt, NEWS_DAYS + 2);
-    return [{ dt, rows, filled, rescued, isCut, isNews }];
+    return [{ dt, rows, present, rescued: new Map(rescued), isCut: filled.length >= MAX_FILLED, isNews }];
   });
   return days.sort((a, b) => (a.dt < b.dt ? -1 : 1));
 }
@@ -135,15 +141,12 @@ type Found = Omit<SchemaChange, 'dt' | 'column' | 'rows'>;
 function changesOn(day: FieldDay, history: readonly FieldDay[]): SchemaChange[] {
   const compared = comparison(day, history);
   if (!compared) return [];
-  const names = [day, compared.previous].flatMap(({ filled, rescued }) => [
-    ...Object.keys(filled),
-    ...Object.keys(rescued),
-  ]);
-  const columns = [...new Set(names)].filter((name) => !DERIVED_COLUMNS.includes(name)).sort();
-  return columns.flatMap((column) => {
+  const gone = [...compared.previous.present.keys()].filter((column) => !day.present.has(column));
+  const changes = [...day.present.keys(), ...gone].flatMap((column) => {
     const found = changeOf(column, compared);
     return found ? [{ dt: day.dt, column, rows: day.rows, ...found }] : [];
   });
+  return changes.sort((a, b) => (a.column < b.column ? -1 : 1));
 }
 
 function comparison(day: FieldDay, history: readonly FieldDay[]): Comparison | undefined {
@@ -232,10 +235,11 @@ function drifted(column: string, { day, usual, previous }: Comparison): Found | 
 /** Fewer rows than usually have it. */
 function nullShare(column: string, now: number, { day, usual, previous }: Comparison): Found | undefined {
   const share = now / day.rows;
+  // First of all, because of most columns it is all there is to know.
+  if ((rowsWith(previous, column) ?? 0) / previous.rows - share < NULL_SHARE_JUMP) return undefined;
   const shares = sharesOf(usual, (each) => rowsWith(each, column));
   const usually = allButOneAtLeast(shares);
-  const jump = Math.min(usually, (rowsWith(previous, column) ?? 0) / previous.rows) - share;
-  if (jump < NULL_SHARE_JUMP || usually * day.rows < EXPECTED_VALUES) return undefined;
+  if (usually - share < NULL_SHARE_JUMP || usually * day.rows < EXPECTED_VALUES) return undefined;
   const [shareBefore, shareAfter] = [1 - median(shares), 1 - share];
   return {
     change: 'null_share',
@@ -248,16 +252,11 @@ function nullShare(column: string, now: number, { day, usual, previous }: Compar
 
 /** How many rows have the field, in its column or in `_rescued`; `undefined` where the ledger does not say. */
 function rowsWith(day: FieldDay, column: string): number | undefined {
-  const rows = Math.max(countOf(day.filled, column), rescuedRows(day, column));
-  return rows === 0 && day.isCut ? undefined : rows;
+  return day.present.get(column) ?? (day.isCut ? undefined : 0);
 }
 
 function rescuedRows({ rescued }: FieldDay, column: string): number {
-  return countOf(rescued, column);
-}
-
-function countOf(counts: Readonly<Record<string, number>>, column: string): number {
-  return Object.hasOwn(counts, column) ? (counts[column] ?? 0) : 0;
+  return rescued.get(column) ?? 0;
 }
 
 /** In order, of the days of which it is known. */
