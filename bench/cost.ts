@@ -56,6 +56,12 @@ async function items(clicksPerDay: number): Promise<{ all: Item[]; notes: string
       price: prices.s3Gb,
     },
     {
+      name: 'S3, storage of older versions',
+      // Those of a day go with the second vacuum after their time.
+      atAnyTime: (day.versionBytes * (day.snapshotRetentionDays + 2)) / BYTES_PER_GB,
+      price: prices.s3Gb,
+    },
+    {
       name: 'Glue, requests',
       perDay: calls(/(Table|Partition|Partitions)Command$/),
       price: prices.glueRequest,
@@ -90,6 +96,7 @@ async function items(clicksPerDay: number): Promise<{ all: Item[]; notes: string
       `Assumed: ${requestSeconds} s per request to the service, ${awsCallSeconds} s per request to AWS, ${initSeconds} s for each start (always a cold start), and that each day of the last month has changed since it was last read. The free tier is AWS's "always free" one.`,
       `Of the total ${usd(fixed)} USD are for what is there, whatever is read: metrics, alarms and one secret. Each further brand adds its secret to that, or nothing where it shares one, and what its own data costs. The setting dashboard adds ${prices.dashboard.usd.toFixed(2)} USD.`,
       `Athena: ${QUERIES_PER_DAY} queries a day over ${PARTITIONS_PER_QUERY} partitions each. A query costs 5 USD per TB that it scans, at least 0.00005 USD, and S3's requests: one LIST and ${GETS_PER_OBJECT} GET for each partition. With the smallest scan: ${[30, 365, 3600, 20 * 3 * 365].map(query).join(', ')}.`,
+      `A day leaves ${day.versions} older versions of ${rounded(day.versionBytes / 1e6)} MB, which stay for ${day.snapshotRetentionDays} days and up to two more.`,
       `Prices of us-east-1 without taxes, sources in bench/cost/prices.ts.`,
     ],
   };

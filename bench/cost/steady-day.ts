@@ -16,6 +16,9 @@ import { secretsManagerCredentials } from '../../shared/adapters/aws/secrets-man
 import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { leaseOnlyRuns, openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import { DAY_MS, HOUR_MS, addDays, dayOf, earlier, intervalMs, startOfDay } from '../../shared/days.ts';
+import { parseJson } from '../../shared/json.ts';
+import { parseLedger } from '../../shared/lake/documents/ledger.ts';
+import { dayPartition, parseLedgerKey, snapshotKey } from '../../shared/lake/paths.ts';
 import { levelOf } from '../../shared/log-events.ts';
 import { watch } from '../../shared/operations/watch.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -70,6 +73,10 @@ export interface SteadyDay {
   /** What each further day adds to the lake and to the catalog permanently. */
   keptBytes: number;
   keptPartitions: number;
+  /** Versions that a later one replaced on the day, and their size: they stay for `snapshotRetentionDays`. */
+  versions: number;
+  versionBytes: number;
+  snapshotRetentionDays: number;
 }
 
 type World = Awaited<ReturnType<typeof openWorld>>;
@@ -264,19 +271,39 @@ async function openWorld(clicksPerDay: number) {
       return { outcome, elapsedMs: clock.wallMs() - startMs, logged };
     },
     kept: () => {
+      const replaced = replacedVersions(s3.objects);
       const isWholeDay = (key: string) => {
         const [, day = ''] = /\/dt=([^/]+)/.exec(key) ?? [];
         return addDays(DAY, -CLICK_DAYS) <= day && day < DAY;
       };
-      const objects = [...s3.objects].filter(([key]) => isWholeDay(key));
+      const objects = [...s3.objects].filter(([key]) => isWholeDay(key) && !replaced.has(key));
+      const today = [...replaced].filter(([, atMs]) => atMs >= startOfDay(DAY, ZONE));
       const partitions = [...glue.tables.values()].map((table) => table.partitions.size);
       return {
         keptBytes: objects.reduce((sum, [, { body }]) => sum + body.length, 0) / CLICK_DAYS,
         keptPartitions: partitions.reduce((sum, count) => sum + count, 0) / historyDays,
+        versions: today.length,
+        versionBytes: today.reduce((sum, [key]) => sum + (s3.objects.get(key)?.body.length ?? 0), 0),
+        snapshotRetentionDays: settings.brands[BRAND]?.snapshotRetentionDays ?? 0,
       };
     },
     close: () => Promise.all([s3, glue, secrets, service].map((server) => server.close())),
   };
+}
+
+/** The keys of the snapshots that are kept beside the current ones, and when each was replaced. */
+function replacedVersions(objects: ReadonlyMap<string, { body: Uint8Array }>): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const [key, { body }] of objects) {
+    const of = parseLedgerKey(key);
+    const table = of && reports[of.report]?.table;
+    if (!of || table === undefined) continue;
+    const ledger = parseLedger(key, of)(parseJson(Buffer.from(body).toString()));
+    for (const [day, { superseded = [] }] of Object.entries(ledger.days))
+      for (const { snapshot, at } of superseded)
+        if (at !== null) found.set(snapshotKey(table, dayPartition(of.brand, day), snapshot), Date.parse(at));
+  }
+  return found;
 }
 
 type SyncOptions = { scope?: RunScope } & Pick<Partial<RunOptions>, 'settings' | 'deadline'>;

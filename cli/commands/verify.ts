@@ -2,23 +2,30 @@
  * Checks that the lake has what its ledgers state: every current snapshot is read back with parquetjs-lite, a
  * reader that shares no code with the writer, and its rows and values are compared with the row count and the digest
  * of the ledger. A run may publish meanwhile: a day that differs is looked up in the ledger again, and counts as a
- * mismatch only if its snapshot is still the current one.
+ * mismatch only if its snapshot is still the current one. Of older versions, whose digests nobody keeps, it checks that
+ * each is there and ends like a Parquet file: to read all of them would take many times as long.
  */
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import type { Column } from '../../shared/column-types.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
+import { mapConcurrent } from '../../shared/concurrency.ts';
 import { type MonthSpan, monthOf } from '../../shared/days.ts';
 import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
+import { brandPartitions, partitionPrefix } from '../../shared/lake/paths.ts';
 import { Digest } from '../../shared/lake/table/digest.ts';
 import {
   type CommittedDay,
   type DamagedDocument,
+  type DayOfLedger,
+  type ReportLedgers,
   committedDays,
   committedSnapshotKey,
+  daysOfLedgers,
   readLedger,
   readLedgers,
   readSchema,
+  snapshotKeyOf,
 } from '../../shared/lake/documents/read.ts';
 import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
@@ -50,6 +57,8 @@ interface VerifiedTable {
   table: string;
   days: number;
   rows: number;
+  /** Older versions of these days that are kept. */
+  versions: number;
   mismatches: Mismatch[];
   /** Ledgers that cannot be read, so that nothing is known of their months. */
   damaged?: DamagedDocument[];
@@ -106,7 +115,9 @@ async function verifyTables(
     const { brand, report } = reportLedgers;
     if (flags.brand !== undefined && brand !== flags.brand) continue;
     if (wanted.length > 0 && !wanted.includes(report.table)) continue;
-    const days = committedDays([reportLedgers]).filter(({ day }) => day >= from && day <= to);
+    const isWanted = ({ day }: { day: string }) => day >= from && day <= to;
+    const days = committedDays([reportLedgers]).filter(isWanted);
+    const versions = olderVersions(daysOfLedgers([reportLedgers]).filter(isWanted));
     const damaged = reportLedgers.damaged.filter(({ month }) => month !== undefined);
     const mismatches: Mismatch[] = [];
     for (const day of days) {
@@ -114,6 +125,8 @@ async function verifyTables(
       const mismatch = await verifyDay(store, day);
       if (mismatch) mismatches.push(mismatch);
     }
+    showLine(`${brand} ${report.table} · ${counted(versions.length, 'older version')}`);
+    mismatches.push(...(await damagedVersions(store, reportLedgers, versions)));
     const rows = days.reduce((sum, { committed }) => sum + committed.rows, 0);
     if (days.length + damaged.length > 0)
       verified.push({
@@ -121,12 +134,51 @@ async function verifyTables(
         table: report.table,
         days: days.length,
         rows,
+        versions: versions.length,
         mismatches,
         ...(damaged.length > 0 && { damaged }),
       });
   }
   showLine('');
   return verified;
+}
+
+interface OlderVersion {
+  day: DayOfLedger;
+  snapshot: string;
+}
+
+function olderVersions(days: readonly DayOfLedger[]): OlderVersion[] {
+  return days.flatMap((day) => {
+    const { superseded = [], committed } = day.entry;
+    const ids = new Set(superseded.map(({ snapshot }) => snapshot));
+    return [...ids].filter((id) => id !== committed?.snapshot).map((snapshot) => ({ day, snapshot }));
+  });
+}
+
+const PARALLEL_READS = 8;
+const PARQUET_END = 'PAR1';
+
+/** Vacuum deletes a version a day after its ledger has forgotten it: what is named here is there. */
+async function damagedVersions(
+  store: ObjectStore,
+  { brand, report }: ReportLedgers,
+  versions: readonly OlderVersion[],
+): Promise<Mismatch[]> {
+  if (versions.length === 0) return [];
+  const sizes = new Map<string, number>();
+  for await (const { key, bytes } of store.list(partitionPrefix(report.table, brandPartitions(brand))))
+    sizes.set(key, bytes);
+  const found = await mapConcurrent(versions, PARALLEL_READS, async ({ day, snapshot }) => {
+    const key = snapshotKeyOf(day, snapshot);
+    const bytes = sizes.get(key);
+    const end =
+      bytes !== undefined && (await store.range(key, Math.max(0, bytes - PARQUET_END.length), bytes));
+    if (end && Buffer.from(end).toString('latin1') === PARQUET_END) return [];
+    const what = end ? 'is cut off' : 'is missing';
+    return [{ dt: day.day, snapshot, message: `its older version ${snapshot} ${what}` }];
+  });
+  return found.flat();
 }
 
 /** @returns how the day differs from the ledger; a snapshot that was replaced meanwhile is compared again */
@@ -175,12 +227,12 @@ function verifyText(tables: readonly VerifiedTable[], lake: string): string {
   const columns = [
     { name: 'brand' },
     { name: 'table' },
-    ...['days', 'rows', 'mismatches'].map((name) => ({ name, align: 'right' as const })),
+    ...['days', 'rows', 'older versions', 'mismatches'].map((name) => ({ name, align: 'right' as const })),
   ];
-  const cells = tables.map(({ brand, table: name, days, rows, mismatches }) => [
+  const cells = tables.map(({ brand, table: name, days, rows, versions, mismatches }) => [
     brand,
     name,
-    ...[days, rows, mismatches.length].map(count),
+    ...[days, rows, versions, mismatches.length].map(count),
   ]);
   const mismatches = tables.flatMap(({ brand, table: name, mismatches }) =>
     mismatches.map(({ dt, message }) => `${styleText('red', `${brand} ${name} ${dt}`)}: ${message}`),
@@ -192,7 +244,7 @@ function verifyText(tables: readonly VerifiedTable[], lake: string): string {
   const failed = [
     ...(mismatches.length > 0
       ? [
-          `${count(mismatches.length)} of ${counted(days, 'day')}. Fetch them again with: brand-reports sync REPORT --from DAY --to DAY`,
+          `${counted(mismatches.length, 'snapshot')} of ${counted(days, 'day')}. Fetch days whose current one differs again with: brand-reports sync REPORT --from DAY --to DAY`,
         ]
       : []),
     ...(damaged.length > 0 ? [`${counted(damaged.length, 'ledger')} cannot be read`] : []),

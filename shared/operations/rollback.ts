@@ -10,7 +10,13 @@ import { monthOf } from '../days.ts';
 import { BrandReportsError, asBrandReportsError } from '../errors.ts';
 import { refreshUndamaged } from '../lake/documents/cas-document.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
-import { type Committed, type DayEntry, rollBackDay } from '../lake/documents/ledger.ts';
+import {
+  type Committed,
+  type DayChanges,
+  type DayEntry,
+  type VersionContent,
+  rollBackDay,
+} from '../lake/documents/ledger.ts';
 import { markMonthsDirty } from '../lake/documents/month-index.ts';
 import { listLedgers } from '../lake/documents/read.ts';
 import { versionsOf } from '../lake/documents/versions.ts';
@@ -18,6 +24,7 @@ import { dayPartition, snapshotKey } from '../lake/paths.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import type { ReadableFile } from '../lake/table/parquet.ts';
 import { type SnapshotContent, readContent } from '../lake/table/read-content.ts';
+import { logChange, recordChange } from '../pipeline/changes.ts';
 import { isLeaseLive } from '../pipeline/claim.ts';
 import { type BrandReport, type LakeAccess, createBrandReport } from '../pipeline/context.ts';
 import { publishDay } from '../pipeline/publish.ts';
@@ -101,6 +108,7 @@ export async function rollBack(options: RollbackOptions, to: string): Promise<Ro
   const runId = newId();
   if (await isBeingRead(ctx, documents, entry, day, runId)) return { status: 'busy', ...outcome };
   const content = { snapshot: to, ...(await wholeContent(ctx, day, to)) };
+  const changes = await recordRollback(options, ctx, committed, content);
 
   const month = monthOf(day);
   const dirty = { by: runId, at: new Date(clock.wallMs()).toISOString() };
@@ -109,15 +117,33 @@ export async function rollBack(options: RollbackOptions, to: string): Promise<Ro
   await ctx.ledger(month).update((ledger) =>
     rollBackDay(ledger, day, {
       from: { committed, claim },
-      content: { ...content, published: ctx.lake.catalog === undefined },
+      content: { ...content, ...(changes && { changes }), published: ctx.lake.catalog === undefined },
       serviceMs: ctx.clock.serviceMs(),
     }),
   );
+  if (changes && changes !== committed.changes) logChange(ctx, day, content.rows, changes);
   await publishDay(ctx, day);
   await ctx.ledger(month).flush();
   if (ctx.policy) await writeCoverage(ctx, [month], (await ctx.index.cached()).hasReturnedRecords);
   const { snapshot, rows } = committed;
   return { status: 'complete', ...outcome, snapshot: to, rows: content.rows, replaced: { snapshot, rows } };
+}
+
+/** What the table `changes` says of it, to be committed with the rollback. */
+function recordRollback(
+  { settings, day }: RollbackOptions,
+  ctx: BrandReport,
+  before: Committed,
+  content: VersionContent,
+): Promise<DayChanges | undefined> {
+  const own = settings?.brands[ctx.brand]?.reports[ctx.report.name];
+  const { keyIsNone } = before;
+  return recordChange({ ...ctx, ...(own && { settings: own }) }, day, {
+    before,
+    after: { ...content, ...(keyIsNone && { keyIsNone }) },
+    cause: 'rollback',
+    changedAt: new Date(ctx.clock.serviceMs()).toISOString(),
+  });
 }
 
 interface OpenDay {

@@ -311,7 +311,9 @@ describe('verify', () => {
     const { stdout } = await runCli(['verify', 'orders', '--from', sample.today, '--json', ...inLake]);
     expect(JSON.parse(stdout)).toEqual({
       status: 'ok',
-      tables: [{ brand: 'acme', table: 'orders', days: 1, rows: expect.any(Number), mismatches: [] }],
+      tables: [
+        { brand: 'acme', table: 'orders', days: 1, rows: expect.any(Number), versions: 0, mismatches: [] },
+      ],
     });
   });
 

@@ -9,6 +9,7 @@ import { reports } from '../../shared/reports/index.ts';
 import { gatedStore } from '../fakes/gated-store.ts';
 import { writeLake } from '../fakes/lake-on-disk.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
+import { changesOf } from '../sync/changes-of-day.ts';
 import { coverageOf, ledgerEntry, outcomesOf, wrongReports } from '../sync/lake-contents.ts';
 import { BRAND, type SampleLake, blindRegistry, sampleLake } from '../sync/sample-lake.ts';
 
@@ -118,6 +119,20 @@ describe('a rollback', () => {
     expect(Object.keys(sums ?? {})).not.toEqual([]);
   });
 
+  it('is recorded in changes, as the opposite of what it takes back', async () => {
+    const { lake, a, b } = await restatedLake();
+    await rollBack(optionsFor(lake), a);
+    const altered = (await changesOf(lake, 'order_list', FIRST)).filter(({ what }) => what === 'altered');
+    const seen = altered.map(({ change_id, previous_id, cause, column_name, old_value, new_value }) => ({
+      ...{ change_id, previous_id, cause, column_name, old_value, new_value },
+    }));
+    expect(seen).toEqual([
+      { change_id: b, previous_id: a, cause: 'reading', column_name: 'word', new_value: 'later' },
+      { change_id: a, previous_id: b, cause: 'rollback', column_name: 'word', old_value: 'later' },
+    ]);
+    expect((await entryOf(lake)).committed?.changes).toMatchObject({ times: 2, last: { altered: 1 } });
+  });
+
   it('holds until a reading finds other content, which replaces it', async () => {
     const { lake, a, b } = await restatedLake();
     await rollBack(optionsFor(lake), a);
@@ -202,13 +217,15 @@ describe('a rollback', () => {
   });
 });
 
-describe('a rollback is refused, and changes nothing,', () => {
-  const damaged = (bytes: number) => (lake: SampleLake, snapshot: string) => {
-    const key = snapshotKey('orders', dayPartition(BRAND, FIRST), snapshot);
+describe('a rollback that is refused', () => {
+  /** Asks for a version of whose object only these bytes are left; of none, the object is missing. */
+  const damaged = (bytes: number) => (lake: SampleLake, to: string) => {
+    const key = snapshotKey('orders', dayPartition(BRAND, FIRST), to);
     const object = lake.store.objects.get(key);
     if (!object) throw new Error(`${key} is missing`);
     if (bytes === 0) lake.store.objects.delete(key);
     else lake.store.objects.set(key, { ...object, body: object.body.slice(0, bytes) });
+    return { to };
   };
 
   it.each<
@@ -226,15 +243,10 @@ describe('a rollback is refused, and changes nothing,', () => {
       /is no version .* Allowed: id-/,
     ],
     ['to the current version', (_lake, _a, b) => ({ to: b }), 'already_current', /is the current version/],
-    [
-      'to one whose object is missing',
-      (lake, a) => (damaged(0)(lake, a), { to: a }),
-      'version_unreadable',
-      /it is missing/,
-    ],
+    ['to one whose object is missing', damaged(0), 'version_unreadable', /it is missing/],
     [
       'to one whose object is cut off',
-      (lake, a) => (damaged(200)(lake, a), { to: a }),
+      damaged(200),
       'version_unreadable',
       /cannot be read \(.+\); nothing was changed/,
     ],
@@ -250,7 +262,7 @@ describe('a rollback is refused, and changes nothing,', () => {
       'day_not_committed',
       /of the brand "globex".*It has the day of: acme/,
     ],
-  ])('%s', async (_name, prepare, code, message) => {
+  ])('changes nothing: %s', async (_name, prepare, code, message) => {
     const { lake, a, b } = await restatedLake();
     const { to, change } = prepare(lake, a, b);
     const before = await entryOf(lake);
@@ -262,7 +274,7 @@ describe('a rollback is refused, and changes nothing,', () => {
     expect([await entryOf(lake), pointerOf(lake)]).toEqual([before, b]);
   });
 
-  it('I2: to a part of a day that is closed', async () => {
+  it('I2: is one to a part of a day that is closed', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     const part = await currentOf(lake, TODAY);
@@ -276,7 +288,7 @@ describe('a rollback is refused, and changes nothing,', () => {
     expect(await wrongReports(lake, '2026-03-11', ['order_list'])).toEqual({});
   });
 
-  it('of a day that several brands have, without --brand', async () => {
+  it('is one of a day that several brands have, without --brand', async () => {
     const { lake, a } = await restatedLake();
     const { objects } = lake.store;
     for (const [key, object] of [...objects]) {

@@ -347,7 +347,7 @@ export function rollBackDay(
   day: string,
   rollback: {
     from: { committed: Committed; claim: Claim | undefined };
-    content: VersionContent & Pick<Committed, 'published'>;
+    content: VersionContent & Pick<Committed, 'published' | 'changes'>;
     serviceMs: number;
   },
 ): Ledger {

@@ -21,12 +21,12 @@ export interface SnapshotContent {
  */
 export async function readContent(file: ReadableFile, states: States | undefined): Promise<SnapshotContent> {
   const { openCodedFile } = await loadCodedFile();
-  const { columns, groups } = await openCodedFile(file);
+  const opened = await openCodedFile(file);
   const digest = new Digest();
-  const facts = new ColumnFacts(columns, states);
+  const facts = new ColumnFacts(opened.columns, states);
   const filled = new Map<string, number>();
-  for await (const { rows, columns: coded } of groups()) {
-    for (const [name, { codes }] of digest.addColumns(rows, facts.count(rows, coded)))
+  for await (const { rows, columns } of opened.groups()) {
+    for (const [name, { codes }] of digest.addColumns(rows, facts.count(rows, columns)))
       filled.set(name, (filled.get(name) ?? 0) + codes.reduce((sum, code) => sum + (code > 0 ? 1 : 0), 0));
   }
   return {
