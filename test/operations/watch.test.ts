@@ -323,7 +323,7 @@ describe('fields that vanish and come back', () => {
     messages.map(({ text }) => text.replace(/^.*\n\n/, '').replace(/\n\nAll days.*\s*$/, ''));
 
   it('are told once, those of a day together, and are no problem', async () => {
-    const { [LAST]: last = {}, ...before } = daysWithCoupon(settings, LAST);
+    const { [LAST]: last = {}, ...before } = daysWithCoupon(settings, LAST, 1200);
     await fill(before);
     expect(await look()).toEqual({ problems: [], message: 'BrandReports: findings: 2 new' });
     await setDay(LAST, last);
@@ -335,20 +335,20 @@ describe('fields that vanish and come back', () => {
       `FINDINGS
 - acme order_list: fields vanished on 1 day: ${VANISHED}
   since ${VANISHED} 00:00 UTC
-  Why: ${VANISHED}: coupon, none of 200 rows has a value, usually 98 % of them; ${VANISHED}: note, none of 200 rows has a value, usually 50 % of them
+  Why: ${VANISHED}: coupon, none of 1200 rows has a value, usually 98 % of them; ${VANISHED}: note, none of 1200 rows has a value, usually 50 % of them
   What to do: Ask the operator of the service whether they were renamed: queries of these columns find NULL. Where it is a mistake, later readings bring the values back by themselves.`,
       `FINDINGS
 - acme order_list: fields are back on 1 day: ${LAST}
   since ${LAST} 00:00 UTC
-  Why: ${LAST}: coupon, 98 % of 200 rows have a value again, after it had vanished on ${VANISHED}; ${LAST}: note, 50 % of 200 rows have a value again, after it had vanished on ${VANISHED}
+  Why: ${LAST}: coupon, 98 % of 1200 rows have a value again, after it had vanished on ${VANISHED}; ${LAST}: note, 50 % of 1200 rows have a value again, after it had vanished on ${VANISHED}
   What to do: Nothing is to be done: where the days between are restated, later readings fill them.`,
     ]);
     expect(counts).toEqual([0, 0, 0]);
   });
 
   it('are told to be solved where the day is restated, and not where they are two weeks old', async () => {
-    const days = daysWithCoupon(settings, LAST);
-    await fill({ ...days, [LAST]: readDay(settings, 'order_list', { rows: 200 }) });
+    const days = daysWithCoupon(settings, LAST, 1200);
+    await fill({ ...days, [LAST]: readDay(settings, 'order_list', { rows: 1200 }) });
     await look();
     await setDay(VANISHED, days[LAST] ?? {});
     await keepAlive(NOW_MS + HOUR_MS);
@@ -361,7 +361,7 @@ describe('fields that vanish and come back', () => {
   });
 
   it('leave without a word when they are no news any more', async () => {
-    await fill(daysWithCoupon(settings, LAST));
+    await fill(daysWithCoupon(settings, LAST, 1200));
     await look();
     for (let hours = 1; hours <= 16 * 24; hours += 6) {
       await keepAlive(NOW_MS + hours * HOUR_MS);
