@@ -6,6 +6,7 @@
  * is read no more. A closed day never goes back to a version that was read while it was open, which is part of it (I2).
  */
 import { writeCoverage } from '../catalog/coverage.ts';
+import { writeSchemaChanges } from '../catalog/schema-changes.ts';
 import { monthOf } from '../days.ts';
 import { BrandReportsError, asBrandReportsError } from '../errors.ts';
 import { refreshUndamaged } from '../lake/documents/cas-document.ts';
@@ -125,6 +126,7 @@ export async function rollBack(options: RollbackOptions, to: string): Promise<Ro
   await publishDay(ctx, day);
   await ctx.ledger(month).flush();
   if (ctx.policy) await writeCoverage(ctx, [month], (await ctx.index.cached()).hasReturnedRecords);
+  await writeSchemaChanges(ctx, [month]);
   const { snapshot, rows } = committed;
   return { status: 'complete', ...outcome, snapshot: to, rows: content.rows, replaced: { snapshot, rows } };
 }

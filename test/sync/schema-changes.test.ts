@@ -3,6 +3,8 @@ import { restate } from '../../sample/brand.ts';
 import { DAY_MS, addDays } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
+import { dayPartition, snapshotKey } from '../../shared/lake/paths.ts';
+import { readContent } from '../../shared/lake/table/read-content.ts';
 import { ledgerEntry, ledgerTableRows } from './lake-contents.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
 
@@ -89,6 +91,28 @@ describe('fields that come, go and change', () => {
     const { committed } = await ledgerEntry(lake, 'order_list', '2026-03-20');
     expect(committed?.rescued).toEqual({ amount: committed?.rows });
     expect(before.committed).not.toHaveProperty('rescued');
+  });
+
+  it.each(['2026-03-19', '2026-03-20'])(
+    'are counted the same when the snapshot of %s is read back',
+    async (day) => {
+      const { committed } = await ledgerEntry(lake, 'order_list', day);
+      const { snapshot = '', bytes = 0, filled, rescued } = committed ?? {};
+      const key = snapshotKey('orders', dayPartition('acme', day), snapshot);
+      const range = (start: number, end: number) => lake.store.range(key, start, end);
+      const content = await readContent({ bytes, range }, undefined);
+      expect({ filled: content.filled, rescued: content.rescued }).toEqual({ filled, rescued });
+    },
+  );
+
+  it('are published again where the catalog has lost them, within a day', async () => {
+    const before = await changes();
+    for (const path of lake.catalog.pointers.keys())
+      if (path.startsWith('schema_changes/')) lake.catalog.pointers.delete(path);
+    expect(await changes()).toEqual([]);
+    lake.nowMs = Date.parse('2026-03-25T16:00:00Z');
+    await lake.sync({ scope });
+    expect(await changes()).toEqual(before);
   });
 
   it('are forgotten where the service restates the day', async () => {

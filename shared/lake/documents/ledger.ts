@@ -161,7 +161,7 @@ export type Committed = z.infer<typeof published>;
 /** What the ledger says of a version by its content alone, however it was read. */
 export type VersionContent = Pick<
   Committed,
-  'snapshot' | 'rows' | 'bytes' | 'digest' | 'filled' | 'sums' | 'unsettled'
+  'snapshot' | 'rows' | 'bytes' | 'digest' | 'filled' | 'sums' | 'rescued' | 'unsettled'
 >;
 /** A version that was replaced. */
 export type Superseded = z.infer<typeof superseded>;
@@ -357,7 +357,13 @@ export function rollBackDay(
     const isKept = entry.superseded?.some(({ snapshot }) => snapshot === rollback.content.snapshot);
     if (entry.committed?.snapshot !== committed.snapshot || !isSameClaim || !isKept)
       throw changedMeanwhile(day);
-    const { filled: _filled, sums: _sums, unsettled: _unsettled, ...reading } = entry.committed;
+    const {
+      filled: _filled,
+      sums: _sums,
+      rescued: _rescued,
+      unsettled: _unsettled,
+      ...reading
+    } = entry.committed;
     const next: Committed = { ...reading, ...rollback.content, identicalPasses: 0 };
     const now = new Date(rollback.serviceMs).toISOString();
     return {

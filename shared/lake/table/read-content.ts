@@ -1,4 +1,7 @@
+import type { Column } from '../../column-types.ts';
+import { isJsonObject, parseJson } from '../../json.ts';
 import type { States } from '../../reports/definition.ts';
+import type { CodedColumn } from './coded-rows.ts';
 import { ColumnFacts, fullest } from './column-facts.ts';
 import { Digest } from './digest.ts';
 import { loadCodedFile } from './load-parquet.ts';
@@ -11,6 +14,8 @@ export interface SnapshotContent {
   digest: string;
   filled: Record<string, number>;
   sums: Record<string, string>;
+  /** Where some values are in `_rescued`. */
+  rescued?: Record<string, number>;
   /** Of a report whose records have a state. */
   unsettled?: number;
 }
@@ -26,8 +31,11 @@ export async function readContent(file: ReadableFile, states: States | undefined
   const facts = new ColumnFacts(opened.columns, states);
   const filled = new Map<string, number>();
   for await (const { rows, columns } of opened.groups()) {
-    for (const [name, { codes }] of digest.addColumns(rows, facts.count(rows, columns)))
-      filled.set(name, (filled.get(name) ?? 0) + codes.reduce((sum, code) => sum + (code > 0 ? 1 : 0), 0));
+    for (const [name, column] of digest.addColumns(rows, facts.count(rows, columns))) {
+      const filledRows = column.codes.reduce((sum, code) => sum + (code > 0 ? 1 : 0), 0);
+      filled.set(name, (filled.get(name) ?? 0) + filledRows);
+      if (name === '_rescued') addRescued(facts, opened.columns, column);
+    }
   }
   return {
     rows: digest.rows,
@@ -35,6 +43,22 @@ export async function readContent(file: ReadableFile, states: States | undefined
     digest: digest.value(),
     filled: fullest(Object.fromEntries(filled)),
     sums: facts.sums,
+    ...(facts.rescued && { rescued: facts.rescued }),
     ...(facts.unsettled !== undefined && { unsettled: facts.unsettled }),
   };
+}
+
+/** Counts the fields of `_rescued` that have a column. */
+function addRescued(facts: ColumnFacts, columns: readonly Column[], coded: CodedColumn): void {
+  if (!('texts' in coded)) return;
+  const { bytes, starts, ends } = coded.texts;
+  const columnOf = new Map(columns.map(({ name, field }) => [field, name]));
+  for (const code of coded.codes) {
+    if (code === 0) continue;
+    const rescued = parseJson(bytes.toString('utf8', starts[code], ends[code]));
+    for (const field of isJsonObject(rescued) ? Object.keys(rescued) : []) {
+      const column = columnOf.get(field);
+      if (column !== undefined) facts.addRescued(column, 1);
+    }
+  }
 }
