@@ -140,12 +140,16 @@ const WEEKS = 8;
 const MIN_WEEKS = 4;
 /** So many days before it a day is compared with. */
 export const COMPARED_DAYS = 7 * WEEKS;
-/** A difference of fewer rows is none. */
+/** A difference of fewer rows is none, and a weekday that usually has fewer says nothing: a brand may have only begun. */
 const MIN_ROWS_APART = 20;
 /** A weekday may have half as much as usual, or twice as much. */
 const MIN_FACTOR = 2;
 /** How many times its usual deviation a weekday may deviate: where days vary like a bell curve, four standard deviations. */
 const DEVIATIONS = 6;
+/** Of so many weeks one may be an exception; what comes more often is usual. */
+const WEEKS_PER_EXCEPTION = 6;
+/** How many times the farthest of the weeks: a little more than ever before is no news. */
+const BEYOND_FARTHEST = 1.5;
 
 /**
  * Whether a day has far more or fewer rows than the same weekday in the weeks before it. Days are compared by their
@@ -160,9 +164,11 @@ function unusualRows(
   const known = weeks.flatMap((before) => (before?.state === 'closed' ? [before.rows] : []));
   if (known.length < MIN_WEEKS) return [];
   const usual = median(known);
-  if (Math.abs(rows - usual) < MIN_ROWS_APART) return [];
+  if (usual < MIN_ROWS_APART || Math.abs(rows - usual) < MIN_ROWS_APART) return [];
   const apart = (other: number) => Math.abs(Math.log((other + 1) / (usual + 1)));
-  const bound = Math.max(Math.log(MIN_FACTOR), DEVIATIONS * median(known.map(apart)));
+  const deviations = known.map(apart).sort((a, b) => b - a);
+  const [farthest = 0] = deviations.slice(Math.floor(known.length / WEEKS_PER_EXCEPTION));
+  const bound = Math.max(Math.log(MIN_FACTOR), DEVIATIONS * median(deviations), BEYOND_FARTHEST * farthest);
   return apart(rows) > bound ? [`${rowsText(rows)}, usual are about ${Math.round(usual)}`] : [];
 }
 

@@ -127,6 +127,9 @@ describe('a day compared with its weekday', () => {
       [100, 110, 0, 90, 100, 95, 105, 100],
       'unusual_rows (3 rows, usual are about 100)',
     ],
+    ['as many as every third week has', 300, [100, 110, 300, 90, 100, 310, 105, 100], null],
+    ['as many as one of five weeks had', 300, [100, 110, 300, 90, 100], null],
+    ['its first rows after weeks without any', 500, EIGHT.map(() => 0), null],
     ['as many as in an outage is usual', 100, [0, 100, 0, 100, 100, 100, 0, 100], null],
   ])('with %s', (_name, rows, weeks, text) => {
     expect(found({ rows }, weeks)).toBe(text);

@@ -1,0 +1,85 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
+import { coverageRows, coverageTable } from '../../shared/catalog/coverage.ts';
+import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
+import { writeParquet } from '../../shared/lake/table/parquet.ts';
+import { committedIn } from '../../shared/planning/findings.ts';
+import { startGlueServer } from '../fakes/glue-server.ts';
+import { memoryStore } from '../fakes/memory-store.ts';
+import { NOW, NOW_MS, ledgersOf, policy, readAt } from '../planning/entries.ts';
+
+const check = {
+  ...{ name: 'link_differs', counts: 'links that differ', advice: 'Ask' },
+  ...{ rule: 'one_value' as const, by: 'link', column: 'click' },
+};
+const before = { rows: 100, state: 'closed' as const, at: NOW };
+const DAYS: Record<string, DayEntry> = {
+  '2026-03-12': readAt(NOW),
+  '2026-03-13': readAt(NOW, { rows: 40, before }),
+  '2026-03-14': readAt(NOW, { rows: 0, before, findings: { link_differs: 2 } }),
+  '2026-03-15': {},
+};
+
+function rowsOfMonth() {
+  const ledgers = ledgersOf(DAYS);
+  const facts = { report: { checks: [check] }, policy, hasReturnedRecords: true };
+  return [...ledgers.values()].flatMap((ledger) =>
+    coverageRows(ledger, { ...facts, committedOn: committedIn(ledgers) }, NOW_MS),
+  );
+}
+
+let clean: (() => Promise<void>) | undefined;
+afterEach(() => clean?.());
+
+describe('the findings of coverage', () => {
+  it('are names with what was found, and null where there are none', () => {
+    expect(rowsOfMonth().map(({ dt, findings }) => [dt, findings])).toEqual([
+      ['2026-03-12', null],
+      ['2026-03-13', 'rows_fell (100 rows before, 40 now)'],
+      ['2026-03-14', 'emptied (100 rows before); link_differs (2)'],
+      ['2026-03-15', null],
+    ]);
+  });
+
+  it('can be asked for by name in DuckDB', async () => {
+    const store = memoryStore();
+    const file = writeParquet(store.create('c'), coverageTable.columns);
+    for (const row of rowsOfMonth()) await file.append(row);
+    await file.finish();
+    const folder = await mkdtemp(join(tmpdir(), 'coverage-'));
+    clean = () => rm(folder, { recursive: true });
+    const path = join(folder, 'coverage.parquet');
+    await writeFile(path, (await store.get('c'))?.body ?? '');
+    const connection = await (await DuckDBInstance.create(':memory:')).connect();
+    const daysWhere = async (condition: string) => {
+      const sql = `SELECT dt FROM read_parquet('${path}') WHERE ${condition} ORDER BY dt`;
+      return (await connection.runAndReadAll(sql)).getRowObjectsJson().map(({ dt }) => dt);
+    };
+    expect(await daysWhere("findings LIKE '%rows_fell%'")).toEqual(['2026-03-13']);
+    expect(await daysWhere('findings IS NOT NULL')).toEqual(['2026-03-13', '2026-03-14']);
+    connection.closeSync();
+  });
+
+  it('are a column of text in Glue, added to a table that has none', async () => {
+    const server = await startGlueServer('reports');
+    clean = async () => {
+      server.client.destroy();
+      await server.close();
+    };
+    const catalog = createGlueCatalog({
+      client: server.client,
+      database: 'reports',
+      lakeUrl: 's3://bucket/lake',
+    });
+    const older = coverageTable.columns.filter(({ name }) => name !== 'findings');
+    await catalog.ensureTable({ ...coverageTable, columns: older });
+    await catalog.ensureTable(coverageTable);
+    expect(server.tables.get('coverage')?.table.StorageDescriptor).toMatchObject({
+      Columns: expect.arrayContaining([{ Name: 'findings', Type: 'string' }]),
+    });
+  });
+});
