@@ -2,7 +2,7 @@ import { cpSync, lstatSync, mkdirSync, readFileSync, readdirSync, symlinkSync, w
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { recordsOfDay } from '../../sample/brand.ts';
+import { recordsOfDay, restate } from '../../sample/brand.ts';
 import { addDays } from '../../shared/days.ts';
 import { runCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
@@ -195,6 +195,34 @@ describe('status', () => {
     expect(stdout).toMatch(
       new RegExp(`^orders ${sample.firstDay}\ncontract \\(\\w+\\): .+\nsince .+ next try after`, 'm'),
     );
+  });
+
+  it('and coverage show what is odd about a day', async () => {
+    const { acme } = sample.service.brands;
+    if (!acme) throw new Error('the service has no brand acme');
+    const { records } = acme;
+    const lake = ['--lake', join(sample.folder, 'fallen')];
+    const sync = () => runCli(['sync', 'order_list', ...sample.flags, ...lake]);
+    expect((await sync()).code).toBe(0);
+    acme.records = { ...records, order_list: [...records.order_list] };
+    restate(acme, 'order_list', sample.firstDay, (held) => held.slice(Math.ceil(held.length / 2)));
+    const { stderr } = await sync();
+    acme.records = records;
+    expect(stderr).toMatch(new RegExp(`acme order_list ${sample.firstDay} rows_fell: rows fell: `));
+    const { stdout } = await runCli(['status', ...flags(), ...lake]);
+    expect(stdout).toMatch(
+      new RegExp(
+        `^orders: rows fell on 1 day: ${sample.firstDay}\n${sample.firstDay}: \\d+ rows before`,
+        'm',
+      ),
+    );
+    const { stdout: json } = await runCli(['status', '--json', ...flags(), ...lake]);
+    const { days } = JSON.parse(json).tables.find(({ table }: { table: string }) => table === 'orders');
+    const found = days.map(({ findings = [] }) => findings.map(({ check }: { check: string }) => check));
+    expect(found).toEqual([['rows_fell', 'sum_fell'], [], []]);
+    expect((await rows("SELECT dt FROM coverage WHERE findings LIKE '%rows_fell%'", lake)).rows).toEqual([
+      { dt: sample.firstDay },
+    ]);
   });
 });
 
