@@ -1,0 +1,110 @@
+/**
+ * Records and rows in one form: two are equal exactly where the row has lost nothing of the record. Written from
+ * what the documents say of columns, not from the code that writes them.
+ */
+import type { Column, ColumnType, Value } from '../../shared/column-types.ts';
+import { type Json, type JsonObject, isJsonObject, isRawNumber } from '../../shared/json.ts';
+import type { Row } from '../../shared/lake/table/columns.ts';
+
+/** By field; a field whose value is null is not there. */
+type Form = Map<string, string>;
+
+export function formOfRecord(record: JsonObject, columns: readonly Column[]): string {
+  const typeOf = new Map(columns.map(({ field, type }) => [field, type]));
+  const form: Form = new Map();
+  for (const [field, value] of Object.entries(record))
+    if (value !== null) form.set(field, inColumn(value, typeOf.get(field)) ?? asItCame(value));
+  return textOf(form);
+}
+
+export function formOfRow(row: Row, columns: readonly Column[]): string {
+  const form: Form = new Map();
+  for (const { name, field, type } of columns) {
+    const held = row[name];
+    if (field !== undefined && held !== null && held !== undefined) form.set(field, heldForm(held, type));
+  }
+  const rescued: Json = typeof row._rescued === 'string' ? exactly(row._rescued) : {};
+  if (!isJsonObject(rescued)) throw new Error(`_rescued is no object: ${String(row._rescued)}`);
+  for (const [field, value] of Object.entries(rescued)) form.set(field, asItCame(value));
+  return textOf(form);
+}
+
+/** How often each form is there. */
+export function counted(forms: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const form of forms) counts.set(form, (counts.get(form) ?? 0) + 1);
+  return counts;
+}
+
+/** What one has more often than the other, at most three of them, to be read. */
+export function excess(these: readonly string[], those: readonly string[]): string[] {
+  const others = counted(those);
+  return [...counted(these)]
+    .flatMap(([form, count]) => {
+      const more = count - (others.get(form) ?? 0);
+      return more > 0 ? [`${more} × ${form}`] : [];
+    })
+    .slice(0, 3);
+}
+
+/** A value that its column tells alone; `undefined` for what has to be rescued, or has no column. */
+function inColumn(value: Json, type: ColumnType | undefined): string | undefined {
+  const number = literalOf(value);
+  switch (type) {
+    case undefined:
+      return undefined;
+    case 'string':
+      return `text ${typeof value === 'string' ? value : JSON.stringify(value)}`;
+    case 'boolean':
+      return typeof value === 'boolean' ? `boolean ${value}` : undefined;
+    case 'date':
+      return `day ${String(value).replace(/^(\d{4})(\d\d)(\d\d)$/, '$1-$2-$3')}`;
+    case 'timestamp':
+      return `instant ${new Date(String(value)).toISOString()}`;
+    case 'bigint':
+      if (typeof value === 'string' && /^-?[1-9]\d*$/.test(value)) return numberForm(value);
+      return number && numberForm(number);
+    default:
+      return number && numberForm(number);
+  }
+}
+
+function asItCame(value: Json): string {
+  if (typeof value === 'string') return `text ${value}`;
+  if (typeof value === 'boolean') return `boolean ${value}`;
+  const number = literalOf(value);
+  return number === undefined ? `text ${JSON.stringify(value)}` : numberForm(number);
+}
+
+function heldForm(held: Value, type: ColumnType): string {
+  if (held instanceof Date)
+    return type === 'date' ? `day ${held.toISOString().slice(0, 10)}` : `instant ${held.toISOString()}`;
+  if (typeof held === 'string') return `text ${held}`;
+  if (typeof held === 'boolean') return `boolean ${held}`;
+  const scale = /^decimal\(\d+,(\d+)\)$/.exec(type)?.[1] ?? '0';
+  return numberForm(`${held}e-${scale}`);
+}
+
+function literalOf(value: Json): string | undefined {
+  return typeof value === 'number' || isRawNumber(value) ? JSON.stringify(value) : undefined;
+}
+
+/** `1.10`, `11e-1` and `1.100` are one number. */
+function numberForm(literal: string): string {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
+  const digits = (whole + fraction).replace(/^0+/, '');
+  const significant = digits.replace(/0+$/, '');
+  if (significant === '') return 'number 0';
+  return `number ${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
+}
+
+function exactly(json: string): Json {
+  return JSON.parse(json, (_key, value, { source }) =>
+    typeof value === 'number' && source !== undefined ? JSON.rawJSON(source) : value,
+  );
+}
+
+function textOf(form: Form): string {
+  return JSON.stringify([...form].sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,303 @@
+/**
+ * Judges a lake after each run by what the service said when each day was read last: every partition is the service's
+ * word, record by record, nothing lost; no day waits for longer than the policy lets it; no column ever changes its type.
+ */
+import { dayOf, daysFrom, monthsFrom } from '../../shared/days.ts';
+import type { Column, ColumnType } from '../../shared/column-types.ts';
+import { type JsonObject, parseJson } from '../../shared/json.ts';
+import { type Committed, type DayEntry, parseLedger } from '../../shared/lake/documents/ledger.ts';
+import { parseStoredSchema } from '../../shared/lake/documents/schema.ts';
+import {
+  brandPartitions,
+  dayPartition,
+  ledgerKey,
+  partitionPath,
+  schemaKey,
+  snapshotKey,
+} from '../../shared/lake/paths.ts';
+import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
+import type { Lake } from '../../shared/ports.ts';
+import type { ReportDefinition } from '../../shared/reports/definition.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { collect } from '../fakes/collect.ts';
+import { counted, excess, formOfRecord, formOfRow } from './forms.ts';
+import { type HeldTable, type LivingBrand, type Shown, changesBetween, isWithin, wordAt } from './life.ts';
+import { BRAND } from './pipeline.ts';
+import { isNeeded } from './policy.ts';
+
+/** What was seen of a day each time that its content changed. */
+export interface SeenVersion {
+  committed: Committed;
+  /** Forms of the rows, in no order. */
+  rows: string[];
+}
+
+export interface Judge {
+  /** What is wrong; empty is right. */
+  readonly findings: string[];
+  readonly figures: {
+    readings: number;
+    /** A day whose word changed while it was read is judged by its next reading. */
+    changedWhileRead: number;
+    versions: number;
+    rows: number;
+  };
+  /** By table and day: every content that was committed when a run had ended, the oldest first. */
+  readonly seen: Map<string, SeenVersion[]>;
+  /** Every record that the service showed to a reading, by table. */
+  readonly everShown: Map<string, Map<string, JsonObject>>;
+  /** Looks at the lake after a run. @param run when it began and ended (ms), and whether it said that it was complete */
+  look(run: { startMs: number; endMs: number; isComplete: boolean }): Promise<void>;
+  /** The records that each day of a table has to hold now. */
+  expected(table: HeldTable): Map<string, JsonObject[]>;
+}
+
+const CLICKS = 'clicks';
+const DETAILS = 'click_details';
+
+export function createJudge(brand: LivingBrand, lake: Lake, startDate: string): Judge {
+  const types = new Map<string, ColumnType>();
+  const readingSeen = new Map<string, string>();
+  const findings: string[] = [];
+  const figures = { readings: 0, changedWhileRead: 0, versions: 0, rows: 0 };
+  const seen: Judge['seen'] = new Map();
+  const everShown: Judge['everShown'] = new Map();
+  const clicksById = new Map(
+    [...brand.held.clicks.values()]
+      .flat()
+      .flatMap((click) =>
+        click.versions.flatMap(({ record }) => (record ? [[String(record.id), click] as const] : [])),
+      ),
+  );
+  const found = (text: string) => void findings.push(text);
+
+  async function look({
+    startMs,
+    endMs,
+    isComplete,
+  }: {
+    startMs: number;
+    endMs: number;
+    isComplete: boolean;
+  }) {
+    for (const report of Object.values(reports)) {
+      const columns = await columnsOf(report);
+      const entries = await entriesOf(report, endMs);
+      for (const [day, { committed }] of entries)
+        if (committed) await judgeReading(report, day, committed, columns, endMs);
+      if (isComplete) judgeAge(report, entries, startMs);
+      await judgeCatalog(report, entries);
+    }
+  }
+
+  /** I7 */
+  async function columnsOf(report: ReportDefinition): Promise<Column[]> {
+    const stored = await lake.store.get(schemaKey(report.table));
+    const { columns } = parseStoredSchema(report)(stored && parseJson(Buffer.from(stored.body).toString()));
+    for (const { name, type } of columns) {
+      const column = `${report.table}.${name}`;
+      const before = types.get(column);
+      if (before !== undefined && before !== type) found(`${column} was ${before} and is ${type}`);
+      types.set(column, before ?? type);
+    }
+    const names = new Set(columns.map(({ name }) => `${report.table}.${name}`));
+    for (const column of types.keys())
+      if (column.startsWith(`${report.table}.`) && !names.has(column)) found(`${column} is gone`);
+    return columns;
+  }
+
+  async function entriesOf({ name }: ReportDefinition, endMs: number): Promise<Map<string, DayEntry>> {
+    const entries = new Map<string, DayEntry>();
+    for (const month of monthsFrom(startDate, dayOf(endMs, brand.timeZone))) {
+      const key = ledgerKey(name, BRAND, month);
+      const stored = await lake.store.get(key);
+      const { days } = parseLedger(key, { report: name, brand: BRAND, month })(
+        stored && parseJson(Buffer.from(stored.body).toString()),
+      );
+      for (const [day, entry] of Object.entries(days)) entries.set(day, entry);
+    }
+    return entries;
+  }
+
+  async function judgeReading(
+    report: ReportDefinition,
+    day: string,
+    committed: Committed,
+    columns: readonly Column[],
+    endMs: number,
+  ): Promise<void> {
+    const name = `${report.table} ${day}`;
+    const reading = `${committed.attempt} ${committed.readFrom} ${committed.snapshot}`;
+    if (readingSeen.get(name) === reading) return;
+    readingSeen.set(name, reading);
+    figures.readings += 1;
+    const rows = await rowsOf(report, day, committed, columns);
+    const at = `${committed.readFrom} ${name}`;
+    if (rows.length !== committed.rows)
+      found(`${at}: ${rows.length} rows, the ledger says ${committed.rows}`);
+    if (report.table === DETAILS) return judgeDetails(at, day, committed, rows, columns, endMs);
+    const table = heldTable(report.table);
+    const fromMs = Date.parse(committed.readFrom);
+    if (changesBetween(brand, table, day, { fromMs, toMs: endMs })) {
+      figures.changedWhileRead += 1;
+      return;
+    }
+    const shown = shownTo(table, day, committed);
+    remember(
+      report.table,
+      shown.map(({ record }) => record),
+    );
+    compare(
+      at,
+      shown.map(({ record }) => formOfRecord(record, columns)),
+      rows,
+    );
+  }
+
+  /** What the service said to the reading. */
+  function shownTo(table: HeldTable, day: string, { readFrom, readTo }: Committed): Shown[] {
+    const toMs = Date.parse(readTo);
+    return wordAt(brand, table, day, Date.parse(readFrom)).filter(({ living }) => living.atMs <= toMs);
+  }
+
+  /** Each click of the day that is committed has its detail, less those whose lookup was refused. */
+  function judgeDetails(
+    at: string,
+    day: string,
+    committed: Committed,
+    rows: readonly string[],
+    columns: readonly Column[],
+    endMs: number,
+  ): void {
+    const clicks = seen
+      .get(`${CLICKS} ${day}`)
+      ?.find(({ committed: { digest } }) => digest === committed.upstreamDigest);
+    if (!clicks) found(`${at}: looked up clicks that were never committed`);
+    const expected = (clicks?.rows ?? []).flatMap((row) => {
+      const click = clicksById.get(idIn(row));
+      return click?.detail ? [{ click, detail: click.detail }] : [];
+    });
+    const forms = expected.map(({ detail }) => formOfRecord(detail, columns));
+    remember(
+      DETAILS,
+      expected.map(({ detail }) => detail),
+    );
+    const surplus = excess(rows, forms);
+    if (surplus.length > 0) found(`${at}: too much: ${surplus.join('; ')}`);
+    const there = counted(rows);
+    const missing = expected.filter((_, index) => !there.has(forms[index] ?? ''));
+    if (missing.length !== (committed.refusedLookups?.count ?? 0))
+      found(
+        `${at}: ${missing.length} details are missing, ${committed.refusedLookups?.count} are said to be refused`,
+      );
+    // An answer that came before the last look must be there, unless all tries were used up.
+    for (const { click } of missing)
+      if (
+        !click.refused?.some(
+          (span) => isWithin(span, Date.parse(committed.readFrom)) || span.toMs > endMs - RETRIED_MS,
+        )
+      )
+        found(`${at}: the detail of ${JSON.stringify(click.detail?.id)} is missing, which nobody refuses`);
+  }
+
+  function judgeAge(report: ReportDefinition, entries: ReadonlyMap<string, DayEntry>, nowMs: number): void {
+    if (report.table === DETAILS) return;
+    const table = heldTable(report.table);
+    const { timeZone } = brand;
+    for (const day of daysFrom(startDate, dayOf(nowMs - 1000, timeZone))) {
+      const { committed } = entries.get(day) ?? {};
+      const last = committed && {
+        atMs: Date.parse(committed.readFrom),
+        closed: committed.state === 'closed',
+      };
+      if (isNeeded(table, day, last, nowMs, { timeZone }))
+        found(
+          `${new Date(nowMs).toISOString()} ${table} ${day}: was read last ${committed?.readFrom}, which is too long ago`,
+        );
+    }
+  }
+
+  async function judgeCatalog(
+    report: ReportDefinition,
+    entries: ReadonlyMap<string, DayEntry>,
+  ): Promise<void> {
+    const pointers = await lake.catalog?.snapshotsByPartition(report.table, brandPartitions(BRAND));
+    for (const [day, { committed }] of entries) {
+      const pointed = pointers?.get(partitionPath(dayPartition(BRAND, day)))?.join();
+      if (committed && pointed !== committed.snapshot)
+        found(
+          `${report.table} ${day}: the catalog points at ${pointed}, the ledger says ${committed.snapshot}`,
+        );
+    }
+  }
+
+  async function rowsOf(
+    report: ReportDefinition,
+    day: string,
+    committed: Committed,
+    columns: readonly Column[],
+  ): Promise<string[]> {
+    const name = `${report.table} ${day}`;
+    const versions = seen.get(name) ?? [];
+    seen.set(name, versions);
+    const last = versions.at(-1);
+    if (last?.committed.snapshot === committed.snapshot) {
+      last.committed = committed;
+      return last.rows;
+    }
+    const stored = await lake.store.get(
+      snapshotKey(report.table, dayPartition(BRAND, day), committed.snapshot),
+    );
+    if (!stored) {
+      found(`${name}: the snapshot ${committed.snapshot} is not there`);
+      return [];
+    }
+    const rows = (await collect(readWithParquetjs(stored.body, columns))).map((row) =>
+      formOfRow(row, columns),
+    );
+    figures.versions += 1;
+    figures.rows += rows.length;
+    versions.push({ committed, rows });
+    return rows;
+  }
+
+  function remember(table: string, records: readonly JsonObject[]): void {
+    const known = everShown.get(table) ?? new Map<string, JsonObject>();
+    everShown.set(table, known);
+    for (const record of records) known.set(JSON.stringify(record), record);
+  }
+
+  function compare(at: string, expected: readonly string[], rows: readonly string[]): void {
+    const missing = excess(expected, rows);
+    const surplus = excess(rows, expected);
+    if (missing.length > 0) found(`${at}: lost: ${missing.join('; ')}`);
+    if (surplus.length > 0) found(`${at}: too much: ${surplus.join('; ')}`);
+  }
+
+  function expected(table: HeldTable): Map<string, JsonObject[]> {
+    const days = [...seen].filter(([name]) => name.startsWith(`${table} `));
+    return new Map(
+      days.map(([name, versions]) => {
+        const day = name.slice(table.length + 1);
+        const committed = versions.at(-1)?.committed;
+        return [day, committed ? shownTo(table, day, committed).map(({ record }) => record) : []];
+      }),
+    );
+  }
+
+  return { findings, figures, seen, everShown, look, expected };
+}
+
+/** All tries of a refused lookup fit into so long. */
+const RETRIED_MS = 5 * 24 * 3_600_000;
+
+function heldTable(table: string): HeldTable {
+  if (table === 'clicks' || table === 'orders' || table === 'transactions' || table === 'attribution')
+    return table;
+  throw new Error(`nothing is held of ${table}`);
+}
+
+function idIn(form: string): string {
+  const [, id = ''] = /\["id","text ([^"]*)"\]/.exec(form) ?? [];
+  return id;
+}

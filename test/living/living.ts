@@ -1,0 +1,59 @@
+/**
+ * `npm run living -- --seed S --count N --days D`: lives of a brand, one after the other, each from its own seed; a table
+ * at the end, and what is wrong.
+ */
+import { parseArgs } from 'node:util';
+import { type LivedLife, live } from './months.ts';
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    count: { type: 'string', default: '1' },
+    days: { type: 'string', default: '61' },
+    folder: { type: 'boolean', default: false },
+  },
+});
+const lake = values.folder ? 'folder' : 'memory';
+const columns: [title: string, cells: string[]][] = [];
+for (let seed = Number(values.seed); seed < Number(values.seed) + Number(values.count); seed += 1) {
+  const before = process.cpuUsage();
+  const life = await live({ seed, days: Number(values.days), lake });
+  const { user, system } = process.cpuUsage(before);
+  columns.push([`seed ${seed}`, cellsOf(life, Math.round((user + system) / 1e6))]);
+  const wrong = [...life.judge.findings, ...life.service.violations];
+  for (const finding of wrong.slice(0, 8)) console.log(`seed ${seed}: ${finding}`);
+  if (wrong.length > 0) process.exitCode = 1;
+  await life.close();
+}
+console.log(`| | ${columns.map(([title]) => title).join(' | ')} |`);
+console.log(`| --- | ${columns.map(() => '--:').join(' | ')} |`);
+for (const [row, name] of names().entries())
+  console.log(`| ${name} | ${columns.map(([, cells]) => cells[row]).join(' | ')} |`);
+
+function names(): string[] {
+  return [
+    'runs',
+    'readings of a day',
+    'versions of a day',
+    'rows in all versions',
+    'records at the end',
+    'details refused',
+    'otherwise wrong',
+    'CPU, s',
+  ];
+}
+
+function cellsOf({ judge, service, outcomes }: LivedLife, cpuSeconds: number): string[] {
+  const { readings, versions, rows } = judge.figures;
+  const last = [...judge.seen.values()].map((seen) => seen.at(-1)?.rows.length ?? 0);
+  return [
+    outcomes.length,
+    readings,
+    versions,
+    rows,
+    last.reduce((sum, count) => sum + count, 0),
+    service.refusedLookups,
+    judge.findings.length,
+    cpuSeconds,
+  ].map(String);
+}

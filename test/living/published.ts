@@ -1,0 +1,62 @@
+/** What any tool reads of a lake: its published files, by DuckDB. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import type { ColumnType } from '../../shared/column-types.ts';
+import { parseJson } from '../../shared/json.ts';
+import { parseStoredSchema } from '../../shared/lake/documents/schema.ts';
+import { brandPartitions, schemaKey } from '../../shared/lake/paths.ts';
+import type { Lake } from '../../shared/ports.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { BRAND } from './pipeline.ts';
+
+/** Writes what the catalog of the lake points at as files `lake/<table>/<partition>/<snapshot>.parquet`, as a local lake has them. */
+export async function writePublished(lake: Lake, folder: string): Promise<void> {
+  for (const { table } of Object.values(reports)) {
+    const pointers = await lake.catalog?.snapshotsByPartition(table, brandPartitions(BRAND));
+    for (const [partition, [snapshot = '']] of pointers ?? []) {
+      const stored = await lake.store.get(`snapshots/${table}/${partition}/${snapshot}/part-0000.parquet`);
+      const file = join(folder, 'lake', table, partition, `${snapshot}.parquet`);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, stored?.body ?? '');
+    }
+  }
+}
+
+/** The columns of published files whose type is not the one that the table's schema says. */
+export async function wrongTypes(lake: Lake, folder: string): Promise<string[]> {
+  const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
+  const wrong: string[] = [];
+  for (const report of Object.values(reports)) {
+    const stored = await lake.store.get(schemaKey(report.table));
+    const { columns } = parseStoredSchema(report)(stored && parseJson(Buffer.from(stored.body).toString()));
+    const expected = new Map(columns.map(({ name, type }) => [name, storedAs(type)]));
+    const files = join(folder, 'lake', report.table, '**', '*.parquet').replaceAll("'", "''");
+    const found = await duckdb.runAndReadAll(
+      `SELECT DISTINCT name, concat_ws(' ', type, converted_type, precision, scale) AS type
+       FROM parquet_schema('${files}') WHERE num_children IS NULL ORDER BY ALL`,
+    );
+    for (const [name, type] of found.getRows())
+      if (expected.get(String(name)) !== type)
+        wrong.push(
+          `${report.table}.${String(name)} is ${String(type)} instead of ${expected.get(String(name))}`,
+        );
+  }
+  return wrong;
+}
+
+/** How Parquet says it. */
+function storedAs(type: ColumnType): string {
+  const [, precision, scale] = /^decimal\((\d+),(\d+)\)$/.exec(type) ?? [];
+  if (precision !== undefined) return `FIXED_LEN_BYTE_ARRAY DECIMAL ${precision} ${scale}`;
+  return SCALARS[type] ?? 'unknown';
+}
+
+const SCALARS: Readonly<Record<string, string>> = {
+  string: 'BYTE_ARRAY UTF8',
+  bigint: 'INT64',
+  double: 'DOUBLE',
+  boolean: 'BOOLEAN',
+  date: 'INT32 DATE',
+  timestamp: 'INT64 TIMESTAMP_MILLIS',
+};

@@ -1,0 +1,59 @@
+/** What must hold of every life of a brand: the same tests for a short one and for two months. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { differences, readLakeTable } from '../acceptance/lake.ts';
+import { temporaryFolder } from '../fakes/temporary-folder.ts';
+import { heldTables, wordAt } from './life.ts';
+import { type LifePlan, type LivedLife, live } from './months.ts';
+import { BRAND } from './pipeline.ts';
+import { writePublished, wrongTypes } from './published.ts';
+
+export function itLives(plan: LifePlan): void {
+  let life: LivedLife;
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+  beforeAll(async () => {
+    life = await live(plan);
+    folder = await temporaryFolder();
+    await writePublished(life.pipeline.lake, folder.path);
+  });
+  afterAll(async () => {
+    await folder.remove();
+    await life.close();
+  });
+
+  it('is read by requests that the interface allows, and every run is complete', () => {
+    expect(life.service.violations).toEqual([]);
+    expect(life.outcomes.filter(({ status }) => status !== 'complete')).toEqual([]);
+  });
+
+  it('leaves in every partition, after every run, what the service said when the day was read last', () => {
+    expect(life.judge.findings).toEqual([]);
+    const { readings, changedWhileRead } = life.judge.figures;
+    expect(readings).toBeGreaterThan(50 * plan.days);
+    expect(changedWhileRead).toBeLessThan(readings / 100);
+  });
+
+  it.each(heldTables)(
+    'leaves in the published files of %s what was said, as DuckDB reads them',
+    async (table) => {
+      const there = await readLakeTable(folder.path, table);
+      const everShown = [...(life.judge.everShown.get(table)?.values() ?? [])];
+      expect(there.rows.length).toBeGreaterThan(5 * plan.days);
+      expect(differences(there, BRAND, life.judge.expected(table), everShown)).toEqual([]);
+    },
+  );
+
+  it('never changes the type of a column: all published files have those of the schema', async () => {
+    expect(await wrongTypes(life.pipeline.lake, folder.path)).toEqual([]);
+  });
+
+  it('leaves a day empty that the service has emptied', () => {
+    const emptied = heldTables.flatMap((table) =>
+      life.brand.days
+        .filter((day) => (life.brand.held[table].get(day) ?? []).length > 0)
+        .filter((day) => wordAt(life.brand, table, day, life.time.nowMs).length === 0)
+        .map((day) => `${table} ${day}`),
+    );
+    expect(emptied.length).toBeGreaterThan(1);
+    expect(emptied.map((name) => life.judge.seen.get(name)?.at(-1)?.rows)).toEqual(emptied.map(() => []));
+  });
+}
