@@ -29,6 +29,20 @@ export function formOfRow(row: Row, columns: readonly Column[]): string {
   return textOf(form);
 }
 
+/** What a row holds by column, as text; a column that is NULL is not there, nor is the time of its reading. */
+export type RowTexts = ReadonlyMap<string, string>;
+
+export function textsOfRow(row: Row, columns: readonly Column[]): RowTexts {
+  return new Map(
+    columns.flatMap(({ name, type }) => {
+      const held = row[name];
+      return held === null || held === undefined || name === '_synced_at'
+        ? []
+        : [[name, heldText(held, type)]];
+    }),
+  );
+}
+
 /** How often each form is there. */
 export function counted(forms: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
@@ -81,8 +95,20 @@ function heldForm(held: Value, type: ColumnType): string {
     return type === 'date' ? `day ${held.toISOString().slice(0, 10)}` : `instant ${held.toISOString()}`;
   if (typeof held === 'string') return `text ${held}`;
   if (typeof held === 'boolean') return `boolean ${held}`;
-  const scale = /^decimal\(\d+,(\d+)\)$/.exec(type)?.[1] ?? '0';
-  return numberForm(`${held}e-${scale}`);
+  return numberForm(`${held}e-${scaleOf(type)}`);
+}
+
+function heldText(held: Value, type: ColumnType): string {
+  if (held instanceof Date) return type === 'date' ? held.toISOString().slice(0, 10) : held.toISOString();
+  const scale = scaleOf(type);
+  if (typeof held !== 'bigint' || scale === 0) return String(held);
+  const digits = String(held < 0n ? -held : held).padStart(scale + 1, '0');
+  return `${held < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
+}
+
+/** The places behind the point that a column has; 0 for all but decimals. */
+export function scaleOf(type: ColumnType): number {
+  return Number(/^decimal\(\d+,(\d+)\)$/.exec(type)?.[1] ?? 0);
 }
 
 function literalOf(value: Json): string | undefined {

@@ -20,16 +20,19 @@ import type { Lake } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { collect } from '../fakes/collect.ts';
-import { counted, excess, formOfRecord, formOfRow } from './forms.ts';
+import { type RowTexts, counted, excess, formOfRecord, formOfRow, textsOfRow } from './forms.ts';
 import { type HeldTable, type LivingBrand, type Shown, changesBetween, isWithin, wordAt } from './life.ts';
 import { BRAND } from './pipeline.ts';
 import { isNeeded } from './policy.ts';
 
 /** What was seen of a day each time that its content changed. */
 export interface SeenVersion {
+  /** As the ledger said it last of this content. */
   committed: Committed;
   /** Forms of the rows, in no order. */
   rows: string[];
+  /** The same rows as texts by column. */
+  texts: RowTexts[];
 }
 
 export interface Judge {
@@ -46,6 +49,8 @@ export interface Judge {
   readonly seen: Map<string, SeenVersion[]>;
   /** Every record that the service showed to a reading, by table. */
   readonly everShown: Map<string, Map<string, JsonObject>>;
+  /** The columns of a table, as they were after the last run. */
+  columnsOf(report: ReportDefinition): Promise<Column[]>;
   /** Looks at the lake after a run. @param run when it began and ended (ms), and whether it said that it was complete */
   look(run: { startMs: number; endMs: number; isComplete: boolean }): Promise<void>;
   /** The records that each day of a table has to hold now. */
@@ -252,12 +257,11 @@ export function createJudge(brand: LivingBrand, lake: Lake, startDate: string): 
       found(`${name}: the snapshot ${committed.snapshot} is not there`);
       return [];
     }
-    const rows = (await collect(readWithParquetjs(stored.body, columns))).map((row) =>
-      formOfRow(row, columns),
-    );
+    const read = await collect(readWithParquetjs(stored.body, columns));
+    const rows = read.map((row) => formOfRow(row, columns));
     figures.versions += 1;
     figures.rows += rows.length;
-    versions.push({ committed, rows });
+    versions.push({ committed, rows, texts: read.map((row) => textsOfRow(row, columns)) });
     return rows;
   }
 
@@ -285,7 +289,7 @@ export function createJudge(brand: LivingBrand, lake: Lake, startDate: string): 
     );
   }
 
-  return { findings, figures, seen, everShown, look, expected };
+  return { findings, figures, seen, everShown, columnsOf, look, expected };
 }
 
 /** All tries of a refused lookup fit into so long. */

@@ -4,6 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { type LivedLife, live } from './months.ts';
+import { type Replayed, replayChanges } from './replay.ts';
 
 const { values } = parseArgs({
   options: {
@@ -18,9 +19,10 @@ const columns: [title: string, cells: string[]][] = [];
 for (let seed = Number(values.seed); seed < Number(values.seed) + Number(values.count); seed += 1) {
   const before = process.cpuUsage();
   const life = await live({ seed, days: Number(values.days), lake });
+  const replayed = await replayChanges(life.pipeline.lake, life.judge);
   const { user, system } = process.cpuUsage(before);
-  columns.push([`seed ${seed}`, cellsOf(life, Math.round((user + system) / 1e6))]);
-  const wrong = [...life.judge.findings, ...life.service.violations];
+  columns.push([`seed ${seed}`, cellsOf(life, replayed, Math.round((user + system) / 1e6))]);
+  const wrong = [...life.judge.findings, ...replayed.findings, ...life.service.violations];
   for (const finding of wrong.slice(0, 8)) console.log(`seed ${seed}: ${finding}`);
   if (wrong.length > 0) process.exitCode = 1;
   await life.close();
@@ -38,12 +40,16 @@ function names(): string[] {
     'rows in all versions',
     'records at the end',
     'details refused',
-    'otherwise wrong',
+    'days changed after they were closed',
+    'changes of such days',
+    '… records and values listed',
+    '… only summed up',
+    'wrong',
     'CPU, s',
   ];
 }
 
-function cellsOf({ judge, service, outcomes }: LivedLife, cpuSeconds: number): string[] {
+function cellsOf({ judge, service, outcomes }: LivedLife, replayed: Replayed, cpuSeconds: number): string[] {
   const { readings, versions, rows } = judge.figures;
   const last = [...judge.seen.values()].map((seen) => seen.at(-1)?.rows.length ?? 0);
   return [
@@ -53,7 +59,11 @@ function cellsOf({ judge, service, outcomes }: LivedLife, cpuSeconds: number): s
     rows,
     last.reduce((sum, count) => sum + count, 0),
     service.refusedLookups,
-    judge.findings.length,
+    replayed.days,
+    replayed.changes,
+    replayed.listed,
+    replayed.summedUp,
+    judge.findings.length + replayed.findings.length,
     cpuSeconds,
   ].map(String);
 }

@@ -6,6 +6,7 @@ import { heldTables, wordAt } from './life.ts';
 import { type LifePlan, type LivedLife, live } from './months.ts';
 import { BRAND } from './pipeline.ts';
 import { writePublished, wrongTypes } from './published.ts';
+import { replayChanges } from './replay.ts';
 
 export function itLives(plan: LifePlan): void {
   let life: LivedLife;
@@ -44,6 +45,14 @@ export function itLives(plan: LifePlan): void {
 
   it('never changes the type of a column: all published files have those of the schema', async () => {
     expect(await wrongTypes(life.pipeline.lake, folder.path)).toEqual([]);
+  });
+
+  it('explains every difference: its changes, replayed over the first version of each day, give all later ones', async () => {
+    const { findings, days, changes, summedUp } = await replayChanges(life.pipeline.lake, life.judge);
+    expect(findings).toEqual([]);
+    expect(days).toBeGreaterThan(plan.days);
+    expect(changes).toBeGreaterThan(3 * plan.days);
+    expect(summedUp).toBe(0);
   });
 
   it('leaves a day empty that the service has emptied', () => {

@@ -1,0 +1,223 @@
+/**
+ * Whether the table `changes` explains every difference exactly: applied in order to the first closed version of a day,
+ * what it lists must give each later version, and its counts and sums must be those of the versions.
+ */
+import type { Column } from '../../shared/column-types.ts';
+import { changesPartition, partitionPath, snapshotKey } from '../../shared/lake/paths.ts';
+import type { Row } from '../../shared/lake/table/columns.ts';
+import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
+import { changesTable } from '../../shared/pipeline/change-rows.ts';
+import type { Lake } from '../../shared/ports.ts';
+import type { ReportDefinition } from '../../shared/reports/definition.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { collect } from '../fakes/collect.ts';
+import { type RowTexts, excess, scaleOf } from './forms.ts';
+import type { Judge, SeenVersion } from './judge.ts';
+import { BRAND } from './pipeline.ts';
+
+export interface Replayed {
+  /** What does not fit; empty is right. */
+  findings: string[];
+  /** Days that changed after they were closed, how often, and how many records and values are listed. */
+  days: number;
+  changes: number;
+  listed: number;
+  /** Changes that are too large to be listed. */
+  summedUp: number;
+}
+
+/** A change, and what it says of records. */
+interface ReadChange {
+  summary: Row;
+  sums: Row[];
+  records: Row[];
+}
+
+export async function replayChanges(lake: Lake, { seen, columnsOf }: Judge): Promise<Replayed> {
+  const replayed: Replayed = { findings: [], days: 0, changes: 0, listed: 0, summedUp: 0 };
+  for (const report of Object.values(reports)) {
+    const columns = await columnsOf(report);
+    const days = [...seen].filter(([name]) => name.startsWith(`${report.table} `));
+    for (const [name, versions] of days) {
+      const closed = versions.filter(({ committed }) => committed.state === 'closed');
+      const found = (text: string) => void replayed.findings.push(`${name}: ${text}`);
+      const changes = await changesOf(lake, report, name.slice(report.table.length + 1), versions, found);
+      if (changes.length > 0) replayed.days += 1;
+      replayed.changes += changes.length;
+      replayed.listed += changes.reduce((sum, { records }) => sum + records.length, 0);
+      replayed.summedUp += changes.filter(({ summary }) => summary.listed !== true).length;
+      replayDay(closed, changes, columns, found);
+    }
+  }
+  return replayed;
+}
+
+async function changesOf(
+  lake: Lake,
+  report: ReportDefinition,
+  day: string,
+  versions: readonly SeenVersion[],
+  found: (text: string) => void,
+): Promise<ReadChange[]> {
+  const named = versions.at(-1)?.committed.changes;
+  const partition = changesPartition(BRAND, report.name, day);
+  const pointers = await lake.catalog?.snapshotsByPartition(changesTable.name, partition.slice(0, -1));
+  const pointed = pointers?.get(partitionPath(partition))?.join();
+  if (pointed !== named?.snapshot)
+    found(`the catalog points at the changes ${pointed}, the ledger at ${named?.snapshot}`);
+  if (!named) return [];
+  const stored = await lake.store.get(snapshotKey(changesTable.name, partition, named.snapshot));
+  if (!stored) {
+    found(`the changes ${named.snapshot} are not there`);
+    return [];
+  }
+  const rows = await collect(readWithParquetjs(stored.body, changesTable.columns));
+  const changes = [...Map.groupBy(rows, ({ change_id }) => change_id).values()].flatMap((all) => {
+    const [summary, ...more] = all.filter(({ what }) => what === 'day');
+    if (!summary || more.length > 0)
+      found(`${all.length} rows of one change with ${more.length + 1} summaries`);
+    const sums = all.filter(({ what }) => what === 'sum');
+    const records = all.filter(({ what }) => what !== 'day' && what !== 'sum');
+    return summary ? [{ summary, sums, records }] : [];
+  });
+  if (changes.length !== named.times) found(`${changes.length} changes, the ledger says ${named.times}`);
+  return changes;
+}
+
+function replayDay(
+  versions: readonly SeenVersion[],
+  changes: readonly ReadChange[],
+  columns: readonly Column[],
+  found: (text: string) => void,
+): void {
+  const explained = changes.map(({ summary }) => `${summary.previous_id} → ${summary.change_id}`);
+  const happened = versions
+    .slice(1)
+    .map(({ committed }, index) => `${versions[index]?.committed.snapshot} → ${committed.snapshot}`);
+  if (explained.join() !== happened.join()) return found(`explains ${explained}, but there was ${happened}`);
+  let current: readonly RowTexts[] = versions[0]?.texts ?? [];
+  let before = Number.NEGATIVE_INFINITY;
+  for (const [index, change] of changes.entries()) {
+    const [old, next] = [versions[index], versions[index + 1]];
+    if (!old || !next) continue;
+    const at = `change ${String(change.summary.change_id)}`;
+    const wrong = (text: string) => found(`${at}: ${text}`);
+    const changedMs =
+      change.summary.changed_at instanceof Date ? change.summary.changed_at.getTime() : Number.NaN;
+    if (!(changedMs > before)) wrong(`at ${changedMs} is not after ${before}`);
+    before = changedMs;
+    checkCounts(change, old, next, wrong);
+    checkSums(change, old, next, columns, wrong);
+    current = change.summary.listed === true ? applied(current, change.records, wrong) : next.texts;
+    const [missing, surplus] = [
+      excess(next.texts.map(textOf), current.map(textOf)),
+      excess(current.map(textOf), next.texts.map(textOf)),
+    ];
+    if (missing.length > 0) wrong(`does not lead to ${missing.join('; ')}`);
+    if (surplus.length > 0) wrong(`leads to ${surplus.join('; ')}`);
+  }
+}
+
+function checkCounts(
+  { summary, records }: ReadChange,
+  old: SeenVersion,
+  next: SeenVersion,
+  wrong: (text: string) => void,
+): void {
+  const expected = [BigInt(old.rows.length), BigInt(next.rows.length)].join();
+  if ([summary.rows_before, summary.rows_after].join() !== expected)
+    wrong(`says ${summary.rows_before} rows became ${summary.rows_after} instead of ${expected}`);
+  if (BigInt(next.rows.length - old.rows.length) !== count(summary.added) - count(summary.removed))
+    wrong(`${summary.added} added and ${summary.removed} removed do not add up`);
+  if (summary.listed !== true) return;
+  const copies = (what: string) =>
+    records.filter((row) => row.what === what).reduce((sum, row) => sum + count(row.copies), 0n);
+  const altered = new Set(records.filter(({ what }) => what === 'altered').map(({ key }) => key)).size;
+  const listed = [copies('added'), copies('removed'), altered].join();
+  if (listed !== [summary.added, summary.removed, summary.altered].join())
+    wrong(
+      `lists ${listed} as added, removed, altered, but counts ${[summary.added, summary.removed, summary.altered]}`,
+    );
+}
+
+function checkSums(
+  { sums }: ReadChange,
+  old: SeenVersion,
+  next: SeenVersion,
+  columns: readonly Column[],
+  wrong: (text: string) => void,
+): void {
+  const listed = new Map(sums.map((row) => [row.column_name, row]));
+  for (const { name, type } of columns) {
+    if (type !== 'bigint' && !type.startsWith('decimal')) continue;
+    const expected = [old, next].map(({ texts }) => sumOf(texts, name, scaleOf(type)));
+    const { old_value, new_value } = listed.get(name) ?? {};
+    if ([old_value, new_value].map(String).join() !== expected.map(String).join())
+      wrong(`the sums of ${name} are ${old_value} and ${new_value} instead of ${expected}`);
+    listed.delete(name);
+  }
+  if (listed.size > 0) wrong(`has sums of ${[...listed.keys()]}`);
+}
+
+/** The sum as text with all places; `undefined` where no row has a value. */
+function sumOf(rows: readonly RowTexts[], column: string, scale: number): string | undefined {
+  const texts = rows.flatMap((row) => row.get(column) ?? []);
+  if (texts.length === 0) return undefined;
+  const sum = texts.reduce((total, text) => total + BigInt(text.replace('.', '')), 0n);
+  if (scale === 0) return String(sum);
+  const digits = String(sum < 0n ? -sum : sum).padStart(scale + 1, '0');
+  return `${sum < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
+}
+
+function applied(
+  before: readonly RowTexts[],
+  records: readonly Row[],
+  wrong: (text: string) => void,
+): RowTexts[] {
+  const left = new Map<string, RowTexts[]>();
+  for (const row of before) left.set(textOf(row), [...(left.get(textOf(row)) ?? []), row]);
+  for (const row of records.filter(({ what }) => what === 'removed')) {
+    const removed = left.get(textOf(recordOf(row)));
+    for (let copy = 0n; copy < count(row.copies); copy += 1n)
+      if (!removed?.pop()) wrong(`removes what is not there: ${String(row.record)}`);
+  }
+  const rows = [...left.values()].flat();
+  const byKey = Map.groupBy(
+    records.filter(({ what }) => what === 'altered'),
+    ({ key }) => String(key),
+  );
+  const keys = ['id', 'transid'];
+  const altered = rows.map((row) => {
+    const key = keys.flatMap((column) => row.get(column) ?? [])[0];
+    const changes = byKey.get(key ?? '');
+    if (!changes) return row;
+    byKey.delete(key ?? '');
+    const next = new Map(row);
+    for (const { column_name, old_value, new_value } of changes) {
+      const column = String(column_name);
+      if (old_value !== row.get(column))
+        wrong(`${key}: ${column} was ${row.get(column)}, not ${String(old_value)}`);
+      if (typeof new_value === 'string') next.set(column, new_value);
+      else next.delete(column);
+    }
+    return next;
+  });
+  if (byKey.size > 0) wrong(`alters what is not there: ${[...byKey.keys()]}`);
+  const added = records
+    .filter(({ what }) => what === 'added')
+    .flatMap((row) => Array.from({ length: Number(row.copies) }, () => recordOf(row)));
+  return [...altered, ...added];
+}
+
+function recordOf({ record }: Row): RowTexts {
+  const parsed: unknown = JSON.parse(String(record));
+  return new Map(Object.entries(parsed ?? {}).map(([column, text]) => [column, String(text)]));
+}
+
+function textOf(row: RowTexts): string {
+  return JSON.stringify([...row].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function count(value: Row[string]): bigint {
+  return typeof value === 'bigint' ? value : 0n;
+}
