@@ -47,7 +47,8 @@ export async function commit(
       after: snapshot,
       ...(hashes && { afterHashes: hashes }),
       cause: 'reading',
-      changedAt: startedAt,
+      // Of several slices of lookups, the one that brought it.
+      changedAt: last.startedAt,
     }));
   await ctx.ledger(monthOf(day)).update((ledger) => {
     const before = ledger.days[day]?.committed;

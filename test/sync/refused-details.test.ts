@@ -4,6 +4,7 @@ import type { Fault } from '../../sample/faults.ts';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { type Json, type JsonObject, numberText } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
+import { changesOf } from './changes-of-day.ts';
 import { coverageOf, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
 import { NO_TIME, type SampleLake, type SyncOptions, sampleLake } from './sample-lake.ts';
 
@@ -144,6 +145,18 @@ describe('a click whose detail is refused', () => {
     expect(found.warnings).toEqual([]);
     expect(await committed(lake)).not.toHaveProperty('refusedLookups');
     expect(await wrongReports(lake, TODAY, ['clicks_detail'])).toEqual({});
+  });
+
+  it('changes the day when it is answered, and the change says so', async () => {
+    const lake = closedDay();
+    const stop = refuse(lake, clickIds(lake).slice(0, 1), CODE);
+    await run(lake);
+    stop();
+    lake.nowMs += 2 * HOUR_MS;
+    await run(lake);
+    const [summary] = await changesOf(lake, 'clicks_detail', DAY);
+    expect(summary).toMatchObject({ what: 'day', added: 1n, removed: 0n });
+    expect(Number(summary?.changed_at)).toBeGreaterThanOrEqual(lake.nowMs);
   });
 
   it('I11: keeps the day from settling until it is given up, and stays counted', async () => {
