@@ -32,6 +32,8 @@ interface DayOfLife {
   at: number;
   /** So many times the usual number of records. */
   size: number;
+  /** Whether more records than anybody lists are there for some hours, by mistake. */
+  isFlooded: boolean;
 }
 
 interface Maker {
@@ -77,6 +79,7 @@ export function livingBrand(plan: BrandPlan, random: Random): LivingBrand {
           endMs: endOfDay(day, timeZone),
           at: index / dayCount,
           size: sizeOf(table, index, dayCount, own),
+          isFlooded: dayCount >= FULL_LIFE_DAYS && index === Math.floor(0.55 * dayCount),
         };
         const living = make[table](life, { random: own, next, lifeDayMs });
         const removal = removals(table, index, dayCount).map((days) => life.startMs + days * lifeDayMs);
@@ -259,7 +262,7 @@ function ordersOf(day: DayOfLife, maker: Maker): Living[] {
 function transactionsOf(day: DayOfLife, maker: Maker): Living[] {
   const { random, next, lifeDayMs } = maker;
   const later = (from: number, to: number) => random.between(from, to) * lifeDayMs;
-  return instants(day, countOf('transactions', day), random).flatMap((atMs) => {
+  const usual = instants(day, countOf('transactions', day), random).flatMap((atMs) => {
     const number = next();
     const hundredths = random.whole(100, 9000);
     const record: JsonObject = {
@@ -300,6 +303,18 @@ function transactionsOf(day: DayOfLife, maker: Maker): Living[] {
           }
         : living,
     );
+  });
+  return day.isFlooded ? [...usual, ...flood(day)] : usual;
+}
+
+const FLOOD = 10_001;
+
+/** Three days later, for twenty hours. */
+function flood({ startMs }: DayOfLife): Living[] {
+  const [fromMs, toMs] = [startMs + 3 * DAY_MS, startMs + 3 * DAY_MS + 20 * HOUR_MS];
+  return Array.from({ length: FLOOD }, (_, index) => {
+    const record = { order_id: `ORD-${index}`, order_status: 'new', commission: decimal(index) };
+    return { atMs: startMs + HOUR_MS, versions: [{ fromMs, record }, { fromMs: toMs }] };
   });
 }
 

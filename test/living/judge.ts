@@ -2,7 +2,7 @@
  * Judges a lake after each run by what the service said when each day was read last: every partition is the service's
  * word, record by record, nothing lost; no day waits for longer than the policy lets it; no column ever changes its type.
  */
-import { dayOf, daysFrom, monthsFrom } from '../../shared/days.ts';
+import { DAY_MS, dayOf, daysFrom, monthsFrom } from '../../shared/days.ts';
 import type { Column, ColumnType } from '../../shared/column-types.ts';
 import { type JsonObject, parseJson } from '../../shared/json.ts';
 import { type Committed, type DayEntry, parseLedger } from '../../shared/lake/documents/ledger.ts';
@@ -60,7 +60,15 @@ export interface Judge {
 const CLICKS = 'clicks';
 const DETAILS = 'click_details';
 
-export function createJudge(brand: LivingBrand, lake: Lake, startDate: string): Judge {
+/** What hardships of the pipeline excuse. */
+export interface Leniency {
+  /** What a run that died has staged is resumed, however long ago it was read, up to so long. */
+  resumedMs: number;
+  /** Lookups that got no answer are tried again later, as those that were refused. */
+  unansweredLookups: boolean;
+}
+
+export function createJudge(brand: LivingBrand, lake: Lake, startDate: string, leniency: Leniency): Judge {
   const types = new Map<string, ColumnType>();
   const readingSeen = new Map<string, string>();
   const findings: string[] = [];
@@ -88,9 +96,13 @@ export function createJudge(brand: LivingBrand, lake: Lake, startDate: string): 
     for (const report of Object.values(reports)) {
       const columns = await columnsOf(report);
       const entries = await entriesOf(report, endMs);
-      for (const [day, { committed }] of entries)
-        if (committed) await judgeReading(report, day, committed, columns, endMs);
-      if (isComplete) judgeAge(report, entries, startMs);
+      for (const [day, { committed, superseded = [] }] of entries) {
+        if (!committed) continue;
+        await noteReplaced(report, day, { committed, columns, superseded });
+        await judgeReading(report, day, committed, columns, endMs);
+      }
+      if (!isComplete) continue;
+      judgeAge(report, entries, startMs);
       await judgeCatalog(report, entries);
     }
   }
@@ -196,7 +208,7 @@ export function createJudge(brand: LivingBrand, lake: Lake, startDate: string): 
         `${at}: ${missing.length} details are missing, ${committed.refusedLookups?.count} are said to be refused`,
       );
     // An answer that came before the last look must be there, unless all tries were used up.
-    for (const { click } of missing)
+    for (const { click } of leniency.unansweredLookups ? [] : missing)
       if (
         !click.refused?.some(
           (span) => isWithin(span, Date.parse(committed.readFrom)) || span.toMs > endMs - RETRIED_MS,
@@ -215,6 +227,7 @@ export function createJudge(brand: LivingBrand, lake: Lake, startDate: string): 
         atMs: Date.parse(committed.readFrom),
         closed: committed.state === 'closed',
       };
+      if (last && nowMs - last.atMs <= leniency.resumedMs) continue;
       if (isNeeded(table, day, last, nowMs, { timeZone }))
         found(
           `${new Date(nowMs).toISOString()} ${table} ${day}: was read last ${committed?.readFrom}, which is too long ago`,
@@ -234,6 +247,26 @@ export function createJudge(brand: LivingBrand, lake: Lake, startDate: string): 
           `${report.table} ${day}: the catalog points at ${pointed}, the ledger says ${committed.snapshot}`,
         );
     }
+  }
+
+  /** Several runs at a time may have committed more than one version since the last look. */
+  async function noteReplaced(
+    report: ReportDefinition,
+    day: string,
+    {
+      committed,
+      columns,
+      superseded,
+    }: Pick<SeenVersion, 'committed'> & {
+      columns: readonly Column[];
+      superseded: NonNullable<DayEntry['superseded']>;
+    },
+  ): Promise<void> {
+    const known = seen.get(`${report.table} ${day}`)?.at(-1)?.committed.snapshot;
+    const from = superseded.findIndex(({ snapshot }) => snapshot === known);
+    if (known === undefined || from === -1) return;
+    for (const { snapshot } of superseded.slice(from + 1))
+      await rowsOf(report, day, { ...committed, snapshot }, columns);
   }
 
   async function rowsOf(
@@ -293,7 +326,7 @@ export function createJudge(brand: LivingBrand, lake: Lake, startDate: string): 
 }
 
 /** All tries of a refused lookup fit into so long. */
-const RETRIED_MS = 5 * 24 * 3_600_000;
+const RETRIED_MS = 5 * DAY_MS;
 
 function heldTable(table: string): HeldTable {
   if (table === 'clicks' || table === 'orders' || table === 'transactions' || table === 'attribution')

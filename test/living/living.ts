@@ -1,9 +1,9 @@
 /**
  * `npm run living -- --seed S --count N --days D`: lives of a brand, one after the other, each from its own seed; a table
- * at the end, and what is wrong.
+ * at the end, and what is wrong. `--hard deaths,outages` adds hardships of the pipeline, `--hard all` all of them.
  */
 import { parseArgs } from 'node:util';
-import { type LivedLife, live } from './months.ts';
+import { type LivedLife, hardships, live } from './months.ts';
 import { type Replayed, replayChanges } from './replay.ts';
 
 const { values } = parseArgs({
@@ -11,14 +11,17 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     count: { type: 'string', default: '1' },
     days: { type: 'string', default: '61' },
+    hard: { type: 'string', default: '' },
     folder: { type: 'boolean', default: false },
   },
 });
 const lake = values.folder ? 'folder' : 'memory';
+const named = values.hard.split(',');
+const chosen = hardships.filter((hardship) => values.hard === 'all' || named.includes(hardship));
 const columns: [title: string, cells: string[]][] = [];
 for (let seed = Number(values.seed); seed < Number(values.seed) + Number(values.count); seed += 1) {
   const before = process.cpuUsage();
-  const life = await live({ seed, days: Number(values.days), lake });
+  const life = await live({ seed, days: Number(values.days), lake, hardships: chosen });
   const replayed = await replayChanges(life.pipeline.lake, life.judge);
   const { user, system } = process.cpuUsage(before);
   columns.push([`seed ${seed}`, cellsOf(life, replayed, Math.round((user + system) / 1e6))]);

@@ -1,4 +1,5 @@
 import { describe } from '@jest/globals';
+import { hardships } from './months.ts';
 import { itLives } from './suite.ts';
 
 /** More by LIVING_SEEDS=20; a failing seed is in the title of its tests. */
@@ -8,6 +9,10 @@ describe.each(SEEDS)('a brand that lives for two months, seed %i,', (seed) => {
   itLives({ seed, days: 61, lake: 'memory' });
 });
 
-describe('a brand that lives for two weeks in a folder', () => {
-  itLives({ seed: 100, days: 14, lake: 'folder' });
+describe.each(SEEDS)('a brand that lives for two weeks while everything goes wrong, seed %i,', (seed) => {
+  itLives({ seed, days: 14, lake: 'memory', hardships });
+});
+
+describe('a brand that lives for ten days, in a folder', () => {
+  itLives({ seed: 100, days: 10, lake: 'folder' });
 });

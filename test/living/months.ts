@@ -3,8 +3,9 @@
  * times a day, and after each run the lake is judged.
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS, endOfDay, startOfDay } from '../../shared/days.ts';
+import type { JsonObject } from '../../shared/json.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
-import { plainInterpretation, settingsFor } from '../strict-service/interpretations.ts';
+import { interpretations, plainInterpretation, settingsFor } from '../strict-service/interpretations.ts';
 import { Random } from '../torture/random.ts';
 import { livingBrand } from './brand.ts';
 import { type Judge, createJudge } from './judge.ts';
@@ -17,6 +18,8 @@ export interface LifePlan {
   seed: number;
   days: number;
   lake: LakeKind;
+  /** What else happens to the pipeline; without any, every run is complete. */
+  hardships?: readonly Hardship[];
 }
 
 export interface LivedLife {
@@ -30,15 +33,32 @@ export interface LivedLife {
   close(): Promise<void>;
 }
 
+/** What can happen to a pipeline. */
+export const hardships = [
+  'a dead week',
+  'deaths',
+  'company',
+  'wrong clocks',
+  'outages',
+  'small pages',
+  'other readings of the interface',
+] as const;
+export type Hardship = (typeof hardships)[number];
+
 const ZONE = 'America/New_York';
 const FIRST_DAY = '2026-03-01';
+/** As docs/settings.md says. */
+const RESUME_WITHIN_MS = 6 * HOUR_MS;
 
-export async function live({ seed, days, lake }: LifePlan): Promise<LivedLife> {
+export async function live({ seed, days, lake, hardships = [] }: LifePlan): Promise<LivedLife> {
   const random = new Random(seed);
   const brand = livingBrand({ timeZone: ZONE, firstDay: FIRST_DAY, dayCount: days }, random.fork('brand'));
   const time = new VirtualTime(startOfDay(FIRST_DAY, ZONE));
   const account = { bid: '1001', token: 'token-of-acme', secret: 'secret-of-acme' };
-  const interpretation = plainInterpretation;
+  const has = (hardship: Hardship) => hardships.includes(hardship);
+  const reading = has('other readings of the interface') && random.pick(interpretations).interpretation;
+  const interpretation = reading || plainInterpretation;
+  const sizes = pageSizes(has('small pages'));
   const service = await startLivingService({
     brand,
     account,
@@ -58,23 +78,38 @@ export async function live({ seed, days, lake }: LifePlan): Promise<LivedLife> {
       startDate: FIRST_DAY,
       secretName: 'none',
       ...settingsFor(interpretation),
-      reports: { clicks_detail: { enabled: true } },
+      reports: sizes.settings,
     },
   });
-  const judge = createJudge(brand, pipeline.lake, FIRST_DAY);
+  const judge = createJudge(brand, pipeline.lake, FIRST_DAY, {
+    resumedMs: has('deaths') ? RESUME_WITHIN_MS : 0,
+    unansweredLookups: has('outages'),
+  });
   const outcomes: SyncOutcome[] = [];
   const begunMs: number[] = [];
-  for (const runMs of runTimes(brand, random.fork('runs'))) {
+  service.mayDrift = has('wrong clocks');
+  const hard = random.fork('hardships');
+  const times = runTimes(brand, random.fork('runs'));
+  for (const runMs of has('a dead week') ? withoutAWeek(times) : times) {
     time.nowMs = Math.max(time.nowMs, runMs);
     const startMs = time.nowMs;
-    const outcome = await pipeline.run();
+    service.isDown = has('outages') && hard.chance(0.1) ? () => hard.chance(0.5) : () => false;
+    if (has('deaths') && hard.chance(0.3)) {
+      await pipeline.runUntilDeath(hard.whole(1, 400));
+      await judge.look({ startMs, endMs: time.nowMs, isComplete: false });
+    }
+    const clockAheadMs =
+      has('wrong clocks') && hard.chance(0.2) ? hard.pick([-3 * DAY_MS, HOUR_MS, 40 * DAY_MS]) : 0;
+    const company = has('company') && hard.chance(0.3) ? [pipeline.run()] : [];
+    const [outcome] = await Promise.all([pipeline.run({ clockAheadMs }), ...company]);
     outcomes.push(outcome);
     begunMs.push(startMs);
-    await judge.look({ startMs, endMs: time.nowMs, isComplete: outcome.status === 'complete' });
+    const isComplete = outcome.status === 'complete' && company.length === 0;
+    await judge.look({ startMs, endMs: time.nowMs, isComplete });
   }
   return {
     ...{ brand, service, pipeline, judge, time, outcomes },
-    least: leastRequests(brand, begunMs, { clicks: 100, orders: 100, transactions: 200, attribution: 200 }),
+    least: leastRequests(brand, begunMs, sizes.perPage),
     async close() {
       await service.close();
       await pipeline.remove();
@@ -94,4 +129,24 @@ function runTimes({ days, timeZone }: LivingBrand, random: Random): number[] {
     );
   });
   return [...times, endOfDay(days.at(-1) ?? '', timeZone) + HOUR_MS];
+}
+
+/** Nobody runs anything for a week in the middle. */
+function withoutAWeek(times: readonly number[]): number[] {
+  const middleMs = times[Math.floor(times.length / 2)] ?? 0;
+  return times.filter((ms) => ms < middleMs || ms > middleMs + 7 * DAY_MS);
+}
+
+function pageSizes(small: boolean): { settings: JsonObject; perPage: Record<HeldTable, number> } {
+  const [page, limit] = small ? [20, 5] : [100, 200];
+  return {
+    settings: {
+      clicks_list: { page_size: page },
+      clicks_detail: { enabled: true },
+      order_list: { page_size: page },
+      transaction_list: { limit },
+      amazon_attribution_report: { limit },
+    },
+    perPage: { clicks: page, orders: page, transactions: limit, attribution: limit },
+  };
 }

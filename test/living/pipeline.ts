@@ -11,6 +11,7 @@ import type { Clock, Lake, ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type RunOptions, runSync } from '../../shared/run.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
+import { ProcessDied, diesAtN, diesAtNCatalog } from '../fakes/dies-at-n-store.ts';
 import { memoryCatalog } from '../fakes/memory-catalog.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
@@ -46,7 +47,8 @@ export interface Pipeline {
   readonly log: LogEvent[];
   /** One run, now. */
   run(options?: Partial<RunOptions> & { clockAheadMs?: number }): Promise<SyncOutcome>;
-  clock(aheadMs?: number): Clock;
+  /** One run whose process dies at so many operations on the lake, unless it has ended before. */
+  runUntilDeath(operations: number): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -77,12 +79,20 @@ export async function createPipeline(options: {
     };
   };
 
-  return {
+  const pipeline: Pipeline = {
     settings,
     lake,
     log,
-    clock,
     remove,
+    async runUntilDeath(operations) {
+      const store = diesAtN(lake.store, operations);
+      const catalog = lake.catalog && diesAtNCatalog(lake.catalog, store);
+      try {
+        await pipeline.run({ lake: { store, ...(catalog && { catalog }), runs: lake.runs } });
+      } catch (thrown) {
+        if (!(thrown instanceof ProcessDied)) throw thrown;
+      }
+    },
     run({ clockAheadMs, ...more } = {}) {
       return runSync({
         settings,
@@ -102,6 +112,7 @@ export async function createPipeline(options: {
       });
     },
   };
+  return pipeline;
 }
 
 async function lakeInFolder(time: VirtualTime): Promise<{ lake: Lake; remove: () => Promise<void> }> {

@@ -33,11 +33,11 @@ interface ReadChange {
   records: Row[];
 }
 
-export async function replayChanges(lake: Lake, { seen, columnsOf }: Judge): Promise<Replayed> {
+export async function replayChanges(lake: Lake, judge: Judge): Promise<Replayed> {
   const replayed: Replayed = { findings: [], days: 0, changes: 0, listed: 0, summedUp: 0 };
   for (const report of Object.values(reports)) {
-    const columns = await columnsOf(report);
-    const days = [...seen].filter(([name]) => name.startsWith(`${report.table} `));
+    const columns = await judge.columnsOf(report);
+    const days = [...judge.seen].filter(([name]) => name.startsWith(`${report.table} `));
     for (const [name, versions] of days) {
       const closed = versions.filter(({ committed }) => committed.state === 'closed');
       const found = (text: string) => void replayed.findings.push(`${name}: ${text}`);
@@ -94,7 +94,10 @@ function replayDay(
   const happened = versions
     .slice(1)
     .map(({ committed }, index) => `${versions[index]?.committed.snapshot} → ${committed.snapshot}`);
-  if (explained.join() !== happened.join()) return found(`explains ${explained}, but there was ${happened}`);
+  if (explained.join() !== happened.join()) {
+    found(`explains ${explained}, but there was ${happened}`);
+    return;
+  }
   let current: readonly RowTexts[] = versions[0]?.texts ?? [];
   let before = Number.NEGATIVE_INFINITY;
   for (const [index, change] of changes.entries()) {
