@@ -327,6 +327,11 @@ function attributionOf(day: DayOfLife, { random, next, lifeDayMs }: Maker): Livi
   return Array.from({ length: links }, (_, link) => {
     const products = random.whole(1, 4);
     const clicks = random.whole(3, 60);
+    // A tracking link and day have one number of clicks, which all products repeat.
+    const clicksOfLink: Restatement[] = [0.4, 1.1, 2.3].map((age) => ({
+      fromMs: day.startMs + age * lifeDayMs,
+      change: { click: clicks + Math.floor(age * 4) },
+    }));
     return Array.from({ length: products }, (_, product) => {
       const number = next();
       const views = random.whole(1, 90);
@@ -347,14 +352,13 @@ function attributionOf(day: DayOfLife, { random, next, lifeDayMs }: Maker): Livi
         ...(isFrom(day, 0.8, 0.82) ? {} : { units: number % 7 }),
       };
       // The store counts for weeks, a little less each time.
-      const restatements: Restatement[] = [];
+      const restatements = [...clicksOfLink];
       for (let age = 0.3; age < 29; age += random.between(0.5, 2 + age))
         restatements.push({
           fromMs: day.startMs + age * lifeDayMs,
           change: {
             dpv: count(views + Math.floor(age * 2)),
             sales: decimal(views * 3 + Math.floor(age * 11)),
-            ...(age < 3 && { click: clicks + Math.floor(age * 4) }),
           },
         });
       const appearsMs =

@@ -14,7 +14,7 @@ export function formOfRecord(record: JsonObject, columns: readonly Column[]): st
   const form: Form = new Map();
   for (const [field, value] of Object.entries(record))
     if (value !== null) form.set(field, inColumn(value, typeOf.get(field)) ?? asItCame(value));
-  return textOf(form);
+  return textOfTexts(form);
 }
 
 export function formOfRow(row: Row, columns: readonly Column[]): string {
@@ -26,7 +26,7 @@ export function formOfRow(row: Row, columns: readonly Column[]): string {
   const rescued: Json = typeof row._rescued === 'string' ? exactly(row._rescued) : {};
   if (!isJsonObject(rescued)) throw new Error(`_rescued is no object: ${String(row._rescued)}`);
   for (const [field, value] of Object.entries(rescued)) form.set(field, asItCame(value));
-  return textOf(form);
+  return textOfTexts(form);
 }
 
 /** What a row holds by column, as text; a column that is NULL is not there, nor is the time of its reading. */
@@ -41,6 +41,11 @@ export function textsOfRow(row: Row, columns: readonly Column[]): RowTexts {
         : [[name, heldText(held, type)]];
     }),
   );
+}
+
+/** The same text for equal rows. */
+export function textOfTexts(row: RowTexts): string {
+  return JSON.stringify([...row].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** How often each form is there. */
@@ -129,8 +134,4 @@ function exactly(json: string): Json {
   return JSON.parse(json, (_key, value, { source }) =>
     typeof value === 'number' && source !== undefined ? JSON.rawJSON(source) : value,
   );
-}
-
-function textOf(form: Form): string {
-  return JSON.stringify([...form].sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -18,7 +18,10 @@ import {
 import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
 import type { Lake } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
+import { findingsOf } from '../../shared/planning/findings.ts';
+import { enabledPolicy } from '../../shared/planning/policy.ts';
 import { reports } from '../../shared/reports/index.ts';
+import type { Settings } from '../../shared/settings/settings.ts';
 import { collect } from '../fakes/collect.ts';
 import { type RowTexts, counted, excess, formOfRecord, formOfRow, textsOfRow } from './forms.ts';
 import { type HeldTable, type LivingBrand, type Shown, changesBetween, isWithin, wordAt } from './life.ts';
@@ -38,6 +41,8 @@ export interface SeenVersion {
 export interface Judge {
   /** What is wrong; empty is right. */
   readonly findings: string[];
+  /** What the product has ever found odd: check, table and day. */
+  readonly odd: ReadonlySet<string>;
   readonly figures: {
     readings: number;
     /** A day whose word changed while it was read is judged by its next reading. */
@@ -47,6 +52,8 @@ export interface Judge {
   };
   /** By table and day: every content that was committed when a run had ended, the oldest first. */
   readonly seen: Map<string, SeenVersion[]>;
+  /** When runs had ended (ms), and how many versions of each day had been seen then. */
+  readonly moments: { atMs: number; versions: ReadonlyMap<string, number> }[];
   /** Every record that the service showed to a reading, by table. */
   readonly everShown: Map<string, Map<string, JsonObject>>;
   /** The columns of a table, as they were after the last run. */
@@ -68,13 +75,20 @@ export interface Leniency {
   unansweredLookups: boolean;
 }
 
-export function createJudge(brand: LivingBrand, lake: Lake, startDate: string, leniency: Leniency): Judge {
+export function createJudge(
+  brand: LivingBrand,
+  lake: Lake,
+  startDate: string,
+  { settings, leniency }: { settings: Settings; leniency: Leniency },
+): Judge {
+  const odd = new Set<string>();
   const types = new Map<string, ColumnType>();
   const readingSeen = new Map<string, string>();
   const findings: string[] = [];
   const figures = { readings: 0, changedWhileRead: 0, versions: 0, rows: 0 };
   const seen: Judge['seen'] = new Map();
   const everShown: Judge['everShown'] = new Map();
+  const moments: Judge['moments'] = [];
   const clicksById = new Map(
     [...brand.held.clicks.values()]
       .flat()
@@ -101,10 +115,21 @@ export function createJudge(brand: LivingBrand, lake: Lake, startDate: string, l
         await noteReplaced(report, day, { committed, columns, superseded });
         await judgeReading(report, day, committed, columns, endMs);
       }
+      for (const text of oddities(report, entries)) odd.add(text);
       if (!isComplete) continue;
       judgeAge(report, entries, startMs);
       await judgeCatalog(report, entries);
     }
+    const versions = new Map([...seen].map(([name, { length }]) => [name, length]));
+    moments.push({ atMs: endMs, versions });
+  }
+
+  function oddities(report: ReportDefinition, entries: ReadonlyMap<string, DayEntry>): string[] {
+    const policy = enabledPolicy(settings, BRAND, report);
+    const committedOn = (day: string) => entries.get(day)?.committed;
+    return [...entries.keys()].flatMap((day) =>
+      findingsOf({ day, report, committedOn, policy }).map(({ check }) => `${check} ${report.table} ${day}`),
+    );
   }
 
   /** I7 */
@@ -322,7 +347,7 @@ export function createJudge(brand: LivingBrand, lake: Lake, startDate: string, l
     );
   }
 
-  return { findings, figures, seen, everShown, columnsOf, look, expected };
+  return { findings, odd, figures, seen, moments, everShown, columnsOf, look, expected };
 }
 
 /** All tries of a refused lookup fit into so long. */

@@ -12,6 +12,7 @@ const { values } = parseArgs({
     count: { type: 'string', default: '1' },
     days: { type: 'string', default: '61' },
     hard: { type: 'string', default: '' },
+    findings: { type: 'boolean', default: false },
     folder: { type: 'boolean', default: false },
   },
 });
@@ -28,6 +29,7 @@ for (let seed = Number(values.seed); seed < Number(values.seed) + Number(values.
   const wrong = [...life.judge.findings, ...replayed.findings, ...life.service.violations];
   for (const finding of wrong.slice(0, 8)) console.log(`seed ${seed}: ${finding}`);
   if (wrong.length > 0) process.exitCode = 1;
+  if (values.findings) printFindings(life);
   await life.close();
 }
 console.log(`| | ${columns.map(([title]) => title).join(' | ')} |`);
@@ -69,4 +71,10 @@ function cellsOf({ judge, service, outcomes }: LivedLife, replayed: Replayed, cp
     judge.findings.length + replayed.findings.length,
     cpuSeconds,
   ].map(String);
+}
+
+/** What the product found odd, for somebody who wants to read it. */
+function printFindings({ pipeline }: LivedLife): void {
+  for (const event of pipeline.log)
+    if (event.event === 'day_finding' || event.event === 'field_changed') console.log(JSON.stringify(event));
 }

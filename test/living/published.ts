@@ -10,17 +10,24 @@ import type { Lake } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { BRAND } from './pipeline.ts';
 
-/** Writes what the catalog of the lake points at as files `lake/<table>/<partition>/<snapshot>.parquet`, as a local lake has them. */
-export async function writePublished(lake: Lake, folder: string): Promise<void> {
+/** Writes all that a lake has as files of a folder; what its catalog points at as `lake/<table>/<partition>/<snapshot>.parquet`. */
+export async function writeFiles(lake: Lake, folder: string): Promise<void> {
+  for await (const { key } of lake.store.list('')) await copy(lake, key, join(folder, key));
   for (const { table } of Object.values(reports)) {
     const pointers = await lake.catalog?.snapshotsByPartition(table, brandPartitions(BRAND));
-    for (const [partition, [snapshot = '']] of pointers ?? []) {
-      const stored = await lake.store.get(`snapshots/${table}/${partition}/${snapshot}/part-0000.parquet`);
-      const file = join(folder, 'lake', table, partition, `${snapshot}.parquet`);
-      await mkdir(dirname(file), { recursive: true });
-      await writeFile(file, stored?.body ?? '');
-    }
+    for (const [partition, [snapshot = '']] of pointers ?? [])
+      await copy(
+        lake,
+        `snapshots/${table}/${partition}/${snapshot}/part-0000.parquet`,
+        join(folder, 'lake', table, partition, `${snapshot}.parquet`),
+      );
   }
+}
+
+async function copy({ store }: Lake, key: string, file: string): Promise<void> {
+  const stored = await store.get(key);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, stored?.body ?? '');
 }
 
 /** The columns of published files whose type is not the one that the table's schema says. */

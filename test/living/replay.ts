@@ -11,7 +11,7 @@ import type { Lake } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { collect } from '../fakes/collect.ts';
-import { type RowTexts, excess, scaleOf } from './forms.ts';
+import { type RowTexts, excess, scaleOf, textOfTexts } from './forms.ts';
 import type { Judge, SeenVersion } from './judge.ts';
 import { BRAND } from './pipeline.ts';
 
@@ -113,8 +113,8 @@ function replayDay(
     checkSums(change, old, next, columns, wrong);
     current = change.summary.listed === true ? applied(current, change.records, wrong) : next.texts;
     const [missing, surplus] = [
-      excess(next.texts.map(textOf), current.map(textOf)),
-      excess(current.map(textOf), next.texts.map(textOf)),
+      excess(next.texts.map(textOfTexts), current.map(textOfTexts)),
+      excess(current.map(textOfTexts), next.texts.map(textOfTexts)),
     ];
     if (missing.length > 0) wrong(`does not lead to ${missing.join('; ')}`);
     if (surplus.length > 0) wrong(`leads to ${surplus.join('; ')}`);
@@ -178,9 +178,9 @@ function applied(
   wrong: (text: string) => void,
 ): RowTexts[] {
   const left = new Map<string, RowTexts[]>();
-  for (const row of before) left.set(textOf(row), [...(left.get(textOf(row)) ?? []), row]);
+  for (const row of before) left.set(textOfTexts(row), [...(left.get(textOfTexts(row)) ?? []), row]);
   for (const row of records.filter(({ what }) => what === 'removed')) {
-    const removed = left.get(textOf(recordOf(row)));
+    const removed = left.get(textOfTexts(recordOf(row)));
     for (let copy = 0n; copy < count(row.copies); copy += 1n)
       if (!removed?.pop()) wrong(`removes what is not there: ${String(row.record)}`);
   }
@@ -215,10 +215,6 @@ function applied(
 function recordOf({ record }: Row): RowTexts {
   const parsed: unknown = JSON.parse(String(record));
   return new Map(Object.entries(parsed ?? {}).map(([column, text]) => [column, String(text)]));
-}
-
-function textOf(row: RowTexts): string {
-  return JSON.stringify([...row].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function count(value: Row[string]): bigint {

@@ -1,12 +1,17 @@
 /** What must hold of every life of a brand: the same tests for a short one and for two months. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { DAY_MS } from '../../shared/days.ts';
 import { differences, readLakeTable } from '../acceptance/lake.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
+import { wrongAsOf } from './as-of.ts';
 import { heldTables, wordAt } from './life.ts';
 import { type LifePlan, type LivedLife, live } from './months.ts';
 import { BRAND } from './pipeline.ts';
-import { writePublished, wrongTypes } from './published.ts';
+import { writeFiles, wrongTypes } from './published.ts';
 import { replayChanges } from './replay.ts';
+
+/** `snapshotRetentionDays` is 30. */
+const KEPT_MS = 29 * DAY_MS;
 
 export function itLives(plan: LifePlan): void {
   let life: LivedLife;
@@ -14,7 +19,7 @@ export function itLives(plan: LifePlan): void {
   beforeAll(async () => {
     life = await live(plan);
     folder = await temporaryFolder();
-    await writePublished(life.pipeline.lake, folder.path);
+    await writeFiles(life.pipeline.lake, folder.path);
   });
   afterAll(async () => {
     await folder.remove();
@@ -55,6 +60,28 @@ export function itLives(plan: LifePlan): void {
     expect(changes).toBeGreaterThan(3 * plan.days);
     // The longest life has one day that is flooded for some hours: it comes and goes.
     expect(summedUp).toBe(plan.days < 61 ? 0 : 2);
+  });
+
+  it('can be asked as of the end of earlier runs, as long as replaced versions are kept', async () => {
+    const runs = life.judge.moments.filter(({ atMs }) => atMs > life.time.nowMs - KEPT_MS);
+    for (const share of [0, 0.4, 0.8]) {
+      const { atMs = 0 } = runs[Math.floor(share * runs.length)] ?? {};
+      expect(await wrongAsOf(life, folder.path, atMs)).toEqual([]);
+    }
+  });
+
+  it('reports each day that is emptied once, and little else', () => {
+    const emptied = [...life.judge.seen].flatMap(([name, versions]) =>
+      versions.flatMap(({ rows }, index) => {
+        const before = versions[index - 1];
+        const isEmptied = rows.length === 0 && before?.committed.state === 'closed' && before.rows.length > 0;
+        return isEmptied ? [name] : [];
+      }),
+    );
+    const reported = [...life.judge.odd].flatMap((odd) => (odd.startsWith('emptied ') ? [odd.slice(8)] : []));
+    expect(reported.toSorted()).toEqual([...new Set(emptied)].toSorted());
+    // The busy days, the flooded one and a sum whose numbers became text.
+    if (!plan.hardships) expect(life.judge.odd.size - reported.length).toBeLessThanOrEqual(10);
   });
 
   it('leaves a day empty that the service has emptied', () => {
