@@ -156,6 +156,10 @@ describe('the vacuum', () => {
       'coverage of a month to come, which a run wrote and never published',
       'coverage/brand=acme/report=transaction_list/month=2026-05',
     ],
+    [
+      'changes of fields that a run wrote and never published',
+      'schema_changes/brand=acme/report=transaction_list/month=2026-03',
+    ],
   ])('removes %s', async (_name, partition) => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
