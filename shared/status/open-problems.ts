@@ -110,10 +110,10 @@ export function openProblems(
 }
 
 /** A suspect before the report's name is added. @property kind distinguishes it from others of the report */
-type Finding = Omit<Suspect, 'id' | 'brand' | 'report'> & { kind: string };
+type NamelessSuspect = Omit<Suspect, 'id' | 'brand' | 'report'> & { kind: string };
 
 /** One for each error; those without an answer of the service are one, because their codes vary. */
-function failedDays(problems: readonly Problem[], policy: Policy): Finding[] {
+function failedDays(problems: readonly Problem[], policy: Policy): NamelessSuspect[] {
   const failed = problems.filter(({ state }) => state === 'failed').flatMap(({ days }) => days);
   const errorOf = ({ failure }: StatusDay) =>
     failure?.kind === 'transient' ? 'transient' : (failure?.code ?? 'unknown');
@@ -141,7 +141,7 @@ function unreadDays(
   { table, policy, isJudged }: WatchedReport,
   problems: readonly Problem[],
   nowMs: number,
-): Finding[] {
+): NamelessSuspect[] {
   const isRead = ({ dt, rows }: StatusDay) => rows !== null || !isJudged(monthOf(dt));
   const newestRead = table.days.findLast(isRead)?.dt ?? '';
   const yesterday = addDays(dayOf(nowMs, policy.timeZone), -1);
@@ -153,19 +153,19 @@ function unreadDays(
   );
   const unread = { why: 'no run has read them to their end' };
   return [
-    ...finding(late, 'missing', {
+    ...suspectDays(late, 'missing', {
       ...unread,
       kind: 'missing',
       graceMs,
       remedy: remedyOf('missing', undefined),
     }),
-    ...finding(history, 'of the history not read yet', {
+    ...suspectDays(history, 'of the history not read yet', {
       ...HISTORY,
       graceMs: Math.max(graceMs, HISTORY_MS),
     }),
     // Each by itself: while a history is read some day is always in progress, but another one at each look.
     ...daysOf('in_progress').flatMap((day) =>
-      finding([day], 'in progress', {
+      suspectDays([day], 'in progress', {
         ...unread,
         kind: `in_progress ${day.dt}`,
         graceMs: Math.max(graceMs, IN_PROGRESS_MS),
@@ -183,20 +183,20 @@ const HISTORY = {
   },
 };
 
-function finding(
+function suspectDays(
   days: readonly StatusDay[] | undefined,
   what: string,
-  rest: Omit<Finding, 'what'>,
-): Finding[] {
+  rest: Omit<NamelessSuspect, 'what'>,
+): NamelessSuspect[] {
   if (!days || days.length === 0) return [];
   return [{ ...rest, what: `${counted(days)} ${what}: ${rangesText(days)}` }];
 }
 
-function otherDays(problems: readonly Problem[], policy: Policy): Finding[] {
+function otherDays(problems: readonly Problem[], policy: Policy): NamelessSuspect[] {
   return problems.flatMap(({ state, days }) => {
     if (state === 'overdue') {
       const due = days.flatMap(({ nextDue }) => (nextDue === null ? [] : Date.parse(nextDue)));
-      return finding(days, 'overdue', {
+      return suspectDays(days, 'overdue', {
         kind: state,
         ...(due.length > 0 && { sinceMs: Math.min(...due) }),
         graceMs: 0,
@@ -205,7 +205,7 @@ function otherDays(problems: readonly Problem[], policy: Policy): Finding[] {
       });
     }
     if (state !== 'unverified') return [];
-    return finding(days, 'without a record', {
+    return suspectDays(days, 'without a record', {
       kind: state,
       graceMs: gracePeriodMs(policy),
       why: 'the report has never returned a record',
@@ -218,7 +218,7 @@ function otherDays(problems: readonly Problem[], policy: Policy): Finding[] {
 function failedRun(
   { status, kind, code, message, at, since, failedDays }: LastRun,
   policy: Policy,
-): Finding[] {
+): NamelessSuspect[] {
   if (status !== 'failed' || failedDays > 0) return [];
   const isFirst = kind === 'transient' && at === since;
   return [
@@ -233,7 +233,7 @@ function failedRun(
   ];
 }
 
-function throttledRun({ requests, throttles }: LastRun, { maxGapMs }: Policy): Finding[] {
+function throttledRun({ requests, throttles }: LastRun, { maxGapMs }: Policy): NamelessSuspect[] {
   if (requests < THROTTLED_REQUESTS || throttles < THROTTLED_SHARE * requests) return [];
   return [
     {
@@ -250,7 +250,7 @@ function throttledRun({ requests, throttles }: LastRun, { maxGapMs }: Policy): F
 }
 
 /** How long the last run is ago: by itself no problem, until it is longer than the schedule's longest gap. */
-function silence(lastRun: LastRun | undefined, { maxGapMs }: Policy, nowMs: number): Finding {
+function silence(lastRun: LastRun | undefined, { maxGapMs }: Policy, nowMs: number): NamelessSuspect {
   const sinceMs = lastRun && Math.min(nowMs, Date.parse(lastRun.at));
   return {
     // Two, because an index that was lost does not say for how long: that begins when a look first finds it so.

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DAY_MS, HOUR_MS, MINUTE_MS, daysFrom, monthOf } from '../../shared/days.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, addMonths, daysFrom, monthOf } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { Committed } from '../../shared/lake/documents/ledger.ts';
 import { LAST_RUN_RENEWED_MS } from '../../shared/lake/documents/month-index.ts';
@@ -51,6 +51,12 @@ beforeAll(async () => {
       await rewriteDocument(grown, indexKey(report, name), (index) => ({ ...index, vacuumedAt: NOW }));
 }, 120_000);
 afterAll(() => sample.close());
+
+/** The ledgers of the two months before a day's: with their weeks its coverage compares the month's days. */
+function weeksBefore(report: string, day: string): [asked: string, times: number][] {
+  const month = monthOf(day);
+  return [-2, -1].map((months) => [ledgerOf(report, 'acme', `${addMonths(month, months)}-01`), 1]);
+}
 
 /** All brands are one of the service. */
 function settingsOf(brands: readonly string[]): JsonObject {
@@ -165,7 +171,7 @@ describe('a scheduled run over ten years', () => {
     const ledgers = DUE_DAYS.map((day) => [ledgerOf('order_list', 'acme', day), 1 + 2]);
     expect(only(asked, 'get ledger/')).toEqual({
       [indexOf('order_list', 'acme')]: 1,
-      ...Object.fromEntries(ledgers),
+      ...Object.fromEntries([...ledgers, ...DUE_DAYS.flatMap((day) => weeksBefore('order_list', day))]),
     });
     expect(only(asked, 'list')).toEqual({});
     const [from = '', to = ''] = DUE_DAYS.map(monthOf);
@@ -174,7 +180,10 @@ describe('a scheduled run over ten years', () => {
       [`snapshotsByPartition coverage ${from}..${to}`]: 1,
     });
     // Empty days are read again to confirm that they are, and only their coverage is published.
-    const again = DUE_DAYS.map((day) => [ledgerOf('order_list', 'acme', day), 1 + 1]);
+    const again = DUE_DAYS.flatMap((day) => [
+      [ledgerOf('order_list', 'acme', day), 1 + 1],
+      ...weeksBefore('order_list', day),
+    ]);
     expect(only(await sync(lake, { scope }), 'get ledger/order_list/acme/2')).toEqual(
       Object.fromEntries(again),
     );
@@ -190,6 +199,7 @@ describe('a scheduled run over ten years', () => {
       [indexOf('clicks_detail', 'acme')]: 1,
       [indexOf('clicks_list', 'acme')]: 1,
       [ledgerOf('clicks_detail', 'acme', day)]: 1 + 2,
+      ...Object.fromEntries(weeksBefore('clicks_detail', day)),
       [ledgerOf('clicks_list', 'acme', day)]: 1,
     });
     // As above: an empty day is read again, once.
