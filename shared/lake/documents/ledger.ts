@@ -357,14 +357,7 @@ export function rollBackDay(
     const isKept = entry.superseded?.some(({ snapshot }) => snapshot === rollback.content.snapshot);
     if (entry.committed?.snapshot !== committed.snapshot || !isSameClaim || !isKept)
       throw changedMeanwhile(day);
-    const {
-      filled: _filled,
-      sums: _sums,
-      rescued: _rescued,
-      unsettled: _unsettled,
-      ...reading
-    } = entry.committed;
-    const next: Committed = { ...reading, ...rollback.content, identicalPasses: 0 };
+    const next: Committed = { ...readingOf(entry.committed), ...rollback.content, identicalPasses: 0 };
     const now = new Date(rollback.serviceMs).toISOString();
     return {
       ...entry,
@@ -372,6 +365,19 @@ export function rollBackDay(
       ...(entry.claim && { claim: { ...entry.claim, runId: null } }),
     };
   });
+}
+
+/** What the ledger says of how a day was read, without what it says of the content alone. */
+function readingOf({
+  filled: _filled,
+  sums: _sums,
+  rescued: _rescued,
+  unsettled: _unsettled,
+  // Whoever goes back to fewer rows has decided it: they have not fallen.
+  before: _before,
+  ...reading
+}: Committed): Committed {
+  return reading;
 }
 
 /**
