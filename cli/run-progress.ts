@@ -96,7 +96,7 @@ export function lineOf(event: LogEvent): string | undefined {
     case 'changes_lost':
     case 'failure_not_recorded':
     case 'other_dates_excluded':
-    case 'column_setting_ignored':
+    case 'column_typed_beside':
     case 'fields_without_column':
     case 'field_changed':
     case 'field_changes_unknown':

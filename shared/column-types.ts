@@ -11,13 +11,13 @@ import type { Json } from './json.ts';
 import {
   decimalText,
   exactBigint,
+  exactBoolean,
   exactDay,
   exactDouble,
+  exactInstant,
   exactText,
   exactUnscaled,
   shortUnscaled,
-  literalOf,
-  parseInstant,
 } from './exact-values.ts';
 
 /** What a cell holds in memory, by the type of its column. */
@@ -138,7 +138,7 @@ const SCALAR_TYPES = {
     duckdb: 'DOUBLE',
   },
   boolean: {
-    toValue: (value) => (typeof value === 'boolean' ? value : undefined),
+    toValue: exactBoolean,
     texts: (held) => [String(held)],
     parquet: {
       element: { type: 'BOOLEAN' },
@@ -167,10 +167,12 @@ const SCALAR_TYPES = {
     duckdb: 'DATE',
   },
   timestamp: {
-    toValue: (value) => parseInstant(literalOf(value)),
+    toValue: exactInstant,
     texts: (held) => {
       const iso = held.toISOString();
-      return [iso, iso.replace('.000Z', 'Z'), held.toUTCString()];
+      const ms = held.getTime();
+      const whole = ms % 1000 === 0 ? [iso.replace('.000Z', 'Z'), held.toUTCString()] : [];
+      return [iso, ...whole, String(ms / 1000), String(ms)];
     },
     parquet: {
       element: { type: 'INT64', converted_type: 'TIMESTAMP_MILLIS' },
@@ -191,7 +193,7 @@ function decimalSpec(type: DecimalType): TypeSpec<bigint> {
   return {
     toValue: (value) => exactUnscaled(value, shape),
     ofNumber: (literal) => shortUnscaled(literal, shape),
-    texts: (held) => [decimalText(held, shape.scale)],
+    texts: (held) => withoutZeros(decimalText(held, shape.scale)),
     parquet: {
       element: {
         type: 'FIXED_LEN_BYTE_ARRAY',
@@ -208,6 +210,14 @@ function decimalSpec(type: DecimalType): TypeSpec<bigint> {
     hive: type,
     duckdb: type.toUpperCase(),
   };
+}
+
+/** The text, and those with fewer zeros behind the point: 1.50 and 1.5, 2.0 and 2. */
+function withoutZeros(text: string): [string, ...string[]] {
+  const shorter: string[] = [];
+  if (text.includes('.'))
+    for (let end = text.length - 1; text[end] === '0'; end -= 1) shorter.push(text.slice(0, end));
+  return [text, ...shorter.map((each) => (each.endsWith('.') ? each.slice(0, -1) : each))];
 }
 
 /** The row of the table for a type. */

@@ -113,6 +113,32 @@ export function parseInstant(value: Json | undefined): Date | undefined {
   return new Date(local.getTime() - offsetMs);
 }
 
+/** Numbers from 2000 to 2099 in seconds have 9 or 10 digits, in milliseconds 12 or 13: no number is both. */
+const EPOCH = { fromMs: Date.UTC(2000), toMs: Date.UTC(2100) };
+
+/**
+ * The instant that a text names, or a number: whole seconds since 1970, or seconds with up to three places, or whole
+ * milliseconds, as a number or in a text. Which of them a number is follows from its size, and only an instant from 2000
+ * to 2099 is believed: 0, a duration, or digits such as 20260131120000 are no instant.
+ */
+export function exactInstant(value: Json): Date | undefined {
+  const named = parseInstant(literalOf(value));
+  if (named) return named;
+  const asSeconds = exactUnscaled(value, { precision: 13, scale: 3 });
+  const asMs = exactUnscaled(value, { precision: 13, scale: 0 });
+  return instantOfEpoch(asSeconds) ?? instantOfEpoch(asMs);
+}
+
+function instantOfEpoch(ms: bigint | undefined): Date | undefined {
+  return ms !== undefined && ms >= EPOCH.fromMs && ms < EPOCH.toMs ? new Date(Number(ms)) : undefined;
+}
+
+/** `true` and `false`, also as texts. 0 and 1 may be numbers. */
+export function exactBoolean(value: Json): boolean | undefined {
+  if (typeof value === 'boolean') return value;
+  return value === 'true' || value === 'false' ? value === 'true' : undefined;
+}
+
 function realInstant(iso: string): Date | undefined {
   const instant = new Date(iso);
   return !Number.isNaN(instant.getTime()) && instant.toISOString() === iso ? instant : undefined;

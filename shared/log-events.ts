@@ -18,8 +18,8 @@ interface ReportDetails {
     newestComplete: string | null;
   };
   last_run_not_recorded: { message: string };
-  /** The settings give a column another type than it was written with. */
-  column_setting_ignored: { message: string };
+  /** The settings give a column another type than it was written with: a further column will have that type. */
+  column_typed_beside: { message: string };
   /** Of a day that was built: more fields than the table can have columns. */
   fields_without_column: { day: string; fields: number; message: string };
   /** By a commit: a field of a complete day is different than before, e.g. `vanished`. */
@@ -128,7 +128,7 @@ const LEVELS = {
   report_failed: 'error',
   run_ended: 'info',
   last_run_not_recorded: 'warn',
-  column_setting_ignored: 'warn',
+  column_typed_beside: 'warn',
   fields_without_column: 'warn',
   field_changed: 'warn',
   field_changes_unknown: 'warn',

@@ -120,20 +120,21 @@ async function askForTime(ctx: RunContext, ledgers: ReadonlyMap<string, Ledger>)
 
 /** Brings the table to the columns that are known. @returns how many these are */
 async function prepareTable(ctx: RunContext): Promise<number> {
-  await warnOfIgnoredColumnSettings(ctx);
+  await announceColumnsBeside(ctx);
   const shape = await tableShape(ctx);
   await ctx.lake.catalog?.ensureTable(shape);
   return shape.columns.length;
 }
 
-/** I7: the first commit of a column decides its type for good, so a setting that comes later has no effect. */
-async function warnOfIgnoredColumnSettings({ schema, settings, log }: RunContext): Promise<void> {
+/** I7: the first commit of a column decides its type for good. Once the column beside it is there, nothing is said. */
+async function announceColumnsBeside({ schema, settings, report, log }: RunContext): Promise<void> {
   const { columns } = await schema.cached();
   for (const [name, type] of Object.entries(settings.columns)) {
-    const existing = columns.find((column) => column.name === name)?.type;
-    if (existing === undefined || existing === type) continue;
-    const message = `the setting columns.${name} (${type}) has no effect: the column was first written as ${existing}, which stays`;
-    log({ event: 'column_setting_ignored', message });
+    const existing = columns.find((column) => column.name === name);
+    if (!existing || columns.some((column) => column.field === existing.field && column.type === type))
+      continue;
+    const message = `the setting columns.${name} (${type}) comes after the column was first written as ${existing.type}, which stays: days that are read from now on have the ${type} in a column of its own beside it, and "brand-reports rebuild ${report.name}" gives it to the days before`;
+    log({ event: 'column_typed_beside', message });
   }
 }
 

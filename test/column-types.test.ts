@@ -141,9 +141,12 @@ describe('a column type', () => {
 
   it.each<[ColumnType, Json, Value | undefined]>([
     ['boolean', false, false],
-    ['boolean', 'false', undefined],
+    ['boolean', 'false', false],
+    ['boolean', 'no', undefined],
     ['timestamp', '2026-01-31T10:00:00Z', new Date('2026-01-31T10:00:00Z')],
-    ['timestamp', 1_769_853_600, undefined],
+    ['timestamp', 1_769_853_600, new Date('2026-01-31T10:00:00Z')],
+    ['timestamp', 1_769_853_600_000, new Date('2026-01-31T10:00:00Z')],
+    ['timestamp', 20_260_131, undefined],
     ['decimal(4,2)', 1.5, 150n],
     ['decimal(4,2)', 100, undefined],
   ])('%s holds exact values only: %j', (type, value, held) => {
@@ -159,9 +162,18 @@ describe('a column type', () => {
     [
       'timestamp',
       new Date('2026-01-31T10:00:00Z'),
-      ['2026-01-31T10:00:00.000Z', '2026-01-31T10:00:00Z', 'Sat, 31 Jan 2026 10:00:00 GMT'],
+      [
+        '2026-01-31T10:00:00.000Z',
+        '2026-01-31T10:00:00Z',
+        'Sat, 31 Jan 2026 10:00:00 GMT',
+        '1769853600',
+        '1769853600000',
+      ],
     ],
     ['decimal(9,2)', -5n, ['-0.05']],
+    ['decimal(9,2)', 1250n, ['12.50', '12.5']],
+    ['decimal(9,2)', 10_000n, ['100.00', '100.0', '100']],
+    ['decimal(9,0)', 100n, ['100']],
   ])('%s has its texts, the one that is shown first', (type, held, texts) => {
     expect(typeSpec(type).texts(held)).toEqual(texts);
   });

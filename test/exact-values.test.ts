@@ -5,12 +5,14 @@ import {
   exactBigint,
   exactDay,
   exactDouble,
+  exactInstant,
   exactText,
   exactUnscaled,
   literalOf,
   parseInstant,
   shortUnscaled,
 } from '../shared/exact-values.ts';
+import { typeSpec } from '../shared/column-types.ts';
 import { type Json, parseJson, rawNumber } from '../shared/json.ts';
 
 describe('the instant of a record', () => {
@@ -81,6 +83,45 @@ describe('the instant of a record', () => {
     ['a zone of 60 minutes', '2026-11-01T05:59:59+05:60'],
   ])('is not guessed from %s', (_name, value) => {
     expect(parseInstant(value)).toBeUndefined();
+  });
+});
+
+describe('the instant that a number names', () => {
+  const [from, to] = [Date.UTC(2000), Date.UTC(2100)];
+  const secondsOf = (ms: number) => String(ms / 1000);
+  const instants = fc.oneof(
+    fc.integer({ min: from, max: to - 1 }),
+    fc.integer({ min: from / 1000, max: to / 1000 - 1 }).map((seconds) => seconds * 1000),
+  );
+
+  it('I6: is the same in seconds and in milliseconds, as a number and in a text', () => {
+    fc.assert(
+      fc.property(instants, (ms) => {
+        for (const digits of [String(ms), secondsOf(ms)])
+          for (const value of [parseJson(digits), digits]) expect(exactInstant(value)?.getTime()).toBe(ms);
+      }),
+    );
+  });
+
+  it('I6: can be told from the column, letter by letter', () => {
+    fc.assert(
+      fc.property(instants, (ms) => {
+        const texts = typeSpec('timestamp').texts(new Date(ms));
+        expect(texts).toEqual(expect.arrayContaining([String(ms), secondsOf(ms)]));
+        for (const text of texts) expect(exactInstant(text)?.getTime()).toBe(ms);
+      }),
+    );
+  });
+
+  it('I6: is none beyond the years 2000 to 2099, in either unit', () => {
+    const isIn = (ms: number) => ms >= from && ms < to;
+    fc.assert(
+      fc.property(fc.maxSafeInteger(), (number) => {
+        fc.pre(!isIn(number) && !isIn(number * 1000));
+        expect(exactInstant(number)).toBeUndefined();
+        expect(exactInstant(String(number))).toBeUndefined();
+      }),
+    );
   });
 });
 

@@ -57,10 +57,12 @@ async function columnsOf(
   }
 }
 
-/** A field has one column: of two that were made for it, the first one keeps it. */
+/** A field has one column of a type: of two that were made for it, the first one keeps it. */
 function appended(columns: Column[], others: readonly Column[]): Column[] {
   const names = new Set(columns.map(({ name }) => name));
-  const fields = new Set(columns.map(({ field }) => field));
-  const missing = others.filter(({ name, field }) => !names.has(name) && !fields.has(field));
+  const held = new Set(columns.map(({ field, type }) => `${type} of ${field}`));
+  const missing = others.filter(
+    ({ name, field, type }) => !names.has(name) && !held.has(`${type} of ${field}`),
+  );
   return [...columns, ...missing];
 }

@@ -1,6 +1,6 @@
 import { endOfDay, startOfDay } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
-import { exactDay, parseInstant } from '../exact-values.ts';
+import { exactDay, exactInstant } from '../exact-values.ts';
 import type { Json } from '../json.ts';
 import { type RecordList, valuesOf } from '../records/record-list.ts';
 import type { RunContext } from './context.ts';
@@ -31,7 +31,7 @@ function ownTimes({ policy }: Context, day: string, field: string): OwnDay {
     has(list) {
       const times = valuesOf(list, field);
       const isOwn = lastAnswer((value: Json | undefined) => {
-        const instant = parseInstant(value);
+        const instant = value === undefined ? undefined : exactInstant(value);
         return instant === undefined || (instant.getTime() >= startMs && instant.getTime() < endMs);
       });
       return (index) => isOwn(times[index]);

@@ -14,7 +14,7 @@ import { isJsonObject } from '../json.ts';
 import { NOT_A_SETTING, integer, number, object, oneOf, parseInput, text } from '../validation/input.ts';
 import { ALLOWED_TYPES, type ColumnType, parseColumnType } from '../column-types.ts';
 import { DAY_PARTITION_KEYS } from '../lake/paths.ts';
-import { baseSchema } from '../lake/table/columns.ts';
+import { DERIVED_COLUMNS } from '../lake/table/columns.ts';
 import type {
   Filter,
   PageSize,
@@ -66,7 +66,7 @@ export interface ReportSettings {
   enabled: boolean;
   schedule: string;
   filters: Record<string, string | number>;
-  /** By column name: the type that it gets unless a commit has fixed it before. */
+  /** By column name: the type that it gets; where it exists with another one, a column beside it does. */
   columns: Record<string, ColumnType>;
   refresh: RefreshTier[];
   /** By how many percent rows or their sum may fall from one reading of a day to the next, before people are told. */
@@ -190,7 +190,7 @@ function reportSchema(report: ReportDefinition) {
     enabled: z._default(z.boolean({ error: 'true, false' }), report.enabledByDefault),
     schedule: z._default(scheduleSchema(), report.schedule),
     filters: z.prefault(filtersSchema(report), {}),
-    columns: z.prefault(columnsSchema(report), {}),
+    columns: z.prefault(columnsSchema(), {}),
     refresh: z._default(refreshSchema(), [...report.refresh]),
     reportFallPercent: z._default(integer(1, 100), 20),
     page_size: pageSizeIn('page_size'),
@@ -237,12 +237,12 @@ function filterSchema(filter: Filter): z.ZodMiniType<string | number> {
   }
 }
 
-function columnsSchema(report: ReportDefinition) {
-  const fixed = [...baseSchema(report.columns).columns.map(({ name }) => name), ...DAY_PARTITION_KEYS];
+function columnsSchema() {
+  const ours = [...DERIVED_COLUMNS, ...DAY_PARTITION_KEYS];
   return z.record(
     text(
-      `a column in snake_case, and none of ${fixed.join(', ')}`,
-      (name) => /^[a-z0-9_]+$/.test(name) && !fixed.includes(name),
+      `a column in snake_case, and none of ${ours.join(', ')}`,
+      (name) => /^[a-z0-9_]+$/.test(name) && !ours.includes(name),
     ),
     z.pipe(
       z.string({ error: ALLOWED_TYPES }),

@@ -316,9 +316,9 @@ describe('settings', () => {
       'columns.amount is "decimal(2,3)"; allowed: string, bigint',
     ],
     [
-      'a column whose type is documented',
-      withReport('clicks_list', { columns: { created_time: 'string' } }),
-      'columns.created_time is "created_time"; allowed: a column in snake_case, and none of id, pbtid',
+      'a column that no field of a record is',
+      withReport('clicks_list', { columns: { _rescued: 'string' } }),
+      'columns._rescued is "_rescued"; allowed: a column in snake_case, and none of _rescued, _synced_at',
     ],
     [
       'tiers out of order',

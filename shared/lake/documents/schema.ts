@@ -26,8 +26,8 @@ const schema = storedObject({
   table: z.string(),
   columns: z.array(column).check(
     z.refine((columns) => allDiffer(columns.map(({ name }) => name)), { error: 'two columns have one name' }),
-    z.refine((columns) => allDiffer(columns.flatMap(({ field }) => field ?? [])), {
-      error: 'two columns hold one field',
+    z.refine((columns) => allDiffer(columns.flatMap(typedField)), {
+      error: 'two columns of one type hold one field',
     }),
     z.refine((columns) => hasColumn(columns, '_rescued') && hasColumn(columns, '_synced_at'), {
       error: '_rescued or _synced_at is missing',
@@ -55,6 +55,10 @@ export function parseStoredSchema({ table, columns }: Pick<ReportDefinition, 'ta
     if (parsed.table !== table) throw damagedDocument(key, `it is the schema of ${parsed.table}`);
     return parsed;
   };
+}
+
+function typedField({ field, type }: Column): string[] {
+  return field === undefined ? [] : [`${type} of ${field}`];
 }
 
 function hasColumn(columns: readonly Column[], wanted: string): boolean {

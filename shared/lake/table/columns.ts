@@ -45,6 +45,8 @@ export const MAX_DISCOVERED_OF_DAY = 250;
 const MAX_OBSERVED = 2_500;
 /** Glue's limit for a column name. A longer field does not become a column. */
 const MAX_FIELD_LENGTH = 255;
+/** A number may follow that tells it from others. */
+const MAX_NAME_LENGTH = MAX_FIELD_LENGTH - '_1000'.length;
 /** Partition keys, and the one such name that every JavaScript object inherits. */
 const RESERVED = [...DAY_PARTITION_KEYS, 'constructor'];
 
@@ -97,7 +99,8 @@ export function mergeObservations(a: Observations, b: Observations): Observation
 
 /**
  * Appends columns for observed fields that have none, in name order: for those that the settings name, and for the most
- * frequent fields of the day, while there is room for more.
+ * frequent fields of the day, while there is room for more. A column never changes its type, so where one that exists is
+ * to have another, its field gets a further column of that type beside it: `amount_bigint` beside `amount`.
  * @param fixedTypes by column name: the type it gets instead of the discovered one
  * @returns the same object where there is nothing to append
  */
@@ -112,19 +115,41 @@ export function growSchema(
   const { named = [], others = [] } = Object.groupBy(candidates, (field) =>
     Object.hasOwn(fixedTypes, snakeCase(field)) ? 'named' : 'others',
   );
-  const room = MAX_DISCOVERED - schema.columns.length + 1 + indexOfLastDerived(schema);
+  const room = Math.max(0, MAX_DISCOVERED - schema.columns.length + 1 + indexOfLastDerived(schema));
+  const retyped = columnsBeside(schema, observations, fixedTypes).slice(0, room);
   const fields = [...named, ...others.slice(0, MAX_DISCOVERED_OF_DAY)]
     .filter((field) => !known.has(field))
-    .slice(0, Math.max(0, room))
+    .slice(0, room - retyped.length)
     .sort();
-  if (fields.length === 0) return schema;
+  if (fields.length + retyped.length === 0) return schema;
   const taken = new Set([...RESERVED, ...schema.columns.map(({ name }) => name)]);
   const discovered = fields.map((field): Column => {
     const name = freeName(snakeCase(field), taken);
     const fixed = Object.hasOwn(fixedTypes, name) ? fixedTypes[name] : undefined;
     return { name, type: fixed ?? discoveredType(snakeCase(field), kindsOf(observations, field)), field };
   });
-  return { columns: [...schema.columns, ...discovered] };
+  const beside = retyped.map((column) => ({ ...column, name: freeName(column.name, taken) }));
+  return { columns: [...schema.columns, ...discovered, ...beside] };
+}
+
+/** I7: what the observed fields of existing columns become where the settings ask for another type. */
+function columnsBeside(
+  { columns }: TableSchema,
+  observations: Observations,
+  fixedTypes: Readonly<Record<string, ColumnType>>,
+): Column[] {
+  return Object.entries(fixedTypes).flatMap(([fixed, type]) => {
+    const { field } = columns.find(({ name }) => name === fixed) ?? {};
+    if (field === undefined || kindsOf(observations, field) === 0) return [];
+    if (columns.some((column) => column.field === field && column.type === type)) return [];
+    return { name: nameBeside(fixed, type), type, field };
+  });
+}
+
+/** `amount` and `decimal(18,2)`: `amount_decimal_18_2` */
+function nameBeside(name: string, type: ColumnType): string {
+  const suffix = `_${type.replaceAll(/\W+/g, '_').replace(/_$/, '')}`;
+  return name.slice(0, MAX_NAME_LENGTH - suffix.length) + suffix;
 }
 
 /** The observed fields that have no column: their values are rescued. */
@@ -188,7 +213,7 @@ function snakeCase(field: string): string {
     .split(/[^a-z0-9]+/)
     .filter((word) => word !== '')
     .join('_');
-  return name.slice(0, MAX_FIELD_LENGTH - '_1000'.length) || 'field';
+  return name.slice(0, MAX_NAME_LENGTH) || 'field';
 }
 
 /** The name, or the first of `name_2`, `name_3`… that is free; adds it to `taken`. */

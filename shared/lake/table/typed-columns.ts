@@ -1,7 +1,8 @@
 /**
  * From the literals of a row group to the values of its table's columns. Each distinct literal is read once, however many
  * rows have it. A value that its column cannot store or could not reproduce exactly, and every field without a column,
- * goes into the row's `_rescued`: JSON by field, in name order (I6).
+ * goes into the row's `_rescued`: JSON by field, in name order (I6). A field may have columns of several types: there
+ * it is rescued where none of them holds it exactly.
  */
 import { isAscii } from 'node:buffer';
 import { type Column, type TypeSpec, typeSpec, type Value } from '../../column-types.ts';
@@ -26,20 +27,25 @@ export function* typedColumns(
   codes: Uint32Array,
   onRescued?: (column: string, rows: number) => void,
 ): Generator<NamedColumn, void, undefined> {
-  const columnOf = new Map(columns.map((column) => [column.field, column]));
+  const columnsOf = Map.groupBy(columns, ({ field }) => field);
   const rescued = new Map<number, Rescued[]>();
   for (const field of records.fields) {
     const literals = records.column(field);
     if (!literals) continue;
-    const column = columnOf.get(field);
     literals.codes(codes);
-    const unfit = new Map<number, Json>();
-    const values = read(literals, column, unfit);
+    const [first, ...beside] = columnsOf.get(field) ?? [];
+    let unfit = new Map<number, Json>();
+    const values = read(literals, first, unfit);
+    if (first) yield [first.name, { codes, ...values }];
+    for (const column of beside) {
+      const unfitHere = new Map<number, Json>();
+      yield [column.name, { codes, ...read(literals, column, unfitHere) }];
+      unfit = inBoth(unfit, unfitHere);
+    }
     if (unfit.size > 0) {
       const rows = rescue(rescued, field, codes, unfit);
-      if (column && rows > 0) onRescued?.(column.name, rows);
+      if (first && rows > 0) onRescued?.(first.name, rows);
     }
-    if (column) yield [column.name, { codes, ...values }];
   }
   if (rescued.size > 0) yield ['_rescued', rescuedColumn(records.rows, rescued)];
 }
@@ -118,6 +124,10 @@ function readTexts(
 /** Whether the column alone reproduces the original value: numbers by value, texts letter by letter. */
 function roundTrips(spec: TypeSpec, held: Value, value: Json): boolean {
   return typeof value !== 'string' || value === held || spec.texts(held).includes(value);
+}
+
+function inBoth(a: ReadonlyMap<number, Json>, b: ReadonlyMap<number, Json>): Map<number, Json> {
+  return new Map([...a].filter(([code]) => b.has(code)));
 }
 
 /** @returns in how many rows the field has a value that is rescued */

@@ -180,7 +180,35 @@ describe('I7: a table only grows', () => {
 
   it('I7: a value of another kind does not change the type', () => {
     const first = grown([{ amount: 1 }]);
-    expect(growSchema(first, observations({ amount: 'n/a' }), { amount: 'string' })).toBe(first);
+    expect(growSchema(first, observations({ amount: 'n/a' }), {})).toBe(first);
+    expect(growSchema(first, observations({ amount: 'n/a' }), { amount: 'decimal(38,9)' })).toBe(first);
+  });
+
+  it('I7: a setting that comes later adds a column of its type beside the first one, once', () => {
+    const first = grown([{ orderTotal: 1, amount: '2' }]);
+    const fixed = { order_total: 'decimal(18,2)', created_time: 'string', never_met: 'bigint' } as const;
+    const observed = observations({ orderTotal: 2, created_time: 'x' });
+    const second = growSchema(first, observed, fixed);
+    expect(second.columns.slice(0, first.columns.length)).toEqual(first.columns);
+    expect(second.columns.slice(first.columns.length)).toEqual([
+      { name: 'order_total_decimal_18_2', type: 'decimal(18,2)', field: 'orderTotal' },
+      { name: 'created_time_string', type: 'string', field: 'created_time' },
+    ]);
+    expect(growSchema(second, observed, fixed)).toBe(second);
+    expect(growSchema(second, observed, {})).toBe(second);
+  });
+
+  it('I7: a column beside another one waits until a record has a value of its field', () => {
+    const first = grown([{ amount: 1 }]);
+    expect(growSchema(first, observations({ amount: null }), { amount: 'string' })).toBe(first);
+  });
+
+  it('I7: a column beside another one takes no name that is taken, and none that is too long', () => {
+    const long = 'k'.repeat(255);
+    const first = grown([{ amount: 1, amount_string: 'a', [long]: 1 }]);
+    const fixed = { amount: 'string', ['k'.repeat(250)]: 'decimal(38,10)' } as const;
+    const names = growSchema(first, observations({ amount: 1, [long]: 1 }), fixed).columns.slice(-2);
+    expect(names.map(({ name }) => name)).toEqual(['amount_string_2', `${'k'.repeat(236)}_decimal_38_10`]);
   });
 
   it('I7: gives the same columns whatever the order of the records', () => {
@@ -252,6 +280,7 @@ describe('I7: a table only grows', () => {
     expect(discoveredIn(schema)).toHaveLength(1_000);
     expect(growSchema(schema, observations({ another: 'a' }), {})).toBe(schema);
     expect(growSchema(schema, observations({ another: 'a' }), { another: 'string' })).toBe(schema);
+    expect(growSchema(schema, observations({ a0000: 'a' }), { a0000: 'bigint' })).toBe(schema);
     const beyond = { columns: [...schema.columns, { name: 'z', type: 'string' as const, field: 'z' }] };
     expect(growSchema(beyond, observations({ another: 'a' }), {})).toBe(beyond);
     const withRoom = { columns: schema.columns.slice(0, -1) };
@@ -408,7 +437,11 @@ describe('I6: nothing in a record is dropped', () => {
     ['decimal(18,2)', '12.5', column, 1250n],
     ['decimal(18,2)', '12.500', column, 1250n],
     ['decimal(18,2)', '"12.50"', column, 1250n],
-    ['decimal(18,2)', '"12.5"', both, 1250n],
+    ['decimal(18,2)', '"12.5"', column, 1250n],
+    ['decimal(18,2)', '"12"', column, 1200n],
+    ['decimal(18,2)', '"12.500"', both, 1250n],
+    ['decimal(18,2)', '"-0"', both, 0n],
+    ['decimal(18,2)', '"100"', column, 10_000n],
     ['decimal(18,2)', '"-0.05"', column, -5n],
     ['decimal(18,2)', '12.505', rescue],
     ['decimal(18,2)', '9999999999999999.99', column, 999999999999999999n],
@@ -426,7 +459,10 @@ describe('I6: nothing in a record is dropped', () => {
     ['double', '9007199254740993', rescue],
     ['double', '1e400', rescue],
     ['boolean', 'true', column, true],
-    ['boolean', '"true"', rescue],
+    ['boolean', '"true"', column, true],
+    ['boolean', '"false"', column, false],
+    ['boolean', '"TRUE"', rescue],
+    ['boolean', '0', rescue],
     ['boolean', '1', rescue],
     ['date', '"20260131"', column, new Date('2026-01-31')],
     ['date', '20260131', column, new Date('2026-01-31')],
@@ -449,7 +485,30 @@ describe('I6: nothing in a record is dropped', () => {
     ['timestamp', '"2026-01-31T05:00:00-05:00"', both, sat],
     ['timestamp', '"2026-01-31T15:30:00+0530"', both, sat],
     ['timestamp', '"2026-01-31T10:00:00"', rescue],
-    ['timestamp', '1769853600', rescue],
+    ['timestamp', '1769853600', column, sat],
+    ['timestamp', '"1769853600"', column, sat],
+    ['timestamp', '1769853600.25', column, new Date(sat.getTime() + 250)],
+    ['timestamp', '"1769853600.25"', column, new Date(sat.getTime() + 250)],
+    ['timestamp', '"1769853600.250"', both, new Date(sat.getTime() + 250)],
+    ['timestamp', '1769853600.1234', rescue],
+    ['timestamp', '1769853600000', column, sat],
+    ['timestamp', '"1769853600250"', column, new Date(sat.getTime() + 250)],
+    ['timestamp', '1769853600250.5', rescue],
+    ['timestamp', '0', rescue],
+    ['timestamp', '-1769853600', rescue],
+    ['timestamp', '86400', rescue],
+    ['timestamp', '20260131', rescue],
+    ['timestamp', '202601311000', rescue],
+    ['timestamp', '20260131100000', rescue],
+    ['timestamp', '946684799', rescue],
+    ['timestamp', '946684800', column, new Date('2000-01-01')],
+    ['timestamp', '946684800000', column, new Date('2000-01-01')],
+    ['timestamp', '4102444799.999', column, new Date('2099-12-31T23:59:59.999Z')],
+    ['timestamp', '4102444800', rescue],
+    ['timestamp', '4102444800000', rescue],
+    ['timestamp', '1769853600000000', rescue],
+    ['timestamp', '"01769853600"', rescue],
+    ['timestamp', 'true', rescue],
   ])('I6: a %s column and %s: %s', (type, text, where, ...[held]) => {
     const value = json(`"x":${text}`);
     const row = map({ columns: [{ name: 'x', type, field: 'x' }] }, value);

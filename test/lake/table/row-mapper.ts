@@ -11,20 +11,19 @@ import type { Row, TableSchema } from '../../../shared/lake/table/columns.ts';
  * @returns (record, when this content was first read) → row
  */
 export function rowMapper(schema: TableSchema): (record: JsonObject, syncedAt: Date) => Row {
-  const columns = new Map(
-    schema.columns.map(({ name, type, field }) => [field, { name, spec: typeSpec(type) }]),
-  );
+  const columns = schema.columns.map(({ name, type, field }) => ({ name, field, spec: typeSpec(type) }));
   return (record, syncedAt) => {
     const row: Row = {};
     const rescued: [string, Json][] = [];
     for (const [field, value] of Object.entries(record)) {
       if (value === null) continue;
-      const column = columns.get(field);
-      const held = column?.spec.toValue(value);
-      if (column && held !== undefined) row[column.name] = held;
-      // I6: what the column cannot store or could not reproduce exactly is kept as it came.
-      if (!column || held === undefined || !roundTrips(column.spec, held, value))
-        rescued.push([field, value]);
+      const exact = columns.filter((column) => {
+        const held = column.field === field ? column.spec.toValue(value) : undefined;
+        if (held !== undefined) row[column.name] = held;
+        return held !== undefined && roundTrips(column.spec, held, value);
+      });
+      // I6: what no column can store, or could reproduce exactly, is kept as it came.
+      if (exact.length === 0) rescued.push([field, value]);
     }
     if (rescued.length > 0) row._rescued = stringifyJson(Object.fromEntries(rescued.sort(byField)));
     row._synced_at = syncedAt;

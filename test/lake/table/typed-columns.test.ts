@@ -13,11 +13,21 @@ import { anyRecord } from './records.ts';
 import { rowMapper } from './row-mapper.ts';
 import { typedRows } from './typed-rows.ts';
 
-function schemaOf(records: readonly JsonObject[]): TableSchema {
-  const observed: Observations = {};
-  observe(observed, recordListOf(records));
-  return growSchema(baseSchema([{ field: 'dpv', type: 'bigint' }]), observed, {});
+function observed(records: readonly JsonObject[]): Observations {
+  const all: Observations = {};
+  observe(all, recordListOf(records));
+  return all;
 }
+
+function schemaOf(
+  records: readonly JsonObject[],
+  fixed: Parameters<typeof growSchema>[2] = {},
+  before: TableSchema = baseSchema([{ field: 'dpv', type: 'bigint' }]),
+): TableSchema {
+  return growSchema(before, observed(records), fixed);
+}
+
+const TYPES = ['bigint', 'double', 'string', 'timestamp', 'date', 'boolean', 'decimal(9,2)'] as const;
 
 describe('typed columns', () => {
   it('I6: hold the rows that the slow twin makes of each record by itself', () => {
@@ -26,9 +36,13 @@ describe('typed columns', () => {
         fc.array(anyRecord, { maxLength: 12 }),
         fc.array(anyRecord, { maxLength: 4 }),
         fc.array(fc.nat(11), { maxLength: 12 }),
-        (records, known, repeated) => {
+        fc.constantFrom(...TYPES),
+        (records, known, repeated, type) => {
           const all = [...records, ...repeated.map((index) => records[index]).filter(isJsonObject)];
-          const schema = schemaOf(known);
+          const first = schemaOf(known);
+          // Every column that the records have gets another one of this type beside it.
+          const retyped = Object.fromEntries(first.columns.map(({ name }) => [name, type]));
+          const schema = schemaOf(records, retyped, first);
           const toRow = rowMapper(schema);
           const rows = all.map((record) => {
             const { _synced_at, ...row } = toRow(record, new Date(0));
@@ -44,7 +58,7 @@ describe('typed columns', () => {
   it.each<[string, JsonObject[], Record<string, number>]>([
     ['all values fit', [{ amount: 2 }, { amount: null }, {}], {}],
     ['a column cannot hold some', [{ amount: 'many' }, { amount: 2 }, { amount: 'many' }], { amount: 2 }],
-    ['a column holds the number, but not the text', [{ amount: '2.50' }], { amount: 1 }],
+    ['a column holds the number, but not the text', [{ amount: '2.5000000000' }], { amount: 1 }],
     ['a field has no column', [{ amount: 2, other: 'x' }], {}],
     ['two columns cannot', [{ amount: 'many', dpv: 'few' }, { dpv: [] }], { amount: 1, dpv: 2 }],
   ])('count the rows of each column whose value is rescued where %s', (_name, records, expected) => {
@@ -53,6 +67,25 @@ describe('typed columns', () => {
       rescued[column] = rows;
     });
     expect(rescued).toEqual(expected);
+  });
+
+  it('I6: of a field that has columns of several types are rescued where none is exact', () => {
+    const schema = growSchema(schemaOf([{ amount: 'a' }]), observed([{ amount: 1 }]), { amount: 'bigint' });
+    expect(schema.columns.slice(-2).map(({ name, type }) => [name, type])).toEqual([
+      ['amount', 'string'],
+      ['amount_bigint', 'bigint'],
+    ]);
+    const rows = typedRows(schema, [{ amount: '7' }, { amount: 'many' }, { amount: '\ud800' }]);
+    expect(rows).toEqual([
+      { amount: '7', amount_bigint: 7n },
+      { amount: 'many' },
+      { _rescued: '{"amount":"\\ud800"}' },
+    ]);
+    const counted = growSchema(schemaOf([]), observed([{ dpv: 1 }]), { dpv: 'string' });
+    expect(typedRows(counted, [{ dpv: 3 }, { dpv: 'three' }])).toEqual([
+      { dpv: 3n, dpv_string: '3' },
+      { dpv_string: 'three' },
+    ]);
   });
 
   it('I6: keep a value that does not fit beside the others of its row', () => {
