@@ -43,6 +43,7 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   query: async () => (await import('./commands/query.ts')).addQuery,
   verify: async () => (await import('./commands/verify.ts')).addVerify,
   rollback: async () => (await import('./commands/rollback.ts')).addRollback,
+  rebuild: async () => (await import('./commands/rebuild.ts')).addRebuild,
   repair: async () => (await import('./commands/repair.ts')).addRepair,
   'serve-sample': async () => (await import('./commands/serve-sample.ts')).addServeSample,
 };

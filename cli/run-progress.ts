@@ -38,6 +38,13 @@ export function afterEvent(progress: RunProgress, event: LogEvent, nowMs: number
       return { ...progress, retry: { reason: reasonOf(event), atMs: nowMs + event.waitMs } };
     case 'day_ended':
       return { ...progress, endedDays: progress.endedDays + 1 };
+    case 'day_rebuilt':
+      return {
+        ...progress,
+        current: subjectOf(event),
+        endedDays: progress.endedDays + 1,
+        rows: progress.rows + event.rows,
+      };
     default:
       return progress;
   }
@@ -66,6 +73,8 @@ export function lineOf(event: LogEvent): string | undefined {
       const size = outcome === 'published' || outcome === 'unchanged' ? `, ${counted(rows, 'row')}` : '';
       return `${subjectOf(event)} ${outcome}${size}`;
     }
+    case 'day_rebuilt':
+      return `${subjectOf(event)} rebuilt: ${event.outcome}, ${counted(event.rows, 'row')}`;
     case 'day_changed':
       return `${subjectOf(event)} changed: ${changedCounts(event)}`;
     case 'request_retried':

@@ -1,6 +1,7 @@
 import type { Context } from 'aws-lambda';
 import { systemClock } from '../shared/adapters/system-clock.ts';
 import { runCheck } from '../shared/operations/check.ts';
+import { rebuildDays } from '../shared/operations/rebuild-days.ts';
 import { runSync } from '../shared/run.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { environment, createFunctionContext } from './function-context.ts';
@@ -11,13 +12,20 @@ const context = createFunctionContext();
 const report = environment('REPORT');
 
 /**
- * Syncs the report of this function, or checks the connection.
- * @returns the document of `sync --json` or `check --json`, whatever the outcome
+ * Syncs the report of this function, checks the connection, or makes days again from their raw records.
+ * @returns the document of `sync --json`, `check --json` or `rebuild --json`, whatever the outcome
  * @throws BrandReportsError on an event that is not valid, and on a bug
  */
 export async function handler(event: unknown, lambda: Pick<Context, 'getRemainingTimeInMillis'>) {
   const enabled = brandsWith(context.settings, report);
-  const { brand, check, now, requestsPerSecond, ...range } = parseSyncEvent(event, enabled);
+  const parsed = parseSyncEvent(event, enabled);
+  const limits = timeLimits(lambda.getRemainingTimeInMillis());
+  if ('rebuild' in parsed) {
+    const { brand, ...days } = parsed.rebuild;
+    const scope = { ...days, brands: [brand], reports: [report] };
+    return rebuildDays({ ...context, scope, clock: systemClock(), deadline: limits.deadline });
+  }
+  const { brand, check, now, requestsPerSecond, ...range } = parsed.sync;
   const options = {
     ...context,
     scope: {
@@ -27,7 +35,7 @@ export async function handler(event: unknown, lambda: Pick<Context, 'getRemainin
       ...(requestsPerSecond !== undefined && { requestsPerSecond }),
     },
     clock: systemClock(now === undefined ? undefined : new Date(now)),
-    ...timeLimits(lambda.getRemainingTimeInMillis()),
+    ...limits,
   };
   if (check) return runCheck(options);
   return runSync(options);

@@ -106,5 +106,6 @@ function testEvents(brands: ReportFunctionProps['brands']): Record<string, unkno
     'Sync-now': {},
     'Check-the-connection': { check: true },
     'Read-a-range-again': { brand, from: day, to: day },
+    'Rebuild-from-raw-records': { rebuild: true, brand, from: day, to: day },
   };
 }

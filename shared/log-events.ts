@@ -43,6 +43,8 @@ interface ReportDetails {
   lease_not_renewed: { day: string; message: string };
   /** What this run did with the day. */
   day_ended: { day: string; outcome: DayOutcome['outcome']; rows: number; pages: number };
+  /** What a rebuild from raw records did with the day. */
+  day_rebuilt: { day: string; outcome: string; rows: number };
   day_failed: { day: string } & ErrorSummary;
   /** Something odd about what is committed of the day, when it came: `check` names it. */
   day_finding: { day: string; check: string; message: string };
@@ -144,6 +146,7 @@ const LEVELS = {
   // The work itself hits the same conflict or failure at its next write, and reports it there.
   lease_not_renewed: 'debug',
   day_ended: 'info',
+  day_rebuilt: 'info',
   day_failed: 'error',
   day_finding: 'warn',
   check_not_made: 'warn',

@@ -209,20 +209,27 @@ interface ReportInRun {
   service: ReportService;
 }
 
+/** What the settings say of a report of a brand. @throws BrandReportsError `config` where they do not have them */
+export function settingsOf(
+  options: Pick<RunOptions, 'settings'>,
+  brand: string,
+  report: ReportDefinition,
+): Pick<FetchContext, 'brandSettings' | 'settings' | 'policy'> {
+  const brandSettings = brandSettingsOf(options, brand);
+  const settings = brandSettings.reports[report.name];
+  if (!settings) throw notInSettings(report.name, brand);
+  return { brandSettings, settings, policy: policyOf(report, brandSettings, settings) };
+}
+
 /** @throws BrandReportsError `config` where the settings do not have the brand or the report */
 export function createFetchContext(
   options: RunOptions,
   { brand, report, service }: ReportInRun,
 ): FetchContext {
-  const brandSettings = brandSettingsOf(options, brand);
-  const settings = brandSettings.reports[report.name];
-  if (!settings) throw notInSettings(report.name, brand);
   return {
     brand,
     report,
-    brandSettings,
-    settings,
-    policy: policyOf(report, brandSettings, settings),
+    ...settingsOf(options, brand, report),
     service,
     clock: serviceTime(options.clock, service),
     log: bindReport(options.log, brand, report.name),
@@ -246,18 +253,21 @@ export function createRunContext(options: RunOptions, run: Run, reportInRun: Rep
 }
 
 /** The brands in scope. */
-export function selectBrands({ settings, scope }: RunOptions): readonly string[] {
+export function selectBrands({ settings, scope }: Pick<RunOptions, 'settings' | 'scope'>): readonly string[] {
   return scope.brands ?? Object.keys(settings.brands);
 }
 
 /** The reports of a brand in scope: those named, or all that are enabled; in the registry's order. */
-export function selectReports({ reports, scope, settings }: RunOptions, brand: string): ReportDefinition[] {
+export function selectReports(
+  { reports, scope, settings }: Pick<RunOptions, 'reports' | 'scope' | 'settings'>,
+  brand: string,
+): ReportDefinition[] {
   const isSelected = (name: string) =>
     scope.reports?.includes(name) ?? settings.brands[brand]?.reports[name]?.enabled ?? false;
   return Object.values(reports).filter(({ name }) => isSelected(name));
 }
 
-function brandSettingsOf({ settings }: RunOptions, brand: string): BrandSettings {
+function brandSettingsOf({ settings }: Pick<RunOptions, 'settings'>, brand: string): BrandSettings {
   const found = settings.brands[brand];
   if (found) return found;
   throw new BrandReportsError(

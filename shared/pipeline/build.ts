@@ -1,7 +1,6 @@
 import { monthOf } from '../days.ts';
 import { asBrandReportsError } from '../errors.ts';
 import type { Committed } from '../lake/documents/ledger.ts';
-import type { Progress } from '../lake/documents/progress.ts';
 import { dayPartition, snapshotKey } from '../lake/paths.ts';
 import {
   MAX_DISCOVERED,
@@ -16,9 +15,8 @@ import { ColumnFacts, fullest } from '../lake/table/column-facts.ts';
 import { Digest, RowHashes } from '../lake/table/digest.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
 import { RowGroups } from '../lake/table/row-groups.ts';
-import type { Attempt } from './claim.ts';
-import type { RunContext } from './context.ts';
-import { type KeyConflict, type KeyRule, stagedRecords } from './staged-records.ts';
+import type { BuildContext } from './context.ts';
+import { type KeyConflict, type KeyRule, type StagedDay, stagedRecords } from './staged-records.ts';
 
 /** What is to be committed; `snapshot` is the committed one's where the content is the same. */
 export type BuiltSnapshot = Pick<
@@ -30,23 +28,29 @@ export type BuiltSnapshot = Pick<
   hashes?: RowHashes;
 };
 
+/** How a snapshot is made. */
+export interface BuildOptions {
+  /** Whether to re-read the committed snapshot and compare digests before reporting `unchanged`. */
+  readBack: boolean;
+  /** What of a field that was proven to be no key need not hold of this one. */
+  isKeyNew?: boolean;
+}
+
 /**
- * Makes a snapshot of all that the attempt has staged: first the schema grows, then the records of its chunks become
+ * Makes a snapshot of all that was staged of a day: first the schema grows, then the records of its chunks become
  * typed columns, and these Parquet under a prefix of its own. Content equal to what is committed makes no snapshot. Memory holds a
  * chunk, a row group and some tens of bytes of each record that has a key (I12).
- * @param readBack whether to re-read the committed snapshot and compare digests before reporting `unchanged`
  * @returns a conflict where records with one primary key differ, and only a second pass can tell why (I1)
  */
 export async function build(
-  ctx: RunContext,
-  attempt: Attempt,
-  readBack: boolean,
+  ctx: BuildContext,
+  staged: StagedDay,
+  options: BuildOptions,
   rule: KeyRule = 'identifies',
 ): Promise<BuiltSnapshot | { conflict: KeyConflict }> {
-  const { day } = attempt;
-  const progress = await attempt.progress.cached();
+  const { day } = staged;
   const current = (await ctx.ledger(monthOf(day)).cached()).days[day]?.committed;
-  const schema = await growToFit(ctx, day, progress);
+  const schema = await growToFit(ctx, staged);
   const snapshot = ctx.newId();
   const key = snapshotKey(ctx.report.table, dayPartition(ctx.brand, day), snapshot);
   const { writeParquet } = await loadParquet();
@@ -63,15 +67,15 @@ export async function build(
   });
   let conflict: KeyConflict | undefined;
   try {
-    for await (const staged of stagedRecords(ctx, attempt, progress, rule)) {
-      if ('conflict' in staged) {
-        ({ conflict } = staged);
+    for await (const records of stagedRecords(ctx, staged, rule)) {
+      if ('conflict' in records) {
+        ({ conflict } = records);
         break;
       }
-      await rows.append(staged.list, staged.kept, staged.syncedAt);
+      await rows.append(records.list, records.kept, records.syncedAt);
     }
     if (!conflict) await rows.flush();
-    if (!conflict && current?.digest === digest.value() && (await isIntact(ctx, day, current, readBack))) {
+    if (!conflict && current?.digest === digest.value() && (await isIntact(ctx, day, current, options))) {
       await file.abort();
       const { snapshot: same, rows, bytes, filled } = current;
       const content = { snapshot: same, rows, bytes, digest: current.digest, ...(filled && { filled }) };
@@ -87,15 +91,15 @@ export async function build(
     throw error;
   }
   await file.abort();
-  const proven = ruleProvenBy(ctx, conflict, progress, current);
-  return proven ? build(ctx, attempt, readBack, proven) : { conflict };
+  const proven = ruleProvenBy(ctx, conflict, staged, options.isKeyNew ? undefined : current);
+  return proven ? build(ctx, staged, options, proven) : { conflict };
 }
 
 /** I1: what a conflict proves of the key; `undefined` where only a second pass can tell. */
 function ruleProvenBy(
-  { report }: RunContext,
+  { report }: BuildContext,
   { slice, versions }: KeyConflict,
-  progress: Progress,
+  { slices }: StagedDay,
   current: Committed | undefined,
 ): KeyRule | undefined {
   // Where pages overlap by design, every pass has records twice, and one that changes with every response differs.
@@ -103,15 +107,15 @@ function ruleProvenBy(
   if (slice.repeatsConflict !== undefined)
     return overlap && slice.repeatsConflict !== versions ? 'changes' : 'is_none';
   const isKnown = current?.keyIsNone && !overlap;
-  return isKnown || slice !== progress.slices.at(-1) ? 'is_none' : undefined;
+  return isKnown || slice !== slices.at(-1)?.slice ? 'is_none' : undefined;
 }
 
 /** Whether the committed object exists, ends like a Parquet file and, with `readBack`, has the digest of the ledger. */
 async function isIntact(
-  { lake, report, brand }: RunContext,
+  { lake, report, brand }: BuildContext,
   day: string,
   { snapshot, bytes, digest }: Committed,
-  readBack: boolean,
+  { readBack }: BuildOptions,
 ): Promise<boolean> {
   const key = snapshotKey(report.table, dayPartition(brand, day), snapshot);
   const range = (start: number, end: number) => lake.store.range(key, start, end);
@@ -131,10 +135,8 @@ async function isIntact(
 }
 
 /** I7: columns are appended before the first file that has them is written. */
-async function growToFit(ctx: RunContext, day: string, progress: Progress): Promise<TableSchema> {
-  const observed = progress.slices
-    .map(({ observations }) => observations)
-    .reduce<Observations>(mergeObservations, {});
+async function growToFit(ctx: BuildContext, { day, slices }: StagedDay): Promise<TableSchema> {
+  const observed = slices.map(({ slice }) => slice.observations).reduce<Observations>(mergeObservations, {});
   const schema = await ctx.schema.update((current) => {
     const grown = growSchema(current, observed, ctx.settings.columns);
     // A schema that was never written is stored even if it did not grow: later versions may document other types.

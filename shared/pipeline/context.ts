@@ -56,10 +56,18 @@ export interface FetchContext {
   log: ReportLog;
 }
 
+/** What is needed to make a snapshot of a day's raw records: no service. */
+export interface BuildContext extends BrandReport {
+  brandSettings: BrandSettings;
+  settings: ReportSettings;
+  policy: Policy;
+}
+
 /** One report of one brand in one run. */
-export interface RunContext extends BrandReport, FetchContext {
+export interface RunContext extends BuildContext, FetchContext {
   policy: Policy;
   clock: ServiceTime;
+  log: ReportLog;
   runId: string;
   /** Shared by all brands and reports of the run. */
   time: TimeBudget;

@@ -3,7 +3,7 @@ import { BrandReportsError } from '../errors.ts';
 import { exactDay, exactInstant } from '../exact-values.ts';
 import type { Json } from '../json.ts';
 import { type RecordList, valuesOf } from '../records/record-list.ts';
-import type { RunContext } from './context.ts';
+import type { BuildContext } from './context.ts';
 
 /** Which records are the queried day's, by a time or a date of their own. */
 export interface OwnDay {
@@ -13,7 +13,7 @@ export interface OwnDay {
   end(): void;
 }
 
-type Context = Pick<RunContext, 'report' | 'policy' | 'brandSettings' | 'log'>;
+type Context = Pick<BuildContext, 'report' | 'policy' | 'brandSettings' | 'log'>;
 
 /** Without the dates, a service whose days are not the brand's would have a day's records in the partition of another. */
 export function ownDay(ctx: Context, day: string): OwnDay {

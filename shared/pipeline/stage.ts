@@ -186,7 +186,7 @@ export async function readChunk(
       'transient',
       'damaged_chunk',
       `${prefix}${chunk.name} ${what}, though progress.json names it; the next run reads the day from its first page`,
-      { cause },
+      { cause, context: { problem: `${prefix}${chunk.name} ${what}`, isMissing: !stored } },
     );
   if (!stored) throw damaged('is missing');
   try {

@@ -8,7 +8,7 @@
 import { hash } from 'node:crypto';
 import { BrandReportsError } from '../errors.ts';
 import { stringifyJson } from '../json.ts';
-import type { Progress, Slice, SlicePart } from '../lake/documents/progress.ts';
+import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import { attemptPrefix } from '../lake/paths.ts';
 import { contentHashes } from '../records/content-hash.ts';
 import { MetRecords } from '../records/met-records.ts';
@@ -16,7 +16,7 @@ import { keysOf } from '../records/record-keys.ts';
 import { type RecordList, recordAt } from '../records/record-list.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { Attempt } from './claim.ts';
-import type { RunContext } from './context.ts';
+import type { BuildContext } from './context.ts';
 import { ownDay } from './own-day.ts';
 import { primaryKeyField, readChunk } from './stage.ts';
 
@@ -25,6 +25,29 @@ import { primaryKeyField, readChunk } from './stage.ts';
  * also have the same time of their own, because its content is another one in every response.
  */
 export type KeyRule = 'identifies' | 'changes' | 'is_none';
+
+/** What was staged of a day. */
+export interface StagedDay {
+  day: string;
+  /** The oldest first. */
+  slices: readonly StagedSlice[];
+}
+
+/** A slice, and the prefix of the attempt that has staged it. */
+export interface StagedSlice {
+  slice: Slice;
+  prefix: string;
+}
+
+/** All that the attempt has staged so far. */
+export async function stagedDay(
+  { brand, report }: Pick<BuildContext, 'brand' | 'report'>,
+  { day, id, progress }: Pick<Attempt, 'day' | 'id' | 'progress'>,
+): Promise<StagedDay> {
+  const prefix = attemptPrefix(report.name, brand, day, id);
+  const { slices } = await progress.cached();
+  return { day, slices: slices.map((slice) => ({ slice, prefix })) };
+}
 
 /** Records of a slice that have one key and differ; `versions` is a fingerprint of the key and the contents. */
 export interface KeyConflict {
@@ -42,22 +65,21 @@ export type StagedRecords =
  * @throws BrandReportsError `contract` where it cannot be decided from the responses which records are the day's
  */
 export async function* stagedRecords(
-  ctx: RunContext,
-  attempt: Attempt,
-  progress: Progress,
+  ctx: BuildContext,
+  { day, slices }: StagedDay,
   rule: KeyRule,
 ): AsyncGenerator<StagedRecords> {
   const { report } = ctx;
-  const keyField =
-    report.primaryKey?.always || everyRecordHasKey(progress) ? primaryKeyField(ctx) : undefined;
-  const own = ownDay(ctx, attempt.day);
+  const keyField = report.primaryKey?.always || everyRecordHasKey(slices) ? primaryKeyField(ctx) : undefined;
+  const own = ownDay(ctx, day);
   const overlaps = createOverlaps(ctx, keyField, rule);
-  for (const slice of progress.slices.filter(({ done }) => done).toReversed()) {
-    const exclusions = await exclusionsOf(ctx, attempt, slice, rule === 'identifies' ? keyField : undefined);
+  for (const staged of slices.filter(({ slice }) => slice.done).toReversed()) {
+    const { slice } = staged;
+    const exclusions = await exclusionsOf(ctx, staged, rule === 'identifies' ? keyField : undefined);
     const syncedAt = new Date(slice.startedAt);
     let ofDay = 0;
     overlaps.beginSlice();
-    for await (const list of pagesOf(ctx, attempt, slice, 'include')) {
+    for await (const list of pagesOf(ctx, staged, 'include')) {
       const kept = new Uint8Array(list.count);
       const isOwn = own.has(list);
       const isExcluded = exclusions.consume(list);
@@ -72,7 +94,7 @@ export async function* stagedRecords(
       }
       yield { list, kept, syncedAt };
     }
-    if (ofDay === 0 && exclusions.holdMoreThanTheDay()) throw instantUnclear(ctx, attempt.day);
+    if (ofDay === 0 && exclusions.holdMoreThanTheDay()) throw instantUnclear(ctx, day);
   }
   own.end();
 }
@@ -87,7 +109,7 @@ interface Overlaps {
 }
 
 /** I1: which records several pages and slices have in common. */
-function createOverlaps({ report }: RunContext, keyField: string | undefined, rule: KeyRule): Overlaps {
+function createOverlaps({ report }: BuildContext, keyField: string | undefined, rule: KeyRule): Overlaps {
   // Where the key is none nothing is dropped, but positions may overlap by design: there a record is its content.
   const isDropped = rule !== 'is_none' || report.paging.style === 'position';
   const distinction = (list: RecordList, index: number) => {
@@ -124,8 +146,8 @@ function contentOf(list: RecordList, index: number): string {
   return stringifyJson(Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1))));
 }
 
-function everyRecordHasKey(progress: Progress): boolean {
-  return progress.slices.every(({ withoutKey }) => withoutKey === 0);
+function everyRecordHasKey(slices: readonly StagedSlice[]): boolean {
+  return slices.every(({ slice }) => slice.withoutKey === 0);
 }
 
 const FINGERPRINT_LENGTH = 16;
@@ -134,22 +156,21 @@ function fingerprint(text: string): string {
   return hash('md5', text, 'buffer').toString('latin1');
 }
 
-async function* pagesOf(
-  ctx: RunContext,
-  attempt: Attempt,
-  slice: Slice,
+/** The pages of a slice's queries of one role that have records. */
+export async function* pagesOf(
+  ctx: Pick<BuildContext, 'lake'>,
+  { slice, prefix }: StagedSlice,
   role: SlicePart['role'],
 ): AsyncGenerator<RecordList> {
-  for (const part of slice.parts) if (part.role === role) yield* pagesOfPart(ctx, attempt, part);
+  for (const part of slice.parts) if (part.role === role) yield* pagesOfPart(ctx, prefix, part);
 }
 
 async function* pagesOfPart(
-  ctx: RunContext,
-  { day, id }: Attempt,
+  { lake }: Pick<BuildContext, 'lake'>,
+  prefix: string,
   { chunks }: SlicePart,
 ): AsyncGenerator<RecordList> {
-  const prefix = attemptPrefix(ctx.report.name, ctx.brand, day, id);
-  for (const chunk of chunks) yield* await readChunk(ctx.lake.store, prefix, chunk);
+  for (const chunk of chunks) yield* await readChunk(lake.store, prefix, chunk);
 }
 
 interface Exclusions {
@@ -163,9 +184,8 @@ interface Exclusions {
 
 /** The records of the next day that the end of the range included. */
 async function exclusionsOf(
-  ctx: RunContext,
-  attempt: Attempt,
-  slice: Slice,
+  ctx: Pick<BuildContext, 'lake'>,
+  { slice, prefix }: StagedSlice,
   keyField: string | undefined,
 ): Promise<Exclusions> {
   const left = new Map<string, number>();
@@ -178,7 +198,7 @@ async function exclusionsOf(
   for (const part of slice.parts) {
     const inPart = new Set<string>();
     if (part.role === 'include') continue;
-    for await (const list of pagesOfPart(ctx, attempt, part)) {
+    for await (const list of pagesOfPart(ctx, prefix, part)) {
       const idOf = idsOf(list);
       for (let index = 0; index < list.count; index += 1) {
         const id = idOf(index);
@@ -222,7 +242,7 @@ async function exclusionsOf(
 }
 
 /** The exclusions contain all records of the day and more: the service did not return records of one instant only. */
-function instantUnclear({ report, brandSettings }: RunContext, day: string): BrandReportsError {
+function instantUnclear({ report, brandSettings }: BuildContext, day: string): BrandReportsError {
   const setting = report.day.by === 'dates' ? 'endDate' : 'endTime';
   return new BrandReportsError(
     'contract',

@@ -21,6 +21,7 @@ import { commit } from './commit.ts';
 import type { RunContext } from './context.ts';
 import { fetchDay } from './fetch.ts';
 import { publishDay } from './publish.ts';
+import { stagedDay } from './staged-records.ts';
 
 const LEASE_RENEWAL_MS = 15_000;
 /** The speed of a publication: that of `npm run bench:parquet` with a large safety margin. */
@@ -88,7 +89,7 @@ async function fetchAndBuild(
   if (!attempt || !(await publicationFits(ctx, attempt))) return undefined;
   // Not before: the only day of a run fits always, and the next one starts behind this.
   onFetched();
-  const built = await build(ctx, attempt, readBack);
+  const built = await build(ctx, await stagedDay(ctx, attempt), { readBack });
   if (!('conflict' in built)) return built;
   const repeated = await restartAttempt(ctx, attempt, 'key_conflict', built.conflict.versions);
   return fetchAndBuild(ctx, repeated, readBack, onFetched);

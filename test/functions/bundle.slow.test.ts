@@ -139,6 +139,21 @@ describe('the synthesised bundle', () => {
     expect(answer).toMatchObject({ next: 'end', outcome: { status: 'complete' } });
   });
 
+  it('makes days again from their raw records, without a request and without a secret', async () => {
+    const [from, to] = [-1, 0].map((days) => addDays(dayOf(NOW.getTime(), 'UTC'), days));
+    const [requests, calls] = [deployment.sample.requests.length, deployment.calls.length];
+    const { answer } = await deployment.invoke('order_list', { rebuild: true, brand: 'acme', from, to });
+    expect(answer).toMatchObject({
+      status: 'complete',
+      reports: [
+        { brand: 'acme', report: 'order_list', days: [{ outcome: 'unchanged' }, { outcome: 'unchanged' }] },
+      ],
+    });
+    expect(deployment.sample.requests).toHaveLength(requests);
+    const services = deployment.calls.slice(calls).map(({ action }) => action.split(':')[0]);
+    expect(new Set(services)).toEqual(new Set(['s3', 'glue']));
+  });
+
   it('draws the calendar', async () => {
     const { answer } = await deployment.invoke('calendar', {});
     expect(answer).toMatch(/acme.*globex/s);

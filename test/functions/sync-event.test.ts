@@ -13,16 +13,38 @@ describe('the event of the sync function', () => {
     ],
     ['to check the connection', { check: true, now: '2026-01-31T06:00:00Z' }],
   ])('is accepted: %s', (_name, event) => {
-    expect(parseSyncEvent(event, BRANDS)).toEqual(event);
+    expect(parseSyncEvent(event, BRANDS)).toEqual({ sync: event });
+  });
+
+  it('is one of a rebuild where it says so', () => {
+    const days = { brand: 'acme', from: '2026-01-01', to: '2026-01-31' };
+    expect(parseSyncEvent({ rebuild: true, ...days }, BRANDS)).toEqual({ rebuild: days });
   });
 
   it.each<[string, unknown, string]>([
+    ['a rebuild that is none', { rebuild: false }, 'rebuild is false; allowed: true'],
+    ['a rebuild of no brand', { rebuild: true }, 'brand is missing; allowed: acme, globex'],
+    [
+      'a rebuild without an end',
+      { rebuild: true, brand: 'acme', from: '2026-01-01' },
+      'to is missing; allowed: a day, YYYY-MM-DD',
+    ],
+    [
+      'a rebuild backwards',
+      { rebuild: true, brand: 'acme', from: '2026-02-02', to: '2026-02-01' },
+      'from is "2026-02-02"; allowed: a day not after 2026-02-01',
+    ],
+    [
+      'a rebuild at another time',
+      { rebuild: true, brand: 'acme', from: '2026-01-01', to: '2026-01-01', now: '2026-01-31T06:00:00Z' },
+      'now is unknown; allowed: rebuild, brand, from, to',
+    ],
     ['not an object', null, 'the top level is null; allowed: an object'],
     ['a list', [], 'the top level is a list; allowed: an object'],
     [
       'an unknown key',
       { brands: 'acme' },
-      'brands is unknown; allowed: brand, from, to, check, now, requestsPerSecond; did you mean brand?',
+      'brands is unknown; allowed: brand, from, to, rebuild, check, now, requestsPerSecond; did you mean brand?',
     ],
     ['an unknown brand', { brand: 'acne' }, 'brand is "acne"; allowed: acme, globex; did you mean acme?'],
     ['a day that does not exist', { from: '2026-02-30' }, 'from is "2026-02-30"; allowed: a day, YYYY-MM-DD'],

@@ -480,6 +480,10 @@ describe('the console', () => {
           name: 'Read-a-range-again',
           value: '{"brand":"acme","from":"2026-01-01","to":"2026-01-01"}',
         },
+        {
+          name: 'Rebuild-from-raw-records',
+          value: '{"rebuild":true,"brand":"acme","from":"2026-01-01","to":"2026-01-01"}',
+        },
       ],
     });
   });

@@ -15,6 +15,12 @@ import type { JsonObject } from '../../shared/json.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
 import type { Lake, RunRegistry } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
+import {
+  type RebuildOptions,
+  type RebuildOutcome,
+  type RebuildScope,
+  rebuildDays,
+} from '../../shared/operations/rebuild-days.ts';
 import { type RunOptions, runSync } from '../../shared/run.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { memoryCatalog } from '../fakes/memory-catalog.ts';
@@ -54,6 +60,11 @@ export interface SampleLake {
   settings(own?: Pick<SyncOptions, 'brandSettings' | 'commonSettings'>): Settings;
   /** One run, which is a process of its own. */
   sync(options?: SyncOptions): Promise<SyncOutcome>;
+  /** One rebuild from raw records, which is a process of its own. */
+  rebuild(
+    scope: RebuildScope,
+    options?: Partial<Omit<RebuildOptions, 'settings'>> & Pick<SyncOptions, 'brandSettings'>,
+  ): Promise<RebuildOutcome>;
   /** Lets time pass: whatever is done at intervals (a lease is renewed) is done on the way. */
   advance(ms: number): void;
   /** An empty lake of the same service, whose records and time are as they were at the beginning. */
@@ -150,6 +161,46 @@ function createLake(
   // The ids of a copy are none that the original has given.
   let ids = original ? 500_000 : 0;
   releaseRecords(brand, world);
+  const settingsWith = ({ brandSettings, commonSettings }: SyncOptions) => {
+    const settings = {
+      baseUrl: brand.baseUrl,
+      service: service.serviceName,
+      timeZone: ZONE,
+      startDate: options.startDate,
+      secretName: 'none',
+      reports: { clicks_detail: { enabled: true } },
+      ...options.brandSettings,
+      ...brandSettings,
+    };
+    return parseSettings(
+      { brands: { [BRAND]: settings }, requestsPerSecond: 1000, ...commonSettings },
+      reports,
+    );
+  };
+  const accessOf = (machineMs: () => number, fixedNow?: Date) => ({
+    reports,
+    lake: { store, catalog, runs: blindRegistry } satisfies Lake,
+    clock: {
+      monotonicMs: wallMs,
+      now: () => fixedNow ?? new Date(machineMs()),
+      ...(fixedNow && { fixedNow }),
+      wallMs: machineMs,
+      async sleep(ms: number) {
+        time.sleptMs += ms;
+      },
+      every(everyMs: number, tick: () => void) {
+        const timer = { everyMs, nextMs: wallMs() + everyMs, tick };
+        ticks.add(timer);
+        return () => void ticks.delete(timer);
+      },
+    },
+    log: () => {},
+    random: () => 0.5,
+    newId() {
+      ids += 1;
+      return `id-${String(ids).padStart(6, '0')}`;
+    },
+  });
   return {
     service,
     brand,
@@ -162,58 +213,29 @@ function createLake(
     set nowMs(nowMs: number) {
       time.nowMs = nowMs;
     },
-    settings({ brandSettings, commonSettings } = {}) {
-      const settings = {
-        baseUrl: brand.baseUrl,
-        service: service.serviceName,
-        timeZone: ZONE,
-        startDate: options.startDate,
-        secretName: 'none',
-        reports: { clicks_detail: { enabled: true } },
-        ...options.brandSettings,
-        ...brandSettings,
-      };
-      return parseSettings(
-        { brands: { [BRAND]: settings }, requestsPerSecond: 1000, ...commonSettings },
-        reports,
-      );
-    },
+    settings: (own = {}) => settingsWith(own),
     sync({ brandSettings, commonSettings, clockAheadMs = 0, fixedNow, ...given }: SyncOptions = {}) {
       const aheadMs = typeof clockAheadMs === 'number' ? () => clockAheadMs : clockAheadMs;
       const machineMs = () => wallMs() + aheadMs();
       releaseRecords(brand, world);
-      const lake: Lake = { store, catalog, runs: blindRegistry };
       return runSync({
-        settings: this.settings({
+        settings: settingsWith({
           ...(brandSettings && { brandSettings }),
           ...(commonSettings && { commonSettings }),
         }),
-        reports,
-        lake,
+        ...accessOf(machineMs, fixedNow),
         credentials: { read: async () => CREDENTIALS },
-        clock: {
-          monotonicMs: wallMs,
-          now: () => fixedNow ?? new Date(machineMs()),
-          ...(fixedNow && { fixedNow }),
-          wallMs: machineMs,
-          async sleep(ms) {
-            time.sleptMs += ms;
-          },
-          every(everyMs, tick) {
-            const timer = { everyMs, nextMs: wallMs() + everyMs, tick };
-            ticks.add(timer);
-            return () => void ticks.delete(timer);
-          },
-        },
-        log: () => {},
         send: sendRequest,
-        random: () => 0.5,
-        newId() {
-          ids += 1;
-          return `id-${String(ids).padStart(6, '0')}`;
-        },
         ...given,
         scope: { ...(options.reports && { reports: options.reports }), ...given.scope },
+      });
+    },
+    rebuild(scope, { brandSettings, ...given } = {}) {
+      return rebuildDays({
+        settings: settingsWith(brandSettings ? { brandSettings } : {}),
+        ...accessOf(wallMs),
+        scope,
+        ...given,
       });
     },
     advance(ms) {

@@ -3,7 +3,7 @@
  * a projection of it that can always be rebuilt: if the catalog were the truth, a run that dies between writing and
  * publishing would leave a day without any record of it.
  * Every function here is a transition: ledger in, ledger out, for `CasDocument.update`. `claimDay` records which run reads a
- * day, `commitDay` commits what was read (I4), `rollBackDay` an older version, `recordPublished` notes that the catalog
+ * day, `commitDay` commits what was read (I4), `rollBackDay` an older version, `rebuildDay` the same reading made again, `recordPublished` notes that the catalog
  * followed, `failDay` and `releaseDay` let others read the day. A transition refuses where what it builds on is gone (I5).
  */
 import * as z from 'zod/mini';
@@ -353,9 +353,8 @@ export function rollBackDay(
 ): Ledger {
   return withEntry(ledger, day, (entry): DayEntry => {
     const { committed, claim } = rollback.from;
-    const isSameClaim = entry.claim?.attempt === claim?.attempt && entry.claim?.runId === claim?.runId;
     const isKept = entry.superseded?.some(({ snapshot }) => snapshot === rollback.content.snapshot);
-    if (entry.committed?.snapshot !== committed.snapshot || !isSameClaim || !isKept)
+    if (entry.committed?.snapshot !== committed.snapshot || !isSameClaim(entry.claim, claim) || !isKept)
       throw changedMeanwhile(day);
     const next: Committed = { ...readingOf(entry.committed), ...rollback.content, identicalPasses: 0 };
     const now = new Date(rollback.serviceMs).toISOString();
@@ -378,6 +377,43 @@ function readingOf({
   ...reading
 }: Committed): Committed {
   return reading;
+}
+
+/**
+ * Commits what was made again of the committed reading's raw records. A day that is read meanwhile is left to that run; a
+ * run that no longer works at the day loses its claim to it, as in a rollback.
+ * @param from what the ledger said of the day when it was begun
+ * @param next with `published` for the case that it is another snapshot
+ * @throws conflict where the day was committed or claimed since
+ */
+export function rebuildDay(
+  ledger: Ledger,
+  day: string,
+  { from, next, serviceMs }: { from: DayEntry; next: Committed; serviceMs: number },
+): Ledger {
+  return withEntry(ledger, day, (entry): DayEntry => {
+    const { committed, claim } = entry;
+    if (!committed || !isSameReading(committed, from.committed) || !isSameClaim(claim, from.claim))
+      throw changedMeanwhile(day);
+    const isSame = next.snapshot === committed.snapshot;
+    const published = isSame ? committed.published : next.published;
+    return {
+      ...entry,
+      ...replaceCommitted(entry, { ...next, published }, new Date(serviceMs).toISOString()),
+      ...(claim && { claim: { ...claim, runId: null } }),
+    };
+  });
+}
+
+function isSameReading(one: Committed, other: Committed | undefined): boolean {
+  const told = (['snapshot', 'attempt', 'pages', 'readFrom', 'readTo', 'queryFingerprint'] as const).map(
+    (fact) => one[fact] === other?.[fact],
+  );
+  return told.every((isSame) => isSame);
+}
+
+function isSameClaim(one: Claim | undefined, other: Claim | undefined): boolean {
+  return one?.attempt === other?.attempt && one?.runId === other?.runId;
 }
 
 /**

@@ -1,0 +1,153 @@
+import { styleText } from 'node:util';
+import type { Command } from 'commander';
+import { newId } from '../../shared/adapters/new-id.ts';
+import { openLake } from '../../shared/adapters/open-lake.ts';
+import { systemClock } from '../../shared/adapters/system-clock.ts';
+import {
+  type RebuildOptions,
+  type RebuildOutcome,
+  type RebuiltReport,
+  rebuildDays,
+} from '../../shared/operations/rebuild-days.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { EXIT } from '../exit-codes.ts';
+import { gracefulShutdown } from '../graceful-shutdown.ts';
+import {
+  brandOption,
+  databaseOption,
+  environmentOption,
+  fromOption,
+  jsonOption,
+  lakeOption,
+  seconds,
+  settingsOption,
+  toOption,
+} from '../options.ts';
+import { count, print, printJson } from '../output.ts';
+import { showProgress } from '../progress-line.ts';
+import { type RunFlags, brandNamed, checkOrder, readSettings, reportNamed } from '../run-options.ts';
+import { table, terminalColumns } from '../text-table.ts';
+
+interface RebuildFlags extends Omit<RunFlags, 'credentials' | 'now'> {
+  from: string;
+  to: string;
+  maxSeconds?: number;
+  json?: boolean;
+}
+
+export function addRebuild(program: Command): void {
+  program
+    .command('rebuild')
+    .description('make days again from their raw records, with the settings of now; asks the service nothing')
+    .argument('<report>', 'e.g. order_list')
+    .addOption(fromOption('the first day to make again').makeOptionMandatory())
+    .addOption(toOption('the last one').makeOptionMandatory())
+    .addOption(brandOption())
+    .addOption(lakeOption())
+    .addOption(databaseOption())
+    .addOption(settingsOption())
+    .addOption(environmentOption())
+    .option('--max-seconds <n>', 'start no further day after this time', seconds)
+    .addOption(jsonOption('print the outcome as one JSON document'))
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ brand-reports rebuild order_list --brand acme --from 2026-01-01 --to 2026-01-31',
+    )
+    .action(async (report: string, flags: RebuildFlags) => {
+      const progress = showProgress();
+      const options = await rebuildOptions(report, flags);
+      const outcome = await rebuildUntilStopped({ ...options, log: progress.log }, flags.maxSeconds).finally(
+        progress.end,
+      );
+      if (flags.json) printJson(outcome);
+      else print(rebuildText(outcome));
+      process.exitCode = EXIT[outcome.status];
+    });
+}
+
+async function rebuildOptions(report: string, flags: RebuildFlags): Promise<Omit<RebuildOptions, 'log'>> {
+  const settings = await readSettings(flags);
+  const { brand, lake, database, from, to } = flags;
+  checkOrder(from, to);
+  return {
+    settings,
+    reports,
+    scope: {
+      reports: [reportNamed(report)],
+      ...(brand !== undefined && { brands: [brandNamed(brand, settings)] }),
+      from,
+      to,
+    },
+    lake: await openLake(lake, database === undefined ? {} : { database }),
+    clock: systemClock(),
+    random: Math.random,
+    newId,
+  };
+}
+
+/** Until all days are made again, `maxSeconds` are over, or a signal stops it behind the day that it is at. */
+async function rebuildUntilStopped(options: RebuildOptions, maxSeconds?: number): Promise<RebuildOutcome> {
+  const { deadline, release } = gracefulShutdown(maxSeconds);
+  try {
+    return await rebuildDays({ ...options, deadline });
+  } finally {
+    release();
+  }
+}
+
+const COLOURS = { complete: 'green', incomplete: 'yellow', busy: 'yellow', failed: 'red' } as const;
+
+function rebuildText({ status, reports }: RebuildOutcome): string {
+  const columns = [
+    { name: 'brand' },
+    { name: 'report' },
+    { name: 'status' },
+    ...['new', 'same', 'kept', 'busy', 'left'].map((name) => ({ name, align: 'right' as const })),
+  ];
+  const rows = reports.map(({ brand, report, status: ended, days }) => [
+    brand,
+    report,
+    ended,
+    ...(['published', 'unchanged', 'kept', 'busy', 'pending'] as const).map((wanted) =>
+      count(days.filter(({ outcome }) => outcome === wanted).length),
+    ),
+  ]);
+  const next = nextStep(reports);
+  return [
+    table(columns, rows, terminalColumns()),
+    ...reports.flatMap(problems),
+    '',
+    styleText(COLOURS[status], status) + (next === undefined ? '' : `. ${next}`),
+  ].join('\n');
+}
+
+const MAX_NAMED_DAYS = 10;
+
+/** Each reason once, with the message of its first day and all its days. */
+function problems({ brand, report, days, error }: RebuiltReport): string[] {
+  const reasons = Map.groupBy(
+    days.filter(({ message }) => message !== undefined),
+    ({ reason }) => reason,
+  );
+  const ofDays = [...reasons.values()].flatMap(([first, ...others]) => [
+    '',
+    `${styleText('red', `${brand} ${report} ${first?.dt}`)} (${first?.reason})`,
+    `${first?.message}`,
+    ...(others.length > 0 ? [`The same of ${named(others.map(({ dt }) => dt))}.`] : []),
+  ]);
+  return error ? [...ofDays, '', styleText('red', `${brand} ${report}`), error.message] : ofDays;
+}
+
+function named(days: readonly string[]): string {
+  const more = days.length - MAX_NAMED_DAYS;
+  return [...days.slice(0, MAX_NAMED_DAYS), ...(more > 0 ? [`${more} more days (--json)`] : [])].join(', ');
+}
+
+function nextStep(reports: readonly RebuiltReport[]): string | undefined {
+  const days = reports.flatMap((report) => report.days);
+  const left = days.filter(({ outcome }) => outcome === 'pending').map(({ dt }) => dt);
+  if (left.length > 0) return `Time was up. To continue, run it again with --from ${left.sort()[0]}.`;
+  if (days.some(({ outcome }) => outcome === 'busy'))
+    return 'Runs are reading the days that are busy. Run it again later.';
+  return days.length === 0 ? 'No day of this range has been read yet.' : undefined;
+}

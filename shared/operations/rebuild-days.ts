@@ -1,0 +1,162 @@
+/*
+ * Makes the days of a report again from their raw records, with the settings of now and without one call to the service:
+ * after a change of column types, the key or the time zone. Each day is `pipeline/rebuild-day.ts`; here they are put in
+ * order, and what follows from the ledgers (tables, `coverage`, the hints of the index) follows them again at the end.
+ */
+import { writeCoverage } from '../catalog/coverage.ts';
+import { ensureTable, ensureTableAndViews } from '../catalog/ensure-tables.ts';
+import { monthOf, monthsFrom } from '../days.ts';
+import { type BrandReportsError, rethrowBugs } from '../errors.ts';
+import { readOrDamage } from '../lake/documents/cas-document.ts';
+import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
+import { markMonthsDirty, recordMonths } from '../lake/documents/month-index.ts';
+import { type ErrorSummary, type Status, errorSummary } from '../outcome.ts';
+import { type LakeAccess, createBrandReport } from '../pipeline/context.ts';
+import { type RebuildContext, type RebuiltDay, rebuildDay } from '../pipeline/rebuild-day.ts';
+import { type Deadline, type TimeBudget, createTimeBudget } from '../pipeline/time-budget.ts';
+import type { ReportRegistry } from '../reports/definition.ts';
+import { type RunScope, selectBrands, selectReports, settingsOf } from '../run.ts';
+import type { Settings } from '../settings/settings.ts';
+
+/** What a rebuild works with: neither a service nor credentials. */
+export interface RebuildOptions extends LakeAccess {
+  settings: Settings;
+  reports: ReportRegistry;
+  scope: RebuildScope;
+  /** Missing: it has no time limit. */
+  deadline?: Deadline;
+}
+
+/** The days to make again, `YYYY-MM-DD`, both included. */
+export interface RebuildScope extends Pick<RunScope, 'brands' | 'reports'> {
+  from: string;
+  to: string;
+}
+
+/** The days of one report of one brand. */
+export interface RebuiltReport {
+  brand: string;
+  report: string;
+  status: Status;
+  /** Those of the range of which something is committed, in order. */
+  days: RebuiltDay[];
+  error?: ErrorSummary;
+}
+
+/** The document of `rebuild --json`, and the answer of a function to the event of a rebuild. */
+export interface RebuildOutcome {
+  /**
+   * `failed`: a day could not be made again. `incomplete`: time was up; the same rebuild from the first `pending` day on
+   * continues it. `busy`: a run reads every day that is left.
+   */
+  status: Status;
+  reports: RebuiltReport[];
+}
+
+/** Rebuilds the days in scope, one after the other. @throws BrandReportsError `config` for a scope that the settings do not have */
+export async function rebuildDays(options: RebuildOptions): Promise<RebuildOutcome> {
+  const { lake, clock, deadline } = options;
+  const documents = createLakeDocuments({ store: lake.store, ...options });
+  const time = createTimeBudget(deadline, clock.monotonicMs);
+  const runId = options.newId();
+  const reports: RebuiltReport[] = [];
+  for (const brand of selectBrands(options))
+    for (const report of selectReports(options, brand)) {
+      const ctx = createRebuildContext(options, documents, { brand, report, runId });
+      reports.push(await rebuildReport(ctx, options.scope, time));
+    }
+  return { status: worstOf(reports.map(({ status }) => status)), reports };
+}
+
+function createRebuildContext(
+  options: RebuildOptions,
+  documents: LakeDocuments,
+  { brand, report, runId }: Pick<RebuildContext, 'brand' | 'report' | 'runId'>,
+): RebuildContext {
+  const settings = settingsOf(options, brand, report);
+  return {
+    ...createBrandReport(options, documents, { brand, report, policy: settings.policy }),
+    ...settings,
+    runId,
+    leases: true,
+    progress: (day, attempt, first) => documents.progress(report.name, brand, day, attempt, first),
+  };
+}
+
+async function rebuildReport(
+  ctx: RebuildContext,
+  { from, to }: RebuildScope,
+  time: TimeBudget,
+): Promise<RebuiltReport> {
+  const of = { brand: ctx.brand, report: ctx.report.name };
+  const days: RebuiltDay[] = [];
+  try {
+    const { committed, damage } = await committedDays(ctx, from, to);
+    const months = [...new Set(committed.map(monthOf))];
+    ctx.log({ event: 'report_planned', dueDays: committed.length });
+    const columnsBefore = await prepare(ctx, months);
+    for (const day of committed) {
+      const rebuilt = time.tryStartDay() ? await rebuildDay(ctx, day) : notRebuilt(day);
+      ctx.log({ event: 'day_rebuilt', day, outcome: rebuilt.outcome, rows: rebuilt.rows });
+      days.push(rebuilt);
+    }
+    await finish(ctx, months, columnsBefore);
+    if (damage) return { ...of, status: 'failed', days, error: errorSummary(damage) };
+    return { ...of, status: worstOf(days.map(statusOf)), days };
+  } catch (thrown) {
+    return { ...of, status: 'failed', days, error: errorSummary(rethrowBugs(thrown)) };
+  }
+}
+
+function notRebuilt(dt: string): RebuiltDay {
+  return { dt, outcome: 'pending', rows: 0 };
+}
+
+/** The days of the range of which something is committed; `damage`: of the first ledger that cannot be read. */
+async function committedDays(
+  ctx: RebuildContext,
+  from: string,
+  to: string,
+): Promise<{ committed: string[]; damage?: BrandReportsError }> {
+  const committed: string[] = [];
+  let first: BrandReportsError | undefined;
+  for (const month of monthsFrom(from, to)) {
+    const ledger = await readOrDamage(ctx.ledger(month).refresh());
+    if ('damage' in ledger) first ??= ledger.damage;
+    else
+      for (const [day, entry] of Object.entries(ledger.value.days))
+        if (entry.committed && from <= day && day <= to) committed.push(day);
+  }
+  return { committed: committed.sort(), ...(first && { damage: first }) };
+}
+
+/** @returns how many columns the table has. Until the end a run that looks for what is due looks at these months, whatever the index said of them. */
+async function prepare(ctx: RebuildContext, months: readonly string[]): Promise<number> {
+  const dirty = { by: ctx.runId, at: new Date(ctx.clock.wallMs()).toISOString() };
+  await ctx.index.update((index) => markMonthsDirty(index, months, dirty, new Map()));
+  return (await ensureTable(ctx)).columns.length;
+}
+
+async function finish(ctx: RebuildContext, months: readonly string[], columnsBefore: number): Promise<void> {
+  await Promise.all(months.map((month) => ctx.ledger(month).flush()));
+  // A view may have waited for a new column.
+  if ((await ctx.schema.cached()).columns.length > columnsBefore) await ensureTableAndViews(ctx);
+  const { hasReturnedRecords } = await ctx.index.cached();
+  await writeCoverage(ctx, months, hasReturnedRecords);
+  const [wallMs, nowMs] = [ctx.clock.wallMs(), ctx.clock.now().getTime()];
+  const examined = new Map(months.map((month) => [month, { dueMs: nowMs }]));
+  const run = { id: ctx.runId, wallMs, nowMs, seen: new Map() };
+  await ctx.index.update((index) => recordMonths(index, examined, index.policy, run));
+}
+
+function statusOf({ outcome }: RebuiltDay): Status {
+  if (outcome === 'failed' || outcome === 'kept') return 'failed';
+  if (outcome === 'pending') return 'incomplete';
+  return outcome === 'busy' ? 'busy' : 'complete';
+}
+
+const WORST_FIRST = ['failed', 'incomplete', 'busy', 'complete'] as const satisfies readonly Status[];
+
+function worstOf(statuses: readonly Status[]): Status {
+  return WORST_FIRST.find((status) => statuses.includes(status)) ?? 'complete';
+}

@@ -1,0 +1,212 @@
+/*
+ * Makes a day again from the raw records of the reading that is committed, without one call to the service: the same
+ * `build` as a reading's, then a commit of its own that keeps how the day was read, then its publication. What the
+ * settings lead to now is honoured as far as the records tell; otherwise the day stays as it is, and the outcome says why.
+ *
+ * No claim is needed: the commit is one compare-and-swap that replaces exactly what it was built from, and a run that
+ * reads the day meanwhile wins (I5). A process that dies before it leaves a snapshot that nothing names, and one that dies
+ * behind it a publication that the next run repeats (I4).
+ */
+import { monthOf } from '../days.ts';
+import { type BrandReportsError, rethrowBugs } from '../errors.ts';
+import { refreshUndamaged } from '../lake/documents/cas-document.ts';
+import { type Committed, type DayEntry, rebuildDay as commitRebuilt } from '../lake/documents/ledger.ts';
+import type { Slice } from '../lake/documents/progress.ts';
+import { attemptPrefix } from '../lake/paths.ts';
+import {
+  type RawDay,
+  type Replay,
+  type ReplayObstacle,
+  decideReplay,
+  joinReadings,
+  neighboursOf,
+} from '../planning/replay.ts';
+import { keysOf } from '../records/record-keys.ts';
+import { type BuiltSnapshot, build } from './build.ts';
+import { logChange, recordChange } from './changes.ts';
+import { isLeaseLive } from './claim.ts';
+import type { BuildContext, RunContext } from './context.ts';
+import { publishDay } from './publish.ts';
+import { type StagedDay, type StagedSlice, pagesOf } from './staged-records.ts';
+import { primaryKeyField } from './stage.ts';
+
+/** One report of one brand in one rebuild. */
+export interface RebuildContext extends BuildContext, Pick<RunContext, 'runId' | 'leases' | 'progress'> {}
+
+/** Why a day stays as it is. */
+export type RebuildObstacle =
+  | ReplayObstacle
+  /** Its raw records, or what names them, cannot be read. */
+  | 'raw_damaged'
+  /** Records with one key differ, and only a second pass can tell why. */
+  | 'key_unclear'
+  /** An older version was published by hand: the raw records are those of a later one. */
+  | 'rolled_back';
+
+/** What a rebuild did with a day. */
+export interface RebuiltDay {
+  dt: string;
+  /**
+   * `kept`: it stays as it is, for the reason given. `busy`: a run reads it. `pending`: time was up before it. `failed`:
+   * see `reason` and `message`.
+   */
+  outcome: 'published' | 'unchanged' | 'kept' | 'busy' | 'pending' | 'failed';
+  rows: number;
+  reason?: RebuildObstacle | BrandReportsError['code'];
+  message?: string;
+}
+
+/** Makes a day again of which something is committed. Failures are returned; bugs are thrown. */
+export async function rebuildDay(ctx: RebuildContext, day: string): Promise<RebuiltDay> {
+  try {
+    const entry = (await ctx.ledger(monthOf(day)).refresh()).days[day] ?? {};
+    if (!entry.committed) throw new Error(`${day} has never been committed`);
+    const rebuilt = await rebuildCommitted(ctx, day, entry, entry.committed);
+    if (typeof rebuilt === 'string') return kept(ctx, day, entry.committed, rebuilt);
+    const { committed } = (await ctx.ledger(monthOf(day)).cached()).days[day] ?? {};
+    if (committed && !committed.published) await publishDay(ctx, day);
+    return { dt: day, ...rebuilt };
+  } catch (thrown) {
+    const { kind, code, message, context } = rethrowBugs(thrown);
+    if (kind === 'conflict') return { dt: day, outcome: 'busy', rows: 0 };
+    if (code !== 'damaged_chunk') return { dt: day, outcome: 'failed', rows: 0, reason: code, message };
+    const reason = context.isMissing ? 'raw_expired' : 'raw_damaged';
+    return {
+      dt: day,
+      outcome: 'kept',
+      rows: 0,
+      reason,
+      message: `${day}: ${context.problem}; the day stays as it is`,
+    };
+  }
+}
+
+async function rebuildCommitted(
+  ctx: RebuildContext,
+  day: string,
+  entry: DayEntry,
+  committed: Committed,
+): Promise<Pick<RebuiltDay, 'outcome' | 'rows'> | RebuildObstacle> {
+  if (await isBeingRead(ctx, day, entry)) return { outcome: 'busy', rows: 0 };
+  // A closed pass agrees with itself at least: only a rollback leaves none.
+  if (committed.state === 'closed' && committed.identicalPasses === 0) return 'rolled_back';
+  const replay = await replayOf(ctx, day, committed);
+  if (typeof replay === 'string') return replay;
+  const staged = await stagedOf(ctx, day, replay);
+  const built = await build(ctx, staged, { readBack: true, isKeyNew: replay.isKeyNew });
+  if ('conflict' in built) return 'key_unclear';
+  const isNew = replay.reading.queryFingerprint !== committed.queryFingerprint;
+  if (!built.unchanged || isNew) await commit(ctx, day, entry, committed, replay, built);
+  return { outcome: built.unchanged ? 'unchanged' : 'published', rows: built.rows };
+}
+
+async function isBeingRead(ctx: RebuildContext, day: string, { claim }: DayEntry): Promise<boolean> {
+  if (!claim) return false;
+  return isLeaseLive(ctx, claim, await refreshUndamaged(ctx.progress(day, claim.attempt)));
+}
+
+async function replayOf(
+  ctx: RebuildContext,
+  day: string,
+  committed: Committed,
+): Promise<Replay | RebuildObstacle> {
+  const raw = await rawDay(ctx, day, committed);
+  if (!raw) return 'raw_damaged';
+  const decision = decideReplay(raw, ctx);
+  if (decision !== 'elsewhere') return decision;
+  const raws = await Promise.all(
+    neighboursOf(day).map(async (neighbour) => {
+      const ledger = await refreshUndamaged(ctx.ledger(monthOf(neighbour)));
+      const read = ledger?.days[neighbour]?.committed;
+      return read && rawDay(ctx, neighbour, read);
+    }),
+  );
+  return joinReadings(
+    day,
+    raws.filter((each) => each !== undefined),
+    ctx,
+  );
+}
+
+/** @returns `undefined` where what names the raw records is damaged */
+async function rawDay(ctx: RebuildContext, day: string, committed: Committed): Promise<RawDay | undefined> {
+  const progress = await refreshUndamaged(ctx.progress(day, committed.attempt));
+  return progress && { day, committed, slices: progress.slices };
+}
+
+async function stagedOf(ctx: RebuildContext, day: string, { slices, isKeyNew }: Replay): Promise<StagedDay> {
+  const staged: StagedSlice[] = [];
+  for (const { day: readAs, attempt, slice } of slices) {
+    const prefix = attemptPrefix(ctx.report.name, ctx.brand, readAs, attempt);
+    staged.push({ slice: isKeyNew ? await underNewKey(ctx, { slice, prefix }) : slice, prefix });
+  }
+  return { day, slices: staged };
+}
+
+/** What was noted of the key while the records were staged holds of the key of then. */
+async function underNewKey(ctx: RebuildContext, staged: StagedSlice): Promise<Slice> {
+  const { repeatsConflict: _conflict, ...slice } = staged.slice;
+  const field = primaryKeyField(ctx);
+  let withoutKey = 0;
+  for (const role of ['include', 'exclude', 'restore'] as const)
+    for await (const list of pagesOf(ctx, staged, role)) {
+      const keys = keysOf(list, field);
+      withoutKey += list.count - new Set(keys.filter((key) => key !== undefined)).size;
+    }
+  return { ...slice, withoutKey };
+}
+
+/** @throws BrandReportsError `conflict` where the day was committed or claimed meanwhile; then nothing was changed */
+async function commit(
+  ctx: RebuildContext,
+  day: string,
+  from: DayEntry,
+  committed: Committed,
+  { reading }: Replay,
+  { unchanged: _unchanged, hashes, ...content }: BuiltSnapshot,
+): Promise<void> {
+  const changes = await recordChange(ctx, day, {
+    before: committed,
+    after: content,
+    ...(hashes && { afterHashes: hashes }),
+    cause: 'rebuild',
+    changedAt: new Date(ctx.clock.serviceMs()).toISOString(),
+  });
+  const { keyIsNone: _none, filled: _filled, sums: _sums, unsettled: _unsettled, ...rest } = committed;
+  const { resumed: _resumed, ...howItWasRead } = rest;
+  const next: Committed = {
+    ...howItWasRead,
+    ...reading,
+    ...content,
+    published: ctx.lake.catalog === undefined,
+    ...(changes && { changes }),
+  };
+  const serviceMs = ctx.clock.serviceMs();
+  await ctx.ledger(monthOf(day)).update((ledger) => commitRebuilt(ledger, day, { from, next, serviceMs }));
+  if (changes && changes !== committed.changes) logChange(ctx, day, content.rows, changes);
+}
+
+function kept(ctx: RebuildContext, day: string, committed: Committed, reason: RebuildObstacle): RebuiltDay {
+  const { brand, report, policy, settings } = ctx;
+  const readAgain = `to read it again: brand-reports sync ${report.name} --brand ${brand} --from ${day} --to ${day}`;
+  const zone = `in the time zone ${policy.timeZone}`;
+  const why: Record<RebuildObstacle, string> = {
+    raw_expired: `its raw records are not kept any longer; ${readAgain}`,
+    raw_damaged: `the progress document of its attempt ${committed.attempt} is damaged, so that its raw records are not known; ${readAgain}`,
+    read_again:
+      'a run has begun to read it again, and the raw records before are gone; rebuild it when it is complete',
+    asked_differently: `the settings (filters, units, meanings of dates) ask for other records now than were asked for when it was read; ${readAgain}`,
+    day_unknown: `${zone} it begins and ends elsewhere, and its records have no documented time of their own, so only the service knows which are its; it is due, ${readAgain}`,
+    not_covered: `${zone} it begins and ends elsewhere, and the raw records that are kept of its neighbours do not hold all of it; it is due, ${readAgain}`,
+    read_too_early: `${zone} it was not over when its records were read; it is due, ${readAgain}`,
+    key_unclear: `records with one "${settings.key ?? report.primaryKey?.field}" differ, and only a second pass can tell whether the field is a key; ${readAgain}`,
+    rolled_back: `an older version of it was published by a rollback, and the raw records are those of a later one; ${readAgain}`,
+  };
+  return {
+    dt: day,
+    outcome: 'kept',
+    rows: committed.rows,
+    reason,
+    message: `${day} stays as it is: ${why[reason]}`,
+  };
+}

@@ -1,0 +1,111 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { runCli } from './run-cli.ts';
+import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
+
+let sample: SampleBrandForCli;
+beforeAll(async () => {
+  sample = await serveSampleBrand();
+  expect((await runCli(['sync', ...sample.flags])).code).toBe(0);
+});
+afterAll(() => sample.close());
+
+const TYPES = {
+  create_time: 'timestamp',
+  amount: 'decimal(18,2)',
+  commission: 'double',
+  order_number: 'bigint',
+  first_purchase: 'string',
+  channel_id: 'date',
+  status: 'boolean',
+};
+
+it('rebuild gives the days before the types that the settings name now, and every reader agrees', async () => {
+  const settings = await sample.writeSettings('typed.json', {
+    brands: {
+      acme: {
+        baseUrl: `${sample.service.url}/api/acme`,
+        service: sample.service.serviceName,
+        timeZone: 'America/New_York',
+        startDate: sample.firstDay,
+        secretName: 'none',
+        reports: { order_list: { columns: TYPES } },
+      },
+    },
+  });
+  const inLake = ['--lake', sample.lake];
+  const days = ['--from', sample.firstDay, '--to', sample.today];
+  const rebuild = ['rebuild', 'order_list', ...days, '--settings', settings, ...inLake];
+  const requests = sample.service.requests.length;
+
+  const help = await runCli(['rebuild', 'order_list']);
+  expect([help.code, help.stderr]).toEqual([2, expect.stringContaining('--from <day>')]);
+  const backwards = await runCli([
+    'rebuild',
+    'order_list',
+    '--from',
+    sample.today,
+    '--to',
+    '2020-01-01',
+    ...inLake,
+  ]);
+  expect(backwards.code).toBe(2);
+  const unknown = await runCli(['rebuild', 'orders', ...days, '--settings', settings, ...inLake]);
+  expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('Did you mean order_list?')]);
+
+  const rebuilt = await runCli(rebuild);
+  expect([rebuilt.code, rebuilt.stdout]).toEqual([
+    0,
+    expect.stringMatching(/complete +3 +0 +0 +0 +0\n\ncomplete$/m),
+  ]);
+  expect(rebuilt.stderr).toContain(`acme order_list ${sample.firstDay} rebuilt: published`);
+  expect(sample.service.requests).toHaveLength(requests);
+
+  expect((await runCli(['verify', ...inLake])).code).toBe(0);
+  const sql = `SELECT count(*) AS n,
+    count(*) FILTER (epoch(create_time_timestamp) = create_time) AS times,
+    count(*) FILTER (amount_decimal_18_2 = amount) AS amounts,
+    count(*) FILTER (CAST(commission_double AS DECIMAL(38,9)) = commission) AS doubles,
+    count(*) FILTER (CAST(order_number_bigint AS VARCHAR) = order_number) AS numbers,
+    count(*) FILTER (first_purchase_string = CAST(first_purchase AS VARCHAR)) AS texts,
+    typeof(any_value(create_time_timestamp)) AS t, typeof(any_value(amount_decimal_18_2)) AS d
+    FROM orders`;
+  const rows = JSON.parse((await runCli(['query', '--json', ...inLake, sql])).stdout);
+  const [{ n, times, amounts, doubles, numbers, texts, t, d }] = rows;
+  expect(Number(n)).toBeGreaterThan(0);
+  expect([times, amounts, doubles, numbers, texts, t, d]).toEqual([
+    n,
+    n,
+    n,
+    n,
+    n,
+    'TIMESTAMP',
+    'DECIMAL(18,2)',
+  ]);
+
+  const again = await runCli([...rebuild, '--json']);
+  expect(JSON.parse(again.stdout)).toMatchObject({
+    status: 'complete',
+    reports: [{ days: [{ outcome: 'unchanged' }, { outcome: 'unchanged' }, { outcome: 'unchanged' }] }],
+  });
+}, 120_000);
+
+it('rebuild leaves a day whose raw records are gone as it is, and says so', async () => {
+  const raw = join(sample.lake, `raw/order_list/brand=acme/dt=${sample.firstDay}`);
+  rmSync(raw, { recursive: true });
+  const range = ['--from', sample.firstDay, '--to', sample.today];
+  const settings = join(sample.folder, 'settings.json');
+  const { code, stdout } = await runCli([
+    'rebuild',
+    'order_list',
+    ...range,
+    '--settings',
+    settings,
+    '--lake',
+    sample.lake,
+  ]);
+  expect(code).toBe(1);
+  expect(stdout).toContain(`acme order_list ${sample.firstDay} (raw_expired)`);
+  expect(stdout).toContain(`brand-reports sync order_list --brand acme --from ${sample.firstDay}`);
+}, 60_000);

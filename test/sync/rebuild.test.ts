@@ -1,0 +1,505 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Held, type ReportName, restate } from '../../sample/brand.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import type { JsonObject } from '../../shared/json.ts';
+import { dayPartition, progressKey, snapshotKey } from '../../shared/lake/paths.ts';
+import type { RebuildOutcome } from '../../shared/operations/rebuild-days.ts';
+import { changesOf } from './changes-of-day.ts';
+import {
+  coverageOf,
+  ledgerEntries,
+  ledgerEntry,
+  outcomesOf,
+  publishedDays,
+  rewriteDocument,
+  rowsOf,
+  serviceDays,
+  tableOf,
+  wrongReports,
+} from './lake-contents.ts';
+import { BRAND, NO_TIME, REPORTS, type SampleLake, blindRegistry, sampleLake } from './sample-lake.ts';
+
+const FIRST = '2026-03-06';
+const [DAY, LAST, TODAY] = ['2026-03-07', '2026-03-09', '2026-03-10'];
+const LEDGER = 'ledger/order_list/acme/2026-03.json';
+
+let sample: SampleLake;
+beforeAll(async () => {
+  sample = await sampleLake({ now: '2026-03-10T15:00:00Z', startDate: FIRST, clicksPerDay: 6 });
+});
+afterAll(() => sample.close());
+
+async function synced(reports: readonly ReportName[] = ['order_list']): Promise<SampleLake> {
+  const lake = sample.emptyLake();
+  expect((await lake.sync({ scope: { reports } })).status).toBe('complete');
+  lake.nowMs += 5 * MINUTE_MS;
+  return lake;
+}
+
+const scopeOf = (report: ReportName, from = FIRST, to = TODAY) => ({ reports: [report], from, to });
+
+function outcomes({ reports }: RebuildOutcome): Record<string, string> {
+  return Object.fromEntries(
+    reports.flatMap(({ days }) => days).map(({ dt, outcome, reason }) => [dt, reason ?? outcome]),
+  );
+}
+
+const every = (outcome: string, from = 6, to = 10) =>
+  Object.fromEntries(
+    Array.from({ length: to - from + 1 }, (_, index) => [
+      `2026-03-${String(from + index).padStart(2, '0')}`,
+      outcome,
+    ]),
+  );
+
+async function currentRows(lake: SampleLake, report: ReportName, day: string) {
+  const { committed } = await ledgerEntry(lake, report, day);
+  return rowsOf(lake, snapshotKey(tableOf(report), dayPartition(BRAND, day), committed?.snapshot ?? ''));
+}
+
+/** The days that a run reads next, without reading them in this lake. */
+async function readNext(lake: SampleLake, report: ReportName, brandSettings = {}) {
+  const copy = lake.fork();
+  return Object.keys(outcomesOf(await copy.sync({ scope: { reports: [report] }, brandSettings }), report));
+}
+
+const ordersWith = (settings: JsonObject) => ({ reports: { order_list: settings } });
+
+describe('a rebuild from raw records', () => {
+  it.each(REPORTS)('changes nothing where nothing was changed: %s', async (report) => {
+    const lake = await synced(['clicks_list', report]);
+    const before = new Map(lake.store.objects);
+    const requests = lake.service.requests.length;
+    const outcome = await lake.rebuild(scopeOf(report));
+    expect(outcome.status).toBe('complete');
+    expect(outcomes(outcome)).toEqual(every('unchanged'));
+    expect(lake.service.requests).toHaveLength(requests);
+    const changed = [...lake.store.objects].filter(([key, { etag }]) => before.get(key)?.etag !== etag);
+    expect(changed.map(([key]) => key)).toEqual([`ledger/${report}/acme/index.json`]);
+  });
+
+  it('gives the days before a column of the type that a setting names now, beside the first one', async () => {
+    const lake = await synced();
+    const before = await ledgerEntry(lake, 'order_list', DAY);
+    const brandSettings = ordersWith({
+      columns: { create_time: 'timestamp', amount: 'decimal(18,2)', commission: 'string' },
+    });
+    const outcome = await lake.rebuild(scopeOf('order_list'), { brandSettings });
+    expect(outcomes(outcome)).toEqual(every('published'));
+    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+    for (const row of await currentRows(lake, 'order_list', DAY)) {
+      expect(row.create_time_timestamp).toEqual(new Date(Number(row.create_time) / 1e6));
+      expect(Number(row.amount_decimal_18_2) * 1e7).toBe(Number(row.amount));
+      expect(row.commission_string).toMatch(/^\d+\.\d\d$/);
+      expect(row._rescued).toBeUndefined();
+    }
+    const { committed } = await ledgerEntry(lake, 'order_list', DAY);
+    const { snapshot, digest, bytes, filled, sums, committedAt, changes, ...how } = committed ?? {};
+    expect(before.committed).toMatchObject(how);
+    expect(snapshot).not.toBe(before.committed?.snapshot);
+    expect((await ledgerEntry(lake, 'order_list', DAY)).superseded).toMatchObject([
+      { snapshot: before.committed?.snapshot },
+    ]);
+  });
+
+  it('is recorded as a change of the day, and in coverage', async () => {
+    const lake = await synced();
+    const { committed: before } = await ledgerEntry(lake, 'order_list', DAY);
+    await lake.rebuild(scopeOf('order_list'), {
+      brandSettings: ordersWith({ columns: { create_time: 'timestamp' } }),
+    });
+    const [first] = await changesOf(lake, 'order_list', DAY);
+    expect(first).toMatchObject({
+      cause: 'rebuild',
+      what: 'day',
+      previous_id: before?.snapshot,
+      altered: BigInt(before?.rows ?? 0),
+      added: 0n,
+      removed: 0n,
+    });
+    const { committed } = await ledgerEntry(lake, 'order_list', DAY);
+    expect((await coverageOf(lake, 'order_list'))[DAY]?.digest).toBe(committed?.digest);
+  });
+
+  it('leaves to the next run exactly what would have been due without it, and later readings agree with it', async () => {
+    const lake = await synced();
+    const brandSettings = ordersWith({ columns: { create_time: 'timestamp' } });
+    lake.nowMs += HOUR_MS;
+    const due = await readNext(lake, 'order_list', brandSettings);
+    await lake.rebuild(scopeOf('order_list'), { brandSettings });
+    expect(await readNext(lake, 'order_list', brandSettings)).toEqual(due);
+    const again = await lake.sync({ scope: scopeOf('order_list', FIRST, LAST), brandSettings });
+    expect(outcomesOf(again, 'order_list')).toEqual(every('unchanged', 6, 9));
+  });
+
+  it('gives values a column that were rescued, because they did not fit the first one', async () => {
+    const lake = sample.emptyLake();
+    restate(lake.brand, 'order_list', DAY, (held) =>
+      held.map(({ at, record }, index) => ({
+        at,
+        record: { ...record, amount: index === 0 ? 'on request' : (record.amount ?? null) },
+      })),
+    );
+    await lake.sync({
+      scope: { reports: ['order_list'] },
+      brandSettings: ordersWith({ columns: { amount: 'decimal(18,2)' } }),
+    });
+    const rescued = async () =>
+      (await currentRows(lake, 'order_list', DAY)).filter(({ _rescued }) => typeof _rescued === 'string')
+        .length;
+    expect(await rescued()).toBe(1);
+    const brandSettings = ordersWith({ columns: { amount: 'string' } });
+    await lake.rebuild(scopeOf('order_list', DAY, DAY), { brandSettings });
+    expect(await rescued()).toBe(0);
+    expect((await currentRows(lake, 'order_list', DAY)).map((row) => row.amount_string)).toContain(
+      'on request',
+    );
+  });
+
+  it('makes a snapshot again that is damaged, and records no change', async () => {
+    const lake = await synced();
+    const { committed } = await ledgerEntry(lake, 'order_list', DAY);
+    const key = snapshotKey('orders', dayPartition(BRAND, DAY), committed?.snapshot ?? '');
+    const body = Buffer.from(lake.store.objects.get(key)?.body ?? []).fill(0, 4, 60);
+    lake.store.objects.set(key, { body, etag: 'damaged', modifiedAt: new Date(lake.nowMs) });
+    expect(outcomes(await lake.rebuild(scopeOf('order_list', DAY, DAY)))).toEqual({ [DAY]: 'published' });
+    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+    expect((await ledgerEntry(lake, 'order_list', DAY)).committed?.changes).toBeUndefined();
+  });
+
+  it('publishes what was committed and never published', async () => {
+    const lake = await synced();
+    await rewriteDocument(lake, LEDGER, (ledger) => {
+      const days = JSON.parse(JSON.stringify(ledger.days));
+      days[DAY].committed.published = false;
+      return { ...ledger, days };
+    });
+    lake.catalog.pointers.delete(`orders/brand=acme/dt=${DAY}`);
+    expect(outcomes(await lake.rebuild(scopeOf('order_list', DAY, DAY)))).toEqual({ [DAY]: 'unchanged' });
+    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+  });
+
+  it('skips days that were never committed', async () => {
+    const lake = await synced();
+    const outcome = await lake.rebuild(scopeOf('order_list', '2026-01-01', FIRST));
+    expect([outcome.status, outcomes(outcome)]).toEqual(['complete', { [FIRST]: 'unchanged' }]);
+    const none = await lake.rebuild(scopeOf('order_list', '2026-01-01', '2026-01-31'));
+    expect(none).toEqual({
+      status: 'complete',
+      reports: [{ brand: 'acme', report: 'order_list', status: 'complete', days: [] }],
+    });
+  });
+
+  it('does at least one day where time is up, and names those that are left', async () => {
+    const lake = await synced();
+    const outcome = await lake.rebuild(scopeOf('order_list'), { deadline: NO_TIME });
+    expect(outcome.status).toBe('incomplete');
+    expect(outcomes(outcome)).toEqual({ ...every('pending'), [FIRST]: 'unchanged' });
+  });
+
+  it('goes on where the ledger of a month is damaged, and says so', async () => {
+    const lake = await synced();
+    const damaged = 'ledger/order_list/acme/2026-02.json';
+    lake.store.objects.set(damaged, { body: Buffer.from('{'), etag: 'x', modifiedAt: new Date(lake.nowMs) });
+    const outcome = await lake.rebuild(scopeOf('order_list', '2026-02-01'));
+    expect(outcomes(outcome)).toEqual(every('unchanged'));
+    expect(outcome).toMatchObject({ status: 'failed', reports: [{ error: { code: 'damaged_document' } }] });
+  });
+});
+
+describe('a day whose raw records do not tell', () => {
+  const progressOf = async (lake: SampleLake, day: string, report: ReportName = 'order_list') =>
+    progressKey(report, BRAND, day, (await ledgerEntry(lake, report, day)).committed?.attempt ?? '');
+  const chunksOf = (lake: SampleLake, progress: string) =>
+    [...lake.store.objects.keys()].filter(
+      (key) => key.startsWith(progress.replace('progress.json', '')) && key !== progress,
+    );
+  const damage = (lake: SampleLake, key: string) =>
+    lake.store.objects.set(key, { body: Buffer.from('{'), etag: 'damaged', modifiedAt: new Date(0) });
+
+  it.each<[string, string, (lake: SampleLake, progress: string) => void]>([
+    [
+      'all of it has expired',
+      'raw_expired',
+      (lake, progress) => {
+        for (const key of [progress, ...chunksOf(lake, progress)]) lake.store.objects.delete(key);
+      },
+    ],
+    [
+      'its records have expired before what names them',
+      'raw_expired',
+      (lake, progress) => {
+        for (const key of chunksOf(lake, progress)) lake.store.objects.delete(key);
+      },
+    ],
+    [
+      'its records are damaged',
+      'raw_damaged',
+      (lake, progress) => {
+        for (const key of chunksOf(lake, progress)) damage(lake, key);
+      },
+    ],
+    ['what names its records is damaged', 'raw_damaged', (lake, progress) => damage(lake, progress)],
+  ])('says so and stays as it is, where %s', async (_name, reason, spoil) => {
+    const lake = await synced();
+    const ledger = lake.store.objects.get(LEDGER)?.etag;
+    spoil(lake, await progressOf(lake, DAY));
+    const outcome = await lake.rebuild(scopeOf('order_list', DAY, DAY));
+    expect([outcome.status, outcomes(outcome)]).toEqual(['failed', { [DAY]: reason }]);
+    expect(outcome.reports[0]?.days[0]?.message).toContain(DAY);
+    expect(lake.store.objects.get(LEDGER)?.etag).toBe(ledger);
+    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+  });
+
+  it.each<[string, ReportName, JsonObject]>([
+    ['fewer records', 'order_list', ordersWith({ filters: { status: 'new' } })],
+    ['records from another page on', 'order_list', { firstPage: 0 }],
+    ['another range', 'order_list', { endTime: 'exclusive' }],
+    ['times in another unit', 'clicks_list', { timestampUnit: 'milliseconds' }],
+    ['dates of another meaning', 'transaction_list', { endDate: 'midnight' }],
+  ])(
+    'stays as it is where the settings ask for %s, and is read again',
+    async (_name, report, brandSettings) => {
+      const lake = await synced([report]);
+      const before = await ledgerEntries(lake, report);
+      const outcome = await lake.rebuild(scopeOf(report, FIRST, LAST), { brandSettings });
+      expect(outcomes(outcome)).toEqual(every('asked_differently', 6, 9));
+      expect(await ledgerEntries(lake, report)).toEqual(before);
+      expect(outcome.reports[0]?.days[0]?.message).toContain(
+        `brand-reports sync ${report} --brand acme --from ${FIRST} --to ${FIRST}`,
+      );
+      expect(await readNext(lake, report, brandSettings)).toEqual(expect.arrayContaining([FIRST, DAY]));
+    },
+  );
+
+  it('stays as it is after a rollback', async () => {
+    const lake = await synced();
+    await rewriteDocument(lake, LEDGER, (ledger) => {
+      const days = JSON.parse(JSON.stringify(ledger.days));
+      days[DAY].committed.identicalPasses = 0;
+      return { ...ledger, days };
+    });
+    const outcome = await lake.rebuild(scopeOf('order_list', DAY, DAY));
+    expect(outcomes(outcome)).toEqual({ [DAY]: 'rolled_back' });
+  });
+});
+
+describe('another key', () => {
+  const noKey = ordersWith({ key: 'no_such_field' });
+  let paged: SampleLake;
+  beforeAll(async () => {
+    paged = await sampleLake({
+      now: '2026-03-10T15:00:00Z',
+      startDate: FIRST,
+      clicksPerDay: 6,
+      interpretations: { pageCap: 2 },
+    });
+  });
+  afterAll(() => paged.close());
+
+  /** The three orders of the day in the order of their pages. */
+  const restated = (lake: SampleLake, change: (orders: Held[]) => Held[]) =>
+    restate(lake.brand, 'order_list', DAY, (held) =>
+      change(held.toSorted((a, b) => Number(a.record.transid) - Number(b.record.transid))),
+    );
+
+  it('drops what is twice under the new key, and keeps what was not under the old one', async () => {
+    const lake = paged.emptyLake();
+    // The second order ends one page and begins the next.
+    restated(lake, (orders) => [...orders, ...orders.slice(1, 2)]);
+    await lake.sync({ scope: { reports: ['order_list'] }, brandSettings: noKey });
+    const rows = (await ledgerEntry(lake, 'order_list', DAY)).committed?.rows ?? 0;
+    lake.nowMs += 5 * MINUTE_MS;
+    expect(outcomes(await lake.rebuild(scopeOf('order_list', DAY, DAY)))).toEqual({ [DAY]: 'published' });
+    expect((await ledgerEntry(lake, 'order_list', DAY)).committed?.rows).toBe(rows - 1);
+    await lake.rebuild(scopeOf('order_list', DAY, DAY), { brandSettings: noKey });
+    expect((await ledgerEntry(lake, 'order_list', DAY)).committed?.rows).toBe(rows);
+  });
+
+  it('of which the same rows come is noted all the same: the day is not read again for it', async () => {
+    const lake = await synced();
+    const before = await ledgerEntry(lake, 'order_list', DAY);
+    expect(await readNext(lake, 'order_list', noKey)).toContain(DAY);
+    const outcome = await lake.rebuild(scopeOf('order_list', DAY, DAY), { brandSettings: noKey });
+    expect(outcomes(outcome)).toEqual({ [DAY]: 'unchanged' });
+    const { committed } = await ledgerEntry(lake, 'order_list', DAY);
+    const { queryFingerprint, ...same } = committed ?? { queryFingerprint: '' };
+    expect(before.committed).toMatchObject(same);
+    expect(queryFingerprint).not.toBe(before.committed?.queryFingerprint);
+    lake.nowMs += HOUR_MS;
+    expect(await readNext(lake, 'order_list', noKey)).not.toContain(DAY);
+  });
+
+  it('that different records have is left to a second pass, which only a reading can make', async () => {
+    const lake = paged.emptyLake();
+    const withRef = ({ at, record }: Held, ref: unknown) => ({ at, record: { ...record, ref: String(ref) } });
+    lake.brand.records.order_list = lake.brand.records.order_list.map((held) =>
+      withRef(held, held.record.transid),
+    );
+    restated(lake, (orders) => orders.map((held, index) => withRef(held, index === 1 ? 'b' : 'a')));
+    await lake.sync({ scope: { reports: ['order_list'] } });
+    const brandSettings = ordersWith({ key: 'ref' });
+    const outcome = await lake.rebuild(scopeOf('order_list', DAY, DAY), { brandSettings });
+    expect(outcomes(outcome)).toEqual({ [DAY]: 'key_unclear' });
+    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+    expect(await readNext(lake, 'order_list', brandSettings)).toContain(DAY);
+  });
+});
+
+describe('another time zone', () => {
+  const berlin = { timeZone: 'Europe/Berlin' };
+
+  async function moved(reports: readonly ReportName[]): Promise<SampleLake> {
+    const lake = await synced(reports);
+    lake.nowMs += DAY_MS;
+    await lake.sync({ scope: { reports } });
+    lake.nowMs += 5 * MINUTE_MS;
+    return lake;
+  }
+
+  it('I2: puts records with a time of their own to their new day, where the readings hold all of it', async () => {
+    const lake = await moved(['clicks_list']);
+    const outcome = await lake.rebuild(scopeOf('clicks_list', FIRST, '2026-03-11'), {
+      brandSettings: berlin,
+    });
+    expect(outcomes(outcome)).toEqual({
+      ...every('published', 6, 10),
+      [FIRST]: 'not_covered',
+      '2026-03-11': 'not_covered',
+    });
+    lake.brand.timeZone = berlin.timeZone;
+    try {
+      const inside = { ...lake, startDate: DAY };
+      for (const day of [DAY, '2026-03-08', LAST]) {
+        const ids = (await currentRows(lake, 'clicks_list', day)).map(({ id }) => id).sort();
+        const held = lake.brand.records.clicks_list.map(({ record }) => record);
+        const wanted = held.filter(({ created_time }) => berlinDay(String(created_time)) === day);
+        expect(ids).toEqual(wanted.map(({ id }) => String(id)).sort());
+      }
+      const { committed } = await ledgerEntry(lake, 'clicks_list', DAY);
+      expect(committed).toMatchObject({ state: 'closed', readTo: '2026-03-07T23:00:00.000Z' });
+      lake.nowMs += HOUR_MS;
+      expect(await readNext(lake, 'clicks_list', berlin)).not.toContain(DAY);
+      await lake.sync({ scope: { reports: ['clicks_list'] }, brandSettings: berlin });
+      expect(await wrongReports(inside, '2026-03-11', ['clicks_list'])).toMatchObject({});
+    } finally {
+      lake.brand.timeZone = 'America/New_York';
+    }
+  });
+
+  it('is honoured once more by a later rebuild, out of the same readings', async () => {
+    const lake = await moved(['clicks_list']);
+    const scope = scopeOf('clicks_list', DAY, LAST);
+    await lake.rebuild(scope, { brandSettings: berlin });
+    expect(outcomes(await lake.rebuild(scope, { brandSettings: berlin }))).toEqual(every('unchanged', 7, 9));
+    const back = await lake.rebuild(scope);
+    expect(outcomes(back)).toEqual(every('published', 7, 9));
+    expect(await wrongReports({ ...lake, startDate: DAY }, LAST, [])).toEqual({});
+  });
+
+  it('leaves a day that a neighbour is missing of, whose raw records have expired', async () => {
+    const lake = await moved(['clicks_list']);
+    for (const key of lake.store.objects.keys())
+      if (key.startsWith(`raw/clicks_list/brand=acme/dt=${FIRST}/`)) lake.store.objects.delete(key);
+    const outcome = await lake.rebuild(scopeOf('clicks_list', DAY, '2026-03-08'), { brandSettings: berlin });
+    expect(outcomes(outcome)).toEqual({ [DAY]: 'not_covered', '2026-03-08': 'published' });
+  });
+
+  it('leaves days of records without a time of their own, which are due to be read again', async () => {
+    const lake = await moved(['order_list']);
+    const before = await ledgerEntries(lake, 'order_list');
+    const outcome = await lake.rebuild(scopeOf('order_list', FIRST, LAST), { brandSettings: berlin });
+    expect(outcomes(outcome)).toEqual(every('day_unknown', 6, 9));
+    expect(await ledgerEntries(lake, 'order_list')).toEqual(before);
+    expect(await readNext(lake, 'order_list', berlin)).toEqual(expect.arrayContaining([FIRST, DAY]));
+  });
+
+  it.each<ReportName>(['transaction_list', 'amazon_attribution_report'])(
+    'changes nothing of %s, whose dates the service knows, and spares reading them again',
+    async (report) => {
+      const lake = await moved([report]);
+      expect(await readNext(lake, report, berlin)).toEqual(expect.arrayContaining([FIRST, DAY]));
+      const outcome = await lake.rebuild(scopeOf(report, FIRST, LAST), { brandSettings: berlin });
+      expect(outcomes(outcome)).toEqual(every('unchanged', 6, 9));
+      const due = await readNext(lake, report, berlin);
+      expect(due).not.toContain(FIRST);
+      expect(due).toContain('2026-03-11');
+    },
+  );
+
+  it('I2: leaves a day that was not over yet there when it was read', async () => {
+    const lake = sample.emptyLake();
+    lake.nowMs = Date.parse('2026-03-10T04:20:00Z');
+    await lake.sync({ scope: { reports: ['transaction_list'] } });
+    expect((await ledgerEntry(lake, 'transaction_list', LAST)).committed?.state).toBe('closed');
+    const brandSettings = { timeZone: 'Pacific/Honolulu' };
+    const outcome = await lake.rebuild(scopeOf('transaction_list', DAY, LAST), { brandSettings });
+    expect(outcomes(outcome)).toEqual({ ...every('unchanged', 7, 8), [LAST]: 'read_too_early' });
+    lake.nowMs = Date.parse('2026-03-10T15:00:00Z');
+  });
+
+  it('leaves details of clicks to the next run, because the clicks of the day are others', async () => {
+    const lake = await moved(['clicks_list', 'clicks_detail']);
+    const outcome = await lake.rebuild(scopeOf('clicks_detail', DAY, DAY), { brandSettings: berlin });
+    expect(outcomes(outcome)).toEqual({ [DAY]: 'asked_differently' });
+  });
+});
+
+function berlinDay(createdTime: string): string {
+  return new Date(createdTime).toLocaleDateString('sv-SE', { timeZone: 'Europe/Berlin' });
+}
+
+describe('a rebuild beside other runs', () => {
+  const brandSettings = ordersWith({ columns: { create_time: 'timestamp' } });
+
+  it('I5: leaves a day to the run that reads it', async () => {
+    const lake = await synced();
+    await rewriteDocument(lake, LEDGER, (ledger) => {
+      const days = JSON.parse(JSON.stringify(ledger.days));
+      days[DAY].claim = { attempt: 'a', runId: 'alive', at: new Date(lake.nowMs).toISOString(), restarts: 0 };
+      return { ...ledger, days };
+    });
+    const outcome = await lake.rebuild(scopeOf('order_list'), { brandSettings });
+    expect([outcome.status, outcomes(outcome)]).toEqual(['busy', { ...every('published'), [DAY]: 'busy' }]);
+    lake.nowMs += 2 * MINUTE_MS;
+    const later = await lake.rebuild(scopeOf('order_list', DAY, DAY), { brandSettings });
+    expect(outcomes(later)).toEqual({ [DAY]: 'published' });
+    // The run that held it may wake up: its commit would bring the version before back.
+    expect((await ledgerEntry(lake, 'order_list', DAY)).claim).toMatchObject({ attempt: 'a', runId: null });
+  });
+
+  it('I5: changes nothing where a run commits the day meanwhile, whose reading stays', async () => {
+    const lake = await synced();
+    restate(lake.brand, 'order_list', DAY, (held) =>
+      held.map(({ at, record }) => ({ at, record: { ...record, status: 'restated' } })),
+    );
+    let runs = 0;
+    const store = {
+      ...lake.store,
+      create(key: string) {
+        const writer = lake.store.create(key);
+        return {
+          ...writer,
+          async finish() {
+            await writer.finish();
+            runs += 1;
+            if (runs > 1) return;
+            await lake.sync({ scope: { reports: ['order_list'], from: DAY, to: DAY }, brandSettings });
+          },
+        };
+      },
+    };
+    const outcome = await lake.rebuild(scopeOf('order_list', DAY, DAY), {
+      brandSettings,
+      lake: { store, catalog: lake.catalog, runs: blindRegistry },
+    });
+    expect(outcomes(outcome)).toEqual({ [DAY]: 'busy' });
+    expect((await publishedDays(lake, 'order_list')).get(DAY)).toBe(
+      (await serviceDays(lake, 'order_list', TODAY)).get(DAY),
+    );
+    lake.nowMs += MINUTE_MS;
+    expect(outcomes(await lake.rebuild(scopeOf('order_list', DAY, DAY), { brandSettings }))).toEqual({
+      [DAY]: 'unchanged',
+    });
+  });
+});
