@@ -4,10 +4,11 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, isDay, isInstant } from '../shared/days.ts'
 // The options that several commands share. Each value is checked while the command line is parsed: exit code 2.
 
 export const DEFAULT_LAKE = './lake';
+export const DEFAULT_SETTINGS = 'cdk.json';
 
 export const settingsOption = () =>
   new Option('--settings <file>', 'the settings: a cdk.json, or a JSON file of just the settings').default(
-    'cdk.json',
+    DEFAULT_SETTINGS,
   );
 
 export const environmentOption = () =>

@@ -5,13 +5,14 @@
  */
 import { writeCoverage } from '../catalog/coverage.ts';
 import { ensureTable, ensureTableAndViews } from '../catalog/ensure-tables.ts';
+import { monthsComparedWith, writeSchemaChanges } from '../catalog/schema-changes.ts';
 import { monthOf, monthsFrom } from '../days.ts';
 import { type BrandReportsError, rethrowBugs } from '../errors.ts';
 import { readOrDamage } from '../lake/documents/cas-document.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { markMonthsDirty, recordMonths } from '../lake/documents/month-index.ts';
 import { type ErrorSummary, type Status, errorSummary } from '../outcome.ts';
-import { type LakeAccess, createBrandReport } from '../pipeline/context.ts';
+import { type LakeAccess, createBrandReport, todayIn } from '../pipeline/context.ts';
 import { type RebuildContext, type RebuiltDay, rebuildDay } from '../pipeline/rebuild-day.ts';
 import { type Deadline, type TimeBudget, createTimeBudget } from '../pipeline/time-budget.ts';
 import type { ReportRegistry } from '../reports/definition.ts';
@@ -100,7 +101,8 @@ async function rebuildReport(
       ctx.log({ event: 'day_rebuilt', day, outcome: rebuilt.outcome, rows: rebuilt.rows });
       days.push(rebuilt);
     }
-    await finish(ctx, months, columnsBefore);
+    const published = days.filter(({ outcome }) => outcome === 'published').map(({ dt }) => dt);
+    await finish(ctx, { months, published, columnsBefore });
     if (damage) return { ...of, status: 'failed', days, error: errorSummary(damage) };
     return { ...of, status: worstOf(days.map(statusOf)), days };
   } catch (thrown) {
@@ -137,12 +139,16 @@ async function prepare(ctx: RebuildContext, months: readonly string[]): Promise<
   return (await ensureTable(ctx)).columns.length;
 }
 
-async function finish(ctx: RebuildContext, months: readonly string[], columnsBefore: number): Promise<void> {
+async function finish(
+  ctx: RebuildContext,
+  { months, published, columnsBefore }: { months: readonly string[]; published: string[]; columnsBefore: number },
+): Promise<void> {
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
   // A view may have waited for a new column.
   if ((await ctx.schema.cached()).columns.length > columnsBefore) await ensureTableAndViews(ctx);
   const { hasReturnedRecords } = await ctx.index.cached();
   await writeCoverage(ctx, months, hasReturnedRecords);
+  await writeSchemaChanges(ctx, monthsComparedWith(published, todayIn(ctx)));
   const [wallMs, nowMs] = [ctx.clock.wallMs(), ctx.clock.now().getTime()];
   const examined = new Map(months.map((month) => [month, { dueMs: nowMs }]));
   const run = { id: ctx.runId, wallMs, nowMs, seen: new Map() };

@@ -1,19 +1,31 @@
 import { monthOf } from '../days.ts';
 import { asBrandReportsError } from '../errors.ts';
-import type { Committed, DayEntry, Ledger } from '../lake/documents/ledger.ts';
+import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
+import type { Committed, DayChanges, DayEntry, Ledger } from '../lake/documents/ledger.ts';
 import {
+  CHANGES_TABLE,
   brandPartitions,
+  changesPartition,
   dayPartition,
   parseDayKey,
   partitionPath,
   partitionPrefix,
   snapshotOfKey,
 } from '../lake/paths.ts';
-import { Digest } from '../lake/table/digest.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
-import type { LakeAccess } from '../pipeline/context.ts';
-import type { Lake, ListedObject } from '../ports.ts';
-import type { ReportDefinition } from '../reports/definition.ts';
+import { readContent } from '../lake/table/read-content.ts';
+import { type LakeAccess, createBrandReport } from '../pipeline/context.ts';
+import type { Lake, ListedObject, Partition } from '../ports.ts';
+import type { ReportDefinition, ReportRegistry, States } from '../reports/definition.ts';
+import { settingsOf } from '../run.ts';
+import type { Settings } from '../settings/settings.ts';
+import {
+  type FoundSnapshot,
+  type ProofContext,
+  attemptsByDay,
+  proveReading,
+  rebuildLost,
+} from './prove-reading.ts';
 import type { Remade } from './remake-schema.ts';
 
 /** The month of a report and brand whose ledger is made again. */
@@ -23,24 +35,85 @@ interface LedgerScope {
   month: string;
 }
 
+/** What a ledger is made again with. */
+export interface RemakeOptions extends LakeAccess {
+  reports: ReportRegistry;
+  /** Missing: raw records prove nothing, because which of them are a day's depends on its time zone and the key. */
+  settings?: Settings;
+}
+
 /**
- * The ledger as the published snapshots tell it. How they were read is not in them, so every day counts as open and read
- * up to its beginning: the next runs read it whole again, and until then readers keep the snapshot (I2, I3).
+ * The ledger as the published snapshots and the raw records tell it. How a day was read is taken from the progress of
+ * the attempt whose records make the same snapshot. A day of which none does counts as open and read up to its beginning:
+ * the next runs read it whole again, and until then readers keep the snapshot (I2, I3). A day whose snapshot is lost is
+ * built from its raw records.
  */
-export async function remakeLedger(
-  { lake, newId }: Pick<LakeAccess, 'lake' | 'newId'>,
-  scope: LedgerScope,
-): Promise<Remade> {
+export async function remakeLedger(options: RemakeOptions, scope: LedgerScope): Promise<Remade> {
+  const { lake, newId, clock } = options;
   const { report, brand, month } = scope;
-  const { entries, notes } = await publishedDays(lake, scope, `repair-${newId()}`);
-  const days: Ledger['days'] = Object.fromEntries(entries);
+  const proof = proofContext(options, scope);
+  const attempts = proof ? await attemptsByDay(proof) : new Map<string, string[]>();
+  const found = await snapshotsByDay(lake, scope);
+  const changesByDay = await newestChanges(lake, scope);
+  const now = new Date(clock.wallMs()).toISOString();
+  const days: Ledger['days'] = {};
+  const notes: string[] = [];
+  const ofMonth = [...new Set([...found.keys(), ...attempts.keys()])].filter((day) => monthOf(day) === month);
+  for (const day of ofMonth.sort()) {
+    const lost = found.get(day) ?? { current: undefined, older: [], isAlone: true };
+    const remade = await remakeDay(
+      { lake, proof, attempts: attempts.get(day) ?? [] },
+      scope,
+      day,
+      lost,
+      newId,
+    );
+    notes.push(...remade.notes);
+    if (!remade.committed) continue;
+    const superseded = versionsBefore(lost);
+    const changes = await changesOf(lake, changesByDay.get(day));
+    if (superseded.length > 0)
+      notes.push(
+        `${day}: ${superseded.length} earlier versions are kept; when each was current is not known any more`,
+      );
+    if ('note' in changes) notes.push(`${day}: ${changes.note}`);
+    days[day] = {
+      committed: { ...remade.committed, ...('changes' in changes && { changes: changes.changes }) },
+      ...(superseded.length > 0 && { superseded }),
+      versionsFrom: now,
+    };
+  }
   const ledger: Ledger = { version: 1, report: report.name, brand, month, days, recentWrites: [newId()] };
-  const unknown =
-    'how and when the days were read, failures, and attempts in progress are not known any more: every day of the month is read again';
+  const unknown = 'failures, attempts in progress and whether earlier readings agreed are not known any more';
+  const isWithout = proof ? [] : [noSettings(options, scope)];
   return {
     document: ledger,
-    notes: [`${entries.length} days were found in ${sourceOf(lake)}`, unknown, ...notes],
+    notes: [
+      `${Object.keys(days).length} days were found in ${sourceOf(lake)}`,
+      unknown,
+      ...isWithout,
+      ...notes,
+    ],
   };
+}
+
+function proofContext(options: RemakeOptions, { report, brand }: LedgerScope): ProofContext | undefined {
+  const { settings, lake } = options;
+  if (!settings || !Object.hasOwn(settings.brands, brand)) return undefined;
+  const documents = createLakeDocuments({ store: lake.store, ...options });
+  const ofReport = settingsOf({ settings }, brand, report);
+  return {
+    ...createBrandReport(options, documents, { brand, report, policy: ofReport.policy }),
+    ...ofReport,
+    progress: (day, attempt, first) => documents.progress(report.name, brand, day, attempt, first),
+  };
+}
+
+function noSettings({ settings }: RemakeOptions, { brand }: LedgerScope): string {
+  const why = settings
+    ? `the settings do not have the brand ${brand}`
+    : 'no settings were given (--settings)';
+  return `${why}, so that raw records prove nothing: every day of the month is read again`;
 }
 
 function sourceOf({ catalog }: Lake): string {
@@ -49,56 +122,163 @@ function sourceOf({ catalog }: Lake): string {
     : 'the snapshots, the newest of each day, because no catalog was named (--database)';
 }
 
-type Entry = [day: string, entry: DayEntry];
+/** The snapshots of a day. */
+interface DaySnapshots {
+  /** What readers find; `undefined` where the catalog points at none of those that are there. */
+  current: Snapshot | undefined;
+  /** Those written before it, the oldest first. */
+  older: Snapshot[];
+  /** Two links of a folder are left by a crash: neither is current until the publication is repeated. */
+  isAlone: boolean;
+}
 
-async function publishedDays(
+interface Snapshot extends ListedObject {
+  day: string;
+  id: string;
+}
+
+async function snapshotsByDay(
   lake: Lake,
   { report, brand, month }: LedgerScope,
-  attempt: string,
-): Promise<{ entries: Entry[]; notes: string[] }> {
+): Promise<Map<string, DaySnapshots>> {
+  const stored = (await listedSnapshots(lake, report.table, brandPartitions(brand))).filter(
+    ({ day }) => monthOf(day) === month,
+  );
   const pointed = await lake.catalog?.snapshotsByPartition(report.table, brandPartitions(brand));
-  const prefix = partitionPrefix(report.table, brandPartitions(brand));
-  const stored = (await Array.fromAsync(lake.store.list(prefix))).flatMap((object) => {
-    const { day, id } = parseDayKey(prefix, object.key) ?? {};
-    const isOurs = snapshotOfKey(object.key) === id && day !== undefined && monthOf(day) === month;
-    return isOurs && id !== undefined ? [{ ...object, day, id }] : [];
-  });
-  const entries: Entry[] = [];
-  const notes: string[] = [];
+  const days = new Map<string, DaySnapshots>();
   for (const [day, snapshots] of Map.groupBy(stored, ({ day }) => day)) {
     const current = pointed?.get(partitionPath(dayPartition(brand, day))) ?? [];
-    const candidates = pointed ? snapshots.filter(({ id }) => current.includes(id)) : snapshots;
-    const newest = candidates.toSorted((a, b) => b.modifiedAt.getTime() - a.modifiedAt.getTime())[0];
-    if (!newest) {
-      notes.push(`${day}: the catalog points at none of its snapshots, so it counts as missing`);
-      continue;
-    }
-    // Two links of a folder are left by a crash: neither is current until the publication is repeated.
-    const published = !pointed || current.length === 1;
-    try {
-      const content = await contentOf(lake, newest);
-      const how = howItWasRead(day, attempt);
-      entries.push([day, { committed: { ...how, ...content, snapshot: newest.id, published } }]);
-    } catch (thrown) {
-      const { message } = asBrandReportsError(thrown);
-      notes.push(`${day}: ${newest.key} cannot be read, so it counts as missing: ${message}`);
-    }
+    const byAge = snapshots.toSorted((a, b) => a.modifiedAt.getTime() - b.modifiedAt.getTime());
+    const newest = (pointed ? byAge.filter(({ id }) => current.includes(id)) : byAge).at(-1);
+    days.set(day, {
+      current: newest,
+      older: byAge.slice(0, newest ? byAge.indexOf(newest) : byAge.length),
+      isAlone: !pointed || current.length === 1,
+    });
   }
-  return { entries, notes };
+  return days;
+}
+
+async function listedSnapshots(lake: Lake, table: string, leading: Partition): Promise<Snapshot[]> {
+  const prefix = partitionPrefix(table, leading);
+  return (await Array.fromAsync(lake.store.list(prefix))).flatMap((object) => {
+    const { day, id } = parseDayKey(prefix, object.key) ?? {};
+    return day !== undefined && id !== undefined && snapshotOfKey(object.key) === id
+      ? [{ ...object, day, id }]
+      : [];
+  });
+}
+
+async function remakeDay(
+  { lake, proof, attempts }: { lake: Lake; proof: ProofContext | undefined; attempts: readonly string[] },
+  { report, brand }: LedgerScope,
+  day: string,
+  { current, isAlone }: DaySnapshots,
+  newId: () => string,
+): Promise<{ committed?: Committed; notes: string[] }> {
+  const read = await contentOf(lake, report.states, current);
+  if ('found' in read) {
+    const proven = proof && (await proveReading(proof, day, attempts, read.found));
+    const { columns: _columns, ...content } = read.found;
+    const committed = {
+      ...(proven ?? { ...unknownReading(day, `repair-${newId()}`), ...content }),
+      published: isAlone,
+    };
+    const unproven = `${day}: no raw records prove how it was read, so it counts as open and is read again`;
+    return { committed, notes: proven ? [provenNote(day, proven)] : proof ? [unproven] : [] };
+  }
+  const rebuilt = proof && (await rebuildLost(proof, day, attempts));
+  if (!rebuilt) return { notes: [`${day}: ${read.problem}, so it counts as missing`] };
+  const published = lake.catalog === undefined;
+  return {
+    committed: { ...rebuilt, published },
+    notes: [
+      `${day}: ${read.problem}, so ${brand} ${report.table} is built again; ${provenNote(day, rebuilt)}`,
+    ],
+  };
+}
+
+function provenNote(
+  day: string,
+  { attempt, state, readFrom, readTo, settled }: Omit<Committed, 'published'>,
+): string {
+  return `${day}: ${settled ? 'settled' : state}, read at ${readFrom} up to ${readTo}, as the raw records of ${attempt} prove`;
 }
 
 async function contentOf(
   { store }: Lake,
-  { key, bytes }: ListedObject,
-): Promise<Pick<Committed, 'rows' | 'bytes' | 'digest'>> {
-  const { readParquetRows } = await loadParquet();
-  const digest = new Digest();
-  const range = (start: number, end: number) => store.range(key, start, end);
-  for await (const row of readParquetRows({ bytes, range })) digest.add(row);
-  return { rows: digest.rows, bytes, digest: digest.value() };
+  states: States | undefined,
+  snapshot: Snapshot | undefined,
+): Promise<{ found: FoundSnapshot } | { problem: string }> {
+  if (!snapshot) return { problem: 'no snapshot of it is left that readers find' };
+  const { key, bytes, id } = snapshot;
+  try {
+    const { readParquetColumns } = await loadParquet();
+    const range = (start: number, end: number) => store.range(key, start, end);
+    const content = await readContent({ bytes, range }, states);
+    const columns = await readParquetColumns({ bytes, range });
+    return { found: { snapshot: id, ...content, columns } };
+  } catch (thrown) {
+    return { problem: `${key} cannot be read (${asBrandReportsError(thrown).message})` };
+  }
 }
 
-function howItWasRead(
+/** I3: they are kept as long as the settings say; since `versionsFrom`, a question of the past is not answered by them. */
+function versionsBefore({ current, older }: DaySnapshots): NonNullable<DayEntry['superseded']> {
+  if (!current) return [];
+  return older.map(({ id }, index) => ({
+    snapshot: id,
+    at: (older[index + 1] ?? current).modifiedAt.toISOString(),
+  }));
+}
+
+/** By day, the snapshot of its changes that readers find; without a catalog the newest one. */
+async function newestChanges(lake: Lake, { report, brand }: LedgerScope): Promise<Map<string, Snapshot>> {
+  const leading = changesPartition(brand, report.name);
+  const pointed = await lake.catalog?.snapshotsByPartition(CHANGES_TABLE, leading);
+  const found = (await listedSnapshots(lake, CHANGES_TABLE, leading)).filter(
+    ({ day, id }) =>
+      !pointed || pointed.get(partitionPath(changesPartition(brand, report.name, day)))?.includes(id),
+  );
+  const byAge = found.sort((a, b) => a.modifiedAt.getTime() - b.modifiedAt.getTime());
+  return new Map(byAge.map((snapshot) => [snapshot.day, snapshot]));
+}
+
+async function changesOf(
+  lake: Lake,
+  snapshot: Snapshot | undefined,
+): Promise<{ changes: DayChanges } | { note: string } | object> {
+  if (!snapshot) return {};
+  try {
+    return { changes: await readChanges(lake, snapshot) };
+  } catch (thrown) {
+    return { note: `what changed of it is lost: ${snapshot.key}: ${asBrandReportsError(thrown).message}` };
+  }
+}
+
+async function readChanges({ store }: Lake, { key, id, bytes }: Snapshot): Promise<DayChanges> {
+  const { readParquetRows } = await loadParquet();
+  const range = (start: number, end: number) => store.range(key, start, end);
+  const rows = await Array.fromAsync(readParquetRows({ bytes, range }));
+  const changes = rows.filter(({ what }) => what === 'day');
+  const last = changes.at(-1);
+  if (!(last?.changed_at instanceof Date)) throw new Error('it has no change');
+  const counted = (['added', 'removed', 'altered'] as const).flatMap((name) =>
+    typeof last[name] === 'bigint' ? [[name, Number(last[name])] as const] : [],
+  );
+  return {
+    snapshot: id,
+    bytes,
+    times: changes.length,
+    last: {
+      at: last.changed_at.toISOString(),
+      rowsBefore: Number(last.rows_before ?? 0),
+      ...Object.fromEntries(counted),
+    },
+  };
+}
+
+function unknownReading(
   day: string,
   attempt: string,
 ): Omit<Committed, 'rows' | 'bytes' | 'digest' | 'snapshot' | 'published'> {

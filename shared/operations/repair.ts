@@ -25,10 +25,9 @@ import {
   reportRawPrefix,
   schemaKey,
 } from '../lake/paths.ts';
-import type { LakeAccess } from '../pipeline/context.ts';
 import type { ObjectStore } from '../ports.ts';
-import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
-import { remakeLedger } from './remake-ledger.ts';
+import type { ReportDefinition } from '../reports/definition.ts';
+import { type RemakeOptions, remakeLedger } from './remake-ledger.ts';
 import { type Remade, remakeSchema } from './remake-schema.ts';
 
 /** In this order, because a ledger that was made again is noted in its index. */
@@ -43,7 +42,7 @@ const REMEDIES: Record<DocumentKind, string> = {
   rate: 'empty it: runs forget within a minute what it held, and share the rate again',
   schema: 'make it again from the columns of the snapshots',
   ledger:
-    'make it again from what is published: readers keep it, and the next runs read all days of the month again',
+    'make it again from what is published and the raw records: readers keep it, and the next runs read again what these do not prove',
 };
 
 /** A document that cannot be parsed, and what became of it. */
@@ -68,8 +67,7 @@ export interface RepairOutcome {
 }
 
 /** What a repair works with. */
-export interface RepairOptions extends LakeAccess {
-  reports: ReportRegistry;
+export interface RepairOptions extends RemakeOptions {
   /** Without it nothing is changed. */
   apply: boolean;
 }

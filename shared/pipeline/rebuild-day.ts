@@ -172,10 +172,8 @@ async function commit(
     cause: 'rebuild',
     changedAt: new Date(ctx.clock.serviceMs()).toISOString(),
   });
-  const { keyIsNone: _none, filled: _filled, sums: _sums, unsettled: _unsettled, ...rest } = committed;
-  const { resumed: _resumed, ...howItWasRead } = rest;
   const next: Committed = {
-    ...howItWasRead,
+    ...withoutContent(committed),
     ...reading,
     ...content,
     published: ctx.lake.catalog === undefined,
@@ -184,6 +182,13 @@ async function commit(
   const serviceMs = ctx.clock.serviceMs();
   await ctx.ledger(monthOf(day)).update((ledger) => commitRebuilt(ledger, day, { from, next, serviceMs }));
   if (changes && changes !== committed.changes) logChange(ctx, day, content.rows, changes);
+}
+
+/** What the content and the reading say anew, also where they say nothing of it. */
+function withoutContent(committed: Committed): Committed {
+  const { keyIsNone: _none, filled: _filled, sums: _sums, rescued: _rescued, ...rest } = committed;
+  const { unsettled: _unsettled, resumed: _resumed, ...others } = rest;
+  return others;
 }
 
 function kept(ctx: RebuildContext, day: string, committed: Committed, reason: RebuildObstacle): RebuiltDay {

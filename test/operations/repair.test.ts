@@ -1,16 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type ReportName, restate } from '../../sample/brand.ts';
 import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
+import { versionAt } from '../../shared/lake/documents/versions.ts';
 import { readLedger, readSchema } from '../../shared/lake/documents/read.ts';
 import { DAY_PARTITION_KEYS, dayPartition, rateBudgetKey } from '../../shared/lake/paths.ts';
 import { type RepairOutcome, repairLake } from '../../shared/operations/repair.ts';
 import type { Lake } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
-import { coverageOf, ledgerEntry, wrongReports } from '../sync/lake-contents.ts';
-import { type SampleLake, blindRegistry, sampleLake } from '../sync/sample-lake.ts';
+import { changesOf } from '../sync/changes-of-day.ts';
+import { coverageOf, ledgerEntries, ledgerEntry, outcomesOf, wrongReports } from '../sync/lake-contents.ts';
+import { REPORTS, type SampleLake, ZONE, blindRegistry, sampleLake } from '../sync/sample-lake.ts';
 
 const FIRST = '2026-03-07';
 const TODAY = '2026-03-10';
@@ -38,9 +42,19 @@ function damage(lake: SampleLake, key: string, text = '{"version":1,'): void {
   lake.store.objects.set(key, { ...found, body: Buffer.from(text), etag: `${found.etag}-damaged` });
 }
 
+const brandSettings = {
+  baseUrl: 'https://service.example/api/acme',
+  service: 'SAMPLE',
+  timeZone: ZONE,
+  startDate: FIRST,
+  secretName: 'none',
+};
+const SETTINGS = parseSettings({ brands: { acme: brandSettings } }, reports);
+
 let ids = 0;
-function repair(lake: SampleLake, apply: boolean, of?: Lake): Promise<RepairOutcome> {
+function repair(lake: SampleLake, apply: boolean, of?: Lake, settings?: Settings): Promise<RepairOutcome> {
   return repairLake({
+    ...(settings && { settings }),
     lake: of ?? { store: lake.store, catalog: lake.catalog, runs: blindRegistry },
     reports,
     apply,
@@ -260,3 +274,109 @@ function ordersReport() {
   if (!report) throw new Error('there are no orders');
   return report;
 }
+
+describe('a ledger that is made again with the settings', () => {
+  const repaired = async (lake: SampleLake, key = LEDGER) => {
+    damage(lake, key);
+    const { documents } = await repair(lake, true, undefined, SETTINGS);
+    expect(documents).toMatchObject([{ outcome: 'repaired' }]);
+    return documents[0]?.notes.join('\n') ?? '';
+  };
+
+  it.each<ReportName>(REPORTS)(
+    'says of every day of %s how it was read, as the raw records prove, so that nothing is read again',
+    async (report) => {
+      const lake = sample.emptyLake();
+      const both = { reports: ['clicks_list', report] };
+      await lake.sync({ scope: both });
+      lake.nowMs += HOUR_MS;
+      await lake.sync({ scope: both });
+      lake.nowMs += HOUR_MS;
+      const before = new Map(await ledgerEntries(lake, report));
+      const untouched = lake.fork();
+      const notes = await repaired(lake, `ledger/${report}/acme/2026-03.json`);
+      for (const [day, entry] of await ledgerEntries(lake, report)) {
+        const known = before.get(day)?.committed;
+        if (!known) throw new Error(`${day} was not committed`);
+        const { identicalPasses, confirmed, committedAt, ...how } = known;
+        expect({ day, ...entry.committed }).toMatchObject({ day, ...how });
+        expect(notes).toContain(
+          `${day}: ${how.settled ? 'settled' : how.state}, read at ${how.readFrom} up to ${how.readTo}`,
+        );
+      }
+      // What earlier readings agreed on is not in the raw records: such days are read once more.
+      const due = outcomesOf(await untouched.sync({ scope: both }), report);
+      lake.nowMs = Date.parse('2026-03-10T17:00:00Z');
+      const read = outcomesOf(await lake.sync({ scope: both }), report);
+      if (report !== 'order_list') expect(Object.keys(read)).toEqual(Object.keys(due));
+      expect(await wrongReports(lake, TODAY, [report])).toEqual({});
+    },
+  );
+
+  it('counts a day as open of which the raw records make another snapshot, and says so', async () => {
+    const lake = await syncedLake();
+    const { committed } = await ledgerEntry(lake, 'order_list', FIRST);
+    restate(lake.brand, 'order_list', FIRST, (held) => held.slice(1));
+    await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
+    // As a rollback leaves it: readers find the version before.
+    lake.catalog.pointers.set(`orders/brand=acme/dt=${FIRST}`, committed?.snapshot ?? '');
+    for (const key of lake.store.objects.keys())
+      if (key.startsWith(`raw/order_list/brand=acme/dt=${FIRST}/${committed?.attempt}/`))
+        lake.store.objects.delete(key);
+    expect(await repaired(lake)).toContain(`${FIRST}: no raw records prove how it was read`);
+    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed).toMatchObject({
+      snapshot: committed?.snapshot,
+      state: 'open',
+      queryFingerprint: '',
+    });
+    lake.nowMs += HOUR_MS;
+    await lake.sync({ scope });
+    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+  });
+
+  it.each<[string, (lake: SampleLake, key: string) => void]>([
+    ['damaged', (lake, key) => damage(lake, key, 'PAR1 of nothing')],
+    ['gone', (lake, key) => void lake.store.objects.delete(key)],
+  ])('builds a day again from its raw records whose snapshot is %s', async (_name, spoil) => {
+    const lake = await syncedLake();
+    const { committed } = await ledgerEntry(lake, 'order_list', FIRST);
+    spoil(lake, `snapshots/orders/brand=acme/dt=${FIRST}/${committed?.snapshot}/part-0000.parquet`);
+    const requests = lake.service.requests.length;
+    expect(await repaired(lake)).toMatch(
+      new RegExp(`${FIRST}: .* so acme orders is built again; ${FIRST}: closed`),
+    );
+    const made = (await ledgerEntry(lake, 'order_list', FIRST)).committed;
+    expect(made).toMatchObject({ digest: committed?.digest, state: 'closed', published: false });
+    expect(lake.service.requests).toHaveLength(requests);
+    await lake.sync({ scope });
+    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+  });
+
+  it('keeps the versions before and what has changed since, but does not claim to know when', async () => {
+    const lake = await syncedLake();
+    const first = (await ledgerEntry(lake, 'order_list', FIRST)).committed?.snapshot;
+    restate(lake.brand, 'order_list', FIRST, (held) => held.slice(1));
+    await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
+    const before = await ledgerEntry(lake, 'order_list', FIRST);
+    const changes = await changesOf(lake, 'order_list', FIRST);
+    lake.nowMs += HOUR_MS;
+    expect(await repaired(lake)).toContain(`${FIRST}: 1 earlier versions are kept`);
+    const entry = await ledgerEntry(lake, 'order_list', FIRST);
+    expect(entry.superseded).toEqual([{ snapshot: first, at: expect.any(String) }]);
+    expect(entry.committed?.changes).toEqual(before.committed?.changes);
+    expect(await changesOf(lake, 'order_list', FIRST)).toEqual(changes);
+    const anHourAgo = lake.nowMs - HOUR_MS / 2;
+    expect(versionAt(entry, anHourAgo, lake.nowMs + 1)).toBe('unknown');
+    expect(versionAt(entry, lake.nowMs, lake.nowMs + 1)).toEqual({ snapshot: before.committed?.snapshot });
+  });
+
+  it('says that nothing is proven of a brand that the settings do not have', async () => {
+    const lake = await syncedLake();
+    const { acme } = SETTINGS.brands;
+    damage(lake, LEDGER);
+    const settings: Settings = { ...SETTINGS, brands: acme ? { other: acme } : SETTINGS.brands };
+    const { documents } = await repair(lake, true, undefined, settings);
+    expect(documents[0]?.notes.join('\n')).toContain('the settings do not have the brand acme');
+    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.state).toBe('open');
+  });
+});
