@@ -25,7 +25,7 @@ import { comparedMonths, schemaChangeRows, schemaChangesTable } from '../shared/
 import { freshness } from '../shared/catalog/freshness.ts';
 import { upstreamState } from '../shared/planning/due.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
-import { missingColumns } from '../shared/catalog/ensure-tables.ts';
+import { missingColumns, viewOver } from '../shared/catalog/ensure-tables.ts';
 import type { Ledger } from '../shared/lake/documents/ledger.ts';
 import type { ObjectStore, TableShape } from '../shared/ports.ts';
 import type { ReportDefinition, ReportRegistry, View } from '../shared/reports/definition.ts';
@@ -62,8 +62,11 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   if (asOfMs !== undefined)
     refusePresent([...LEDGER_TABLES, freshness.name, ...all.map(versionsTable)].filter(isNamed));
   const ledgers = await readLedgers(store, reports);
-  const named = all.filter((report) =>
-    [report.table, versionsTable(report), ...report.views.map(({ name }) => name)].some(isNamed),
+  const namedViews = all.flatMap(({ views }) => views).filter(({ name }) => isNamed(name));
+  const named = all.filter(
+    (report) =>
+      [report.table, versionsTable(report)].some(isNamed) ||
+      namedViews.some(({ needs }) => Object.hasOwn(needs, report.table)),
   );
   const namesLedgers = [...LEDGER_TABLES, freshness.name].some(isNamed);
   const wanted = named.length > 0 || namesLedgers ? named : all;
@@ -88,11 +91,14 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
     await connection.run(schemaChangesSql(ledgers));
     await createView(connection, freshness);
   }
+  const tables = new Map<string, readonly Column[]>();
   for (const report of wanted) {
     const own = ledgers.filter((ledger) => ledger.report === report);
-    await addTable(connection, lake, files, report, own);
+    tables.set(report.table, await addTable(connection, lake, files, report, own));
     if (isNamed(versionsTable(report))) await addVersions(connection, store, files, report, own);
   }
+  for (const view of all.flatMap(({ views }) => views))
+    if (missingColumns(view, tables).length === 0) await createView(connection, viewOver(view, tables));
   await connection.run(
     `SET allowed_directories = [${literal(`${files.folder}/`)}]; SET enable_external_access = false; SET lock_configuration = true`,
   );
@@ -105,7 +111,7 @@ async function addTable(
   files: SnapshotFiles,
   report: ReportDefinition,
   ledgers: readonly ReportLedgers[],
-): Promise<void> {
+): Promise<readonly Column[]> {
   const { columns } = await readSchema(store, report);
   // I3: the keys come from the ledger, and a snapshot's files never change.
   const keys =
@@ -115,9 +121,7 @@ async function addTable(
   const paths = await files.pathsOf(keys);
   const rows = paths.length === 0 ? [] : [`SELECT * FROM ${readParquet(paths)}`];
   await createRelation(connection, report.table, [...columns, ...PARTITION_COLUMNS], rows);
-  for (const view of report.views) {
-    if (missingColumns(view, columns).length === 0) await createView(connection, view);
-  }
+  return columns;
 }
 
 /** One row for each row of each version; a file is read once, whatever number of versions it is. */
@@ -160,8 +164,12 @@ async function createRelation(
   await connection.run(`CREATE VIEW ${identifier(name)} AS SELECT ${names} FROM (${union})`);
 }
 
-async function createView(connection: DuckDBConnection, { name, sql }: View): Promise<void> {
-  await connection.run(`CREATE VIEW ${identifier(name)} AS ${sql}`);
+async function createView(connection: DuckDBConnection, { name, sql, columns }: View): Promise<void> {
+  const comments = columns.map(
+    ([column, , description]) =>
+      `COMMENT ON COLUMN ${identifier(name)}.${identifier(column)} IS ${literal(description)}`,
+  );
+  await connection.run([`CREATE VIEW ${identifier(name)} AS ${sql}`, ...comments].join('; '));
 }
 
 const PARTITION_COLUMNS = DAY_PARTITION_KEYS.map((name) => ({ name, type: 'string' as const }));

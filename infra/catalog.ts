@@ -6,7 +6,8 @@ import { OWNER_KEY } from '../shared/adapters/aws/owner.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { CHANGES_TABLE, LEDGER_TABLES } from '../shared/lake/paths.ts';
-import type { ReportDefinition } from '../shared/reports/definition.ts';
+import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
+import { tablesBeside, viewsOf } from '../shared/reports/views-of.ts';
 import { acknowledgeWildcards, type Grantee } from './acknowledge-wildcards.ts';
 import { output } from './output.ts';
 
@@ -24,12 +25,20 @@ const QUERY = [
   'glue:GetDatabases',
 ];
 
+export interface CatalogProps {
+  reports: ReportRegistry;
+  deployment: DeploymentSettings;
+}
+
 /** The Glue database. The functions create its tables, views and partitions, because records decide the columns. */
 export class Catalog extends Construct {
   readonly databaseName: string;
 
-  constructor(scope: Construct, id: string, deployment: DeploymentSettings) {
+  private readonly reports: ReportRegistry;
+
+  constructor(scope: Construct, id: string, { reports, deployment }: CatalogProps) {
     super(scope, id);
+    this.reports = reports;
     const { adoptDatabase } = deployment;
     if (adoptDatabase === ownName(this)) throw adoptsOwn(adoptDatabase);
     this.databaseName = adoptDatabase ?? this.newDatabase(deployment);
@@ -63,12 +72,13 @@ export class Catalog extends Construct {
     return database.ref;
   }
 
-  /** For runs of these reports: their tables and views, the tables made from ledgers, and changes. */
+  /** For runs of these reports: their tables, those made from ledgers, changes, and the views that read them with all that these read. */
   grantReports(grantee: Grantee, reports: readonly ReportDefinition[]): void {
-    const tables = [...reports.map(({ table }) => table), ...LEDGER_TABLES, CHANGES_TABLE];
-    const views = reports.flatMap((report) => report.views.map(({ name }) => name));
-    this.grant(grantee, DEFINE, [...tables, ...views]);
-    this.grant(grantee, PUBLISH, tables);
+    const own = [...reports.map(({ table }) => table), ...LEDGER_TABLES, CHANGES_TABLE];
+    const views = reports.flatMap(({ table }) => viewsOf(this.reports, table).map(({ name }) => name));
+    const beside = reports.flatMap(({ table }) => tablesBeside(this.reports, table));
+    this.grant(grantee, DEFINE, [...new Set([...own, ...beside, ...views])]);
+    this.grant(grantee, PUBLISH, own);
   }
 
   grantRebuild(grantee: Grantee): void {

@@ -28,6 +28,7 @@ import {
   tablePrefix,
 } from '../shared/lake/paths.ts';
 import { type ReportDefinition, type ReportRegistry, reportsReadBy } from '../shared/reports/definition.ts';
+import { tablesBeside } from '../shared/reports/views-of.ts';
 import { acknowledgeWildcards, type Grantee } from './acknowledge-wildcards.ts';
 import { grantKey } from './key-grants.ts';
 import { LakeBucket } from './lake-bucket.ts';
@@ -71,7 +72,10 @@ export class Lake extends Construct {
     output(this, 'LakeUrl', { value: this.url, description: 'The lake' });
   }
 
-  /** For runs of these reports: their own prefixes, the rates of the brands, and reading those of the reports that they look up or are compared with. */
+  /**
+   * For runs of these reports: their own prefixes, the rates of the brands, reading those of the reports that they look up
+   * or are compared with, and the columns of tables that a view has beside theirs.
+   */
   grantReports(grantee: Grantee, reports: readonly ReportDefinition[]): void {
     const snapshots = reports.map(({ table }) => `${tablePrefix(table)}*`);
     const made = reports.flatMap(({ name }) =>
@@ -96,7 +100,8 @@ export class Lake extends Construct {
     this.grant(grantee, ['s3:PutObject', ...DELETE], made);
     this.grant(grantee, [...CHANGE, ...DELETE], raw);
     this.grant(grantee, CHANGE, [...documents, `${RATES_PREFIX}*`]);
-    this.grant(grantee, READ, others);
+    const beside = reports.flatMap(({ table }) => tablesBeside(this.reports, table));
+    this.grant(grantee, READ, [...others, ...beside.map(schemaKey)]);
     this.grantList(grantee);
     grantKey(grantee, this.keyArn, 's3', 'write');
   }

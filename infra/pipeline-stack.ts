@@ -39,7 +39,7 @@ export class PipelineStack extends Stack {
     const { reports, settings, version } = props;
     const { deployment } = settings;
     const lake = new Lake(this, 'Lake', { reports, deployment });
-    const catalog = new Catalog(this, 'Catalog', deployment);
+    const catalog = new Catalog(this, 'Catalog', { reports, deployment });
     const undelivered = new FailureQueue(this, 'Undelivered');
     const failed = new FailureQueue(this, 'Failed');
 

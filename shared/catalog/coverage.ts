@@ -15,6 +15,7 @@ import { type UpstreamDay, dueAtMs, upstreamState } from '../planning/due.ts';
 import type { BrandReport } from '../pipeline/context.ts';
 import { findingFacts } from '../pipeline/reconcile.ts';
 import { type FindingFacts, findingsOf, findingsText } from '../planning/findings.ts';
+import { NOW_SQL } from '../reports/views/view-sql.ts';
 import { writeLedgerTable } from './ledger-tables.ts';
 
 const COLUMNS: readonly Column[] = [
@@ -40,9 +41,6 @@ export const coverageTable: TableShape = {
   partitionKeys: MONTH_PARTITION_KEYS,
   columns: COLUMNS,
 };
-
-/** The current time in UTC, in SQL that DuckDB and Trino share. */
-export const NOW_SQL = "CAST(current_timestamp AT TIME ZONE 'UTC' AS timestamp)";
 
 /** The state of a day now, in SQL: a row is as old as the last run, which may have been days ago. */
 export const STATE_NOW_SQL = `CASE WHEN overdue_at <= ${NOW_SQL} THEN 'overdue' ELSE state END`;

@@ -1,9 +1,14 @@
+import type { Column } from '../column-types.ts';
 import { rethrowBugs } from '../errors.ts';
 import { errorSummary } from '../outcome.ts';
 import type { TableShape } from '../ports.ts';
-import type { View } from '../reports/definition.ts';
 import type { BrandReport } from '../pipeline/context.ts';
 import { tableShape } from '../pipeline/publish.ts';
+import type { ReportView, View } from '../reports/definition.ts';
+import { viewsOf } from '../reports/views-of.ts';
+
+/** By table, the columns that it has. */
+export type TableColumns = ReadonlyMap<string, readonly Column[]>;
 
 /** Creates or extends the report's table until it has every column of the schema, including those that other runs append meanwhile. */
 export async function ensureTable(
@@ -18,20 +23,51 @@ export async function ensureTable(
   return shape;
 }
 
-/** Ensures the table, and the views whose columns exist. A failed view stops nothing: no record depends on it. */
+/**
+ * Ensures the table, and all views that read it, as far as their columns exist: whichever report comes last brings the
+ * column that a view waits for. A failed view stops nothing: no record depends on it.
+ */
 export async function ensureTableAndViews(context: BrandReport): Promise<void> {
-  const { columns } = await ensureTable(context);
-  for (const view of context.report.views) {
-    if (missingColumns(view, columns).length > 0) continue;
+  const { report, reports, lake, schemaOf, log } = context;
+  const tables = new Map([[report.table, (await ensureTable(context)).columns]]);
+  for (const view of viewsOf(reports, report.table)) {
     try {
-      await context.lake.catalog?.ensureView(view);
+      for (const other of Object.values(reports)) {
+        if (!Object.hasOwn(view.needs, other.table) || tables.has(other.table)) continue;
+        const { columns } = await ensureTable({ report: other, lake, schema: schemaOf(other) });
+        tables.set(other.table, columns);
+      }
+      if (missingColumns(view, tables).length === 0) await lake.catalog?.ensureView(viewOver(view, tables));
     } catch (thrown) {
-      context.log({ event: 'view_failed', view: view.name, ...errorSummary(rethrowBugs(thrown)) });
+      log({ event: 'view_failed', view: view.name, ...errorSummary(rethrowBugs(thrown)) });
     }
   }
 }
 
-/** The columns that the view needs and the table does not have yet. */
-export function missingColumns({ needs }: View, columns: readonly { name: string }[]): string[] {
-  return needs.filter((needed) => !columns.some(({ name }) => name === needed));
+/** What the view needs and is not there yet: `table`, or `table.column`. */
+export function missingColumns({ needs }: ReportView, tables: TableColumns): string[] {
+  return Object.entries(needs).flatMap(([table, columns]) =>
+    tables.has(table)
+      ? columns.filter((column) => !hasColumn(tables, table, column)).map((column) => `${table}.${column}`)
+      : [table],
+  );
+}
+
+/** The view over tables with these columns: one that it uses and its table does not have is NULL. */
+export function viewOver({ needs: _needs, uses = {}, sql, ...view }: ReportView, tables: TableColumns): View {
+  const used = Object.entries(uses).flatMap(([table, columns]) =>
+    columns.map((column) => ({ table, column })),
+  );
+  return {
+    ...view,
+    sql: used.reduce(
+      (text, { table, column }) =>
+        text.replaceAll(`{${table}.${column}}`, hasColumn(tables, table, column) ? column : 'NULL'),
+      sql,
+    ),
+  };
+}
+
+function hasColumn(tables: TableColumns, table: string, column: string): boolean {
+  return tables.get(table)?.some(({ name }) => name === column) ?? false;
 }

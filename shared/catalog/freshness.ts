@@ -1,6 +1,7 @@
 import { COMPLETE_STATES } from '../planning/day-state.ts';
 import type { View } from '../reports/definition.ts';
-import { NOW_SQL, STATE_NOW_SQL, coverageTable } from './coverage.ts';
+import { NOW_SQL } from '../reports/views/view-sql.ts';
+import { STATE_NOW_SQL, coverageTable } from './coverage.ts';
 
 const COMPLETE = COMPLETE_STATES.map((state) => `'${state}'`).join(', ');
 
@@ -14,19 +15,18 @@ export const freshness: View = {
   description:
     'Per brand and report: newest complete day, last read and the hours since (null: never read), and how many days since the first are failed, overdue, missing, in progress or unverified',
   columns: [
-    ['brand', 'string'],
-    ['report', 'string'],
-    ['newest_complete_day', 'string'],
-    ['last_read', 'timestamp'],
-    ['hours_since_read', 'bigint'],
-    ['days_failed', 'bigint'],
-    ['failing_since', 'timestamp'],
-    ['days_overdue', 'bigint'],
-    ['days_missing', 'bigint'],
-    ['days_in_progress', 'bigint'],
-    ['days_unverified', 'bigint'],
+    ['brand', 'string', 'The brand'],
+    ['report', 'string', 'The report, by the last part of its action'],
+    ['newest_complete_day', 'string', 'The newest day that was read whole after its end'],
+    ['last_read', 'timestamp', 'When the newest reading began, in UTC'],
+    ['hours_since_read', 'bigint', 'Hours since then; NULL: never read'],
+    ['days_failed', 'bigint', 'Days whose last attempt failed'],
+    ['failing_since', 'timestamp', 'Since when the first of them fails, in UTC'],
+    ['days_overdue', 'bigint', 'Days that should have been read again by now'],
+    ['days_missing', 'bigint', 'Days since the first one that were not read, up to yesterday'],
+    ['days_in_progress', 'bigint', 'Days that a run has begun to read'],
+    ['days_unverified', 'bigint', 'Empty days of a report that has never returned a record'],
   ],
-  needs: [],
   // DuckDB counts the hours that began and Trino those that passed: on whole hours both give the same.
   sql: `SELECT
   CAST(brand AS varchar) AS brand,

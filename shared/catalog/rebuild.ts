@@ -14,12 +14,12 @@ import { type BrandReport, type LakeAccess, createBrandReport } from '../pipelin
 import { pendingPublications, publishDay } from '../pipeline/publish.ts';
 import { type Deadline, createTimeBudget } from '../pipeline/time-budget.ts';
 import { enabledPolicy } from '../planning/policy.ts';
-import type { Catalog } from '../ports.ts';
+import type { Catalog, TableShape } from '../ports.ts';
 import type { ReportRegistry, View } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 import { coverageTable, writeCoverage } from './coverage.ts';
 import { schemaChangesTable, writeSchemaChanges } from './schema-changes.ts';
-import { ensureTable, missingColumns } from './ensure-tables.ts';
+import { ensureTable, missingColumns, viewOver } from './ensure-tables.ts';
 import { freshness } from './freshness.ts';
 
 const CONCURRENCY = 8;
@@ -40,7 +40,7 @@ export interface RebuildOutcome {
   status: 'complete' | 'incomplete';
   tables: string[];
   views: string[];
-  /** By view that was not created: the columns that it still needs, which later records may add. */
+  /** By view that was not created: the columns that it still needs, as `table.column`, which later records may add. */
   waiting: Record<string, readonly string[]>;
   /** Days whose partition did not point at the committed snapshot and does now. */
   published: number;
@@ -73,14 +73,18 @@ async function ensureAllTables(
 ): Promise<{ view: View; missing: string[] }[]> {
   const catalog = catalogOf(options);
   const { lake, reports } = options;
-  const views: { view: View; missing: string[] }[] = [];
+  const tables = new Map<string, TableShape['columns']>();
   for (const report of Object.values(reports)) {
     const { columns } = await ensureTable({ report, lake, schema: documents.schema(report) });
-    views.push(...report.views.map((view) => ({ view, missing: missingColumns(view, columns) })));
+    tables.set(report.table, columns);
   }
   await catalog.ensureTable(coverageTable);
   await catalog.ensureTable(schemaChangesTable);
-  views.push({ view: freshness, missing: [] });
+  const ofReports = Object.values(reports).flatMap((report) => report.views);
+  const views: { view: View; missing: string[] }[] = [
+    ...ofReports.map((view) => ({ view: viewOver(view, tables), missing: missingColumns(view, tables) })),
+    { view: freshness, missing: [] },
+  ];
   for (const { view, missing } of views) if (missing.length === 0) await catalog.ensureView(view);
   return views;
 }

@@ -21,6 +21,8 @@ import type { TimeBudget } from './time-budget.ts';
 export interface BrandReport {
   brand: string;
   report: ReportDefinition;
+  /** All that there are: a view may read the tables of several. */
+  reports: ReportRegistry;
   /** Missing where the settings do not know the brand, or do not enable the report. */
   policy: Policy | undefined;
   lake: Lake;
@@ -31,6 +33,8 @@ export interface BrandReport {
   ledger: (month: string) => CasDocument<Ledger>;
   index: CasDocument<MonthIndex>;
   schema: CasDocument<StoredSchema>;
+  /** Of another report's table. */
+  schemaOf: (report: ReportDefinition) => CasDocument<StoredSchema>;
   /** For a report with an upstream: the upstream report, its ledgers and its index. */
   upstream?: OtherReport & { index: CasDocument<MonthIndex> };
   /** Another report of the brand by its name; a run may read those of `reportsReadBy`. */
@@ -108,6 +112,7 @@ export function createBrandReport(
   return {
     brand,
     report,
+    reports,
     policy,
     lake,
     // Without a service the machine's clock is all there is.
@@ -118,6 +123,7 @@ export function createBrandReport(
     index: documents.index(report.name, brand),
     schema: documents.schema(report),
     other,
+    schemaOf: (of) => documents.schema(of),
     ...(upstream && {
       upstream: { ...upstream, index: documents.index(upstream.report.name, brand) },
     }),

@@ -44,15 +44,19 @@ export const attribution: ReportDefinition = {
       description:
         'Page views summed, and clicks counted once per tracking link and day, by day, publisher and country',
       columns: [
-        ['brand', 'string'],
-        ['dt', 'string'],
-        ['publisher_uid', 'bigint'],
-        ['publisher_name', 'string'],
-        ['country_code', 'string'],
-        ['dpv', 'bigint'],
-        ['clicks', 'bigint'],
+        ['brand', 'string', 'The brand'],
+        ['dt', 'string', 'The day of the record'],
+        ['publisher_uid', 'bigint', 'The publisher; not the publisher_id of clicks and orders'],
+        ['publisher_name', 'string', 'A name of the publisher on the day'],
+        ['country_code', 'string', 'Country of the store'],
+        ['dpv', 'bigint', 'Detail page views'],
+        [
+          'clicks',
+          'bigint',
+          'Clicks on tracking links; a link that several countries report counts in one of them',
+        ],
       ],
-      needs: [],
+      needs: { attribution: [] },
       // `click` repeats on every product of a tracking link and day (docs/interface.md, section 2): it is taken from one
       // row of each link.
       sql: `SELECT

@@ -70,13 +70,24 @@ export interface DocumentedColumn {
   type: ColumnType;
 }
 
-/** A view: `sql` runs on DuckDB and on Athena alike. It is not created while a column that it `needs` is missing. */
+/** A view as a catalog holds it: `sql` runs on DuckDB and on Athena alike. */
 export interface View {
   name: string;
   description: string;
-  columns: readonly (readonly [name: string, type: ColumnType])[];
-  needs: readonly string[];
+  columns: readonly (readonly [name: string, type: ColumnType, description: string])[];
   sql: string;
+}
+
+/**
+ * A view over tables of reports. It is created once every table that it `needs` has the columns named for it, by the run
+ * that brings the last one of them. Of the columns that it `uses`, a service may have none: `{table.column}` in the SQL is
+ * the column, or NULL while the table does not have it.
+ */
+export interface ReportView extends View {
+  /** By table. */
+  needs: Readonly<Record<string, readonly string[]>>;
+  /** By table. */
+  uses?: Readonly<Record<string, readonly string[]>>;
 }
 
 /**
@@ -148,7 +159,8 @@ export interface ReportDefinition {
   refresh: readonly RefreshTier[];
   /** I11: where pages are not a snapshot, a day settles only after two passes with the same digest. */
   pagesAreSnapshot: boolean;
-  views: readonly View[];
+  /** Those that read several tables stand with the report whose records they are about. */
+  views: readonly ReportView[];
   checks: readonly Check[];
 }
 

@@ -1,4 +1,9 @@
 import type { ReportDefinition } from './definition.ts';
+import { FINAL_STATES } from './final-states.ts';
+import { channelConversion } from './views/channel-conversion.ts';
+import { publisherPerformance } from './views/publisher-performance.ts';
+import { unsettled } from './views/unsettled.ts';
+import { amountSql } from './views/view-sql.ts';
 
 export const orders: ReportDefinition = {
   name: 'order_list',
@@ -35,7 +40,7 @@ export const orders: ReportDefinition = {
   },
   // No field of a record is documented: all of them are discovered.
   columns: [],
-  states: { column: 'status', final: ['void', 'effective', 'paid'] },
+  states: { column: 'status', final: FINAL_STATES },
   measure: 'commission',
   refresh: [
     { untilAgeDays: 2, every: 'run' },
@@ -48,26 +53,27 @@ export const orders: ReportDefinition = {
       name: 'orders_daily',
       description: 'Orders, amounts and commissions by day and status',
       columns: [
-        ['brand', 'string'],
-        ['dt', 'string'],
-        ['status', 'string'],
-        ['orders', 'bigint'],
-        ['amount', 'decimal(38,9)'],
-        ['commission', 'decimal(38,9)'],
+        ['brand', 'string', 'The brand'],
+        ['dt', 'string', "The day of the order, in the brand's time zone"],
+        ['status', 'string', 'new, effective or void'],
+        ['orders', 'bigint', 'Orders of any type, bonuses and campaign payments included'],
+        ['amount', 'decimal(38,9)', 'What they are worth, whatever the currency'],
+        ['commission', 'decimal(38,9)', 'Their commission, whatever the currency'],
       ],
-      needs: ['status', 'amount', 'commission'],
-      // Through text, because a discovered column may have any type: the first commit decides. Trimmed, because DuckDB
-      // takes an amount with spaces around it for a number and Trino does not.
+      needs: { orders: ['status', 'amount', 'commission'] },
       sql: `SELECT
   CAST(brand AS varchar) AS brand,
   CAST(dt AS varchar) AS dt,
   CAST(status AS varchar) AS status,
   CAST(count(*) AS bigint) AS orders,
-  CAST(sum(TRY_CAST(trim(CAST(amount AS varchar)) AS decimal(38,9))) AS decimal(38,9)) AS amount,
-  CAST(sum(TRY_CAST(trim(CAST(commission AS varchar)) AS decimal(38,9))) AS decimal(38,9)) AS commission
+  CAST(sum(${amountSql('amount')}) AS decimal(38,9)) AS amount,
+  CAST(sum(${amountSql('commission')}) AS decimal(38,9)) AS commission
 FROM orders
 GROUP BY brand, dt, status`,
     },
+    publisherPerformance,
+    channelConversion,
+    unsettled,
   ],
   checks: [],
 };

@@ -1,5 +1,8 @@
 import { orders } from './orders.ts';
 import type { ReportDefinition } from './definition.ts';
+import { FINAL_STATES } from './final-states.ts';
+import { commissionDue } from './views/commission-due.ts';
+import { amountSql } from './views/view-sql.ts';
 
 export const transactions: ReportDefinition = {
   name: 'transaction_list',
@@ -36,7 +39,7 @@ export const transactions: ReportDefinition = {
   },
   // No field of a record is documented: all of them are discovered.
   columns: [],
-  states: { column: 'order_status', final: ['void', 'effective', 'paid'] },
+  states: { column: 'order_status', final: FINAL_STATES },
   measure: 'commission',
   refresh: orders.refresh,
   pagesAreSnapshot: true,
@@ -45,24 +48,25 @@ export const transactions: ReportDefinition = {
       name: 'transactions_daily',
       description: 'Transactions and commissions by day, type and status of the order',
       columns: [
-        ['brand', 'string'],
-        ['dt', 'string'],
-        ['transaction_type', 'string'],
-        ['order_status', 'string'],
-        ['transactions', 'bigint'],
-        ['commission', 'decimal(38,9)'],
+        ['brand', 'string', 'The brand'],
+        ['dt', 'string', "The day of the order, in the brand's time zone"],
+        ['transaction_type', 'string', 'normal, manually_added, or the kind of bonus or campaign payment'],
+        ['order_status', 'string', 'new, mixed, locked, paid or void; mixed: the lines of the order differ'],
+        ['transactions', 'bigint', 'Lines of orders'],
+        ['commission', 'decimal(38,9)', 'Their commission, whatever the currency'],
       ],
-      needs: ['transaction_type', 'order_status', 'commission'],
+      needs: { transactions: ['transaction_type', 'order_status', 'commission'] },
       sql: `SELECT
   CAST(brand AS varchar) AS brand,
   CAST(dt AS varchar) AS dt,
   CAST(transaction_type AS varchar) AS transaction_type,
   CAST(order_status AS varchar) AS order_status,
   CAST(count(*) AS bigint) AS transactions,
-  CAST(sum(TRY_CAST(trim(CAST(commission AS varchar)) AS decimal(38,9))) AS decimal(38,9)) AS commission
+  CAST(sum(${amountSql('commission')}) AS decimal(38,9)) AS commission
 FROM transactions
 GROUP BY brand, dt, transaction_type, order_status`,
     },
+    commissionDue,
   ],
   checks: [
     {

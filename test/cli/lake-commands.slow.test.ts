@@ -45,6 +45,31 @@ describe('query', () => {
     expect(sums[0].twice).toBeGreaterThan(sums[0].once);
   });
 
+  it('has views of several tables, which count what the tables count, where the SQL names nothing else', async () => {
+    const { rows: performance } = await rows(
+      'SELECT sum(clicks) AS clicks, sum(orders) AS orders, sum(commission) AS commission FROM publisher_performance',
+    );
+    const { rows: byHand } = await rows(
+      "SELECT (SELECT count(*) FROM clicks) AS clicks, count(*) FILTER (type <> 'bonus') AS orders, sum(commission) FILTER (status <> 'void') AS commission FROM orders",
+    );
+    expect(performance).toEqual(byHand);
+    const { rows: due } = await rows(
+      'SELECT sum(transactions) AS lines, sum(commission) AS commission FROM commission_due',
+    );
+    const { rows: lines } = await rows(
+      'SELECT count(*) AS lines, sum(commission) AS commission FROM transactions',
+    );
+    expect(due).toEqual(lines);
+  });
+
+  it('describes the columns of views', async () => {
+    const { rows: found } = await rows(
+      "SELECT comment FROM duckdb_columns() WHERE table_name = 'unsettled' AND column_name = 'age_days'",
+    );
+    // The name of a view has to be in the SQL for it to be there.
+    expect(found).toEqual([{ comment: 'Days since then, up to today in UTC' }]);
+  });
+
   it('has coverage: one row per report and day', async () => {
     const { rows: found } = await rows(
       "SELECT report, count(*) AS days, bool_and(rows > 0) AS filled FROM coverage WHERE brand = 'acme' GROUP BY report ORDER BY report",
@@ -86,15 +111,19 @@ describe('query', () => {
     expect(found.map(({ name }: { name: string }) => name)).toEqual([
       'attribution',
       'attribution_daily',
+      'channel_conversion',
       'click_details',
       'clicks',
+      'commission_due',
       'coverage',
       'freshness',
       'orders',
       'orders_daily',
+      'publisher_performance',
       'schema_changes',
       'transactions',
       'transactions_daily',
+      'unsettled',
     ]);
   });
 

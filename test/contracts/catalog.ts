@@ -24,12 +24,11 @@ export const ORDERS_DAILY: View = {
   name: 'orders_daily',
   description: 'Orders by day',
   columns: [
-    ['dt', 'string'],
-    ['orders', 'bigint'],
-    ['amount', 'decimal(38,9)'],
-    ['last_seen', 'timestamp'],
+    ['dt', 'string', 'The day'],
+    ['orders', 'bigint', 'How many'],
+    ['amount', 'decimal(38,9)', "What they're worth"],
+    ['last_seen', 'timestamp', 'When'],
   ],
-  needs: ['amount'],
   sql: 'SELECT dt, orders, amount, last_seen FROM orders',
 };
 

@@ -150,13 +150,24 @@ describe('the permissions of the stack', () => {
       expect(JSON.stringify(deleting)).toContain(`_BrandReports-${name}-schema`);
   });
 
-  it('are limited to the prefixes and tables of the report', () => {
-    const written = JSON.stringify(statements(both, 'order_list'));
+  it('are limited to the prefixes of the report, its table, its views and the tables that these read', () => {
+    const own = statements(both, 'order_list');
+    const written = JSON.stringify(own);
     expect(written).toMatch(/"\/snapshots\/orders\/\*"/);
     expect(written).toMatch(/"\/snapshots\/coverage\/brand=\*\/report=order_list\/\*"/);
     expect(written).toMatch(/"\/snapshots\/schema_changes\/brand=\*\/report=order_list\/\*"/);
     expect(written).toMatch(/orders_daily/);
-    expect(written).not.toMatch(/clicks|transactions|attribution/);
+    expect(written).not.toMatch(/attribution|commission_due|transactions_daily/);
+    const beside = own.filter((statement) => /clicks|transactions/.test(JSON.stringify(statement)));
+    expect(beside.map(({ Action }) => Action)).toEqual([
+      's3:GetObject',
+      ['glue:CreateTable', 'glue:GetTable', 'glue:UpdateTable'],
+    ]);
+    const [schemas] = beside;
+    expect(JSON.stringify(schemas).match(/\/\w+\/\w+\.json/g)).toEqual([
+      '/schema/clicks.json',
+      '/schema/transactions.json',
+    ]);
   });
 
   it('let click details read the clicks, but not write them', () => {

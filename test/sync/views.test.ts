@@ -8,6 +8,8 @@ import { type SampleLake, sampleLake, blindRegistry } from './sample-lake.ts';
 
 const FIRST = '2026-03-09';
 const scope = { reports: ['order_list'] };
+/** Those that need no column of transactions. */
+const OF_ORDERS = ['orders_daily', 'publisher_performance', 'channel_conversion'];
 
 let sample: SampleLake;
 beforeAll(async () => {
@@ -15,11 +17,11 @@ beforeAll(async () => {
 });
 afterAll(() => sample.close());
 
-function withoutCommission(lake: SampleLake, day: string): void {
+function without(lake: SampleLake, day: string, field: string): void {
   restate(lake.brand, 'order_list', day, (held) =>
     held.map(({ at, record }) => {
-      const { commission, ...rest } = record;
-      if (commission === undefined) throw new Error('orders have no commission');
+      const { [field]: value, ...rest } = record;
+      if (value === undefined) throw new Error(`orders have no ${field}`);
       return { at, record: rest };
     }),
   );
@@ -29,7 +31,7 @@ describe('the views of a report', () => {
   it('are created by the run that meets the columns that they need', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
-    expect(lake.catalog.views).toEqual(['orders_daily']);
+    expect(lake.catalog.views).toEqual(OF_ORDERS);
   });
 
   it('are written once a day by runs that meet no new column', async () => {
@@ -39,22 +41,65 @@ describe('the views of a report', () => {
       lake.nowMs += HOUR_MS;
       await lake.sync({ scope });
     }
-    expect(lake.catalog.views).toHaveLength(1);
+    expect(lake.catalog.views).toEqual(OF_ORDERS);
     lake.nowMs += DAY_MS;
     await lake.sync({ scope });
-    expect(lake.catalog.views).toHaveLength(2);
+    expect(lake.catalog.views).toEqual([...OF_ORDERS, ...OF_ORDERS]);
   });
 
   it('are created only once a record has every column that they need', async () => {
     const lake = sample.emptyLake();
     const { order_list: held } = lake.brand.records;
-    for (const day of [FIRST, '2026-03-10']) withoutCommission(lake, day);
+    for (const day of [FIRST, '2026-03-10']) without(lake, day, 'commission');
     expect((await lake.sync({ scope })).status).toBe('complete');
-    expect(lake.catalog.views).toEqual([]);
+    expect(lake.catalog.views).toEqual(['channel_conversion']);
     lake.brand.records.order_list = held;
     lake.nowMs += HOUR_MS;
     await lake.sync({ scope });
-    expect(lake.catalog.views).toEqual(['orders_daily']);
+    expect(lake.catalog.views.toSorted()).toEqual([...OF_ORDERS, 'channel_conversion'].sort());
+  });
+
+  it.each([
+    ['orders come last', ['transaction_list', 'order_list']],
+    ['transactions come last', ['order_list', 'transaction_list']],
+  ])('over several tables are created by the run that brings the last column: %s', async (_name, order) => {
+    const lake = sample.emptyLake();
+    const [first = '', last = ''] = order;
+    await lake.sync({ scope: { reports: [first] } });
+    expect(lake.catalog.views).not.toContain('unsettled');
+    await lake.sync({ scope: { reports: [last] } });
+    expect(lake.catalog.views).toContain('unsettled');
+  });
+
+  it('over several tables are not created before each of them is, though nobody has read it', async () => {
+    const lake = sample.emptyLake();
+    const ensured: string[] = [];
+    const catalog: Catalog = {
+      ...lake.catalog,
+      ensureTable: async ({ name }) => void ensured.push(name),
+      ensureView: async ({ name }) => void ensured.push(name),
+    };
+    await lake.sync({ scope, lake: { store: lake.store, catalog, runs: blindRegistry } });
+    expect(ensured.indexOf('clicks')).toBeGreaterThan(-1);
+    expect(ensured.indexOf('clicks')).toBeLessThan(ensured.indexOf('publisher_performance'));
+  });
+
+  it('use a column from the run on that meets it', async () => {
+    const lake = sample.emptyLake();
+    const written: string[] = [];
+    const catalog: Catalog = {
+      ...lake.catalog,
+      ensureView: async ({ name, sql }) => void (name === 'publisher_performance' && written.push(sql)),
+    };
+    const options = { scope, lake: { store: lake.store, catalog, runs: blindRegistry } };
+    const { order_list: held } = lake.brand.records;
+    for (const day of [FIRST, '2026-03-10']) without(lake, day, 'currency');
+    await lake.sync(options);
+    lake.brand.records.order_list = held;
+    lake.nowMs += HOUR_MS;
+    await lake.sync(options);
+    const currencies = written.map((sql) => /CAST\((\w+) AS varchar\)\), ''\) AS currency/.exec(sql)?.[1]);
+    expect(currencies).toEqual(['NULL', 'currency']);
   });
 
   it('do not keep a day from being published and covered where they cannot be created', async () => {

@@ -102,7 +102,11 @@ export function prestoView({ name, description, columns, sql }: View, database: 
     originalSql: sql,
     catalog: 'awsdatacatalog',
     schema: database,
-    columns: columns.map(([column, type]) => ({ name: column, type: typeSpec(type).trino })),
+    columns: columns.map(([column, type, comment]) => ({
+      name: column,
+      type: typeSpec(type).trino,
+      comment,
+    })),
     comment: description,
     runAsInvoker: true,
   };
@@ -112,7 +116,7 @@ export function prestoView({ name, description, columns, sql }: View, database: 
     Parameters: { presto_view: 'true', comment: VIEW_COMMENT, description },
     PartitionKeys: [],
     StorageDescriptor: {
-      Columns: columns.map(([Name, type]) => ({ Name, Type: typeSpec(type).hive })),
+      Columns: columns.map(([Name, type, Comment]) => ({ Name, Type: typeSpec(type).hive, Comment })),
       Location: '',
       SerdeInfo: { Name: '-', SerializationLibrary: '-' },
     },
@@ -121,7 +125,7 @@ export function prestoView({ name, description, columns, sql }: View, database: 
   };
 }
 
-/** The encoded text holds SQL, columns, types and description. */
+/** The encoded text holds SQL, columns, types and descriptions. */
 export function isSameView(found: Table, wanted: TableInput): boolean {
   return (
     found.ViewOriginalText === wanted.ViewOriginalText &&

@@ -249,10 +249,10 @@ describe('Glue', () => {
       ViewExpandedText: '/* Presto View */',
       StorageDescriptor: {
         Columns: [
-          { Name: 'dt', Type: 'string' },
-          { Name: 'orders', Type: 'bigint' },
-          { Name: 'amount', Type: 'decimal(38,9)' },
-          { Name: 'last_seen', Type: 'timestamp' },
+          { Name: 'dt', Type: 'string', Comment: 'The day' },
+          { Name: 'orders', Type: 'bigint', Comment: 'How many' },
+          { Name: 'amount', Type: 'decimal(38,9)', Comment: "What they're worth" },
+          { Name: 'last_seen', Type: 'timestamp', Comment: 'When' },
         ],
       },
     });
@@ -261,10 +261,10 @@ describe('Glue', () => {
       catalog: 'awsdatacatalog',
       schema: 'reports',
       columns: [
-        { name: 'dt', type: 'varchar' },
-        { name: 'orders', type: 'bigint' },
-        { name: 'amount', type: 'decimal(38,9)' },
-        { name: 'last_seen', type: 'timestamp(3)' },
+        { name: 'dt', type: 'varchar', comment: 'The day' },
+        { name: 'orders', type: 'bigint', comment: 'How many' },
+        { name: 'amount', type: 'decimal(38,9)', comment: "What they're worth" },
+        { name: 'last_seen', type: 'timestamp(3)', comment: 'When' },
       ],
       comment: 'Orders by day',
       runAsInvoker: true,
@@ -286,7 +286,8 @@ describe('Glue', () => {
   it.each<[string, Partial<View>, number]>([
     ['leaves it alone where it is the same', {}, 0],
     ['replaces it where its SQL differs', { sql: 'SELECT * FROM orders' }, 1],
-    ['replaces it where a column has another type', { columns: [['dt', 'date']] }, 1],
+    ['replaces it where a column has another type', { columns: [['dt', 'date', 'The day']] }, 1],
+    ['replaces it where a column is described otherwise', { columns: [['dt', 'string', 'Other']] }, 1],
     ['replaces it where its description differs', { description: 'Other' }, 1],
   ])('ensuring a view %s', async (_name, change, version) => {
     await catalog.ensureView(ORDERS_DAILY);

@@ -1,0 +1,46 @@
+import type { ReportView } from '../definition.ts';
+import { ORDER_KIND_SQL, textSql } from './view-sql.ts';
+
+/** By month, because most orders of a day do not follow a click of that day, so that the rate of a day says little. */
+export const channelConversion: ReportView = {
+  name: 'channel_conversion',
+  description: 'How many clicks become orders, by month and channel',
+  columns: [
+    ['brand', 'string', 'The brand'],
+    ['month', 'string', 'YYYY-MM of the click, or of the order'],
+    ['channel_id', 'string', 'The channel; NULL: records without one'],
+    ['clicks', 'bigint', 'Clicks'],
+    ['orders', 'bigint', 'Orders in any state; bonuses and campaign payments are none'],
+    ['orders_void', 'bigint', 'Orders that were cancelled'],
+    ['conversion_rate', 'double', 'Orders that are not void for each click; NULL: no clicks'],
+  ],
+  needs: { clicks: ['channel_id'], orders: ['channel_id', 'status'] },
+  uses: { orders: ['type'] },
+  sql: `SELECT brand, month, channel_id, clicks, orders, orders_void,
+  CASE WHEN clicks > 0 THEN CAST(orders - orders_void AS double) / CAST(clicks AS double) END AS conversion_rate
+FROM (
+  SELECT brand, month, channel_id,
+    CAST(count(CASE WHEN kind = 'click' THEN 1 END) AS bigint) AS clicks,
+    CAST(count(CASE WHEN kind = 'sale' THEN 1 END) AS bigint) AS orders,
+    CAST(count(CASE WHEN kind = 'sale' AND state = 'void' THEN 1 END) AS bigint) AS orders_void
+  FROM (
+    SELECT
+      CAST(brand AS varchar) AS brand,
+      substr(CAST(dt AS varchar), 1, 7) AS month,
+      ${textSql('channel_id')} AS channel_id,
+      'click' AS kind,
+      CAST(NULL AS varchar) AS state
+    FROM clicks
+    UNION ALL
+    SELECT
+      CAST(brand AS varchar) AS brand,
+      substr(CAST(dt AS varchar), 1, 7) AS month,
+      ${textSql('channel_id')} AS channel_id,
+      ${ORDER_KIND_SQL} AS kind,
+      ${textSql('status')} AS state
+    FROM orders
+  ) AS records
+  WHERE kind <> 'bonus'
+  GROUP BY brand, month, channel_id
+) AS sums`,
+};

@@ -1,0 +1,41 @@
+import type { ReportView } from '../definition.ts';
+import { TRANSACTION_KIND_SQL, TRANSACTION_STATE_SQL, amountSql, textSql } from './view-sql.ts';
+
+/** Of transactions, because they alone know what is locked and what is paid. */
+export const commissionDue: ReportView = {
+  name: 'commission_due',
+  description:
+    'Commission by month, publisher and state: locked is owed, new may still become void, paid is done',
+  columns: [
+    ['brand', 'string', 'The brand'],
+    ['month', 'string', 'YYYY-MM in which the order was made, whenever it is paid'],
+    ['publisher_id', 'string', 'The publisher; NULL: transactions without one'],
+    [
+      'state',
+      'string',
+      'Of the line (sku_status), or of its order where it has none: new, mixed, locked, paid, void',
+    ],
+    ['currency', 'string', 'Of the commission; NULL: the service names none'],
+    ['transactions', 'bigint', 'Lines of orders, bonuses included'],
+    ['commission', 'decimal(38,9)', 'Their commission, bonuses and campaign payments included'],
+    ['bonus', 'decimal(38,9)', 'The part of commission that is for bonuses and campaign payments'],
+  ],
+  needs: { transactions: ['order_status', 'commission'] },
+  uses: { transactions: ['sku_status', 'transaction_type', 'publisher_id', 'currency'] },
+  sql: `SELECT brand, month, publisher_id, state, currency,
+  CAST(count(*) AS bigint) AS transactions,
+  CAST(sum(commission) AS decimal(38,9)) AS commission,
+  CAST(sum(CASE WHEN kind = 'bonus' THEN commission END) AS decimal(38,9)) AS bonus
+FROM (
+  SELECT
+    CAST(brand AS varchar) AS brand,
+    substr(CAST(dt AS varchar), 1, 7) AS month,
+    ${textSql('{transactions.publisher_id}')} AS publisher_id,
+    ${TRANSACTION_STATE_SQL} AS state,
+    ${textSql('{transactions.currency}')} AS currency,
+    ${TRANSACTION_KIND_SQL} AS kind,
+    ${amountSql('commission')} AS commission
+  FROM transactions
+) AS records
+GROUP BY brand, month, publisher_id, state, currency`,
+};

@@ -1,0 +1,96 @@
+import type { ReportView } from '../definition.ts';
+import { ORDER_KIND_SQL, amountSql, textSql } from './view-sql.ts';
+
+/**
+ * Clicks and orders of a day are added up apart and stacked, not joined: a join repeats one side for each row of the
+ * other. Bonuses are no orders, and void ones bring no commission. Amounts of two currencies are never added; clicks have
+ * no currency, and stand on the first row of their publisher and day.
+ */
+export const publisherPerformance: ReportView = {
+  name: 'publisher_performance',
+  description:
+    'From click to commission: clicks, orders by state, amounts and commissions, by day, publisher and currency',
+  columns: [
+    ['brand', 'string', 'The brand'],
+    [
+      'dt',
+      'string',
+      "The day of the click, or of the order, in the brand's time zone: an order may follow a click of an earlier day",
+    ],
+    ['publisher_id', 'string', 'The publisher; NULL: records without one'],
+    ['publisher_name', 'string', 'A name of the publisher in its orders of the day, where they have one'],
+    ['currency', 'string', 'Of the amounts; NULL: the service names none, or the row has clicks alone'],
+    ['clicks', 'bigint', 'Clicks; of several currencies the first row of publisher and day has them all'],
+    ['orders', 'bigint', 'Orders in any state; bonuses and campaign payments are none'],
+    ['orders_new', 'bigint', 'Orders that may still become effective or void'],
+    ['orders_effective', 'bigint', 'Orders that count'],
+    ['orders_void', 'bigint', 'Orders that were cancelled'],
+    ['amount', 'decimal(38,9)', 'What the orders that are not void are worth'],
+    ['commission', 'decimal(38,9)', 'Commission that is not void, bonuses and campaign payments included'],
+    ['commission_new', 'decimal(38,9)', 'The part of it that may still become void'],
+    ['commission_effective', 'decimal(38,9)', 'The part of it that is certain'],
+    ['commission_void', 'decimal(38,9)', 'Commission that was cancelled; not part of commission'],
+    ['bonus', 'decimal(38,9)', 'The part of commission that is for bonuses and campaign payments'],
+  ],
+  needs: {
+    clicks: ['publisher_id'],
+    orders: ['publisher_id', 'status', 'amount', 'commission'],
+  },
+  uses: { orders: ['type', 'currency', 'publisher_name'] },
+  sql: `SELECT brand, dt, publisher_id, publisher_name, currency,
+  CAST(CASE WHEN row_of_publisher = 1 THEN clicks ELSE 0 END AS bigint) AS clicks,
+  orders, orders_new, orders_effective, orders_void,
+  amount, commission, commission_new, commission_effective, commission_void, bonus
+FROM (
+  SELECT brand, dt, publisher_id, currency,
+    sum(clicks) OVER (PARTITION BY brand, dt, publisher_id) AS clicks,
+    row_number() OVER (
+      PARTITION BY brand, dt, publisher_id ORDER BY has_orders DESC, currency NULLS LAST
+    ) AS row_of_publisher,
+    has_orders, publisher_name, orders, orders_new, orders_effective, orders_void,
+    amount, commission, commission_new, commission_effective, commission_void, bonus
+  FROM (
+    SELECT brand, dt, publisher_id, currency,
+      max(CASE WHEN kind = 'click' THEN 0 ELSE 1 END) AS has_orders,
+      CAST(max(publisher_name) AS varchar) AS publisher_name,
+      CAST(count(CASE WHEN kind = 'click' THEN 1 END) AS bigint) AS clicks,
+      CAST(count(CASE WHEN kind = 'sale' THEN 1 END) AS bigint) AS orders,
+      CAST(count(CASE WHEN kind = 'sale' AND state = 'new' THEN 1 END) AS bigint) AS orders_new,
+      CAST(count(CASE WHEN kind = 'sale' AND state = 'effective' THEN 1 END) AS bigint) AS orders_effective,
+      CAST(count(CASE WHEN kind = 'sale' AND state = 'void' THEN 1 END) AS bigint) AS orders_void,
+      CAST(sum(CASE WHEN kind = 'sale' AND state <> 'void' THEN amount END) AS decimal(38,9)) AS amount,
+      CAST(sum(CASE WHEN state <> 'void' THEN commission END) AS decimal(38,9)) AS commission,
+      CAST(sum(CASE WHEN state = 'new' THEN commission END) AS decimal(38,9)) AS commission_new,
+      CAST(sum(CASE WHEN state = 'effective' THEN commission END) AS decimal(38,9)) AS commission_effective,
+      CAST(sum(CASE WHEN state = 'void' THEN commission END) AS decimal(38,9)) AS commission_void,
+      CAST(sum(CASE WHEN kind = 'bonus' AND state <> 'void' THEN commission END) AS decimal(38,9)) AS bonus
+    FROM (
+      SELECT
+        CAST(brand AS varchar) AS brand,
+        CAST(dt AS varchar) AS dt,
+        ${textSql('publisher_id')} AS publisher_id,
+        CAST(NULL AS varchar) AS publisher_name,
+        CAST(NULL AS varchar) AS currency,
+        'click' AS kind,
+        'none' AS state,
+        CAST(NULL AS decimal(38,9)) AS amount,
+        CAST(NULL AS decimal(38,9)) AS commission
+      FROM clicks
+      UNION ALL
+      SELECT
+        CAST(brand AS varchar) AS brand,
+        CAST(dt AS varchar) AS dt,
+        ${textSql('publisher_id')} AS publisher_id,
+        ${textSql('{orders.publisher_name}')} AS publisher_name,
+        ${textSql('{orders.currency}')} AS currency,
+        ${ORDER_KIND_SQL} AS kind,
+        COALESCE(${textSql('status')}, 'none') AS state,
+        ${amountSql('amount')} AS amount,
+        ${amountSql('commission')} AS commission
+      FROM orders
+    ) AS records
+    GROUP BY brand, dt, publisher_id, currency
+  ) AS sums
+) AS numbered
+WHERE has_orders = 1 OR row_of_publisher = 1`,
+};

@@ -1,0 +1,68 @@
+import type { ReportView } from '../definition.ts';
+import { FINAL_STATES } from '../final-states.ts';
+import { NOW_SQL, TRANSACTION_STATE_SQL, amountSql, listSql, textSql } from './view-sql.ts';
+
+/**
+ * An order and its transactions are the same money, so they stand in columns of their own: in rows one would add them up.
+ */
+export const unsettled: ReportView = {
+  name: 'unsettled',
+  description:
+    'Orders and transactions that can still change, and their sums, by day, age and state; both tables have the same money, so do not add them up',
+  columns: [
+    ['brand', 'string', 'The brand'],
+    ['dt', 'string', "The day of the order, in the brand's time zone"],
+    ['age_days', 'bigint', 'Days since then, up to today in UTC'],
+    ['age', 'string', '0 to 30 days, 31 to 60 days, 61 to 90 days, over 90 days'],
+    [
+      'state',
+      'string',
+      `Any but ${FINAL_STATES.join(', ')}; of a transaction that of its line (sku_status), or of its order where it has none; NULL: none`,
+    ],
+    ['currency', 'string', 'Of the sums; NULL: the service names none'],
+    ['orders', 'bigint', 'Orders in this state, bonuses included'],
+    ['orders_commission', 'decimal(38,9)', 'Their commission'],
+    ['transactions', 'bigint', 'Transactions in this state, bonuses included'],
+    ['transactions_commission', 'decimal(38,9)', 'Their commission'],
+  ],
+  needs: { orders: ['status', 'commission'], transactions: ['order_status', 'commission'] },
+  uses: { orders: ['currency'], transactions: ['sku_status', 'currency'] },
+  sql: `SELECT brand, dt, age_days,
+  CAST(CASE
+    WHEN age_days <= 30 THEN '0 to 30 days'
+    WHEN age_days <= 60 THEN '31 to 60 days'
+    WHEN age_days <= 90 THEN '61 to 90 days'
+    ELSE 'over 90 days'
+  END AS varchar) AS age,
+  state, currency, orders, orders_commission, transactions, transactions_commission
+FROM (
+  SELECT brand, dt,
+    CAST(greatest(date_diff('day', CAST(dt AS date), CAST(${NOW_SQL} AS date)), 0) AS bigint) AS age_days,
+    state, currency,
+    CAST(count(CASE WHEN origin = 'orders' THEN 1 END) AS bigint) AS orders,
+    CAST(sum(CASE WHEN origin = 'orders' THEN commission END) AS decimal(38,9)) AS orders_commission,
+    CAST(count(CASE WHEN origin = 'transactions' THEN 1 END) AS bigint) AS transactions,
+    CAST(sum(CASE WHEN origin = 'transactions' THEN commission END) AS decimal(38,9)) AS transactions_commission
+  FROM (
+    SELECT
+      CAST(brand AS varchar) AS brand,
+      CAST(dt AS varchar) AS dt,
+      ${textSql('status')} AS state,
+      ${textSql('{orders.currency}')} AS currency,
+      'orders' AS origin,
+      ${amountSql('commission')} AS commission
+    FROM orders
+    UNION ALL
+    SELECT
+      CAST(brand AS varchar) AS brand,
+      CAST(dt AS varchar) AS dt,
+      ${TRANSACTION_STATE_SQL} AS state,
+      ${textSql('{transactions.currency}')} AS currency,
+      'transactions' AS origin,
+      ${amountSql('commission')} AS commission
+    FROM transactions
+  ) AS records
+  WHERE state IS NULL OR state NOT IN (${listSql(FINAL_STATES)})
+  GROUP BY brand, dt, state, currency
+) AS sums`,
+};

@@ -1,0 +1,36 @@
+// What the views of several reports have in common, in SQL that DuckDB and Trino share.
+
+/** The current time in UTC. */
+export const NOW_SQL = "CAST(current_timestamp AT TIME ZONE 'UTC' AS timestamp)";
+
+/** A column as text, and NULL where it is empty. */
+export function textSql(column: string): string {
+  return `NULLIF(trim(CAST(${column} AS varchar)), '')`;
+}
+
+/**
+ * A column as an amount, and NULL where it is none. Through text, because a discovered column may have any type: the
+ * first commit decides. Trimmed, because DuckDB takes an amount with spaces around it for a number and Trino does not.
+ */
+export function amountSql(column: string): string {
+  return `TRY_CAST(trim(CAST(${column} AS varchar)) AS decimal(38,9))`;
+}
+
+/** What is paid beside the commission of sales. */
+const ORDER_BONUSES = ['bonus', 'campaign_proposal_pay', 'campaign_bonus', 'campaign_proposal_bonus'];
+const TRANSACTION_BONUSES = ['bonus', 'campaign_bonus', 'campaign_payment', 'performance_bonus'];
+
+/** `sale` or `bonus`: bonuses and campaign payments are listed among the orders, though nobody bought anything. */
+export const ORDER_KIND_SQL = kindSql('{orders.type}', ORDER_BONUSES);
+export const TRANSACTION_KIND_SQL = kindSql('{transactions.transaction_type}', TRANSACTION_BONUSES);
+
+/** The state of the line, because that of its order may be `mixed`. */
+export const TRANSACTION_STATE_SQL = `COALESCE(${textSql('{transactions.sku_status}')}, ${textSql('order_status')})`;
+
+export function listSql(texts: readonly string[]): string {
+  return texts.map((text) => `'${text}'`).join(', ');
+}
+
+function kindSql(column: string, bonuses: readonly string[]): string {
+  return `CASE WHEN ${textSql(column)} IN (${listSql(bonuses)}) THEN 'bonus' ELSE 'sale' END`;
+}

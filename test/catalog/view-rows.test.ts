@@ -1,0 +1,354 @@
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { viewOver } from '../../shared/catalog/ensure-tables.ts';
+import type { Column } from '../../shared/column-types.ts';
+import { baseSchema } from '../../shared/lake/table/columns.ts';
+import { reports } from '../../shared/reports/index.ts';
+
+type Cell = string | number | null;
+/** By table, rows without their brand, which is `acme`, and their day, which is 31 January, unless they say otherwise. */
+type Records = Readonly<Record<string, readonly Readonly<Record<string, Cell>>[]>>;
+
+const DEFAULTS = { brand: 'acme', dt: '2026-01-31' };
+
+let connection: DuckDBConnection;
+beforeEach(async () => {
+  connection = await (await DuckDBInstance.create(':memory:')).connect();
+});
+afterEach(() => connection.closeSync());
+
+/** The rows of the view, as text, over tables of these records; discovered columns are those that the records have. */
+async function rowsOf(name: string, records: Records, columns: string): Promise<Cell[][]> {
+  const view = Object.values(reports)
+    .flatMap(({ views }) => views)
+    .find((each) => each.name === name);
+  if (!view) throw new Error(`there is no view ${name}`);
+  const tables = new Map<string, Column[]>();
+  for (const table of Object.keys(view.needs)) {
+    const report = Object.values(reports).find((each) => each.table === table);
+    const documented = baseSchema(report?.columns ?? []).columns;
+    const met = [...(view.needs[table] ?? []), ...(records[table] ?? []).flatMap(Object.keys), 'brand', 'dt'];
+    const known = new Set(documented.map((column) => column.name));
+    const discovered = [...new Set(met)].filter((column) => !known.has(column));
+    const all = [...documented, ...discovered.map((column): Column => ({ name: column, type: 'string' }))];
+    tables.set(table, all);
+    await connection.run(
+      `CREATE TABLE ${table} (${all.map((column) => `"${column.name}" ${column.type}`).join(', ')})`,
+    );
+    for (const record of records[table] ?? []) await insert(table, { ...DEFAULTS, ...record });
+  }
+  await connection.run(`CREATE VIEW ${name} AS ${viewOver(view, tables).sql}`);
+  const read = await connection.runAndReadAll(`SELECT ${columns} FROM ${name} ORDER BY ALL`);
+  return read.getRowsJson() as Cell[][];
+}
+
+async function insert(table: string, record: Readonly<Record<string, Cell>>): Promise<void> {
+  const values = Object.values(record).map((value) =>
+    typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value),
+  );
+  await connection.run(
+    `INSERT INTO ${table} (${Object.keys(record).join(', ')}) VALUES (${values.join(', ')})`,
+  );
+}
+
+const click = (publisher_id: string | null, more: Record<string, Cell> = {}) => ({ publisher_id, ...more });
+const order = (
+  publisher_id: string | null,
+  status: string | null,
+  amount: string,
+  commission: string,
+  more: Record<string, Cell> = {},
+) => ({ publisher_id, status, amount, commission, ...more });
+
+describe('publisher_performance', () => {
+  const columns = `dt, publisher_id, currency, clicks, orders, orders_new, orders_effective, orders_void,
+    CAST(amount AS double), CAST(commission AS double), CAST(commission_new AS double),
+    CAST(commission_effective AS double), CAST(commission_void AS double), CAST(bonus AS double)`;
+
+  it.each<[string, Records, Cell[][]]>([
+    [
+      'counts every click and every order once, however many the other table has',
+      {
+        clicks: [click('1'), click('1'), click('1')],
+        orders: [order('1', 'new', '10', '1'), order('1', 'effective', '20', '2')],
+      },
+      [['2026-01-31', '1', null, '3', '2', '1', '1', '0', 30, 3, 1, 2, null, null]],
+    ],
+    [
+      'keeps void orders out of amount and commission, and shows what they would have brought',
+      { orders: [order('1', 'void', '10', '1'), order('1', 'effective', '20', '2')] },
+      [['2026-01-31', '1', null, '0', '2', '0', '1', '1', 20, 2, null, 2, 1, null]],
+    ],
+    [
+      'takes a bonus for commission and for no order, unless it is void',
+      {
+        orders: [
+          order('1', 'effective', '20', '2', { type: 'trans' }),
+          order('1', 'new', '0', '50', { type: 'campaign_proposal_pay' }),
+          order('1', 'void', '0', '7', { type: 'bonus' }),
+        ],
+      },
+      [['2026-01-31', '1', null, '0', '1', '0', '1', '0', 20, 52, 50, 2, 7, 50]],
+    ],
+    [
+      'never adds amounts of two currencies, and shows the clicks of the day once',
+      {
+        clicks: [click('1'), click('1')],
+        orders: [
+          order('1', 'new', '10', '1', { currency: 'USD' }),
+          order('1', 'new', '7', '2', { currency: 'EUR' }),
+          order('1', 'new', '5', '3', { currency: null }),
+        ],
+      },
+      [
+        ['2026-01-31', '1', 'EUR', '2', '1', '1', '0', '0', 7, 2, 2, null, null, null],
+        ['2026-01-31', '1', 'USD', '0', '1', '1', '0', '0', 10, 1, 1, null, null, null],
+        ['2026-01-31', '1', null, '0', '1', '1', '0', '0', 5, 3, 3, null, null, null],
+      ],
+    ],
+    [
+      'has publishers with clicks alone, and a click on the day of the click',
+      {
+        clicks: [click('1', { dt: '2026-01-30' }), click('2')],
+        orders: [order('1', 'new', '10', '1', { currency: 'USD' })],
+      },
+      [
+        ['2026-01-30', '1', null, '1', '0', '0', '0', '0', null, null, null, null, null, null],
+        ['2026-01-31', '1', 'USD', '0', '1', '1', '0', '0', 10, 1, 1, null, null, null],
+        ['2026-01-31', '2', null, '1', '0', '0', '0', '0', null, null, null, null, null, null],
+      ],
+    ],
+    [
+      'puts records without a publisher into one row, whether the field is empty or missing',
+      { clicks: [click(null), click('')], orders: [order(' ', 'new', '10', '1')] },
+      [['2026-01-31', null, null, '2', '1', '1', '0', '0', 10, 1, 1, null, null, null]],
+    ],
+    [
+      'counts orders in a state of their own or in none, with their money',
+      { orders: [order('1', 'frozen', '10', '1'), order('1', null, '20', '2')] },
+      [['2026-01-31', '1', null, '0', '2', '0', '0', '0', 30, 3, null, null, null, null]],
+    ],
+    [
+      'adds what is an amount, whatever else the column has',
+      { orders: [order('1', 'new', ' 12.50 ', 'n/a'), order('1', 'new', '12,50', '0.000000001')] },
+      [['2026-01-31', '1', null, '0', '2', '2', '0', '0', 12.5, 1e-9, 1e-9, null, null, null]],
+    ],
+  ])('%s', async (_name, records, expected) => {
+    expect(await rowsOf('publisher_performance', records, columns)).toEqual(expected);
+  });
+
+  it('has a name where the orders have one', async () => {
+    const orders = [order('1', 'new', '1', '1', { publisher_name: 'Plain Finds' })];
+    expect(await rowsOf('publisher_performance', { orders }, 'publisher_name')).toEqual([['Plain Finds']]);
+  });
+});
+
+describe('channel_conversion', () => {
+  const columns = 'month, channel_id, clicks, orders, orders_void, conversion_rate';
+  const channel = (channel_id: string | null, more: Record<string, Cell> = {}) => ({ channel_id, ...more });
+
+  it.each<[string, Records, Cell[][]]>([
+    [
+      'divides with a fraction, and leaves void orders and bonuses out',
+      {
+        clicks: [channel('7'), channel('7'), channel('7'), channel('7')],
+        orders: [
+          channel('7', { status: 'new' }),
+          channel('7', { status: 'void' }),
+          channel('7', { status: 'new', type: 'bonus' }),
+        ],
+      },
+      [['2026-01', '7', '4', '2', '1', 0.25]],
+    ],
+    [
+      'counts in one month what was clicked on another day of it',
+      { clicks: [channel('7', { dt: '2026-01-01' })], orders: [channel('7', { status: 'new' })] },
+      [['2026-01', '7', '1', '1', '0', 1]],
+    ],
+    [
+      'has no rate where nobody clicked, and one row for records without a channel',
+      { clicks: [], orders: [channel(null, { status: null }), channel('', { status: 'new' })] },
+      [['2026-01', null, '0', '2', '0', null]],
+    ],
+    ['has no row for bonuses alone', { orders: [channel('7', { status: 'new', type: 'bonus' })] }, []],
+  ])('%s', async (_name, records, expected) => {
+    expect(await rowsOf('channel_conversion', records, columns)).toEqual(expected);
+  });
+});
+
+const transaction = (order_status: string | null, commission: string, more: Record<string, Cell> = {}) => ({
+  order_status,
+  commission,
+  ...more,
+});
+
+describe('commission_due', () => {
+  const columns =
+    'month, publisher_id, state, currency, transactions, CAST(commission AS double), CAST(bonus AS double)';
+
+  it.each<[string, Records, Cell[][]]>([
+    [
+      'takes the state of the line: the order may be mixed',
+      {
+        transactions: [
+          transaction('mixed', '1', { sku_status: 'paid' }),
+          transaction('mixed', '2', { sku_status: 'void' }),
+          transaction('locked', '4', { sku_status: null }),
+          transaction('locked', '8', { sku_status: 'locked' }),
+        ],
+      },
+      [
+        ['2026-01', null, 'locked', null, '2', 12, null],
+        ['2026-01', null, 'paid', null, '1', 1, null],
+        ['2026-01', null, 'void', null, '1', 2, null],
+      ],
+    ],
+    [
+      'takes the state of the order where lines have none',
+      { transactions: [transaction('mixed', '1')] },
+      [['2026-01', null, 'mixed', null, '1', 1, null]],
+    ],
+    [
+      'counts equal lines as often as they are there, since they have no key',
+      { transactions: [transaction('locked', '3'), transaction('locked', '3')] },
+      [['2026-01', null, 'locked', null, '2', 6, null]],
+    ],
+    [
+      'has publishers, months and currencies apart, and bonuses as a part of the commission',
+      {
+        transactions: [
+          transaction('locked', '1', { publisher_id: '1', currency: 'USD' }),
+          transaction('locked', '5', {
+            publisher_id: '1',
+            currency: 'USD',
+            transaction_type: 'campaign_payment',
+          }),
+          transaction('locked', '2', { publisher_id: '1', currency: 'EUR' }),
+          transaction('locked', '3', { publisher_id: '2', currency: 'USD', dt: '2026-02-01' }),
+        ],
+      },
+      [
+        ['2026-01', '1', 'locked', 'EUR', '1', 2, null],
+        ['2026-01', '1', 'locked', 'USD', '2', 6, 5],
+        ['2026-02', '2', 'locked', 'USD', '1', 3, null],
+      ],
+    ],
+  ])('%s', async (_name, records, expected) => {
+    expect(await rowsOf('commission_due', records, columns)).toEqual(expected);
+  });
+});
+
+describe('unsettled', () => {
+  const columns = `state, currency, orders, CAST(orders_commission AS double),
+    transactions, CAST(transactions_commission AS double)`;
+
+  it.each<[string, Records, Cell[][]]>([
+    [
+      'has what can still change, orders and transactions side by side',
+      {
+        orders: [
+          order('1', 'new', '10', '1'),
+          order('1', 'effective', '10', '2'),
+          order('1', 'void', '10', '4'),
+        ],
+        transactions: [
+          transaction('new', '1'),
+          transaction('locked', '2'),
+          transaction('mixed', '4', { sku_status: 'new' }),
+          transaction('mixed', '8', { sku_status: 'paid' }),
+          transaction('paid', '16'),
+          transaction('void', '32'),
+        ],
+      },
+      [
+        ['locked', null, '0', null, '1', 2],
+        ['new', null, '1', 1, '2', 5],
+      ],
+    ],
+    [
+      'has what is in no state, or in one that nobody documents',
+      { orders: [order('1', null, '1', '1'), order('1', 'frozen', '1', '2')] },
+      [
+        ['frozen', null, '1', 2, '0', null],
+        [null, null, '1', 1, '0', null],
+      ],
+    ],
+    [
+      'has currencies apart',
+      {
+        orders: [
+          order('1', 'new', '1', '1', { currency: 'USD' }),
+          order('1', 'new', '1', '2', { currency: 'EUR' }),
+        ],
+      },
+      [
+        ['new', 'EUR', '1', 2, '0', null],
+        ['new', 'USD', '1', 1, '0', null],
+      ],
+    ],
+  ])('%s', async (_name, records, expected) => {
+    expect(await rowsOf('unsettled', records, columns)).toEqual(expected);
+  });
+
+  it.each([
+    ['today', 0, '0 to 30 days'],
+    ['at the end of the first month', 30, '0 to 30 days'],
+    ['behind it', 31, '31 to 60 days'],
+    ['at the end of the second', 60, '31 to 60 days'],
+    ['behind the second', 61, '61 to 90 days'],
+    ['at the end of the third', 90, '61 to 90 days'],
+    ['behind all of them', 91, 'over 90 days'],
+    ['tomorrow, where the zone is ahead of UTC', -1, '0 to 30 days'],
+  ])('knows the age of an order of %s', async (_name, days, age) => {
+    await connection.run("SET TimeZone = 'Pacific/Kiritimati'");
+    const day = `strftime(CAST(current_timestamp AT TIME ZONE 'UTC' AS date) - ${days}, '%Y-%m-%d')`;
+    const [[dt = null] = []] = (await connection.runAndReadAll(`SELECT ${day}`)).getRowsJson() as Cell[][];
+    const found = await rowsOf(
+      'unsettled',
+      { orders: [order('1', 'new', '1', '1', { dt })] },
+      'age_days, age',
+    );
+    expect(found).toEqual([[String(Math.max(days, 0)), age]]);
+  });
+});
+
+describe('attribution_daily', () => {
+  it('counts clicks once per tracking link and day, and sums page views', async () => {
+    const attribution = [
+      // Two products of one link: 7 clicks, not 14.
+      { dt: '2026-01-01', publisher_uid: 1, country_code: 'US', track_url: 'a', dpv: 10, click: 7 },
+      { dt: '2026-01-01', publisher_uid: 1, country_code: 'US', track_url: 'a', dpv: 5, click: 7 },
+      { dt: '2026-01-01', publisher_uid: 1, country_code: 'US', track_url: 'b', dpv: 1, click: 2 },
+      // The same link on another day counts again.
+      { dt: '2026-01-02', publisher_uid: 1, country_code: 'US', track_url: 'a', dpv: 3, click: 4 },
+      // Rows without a link are links of their own.
+      { dt: '2026-01-02', publisher_uid: 2, country_code: 'DE', track_url: null, dpv: 0, click: 1 },
+      { dt: '2026-01-02', publisher_uid: 2, country_code: 'DE', track_url: null, dpv: 0, click: 1 },
+      // A link that two countries report is counted in one of them.
+      { dt: '2026-01-03', publisher_uid: 3, country_code: 'DE', track_url: 'c', dpv: 1, click: 9 },
+      { dt: '2026-01-03', publisher_uid: 3, country_code: 'US', track_url: 'c', dpv: 2, click: 9 },
+    ];
+    const columns = 'dt, publisher_uid, country_code, dpv, clicks';
+    expect(await rowsOf('attribution_daily', { attribution }, columns)).toEqual([
+      ['2026-01-01', '1', 'US', '16', '9'],
+      ['2026-01-02', '1', 'US', '3', '4'],
+      ['2026-01-02', '2', 'DE', '0', '2'],
+      ['2026-01-03', '3', 'DE', '1', '9'],
+      ['2026-01-03', '3', 'US', '2', null],
+    ]);
+  });
+});
+
+describe('orders_daily', () => {
+  it('adds amounts that came as text, and skips what is not a number', async () => {
+    const orders = [
+      order('1', 'new', '10.10', '1', { dt: '2026-01-01' }),
+      order('1', 'new', 'unknown', '0.000000001', { dt: '2026-01-01' }),
+      { dt: '2026-01-01', status: 'void', amount: null, commission: null },
+    ];
+    expect(await rowsOf('orders_daily', { orders }, 'status, orders, amount, commission')).toEqual([
+      ['new', '2', '10.100000000', '1.000000001'],
+      ['void', '1', null, null],
+    ]);
+  });
+});
