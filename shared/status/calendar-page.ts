@@ -17,7 +17,7 @@ body{margin:0}
 export function calendarPage(
   tables: readonly TableStatus[],
   lake: string,
-  options: Omit<CalendarOptions, 'theme' | 'heading'>,
+  options: Omit<CalendarOptions, 'theme' | 'heading' | 'withNumbers'>,
 ): Html {
   const asOf = new Date(options.nowMs).toISOString().slice(0, 16).replace('T', ' ');
   const heading = html`<h1>Coverage <small>${lake}, as of ${asOf} UTC</small></h1>`;
@@ -32,7 +32,7 @@ export function calendarPage(
 <style>${STYLE}</style>
 </head>
 <body>
-${calendar(tables, { ...options, theme: 'auto', heading })}
+${calendar(tables, { ...options, theme: 'auto', heading, withNumbers: true })}
 </body>
 </html>
 `;

@@ -23,6 +23,19 @@ const CELLS: Record<Look, string> = {
     'background:linear-gradient(51deg,transparent 45%,var(--back) 45% 55%,transparent 55%),linear-gradient(-51deg,var(--bad) 45%,var(--back) 45% 55%,var(--bad) 55%)',
 };
 
+/** The colour of a day's bar and mark in a chart. */
+const BARS: Record<Look, string> = {
+  settled: 'done',
+  complete: 'new',
+  open: 'busy',
+  in_progress: 'busy',
+  to_come: 'blank',
+  overdue: 'late',
+  unverified: 'odd',
+  missing: 'bad',
+  failed: 'bad',
+};
+
 const RULES = `
 .coverage{color:var(--ink);font:14px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
 .coverage *{box-sizing:border-box;margin-top:0}
@@ -41,6 +54,26 @@ const RULES = `
 .coverage code{display:block;margin-top:4px;padding:2px 0;overflow-x:auto;color:var(--ink);font:12px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;white-space:nowrap}
 .coverage time{white-space:nowrap}
 .coverage a{color:var(--busy)}
+.coverage .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,372px),1fr));gap:10px 28px;margin-bottom:20px}
+.coverage .charts.wide{grid-template-columns:1fr}
+.coverage figure{max-width:650px;margin:0}
+.coverage .wide figure{max-width:none}
+.coverage figcaption{overflow:hidden;color:var(--quiet);font-size:12px;text-overflow:ellipsis;white-space:nowrap}
+.coverage figcaption b{color:var(--ink);font-weight:600}
+.coverage svg{display:block;width:100%;height:46px}
+.coverage path{fill:none;stroke-width:.8}
+.coverage path.line{stroke:var(--line);stroke-width:1;vector-effect:non-scaling-stroke}
+.coverage path.open,.coverage path.in_progress{stroke-width:.4}
+.coverage path.missing.mark{stroke-width:.35}
+.coverage path.overdue.mark{stroke-dasharray:1 .6}
+.coverage .scale{display:flex;color:var(--quiet);font-size:10px;line-height:14px}
+.coverage .scale span{min-width:0;overflow:hidden;padding-left:2px}
+.coverage summary{margin-top:14px;cursor:pointer;font-size:13px}
+.coverage .numbers{max-height:70vh;margin-top:8px;overflow:auto}
+.coverage table{border-collapse:collapse;font-size:12px;font-variant-numeric:tabular-nums}
+.coverage th,.coverage td{padding:3px 10px;border-bottom:1px solid var(--line);text-align:right;vertical-align:top;white-space:nowrap}
+.coverage th{font-weight:400}
+.coverage thead th{position:sticky;top:0;background:var(--panel)}
 .coverage .months{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,372px),1fr));gap:18px 28px}
 .coverage .row{display:grid;grid-template-columns:90px minmax(0,1fr);align-items:center;max-width:650px;margin-bottom:3px}
 .coverage .row b{padding-right:6px;overflow:hidden;font-size:12px;font-weight:400;line-height:1.2;text-overflow:ellipsis;white-space:nowrap}
@@ -56,7 +89,10 @@ const RULES = `
 /** The CSS of the calendar, which affects nothing outside of it. */
 export function calendarStyle(theme: Theme): string {
   const looks = Object.entries(CELLS).map(([look, rules]) => `.coverage i.${look}{${rules}}`);
-  return [COLOURS[theme], RULES, ...looks].join('\n');
+  const bars = Object.entries(BARS).map(
+    ([look, colour]) => `.coverage path.${look}{stroke:var(--${colour})}`,
+  );
+  return [COLOURS[theme], RULES, ...looks, ...bars].join('\n');
 }
 
 const COLOURS: Record<Theme, string> = {

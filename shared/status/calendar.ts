@@ -1,13 +1,16 @@
 /*
  * Without a picture, a gap of three days in two years goes unnoticed. The coverage calendar shows days × tables, newest
  * month first, and states what is wrong and what to do. Parts: `table-statuses.ts` has the days and their states,
- * `looks.ts` what each state looks like, `problems.ts` what needs action, `remedies.ts` the action, `calendar-style.ts`
- * the colours. The markup is self-contained in a page or a dashboard's widget: no script, nothing loaded, styles for
+ * `looks.ts` what each state looks like, `problems.ts` what needs action, `remedies.ts` the action, `calendar-charts.ts`
+ * how many rows each day has, `calendar-numbers.ts` the same in numbers, `calendar-style.ts` the colours. The markup is self-contained in a page or a dashboard's widget: no script, nothing loaded, styles for
  * itself only, and everything from outside is escaped (`html.ts`).
  */
 import { dayOf, daysOfMonth, monthOf } from '../days.ts';
 import type { Settings } from '../settings/settings.ts';
+import { charts } from './calendar-charts.ts';
+import { numbers } from './calendar-numbers.ts';
 import { type Theme, calendarStyle } from './calendar-style.ts';
+import { changesText, contentText } from './day-facts.ts';
 import type { StatusDay } from './day-status.ts';
 import { Html, html } from './html.ts';
 import { LOOKS, type Look, lookOf } from './looks.ts';
@@ -22,6 +25,8 @@ export interface CalendarOptions {
   controls: Controls;
   theme: Theme;
   heading?: Html;
+  /** With the table of numbers: a dashboard has no room for it. */
+  withNumbers?: boolean;
 }
 
 const MAX_RANGES = 8;
@@ -51,7 +56,7 @@ export function calendar(tables: readonly TableStatus[], options: CalendarOption
 <style>${new Html(calendarStyle(options.theme))}</style>
 ${options.heading ?? ''}
 ${brands.length > 1 ? overall(brands) : ''}
-${brands.map((brand) => section(brand, options.controls))}
+${brands.map((brand) => section(brand, options))}
 ${legend(brands)}
 </div>`;
 }
@@ -80,15 +85,17 @@ function hasProblems({ tables, problems }: Brand): boolean {
   return problems.length > 0 || unseen.length > 0;
 }
 
-function section(brand: Brand, controls: Controls): Html {
+function section(brand: Brand, { controls, withNumbers = false }: CalendarOptions): Html {
   const { name, zone, today, tables, problems } = brand;
   const months = new Set(tables.flatMap(({ days }) => days.map(({ dt }) => monthOf(dt))));
-  const newestFirst = [...months].sort().reverse();
+  const ascending = [...months].sort();
   return html`<section>
 <h2>${name} <small>${zone === undefined ? 'in the lake, but not in the settings' : `${zone}, today is ${today}`}</small></h2>
 <p class="headline${problems.length === 0 ? ' good' : ''}">${headline(brand)}</p>
+${months.size === 0 ? '' : charts(tables, ascending, today)}
 <div class="months">
-${newestFirst.map((month) => monthBlock(month, brand))}</div>
+${ascending.toReversed().map((month) => monthBlock(month, brand))}</div>
+${withNumbers && months.size > 0 ? numbers(tables, today) : ''}
 ${earlierMonths(tables)}
 ${damagedDocuments(tables)}
 ${problemList(brand, controls)}
@@ -180,14 +187,14 @@ ${brand.tables.map((table) => monthRow(month, table, brand))}</div>
 `;
 }
 
-function monthRow(month: string, { table, days }: TableStatus, brand: Brand): Html {
+function monthRow(month: string, { table, measure, days }: TableStatus, brand: Brand): Html {
   const shown = days
     .filter(({ dt }) => monthOf(dt) === month)
     .map((day) => ({ day, look: lookOf(day, brand.today) }));
   const cells = daysOfMonth(month).map((dt) => {
     const found = shown.find(({ day }) => day.dt === dt);
     if (!found) return html`<i></i>`;
-    return html`<i class="${found.look}" title="${hover(table, found.day, found.look, brand)}"></i>`;
+    return html`<i class="${found.look}" title="${hover({ table, measure }, found.day, found.look, brand)}"></i>`;
   });
   const counts = [...Map.groupBy(shown, ({ look }) => look)].map(
     ([look, cells]) => `${cells.length} ${LOOKS[look].name}`,
@@ -198,15 +205,17 @@ function monthRow(month: string, { table, days }: TableStatus, brand: Brand): Ht
 }
 
 function hover(
-  table: string,
-  { dt, rows, readFrom, nextDue, failure }: StatusDay,
+  { table, measure }: { table: string; measure: string | undefined },
+  day: StatusDay,
   look: Look,
   { at, due }: Brand,
 ): string {
+  const { dt, readFrom, nextDue, failure } = day;
   return [
     `${table} ${dt}`,
     `${LOOKS[look].name}: ${LOOKS[look].meaning}`,
-    ...(rows === null ? [] : [`${rows.toLocaleString('en-US')} ${rows === 1 ? 'row' : 'rows'}`]),
+    ...contentText(day, measure),
+    ...changesText(day, at),
     ...(readFrom === null ? [] : [`last read ${at(readFrom)}`]),
     ...(failure
       ? [`${failure.since === undefined ? 'failed' : `failing since ${at(failure.since)}`}: ${failure.code}`]
@@ -243,5 +252,7 @@ function legend(brands: readonly Brand[]): Html {
       ([look, { name, meaning }]) =>
         html`<li><i class="${look}"></i><span><b>${name}</b>: ${meaning}</span></li>`,
     );
-  return html`<ul class="legend">${items}</ul>`;
+  if (items.length === 0) return html``;
+  const ofCharts = html`<li>A bar is the rows of a day, and a mark below the line a day that needs action</li>`;
+  return html`<ul class="legend">${items}${ofCharts}</ul>`;
 }

@@ -1,5 +1,5 @@
 import { type MonthSpan, dayOf, daysFrom, isInSpan, monthOf } from '../days.ts';
-import type { DayEntry, Failure } from '../lake/documents/ledger.ts';
+import type { DayChanges, DayEntry, Failure } from '../lake/documents/ledger.ts';
 import { type DayFacts, type DayState, dayState, failureOf } from '../planning/day-state.ts';
 import { dueAtMs, upstreamState } from '../planning/due.ts';
 import { type Finding, type FindingFacts, findingsOf } from '../planning/findings.ts';
@@ -11,6 +11,10 @@ export interface StatusDay {
   state: DayState;
   /** `null` where nothing is committed. */
   rows: number | null;
+  /** The sum of the report's `measure`, as a decimal number with all its digits; missing where there is none. */
+  sum?: string;
+  /** How often the day changed since it was closed, and what changed last; missing where nothing did. */
+  changes?: Pick<DayChanges, 'times' | 'last'>;
   /** When the last committed attempt began, ISO 8601. */
   readFrom: string | null;
   /** Up to when all records are known, ISO 8601. */
@@ -56,6 +60,7 @@ export function statusDays(facts: ReportFacts, nowMs: number, span: MonthSpan): 
       const entry = entries.get(day);
       const state = statusDay(
         { day, entry, policy, hasReturnedRecords, upstream: upstreamState(upstream?.get(day)) },
+        facts.report.measure,
         nowMs,
       );
       const findings = findingsOf({ report: facts.report, policy, day, committedOn });
@@ -68,15 +73,19 @@ function dayOfDamagedMonth(dt: string, message: string): StatusDay {
   return { dt, state: 'failed', rows: null, readFrom: null, readTo: null, nextDue: null, failure };
 }
 
-function statusDay(facts: DayFacts, nowMs: number): StatusDay {
+function statusDay(facts: DayFacts, measure: string | undefined, nowMs: number): StatusDay {
   const { day, entry, policy, upstream } = facts;
   const { committed } = entry ?? {};
   const failure = failureOf(facts);
+  const sum = measure === undefined ? undefined : committed?.sums?.[measure];
+  const { changes } = committed ?? {};
   const dueMs = policy ? dueAtMs(day, entry, policy, nowMs, upstream) : null;
   return {
     dt: day,
     state: dayState(facts, nowMs),
     rows: committed?.rows ?? null,
+    ...(sum !== undefined && { sum }),
+    ...(changes && { changes: { times: changes.times, last: changes.last } }),
     readFrom: committed?.readFrom ?? null,
     readTo: committed?.readTo ?? null,
     nextDue: dueMs === null ? null : new Date(dueMs).toISOString(),

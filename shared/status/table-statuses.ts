@@ -18,6 +18,8 @@ export interface TableStatus {
   hasReturnedRecords: boolean;
   newestComplete: string | null;
   rows: number;
+  /** The column that `sum` of each day is about; missing where the report has none. */
+  measure?: string;
   days: StatusDay[];
   /** The fields that came, went or changed on the days of the last two weeks; missing for none. */
   schemaChanges?: readonly SchemaChange[];
@@ -72,6 +74,7 @@ function tableStatus(
   const damagedMonths = new Map(
     damaged.flatMap(({ month, message }) => (month === undefined ? [] : [[month, message]])),
   );
+  const { measure } = report;
   const schemaChanges = newSchemaChanges(entries, dayOf(nowMs, policy?.timeZone ?? 'UTC'));
   const days = statusDays(
     { report, entries, upstream, policy, hasReturnedRecords, damagedMonths },
@@ -85,6 +88,7 @@ function tableStatus(
     hasReturnedRecords,
     newestComplete: newestCompleteDay(entries, hasReturnedRecords),
     rows: days.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
+    ...(measure !== undefined && { measure }),
     days,
     ...(schemaChanges.length > 0 && { schemaChanges }),
     ...(span.from !== undefined &&

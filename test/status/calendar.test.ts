@@ -8,6 +8,7 @@ import { calendar } from '../../shared/status/calendar.ts';
 import { calendarPage } from '../../shared/status/calendar-page.ts';
 import { html } from '../../shared/status/html.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
+import type { StatusDay } from '../../shared/status/day-status.ts';
 import type { TableStatus } from '../../shared/status/table-statuses.ts';
 import { dayRanges } from '../../shared/status/problems.ts';
 import { NOW_MS, TODAY, failure, madeTable, settingsOf, statusDay } from './made-statuses.ts';
@@ -84,7 +85,7 @@ describe('the calendar', () => {
 
   it('has a cell for every day of a month, so that days are aligned', () => {
     const rows = drawn([madeTable('order_list')])
-      .split('role="img"')
+      .split('class="days" role="img"')
       .slice(1);
     expect(rows.map((row) => row.split('</div>')[0]?.match(/<i[ >]/g)?.length)).toEqual([30, 31, 30]);
   });
@@ -121,6 +122,146 @@ describe('the calendar', () => {
     const names = (markup: string) => textOf(markup, 'legend').match(/[a-z ]+(?=:)/g) ?? [];
     expect(names(drawn([madeTable('order_list')])).length).toBe(3);
     expect(names(drawn([madeTable('order_list', everyState)])).length).toBe(8);
+  });
+});
+
+describe('pointing at a day', () => {
+  const at = '2026-11-12T06:02:00.000Z';
+  const pointed = (day: Partial<StatusDay>) => {
+    const days = [{ ...statusDay('2026-11-09', 'complete'), ...day }];
+    const [, , ...facts] =
+      titles(drawn([madeTable('order_list', {}, { days, measure: 'commission' })]))[0]?.split('\n') ?? [];
+    return facts.filter((fact) => !/^(last read|next due)/.test(fact));
+  };
+
+  it.each<[string, Partial<StatusDay>, string[]]>([
+    ['rows alone, of a ledger without sums', { rows: 1 }, ['1 row']],
+    [
+      'the sum with all its digits',
+      { rows: 1234, sum: '12345678901234567890.120000000' },
+      ['1,234 rows, commission 12,345,678,901,234,567,890.12'],
+    ],
+    ['a sum below zero', { rows: 2, sum: '-1000.000000000' }, ['2 rows, commission -1,000']],
+    ['no sum of a day that nobody read', { rows: null, sum: '5' }, []],
+    [
+      'the only change',
+      { rows: 9, changes: { times: 1, last: { at, rowsBefore: 1200, added: 3, removed: 0, altered: 1001 } } },
+      ['9 rows', 'changed once, 2026-11-12 01:02: 3 added, 1,001 altered of 1,200'],
+    ],
+    [
+      'the last of several changes, of which nobody knows what it was',
+      { rows: 9, changes: { times: 4, last: { at, rowsBefore: 9 } } },
+      ['9 rows', 'changed 4 times, last 2026-11-12 01:02'],
+    ],
+  ])('shows %s', (_name, day, facts) => {
+    expect(pointed(day)).toEqual(facts);
+  });
+});
+
+describe('the charts', () => {
+  /** The bars and marks of the first chart: by class, the position of each day and its height. */
+  const chartOf = (markup: string) => {
+    const [svg = ''] = /<svg.*?<\/svg>/s.exec(markup) ?? [];
+    const paths = [...svg.matchAll(/<path class="([\w ]+)" d="([^"]*)"/g)].map(
+      ([, name = '', d = '']) => [name, d] as const,
+    );
+    return Object.fromEntries(paths.filter(([name]) => name !== 'line'));
+  };
+  const days = (counts: readonly (number | null)[], states: readonly DayState[] = []) =>
+    counts.map((rows, index) => ({
+      ...statusDay(addDays('2026-11-01', index), states[index] ?? 'complete'),
+      rows,
+    }));
+  const chart = (counts: readonly (number | null)[], states?: readonly DayState[]) =>
+    chartOf(drawn([madeTable('order_list', {}, { days: days(counts, states) })]));
+
+  it('have a bar for each day that is as high as its rows, and none for an empty one', () => {
+    expect(chart([50, 100, 0, 25])).toEqual({ complete: 'M0.5 24v-12M1.5 24v-24M3.5 24v-6' });
+  });
+
+  it('show that a day with few rows is not empty', () => {
+    expect(chart([1_000_000, 1]).complete).toMatch(/M1\.5 24v-0\.6$/);
+  });
+
+  it('tell days apart by their look, and mark those that need action below the line', () => {
+    const found = chart([10, 10, null, 10, 10], ['settled', 'failed', 'missing', 'overdue', 'open']);
+    expect(found).toEqual({
+      settled: 'M0.5 24v-24',
+      failed: 'M1.5 24v-24',
+      overdue: 'M3.5 24v-24',
+      open: 'M4.5 24v-24',
+      'failed mark': 'M1.5 25v4',
+      'missing mark': 'M2.5 25v4',
+      'overdue mark': 'M3.5 25v4',
+    });
+  });
+
+  it('mark no day that is still to come', () => {
+    const ofToday = [{ ...statusDay(TODAY, 'missing') }];
+    expect(chartOf(drawn([madeTable('order_list', {}, { days: ofToday })]))).toEqual({});
+  });
+
+  it('have the same days for all tables of a brand, whole months as the squares do', () => {
+    const markup = drawn([madeTable('order_list'), madeTable('clicks_list', {}, { from: '2026-11-03' })]);
+    expect(markup.match(/viewBox="[^"]*"/g)).toEqual(['viewBox="0 0 91 29"', 'viewBox="0 0 91 29"']);
+    expect(markup).toContain(
+      'aria-label="clicks: rows of each day from 2026-09-01 to 2026-11-30, at most 1,234 rows a day"',
+    );
+  });
+
+  it('name only months that have room for it', () => {
+    const names = (from: string) => {
+      const [scale = ''] =
+        /<div class="scale".*?<\/div>/s.exec(drawn([madeTable('order_list', {}, { from })])) ?? [];
+      return plain(scale.replaceAll('</span>', ' '));
+    };
+    expect(names('2026-09-10')).toBe('Sep Oct Nov');
+    expect(names('2025-01-01')).toBe('');
+  });
+
+  it.each([
+    ['draws nothing of a table without days', [], {}],
+    ['draws nothing where every day is empty', [0, 0], {}],
+  ])('%s', (_name, counts, expected) => {
+    expect(chart(counts)).toEqual(expected);
+  });
+});
+
+describe('the days in numbers', () => {
+  const cells = (markup: string) =>
+    [...markup.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = '']) =>
+      [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = '']) =>
+        plain(cell.replaceAll('<br>', ' ')),
+      ),
+    );
+
+  it('are on the page what pointing at a day shows, for those who cannot point', () => {
+    const last = { at: '2026-11-12T06:02:00.000Z', rowsBefore: 5 };
+    const orders = [
+      {
+        ...statusDay('2026-11-09', 'complete'),
+        rows: 1234,
+        sum: '10.500000000',
+        changes: { times: 2, last },
+      },
+      { ...statusDay('2026-11-10', 'failed'), rows: 7 },
+      statusDay('2026-11-11', 'missing'),
+    ];
+    const clicks = [{ ...statusDay('2026-11-10', 'settled'), rows: 5 }];
+    const markup = page([
+      madeTable('order_list', {}, { days: orders, measure: 'commission' }),
+      madeTable('clicks_list', {}, { days: clicks }),
+    ]);
+    expect(cells(markup)).toEqual([
+      ['day', 'orders rows, commission', 'clicks rows'],
+      ['2026-11-11', 'missing', ''],
+      ['2026-11-10', '7 failed', '5'],
+      ['2026-11-09', '1,234 10.5 2× changed', ''],
+    ]);
+  });
+
+  it('are not in a widget, which has no room for them', () => {
+    expect(drawn([madeTable('order_list')])).not.toContain('<table');
   });
 });
 
@@ -371,6 +512,13 @@ describe('text from outside', () => {
     [
       'a table',
       (table) => page([madeTable('order_list', everyState, { table, overdueBefore: ['2025-01'] })]),
+    ],
+    [
+      'the column of a sum, and the sum',
+      (text) => {
+        const days = [{ ...statusDay('2026-11-09', 'complete'), sum: text }];
+        return page([madeTable('order_list', {}, { days, measure: text })]);
+      },
     ],
     [
       'the name of the lake',

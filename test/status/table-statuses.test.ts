@@ -108,6 +108,23 @@ describe('the statuses of some months', () => {
     expect((await statuses({ from: '2026-11' }, due)).orders.overdueBefore).toEqual(overdue);
   });
 
+  it('have the sum of the column that says most, and what changed, as far as the ledger knows', async () => {
+    const last = { at: '2026-11-12T06:02:00.000Z', rowsBefore: 5, added: 1 };
+    const changes = { snapshot: 'c1', bytes: 9, times: 2, last };
+    const known = { sums: { commission: '12.500000000', amount: '100.000000000' }, changes };
+    const store = memoryStore();
+    const entries = { '2026-11-17': read, '2026-11-18': readDay(settings, ORDERS.report, known) };
+    await storeDays(store, ORDERS, entries);
+    const [orders] = tableStatuses(settings, reports, await readLedgers(store, reports), NOW_MS).filter(
+      ({ report }) => report === ORDERS.report,
+    );
+    const days = new Map(orders?.days.map((day) => [day.dt, day]));
+    expect(orders?.measure).toBe('commission');
+    expect(days.get('2026-11-18')).toMatchObject({ sum: '12.500000000', changes: { times: 2, last } });
+    expect(days.get('2026-11-17')).not.toHaveProperty('sum');
+    expect(days.get('2026-11-17')).not.toHaveProperty('changes');
+  });
+
   it('have for each day when it was last read and when it is next due', async () => {
     const { day } = await statuses({});
     expect(day('2026-10-31')).toMatchObject({
