@@ -36,9 +36,26 @@ const QUERIES = [
 FROM coverage GROUP BY brand, report ORDER BY brand, report`,
   ],
   [
-    'Orders by day and status',
-    `SELECT brand, dt, status, orders, amount, commission FROM orders_daily
-ORDER BY dt DESC, brand, status LIMIT 12`,
+    'From click to commission, by publisher',
+    `SELECT max(publisher_name) AS publisher, sum(clicks) AS clicks, sum(orders) AS orders, sum(orders_void) AS void,
+  sum(commission) AS commission, sum(commission_effective) AS effective, sum(bonus) AS bonus
+FROM publisher_performance WHERE brand = 'acme' GROUP BY publisher_id ORDER BY commission DESC`,
+  ],
+  [
+    'Commission by month and state: locked is owed, new may still become void',
+    `SELECT brand, month, state, sum(transactions) AS transactions, sum(commission) AS commission
+FROM commission_due GROUP BY brand, month, state ORDER BY brand, month, state`,
+  ],
+  [
+    'What can still change, by age',
+    `SELECT brand, age, sum(orders) AS orders, sum(orders_commission) AS of_orders,
+  sum(transactions) AS transactions, sum(transactions_commission) AS of_transactions
+FROM unsettled GROUP BY brand, age ORDER BY brand, age`,
+  ],
+  [
+    'How many clicks become orders, by channel',
+    `SELECT brand, month, channel_id, clicks, orders, orders_void, round(conversion_rate, 3) AS rate
+FROM channel_conversion ORDER BY brand, month, channel_id LIMIT 12`,
   ],
   [
     'Attribution by publisher, each click counted once',

@@ -3,6 +3,7 @@ import { openLake } from '../../shared/adapters/open-lake.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { schemaChangesTable } from '../../shared/catalog/schema-changes.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
+import type { View } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { readSettingsIfAny } from '../run-options.ts';
@@ -63,26 +64,34 @@ function asError(thrown: unknown): Error {
 
 function helpText(): string {
   const all = Object.values(reports);
-  const lines = all.flatMap(({ table, description, views }) => [
-    [table, description],
-    ...views.map((view) => [view.name, view.description]),
-  ]);
-  const width = Math.max(...lines.map(([name = '']) => name.length));
-  const listed = [
-    ...lines,
+  const tables: (readonly [name: string, description: string])[] = [
+    ...all.map(({ table, description }) => [table, description] as const),
     [coverageTable.name, 'One row per brand, report and day: its state, rows, and when it was read'],
-    [freshness.name, freshness.description],
     [schemaChangesTable.name, 'Fields that came, went or changed: one row per brand, report, day and column'],
     [
       '…_versions',
       'Of any table: the rows of every version that is kept, with _snapshot, _valid_from and _valid_to',
     ],
   ];
+  const views = [...all.flatMap((report) => report.views), freshness];
   return `
-Tables and views:
-${listed.map(([name = '', what]) => `  ${name.padEnd(width)}  ${what}`).join('\n')}
+Tables:
+${listed(tables, '  ')}
+
+Views and their columns:
+${views.map(viewText).join('\n')}
 
 Example:
-  $ brand-reports query "SELECT dt, status, orders, amount FROM orders_daily ORDER BY dt DESC"
+  $ brand-reports query "SELECT publisher_id, sum(clicks), sum(orders), sum(commission) FROM publisher_performance GROUP BY publisher_id"
   $ brand-reports query --as-of -7d "SELECT sum(amount) FROM orders"`;
+}
+
+function viewText({ name, description, columns }: View): string {
+  const described = columns.map(([column, , text]) => [column, text] as const);
+  return `  ${name}: ${description}\n${listed(described, '    ')}`;
+}
+
+function listed(lines: readonly (readonly [name: string, description: string])[], indent: string): string {
+  const width = Math.max(...lines.map(([name]) => name.length));
+  return lines.map(([name, description]) => `${indent}${name.padEnd(width)}  ${description}`).join('\n');
 }
