@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { intervalMs } from '../../shared/days.ts';
+import { baseSchema } from '../../shared/lake/table/columns.ts';
 import type { Filter } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 
