@@ -26,7 +26,7 @@ export function refusePresent(named: readonly string[]): void {
   throw new BrandReportsError(
     'config',
     'not_as_of',
-    `--as-of cannot answer for ${named.join(' and ')}: coverage and freshness say how the days stand now, and a table of versions has all times itself. Ask for them without --as-of.`,
+    `--as-of cannot answer for ${named.join(' and ')}: coverage, freshness and what changed follow from what the lake says of its days now, and a table of versions has all times itself. Ask for them without --as-of.`,
   );
 }
 
