@@ -3,7 +3,7 @@
  * requests. All run on this machine, one after the other, against one service of prepared bytes, and the results are
  * printed as Markdown: docs/performance.md shows them. Nothing fails because it is slow.
  *
- * `--only SECTION[,SECTION]`: speed, waiting, start, growth, right. `--small`: a run of less than a minute that shows that all
+ * `--only SECTION[,SECTION]`: speed, waiting, start, growth, restated, right. `--small`: a run of less than a minute that shows that all
  * of it works; it installs nothing, so that without bench/peers/.venv the Python competitors are left out. `--rounds N`: so
  * many of each instead of three to seven.
  */
@@ -14,6 +14,7 @@ import { floor, ours } from './compare/competitors.ts';
 import { printWhoEndsRight } from './compare/ends-right.ts';
 import { printGrowth } from './compare/growth.ts';
 import { type Peers, findPeers } from './compare/peers.ts';
+import { printRestated } from './compare/restated.ts';
 import { printSpeed } from './compare/speed.ts';
 import { printStart } from './compare/start.ts';
 import { printWaiting } from './compare/waiting.ts';
@@ -28,6 +29,7 @@ const full = {
   waiting: { pages: 512, latencyMs: 50, inFlight: [4, 16], rounds: 3 },
   start: { rounds: 7 },
   growth: { days: 400, recordsPerDay: 5, rounds: 3 },
+  restated: { records: 100_000, rounds: 5 },
   right: { pages: 210 },
 };
 const small: typeof full = {
@@ -35,6 +37,7 @@ const small: typeof full = {
   waiting: { pages: 32, latencyMs: 20, inFlight: [4], rounds: 1 },
   start: { rounds: 2 },
   growth: { days: 20, recordsPerDay: 5, rounds: 1 },
+  restated: { records: 10_000, rounds: 1 },
   right: { pages: 10 },
 };
 
@@ -66,6 +69,7 @@ const sections: Record<string, () => Promise<void>> = {
   waiting: () => printWaiting({ ...plan.waiting, rounds: rounds ?? plan.waiting.rounds }),
   start: () => printStart(rounds ?? plan.start.rounds),
   growth: () => printGrowth({ ...plan.growth, rounds: rounds ?? plan.growth.rounds }),
+  restated: () => printRestated({ ...plan.restated, rounds: rounds ?? plan.restated.rounds }),
   // Each of the peers waits for a time that a small run does not have.
   right: () => printWhoEndsRight(values.small ? [ours] : [ours, ...others], plan.right.pages),
 };

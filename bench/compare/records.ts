@@ -4,6 +4,8 @@
  * zeros (`12.50`), an address, a flag and a field that is mostly null. The same number always gives the same record.
  */
 
+import type { ServicePlan } from './service-messages.ts';
+
 export const RECORDS_PER_PAGE = 200;
 
 const STATES = ['new', 'void', 'mixed', 'locked', 'paid'];
@@ -11,21 +13,31 @@ const TYPES = ['normal', 'normal', 'normal', 'bonus', 'campaign_bonus', 'perform
 const COUNTRIES = ['US', 'DE', 'GB', 'FR', 'CA'];
 const DAY_SECONDS = 86_400;
 
+/** Every such record is restated. */
+const RESTATED = 100;
+
 /** The records of a page as the text of a JSON list. @param page counted from 0 over all days */
-export function listText(page: number, count = RECORDS_PER_PAGE): string {
+export function listText(
+  page: number,
+  { recordsPerPage: count = RECORDS_PER_PAGE, restated }: Pick<ServicePlan, 'recordsPerPage' | 'restated'>,
+): string {
   const first = page * count;
-  return `[${Array.from({ length: count }, (_, place) => recordText(first + place)).join(',')}]`;
+  const records = Array.from({ length: count }, (_, place) => {
+    const number = first + place;
+    return recordText(number, restated === true && number % RESTATED === 0);
+  });
+  return `[${records.join(',')}]`;
 }
 
 /** The id is `transaction_id`; no two numbers have the same one. */
-function recordText(number: number): string {
+function recordText(number: number, restated: boolean): string {
   const random = mixed(number);
   const publisher = random % 3_000;
   const sku = `B0${((random >>> 3) % 8_000).toString(36).toUpperCase().padStart(4, '0')}`;
   const cents = 199 + (mixed(random) % 45_000);
   const madeSeconds = 1_704_067_200 + (number % DAY_SECONDS);
   const quantity = 1 + (random % 4);
-  const state = pick(STATES, random >>> 5);
+  const state = restated ? 'restated' : pick(STATES, random >>> 5);
   // Written by hand, because JSON.stringify would print the amounts without their zeros.
   return `{"transaction_id":"t${String(number).padStart(9, '0')}","order_id":"${orderId(random)}","sku":"${sku}","quantity":${quantity},"amount":${(cents / 100).toFixed(2)},"commission":${(cents / 1_250).toFixed(4)},"rate":0.08,"currency":"USD","order_status":"${state}","sku_status":"${state}","type":"${pick(TYPES, random >>> 7)}","publisher_id":"${100_000 + publisher}","publisher":"${nameOf(publisher)}","channel_id":"${publisher * 7 + (random % 3)}","country":"${pick(COUNTRIES, random >>> 9)}","maker":"Maker ${(random >>> 4) % 40}","created":"${new Date(madeSeconds * 1000).toUTCString()}","is_new":${random % 5 === 0},"note":${random % 50 === 0 ? '"paid by hand"' : 'null'},"url":"https://shop.example/${sku}?tag=${publisher}"}`;
 }

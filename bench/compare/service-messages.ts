@@ -15,12 +15,16 @@ export function dayNumber(date: string): number {
   return Math.round((Date.parse(day) - Date.parse(FIRST_DAY)) / DAY_MS);
 }
 
-/** `pages` are those of all days together; a page has `RECORDS_PER_PAGE` records unless the plan says otherwise. */
+/**
+ * `pages` are those of all days together; a page has `RECORDS_PER_PAGE` records unless the plan says otherwise. `restated`:
+ * one record of a hundred is in another state.
+ */
 export const servicePlanSchema = z.object({
   pages: z.number(),
   days: z.number(),
   latencyMs: z.number(),
   recordsPerPage: z.optional(z.number()),
+  restated: z.optional(z.boolean()),
 });
 export type ServicePlan = z.infer<typeof servicePlanSchema>;
 

@@ -23,7 +23,7 @@ import { listText } from './records.ts';
 const plan = z.parse(servicePlanSchema, JSON.parse(process.argv[2] ?? ''));
 const pagesPerDay = plan.pages / plan.days;
 const prepared = Array.from({ length: plan.pages }, (_, page) =>
-  Buffer.from(`{"code":0,"msg":"success","data":{"list":${listText(page, plan.recordsPerPage)},"cursor":`),
+  Buffer.from(`{"code":0,"msg":"success","data":{"list":${listText(page, plan)},"cursor":`),
 );
 const noRecords = Buffer.from('{"code":0,"msg":"success","data":{"list":[],"cursor":');
 

@@ -69,10 +69,13 @@ export async function exercise(deployment: Deployment): Promise<void> {
     removeTables();
     await work();
     await work();
-    addField(sample);
-    leaveOver(deployment, now, day);
-    damageTables(deployment);
-    await work();
+    // The changes of a day are written beside those before.
+    for (let changes = 0; changes < 2; changes += 1) {
+      addField(sample);
+      leaveOver(deployment, now, day);
+      damageTables(deployment);
+      await work();
+    }
   }
   // Each report's function alone, in a lake where the others have met their columns, which views over several tables need.
   for (const [report, { table }] of Object.entries(reports)) {
@@ -196,6 +199,8 @@ function leaveOver({ s3 }: Deployment, now: Date, day: string): void {
     ] as const)
       for (const key of [
         `snapshots/${table}/brand=acme/dt=${day}/${id}/part-0000.parquet`,
+        // Of a day that has just changed, what was replaced stays.
+        `snapshots/changes/brand=acme/report=${name}/dt=${addDays(day, -40)}/${id}/part-0000.parquet`,
         ...LEDGER_TABLES.map(
           (made) =>
             `snapshots/${made}/brand=acme/report=${name}/month=${day.slice(0, 7)}/${id}/part-0000.parquet`,

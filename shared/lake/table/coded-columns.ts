@@ -7,18 +7,15 @@ import { zstdDecompressSync } from 'node:zlib';
 import type { ColumnChunk, RowGroup } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
 import { readRleBitPackedHybrid } from 'hyparquet/src/encoding.js';
-import { readPlain } from 'hyparquet/src/plain.js';
 import { type Column, type Value, typeSpec } from '../../column-types.ts';
 import type { CodedColumn, NamedColumn } from './coded-rows.ts';
 import { type ReadableFile, columnsOf, filledColumns, readMetadata } from './parquet.ts';
 import type { Texts } from './texts.ts';
 
-/** Rows that lie one behind the other in a file. */
+/** Rows of one row group. */
 export interface CodedGroup {
-  /** How many rows of the file come before them. */
-  firstRow: number;
   rows: number;
-  /** The columns that have a value in some row. */
+  /** The columns that have a value in the row group. */
   columns: Iterable<NamedColumn>;
 }
 
@@ -26,14 +23,10 @@ export interface CodedGroup {
 export interface CodedFile {
   columns: readonly Column[];
   rows: number;
-  /**
-   * @param wanted which row groups; all by default
-   * @param names only these columns
-   */
-  groups(
-    wanted?: (group: Pick<CodedGroup, 'firstRow' | 'rows'>) => boolean,
-    names?: readonly string[],
-  ): AsyncGenerator<CodedGroup, void, undefined>;
+  /** All rows. @param names only these columns */
+  groups(names?: readonly string[]): AsyncGenerator<CodedGroup, void, undefined>;
+  /** Some rows alone, in their order. @param rows ascending, counted from 0 */
+  pick(rows: readonly number[]): AsyncGenerator<CodedGroup, void, undefined>;
 }
 
 /** Opens a file that `writeParquet` wrote. */
@@ -43,34 +36,46 @@ export async function openCodedFile(file: ReadableFile): Promise<CodedFile> {
   return {
     columns,
     rows: Number(metadata.num_rows),
-    async *groups(wanted = () => true, names) {
+    async *groups(names) {
+      for (const group of metadata.row_groups) {
+        const wanted = placesIn(group, columns).filter(({ column }) => names?.includes(column.name) ?? true);
+        yield { rows: Number(group.num_rows), columns: await chunksOf(file, group, wanted, wholeColumn) };
+      }
+    },
+    async *pick(rows) {
       let firstRow = 0;
       for (const group of metadata.row_groups) {
-        const rows = Number(group.num_rows);
-        if (wanted({ firstRow, rows })) {
-          const filled = new Set(filledColumns(group).filter((name) => names?.includes(name) ?? true));
-          const chunks = columns
-            .filter(({ name }) => filled.has(name))
-            .map((column) => chunkOf(group, column));
-          yield { firstRow, rows, columns: decoded(await withBytes(file, chunks), rows) };
-        }
-        firstRow += rows;
+        const behind = firstRow + Number(group.num_rows);
+        const picked = rows.filter((row) => row >= firstRow && row < behind).map((row) => row - firstRow);
+        const pickRows = (chunk: Chunk) => pickedColumn(chunk, picked);
+        if (picked.length > 0)
+          yield {
+            rows: picked.length,
+            columns: await chunksOf(file, group, placesIn(group, columns), pickRows),
+          };
+        firstRow = behind;
       }
     },
   };
 }
 
-/** A column of a row group, and where it lies in the file. */
-interface Chunk {
+/** Where a column of a row group lies in the file. */
+interface Place {
   column: Column;
   start: number;
   end: number;
 }
 
-function chunkOf(group: RowGroup, column: Column): Chunk {
-  const found = group.columns.find(({ meta_data }) => meta_data?.path_in_schema[0] === column.name);
-  const start = Number(startOf(found));
-  return { column, start, end: start + Number(found?.meta_data?.total_compressed_size ?? 0) };
+function placesIn(group: RowGroup, columns: readonly Column[]): Place[] {
+  const filled = new Set(filledColumns(group));
+  const chunkOf = new Map(group.columns.map((chunk) => [chunk.meta_data?.path_in_schema[0], chunk]));
+  return columns
+    .filter(({ name }) => filled.has(name))
+    .map((column) => {
+      const chunk = chunkOf.get(column.name);
+      const start = Number(startOf(chunk));
+      return { column, start, end: start + Number(chunk?.meta_data?.total_compressed_size ?? 0) };
+    });
 }
 
 function startOf(chunk: ColumnChunk | undefined): bigint {
@@ -78,34 +83,41 @@ function startOf(chunk: ColumnChunk | undefined): bigint {
   return dictionary ?? data;
 }
 
-/** In one request: the columns of a row group lie one behind the other. */
-async function withBytes(
+/** In one request, as the columns of a row group lie one behind the other; each is unpacked when it is asked for. */
+async function chunksOf(
   file: ReadableFile,
-  chunks: readonly Chunk[],
-): Promise<(Chunk & { bytes: Uint8Array })[]> {
-  if (chunks.length === 0) return [];
-  const from = Math.min(...chunks.map(({ start }) => start));
-  const all = await file.range(from, Math.max(...chunks.map(({ end }) => end)));
-  return chunks.map((chunk) => ({ ...chunk, bytes: all.subarray(chunk.start - from, chunk.end - from) }));
+  group: RowGroup,
+  places: readonly Place[],
+  read: (chunk: Chunk) => CodedColumn,
+): Promise<Iterable<NamedColumn>> {
+  if (places.length === 0) return [];
+  const from = Math.min(...places.map(({ start }) => start));
+  const all = await file.range(from, Math.max(...places.map(({ end }) => end)));
+  return (function* () {
+    for (const place of places) {
+      const bytes = all.subarray(place.start - from, place.end - from);
+      yield [place.column.name, read(unpackedChunk({ ...place, bytes }, Number(group.num_rows)))] as const;
+    }
+  })();
 }
 
-function* decoded(
-  chunks: readonly (Chunk & { bytes: Uint8Array })[],
-  rows: number,
-): Generator<NamedColumn, void, undefined> {
-  for (const { column, bytes } of chunks) yield [column.name, decodeChunk(bytes, rows, column)];
+/** A column chunk before its values are told apart. */
+interface Chunk extends Place {
+  /** By row: 0 for NULL, or the place of its value in all pages, counted from 1. */
+  codes: Uint32Array;
+  pages: readonly Page[];
 }
 
-/** The values of a page, not yet told apart. */
+/** Values that lie one behind the other. */
 interface Page {
   view: DataView;
   values: number;
 }
 
-function decodeChunk(bytes: Uint8Array, rows: number, column: Column): CodedColumn {
-  const reader = { view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), offset: 0 };
+function unpackedChunk({ bytes, ...place }: Place & { bytes: Uint8Array }, rows: number): Chunk {
+  const reader = { view: viewOf(bytes), offset: 0 };
   const codes = new Uint32Array(rows);
-  const plain: Page[] = [];
+  const pages: Page[] = [];
   let hasDictionary = false;
   let row = 0;
   let values = 0;
@@ -116,13 +128,13 @@ function decodeChunk(bytes: Uint8Array, rows: number, column: Column): CodedColu
     const { dictionary_page_header: dictionary, data_page_header_v2: data } = header;
     if (dictionary) {
       hasDictionary = true;
-      plain.push({ view: viewOf(unpacked(page)), values: dictionary.num_values });
+      pages.push({ view: unpacked(page), values: dictionary.num_values });
     } else if (data) {
       const levels = page.subarray(0, data.definition_levels_byte_length);
-      const packed = viewOf(unpacked(page.subarray(data.definition_levels_byte_length)));
+      const packed = unpacked(page.subarray(data.definition_levels_byte_length));
       const count = data.num_rows - data.num_nulls;
       const places = hasDictionary ? placesOf(packed, count) : undefined;
-      if (!places) plain.push({ view: packed, values: count });
+      if (!places) pages.push({ view: packed, values: count });
       setCodes(codes.subarray(row, row + data.num_rows), levels, places, values);
       row += data.num_rows;
       values += count;
@@ -130,9 +142,7 @@ function decodeChunk(bytes: Uint8Array, rows: number, column: Column): CodedColu
       throw new Error(`the Parquet file has a page of type ${header.type}, which is never written here`);
     }
   }
-  return column.type === 'string'
-    ? { codes, texts: textsOfPages(plain) }
-    : { codes, values: valuesOfPages(plain, column) };
+  return { ...place, codes, pages };
 }
 
 /**
@@ -151,7 +161,6 @@ function setCodes(
   let next = 0;
   for (let row = 0; row < codes.length; row += 1) {
     if (present[row] === 0) continue;
-    // 0 is the code of NULL.
     codes[row] = 1 + (places ? (places[next] ?? 0) : before + next);
     next += 1;
   }
@@ -161,6 +170,32 @@ function placesOf(packed: DataView, count: number): Uint32Array {
   const places = new Uint32Array(count);
   readRleBitPackedHybrid({ view: packed, offset: 1 }, packed.getUint8(0), places, packed.byteLength - 1);
   return places;
+}
+
+/** All of its rows. */
+function wholeColumn({ column, codes, pages }: Chunk): CodedColumn {
+  if (column.type === 'string') return { codes, texts: textsOfPages(pages) };
+  const valueAt = reader(column);
+  const values: (Value | undefined)[] = [undefined];
+  for (const { view, values: count } of pages)
+    for (let index = 0; index < count; index += 1) values.push(valueAt(view, index));
+  return { codes, values };
+}
+
+/** These of its rows alone: the others' values are not told apart. */
+function pickedColumn({ column, codes, pages }: Chunk, rows: readonly number[]): CodedColumn {
+  const picked = Uint32Array.from(rows, (row) => codes[row] ?? 0);
+  if (column.type === 'string') return { codes: picked, texts: textsOfPages(pages) };
+  const valueAt = reader(column);
+  const values = Array.from(picked, (code) => {
+    let index = code - 1;
+    for (const { view, values: count } of pages) {
+      if (index < count) return index < 0 ? undefined : valueAt(view, index);
+      index -= count;
+    }
+    return undefined;
+  });
+  return { codes: Uint32Array.from(rows.keys()), values };
 }
 
 const LENGTH_BYTES = 4;
@@ -186,18 +221,51 @@ function textsOfPages(pages: readonly Page[]): Texts {
   return { bytes: first && parts.length === 1 ? first : Buffer.concat(parts), starts, ends };
 }
 
-function valuesOfPages(pages: readonly Page[], { type }: Column): (Value | undefined)[] {
+type ReadValue = (view: DataView, index: number) => Value | undefined;
+
+/** How a value of the column is read from where `plain-values.ts` has written it. */
+function reader({ type }: Column): ReadValue {
   const { parquet } = typeSpec(type);
-  const { element } = parquet;
-  const values: (Value | undefined)[] = [undefined];
-  for (const { view, values: count } of pages)
-    for (const stored of readPlain({ view, offset: 0 }, element.type, count, element.type_length))
-      values.push(parquet.fromPhysical(stored));
-  return values;
+  switch (parquet.element.type) {
+    case 'FIXED_LEN_BYTE_ARRAY':
+      return bigEndianInteger(parquet.element.type_length ?? 0);
+    case 'BOOLEAN':
+      return (view, index) => parquet.fromPhysical((view.getUint8(index >> 3) & (1 << (index & 7))) !== 0);
+    case 'INT32':
+      return (view, index) => parquet.fromPhysical(view.getInt32(index * 4, true));
+    case 'INT64':
+      return (view, index) => parquet.fromPhysical(view.getBigInt64(index * 8, true));
+    case 'DOUBLE':
+      return (view, index) => parquet.fromPhysical(view.getFloat64(index * 8, true));
+    case 'BYTE_ARRAY':
+      throw new Error('texts are not read one by one');
+  }
 }
 
-function unpacked(page: Uint8Array): Uint8Array {
-  return zstdDecompressSync(page);
+const WORD_BITS = 32n;
+const WORD_BYTES = 4;
+
+function bigEndianInteger(width: number): ReadValue {
+  return (view, index) => {
+    const start = index * width;
+    // Most are as short as this, and one that is put together from its words costs many times as much.
+    if (width === 16 && isShort(view, start)) return view.getBigInt64(start + 8);
+    let value = 0n;
+    let at = start;
+    for (; at < start + (width % WORD_BYTES); at += 1) value = (value << 8n) | BigInt(view.getUint8(at));
+    for (; at < start + width; at += WORD_BYTES) value = (value << WORD_BITS) | BigInt(view.getUint32(at));
+    return BigInt.asIntN(width * 8, value);
+  };
+}
+
+/** Whether the first half of 16 bytes only repeats the sign of the second. */
+function isShort(view: DataView, at: number): boolean {
+  const sign = view.getInt32(at + 8) >> 31;
+  return view.getInt32(at) === sign && view.getInt32(at + 4) === sign;
+}
+
+function unpacked(page: Uint8Array): DataView {
+  return viewOf(zstdDecompressSync(page));
 }
 
 function viewOf(bytes: Uint8Array): DataView {

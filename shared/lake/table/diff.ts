@@ -202,7 +202,7 @@ async function pairsByKey(
 /** The hashes of the keys of these rows; `undefined` where the keys of all rows do not identify them. */
 async function keysOf(file: CodedFile, key: string, rows: readonly number[]): Promise<Lanes | undefined> {
   const hashes = new RowHashes();
-  for await (const { rows: count, columns } of file.groups(() => true, [key])) {
+  for await (const { rows: count, columns } of file.groups([key])) {
     const [column] = columns;
     if (!column || hasNull(count, column[1])) return undefined;
     hashes.append(columnHashes(count, column));
@@ -228,22 +228,19 @@ async function textsOf(
   rows: readonly number[],
   budget: { bytes: number },
 ): Promise<RowTexts[] | undefined> {
-  const texts = rows.map((): RowTexts => new Map());
   const typeOf = new Map(file.columns.map(({ name, type }) => [name, type]));
-  const isWanted = (from: number, to: number) => rows.some((row) => row >= from && row < to);
-  const groups = file.groups(({ firstRow, rows: count }) => isWanted(firstRow, firstRow + count));
-  for await (const { firstRow, rows: count, columns } of groups) {
-    const wanted = rows.flatMap((row, index) =>
-      row >= firstRow && row < firstRow + count ? [{ row: row - firstRow, index }] : [],
-    );
+  const texts: RowTexts[] = [];
+  for await (const { rows: picked, columns } of file.pick(rows)) {
+    const ofGroup = Array.from({ length: picked }, (): RowTexts => new Map());
+    texts.push(...ofGroup);
     for (const [name, column] of columns) {
       const type = typeOf.get(name);
       if (type === undefined || !counts(name)) continue;
       const spec = typeSpec(type);
-      for (const { row, index } of wanted) {
+      for (const [row, textOfRow] of ofGroup.entries()) {
         const text = textAt(column, row, spec);
         if (text === undefined) continue;
-        texts[index]?.set(name, text);
+        textOfRow.set(name, text);
         budget.bytes -= name.length + text.length;
         if (budget.bytes < 0) return undefined;
       }
