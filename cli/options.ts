@@ -96,6 +96,15 @@ function instantMs(text: string, nowMs: number): number | undefined {
   return unitMs === undefined ? undefined : nowMs - Number(count) * unitMs;
 }
 
+/** A day means its first instant in UTC. */
+export function instantOrDay(text: string): Date {
+  if (isInstant(text)) return new Date(text);
+  if (isDay(text)) return new Date(`${text}T00:00:00Z`);
+  throw new InvalidArgumentError(
+    'Neither a day nor an instant with a time zone. Use e.g. 2026-01-31 or 2026-01-31T06:00:00Z.',
+  );
+}
+
 function instant(text: string): Date {
   if (isInstant(text)) return new Date(text);
   throw new InvalidArgumentError(

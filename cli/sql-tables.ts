@@ -14,15 +14,18 @@ import { committedIn } from '../shared/planning/findings.ts';
 import type { Row } from '../shared/lake/table/columns.ts';
 import {
   type ReportLedgers,
+  committedChangesKey,
   committedDays,
   committedSnapshotKey,
   daysOfLedgers,
   readLedgers,
   readSchema,
 } from '../shared/lake/documents/read.ts';
+import { changeViews } from '../shared/catalog/changes.ts';
 import { type CoverageFacts, coverageRows, coverageTable } from '../shared/catalog/coverage.ts';
 import { comparedMonths, schemaChangeRows, schemaChangesTable } from '../shared/catalog/schema-changes.ts';
 import { freshness } from '../shared/catalog/freshness.ts';
+import { changesTable } from '../shared/pipeline/change-rows.ts';
 import { upstreamState } from '../shared/planning/due.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
 import { missingColumns, viewOver } from '../shared/catalog/ensure-tables.ts';
@@ -59,8 +62,10 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   const { store, reports, asOfMs } = lake;
   const all = Object.values(reports);
   const isNamed = isNamedIn(sql);
+  const present = [...LEDGER_TABLES, freshness.name];
+  const changes = [changesTable.name, ...changeViews(reports).map(({ name }) => name)];
   if (asOfMs !== undefined)
-    refusePresent([...LEDGER_TABLES, freshness.name, ...all.map(versionsTable)].filter(isNamed));
+    refusePresent([...present, ...changes, ...all.map(versionsTable)].filter(isNamed));
   const ledgers = await readLedgers(store, reports);
   const namedViews = all.flatMap(({ views }) => views).filter(({ name }) => isNamed(name));
   const named = all.filter(
@@ -68,18 +73,18 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
       [report.table, versionsTable(report)].some(isNamed) ||
       namedViews.some(({ needs }) => Object.hasOwn(needs, report.table)),
   );
-  const namesLedgers = [...LEDGER_TABLES, freshness.name].some(isNamed);
-  const wanted = named.length > 0 || namesLedgers ? named : all;
+  const ofAllReports = [...present, ...changes].some(isNamed);
+  const wanted = named.length > 0 || ofAllReports ? named : all;
   for (const { report, damaged } of ledgers) {
-    if (!namesLedgers && !wanted.includes(report)) continue;
+    if (!ofAllReports && !wanted.includes(report)) continue;
     for (const { message } of damaged) note(`warning: ${message}`);
   }
   const files = snapshotFiles(store);
-  if (/\/(brand|dt)=/.test(files.folder))
+  if (/\/(brand|dt|report)=/.test(files.folder))
     throw new BrandReportsError(
       'config',
       'lake_folder',
-      `The path ${files.folder} contains "brand=" or "dt=", which DuckDB would read as a partition. Use a path without them, for example a symbolic link.`,
+      `The path ${files.folder} contains "brand=", "report=" or "dt=", which DuckDB would read as a partition. Use a path without them, for example a symbolic link.`,
     );
 
   const connection = await (await DuckDBInstance.create(':memory:')).connect();
@@ -90,6 +95,7 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
     await connection.run(coverageSql(lake, ledgers));
     await connection.run(schemaChangesSql(ledgers));
     await createView(connection, freshness);
+    if (changes.some(isNamed) || wanted === all) await addChanges(connection, lake, files, ledgers);
   }
   const tables = new Map<string, readonly Column[]>();
   for (const report of wanted) {
@@ -124,6 +130,18 @@ async function addTable(
   return columns;
 }
 
+async function addChanges(
+  connection: DuckDBConnection,
+  { reports }: SqlLake,
+  files: SnapshotFiles,
+  ledgers: readonly ReportLedgers[],
+): Promise<void> {
+  const paths = await files.pathsOf(committedDays(ledgers).flatMap((day) => committedChangesKey(day) ?? []));
+  const rows = paths.length === 0 ? [] : [`SELECT * FROM ${readParquet(paths, [], CHANGES_PARTITION)}`];
+  await createRelation(connection, changesTable.name, [...changesTable.columns, ...CHANGES_PARTITION], rows);
+  for (const view of changeViews(reports)) await createView(connection, view);
+}
+
 /** One row for each row of each version; a file is read once, whatever number of versions it is. */
 async function addVersions(
   connection: DuckDBConnection,
@@ -140,7 +158,7 @@ async function addVersions(
     ({ columns }, index) =>
       `(${[literal(paths[index]), ...names.map((name) => literal(columns[name]))].join(', ')})`,
   );
-  const rows = `SELECT rows.*, ${names.map((name) => `versions.${name}`).join(', ')} FROM ${readParquet([...new Set(paths)], "filename = '_file'")} AS rows JOIN (VALUES ${values.join(', ')}) AS versions(_file, ${names.join(', ')}) USING (_file)`;
+  const rows = `SELECT rows.*, ${names.map((name) => `versions.${name}`).join(', ')} FROM ${readParquet([...new Set(paths)], ["filename = '_file'"])} AS rows JOIN (VALUES ${values.join(', ')}) AS versions(_file, ${names.join(', ')}) USING (_file)`;
   await createRelation(
     connection,
     versionsTable(report),
@@ -172,13 +190,21 @@ async function createView(connection: DuckDBConnection, { name, sql, columns }: 
   await connection.run([`CREATE VIEW ${identifier(name)} AS ${sql}`, ...comments].join('; '));
 }
 
-const PARTITION_COLUMNS = DAY_PARTITION_KEYS.map((name) => ({ name, type: 'string' as const }));
+const PARTITION_COLUMNS = textColumns(DAY_PARTITION_KEYS);
+const CHANGES_PARTITION = textColumns(changesTable.partitionKeys);
 
-function readParquet(paths: readonly string[], ...options: readonly string[]): string {
+function textColumns(names: readonly string[]) {
+  return names.map((name) => ({ name, type: 'string' as const }));
+}
+
+/** @param partition the columns that the paths have */
+function readParquet(
+  paths: readonly string[],
+  options: readonly string[] = [],
+  partition = PARTITION_COLUMNS,
+): string {
   const list = paths.map((path) => literal(path)).join(', ');
-  const types = PARTITION_COLUMNS.map(({ name, type }) => `${literal(name)}: ${typeSpec(type).duckdb}`).join(
-    ', ',
-  );
+  const types = partition.map(({ name, type }) => `${literal(name)}: ${typeSpec(type).duckdb}`).join(', ');
   const all = ['hive_partitioning = true', `hive_types = {${types}}`, 'union_by_name = true', ...options];
   return `read_parquet([${list}], ${all.join(', ')})`;
 }
@@ -205,7 +231,7 @@ function ledgerTableSql(
   ledgers: readonly ReportLedgers[],
   rowsOf: (stored: ReportLedgers, ledger: Ledger) => Row[],
 ): string {
-  const columns = [...ownColumns, ...partitionKeys.map((key) => ({ name: key, type: 'string' as const }))];
+  const columns = [...ownColumns, ...textColumns(partitionKeys)];
   const definition = columns
     .map((column) => `${identifier(column.name)} ${typeSpec(column.type).duckdb}`)
     .join(', ');

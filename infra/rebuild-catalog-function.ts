@@ -11,6 +11,8 @@ import { Grant } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { coverageTable } from '../shared/catalog/coverage.ts';
 import { schemaChangesTable } from '../shared/catalog/schema-changes.ts';
+import { changeViews } from '../shared/catalog/changes.ts';
+import { changesTable } from '../shared/pipeline/change-rows.ts';
 import { freshness } from '../shared/catalog/freshness.ts';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
@@ -53,17 +55,15 @@ export class RebuildCatalogFunction extends PipelineFunction {
     this.grantTestEvents(functions, reports);
     if (adoptBucket !== undefined) lake.grantReadOwner(this);
     if (adoptDatabase !== undefined) catalog.grantReadOwner(this);
+    const ownTables = [coverageTable, schemaChangesTable, changesTable];
+    const ownViews = [freshness, ...changeViews(reports)];
     this.resource = new CustomResource(this, 'Resource', {
       resourceType: 'Custom::BrandReportsCatalog',
       serviceToken: this.function.functionArn,
       // The longest wait for an instance and the function's timeout together; CloudFormation's default is an hour.
       serviceTimeout: Duration.minutes(31),
       properties: {
-        nonce: hash(
-          'sha256',
-          JSON.stringify([version, settings, reports, coverageTable, schemaChangesTable, freshness]),
-          'hex',
-        ),
+        nonce: hash('sha256', JSON.stringify([version, settings, reports, ...ownTables, ...ownViews]), 'hex'),
         adopted: { bucket: adoptBucket, database: adoptDatabase },
         testEvents: functions.map(({ name, testEvents }) => ({
           functionName: name,

@@ -7,7 +7,7 @@ export interface SavedQuery {
   sql: string;
 }
 
-/** What an analyst asks first. Where they need some months only they name `month`, so that Athena lists no other partition. They use `coverage`, `freshness`, `schema_changes` and the columns that every table has, so that no query can break. */
+/** What an analyst asks first. Where they need some months only they name `month`, so that Athena lists no other partition. They use `coverage`, `freshness`, `schema_changes`, `changes` and the columns that every table has, so that no query can break. */
 export function savedQueries(reports: readonly ReportDefinition[]): SavedQuery[] {
   return [
     {
@@ -52,6 +52,40 @@ FROM schema_changes
 WHERE dt >= ${daysAgo(90)}
   AND month >= substr(${daysAgo(90)}, 1, 7)
 ORDER BY dt DESC, brand, report, column_name`,
+    },
+    {
+      name: 'What later readings changed',
+      description: 'On days of the last 90 that were closed: one row per change, the newest first',
+      sql: `SELECT *
+FROM changes_daily
+WHERE dt >= ${daysAgo(90)}
+ORDER BY changed_at DESC, brand, report, dt DESC`,
+    },
+    {
+      name: 'What happened since the month was closed',
+      description:
+        'Per brand, report and day of the months before this one: what has changed since this month began',
+      sql: `SELECT brand, report, dt,
+  count(*) AS changes,
+  sum(rows_after - rows_before) AS rows_more,
+  sum(added) AS added, sum(removed) AS removed, sum(altered) AS altered,
+  max(measure) AS measure,
+  sum(coalesce(measure_after, 0) - coalesce(measure_before, 0)) AS measure_more
+FROM changes_daily
+WHERE dt < CAST(CAST(date_trunc('month', current_date) AS date) AS varchar)
+  AND changed_at >= CAST(date_trunc('month', current_date) AS timestamp)
+GROUP BY brand, report, dt
+ORDER BY dt DESC, brand, report`,
+    },
+    {
+      name: 'Records that changed',
+      description: 'Of the last 7 days: each record added or removed, and each altered value, old and new',
+      sql: `SELECT changed_at, brand, report, dt, what, key, copies, column_name, old_value, new_value, record
+FROM changes
+WHERE what IN ('added', 'removed', 'altered')
+  AND dt >= ${daysAgo(7)}
+ORDER BY changed_at DESC, brand, report, dt DESC
+LIMIT 500`,
     },
     ...reports.map(({ table, description }) => ({
       name: `Newest ${table}`,

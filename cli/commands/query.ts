@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import { openLake } from '../../shared/adapters/open-lake.ts';
+import { changeViews } from '../../shared/catalog/changes.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { schemaChangesTable } from '../../shared/catalog/schema-changes.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
 import type { View } from '../../shared/reports/definition.ts';
+import { changesTable } from '../../shared/pipeline/change-rows.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { readSettingsIfAny } from '../run-options.ts';
@@ -68,12 +70,13 @@ function helpText(): string {
     ...all.map(({ table, description }) => [table, description] as const),
     [coverageTable.name, 'One row per brand, report and day: its state, rows, and when it was read'],
     [schemaChangesTable.name, 'Fields that came, went or changed: one row per brand, report, day and column'],
+    [changesTable.name, 'What later readings changed on closed days: one row per fact, see docs/changes.md'],
     [
       '…_versions',
       'Of any table: the rows of every version that is kept, with _snapshot, _valid_from and _valid_to',
     ],
   ];
-  const views = [...all.flatMap((report) => report.views), freshness];
+  const views = [...all.flatMap((report) => report.views), freshness, ...changeViews(reports)];
   return `
 Tables:
 ${listed(tables, '  ')}

@@ -1,11 +1,11 @@
 /**
  * Checks that the lake has what its ledgers state: every current snapshot is read back with parquetjs-lite, a
  * reader that shares no code with the writer, and its rows and values are compared with the row count and the digest
- * of the ledger. A run may publish meanwhile: a day that differs is looked up in the ledger again, and counts as a
+ * of the ledger; those of its changes too. A run may publish meanwhile: a day that differs is looked up in the ledger again, and counts as a
  * mismatch only if its snapshot is still the current one. Of older versions, whose digests nobody keeps, it checks that
  * each is there and ends like a Parquet file: to read all of them would take many times as long.
  */
-import { styleText } from 'node:util';
+import { isDeepStrictEqual, styleText } from 'node:util';
 import type { Command } from 'commander';
 import type { Column } from '../../shared/column-types.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
@@ -13,12 +13,14 @@ import { mapConcurrent } from '../../shared/concurrency.ts';
 import { type MonthSpan, monthOf } from '../../shared/days.ts';
 import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
 import { brandPartitions, partitionPrefix } from '../../shared/lake/paths.ts';
+import type { TableDiff } from '../../shared/lake/table/diff.ts';
 import { Digest } from '../../shared/lake/table/digest.ts';
 import {
   type CommittedDay,
   type DamagedDocument,
   type DayOfLedger,
   type ReportLedgers,
+  committedChangesKey,
   committedDays,
   committedSnapshotKey,
   daysOfLedgers,
@@ -28,6 +30,8 @@ import {
   snapshotKeyOf,
 } from '../../shared/lake/documents/read.ts';
 import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
+import { readChanges } from '../../shared/operations/day-changes.ts';
+import { changesOfRows, changesTable } from '../../shared/pipeline/change-rows.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -186,7 +190,8 @@ async function verifyDay(store: ObjectStore, first: CommittedDay): Promise<Misma
   let current = first;
   for (;;) {
     const { columns } = await readSchema(store, current.report);
-    const message = await compare(store, current, columns);
+    const ofRows = await compare(store, current, columns);
+    const message = ofRows ?? (await compareChanges(store, current));
     if (message === undefined) return undefined;
     const { report, brand, day, committed } = current;
     const latest = await committedNow(store, report, brand, day);
@@ -219,6 +224,39 @@ async function compare(
   return digest.value() === committedDigest
     ? undefined
     : 'the digest differs: the values are not the ones that were written';
+}
+
+/** Both readers find the changes, as many as the ledger says, and each lists what it counts. */
+async function compareChanges(store: ObjectStore, day: CommittedDay): Promise<string | undefined> {
+  const { changes } = day.committed;
+  const key = committedChangesKey(day);
+  if (!changes || key === undefined) return undefined;
+  const object = await store.get(key);
+  if (!object) return 'the changes of the day are missing';
+  try {
+    const found = changesOfRows(await Array.fromAsync(readWithParquetjs(object.body, changesTable.columns)));
+    const others = await readChanges(store, day);
+    const last = found.at(-1);
+    const isLast =
+      last?.id === day.committed.snapshot &&
+      last.rowsBefore === changes.last.rowsBefore &&
+      last.diff?.added === changes.last.added &&
+      last.diff?.removed === changes.last.removed &&
+      last.diff?.altered === changes.last.altered;
+    if (found.length !== changes.times || !isLast)
+      return `its changes are not those of the ledger: ${counted(found.length, 'change')} instead of ${count(changes.times)}, or another last one`;
+    if (!isDeepStrictEqual(found, others)) return 'its changes are read in two ways by two readers';
+    const wrong = found.find(({ diff }) => diff?.records && !listsWhatItCounts(diff));
+    return wrong && `the change to ${wrong.id} does not list the records that it counts`;
+  } catch (thrown) {
+    return `its changes cannot be read: ${asBrandReportsError(thrown).message}`;
+  }
+}
+
+function listsWhatItCounts({ records = [], added, removed, altered }: TableDiff): boolean {
+  const listed = { added: 0, removed: 0, altered: 0 };
+  for (const record of records) listed[record.what] += record.what === 'altered' ? 1 : record.copies;
+  return isDeepStrictEqual(listed, { added, removed, altered });
 }
 
 function verifyText(tables: readonly VerifiedTable[], lake: string): string {

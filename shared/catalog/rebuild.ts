@@ -17,6 +17,8 @@ import { enabledPolicy } from '../planning/policy.ts';
 import type { Catalog, TableShape } from '../ports.ts';
 import type { ReportRegistry, View } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
+import { changesTable } from '../pipeline/change-rows.ts';
+import { changeViews } from './changes.ts';
 import { coverageTable, writeCoverage } from './coverage.ts';
 import { schemaChangesTable, writeSchemaChanges } from './schema-changes.ts';
 import { ensureTable, missingColumns, viewOver } from './ensure-tables.ts';
@@ -58,7 +60,11 @@ export async function rebuildCatalog(options: RebuildOptions): Promise<RebuildOu
   const { published, remaining } = await publishAll(options, documents);
   return {
     status: remaining === 0 ? 'complete' : 'incomplete',
-    tables: [...Object.values(options.reports).map(({ table }) => table), ...LEDGER_TABLES],
+    tables: [
+      ...Object.values(options.reports).map(({ table }) => table),
+      ...LEDGER_TABLES,
+      changesTable.name,
+    ],
     views: ready.map(({ view }) => view.name),
     waiting: Object.fromEntries(waiting.map(({ view, missing }) => [view.name, missing])),
     published,
@@ -80,10 +86,11 @@ async function ensureAllTables(
   }
   await catalog.ensureTable(coverageTable);
   await catalog.ensureTable(schemaChangesTable);
+  await catalog.ensureTable(changesTable);
   const ofReports = Object.values(reports).flatMap((report) => report.views);
   const views: { view: View; missing: string[] }[] = [
     ...ofReports.map((view) => ({ view: viewOver(view, tables), missing: missingColumns(view, tables) })),
-    { view: freshness, missing: [] },
+    ...[freshness, ...changeViews(reports)].map((view) => ({ view, missing: [] })),
   ];
   for (const { view, missing } of views) if (missing.length === 0) await catalog.ensureView(view);
   return views;

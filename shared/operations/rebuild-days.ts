@@ -141,7 +141,11 @@ async function prepare(ctx: RebuildContext, months: readonly string[]): Promise<
 
 async function finish(
   ctx: RebuildContext,
-  { months, published, columnsBefore }: { months: readonly string[]; published: string[]; columnsBefore: number },
+  {
+    months,
+    published,
+    columnsBefore,
+  }: { months: readonly string[]; published: string[]; columnsBefore: number },
 ): Promise<void> {
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
   // A view may have waited for a new column.

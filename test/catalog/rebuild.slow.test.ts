@@ -26,7 +26,9 @@ const TABLES = [
   'attribution',
   'coverage',
   'schema_changes',
+  'changes',
 ];
+const VIEWS = ['attribution_daily', 'freshness', 'changes_daily', 'restatements'];
 
 let server: Awaited<ReturnType<typeof startGlueServer>>;
 beforeEach(async () => {
@@ -118,7 +120,7 @@ describe('a rebuild before the first sync', () => {
     expect(await run(memoryStore())).toEqual({
       status: 'complete',
       tables: TABLES,
-      views: ['attribution_daily', 'freshness'],
+      views: VIEWS,
       waiting: {
         orders_daily: ['orders.status', 'orders.amount', 'orders.commission'],
         publisher_performance: ['orders.publisher_id', 'orders.status', 'orders.amount', 'orders.commission'],
@@ -139,7 +141,7 @@ describe('a rebuild before the first sync', () => {
       published: 0,
       remaining: 0,
     });
-    expect([...server.tables.keys()].sort()).toEqual([...TABLES, 'attribution_daily', 'freshness'].sort());
+    expect([...server.tables.keys()].sort()).toEqual([...TABLES, ...VIEWS].sort());
     expect(columnsOf('clicks')).toEqual(
       baseSchema(reports.clicks_list?.columns ?? []).columns.map((c) => c.name),
     );

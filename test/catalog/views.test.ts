@@ -2,9 +2,11 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ColumnType } from '../../shared/column-types.ts';
 import { baseSchema } from '../../shared/lake/table/columns.ts';
+import { changeViews } from '../../shared/catalog/changes.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { viewOver } from '../../shared/catalog/ensure-tables.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
+import { changesTable } from '../../shared/pipeline/change-rows.ts';
 import type { ReportView, View } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 
@@ -46,7 +48,15 @@ function viewsOver(type: ColumnType, without: { uses: boolean } = { uses: false 
     ...coverageTable.columns.map(({ name, type }) => [name, type] as const),
     ...coverageTable.partitionKeys.map((name) => [name, 'string'] as const),
   ];
-  return [...ofReports, { view: freshness, tables: { coverage }, discovered: {} }];
+  const changes: Columns = [
+    ...changesTable.columns.map(({ name, type }) => [name, type] as const),
+    ...changesTable.partitionKeys.map((name) => [name, 'string'] as const),
+  ];
+  return [
+    ...ofReports,
+    { view: freshness, tables: { coverage }, discovered: {} },
+    ...changeViews(reports).map((view) => ({ view, tables: { changes }, discovered: {} })),
+  ];
 }
 
 function over(view: ReportView, type: ColumnType, without: { uses: boolean }): ViewOver {
@@ -93,6 +103,7 @@ async function rows(sql: string) {
 const VALUES: Partial<Record<ColumnType, string>> = {
   string: "'2026-01-31'",
   bigint: '7',
+  boolean: 'true',
   date: "'2026-01-31'",
   timestamp: "'2026-01-31 09:15:00'",
 };
@@ -106,7 +117,9 @@ describe.each(DISCOVERED)('over discovered columns of type %s that hold %s', (ty
       const declared = view.columns.map(([name, declaredType]) => [name, declaredType]);
       expect(await described(view)).toEqual(declared);
       for (const [table, columns] of Object.entries(tables)) {
-        const values = columns.map(([name, of]) => (discovered[table]?.includes(name) ? value : VALUES[of]));
+        const values = columns.map(([name, of]) =>
+          discovered[table]?.includes(name) ? value : name === 'what' ? "'day'" : VALUES[of],
+        );
         await connection.run(`INSERT INTO ${table} VALUES (${values.join(', ')})`);
       }
       expect((await rows(`SELECT * FROM ${view.name}`)).length).toBeGreaterThan(0);
@@ -182,6 +195,66 @@ describe('an amount that is text', () => {
           .join('; '),
       );
     }
+  });
+});
+
+describe('changes', () => {
+  const day = (id: string, at: string, before: number, after: number, added: number | null, removed = 0) =>
+    `('acme', 'order_list', '2026-03-03', '${id}', '${at}', 'reading', 'day', ${before}, ${after}, ${added}, ${removed}, 1, NULL, NULL, NULL)`;
+  const sum = (id: string, at: string, column: string, before: string, after: string) =>
+    `('acme', 'order_list', '2026-03-03', '${id}', '${at}', 'reading', 'sum', NULL, NULL, NULL, NULL, NULL, '${column}', ${before}, ${after})`;
+  const [FIRST, SECOND] = ['2026-03-05 06:00:00', '2026-04-02 06:00:00'];
+
+  beforeEach(async () => {
+    const over = viewsOver('string').filter(({ tables }) => changesTable.name in tables);
+    const defined = (over[0]?.tables[changesTable.name] ?? [])
+      .map(([name, type]) => `"${name}" ${type}`)
+      .join(', ');
+    await connection.run(`CREATE TABLE ${changesTable.name} (${defined})`);
+    for (const { view } of over) await connection.run(`CREATE VIEW ${view.name} AS ${view.sql}`);
+    await connection.run(
+      `INSERT INTO changes (brand, report, dt, change_id, changed_at, cause, what, rows_before, rows_after, added, removed, altered, column_name, old_value, new_value)
+       VALUES ${[
+         day('b', FIRST, 10, 12, 3),
+         sum('b', FIRST, 'commission', "'1.500000000'", "'2.000000000'"),
+         sum('b', FIRST, 'amount', "'99'", "'98'"),
+         day('c', SECOND, 12, 9, 0, 3),
+         sum('c', SECOND, 'commission', 'NULL', "'1.25'"),
+       ].join(', ')}`,
+    );
+  });
+
+  it('are one row each, with the sums of the column that says most about the report', async () => {
+    expect(
+      await rows(
+        'SELECT change_id, rows_before, rows_after, added, removed, altered, measure, measure_before, measure_after FROM changes_daily ORDER BY changed_at',
+      ),
+    ).toEqual([
+      {
+        change_id: 'b',
+        ...{ rows_before: '10', rows_after: '12', added: '3', removed: '0', altered: '1' },
+        ...{ measure: 'commission', measure_before: '1.500000000', measure_after: '2.000000000' },
+      },
+      {
+        change_id: 'c',
+        ...{ rows_before: '12', rows_after: '9', added: '0', removed: '3', altered: '1' },
+        ...{ measure: 'commission', measure_before: null, measure_after: '1.250000000' },
+      },
+    ]);
+  });
+
+  it('are summed up by day, from the first version to what is there now', async () => {
+    await connection.run(
+      `INSERT INTO changes (brand, report, dt, change_id, changed_at, cause, what, rows_before, rows_after)
+       VALUES ('acme', 'order_list', '2026-03-03', 'd', '2026-04-03 06:00:00', 'reading', 'day', 9, 8)`,
+    );
+    expect(await rows('SELECT * FROM restatements')).toEqual([
+      {
+        ...{ brand: 'acme', report: 'order_list', dt: '2026-03-03', first_rows: '10', rows_now: '8' },
+        ...{ changes: '3', first_changed_at: FIRST, last_changed_at: '2026-04-03 06:00:00' },
+        ...{ added: '3', removed: '3', altered: '2', unknown_changes: '1' },
+      },
+    ]);
   });
 });
 

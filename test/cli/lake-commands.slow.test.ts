@@ -111,6 +111,8 @@ describe('query', () => {
     expect(found.map(({ name }: { name: string }) => name)).toEqual([
       'attribution',
       'attribution_daily',
+      'changes',
+      'changes_daily',
       'channel_conversion',
       'click_details',
       'clicks',
@@ -120,6 +122,7 @@ describe('query', () => {
       'orders',
       'orders_daily',
       'publisher_performance',
+      'restatements',
       'schema_changes',
       'transactions',
       'transactions_daily',

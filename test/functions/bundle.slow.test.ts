@@ -168,7 +168,12 @@ describe('the synthesised bundle', () => {
     const before = catalogued();
     deployment.glue.tables.clear();
     expect(await deployment.invoke('rebuild-catalog', {})).toMatchObject({ answer: expect.anything() });
-    expect(catalogued()).toEqual({ ...before, freshness: new Set() });
+    expect(catalogued()).toEqual({
+      ...before,
+      freshness: new Set(),
+      changes_daily: new Set(),
+      restatements: new Set(),
+    });
   });
 
   it('returns a failure as a document, with the command that fixes it', async () => {

@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { HOUR_MS } from '../../shared/days.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
-import { ledgerEntry, wrongReports } from './lake-contents.ts';
+import { dayPartition, snapshotKey } from '../../shared/lake/paths.ts';
+import { changesOfRows } from '../../shared/pipeline/change-rows.ts';
+import { ledgerEntry, rowsOf, wrongReports } from './lake-contents.ts';
 import { changesOf } from './changes-of-day.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
 
@@ -85,4 +87,176 @@ describe('a closed day that changes', () => {
     });
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
+
+  it('keeps its changes while nothing changes, and adds the next one behind them', async () => {
+    const lake = sample.emptyLake();
+    setStatus(lake, () => 'new');
+    await lake.sync({ scope });
+    setStatus(lake, (index) => (index === 0 ? 'void' : 'new'));
+    await syncLater(lake);
+    const first = (await ledgerEntry(lake, 'order_list', DAY)).committed;
+    const objects = changesObjects(lake);
+    await syncLater(lake);
+    const same = (await ledgerEntry(lake, 'order_list', DAY)).committed;
+    expect(same?.readFrom).not.toBe(first?.readFrom);
+    expect(same?.changes).toEqual(first?.changes);
+    expect(changesObjects(lake)).toEqual(objects);
+    setStatus(lake, (index) => (index < 2 ? 'void' : 'new'));
+    await syncLater(lake);
+    const changes = changesOfRows(await changesOf(lake, 'order_list', DAY));
+    expect(changes.map(({ diff }) => diff?.altered)).toEqual([1, 1]);
+    expect(changes.at(-1)?.previousId).toBe(first?.snapshot);
+    expect((await ledgerEntry(lake, 'order_list', DAY)).committed?.changes?.times).toBe(2);
+  });
+
+  it('explains every difference: its changes lead from the first version to the last', async () => {
+    const lake = sample.emptyLake();
+    setStatus(lake, () => 'new');
+    await lake.sync({ scope });
+    const ids = async () => {
+      const { committed } = await ledgerEntry(lake, 'order_list', DAY);
+      const key = snapshotKey('orders', dayPartition('acme', DAY), committed?.snapshot ?? '');
+      const rows = await rowsOf(lake, key);
+      return new Map(rows.map((row) => [String(row.transid), String(row.status)]));
+    };
+    const state = await ids();
+    for (const statusOf of [
+      (index: number) => (index % 2 === 0 ? 'void' : 'new'),
+      (index: number) => (index === 1 ? undefined : 'effective'),
+      () => 'effective',
+    ]) {
+      setStatus(lake, statusOf);
+      await syncLater(lake);
+    }
+    for (const { diff } of changesOfRows(await changesOf(lake, 'order_list', DAY)))
+      for (const record of diff?.records ?? []) {
+        if (record.what === 'altered')
+          for (const { name, after } of record.columns) {
+            if (name === 'status') state.set(record.key, after ?? '');
+          }
+        else if (record.what === 'removed') state.delete(record.key ?? '');
+        else state.set(record.key ?? '', record.record.status ?? '');
+      }
+    expect(state).toEqual(await ids());
+  });
+
+  it('has no changes while it is open', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
+    const before = (await ledgerEntry(lake, 'order_list', TODAY)).committed;
+    restate(lake.brand, 'order_list', TODAY, (held) =>
+      held.map(({ at, record }) => ({ at, record: { ...record, status: 'of later' } })),
+    );
+    await syncLater(lake);
+    const { committed } = await ledgerEntry(lake, 'order_list', TODAY);
+    expect(committed?.digest).not.toBe(before?.digest);
+    expect(committed?.changes).toBeUndefined();
+  });
+
+  it.each<[string, (lake: SampleLake, key: string) => void]>([
+    ['is missing', (lake, key) => lake.store.objects.delete(key)],
+    [
+      'is cut off',
+      (lake, key) => {
+        const object = lake.store.objects.get(key);
+        if (object) lake.store.objects.set(key, { ...object, body: object.body.subarray(0, 100) });
+      },
+    ],
+    [
+      'is another one',
+      (lake, key) => {
+        const [, other] =
+          [...lake.store.objects].find(([name]) => /orders.*parquet$/.test(name) && name !== key) ?? [];
+        if (other) lake.store.objects.set(key, other);
+      },
+    ],
+  ])(
+    'is replaced all the same where its version before %s: how much changed is unknown',
+    async (_name, damage) => {
+      const lake = sample.emptyLake();
+      setStatus(lake, () => 'new');
+      await lake.sync({ scope });
+      const { committed: before } = await ledgerEntry(lake, 'order_list', DAY);
+      damage(lake, snapshotKey('orders', dayPartition('acme', DAY), before?.snapshot ?? ''));
+      setStatus(lake, () => 'void');
+      const log: LogEvent[] = [];
+      await syncLater(lake, log);
+      const { committed } = await ledgerEntry(lake, 'order_list', DAY);
+      expect(committed?.changes).toMatchObject({ times: 1, last: { rowsBefore: before?.rows } });
+      expect(committed?.changes?.last).not.toHaveProperty('added');
+      const [change] = changesOfRows(await changesOf(lake, 'order_list', DAY));
+      expect(change?.diff).toBeUndefined();
+      expect(log.filter(({ event }) => event === 'change_not_compared')).toHaveLength(1);
+    },
+  );
+
+  it('begins its changes anew where those before are lost, and says so', async () => {
+    const lake = sample.emptyLake();
+    setStatus(lake, () => 'new');
+    await lake.sync({ scope });
+    setStatus(lake, () => 'void');
+    await syncLater(lake);
+    for (const key of changesObjects(lake)) lake.store.objects.delete(key);
+    setStatus(lake, () => 'effective');
+    const log: LogEvent[] = [];
+    await syncLater(lake, log);
+    expect(log.filter(({ event }) => event === 'changes_lost')).toHaveLength(1);
+    expect((await ledgerEntry(lake, 'order_list', DAY)).committed?.changes?.times).toBe(1);
+    expect(changesOfRows(await changesOf(lake, 'order_list', DAY))).toHaveLength(1);
+  });
+
+  it('is published anew where the catalog has lost its changes', async () => {
+    const lake = sample.emptyLake();
+    setStatus(lake, () => 'new');
+    await lake.sync({ scope });
+    setStatus(lake, () => 'void');
+    await syncLater(lake);
+    const pointer = `changes/brand=acme/report=order_list/dt=${DAY}`;
+    expect(lake.catalog.pointers.delete(pointer)).toBe(true);
+    await syncLater(lake);
+    expect(await changesOf(lake, 'order_list', DAY)).not.toEqual([]);
+  });
+
+  it('I3: keeps its changes, and what they replaced for a day', async () => {
+    const lake = sample.emptyLake();
+    setStatus(lake, () => 'new');
+    await lake.sync({ scope });
+    for (const status of ['void', 'effective']) {
+      setStatus(lake, () => status);
+      await syncLater(lake);
+    }
+    expect(changesObjects(lake)).toHaveLength(2);
+    lake.nowMs += 22 * HOUR_MS;
+    await syncLater(lake);
+    expect(changesObjects(lake)).toHaveLength(2);
+    lake.nowMs += 25 * HOUR_MS;
+    await syncLater(lake);
+    lake.nowMs += 25 * HOUR_MS;
+    await syncLater(lake);
+    expect(changesObjects(lake)).toHaveLength(1);
+    expect(changesOfRows(await changesOf(lake, 'order_list', DAY))).toHaveLength(2);
+  });
 });
+
+describe('a report without a key', () => {
+  it('has its changes as rows that were removed and added', async () => {
+    const lake = sample.emptyLake();
+    const transactions = { reports: ['transaction_list'] };
+    await lake.sync({ scope: transactions });
+    restate(lake.brand, 'transaction_list', DAY, (held) =>
+      held.map(({ at, record }, index) => ({ at, record: index === 0 ? { ...record, note: 'x' } : record })),
+    );
+    lake.nowMs += HOUR_MS;
+    await lake.sync({ scope: transactions });
+    const [change] = changesOfRows(await changesOf(lake, 'transaction_list', DAY));
+    expect(change?.diff).toMatchObject({ added: 1, removed: 1, altered: 0 });
+    expect(change?.diff?.records).toMatchObject([
+      { what: 'removed', copies: 1 },
+      { what: 'added', copies: 1, record: { note: 'x' } },
+    ]);
+  });
+});
+
+function changesObjects({ store }: SampleLake): string[] {
+  return [...store.objects.keys()].filter((key) => key.startsWith('snapshots/changes/'));
+}

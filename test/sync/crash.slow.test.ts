@@ -2,8 +2,10 @@ import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ReportName, restate } from '../../sample/brand.ts';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { changesOfRows } from '../../shared/pipeline/change-rows.ts';
 import { diesAtN, diesAtNCatalog, ProcessDied } from '../fakes/dies-at-n-store.ts';
-import { coverageOf, ledgerEntries, wrongReports } from './lake-contents.ts';
+import { changesOf } from './changes-of-day.ts';
+import { coverageOf, ledgerEntries, ledgerEntry, wrongReports } from './lake-contents.ts';
 import {
   NO_TIME,
   type SampleLake,
@@ -133,6 +135,42 @@ describe('a process that dies before or after any operation on the lake', () => 
       expect(await everyDeath(begin, reports, { scope }, resume)).toBeGreaterThan(5);
     },
   );
+
+  it('I4: records each change of a closed day exactly once, with the version that it led to', async () => {
+    const reports: ReportName[] = ['order_list'];
+    const scope = { reports, from: YESTERDAY, to: YESTERDAY };
+    const published = sample.emptyLake();
+    await published.sync({ scope: { reports } });
+    const original = (await ledgerEntry(published, 'order_list', YESTERDAY)).committed;
+    const state = (status: string) =>
+      restate(published.brand, 'order_list', YESTERDAY, (held) =>
+        held.map(({ at, record }) => ({ at, record: { ...record, status } })),
+      );
+    state('first');
+    published.nowMs += HOUR_MS;
+    await published.sync({ scope });
+    const first = (await ledgerEntry(published, 'order_list', YESTERDAY)).committed;
+    state('second');
+    const { nowMs } = published;
+    const begin = () => {
+      const lake = published.fork();
+      lake.nowMs = nowMs + HOUR_MS;
+      return lake;
+    };
+    const resume = async (lake: SampleLake) => {
+      expect((await lake.sync({ scope: { reports } })).status).toBe('complete');
+      expect((await lake.sync({ scope })).status).toBe('complete');
+      const { committed } = await ledgerEntry(lake, 'order_list', YESTERDAY);
+      const changes = changesOfRows(await changesOf(lake, 'order_list', YESTERDAY));
+      expect(changes.map(({ id, previousId }) => [previousId, id])).toEqual([
+        [original?.snapshot, first?.snapshot],
+        [first?.snapshot, committed?.snapshot],
+      ]);
+      expect(changes.map(({ diff }) => diff?.records?.length)).toEqual([original?.rows, original?.rows]);
+      expect(committed?.changes?.times).toBe(2);
+    };
+    expect(await everyDeath(begin, reports, { scope }, resume)).toBeGreaterThan(5);
+  });
 
   it('I4: leaves a chunk that no progress names, and the next run does not use it', async () => {
     const reports: ReportName[] = ['order_list'];

@@ -6,7 +6,9 @@ import { type Committed, type DayEntry, type Ledger, parseLedger } from './ledge
 import { type MonthIndex, parseMonthIndex } from './month-index.ts';
 import { parseStoredSchema } from './schema.ts';
 import {
+  CHANGES_TABLE,
   LEDGERS_PREFIX,
+  changesPartition,
   dayPartition,
   indexKey,
   ledgerKey,
@@ -223,6 +225,12 @@ export function snapshotKeyOf({ brand, report, day }: TableDay, snapshot: string
 /** The key of a committed day's Parquet object. */
 export function committedSnapshotKey({ committed, ...day }: CommittedDay): string {
   return snapshotKeyOf(day, committed.snapshot);
+}
+
+/** The key of the object that has the changes of a committed day; `undefined` where it never changed. */
+export function committedChangesKey({ brand, report, day, committed }: CommittedDay): string | undefined {
+  const { changes } = committed;
+  return changes && snapshotKey(CHANGES_TABLE, changesPartition(brand, report.name, day), changes.snapshot);
 }
 
 async function readDocument<T>(

@@ -1,0 +1,106 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { restate } from '../../sample/brand.ts';
+import { addDays } from '../../shared/days.ts';
+import { runCli } from './run-cli.ts';
+import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
+
+let sample: SampleBrandForCli;
+let day: string;
+let inLake: string[];
+
+beforeAll(async () => {
+  sample = await serveSampleBrand();
+  day = addDays(sample.firstDay, 1);
+  inLake = ['--lake', sample.lake];
+  const range = ['--from', day, '--to', day];
+  expect((await runCli(['sync', 'order_list', ...range, ...sample.flags])).code).toBe(0);
+  setStatus((index) => (index === 0 ? undefined : index === 1 ? 'restated' : 'same'));
+  expect((await runCli(['sync', 'order_list', ...range, ...sample.flags])).code).toBe(0);
+});
+afterAll(() => sample.close());
+
+/** `same` leaves a record as it is, `undefined` removes it. */
+function setStatus(statusOf: (index: number) => string | undefined): void {
+  const { acme } = sample.service.brands;
+  if (!acme) throw new Error('the service has no brand acme');
+  restate(acme, 'order_list', day, (held) =>
+    held.flatMap(({ at, record }, index) => {
+      const status = statusOf(index);
+      if (status === undefined) return [];
+      return [{ at, record: status === 'same' ? record : { ...record, status } }];
+    }),
+  );
+}
+
+describe('diff', () => {
+  it('shows what a later reading changed: counts, sums, and each record', async () => {
+    const { code, stdout } = await runCli(['diff', 'orders', day, ...inLake]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      new RegExp(`^acme orders ${day}: [\\d,]+ rows?, changed once since it was closed first`),
+    );
+    expect(stdout).toMatch(
+      /^\d{4}-\d\d-\d\d \d\d:\d\d UTC {2}reading {2}[\d,]+ → [\d,]+ rows? {2}\+0 −1 ~1$/m,
+    );
+    expect(stdout).toMatch(/^ {2}sum of amount +[\d.]+ {2}→ +[\d.]+$/m);
+    expect(stdout).toMatch(/^ {2}− \S+ {2}.*status=/m);
+    expect(stdout).toMatch(/^ {2}~ \S+\n {4}status {2}\w+ +→ {2}restated$/m);
+  });
+
+  it('knows the report by its name too, and prints one JSON document', async () => {
+    const { stdout } = await runCli(['diff', 'order_list', day, '--brand', 'acme', '--json', ...inLake]);
+    const { days } = JSON.parse(stdout);
+    expect(days).toMatchObject([
+      {
+        ...{ brand: 'acme', report: 'order_list', day, closed: true },
+        changes: [{ cause: 'reading', diff: { added: 0, removed: 1, altered: 1 } }],
+      },
+    ]);
+    expect(days[0].changes[0].diff.records).toContainEqual({
+      what: 'altered',
+      key: expect.any(String),
+      columns: [{ name: 'status', before: expect.any(String), after: 'restated' }],
+    });
+  });
+
+  it('shows only what changed since a time', async () => {
+    const { stdout } = await runCli(['diff', 'orders', day, '--since', '2999-01-01', ...inLake]);
+    expect(stdout).toContain('not changed since 2999-01-01 00:00 UTC');
+  });
+
+  it.each([
+    ['a day that the lake does not have', ['orders', '2020-01-01'], /has nothing of order_list 2020-01-01/],
+    ['a brand that has none', ['orders', '{day}', '--brand', 'x'], /of the brand "x".*has the day of: acme/],
+    ['a table that there is not', ['order', '{day}'], /"order"/],
+    ['no day', ['orders', '2026-02-30'], /Not a day of the calendar/],
+    ['no time', ['orders', '{day}', '--since', 'May'], /Neither a day nor an instant/],
+  ])('says what to do about %s', async (_name, args, message) => {
+    const named = args.map((arg) => (arg === '{day}' ? day : arg));
+    const { code, stderr } = await runCli(['diff', ...named, ...inLake]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(message);
+  });
+});
+
+describe('the changes of a lake', () => {
+  it('are tables of query', async () => {
+    const sql =
+      'SELECT r.changes, d.added, d.removed, d.altered, (SELECT count(*) FROM changes) AS facts FROM restatements AS r JOIN changes_daily AS d USING (brand, report, dt)';
+    const { stdout } = await runCli(['query', '--json', ...inLake, sql]);
+    expect(JSON.parse(stdout)).toEqual([
+      { changes: 1, added: 0, removed: 1, altered: 1, facts: expect.any(Number) },
+    ]);
+  });
+
+  it('are verified: damage is a mismatch', async () => {
+    expect((await runCli(['verify', 'orders', ...inLake])).code).toBe(0);
+    const folder = join(sample.lake, `snapshots/changes/brand=acme/report=order_list/dt=${day}`);
+    const [snapshot = ''] = readdirSync(folder);
+    writeFileSync(join(folder, snapshot, 'part-0000.parquet'), 'no Parquet');
+    const { code, stdout } = await runCli(['verify', 'orders', ...inLake]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/its changes cannot be read/);
+  });
+});
