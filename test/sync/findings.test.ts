@@ -108,6 +108,26 @@ describe('clicks without detail', () => {
     expect(await findingsOf(lake, 'clicks_detail')).toEqual({ [DAY]: 'clicks_without_detail (3)' });
   });
 
+  it('are not counted while the day has other clicks, which no run could look up yet', async () => {
+    const lake = sample.emptyLake();
+    await run(lake, DETAILS);
+    const { examined } = (await committed(lake, 'clicks_detail')) ?? {};
+    change(lake, 'clicks_list', DAY, (held) => [
+      ...held,
+      ...held.slice(0, 1).map((one) => ({ ...one, record: { ...one.record, id: '777' } })),
+    ]);
+    lake.nowMs += 24 * HOUR_MS;
+    await run(lake, ['clicks_list']);
+    const fault = { kind: 'code', code: 9, msg: 'closed' } as const;
+    const stop = lake.service.addFault({ on: { action: 'report/clicks_detail' }, fault });
+    await run(lake, ['clicks_detail']);
+    stop();
+    const clicks = await committed(lake, 'clicks_list');
+    const details = await committed(lake, 'clicks_detail');
+    expect(details?.upstreamDigest).not.toBe(clicks?.digest);
+    expect(details).toMatchObject({ findings: { clicks_without_detail: 0 }, examined });
+  });
+
   it('are none where each has one', async () => {
     const lake = sample.emptyLake();
     await run(lake, DETAILS);
