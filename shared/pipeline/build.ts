@@ -57,7 +57,7 @@ export async function build(
   const file = writeParquet(ctx.lake.store.create(key), schema.columns);
   const hashes = current?.state === 'closed' ? new RowHashes() : undefined;
   const digest = new Digest(hashes);
-  const facts = new ColumnFacts(schema.columns, ctx.report.states);
+  const facts = new ColumnFacts(schema.columns, ctx.settings.states);
   const rows = new RowGroups(schema, file, digest, facts);
   const known = () => ({
     sums: facts.sums,

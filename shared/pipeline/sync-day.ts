@@ -12,7 +12,7 @@ import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import { type Committed, abandonDay, failDay, releaseDay } from '../lake/documents/ledger.ts';
 import { assertLeaseHeld } from '../lake/documents/progress.ts';
 import { type DayOutcome, errorSummary } from '../outcome.ts';
-import { daysWatched, isEmptied, settles } from '../planning/due.ts';
+import { daysWatched, isBehindPolicy, isEmptied } from '../planning/due.ts';
 import type { Continuation, DueDay } from '../planning/plan.ts';
 import { isEndOfRun } from '../service/retry.ts';
 import { type BuiltSnapshot, build } from './build.ts';
@@ -186,18 +186,13 @@ async function recordFailure(
     await ctx.ledger(monthOf(day)).update((ledger) =>
       failDay(ledger, day, {
         ...{ runId, kind, code, message, queryFingerprint, nowMs, keep },
-        ...(isLastReading(ctx, day) && { lastOfDays: daysWatched(ctx.policy) }),
+        ...(isBehindPolicy(day, ctx.policy, nowMs) && { lastOfDays: daysWatched(ctx.policy) }),
         ...(typeof retryAfterMs === 'number' && { retryAfterMs }),
       }),
     );
   } catch (thrown) {
     ctx.log({ event: 'failure_not_recorded', day, message: rethrowBugs(thrown).message });
   }
-}
-
-/** Whether a reading that began now would be the last one that the refresh policy asks for. */
-function isLastReading({ policy, clock }: RunContext, day: string): boolean {
-  return settles(day, policy, clock.now().getTime(), { identicalPasses: 2 });
 }
 
 /** Whether the next run may go on behind what is staged: always after a transient failure, else while pages are left. */

@@ -1,10 +1,12 @@
 /*
  * Without due times a day would be read again for ever, or only once. This file decides from the
  * ledger's entry and the policy when a day is due, when it may be closed (I2) and when it is settled, so that a restated
- * day is read again as long as it can change and not after (I11). Everything is pure; `plan.ts` orders what is due, and
+ * day is read again as long as it can change and not after (I11): a day without a record in a state that can change
+ * settles at whatever age, and one with such a record is watched beyond the policy. Everything is pure; `plan.ts` orders what is due, and
  * `day-state.ts` says what has been due for too long.
  */
 import {
+  DAY_MS,
   MINUTE_MS,
   addDays,
   dayOf,
@@ -29,6 +31,10 @@ export interface Policy {
   startDate: string;
   lateMinutes: number;
   refresh: readonly RefreshTier[];
+  /** Fingerprint of the states in which a record changes no more; missing where records have none. */
+  statesFingerprint?: string;
+  /** Up to which age a day is read again while a record of it can still change, where that is longer than `refresh`. */
+  watchUnsettledDays: number;
   /** Fingerprint of the queries that the settings now lead to. */
   queryFingerprint: string;
   pagesAreSnapshot: boolean;
@@ -129,20 +135,75 @@ function passDueAtMs(
   // A last pass settles the day as soon as no lookup is left to be tried again.
   const isLast = settles(day, policy, readFromMs, committed);
   if (isLast && committed.refusedLookups?.retryAt) return null;
-  if (committed.settled && !isWatchedLonger(committed, policy)) return null;
+  if (committed.settled && staysSettled(committed, policy)) return null;
   // I11: the next run reads it again, whatever its age.
   if (!committed.confirmed) return readFromMs;
-  return refreshAtMs(day, readFromMs, policy, daysBetween(day, dayOf(nowMs, policy.timeZone)));
+  const age = daysBetween(day, dayOf(nowMs, policy.timeZone));
+  const refreshMs = refreshAtMs(day, readFromMs, policy, tiersOf(policy, committed), age);
+  return isToBeProven(day, policy, readFromMs, committed)
+    ? Math.min(refreshMs, readFromMs + PROOF_MS - slackMs(PROOF_MS))
+    : refreshMs;
 }
 
-/** Whether the refresh policy was lengthened since the day settled. */
-function isWatchedLonger({ watchedDays }: Committed, policy: Policy): boolean {
-  return watchedDays !== undefined && watchedDays < daysWatched(policy);
+/**
+ * When a day whose records are all final is read a second time, at the latest. It costs no more than an hour later, and
+ * shows what was booked late.
+ */
+const PROOF_MS = DAY_MS;
+
+/** Whether one more pass that agrees would settle the day before the policy does. */
+function isToBeProven(day: string, policy: Policy, readFromMs: number, committed: Committed): boolean {
+  return isFinal(committed, policy) && readFromMs < lastCallMs(day, policy, policy.refresh);
 }
 
-/** The age, in days, up to which a day is read again. */
-export function daysWatched({ refresh }: Policy): number {
-  return refresh.at(-1)?.untilAgeDays ?? 0;
+/** How many rows of the day are in which state, as its last reading counted them. */
+type StateCounts = Partial<Pick<Committed, 'rows' | 'unsettled' | 'statesFingerprint'>>;
+
+/** Whether no record of the day can change, by the states of today's settings. An empty day may still get records. */
+function isFinal({ rows = 0, unsettled, statesFingerprint }: StateCounts, policy: Policy): boolean {
+  const isCounted = policy.statesFingerprint !== undefined && statesFingerprint === policy.statesFingerprint;
+  return isCounted && rows > 0 && unsettled === 0;
+}
+
+/** Whether a record may still change, by its state: also where the rows were counted by other states. */
+function isUnsettled({ rows = 0, unsettled, statesFingerprint }: StateCounts, policy: Policy): boolean {
+  if (policy.statesFingerprint === undefined) return false;
+  return statesFingerprint === policy.statesFingerprint ? rows > 0 && unsettled !== 0 : true;
+}
+
+/** Behind the refresh policy a record that can still change is read every week up to this age, and every month after it. */
+const WEEKLY_UNTIL_AGE_DAYS = 180;
+
+/** How often the day is read again: as the refresh policy says, and more seldom behind it while records can change. */
+function tiersOf(policy: Policy, counts: StateCounts): readonly RefreshTier[] {
+  if (!isUnsettled(counts, policy)) return policy.refresh;
+  const { refresh, watchUnsettledDays } = policy;
+  const last = refresh.at(-1)?.every ?? 'run';
+  const noShorter = (every: string) => (intervalMs(last) > intervalMs(every) ? last : every);
+  const watched: RefreshTier[] = [
+    { untilAgeDays: Math.min(WEEKLY_UNTIL_AGE_DAYS, watchUnsettledDays), every: noShorter('7 days') },
+    { untilAgeDays: watchUnsettledDays, every: noShorter('30 days') },
+  ];
+  const isLater = ({ untilAgeDays }: RefreshTier, index: number) =>
+    untilAgeDays > Math.max(daysOf(refresh), watched[index - 1]?.untilAgeDays ?? 0);
+  return [...refresh, ...watched.filter(isLater)];
+}
+
+/** Whether a settled day still is, by today's states and policy. */
+function staysSettled(committed: Committed, policy: Policy): boolean {
+  const { watchedDays } = committed;
+  if (watchedDays === undefined || isFinal(committed, policy)) return true;
+  return watchedDays >= daysOf(tiersOf(policy, committed));
+}
+
+/** The age, in days, up to which the tiers have a day read again. */
+function daysOf(tiers: readonly RefreshTier[]): number {
+  return tiers.at(-1)?.untilAgeDays ?? 0;
+}
+
+/** The age, in days, up to which the policy has a day read again, whatever the states of its records. */
+export function daysWatched(policy: Policy): number {
+  return daysOf(tiersOf(policy, {}));
 }
 
 /**
@@ -159,34 +220,50 @@ function retryAtMs({ retryAt, queryFingerprint }: Failure, policy: Policy, nowMs
  * When the first of the tiers that apply from `age` on makes the day due again; after the last tier one
  * more read is due, which must begin after that tier's end.
  */
-function refreshAtMs(day: string, readFromMs: number, policy: Policy, age: number): number {
+function refreshAtMs(
+  day: string,
+  readFromMs: number,
+  policy: Policy,
+  tiers: readonly RefreshTier[],
+  age: number,
+): number {
   const dueAfter = (every: string) => readFromMs + intervalMs(every) - slackMs(intervalMs(every));
   let fromMs = readFromMs;
-  for (const { untilAgeDays, every } of policy.refresh.filter((tier) => tier.untilAgeDays >= age)) {
+  for (const { untilAgeDays, every } of tiers.filter((tier) => tier.untilAgeDays >= age)) {
     const endMs = startOfDay(addDays(day, untilAgeDays + 1), policy.timeZone);
     const dueMs = Math.max(fromMs, dueAfter(every));
     if (dueMs < endMs) return dueMs;
     fromMs = endMs;
   }
-  const lastMs = lastCallMs(day, policy);
-  return readFromMs < lastMs ? lastMs : dueAfter(policy.refresh.at(-1)?.every ?? 'run');
+  const lastMs = lastCallMs(day, policy, tiers);
+  return readFromMs < lastMs ? lastMs : dueAfter(tiers.at(-1)?.every ?? 'run');
 }
 
 /** When the last tier ends: after that one last read is due, and no more. */
-function lastCallMs(day: string, policy: Policy): number {
-  return startOfDay(addDays(day, daysWatched(policy) + 1), policy.timeZone);
+function lastCallMs(day: string, { timeZone }: Policy, tiers: readonly RefreshTier[]): number {
+  return startOfDay(addDays(day, daysOf(tiers) + 1), timeZone);
 }
 
-/** I11: whether a pass that began at `readFromMs`, with the passes before it that agree, is the last needed. */
+/**
+ * I11: whether a pass that began at `readFromMs`, with the passes before it that agree, is the last needed. Two that found
+ * no record which can change are, at whatever age.
+ */
 export function settles(
   day: string,
   policy: Policy,
   readFromMs: number,
-  { identicalPasses, resumed }: Pick<Committed, 'identicalPasses' | 'resumed'>,
+  pass: Pick<Committed, 'identicalPasses' | 'resumed'> & StateCounts,
 ): boolean {
-  const isLast = readFromMs >= Math.max(lastCallMs(day, policy), closesAtMs(day, policy));
-  const isProofAlone = policy.pagesAreSnapshot && !resumed;
-  return isLast && identicalPasses >= (isProofAlone ? 1 : 2);
+  if (readFromMs < closesAtMs(day, policy)) return false;
+  if (isFinal(pass, policy) && pass.identicalPasses >= 2) return true;
+  const isLast = readFromMs >= lastCallMs(day, policy, tiersOf(policy, pass));
+  const isProofAlone = policy.pagesAreSnapshot && !pass.resumed;
+  return isLast && pass.identicalPasses >= (isProofAlone ? 1 : 2);
+}
+
+/** Whether the refresh policy asks for no reading behind one that begins at this time, whatever the states of the records. */
+export function isBehindPolicy(day: string, policy: Policy, readFromMs: number): boolean {
+  return readFromMs >= Math.max(lastCallMs(day, policy, policy.refresh), closesAtMs(day, policy));
 }
 
 const MAX_CONTRADICTIONS = 3;
@@ -248,7 +325,7 @@ export function isEmptied(
   if (!before || before.rows === 0 || reading.rows > 0) return false;
   // A ledger that was made again does not know when the day was read.
   const readBeforeMs = before.queryFingerprint === '' ? reading.readFromMs : Date.parse(before.readFrom);
-  return readBeforeMs >= lastCallMs(day, policy);
+  return readBeforeMs >= lastCallMs(day, policy, policy.refresh);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { ReportDefinition } from '../reports/definition.ts';
+import type { ReportDefinition, States } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings, Settings } from '../settings/settings.ts';
 import { maxGapMs } from '../settings/schedule.ts';
 import { queryFingerprint } from './day-queries.ts';
@@ -12,6 +12,8 @@ export function policyOf(report: ReportDefinition, brand: BrandSettings, setting
     startDate: brand.startDate,
     lateMinutes: brand.lateMinutes,
     refresh: settings.refresh,
+    ...(settings.states && { statesFingerprint: statesFingerprint(settings.states) }),
+    watchUnsettledDays: settings.watchUnsettledDays,
     queryFingerprint: queryFingerprint(report, brand, settings),
     pagesAreSnapshot: report.pagesAreSnapshot,
     maxGapMs: maxGapMs(settings.schedule),
@@ -28,6 +30,11 @@ export function enabledPolicy(
   const brand = settings?.brands[brandName];
   const reportSettings = brand?.reports[report.name];
   return brand && reportSettings?.enabled ? policyOf(report, brand, reportSettings) : undefined;
+}
+
+/** Rows that were counted by other states are not known to be final. */
+function statesFingerprint({ column, final }: States): string {
+  return hash('sha256', JSON.stringify([column, final.toSorted()]), 'hex').slice(0, 16);
 }
 
 /** Fingerprint of everything that due times depend on: the hints of the index are valid for one policy only. */

@@ -21,6 +21,7 @@ import type {
   RefreshTier,
   ReportDefinition,
   ReportRegistry,
+  States,
 } from '../reports/definition.ts';
 
 /** Checked settings, with all defaults filled in. */
@@ -71,6 +72,10 @@ export interface ReportSettings {
   refresh: RefreshTier[];
   /** By how many percent rows or their sum may fall from one reading of a day to the next, before people are told. */
   reportFallPercent: number;
+  /** Which records can change no more; missing where the report's records have no state. */
+  states?: States;
+  /** Up to which age a day is read again while a record of it can change, where that is longer than `refresh`. */
+  watchUnsettledDays: number;
   /** Records requested per page: `page_size` or `limit` of the report's settings. */
   pageSize: number;
   /** The field that identifies a record, where it is not the one of the report's definition. */
@@ -193,6 +198,10 @@ function reportSchema(report: ReportDefinition) {
     columns: z.prefault(columnsSchema(), {}),
     refresh: z._default(refreshSchema(), [...report.refresh]),
     reportFallPercent: z._default(integer(1, 100), 20),
+    states: report.states
+      ? z._default(statesSchema(report, report.states), { ...report.states, final: [...report.states.final] })
+      : NOT_A_SETTING,
+    watchUnsettledDays: report.states ? z._default(integer(0, 36_500), WATCH_UNSETTLED_DAYS) : NOT_A_SETTING,
     page_size: pageSizeIn('page_size'),
     limit: pageSizeIn('limit'),
     key:
@@ -203,8 +212,10 @@ function reportSchema(report: ReportDefinition) {
   return z.pipe(
     schema,
     z.transform(
-      ({ page_size, limit, key, ...rest }): ReportSettings => ({
+      ({ page_size, limit, key, states, watchUnsettledDays, ...rest }): ReportSettings => ({
         ...rest,
+        ...(states && { states }),
+        watchUnsettledDays: watchUnsettledDays ?? 0,
         pageSize: page_size ?? limit ?? 1,
         ...(key === undefined ? {} : { key }),
       }),
@@ -255,6 +266,28 @@ function columnsSchema() {
     ),
     { error: 'an object that holds column types by column name' },
   );
+}
+
+/** Disputes and payments of an order end within a year; what lasts longer is no reason to ask for its day for ever. */
+const WATCH_UNSETTLED_DAYS = 365;
+
+/** Where the interface documents what the column may hold, a misspelt state would keep every day from settling. */
+function statesSchema({ filters }: ReportDefinition, { final }: States) {
+  const documented = Object.entries(filters).flatMap(([name, filter]) =>
+    filter.kind === 'enum' ? [[name, [...new Set([...filter.values, ...final])]] as const] : [],
+  );
+  const column = text('a column in snake_case', matches(/^[a-z0-9_]+$/), () =>
+    documented.map(([name]) => name),
+  );
+  const state = text('a text that is not empty', (value) => value !== '');
+  const schema = object({ column, final: z.array(state, { error: 'a list of states' }) });
+  return schema.check(({ value, issues }) => {
+    const states = documented.find(([name]) => name === value.column)?.[1];
+    if (!states) return;
+    for (const [index, each] of value.final.entries())
+      for (const { message } of oneOf(...states).safeParse(each).error?.issues ?? [])
+        issues.push({ code: 'custom', path: ['final', index], input: each, message });
+  });
 }
 
 function refreshSchema() {

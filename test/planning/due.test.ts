@@ -1,12 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { DAY_MS, HOUR_MS, daysFrom, startOfDay } from '../../shared/days.ts';
+import { DAY_MS, HOUR_MS, addDays, dayOf, daysBetween, daysFrom, startOfDay } from '../../shared/days.ts';
 import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts';
 import {
   type Policy,
   closesAtMs,
+  daysWatched,
   doubtOf,
   dueAtMs,
+  isBehindPolicy,
   isEmptied,
   monthDueAtMs,
   onlyRefusedDue,
@@ -270,12 +272,228 @@ describe('a day settles', () => {
   });
 });
 
+describe('a day whose records have states', () => {
+  const day = '2026-03-31';
+  const own: Policy = { ...policy, statesFingerprint: 'now' };
+  const atAge = (age: number) => startOfDay(addDays(day, age), ZONE) + 10 * HOUR_MS;
+  const isoAtAge = (age: number) => new Date(atAge(age)).toISOString();
+  const final = { rows: 5, unsettled: 0, statesFingerprint: 'now' };
+  const unsettled = { rows: 5, unsettled: 1, statesFingerprint: 'now' };
+  const twice = { identicalPasses: 2 };
+  const once = { identicalPasses: 1 };
+
+  type Pass = Parameters<typeof settles>[3];
+  it.each<[string, Partial<Policy>, number, Pass, boolean]>([
+    ['with the second of two passes that agree, all records final', {}, 10, { ...final, ...twice }, true],
+    ['as early as the day can be closed', {}, 1, { ...final, ...twice }, true],
+    ['not with one pass, though its pages are a snapshot', {}, 10, { ...final, ...once }, false],
+    ['not with one pass of numbered pages', { pagesAreSnapshot: false }, 10, { ...final, ...once }, false],
+    ['with two of numbered pages', { pagesAreSnapshot: false }, 10, { ...final, ...twice }, true],
+    ['with two, of which the last was resumed', {}, 10, { ...final, ...twice, resumed: true }, true],
+    ['not with a record that can change', {}, 10, { ...unsettled, ...twice }, false],
+    ['not without a record', {}, 10, { ...final, rows: 0, ...twice }, false],
+    ['not where nobody counted', {}, 10, { rows: 5, ...twice }, false],
+    ['not where other states were counted', {}, 10, { ...final, statesFingerprint: 'then', ...twice }, false],
+    [
+      'not where the report has no states any more',
+      { statesFingerprint: undefined },
+      10,
+      { ...final, ...twice },
+      false,
+    ],
+    ['with one pass behind the policy, all records final', {}, 121, { ...final, ...once }, true],
+    ['with one pass behind the policy, without a record', {}, 121, { ...final, rows: 0, ...once }, true],
+    ['not behind the policy with a record that can change', {}, 121, { ...unsettled, ...twice }, false],
+    ['not at the limit with a record that can change', {}, 365, { ...unsettled, ...twice }, false],
+    ['behind the limit, whatever can change', {}, 366, { ...unsettled, ...once }, true],
+    ['behind a limit of its own', { watchUnsettledDays: 200 }, 201, { ...unsettled, ...once }, true],
+    [
+      'behind the policy where the limit is shorter',
+      { watchUnsettledDays: 90 },
+      121,
+      { ...unsettled, ...once },
+      true,
+    ],
+    [
+      'not before, where the limit is shorter',
+      { watchUnsettledDays: 90 },
+      100,
+      { ...unsettled, ...twice },
+      false,
+    ],
+  ])('I11: settles or not: %s', (_name, change, age, pass, settled) => {
+    expect(settles(day, { ...own, ...change }, atAge(age), pass)).toBe(settled);
+  });
+
+  it('I2: does not settle before it can be closed', () => {
+    const closes = closesAtMs(day, own);
+    const pass = { ...final, ...twice };
+    expect([closes - 1, closes].map((ms) => settles(day, own, ms, pass))).toEqual([false, true]);
+  });
+
+  it.each<[string, Partial<Policy>, number, Partial<Committed>, number]>([
+    ['every day while the policy says so', {}, 10, unsettled, 1],
+    ['every week while the policy says so', {}, 50, unsettled, 7],
+    ['every week behind the policy', {}, 121, unsettled, 7],
+    ['every week up to 180 days', {}, 173, unsettled, 7],
+    ['every month from then on', {}, 181, unsettled, 30],
+    ['a last time behind the limit', {}, 340, unsettled, 26],
+    ['behind a short policy every week', { refresh: [{ untilAgeDays: 2, every: 'run' }] }, 20, unsettled, 7],
+    [
+      'behind a policy of long intervals no more often than it has them',
+      { refresh: [{ untilAgeDays: 100, every: '20 days' }] },
+      121,
+      unsettled,
+      20,
+    ],
+    [
+      'as if records could change, where other states were counted',
+      {},
+      121,
+      { ...final, statesFingerprint: 'then' },
+      7,
+    ],
+    ['a day later where all records are final', {}, 50, final, 1],
+    [
+      'with the next run where all records are final and the reading is in doubt',
+      {},
+      50,
+      { ...final, confirmed: false },
+      0,
+    ],
+  ])('I11: is due again %s', (_name, change, age, committed, days) => {
+    const given = { ...own, ...change };
+    const dueMs = dueAtMs(day, readAt(isoAtAge(age), committed), given, atAge(age)) ?? Number.NaN;
+    expect(daysBetween(day, dayOf(dueMs, ZONE))).toBe(age + days);
+  });
+
+  it('I11: is due with the next run where all records are final and each run reads it', () => {
+    expect(dueAtMs(day, readAt(isoAtAge(1), final), own, atAge(1))).toBe(atAge(1));
+  });
+
+  it('I11: is not hurried where all records are final at the last tier, and the field of one is never the same', () => {
+    const entry = readAt(isoAtAge(122), { ...final, identicalPasses: 1 });
+    const dueMs = dueAtMs(day, entry, { ...own, pagesAreSnapshot: false }, atAge(122)) ?? Number.NaN;
+    expect(daysBetween(day, dayOf(dueMs, ZONE))).toBe(129);
+  });
+
+  it.each<[string, Partial<Policy>, Partial<Committed>, boolean]>([
+    ['as it was', {}, { ...final, watchedDays: 9 }, false],
+    [
+      'with a longer policy, all records final',
+      { refresh: [{ untilAgeDays: 900, every: '1 day' }] },
+      { ...final, watchedDays: 9 },
+      false,
+    ],
+    ['with other states', { statesFingerprint: 'other' }, { ...final, watchedDays: 9 }, true],
+    [
+      'with other states, read when it was older than any limit',
+      { statesFingerprint: 'other' },
+      { ...final, watchedDays: 400 },
+      false,
+    ],
+    ['with states that the report did not have', {}, { rows: 5, watchedDays: 120 }, true],
+    ['without the states that it had', { statesFingerprint: undefined }, { ...final, watchedDays: 9 }, true],
+    [
+      'without the states that it had, read behind the policy',
+      { statesFingerprint: undefined },
+      { ...final, watchedDays: 120 },
+      false,
+    ],
+    ['with a longer limit', { watchUnsettledDays: 400 }, { ...unsettled, watchedDays: 365 }, true],
+    [
+      'with a longer limit, all records final',
+      { watchUnsettledDays: 400 },
+      { ...final, watchedDays: 365 },
+      false,
+    ],
+    ['with a shorter limit', { watchUnsettledDays: 0 }, { ...unsettled, watchedDays: 365 }, false],
+  ])(
+    'I11: is due again once settled, where the settings would not have it settled: %s',
+    (_name, change, committed, isDue) => {
+      const settled = readAt(isoAtAge((committed.watchedDays ?? 0) + 1), {
+        ...committed,
+        settled: true,
+        identicalPasses: 2,
+      });
+      const nowMs = atAge(500);
+      const dueMs = dueAtMs(day, settled, { ...own, ...change }, nowMs);
+      expect(dueMs !== null && dueMs <= nowMs).toBe(isDue);
+    },
+  );
+
+  it('I11: is due at once where a clock that was ahead settled it', () => {
+    const ahead = readAt(isoAtAge(90), { ...final, settled: true, watchedDays: 89 });
+    expect(dueAtMs(day, ahead, own, atAge(10))).toBe(startOfDay(day, ZONE));
+  });
+
+  it.each<[string, Partial<Policy>, number]>([
+    ['the limit', {}, 365],
+    ['the policy, where it is longer', { watchUnsettledDays: 30 }, 120],
+    ['the policy, where records have no states', { statesFingerprint: undefined }, 120],
+  ])('is watched at most up to the age of %s', (_name, change, days) => {
+    expect(daysWatched({ ...own, ...change })).toBe(days);
+  });
+
+  it('is behind the policy at the same age, whatever its records are', () => {
+    expect([120, 121].map((age) => isBehindPolicy(day, own, startOfDay(addDays(day, age), ZONE)))).toEqual([
+      false,
+      true,
+    ]);
+  });
+
+  const history = fc.record({
+    /** How long after a due time the run comes. */
+    delays: fc.array(fc.integer({ min: 0, max: 5 * HOUR_MS }), { minLength: 5, maxLength: 5 }),
+    /** The ages in days at which the content changes, and whether a record can change from then on. */
+    changes: fc.array(fc.tuple(fc.integer({ min: 0, max: 400 }), fc.boolean()), { maxLength: 12 }),
+    resumed: fc.array(fc.boolean(), { minLength: 7, maxLength: 7 }),
+    pagesAreSnapshot: fc.boolean(),
+    watchUnsettledDays: fc.constantFrom(0, 50, 130, 365),
+  });
+
+  it('I11: is watched while a record can change up to the limit, and by no policy for ever', () => {
+    let early = 0;
+    fc.assert(
+      fc.property(history, ({ delays, changes, resumed, ...given }) => {
+        const policyOfDay = { ...own, ...given, startDate: day };
+        const changesAt = changes.map(([age, canChange]) => ({ ms: atAge(age), canChange }));
+        const contentAt = (ms: number) => {
+          const past = changesAt.filter((change) => change.ms <= ms).sort((a, b) => a.ms - b.ms);
+          return { digest: past.length, unsettled: (past.at(-1)?.canChange ?? true) ? 1 : 0 };
+        };
+        let entry: DayEntry = {};
+        let nowMs = closesAtMs(day, policyOfDay);
+        let passes = 0;
+        for (; passes < 1_000 && !entry.committed?.settled; passes += 1) {
+          const pass = { at: nowMs, ...contentAt(nowMs), resumed: resumed[passes % 7] ?? false };
+          entry = afterPass(day, policyOfDay, entry, pass);
+          const dueMs = dueAtMs(day, entry, policyOfDay, nowMs);
+          if (entry.committed?.settled) {
+            expect(dueMs).toBeNull();
+            const lastWatched = startOfDay(addDays(day, daysWatched(policyOfDay) + 1), ZONE);
+            if (pass.unsettled > 0) expect(pass.at).toBeGreaterThanOrEqual(lastWatched);
+            else if (!isBehindPolicy(day, policyOfDay, pass.at)) early += 1;
+            break;
+          }
+          if (dueMs === null) throw new Error('a day that is not settled is due some time');
+          nowMs = Math.max(dueMs, nowMs + HOUR_MS) + (delays[passes % 5] ?? 0);
+        }
+        expect(entry.committed?.settled).toBe(true);
+        expect(passes).toBeLessThan(250);
+      }),
+      { numRuns: 200 },
+    );
+    expect(early).toBeGreaterThan(20);
+  });
+});
+
 /** The entry as a commit leaves it after a whole pass. */
 function afterPass(
   day: string,
   own: Policy,
   { committed }: DayEntry,
-  pass: { at: number; digest: number; resumed: boolean },
+  pass: { at: number; digest: number; resumed: boolean; unsettled?: number },
 ): DayEntry {
   const closed = pass.at >= closesAtMs(day, own);
   const digest = String(pass.digest);
@@ -286,12 +504,17 @@ function afterPass(
   };
   const reading = { unchanged: committed?.digest === digest, recordPages: 2, rows: 1, isTimeSure: true };
   const { mayBeLast, ...doubt } = doubtOf(own, reading, committed);
+  const { statesFingerprint } = own;
+  const counts = { rows: 1, unsettled: pass.unsettled, statesFingerprint };
+  const settled = closed && mayBeLast && settles(day, own, pass.at, { ...passes, ...counts });
   return readAt(new Date(pass.at).toISOString(), {
     ...passes,
     digest,
     ...doubt,
     state: closed ? 'closed' : 'open',
-    settled: closed && mayBeLast && settles(day, own, pass.at, passes),
+    ...counts,
+    settled,
+    ...(settled && { watchedDays: daysBetween(day, dayOf(pass.at, ZONE)) - 1 }),
   });
 }
 

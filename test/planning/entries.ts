@@ -15,6 +15,7 @@ export const policy: Policy = {
     { untilAgeDays: 35, every: '1 day' },
     { untilAgeDays: 120, every: '7 days' },
   ],
+  watchUnsettledDays: 365,
   queryFingerprint: 'as-now',
   pagesAreSnapshot: true,
   maxGapMs: HOUR_MS,

@@ -413,7 +413,7 @@ const zone = fc.constantFrom(
 // Mostly settled days, or there would hardly ever be a month to hide.
 const kind = fc.oneof(
   { weight: 100, arbitrary: fc.constant('settled') },
-  { weight: 10, arbitrary: fc.constant('closed') },
+  { weight: 10, arbitrary: fc.constantFrom('closed', 'final', 'unsettled', 'settled early') },
   { weight: 2, arbitrary: fc.constantFrom('none', 'open', 'otherwise', 'claimed', 'failed') },
 );
 
@@ -424,6 +424,8 @@ describe('the hint that hides a month', () => {
     timeZone: zone,
     lateMinutes: fc.constantFrom(0, 15, 1440),
     pagesAreSnapshot: fc.boolean(),
+    statesFingerprint: fc.constantFrom('now', 'other'),
+    watchUnsettledDays: fc.constantFrom(0, 20, 365),
     startDate: fc.constantFrom('2026-01-01', '2026-03-17', '2026-03-31', '2026-04-02'),
     /** Hours since the month began. */
     hours: fc.integer({ min: 400, max: 2_000 }),
@@ -479,7 +481,10 @@ function entriesOf(
     const at = new Date(Math.max(fromMs, nowMs - hoursAgo * HOUR_MS)).toISOString();
     const entry = readAt(at, {
       state: canClose ? 'closed' : 'open',
-      settled: canClose && kind === 'settled',
+      settled: canClose && kind.startsWith('settled'),
+      ...(kind === 'settled early' && { watchedDays: 1 }),
+      unsettled: kind === 'unsettled' ? 1 : 0,
+      statesFingerprint: 'now',
       queryFingerprint: kind === 'otherwise' ? 'once' : own.queryFingerprint,
     });
     if (kind === 'claimed') return [day, { ...entry, claim }];

@@ -4,6 +4,7 @@ import { HOUR_MS } from '../../shared/days.ts';
 import { enabledPolicy, policyFingerprint, policyOf } from '../../shared/planning/policy.ts';
 import { queryFingerprint } from '../../shared/planning/day-queries.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { clicks } from '../../shared/reports/clicks.ts';
 import { orders } from '../../shared/reports/orders.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { policy } from './entries.ts';
@@ -38,9 +39,29 @@ describe('the policy of a report', () => {
       refresh: own.refresh,
       queryFingerprint: queryFingerprint(orders, acme, own),
       pagesAreSnapshot: orders.pagesAreSnapshot,
+      statesFingerprint: expect.stringMatching(/^[0-9a-f]{16}$/),
+      watchUnsettledDays: 365,
       maxGapMs: 6 * HOUR_MS,
       fallPercent: 20,
     });
+  });
+
+  it.each<[string, JsonObject, boolean]>([
+    ['as before', {}, true],
+    ['with the same states in another order', { final: ['paid', 'void', 'effective'] }, true],
+    ['with other final states', { final: ['void', 'paid'] }, false],
+    ['with another column', { column: 'state' }, false],
+  ])('knows by which states rows are counted: %s', (_name, change, isSame) => {
+    const states = { column: 'status', final: ['void', 'effective', 'paid'], ...change };
+    const [before, now] = [settingsWith(), settingsWith({ reports: { order_list: { states } } })].map(
+      (settings) => enabledPolicy(settings, 'acme', orders)?.statesFingerprint,
+    );
+    expect(now === before).toBe(isSame);
+  });
+
+  it('has no states where the records of the report have none', () => {
+    expect(enabledPolicy(settingsWith(), 'acme', clicks)).toMatchObject({ watchUnsettledDays: 0 });
+    expect(enabledPolicy(settingsWith(), 'acme', clicks)).not.toHaveProperty('statesFingerprint');
   });
 
   it.each<[string, ReturnType<typeof settingsWith> | undefined]>([
@@ -65,6 +86,8 @@ describe('the fingerprint of a policy', () => {
     expect(policyFingerprint({ ...policy, lateMinutes: policy.lateMinutes + 1 })).not.toBe(
       policyFingerprint(policy),
     );
+    expect(policyFingerprint({ ...policy, statesFingerprint: 's1' })).not.toBe(policyFingerprint(policy));
+    expect(policyFingerprint({ ...policy, watchUnsettledDays: 1 })).not.toBe(policyFingerprint(policy));
   });
 
   it('is the same with another schedule, or another limit of falls, which make no day due', () => {

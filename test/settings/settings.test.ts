@@ -85,7 +85,15 @@ describe('settings', () => {
       ],
       reportFallPercent: 20,
       pageSize: 100,
+      states: { column: 'status', final: ['void', 'effective', 'paid'] },
+      watchUnsettledDays: 365,
     });
+    expect(byReport?.transaction_list).toMatchObject({
+      states: { column: 'order_status', final: ['void', 'effective', 'paid'] },
+      watchUnsettledDays: 365,
+    });
+    expect(byReport?.clicks_list).toMatchObject({ watchUnsettledDays: 0 });
+    expect(byReport?.clicks_list).not.toHaveProperty('states');
   });
 
   it('are the same as JSON, which a bundle holds', () => {
@@ -105,6 +113,8 @@ describe('settings', () => {
       refresh: [{ untilAgeDays: 1, every: '90 minutes' }],
       reportFallPercent: 35,
       key: 'order_ref',
+      states: { column: 'payment_state', final: ['Done', 'rejected'] },
+      watchUnsettledDays: 90,
     };
     const { reports: byReport, ...acme } = {
       ...parseSettings(
@@ -341,6 +351,36 @@ describe('settings', () => {
       'refresh.0.every is "0 days"',
     ],
     [
+      'a misspelt state of a documented column',
+      withReport('transaction_list', { states: { column: 'sku_status', final: ['void', 'payd'] } }),
+      'states.final.1 is "payd"; allowed: new, void, locked, paid, effective; did you mean paid?',
+    ],
+    [
+      'the name of a field instead of a column',
+      withReport('transaction_list', { states: { column: 'skuStatus', final: ['void'] } }),
+      'states.column is "skuStatus"; allowed: a column in snake_case; did you mean sku_status?',
+    ],
+    [
+      'a misspelt part of the states',
+      withReport('order_list', { states: { column: 'status', finals: ['void'] } }),
+      'states.finals is unknown; allowed: column, final; did you mean final?',
+    ],
+    [
+      'final states that are no list',
+      withReport('order_list', { states: { column: 'status', final: 'void' } }),
+      'states.final is "void"; allowed: a list of states',
+    ],
+    [
+      'states of a report whose records have none',
+      withReport('clicks_list', { states: { column: 'status', final: ['void'] } }),
+      'states is an object; allowed: nothing: this report has no such setting',
+    ],
+    [
+      'a limit that is no age',
+      withReport('order_list', { watchUnsettledDays: -1 }),
+      'watchUnsettledDays is -1; allowed: a whole number from 0 to 36500',
+    ],
+    [
       'details without clicks',
       withBrand({ reports: { clicks_detail: { enabled: true }, clicks_list: { enabled: false } } }),
       'brands.acme.reports.clicks_detail.enabled is true; allowed: false, unless clicks_list is enabled',
@@ -399,6 +439,7 @@ describe('settings', () => {
       reportFallPercent: 20,
       pageSize: 50,
       key: 'no',
+      watchUnsettledDays: 0,
     });
     expect(refusal(input)).toContain('refund_list is unknown');
   });

@@ -76,7 +76,8 @@ describe('records that the service keeps no longer', () => {
   const OLD = '2026-02-21';
 
   it('I11: stay where they are, unless a range asks for their day by name', async () => {
-    const reports = { transaction_list: { refresh: [{ untilAgeDays: 2, every: '1 day' }] } };
+    const refresh = [{ untilAgeDays: 2, every: '1 day' }];
+    const reports = { transaction_list: { refresh, watchUnsettledDays: 0 } };
     await begin({
       now: '2026-02-23T15:00:00Z',
       recordsTo: '2026-02-22T03:00:00Z',

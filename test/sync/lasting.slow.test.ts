@@ -125,7 +125,8 @@ describe('a failure that lasts', () => {
   });
 
   it('of a settled day that was asked for by name is given up after some tries, and it is settled', async () => {
-    await begin({ startDate: '2025-10-01', clicksPerDay: 2 });
+    const brandSettings = { reports: { [REPORT]: { watchUnsettledDays: 0 } } };
+    await begin({ startDate: '2025-10-01', clicksPerDay: 2, brandSettings });
     await lake.sync();
     lake.service.addFault({
       on: { when: ({ fields }) => dateAsked(fields) === '20251002' },

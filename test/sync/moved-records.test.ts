@@ -18,7 +18,12 @@ beforeAll(async () => {
     startDate: DAY,
     clicksPerDay: 20,
     interpretations: { pageCap: 3 },
-    brandSettings: { reports: { order_list: { refresh }, transaction_list: { refresh } } },
+    brandSettings: {
+      reports: {
+        order_list: { refresh, watchUnsettledDays: 0 },
+        transaction_list: { refresh, watchUnsettledDays: 0 },
+      },
+    },
   });
 });
 afterAll(() => sample.close());

@@ -22,7 +22,9 @@ beforeAll(async () => {
     now: '2026-03-10T15:00:00Z',
     startDate: FIRST,
     clicksPerDay: 6,
-    brandSettings: { reports: { order_list: { refresh: [{ untilAgeDays: 4, every: 'run' }] } } },
+    brandSettings: {
+      reports: { order_list: { refresh: [{ untilAgeDays: 4, every: 'run' }], watchUnsettledDays: 0 } },
+    },
   });
 });
 afterAll(() => sample.close());

@@ -14,7 +14,11 @@ const refresh = [
 ];
 const scope = { reports: ['order_list'] };
 const brand = {
-  reports: { clicks_detail: { enabled: true }, order_list: { refresh }, transaction_list: { refresh } },
+  reports: {
+    clicks_detail: { enabled: true },
+    order_list: { refresh, watchUnsettledDays: 0 },
+    transaction_list: { refresh, watchUnsettledDays: 0 },
+  },
 };
 
 let sample: SampleLake;

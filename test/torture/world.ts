@@ -138,8 +138,16 @@ function settingsOf(
   const sizes: Record<string, JsonObject> = {
     clicks_list: { page_size: pageSize, refresh: clicks.map((tier) => ({ ...tier })) },
     clicks_detail: { refresh: clicks.map((tier) => ({ ...tier })) },
-    order_list: { page_size: pageSize, refresh: restated.map((tier) => ({ ...tier })) },
-    transaction_list: { limit, refresh: restated.map((tier) => ({ ...tier })) },
+    order_list: {
+      page_size: pageSize,
+      refresh: restated.map((tier) => ({ ...tier })),
+      watchUnsettledDays: 0,
+    },
+    transaction_list: {
+      limit,
+      refresh: restated.map((tier) => ({ ...tier })),
+      watchUnsettledDays: 0,
+    },
     amazon_attribution_report: { limit, refresh: restated.map((tier) => ({ ...tier })) },
   };
   return {
@@ -333,6 +341,8 @@ export function change(world: World, table: HeldTable, day: string, nowMs: numbe
   if (nowMs >= changesEndMs(world, table, day) || day < world.startDate) return;
   const held = world.holdings[table];
   const present = ofDay(world, shown(world, table, nowMs), day);
+  // A day settles where every record of it is final: the service may no longer change it.
+  if (present.length > 0 && present.every(({ record }) => record.status === 'effective')) return;
   const kind = table === 'clicks' ? 'add' : random.pick(['add', 'remove', 'restate']);
   const some = random.sample(present, random.whole(1, Math.max(1, Math.ceil(present.length / 3))));
   if (kind === 'add') {

@@ -87,10 +87,12 @@ const published = storedObject({
   findings: z.optional(z.record(z.string(), storedCount)),
   /** By check: a fingerprint of what it last examined. */
   examined: z.optional(z.record(z.string(), z.string())),
+  /** Fingerprint of the states that `unsettled` was counted by. */
+  statesFingerprint: z.optional(z.string()),
   /** `open`: everything known up to `readTo`. `closed`: one pass that began when the day and its late minutes were over. */
   state: z.enum(['open', 'closed']),
   settled: z.boolean(),
-  /** Of a settled day: the age in days up to which the refresh policy had it read again. */
+  /** Of a settled day: the age in days up to which it was watched: its last reading is of a later one. */
   watchedDays: z.optional(storedCount),
   /** It is settled only because the service refused its last reading again and again: no other one agrees with it. */
   lastReadingGivenUp: z.optional(z.boolean()),
@@ -458,7 +460,7 @@ export function failDay(
     queryFingerprint: string;
     nowMs: number;
     keep: boolean;
-    /** Where the refresh policy asks for no later reading of the day: up to which age it had it read. */
+    /** Where the refresh policy asks for no later reading of the day: up to which age a day is watched at most. */
     lastOfDays?: number;
     /** What the service asked to wait. */
     retryAfterMs?: number;
