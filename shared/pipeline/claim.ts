@@ -46,10 +46,11 @@ export interface Attempt {
 export async function claim(ctx: RunContext, day: string, byName: boolean): Promise<Attempt | undefined> {
   const ledger = ctx.ledger(monthOf(day));
   const entry = (await ledger.cached()).days[day] ?? {};
-  const situation = await situationOf(ctx, day, byName ? {} : entry);
+  const situation = await situationOf(ctx, day, entry, byName);
   const earlier = attemptToContinue(entry, situation);
   // What a damaged document names can be fetched again.
-  const before = earlier === undefined ? undefined : await refreshUndamaged(ctx.progress(day, earlier));
+  const leased = entry.claim?.attempt ?? earlier;
+  const before = leased === undefined ? undefined : await refreshUndamaged(ctx.progress(day, leased));
   if (entry.claim && (await isLeaseLive(ctx, entry.claim, before))) return undefined;
 
   const id = before && earlier !== undefined ? earlier : ctx.newId();
@@ -128,7 +129,7 @@ export async function restartAttempt(
     return claimDay(current, day, before, mine);
   });
   const entry = { ...days[day], claim: mine };
-  const situation = await situationOf(ctx, day, {});
+  const situation = await situationOf(ctx, day, {}, false);
   await progress.update((current) => ({
     ...withRenewedLease(assertLeaseHeld(current, ctx.runId), ctx),
     queryFingerprint: ctx.policy.queryFingerprint,
@@ -202,8 +203,12 @@ export async function isLeaseLive(
   return !(await ctx.lake.runs.isDead(claim.runId));
 }
 
-/** @param entry the day's, where refused lookups may be all that is due of it */
-async function situationOf(ctx: RunContext, day: string, entry: DayEntry): Promise<DaySituation> {
+async function situationOf(
+  ctx: RunContext,
+  day: string,
+  entry: DayEntry,
+  byName: boolean,
+): Promise<DaySituation> {
   const { report, brandSettings, settings, policy, clock } = ctx;
   const nowMs = clock.now().getTime();
   const upstream = (await ctx.upstream?.ledger(monthOf(day)).cached())?.days[day];
@@ -215,7 +220,8 @@ async function situationOf(ctx: RunContext, day: string, entry: DayEntry): Promi
     settings,
     queryFingerprint: policy.queryFingerprint,
     upstream: upstreamSnapshot(upstream),
-    onlyRefusedDue: onlyRefusedDue(day, entry, policy, nowMs, upstreamState(upstream)),
+    onlyRefusedDue: !byName && onlyRefusedDue(day, entry, policy, nowMs, upstreamState(upstream)),
+    byName,
   };
 }
 

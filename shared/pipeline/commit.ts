@@ -27,8 +27,8 @@ export async function commit(
   const last = slices.at(-1);
   if (!last) throw new Error('an attempt that is committed has a slice');
   const isUpstreamClosed = last.upstream?.closed ?? true;
-  // The pass over a closed upstream day may go on in further slices: it began with the first.
-  const { startedAt } = (last.upstream?.closed && slices[0]) || last;
+  // The pass over a closed upstream day may go on in further slices: it began with the first of them.
+  const startedAt = (last.upstream?.closed && last.passStartedAt) || last.startedAt;
   const startedMs = Date.parse(startedAt);
   const refusedLookups = refusedSummary(slices);
   const { parts, resumed } = last;

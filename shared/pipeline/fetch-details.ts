@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { monthOf } from '../days.ts';
+import { DAY_MS, MINUTE_MS, monthOf } from '../days.ts';
 import { BrandReportsError, asBrandReportsError, rethrowBugs } from '../errors.ts';
 import type { SlicePart, Slice } from '../lake/documents/progress.ts';
 import { attemptPrefix, dayPartition, snapshotKey } from '../lake/paths.ts';
@@ -7,13 +7,13 @@ import { loadParquet } from '../lake/table/load-parquet.ts';
 import { dayQueries, windowToRead } from '../planning/day-queries.ts';
 import { isDue, refusedAfter, refusedLookup } from '../planning/refused-lookups.ts';
 import { keysOf } from '../records/record-keys.ts';
-import { recordListOf } from '../records/record-list.ts';
+import { type RecordList, recordListOf } from '../records/record-list.ts';
 import type { Lookup, ReportDefinition } from '../reports/definition.ts';
-import { type UpstreamRecord, lookUp } from '../service/lookup.ts';
+import { type UpstreamRecord, lookUp, ownersAmong } from '../service/lookup.ts';
 import { hashOf } from '../service/paging/page.ts';
 import { firstPage } from '../service/paging/pages.ts';
 import type { Attempt } from './claim.ts';
-import type { RunContext } from './context.ts';
+import type { BuildContext, RunContext } from './context.ts';
 import { createRefusals, lookUpBatch } from './look-up-batch.ts';
 import { pageRequest } from './page-request.ts';
 import { type StagedPage, readChunk } from './stage.ts';
@@ -60,7 +60,10 @@ export async function* lookedUpPages(
       const refused = answers.flatMap(({ key, refusal }) =>
         refusal ? refusedLookup(key, refusal.code, refusedBefore.get(key), nowMs) : [],
       );
-      yield { records, refused, cursor, next, hash: hashOf(records), seen: String(cursor) };
+      const empty = answers.flatMap(({ key, records: found, refusal }) =>
+        found.length === 0 && !refusal ? [key] : [],
+      );
+      yield { records, refused, empty, cursor, next, hash: hashOf(records), seen: String(cursor) };
       if (failure) throw failure;
       if (next === null) return;
     }
@@ -74,8 +77,8 @@ export async function* lookedUpPages(
 }
 
 /**
- * The upstream records that the slice asks for: those of which no earlier slice found a record, less the refused ones
- * whose wait is not over. They are in an order without meaning, or some neighbours that the service refuses would look
+ * The upstream records that the slice asks for: those that no earlier slice was answered, less the refused ones whose wait
+ * is not over. They are in an order without meaning, or some neighbours that the service refuses would look
  * like a service that refuses everything; another slice has another order.
  */
 async function recordsToAskFor(
@@ -87,16 +90,59 @@ async function recordsToAskFor(
 ): Promise<UpstreamRecord[]> {
   const startedMs = Date.parse(slice.startedAt);
   const refusedBefore = refusedAfter(earlier);
-  const found = slice.onlyRefused ? undefined : await keysFound(ctx, attempt, earlier, lookup);
+  const upstream = await upstreamRecords(ctx, attempt.day, slice, lookup);
+  const answers = slice.onlyRefused
+    ? undefined
+    : await answersBefore(ctx, attempt, earlier, lookup, upstream);
   const isAsked = (key: string) => {
     const refused = refusedBefore.get(key);
-    return refused ? isDue(refused, startedMs) : found?.has(key) === false;
+    if (refused) return isDue(refused, startedMs);
+    return answers !== undefined && isAskedAgain(answers.get(key), slice, lookup);
   };
-  const upstream = await upstreamRecords(ctx, attempt.day, slice, lookup);
   return scattered(
     slice,
-    upstream.filter(({ key }) => isAsked(key)),
+    [...upstream.values()].filter(({ key }) => isAsked(key)),
   );
+}
+
+/** How a record was answered before. `atMs`: when it was found the only time; infinite where it was answered again since. */
+type Answer = { found: true; atMs: number } | { found: false; upstreamClosed: boolean };
+
+/** A day later by the hourly schedule, whose runs do not begin at the same second. */
+const CHANGED_AFTER_MS = DAY_MS - 30 * MINUTE_MS;
+
+function isAskedAgain(answer: Answer | undefined, { startedAt, upstream }: Slice, lookup: Lookup): boolean {
+  if (!answer) return true;
+  // Nothing was found: what is known of a click may come later than the click, but not later than the day is closed.
+  if (!answer.found) return upstream?.closed === true && !answer.upstreamClosed;
+  return lookup.recordsChange && Date.parse(startedAt) - answer.atMs >= CHANGED_AFTER_MS;
+}
+
+/** What earlier slices were answered, by the key of the upstream record. */
+async function answersBefore(
+  ctx: RunContext,
+  attempt: Attempt,
+  earlier: readonly Slice[],
+  lookup: Lookup,
+  upstream: ReadonlyMap<string, UpstreamRecord>,
+): Promise<Map<string, Answer>> {
+  const answers = new Map<string, Answer>();
+  const ownerOf = ownersAmong(upstream);
+  for (const slice of earlier) {
+    const atMs = Date.parse(slice.startedAt);
+    for (const key of slice.parts.flatMap((part) => part.empty ?? [])) {
+      const found = answers.get(key)?.found;
+      const upstreamClosed = slice.upstream?.closed === true;
+      answers.set(key, found ? { found, atMs: Infinity } : { found: false, upstreamClosed });
+    }
+    for await (const answered of answeredKeys(ctx, attempt, slice, lookup)) {
+      const key = ownerOf(answered);
+      const before = key === undefined ? undefined : answers.get(key);
+      const isFirst = !before?.found || before.atMs === atMs;
+      if (key !== undefined) answers.set(key, { found: true, atMs: isFirst ? atMs : Infinity });
+    }
+  }
+  return answers;
 }
 
 function scattered({ startedAt }: Slice, records: readonly UpstreamRecord[]): UpstreamRecord[] {
@@ -121,11 +167,11 @@ async function goAhead(
   lookup: Lookup,
 ): Promise<void> {
   if (ctx.service.hasAnswered) return;
-  const found = await keysFound(ctx, attempt, earlier, lookup);
   const upstream = await upstreamRecords(ctx, attempt.day, slice, lookup);
+  const answers = await answersBefore(ctx, attempt, earlier, lookup, upstream);
   const [known] = scattered(
     slice,
-    upstream.filter(({ key }) => found.has(key)),
+    [...upstream.values()].filter(({ key }) => answers.get(key)?.found),
   );
   if (known) await answerAlone(() => lookUp(ctx.service, ctx.report.action, lookup, known));
   if (!ctx.service.hasAnswered) await answerAlone(() => firstUpstreamPage(ctx, attempt.day));
@@ -150,15 +196,15 @@ async function firstUpstreamPage(ctx: RunContext, day: string): Promise<void> {
   if (query) await firstPage(pageRequest({ ...ctx, report: upstream.report, settings }, query.fields));
 }
 
-/** The records of the upstream snapshot that the slice was planned from, each key once. @throws where that snapshot is gone */
+/** The records of the upstream snapshot that the slice was planned from, by key. @throws where that snapshot is gone */
 async function upstreamRecords(
-  ctx: RunContext,
+  ctx: BuildContext,
   day: string,
   { upstream }: Slice,
   lookup: Lookup,
-): Promise<UpstreamRecord[]> {
+): Promise<Map<string, UpstreamRecord>> {
   const { store } = ctx.lake;
-  if (!upstream || !ctx.upstream) return [];
+  if (!upstream || !ctx.upstream) return new Map();
   const key = snapshotKey(ctx.upstream.report.table, dayPartition(ctx.brand, day), upstream.snapshot);
   const file = { bytes: upstream.bytes, range: (start: number, end: number) => store.range(key, start, end) };
   const optional = lookup.optional.map(({ column }) => column);
@@ -177,7 +223,7 @@ async function upstreamRecords(
   } catch (thrown) {
     throw damagedSnapshot(thrown, key, ctx.upstream.report, day);
   }
-  return [...records.values()];
+  return records;
 }
 
 /** What the Parquet reader throws at damaged bytes is no failure of this program. */
@@ -192,19 +238,48 @@ function damagedSnapshot(thrown: unknown, key: string, { name }: ReportDefinitio
   );
 }
 
-/** The keys of which earlier slices of the day found a record. */
-async function keysFound(
+/** The keys that the records of a slice name, as the service wrote them. */
+async function* answeredKeys(
   ctx: RunContext,
   { day, id }: Attempt,
-  earlier: readonly Slice[],
+  { parts }: Slice,
   { answerField }: Lookup,
-): Promise<Set<string>> {
+): AsyncGenerator<string> {
   const prefix = attemptPrefix(ctx.report.name, ctx.brand, day, id);
-  const chunks = earlier.flatMap(({ parts }) => parts.flatMap((part) => part.chunks));
-  const found = new Set<string>();
-  for (const chunk of chunks) {
+  for (const chunk of parts.flatMap((part) => part.chunks))
     for (const list of await readChunk(ctx.lake.store, prefix, chunk))
-      for (const key of keysOf(list, answerField)) if (key !== undefined) found.add(key);
-  }
-  return found;
+      for (const key of keysOf(list, answerField)) if (key !== undefined) yield key;
+}
+
+/**
+ * Which records are the day's where several slices looked some up: those of a record that the upstream day still has, as
+ * the newest slice that found it has them. To be called with the newest slice first.
+ */
+export async function newestAnswers(
+  ctx: BuildContext,
+  day: string,
+  slices: readonly Slice[],
+): Promise<{ ofSlice: () => (list: RecordList) => (index: number) => boolean }> {
+  const { paging } = ctx.report;
+  const newest = slices.at(-1);
+  if (paging.style !== 'lookup' || !newest || slices.length < 2) return { ofSlice: () => () => () => true };
+  const ownerOf = ownersAmong(await upstreamRecords(ctx, day, newest, paging.lookup));
+  /** By key, the number of the slice that has it. */
+  const sliceOf = new Map<string, number>();
+  let number = 0;
+  return {
+    ofSlice() {
+      number += 1;
+      const own = number;
+      return (list) => {
+        const keys = keysOf(list, paging.lookup.answerField);
+        return (index) => {
+          const owner = ownerOf(keys[index] ?? '');
+          if (owner === undefined) return false;
+          if (!sliceOf.has(owner)) sliceOf.set(owner, own);
+          return sliceOf.get(owner) === own;
+        };
+      };
+    },
+  };
 }

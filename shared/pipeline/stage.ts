@@ -53,6 +53,8 @@ export interface StagedPage {
   seen: string;
   /** Of lookups: those that the service refused. */
   refused?: readonly RefusedLookup[];
+  /** Of lookups: the keys of those that were answered without a record. */
+  empty?: readonly string[];
 }
 
 /** The field that identifies a record of the report: the setting `key`, or the definition's primary key. */
@@ -129,6 +131,7 @@ export class Stage {
       recordPages: this.#recordPages,
       records,
       refused: this.#pages.flatMap(({ refused }) => refused ?? []),
+      empty: this.#pages.flatMap(({ empty }) => empty ?? []),
       observations: this.#observations,
       withoutKey: this.#withoutKey,
       done: last.next === null,

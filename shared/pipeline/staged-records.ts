@@ -17,6 +17,7 @@ import { type RecordList, recordAt } from '../records/record-list.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { Attempt } from './claim.ts';
 import type { BuildContext } from './context.ts';
+import { newestAnswers } from './fetch-details.ts';
 import { ownDay } from './own-day.ts';
 import { primaryKeyField, readChunk } from './stage.ts';
 
@@ -73,20 +74,28 @@ export async function* stagedRecords(
   const keyField = report.primaryKey?.always || everyRecordHasKey(slices) ? primaryKeyField(ctx) : undefined;
   const own = ownDay(ctx, day);
   const overlaps = createOverlaps(ctx, keyField, rule);
-  for (const staged of slices.filter(({ slice }) => slice.done).toReversed()) {
+  const done = slices.filter(({ slice }) => slice.done);
+  const answers = await newestAnswers(
+    ctx,
+    day,
+    done.map(({ slice }) => slice),
+  );
+  for (const staged of done.toReversed()) {
     const { slice } = staged;
     const exclusions = await exclusionsOf(ctx, staged, rule === 'identifies' ? keyField : undefined);
     const syncedAt = new Date(slice.startedAt);
     let ofDay = 0;
     overlaps.beginSlice();
+    const answersOfSlice = answers.ofSlice();
     for await (const list of pagesOf(ctx, staged, 'include')) {
       const kept = new Uint8Array(list.count);
       const isOwn = own.has(list);
+      const isNewest = answersOfSlice(list);
       const isExcluded = exclusions.consume(list);
       const conflictOf = exclusions.conflictWith(list);
       const overlapOf = overlaps.meet(list);
       for (let index = 0; index < list.count; index += 1) {
-        if (isExcluded(index) || !isOwn(index)) continue;
+        if (isExcluded(index) || !isOwn(index) || !isNewest(index)) continue;
         ofDay += 1;
         const met = conflictOf(index) ?? overlapOf(index);
         if (typeof met === 'object') yield { conflict: { slice, ...met } };

@@ -4,8 +4,9 @@
  * A closed day is one slice that covers it whole (I2). The open day of a report with `openDay: 'slices'` is one
  * attempt that grows: each run appends a slice with what came since the last one, overlapping it by `lateMinutes`.
  * Pages that an earlier run staged are resumed only while they are what would be read now; otherwise the slice is
- * read from its first page again, which the claim counts. Lookups are calls of their own, so what was looked up stays:
- * an upstream day that has changed, or lookups that were refused, are a further slice.
+ * read from its first page again, which the claim counts. Lookups are calls of their own, so what was looked up stays,
+ * from the open day to the closed one and from one refresh to the next: an upstream day that has changed, or lookups that
+ * were refused, are a further slice of the committed attempt.
  */
 import { HOUR_MS, dayOf, endOfDay } from '../days.ts';
 import type { Committed, DayEntry } from '../lake/documents/ledger.ts';
@@ -27,6 +28,8 @@ export interface DaySituation {
   upstream: Slice['upstream'];
   /** Whether nothing of the day is due but lookups that the service refused. */
   onlyRefusedDue: boolean;
+  /** Whether the day was asked for by name: then all of it is read, and everything is looked up again. */
+  byName: boolean;
 }
 
 /** Why staged pages are not resumed but read again. */
@@ -45,8 +48,12 @@ export type AttemptDecision =
 
 /** The attempt that a new claim continues: that of the previous claim, or the committed one that further slices go to. */
 export function attemptToContinue(entry: DayEntry, situation: DaySituation): string | undefined {
-  const committed = situation.onlyRefusedDue ? entry.committed : growingAttempt(entry, situation);
-  return entry.claim?.attempt ?? committed?.attempt;
+  const { claim, committed } = entry;
+  if (!situation.upstream) return claim?.attempt ?? growingAttempt(entry, situation)?.attempt;
+  const isSame = committed?.queryFingerprint === situation.queryFingerprint;
+  const answered = isSame ? committed.attempt : undefined;
+  if (!situation.byName) return claim?.attempt ?? answered;
+  return claim?.attempt === committed?.attempt ? undefined : claim?.attempt;
 }
 
 /** @param staged what that attempt has staged so far */
@@ -135,7 +142,7 @@ function isSame(one: NonNullable<Slice['upstream']>, other: Slice['upstream']): 
 function withNewSlice(
   staged: Progress,
   committedToMs: number | undefined,
-  { day, nowMs, report, brandSettings, settings, queryFingerprint, upstream }: DaySituation,
+  { day, nowMs, report, brandSettings, settings, queryFingerprint, upstream, onlyRefusedDue }: DaySituation,
 ): Slice[] {
   const usable = upstream ? staged.slices.map(endedWhereItIs) : staged.slices;
   const finished = staged.queryFingerprint === queryFingerprint ? usable.filter(({ done }) => done) : [];
@@ -144,16 +151,30 @@ function withNewSlice(
   const sinceMs = finished.length > 0 && isAppendable ? committedToMs : undefined;
   const window: Window = windowToRead(brandSettings, day, nowMs, sinceMs);
   const startedAt = new Date(nowMs).toISOString();
-  const kept = finished.filter((slice) =>
-    upstream ? slice.upstream?.closed === upstream.closed : !window.whole,
-  );
-  const before = kept.at(-1);
-  const onlyRefused = upstream && !before?.endedEarly && before?.upstream?.digest === upstream.digest;
+  const kept = finished.filter(() => upstream !== undefined || !window.whole);
+  const lookups = upstream && { upstream, ...goingOn(kept.at(-1), upstream, report, onlyRefusedDue) };
   const next = emptySlice(
-    { ...window, startedAt, ...(upstream && { upstream }), ...(onlyRefused && { onlyRefused }) },
+    { ...window, startedAt, ...lookups },
     dayQueries(report, brandSettings, settings, day, window),
   );
   return [...kept, next];
+}
+
+/** What lookups have left of those of the slice before: once the upstream day is closed, what was empty is asked again. */
+function goingOn(
+  before: Slice | undefined,
+  upstream: NonNullable<Slice['upstream']>,
+  { paging }: ReportDefinition,
+  onlyRefusedDue: boolean,
+): Pick<Slice, 'passStartedAt' | 'onlyRefused'> {
+  if (before?.upstream?.closed !== upstream.closed) return {};
+  const isSamePass = onlyRefusedDue || before.endedEarly;
+  const isAnswered = !before.endedEarly && before.upstream.digest === upstream.digest;
+  const mayChange = paging.style === 'lookup' && paging.lookup.recordsChange;
+  return {
+    ...(isSamePass && { passStartedAt: before.passStartedAt ?? before.startedAt }),
+    ...(isAnswered && (onlyRefusedDue || !mayChange) && { onlyRefused: true }),
+  };
 }
 
 /** Records that were looked up one by one are right without the others: the next slice looks up only those. */

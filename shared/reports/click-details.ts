@@ -15,6 +15,9 @@ export const clickDetails: ReportDefinition = {
       key: { column: 'id', field: 'id' },
       optional: [{ column: 'pbtid', field: 'pbtid' }],
       answerField: 'id',
+      // A click is what happened at a moment. Of the five reports only orders and transactions have states
+      // (docs/interface.md, section 3): nothing says that a click, or its detail, is restated.
+      recordsChange: false,
     },
   },
   day: { by: 'upstream', report: clicks.name },

@@ -40,6 +40,8 @@ export interface Lookup {
   optional: readonly { column: string; field: string }[];
   /** The field of a record in the response that names the key it is about. */
   answerField: string;
+  /** Whether what is found may be another record later: then it is asked for once more, a day after it was found. */
+  recordsChange: boolean;
 }
 
 /** How an action is paged (docs/interface.md, sections 4.1 to 4.5). */

@@ -87,6 +87,16 @@ function withKey(
   );
 }
 
+/** By the key that an answer names: the upstream record that it is about. A service may leave out leading zeros. */
+export function ownersAmong(
+  upstream: ReadonlyMap<string, unknown>,
+): (answered: string) => string | undefined {
+  const padded = new Map(
+    [...upstream.keys()].flatMap((key) => (key.startsWith('0') ? [[withoutZeros(key), key]] : [])),
+  );
+  return (answered) => (upstream.has(answered) ? answered : padded.get(withoutZeros(answered)));
+}
+
 function withoutZeros(digits: string): string {
   return digits.replace(/^0+(?=\d)/, '');
 }

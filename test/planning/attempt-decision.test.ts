@@ -46,6 +46,7 @@ function situation(name: string, now = at('10:00'), change: Partial<DaySituation
     queryFingerprint: 'as-now',
     upstream: undefined,
     onlyRefusedDue: false,
+    byName: false,
     ...change,
   };
 }
@@ -144,8 +145,38 @@ describe('the attempt that a claim continues', () => {
     [
       'the committed one of a day whose refused lookups are due',
       { committed: committed({ state: 'closed' }) },
-      situation('clicks_detail', at('10:00', NEXT_DAY), { onlyRefusedDue: true }),
+      situation('clicks_detail', at('10:00', NEXT_DAY), { upstream, onlyRefusedDue: true }),
       'a1',
+    ],
+    [
+      'the committed one of a day of lookups, open or closed',
+      { committed: committed({ state: 'closed' }) },
+      situation('clicks_detail', at('10:00', NEXT_DAY), { upstream }),
+      'a1',
+    ],
+    [
+      'none of a day of lookups that was asked for by name',
+      { committed: committed() },
+      situation('clicks_detail', at('10:00'), { upstream, byName: true }),
+      undefined,
+    ],
+    [
+      'none of such a day, though a run was at it and has died',
+      { claim, committed: committed() },
+      situation('clicks_detail', at('10:00'), { upstream, byName: true }),
+      undefined,
+    ],
+    [
+      'the claimed one of such a day, where a run of that range began it',
+      { claim: { ...claim, attempt: 'a2' }, committed: committed() },
+      situation('clicks_detail', at('10:00'), { upstream, byName: true }),
+      'a2',
+    ],
+    [
+      'none of a day of lookups, where the settings now lead to other queries',
+      { committed: committed({ queryFingerprint: 'before' }) },
+      situation('clicks_detail', at('10:00'), { upstream }),
+      undefined,
     ],
     [
       'none, where the day was closed before',
@@ -247,11 +278,11 @@ describe('a claim', () => {
       'append',
     ],
     [
-      'of a lookup starts where its upstream day was closed since',
+      'of a lookup goes on where its upstream day was closed since',
       { claim },
       progress([lookedUp]),
       situation('clicks_detail', at('10:00'), { upstream: { ...upstream, closed: true } }),
-      'start',
+      'append',
     ],
     [
       'of a lookup starts where nothing was looked up yet, and its upstream day has another snapshot',
@@ -564,11 +595,12 @@ describe('the slices to read', () => {
     expect(asResumed(before.map((one) => ({ ...one })))).toEqual(after);
   });
 
-  it('of a lookup are one once its upstream day is closed', () => {
+  it('of a lookup stay once its upstream day is closed, and a new one covers it', () => {
     const closed = { ...upstream, closed: true };
     const now = situation('clicks_detail', at('03:00', NEXT_DAY), { upstream: closed });
     const { slices } = decideAttempt({ claim }, progress([{ ...finished, upstream }]), now);
-    expect(slices).toMatchObject([{ whole: true, upstream: closed, done: false }]);
+    expect(slices).toMatchObject([{ upstream }, { whole: true, upstream: closed, done: false }]);
+    expect(slices[1]).not.toHaveProperty('onlyRefused');
   });
 
   it.each<[string, Slice, Slice['upstream'], object]>([

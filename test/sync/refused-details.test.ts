@@ -267,7 +267,7 @@ describe('a click whose detail is refused', () => {
       expect((await committed(lake))?.refusedLookups).toEqual({ count: 3 });
     });
 
-    it('I1: stays in a day of a few clicks that is due as a whole, though the service has forgotten them', async () => {
+    it('I1: stays in a day of a few clicks that is asked for by name, though the service has forgotten them', async () => {
       const few = await sampleLake({
         now: '2026-03-10T04:30:00Z',
         startDate: DAY,
@@ -278,21 +278,22 @@ describe('a click whose detail is refused', () => {
       const rows = (await committed(few))?.rows ?? 0;
       expect([rows > 0, rows < 9]).toEqual([true, true]);
       few.service.addFault({ on: { action: 'report/clicks_detail' }, fault: CODE });
-      for (let days = 0; days < 4; days += 1) {
-        few.nowMs += 25 * HOUR_MS;
-        await few.sync({ scope });
+      for (let times = 0; times < 4; times += 1) {
+        few.nowMs += HOUR_MS;
+        await few.sync({ scope: { reports: ['clicks_detail'], from: DAY, to: DAY } });
         expect((await committed(few))?.rows).toBe(rows);
       }
       expect((await ledgerEntry(few, 'clicks_detail', DAY)).failure?.code).toBe('service_code');
       await few.close();
     });
 
-    it('fails by the code of the refusal where the whole day is due and its details are forgotten', async () => {
+    it('fails by the code of the refusal where the whole day is asked for by name and its details are forgotten', async () => {
       const { lake, ids } = await refusedBefore();
       refuse(lake, ids, CODE);
       lake.nowMs += 30 * HOUR_MS;
-      const first = await run(lake, alone);
-      const second = await run(lake, alone);
+      const byName = { scope: { ...alone.scope, from: DAY, to: DAY } };
+      const first = await run(lake, byName);
+      const second = await run(lake, byName);
       expect([first.error?.code, second.error?.code]).toEqual(['refused', 'service_code']);
       expect(second.error?.kind).toBe('contract');
     });

@@ -45,6 +45,8 @@ const part = storedObject({
   chunks: z.array(chunk),
   /** The lookups that the service refused. */
   refused: z.optional(z.array(refusedLookup)),
+  /** The keys of lookups that were answered without a record. Of more than some hundreds the first ones: the others are asked again. */
+  empty: z.optional(z.array(z.string())),
   done: z.boolean(),
 });
 
@@ -56,6 +58,8 @@ const slice = storedObject({
   whole: z.boolean(),
   /** When reading it began, and when its last page was staged, by the service's time. */
   startedAt: storedTime,
+  /** Of lookups that go on with those of earlier slices: when the first of these slices began. */
+  passStartedAt: z.optional(storedTime),
   stagedAt: z.optional(storedTime),
   /** Whether a run went on behind pages that another one had staged. */
   resumed: z.optional(z.boolean()),
@@ -69,7 +73,7 @@ const slice = storedObject({
   observations: z.record(z.string(), storedCount),
   /** Records without the report's primary key. */
   withoutKey: storedCount,
-  /** Of lookups: whether it asks only for those that were refused, because the upstream day is the same. */
+  /** Of lookups: whether it asks only for those that were refused, because everything else was answered. */
   onlyRefused: z.optional(z.boolean()),
   /** Of lookups: the upstream day changed before all of it was looked up, and the next slice goes on. */
   endedEarly: z.optional(z.boolean()),
@@ -126,11 +130,15 @@ export interface StagedGroup {
   recordPages: number;
   records: number;
   refused: readonly RefusedLookup[];
+  empty: readonly string[];
   observations: Observations;
   withoutKey: number;
   done: boolean;
   stagedAt: string;
 }
+
+/** The document is written with each group, and a service without any detail must not make it large. */
+const MAX_EMPTY_KEPT = 1000;
 
 /** The progress with one more group behind its last slice. */
 export function withStagedGroup(progress: Progress, group: StagedGroup): Progress {
@@ -147,6 +155,9 @@ export function withStagedGroup(progress: Progress, group: StagedGroup): Progres
           recordPages: part.recordPages + group.recordPages,
           records: part.records + group.records,
           chunks: group.chunk ? [...part.chunks, group.chunk] : part.chunks,
+          ...(group.empty.length > 0 && {
+            empty: [...(part.empty ?? []), ...group.empty].slice(0, MAX_EMPTY_KEPT),
+          }),
           ...(group.refused.length > 0 && { refused: [...(part.refused ?? []), ...group.refused] }),
           done: group.done,
         }
@@ -167,7 +178,14 @@ export function withStagedGroup(progress: Progress, group: StagedGroup): Progres
 export function emptySlice(
   slice: Pick<
     Slice,
-    'fromMs' | 'toMs' | 'whole' | 'startedAt' | 'upstream' | 'onlyRefused' | 'repeatsConflict'
+    | 'fromMs'
+    | 'toMs'
+    | 'whole'
+    | 'startedAt'
+    | 'passStartedAt'
+    | 'upstream'
+    | 'onlyRefused'
+    | 'repeatsConflict'
   >,
   parts: readonly { role: SlicePart['role']; fields: JsonObject }[],
 ): Slice {

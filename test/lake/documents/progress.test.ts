@@ -44,6 +44,7 @@ function groupOf(change: Partial<StagedGroup> = {}): StagedGroup {
     recordPages: 1,
     records: 2,
     refused: [],
+    empty: [],
     observations: { id: 1 },
     withoutKey: 0,
     done: false,

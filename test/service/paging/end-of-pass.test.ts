@@ -378,7 +378,7 @@ describe('a pass by cursors', () => {
 it('a report without pages has no pass', () => {
   const lookup: Paging = {
     style: 'lookup',
-    lookup: { key: { column: 'id', field: 'id' }, optional: [], answerField: 'id' },
+    lookup: { key: { column: 'id', field: 'id' }, optional: [], answerField: 'id', recordsChange: false },
   };
   expect(() => acceptPages(requestOf(lookup), undefined)).toThrow(
     expect.objectContaining({ kind: 'bug', code: 'not_paged', message: 'report/any has no pages' }),

@@ -466,7 +466,7 @@ describe('the fields of a request', () => {
     const { service } = answersInTurn({});
     const request = requestOf(service, {
       style: 'lookup',
-      lookup: { key: { column: 'id', field: 'id' }, optional: [], answerField: 'id' },
+      lookup: { key: { column: 'id', field: 'id' }, optional: [], answerField: 'id', recordsChange: false },
     });
     await expect(collect(request)).rejects.toMatchObject({ kind: 'bug' });
   });

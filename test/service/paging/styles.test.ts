@@ -189,7 +189,7 @@ describe('what identifies a page in its pass', () => {
   it('is asked only of reports that have pages', () => {
     const lookup: Paging = {
       style: 'lookup',
-      lookup: { key: { column: 'id', field: 'id' }, optional: [], answerField: 'id' },
+      lookup: { key: { column: 'id', field: 'id' }, optional: [], answerField: 'id', recordsChange: false },
     };
     expect(() => style(lookup)).toThrow(
       expect.objectContaining({ kind: 'bug', code: 'not_paged', message: 'report/any has no pages' }),

@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { recordsOfDay, restate } from '../../sample/brand.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
+import { numberText } from '../../shared/json.ts';
+import { clickDetails } from '../../shared/reports/click-details.ts';
+import { reports } from '../../shared/reports/index.ts';
+import type { ReportDefinition } from '../../shared/reports/definition.ts';
+import { ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
+import { type SampleLake, type SyncOptions, sampleLake } from './sample-lake.ts';
+
+const FIRST = '2026-03-09';
+const LAST = '2026-03-11';
+const AFTER_FIRST = Date.parse('2026-03-10T05:30:00Z');
+const scope = { reports: ['clicks_list', 'clicks_detail'] };
+
+let sample: SampleLake;
+beforeAll(async () => {
+  sample = await sampleLake({
+    now: '2026-03-09T05:30:00Z',
+    recordsTo: '2026-03-12T04:00:00Z',
+    startDate: FIRST,
+    clicksPerDay: 30,
+  });
+});
+afterAll(() => sample.close());
+
+/** Runs every hour until then. */
+async function runUntil(lake: SampleLake, untilMs: number, options: SyncOptions = {}): Promise<void> {
+  for (; lake.nowMs < untilMs; lake.nowMs += HOUR_MS) await lake.sync({ scope, ...options });
+}
+
+/** How often each click was asked for, since so many requests. */
+function timesAsked(lake: SampleLake, before: number): Map<string, number> {
+  const asked = new Map<string, number>();
+  for (const { fields } of requestsOf(lake, 'clicks_detail').slice(before)) {
+    const id = numberText(fields.id ?? null) ?? String(fields.id);
+    asked.set(id, (asked.get(id) ?? 0) + 1);
+  }
+  return asked;
+}
+
+const sent = (lake: SampleLake) => requestsOf(lake, 'clicks_detail').length;
+const idsOf = (lake: SampleLake, ...days: string[]) =>
+  days.flatMap((day) => recordsOfDay(lake.brand, 'clicks_list', day).map(({ id }) => String(id)));
+const allDays = [FIRST, '2026-03-10', LAST];
+
+/** The reports, where details may change. */
+function changing(): Record<string, ReportDefinition> {
+  const { paging } = clickDetails;
+  if (paging.style !== 'lookup') throw new Error('details are looked up');
+  const lookup = { ...paging.lookup, recordsChange: true };
+  return { ...reports, [clickDetails.name]: { ...clickDetails, paging: { ...paging, lookup } } };
+}
+
+describe('the detail of a click', () => {
+  it('is asked for once, from the open day to the last refresh of the closed one', async () => {
+    const lake = sample.emptyLake();
+    const before = sent(lake);
+    await runUntil(lake, Date.parse('2026-03-16T05:30:00Z'));
+    const asked = timesAsked(lake, before);
+    expect([...asked.keys()].sort()).toEqual(idsOf(lake, ...allDays).sort());
+    expect(sent(lake) - before).toBe(asked.size);
+    expect(await wrongReports(lake, '2026-03-16', ['clicks_detail'])).toEqual({});
+    expect((await ledgerEntry(lake, 'clicks_detail', LAST)).committed?.settled).toBe(true);
+  });
+
+  it('is asked for a second time, a day later, where the definition says that it may change', async () => {
+    const lake = sample.emptyLake();
+    const before = sent(lake);
+    const options = { reports: changing() };
+    await runUntil(lake, AFTER_FIRST, options);
+    for (const day of allDays)
+      restate(lake.brand, 'clicks_detail', day, (held) =>
+        held.map(({ at, record }) => ({ at, record: { ...record, landing: 'changed' } })),
+      );
+    await runUntil(lake, Date.parse('2026-03-16T05:30:00Z'), options);
+    const asked = timesAsked(lake, before);
+    expect([...asked.keys()].sort()).toEqual(idsOf(lake, ...allDays).sort());
+    expect(new Set(asked.values())).toEqual(new Set([2]));
+    expect(await wrongReports(lake, '2026-03-16', ['clicks_detail'])).toEqual({});
+  });
+
+  it('that is not there is asked for again with the closing reading of its day, and no more', async () => {
+    const lake = sample.emptyLake();
+    const before = sent(lake);
+    await runUntil(lake, Date.parse('2026-03-09T06:30:00Z'));
+    const feed = lake.brand.records;
+    const missing = new Set<string>();
+    for (; lake.nowMs < AFTER_FIRST - 2 * HOUR_MS; lake.nowMs += HOUR_MS) {
+      await lake.sync({ scope, deadline: { softMs: 0, hardMs: 0 } });
+      for (const { record } of feed.clicks_detail.slice(-1)) missing.add(String(record.id));
+      feed.clicks_detail = feed.clicks_detail.filter(({ record }) => !missing.has(String(record.id)));
+      await lake.sync({ scope });
+    }
+    await runUntil(lake, AFTER_FIRST + 4 * DAY_MS);
+    const asked = timesAsked(lake, before);
+    const times = [...missing].map((id) => asked.get(id) ?? 0);
+    expect(missing.size).toBeGreaterThan(3);
+    expect(Math.max(...times)).toBe(2);
+  });
+
+  it('goes with a click that is no more when its day is closed', async () => {
+    const lake = sample.emptyLake();
+    await runUntil(lake, AFTER_FIRST - 2 * HOUR_MS);
+    const [gone] = idsOf(lake, FIRST);
+    restate(lake.brand, 'clicks_list', FIRST, (held) => held.filter(({ record }) => record.id !== gone));
+    restate(lake.brand, 'clicks_detail', FIRST, (held) =>
+      held.filter(({ record }) => String(record.id) !== gone),
+    );
+    await runUntil(lake, AFTER_FIRST + HOUR_MS);
+    expect(await wrongReports(lake, '2026-03-10', ['clicks_list', 'clicks_detail'])).toEqual({});
+  });
+
+  it('of a click that comes late is asked for alone', async () => {
+    const lake = sample.emptyLake();
+    const [late] = lake.brand.records.clicks_list.splice(0, 1);
+    await runUntil(lake, AFTER_FIRST + HOUR_MS);
+    if (late) lake.brand.records.clicks_list.unshift(late);
+    const before = sent(lake);
+    await runUntil(lake, AFTER_FIRST + 2 * DAY_MS);
+    const asked = timesAsked(lake, before);
+    expect([...asked.keys()].filter((id) => idsOf(lake, FIRST).includes(id))).toEqual([
+      String(late?.record.id),
+    ]);
+    expect(await wrongReports(lake, '2026-03-12', ['clicks_detail'])).toEqual({});
+  });
+
+  it('is asked for again where a range names its day', async () => {
+    const lake = sample.emptyLake();
+    await runUntil(lake, AFTER_FIRST + HOUR_MS);
+    const before = sent(lake);
+    await lake.sync({ scope: { reports: ['clicks_detail'], from: FIRST, to: FIRST } });
+    expect([...timesAsked(lake, before).keys()].sort()).toEqual(idsOf(lake, FIRST).sort());
+  });
+
+  it('is asked for again where what was staged of it is damaged', async () => {
+    const lake = sample.emptyLake();
+    await runUntil(lake, AFTER_FIRST - 2 * HOUR_MS);
+    const chunk = [...lake.store.objects.keys()].find(
+      (key) => key.startsWith('raw/clicks_detail/') && key.includes(`dt=${FIRST}`) && key.includes('chunk-'),
+    );
+    const stored = chunk === undefined ? undefined : lake.store.objects.get(chunk);
+    if (chunk === undefined || !stored) throw new Error('there is a chunk');
+    lake.store.objects.set(chunk, { ...stored, body: Buffer.from('damaged') });
+    lake.nowMs = AFTER_FIRST;
+    expect(outcomesOf(await lake.sync({ scope }), 'clicks_detail')[FIRST]).toBe('failed');
+    const before = sent(lake);
+    await lake.sync({ scope });
+    const ids = new Set(idsOf(lake, FIRST));
+    expect([...timesAsked(lake, before).keys()].filter((id) => ids.has(id)).length).toBe(ids.size);
+    expect(await wrongReports(lake, '2026-03-10', ['clicks_detail'])).toEqual({});
+  });
+});
