@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ReportName, restate } from '../../sample/brand.ts';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import type { Committed } from '../../shared/lake/documents/ledger.ts';
 import { changesOfRows } from '../../shared/pipeline/change-rows.ts';
 import { diesAtN, diesAtNCatalog, ProcessDied } from '../fakes/dies-at-n-store.ts';
 import { changesOf } from './changes-of-day.ts';
@@ -69,10 +70,15 @@ async function wrongCoverage(lake: SampleLake, report: ReportName): Promise<unkn
   const covered = Object.entries(rows).map(([day, { state, digest }]) => [day, state, digest]);
   const expected = (await ledgerEntries(lake, report)).map(([day, { committed }]) => [
     day,
-    committed?.state === 'closed' ? 'complete' : 'open',
+    stateOf(committed),
     committed?.digest,
   ]);
   return JSON.stringify(covered) === JSON.stringify(expected) ? [] : [{ covered, expected }];
+}
+
+function stateOf(committed: Committed | undefined): string {
+  if (committed?.settled) return 'settled';
+  return committed?.state === 'closed' ? 'complete' : 'open';
 }
 
 /**
