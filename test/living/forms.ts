@@ -48,6 +48,21 @@ export function textOfTexts(row: RowTexts): string {
   return JSON.stringify([...row].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
+/** The record as its columns tell it: a text that is a number is that number where its column holds numbers. */
+export function asToldBy(columns: readonly Column[], record: JsonObject): JsonObject {
+  const typeOf = new Map(columns.map(({ field, type }) => [field, type]));
+  return Object.fromEntries(
+    Object.entries(record).map(([field, value]) => {
+      const isNumber = typeof value === 'string' && /^-?(0|[1-9]\d*)(\.\d+)?$/.test(value);
+      return [field, isNumber && holdsNumbers(typeOf.get(field)) ? JSON.rawJSON(value) : value];
+    }),
+  );
+}
+
+function holdsNumbers(type: ColumnType | undefined): boolean {
+  return type === 'bigint' || type === 'double' || type?.startsWith('decimal') === true;
+}
+
 /** How often each form is there. */
 export function counted(forms: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
@@ -80,9 +95,6 @@ function inColumn(value: Json, type: ColumnType | undefined): string | undefined
       return `day ${String(value).replace(/^(\d{4})(\d\d)(\d\d)$/, '$1-$2-$3')}`;
     case 'timestamp':
       return `instant ${new Date(String(value)).toISOString()}`;
-    case 'bigint':
-      if (typeof value === 'string' && /^-?[1-9]\d*$/.test(value)) return numberForm(value);
-      return number && numberForm(number);
     default:
       return number && numberForm(number);
   }

@@ -19,14 +19,15 @@ import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
 import type { Lake } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { findingsOf } from '../../shared/planning/findings.ts';
+import { fieldDays, schemaChanges } from '../../shared/planning/schema-changes.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
 import { collect } from '../fakes/collect.ts';
-import { type RowTexts, counted, excess, formOfRecord, formOfRow, textsOfRow } from './forms.ts';
+import { type RowTexts, asToldBy, counted, excess, formOfRecord, formOfRow, textsOfRow } from './forms.ts';
 import { type HeldTable, type LivingBrand, type Shown, changesBetween, isWithin, wordAt } from './life.ts';
 import { BRAND } from './pipeline.ts';
-import { isNeeded } from './policy.ts';
+import { isFinal, isNeeded } from './policy.ts';
 
 /** What was seen of a day each time that its content changed. */
 export interface SeenVersion {
@@ -43,6 +44,8 @@ export interface Judge {
   readonly findings: string[];
   /** What the product has ever found odd: check, table and day. */
   readonly odd: ReadonlySet<string>;
+  /** How fields were ever said to have changed: table, column and change. */
+  readonly fieldChanges: ReadonlySet<string>;
   readonly figures: {
     readings: number;
     /** A day whose word changed while it was read is judged by its next reading. */
@@ -81,7 +84,9 @@ export function createJudge(
   startDate: string,
   { settings, leniency }: { settings: Settings; leniency: Leniency },
 ): Judge {
+  const currentColumns = new Map<string, readonly Column[]>();
   const odd = new Set<string>();
+  const fieldChanges = new Set<string>();
   const types = new Map<string, ColumnType>();
   const readingSeen = new Map<string, string>();
   const findings: string[] = [];
@@ -116,6 +121,8 @@ export function createJudge(
         await judgeReading(report, day, committed, columns, endMs);
       }
       for (const text of oddities(report, entries)) odd.add(text);
+      for (const { column, change } of schemaChanges(fieldDays(entries)))
+        fieldChanges.add(`${report.table}.${column} ${change}`);
       if (!isComplete) continue;
       judgeAge(report, entries, startMs);
       await judgeCatalog(report, entries);
@@ -142,6 +149,7 @@ export function createJudge(
       if (before !== undefined && before !== type) found(`${column} was ${before} and is ${type}`);
       types.set(column, before ?? type);
     }
+    currentColumns.set(report.table, columns);
     const names = new Set(columns.map(({ name }) => `${report.table}.${name}`));
     for (const column of types.keys())
       if (column.startsWith(`${report.table}.`) && !names.has(column)) found(`${column} is gone`);
@@ -184,14 +192,11 @@ export function createJudge(
       figures.changedWhileRead += 1;
       return;
     }
-    const shown = shownTo(table, day, committed);
-    remember(
-      report.table,
-      shown.map(({ record }) => record),
-    );
+    const shown = shownTo(table, day, committed).map(({ record }) => asToldBy(columns, record));
+    remember(report.table, shown);
     compare(
       at,
-      shown.map(({ record }) => formOfRecord(record, columns)),
+      shown.map((record) => formOfRecord(record, columns)),
       rows,
     );
   }
@@ -253,6 +258,14 @@ export function createJudge(
         closed: committed.state === 'closed',
       };
       if (last && nowMs - last.atMs <= leniency.resumedMs) continue;
+      if (
+        committed?.settled &&
+        isFinal(
+          wordAt(brand, table, day, Date.parse(committed.readFrom)).map(({ record }) => record),
+          table,
+        )
+      )
+        continue;
       if (isNeeded(table, day, last, nowMs, { timeZone }))
         found(
           `${new Date(nowMs).toISOString()} ${table} ${day}: was read last ${committed?.readFrom}, which is too long ago`,
@@ -342,12 +355,19 @@ export function createJudge(
       days.map(([name, versions]) => {
         const day = name.slice(table.length + 1);
         const committed = versions.at(-1)?.committed;
-        return [day, committed ? shownTo(table, day, committed).map(({ record }) => record) : []];
+        return [
+          day,
+          committed
+            ? shownTo(table, day, committed).map(({ record }) =>
+                asToldBy(currentColumns.get(table) ?? [], record),
+              )
+            : [],
+        ];
       }),
     );
   }
 
-  return { findings, odd, figures, seen, moments, everShown, columnsOf, look, expected };
+  return { findings, odd, fieldChanges, figures, seen, moments, everShown, columnsOf, look, expected };
 }
 
 /** All tries of a refused lookup fit into so long. */

@@ -3,6 +3,8 @@
  * at the end, and what is wrong. `--hard deaths,outages` adds hardships of the pipeline, `--hard all` all of them.
  */
 import { parseArgs } from 'node:util';
+import { reports } from '../../shared/reports/index.ts';
+import { heldTables } from './life.ts';
 import { type LivedLife, hardships, live } from './months.ts';
 import { type Replayed, replayChanges } from './replay.ts';
 
@@ -49,12 +51,18 @@ function names(): string[] {
     'changes of such days',
     '… records and values listed',
     '… only summed up',
+    ...heldTables.map((table) => `requests for ${table} / least`),
+    'requests for details / clicks',
     'wrong',
     'CPU, s',
   ];
 }
 
-function cellsOf({ judge, service, outcomes }: LivedLife, replayed: Replayed, cpuSeconds: number): string[] {
+function cellsOf(
+  { judge, service, outcomes, least, brand }: LivedLife,
+  replayed: Replayed,
+  cpuSeconds: number,
+): string[] {
   const { readings, versions, rows } = judge.figures;
   const last = [...judge.seen.values()].map((seen) => seen.at(-1)?.rows.length ?? 0);
   return [
@@ -68,13 +76,20 @@ function cellsOf({ judge, service, outcomes }: LivedLife, replayed: Replayed, cp
     replayed.changes,
     replayed.listed,
     replayed.summedUp,
+    ...heldTables.map((table) => `${madeOf(service, table)} / ${least[table]}`),
+    `${madeOf(service, 'click_details')} / ${brand.days.reduce((n, day) => n + (brand.held.clicks.get(day)?.length ?? 0), 0)}`,
     judge.findings.length + replayed.findings.length,
     cpuSeconds,
   ].map(String);
 }
 
 /** What the product found odd, for somebody who wants to read it. */
-function printFindings({ pipeline }: LivedLife): void {
-  for (const event of pipeline.log)
-    if (event.event === 'day_finding' || event.event === 'field_changed') console.log(JSON.stringify(event));
+function printFindings({ judge, pipeline }: LivedLife): void {
+  for (const change of judge.fieldChanges) console.log(change);
+  for (const event of pipeline.log) if (event.event === 'day_finding') console.log(JSON.stringify(event));
+}
+
+function madeOf(service: LivedLife['service'], table: string): number {
+  const action = Object.values(reports).find((report) => report.table === table)?.action;
+  return service.calls.filter((call) => call.action === action).length;
 }

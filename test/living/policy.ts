@@ -12,6 +12,7 @@ import {
   endOfDay,
   startOfDay,
 } from '../../shared/days.ts';
+import type { JsonObject } from '../../shared/json.ts';
 import { type HeldTable, type LivingBrand, wordAt } from './life.ts';
 
 interface Tier {
@@ -37,6 +38,22 @@ const POLICY: Readonly<Record<HeldTable, readonly Tier[]>> = {
 };
 
 const LATE_MS = 15 * MINUTE_MS;
+
+/** The states in which a record can change no more, by the field that holds them. */
+const FINAL: Partial<Record<HeldTable, { field: string; states: readonly string[] }>> = {
+  orders: { field: 'status', states: ['effective', 'void'] },
+  transactions: { field: 'order_status', states: ['paid', 'void'] },
+};
+
+/** Whether no record of a day can change any more; an empty day may still get some. */
+export function isFinal(records: readonly JsonObject[], table: HeldTable): boolean {
+  const final = FINAL[table];
+  return (
+    final !== undefined &&
+    records.length > 0 &&
+    records.every((record) => final.states.includes(String(record[final.field])))
+  );
+}
 
 /** A reading of a day. */
 export interface Reading {
@@ -81,11 +98,17 @@ export function leastRequests(
   const least: Record<HeldTable, number> = { clicks: 0, orders: 0, transactions: 0, attribution: 0 };
   for (const table of ['clicks', 'orders', 'transactions', 'attribution'] as const) {
     for (const day of brand.days) {
-      let last: Reading | undefined;
+      let last: (Reading & { word: string; isFinal: boolean }) | undefined;
+      let isSettled = false;
       for (const nowMs of runsMs) {
+        if (isSettled) break;
         if (!isNeeded(table, day, last, nowMs, { timeZone: brand.timeZone, earlyMs: HOUR_MS / 2 })) continue;
-        last = { atMs: nowMs, closed: closes(day, nowMs, brand.timeZone) };
-        least[table] += requestsOf(table, wordAt(brand, table, day, nowMs).length, perPage[table]);
+        const records = wordAt(brand, table, day, nowMs).map(({ record }) => record);
+        const closed = closes(day, nowMs, brand.timeZone);
+        const now = { atMs: nowMs, closed, word: JSON.stringify(records), isFinal: isFinal(records, table) };
+        isSettled = last?.closed === true && now.isFinal && last.word === now.word;
+        last = now;
+        least[table] += requestsOf(table, records.length, perPage[table]);
       }
     }
   }

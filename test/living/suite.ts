@@ -1,15 +1,19 @@
 /** What must hold of every life of a brand: the same tests for a short one and for two months. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { DAY_MS } from '../../shared/days.ts';
+import { reports } from '../../shared/reports/index.ts';
 import { differences, readLakeTable } from '../acceptance/lake.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { wrongAsOf } from './as-of.ts';
+import { CHANGING_COLUMNS, LASTING_CHANGES } from './brand.ts';
 import { heldTables, wordAt } from './life.ts';
 import { type LifePlan, type LivedLife, live } from './months.ts';
 import { BRAND } from './pipeline.ts';
 import { writeFiles, wrongTypes } from './published.ts';
 import { replayChanges } from './replay.ts';
 
+/** Requests made, by those that the refresh policy needs at least. */
+const MAX_REQUESTS = 1.15;
 /** `snapshotRetentionDays` is 30. */
 const KEPT_MS = 29 * DAY_MS;
 
@@ -82,6 +86,23 @@ export function itLives(plan: LifePlan): void {
     expect(reported.toSorted()).toEqual([...new Set(emptied)].toSorted());
     // The busy days, the flooded one and a sum whose numbers became text.
     if (!plan.hardships) expect(life.judge.odd.size - reported.length).toBeLessThanOrEqual(10);
+  });
+
+  it('says which fields came, went and changed their type, and of no other field that it did', () => {
+    const changed = [...life.judge.fieldChanges].flatMap((change) => change.split(' ')[0] ?? []);
+    const falseAlarms = changed.filter((column) => !CHANGING_COLUMNS.has(column));
+    // The flooded day has records of few fields.
+    if (plan.days < 61) expect(falseAlarms).toEqual([]);
+    else expect(falseAlarms.every((column) => column.startsWith('transactions.'))).toBe(true);
+    if (plan.days >= 61) for (const column of LASTING_CHANGES) expect(changed).toContain(column);
+  });
+
+  it('asks for little more than its policy needs', () => {
+    for (const table of heldTables) {
+      const action = Object.values(reports).find((report) => report.table === table)?.action;
+      const made = life.service.calls.filter((call) => call.action === action).length;
+      if (!plan.hardships) expect(made / life.least[table]).toBeLessThanOrEqual(MAX_REQUESTS);
+    }
   });
 
   it('leaves a day empty that the service has emptied', () => {
