@@ -8,7 +8,7 @@
  * behind it a publication that the next run repeats (I4).
  */
 import { monthOf } from '../days.ts';
-import { type BrandReportsError, rethrowBugs } from '../errors.ts';
+import { rethrowBugs } from '../errors.ts';
 import { refreshUndamaged } from '../lake/documents/cas-document.ts';
 import { type Committed, type DayEntry, rebuildDay as commitRebuilt } from '../lake/documents/ledger.ts';
 import type { Slice } from '../lake/documents/progress.ts';
@@ -52,7 +52,8 @@ export interface RebuiltDay {
    */
   outcome: 'published' | 'unchanged' | 'kept' | 'busy' | 'pending' | 'failed';
   rows: number;
-  reason?: RebuildObstacle | BrandReportsError['code'];
+  /** A `RebuildObstacle`, or the code of an error. */
+  reason?: string;
   message?: string;
 }
 

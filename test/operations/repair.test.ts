@@ -299,7 +299,9 @@ describe('a ledger that is made again with the settings', () => {
       for (const [day, entry] of await ledgerEntries(lake, report)) {
         const known = before.get(day)?.committed;
         if (!known) throw new Error(`${day} was not committed`);
-        const { identicalPasses, confirmed, committedAt, ...how } = known;
+        // The next run makes the checks of its content again, and what earlier readings agreed on is not known.
+        const { identicalPasses: _passes, confirmed: _confirmed, committedAt: _at, ...rest } = known;
+        const { findings: _findings, examined: _examined, ...how } = rest;
         expect({ day, ...entry.committed }).toMatchObject({ day, ...how });
         expect(notes).toContain(
           `${day}: ${how.settled ? 'settled' : how.state}, read at ${how.readFrom} up to ${how.readTo}`,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Held, type ReportName, restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
+import type { Committed } from '../../shared/lake/documents/ledger.ts';
 import { dayPartition, progressKey, snapshotKey } from '../../shared/lake/paths.ts';
 import type { RebuildOutcome } from '../../shared/operations/rebuild-days.ts';
 import { changesOf } from './changes-of-day.ts';
@@ -63,6 +64,12 @@ async function readNext(lake: SampleLake, report: ReportName, brandSettings = {}
   return Object.keys(outcomesOf(await copy.sync({ scope: { reports: [report] }, brandSettings }), report));
 }
 
+function howRead(committed: Committed | undefined) {
+  const facts = ['state', 'settled', 'identicalPasses', 'confirmed', 'attempt', 'pages'] as const;
+  const times = ['readFrom', 'readTo', 'queryFingerprint'] as const;
+  return [...facts, ...times].map((fact) => committed?.[fact]);
+}
+
 const ordersWith = (settings: JsonObject) => ({ reports: { order_list: settings } });
 
 describe('a rebuild from raw records', () => {
@@ -94,9 +101,8 @@ describe('a rebuild from raw records', () => {
       expect(row._rescued).toBeUndefined();
     }
     const { committed } = await ledgerEntry(lake, 'order_list', DAY);
-    const { snapshot, digest, bytes, filled, sums, committedAt, changes, ...how } = committed ?? {};
-    expect(before.committed).toMatchObject(how);
-    expect(snapshot).not.toBe(before.committed?.snapshot);
+    expect(howRead(committed)).toEqual(howRead(before.committed));
+    expect(committed?.snapshot).not.toBe(before.committed?.snapshot);
     expect((await ledgerEntry(lake, 'order_list', DAY)).superseded).toMatchObject([
       { snapshot: before.committed?.snapshot },
     ]);
@@ -371,7 +377,7 @@ describe('another time zone', () => {
     try {
       const inside = { ...lake, startDate: DAY };
       for (const day of [DAY, '2026-03-08', LAST]) {
-        const ids = (await currentRows(lake, 'clicks_list', day)).map(({ id }) => id).sort();
+        const ids = (await currentRows(lake, 'clicks_list', day)).map(({ id }) => String(id)).sort();
         const held = lake.brand.records.clicks_list.map(({ record }) => record);
         const wanted = held.filter(({ created_time }) => berlinDay(String(created_time)) === day);
         expect(ids).toEqual(wanted.map(({ id }) => String(id)).sort());
