@@ -34,8 +34,8 @@ const TODAY = '2026-06-24';
 const FAILING_DAY = '2026-06-11';
 const SECRETS = { bid: '1001', token: 'token-of-acme', secret: 'secret-of-acme' };
 
-const WIDTH = 800;
-const HEIGHT = 600;
+const WIDTH = 1000;
+const HEIGHT = 680;
 const picture = fileURLToPath(new URL('../docs/images/calendar.png', import.meta.url));
 
 const folder = await mkdtemp(join(tmpdir(), 'brand-reports-picture-'));

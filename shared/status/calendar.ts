@@ -216,6 +216,7 @@ function hover(
     `${LOOKS[look].name}: ${LOOKS[look].meaning}`,
     ...contentText(day, measure),
     ...changesText(day, at),
+    ...(day.findings ?? []).map(({ title, detail }) => `${title}: ${detail}`),
     ...(readFrom === null ? [] : [`last read ${at(readFrom)}`]),
     ...(failure
       ? [`${failure.since === undefined ? 'failed' : `failing since ${at(failure.since)}`}: ${failure.code}`]

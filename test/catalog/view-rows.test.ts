@@ -27,7 +27,12 @@ async function rowsOf(name: string, records: Records, columns: string): Promise<
   for (const table of Object.keys(view.needs)) {
     const report = Object.values(reports).find((each) => each.table === table);
     const documented = baseSchema(report?.columns ?? []).columns;
-    const met = [...(view.needs[table] ?? []), ...(records[table] ?? []).flatMap(Object.keys), 'brand', 'dt'];
+    const met = [
+      ...(view.needs[table] ?? []),
+      ...(records[table] ?? []).flatMap((record) => Object.keys(record)),
+      'brand',
+      'dt',
+    ];
     const known = new Set(documented.map((column) => column.name));
     const discovered = [...new Set(met)].filter((column) => !known.has(column));
     const all = [...documented, ...discovered.map((column): Column => ({ name: column, type: 'string' }))];

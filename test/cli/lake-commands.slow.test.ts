@@ -197,6 +197,7 @@ describe('status', () => {
       dt: sample.firstDay,
       state: 'complete',
       rows: expect.any(Number),
+      sum: expect.any(String),
       readFrom: expect.any(String),
       readTo: expect.any(String),
       nextDue: expect.any(String),

@@ -153,6 +153,23 @@ describe('pointing at a day', () => {
       { rows: 9, changes: { times: 4, last: { at, rowsBefore: 9 } } },
       ['9 rows', 'changed 4 times, last 2026-11-12 01:02'],
     ],
+    [
+      'what is odd about it',
+      {
+        rows: 9,
+        findings: [
+          {
+            check: 'rows',
+            title: 'rows fell',
+            detail: '18 rows before, 9 now',
+            advice: 'Ask',
+            since: at,
+            isCertain: true,
+          },
+        ],
+      },
+      ['9 rows', 'rows fell: 18 rows before, 9 now'],
+    ],
   ])('shows %s', (_name, day, facts) => {
     expect(pointed(day)).toEqual(facts);
   });
