@@ -60,7 +60,7 @@ function counter({ report, counted }: Simulated) {
   const spent: Spent = { requests: 0, passes: 0 };
   return {
     spent,
-    read(held: HeldDay, atMs: number) {
+    read: (held: HeldDay, atMs: number) => {
       if (atMs < fromMs) return;
       spent.passes += 1;
       spent.requests += requestsOfPass(report, rowsAt(held, atMs));

@@ -138,7 +138,7 @@ describe('publisher_performance', () => {
       { orders: [order('1', 'new', ' 12.50 ', 'n/a'), order('1', 'new', '12,50', '0.000000001')] },
       [['2026-01-31', '1', null, '0', '2', '2', '0', '0', 12.5, 1e-9, 1e-9, null, null, null]],
     ],
-  ])('%s', async (_name, records, expected) => {
+  ])('the view %s', async (_name, records, expected) => {
     expect(await rowsOf('publisher_performance', records, columns)).toEqual(expected);
   });
 
@@ -176,7 +176,7 @@ describe('channel_conversion', () => {
       [['2026-01', null, '0', '2', '0', null]],
     ],
     ['has no row for bonuses alone', { orders: [channel('7', { status: 'new', type: 'bonus' })] }, []],
-  ])('%s', async (_name, records, expected) => {
+  ])('the view %s', async (_name, records, expected) => {
     expect(await rowsOf('channel_conversion', records, columns)).toEqual(expected);
   });
 });
@@ -238,7 +238,7 @@ describe('commission_due', () => {
         ['2026-02', '2', 'locked', 'USD', '1', 3, null],
       ],
     ],
-  ])('%s', async (_name, records, expected) => {
+  ])('the view %s', async (_name, records, expected) => {
     expect(await rowsOf('commission_due', records, columns)).toEqual(expected);
   });
 });
@@ -291,7 +291,7 @@ describe('unsettled', () => {
         ['new', 'USD', '1', 1, '0', null],
       ],
     ],
-  ])('%s', async (_name, records, expected) => {
+  ])('the view %s', async (_name, records, expected) => {
     expect(await rowsOf('unsettled', records, columns)).toEqual(expected);
   });
 

@@ -124,7 +124,7 @@ describe('a field', () => {
     ],
     ['that vanishes long after the last day', [...usual, ...times(HISTORY_DAYS, undefined), 0], []],
     ['of which the ledger does not say', [...usual, { rows: 100, filled: undefined }, 90], []],
-  ])('%s', (_name, days, expected) => {
+  ])('one %s', (_name, days, expected) => {
     expect(found(days)).toEqual(expected);
   });
 

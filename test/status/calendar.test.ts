@@ -239,7 +239,7 @@ describe('the charts', () => {
   it.each([
     ['draws nothing of a table without days', [], {}],
     ['draws nothing where every day is empty', [0, 0], {}],
-  ])('%s', (_name, counts, expected) => {
+  ])('each %s', (_name, counts, expected) => {
     expect(chart(counts)).toEqual(expected);
   });
 });
