@@ -14,7 +14,7 @@ import type { TableSchema } from '../lake/table/columns.ts';
 import { type BuiltSnapshot, build } from '../pipeline/build.ts';
 import type { BuildContext, RunContext } from '../pipeline/context.ts';
 import type { StagedDay } from '../pipeline/staged-records.ts';
-import { closesAtMs, daysWatched, doubtOf, settles } from '../planning/due.ts';
+import { closesAtMs, doubtOf, settles, watchedDays } from '../planning/due.ts';
 import { refusedSummary } from '../planning/refused-lookups.ts';
 import type { ObjectStore } from '../ports.ts';
 
@@ -62,7 +62,7 @@ export async function proveReading(
       const built = await buildOrNothing(dry, stagedOf(ctx, day, attempt, slices));
       if (!built?.unchanged) continue;
       const { unchanged: _unchanged, hashes: _hashes, ...content } = built;
-      return { ...content, ...readingOf(ctx, day, attempt, slices, content.rows), queryFingerprint };
+      return { ...content, ...readingOf(ctx, day, attempt, slices, content), queryFingerprint };
     }
   return undefined;
 }
@@ -79,7 +79,7 @@ export async function rebuildLost(
       const built = await buildOrNothing(empty, stagedOf(ctx, day, attempt, slices));
       if (!built) continue;
       const { unchanged: _unchanged, hashes: _hashes, ...content } = built;
-      return { ...content, ...readingOf(ctx, day, attempt, slices, content.rows), queryFingerprint };
+      return { ...content, ...readingOf(ctx, day, attempt, slices, content), queryFingerprint };
     }
   return undefined;
 }
@@ -123,10 +123,11 @@ function readingOf(
   day: string,
   attempt: string,
   slices: readonly Slice[],
-  rows: number,
+  content: Omit<BuiltSnapshot, 'unchanged' | 'hashes'>,
 ): Omit<ProvenDay, 'snapshot' | 'rows' | 'bytes' | 'digest' | 'queryFingerprint'> {
   const last = slices.at(-1);
   if (!last) throw new Error('a reading has a slice');
+  const { rows } = content;
   const { startedAt } = (last.upstream?.closed && slices[0]) || last;
   const startedMs = Date.parse(startedAt);
   const isToTheEnd = report.day.by === 'upstream' || last.toMs === endOfDay(day, policy.timeZone);
@@ -140,12 +141,12 @@ function readingOf(
   const reading = { unchanged: false, recordPages, rows, isTimeSure: true };
   const { mayBeLast, ...doubt } = doubtOf(policy, reading, undefined);
   const refusedLookups = refusedSummary(slices);
-  const isLast = closed && settles(day, policy, startedMs, passes);
+  const isLast = closed && settles(day, policy, startedMs, { ...content, ...passes });
   const settled = isLast && mayBeLast && rows > 0 && !refusedLookups?.retryAt;
   return {
     state: closed ? 'closed' : 'open',
     settled,
-    ...(settled && { watchedDays: daysWatched(policy) }),
+    ...(settled && { watchedDays: watchedDays(day, policy, startedMs) }),
     ...passes,
     ...doubt,
     attempt,

@@ -16,7 +16,7 @@ import { loadParquet } from '../lake/table/load-parquet.ts';
 import { readContent } from '../lake/table/read-content.ts';
 import { type LakeAccess, createBrandReport } from '../pipeline/context.ts';
 import type { Lake, ListedObject, Partition } from '../ports.ts';
-import type { ReportDefinition, ReportRegistry, States } from '../reports/definition.ts';
+import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import { settingsOf } from '../run.ts';
 import type { Settings } from '../settings/settings.ts';
 import {
@@ -176,7 +176,7 @@ async function remakeDay(
   { current, isAlone }: DaySnapshots,
   newId: () => string,
 ): Promise<{ committed?: Committed; notes: string[] }> {
-  const read = await contentOf(lake, report.states, current);
+  const read = await contentOf(lake, current);
   if ('found' in read) {
     const proven = proof && (await proveReading(proof, day, attempts, read.found));
     const { columns: _columns, ...content } = read.found;
@@ -207,7 +207,6 @@ function provenNote(
 
 async function contentOf(
   { store }: Lake,
-  states: States | undefined,
   snapshot: Snapshot | undefined,
 ): Promise<{ found: FoundSnapshot } | { problem: string }> {
   if (!snapshot) return { problem: 'no snapshot of it is left that readers find' };
@@ -215,7 +214,7 @@ async function contentOf(
   try {
     const { readParquetColumns } = await loadParquet();
     const range = (start: number, end: number) => store.range(key, start, end);
-    const content = await readContent({ bytes, range }, states);
+    const content = await readContent({ bytes, range });
     const columns = await readParquetColumns({ bytes, range });
     return { found: { snapshot: id, ...content, columns } };
   } catch (thrown) {

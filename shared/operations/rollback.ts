@@ -242,7 +242,7 @@ async function wholeContent(ctx: BrandReport, day: string, snapshot: string): Pr
   const file = await fileOf(ctx, day, snapshot);
   if (!file) throw unreadable('it is missing');
   try {
-    return await readContent(file, ctx.report.states);
+    return await readContent(file);
   } catch (thrown) {
     const { kind, message } = asBrandReportsError(thrown);
     // A store that does not answer says nothing of the object.

@@ -21,7 +21,16 @@ import { type KeyConflict, type KeyRule, type StagedDay, stagedRecords } from '.
 /** What is to be committed; `snapshot` is the committed one's where the content is the same. */
 export type BuiltSnapshot = Pick<
   Committed,
-  'snapshot' | 'rows' | 'bytes' | 'digest' | 'keyIsNone' | 'filled' | 'sums' | 'rescued' | 'unsettled'
+  | 'snapshot'
+  | 'rows'
+  | 'bytes'
+  | 'digest'
+  | 'keyIsNone'
+  | 'filled'
+  | 'sums'
+  | 'rescued'
+  | 'unsettled'
+  | 'statesFingerprint'
 > & {
   unchanged: boolean;
   /** Of its rows, where it replaces a closed day: they show what it changes. */
@@ -57,12 +66,14 @@ export async function build(
   const file = writeParquet(ctx.lake.store.create(key), schema.columns);
   const hashes = current?.state === 'closed' ? new RowHashes() : undefined;
   const digest = new Digest(hashes);
+  const { statesFingerprint } = ctx.policy;
   const facts = new ColumnFacts(schema.columns, ctx.settings.states);
   const rows = new RowGroups(schema, file, digest, facts);
   const known = () => ({
     sums: facts.sums,
     ...(facts.rescued && { rescued: facts.rescued }),
     ...(facts.unsettled !== undefined && { unsettled: facts.unsettled }),
+    ...(statesFingerprint !== undefined && { statesFingerprint }),
     ...(rule === 'is_none' && { keyIsNone: true }),
   });
   let conflict: KeyConflict | undefined;

@@ -1,8 +1,8 @@
-import { dayOf, daysBetween, monthOf } from '../days.ts';
+import { monthOf } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
 import { commitDay } from '../lake/documents/ledger.ts';
 import { carriedFindings } from '../planning/findings.ts';
-import { closesAtMs, doubtOf, settles } from '../planning/due.ts';
+import { closesAtMs, doubtOf, settles, watchedDays } from '../planning/due.ts';
 import { refusedSummary } from '../planning/refused-lookups.ts';
 import type { BuiltSnapshot } from './build.ts';
 import type { Attempt } from './claim.ts';
@@ -38,8 +38,6 @@ export async function commit(
   // I2: only one pass that began after the day's end closes it.
   const closesMs = closesAtMs(day, ctx.policy);
   const closed = last.whole && startedMs >= closesMs && isUpstreamClosed;
-  const { timeZone, statesFingerprint } = ctx.policy;
-  const counts = { rows: snapshot.rows, unsettled: snapshot.unsettled, statesFingerprint };
   const { hasReturnedRecords } = await ctx.index.cached();
   const replaced = (await ctx.ledger(monthOf(day)).cached()).days[day]?.committed;
   const changes =
@@ -57,7 +55,7 @@ export async function commit(
     // I11: passes with equal content, one after the other.
     const agreed = unchanged && before?.state === 'closed' ? before.identicalPasses : 0;
     const passes = { identicalPasses: closed ? agreed + 1 : 0, ...(resumed && { resumed }) };
-    const isLast = settles(day, ctx.policy, startedMs, { ...passes, ...counts });
+    const isLast = settles(day, ctx.policy, startedMs, { ...snapshot, ...passes });
     const isTimeSure = !closed || ctx.clock.wallMs() >= closesMs;
     const reading = { unchanged, recordPages, rows: snapshot.rows, isTimeSure };
     const { mayBeLast, ...doubt } = doubtOf(ctx.policy, reading, before);
@@ -72,12 +70,11 @@ export async function commit(
       serviceMs: ctx.clock.serviceMs(),
       committed: {
         ...snapshot,
-        ...(statesFingerprint !== undefined && { statesFingerprint }),
         // Without a catalog readers follow the ledger itself.
         published: ctx.lake.catalog === undefined || (unchanged && (before?.published ?? false)),
         state: closed ? 'closed' : 'open',
         settled,
-        ...(settled && { watchedDays: daysBetween(day, dayOf(startedMs, timeZone)) - 1 }),
+        ...(settled && { watchedDays: watchedDays(day, ctx.policy, startedMs) }),
         ...passes,
         ...doubt,
         attempt: id,

@@ -188,7 +188,7 @@ async function commit(
 /** What the content and the reading say anew, also where they say nothing of it. */
 function withoutContent(committed: Committed): Committed {
   const { keyIsNone: _none, filled: _filled, sums: _sums, rescued: _rescued, ...rest } = committed;
-  const { unsettled: _unsettled, resumed: _resumed, ...others } = rest;
+  const { unsettled: _unsettled, statesFingerprint: _states, resumed: _resumed, ...others } = rest;
   return others;
 }
 

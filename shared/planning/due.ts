@@ -261,6 +261,11 @@ export function settles(
   return isLast && pass.identicalPasses >= (isProofAlone ? 1 : 2);
 }
 
+/** Of a day that settled with a reading that began at this time: up to which age it was watched. */
+export function watchedDays(day: string, { timeZone }: Policy, readFromMs: number): number {
+  return daysBetween(day, dayOf(readFromMs, timeZone)) - 1;
+}
+
 /** Whether the refresh policy asks for no reading behind one that begins at this time, whatever the states of the records. */
 export function isBehindPolicy(day: string, policy: Policy, readFromMs: number): boolean {
   return readFromMs >= Math.max(lastCallMs(day, policy, policy.refresh), closesAtMs(day, policy));

@@ -25,7 +25,9 @@ beforeAll(async () => {
     recordsTo: '2026-03-10T22:00:00Z',
     clicksPerDay: 8,
     // The first day settles at its next reading but one.
-    brandSettings: { reports: { order_list: { refresh: [{ untilAgeDays: 1, every: 'run' }] } } },
+    brandSettings: {
+      reports: { order_list: { refresh: [{ untilAgeDays: 1, every: 'run' }], watchUnsettledDays: 0 } },
+    },
   });
 });
 afterAll(() => sample.close());

@@ -114,7 +114,7 @@ describe('clicks without detail', () => {
     const { examined } = (await committed(lake, 'clicks_detail')) ?? {};
     change(lake, 'clicks_list', DAY, (held) => [
       ...held,
-      ...held.slice(0, 1).map((one) => ({ ...one, record: { ...one.record, id: '777' } })),
+      ...held.slice(0, 12).map((one, index) => ({ ...one, record: { ...one.record, id: `777${index}` } })),
     ]);
     lake.nowMs += 24 * HOUR_MS;
     await run(lake, ['clicks_list']);

@@ -100,7 +100,7 @@ describe('fields that come, go and change', () => {
       const { snapshot = '', bytes = 0, filled, rescued } = committed ?? {};
       const key = snapshotKey('orders', dayPartition('acme', day), snapshot);
       const range = (start: number, end: number) => lake.store.range(key, start, end);
-      const content = await readContent({ bytes, range }, undefined);
+      const content = await readContent({ bytes, range });
       expect({ filled: content.filled, rescued: content.rescued }).toEqual({ filled, rescued });
     },
   );

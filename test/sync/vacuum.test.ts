@@ -19,7 +19,9 @@ beforeAll(async () => {
     clicksPerDay: 4,
     brandSettings: {
       snapshotRetentionDays: 1,
-      reports: { transaction_list: { refresh: [{ untilAgeDays: 2, every: 'run' }] } },
+      reports: {
+        transaction_list: { refresh: [{ untilAgeDays: 2, every: 'run' }], watchUnsettledDays: 0 },
+      },
     },
   });
 });

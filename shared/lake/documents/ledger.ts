@@ -163,7 +163,7 @@ export type Committed = z.infer<typeof published>;
 /** What the ledger says of a version by its content alone, however it was read. */
 export type VersionContent = Pick<
   Committed,
-  'snapshot' | 'rows' | 'bytes' | 'digest' | 'filled' | 'sums' | 'rescued' | 'unsettled'
+  'snapshot' | 'rows' | 'bytes' | 'digest' | 'filled' | 'sums' | 'rescued'
 >;
 /** A version that was replaced. */
 export type Superseded = z.infer<typeof superseded>;
@@ -373,7 +373,6 @@ function readingOf({
   filled: _filled,
   sums: _sums,
   rescued: _rescued,
-  unsettled: _unsettled,
   // Whoever goes back to fewer rows has decided it: they have not fallen.
   before: _before,
   ...reading

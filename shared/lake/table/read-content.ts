@@ -1,13 +1,12 @@
 import type { Column } from '../../column-types.ts';
 import { isJsonObject, parseJson } from '../../json.ts';
-import type { States } from '../../reports/definition.ts';
 import type { CodedColumn } from './coded-rows.ts';
 import { ColumnFacts, fullest } from './column-facts.ts';
 import { Digest } from './digest.ts';
 import { loadCodedFile } from './load-parquet.ts';
 import type { ReadableFile } from './parquet.ts';
 
-/** What is counted of a snapshot while it is written. */
+/** What is counted of a snapshot while it is written, whatever the settings. */
 export interface SnapshotContent {
   rows: number;
   bytes: number;
@@ -16,19 +15,17 @@ export interface SnapshotContent {
   sums: Record<string, string>;
   /** Where some values are in `_rescued`. */
   rescued?: Record<string, number>;
-  /** Of a report whose records have a state. */
-  unsettled?: number;
 }
 
 /**
  * Reads a snapshot whole, and counts again what was counted when it was written. I12: memory holds a row group.
  * @throws where it is no Parquet file of ours, or cannot be read
  */
-export async function readContent(file: ReadableFile, states: States | undefined): Promise<SnapshotContent> {
+export async function readContent(file: ReadableFile): Promise<SnapshotContent> {
   const { openCodedFile } = await loadCodedFile();
   const opened = await openCodedFile(file);
   const digest = new Digest();
-  const facts = new ColumnFacts(opened.columns, states);
+  const facts = new ColumnFacts(opened.columns, undefined);
   const filled = new Map<string, number>();
   for await (const { rows, columns } of opened.groups()) {
     for (const [name, column] of digest.addColumns(rows, facts.count(rows, columns))) {
@@ -44,7 +41,6 @@ export async function readContent(file: ReadableFile, states: States | undefined
     filled: fullest(Object.fromEntries(filled)),
     sums: facts.sums,
     ...(facts.rescued && { rescued: facts.rescued }),
-    ...(facts.unsettled !== undefined && { unsettled: facts.unsettled }),
   };
 }
 

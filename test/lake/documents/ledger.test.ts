@@ -362,7 +362,7 @@ describe('a rollback', () => {
     });
 
   it('commits the older content, keeps the newer one, and says the same of how the day is read', () => {
-    const { filled: _filled, sums: _sums, unsettled: _unsettled, ...reading } = day.committed ?? published;
+    const { filled: _filled, sums: _sums, ...reading } = day.committed ?? published;
     expect(entryOf(back(day))).toEqual({
       ...day,
       committed: { ...reading, ...content, identicalPasses: 0, committedAt: '2026-01-06T11:00:00.000Z' },
