@@ -7,7 +7,7 @@ import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { CHANGES_TABLE, LEDGER_TABLES } from '../shared/lake/paths.ts';
 import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
-import { tablesBeside, viewsOf } from '../shared/reports/views-of.ts';
+import { viewsOf } from '../shared/reports/views-of.ts';
 import { acknowledgeWildcards, type Grantee } from './acknowledge-wildcards.ts';
 import { output } from './output.ts';
 
@@ -72,12 +72,11 @@ export class Catalog extends Construct {
     return database.ref;
   }
 
-  /** For runs of these reports: their tables, those made from ledgers, changes, and the views that read them with all that these read. */
+  /** For runs of these reports: their tables, those made from ledgers, changes, and the views that read them. */
   grantReports(grantee: Grantee, reports: readonly ReportDefinition[]): void {
     const own = [...reports.map(({ table }) => table), ...LEDGER_TABLES, CHANGES_TABLE];
     const views = reports.flatMap(({ table }) => viewsOf(this.reports, table).map(({ name }) => name));
-    const beside = reports.flatMap(({ table }) => tablesBeside(this.reports, table));
-    this.grant(grantee, DEFINE, [...new Set([...own, ...beside, ...views])]);
+    this.grant(grantee, DEFINE, [...new Set([...own, ...views])]);
     this.grant(grantee, PUBLISH, own);
   }
 

@@ -34,8 +34,8 @@ export async function ensureTableAndViews(context: BrandReport): Promise<void> {
     try {
       for (const other of Object.values(reports)) {
         if (!Object.hasOwn(view.needs, other.table) || tables.has(other.table)) continue;
-        const { columns } = await ensureTable({ report: other, lake, schema: schemaOf(other) });
-        tables.set(other.table, columns);
+        // The deployment has created it: a run changes no table of another report.
+        tables.set(other.table, (await schemaOf(other).cached()).columns);
       }
       if (missingColumns(view, tables).length === 0) await lake.catalog?.ensureView(viewOver(view, tables));
     } catch (thrown) {

@@ -6,6 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as z from 'zod/mini';
 import { recordsOfDay } from '../../sample/brand.ts';
 import { addDays, dayOf } from '../../shared/days.ts';
+import { reportsReadBy } from '../../shared/reports/definition.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { tablesBeside } from '../../shared/reports/views-of.ts';
 import { PLACE } from '../fakes/access.ts';
 import { type Deployment, deployToDoubles } from './deployed.ts';
 import { eventsNamed } from './log-as-lambda.ts';
@@ -171,6 +174,7 @@ describe('the synthesised bundle', () => {
     expect(catalogued()).toEqual({
       ...before,
       freshness: new Set(),
+      changes: new Set(),
       changes_daily: new Set(),
       restatements: new Set(),
     });
@@ -206,17 +210,25 @@ describe('the policies of a function', () => {
     TABLES.flatMap(([other, table]) => (other === report ? [] : [{ report, other, table }])),
   );
 
+  const tableOf = new Map<string, string>(TABLES);
+  const mayRead = (report: string, other: string, table: string, key: string) => {
+    const definition = reports[report];
+    if (key === `schema/${table}.json`)
+      return tablesBeside(reports, tableOf.get(report) ?? '').includes(table);
+    const isContent = [`ledger/${other}/`, `snapshots/${table}/`].some((prefix) => key.startsWith(prefix));
+    return isContent && definition !== undefined && reportsReadBy(definition).includes(other);
+  };
+
   it.each(others)('let $report change nothing of $other', ({ report, other, table }) => {
     const { role } = deployment.functionNamed(report);
     const objects = [`raw/${other}/x`, `ledger/${other}/x`, `snapshots/${table}/x`, `schema/${table}.json`];
-    const isUpstream = report === 'clicks_detail' && other === 'clicks_list';
     for (const key of [...objects, `snapshots/coverage/brand=acme/report=${other}/x`]) {
       const may = (action: string) =>
         deployment.may(role, action, `arn:aws:s3:::lake/${key}`, { 's3:if-none-match': '*' });
       expect(['s3:PutObject', 's3:DeleteObject'].filter(may)).toEqual([]);
       expect({ key, read: may('s3:GetObject') }).toEqual({
         key,
-        read: isUpstream && /^(ledger|snapshots\/clicks)\//.test(key),
+        read: mayRead(report, other, table, key),
       });
     }
     for (const action of ['glue:UpdateTable', 'glue:CreatePartition', 'glue:UpdatePartition'])

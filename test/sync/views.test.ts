@@ -71,19 +71,6 @@ describe('the views of a report', () => {
     expect(lake.catalog.views).toContain('unsettled');
   });
 
-  it('over several tables are not created before each of them is, though nobody has read it', async () => {
-    const lake = sample.emptyLake();
-    const ensured: string[] = [];
-    const catalog: Catalog = {
-      ...lake.catalog,
-      ensureTable: async ({ name }) => void ensured.push(name),
-      ensureView: async ({ name }) => void ensured.push(name),
-    };
-    await lake.sync({ scope, lake: { store: lake.store, catalog, runs: blindRegistry } });
-    expect(ensured.indexOf('clicks')).toBeGreaterThan(-1);
-    expect(ensured.indexOf('clicks')).toBeLessThan(ensured.indexOf('publisher_performance'));
-  });
-
   it('use a column from the run on that meets it', async () => {
     const lake = sample.emptyLake();
     const written: string[] = [];
