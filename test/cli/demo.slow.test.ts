@@ -27,7 +27,7 @@ it('the demo fills all five tables and answers SQL on them, twice in a row', asy
     ])
       expect(stdout).toMatch(new RegExp(`^acme +${report} +11 +[1-9]\\d* +\\d{4}-`, 'm'));
     expect(stdout).toMatch(
-      /Orders by day and status[\s\S]*effective[\s\S]*each click counted once[\s\S]*Newest clicks/,
+      /From click to commission[\s\S]*locked[\s\S]*each click counted once[\s\S]*Newest clicks/,
     );
   }
   const status = await runCli(['status', '--lake', lake, '--settings', join(lake, 'demo-settings.json')]);

@@ -1,6 +1,6 @@
 /** What must hold of every life of a brand: the same tests for a short one and for two months. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { DAY_MS } from '../../shared/days.ts';
+import { DAY_MS, MINUTE_MS } from '../../shared/days.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { differences, readLakeTable } from '../acceptance/lake.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
@@ -17,6 +17,9 @@ const MAX_REQUESTS = 1.15;
 /** `snapshotRetentionDays` is 30. */
 const KEPT_MS = 29 * DAY_MS;
 
+/** Two months take one or two minutes of CPU, on a machine that may be busy. */
+const LIFE_TIMEOUT_MS = 15 * MINUTE_MS;
+
 export function itLives(plan: LifePlan): void {
   let life: LivedLife;
   let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -24,7 +27,7 @@ export function itLives(plan: LifePlan): void {
     life = await live(plan);
     folder = await temporaryFolder();
     await writeFiles(life.pipeline.lake, folder.path);
-  });
+  }, LIFE_TIMEOUT_MS);
   afterAll(async () => {
     await folder.remove();
     await life.close();
