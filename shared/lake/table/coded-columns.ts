@@ -128,10 +128,10 @@ function unpackedChunk({ bytes, ...place }: Place & { bytes: Uint8Array }, rows:
     const { dictionary_page_header: dictionary, data_page_header_v2: data } = header;
     if (dictionary) {
       hasDictionary = true;
-      pages.push({ view: unpacked(page), values: dictionary.num_values });
+      pages.push({ view: unpacked(page, header.uncompressed_page_size), values: dictionary.num_values });
     } else if (data) {
       const levels = page.subarray(0, data.definition_levels_byte_length);
-      const packed = unpacked(page.subarray(data.definition_levels_byte_length));
+      const packed = unpacked(page.subarray(levels.length), header.uncompressed_page_size - levels.length);
       const count = data.num_rows - data.num_nulls;
       const places = hasDictionary ? placesOf(packed, count) : undefined;
       if (!places) pages.push({ view: packed, values: count });
@@ -199,6 +199,8 @@ function pickedColumn({ column, codes, pages }: Chunk, rows: readonly number[]):
 }
 
 const LENGTH_BYTES = 4;
+/** The least that zlib takes. */
+const MIN_CHUNK_BYTES = 64;
 
 function textsOfPages(pages: readonly Page[]): Texts {
   const count = pages.reduce((sum, { values }) => sum + values, 0);
@@ -264,8 +266,9 @@ function isShort(view: DataView, at: number): boolean {
   return view.getInt32(at) === sign && view.getInt32(at + 4) === sign;
 }
 
-function unpacked(page: Uint8Array): DataView {
-  return viewOf(zstdDecompressSync(page));
+/** In one buffer of its size: many small ones outside the heap would start collections of all garbage. */
+function unpacked(page: Uint8Array, bytes: number): DataView {
+  return viewOf(zstdDecompressSync(page, { chunkSize: Math.max(MIN_CHUNK_BYTES, bytes + 1) }));
 }
 
 function viewOf(bytes: Uint8Array): DataView {
