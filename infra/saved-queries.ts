@@ -7,7 +7,10 @@ export interface SavedQuery {
   sql: string;
 }
 
-/** What an analyst asks first. Where they need some months only they name `month`, so that Athena lists no other partition. They use `coverage`, `freshness`, `schema_changes`, `changes` and the columns that every table has, so that no query can break. */
+/**
+ * What an analyst asks first. Where they need some months only they name `month`, so that Athena lists no other partition.
+ * They use `coverage`, `freshness`, `schema_changes`, `changes` and the columns that every table has: no query can break.
+ */
 export function savedQueries(reports: readonly ReportDefinition[]): SavedQuery[] {
   return [
     {

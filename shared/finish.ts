@@ -45,9 +45,9 @@ export interface Examined {
 export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days' | 'requests' | 'throttles'>;
 
 /**
- * What a run does when its days are done: checks of what they hold, vacuum and catalog once a day, coverage of the months that it examined, and
- * last the index, from which later runs read when each month is next due. If a run dies before that, these months
- * stay marked dirty, and the next run examines them.
+ * What a run does when its days are done: checks of what they hold, vacuum and catalog once a day, coverage and changes
+ * of fields of the months that it examined, and last the index, from which later runs read when each month is next due.
+ * If a run dies before that, these months stay marked dirty, and the next run examines them.
  * @param ended missing for a run of a range, of which the watcher is not to know
  */
 export async function finishReport(

@@ -1,9 +1,9 @@
 /**
- * Checks that the lake has what its ledgers state: every current snapshot is read back with parquetjs-lite, a
- * reader that shares no code with the writer, and its rows and values are compared with the row count and the digest
- * of the ledger; those of its changes too. A run may publish meanwhile: a day that differs is looked up in the ledger again, and counts as a
- * mismatch only if its snapshot is still the current one. Of older versions, whose digests nobody keeps, it checks that
- * each is there and ends like a Parquet file: to read all of them would take many times as long.
+ * Checks that the lake has what its ledgers state: every current snapshot, and the changes of its day, are read back with
+ * parquetjs-lite, a reader that shares no code with the writer, and compared with the row count and the digest of the
+ * ledger. A run may publish meanwhile: a day that differs is looked up in the ledger again, and counts as a mismatch only
+ * if its snapshot is still the current one. Of older versions, whose digests nobody keeps, it checks that each is there
+ * and ends like a Parquet file: to read all of them would take many times as long.
  */
 import { isDeepStrictEqual, styleText } from 'node:util';
 import type { Command } from 'commander';

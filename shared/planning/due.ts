@@ -2,8 +2,8 @@
  * Without due times a day would be read again for ever, or only once. This file decides from the
  * ledger's entry and the policy when a day is due, when it may be closed (I2) and when it is settled, so that a restated
  * day is read again as long as it can change and not after (I11): a day without a record in a state that can change
- * settles at whatever age, and one with such a record is watched beyond the policy. Everything is pure; `plan.ts` orders what is due, and
- * `day-state.ts` says what has been due for too long.
+ * settles at whatever age, and one with such a record is watched beyond the policy. Everything is pure; `plan.ts` orders
+ * what is due, and `day-state.ts` says what has been due for too long.
  */
 import {
   DAY_MS,
