@@ -25,8 +25,8 @@ describe('the role of a function', () => {
     expect(unused.map(({ name, action, resource }) => `${name}: ${action} ${resource}`)).toEqual([]);
   });
 
-  it.each(UNEXERCISED)('needs $action although nothing uses it: $reason', ({ action, resource }) => {
-    const named = usage.filter((one) => action.test(one.action) && resource.test(one.resource));
+  it.each(UNEXERCISED)('needs $action although nothing uses it: $reason', ({ reason }) => {
+    const named = usage.filter((one) => one.reason === reason);
     expect(named.length).toBeGreaterThan(0);
     expect(named.filter(({ calls }) => calls > 0)).toEqual([]);
   });
