@@ -27,6 +27,7 @@ import {
   schemaKey,
   tablePrefix,
 } from '../shared/lake/paths.ts';
+import type { Partition } from '../shared/ports.ts';
 import { type ReportDefinition, type ReportRegistry, reportsReadBy } from '../shared/reports/definition.ts';
 import { tablesBeside } from '../shared/reports/views-of.ts';
 import { acknowledgeWildcards, type Grantee } from './acknowledge-wildcards.ts';
@@ -78,12 +79,13 @@ export class Lake extends Construct {
    */
   grantReports(grantee: Grantee, reports: readonly ReportDefinition[]): void {
     const snapshots = reports.map(({ table }) => `${tablePrefix(table)}*`);
-    const made = reports.flatMap(({ name }) =>
-      LEDGER_TABLES.map((table) => `${partitionPrefix(table, monthPartition('*', name))}*`),
-    );
-    const changes = reports.map(
-      ({ name }) => `${partitionPrefix(CHANGES_TABLE, changesPartition('*', name))}*`,
-    );
+    // Of several reports a role names these tables whole: one by one, its policy would be too long for one.
+    const partsOf = (table: string, partition: (report: string) => Partition) =>
+      reports.length > 1
+        ? [`${tablePrefix(table)}*`]
+        : reports.map(({ name }) => `${partitionPrefix(table, partition(name))}*`);
+    const made = LEDGER_TABLES.flatMap((table) => partsOf(table, (name) => monthPartition('*', name)));
+    const changes = partsOf(CHANGES_TABLE, (name) => changesPartition('*', name));
     const raw = reports.map(({ name }) => `${reportRawPrefix(name)}*`);
     const documents = reports.flatMap(({ name, table }) => [
       `${reportLedgersPrefix(name)}*`,
@@ -100,7 +102,10 @@ export class Lake extends Construct {
     this.grant(grantee, ['s3:PutObject', ...DELETE], made);
     this.grant(grantee, [...CHANGE, ...DELETE], raw);
     this.grant(grantee, CHANGE, [...documents, `${RATES_PREFIX}*`]);
-    const beside = reports.flatMap(({ table }) => tablesBeside(this.reports, table));
+    const own = reports.map(({ table }) => table);
+    const beside = own
+      .flatMap((table) => tablesBeside(this.reports, table))
+      .filter((table) => !own.includes(table));
     this.grant(grantee, READ, [...others, ...beside.map(schemaKey)]);
     this.grantList(grantee);
     grantKey(grantee, this.keyArn, 's3', 'write');

@@ -219,7 +219,16 @@ describe('an analyst finds after it', () => {
     const { views, saved } = answers;
     for (const view of views) expectAsDeclared(view);
     const empty = [...views, ...saved].filter(({ answer }) => answer.rows.length === 0);
-    expect(empty.map(({ name }) => name)).toEqual(['Days that need attention']);
+    // Nothing was restated yet, and no field has changed.
+    expect(empty.map(({ name }) => name)).toEqual([
+      'changes_daily',
+      'restatements',
+      'Days that need attention',
+      'Fields that changed',
+      'What later readings changed',
+      'What happened since the month was closed',
+      'Records that changed',
+    ]);
   });
 
   it('freshness has every report of every brand complete up to yesterday', async () => {

@@ -176,7 +176,6 @@ export const CHANGING_COLUMNS: ReadonlySet<string> = new Set([
 export const LASTING_CHANGES: readonly string[] = [
   'orders.coupon',
   'orders.discount',
-  'orders.note',
   'transactions.group_id',
   'attribution.dpv',
 ];
