@@ -8,6 +8,7 @@ import {
   readLedgers,
 } from '../lake/documents/read.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
+import { fileIn } from '../lake/table/readable-file.ts';
 import { type Change, changesOfRows } from '../pipeline/change-rows.ts';
 import type { ObjectStore } from '../ports.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
@@ -59,8 +60,8 @@ export async function readChanges(store: ObjectStore, day: CommittedDay): Promis
   const { changes } = day.committed;
   if (key === undefined || !changes) return [];
   const { readParquetRows } = await loadParquet();
-  const range = (start: number, end: number) => store.range(key, start, end);
-  return changesOfRows(await Array.fromAsync(readParquetRows({ bytes: changes.bytes, range })));
+  const file = fileIn(store, { key, bytes: changes.bytes });
+  return changesOfRows(await Array.fromAsync(readParquetRows(file)));
 }
 
 function unreadable(message: string): BrandReportsError {

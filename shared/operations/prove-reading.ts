@@ -7,15 +7,15 @@ import { DAY_MS, endOfDay, monthOf } from '../days.ts';
 import { rethrowBugs } from '../errors.ts';
 import { CasDocument, refreshUndamaged } from '../lake/documents/cas-document.ts';
 import type { Committed, Ledger, VersionContent } from '../lake/documents/ledger.ts';
-import type { Progress, Slice } from '../lake/documents/progress.ts';
+import type { Progress } from '../lake/documents/progress.ts';
 import type { StoredSchema } from '../lake/documents/schema.ts';
 import { attemptPrefix, brandRawPrefix, parseDayKey } from '../lake/paths.ts';
 import type { TableSchema } from '../lake/table/columns.ts';
 import { type BuiltSnapshot, build } from '../pipeline/build.ts';
 import type { BuildContext, RunContext } from '../pipeline/context.ts';
 import type { StagedDay } from '../pipeline/staged-records.ts';
-import { closesAtMs, doubtOf, settles, watchedDays } from '../planning/due.ts';
-import { refusedSummary } from '../planning/refused-lookups.ts';
+import { doubtOf, settles, watchedDays } from '../planning/due.ts';
+import { readingOf } from '../planning/reading.ts';
 import type { ObjectStore } from '../ports.ts';
 
 /** A report of a brand with its settings, and its progress documents. */
@@ -50,46 +50,47 @@ export async function attemptsByDay({
 }
 
 /** How the snapshot was read, where the raw records of one of the attempts prove it. */
-export async function proveReading(
+export function proveReading(
   ctx: ProofContext,
   day: string,
   attempts: readonly string[],
   found: FoundSnapshot,
 ): Promise<ProvenDay | undefined> {
-  const dry = dryContext(ctx, day, found);
-  for (const attempt of attempts)
-    for (const { slices, queryFingerprint } of await finishedReadings(ctx, day, attempt)) {
-      const built = await buildOrNothing(dry, stagedOf(ctx, day, attempt, slices));
-      if (!built?.unchanged) continue;
-      const { unchanged: _unchanged, hashes: _hashes, ...content } = built;
-      return { ...content, ...readingOf(ctx, day, attempt, slices, content), queryFingerprint };
-    }
-  return undefined;
+  return firstBuilt(ctx, dryContext(ctx, day, found), day, attempts, ({ unchanged }) => unchanged);
 }
 
 /** Makes a day again whose snapshot is lost, from the newest attempt that has read it to an end. */
-export async function rebuildLost(
+export function rebuildLost(
   ctx: ProofContext,
   day: string,
   attempts: readonly string[],
 ): Promise<ProvenDay | undefined> {
-  const empty = { ...ctx, ledger: () => ledgerWith(ctx, day, {}) };
+  return firstBuilt(ctx, { ...ctx, ledger: () => ledgerWith(ctx, day, {}) }, day, attempts, () => true);
+}
+
+/** The first reading, of the newest attempt, whose records make a snapshot that is accepted. @param lake what is built in */
+async function firstBuilt(
+  ctx: ProofContext,
+  lake: BuildContext,
+  day: string,
+  attempts: readonly string[],
+  isAccepted: (built: BuiltSnapshot) => boolean,
+): Promise<ProvenDay | undefined> {
   for (const attempt of attempts)
-    for (const { slices, queryFingerprint } of await finishedReadings(ctx, day, attempt)) {
-      const built = await buildOrNothing(empty, stagedOf(ctx, day, attempt, slices));
-      if (!built) continue;
-      const { unchanged: _unchanged, hashes: _hashes, ...content } = built;
-      return { ...content, ...readingOf(ctx, day, attempt, slices, content), queryFingerprint };
+    for (const reading of await finishedReadings(ctx, day, attempt)) {
+      const built = await buildOrNothing(lake, stagedOf(ctx, day, reading));
+      if (built && isAccepted(built)) return provenBy(ctx, day, reading, built);
     }
   return undefined;
 }
 
+/** What an attempt has read to an end. */
+interface FinishedReading extends Pick<Progress, 'slices' | 'queryFingerprint'> {
+  attempt: string;
+}
+
 /** The slices of an attempt up to each that has ended, the longest first: each may be what was committed. */
-async function finishedReadings(
-  ctx: ProofContext,
-  day: string,
-  attempt: string,
-): Promise<Pick<Progress, 'slices' | 'queryFingerprint'>[]> {
+async function finishedReadings(ctx: ProofContext, day: string, attempt: string): Promise<FinishedReading[]> {
   const progress = await refreshUndamaged(ctx.progress(day, attempt));
   if (!progress) return [];
   const { slices, queryFingerprint } = progress;
@@ -97,7 +98,7 @@ async function finishedReadings(
     .map((_slice, index) => slices.slice(0, index + 1))
     .filter((upTo) => upTo.every(({ done }) => done))
     .reverse()
-    .map((upTo) => ({ slices: upTo, queryFingerprint }));
+    .map((upTo) => ({ attempt, slices: upTo, queryFingerprint }));
 }
 
 /** @returns `undefined` where raw records are missing or damaged, or only a second pass could tell which are the day's */
@@ -112,49 +113,40 @@ async function buildOrNothing(ctx: BuildContext, staged: StagedDay): Promise<Bui
   }
 }
 
-function stagedOf(ctx: BuildContext, day: string, attempt: string, slices: readonly Slice[]): StagedDay {
+function stagedOf(ctx: BuildContext, day: string, { attempt, slices }: FinishedReading): StagedDay {
   const prefix = attemptPrefix(ctx.report.name, ctx.brand, day, attempt);
   return { day, slices: slices.map((slice) => ({ slice, prefix })) };
 }
 
 /** What a commit of these slices would say, if nothing had been known of the day before. */
-function readingOf(
+function provenBy(
   { policy, report }: ProofContext,
   day: string,
-  attempt: string,
-  slices: readonly Slice[],
-  content: Omit<BuiltSnapshot, 'unchanged' | 'hashes'>,
-): Omit<ProvenDay, 'snapshot' | 'rows' | 'bytes' | 'digest' | 'queryFingerprint'> {
-  const last = slices.at(-1);
-  if (!last) throw new Error('a reading has a slice');
+  { attempt, slices, queryFingerprint }: FinishedReading,
+  { unchanged: _unchanged, hashes: _hashes, ...content }: BuiltSnapshot,
+): ProvenDay {
+  const { startedMs, resumed, recordPages, said, ...reading } = readingOf(day, policy, slices);
+  const isToTheEnd = report.day.by === 'upstream' || slices.at(-1)?.toMs === endOfDay(day, policy.timeZone);
+  const closed = reading.closed && isToTheEnd;
+  const passes = { identicalPasses: closed ? 1 : 0, ...(resumed && { resumed }) };
   const { rows } = content;
-  const { startedAt } = (last.upstream?.closed && slices[0]) || last;
-  const startedMs = Date.parse(startedAt);
-  const isToTheEnd = report.day.by === 'upstream' || last.toMs === endOfDay(day, policy.timeZone);
-  const isOver = last.whole && isToTheEnd && startedMs >= closesAtMs(day, policy);
-  const closed = isOver && (last.upstream?.closed ?? true);
-  const passes = { identicalPasses: closed ? 1 : 0, ...(last.resumed && { resumed: true }) };
-  const parts = slices.flatMap((slice) => slice.parts);
-  const recordPages = last.parts
-    .filter(({ role }) => role === 'include')
-    .reduce((sum, part) => sum + part.recordPages, 0);
-  const reading = { unchanged: false, recordPages, rows, isTimeSure: true };
-  const { mayBeLast, ...doubt } = doubtOf(policy, reading, undefined);
-  const refusedLookups = refusedSummary(slices);
+  const { mayBeLast, ...doubt } = doubtOf(
+    policy,
+    { unchanged: false, recordPages, rows, isTimeSure: true },
+    undefined,
+  );
   const isLast = closed && settles(day, policy, startedMs, { ...content, ...passes });
-  const settled = isLast && mayBeLast && rows > 0 && !refusedLookups?.retryAt;
+  const settled = isLast && mayBeLast && rows > 0 && !said.refusedLookups?.retryAt;
   return {
+    ...content,
     state: closed ? 'closed' : 'open',
     settled,
     ...(settled && { watchedDays: watchedDays(day, policy, startedMs) }),
     ...passes,
     ...doubt,
     attempt,
-    pages: parts.reduce((sum, { pages }) => sum + pages, 0),
-    readFrom: startedAt,
-    readTo: new Date(last.toMs).toISOString(),
-    ...(last.upstream && { upstreamDigest: last.upstream.digest }),
-    ...(refusedLookups && { refusedLookups }),
+    ...said,
+    queryFingerprint,
   };
 }
 

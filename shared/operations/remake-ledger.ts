@@ -13,7 +13,9 @@ import {
   snapshotOfKey,
 } from '../lake/paths.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
+import { fileIn } from '../lake/table/readable-file.ts';
 import { readContent } from '../lake/table/read-content.ts';
+import { changesOfRows, summaryOf } from '../pipeline/change-rows.ts';
 import { type LakeAccess, createBrandReport } from '../pipeline/context.ts';
 import type { Lake, ListedObject, Partition } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
@@ -210,15 +212,13 @@ async function contentOf(
   snapshot: Snapshot | undefined,
 ): Promise<{ found: FoundSnapshot } | { problem: string }> {
   if (!snapshot) return { problem: 'no snapshot of it is left that readers find' };
-  const { key, bytes, id } = snapshot;
   try {
     const { readParquetColumns } = await loadParquet();
-    const range = (start: number, end: number) => store.range(key, start, end);
-    const content = await readContent({ bytes, range });
-    const columns = await readParquetColumns({ bytes, range });
-    return { found: { snapshot: id, ...content, columns } };
+    const file = fileIn(store, snapshot);
+    const content = await readContent(file);
+    return { found: { snapshot: snapshot.id, ...content, columns: await readParquetColumns(file) } };
   } catch (thrown) {
-    return { problem: `${key} cannot be read (${asBrandReportsError(thrown).message})` };
+    return { problem: `${snapshot.key} cannot be read (${asBrandReportsError(thrown).message})` };
   }
 }
 
@@ -255,26 +255,12 @@ async function changesOf(
   }
 }
 
-async function readChanges({ store }: Lake, { key, id, bytes }: Snapshot): Promise<DayChanges> {
+async function readChanges({ store }: Lake, snapshot: Snapshot): Promise<DayChanges> {
   const { readParquetRows } = await loadParquet();
-  const range = (start: number, end: number) => store.range(key, start, end);
-  const rows = await Array.fromAsync(readParquetRows({ bytes, range }));
-  const changes = rows.filter(({ what }) => what === 'day');
+  const changes = changesOfRows(await Array.fromAsync(readParquetRows(fileIn(store, snapshot))));
   const last = changes.at(-1);
-  if (!(last?.changed_at instanceof Date)) throw new Error('it has no change');
-  const counted = (['added', 'removed', 'altered'] as const).flatMap((name) =>
-    typeof last[name] === 'bigint' ? [[name, Number(last[name])] as const] : [],
-  );
-  return {
-    snapshot: id,
-    bytes,
-    times: changes.length,
-    last: {
-      at: last.changed_at.toISOString(),
-      rowsBefore: Number(last.rows_before ?? 0),
-      ...Object.fromEntries(counted),
-    },
-  };
+  if (!last) throw new Error('it has no change');
+  return { snapshot: snapshot.id, bytes: snapshot.bytes, times: changes.length, last: summaryOf(last) };
 }
 
 function unknownReading(

@@ -5,6 +5,7 @@ import type { StoredSchema } from '../lake/documents/schema.ts';
 import { snapshotOfKey, tablePrefix } from '../lake/paths.ts';
 import { DERIVED_COLUMNS, baseSchema } from '../lake/table/columns.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
+import { fileIn } from '../lake/table/readable-file.ts';
 import type { LakeAccess } from '../pipeline/context.ts';
 import type { ListedObject, ObjectStore } from '../ports.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
@@ -44,12 +45,12 @@ async function snapshotsOf(store: ObjectStore, table: string): Promise<ListedObj
 
 async function columnsOf(
   store: ObjectStore,
-  { key, bytes }: ListedObject,
+  object: ListedObject,
 ): Promise<{ columns?: Column[]; note?: string }> {
+  const { key } = object;
   const { readParquetColumns } = await loadParquet();
   try {
-    const range = (start: number, end: number) => store.range(key, start, end);
-    const columns = await readParquetColumns({ bytes, range });
+    const columns = await readParquetColumns(fileIn(store, object));
     const isOurs = DERIVED_COLUMNS.every((derived) => columns.some(({ name }) => name === derived));
     return isOurs ? { columns } : { note: `${key} is no snapshot of a report` };
   } catch (thrown) {

@@ -23,7 +23,7 @@ import { listLedgers } from '../lake/documents/read.ts';
 import { versionsOf } from '../lake/documents/versions.ts';
 import { dayPartition, snapshotKey } from '../lake/paths.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
-import type { ReadableFile } from '../lake/table/parquet.ts';
+import { type ReadableFile, fileIn } from '../lake/table/readable-file.ts';
 import { type SnapshotContent, readContent } from '../lake/table/read-content.ts';
 import { logChange, recordChange } from '../pipeline/changes.ts';
 import { isLeaseLive } from '../pipeline/claim.ts';
@@ -266,9 +266,7 @@ async function rowsOf(ctx: BrandReport, day: string, snapshot: string): Promise<
 async function fileOf(ctx: BrandReport, day: string, snapshot: string): Promise<ReadableFile | undefined> {
   const { store } = ctx.lake;
   const key = keyOf(ctx, day, snapshot);
-  for await (const object of store.list(key))
-    if (object.key === key)
-      return { bytes: object.bytes, range: (start, end) => store.range(key, start, end) };
+  for await (const object of store.list(key)) if (object.key === key) return fileIn(store, object);
   return undefined;
 }
 

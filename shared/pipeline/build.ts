@@ -14,6 +14,7 @@ import {
 import { ColumnFacts, fullest } from '../lake/table/column-facts.ts';
 import { Digest, RowHashes } from '../lake/table/digest.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
+import { fileIn } from '../lake/table/readable-file.ts';
 import { RowGroups } from '../lake/table/row-groups.ts';
 import type { BuildContext } from './context.ts';
 import { type KeyConflict, type KeyRule, type StagedDay, stagedRecords } from './staged-records.ts';
@@ -129,13 +130,13 @@ async function isIntact(
   { readBack }: BuildOptions,
 ): Promise<boolean> {
   const key = snapshotKey(report.table, dayPartition(brand, day), snapshot);
-  const range = (start: number, end: number) => lake.store.range(key, start, end);
+  const file = fileIn(lake.store, { key, bytes });
   try {
-    if (Buffer.from(await range(bytes - 4, bytes)).toString('latin1') !== 'PAR1') return false;
+    if (Buffer.from(await file.range(bytes - 4, bytes)).toString('latin1') !== 'PAR1') return false;
     if (!readBack) return true;
     const { readParquetRows } = await loadParquet();
     const found = new Digest();
-    for await (const row of readParquetRows({ bytes, range })) found.add(row);
+    for await (const row of readParquetRows(file)) found.add(row);
     return found.value() === digest;
   } catch (thrown) {
     // An object that the store cannot read now may be intact; one that is not parseable as Parquet is damaged.

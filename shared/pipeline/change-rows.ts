@@ -5,6 +5,7 @@
  */
 import * as z from 'zod/mini';
 import type { Column } from '../column-types.ts';
+import type { DayChanges } from '../lake/documents/ledger.ts';
 import { CHANGES_PARTITION_KEYS, CHANGES_TABLE } from '../lake/paths.ts';
 import type { Row } from '../lake/table/columns.ts';
 import type { AlteredColumn, ChangedRecord, TableDiff } from '../lake/table/diff.ts';
@@ -55,6 +56,12 @@ export interface Change {
   sumsAfter: Readonly<Record<string, string>>;
   /** Missing where a version could not be read. */
   diff: TableDiff | undefined;
+}
+
+/** What the ledger says of the newest change. */
+export function summaryOf({ at, rowsBefore, diff }: Change): DayChanges['last'] {
+  const counts = diff && { added: diff.added, removed: diff.removed, altered: diff.altered };
+  return { at: at.toISOString(), rowsBefore, ...counts };
 }
 
 /** The rows of a change, in the columns of `changesTable`; the one that sums it up is the first. */

@@ -9,10 +9,9 @@ import { changesPartition, dayPartition, snapshotKey } from '../lake/paths.ts';
 import type { TableDiff } from '../lake/table/diff.ts';
 import type { RowHashes } from '../lake/table/digest.ts';
 import { loadDiff, loadParquet } from '../lake/table/load-parquet.ts';
-import type { ReadableFile } from '../lake/table/parquet.ts';
-import type { Lake } from '../ports.ts';
+import { fileIn } from '../lake/table/readable-file.ts';
 import type { ReportSettings } from '../settings/settings.ts';
-import { type Change, type ChangeCause, changeRows, changesTable } from './change-rows.ts';
+import { type Change, type ChangeCause, changeRows, changesTable, summaryOf } from './change-rows.ts';
 import type { BrandReport } from './context.ts';
 import { primaryKeyField } from './stage.ts';
 
@@ -64,14 +63,7 @@ export async function recordChange(
     diff,
   };
   const written = await writeChanges(ctx, day, before.changes, change);
-  return {
-    ...written,
-    last: {
-      at: changedAt,
-      rowsBefore: before.rows,
-      ...(diff && { added: diff.added, removed: diff.removed, altered: diff.altered }),
-    },
-  };
+  return { ...written, last: summaryOf(change) };
 }
 
 /** To be called when the change is committed. @param rows of the new version */
@@ -87,11 +79,10 @@ async function diffOrLog(
   { before, after, afterHashes }: Replacement,
 ): Promise<TableDiff | undefined> {
   const snapshot = (version: Version) =>
-    fileOf(
-      ctx.lake,
-      snapshotKey(ctx.report.table, dayPartition(ctx.brand, day), version.snapshot),
-      version.bytes,
-    );
+    fileIn(ctx.lake.store, {
+      key: snapshotKey(ctx.report.table, dayPartition(ctx.brand, day), version.snapshot),
+      bytes: version.bytes,
+    });
   const isLong = (before.changes?.bytes ?? 0) > MAX_LISTED_DAY_BYTES;
   try {
     const { diffTables, openVersion } = await loadDiff();
@@ -135,7 +126,9 @@ async function writeChanges(
   const file = writeParquet(ctx.lake.store.create(keyOf(snapshot)), changesTable.columns);
   try {
     if (earlier)
-      for await (const row of readParquetRows(fileOf(ctx.lake, keyOf(earlier.snapshot), earlier.bytes)))
+      for await (const row of readParquetRows(
+        fileIn(ctx.lake.store, { key: keyOf(earlier.snapshot), bytes: earlier.bytes }),
+      ))
         await file.append(row);
     for (const row of changeRows(change)) await file.append(row);
     const { bytes } = await file.finish();
@@ -151,8 +144,4 @@ async function writeChanges(
     });
     return writeChanges(ctx, day, undefined, change);
   }
-}
-
-function fileOf({ store }: Lake, key: string, bytes: number): ReadableFile {
-  return { bytes, range: (start, end) => store.range(key, start, end) };
 }

@@ -3,7 +3,7 @@ import { BrandReportsError } from '../errors.ts';
 import { commitDay } from '../lake/documents/ledger.ts';
 import { carriedFindings } from '../planning/findings.ts';
 import { closesAtMs, doubtOf, settles, watchedDays } from '../planning/due.ts';
-import { refusedSummary } from '../planning/refused-lookups.ts';
+import { readingOf } from '../planning/reading.ts';
 import type { BuiltSnapshot } from './build.ts';
 import type { Attempt } from './claim.ts';
 import { logChange, recordChange } from './changes.ts';
@@ -24,20 +24,7 @@ export async function commit(
   continuation: string,
 ): Promise<void> {
   const { slices } = await progress.cached();
-  const last = slices.at(-1);
-  if (!last) throw new Error('an attempt that is committed has a slice');
-  const isUpstreamClosed = last.upstream?.closed ?? true;
-  // The pass over a closed upstream day may go on in further slices: it began with the first of them.
-  const startedAt = (last.upstream?.closed && last.passStartedAt) || last.startedAt;
-  const startedMs = Date.parse(startedAt);
-  const refusedLookups = refusedSummary(slices);
-  const { parts, resumed } = last;
-  const recordPages = parts
-    .filter(({ role }) => role === 'include')
-    .reduce((pages, part) => pages + part.recordPages, 0);
-  // I2: only one pass that began after the day's end closes it.
-  const closesMs = closesAtMs(day, ctx.policy);
-  const closed = last.whole && startedMs >= closesMs && isUpstreamClosed;
+  const { startedMs, closed, resumed, recordPages, said } = readingOf(day, ctx.policy, slices);
   const { hasReturnedRecords } = await ctx.index.cached();
   const replaced = (await ctx.ledger(monthOf(day)).cached()).days[day]?.committed;
   const changes =
@@ -48,7 +35,7 @@ export async function commit(
       ...(hashes && { afterHashes: hashes }),
       cause: 'reading',
       // Of several slices of lookups, the one that brought it.
-      changedAt: last.startedAt,
+      changedAt: slices.at(-1)?.startedAt ?? said.readFrom,
     }));
   await ctx.ledger(monthOf(day)).update((ledger) => {
     const before = ledger.days[day]?.committed;
@@ -56,14 +43,14 @@ export async function commit(
     const agreed = unchanged && before?.state === 'closed' ? before.identicalPasses : 0;
     const passes = { identicalPasses: closed ? agreed + 1 : 0, ...(resumed && { resumed }) };
     const isLast = settles(day, ctx.policy, startedMs, { ...snapshot, ...passes });
-    const isTimeSure = !closed || ctx.clock.wallMs() >= closesMs;
+    const isTimeSure = !closed || ctx.clock.wallMs() >= closesAtMs(day, ctx.policy);
     const reading = { unchanged, recordPages, rows: snapshot.rows, isTimeSure };
     const { mayBeLast, ...doubt } = doubtOf(ctx.policy, reading, before);
     // Where the service never returned a record, the address or the credentials may be another brand's.
     const isVerified = hasReturnedRecords || snapshot.rows > 0;
     const { queryFingerprint, fallPercent } = ctx.policy;
-    const content = { ...snapshot, unchanged, at: startedAt, queryFingerprint };
-    const settled = closed && isLast && mayBeLast && isVerified && !refusedLookups?.retryAt;
+    const content = { ...snapshot, unchanged, at: said.readFrom, queryFingerprint };
+    const settled = closed && isLast && mayBeLast && isVerified && !said.refusedLookups?.retryAt;
     const next = commitDay(ledger, day, {
       runId: ctx.runId,
       continuation,
@@ -78,13 +65,9 @@ export async function commit(
         ...passes,
         ...doubt,
         attempt: id,
-        pages: slices.flatMap(({ parts }) => parts).reduce((pages, part) => pages + part.pages, 0),
-        readFrom: startedAt,
-        readTo: new Date(last.toMs).toISOString(),
+        ...said,
         queryFingerprint,
         ...carriedFindings(before, content, ctx.report.measure, fallPercent),
-        ...(last.upstream && { upstreamDigest: last.upstream.digest }),
-        ...(refusedLookups && { refusedLookups }),
         ...(changes && { changes }),
       },
     });

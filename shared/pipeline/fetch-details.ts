@@ -4,6 +4,7 @@ import { BrandReportsError, asBrandReportsError, rethrowBugs } from '../errors.t
 import type { SlicePart, Slice } from '../lake/documents/progress.ts';
 import { attemptPrefix, dayPartition, snapshotKey } from '../lake/paths.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
+import { fileIn } from '../lake/table/readable-file.ts';
 import { dayQueries, windowToRead } from '../planning/day-queries.ts';
 import { isDue, refusedAfter, refusedLookup } from '../planning/refused-lookups.ts';
 import { keysOf } from '../records/record-keys.ts';
@@ -206,7 +207,7 @@ async function upstreamRecords(
   const { store } = ctx.lake;
   if (!upstream || !ctx.upstream) return new Map();
   const key = snapshotKey(ctx.upstream.report.table, dayPartition(ctx.brand, day), upstream.snapshot);
-  const file = { bytes: upstream.bytes, range: (start: number, end: number) => store.range(key, start, end) };
+  const file = fileIn(store, { key, bytes: upstream.bytes });
   const optional = lookup.optional.map(({ column }) => column);
   const records = new Map<string, UpstreamRecord>();
   const { readParquetRows } = await loadParquet();

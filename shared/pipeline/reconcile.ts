@@ -13,6 +13,7 @@ import { type Committed, type ExaminedDay, recordFindings } from '../lake/docume
 import { dayPartition, snapshotKey } from '../lake/paths.ts';
 import type { Row } from '../lake/table/columns.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
+import { fileIn } from '../lake/table/readable-file.ts';
 import { errorSummary } from '../outcome.ts';
 import {
   COMPARED_DAYS,
@@ -184,8 +185,7 @@ async function* rowsOf(
   if (committed.rows === 0) return;
   const { readParquetRows } = await loadParquet();
   const key = snapshotKey(report.table, dayPartition(brand, day), committed.snapshot);
-  const range = (start: number, end: number) => lake.store.range(key, start, end);
-  yield* readParquetRows({ bytes: committed.bytes, range }, columns);
+  yield* readParquetRows(fileIn(lake.store, { key, bytes: committed.bytes }), columns);
 }
 
 /** Those that follow from the ledgers alone; the checks log theirs when they are made. */

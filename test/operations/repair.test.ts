@@ -12,6 +12,7 @@ import { reports } from '../../shared/reports/index.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
+import { stillClock } from '../fakes/still-clock.ts';
 import { changesOf } from '../sync/changes-of-day.ts';
 import { coverageOf, ledgerEntries, ledgerEntry, outcomesOf, wrongReports } from '../sync/lake-contents.ts';
 import { REPORTS, type SampleLake, ZONE, blindRegistry, sampleLake } from '../sync/sample-lake.ts';
@@ -58,13 +59,7 @@ function repair(lake: SampleLake, apply: boolean, of?: Lake, settings?: Settings
     lake: of ?? { store: lake.store, catalog: lake.catalog, runs: blindRegistry },
     reports,
     apply,
-    clock: {
-      now: () => new Date(lake.nowMs),
-      wallMs: () => lake.nowMs,
-      monotonicMs: () => 0,
-      sleep: async () => {},
-      every: () => () => {},
-    },
+    clock: stillClock(lake),
     log: () => {},
     random: () => 0.5,
     newId() {

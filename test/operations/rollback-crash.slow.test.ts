@@ -6,6 +6,7 @@ import { rollBack } from '../../shared/operations/rollback.ts';
 import { orders } from '../../shared/reports/orders.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { ProcessDied, diesAtN, diesAtNCatalog } from '../fakes/dies-at-n-store.ts';
+import { stillClock } from '../fakes/still-clock.ts';
 import { changesOf } from '../sync/changes-of-day.ts';
 import { coverageOf, ledgerEntry, publishedDays } from '../sync/lake-contents.ts';
 import { BRAND, type SampleLake, blindRegistry, sampleLake } from '../sync/sample-lake.ts';
@@ -42,13 +43,7 @@ async function dyingRollback(lake: SampleLake, to: string, n: number, when: 'bef
         settings: lake.settings(),
         report: orders,
         day: FIRST,
-        clock: {
-          now: () => new Date(lake.nowMs),
-          wallMs: () => lake.nowMs,
-          monotonicMs: () => 0,
-          sleep: async () => {},
-          every: () => () => {},
-        },
+        clock: stillClock(lake),
         log: () => {},
         random: () => 0.5,
         newId: () => `rollback-${n}-${when}-${++ids}`,

@@ -9,6 +9,7 @@ import { reports } from '../../shared/reports/index.ts';
 import { gatedStore } from '../fakes/gated-store.ts';
 import { writeLake } from '../fakes/lake-on-disk.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
+import { stillClock } from '../fakes/still-clock.ts';
 import { changesOf } from '../sync/changes-of-day.ts';
 import { coverageOf, ledgerEntry, outcomesOf, wrongReports } from '../sync/lake-contents.ts';
 import { BRAND, type SampleLake, blindRegistry, sampleLake } from '../sync/sample-lake.ts';
@@ -67,13 +68,7 @@ function optionsFor(lake: SampleLake, change: Partial<RollbackOptions> = {}): Ro
     settings: lake.settings(),
     report: orders,
     day: FIRST,
-    clock: {
-      now: () => new Date(lake.nowMs),
-      wallMs: () => lake.nowMs,
-      monotonicMs: () => 0,
-      sleep: async () => {},
-      every: () => () => {},
-    },
+    clock: stillClock(lake),
     log: () => {},
     random: () => 0.5,
     newId() {

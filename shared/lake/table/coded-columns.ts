@@ -9,7 +9,8 @@ import { parquetHeader } from 'hyparquet/src/column.js';
 import { readRleBitPackedHybrid } from 'hyparquet/src/encoding.js';
 import { type Column, type Value, typeSpec } from '../../column-types.ts';
 import type { CodedColumn, NamedColumn } from './coded-rows.ts';
-import { type ReadableFile, columnsOf, filledColumns, readMetadata } from './parquet.ts';
+import { columnsOf, filledColumns, readMetadata } from './parquet.ts';
+import type { ReadableFile } from './readable-file.ts';
 import type { Texts } from './texts.ts';
 
 /** Rows of one row group. */

@@ -9,7 +9,7 @@ import { LANES, type Lanes } from '../../records/murmur.ts';
 import type { CodedColumn } from './coded-rows.ts';
 import { type CodedFile, openCodedFile } from './coded-columns.ts';
 import { Digest, RowHashes, columnHashes, counts } from './digest.ts';
-import type { ReadableFile } from './parquet.ts';
+import type { ReadableFile } from './readable-file.ts';
 import { isNullText } from './texts.ts';
 
 /** How many changed records are listed at most, and how many letters these may have in both versions. */

@@ -22,6 +22,7 @@ import { type Column, type TypeSpec, typeOfElement, typeSpec } from '../../colum
 import { type CodedColumn, CodedRows, type NamedColumn } from './coded-rows.ts';
 import { type Compress, writeColumnChunk } from './column-chunk.ts';
 import { DERIVED_COLUMNS, type Row } from './columns.ts';
+import type { ReadableFile } from './readable-file.ts';
 import { ROW_GROUP_BYTES, maxRowsOfGroup } from './row-group-limits.ts';
 import { MAX_STORED_BYTES, storedFrame } from './stored-frame.ts';
 
@@ -192,12 +193,6 @@ function sourceOf(file: ReadableFile) {
     byteLength: file.bytes,
     slice: async (start: number, end = file.bytes) => ownBuffer(await file.range(start, end)),
   };
-}
-
-/** An object that can be read in parts: its size, and its bytes `[start, end)`. */
-export interface ReadableFile {
-  bytes: number;
-  range(start: number, end: number): Promise<Uint8Array>;
 }
 
 /**

@@ -4,7 +4,7 @@ import type { CodedColumn } from './coded-rows.ts';
 import { ColumnFacts, fullest } from './column-facts.ts';
 import { Digest } from './digest.ts';
 import { loadCodedFile } from './load-parquet.ts';
-import type { ReadableFile } from './parquet.ts';
+import type { ReadableFile } from './readable-file.ts';
 
 /** What is counted of a snapshot while it is written, whatever the settings. */
 export interface SnapshotContent {

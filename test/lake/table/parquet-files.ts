@@ -13,7 +13,8 @@ import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { zstdCompressSync } from 'node:zlib';
 import { type Column, type ColumnType, type Value, typeSpec } from '../../../shared/column-types.ts';
 import type { Row } from '../../../shared/lake/table/columns.ts';
-import { type ReadableFile, writeParquet } from '../../../shared/lake/table/parquet.ts';
+import { writeParquet } from '../../../shared/lake/table/parquet.ts';
+import type { ReadableFile } from '../../../shared/lake/table/readable-file.ts';
 import type { ObjectWriter } from '../../../shared/ports.ts';
 
 /** Every type, and decimals of several widths. */
