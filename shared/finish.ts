@@ -20,7 +20,7 @@ import { type ReportOutcome, countFailedDays, errorSummary } from './outcome.ts'
 import { type RunContext, todayIn } from './pipeline/context.ts';
 import { hasPendingPublication } from './pipeline/publish.ts';
 import { reconcile } from './pipeline/reconcile.ts';
-import { vacuum } from './pipeline/vacuum.ts';
+import { forgetOldVersions, vacuum } from './pipeline/vacuum.ts';
 import { newestCompleteDay } from './planning/day-state.ts';
 import { monthDueAtMs } from './planning/due.ts';
 import { waitingDays } from './planning/plan.ts';
@@ -66,7 +66,7 @@ export async function finishReport(
   // I3: a machine clock that is ahead, and that no response has corrected, would remove what queries still read.
   const knowsTime = ctx.service.knowsTime || ctx.service.hasAnswered;
   const mayVacuum = knowsTime && isDailyWorkDue(ctx, before.vacuumedAt) && hasTimeFor(ctx, before.vacuumedAt);
-  const vacuumed = mayVacuum && (await vacuumOrLog(ctx));
+  if (mayVacuum) await vacuumOrLog(ctx, at);
   // A view may have waited for a new column. Once a day, damage by a crash or a manual edit of the catalog is repaired.
   if (isDaily || (await hasGrown(ctx, columnsBefore))) await ensureTableAndViews(ctx);
   // The report's very first record makes every empty day before it complete instead of unverified.
@@ -84,7 +84,6 @@ export async function finishReport(
     const next = {
       ...recorded,
       ...(isDaily && examinedAll && { examinedAt: at }),
-      ...(vacuumed && { vacuumedAt: at }),
       hasReturnedRecords: recorded.hasReturnedRecords || hasReturnedRecords,
     };
     const lastRun = ended && lastRunOf(ctx, ended);
@@ -130,14 +129,14 @@ function lastRunOf(
 }
 
 /** A vacuum that fails is tried again by the next run, and stops nothing else: coverage and due times are due all the same. */
-async function vacuumOrLog(ctx: RunContext): Promise<boolean> {
+async function vacuumOrLog(ctx: RunContext, at: string): Promise<void> {
   try {
-    await vacuum(ctx);
+    const months = await vacuum(ctx);
     await vacuumLedgerTables(ctx);
-    return true;
+    await ctx.index.update((index) => ({ ...index, vacuumedAt: at }));
+    await forgetOldVersions(ctx, months);
   } catch (thrown) {
     ctx.log({ event: 'vacuum_failed', ...errorSummary(rethrowBugs(thrown)) });
-    return false;
   }
 }
 

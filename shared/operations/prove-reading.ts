@@ -60,12 +60,15 @@ export function proveReading(
 }
 
 /** Makes a day again whose snapshot is lost, from the newest attempt that has read it to an end. */
-export function rebuildLost(
+export async function rebuildLost(
   ctx: ProofContext,
   day: string,
   attempts: readonly string[],
 ): Promise<ProvenDay | undefined> {
-  return firstBuilt(ctx, { ...ctx, ledger: () => ledgerWith(ctx, day, {}) }, day, attempts, () => true);
+  const empty = { ...ctx, ledger: () => ledgerWith(ctx, day, {}) };
+  // A reading that found nothing any more is not believed where an older one found records.
+  const filled = await firstBuilt(ctx, empty, day, attempts, ({ rows }) => rows > 0);
+  return filled ?? firstBuilt(ctx, empty, day, attempts, () => true);
 }
 
 /** The first reading, of the newest attempt, whose records make a snapshot that is accepted. @param lake what is built in */

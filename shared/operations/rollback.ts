@@ -200,16 +200,16 @@ function brandsOf(days: readonly OpenDay[]): string {
 /** @throws BrandReportsError `config` where the version is none that the day can go back to */
 function assertCanReturn(entry: DayEntry, committed: Committed, to: string, day: string): void {
   const kept = entry.superseded?.filter(({ snapshot }) => snapshot !== committed.snapshot) ?? [];
-  const version = kept.find(({ snapshot }) => snapshot === to);
+  const versions = kept.filter(({ snapshot }) => snapshot === to);
   const allowed = [...new Set(kept.map(({ snapshot }) => snapshot))].join(', ') || 'none';
   if (to === committed.snapshot)
     throw refused(
       'already_current',
       `${to} is the current version of ${day}. Others that are kept: ${allowed}.`,
     );
-  if (!version)
+  if (versions.length === 0)
     throw refused('version_not_kept', `${to} is no version of ${day} that is kept. Allowed: ${allowed}.`);
-  if (version.open && committed.state === 'closed')
+  if (committed.state === 'closed' && versions.every(({ open }) => open))
     throw refused(
       'version_is_part',
       `${to} was read while ${day} was not over, and is a part of it. Choose a version that is not marked open.`,

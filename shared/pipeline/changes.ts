@@ -54,7 +54,7 @@ export async function recordChange(
   const change: Change = {
     id: after.snapshot,
     previousId: before.snapshot,
-    at: new Date(changedAt),
+    at: atOrBehind(changedAt, before.changes),
     cause,
     rowsBefore: before.rows,
     rowsAfter: after.rows,
@@ -64,6 +64,12 @@ export async function recordChange(
   };
   const written = await writeChanges(ctx, day, before.changes, change);
   return { ...written, last: summaryOf(change) };
+}
+
+/** A reading that was resumed began before what was committed meanwhile, and yet is committed behind it. */
+function atOrBehind(changedAt: string, earlier: DayChanges | undefined): Date {
+  const lastMs = earlier ? Date.parse(earlier.last.at) : Number.NEGATIVE_INFINITY;
+  return new Date(Math.max(Date.parse(changedAt), lastMs + 1));
 }
 
 /** To be called when the change is committed. @param rows of the new version */

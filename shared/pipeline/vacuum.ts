@@ -28,10 +28,11 @@ const ATTEMPT_GRACE_MS = 7 * DAY_MS;
 
 /**
  * Garbage collection: removes snapshots, of changes too, older than a day that neither ledger nor catalog references, and
- * attempts that no ledger references after a week. Only here, and only by the report's own runs, is anything of the lake deleted. A day
- * that is being read is left alone: its snapshot may be written but not committed yet (I4).
+ * attempts that no ledger references after a week. Only here, and only by the report's own runs, is anything of the lake
+ * deleted. A day that is being read is left alone: its snapshot may be written but not committed yet (I4).
+ * @returns the months of which it found snapshots, for `forgetOldVersions`
  */
-export async function vacuum(ctx: RunContext): Promise<void> {
+export async function vacuum(ctx: RunContext): Promise<string[]> {
   const { report, brand, lake, clock } = ctx;
   const published = await publishedSnapshots(ctx, report.table, brandPartitions(brand));
   const snapshots = await unreferenced(
@@ -69,11 +70,14 @@ export async function vacuum(ctx: RunContext): Promise<void> {
   );
   const keys = [...snapshots.keys, ...changes.keys, ...attempts.keys];
   if (keys.length > 0) await lake.store.delete(keys);
-  await forgetOldVersions(ctx, snapshots.months);
+  return snapshots.months;
 }
 
-/** I3: what is forgotten now is deleted by the vacuum of the next day: a query as of then may have begun to read it. */
-async function forgetOldVersions(ctx: RunContext, months: readonly string[]): Promise<void> {
+/**
+ * I3: what is forgotten now is deleted by the vacuum of the next day: a query as of then may have begun to read it. So it
+ * is to be called once the vacuum of today is recorded.
+ */
+export async function forgetOldVersions(ctx: RunContext, months: readonly string[]): Promise<void> {
   const keptMs = ctx.brandSettings.snapshotRetentionDays * DAY_MS;
   const nowMs = vacuumTimeMs(ctx.clock);
   for (const month of months)

@@ -21,8 +21,7 @@ export function readingOf(day: string, policy: Policy, slices: readonly Slice[])
   const last = slices.at(-1);
   if (!last) throw new Error('a reading has a slice');
   const { upstream, parts } = last;
-  // The pass over a closed upstream day may go on in further slices: it began with the first of them.
-  const readFrom = (upstream?.closed && last.passStartedAt) || last.startedAt;
+  const readFrom = beganAt(last);
   const startedMs = Date.parse(readFrom);
   const refusedLookups = refusedSummary(slices);
   return {
@@ -40,4 +39,9 @@ export function readingOf(day: string, policy: Policy, slices: readonly Slice[])
       ...(refusedLookups && { refusedLookups }),
     },
   };
+}
+
+/** When the reading began that ends with this slice: a pass over a closed upstream day may go on in further slices. */
+export function beganAt({ upstream, passStartedAt, startedAt }: Slice): string {
+  return (upstream?.closed && passStartedAt) || startedAt;
 }

@@ -13,6 +13,7 @@ import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 import { type Window, dayQueries } from './day-queries.ts';
 import { type Policy, closesAtMs, settles } from './due.ts';
+import { beganAt } from './reading.ts';
 
 /** What is committed of a day, and the slices that its attempt has staged; none where they are gone. */
 export interface RawDay {
@@ -154,7 +155,10 @@ export function committedSlices(
   const readToMs = Date.parse(committed.readTo);
   for (let end = slices.length; end > 0; end -= 1) {
     const kept = slices.slice(0, end);
-    const isWhole = kept.every(({ done }) => done) && kept.at(-1)?.toMs === readToMs;
+    const last = kept.at(-1);
+    // An attempt that began anew may have as many pages up to the same time.
+    const isSameReading = last?.toMs === readToMs && beganAt(last) === committed.readFrom;
+    const isWhole = isSameReading && kept.every(({ done }) => done);
     if (isWhole && kept.reduce((sum, slice) => sum + pagesOf(slice), 0) === committed.pages) return kept;
   }
   return undefined;

@@ -212,6 +212,98 @@ describe('a rollback', () => {
       await folder.remove();
     }
   });
+
+  it('I2: never makes a part of a day that a run closes meanwhile, though the content stays', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
+    const p1 = await currentOf(lake, TODAY);
+    lake.nowMs = Date.parse('2026-03-10T23:30:00Z');
+    restateDay(lake, 'later', TODAY);
+    await lake.sync({ scope });
+    const p2 = await currentOf(lake, TODAY);
+    expect(p2).not.toBe(p1);
+    lake.nowMs = Date.parse('2026-03-11T06:00:00Z');
+    const gate = gatedStore(lake.store, (key) => key === 'ledger/order_list/acme/2026-03.json');
+    const rolling = rollBack(
+      optionsFor(lake, {
+        day: TODAY,
+        lake: { store: gate.store, catalog: lake.catalog, runs: blindRegistry },
+      }),
+      p1,
+    ).catch((e: unknown) => e);
+    await gate.reached;
+    await lake.sync({ scope });
+    const closed = (await entryOf(lake, TODAY)).committed;
+    gate.letGo();
+    expect(await rolling).toMatchObject({ code: 'changed_meanwhile' });
+    const e = await entryOf(lake, TODAY);
+    expect([closed?.state, closed?.snapshot]).toEqual(['closed', p2]);
+    expect(e.committed?.snapshot).toBe(p2);
+  });
+
+  it('goes back to a whole version that was one of the open day too', async () => {
+    const lake = sample.emptyLake();
+    lake.nowMs = Date.parse('2026-03-10T23:00:00Z');
+    await lake.sync({ scope });
+    const a = await currentOf(lake, TODAY);
+    lake.nowMs += MINUTE_MS * 10;
+    restateDay(lake, 'bad', TODAY);
+    await lake.sync({ scope });
+    const b = await currentOf(lake, TODAY);
+    expect(b).not.toBe(a);
+    await rollBack(optionsFor(lake, { day: TODAY }), a);
+    // the service is right again
+    restate(lake.brand, 'order_list', TODAY, (held) =>
+      held.map(({ at, record: { word: _w, ...record } }) => ({ at, record })),
+    );
+    lake.nowMs = Date.parse('2026-03-11T06:00:00Z');
+    await lake.sync({ scope });
+    const c = (await entryOf(lake, TODAY)).committed;
+    expect([c?.state, c?.snapshot]).toEqual(['closed', a]);
+    lake.nowMs += HOUR_MS;
+    restateDay(lake, 'later', TODAY);
+    await lake.sync({ scope });
+    expect((await rollBack(optionsFor(lake, { day: TODAY }), a)).status).toBe('complete');
+  });
+
+  it('is before the change of a reading that began before it and was resumed behind it', async () => {
+    const { lake, a } = await restatedLake();
+    restateDay(lake, 'latest');
+    const gate = gatedStore(lake.store, (key) => key.includes(`dt=${FIRST}/`) && key.includes('/chunk-'));
+    const running = lake.sync({
+      scope: { ...scope, from: FIRST, to: FIRST },
+      lake: { store: gate.store, catalog: lake.catalog, runs: blindRegistry },
+    });
+    await gate.reached;
+    lake.nowMs += 2 * MINUTE_MS;
+    expect((await rollBack(optionsFor(lake), a)).status).toBe('complete');
+    gate.letGo();
+    expect(outcomesOf(await running, 'order_list')).toEqual({ [FIRST]: 'busy' });
+    lake.nowMs += MINUTE_MS;
+    await lake.sync({ scope });
+    const days = (await changesOf(lake, 'order_list', FIRST)).filter(({ what }) => what === 'day');
+    const times = days.map(({ changed_at: at }) => (at instanceof Date ? at.getTime() : 0));
+    expect(times).toEqual(times.toSorted((x, y) => x - y));
+  });
+
+  it('is refused where the version was left and come back to meanwhile: no change is lost', async () => {
+    const { lake, a, b } = await restatedLake();
+    const gate = gatedStore(lake.store, (key) => key === 'ledger/order_list/acme/2026-03.json');
+    const slow = rollBack(
+      optionsFor(lake, { lake: { store: gate.store, catalog: lake.catalog, runs: blindRegistry } }),
+      a,
+    ).catch((e: unknown) => e);
+    await gate.reached;
+    await rollBack(optionsFor(lake), a);
+    lake.nowMs += MINUTE_MS;
+    await rollBack(optionsFor(lake), b);
+    lake.nowMs += MINUTE_MS;
+    gate.letGo();
+    expect(await slow).toMatchObject({ code: 'changed_meanwhile' });
+    const e = await entryOf(lake);
+    const days = (await changesOf(lake, 'order_list', FIRST)).filter(({ what }) => what === 'day');
+    expect(days.length).toBe((e.superseded ?? []).length);
+  });
 });
 
 describe('a rollback that is refused', () => {

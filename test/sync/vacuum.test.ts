@@ -3,6 +3,7 @@ import { type ReportName, restate } from '../../sample/brand.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import type { Catalog, Clock } from '../../shared/ports.ts';
+import { ProcessDied } from '../fakes/dies-at-n-store.ts';
 import { gatedStore } from '../fakes/gated-store.ts';
 import { coverageOf, ledgerEntry, wrongReports } from './lake-contents.ts';
 import { type SampleLake, type SyncOptions, sampleLake, blindRegistry } from './sample-lake.ts';
@@ -196,6 +197,36 @@ describe('the vacuum', () => {
     expect(Object.keys(await coverageOf(lake, 'transaction_list'))).toContain('2026-03-18');
   });
 
+  it('deletes what it forgets a day later, even where the run dies behind the forgetting', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
+    const [old = ''] = snapshotsOf(lake);
+    restateFirst(lake);
+    lake.nowMs += HOUR_MS;
+    await lake.sync({ scope });
+    lake.nowMs += 2 * DAY_MS;
+    let isDead = false;
+    const alive = <T>(work: () => T): T => {
+      if (isDead) throw new ProcessDied();
+      return work();
+    };
+    const store: typeof lake.store = {
+      ...lake.store,
+      get: (key) => alive(() => lake.store.get(key)),
+      create: (key) => alive(() => lake.store.create(key)),
+      async put(key, body, precondition) {
+        const written = await alive(() => lake.store.put(key, body, precondition));
+        isDead ||= key.startsWith('ledger/') && Buffer.from(body).includes('versionsFrom');
+        return written;
+      },
+    };
+    await lake.sync({ scope, lake: { store, catalog: lake.catalog, runs: blindRegistry } }).catch(() => {});
+    expect([isDead, snapshotsOf(lake).includes(old)]).toEqual([true, true]);
+    lake.nowMs += 5 * MINUTE_MS;
+    await lake.sync({ scope });
+    expect(snapshotsOf(lake)).toContain(old);
+  });
+
   it('that fails stops nothing else, and is tried again by the next run', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
@@ -220,6 +251,9 @@ describe('the vacuum', () => {
     expect(snapshotsOf(lake).length).toBeGreaterThan(1);
     lake.nowMs += HOUR_MS;
     await lake.sync({ scope });
+    // Forgotten by the vacuum that succeeded, and deleted by the one of the next day.
+    expect((await ledgerEntry(lake, 'transaction_list', FIRST)).superseded).toEqual([]);
+    await syncDaily(lake, 1);
     expect(snapshotsOf(lake)).toHaveLength(1);
   });
 

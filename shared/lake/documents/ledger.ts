@@ -356,7 +356,8 @@ export function rollBackDay(
   return withEntry(ledger, day, (entry): DayEntry => {
     const { committed, claim } = rollback.from;
     const isKept = entry.superseded?.some(({ snapshot }) => snapshot === rollback.content.snapshot);
-    if (entry.committed?.snapshot !== committed.snapshot || !isSameClaim(entry.claim, claim) || !isKept)
+    const isSame = entry.committed && isSameReading(entry.committed, committed);
+    if (!entry.committed || !isSame || !isSameClaim(entry.claim, claim) || !isKept)
       throw changedMeanwhile(day);
     const next: Committed = { ...readingOf(entry.committed), ...rollback.content, identicalPasses: 0 };
     const now = new Date(rollback.serviceMs).toISOString();
@@ -407,10 +408,10 @@ export function rebuildDay(
 }
 
 function isSameReading(one: Committed, other: Committed | undefined): boolean {
-  const told = (['snapshot', 'attempt', 'pages', 'readFrom', 'readTo', 'queryFingerprint'] as const).map(
-    (fact) => one[fact] === other?.[fact],
-  );
-  return told.every((isSame) => isSame);
+  const facts = ['snapshot', 'state', 'attempt', 'pages', 'readFrom', 'readTo', 'queryFingerprint'] as const;
+  // The same snapshot may have been left and come back to: then it has other changes.
+  const hasSameChanges = one.changes?.snapshot === other?.changes?.snapshot;
+  return hasSameChanges && facts.every((fact) => one[fact] === other?.[fact]);
 }
 
 function isSameClaim(one: Claim | undefined, other: Claim | undefined): boolean {

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { recordsOfDay, restate } from '../../sample/brand.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
+import { repairLake } from '../../shared/operations/repair.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { stillClock } from '../fakes/still-clock.ts';
+import { ledgerEntry } from './lake-contents.ts';
+import { type SampleLake, blindRegistry, sampleLake } from './sample-lake.ts';
+
+const DAY = '2026-02-20';
+
+let sample: SampleLake;
+beforeAll(async () => {
+  sample = await sampleLake({
+    now: '2026-02-25T15:00:00Z',
+    recordsTo: '2026-02-21T20:00:00Z',
+    startDate: DAY,
+    clicksPerDay: 40,
+    brandSettings: {
+      reports: {
+        clicks_detail: { enabled: true, refresh: [{ untilAgeDays: 60, every: '7 days' }] },
+        transaction_list: { refresh: [{ untilAgeDays: 10, every: '7 days' }], watchUnsettledDays: 60 },
+      },
+    },
+  });
+});
+afterAll(() => sample.close());
+
+const keysOfDay = (lake: SampleLake, prefix: string) =>
+  [...lake.store.objects.keys()].filter((key) => key.startsWith(prefix) && key.includes(`dt=${DAY}`));
+
+function spoil(lake: SampleLake, key: string): void {
+  const found = lake.store.objects.get(key);
+  if (found) lake.store.objects.set(key, { ...found, body: Buffer.from('{'), etag: `${found.etag}-spoilt` });
+}
+
+describe('raw records of a reading that was never committed', () => {
+  it('are not taken by a rebuild for those of the committed one', async () => {
+    const lake = sample.emptyLake();
+    const scope = { reports: ['clicks_list', 'clicks_detail'] };
+    await lake.sync({ scope });
+    const before = await ledgerEntry(lake, 'clicks_detail', DAY);
+    for (const key of keysOfDay(lake, 'raw/clicks_detail/')) if (key.includes('chunk')) spoil(lake, key);
+    lake.nowMs += 8 * DAY_MS;
+    await lake.sync({ scope });
+    const forgotten = new Set(
+      recordsOfDay(lake.brand, 'clicks_list', DAY)
+        .slice(2)
+        .map(({ id }) => String(id)),
+    );
+    lake.brand.records.clicks_detail = lake.brand.records.clicks_detail.filter(
+      ({ record }) => !forgotten.has(String(record.id)),
+    );
+    lake.nowMs += 2 * HOUR_MS;
+    const store: typeof lake.store = {
+      ...lake.store,
+      create(key) {
+        const writer = lake.store.create(key);
+        const isDays = key.startsWith('snapshots/click_details/') && key.includes(`dt=${DAY}`);
+        return isDays ? { ...writer, finish: () => Promise.reject(new Error('the disk is full')) } : writer;
+      },
+    };
+    const dying = { store, catalog: lake.catalog, runs: blindRegistry };
+    await lake.sync({ scope, lake: dying }).catch(() => {});
+    lake.nowMs += HOUR_MS;
+    const rebuilt = await lake.rebuild({ reports: ['clicks_detail'], from: DAY, to: DAY });
+    expect(rebuilt.reports[0]?.days).toMatchObject([{ outcome: 'kept', reason: 'read_again' }]);
+    expect((await ledgerEntry(lake, 'clicks_detail', DAY)).committed?.rows).toBe(before.committed?.rows);
+  });
+
+  it('do not make a day empty whose snapshot a repair has to build again', async () => {
+    const lake = sample.emptyLake();
+    const scope = { reports: ['transaction_list'] };
+    await lake.sync({ scope });
+    for (const days of [8, 8]) {
+      lake.nowMs += days * DAY_MS;
+      await lake.sync({ scope });
+    }
+    const before = await ledgerEntry(lake, 'transaction_list', DAY);
+    restate(lake.brand, 'transaction_list', DAY, () => []);
+    lake.nowMs += 8 * DAY_MS;
+    await lake.sync({ scope });
+    expect((await ledgerEntry(lake, 'transaction_list', DAY)).failure?.code).toBe('day_emptied');
+    spoil(lake, 'ledger/transaction_list/acme/2026-02.json');
+    for (const key of keysOfDay(lake, 'snapshots/transactions/')) lake.store.objects.delete(key);
+    let ids = 0;
+    await repairLake({
+      settings: lake.settings(),
+      lake: { store: lake.store, catalog: lake.catalog, runs: blindRegistry },
+      reports,
+      apply: true,
+      clock: stillClock(lake),
+      log: () => {},
+      random: () => 0.5,
+      newId() {
+        ids += 1;
+        return `repair-${ids}`;
+      },
+    });
+    expect((await ledgerEntry(lake, 'transaction_list', DAY)).committed?.rows).toBe(before.committed?.rows);
+  });
+});
