@@ -22,7 +22,8 @@ export function contentHashes(list: RecordList): Int32Array {
     let sum = 0;
     for (; at < behind; at += STRIDE) {
       const seed = seeds[values[at] ?? 0] ?? 0;
-      const [start, end] = [values[at + 1] ?? 0, values[at + 2] ?? 0];
+      const start = values[at + 1] ?? 0;
+      const end = values[at + 2] ?? 0;
       const isVerbatim = !isNested(bytes, start) && !(hasEscapes && hasBackslash(bytes, start, end));
       sum += isVerbatim ? shortHashOfBytes(view, start, end, seed) : hashOfValue(bytes, start, end, seed);
     }

@@ -56,7 +56,10 @@ export class ByteWords {
  * @param into the hash is written to `into[at…at + 3]`
  */
 export function murmur(words: Int32Array, bytes: number, seed: Lanes, into: Lanes, at: number): void {
-  let [h1, h2, h3, h4] = [seed[0] ?? 0, seed[1] ?? 0, seed[2] ?? 0, seed[3] ?? 0];
+  let h1 = seed[0] ?? 0;
+  let h2 = seed[1] ?? 0;
+  let h3 = seed[2] ?? 0;
+  let h4 = seed[3] ?? 0;
   const whole = (bytes >> 4) << 2;
   for (let word = 0; word < whole; word += 4) {
     h1 = h1 ^ scrambled1(words[word] ?? 0);

@@ -52,7 +52,8 @@ function neededBytes(list: RecordList, index: number, keys: Keys): number {
   const behind = records[index * STRIDE + 2] ?? 0;
   let needed = from === behind ? 2 : 1;
   for (let at = from; at < behind; at += STRIDE) {
-    const [start, end] = [values[at + 1] ?? 0, values[at + 2] ?? 0];
+    const start = values[at + 1] ?? 0;
+    const end = values[at + 2] ?? 0;
     if (isNested(list.bytes, start) && !isWritten(list, start, end)) return Number.NaN;
     // A colon, and a comma or a brace.
     needed += bytesOfKey(list, values[at] ?? 0, keys) + end - start + 2;

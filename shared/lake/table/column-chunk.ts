@@ -10,10 +10,10 @@ import type { ColumnChunk, PageHeader, Statistics } from 'hyparquet';
 import { ByteWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js';
-import { type Column, type PhysicalValue, type Value, typeSpec } from '../../column-types.ts';
+import { type Column, type PhysicalValue, typeSpec } from '../../column-types.ts';
 import type { CodedColumn } from './coded-rows.ts';
-import { type PlainType, plainType } from './plain-values.ts';
-import { type Texts, isNullText } from './texts.ts';
+import { type PlainValues, plainValues } from './plain-values.ts';
+import { type Texts, isNullText, textsOf } from './texts.ts';
 
 /** A page of values ends at so many bytes. A page of places needs no bound: two bytes for each row of a row group. */
 const PAGE_BYTES = 2 ** 20;
@@ -37,12 +37,10 @@ export async function writeColumnChunk(
 ): Promise<ColumnChunk> {
   const { parquet } = typeSpec(type);
   const { element } = parquet;
-  const texts = cells && 'texts' in cells ? cells.texts : undefined;
-  const plain = plainType(element, texts);
-  const present = presentValues(rows, cells, (held) => parquet.toPhysical(held));
+  const plain = plainValues(parquet, cells ?? NO_CELLS[element.type === 'BYTE_ARRAY' ? 'texts' : 'values']);
+  const present = presentValues(rows, cells?.codes, plain.stored);
   // Booleans could be run-length encoded, but parquetjs-lite, the independent reader, cannot read that.
-  const sizes = plain.sizes(present.distinct);
-  const isDictionary = element.type !== 'BOOLEAN' && dictionaryPays(present, sizes);
+  const isDictionary = element.type !== 'BOOLEAN' && dictionaryPays(present, plain);
   const encoding = isDictionary ? 'RLE_DICTIONARY' : 'PLAIN';
 
   const start = output.offset;
@@ -67,7 +65,7 @@ export async function writeColumnChunk(
   }
   const dataStart = output.offset;
   let pages = 0;
-  for (const part of isDictionary ? [wholeColumn(rows, present)] : partsOfPages(rows, present, sizes)) {
+  for (const part of isDictionary ? [wholeColumn(rows, present)] : partsOfPages(rows, present, plain)) {
     const places = present.places.subarray(part.fromPlace, part.toPlace);
     const levels = definitionLevels(part, present.levels);
     const num_rows = part.toRow - part.fromRow;
@@ -82,7 +80,7 @@ export async function writeColumnChunk(
     } as const;
     const values = isDictionary
       ? packedPlaces(places, present.distinct.length)
-      : plain.encode(valuesOf(present, part));
+      : plain.encode(codesOf(present, part));
     await writePage({ type: 'DATA_PAGE_V2', data_page_header_v2 }, values, levels);
     pages += 1;
   }
@@ -98,7 +96,7 @@ export async function writeColumnChunk(
       total_uncompressed_size: BigInt(uncompressedBytes),
       data_page_offset: BigInt(dataStart),
       ...(isDictionary && { dictionary_page_offset: BigInt(start) }),
-      statistics: statisticsOf(rows, present, plain, texts),
+      statistics: statisticsOf(rows, present, plain),
       encoding_stats: [
         ...(isDictionary ? [{ page_type: 'DICTIONARY_PAGE', encoding: 'PLAIN', count: 1 } as const] : []),
         { page_type: 'DATA_PAGE_V2', encoding, count: pages },
@@ -112,75 +110,59 @@ type PageSize = 'uncompressed_page_size' | 'compressed_page_size';
 const NOTHING = new Uint8Array();
 const COMPRESSED_NOTHING = zstdCompressSync(NOTHING);
 
+/** What a column without any value holds. */
+const NO_CELLS = {
+  texts: { codes: new Uint32Array(), texts: textsOf([undefined]) },
+  values: { codes: new Uint32Array(), values: [undefined] },
+};
+
 /** The values that are not NULL. */
 interface Present {
-  /** Each value that some row has, in the order in which they came. */
-  distinct: readonly PhysicalValue[];
+  /** The code of each value that some row has, in the order in which they came. */
+  distinct: Uint32Array;
   /** For each row that is not NULL: the place of its value in `distinct`. */
   places: Uint32Array;
   /** For each row: 1, or 0 for NULL. */
   levels: Uint8Array;
 }
 
-function presentValues(
-  rows: number,
-  cells: CodedColumn | undefined,
-  toPhysical: (held: Value) => PhysicalValue,
-): Present {
+/** @param codes of the rows; `undefined` where all are NULL */
+function presentValues(rows: number, codes: Uint32Array | undefined, values: Texts): Present {
   const levels = new Uint8Array(rows);
-  if (!cells) return { distinct: [], places: new Uint32Array(), levels };
-  const { codes } = cells;
-  const { count: different, physicalOf } = physicalValues(cells, toPhysical);
-  const distinct: PhysicalValue[] = [];
+  if (!codes) return { distinct: new Uint32Array(), places: new Uint32Array(), levels };
+  const different = values.starts.length;
+  const distinct = new Uint32Array(different);
+  let met = 0;
   const places = new Uint32Array(rows);
-  // By code: 0 until it is met, then -1 for NULL or the place, counted from 1.
-  const placeOf = new Int32Array(different);
+  // By code: the place, counted from 1; 0 until it is met.
+  const placeOf = new Uint32Array(different);
   let count = 0;
   for (let row = 0; row < rows; row += 1) {
     const code = codes[row] ?? 0;
-    let place = placeOf[code] ?? -1;
+    if (isNullText(values, code)) continue;
+    let place = placeOf[code] ?? 0;
     if (place === 0) {
-      const value = physicalOf(code);
-      place = value === undefined ? -1 : distinct.push(value);
+      distinct[met] = code;
+      met += 1;
+      place = met;
       placeOf[code] = place;
     }
-    if (place < 0) continue;
     levels[row] = 1;
     places[count] = place - 1;
     count += 1;
   }
-  return { distinct, places: places.subarray(0, count), levels };
-}
-
-/** How many codes there are, and what each stands for; of texts it is the code itself. */
-function physicalValues(cells: CodedColumn, toPhysical: (held: Value) => PhysicalValue) {
-  if ('texts' in cells) {
-    const { texts } = cells;
-    const count = texts.starts.length;
-    return { count, physicalOf: (code: number) => (isNullText(texts, code) ? undefined : code) };
-  }
-  const { values } = cells;
-  return {
-    count: values.length,
-    physicalOf: (code: number) => {
-      const value = values[code];
-      return value === undefined ? undefined : toPhysical(value);
-    },
-  };
+  return { distinct: distinct.subarray(0, met), places: places.subarray(0, count), levels };
 }
 
 /** Whether a dictionary takes at most half the bytes: it makes more work for a reader. */
-function dictionaryPays({ distinct, places }: Present, sizes: Uint32Array): boolean {
+function dictionaryPays({ distinct, places }: Present, plain: PlainValues): boolean {
   if (distinct.length === places.length) return false;
   let bytes = Math.ceil((places.length * bitWidth(distinct.length)) / 8);
-  for (const size of sizes) bytes += size;
-  return 2 * bytes <= sizeOf(places, sizes);
-}
-
-function sizeOf(places: Uint32Array, sizes: Uint32Array): number {
-  let bytes = 0;
-  for (const place of places) bytes += sizes[place] ?? 0;
-  return bytes;
+  for (let place = 0; place < distinct.length; place += 1) bytes += plain.sizeOf(distinct[place] ?? 0);
+  let bytesOfRows = 0;
+  for (let index = 0; index < places.length; index += 1)
+    bytesOfRows += plain.sizeOf(distinct[places[index] ?? 0] ?? 0);
+  return 2 * bytes <= bytesOfRows;
 }
 
 /** The bits that a place in so many values takes. */
@@ -200,15 +182,20 @@ function wholeColumn(rows: number, { places }: Present): Part {
   return { fromRow: 0, toRow: rows, fromPlace: 0, toPlace: places.length };
 }
 
-function partsOfPages(rows: number, { places, levels }: Present, sizes: Uint32Array): Part[] {
+function partsOfPages(rows: number, { distinct, places, levels }: Present, plain: PlainValues): Part[] {
   const parts: Part[] = [];
-  let [fromRow, fromPlace, toPlace, bytes] = [0, 0, 0, 0];
+  let fromRow = 0;
+  let fromPlace = 0;
+  let toPlace = 0;
+  let bytes = 0;
   for (let row = 0; row < rows; row += 1) {
     if (levels[row] === 0) continue;
-    const size = sizes[places[toPlace] ?? 0] ?? 0;
+    const size = plain.sizeOf(distinct[places[toPlace] ?? 0] ?? 0);
     if (bytes > 0 && bytes + size > PAGE_BYTES) {
       parts.push({ fromRow, toRow: row, fromPlace, toPlace });
-      [fromRow, fromPlace, bytes] = [row, toPlace, 0];
+      fromRow = row;
+      fromPlace = toPlace;
+      bytes = 0;
     }
     bytes += size;
     toPlace += 1;
@@ -238,45 +225,43 @@ function packedPlaces(places: Uint32Array, distinct: number): Uint8Array {
   return bytes.getBytes();
 }
 
-function valuesOf({ distinct, places }: Present, { fromPlace, toPlace }: Part): PhysicalValue[] {
+/** The code of each value of a page. */
+function codesOf({ distinct, places }: Present, { fromPlace, toPlace }: Part): Uint32Array {
   // Where all differ, they are in the order of the rows.
-  if (distinct.length === places.length) return distinct.slice(fromPlace, toPlace);
-  const values: PhysicalValue[] = [];
-  for (const place of places.subarray(fromPlace, toPlace)) {
-    const value = distinct[place];
-    if (value !== undefined) values.push(value);
-  }
-  return values;
+  if (distinct.length === places.length) return distinct.subarray(fromPlace, toPlace);
+  const codes = new Uint32Array(toPlace - fromPlace);
+  for (let index = 0; index < codes.length; index += 1)
+    codes[index] = distinct[places[fromPlace + index] ?? 0] ?? 0;
+  return codes;
 }
 
-function statisticsOf(
-  rows: number,
-  { distinct, places }: Present,
-  plain: PlainType,
-  texts: Texts | undefined,
-): Statistics {
+function statisticsOf(rows: number, { distinct, places }: Present, plain: PlainValues): Statistics {
   const null_count = BigInt(rows - places.length);
   let [min] = distinct;
   if (min === undefined) return { null_count };
   let max = min;
-  for (const value of distinct) {
-    if (plain.isLess(value, min)) min = value;
-    else if (plain.isLess(max, value)) max = value;
+  for (let place = 1; place < distinct.length; place += 1) {
+    const code = distinct[place] ?? 0;
+    if (plain.isLess(code, min)) min = code;
+    else if (plain.isLess(max, code)) max = code;
   }
-  if (texts) {
-    const [min_value, max_value] = [beginningOf(texts, min), beginningOf(texts, max)];
-    return min_value && max_value ? { min_value, max_value, null_count } : { null_count };
-  }
-  // By the format's rules a zero stands for both zeros.
-  return { min_value: min === 0 ? -0 : min, max_value: max === 0 ? 0 : max, null_count };
+  const [min_value, max_value] = [boundOf(plain.valueOf(min), -0), boundOf(plain.valueOf(max), 0)];
+  return min_value === undefined || max_value === undefined
+    ? { null_count }
+    : { min_value, max_value, null_count };
 }
 
 /**
- * A copy, since the footer outlives the texts, of as much as the footer's writer needs: it shortens them to a few bytes,
- * but may keep those whole that begin with the last characters of Unicode. There, nothing is said.
+ * A bound as statistics have it; `undefined` where nothing is said. Of a text it is a copy, since the footer outlives the
+ * texts, of as much as the footer's writer needs: it shortens them to a few bytes, but may keep those whole that begin
+ * with the last characters of Unicode.
+ * @param zero by the format's rules a zero stands for both zeros
  */
-function beginningOf({ bytes, starts, ends }: Texts, code: PhysicalValue): Uint8Array | undefined {
-  const text = bytes.subarray(starts[Number(code)], ends[Number(code)]);
-  if (text.length > MAX_STATISTIC_BYTES && text[0] === 0xf4) return undefined;
-  return Uint8Array.from(text.subarray(0, MAX_STATISTIC_BYTES));
+function boundOf(
+  value: PhysicalValue | Uint8Array | undefined,
+  zero: number,
+): PhysicalValue | Uint8Array | undefined {
+  if (!(value instanceof Uint8Array)) return value === 0 ? zero : value;
+  if (value.length > MAX_STATISTIC_BYTES && value[0] === 0xf4) return undefined;
+  return Uint8Array.from(value.subarray(0, MAX_STATISTIC_BYTES));
 }

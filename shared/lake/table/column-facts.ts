@@ -68,9 +68,11 @@ export class ColumnFacts {
 
   #add(name: string, type: ColumnType, rows: number, column: CodedColumn): void {
     if (!('values' in column)) return;
-    const counts = rowsByCode(rows, column, column.values.length);
+    const { values } = column;
+    const counts = rowsByCode(rows, column, values.length);
     let sum = this.#sums.get(name);
-    for (const [code, value] of column.values.entries()) {
+    for (let code = 0; code < values.length; code += 1) {
+      const value = values[code];
       const count = counts[code] ?? 0;
       if (value === undefined || count === 0) continue;
       sum ??= createSum(type);
@@ -101,7 +103,7 @@ function sumOfUnits(type: ColumnType): Sum {
   let units = 0n;
   return {
     add: (value, times) => {
-      if (typeof value === 'bigint') units += value * BigInt(times);
+      if (typeof value === 'bigint') units += times === 1 ? value : value * BigInt(times);
     },
     text: () => typeSpec(type).texts(units)[0],
   };

@@ -72,7 +72,10 @@ export class Digest {
   /** @param sums of each row the sum of its values' hashes */
   #addRows(rows: number, sums: Lanes): void {
     // As doubles they are exact for two million rows, and only the totals need carries.
-    let [lowest, low, high, highest] = [0, 0, 0, 0];
+    let lowest = 0;
+    let low = 0;
+    let high = 0;
+    let highest = 0;
     for (let at = 0; at < rows * LANES; at += LANES) {
       // Mixed once, each lane would depend on 32 bits of the sum only.
       finalMix(sums, at);
@@ -162,8 +165,10 @@ class ValueHasher {
     if ('texts' in column) return this.#hashesOfTexts(column.texts, seed);
     const { values } = column;
     const hashes = this.#lanesFor(values.length);
-    for (const [code, value] of values.entries())
+    for (let code = 0; code < values.length; code += 1) {
+      const value = values[code];
       if (value !== undefined) this.hash(value, seed, hashes, code * LANES);
+    }
     return hashes;
   }
 
@@ -179,7 +184,8 @@ class ValueHasher {
     const hashes = this.#lanesFor(starts.length);
     for (let code = 0; code < starts.length; code += 1) {
       if (isNullText(texts, code)) continue;
-      const [start, end] = [starts[code] ?? 0, ends[code] ?? 0];
+      const start = starts[code] ?? 0;
+      const end = ends[code] ?? 0;
       murmur(this.#bytes.of(view, start, end), end - start, seed, hashes, code * LANES);
     }
     return hashes;

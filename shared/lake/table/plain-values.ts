@@ -1,158 +1,204 @@
 /**
- * How Parquet lays out values one behind the other (its encoding PLAIN, little-endian), and in which order its statistics
- * have them: one row a physical type. The values are those of `toPhysical` in `column-types.ts`. What a type cannot hold
- * is a bug of the caller and fails here: it would be cut to the type's width, and nobody would notice.
+ * The different values of a column as Parquet lays them out (its encoding PLAIN, little-endian), and in which order its
+ * statistics have them: one row a physical type. Whatever the type, a value becomes its bytes once, and pages are copied
+ * from those: one piece of code for all types, over typed arrays, is compiled once and makes no garbage. What a type cannot
+ * hold is a bug of the caller and fails here: it would be cut to the type's width, and nobody would notice.
  */
-import type { ParquetElement, PhysicalValue } from '../../column-types.ts';
+import type { ParquetElement, PhysicalValue, TypeSpec } from '../../column-types.ts';
 import { copyBytes } from '../../records/short-bytes.ts';
-import { type Texts, isNullText, textsOf } from './texts.ts';
+import type { CodedColumn } from './coded-rows.ts';
+import { type Texts, isNullText } from './texts.ts';
 
-export interface PlainType {
-  /** About how many bytes each value takes. */
-  sizes(values: readonly PhysicalValue[]): Uint32Array;
-  /** @throws RangeError where a value is not one of the type */
-  encode(values: readonly PhysicalValue[]): Uint8Array;
+/** The values of a column by their codes. */
+export interface PlainValues {
+  /** The bytes of each value, and NULL as in texts. */
+  readonly stored: Texts;
+  /** About how many bytes the value takes in a page. */
+  sizeOf(code: number): number;
+  /** The values one behind the other. */
+  encode(codes: Uint32Array): Uint8Array;
   /** Whether the first of two values comes before the other. */
-  isLess(a: PhysicalValue, b: PhysicalValue): boolean;
+  isLess(a: number, b: number): boolean;
+  /** The value for statistics; a text is its bytes. */
+  valueOf(code: number): PhysicalValue | Uint8Array | undefined;
+}
+
+interface PlainType {
+  /** Bytes of a value. */
+  width: number;
+  /** @throws RangeError where the value is not one of the type */
+  write(view: DataView, at: number, value: PhysicalValue): void;
+  /** Whether the value whose bytes stand at `a` comes before the one at `b`. */
+  isLess(view: DataView, a: number, b: number): boolean;
 }
 
 const PLAIN_TYPES = {
+  // A byte each here, and a bit in a page.
   BOOLEAN: () => ({
-    sizes: fixedSizes(1),
-    encode: booleans,
-    isLess: (a, b) => a < b,
+    width: 1,
+    write(view, at, value) {
+      if (typeof value !== 'boolean') throw unfit(value, 'BOOLEAN');
+      view.setUint8(at, Number(value));
+    },
+    isLess: (view, a, b) => view.getUint8(a) < view.getUint8(b),
   }),
   INT32: () => ({
-    sizes: fixedSizes(4),
-    encode: fixedWidth(4, (view, at, value) => {
+    width: 4,
+    write(view, at, value) {
       if (typeof value !== 'number' || (value | 0) !== value) throw unfit(value, 'INT32');
       view.setInt32(at, value, true);
-    }),
-    isLess: (a, b) => a < b,
+    },
+    isLess: (view, a, b) => view.getInt32(a, true) < view.getInt32(b, true),
   }),
   INT64: () => ({
-    sizes: fixedSizes(8),
-    encode: fixedWidth(8, (view, at, value) => {
+    width: 8,
+    write(view, at, value) {
       if (typeof value !== 'bigint' || BigInt.asIntN(64, value) !== value) throw unfit(value, 'INT64');
       view.setBigInt64(at, value, true);
-    }),
-    isLess: (a, b) => a < b,
+    },
+    isLess(view, a, b) {
+      const highA = view.getInt32(a + 4, true);
+      const highB = view.getInt32(b + 4, true);
+      return highA === highB ? view.getUint32(a, true) < view.getUint32(b, true) : highA < highB;
+    },
   }),
   DOUBLE: () => ({
-    sizes: fixedSizes(8),
-    encode: fixedWidth(8, (view, at, value) => {
+    width: 8,
+    write(view, at, value) {
       if (typeof value !== 'number' || Number.isNaN(value)) throw unfit(value, 'DOUBLE');
       view.setFloat64(at, value, true);
-    }),
-    isLess: (a, b) => a < b,
-  }),
-  BYTE_ARRAY: (_element, texts) => ({
-    sizes: (codes) => sizesOfTexts(texts, codes),
-    encode: (codes) => encodedTexts(texts, codes),
-    isLess: (a, b) => isBefore(texts, Number(a), Number(b)),
+    },
+    isLess: (view, a, b) => view.getFloat64(a, true) < view.getFloat64(b, true),
   }),
   FIXED_LEN_BYTE_ARRAY: ({ type_length: width = 0 }) => ({
-    sizes: fixedSizes(width),
-    encode: (values) => bigEndianIntegers(values, width),
-    isLess: (a, b) => a < b,
+    width,
+    write: (view, at, value) => writeBigEndian(view, at, value, width),
+    isLess(view, a, b) {
+      const signA = view.getInt8(a);
+      const signB = view.getInt8(b);
+      return signA === signB ? isBefore(view, a + 1, b + 1, width - 1, width - 1) : signA < signB;
+    },
   }),
-} satisfies { [Type in ParquetElement['type']]: (element: ParquetElement, texts: Texts) => PlainType };
+} satisfies Record<Exclude<ParquetElement['type'], 'BYTE_ARRAY'>, (element: ParquetElement) => PlainType>;
 
-const NO_TEXTS: Texts = textsOf([undefined]);
+/** Before each text stands how many bytes it has. */
+const LENGTH_BYTES = 4;
 
-/**
- * The row of the table for an element of a schema.
- * @param texts of a column of texts: its values are their codes
- */
-export function plainType(element: ParquetElement, texts = NO_TEXTS): PlainType {
-  return PLAIN_TYPES[element.type](element, texts);
+/** @throws RangeError where a value is not one of the type */
+export function plainValues({ element, toPhysical }: TypeSpec['parquet'], cells: CodedColumn): PlainValues {
+  const { type } = element;
+  if ('texts' in cells) {
+    if (type !== 'BYTE_ARRAY') throw new RangeError(`a Parquet column of ${type} cannot hold texts`);
+    return plainTexts(cells.texts);
+  }
+  if (type === 'BYTE_ARRAY') throw new RangeError('a Parquet column of BYTE_ARRAY holds texts alone');
+  const physical = cells.values.map((value) => (value === undefined ? undefined : toPhysical(value)));
+  return fixedValues(PLAIN_TYPES[type](element), physical, type === 'BOOLEAN');
+}
+
+function plainTexts(stored: Texts): PlainValues {
+  const { bytes, starts, ends } = stored;
+  const view = viewOf(bytes);
+  return {
+    stored,
+    sizeOf: (code) => LENGTH_BYTES + lengthOf(stored, code),
+    encode: (codes) => encoded(stored, codes, LENGTH_BYTES),
+    isLess: (a, b) =>
+      isBefore(view, starts[a] ?? 0, starts[b] ?? 0, lengthOf(stored, a), lengthOf(stored, b)),
+    valueOf: (code) => bytes.subarray(starts[code], ends[code]),
+  };
+}
+
+function fixedValues(
+  { width, write, isLess }: PlainType,
+  values: readonly (PhysicalValue | undefined)[],
+  isBits: boolean,
+): PlainValues {
+  const bytes = Buffer.alloc(values.length * width);
+  const view = viewOf(bytes);
+  const starts = new Uint32Array(values.length).fill(1);
+  const ends = new Uint32Array(values.length);
+  for (let code = 0; code < values.length; code += 1) {
+    const value = values[code];
+    if (value === undefined) continue;
+    write(view, code * width, value);
+    starts[code] = code * width;
+    ends[code] = code * width + width;
+  }
+  const stored = { bytes, starts, ends };
+  return {
+    stored,
+    sizeOf: () => width,
+    encode: (codes) => (isBits ? bits(stored, codes) : encoded(stored, codes, 0)),
+    isLess: (a, b) => isLess(view, starts[a] ?? 0, starts[b] ?? 0),
+    valueOf: (code) => values[code],
+  };
 }
 
 function unfit(value: PhysicalValue, type: string): RangeError {
   return new RangeError(`a Parquet column of ${type} cannot hold the ${typeof value} ${value}`);
 }
 
-function fixedSizes(size: number) {
-  return (values: readonly PhysicalValue[]) => new Uint32Array(values.length).fill(size);
-}
-
-function fixedWidth(width: number, write: (view: DataView, at: number, value: PhysicalValue) => void) {
-  return (values: readonly PhysicalValue[]) => {
-    const view = new DataView(new ArrayBuffer(values.length * width));
-    let at = 0;
-    for (const value of values) {
-      write(view, at, value);
-      at += width;
-    }
-    return new Uint8Array(view.buffer);
-  };
-}
-
-/** A bit each, the first one lowest. */
-function booleans(values: readonly PhysicalValue[]): Uint8Array {
-  const bytes = new Uint8Array(Math.ceil(values.length / 8));
-  for (const [index, value] of values.entries()) {
-    if (typeof value !== 'boolean') throw unfit(value, 'BOOLEAN');
-    if (value) bytes[index >> 3] = (bytes[index >> 3] ?? 0) | (1 << (index & 7));
+/** The order of the bytes, which for texts is that of the code points. */
+function isBefore(view: DataView, a: number, b: number, lengthA: number, lengthB: number): boolean {
+  const common = Math.min(lengthA, lengthB);
+  for (let index = 0; index < common; index += 1) {
+    const byteA = view.getUint8(a + index);
+    const byteB = view.getUint8(b + index);
+    if (byteA !== byteB) return byteA < byteB;
   }
-  return bytes;
+  return lengthA < lengthB;
 }
 
-const WIDEST_INTEGER = 16;
-
-function bigEndianIntegers(values: readonly PhysicalValue[], width: number): Uint8Array {
-  const unused = WIDEST_INTEGER - width;
-  const view = new DataView(new ArrayBuffer(unused + values.length * width));
-  // Each is written with all 16 bytes, from the last one on: the next one covers those that do not belong to it.
-  for (let index = values.length - 1; index >= 0; index -= 1) {
-    const value = values[index] ?? 0n;
-    if (typeof value !== 'bigint' || BigInt.asIntN(width * 8, value) !== value)
-      throw unfit(value, `${width} bytes`);
-    const low = BigInt.asIntN(64, value);
-    view.setBigInt64(index * width + 8, low);
-    view.setBigInt64(index * width, low === value ? low >> 63n : value >> 64n);
+/** A whole number in two's complement, the highest byte first. */
+function writeBigEndian(view: DataView, at: number, value: PhysicalValue, width: number): void {
+  if (typeof value !== 'bigint' || BigInt.asIntN(width * 8, value) !== value)
+    throw unfit(value, `${width} bytes`);
+  const low = BigInt.asIntN(64, value);
+  if (width === 16) {
+    view.setBigInt64(at, low === value ? low >> 63n : value >> 64n);
+    view.setBigInt64(at + 8, low);
+    return;
   }
-  return new Uint8Array(view.buffer, unused);
+  let rest = value;
+  for (let index = at + width - 1; index >= at; index -= 1) {
+    view.setUint8(index, Number(BigInt.asUintN(8, rest)));
+    rest >>= 8n;
+  }
 }
 
-const LENGTH_BYTES = 4;
-
-function lengthOf(texts: Texts, code: PhysicalValue): number {
-  if (typeof code !== 'number' || isNullText(texts, code)) throw unfit(code, 'BYTE_ARRAY');
-  return (texts.ends[code] ?? 0) - (texts.starts[code] ?? 0);
+function lengthOf(texts: Texts, code: number): number {
+  const { starts, ends } = texts;
+  if (isNullText(texts, code)) throw new RangeError(`NULL has no bytes, and code ${code} stands for it`);
+  return (ends[code] ?? 0) - (starts[code] ?? 0);
 }
 
-function sizesOfTexts(texts: Texts, codes: readonly PhysicalValue[]): Uint32Array {
-  const sizes = new Uint32Array(codes.length);
-  for (const [place, code] of codes.entries()) sizes[place] = LENGTH_BYTES + lengthOf(texts, code);
-  return sizes;
-}
-
-function encodedTexts(texts: Texts, codes: readonly PhysicalValue[]): Uint8Array {
-  let size = 0;
-  for (const code of codes) size += LENGTH_BYTES + lengthOf(texts, code);
-  const from = new DataView(texts.bytes.buffer, texts.bytes.byteOffset, texts.bytes.length);
+function encoded(stored: Texts, codes: Uint32Array, lengthBytes: number): Uint8Array {
+  let size = codes.length * lengthBytes;
+  for (let index = 0; index < codes.length; index += 1) size += lengthOf(stored, codes[index] ?? 0);
+  const from = viewOf(stored.bytes);
   const to = new DataView(new ArrayBuffer(size));
   let at = 0;
-  for (const code of codes) {
-    const length = lengthOf(texts, code);
-    to.setUint32(at, length, true);
-    copyBytes(from, texts.starts[Number(code)] ?? 0, to, at + LENGTH_BYTES, length);
-    at += LENGTH_BYTES + length;
+  for (let index = 0; index < codes.length; index += 1) {
+    const code = codes[index] ?? 0;
+    const length = lengthOf(stored, code);
+    if (lengthBytes > 0) to.setUint32(at, length, true);
+    at += lengthBytes;
+    copyBytes(from, stored.starts[code] ?? 0, to, at, length);
+    at += length;
   }
   return new Uint8Array(to.buffer);
 }
 
-/** The order of the bytes, which is that of the code points. */
-function isBefore({ bytes, starts, ends }: Texts, a: number, b: number): boolean {
-  const [startA, startB] = [starts[a] ?? 0, starts[b] ?? 0];
-  const lengthA = (ends[a] ?? 0) - startA;
-  const lengthB = (ends[b] ?? 0) - startB;
-  const common = Math.min(lengthA, lengthB);
-  for (let index = 0; index < common; index += 1) {
-    const byteA = bytes[startA + index] ?? 0;
-    const byteB = bytes[startB + index] ?? 0;
-    if (byteA !== byteB) return byteA < byteB;
-  }
-  return lengthA < lengthB;
+/** A bit each, the first one lowest. */
+function bits({ bytes, starts }: Texts, codes: Uint32Array): Uint8Array {
+  const packed = new Uint8Array(Math.ceil(codes.length / 8));
+  for (let index = 0; index < codes.length; index += 1)
+    if (bytes[starts[codes[index] ?? 0] ?? 0] === 1)
+      packed[index >> 3] = (packed[index >> 3] ?? 0) | (1 << (index & 7));
+  return packed;
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

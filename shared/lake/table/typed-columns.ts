@@ -67,7 +67,8 @@ function readValues(
   // One call into the runtime instead of one for each literal.
   const all = isAscii(bytes) ? bytes.toString('latin1') : undefined;
   for (let code = 1; code <= count; code += 1) {
-    const [start = 0, end = 0] = [ends[code - 1], ends[code]];
+    const start = ends[code - 1] ?? 0;
+    const end = ends[code] ?? 0;
     const literal = all?.slice(start, end) ?? bytes.toString('utf8', start, end);
     const number = beginsNumber(bytes[start]) ? spec?.ofNumber?.(literal) : undefined;
     values.push(number ?? readValue(literal, code, spec, unfit));
@@ -100,7 +101,8 @@ function readTexts(
   let at = bytes.length;
   const hasEscapes = bytes.includes(BACKSLASH);
   for (let code = 1; code <= count; code += 1) {
-    const [start = 0, end = 0] = [literalEnds[code - 1], literalEnds[code]];
+    const start = literalEnds[code - 1] ?? 0;
+    const end = literalEnds[code] ?? 0;
     const isText = bytes[start] === QUOTE;
     if (
       (isText && !(hasEscapes && bytes.subarray(start, end).includes(BACKSLASH))) ||

@@ -1,76 +1,95 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { ParquetElement, PhysicalValue } from '../../../shared/column-types.ts';
-import { plainType } from '../../../shared/lake/table/plain-values.ts';
+import { type ColumnType, type Value, typeSpec } from '../../../shared/column-types.ts';
+import { plainValues } from '../../../shared/lake/table/plain-values.ts';
 import { textsOf } from '../../../shared/lake/table/texts.ts';
 
-const encoded = (texts: string[]) =>
-  plainType({ type: 'BYTE_ARRAY' }, textsOf(texts)).encode(texts.map((_, code) => code));
+const fixed = (type: ColumnType, values: (Value | undefined)[]) =>
+  plainValues(typeSpec(type).parquet, { codes: new Uint32Array(), values });
+const texts = (values: (string | undefined)[]) =>
+  plainValues(typeSpec('string').parquet, { codes: new Uint32Array(), texts: textsOf(values) });
+const codesOf = (values: readonly unknown[]) => Uint32Array.from(values.keys());
 
 describe('values as Parquet lays them out', () => {
-  it.each<[string, ParquetElement, PhysicalValue[], number[]]>([
-    ['nothing', { type: 'INT64' }, [], []],
-    ['booleans', { type: 'BOOLEAN' }, [true, false, false, true, true, true, true, true, true], [0xf9, 1]],
-    ['32 bits', { type: 'INT32' }, [1, -2], [1, 0, 0, 0, 0xfe, 255, 255, 255]],
-    ['64 bits', { type: 'INT64' }, [-2n], [0xfe, 255, 255, 255, 255, 255, 255, 255]],
-    ['a double', { type: 'DOUBLE' }, [-0], [0, 0, 0, 0, 0, 0, 0, 128]],
-    [
-      'a byte each',
-      { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 1 },
-      [1n, -1n, 127n, -128n],
-      [1, 255, 127, 128],
-    ],
-    [
-      'three bytes each',
-      { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 3 },
-      [258n, -2n],
-      [0, 1, 2, 255, 255, 0xfe],
-    ],
+  it.each<[string, ColumnType, Value[], number[]]>([
+    ['nothing', 'bigint', [], []],
+    ['booleans', 'boolean', [true, false, false, true, true, true, true, true, true], [0xf9, 1]],
+    ['days', 'date', [new Date(86_400_000), new Date(-172_800_000)], [1, 0, 0, 0, 0xfe, 255, 255, 255]],
+    ['64 bits', 'bigint', [-2n], [0xfe, 255, 255, 255, 255, 255, 255, 255]],
+    ['instants', 'timestamp', [new Date(258)], [2, 1, 0, 0, 0, 0, 0, 0]],
+    ['a double', 'double', [-0], [0, 0, 0, 0, 0, 0, 0, 128]],
+    ['a byte each', 'decimal(2,0)', [1n, -1n, 99n, -99n], [1, 255, 99, 157]],
+    ['three bytes each', 'decimal(5,2)', [258n, -2n], [0, 1, 2, 255, 255, 0xfe]],
+    ['eight bytes', 'decimal(18,2)', [-258n], [255, 255, 255, 255, 255, 255, 0xfe, 0xfe]],
     [
       'sixteen bytes',
-      { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16 },
+      'decimal(38,0)',
       [-(2n ** 64n)],
       [255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0],
     ],
-  ])('of %s is what the format says', (_name, element, values, bytes) => {
-    expect([...plainType(element).encode(values)]).toEqual(bytes);
+  ])('of %s is what the format says', (_name, type, values, bytes) => {
+    expect([...fixed(type, values).encode(codesOf(values))]).toEqual(bytes);
+  });
+
+  it('decimals of any width as the two-complement number whose highest byte comes first', () => {
+    const decimal = fc
+      .integer({ min: 1, max: 38 })
+      .chain((digits) =>
+        fc.tuple(
+          fc.constant(digits),
+          fc.bigInt({ min: 1n - 10n ** BigInt(digits), max: 10n ** BigInt(digits) - 1n }),
+        ),
+      );
+    fc.assert(
+      fc.property(decimal, ([digits, value]) => {
+        const bytes = fixed(`decimal(${digits},0)`, [value]).encode(Uint32Array.of(0));
+        const width = BigInt(bytes.length * 8);
+        const hex = BigInt.asUintN(Number(width), value)
+          .toString(16)
+          .padStart(bytes.length * 2, '0');
+        expect(Buffer.from(bytes).toString('hex')).toBe(hex);
+      }),
+    );
   });
 
   it('texts of any length and alphabet as UTF-8', () => {
     fc.assert(
       fc.property(
         fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.string({ maxLength: 60 }))),
-        (texts) => {
-          const expected = texts.flatMap((one) => {
+        (values) => {
+          const expected = values.flatMap((one) => {
             const bytes = Buffer.from(one);
             const length = Buffer.alloc(4);
             length.writeUInt32LE(bytes.length);
             return [length, bytes];
           });
-          expect(Buffer.concat([encoded(texts)])).toEqual(Buffer.concat(expected));
+          expect(Buffer.from(texts(values).encode(codesOf(values)))).toEqual(Buffer.concat(expected));
         },
       ),
     );
   });
 
-  it.each<[string, ParquetElement, PhysicalValue]>([
-    ['a boolean', { type: 'BOOLEAN' }, 1],
-    ['32 bits', { type: 'INT32' }, 2 ** 31],
-    ['a whole number', { type: 'INT32' }, 1.5],
-    ['64 bits', { type: 'INT64' }, 2n ** 63n],
-    ['an integer', { type: 'INT64' }, '1'],
-    ['a number', { type: 'DOUBLE' }, Number.NaN],
-    ['a code', { type: 'BYTE_ARRAY' }, 'a'],
-    ['a code of a text', { type: 'BYTE_ARRAY' }, 0],
-    ['two bytes', { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 2 }, 2n ** 15n],
-    ['sixteen bytes', { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16 }, -(2n ** 127n) - 1n],
-  ])('fail where a value is not %s', (_name, element, value) => {
-    expect(() => plainType(element).encode([value])).toThrow(RangeError);
+  it.each<[string, ColumnType, Value]>([
+    ['a boolean', 'boolean', 1],
+    ['a day that 32 bits can tell', 'date', new Date(8.64e15 * 2)],
+    ['64 bits', 'bigint', 2n ** 63n],
+    ['an integer', 'bigint', '1'],
+    ['a number', 'double', Number.NaN],
+    ['two bytes', 'decimal(4,0)', 2n ** 15n],
+    ['sixteen bytes', 'decimal(38,0)', -(2n ** 127n) - 1n],
+    ['a text', 'string', 'a'],
+  ])('fail where a value is not %s', (_name, type, value) => {
+    expect(() => fixed(type, [value])).toThrow(RangeError);
+  });
+
+  it('fail where NULL is to have bytes', () => {
+    expect(() => texts([undefined]).encode(Uint32Array.of(0))).toThrow(RangeError);
+    expect(() => fixed('bigint', [undefined]).encode(Uint32Array.of(0))).toThrow(RangeError);
   });
 });
 
-describe('the order of texts', () => {
-  it('is that of their bytes in UTF-8', () => {
+describe('the order of values', () => {
+  it('of texts is that of their bytes in UTF-8', () => {
     const unit = fc.constantFrom(
       'a',
       'z',
@@ -86,10 +105,32 @@ describe('the order of texts', () => {
     const any = fc.string({ unit, maxLength: 5 });
     fc.assert(
       fc.property(any, any, (a, b) => {
-        const text = plainType({ type: 'BYTE_ARRAY' }, textsOf([a, b]));
-        expect(text.isLess(0, 1)).toBe(Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0);
+        expect(texts([a, b]).isLess(0, 1)).toBe(Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0);
       }),
       { numRuns: 2_000 },
+    );
+  });
+
+  const short = fc.bigInt({ min: -3n, max: 3n });
+  const long = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
+  it.each<[string, ColumnType, fc.Arbitrary<Value>]>([
+    ['whole numbers', 'bigint', fc.oneof(short, long)],
+    [
+      'decimals',
+      'decimal(38,2)',
+      fc.oneof(short, long, fc.bigInt({ min: 1n - 10n ** 38n, max: 10n ** 38n - 1n })),
+    ],
+    ['short decimals', 'decimal(4,2)', fc.bigInt({ min: -9_999n, max: 9_999n })],
+    ['doubles', 'double', fc.double({ noNaN: true })],
+    ['booleans', 'boolean', fc.boolean()],
+    ['days', 'date', fc.integer({ min: -99_999, max: 99_999 }).map((day) => new Date(day * 86_400_000))],
+    ['instants', 'timestamp', fc.date({ noInvalidDate: true })],
+  ])('of %s is that of the numbers', (_name, type, any) => {
+    fc.assert(
+      fc.property(any, any, (a, b) => {
+        expect(fixed(type, [a, b]).isLess(0, 1)).toBe(a < b);
+      }),
+      { numRuns: 1_000 },
     );
   });
 });
