@@ -1,4 +1,4 @@
-import { monthOf } from '../days.ts';
+import type { Column } from '../column-types.ts';
 import { asBrandReportsError } from '../errors.ts';
 import type { Committed } from '../lake/documents/ledger.ts';
 import { dayPartition, snapshotKey } from '../lake/paths.ts';
@@ -11,12 +11,13 @@ import {
   growSchema,
   mergeObservations,
 } from '../lake/table/columns.ts';
-import { ColumnFacts, fullest } from '../lake/table/column-facts.ts';
-import { Digest, RowHashes } from '../lake/table/digest.ts';
+import { fullest } from '../lake/table/column-facts.ts';
+import { Digest, type RowHashes } from '../lake/table/digest.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
-import { RowGroups } from '../lake/table/row-groups.ts';
-import type { BuildContext } from './context.ts';
+import type { BuildAhead } from './build-ahead.ts';
+import { type BuildContext, committedOf } from './context.ts';
+import { SnapshotWriter } from './snapshot-writer.ts';
 import { type KeyConflict, type KeyRule, type StagedDay, stagedRecords } from './staged-records.ts';
 
 /** What is to be committed; `snapshot` is the committed one's where the content is the same. */
@@ -50,61 +51,83 @@ export interface BuildOptions {
  * Makes a snapshot of all that was staged of a day: first the schema grows, then the records of its chunks become
  * typed columns, and these Parquet under a prefix of its own. Content equal to what is committed makes no snapshot. Memory holds a
  * chunk, a row group and some tens of bytes of each record that has a key (I12).
+ * @param ahead what was built while the pages came in: used where it is what the chunks would make
  * @returns a conflict where records with one primary key differ, and only a second pass can tell why (I1)
  */
 export async function build(
   ctx: BuildContext,
   staged: StagedDay,
   options: BuildOptions,
-  rule: KeyRule = 'identifies',
+  ahead?: BuildAhead,
 ): Promise<BuiltSnapshot | { conflict: KeyConflict }> {
-  const { day } = staged;
-  const current = (await ctx.ledger(monthOf(day)).cached()).days[day]?.committed;
-  const schema = await growToFit(ctx, staged);
-  const snapshot = ctx.newId();
-  const key = snapshotKey(ctx.report.table, dayPartition(ctx.brand, day), snapshot);
-  const { writeParquet } = await loadParquet();
-  const file = writeParquet(ctx.lake.store.create(key), schema.columns);
-  const hashes = current?.state === 'closed' ? new RowHashes() : undefined;
-  const digest = new Digest(hashes);
-  const { statesFingerprint } = ctx.policy;
-  const facts = new ColumnFacts(schema.columns, ctx.settings.states);
-  const rows = new RowGroups(schema, file, digest, facts);
-  const known = () => ({
-    sums: facts.sums,
-    ...(facts.rescued && { rescued: facts.rescued }),
-    ...(facts.unsettled !== undefined && { unsettled: facts.unsettled }),
-    ...(statesFingerprint !== undefined && { statesFingerprint }),
-    ...(rule === 'is_none' && { keyIsNone: true }),
-  });
-  let conflict: KeyConflict | undefined;
+  const current = await committedOf(ctx, staged.day);
+  let written: SnapshotWriter | undefined;
+  let columns: readonly Column[];
+  try {
+    ({ columns } = await growToFit(ctx, staged));
+    written = ahead?.complete(staged, columns, current);
+  } finally {
+    if (!written) await ahead?.abort();
+  }
+  if (written) return finished(ctx, staged.day, written, current, options);
+  return buildFromChunks(ctx, staged, options, { columns, current, rule: 'identifies' });
+}
+
+async function buildFromChunks(
+  ctx: BuildContext,
+  staged: StagedDay,
+  options: BuildOptions,
+  to: { columns: readonly Column[]; current: Committed | undefined; rule: KeyRule },
+): Promise<BuiltSnapshot | { conflict: KeyConflict }> {
+  const { columns, current, rule } = to;
+  const written = new SnapshotWriter(ctx, staged.day, current, columns.length, () => columns);
   try {
     for await (const records of stagedRecords(ctx, staged, rule)) {
       if ('conflict' in records) {
-        ({ conflict } = records);
-        break;
+        await written.abort();
+        const proven = ruleProvenBy(ctx, records.conflict, staged, options.isKeyNew ? undefined : current);
+        return proven ? buildFromChunks(ctx, staged, options, { ...to, rule: proven }) : records;
       }
-      await rows.append(records.list, records.kept, records.syncedAt);
-    }
-    if (!conflict) await rows.flush();
-    if (!conflict && current?.digest === digest.value() && (await isIntact(ctx, day, current, options))) {
-      await file.abort();
-      const { snapshot: same, rows, bytes, filled } = current;
-      const content = { snapshot: same, rows, bytes, digest: current.digest, ...(filled && { filled }) };
-      return { ...content, ...known(), unchanged: true };
-    }
-    if (!conflict) {
-      const { filled, ...written } = await file.finish();
-      const content = { snapshot, ...written, digest: digest.value(), filled: fullest(filled) };
-      return { ...content, ...known(), unchanged: false, ...(hashes && { hashes }) };
+      await written.rows.append(records.list, records.kept, records.syncedAt);
     }
   } catch (error) {
-    await file.abort();
+    await written.abort();
     throw error;
   }
-  await file.abort();
-  const proven = ruleProvenBy(ctx, conflict, staged, options.isKeyNew ? undefined : current);
-  return proven ? build(ctx, staged, options, proven) : { conflict };
+  const built = await finished(ctx, staged.day, written, current, options);
+  return { ...built, ...(rule === 'is_none' && { keyIsNone: true }) };
+}
+
+/** The snapshot, or the committed one where its content is the same. */
+async function finished(
+  ctx: BuildContext,
+  day: string,
+  { snapshot, rows, digest, hashes, abort }: SnapshotWriter,
+  current: Committed | undefined,
+  options: BuildOptions,
+): Promise<BuiltSnapshot> {
+  try {
+    const { file, facts } = await rows.flush();
+    const { statesFingerprint } = ctx.policy;
+    const known = {
+      sums: facts.sums,
+      ...(facts.rescued && { rescued: facts.rescued }),
+      ...(facts.unsettled !== undefined && { unsettled: facts.unsettled }),
+      ...(statesFingerprint !== undefined && { statesFingerprint }),
+    };
+    if (current?.digest === digest.value() && (await isIntact(ctx, day, current, options))) {
+      await abort();
+      const { snapshot: same, rows, bytes, filled } = current;
+      const content = { snapshot: same, rows, bytes, digest: current.digest, ...(filled && { filled }) };
+      return { ...content, ...known, unchanged: true };
+    }
+    const { filled, ...written } = await file.finish();
+    const content = { snapshot, ...written, digest: digest.value(), filled: fullest(filled) };
+    return { ...content, ...known, unchanged: false, ...(hashes && { hashes }) };
+  } catch (error) {
+    await abort();
+    throw error;
+  }
 }
 
 /** I1: what a conflict proves of the key; `undefined` where only a second pass can tell. */

@@ -10,28 +10,56 @@ import type { JsonObject } from '../json.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import type { Page } from '../service/paging/page.ts';
 import { firstPage, pages, samePage } from '../service/paging/pages.ts';
+import { BuildAhead } from './build-ahead.ts';
 import { type Attempt, restartAttempt } from './claim.ts';
 import type { FetchContext, RunContext } from './context.ts';
 import { lookedUpPages } from './fetch-details.ts';
 import { pageRequest } from './page-request.ts';
 import { Stage, type StagedPage, primaryKeyField } from './stage.ts';
 
+/** A day whose pages are all staged. */
+export interface FetchedDay {
+  /** Perhaps restarted. */
+  attempt: Attempt;
+  /** What was built of the pages meanwhile: the caller's to complete or abort. */
+  ahead: BuildAhead | undefined;
+}
+
 /**
  * Reads the rest of the attempt's last slice.
- * @returns the attempt, perhaps restarted; `undefined` where time was up before its end
+ * @returns `undefined` where time was up before its end
  */
-export async function fetchDay(ctx: RunContext, claimed: Attempt): Promise<Attempt | undefined> {
+export async function fetchDay(ctx: RunContext, claimed: Attempt): Promise<FetchedDay | undefined> {
   let attempt = claimed;
   if (attempt.resumed && !(await lastPageLeadsOn(ctx, attempt)))
     attempt = await restartAttempt(ctx, attempt, 'last_page_changed');
+  const ahead = await BuildAhead.begin(ctx, attempt.day, (await attempt.progress.cached()).slices);
+  let outcome: PartOutcome | undefined;
+  try {
+    outcome = await fetchParts(ctx, attempt, ahead);
+  } finally {
+    if (outcome !== 'complete') await ahead?.abort();
+  }
+  if (outcome === 'out_of_time') return undefined;
+  if (outcome === 'cursor_died') return fetchDay(ctx, await restartAttempt(ctx, attempt, outcome));
+  return { attempt, ahead };
+}
+
+type PartOutcome = 'complete' | 'out_of_time' | 'cursor_died';
+
+async function fetchParts(
+  ctx: RunContext,
+  attempt: Attempt,
+  ahead: BuildAhead | undefined,
+): Promise<PartOutcome> {
   const slice = await lastSliceOf(attempt);
   for (const [index, part] of slice.parts.entries()) {
     if (part.done) continue;
-    const outcome = await fetchPart(ctx, attempt, slice, index, part);
-    if (outcome === 'out_of_time') return undefined;
-    if (outcome === 'cursor_died') return fetchDay(ctx, await restartAttempt(ctx, attempt, outcome));
+    const records = part.role === 'include' ? ahead : undefined;
+    const outcome = await fetchPart(ctx, attempt, { slice, part, index }, records);
+    if (outcome !== 'complete') return outcome;
   }
-  return attempt;
+  return 'complete';
 }
 
 /** The first page of a day's query. Where the query of the day's last instant is refused, the error names the setting that helps. */
@@ -60,15 +88,15 @@ export function fetchFirstPage(ctx: FetchContext, fields: JsonObject): Promise<P
 async function fetchPart(
   ctx: RunContext,
   attempt: Attempt,
-  slice: Slice,
-  index: number,
-  part: SlicePart,
-): Promise<'complete' | 'out_of_time' | 'cursor_died'> {
+  { slice, part, index }: { slice: Slice; part: SlicePart; index: number },
+  ahead: BuildAhead | undefined,
+): Promise<PartOutcome> {
   const stage = new Stage(ctx, attempt, index, primaryKeyField(ctx));
   let fetched = 0;
   try {
     for await (const page of pagesOf(ctx, attempt, slice, part)) {
       await stage.add(page);
+      await ahead?.append(page.records);
       fetched += 1;
       ctx.log({
         event: 'page_fetched',

@@ -18,7 +18,7 @@ import type { ReportDefinition } from '../reports/definition.ts';
 import type { Attempt } from './claim.ts';
 import type { BuildContext } from './context.ts';
 import { newestAnswers } from './fetch-details.ts';
-import { ownDay } from './own-day.ts';
+import { type OwnDay, ownDay } from './own-day.ts';
 import { primaryKeyField, readChunk } from './stage.ts';
 
 /**
@@ -70,10 +70,8 @@ export async function* stagedRecords(
   { day, slices }: StagedDay,
   rule: KeyRule,
 ): AsyncGenerator<StagedRecords> {
-  const { report } = ctx;
-  const keyField = report.primaryKey?.always || everyRecordHasKey(slices) ? primaryKeyField(ctx) : undefined;
-  const own = ownDay(ctx, day);
-  const overlaps = createOverlaps(ctx, keyField, rule);
+  const keyField = usedKeyField(ctx, slices);
+  const rowsOfDay = new RowsOfDay(ctx, day, keyField, rule);
   const done = slices.filter(({ slice }) => slice.done);
   const answers = await newestAnswers(
     ctx,
@@ -85,27 +83,81 @@ export async function* stagedRecords(
     const exclusions = await exclusionsOf(ctx, staged, rule === 'identifies' ? keyField : undefined);
     const syncedAt = new Date(slice.startedAt);
     let ofDay = 0;
-    overlaps.beginSlice();
+    rowsOfDay.beginSlice();
     const answersOfSlice = answers.ofSlice();
     for await (const list of pagesOf(ctx, staged, 'include')) {
-      const kept = new Uint8Array(list.count);
-      const isOwn = own.has(list);
       const isNewest = answersOfSlice(list);
       const isExcluded = exclusions.consume(list);
-      const conflictOf = exclusions.conflictWith(list);
-      const overlapOf = overlaps.meet(list);
-      for (let index = 0; index < list.count; index += 1) {
-        if (isExcluded(index) || !isOwn(index) || !isNewest(index)) continue;
-        ofDay += 1;
-        const met = conflictOf(index) ?? overlapOf(index);
-        if (typeof met === 'object') yield { conflict: { slice, ...met } };
-        if (met === 'new') kept[index] = 1;
+      const found = rowsOfDay.among(list, {
+        isDropped: (index) => isExcluded(index) || !isNewest(index),
+        conflictWith: exclusions.conflictWith(list),
+      });
+      ofDay += found.ofDay;
+      if (found.conflict) {
+        yield { conflict: { slice, ...found.conflict } };
+        return;
       }
-      yield { list, kept, syncedAt };
+      yield { list, kept: found.kept, syncedAt };
     }
     if (ofDay === 0 && exclusions.holdMoreThanTheDay()) throw instantUnclear(ctx, day);
   }
-  own.end();
+  rowsOfDay.end();
+}
+
+/** The field whose values tell records apart: where some record has none, it is no key. */
+export function usedKeyField(
+  ctx: Pick<BuildContext, 'report' | 'settings'>,
+  slices: readonly StagedSlice[],
+): string | undefined {
+  return ctx.report.primaryKey?.always || everyRecordHasKey(slices) ? primaryKeyField(ctx) : undefined;
+}
+
+/** Decides a page at a time which records are rows, the pages of the newest slice first. */
+export class RowsOfDay {
+  readonly #own: OwnDay;
+  readonly #overlaps: Overlaps;
+
+  constructor(ctx: BuildContext, day: string, keyField: string | undefined, rule: KeyRule) {
+    this.#own = ownDay(ctx, day);
+    this.#overlaps = createOverlaps(ctx, keyField, rule);
+  }
+
+  beginSlice(): void {
+    this.#overlaps.beginSlice();
+  }
+
+  /**
+   * @param isDropped whether a record is none of the day's for another reason
+   * @param conflictWith whether a record has the key of one that was dropped, and differs
+   * @returns `kept`: a byte per record, 1 for a row; `ofDay`: how many records are the day's, rows or repeated
+   */
+  among(
+    list: RecordList,
+    { isDropped, conflictWith }: Partial<RecordFilters> = {},
+  ): { kept: Uint8Array; ofDay: number; conflict?: Pick<KeyConflict, 'versions'> } {
+    const kept = new Uint8Array(list.count);
+    const isOwn = this.#own.has(list);
+    const overlapOf = this.#overlaps.meet(list);
+    let ofDay = 0;
+    for (let index = 0; index < list.count; index += 1) {
+      if (isDropped?.(index) || !isOwn(index)) continue;
+      ofDay += 1;
+      const met = conflictWith?.(index) ?? overlapOf(index);
+      if (typeof met === 'object') return { kept, ofDay, conflict: met };
+      if (met === 'new') kept[index] = 1;
+    }
+    return { kept, ofDay };
+  }
+
+  /** To be called behind the last record. @throws BrandReportsError `contract` where all dates are other days' */
+  end(): void {
+    this.#own.end();
+  }
+}
+
+interface RecordFilters {
+  isDropped: (index: number) => boolean;
+  conflictWith: (index: number) => Pick<KeyConflict, 'versions'> | undefined;
 }
 
 interface Overlaps {

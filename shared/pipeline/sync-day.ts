@@ -9,7 +9,7 @@
  */
 import { monthOf } from '../days.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
-import { type Committed, abandonDay, failDay, releaseDay } from '../lake/documents/ledger.ts';
+import { abandonDay, failDay, releaseDay } from '../lake/documents/ledger.ts';
 import { assertLeaseHeld } from '../lake/documents/progress.ts';
 import { type DayOutcome, errorSummary } from '../outcome.ts';
 import { daysWatched, isBehindPolicy, isEmptied } from '../planning/due.ts';
@@ -18,7 +18,7 @@ import { isEndOfRun } from '../service/retry.ts';
 import { type BuiltSnapshot, build } from './build.ts';
 import { type Attempt, claim, restartAttempt, withRenewedLease } from './claim.ts';
 import { commit } from './commit.ts';
-import type { RunContext } from './context.ts';
+import { type RunContext, committedOf } from './context.ts';
 import { fetchDay } from './fetch.ts';
 import { publishDay } from './publish.ts';
 import { stagedDay } from './staged-records.ts';
@@ -60,7 +60,7 @@ export async function syncDay(
     if (!(await isPublished(ctx, day))) await publishDay(ctx, day);
     const outcome = snapshot.unchanged ? 'unchanged' : 'published';
     const done = ended(ctx, day, outcome, snapshot.rows, await pagesStaged(claimed));
-    const refusedLookups = (await committedDay(ctx, day))?.refusedLookups?.count;
+    const refusedLookups = (await committedOf(ctx, day))?.refusedLookups?.count;
     return { outcome: { ...done.outcome, ...(refusedLookups && { refusedLookups }) } };
   } catch (thrown) {
     const error = rethrowBugs(thrown);
@@ -85,11 +85,16 @@ async function fetchAndBuild(
   readBack: boolean,
   onFetched: () => void,
 ): Promise<BuiltSnapshot | undefined> {
-  const attempt = await fetchDay(ctx, claimed);
-  if (!attempt || !(await publicationFits(ctx, attempt))) return undefined;
+  const fetched = await fetchDay(ctx, claimed);
+  if (!fetched) return undefined;
+  const { attempt, ahead } = fetched;
+  if (!(await publicationFits(ctx, attempt))) {
+    await ahead?.abort();
+    return undefined;
+  }
   // Not before: the only day of a run fits always, and the next one starts behind this.
   onFetched();
-  const built = await build(ctx, await stagedDay(ctx, attempt), { readBack });
+  const built = await build(ctx, await stagedDay(ctx, attempt), { readBack }, ahead);
   if (!('conflict' in built)) return built;
   const repeated = await restartAttempt(ctx, attempt, 'key_conflict', built.conflict.versions);
   return fetchAndBuild(ctx, repeated, readBack, onFetched);
@@ -101,7 +106,7 @@ async function assertNotEmptied(
   { day, progress }: Attempt,
   { rows }: BuiltSnapshot,
 ): Promise<void> {
-  const before = await committedDay(ctx, day);
+  const before = await committedOf(ctx, day);
   const readFromMs = Date.parse((await progress.cached()).slices.at(-1)?.startedAt ?? '');
   if (!before || !isEmptied(day, ctx.policy, { rows, readFromMs }, before)) return;
   const { brand, report } = ctx;
@@ -142,11 +147,7 @@ function keepLease(ctx: RunContext, { day, progress }: Attempt): () => void {
 
 /** False also for an unchanged day whose snapshot was committed but never published. */
 async function isPublished(ctx: RunContext, day: string): Promise<boolean> {
-  return (await committedDay(ctx, day))?.published ?? false;
-}
-
-async function committedDay(ctx: RunContext, day: string): Promise<Committed | undefined> {
-  return (await ctx.ledger(monthOf(day)).cached()).days[day]?.committed;
+  return (await committedOf(ctx, day))?.published ?? false;
 }
 
 async function publicationFits(ctx: RunContext, { progress }: Attempt): Promise<boolean> {

@@ -2,37 +2,54 @@
  * Writes the records of a partition as row groups: a group is typed, counted into the digest and encoded as soon as it
  * is full, so that memory holds one of them, whatever the size of the day (I12).
  */
+import type { Column } from '../../column-types.ts';
 import type { RecordList } from '../../records/record-list.ts';
 import type { NamedColumn } from './coded-rows.ts';
 import type { ColumnFacts } from './column-facts.ts';
-import type { TableSchema } from './columns.ts';
 import type { Digest } from './digest.ts';
 import type { ParquetFile } from './parquet.ts';
-import { RecordColumns } from './record-columns.ts';
-import { ROW_GROUP_BYTES, maxRowsOfGroup } from './row-group-limits.ts';
+import { RecordColumns, type RowGroupLimits } from './record-columns.ts';
+import { ROW_GROUP_BYTES } from './row-group-limits.ts';
 import { typedColumns } from './typed-columns.ts';
 
+/** What row groups are written to. */
+export interface RowGroupTarget {
+  columns: readonly Column[];
+  /** Of these columns. */
+  file: ParquetFile;
+  facts: ColumnFacts;
+}
+
 export class RowGroups {
-  readonly #schema: TableSchema;
-  readonly #file: ParquetFile;
+  readonly #open: () => Promise<RowGroupTarget>;
   readonly #digest: Digest;
-  readonly #facts: ColumnFacts;
   readonly #records: RecordColumns;
   readonly #codes: Uint32Array;
   /** By row, when its content was first read: an index into `#times`, counted from 1. */
   readonly #syncedAt: Uint32Array;
   #times: (Date | undefined)[] = [undefined];
+  #target: RowGroupTarget | undefined;
 
-  /** @param file of the schema's columns */
-  constructor(schema: TableSchema, file: ParquetFile, digest: Digest, facts: ColumnFacts) {
-    const rows = maxRowsOfGroup(schema.columns.length);
-    this.#schema = schema;
-    this.#file = file;
+  /**
+   * @param maxRows of a row group
+   * @param open called once, when the first row group is full: until then no row depends on the columns
+   */
+  constructor(maxRows: number, digest: Digest, open: () => Promise<RowGroupTarget>) {
+    this.#open = open;
     this.#digest = digest;
-    this.#facts = facts;
-    this.#records = new RecordColumns({ rows, bytes: ROW_GROUP_BYTES });
-    this.#codes = new Uint32Array(rows);
-    this.#syncedAt = new Uint32Array(rows);
+    this.#records = new RecordColumns({ rows: maxRows, bytes: ROW_GROUP_BYTES });
+    this.#codes = new Uint32Array(maxRows);
+    this.#syncedAt = new Uint32Array(maxRows);
+  }
+
+  /** `undefined` before the first row group is written. */
+  get target(): RowGroupTarget | undefined {
+    return this.#target;
+  }
+
+  /** The rows that are not written, and about how many bytes of memory they take. */
+  get pending(): Readonly<RowGroupLimits> {
+    return this.#records;
   }
 
   /**
@@ -49,20 +66,27 @@ export class RowGroups {
     }
   }
 
-  /** Writes what was appended since the last full row group. */
-  async flush(): Promise<void> {
+  /** Writes what was appended since the last full row group. @returns what all are written to */
+  async flush(): Promise<RowGroupTarget> {
+    this.#target ??= await this.#open();
+    const { columns, file, facts } = this.#target;
     const { rows } = this.#records;
-    if (rows === 0) return;
-    const counted = this.#facts.count(rows, this.#columns(rows));
-    await this.#file.writeGroup(rows, this.#digest.addColumns(rows, counted));
+    if (rows === 0) return this.#target;
+    const counted = facts.count(rows, this.#columns(rows, columns, facts));
+    await file.writeGroup(rows, this.#digest.addColumns(rows, counted));
     this.#records.clear();
     this.#times = [undefined];
+    return this.#target;
   }
 
-  *#columns(rows: number): Generator<NamedColumn, void, undefined> {
+  *#columns(
+    rows: number,
+    columns: readonly Column[],
+    facts: ColumnFacts,
+  ): Generator<NamedColumn, void, undefined> {
     const codes = this.#codes.subarray(0, rows);
-    yield* typedColumns(this.#schema.columns, this.#records, codes, (column, rescued) =>
-      this.#facts.addRescued(column, rescued),
+    yield* typedColumns(columns, this.#records, codes, (column, rescued) =>
+      facts.addRescued(column, rescued),
     );
     yield ['_synced_at', { codes: this.#syncedAt, values: this.#times }];
   }

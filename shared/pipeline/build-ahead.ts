@@ -1,0 +1,128 @@
+/**
+ * Builds the snapshot of a day while its pages come in, so that a page is read once: its records are rows of the
+ * snapshot when they are staged. What a later page can still change is known here: a row group is written under the
+ * schema as the pages so far would make it, no record is excluded, every record has its key. Where a later page shows
+ * otherwise, what was built is dropped, and `build` makes the day from its chunks, which alone decide (I1, I7). So is a
+ * day that an earlier run began, and one whose rows take too much memory beside those of the other days in flight (I12).
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Column } from '../column-types.ts';
+import type { Committed } from '../lake/documents/ledger.ts';
+import type { Slice, SlicePart } from '../lake/documents/progress.ts';
+import { type Observations, type TableSchema, growSchema, observe } from '../lake/table/columns.ts';
+import { maxRowsOfGroup } from '../lake/table/row-group-limits.ts';
+import type { RecordList } from '../records/record-list.ts';
+import { type BuildContext, type RunContext, committedOf } from './context.ts';
+import { SnapshotWriter, replacesClosed } from './snapshot-writer.ts';
+import { RowsOfDay, type StagedDay, type StagedSlice, usedKeyField } from './staged-records.ts';
+import { primaryKeyField } from './stage.ts';
+
+/** I12: of all days in flight, rows that are not written yet. */
+const MAX_BYTES = 96 * 2 ** 20;
+
+export class BuildAhead {
+  readonly #ctx: BuildContext;
+  readonly #slice: Slice;
+  readonly #maxBytes: number;
+  readonly #keyField: string | undefined;
+  readonly #rowsOfDay: RowsOfDay;
+  readonly #written: SnapshotWriter;
+  readonly #schema: TableSchema;
+  /** Of all pages, until the first row group is written. */
+  readonly #observations: Observations = {};
+  /** Of the table, once all pages are read. */
+  #columns: readonly Column[] | undefined;
+  #records = 0;
+  /** Whether the first row group has more rows than one of its columns may have. */
+  #isTooWide = false;
+  #isDropped = false;
+
+  private constructor(
+    ctx: RunContext,
+    day: string,
+    { slice, schema, current }: { slice: Slice; schema: TableSchema; current: Committed | undefined },
+  ) {
+    this.#ctx = ctx;
+    this.#slice = slice;
+    this.#schema = schema;
+    this.#maxBytes = MAX_BYTES / ctx.daysInFlight;
+    this.#keyField = primaryKeyField(ctx);
+    this.#rowsOfDay = new RowsOfDay(ctx, day, this.#keyField, 'identifies');
+    this.#written = new SnapshotWriter(ctx, day, current, schema.columns.length, () => this.#columnsNow());
+  }
+
+  /**
+   * @param slices of the attempt, before a page is read
+   * @returns `undefined` where pages are staged already, or the records are found by lookups
+   */
+  static async begin(
+    ctx: RunContext,
+    day: string,
+    slices: readonly Slice[],
+  ): Promise<BuildAhead | undefined> {
+    const [slice, ...others] = slices;
+    if (!slice || others.length > 0 || slice.parts.some(({ pages }) => pages > 0)) return undefined;
+    if (ctx.report.paging.style === 'lookup') return undefined;
+    const schema = await ctx.schema.cached();
+    return new BuildAhead(ctx, day, { slice, schema, current: await committedOf(ctx, day) });
+  }
+
+  /** Appends a page of the day's records that was added to the stage. */
+  async append(list: RecordList): Promise<void> {
+    if (this.#isDropped) return;
+    const { kept, conflict } = this.#rowsOfDay.among(list);
+    if (conflict) return this.abort();
+    const { rows } = this.#written;
+    if (!rows.target) observe(this.#observations, list);
+    await rows.append(list, kept, new Date(this.#slice.startedAt));
+    this.#records += list.count;
+    if (this.#isTooWide || rows.pending.bytes > this.#maxBytes) await this.abort();
+  }
+
+  /**
+   * What was written, where the chunks would make the same of what was staged: the caller finishes or aborts it.
+   * @param columns of the table, which has grown to fit
+   * @throws BrandReportsError `contract` where all records are other days'
+   */
+  complete(
+    { slices }: StagedDay,
+    columns: readonly Column[],
+    current: Committed | undefined,
+  ): SnapshotWriter | undefined {
+    const { rows, hashes } = this.#written;
+    const holds =
+      !this.#isDropped &&
+      this.#isAllOf(slices) &&
+      this.#keyField === usedKeyField(this.#ctx, slices) &&
+      replacesClosed(current) === (hashes !== undefined) &&
+      (rows.target
+        ? isDeepStrictEqual(rows.target.columns, columns)
+        : rows.pending.rows <= maxRowsOfGroup(columns.length));
+    if (!holds) return undefined;
+    this.#rowsOfDay.end();
+    this.#columns = columns;
+    return this.#written;
+  }
+
+  async abort(): Promise<void> {
+    if (this.#isDropped) return;
+    this.#isDropped = true;
+    await this.#written.abort();
+  }
+
+  /** Whether these are the records that were appended, and none of another role is among them. */
+  #isAllOf(slices: readonly StagedSlice[]): boolean {
+    const [staged, ...others] = slices;
+    if (!staged || others.length > 0 || staged.slice.startedAt !== this.#slice.startedAt) return false;
+    const recordsIn = (parts: readonly SlicePart[]) => parts.reduce((sum, { records }) => sum + records, 0);
+    const { include = [], ...filters } = Object.groupBy(staged.slice.parts, ({ role }) => role);
+    return recordsIn(include) === this.#records && recordsIn(Object.values(filters).flat()) === 0;
+  }
+
+  #columnsNow(): readonly Column[] {
+    if (this.#columns) return this.#columns;
+    const { columns } = growSchema(this.#schema, this.#observations, this.#ctx.settings.columns);
+    this.#isTooWide = this.#written.rows.pending.rows > maxRowsOfGroup(columns.length);
+    return columns;
+  }
+}
