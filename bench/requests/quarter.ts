@@ -110,7 +110,7 @@ function committedAfter(
     ...(statesFingerprint !== undefined && { statesFingerprint, unsettled: nowMs >= held.finalMs ? 0 : 1 }),
   };
   const identicalPasses = closed ? agreed + 1 : 0;
-  const reading = { unchanged, recordPages: requestsOfPass(report, rows), rows, isTimeSure: true };
+  const reading = { unchanged, recordPages: requestsOfPass(report, rows), rows, isSure: true };
   const { mayBeLast, ...doubt } = doubtOf(policy, reading, before);
   const settled = closed && mayBeLast && settles(held.day, policy, nowMs, { identicalPasses, ...counts });
   return {

@@ -9,13 +9,13 @@ import { CasDocument, refreshUndamaged } from '../lake/documents/cas-document.ts
 import type { Committed, Ledger, VersionContent } from '../lake/documents/ledger.ts';
 import type { Progress } from '../lake/documents/progress.ts';
 import type { StoredSchema } from '../lake/documents/schema.ts';
-import { attemptPrefix, brandRawPrefix, parseDayKey } from '../lake/paths.ts';
+import { attemptPrefix, brandRawPrefix, parseDayKey, progressKey } from '../lake/paths.ts';
 import type { TableSchema } from '../lake/table/columns.ts';
 import { type BuiltSnapshot, build } from '../pipeline/build.ts';
 import type { BuildContext, RunContext } from '../pipeline/context.ts';
 import type { StagedDay } from '../pipeline/staged-records.ts';
-import { doubtOf, settles, watchedDays } from '../planning/due.ts';
-import { readingOf } from '../planning/reading.ts';
+import { closesAtMs, doubtOf, settles, watchedDays } from '../planning/due.ts';
+import { beganAt, readingOf } from '../planning/reading.ts';
 import type { ObjectStore } from '../ports.ts';
 
 /** A report of a brand with its settings, and its progress documents. */
@@ -29,23 +29,44 @@ export interface FoundSnapshot extends VersionContent {
 /** What the ledger says of a day, but whether it is published. */
 export type ProvenDay = Omit<Committed, 'published'>;
 
+/** An attempt of which anything is left. */
+export interface LeftAttempt {
+  id: string;
+  /** By key of an object that it wrote: when, by the store's time, in milliseconds. */
+  writtenMs: ReadonlyMap<string, number>;
+}
+
+/** What is left of a day. */
+export interface DayTraces {
+  /** The newest first. */
+  attempts: readonly LeftAttempt[];
+  /** How many snapshots of it there are. */
+  snapshots: number;
+}
+
 /** The attempts of which anything is left, by day, the newest first. */
 export async function attemptsByDay({
   brand,
   report,
   lake,
-}: Pick<BuildContext, 'brand' | 'report' | 'lake'>): Promise<Map<string, string[]>> {
+}: Pick<BuildContext, 'brand' | 'report' | 'lake'>): Promise<Map<string, LeftAttempt[]>> {
   const prefix = brandRawPrefix(report.name, brand);
-  const newest = new Map<string, { day: string; id: string; atMs: number }>();
-  for await (const { key, modifiedAt } of lake.store.list(prefix)) {
+  const objects = (await Array.fromAsync(lake.store.list(prefix))).flatMap(({ key, modifiedAt }) => {
     const of = parseDayKey(prefix, key);
-    if (!of) continue;
-    const name = `${of.day}/${of.id}`;
-    newest.set(name, { ...of, atMs: Math.max(newest.get(name)?.atMs ?? 0, modifiedAt.getTime()) });
-  }
-  const sorted = [...newest.values()].sort((a, b) => b.atMs - a.atMs);
+    return of ? [{ ...of, key, atMs: modifiedAt.getTime() }] : [];
+  });
+  const days = Map.groupBy(
+    objects.sort((a, b) => b.atMs - a.atMs),
+    ({ day }) => day,
+  );
   return new Map(
-    [...Map.groupBy(sorted, ({ day }) => day)].map(([day, attempts]) => [day, attempts.map(({ id }) => id)]),
+    [...days].map(([day, ofDay]) => [
+      day,
+      [...Map.groupBy(ofDay, ({ id }) => id)].map(([id, own]) => ({
+        id,
+        writtenMs: new Map(own.map(({ key, atMs }) => [key, atMs])),
+      })),
+    ]),
   );
 }
 
@@ -53,22 +74,22 @@ export async function attemptsByDay({
 export function proveReading(
   ctx: ProofContext,
   day: string,
-  attempts: readonly string[],
+  traces: DayTraces,
   found: FoundSnapshot,
 ): Promise<ProvenDay | undefined> {
-  return firstBuilt(ctx, dryContext(ctx, day, found), day, attempts, ({ unchanged }) => unchanged);
+  return firstBuilt(ctx, dryContext(ctx, day, found), day, traces, ({ unchanged }) => unchanged);
 }
 
 /** Makes a day again whose snapshot is lost, from the newest attempt that has read it to an end. */
 export async function rebuildLost(
   ctx: ProofContext,
   day: string,
-  attempts: readonly string[],
+  traces: DayTraces,
 ): Promise<ProvenDay | undefined> {
   const empty = { ...ctx, ledger: () => ledgerWith(ctx, day, {}) };
   // A reading that found nothing any more is not believed where an older one found records.
-  const filled = await firstBuilt(ctx, empty, day, attempts, ({ rows }) => rows > 0);
-  return filled ?? firstBuilt(ctx, empty, day, attempts, () => true);
+  const filled = await firstBuilt(ctx, empty, day, traces, ({ rows }) => rows > 0);
+  return filled ?? firstBuilt(ctx, empty, day, traces, () => true);
 }
 
 /** The first reading, of the newest attempt, whose records make a snapshot that is accepted. @param lake what is built in */
@@ -76,13 +97,17 @@ async function firstBuilt(
   ctx: ProofContext,
   lake: BuildContext,
   day: string,
-  attempts: readonly string[],
+  { attempts, snapshots }: DayTraces,
   isAccepted: (built: BuiltSnapshot) => boolean,
 ): Promise<ProvenDay | undefined> {
+  const isAlone = attempts.length === 1 && snapshots <= 1;
   for (const attempt of attempts)
     for (const reading of await finishedReadings(ctx, day, attempt)) {
       const built = await buildOrNothing(lake, stagedOf(ctx, day, reading));
-      if (built && isAccepted(built)) return provenBy(ctx, day, reading, built);
+      if (!built || !isAccepted(built)) continue;
+      // I11: of several readings nobody knows which of them agreed, nor which one the service meant last.
+      const isSure = isAlone && reading.isAll && isAfterClose(ctx, day, attempt, reading);
+      return provenBy(ctx, day, reading, built, isSure);
     }
   return undefined;
 }
@@ -90,18 +115,49 @@ async function firstBuilt(
 /** What an attempt has read to an end. */
 interface FinishedReading extends Pick<Progress, 'slices' | 'queryFingerprint'> {
   attempt: string;
+  /** Whether the attempt has begun nothing behind it. */
+  isAll: boolean;
 }
 
 /** The slices of an attempt up to each that has ended, the longest first: each may be what was committed. */
-async function finishedReadings(ctx: ProofContext, day: string, attempt: string): Promise<FinishedReading[]> {
-  const progress = await refreshUndamaged(ctx.progress(day, attempt));
+async function finishedReadings(
+  ctx: ProofContext,
+  day: string,
+  { id }: LeftAttempt,
+): Promise<FinishedReading[]> {
+  const progress = await refreshUndamaged(ctx.progress(day, id));
   if (!progress) return [];
   const { slices, queryFingerprint } = progress;
   return slices
     .map((_slice, index) => slices.slice(0, index + 1))
     .filter((upTo) => upTo.every(({ done }) => done))
     .reverse()
-    .map((upTo) => ({ attempt, slices: upTo, queryFingerprint }));
+    .map((upTo) => {
+      const isAll = upTo.length === slices.length;
+      return { attempt: id, slices: upTo, queryFingerprint, isAll };
+    });
+}
+
+/**
+ * I2: whether the reading began when the day was over by the store's time as well: the clock of its run may have been
+ * ahead. What it staged was written at the earliest as long behind its beginning as its own clock says, or is taken for it.
+ */
+function isAfterClose(
+  { report, brand, policy }: ProofContext,
+  day: string,
+  { id, writtenMs }: LeftAttempt,
+  { slices }: FinishedReading,
+): boolean {
+  const last = slices.at(-1);
+  if (!last) return false;
+  const prefix = attemptPrefix(report.name, brand, day, id);
+  const startedMs = Date.parse(beganAt(last));
+  const chunks = slices
+    .filter(({ startedAt }) => Date.parse(startedAt) >= startedMs)
+    .flatMap(({ parts }) => parts.flatMap((part) => part.chunks.map(({ name }) => prefix + name)));
+  const written = [...chunks, progressKey(report.name, brand, day, id)].map((key) => writtenMs.get(key) ?? 0);
+  const tookMs = Math.max(0, Date.parse(last.stagedAt ?? last.startedAt) - startedMs);
+  return Math.min(...written) - tookMs >= closesAtMs(day, policy);
 }
 
 /** @returns `undefined` where raw records are missing or damaged, or only a second pass could tell which are the day's */
@@ -121,23 +177,23 @@ function stagedOf(ctx: BuildContext, day: string, { attempt, slices }: FinishedR
   return { day, slices: slices.map((slice) => ({ slice, prefix })) };
 }
 
-/** What a commit of these slices would say, if nothing had been known of the day before. */
+/**
+ * What a commit of these slices would say, if nothing had been known of the day before.
+ * @param isSure otherwise the next run reads the day again
+ */
 function provenBy(
   { policy, report }: ProofContext,
   day: string,
   { attempt, slices, queryFingerprint }: FinishedReading,
   { unchanged: _unchanged, hashes: _hashes, ...content }: BuiltSnapshot,
+  isSure: boolean,
 ): ProvenDay {
   const { startedMs, resumed, recordPages, said, ...reading } = readingOf(day, policy, slices);
   const isToTheEnd = report.day.by === 'upstream' || slices.at(-1)?.toMs === endOfDay(day, policy.timeZone);
   const closed = reading.closed && isToTheEnd;
-  const passes = { identicalPasses: closed ? 1 : 0, ...(resumed && { resumed }) };
+  const passes = { identicalPasses: closed && isSure ? 1 : 0, ...(resumed && { resumed }) };
   const { rows } = content;
-  const { mayBeLast, ...doubt } = doubtOf(
-    policy,
-    { unchanged: false, recordPages, rows, isTimeSure: true },
-    undefined,
-  );
+  const { mayBeLast, ...doubt } = doubtOf(policy, { unchanged: false, recordPages, rows, isSure }, undefined);
   const isLast = closed && settles(day, policy, startedMs, { ...content, ...passes });
   const settled = isLast && mayBeLast && rows > 0 && !said.refusedLookups?.retryAt;
   return {

@@ -22,7 +22,9 @@ import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts'
 import { settingsOf } from '../run.ts';
 import type { Settings } from '../settings/settings.ts';
 import {
+  type DayTraces,
   type FoundSnapshot,
+  type LeftAttempt,
   type ProofContext,
   attemptsByDay,
   proveReading,
@@ -54,7 +56,7 @@ export async function remakeLedger(options: RemakeOptions, scope: LedgerScope): 
   const { lake, newId, clock } = options;
   const { report, brand, month } = scope;
   const proof = proofContext(options, scope);
-  const attempts = proof ? await attemptsByDay(proof) : new Map<string, string[]>();
+  const attempts = proof ? await attemptsByDay(proof) : new Map<string, LeftAttempt[]>();
   const found = await snapshotsByDay(lake, scope);
   const changesByDay = await newestChanges(lake, scope);
   const now = new Date(clock.wallMs()).toISOString();
@@ -62,14 +64,9 @@ export async function remakeLedger(options: RemakeOptions, scope: LedgerScope): 
   const notes: string[] = [];
   const ofMonth = [...new Set([...found.keys(), ...attempts.keys()])].filter((day) => monthOf(day) === month);
   for (const day of ofMonth.sort()) {
-    const lost = found.get(day) ?? { current: undefined, older: [], isAlone: true };
-    const remade = await remakeDay(
-      { lake, proof, attempts: attempts.get(day) ?? [] },
-      scope,
-      day,
-      lost,
-      newId,
-    );
+    const lost = found.get(day) ?? { current: undefined, older: [], isAlone: true, count: 0 };
+    const traces = { attempts: attempts.get(day) ?? [], snapshots: lost.count };
+    const remade = await remakeDay({ lake, proof, traces }, scope, day, lost, newId);
     notes.push(...remade.notes);
     if (!remade.committed) continue;
     const superseded = versionsBefore(lost);
@@ -132,6 +129,8 @@ interface DaySnapshots {
   older: Snapshot[];
   /** Two links of a folder are left by a crash: neither is current until the publication is repeated. */
   isAlone: boolean;
+  /** How many there are of the day, those written behind the current one too. */
+  count: number;
 }
 
 interface Snapshot extends ListedObject {
@@ -156,6 +155,7 @@ async function snapshotsByDay(
       current: newest,
       older: byAge.slice(0, newest ? byAge.indexOf(newest) : byAge.length),
       isAlone: !pointed || current.length === 1,
+      count: byAge.length,
     });
   }
   return days;
@@ -172,7 +172,7 @@ async function listedSnapshots(lake: Lake, table: string, leading: Partition): P
 }
 
 async function remakeDay(
-  { lake, proof, attempts }: { lake: Lake; proof: ProofContext | undefined; attempts: readonly string[] },
+  { lake, proof, traces }: { lake: Lake; proof: ProofContext | undefined; traces: DayTraces },
   { report, brand }: LedgerScope,
   day: string,
   { current, isAlone }: DaySnapshots,
@@ -180,7 +180,7 @@ async function remakeDay(
 ): Promise<{ committed?: Committed; notes: string[] }> {
   const read = await contentOf(lake, current);
   if ('found' in read) {
-    const proven = proof && (await proveReading(proof, day, attempts, read.found));
+    const proven = proof && (await proveReading(proof, day, traces, read.found));
     const { columns: _columns, ...content } = read.found;
     const committed = {
       ...(proven ?? { ...unknownReading(day, `repair-${newId()}`), ...content }),
@@ -189,7 +189,7 @@ async function remakeDay(
     const unproven = `${day}: no raw records prove how it was read, so it counts as open and is read again`;
     return { committed, notes: proven ? [provenNote(day, proven)] : proof ? [unproven] : [] };
   }
-  const rebuilt = proof && (await rebuildLost(proof, day, attempts));
+  const rebuilt = proof && (await rebuildLost(proof, day, traces));
   if (!rebuilt) return { notes: [`${day}: ${read.problem}, so it counts as missing`] };
   const published = lake.catalog === undefined;
   return {
@@ -202,9 +202,10 @@ async function remakeDay(
 
 function provenNote(
   day: string,
-  { attempt, state, readFrom, readTo, settled }: Omit<Committed, 'published'>,
+  { attempt, state, readFrom, readTo, settled, confirmed }: Omit<Committed, 'published'>,
 ): string {
-  return `${day}: ${settled ? 'settled' : state}, read at ${readFrom} up to ${readTo}, as the raw records of ${attempt} prove`;
+  const again = confirmed ? '' : '; the next run reads it again';
+  return `${day}: ${settled ? 'settled' : state}, read at ${readFrom} up to ${readTo}, as the raw records of ${attempt} prove${again}`;
 }
 
 async function contentOf(

@@ -43,8 +43,8 @@ export async function commit(
     const agreed = unchanged && before?.state === 'closed' ? before.identicalPasses : 0;
     const passes = { identicalPasses: closed ? agreed + 1 : 0, ...(resumed && { resumed }) };
     const isLast = settles(day, ctx.policy, startedMs, { ...snapshot, ...passes });
-    const isTimeSure = !closed || ctx.clock.wallMs() >= closesAtMs(day, ctx.policy);
-    const reading = { unchanged, recordPages, rows: snapshot.rows, isTimeSure };
+    const isSure = !closed || ctx.clock.wallMs() >= closesAtMs(day, ctx.policy);
+    const reading = { unchanged, recordPages, rows: snapshot.rows, isSure };
     const { mayBeLast, ...doubt } = doubtOf(ctx.policy, reading, before);
     // Where the service never returned a record, the address or the credentials may be another brand's.
     const isVerified = hasReturnedRecords || snapshot.rows > 0;

@@ -288,14 +288,15 @@ export interface Doubt {
  * the next one is read makes another one fall through between them; and whatever the pages are, one answer that lacks
  * records must not be the last word. Where readings contradict each other again and again, a field is never the same:
  * then the next one waits as the policy says, until one agrees or lacks records.
- * @param reading `unchanged`: it agrees with the one before. `isTimeSure`: no clock contradicts that the day was over
+ * @param reading `unchanged`: it agrees with the one before. `isSure`: nothing contradicts that the day was over, and that it
+ * is the newest one
  */
 export function doubtOf(
   policy: Policy,
-  reading: { unchanged: boolean; recordPages: number; rows: number; isTimeSure: boolean },
+  reading: { unchanged: boolean; recordPages: number; rows: number; isSure: boolean },
   before: Pick<Committed, 'rows' | 'state' | 'confirmed' | 'contradictions'> | undefined,
 ): Doubt {
-  if (!reading.isTimeSure) return { confirmed: false, mayBeLast: false };
+  if (!reading.isSure) return { confirmed: false, mayBeLast: false };
   const hasLost = before !== undefined && reading.rows < before.rows;
   const mayLack = hasLost || reading.rows === 0 || (reading.recordPages > 1 && !policy.pagesAreSnapshot);
   if (reading.unchanged || !mayLack) return { confirmed: true, mayBeLast: true };

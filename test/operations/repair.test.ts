@@ -3,6 +3,7 @@ import { type ReportName, restate } from '../../sample/brand.ts';
 import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
+import { isJsonObject } from '../../shared/json.ts';
 import { versionAt } from '../../shared/lake/documents/versions.ts';
 import { readLedger, readSchema } from '../../shared/lake/documents/read.ts';
 import { DAY_PARTITION_KEYS, dayPartition, rateBudgetKey } from '../../shared/lake/paths.ts';
@@ -14,7 +15,14 @@ import { startGlueServer } from '../fakes/glue-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
 import { stillClock } from '../fakes/still-clock.ts';
 import { changesOf } from '../sync/changes-of-day.ts';
-import { coverageOf, ledgerEntries, ledgerEntry, outcomesOf, wrongReports } from '../sync/lake-contents.ts';
+import {
+  coverageOf,
+  ledgerEntries,
+  ledgerEntry,
+  outcomesOf,
+  rewriteDocument,
+  wrongReports,
+} from '../sync/lake-contents.ts';
 import { REPORTS, type SampleLake, ZONE, blindRegistry, sampleLake } from '../sync/sample-lake.ts';
 
 const FIRST = '2026-03-07';
@@ -348,6 +356,87 @@ describe('a ledger that is made again with the settings', () => {
     expect(lake.service.requests).toHaveLength(requests);
     await lake.sync({ scope });
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+  });
+
+  /** Orders and transactions far behind their policy, so that one reading settles a day of transactions. */
+  const refresh = [{ untilAgeDays: 1, every: 'run' }];
+  const oldReports = { transaction_list: { refresh, watchUnsettledDays: 0 } };
+  const ofOld = { brandSettings: { reports: oldReports } };
+  const TRANSACTIONS = 'ledger/transaction_list/acme/2026-03.json';
+  const transactions = { reports: ['transaction_list'] };
+  const asked = { ...transactions, from: FIRST, to: FIRST };
+
+  async function repairedTransactions(lake: SampleLake) {
+    damage(lake, TRANSACTIONS);
+    const brands = { acme: { ...brandSettings, reports: oldReports } };
+    await repair(lake, true, undefined, parseSettings({ brands }, reports));
+    return (await ledgerEntry(lake, 'transaction_list', FIRST)).committed;
+  }
+
+  /** Gives what the attempt at the first day wrote another time of the store. @returns the keys */
+  function writtenAt(lake: SampleLake, at: string, isMeant = (_key: string) => true): string[] {
+    const prefix = `raw/transaction_list/brand=acme/dt=${FIRST}/`;
+    const meant = [...lake.store.objects].filter(([key]) => key.startsWith(prefix) && isMeant(key));
+    for (const [key, object] of meant) lake.store.objects.set(key, { ...object, modifiedAt: new Date(at) });
+    return meant.map(([key]) => key);
+  }
+
+  it('I11: settles a day again whose only reading was its last one', async () => {
+    const lake = sample.emptyLake();
+    lake.nowMs += 5 * DAY_MS;
+    await lake.sync({ scope: transactions, ...ofOld });
+    expect((await ledgerEntry(lake, 'transaction_list', FIRST)).committed?.settled).toBe(true);
+    expect(await repairedTransactions(lake)).toMatchObject({ settled: true, confirmed: true });
+  });
+
+  it.each<[string, (lake: SampleLake) => Promise<unknown>]>([
+    [
+      'which was read twice, with other content',
+      async (lake) => {
+        restate(lake.brand, 'transaction_list', FIRST, (held) => held.slice(1));
+        await lake.sync({ scope: asked, ...ofOld });
+      },
+    ],
+    ['which was read twice, with the same content', (lake) => lake.sync({ scope: asked, ...ofOld })],
+    [
+      'of which another snapshot is left',
+      async (lake) => {
+        const prefix = `snapshots/transactions/brand=acme/dt=${FIRST}/`;
+        const [key = ''] = [...lake.store.objects.keys()].filter((each) => each.startsWith(prefix));
+        const found = lake.store.objects.get(key);
+        if (found) lake.store.objects.set(`${prefix}other/part-0000.parquet`, found);
+      },
+    ],
+    [
+      'whose first chunk was written before the day was over, by the time of the store',
+      async (lake) => writtenAt(lake, '2026-03-08T05:14:59Z', (key) => key.includes('/chunk-')),
+    ],
+    [
+      'which was staged when the day was over, by the time of the store, but began long before',
+      async (lake) => {
+        const progress = writtenAt(lake, '2026-03-08T05:19:59Z').find((key) => key.endsWith('.json')) ?? '';
+        await rewriteDocument(lake, progress, (document) => {
+          const [slice] = Array.isArray(document.slices) ? document.slices : [];
+          const times = { startedAt: '2026-03-15T15:00:00.000Z', stagedAt: '2026-03-15T15:05:00.000Z' };
+          return isJsonObject(slice) ? { ...document, slices: [{ ...slice, ...times }] } : document;
+        });
+      },
+    ],
+  ])('I11: believes no reading of a day %s: the next run reads it again', async (_name, happen) => {
+    const lake = sample.emptyLake();
+    lake.nowMs += 5 * DAY_MS;
+    await lake.sync({ scope: transactions, ...ofOld });
+    await happen(lake);
+    lake.nowMs += HOUR_MS;
+    expect(await repairedTransactions(lake)).toMatchObject({
+      state: 'closed',
+      settled: false,
+      confirmed: false,
+    });
+    lake.nowMs += HOUR_MS;
+    const outcome = await lake.sync({ scope: transactions, ...ofOld });
+    expect(outcomesOf(outcome, 'transaction_list')).toHaveProperty(FIRST);
+    expect(await wrongReports(lake, '2026-03-15', ['transaction_list'])).toEqual({});
   });
 
   it('keeps the versions before and what has changed since, but does not claim to know when', async () => {

@@ -502,7 +502,7 @@ function afterPass(
     identicalPasses: closed ? (agrees ? committed.identicalPasses : 0) + 1 : 0,
     resumed: pass.resumed,
   };
-  const reading = { unchanged: committed?.digest === digest, recordPages: 2, rows: 1, isTimeSure: true };
+  const reading = { unchanged: committed?.digest === digest, recordPages: 2, rows: 1, isSure: true };
   const { mayBeLast, ...doubt } = doubtOf(own, reading, committed);
   const { statesFingerprint } = own;
   const counts = { rows: 1, unsettled: pass.unsettled, statesFingerprint };
@@ -520,7 +520,7 @@ function afterPass(
 
 describe('a reading that records may have moved in', () => {
   const numbered = { ...policy, pagesAreSnapshot: false };
-  const changed = { unchanged: false, recordPages: 2, rows: 10, isTimeSure: true };
+  const changed = { unchanged: false, recordPages: 2, rows: 10, isSure: true };
 
   const closed = (rows: number, contradictions = 0, confirmed = true) =>
     ({ rows, state: 'closed', confirmed, contradictions }) as const;
@@ -551,7 +551,7 @@ describe('a reading that records may have moved in', () => {
     [
       'one of which a clock says that the day was not over',
       policy,
-      { ...changed, isTimeSure: false },
+      { ...changed, isSure: false },
       { rows: 10 },
       true,
     ],
