@@ -2,7 +2,7 @@
  * Without due times a day would be read again for ever, or only once. This file decides from the
  * ledger's entry and the policy when a day is due, when it may be closed (I2) and when it is settled, so that a restated
  * day is read again as long as it can change and not after (I11): a day without a record in a state that can change
- * settles at whatever age, and one with such a record is watched beyond the policy. Everything is pure; `plan.ts` orders
+ * settles from the day after its close on, and one with such a record is watched beyond the policy. Everything is pure; `plan.ts` orders
  * what is due, and `day-state.ts` says what has been due for too long.
  */
 import {
@@ -146,8 +146,8 @@ function passDueAtMs(
 }
 
 /**
- * When a day whose records are all final is read a second time, at the latest. It costs no more than an hour later, and
- * shows what was booked late.
+ * When a day whose records are all final is read a second time, at the latest, and how long behind its close it settles, at the
+ * earliest. It costs no more than an hour later, and shows what was booked late.
  */
 const PROOF_MS = DAY_MS;
 
@@ -246,7 +246,8 @@ function lastCallMs(day: string, { timeZone }: Policy, tiers: readonly RefreshTi
 
 /**
  * I11: whether a pass that began at `readFromMs`, with the passes before it that agree, is the last needed. Two that found
- * no record which can change are, at whatever age.
+ * no record which can change are, from the day after the close on: within minutes they would agree on what is still to be
+ * booked.
  */
 export function settles(
   day: string,
@@ -254,8 +255,10 @@ export function settles(
   readFromMs: number,
   pass: Pick<Committed, 'identicalPasses' | 'resumed'> & StateCounts,
 ): boolean {
-  if (readFromMs < closesAtMs(day, policy)) return false;
-  if (isFinal(pass, policy) && pass.identicalPasses >= 2) return true;
+  const closesMs = closesAtMs(day, policy);
+  if (readFromMs < closesMs) return false;
+  const isProven = readFromMs >= closesMs + PROOF_MS - slackMs(PROOF_MS);
+  if (isFinal(pass, policy) && pass.identicalPasses >= 2 && isProven) return true;
   const isLast = readFromMs >= lastCallMs(day, policy, tiersOf(policy, pass));
   const isProofAlone = policy.pagesAreSnapshot && !pass.resumed;
   return isLast && pass.identicalPasses >= (isProofAlone ? 1 : 2);

@@ -285,7 +285,16 @@ describe('a day whose records have states', () => {
   type Pass = Parameters<typeof settles>[3];
   it.each<[string, Partial<Policy>, number, Pass, boolean]>([
     ['with the second of two passes that agree, all records final', {}, 10, { ...final, ...twice }, true],
-    ['as early as the day can be closed', {}, 1, { ...final, ...twice }, true],
+    ['the day after its close', {}, 2, { ...final, ...twice }, true],
+    ['not within hours of its close, however many agree', {}, 1, { ...final, identicalPasses: 9 }, false],
+    [
+      'not within hours of its close, where pages are numbered',
+      { pagesAreSnapshot: false },
+      1,
+      { ...final, ...twice },
+      false,
+    ],
+    ['within hours of its close where the policy is over', { refresh: [] }, 1, { ...final, ...once }, true],
     ['not with one pass, though its pages are a snapshot', {}, 10, { ...final, ...once }, false],
     ['not with one pass of numbered pages', { pagesAreSnapshot: false }, 10, { ...final, ...once }, false],
     ['with two of numbered pages', { pagesAreSnapshot: false }, 10, { ...final, ...twice }, true],
@@ -325,10 +334,10 @@ describe('a day whose records have states', () => {
     expect(settles(day, { ...own, ...change }, atAge(age), pass)).toBe(settled);
   });
 
-  it('I2: does not settle before it can be closed', () => {
-    const closes = closesAtMs(day, own);
+  it('I11: settles no sooner than a day behind its close, less half an hour for the schedule', () => {
+    const provenMs = closesAtMs(day, own) + 23.5 * HOUR_MS;
     const pass = { ...final, ...twice };
-    expect([closes - 1, closes].map((ms) => settles(day, own, ms, pass))).toEqual([false, true]);
+    expect([provenMs - 1, provenMs].map((ms) => settles(day, own, ms, pass))).toEqual([false, true]);
   });
 
   it.each<[string, Partial<Policy>, number, Partial<Committed>, number]>([

@@ -68,6 +68,18 @@ describe.each<[Restated]>([['order_list'], ['transaction_list']])('a day of %s',
     },
   );
 
+  it('I11: does not settle within minutes of its close, however many readings agree, but the day after', async () => {
+    const lake = lakeOf(report, 'paid');
+    const scope = { reports: [report], from: DAY, to: DAY };
+    for (const time of ['05:20', '05:25', '05:30']) {
+      lake.nowMs = Date.parse(`2026-02-21T${time}:00Z`);
+      const { committed } = await run(lake, report, { scope });
+      expect(committed).toMatchObject({ state: 'closed', unsettled: 0, settled: false });
+    }
+    lake.nowMs += DAY_MS;
+    expect(await run(lake, report)).toMatchObject({ outcome: 'unchanged', committed: { settled: true } });
+  });
+
   it.each<[string, string | undefined]>([
     ['is new', 'new'],
     ['is in a state that nobody has heard of', 'on hold'],
