@@ -2,7 +2,14 @@ import { monthOf } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
 import { commitDay } from '../lake/documents/ledger.ts';
 import { carriedFindings } from '../planning/findings.ts';
-import { closesAtMs, doubtOf, settles, watchedDays } from '../planning/due.ts';
+import {
+  closesAtMs,
+  disagreementsAfter,
+  doubtOf,
+  neverAgrees,
+  settles,
+  watchedDays,
+} from '../planning/due.ts';
 import { readingOf } from '../planning/reading.ts';
 import type { BuiltSnapshot } from './build.ts';
 import type { Attempt } from './claim.ts';
@@ -50,7 +57,11 @@ export async function commit(
     const isVerified = hasReturnedRecords || snapshot.rows > 0;
     const { queryFingerprint, fallPercent } = ctx.policy;
     const content = { ...snapshot, unchanged, at: said.readFrom, queryFingerprint };
-    const settled = closed && isLast && mayBeLast && isVerified && !said.refusedLookups?.retryAt;
+    const compared = { ...snapshot, unchanged, readFromMs: startedMs };
+    const disagreements = disagreementsAfter(day, ctx.policy, compared, before);
+    const agrees = isLast && mayBeLast;
+    const isGivenUp = !agrees && neverAgrees({ ...reading, ...doubt, disagreements }, before);
+    const settled = closed && (agrees || isGivenUp) && isVerified && !said.refusedLookups?.retryAt;
     const next = commitDay(ledger, day, {
       runId: ctx.runId,
       continuation,
@@ -62,8 +73,10 @@ export async function commit(
         state: closed ? 'closed' : 'open',
         settled,
         ...(settled && { watchedDays: watchedDays(day, ctx.policy, startedMs) }),
+        ...(settled && isGivenUp && { lastReadingGivenUp: true }),
         ...passes,
         ...doubt,
+        ...(disagreements > 0 && { disagreements }),
         attempt: id,
         ...said,
         queryFingerprint,

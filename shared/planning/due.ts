@@ -321,6 +321,31 @@ function contradictionsAfter(
   return hasLost ? 0 : contradictions;
 }
 
+/** How many readings in a row, this one the last, differed from the one before while the policy needs no more than one that agrees. */
+export function disagreementsAfter(
+  day: string,
+  policy: Policy,
+  reading: StateCounts & { unchanged: boolean; readFromMs: number },
+  before: Pick<Committed, 'state' | 'queryFingerprint' | 'disagreements'> | undefined,
+): number {
+  const lastMs = Math.max(lastCallMs(day, policy, tiersOf(policy, reading)), closesAtMs(day, policy));
+  const isComparable = before?.state === 'closed' && before.queryFingerprint === policy.queryFingerprint;
+  if (reading.unchanged || reading.readFromMs < lastMs || !isComparable) return 0;
+  return (before.disagreements ?? 0) + 1;
+}
+
+/**
+ * I11: whether no further reading is needed of a day whose readings never agree: a field differs in every answer. One that
+ * lacks records is not the last word.
+ */
+export function neverAgrees(
+  reading: { disagreements: number; confirmed: boolean; rows: number },
+  before: Pick<Committed, 'rows'> | undefined,
+): boolean {
+  const hasLost = before !== undefined && reading.rows < before.rows;
+  return reading.disagreements >= MAX_CONTRADICTIONS && reading.confirmed && !hasLost;
+}
+
 /**
  * Whether a reading says that a day is empty which had records when it was read at an age at which none can change any
  * more: then the service keeps them no longer.

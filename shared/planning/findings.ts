@@ -52,6 +52,11 @@ const COMMON = {
     advice:
       'Compare the day with the dashboard of the brand. Nothing is to be done where orders were cancelled or corrected',
   },
+  never_agrees: {
+    title: 'no two readings agree',
+    advice:
+      'brand-reports diff shows the field that differs in every answer: tell the operator of the service. The day has the last answer and is not read again, until a range names it',
+  },
   unusual_rows: {
     title: 'rows far from what is usual for the weekday',
     advice:
@@ -82,12 +87,20 @@ export function findingsOf({ day, report, committedOn, policy }: FindingFacts): 
     ...unusual.map((detail) => ({
       ...{ check: 'unusual_rows', ...COMMON.unusual_rows, detail, since, isCertain: confirmed },
     })),
+    ...neverAgreed(committed).map((detail) => ({
+      ...{ check: 'never_agrees', ...COMMON.never_agrees, detail, since, isCertain: true },
+    })),
     ...report.checks.flatMap(({ name, counts, advice }: Check) => {
       const count = committed.findings?.[name] ?? 0;
       if (count === 0) return [];
       return [{ check: name, title: counts, detail: String(count), advice, since, isCertain: true }];
     }),
   ];
+}
+
+/** Of a day that was given up because its readings differed again and again. */
+function neverAgreed({ lastReadingGivenUp, disagreements = 0 }: Committed): string[] {
+  return lastReadingGivenUp && disagreements > 0 ? [`${disagreements} in a row differed`] : [];
 }
 
 /** `rows_fell (120 rows before, 60 now); click_differs (3)`; `null` for none. */
@@ -207,7 +220,7 @@ export function carriedFindings(
 /** Whether what is committed has only now come to have this finding: it is logged then, and not with every reading. */
 export function isNewFinding({ check }: Finding, facts: FindingFacts): boolean {
   const { before, readFrom } = facts.committedOn(facts.day) ?? {};
-  if (!before) return true;
+  if (!before || check === 'never_agrees') return true;
   if (check !== 'unusual_rows') return before.at === readFrom;
   return before.state === 'open' || unusualRows(facts.day, before, facts.committedOn).length === 0;
 }

@@ -6,11 +6,13 @@ import {
   type Policy,
   closesAtMs,
   daysWatched,
+  disagreementsAfter,
   doubtOf,
   dueAtMs,
   isBehindPolicy,
   isEmptied,
   monthDueAtMs,
+  neverAgrees,
   onlyRefusedDue,
   settles,
   upstreamState,
@@ -502,20 +504,25 @@ function afterPass(
   day: string,
   own: Policy,
   { committed }: DayEntry,
-  pass: { at: number; digest: number; resumed: boolean; unsettled?: number },
+  pass: { at: number; digest: number; resumed: boolean; unsettled?: number; rows?: number; pages?: number },
 ): DayEntry {
+  const { rows = 1, pages = 2 } = pass;
   const closed = pass.at >= closesAtMs(day, own);
   const digest = String(pass.digest);
-  const agrees = committed?.state === 'closed' && committed.digest === digest;
+  const isSame = committed?.state === 'closed' && committed.digest === digest;
   const passes = {
-    identicalPasses: closed ? (agrees ? committed.identicalPasses : 0) + 1 : 0,
+    identicalPasses: closed ? (isSame ? committed.identicalPasses : 0) + 1 : 0,
     resumed: pass.resumed,
   };
-  const reading = { unchanged: committed?.digest === digest, recordPages: 2, rows: 1, isSure: true };
+  const reading = { unchanged: committed?.digest === digest, recordPages: pages, rows, isSure: true };
   const { mayBeLast, ...doubt } = doubtOf(own, reading, committed);
   const { statesFingerprint } = own;
-  const counts = { rows: 1, unsettled: pass.unsettled, statesFingerprint };
-  const settled = closed && mayBeLast && settles(day, own, pass.at, { ...passes, ...counts });
+  const counts = { rows, unsettled: pass.unsettled, statesFingerprint };
+  const compared = { ...counts, unchanged: reading.unchanged, readFromMs: pass.at };
+  const disagreements = disagreementsAfter(day, own, compared, committed);
+  const agrees = mayBeLast && settles(day, own, pass.at, { ...passes, ...counts });
+  const isGivenUp = !agrees && neverAgrees({ ...reading, ...doubt, disagreements }, committed);
+  const settled = closed && (agrees || isGivenUp);
   return readAt(new Date(pass.at).toISOString(), {
     ...passes,
     digest,
@@ -524,8 +531,85 @@ function afterPass(
     ...counts,
     settled,
     ...(settled && { watchedDays: daysBetween(day, dayOf(pass.at, ZONE)) - 1 }),
+    ...(settled && isGivenUp && { lastReadingGivenUp: true }),
+    disagreements,
   });
 }
+
+describe('a day that has another content in every answer', () => {
+  const day = '2026-03-31';
+  const own: Policy = { ...policy, startDate: day, statesFingerprint: 'now' };
+  const lastMs = startOfDay(addDays(day, 121), ZONE);
+  const behind = { rows: 5, unsettled: 0, statesFingerprint: 'now', unchanged: false, readFromMs: lastMs };
+  const differed = { state: 'closed', queryFingerprint: own.queryFingerprint, disagreements: 1 } as const;
+
+  it.each<[string, Partial<typeof behind>, Parameters<typeof disagreementsAfter>[3], number]>([
+    ['one more behind the policy', {}, differed, 2],
+    ['the first', {}, { ...differed, disagreements: undefined }, 1],
+    ['none where it agrees', { unchanged: true }, differed, 0],
+    ['none while the policy asks for more', { readFromMs: lastMs - 1 }, differed, 0],
+    ['none while a record can change', { unsettled: 1 }, differed, 0],
+    ['none behind a reading of the open day', {}, { ...differed, state: 'open' }, 0],
+    ['none behind a reading by other queries', {}, { ...differed, queryFingerprint: 'once' }, 0],
+    ['none where there is nothing to be compared', {}, undefined, 0],
+  ])('I11: counts %s', (_name, change, before, count) => {
+    expect(disagreementsAfter(day, own, { ...behind, ...change }, before)).toBe(count);
+  });
+
+  const third = { disagreements: 3, confirmed: true, rows: 5 };
+  it.each<[string, Partial<typeof third>, { rows: number } | undefined, boolean]>([
+    ['with the third that differs', {}, { rows: 5 }, true],
+    ['with more records than before', {}, { rows: 4 }, true],
+    ['not with the second', { disagreements: 2 }, { rows: 5 }, false],
+    ['not with fewer records than before', {}, { rows: 6 }, false],
+    ['not while another reading is to confirm it', { confirmed: false }, { rows: 5 }, false],
+  ])('I11: is given up, or not: %s', (_name, change, before, expected) => {
+    expect(neverAgrees({ ...third, ...change }, before)).toBe(expected);
+  });
+
+  const answers = fc.record({
+    pagesAreSnapshot: fc.boolean(),
+    watchUnsettledDays: fc.constantFrom(0, 130, 365),
+    unsettled: fc.constantFrom(0, 1),
+    pages: fc.integer({ min: 1, max: 3 }),
+    resumed: fc.array(fc.boolean(), { minLength: 7, maxLength: 7 }),
+    rows: fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 11, maxLength: 11 }),
+    delays: fc.array(fc.integer({ min: 0, max: 5 * HOUR_MS }), { minLength: 5, maxLength: 5 }),
+  });
+
+  it('I11: is not read for ever, and never settles on an answer that lacks records', () => {
+    let givenUp = 0;
+    fc.assert(
+      fc.property(answers, ({ pagesAreSnapshot, watchUnsettledDays, unsettled, pages, ...given }) => {
+        const policyOfDay = { ...own, pagesAreSnapshot, watchUnsettledDays };
+        const overMs = startOfDay(addDays(day, unsettled ? daysWatched(policyOfDay) + 1 : 121), ZONE);
+        let entry: DayEntry = {};
+        let nowMs = closesAtMs(day, policyOfDay);
+        let behindPolicy = 0;
+        for (let passes = 0; !entry.committed?.settled; passes += 1) {
+          expect(behindPolicy).toBeLessThan(30);
+          const before = entry.committed;
+          const [rows = 1, resumed = false] = [given.rows[passes % 11], given.resumed[passes % 7]];
+          entry = afterPass(day, policyOfDay, entry, {
+            ...{ at: nowMs, digest: passes, resumed, unsettled, rows, pages },
+          });
+          if (nowMs >= overMs) behindPolicy += 1;
+          if (entry.committed?.settled) {
+            expect(nowMs).toBeGreaterThanOrEqual(overMs);
+            if (entry.committed.lastReadingGivenUp) givenUp += 1;
+            if (!pagesAreSnapshot) expect(rows).toBeGreaterThanOrEqual(before?.rows ?? 0);
+            break;
+          }
+          const dueMs = dueAtMs(day, entry, policyOfDay, nowMs) ?? Number.NaN;
+          nowMs = Math.max(dueMs, nowMs + HOUR_MS) + (given.delays[passes % 5] ?? 0);
+        }
+        expect(dueAtMs(day, entry, policyOfDay, nowMs)).toBeNull();
+      }),
+      { numRuns: 200 },
+    );
+    expect(givenUp).toBeGreaterThan(20);
+  });
+});
 
 describe('a reading that records may have moved in', () => {
   const numbered = { ...policy, pagesAreSnapshot: false };

@@ -10,7 +10,7 @@ import {
   isNewFinding,
 } from '../../shared/planning/findings.ts';
 import type { Check } from '../../shared/reports/definition.ts';
-import { policy, readAt } from './entries.ts';
+import { NOW, policy, readAt } from './entries.ts';
 
 const DAY = '2026-03-15';
 const READ = '2026-03-16T06:00:00.000Z';
@@ -220,6 +220,25 @@ describe('the next reading', () => {
     const now = { rows: 100, before: earlier(100), findings: { link_differs: 2 } };
     expect(carried(now, reading(1, { queryFingerprint: 'filtered' }))).toEqual({});
     expect(carriedFindings(undefined, reading(1), undefined, 20)).toEqual({});
+  });
+});
+
+describe('a day whose readings never agree', () => {
+  it.each<[string, Partial<Committed>, string | null]>([
+    [
+      'a finding once it is given up',
+      { lastReadingGivenUp: true, disagreements: 3 },
+      'never_agrees (3 in a row differed)',
+    ],
+    ['none before', { disagreements: 2 }, null],
+    ['none where the service refused the last one', { lastReadingGivenUp: true }, null],
+  ])('is %s', (_name, change, expected) => {
+    expect(found({ settled: true, ...change })).toBe(expected);
+  });
+
+  it('is told with the reading that gives it up', () => {
+    const now = facts({ lastReadingGivenUp: true, disagreements: 3, before: { ...earlier(1), at: NOW } });
+    expect(findingsOf(now).map((finding) => isNewFinding(finding, now))).toEqual([true]);
   });
 });
 

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { numberText } from '../../shared/json.ts';
-import { ledgerEntry, outcomesOf, wrongReports } from './lake-contents.ts';
+import type { LogEvent } from '../../shared/log-events.ts';
+import { coverageOf, ledgerEntry, outcomesOf, wrongReports } from './lake-contents.ts';
 import { NO_TIME, type SampleLake, sampleLake, syncUntilComplete } from './sample-lake.ts';
 
 const DAY = '2026-02-20';
@@ -121,6 +122,40 @@ describe('a day that is restated week after week', () => {
     const { committed } = await ledgerEntry(lake, 'transaction_list', DAY);
     expect(committed).toMatchObject({ settled: true });
     expect(committed?.rows).toBe(recordsOfDay(lake.brand, 'transaction_list', DAY).length);
+  });
+});
+
+describe('a day with a field that differs in every answer', () => {
+  it('I11: is given up behind its policy, once and not silently, and a range reads it again', async () => {
+    const lake = sample.emptyLake();
+    const findings: LogEvent[] = [];
+    const log = (event: LogEvent) => void (event.event === 'day_finding' && findings.push(event));
+    const ages: number[] = [];
+    for (let run = 0; run < 45; run += 1) {
+      restate(lake.brand, 'order_list', DAY, (held) =>
+        held.map(({ at, record }) => ({ at, record: { ...record, answered: `run ${run}` } })),
+      );
+      const read = outcomesOf(await lake.sync({ scope, log }), 'order_list');
+      if (DAY in read) ages.push(Math.floor((lake.nowMs - Date.parse(DAY)) / DAY_MS));
+      lake.nowMs += run < 6 ? HOUR_MS : run < 14 ? 5 * DAY_MS : DAY_MS;
+    }
+    expect(ages.length).toBeLessThan(20);
+    expect(ages.at(-1)).toBeGreaterThan(60);
+    expect(ages.at(-1)).toBeLessThan(90);
+    expect((await ledgerEntry(lake, 'order_list', DAY)).committed).toMatchObject({
+      settled: true,
+      lastReadingGivenUp: true,
+      disagreements: 3,
+    });
+    expect(findings).toMatchObject([{ day: DAY, check: 'never_agrees' }]);
+    expect((await coverageOf(lake, 'order_list'))[DAY]).toMatchObject({
+      state: 'complete',
+      findings: 'never_agrees (3 in a row differed)',
+    });
+    for (let reading = 0; reading < 2; reading += 1)
+      await lake.sync({ scope: { ...scope, from: DAY, to: DAY }, log });
+    const { state, findings: left } = (await coverageOf(lake, 'order_list'))[DAY] ?? {};
+    expect([state, left ?? null]).toEqual(['settled', null]);
   });
 });
 

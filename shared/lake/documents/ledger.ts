@@ -94,7 +94,7 @@ const published = storedObject({
   settled: z.boolean(),
   /** Of a settled day: the age in days up to which it was watched: its last reading is of a later one. */
   watchedDays: z.optional(storedCount),
-  /** It is settled only because the service refused its last reading again and again: no other one agrees with it. */
+  /** It is settled though no other reading agrees with its last one: that was refused, or differed, again and again. */
   lastReadingGivenUp: z.optional(z.boolean()),
   /** How many closed passes in a row had this digest. */
   identicalPasses: storedCount,
@@ -104,6 +104,8 @@ const published = storedObject({
   confirmed: z.boolean(),
   /** How many readings in a row were to confirm the one before, and differed; missing for none. */
   contradictions: z.optional(storedCount),
+  /** How many closed readings in a row, when the policy needed the last one, each differed from the one before; missing for none. */
+  disagreements: z.optional(storedCount),
   /** Records with one primary key differed in two passes: the field is no key of this reading's records. */
   keyIsNone: z.optional(z.boolean()),
   attempt: z.string(),
@@ -521,7 +523,8 @@ function settledWithout(
 ): Committed | undefined {
   if (kind !== 'contract' || lastOfDays === undefined || times < MAX_TRIES_OF_LAST_READING) return undefined;
   if (committed?.state !== 'closed' || committed.queryFingerprint !== queryFingerprint) return undefined;
-  return { ...committed, settled: true, watchedDays: lastOfDays, lastReadingGivenUp: true };
+  const { disagreements: _refusedInstead, ...kept } = committed;
+  return { ...kept, settled: true, watchedDays: lastOfDays, lastReadingGivenUp: true };
 }
 
 /**

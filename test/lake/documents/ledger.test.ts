@@ -603,6 +603,16 @@ describe('a failure', () => {
       });
     });
 
+    it('is not counted among the readings that differed', () => {
+      const { committed } = afterTries({ ...published, disagreements: 2 }, 12);
+      expect(committed).toEqual({
+        ...published,
+        settled: true,
+        watchedDays: 120,
+        lastReadingGivenUp: true,
+      });
+    });
+
     it.each<[string, Committed | undefined, Change]>([
       ['the refresh policy asks for more readings', published, { lastOfDays: undefined }],
       ['the service did not answer', published, { kind: 'transient' }],
