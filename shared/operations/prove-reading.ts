@@ -191,7 +191,7 @@ function provenBy(
   const { startedMs, resumed, recordPages, said, ...reading } = readingOf(day, policy, slices);
   const isToTheEnd = report.day.by === 'upstream' || slices.at(-1)?.toMs === endOfDay(day, policy.timeZone);
   const closed = reading.closed && isToTheEnd;
-  const passes = { identicalPasses: closed && isSure ? 1 : 0, ...(resumed && { resumed }) };
+  const passes = { identicalPasses: closed ? 1 : 0, ...(resumed && { resumed }) };
   const { rows } = content;
   const { mayBeLast, ...doubt } = doubtOf(policy, { unchanged: false, recordPages, rows, isSure }, undefined);
   const isLast = closed && settles(day, policy, startedMs, { ...content, ...passes });

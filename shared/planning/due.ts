@@ -132,8 +132,8 @@ function passDueAtMs(
   if (committed.state === 'open') return upstream && !upstream.closed ? null : started;
   const readFromMs = Date.parse(committed.readFrom);
   if (readFromMs > nowMs) return started;
-  // A last pass settles the day as soon as no lookup is left to be tried again.
-  const isLast = settles(day, policy, readFromMs, committed);
+  // A last pass that is believed settles the day as soon as no lookup is left to be tried again.
+  const isLast = committed.confirmed && settles(day, policy, readFromMs, committed);
   if (isLast && committed.refusedLookups?.retryAt) return null;
   if (committed.settled && staysSettled(committed, policy)) return null;
   // I11: the next run reads it again, whatever its age.

@@ -12,7 +12,7 @@ import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 import { type Window, dayQueries } from './day-queries.ts';
-import { type Policy, closesAtMs, settles } from './due.ts';
+import { type Policy, closesAtMs, settles, watchedDays } from './due.ts';
 import { beganAt } from './reading.ts';
 
 /** What is committed of a day, and the slices that its attempt has staged; none where they are gone. */
@@ -50,9 +50,13 @@ export type Reading = Pick<
   Committed,
   | 'state'
   | 'settled'
+  | 'watchedDays'
+  | 'lastReadingGivenUp'
   | 'identicalPasses'
   | 'resumed'
   | 'confirmed'
+  | 'contradictions'
+  | 'disagreements'
   | 'pages'
   | 'readFrom'
   | 'readTo'
@@ -126,12 +130,16 @@ export function joinReadings(
     ...(readings.some(({ resumed }) => resumed) && { resumed: true }),
   };
   const confirmed = readings.every((reading) => reading.confirmed);
+  const settled = confirmed && settles(day, policy, startedMs, passes);
   return {
     slices: slices.map(({ committed: _committed, ...staged }) => staged),
     isKeyNew: false,
     reading: {
       state: 'closed',
-      settled: confirmed && settles(day, policy, startedMs, passes),
+      settled,
+      // Of these it has its own, or none: what the ledger says of the day is of another span of time.
+      watchedDays: settled ? watchedDays(day, policy, startedMs) : undefined,
+      ...{ lastReadingGivenUp: undefined, contradictions: undefined, disagreements: undefined },
       ...passes,
       confirmed,
       pages: slices.reduce((sum, { slice }) => sum + pagesOf(slice), 0),

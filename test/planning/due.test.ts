@@ -815,6 +815,11 @@ describe('refused lookups', () => {
       '2026-03-29T05:00:00.000Z',
     ],
     [
+      'do not keep the last pass from being confirmed',
+      readAt('2026-03-21T05:00:00.000Z', { ...retry('2026-03-29T05:00:00.000Z'), confirmed: false }),
+      '2026-03-21T05:00:00.000Z',
+    ],
+    [
       'do not hasten a try that failed',
       { ...readAt(readToday, retry(soon)), failure: failure(later) },
       later,

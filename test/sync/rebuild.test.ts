@@ -393,6 +393,28 @@ describe('another time zone', () => {
     }
   });
 
+  it('I11: settles a day as old as its readings were, whatever the ledger said of another span of time', async () => {
+    const lake = sample.emptyLake();
+    const scope = { reports: ['clicks_list'] };
+    lake.nowMs = Date.parse('2026-03-13T15:00:00Z');
+    await lake.sync({ scope });
+    lake.nowMs = Date.parse('2026-03-30T15:00:00Z');
+    await lake.sync({ scope: scopeOf('clicks_list', DAY, DAY) });
+    expect((await ledgerEntry(lake, 'clicks_list', DAY)).committed).toMatchObject({
+      ...{ settled: true, watchedDays: 22 },
+    });
+    await rewriteDocument(lake, 'ledger/clicks_list/acme/2026-03.json', (ledger) => {
+      const days = JSON.parse(JSON.stringify(ledger.days));
+      Object.assign(days[DAY].committed, { lastReadingGivenUp: true, contradictions: 3, disagreements: 3 });
+      return { ...ledger, days };
+    });
+    await lake.rebuild(scopeOf('clicks_list', DAY, DAY), { brandSettings: berlin });
+    const { committed } = await ledgerEntry(lake, 'clicks_list', DAY);
+    expect(committed).toMatchObject({ settled: true, watchedDays: 5, readTo: '2026-03-07T23:00:00.000Z' });
+    for (const stale of ['lastReadingGivenUp', 'contradictions', 'disagreements'])
+      expect(committed).not.toHaveProperty(stale);
+  });
+
   it('is honoured once more by a later rebuild, out of the same readings', async () => {
     const lake = await moved(['clicks_list']);
     const scope = scopeOf('clicks_list', DAY, LAST);
