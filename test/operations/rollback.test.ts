@@ -165,6 +165,28 @@ describe('a rollback', () => {
     expect([await currentOf(lake), (await entryOf(lake)).committed?.settled]).toEqual([a, true]);
   });
 
+  it('leaves a day settled that settled early, though the version before has records that can change', async () => {
+    const lake = sample.emptyLake();
+    const order_list = { refresh: [{ untilAgeDays: 60, every: '1 day' }] };
+    const days: boolean[] = [];
+    let first = '';
+    for (const status of ['new', 'paid', 'paid', 'paid']) {
+      restate(lake.brand, 'order_list', FIRST, (held) =>
+        held.map((one) => ({ ...one, record: { ...one.record, status } })),
+      );
+      await lake.sync({ scope, brandSettings: { reports: { order_list } } });
+      if (status === 'new') first = await currentOf(lake);
+      days.push((await entryOf(lake)).committed?.settled ?? false);
+      lake.nowMs += DAY_MS;
+    }
+    expect(days).toEqual([false, false, true, true]);
+    await rollBack(optionsFor(lake), first);
+    lake.nowMs += 3 * DAY_MS;
+    const outcome = await lake.sync({ scope, brandSettings: { reports: { order_list } } });
+    expect(outcomesOf(outcome, 'order_list')).not.toHaveProperty(FIRST);
+    expect(await currentOf(lake)).toBe(first);
+  });
+
   it('can be taken back, as often as one likes', async () => {
     const { lake, a, b } = await restatedLake();
     for (const to of [a, b, a]) {

@@ -371,7 +371,11 @@ export function rollBackDay(
   });
 }
 
-/** What the ledger says of how a day was read, without what it says of the content alone. */
+/**
+ * What the ledger says of how a day was read, without what it says of the content alone. `unsettled` stays, because when the
+ * day is read next follows from what the service said last: by the older version's, a settled day would be due again, and
+ * its reading undo the rollback.
+ */
 function readingOf({
   filled: _filled,
   sums: _sums,
@@ -422,7 +426,8 @@ function isSameClaim(one: Claim | undefined, other: Claim | undefined): boolean 
 
 /**
  * Forgets versions whose time is over, the oldest first: those that were replaced so long ago, and of a day with very many
- * those that were replaced more than a day ago. What is forgotten may be deleted.
+ * those that were replaced more than a day ago. What is forgotten may be deleted. A time in the future is that of a clock that
+ * was ahead: it would keep the version, and all behind it, until then, so it counts from now on.
  * @returns the same ledger where there are none
  */
 export function forgetVersions(ledger: Ledger, nowMs: number, keptMs: number): Ledger {
@@ -435,6 +440,9 @@ export function forgetVersions(ledger: Ledger, nowMs: number, keptMs: number): L
 
 function withoutOldVersions(entry: DayEntry, nowMs: number, keptMs: number): DayEntry {
   const { superseded = [] } = entry;
+  const isAhead = superseded.some(({ at }) => at !== null && Date.parse(at) > nowMs);
+  if (isAhead)
+    return withoutOldVersions({ ...entry, superseded: endedByNow(superseded, nowMs) }, nowMs, keptMs);
   const isOver = ({ at }: Superseded, index: number) => {
     const ageMs = at === null ? 0 : nowMs - Date.parse(at);
     return ageMs >= keptMs || (superseded.length - index > MAX_SUPERSEDED && ageMs >= DAY_MS);
@@ -444,6 +452,13 @@ function withoutOldVersions(entry: DayEntry, nowMs: number, keptMs: number): Day
   if (forgotten.length === 0) return entry;
   const times = [entry.versionsFrom, ...forgotten.map(({ at }) => at)].filter((at) => typeof at === 'string');
   return { ...entry, superseded: superseded.slice(forgotten.length), versionsFrom: latest(times) };
+}
+
+function endedByNow(superseded: readonly Superseded[], nowMs: number): Superseded[] {
+  const now = new Date(nowMs).toISOString();
+  return superseded.map((version) =>
+    version.at !== null && Date.parse(version.at) > nowMs ? { ...version, at: now } : version,
+  );
 }
 
 function latest(times: readonly string[]): string {

@@ -20,19 +20,23 @@ export interface Version {
 /**
  * The versions of a day that are kept, the oldest first. A clock that was behind makes none begin before the one that it
  * replaced: of two times the later one counts. What is committed and not published yet is no version.
+ * @param nowMs a time behind it was recorded by a clock that was ahead: a version that ends there is left out, and since when
+ * the next one is there is not known. Missing: all times count.
  */
-export function versionsOf({
-  committed,
-  superseded = [],
-  versionsFrom,
-  firstCommittedAt,
-}: DayEntry): Version[] {
+export function versionsOf(
+  { committed, superseded = [], versionsFrom, firstCommittedAt }: DayEntry,
+  nowMs = Number.POSITIVE_INFINITY,
+): Version[] {
   const versions: Version[] = [];
-  const firstAt = versionsFrom ?? firstCommittedAt;
-  let from = firstAt === undefined ? {} : { fromMs: Date.parse(firstAt) };
+  const firstMs = Date.parse(versionsFrom ?? firstCommittedAt ?? '');
+  let from: Pick<Version, 'fromMs'> = firstMs <= nowMs ? { fromMs: firstMs } : {};
   for (const { snapshot, at, open = false } of superseded) {
     const version = { snapshot, open, ...from };
     if (at === null) return [...versions, version];
+    if (Date.parse(at) > nowMs) {
+      from = {};
+      continue;
+    }
     const toMs = Math.max(from.fromMs ?? Number.NEGATIVE_INFINITY, Date.parse(at));
     versions.push({ ...version, toMs });
     from = { fromMs: toMs };
@@ -44,7 +48,7 @@ export function versionsOf({
 /**
  * The snapshot of a day that queries found at `atMs`. `absent`: nothing of the day was committed yet. `unknown`: it is not
  * kept any longer, or the times of the ledger do not tell.
- * @param nowMs the present, not before `atMs`: a time behind it was recorded by a clock that was ahead, and tells nothing
+ * @param nowMs the present, not before `atMs`
  */
 export function versionAt(
   entry: DayEntry,
@@ -55,7 +59,8 @@ export function versionAt(
   const { firstCommittedAt } = entry;
   const firstMs = firstCommittedAt === undefined ? undefined : Date.parse(firstCommittedAt);
   if (firstMs !== undefined && firstMs <= nowMs && atMs < firstMs) return 'absent';
-  const version = versionsOf(entry).find(({ toMs = Number.POSITIVE_INFINITY }) => atMs < toMs);
-  const { fromMs = Number.POSITIVE_INFINITY, toMs = nowMs } = version ?? {};
-  return version && fromMs <= atMs && toMs <= nowMs ? { snapshot: version.snapshot } : 'unknown';
+  const version = versionsOf(entry, nowMs).find(({ toMs = Number.POSITIVE_INFINITY }) => atMs < toMs);
+  // Whenever it began, that was before now.
+  const { fromMs = nowMs } = version ?? {};
+  return version && fromMs <= atMs ? { snapshot: version.snapshot } : 'unknown';
 }

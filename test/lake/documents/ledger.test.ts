@@ -435,11 +435,23 @@ describe('versions whose time is over', () => {
       'their replacement is not published',
       { committed: published, superseded: [{ snapshot: 's0', at: null }] },
     ],
-    ['their time lies in the future', agedDays(-90)],
-    ['one before them may not be forgotten', agedDays(-90, 40)],
+    ['one before them may not be forgotten', agedDays(10, 40)],
   ])('change nothing where %s', (_name, entry) => {
     const ledger = ledgerOf(entry);
     expect(forgetVersions(ledger, NOW_MS, 30 * DAY_MS)).toBe(ledger);
+  });
+
+  it.each<[string, DayEntry, string[], number[]]>([
+    ['alone', agedDays(-90), ['s0'], [0]],
+    ['between others', agedDays(40, -90, 20), ['s1', 's2'], [0, 20]],
+    ['before another one', agedDays(-3650, -1, 5), ['s0', 's1', 's2'], [0, 0, 5]],
+  ])('count from now on where a clock that was ahead recorded their end: %s', (_name, entry, kept, ages) => {
+    const { superseded = [] } = entryOf(forget(entry));
+    expect(superseded.map(({ snapshot }) => snapshot)).toEqual(kept);
+    const ageDays = ({ at }: { at: string | null }) => (NOW_MS - Date.parse(at ?? '')) / DAY_MS;
+    expect(superseded.map(ageDays)).toEqual(ages);
+    const later = forgetVersions(forget(entry), NOW_MS + 30 * DAY_MS, 30 * DAY_MS);
+    expect(entryOf(later).superseded).toEqual([]);
   });
 
   it('are the oldest of a day with more than 200', () => {
