@@ -14,8 +14,9 @@ import { type RunContext, todayIn } from './context.ts';
 
 /**
  * Logs the fields that are different than before, as the ledgers say after the commit of a day and did not before it: on
- * this day, or on a later one that is compared with it. So each is logged once, and nothing has to remember it. The day
- * is committed: what goes wrong here fails nothing.
+ * this day, or on a later one that is compared with it. So each is logged once, and nothing has to remember it. A release
+ * of the service changes all days that are read again, the newest first, and what it changes moves back with each of them:
+ * what is known of one day is no news of another one. The day is committed: what goes wrong here fails nothing.
  * @param replaced what was committed of the day before
  */
 export async function logFieldChanges(
@@ -26,15 +27,19 @@ export async function logFieldChanges(
   try {
     const { [day]: entry } = (await ctx.ledger(monthOf(day)).cached()).days;
     if (!isNewlyCompared(entry?.committed)) return;
-    const entries = await comparedEntries(ctx, day);
-    const found = changesFrom(day, entries);
+    const isRestated = replaced?.state === 'closed';
+    const found = changesSince(day, await entriesOf(ctx, { from: day, to: addDays(day, HISTORY_DAYS) }))
+      // Later days may be restated as well, and have not been read again yet.
+      .filter(({ dt }) => !isRestated || dt === day);
     if (found.length === 0) return;
-    const known = changesFrom(
-      day,
-      new Map([...entries, [day, replaced ? { ...entry, committed: replaced } : {}]]),
-    );
-    const ids = new Set(known.map(idOf));
-    for (const change of found.filter((each) => !ids.has(idOf(each))))
+    const reach = isRestated
+      ? { from: addDays(day, -HISTORY_DAYS), to: todayIn(ctx) }
+      : { from: day, to: addDays(day, HISTORY_DAYS) };
+    const before = new Map([
+      ...(await entriesOf(ctx, reach)),
+      [day, replaced ? { ...entry, committed: replaced } : {}],
+    ]);
+    for (const change of newsOf(found, changesSince(reach.from, before), isRestated))
       ctx.log({
         event: 'field_changed',
         day: change.dt,
@@ -47,19 +52,30 @@ export async function logFieldChanges(
   }
 }
 
-/** The entries of all days that are compared with this one. */
-async function comparedEntries(ctx: RunContext, day: string): Promise<Map<string, DayEntry>> {
-  const to = earlier(addDays(day, HISTORY_DAYS), todayIn(ctx));
-  const ledgers = await Promise.all(
-    monthsFrom(addDays(day, -HISTORY_DAYS), to).map((month) => readOrDamage(ctx.ledger(month).cached())),
-  );
+/** The entries of these days, and of those that they are compared with. */
+async function entriesOf(
+  ctx: RunContext,
+  { from, to }: { from: string; to: string },
+): Promise<Map<string, DayEntry>> {
+  const months = monthsFrom(addDays(from, -HISTORY_DAYS), earlier(to, todayIn(ctx)));
+  const ledgers = await Promise.all(months.map((month) => readOrDamage(ctx.ledger(month).cached())));
   return new Map(ledgers.flatMap((read) => ('value' in read ? Object.entries(read.value.days) : [])));
 }
 
-function changesFrom(day: string, entries: ReadonlyMap<string, DayEntry>): SchemaChange[] {
+function changesSince(day: string, entries: ReadonlyMap<string, DayEntry>): SchemaChange[] {
   return schemaChanges(fieldDays(entries), day);
 }
 
-function idOf({ dt, column, change }: SchemaChange): string {
-  return `${dt} ${column} ${change}`;
+/** What is found and was not known: on another day neither, where it has moved from there, or the day is restated. */
+function newsOf(
+  found: readonly SchemaChange[],
+  known: readonly SchemaChange[],
+  isRestated: boolean,
+): SchemaChange[] {
+  const idOf = ({ dt, column, change }: SchemaChange) => `${dt} ${column} ${change}`;
+  const nameOf = ({ column, change }: SchemaChange) => `${column} ${change}`;
+  const stays = new Set(found.map(idOf));
+  const knownIds = new Set(known.map(idOf));
+  const knownNames = new Set(known.filter((each) => isRestated || !stays.has(idOf(each))).map(nameOf));
+  return found.filter((each) => !knownIds.has(idOf(each)) && !knownNames.has(nameOf(each)));
 }

@@ -34,8 +34,17 @@ function changeAll(): void {
 }
 
 function change(from: string, to: string, changed: (order: JsonObject, index: number) => JsonObject): void {
+  restateDays(lake, from, to, changed);
+}
+
+function restateDays(
+  of: SampleLake,
+  from: string,
+  to: string,
+  changed: (order: JsonObject, index: number) => JsonObject,
+): void {
   for (let day = from; day <= to; day = addDays(day, 1))
-    restate(lake.brand, 'order_list', day, (held) =>
+    restate(of.brand, 'order_list', day, (held) =>
       held.map(({ at, record }, index) => ({ at, record: changed(record, index) })),
     );
 }
@@ -128,5 +137,48 @@ describe('fields that come, go and change', () => {
     own.nowMs = Date.parse('2026-04-02T15:00:00Z');
     await own.sync({ scope });
     expect(await changes(own)).toEqual(ALL.filter((found) => !found.endsWith('new')));
+  });
+});
+
+describe('a release that changes a field on all days that are read again', () => {
+  /** Young days are read by each run, older ones once a day, and the oldest once a week. */
+  const refresh = [
+    { untilAgeDays: 2, every: 'run' },
+    { untilAgeDays: 15, every: '1 day' },
+    { untilAgeDays: 90, every: '7 days' },
+  ];
+  const brandSettings = { reports: { order_list: { refresh, watchUnsettledDays: 0 } } };
+
+  let own: SampleLake;
+
+  /** Runs of so many days. @returns what they logged of fields, without the day */
+  async function runs(days: number): Promise<string[]> {
+    const events: string[] = [];
+    const log = (event: LogEvent) => {
+      if (event.event === 'field_changed') events.push(`${event.column} ${event.change}`);
+    };
+    for (const end = own.nowMs + days * DAY_MS; own.nowMs < end; own.nowMs += DAY_MS) {
+      const { status } = await own.sync({ scope, log, brandSettings });
+      expect(status).toBe('complete');
+    }
+    return events;
+  }
+
+  beforeAll(async () => {
+    own = await sampleLake({ now: '2026-03-31T15:00:00Z', startDate: FIRST, clicksPerDay: 60 });
+    for (let today = NEXT; today <= '2026-03-30'; today = addDays(today, 1)) {
+      own.nowMs = Date.parse(`${today}T15:00:00Z`);
+      await own.sync({ scope, brandSettings });
+    }
+  });
+  afterAll(() => own.close());
+
+  it('is logged once for each field, and as nothing else', async () => {
+    restateDays(own, FIRST, '2026-03-31', ({ country: _country, ...order }) => ({
+      ...order,
+      gift_note: 'SPRING',
+      amount: `${JSON.stringify(order.amount)} EUR`,
+    }));
+    expect((await runs(8)).sort()).toEqual(['amount drifted', 'country vanished', 'gift_note new']);
   });
 });
