@@ -454,6 +454,21 @@ describe('versions whose time is over', () => {
     expect(entryOf(later).superseded).toEqual([]);
   });
 
+  it('are kept as long as they should, and no longer than a month from now, whatever clocks recorded', () => {
+    const ages = fc.array(fc.integer({ min: -100, max: 100 }), { minLength: 1, maxLength: 12 });
+    fc.assert(
+      fc.property(ages, (given) => {
+        const before = agedDays(...given);
+        const { superseded = [] } = entryOf(forget(before));
+        const firstKept = given.findIndex((age) => age < 30);
+        expect(superseded).toHaveLength(firstKept < 0 ? 0 : given.length - firstKept);
+        for (const { at } of superseded) expect(Date.parse(at ?? '')).toBeLessThanOrEqual(NOW_MS);
+        const later = forgetVersions(forget(before), NOW_MS + 30 * DAY_MS, 30 * DAY_MS);
+        expect(entryOf(later).superseded).toEqual([]);
+      }),
+    );
+  });
+
   it('are the oldest of a day with more than 200', () => {
     expect(keptOf(agedDays(...Array.from({ length: 230 }, (_, index) => 25 - index / 10)))).toBe(200);
   });
