@@ -64,20 +64,30 @@ const RESCUED_SHARE_JUMP = 0.05;
 /** A day that was read for the first time so long after its end belongs to the history. */
 const NEWS_DAYS = 7;
 
+/** Every commit compares some fifty days of which only one is new. */
+const knownDays = new WeakMap<DayEntry, FieldDay | 'not_compared'>();
+
 /** The days of ledgers that are compared, in order: those that were read whole and have rows. */
 export function fieldDays(entries: Iterable<readonly [dt: string, entry: DayEntry]>): FieldDay[] {
-  const days = [...entries].flatMap(([dt, { committed, firstCommittedAt }]): FieldDay[] => {
-    if (committed?.state !== 'closed' || committed.rows === 0 || !committed.filled) return [];
-    const { rows } = committed;
-    const filled = Object.entries(committed.filled);
-    const rescued = Object.entries(committed.rescued ?? {});
-    const present = new Map(filled);
-    for (const name of DERIVED_COLUMNS) present.delete(name);
-    for (const [column, values] of rescued) present.set(column, Math.max(values, present.get(column) ?? 0));
-    const isNews = firstCommittedAt === undefined || firstCommittedAt < addDays(dt, NEWS_DAYS + 2);
-    return [{ dt, rows, present, rescued: new Map(rescued), isCut: filled.length >= MAX_FILLED, isNews }];
-  });
+  const days: FieldDay[] = [];
+  for (const [dt, entry] of entries) {
+    const day = knownDays.get(entry) ?? fieldDay(dt, entry);
+    knownDays.set(entry, day);
+    if (day !== 'not_compared') days.push(day);
+  }
   return days.sort((a, b) => (a.dt < b.dt ? -1 : 1));
+}
+
+function fieldDay(dt: string, { committed, firstCommittedAt }: DayEntry): FieldDay | 'not_compared' {
+  if (committed?.state !== 'closed' || committed.rows === 0 || !committed.filled) return 'not_compared';
+  const { rows } = committed;
+  const filled = Object.entries(committed.filled);
+  const rescued = Object.entries(committed.rescued ?? {});
+  const present = new Map(filled);
+  for (const name of DERIVED_COLUMNS) present.delete(name);
+  for (const [column, values] of rescued) present.set(column, Math.max(values, present.get(column) ?? 0));
+  const isNews = firstCommittedAt === undefined || firstCommittedAt < addDays(dt, NEWS_DAYS + 2);
+  return { dt, rows, present, rescued: new Map(rescued), isCut: filled.length >= MAX_FILLED, isNews };
 }
 
 /** Whether the day was just closed with this content, and says something: a reading that finds the same changes nothing. */

@@ -14,22 +14,22 @@ export interface PlainValues {
   /** The bytes of each value, and NULL as in texts. */
   readonly stored: Texts;
   /** About how many bytes the value takes in a page. */
-  sizeOf(code: number): number;
+  sizeOf: (code: number) => number;
   /** The values one behind the other. */
-  encode(codes: Uint32Array): Uint8Array;
+  encode: (codes: Uint32Array) => Uint8Array;
   /** Whether the first of two values comes before the other. */
-  isLess(a: number, b: number): boolean;
+  isLess: (a: number, b: number) => boolean;
   /** The value for statistics; a text is its bytes. */
-  valueOf(code: number): PhysicalValue | Uint8Array | undefined;
+  valueOf: (code: number) => PhysicalValue | Uint8Array | undefined;
 }
 
 interface PlainType {
   /** Bytes of a value. */
   width: number;
   /** @throws RangeError where the value is not one of the type */
-  write(view: DataView, at: number, value: PhysicalValue): void;
+  write: (view: DataView, at: number, value: PhysicalValue) => void;
   /** Whether the value whose bytes stand at `a` comes before the one at `b`. */
-  isLess(view: DataView, a: number, b: number): boolean;
+  isLess: (view: DataView, a: number, b: number) => boolean;
 }
 
 const PLAIN_TYPES = {
@@ -85,14 +85,15 @@ const PLAIN_TYPES = {
 const LENGTH_BYTES = 4;
 
 /** @throws RangeError where a value is not one of the type */
-export function plainValues({ element, toPhysical }: TypeSpec['parquet'], cells: CodedColumn): PlainValues {
+export function plainValues(parquet: TypeSpec['parquet'], cells: CodedColumn): PlainValues {
+  const { element } = parquet;
   const { type } = element;
   if ('texts' in cells) {
     if (type !== 'BYTE_ARRAY') throw new RangeError(`a Parquet column of ${type} cannot hold texts`);
     return plainTexts(cells.texts);
   }
   if (type === 'BYTE_ARRAY') throw new RangeError('a Parquet column of BYTE_ARRAY holds texts alone');
-  const physical = cells.values.map((value) => (value === undefined ? undefined : toPhysical(value)));
+  const physical = cells.values.map((value) => (value === undefined ? undefined : parquet.toPhysical(value)));
   return fixedValues(PLAIN_TYPES[type](element), physical, type === 'BOOLEAN');
 }
 

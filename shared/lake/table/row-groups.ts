@@ -20,13 +20,16 @@ export interface RowGroupTarget {
   facts: ColumnFacts;
 }
 
+/** Most days have few rows, and memory outside the heap starts collections of all garbage. */
+const FIRST_ROWS = 256;
+
 export class RowGroups {
   readonly #open: () => Promise<RowGroupTarget>;
   readonly #digest: Digest;
   readonly #records: RecordColumns;
-  readonly #codes: Uint32Array;
+  #codes = new Uint32Array();
   /** By row, when its content was first read: an index into `#times`, counted from 1. */
-  readonly #syncedAt: Uint32Array;
+  #syncedAt = new Uint32Array(FIRST_ROWS);
   #times: (Date | undefined)[] = [undefined];
   #target: RowGroupTarget | undefined;
 
@@ -38,8 +41,6 @@ export class RowGroups {
     this.#open = open;
     this.#digest = digest;
     this.#records = new RecordColumns({ rows: maxRows, bytes: ROW_GROUP_BYTES });
-    this.#codes = new Uint32Array(maxRows);
-    this.#syncedAt = new Uint32Array(maxRows);
   }
 
   /** `undefined` before the first row group is written. */
@@ -61,6 +62,7 @@ export class RowGroups {
       const before = this.#records.rows;
       from = this.#records.append(list, from, kept);
       if (this.#times.at(-1)?.getTime() !== syncedAt.getTime()) this.#times.push(syncedAt);
+      this.#syncedAt = holding(this.#syncedAt, this.#records.rows);
       this.#syncedAt.fill(this.#times.length - 1, before, this.#records.rows);
       if (this.#records.isFull) await this.flush();
     }
@@ -84,10 +86,19 @@ export class RowGroups {
     columns: readonly Column[],
     facts: ColumnFacts,
   ): Generator<NamedColumn, void, undefined> {
+    if (this.#codes.length < rows) this.#codes = new Uint32Array(this.#syncedAt.length);
     const codes = this.#codes.subarray(0, rows);
     yield* typedColumns(columns, this.#records, codes, (column, rescued) =>
       facts.addRescued(column, rescued),
     );
     yield ['_synced_at', { codes: this.#syncedAt, values: this.#times }];
   }
+}
+
+/** These numbers, or a copy that has room for twice as many rows. */
+function holding(numbers: Uint32Array<ArrayBuffer>, rows: number): Uint32Array<ArrayBuffer> {
+  if (rows <= numbers.length) return numbers;
+  const longer = new Uint32Array(Math.max(rows, 2 * numbers.length));
+  longer.set(numbers);
+  return longer;
 }
