@@ -5,7 +5,7 @@
  * its size limited, and a part of it never taken for the whole (I8). A failure is told by its code alone, because errors
  * can hold the address, and the address holds the token (I9).
  */
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, constants, gunzip, inflate, inflateRaw } from 'node:zlib';
 import type { HttpRequest, HttpResult, SendRequest } from '../ports.ts';
@@ -21,17 +21,24 @@ const TOO_LARGE = 'ERR_BUFFER_TOO_LARGE';
 const HEADERS = { Accept: '*/*', 'Accept-Encoding': 'gzip, deflate, br', 'User-Agent': 'brand-reports' };
 
 export const sendRequest: SendRequest = async (request, { timeoutMs, signal, onHeaders }) => {
-  const stop = new AbortController();
-  const onAbort = () => stop.abort('aborted');
-  const timer = setTimeout(() => stop.abort('timeout'), timeoutMs);
+  if (signal?.aborted) return { failed: ABORTED };
+  let client: ClientRequest | undefined;
+  let stopped: string | undefined;
+  // Without an AbortSignal of its own: http would watch every stream of the request for it, which costs a third of all.
+  const stop = (reason: string) => {
+    stopped ??= reason;
+    client?.destroy();
+  };
+  const onAbort = () => stop(ABORTED);
+  const timer = setTimeout(() => stop('timeout'), timeoutMs);
   signal?.addEventListener('abort', onAbort, { once: true });
-  if (signal?.aborted) onAbort();
   try {
-    const response = await responseTo(request, stop.signal);
+    client = openRequest(request);
+    const response = await responseTo(client, request.body);
     onHeaders(response.headers);
-    return await wholeOf(response, stop.signal);
+    return await wholeOf(response, () => stopped !== undefined);
   } catch (thrown) {
-    if (stop.signal.aborted) return { failed: String(stop.signal.reason) };
+    if (stopped !== undefined) return { failed: stopped };
     return { failed: codeOf(thrown), ...(thrown instanceof StaleConnection && { isStale: true }) };
   } finally {
     clearTimeout(timer);
@@ -39,11 +46,15 @@ export const sendRequest: SendRequest = async (request, { timeoutMs, signal, onH
   }
 };
 
-function responseTo(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const { url, method, body } = request;
+const ABORTED = 'aborted';
+
+function openRequest({ url, method, headers }: HttpRequest): ClientRequest {
   const { request: open } = url.startsWith('https:') ? https : http;
-  const client = open(url, { method, headers: { ...HEADERS, ...request.headers }, signal });
+  return open(url, { method, headers: { ...HEADERS, ...headers } });
+}
+
+function responseTo(client: ClientRequest, body: string | undefined): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   let bytesBefore = 0;
   client.on('socket', ({ bytesRead }) => {
     bytesBefore = bytesRead;
@@ -80,11 +91,11 @@ class StaleConnection extends Error {
 }
 
 /** The body of an error only serves its message: where it cannot be read, the status counts all the same. */
-async function wholeOf(response: IncomingMessage, signal: AbortSignal): Promise<HttpResult> {
+async function wholeOf(response: IncomingMessage, isStopped: () => boolean): Promise<HttpResult> {
   const { statusCode: status = 0, headers } = response;
   try {
     const sent = await bytesOf(response);
-    const body = await decompressed(sent, headers['content-encoding'], signal);
+    const body = await decompressed(sent, headers['content-encoding'], isStopped);
     return { status, headers, body };
   } catch (thrown) {
     if (status < 200 || status > 299) return { status, headers, body: new Uint8Array() };
@@ -138,13 +149,13 @@ const decompressors = new Map<string, Decompress>([
 async function decompressed(
   bytes: Uint8Array,
   encodings: string | undefined,
-  signal: AbortSignal,
+  isStopped: () => boolean,
 ): Promise<Uint8Array> {
   const steps = (encodings ?? '').split(',').map((name) => decompressors.get(name.trim().toLowerCase()));
   let body = bytes;
   for (const step of steps.reverse()) {
-    // A response whose request was aborted may end as if it were whole.
-    signal.throwIfAborted();
+    // A response whose request was stopped may end as if it were whole.
+    if (isStopped()) throw failure('cut_off');
     if (step && body.length > 0) body = await step(body);
   }
   return body;
