@@ -102,6 +102,7 @@ export function lineOf(event: LogEvent): string | undefined {
       return problemLine(event, `view ${event.view} not created`);
     case 'reading_dropped':
     case 'change_not_compared':
+    case 'committed_details_unreadable':
     case 'changes_lost':
     case 'failure_not_recorded':
     case 'other_dates_excluded':

@@ -40,6 +40,8 @@ interface ReportDetails {
   page_fetched: { day: string; page: number; rows: number };
   /** Of a day, in this run: how many, and the first refusal. The rest of the day is published. */
   lookups_refused: { day: string; lookups: number; message: string };
+  /** Of lookups: the snapshot of the day is missing or damaged, and was to tell what the service answers no more. */
+  committed_details_unreadable: { day: string; message: string };
   lease_not_renewed: { day: string; message: string };
   /** What this run did with the day. */
   day_ended: { day: string; outcome: DayOutcome['outcome']; rows: number; pages: number };
@@ -143,6 +145,7 @@ const LEVELS = {
   attempt_dropped: 'warn',
   page_fetched: 'debug',
   lookups_refused: 'warn',
+  committed_details_unreadable: 'warn',
   // The work itself hits the same conflict or failure at its next write, and reports it there.
   lease_not_renewed: 'debug',
   day_ended: 'info',

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { DAY_MS, MINUTE_MS, monthOf } from '../days.ts';
 import { BrandReportsError, asBrandReportsError, rethrowBugs } from '../errors.ts';
-import type { SlicePart, Slice } from '../lake/documents/progress.ts';
+import type { JsonObject } from '../json.ts';
+import type { RefusedLookup, Slice, SlicePart } from '../lake/documents/progress.ts';
 import { attemptPrefix, dayPartition, snapshotKey } from '../lake/paths.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
@@ -14,8 +15,9 @@ import { type UpstreamRecord, lookUp, ownersAmong } from '../service/lookup.ts';
 import { hashOf } from '../service/paging/page.ts';
 import { firstPage } from '../service/paging/pages.ts';
 import type { Attempt } from './claim.ts';
+import { type CommittedDetails, committedDetails } from './committed-details.ts';
 import type { BuildContext, RunContext } from './context.ts';
-import { createRefusals, lookUpBatch } from './look-up-batch.ts';
+import { type LookupAnswer, createRefusals, lookUpBatch } from './look-up-batch.ts';
 import { pageRequest } from './page-request.ts';
 import { type StagedPage, readChunk } from './stage.ts';
 
@@ -23,8 +25,11 @@ const KEYS_PER_PAGE = 50;
 
 /**
  * The records of a report that looks up another report's records one by one (docs/interface.md, section 4.2). A page
- * is what the service knows about 50 of them, looked up concurrently; its cursor counts those that are done. A refused
+ * is what the service knows about 50 of them, looked up concurrently; its cursor is the rank of the last one. A refused
  * lookup belongs to its page like a record. Memory holds the keys of the day and nothing else of its records (I12).
+ *
+ * I1: what is committed of a record that is still there stays, whatever the service answers now. Raw records may be gone,
+ * and another attempt has none: what no slice has found is staged again from the committed snapshot, behind the lookups.
  */
 export async function* lookedUpPages(
   ctx: RunContext,
@@ -33,40 +38,30 @@ export async function* lookedUpPages(
   part: SlicePart,
   lookup: Lookup,
 ): AsyncGenerator<StagedPage> {
-  const earlier = (await attempt.progress.cached()).slices.slice(0, -1);
-  const refusedBefore = refusedAfter(earlier);
-  const asked = await recordsToAskFor(ctx, attempt, slice, earlier, lookup);
-  const { committed, failure: failedBefore } =
-    (await ctx.ledger(monthOf(attempt.day)).cached()).days[attempt.day] ?? {};
-  if ((slice.onlyRefused || failedBefore) && asked.length > 0)
-    await goAhead(ctx, attempt, slice, earlier, lookup);
-  const refusals = createRefusals((key) => refusedBefore.has(key));
-  let answered = part.pages > 0;
+  const known = await whatIsKnown(ctx, attempt, slice, part, lookup);
+  const asked = await recordsToAskFor(ctx, attempt.day, slice, known, lookup);
+  let cursor = typeof part.cursor === 'string' ? part.cursor : '';
+  const page = (found: JsonObject[], next: string | null): StagedPage => {
+    const records = recordListOf(found);
+    return { records, cursor, next, hash: hashOf(records), seen: cursor };
+  };
+  const refusals = createRefusals((key) => known.refused.has(key));
   try {
-    for (let done = Number(part.cursor ?? 0); ; ) {
-      const batch = asked.slice(done, done + KEYS_PER_PAGE);
-      const { answers, failure } = await lookUpBatch(ctx, lookup, batch, refusals);
+    for (let left = asked.filter(({ rank }) => rank > cursor); left.length > 0; ) {
+      const batch = left.slice(0, KEYS_PER_PAGE);
+      const records = batch.map(({ record }) => record);
+      const { answers, failure } = await lookUpBatch(ctx, lookup, records, refusals);
       // Where the service refuses the action itself, what it refused before is no click's fault.
       if (failure && (failure.kind !== 'transient' || answers.length === 0)) throw failure;
-      const cursor = done;
-      done += answers.length;
-      const next = done < asked.length ? done : null;
-      answered ||= answers.some(({ refusal }) => !refusal);
-      const [refusal] = refusals.met;
-      // I1: details that the service has forgotten are not ours to remove.
-      if (next === null && !answered && earlier.length === 0 && refusal && committed && committed.rows > 0)
-        throw refusal;
-      const records = recordListOf(answers.flatMap((answer) => answer.records));
-      const nowMs = ctx.clock.now().getTime();
-      const refused = answers.flatMap(({ key, refusal }) =>
-        refusal ? refusedLookup(key, refusal.code, refusedBefore.get(key), nowMs) : [],
-      );
-      const empty = answers.flatMap(({ key, records: found, refusal }) =>
-        found.length === 0 && !refusal ? [key] : [],
-      );
-      yield { records, refused, empty, cursor, next, hash: hashOf(records), seen: String(cursor) };
+      left = left.slice(answers.length);
+      for (const { key, records: found } of answers) if (found.length > 0) known.found.add(key);
+      const isEnd = left.length === 0 && (await keysToKeep(known)).size === 0;
+      const behind = batch[answers.length - 1]?.rank ?? cursor;
+      const found = answers.flatMap((answer) => answer.records);
+      yield { ...page(found, isEnd ? null : behind), ...withoutRecord(ctx, answers, known) };
       if (failure) throw failure;
-      if (next === null) return;
+      if (isEnd) return;
+      cursor = behind;
     }
   } finally {
     const [first] = refusals.met;
@@ -75,35 +70,103 @@ export async function* lookedUpPages(
       ctx.log({ event: 'lookups_refused', day: attempt.day, lookups, message: first.message });
     }
   }
+  const kept = await keysToKeep(known);
+  if (kept.size > 0)
+    for await (const records of known.committed.pages((key) => kept.has(known.ownerOf(key) ?? '')))
+      yield page(records, cursor);
+  yield page([], null);
+}
+
+/** What is known of the records of the upstream day, by their keys. */
+interface Known {
+  upstream: ReadonlyMap<string, UpstreamRecord>;
+  /** The key of the record that an answer names. */
+  ownerOf: (answered: string) => string | undefined;
+  /** What earlier slices were answered, and which lookups they were refused. */
+  answers: ReadonlyMap<string, Answer>;
+  refused: ReadonlyMap<string, RefusedLookup>;
+  /** Those of which this slice has records. */
+  found: Set<string>;
+  committed: CommittedDetails;
+  /** Whether the attempt is the one that is committed. */
+  isCommittedAttempt: boolean;
+  /** Whether the day failed the last time. */
+  hasFailed: boolean;
+}
+
+async function whatIsKnown(
+  ctx: RunContext,
+  attempt: Attempt,
+  slice: Slice,
+  part: SlicePart,
+  lookup: Lookup,
+): Promise<Known> {
+  const { day, progress } = attempt;
+  const earlier = (await progress.cached()).slices.slice(0, -1);
+  const upstream = await upstreamRecords(ctx, day, slice, lookup);
+  const ownerOf = ownersAmong(upstream);
+  const { committed, failure } = (await ctx.ledger(monthOf(day)).cached()).days[day] ?? {};
+  const found = new Set<string>();
+  if (part.pages > 0)
+    for await (const key of answeredKeys(ctx, attempt, slice, lookup)) found.add(ownerOf(key) ?? key);
+  return {
+    upstream,
+    ownerOf,
+    answers: await answersBefore(ctx, attempt, earlier, lookup, ownerOf),
+    refused: refusedAfter(earlier),
+    found,
+    committed: committedDetails(ctx, day, committed, lookup),
+    isCommittedAttempt: attempt.id === committed?.attempt,
+    hasFailed: failure !== undefined,
+  };
+}
+
+/** Which of the upstream records are in the committed snapshot, and were found by no slice. */
+async function keysToKeep({ upstream, ownerOf, answers, found, committed }: Known): Promise<Set<string>> {
+  const isMissing = (key: string) => !found.has(key) && !answers.get(key)?.found;
+  if (![...upstream.keys()].some(isMissing)) return new Set();
+  const owners = (await committed.keys()).flatMap((key) => ownerOf(key) ?? []);
+  return new Set(owners.filter(isMissing));
+}
+
+function withoutRecord(
+  ctx: RunContext,
+  answers: readonly LookupAnswer[],
+  known: Known,
+): Pick<StagedPage, 'refused' | 'empty'> {
+  const nowMs = ctx.clock.now().getTime();
+  return {
+    refused: answers.flatMap(({ key, refusal }) =>
+      refusal ? refusedLookup(key, refusal.code, known.refused.get(key), nowMs) : [],
+    ),
+    empty: answers.flatMap(({ key, records, refusal }) => (records.length === 0 && !refusal ? [key] : [])),
+  };
 }
 
 /**
  * The upstream records that the slice asks for: those that no earlier slice was answered, less the refused ones whose wait
- * is not over. They are in an order without meaning, or some neighbours that the service refuses would look
- * like a service that refuses everything; another slice has another order.
+ * is not over.
  */
 async function recordsToAskFor(
   ctx: RunContext,
-  attempt: Attempt,
+  day: string,
   slice: Slice,
-  earlier: readonly Slice[],
+  known: Known,
   lookup: Lookup,
-): Promise<UpstreamRecord[]> {
-  const startedMs = Date.parse(slice.startedAt);
-  const refusedBefore = refusedAfter(earlier);
-  const upstream = await upstreamRecords(ctx, attempt.day, slice, lookup);
-  const answers = slice.onlyRefused
-    ? undefined
-    : await answersBefore(ctx, attempt, earlier, lookup, upstream);
-  const isAsked = (key: string) => {
-    const refused = refusedBefore.get(key);
-    if (refused) return isDue(refused, startedMs);
-    return answers !== undefined && isAskedAgain(answers.get(key), slice, lookup);
-  };
-  return scattered(
-    slice,
-    [...upstream.values()].filter(({ key }) => isAsked(key)),
-  );
+): Promise<RankedRecord[]> {
+  // The raw records of what is committed are gone: its snapshot says what was found.
+  const areRawGone = known.isCommittedAttempt && known.answers.size === 0;
+  const keys = areRawGone && !lookup.recordsChange ? await known.committed.keys() : [];
+  const foundBefore = new Set(keys.flatMap((key) => known.ownerOf(key) ?? []));
+  const asked = [...known.upstream.values()].filter(({ key }) => {
+    const refused = known.refused.get(key);
+    if (refused) return isDue(refused, Date.parse(slice.startedAt));
+    if (slice.onlyRefused || foundBefore.has(key)) return false;
+    return isAskedAgain(known.answers.get(key), slice, lookup);
+  });
+  if ((slice.onlyRefused || known.hasFailed) && asked.length > 0)
+    await goAhead(ctx, day, slice, known, lookup);
+  return scattered(slice, asked);
 }
 
 /** How a record was answered before. `atMs`: when it was found the only time; infinite where it was answered again since. */
@@ -125,10 +188,9 @@ async function answersBefore(
   attempt: Attempt,
   earlier: readonly Slice[],
   lookup: Lookup,
-  upstream: ReadonlyMap<string, UpstreamRecord>,
+  ownerOf: (answered: string) => string | undefined,
 ): Promise<Map<string, Answer>> {
   const answers = new Map<string, Answer>();
-  const ownerOf = ownersAmong(upstream);
   for (const slice of earlier) {
     const atMs = Date.parse(slice.startedAt);
     for (const key of slice.parts.flatMap((part) => part.empty ?? [])) {
@@ -146,12 +208,22 @@ async function answersBefore(
   return answers;
 }
 
-function scattered({ startedAt }: Slice, records: readonly UpstreamRecord[]): UpstreamRecord[] {
+/** An upstream record and its place in the order in which a slice looks them up. */
+interface RankedRecord {
+  record: UpstreamRecord;
+  rank: string;
+}
+
+/**
+ * In an order without meaning, or some neighbours that the service refuses would look like a service that refuses
+ * everything; another slice has another order.
+ */
+function scattered({ startedAt }: Slice, records: readonly UpstreamRecord[]): RankedRecord[] {
   const ranked = records.map((record) => ({
     record,
     rank: hash('md5', `${startedAt} ${record.key}`, 'hex'),
   }));
-  return ranked.sort((a, b) => (a.rank < b.rank ? -1 : 1)).map(({ record }) => record);
+  return ranked.sort((a, b) => (a.rank < b.rank ? -1 : 1));
 }
 
 /**
@@ -162,20 +234,16 @@ function scattered({ startedAt }: Slice, records: readonly UpstreamRecord[]): Up
  */
 async function goAhead(
   ctx: RunContext,
-  attempt: Attempt,
+  day: string,
   slice: Slice,
-  earlier: readonly Slice[],
+  { upstream, answers }: Known,
   lookup: Lookup,
 ): Promise<void> {
   if (ctx.service.hasAnswered) return;
-  const upstream = await upstreamRecords(ctx, attempt.day, slice, lookup);
-  const answers = await answersBefore(ctx, attempt, earlier, lookup, upstream);
-  const [known] = scattered(
-    slice,
-    [...upstream.values()].filter(({ key }) => answers.get(key)?.found),
-  );
-  if (known) await answerAlone(() => lookUp(ctx.service, ctx.report.action, lookup, known));
-  if (!ctx.service.hasAnswered) await answerAlone(() => firstUpstreamPage(ctx, attempt.day));
+  const found = [...upstream.values()].filter(({ key }) => answers.get(key)?.found);
+  const [first] = scattered(slice, found);
+  if (first) await answerAlone(() => lookUp(ctx.service, ctx.report.action, lookup, first.record));
+  if (!ctx.service.hasAnswered) await answerAlone(() => firstUpstreamPage(ctx, day));
 }
 
 /** Asks for the sake of the answer: a refusal says nothing about the day. */

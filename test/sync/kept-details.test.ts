@@ -1,0 +1,399 @@
+/**
+ * What was published of a click stays as long as the click does: whatever the service answers later, and whatever is left
+ * of the raw records.
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { recordsOfDay, restate } from '../../sample/brand.ts';
+import type { Fault } from '../../sample/faults.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
+import { type Json, numberText } from '../../shared/json.ts';
+import type { LogEvent } from '../../shared/log-events.ts';
+import { rollBack } from '../../shared/operations/rollback.ts';
+import { clickDetails } from '../../shared/reports/click-details.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { diesAtN, diesAtNCatalog, ProcessDied } from '../fakes/dies-at-n-store.ts';
+import { stillClock } from '../fakes/still-clock.ts';
+import { changesOf } from './changes-of-day.ts';
+import { ledgerEntry, outcomesOf, publishedDays, requestsOf, serviceDays } from './lake-contents.ts';
+import { type SampleLake, blindRegistry, sampleLake, syncUntilComplete } from './sample-lake.ts';
+
+const DAY = '2026-03-09';
+const CLICKS = 120;
+const both = { reports: ['clicks_list', 'clicks_detail'] };
+const byName = { ...both, from: DAY, to: DAY };
+const REFUSED: Fault = { kind: 'code', code: 17, msg: 'too old' };
+
+let sample: SampleLake;
+beforeAll(async () => {
+  sample = await sampleLake({
+    now: '2026-03-10T05:30:00Z',
+    recordsTo: '2026-03-10T03:59:00Z',
+    startDate: DAY,
+    clicksPerDay: CLICKS,
+  });
+});
+afterAll(() => sample.close());
+
+const faults: (() => void)[] = [];
+afterEach(() => {
+  for (const stop of faults.splice(0)) stop();
+});
+
+/** The clicks of the day and their details are published. */
+async function publishedLake(): Promise<SampleLake> {
+  const lake = sample.emptyLake();
+  await lake.sync({ scope: both });
+  expect(await committed(lake)).toMatchObject({ rows: idsOf(lake).length, state: 'closed' });
+  return lake;
+}
+
+async function committed(lake: SampleLake) {
+  return (await ledgerEntry(lake, 'clicks_detail', DAY)).committed;
+}
+
+/** Of the published details of the day, as they are read from their snapshot. */
+const digestOf = async (lake: SampleLake) => (await publishedDays(lake, 'clicks_detail')).get(DAY);
+
+/** Of the details that the service has. */
+const servedDigest = async (lake: SampleLake) => (await serviceDays(lake, 'clicks_detail', DAY)).get(DAY);
+
+const idsOf = (lake: SampleLake) => recordsOfDay(lake.brand, 'clicks_list', DAY).map(({ id }) => String(id));
+const digits = (value: Json | undefined) => numberText(value) ?? String(value);
+const asked = (lake: SampleLake, since: number) =>
+  requestsOf(lake, 'clicks_detail')
+    .slice(since)
+    .map(({ fields }) => digits(fields.id));
+
+/** The service refuses the details of these clicks. @returns a function that ends it */
+function refuse(lake: SampleLake, ids: readonly string[]): () => void {
+  const refused = new Set(ids);
+  const when = ({ fields }: { fields: Record<string, Json> }) => refused.has(digits(fields.id));
+  const stop = lake.service.addFault({ on: { action: 'report/clicks_detail', when }, fault: REFUSED });
+  faults.push(stop);
+  return stop;
+}
+
+/** The service knows the details of these clicks no more, and says so by an empty answer. */
+function forget(lake: SampleLake, ids: readonly string[]): void {
+  const forgotten = new Set(ids);
+  restate(lake.brand, 'clicks_detail', DAY, (held) =>
+    held.filter(({ record }) => !forgotten.has(String(record.id))),
+  );
+}
+
+/** The raw records of the details are over. */
+function expireRaw(lake: SampleLake, isGone: (key: string) => boolean = () => true): void {
+  for (const key of [...lake.store.objects.keys()])
+    if (key.startsWith('raw/clicks_detail/') && isGone(key)) lake.store.objects.delete(key);
+}
+
+/** Runs twelve hours apart. */
+async function runOn(lake: SampleLake, days: number): Promise<void> {
+  for (let run = 0; run < 2 * days; run += 1) {
+    lake.nowMs += 12 * HOUR_MS;
+    await lake.sync({ scope: both });
+  }
+}
+
+describe('I1: the published detail of a click that is still there', () => {
+  it.each<[string, (lake: SampleLake, ids: string[]) => void]>([
+    ['are refused', refuse],
+    ['are answered empty', forget],
+    [
+      'are refused or answered empty',
+      (lake, ids) => {
+        refuse(lake, ids.slice(30));
+        forget(lake, ids.slice(0, 30));
+      },
+    ],
+  ])('stays where an old day is asked for by name and most lookups %s', async (_name, fail) => {
+    const lake = await publishedLake();
+    const before = await digestOf(lake);
+    const ids = idsOf(lake);
+    await runOn(lake, 3);
+    expect((await committed(lake))?.settled).toBe(true);
+    lake.nowMs += 30 * DAY_MS;
+    fail(lake, ids.slice(0, 60));
+    const since = requestsOf(lake, 'clicks_detail').length;
+    const outcome = await lake.sync({ scope: byName });
+    expect(new Set(asked(lake, since)).size).toBe(ids.length);
+    expect(outcomesOf(outcome, 'clicks_detail')).toEqual({ [DAY]: 'unchanged' });
+    expect(await digestOf(lake)).toBe(before);
+    await runOn(lake, 6);
+    expect(await digestOf(lake)).toBe(before);
+    expect(await changesOf(lake, 'clicks_detail', DAY)).toEqual([]);
+  });
+
+  it('stays where all lookups of a few clicks are refused, and those are asked for again', async () => {
+    const few = await sampleLake({
+      now: '2026-03-10T05:30:00Z',
+      recordsTo: '2026-03-10T03:59:00Z',
+      startDate: DAY,
+      clicksPerDay: 6,
+    });
+    await few.sync({ scope: both });
+    const before = await digestOf(few);
+    const stop = refuse(few, idsOf(few));
+    few.nowMs += 30 * DAY_MS;
+    await few.sync({ scope: byName });
+    expect(await digestOf(few)).toBe(before);
+    expect(await committed(few)).toMatchObject({
+      settled: false,
+      refusedLookups: { count: idsOf(few).length },
+    });
+    stop();
+    await runOn(few, 1);
+    expect(await committed(few)).not.toHaveProperty('refusedLookups');
+    expect(await digestOf(few)).toBe(before);
+    await few.close();
+  });
+
+  it.each<[string, (key: string) => boolean]>([
+    ['all raw records are gone', () => true],
+    ['the chunks are gone, and not what names them', (key) => key.includes('chunk-')],
+    ['what names the chunks is gone', (key) => key.endsWith('progress.json')],
+  ])('stays at a refresh where %s and the service has forgotten most', async (_name, isGone) => {
+    const lake = await publishedLake();
+    const before = await digestOf(lake);
+    expireRaw(lake, isGone);
+    const ids = idsOf(lake);
+    refuse(lake, ids.slice(0, 30));
+    forget(lake, ids.slice(30, 70));
+    await runOn(lake, 3);
+    expect(await committed(lake)).toMatchObject({ settled: true, rows: ids.length });
+    expect(await digestOf(lake)).toBe(before);
+  });
+
+  describe('though the clicks are others, with the same keys,', () => {
+    it.each<[string, (key: string) => boolean]>([
+      ['kept', () => false],
+      ['gone', () => true],
+      ['gone but for what names them', (key) => key.includes('chunk-')],
+    ])('stays, and is not asked for, where the raw records are %s', async (_name, isGone) => {
+      const lake = await publishedLake();
+      const before = await digestOf(lake);
+      await runOn(lake, 3);
+      lake.nowMs += 30 * DAY_MS;
+      expireRaw(lake, isGone);
+      forget(lake, idsOf(lake));
+      restate(lake.brand, 'clicks_list', DAY, (held) =>
+        held.map(({ at, record }) => ({ at, record: { ...record, country: 'FR' } })),
+      );
+      const since = requestsOf(lake, 'clicks_detail').length;
+      await lake.sync({ scope: { ...byName, reports: ['clicks_list'] } });
+      await runOn(lake, 3);
+      expect(asked(lake, since)).toEqual([]);
+      expect(await digestOf(lake)).toBe(before);
+      expect(await committed(lake)).toMatchObject({ settled: true });
+    });
+
+    it('stays, and is not asked for, where they were rebuilt and the raw records are gone', async () => {
+      const lake = await publishedLake();
+      const before = await digestOf(lake);
+      await runOn(lake, 3);
+      expireRaw(lake);
+      forget(lake, idsOf(lake));
+      const retyped = { clicks_list: { columns: { app: 'string' } }, clicks_detail: { enabled: true } };
+      const since = requestsOf(lake, 'clicks_detail').length;
+      const rebuilt = await lake.rebuild(
+        { reports: ['clicks_list'], from: DAY, to: DAY },
+        { brandSettings: { reports: retyped } },
+      );
+      expect(rebuilt).toMatchObject({ reports: [{ days: [{ dt: DAY, outcome: 'published' }] }] });
+      await runOn(lake, 3);
+      expect(asked(lake, since)).toEqual([]);
+      expect(await digestOf(lake)).toBe(before);
+    });
+  });
+
+  it('stays beside that of a click that came late, where the raw records are gone', async () => {
+    const lake = sample.emptyLake();
+    const [late] = lake.brand.records.clicks_list.splice(0, 1);
+    await lake.sync({ scope: both });
+    expireRaw(lake);
+    const ids = idsOf(lake);
+    refuse(lake, ids);
+    if (late) lake.brand.records.clicks_list.unshift(late);
+    const since = requestsOf(lake, 'clicks_detail').length;
+    await runOn(lake, 2);
+    expect(asked(lake, since)).toEqual([String(late?.record.id)]);
+    expect((await committed(lake))?.rows).toBe(ids.length + 1);
+    expect(await digestOf(lake)).toBe(await servedDigest(lake));
+  });
+
+  it('stays where other lookups are refused in each run, and is what the service answers at last', async () => {
+    const lake = await publishedLake();
+    const ids = idsOf(lake);
+    restate(lake.brand, 'clicks_detail', DAY, (held) =>
+      held.map(({ at, record }) => ({ at, record: { ...record, campaign: 'winter' } })),
+    );
+    for (let round = 0; round < 5; round += 1) {
+      const stop = refuse(
+        lake,
+        ids.filter((_id, index) => index % 5 !== round),
+      );
+      lake.nowMs += HOUR_MS;
+      await lake.sync({ scope: { ...byName, reports: ['clicks_list', 'clicks_detail'] } });
+      stop();
+      expect((await committed(lake))?.rows).toBe(ids.length);
+    }
+    await runOn(lake, 1);
+    expect(await digestOf(lake)).toBe(await servedDigest(lake));
+  });
+
+  it('I4: stays where the time of each run is over in the middle', async () => {
+    const lake = await publishedLake();
+    const before = await digestOf(lake);
+    const ids = idsOf(lake);
+    refuse(lake, ids.slice(0, 20));
+    forget(lake, ids.slice(20, 70));
+    lake.nowMs += HOUR_MS;
+    const options = { scope: { ...byName, reports: ['clicks_detail'] }, maxRuns: 20 };
+    expect(await syncUntilComplete(lake, options)).toBeGreaterThan(3);
+    expect(await digestOf(lake)).toBe(before);
+  });
+
+  it('I4: stays as often as it was, where clicks have several details and runs have no time', async () => {
+    const lists = await sampleLake({
+      now: '2026-03-10T05:30:00Z',
+      recordsTo: '2026-03-10T03:59:00Z',
+      startDate: DAY,
+      clicksPerDay: CLICKS,
+      interpretations: { detail: 'list' },
+    });
+    const { records } = lists.brand;
+    records.clicks_detail = records.clicks_detail.flatMap(({ at, record }) =>
+      [0, 0, 1].map((part) => ({ at, record: { ...record, part } })),
+    );
+    await lists.sync({ scope: both });
+    const ids = idsOf(lists);
+    expect((await committed(lists))?.rows).toBe(3 * ids.length);
+    const before = await digestOf(lists);
+    refuse(lists, ids.slice(0, 20));
+    forget(lists, ids.slice(20));
+    lists.nowMs += HOUR_MS;
+    const options = { scope: { ...byName, reports: ['clicks_detail'] }, maxRuns: 20 };
+    expect(await syncUntilComplete(lists, options)).toBeGreaterThan(5);
+    expect(await digestOf(lists)).toBe(before);
+    await lists.close();
+  });
+
+  it('I4: stays whenever the process dies', async () => {
+    const lake = await publishedLake();
+    expireRaw(lake);
+    const ids = idsOf(lake);
+    refuse(lake, ids.slice(0, 20));
+    forget(lake, ids.slice(20, 70));
+    lake.nowMs += HOUR_MS;
+    const options = { scope: { ...byName, reports: ['clicks_detail'] } };
+    const before = await digestOf(lake);
+    let deaths = 0;
+    for (let n = 1, died = true; died; n += 1) {
+      const fork = lake.fork();
+      const store = diesAtN(fork.store, n, { when: n % 2 === 0 ? 'before' : 'after' });
+      const catalog = diesAtNCatalog(fork.catalog, store);
+      try {
+        await fork.sync({ ...options, lake: { store, catalog, runs: blindRegistry } });
+      } catch (thrown) {
+        if (!(thrown instanceof ProcessDied)) throw thrown;
+      }
+      died = store.life.dead;
+      if (died) deaths += 1;
+      await fork.sync({ ...options, leases: false });
+      expect(await digestOf(fork)).toBe(before);
+    }
+    expect(deaths).toBeGreaterThan(10);
+  });
+
+  it('stays in a version that was rolled back to, though the reading before had lost its click', async () => {
+    const lake = await publishedLake();
+    const before = await digestOf(lake);
+    const full = await committed(lake);
+    const clicks = recordsOfDay(lake.brand, 'clicks_list', DAY);
+    const first = clicks.slice(0, 20).map(({ id }) => id);
+    const held = lake.brand.records.clicks_list;
+    lake.brand.records.clicks_list = held.filter(({ record }) => first.includes(record.id ?? null));
+    lake.nowMs += HOUR_MS;
+    await lake.sync({ scope: byName });
+    expect((await committed(lake))?.rows).toBe(20);
+    let ids = 0;
+    const rollback = {
+      lake: { store: lake.store, catalog: lake.catalog, runs: blindRegistry },
+      reports,
+      settings: lake.settings(),
+      report: clickDetails,
+      day: DAY,
+      clock: stillClock(lake),
+      log: () => {},
+      random: () => 0.5,
+      newId: () => {
+        ids += 1;
+        return `rollback-${ids}`;
+      },
+    };
+    lake.nowMs += HOUR_MS;
+    expect(await rollBack(rollback, full?.snapshot ?? '')).toMatchObject({ status: 'complete' });
+    lake.brand.records.clicks_list = held;
+    refuse(lake, idsOf(lake).slice(0, 30));
+    forget(lake, idsOf(lake));
+    await lake.sync({ scope: { ...byName, reports: ['clicks_list'] } });
+    await runOn(lake, 2);
+    expect(await digestOf(lake)).toBe(before);
+  });
+
+  it('stays where the day is rebuilt from raw records that the service answered half', async () => {
+    const lake = await publishedLake();
+    const before = await digestOf(lake);
+    const ids = idsOf(lake);
+    refuse(lake, ids.slice(0, 20));
+    forget(lake, ids.slice(20, 70));
+    lake.nowMs += HOUR_MS;
+    await lake.sync({ scope: byName });
+    expect(await lake.rebuild({ reports: ['clicks_detail'], from: DAY, to: DAY })).toMatchObject({
+      status: 'complete',
+    });
+    expect(await digestOf(lake)).toBe(before);
+  });
+});
+
+describe('the published detail of a click', () => {
+  it('goes where the click is no more, also without raw records', async () => {
+    const lake = await publishedLake();
+    const ids = idsOf(lake);
+    restate(lake.brand, 'clicks_list', DAY, (held) =>
+      held.filter(({ record }) => String(record.id) !== ids[0]),
+    );
+    forget(lake, ids.slice(0, 1));
+    expireRaw(lake);
+    await runOn(lake, 2);
+    expect((await committed(lake))?.rows).toBe(ids.length - 1);
+    expect(await digestOf(lake)).toBe(await servedDigest(lake));
+  });
+
+  it('is replaced by what the service answers to a range that names the day', async () => {
+    const lake = await publishedLake();
+    restate(lake.brand, 'clicks_detail', DAY, (held) =>
+      held.map(({ at, record }) => ({ at, record: { ...record, campaign: 'winter' } })),
+    );
+    lake.nowMs += HOUR_MS;
+    await lake.sync({ scope: byName });
+    expect(await digestOf(lake)).toBe(await servedDigest(lake));
+  });
+
+  it('that can be read no more hinders no reading, and is said to be lost', async () => {
+    const lake = await publishedLake();
+    const { snapshot = '' } = (await committed(lake)) ?? {};
+    const key = [...lake.store.objects.keys()].find((name) => name.includes(snapshot)) ?? '';
+    lake.store.objects.delete(key);
+    const ids = idsOf(lake);
+    refuse(lake, ids.slice(0, 5));
+    lake.nowMs += HOUR_MS;
+    const log: LogEvent[] = [];
+    const outcome = await lake.sync({ scope: byName, log: (event) => void log.push(event) });
+    expect(outcomesOf(outcome, 'clicks_detail')).toEqual({ [DAY]: 'published' });
+    expect((await committed(lake))?.rows).toBe(ids.length - 5);
+    expect(log.filter(({ event }) => event === 'committed_details_unreadable')).toMatchObject([
+      { day: DAY, message: expect.stringContaining(key) },
+    ]);
+  });
+});
