@@ -303,8 +303,10 @@ export function createJudge(
     const known = seen.get(`${report.table} ${day}`)?.at(-1)?.committed.snapshot;
     const from = superseded.findIndex(({ snapshot }) => snapshot === known);
     if (known === undefined || from === -1) return;
-    for (const { snapshot } of superseded.slice(from + 1))
-      await rowsOf(report, day, { ...committed, snapshot }, columns);
+    for (const { snapshot, open } of superseded.slice(from + 1)) {
+      const state = open ? 'open' : committed.state;
+      await rowsOf(report, day, { ...committed, snapshot, state }, columns);
+    }
   }
 
   async function rowsOf(
