@@ -1,7 +1,5 @@
 import type { Context } from 'aws-lambda';
 import { systemClock } from '../shared/adapters/system-clock.ts';
-import { runCheck } from '../shared/operations/check.ts';
-import { rebuildDays } from '../shared/operations/rebuild-days.ts';
 import { runSync } from '../shared/run.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { environment, createFunctionContext } from './function-context.ts';
@@ -20,7 +18,9 @@ export async function handler(event: unknown, lambda: Pick<Context, 'getRemainin
   const enabled = brandsWith(context.settings, report);
   const parsed = parseSyncEvent(event, enabled);
   const limits = timeLimits(lambda.getRemainingTimeInMillis());
+  // Loaded by whoever asks for it: a scheduled run starts without.
   if ('rebuild' in parsed) {
+    const { rebuildDays } = await import('../shared/operations/rebuild-days.ts');
     const { brand, ...days } = parsed.rebuild;
     const scope = { ...days, brands: [brand], reports: [report] };
     return rebuildDays({ ...context, scope, clock: systemClock(), deadline: limits.deadline });
@@ -37,8 +37,9 @@ export async function handler(event: unknown, lambda: Pick<Context, 'getRemainin
     clock: systemClock(now === undefined ? undefined : new Date(now)),
     ...limits,
   };
-  if (check) return runCheck(options);
-  return runSync(options);
+  if (!check) return runSync(options);
+  const { runCheck } = await import('../shared/operations/check.ts');
+  return runCheck(options);
 }
 
 function brandsWith({ brands }: Settings, report: string): string[] {

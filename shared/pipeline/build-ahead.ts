@@ -3,31 +3,29 @@
  * snapshot when they are staged. What a later page can still change is known here: a row group is written under the
  * schema as the pages so far would make it, no record is excluded, every record has its key. Where a later page shows
  * otherwise, what was built is dropped, and `build` makes the day from its chunks, which alone decide (I1, I7). So is a
- * day that an earlier run began, and one whose rows take too much memory beside those of the other days in flight (I12).
+ * day that an earlier run began.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Column } from '../column-types.ts';
 import type { Committed } from '../lake/documents/ledger.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
-import { type Observations, type TableSchema, growSchema, observe } from '../lake/table/columns.ts';
-import { maxRowsOfGroup } from '../lake/table/row-group-limits.ts';
+import { type Observations, growSchema, observe } from '../lake/table/columns.ts';
+import { ROW_GROUP_BYTES, maxRowsOfGroup } from '../lake/table/row-group-limits.ts';
 import type { RecordList } from '../records/record-list.ts';
 import { type BuildContext, type RunContext, committedOf } from './context.ts';
 import { SnapshotWriter, replacesClosed } from './snapshot-writer.ts';
 import { RowsOfDay, type StagedDay, type StagedSlice, usedKeyField } from './staged-records.ts';
 import { primaryKeyField } from './stage.ts';
 
-/** I12: of all days in flight, rows that are not written yet. */
-const MAX_BYTES = 96 * 2 ** 20;
+/** I12: of all days in flight, the rows that are not written yet. */
+const PENDING_BYTES = 96 * 2 ** 20;
 
 export class BuildAhead {
   readonly #ctx: BuildContext;
   readonly #slice: Slice;
-  readonly #maxBytes: number;
   readonly #keyField: string | undefined;
   readonly #rowsOfDay: RowsOfDay;
   readonly #written: SnapshotWriter;
-  readonly #schema: TableSchema;
   /** Of all pages, until the first row group is written. */
   readonly #observations: Observations = {};
   /** Of the table, once all pages are read. */
@@ -40,15 +38,18 @@ export class BuildAhead {
   private constructor(
     ctx: RunContext,
     day: string,
-    { slice, schema, current }: { slice: Slice; schema: TableSchema; current: Committed | undefined },
+    slice: Slice,
+    { width, current }: { width: number; current: Committed | undefined },
   ) {
     this.#ctx = ctx;
     this.#slice = slice;
-    this.#schema = schema;
-    this.#maxBytes = MAX_BYTES / ctx.daysInFlight;
     this.#keyField = primaryKeyField(ctx);
     this.#rowsOfDay = new RowsOfDay(ctx, day, this.#keyField, 'identifies');
-    this.#written = new SnapshotWriter(ctx, day, current, schema.columns.length, () => this.#columnsNow());
+    const limits = {
+      rows: maxRowsOfGroup(width),
+      bytes: Math.min(ROW_GROUP_BYTES, PENDING_BYTES / ctx.daysInFlight),
+    };
+    this.#written = new SnapshotWriter(ctx, day, current, limits, () => this.#columnsNow());
   }
 
   /**
@@ -63,8 +64,8 @@ export class BuildAhead {
     const [slice, ...others] = slices;
     if (!slice || others.length > 0 || slice.parts.some(({ pages }) => pages > 0)) return undefined;
     if (ctx.report.paging.style === 'lookup') return undefined;
-    const schema = await ctx.schema.cached();
-    return new BuildAhead(ctx, day, { slice, schema, current: await committedOf(ctx, day) });
+    const { length: width } = (await ctx.schema.cached()).columns;
+    return new BuildAhead(ctx, day, slice, { width, current: await committedOf(ctx, day) });
   }
 
   /** Appends a page of the day's records that was added to the stage. */
@@ -76,7 +77,7 @@ export class BuildAhead {
     if (!rows.target) observe(this.#observations, list);
     await rows.append(list, kept, new Date(this.#slice.startedAt));
     this.#records += list.count;
-    if (this.#isTooWide || rows.pending.bytes > this.#maxBytes) await this.abort();
+    if (this.#isTooWide) await this.abort();
   }
 
   /**
@@ -97,7 +98,7 @@ export class BuildAhead {
       replacesClosed(current) === (hashes !== undefined) &&
       (rows.target
         ? isDeepStrictEqual(rows.target.columns, columns)
-        : rows.pending.rows <= maxRowsOfGroup(columns.length));
+        : rows.pending <= maxRowsOfGroup(columns.length));
     if (!holds) return undefined;
     this.#rowsOfDay.end();
     this.#columns = columns;
@@ -119,10 +120,11 @@ export class BuildAhead {
     return recordsIn(include) === this.#records && recordsIn(Object.values(filters).flat()) === 0;
   }
 
-  #columnsNow(): readonly Column[] {
+  async #columnsNow(): Promise<readonly Column[]> {
     if (this.#columns) return this.#columns;
-    const { columns } = growSchema(this.#schema, this.#observations, this.#ctx.settings.columns);
-    this.#isTooWide = this.#written.rows.pending.rows > maxRowsOfGroup(columns.length);
+    const schema = await this.#ctx.schema.cached();
+    const { columns } = growSchema(schema, this.#observations, this.#ctx.settings.columns);
+    this.#isTooWide = this.#written.rows.pending > maxRowsOfGroup(columns.length);
     return columns;
   }
 }

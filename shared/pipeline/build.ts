@@ -15,6 +15,7 @@ import { fullest } from '../lake/table/column-facts.ts';
 import { Digest, type RowHashes } from '../lake/table/digest.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
+import { ROW_GROUP_BYTES, maxRowsOfGroup } from '../lake/table/row-group-limits.ts';
 import type { BuildAhead } from './build-ahead.ts';
 import { type BuildContext, committedOf } from './context.ts';
 import { SnapshotWriter } from './snapshot-writer.ts';
@@ -80,7 +81,8 @@ async function buildFromChunks(
   to: { columns: readonly Column[]; current: Committed | undefined; rule: KeyRule },
 ): Promise<BuiltSnapshot | { conflict: KeyConflict }> {
   const { columns, current, rule } = to;
-  const written = new SnapshotWriter(ctx, staged.day, current, columns.length, () => columns);
+  const limits = { rows: maxRowsOfGroup(columns.length), bytes: ROW_GROUP_BYTES };
+  const written = new SnapshotWriter(ctx, staged.day, current, limits, () => columns);
   try {
     for await (const records of stagedRecords(ctx, staged, rule)) {
       if ('conflict' in records) {

@@ -4,7 +4,7 @@ import { dayPartition, snapshotKey } from '../lake/paths.ts';
 import { ColumnFacts } from '../lake/table/column-facts.ts';
 import { Digest, RowHashes } from '../lake/table/digest.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
-import { maxRowsOfGroup } from '../lake/table/row-group-limits.ts';
+import type { RowGroupLimits } from '../lake/table/row-group-limits.ts';
 import { RowGroups } from '../lake/table/row-groups.ts';
 import type { BuildContext } from './context.ts';
 
@@ -18,23 +18,23 @@ export class SnapshotWriter {
 
   /**
    * @param current what is committed of the day
-   * @param widthAtMost how many columns it will have, as far as that is known
+   * @param limits of its row groups
    * @param columns asked for once, when the first row group is full or the last row is in
    */
   constructor(
     ctx: BuildContext,
     day: string,
     current: Committed | undefined,
-    widthAtMost: number,
-    columns: () => readonly Column[],
+    limits: RowGroupLimits,
+    columns: () => readonly Column[] | Promise<readonly Column[]>,
   ) {
     this.snapshot = ctx.newId();
     this.hashes = replacesClosed(current) ? new RowHashes() : undefined;
     this.digest = new Digest(this.hashes);
     const key = snapshotKey(ctx.report.table, dayPartition(ctx.brand, day), this.snapshot);
-    this.rows = new RowGroups(maxRowsOfGroup(widthAtMost), this.digest, async () => {
+    this.rows = new RowGroups(limits, this.digest, async () => {
       const { writeParquet } = await loadParquet();
-      const chosen = columns();
+      const chosen = await columns();
       const file = writeParquet(ctx.lake.store.create(key), chosen);
       return { columns: chosen, file, facts: new ColumnFacts(chosen, ctx.settings.states) };
     });

@@ -39,9 +39,10 @@ async function syncRecords(
   recordOf: RecordOf,
   {
     brandSettings,
+    commonSettings,
     deadline,
     pages = PAGES,
-  }: Pick<SyncOptions, 'deadline'> & { brandSettings?: JsonObject; pages?: number } = {},
+  }: Pick<SyncOptions, 'deadline' | 'commonSettings'> & { brandSettings?: JsonObject; pages?: number } = {},
 ) {
   const server = await startHttpServer((_request, body, response) => {
     const fields = parseJson(body.toString());
@@ -61,6 +62,7 @@ async function syncRecords(
       ({ status } = await own.sync({
         lake: { ...counting, runs: blindRegistry },
         brandSettings: settings,
+        ...(commonSettings && { commonSettings }),
         scope: { from: DAY, to: DAY },
         ...(deadline && { deadline }),
       }));
@@ -77,7 +79,13 @@ async function syncRecords(
   }
 }
 
-it.each<[string, RecordOf, { raw: boolean; brandSettings?: JsonObject; pages?: number }]>([
+it.each<
+  [
+    string,
+    RecordOf,
+    { raw: boolean; brandSettings?: JsonObject; commonSettings?: JsonObject; pages?: number },
+  ]
+>([
   ['all alike', plain, { raw: false }],
   ['fewer than a row group, with new fields', late({ shop: 'a' }), { raw: false, pages: 2 }],
   ['with a key', plain, { raw: false, brandSettings: { reports: { order_list: { key: 'transid' } } } }],
@@ -86,6 +94,11 @@ it.each<[string, RecordOf, { raw: boolean; brandSettings?: JsonObject; pages?: n
     'with a number that later is a text',
     (number) => ({ ...plain(number), rank: number === LATE ? 'last' : number }),
     { raw: true },
+  ],
+  [
+    'so long that a row group is full of fewer, beside other days in flight',
+    (number) => ({ ...plain(number), text: 'x'.repeat(2_000) }),
+    { raw: false, pages: 1, commonSettings: { pagesInFlight: 16 } },
   ],
   [
     'with so many fields that a row group has fewer rows',

@@ -7,12 +7,7 @@
  */
 import { type RecordList, STRIDE } from '../../records/record-list.ts';
 import { Literals } from './literals.ts';
-
-/** A row group is full with so many rows, or as soon as they take so many bytes of memory. */
-export interface RowGroupLimits {
-  rows: number;
-  bytes: number;
-}
+import type { RowGroupLimits } from './row-group-limits.ts';
 
 /** The values of a field in all rows. Whatever it returns is valid until the columns change. */
 export interface LiteralColumn {

@@ -8,8 +8,8 @@ import type { NamedColumn } from './coded-rows.ts';
 import type { ColumnFacts } from './column-facts.ts';
 import type { Digest } from './digest.ts';
 import type { ParquetFile } from './parquet.ts';
-import { RecordColumns, type RowGroupLimits } from './record-columns.ts';
-import { ROW_GROUP_BYTES } from './row-group-limits.ts';
+import { RecordColumns } from './record-columns.ts';
+import type { RowGroupLimits } from './row-group-limits.ts';
 import { typedColumns } from './typed-columns.ts';
 
 /** What row groups are written to. */
@@ -34,13 +34,13 @@ export class RowGroups {
   #target: RowGroupTarget | undefined;
 
   /**
-   * @param maxRows of a row group
+   * @param limits of a row group
    * @param open called once, when the first row group is full: until then no row depends on the columns
    */
-  constructor(maxRows: number, digest: Digest, open: () => Promise<RowGroupTarget>) {
+  constructor(limits: RowGroupLimits, digest: Digest, open: () => Promise<RowGroupTarget>) {
     this.#open = open;
     this.#digest = digest;
-    this.#records = new RecordColumns({ rows: maxRows, bytes: ROW_GROUP_BYTES });
+    this.#records = new RecordColumns(limits);
   }
 
   /** `undefined` before the first row group is written. */
@@ -48,9 +48,9 @@ export class RowGroups {
     return this.#target;
   }
 
-  /** The rows that are not written, and about how many bytes of memory they take. */
-  get pending(): Readonly<RowGroupLimits> {
-    return this.#records;
+  /** How many rows are not written. */
+  get pending(): number {
+    return this.#records.rows;
   }
 
   /**
