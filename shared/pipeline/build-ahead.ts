@@ -10,15 +10,19 @@ import type { Column } from '../column-types.ts';
 import type { Committed } from '../lake/documents/ledger.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import { type Observations, growSchema, observe } from '../lake/table/columns.ts';
-import { ROW_GROUP_BYTES, maxRowsOfGroup } from '../lake/table/row-group-limits.ts';
+import { maxRowsOfGroup } from '../lake/table/row-group-limits.ts';
 import type { RecordList } from '../records/record-list.ts';
 import { type BuildContext, type RunContext, committedOf } from './context.ts';
 import { SnapshotWriter, replacesClosed } from './snapshot-writer.ts';
 import { RowsOfDay, type StagedDay, type StagedSlice, usedKeyField } from './staged-records.ts';
 import { primaryKeyField } from './stage.ts';
 
-/** I12: of all days in flight, the rows that are not written yet. */
-const PENDING_BYTES = 96 * 2 ** 20;
+/**
+ * I12: what rows that are not written yet take of all days in flight, and of each at least: small row groups cost a
+ * reader more. What is written early is not left to the end, when nothing is waited for any more.
+ */
+const PENDING_BYTES = 32 * 2 ** 20;
+const MIN_PENDING_BYTES = 4 * 2 ** 20;
 
 export class BuildAhead {
   readonly #ctx: BuildContext;
@@ -47,7 +51,7 @@ export class BuildAhead {
     this.#rowsOfDay = new RowsOfDay(ctx, day, this.#keyField, 'identifies');
     const limits = {
       rows: maxRowsOfGroup(width),
-      bytes: Math.min(ROW_GROUP_BYTES, PENDING_BYTES / ctx.daysInFlight),
+      bytes: Math.max(MIN_PENDING_BYTES, PENDING_BYTES / ctx.daysInFlight),
     };
     this.#written = new SnapshotWriter(ctx, day, current, limits, () => this.#columnsNow());
   }
