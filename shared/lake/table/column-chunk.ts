@@ -122,13 +122,13 @@ interface Present {
   distinct: Uint32Array;
   /** For each row that is not NULL: the place of its value in `distinct`. */
   places: Uint32Array;
-  /** For each row: 1, or 0 for NULL. */
-  levels: Uint8Array;
+  /** For each row: 1, or 0 for NULL. As wide as places, so that one piece of code writes both. */
+  levels: Uint32Array;
 }
 
 /** @param codes of the rows; `undefined` where all are NULL */
 function presentValues(rows: number, codes: Uint32Array | undefined, values: Texts): Present {
-  const levels = new Uint8Array(rows);
+  const levels = new Uint32Array(rows);
   if (!codes) return { distinct: new Uint32Array(), places: new Uint32Array(), levels };
   const different = values.starts.length;
   const distinct = new Uint32Array(different);
@@ -158,11 +158,16 @@ function presentValues(rows: number, codes: Uint32Array | undefined, values: Tex
 function dictionaryPays({ distinct, places }: Present, plain: PlainValues): boolean {
   if (distinct.length === places.length) return false;
   let bytes = Math.ceil((places.length * bitWidth(distinct.length)) / 8);
-  for (let place = 0; place < distinct.length; place += 1) bytes += plain.sizeOf(distinct[place] ?? 0);
+  for (let place = 0; place < distinct.length; place += 1) bytes += sizeOf(plain, distinct[place] ?? 0);
   let bytesOfRows = 0;
   for (let index = 0; index < places.length; index += 1)
-    bytesOfRows += plain.sizeOf(distinct[places[index] ?? 0] ?? 0);
+    bytesOfRows += sizeOf(plain, distinct[places[index] ?? 0] ?? 0);
   return 2 * bytes <= bytesOfRows;
+}
+
+/** About how many bytes the value takes in a page. */
+function sizeOf({ stored, lengthBytes }: PlainValues, code: number): number {
+  return lengthBytes + (stored.ends[code] ?? 0) - (stored.starts[code] ?? 0);
 }
 
 /** The bits that a place in so many values takes. */
@@ -190,7 +195,7 @@ function partsOfPages(rows: number, { distinct, places, levels }: Present, plain
   let bytes = 0;
   for (let row = 0; row < rows; row += 1) {
     if (levels[row] === 0) continue;
-    const size = plain.sizeOf(distinct[places[toPlace] ?? 0] ?? 0);
+    const size = sizeOf(plain, distinct[places[toPlace] ?? 0] ?? 0);
     if (bytes > 0 && bytes + size > PAGE_BYTES) {
       parts.push({ fromRow, toRow: row, fromPlace, toPlace });
       fromRow = row;
@@ -204,7 +209,7 @@ function partsOfPages(rows: number, { distinct, places, levels }: Present, plain
 }
 
 /** Runs and groups of bits, without the length that older pages have. */
-function definitionLevels({ fromRow, toRow, fromPlace, toPlace }: Part, levels: Uint8Array): Uint8Array {
+function definitionLevels({ fromRow, toRow, fromPlace, toPlace }: Part, levels: Uint32Array): Uint8Array {
   const bytes = new ByteWriter(16);
   const [rows, present] = [toRow - fromRow, toPlace - fromPlace];
   if (present === 0 || present === rows) {
@@ -237,14 +242,8 @@ function codesOf({ distinct, places }: Present, { fromPlace, toPlace }: Part): U
 
 function statisticsOf(rows: number, { distinct, places }: Present, plain: PlainValues): Statistics {
   const null_count = BigInt(rows - places.length);
-  let [min] = distinct;
-  if (min === undefined) return { null_count };
-  let max = min;
-  for (let place = 1; place < distinct.length; place += 1) {
-    const code = distinct[place] ?? 0;
-    if (plain.isLess(code, min)) min = code;
-    else if (plain.isLess(max, code)) max = code;
-  }
+  if (distinct.length === 0) return { null_count };
+  const { min, max } = plain.extremes(distinct);
   const [min_value, max_value] = [boundOf(plain.valueOf(min), -0), boundOf(plain.valueOf(max), 0)];
   return min_value === undefined || max_value === undefined
     ? { null_count }

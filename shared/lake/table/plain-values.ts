@@ -13,12 +13,12 @@ import { type Texts, isNullText } from './texts.ts';
 export interface PlainValues {
   /** The bytes of each value, and NULL as in texts. */
   readonly stored: Texts;
-  /** About how many bytes the value takes in a page. */
-  sizeOf: (code: number) => number;
+  /** How many bytes stand before each in a page, to tell its length. */
+  readonly lengthBytes: number;
   /** The values one behind the other. */
   encode: (codes: Uint32Array) => Uint8Array;
-  /** Whether the first of two values comes before the other. */
-  isLess: (a: number, b: number) => boolean;
+  /** The codes of the least and of the greatest value. @param codes one at least */
+  extremes: (codes: Uint32Array) => { min: number; max: number };
   /** The value for statistics; a text is its bytes. */
   valueOf: (code: number) => PhysicalValue | Uint8Array | undefined;
 }
@@ -102,10 +102,12 @@ function plainTexts(stored: Texts): PlainValues {
   const view = viewOf(bytes);
   return {
     stored,
-    sizeOf: (code) => LENGTH_BYTES + lengthOf(stored, code),
+    lengthBytes: LENGTH_BYTES,
     encode: (codes) => encoded(stored, codes, LENGTH_BYTES),
-    isLess: (a, b) =>
-      isBefore(view, starts[a] ?? 0, starts[b] ?? 0, lengthOf(stored, a), lengthOf(stored, b)),
+    extremes: (codes) =>
+      extremesOf(codes, (a, b) =>
+        isBefore(view, starts[a] ?? 0, starts[b] ?? 0, lengthOf(stored, a), lengthOf(stored, b)),
+      ),
     valueOf: (code) => bytes.subarray(starts[code], ends[code]),
   };
 }
@@ -129,11 +131,23 @@ function fixedValues(
   const stored = { bytes, starts, ends };
   return {
     stored,
-    sizeOf: () => width,
+    lengthBytes: 0,
     encode: (codes) => (isBits ? bits(stored, codes) : encoded(stored, codes, 0)),
-    isLess: (a, b) => isLess(view, starts[a] ?? 0, starts[b] ?? 0),
+    extremes: (codes) => extremesOf(codes, (a, b) => isLess(view, starts[a] ?? 0, starts[b] ?? 0)),
     valueOf: (code) => values[code],
   };
+}
+
+/** @param isLess whether the first of two values comes before the other */
+function extremesOf(codes: Uint32Array, isLess: (a: number, b: number) => boolean) {
+  let min = codes[0] ?? 0;
+  let max = min;
+  for (let place = 1; place < codes.length; place += 1) {
+    const code = codes[place] ?? 0;
+    if (isLess(code, min)) min = code;
+    else if (isLess(max, code)) max = code;
+  }
+  return { min, max };
 }
 
 function unfit(value: PhysicalValue, type: string): RangeError {
