@@ -88,13 +88,19 @@ async function fetchAndBuild(
   const fetched = await fetchDay(ctx, claimed);
   if (!fetched) return undefined;
   const { attempt, ahead } = fetched;
-  if (!(await publicationFits(ctx, attempt))) {
+  let built: Awaited<ReturnType<typeof build>>;
+  try {
+    if (!(await publicationFits(ctx, attempt))) {
+      await ahead?.abort();
+      return undefined;
+    }
+    // Not before: the only day of a run fits always, and the next one starts behind this.
+    onFetched();
+    built = await build(ctx, await stagedDay(ctx, attempt), { readBack }, ahead);
+  } catch (error) {
     await ahead?.abort();
-    return undefined;
+    throw error;
   }
-  // Not before: the only day of a run fits always, and the next one starts behind this.
-  onFetched();
-  const built = await build(ctx, await stagedDay(ctx, attempt), { readBack }, ahead);
   if (!('conflict' in built)) return built;
   const repeated = await restartAttempt(ctx, attempt, 'key_conflict', built.conflict.versions);
   return fetchAndBuild(ctx, repeated, readBack, onFetched);
