@@ -29,13 +29,14 @@ export class BuildAhead {
   readonly #slice: Slice;
   readonly #keyField: string | undefined;
   readonly #rowsOfDay: RowsOfDay;
+  readonly #maxRows: number;
   readonly #written: SnapshotWriter;
   /** Of all pages, until the first row group is written. */
   readonly #observations: Observations = {};
   /** Of the table, once all pages are read. */
   #columns: readonly Column[] | undefined;
   #records = 0;
-  /** Whether the first row group has more rows than one of its columns may have. */
+  /** Whether row groups of the columns may have fewer rows than those that were begun. */
   #isTooWide = false;
   #isDropped = false;
 
@@ -49,8 +50,9 @@ export class BuildAhead {
     this.#slice = slice;
     this.#keyField = primaryKeyField(ctx);
     this.#rowsOfDay = new RowsOfDay(ctx, day, this.#keyField, 'identifies');
+    this.#maxRows = maxRowsOfGroup(width);
     const limits = {
-      rows: maxRowsOfGroup(width),
+      rows: this.#maxRows,
       bytes: Math.max(MIN_PENDING_BYTES, PENDING_BYTES / ctx.daysInFlight),
     };
     this.#written = new SnapshotWriter(ctx, day, current, limits, () => this.#columnsNow());
@@ -128,7 +130,7 @@ export class BuildAhead {
     if (this.#columns) return this.#columns;
     const schema = await this.#ctx.schema.cached();
     const { columns } = growSchema(schema, this.#observations, this.#ctx.settings.columns);
-    this.#isTooWide = this.#written.rows.pending > maxRowsOfGroup(columns.length);
+    this.#isTooWide = maxRowsOfGroup(columns.length) < this.#maxRows;
     return columns;
   }
 }

@@ -52,7 +52,8 @@ export interface BuildOptions {
  * Makes a snapshot of all that was staged of a day: first the schema grows, then the records of its chunks become
  * typed columns, and these Parquet under a prefix of its own. Content equal to what is committed makes no snapshot. Memory holds a
  * chunk, a row group and some tens of bytes of each record that has a key (I12).
- * @param ahead what was built while the pages came in: used where it is what the chunks would make
+ * @param ahead what was built while the pages came in: used where it is what the chunks would make. The caller aborts it
+ * where this throws
  * @returns a conflict where records with one primary key differ, and only a second pass can tell why (I1)
  */
 export async function build(
@@ -62,15 +63,10 @@ export async function build(
   ahead?: BuildAhead,
 ): Promise<BuiltSnapshot | { conflict: KeyConflict }> {
   const current = await committedOf(ctx, staged.day);
-  let written: SnapshotWriter | undefined;
-  let columns: readonly Column[];
-  try {
-    ({ columns } = await growToFit(ctx, staged));
-    written = ahead?.complete(staged, columns, current);
-  } finally {
-    if (!written) await ahead?.abort();
-  }
+  const { columns } = await growToFit(ctx, staged);
+  const written = ahead?.complete(staged, columns, current);
   if (written) return finished(ctx, staged.day, written, current, options);
+  await ahead?.abort();
   return buildFromChunks(ctx, staged, options, { columns, current, rule: 'identifies' });
 }
 

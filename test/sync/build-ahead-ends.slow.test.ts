@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { isJsonObject, parseJson } from '../../shared/json.ts';
+import { readMetadata } from '../../shared/lake/table/parquet.ts';
+import { ROW_GROUP_CELLS } from '../../shared/lake/table/row-group-limits.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { startHttpServer } from '../fakes/http-server.ts';
 import { type SampleLake, blindRegistry, sampleLake } from './sample-lake.ts';
@@ -94,6 +96,39 @@ it('I4: a snapshot that was begun is aborted where the store is out of reach whe
       met: true,
       begun: [],
     });
+  } finally {
+    await server.close();
+  }
+});
+
+it('I12: a row group behind one of huge records has no more cells than others', async () => {
+  const own = lake.emptyLake();
+  const huge = 'x'.repeat(2_500_000);
+  const wide = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`field_${index}`, index]));
+  const pages = [
+    ...Array.from({ length: 8 }, () => Array.from({ length: 4 }, () => ({ ...wide, text: huge }))),
+    ...Array.from({ length: 4 }, () => Array.from({ length: RECORDS_PER_PAGE }, () => ({ field_0: 1 }))),
+  ];
+  const server = await startHttpServer((_request, body, response) => {
+    const fields = parseJson(body.toString());
+    const page = Number(isJsonObject(fields) ? fields.page_number : 0) - 1;
+    const list = (pages[page] ?? []).map((record, place) => ({ transid: `o${page}-${place}`, ...record }));
+    response.setHeader('Date', new Date(own.nowMs).toUTCString());
+    response.end(JSON.stringify({ code: 0, msg: 'success', data: { list } }));
+  });
+  try {
+    const { status } = await own.sync({
+      brandSettings: { baseUrl: `${server.url}/api`, endTime: 'exclusive' },
+      commonSettings: { pagesInFlight: 1 },
+      scope: { from: DAY, to: DAY },
+    });
+    const [, file] = [...own.store.objects].find(([key]) => key.startsWith('snapshots/orders/')) ?? [];
+    const bytes = file?.body ?? new Uint8Array();
+    const range = async (start: number, end: number) => bytes.subarray(start, end);
+    const { row_groups } = await readMetadata({ bytes: bytes.length, range });
+    const cells = row_groups.map(({ num_rows, columns }) => Number(num_rows) * columns.length);
+    expect(status).toBe('complete');
+    expect(Math.max(...cells)).toBeLessThan(1.01 * ROW_GROUP_CELLS);
   } finally {
     await server.close();
   }
