@@ -14,7 +14,7 @@ import { readingOf } from '../planning/reading.ts';
 import type { BuiltSnapshot } from './build.ts';
 import type { Attempt } from './claim.ts';
 import { logChange, recordChange } from './changes.ts';
-import type { RunContext } from './context.ts';
+import { type RunContext, committedOf } from './context.ts';
 import { logFieldChanges } from './field-changes.ts';
 
 /**
@@ -33,7 +33,7 @@ export async function commit(
   const { slices } = await progress.cached();
   const { startedMs, closed, resumed, recordPages, said } = readingOf(day, ctx.policy, slices);
   const { hasReturnedRecords } = await ctx.index.cached();
-  const replaced = (await ctx.ledger(monthOf(day)).cached()).days[day]?.committed;
+  const replaced = await committedOf(ctx, day);
   const changes =
     replaced &&
     (await recordChange(ctx, day, {

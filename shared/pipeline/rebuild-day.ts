@@ -25,7 +25,7 @@ import { keysOf } from '../records/record-keys.ts';
 import { type BuiltSnapshot, build } from './build.ts';
 import { logChange, recordChange } from './changes.ts';
 import { isLeaseLive } from './claim.ts';
-import type { BuildContext, RunContext } from './context.ts';
+import { type BuildContext, type RunContext, committedOf } from './context.ts';
 import { publishDay } from './publish.ts';
 import { type StagedDay, type StagedSlice, pagesOf } from './staged-records.ts';
 import { primaryKeyField } from './stage.ts';
@@ -64,7 +64,7 @@ export async function rebuildDay(ctx: RebuildContext, day: string): Promise<Rebu
     if (!entry.committed) throw new Error(`${day} has never been committed`);
     const rebuilt = await rebuildCommitted(ctx, day, entry, entry.committed);
     if (typeof rebuilt === 'string') return kept(ctx, day, entry.committed, rebuilt);
-    const { committed } = (await ctx.ledger(monthOf(day)).cached()).days[day] ?? {};
+    const committed = await committedOf(ctx, day);
     if (committed && !committed.published) await publishDay(ctx, day);
     return { dt: day, ...rebuilt };
   } catch (thrown) {
