@@ -10,6 +10,7 @@ import type { Value } from '../../column-types.ts';
 import type { CodedColumn, NamedColumn } from './coded-rows.ts';
 import type { Row } from './columns.ts';
 import { type Texts, isNullText } from './texts.ts';
+import { writableView } from '../../records/short-bytes.ts';
 import { LANES, type Lanes, SPARE_WORDS, ByteWords, finalMix, murmur } from '../../records/murmur.ts';
 
 /** Stands in each digest. Where another way of computing it begins, all days count as changed. */
@@ -146,7 +147,7 @@ const seeds = new Map<string, Lanes>();
 
 /** The same hash for equal values of a column, another one for every other value or column. */
 class ValueHasher {
-  readonly #number = new DataView(new ArrayBuffer(LANES * 4));
+  readonly #number = writableView(LANES * 4);
   readonly #bytes = new ByteWords();
   #hashes: Lanes = new Int32Array(LANES);
   readonly #words = new Int32Array(LANES + SPARE_WORDS);

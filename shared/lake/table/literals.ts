@@ -5,7 +5,7 @@
  * than everything else that is done with it. Where values hardly repeat (an id), searching would find nothing but fill
  * that cache: after the first thousands each further one is kept without a search, and equal ones may have several codes.
  */
-import { copyBytes, shortHashOfBytes } from '../../records/short-bytes.ts';
+import { copyBytes, shortHashOfBytes, writableView } from '../../records/short-bytes.ts';
 
 /** A slot holds a code in its low bits and bits of the hash above them; 0 is a free slot. */
 const CODE_BITS = 22;
@@ -27,7 +27,9 @@ export class Literals {
   #slots = new Uint32Array(FIRST_SLOTS);
   /** By code, where the literal ends in `#arena`; it begins where the one before ends. */
   #ends = new Uint32Array(FIRST_SLOTS);
-  #arena = new DataView(new ArrayBuffer(FIRST_BYTES));
+  /** Bytes that fit into `#arena`. */
+  #room = FIRST_BYTES;
+  #arena = writableView(FIRST_BYTES);
 
   /** How many there are: the highest code. */
   get count(): number {
@@ -71,7 +73,10 @@ export class Literals {
 
   /** Forgets all, and keeps memory for the next ones. @param keptBytes at most, of the literals */
   clear(keptBytes: number): void {
-    if (this.#arena.byteLength > keptBytes) this.#arena = new DataView(new ArrayBuffer(FIRST_BYTES));
+    if (this.#room > keptBytes) {
+      this.#room = FIRST_BYTES;
+      this.#arena = writableView(FIRST_BYTES);
+    }
     this.#slots.fill(0);
     this.#count = 0;
     this.#last = 0;
@@ -99,13 +104,20 @@ export class Literals {
     if (this.#count === CODE_MASK) throw new RangeError(`more than ${CODE_MASK} distinct literals`);
     const begin = this.#endOf(this.#count);
     const length = end - start;
-    if (begin + length > this.#arena.byteLength) this.#arena = grownBytes(this.#arena, begin + length);
+    if (begin + length > this.#room) this.#grow(begin + length);
     copyBytes(bytes, start, this.#arena, begin, length);
     this.#count += 1;
     this.#last = this.#count;
     if (this.#count === this.#ends.length) this.#ends = grownNumbers(this.#ends);
     this.#ends[this.#count] = begin + length;
     return this.#count;
+  }
+
+  #grow(needed: number): void {
+    this.#room = Math.max(needed, this.#room * 2);
+    const longer = writableView(this.#room);
+    new Uint8Array(longer.buffer).set(new Uint8Array(this.#arena.buffer));
+    this.#arena = longer;
   }
 
   /** Into twice as many slots: at most half of them are taken, so that a search is short. */
@@ -126,12 +138,6 @@ export class Literals {
 
 function slotOf(hash: number, code: number): number {
   return ((hash & ~CODE_MASK) | code) >>> 0;
-}
-
-function grownBytes(bytes: DataView<ArrayBuffer>, needed: number): DataView<ArrayBuffer> {
-  const longer = new Uint8Array(Math.max(needed, bytes.byteLength * 2));
-  longer.set(new Uint8Array(bytes.buffer));
-  return new DataView(longer.buffer);
 }
 
 function grownNumbers(numbers: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
