@@ -61,27 +61,32 @@ export class RecordColumns {
    * @returns the first record that is not in: `list.count` where all are
    */
   append(list: RecordList, from = 0, kept?: Uint8Array): number {
-    const { bytes, count, values, records } = list;
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const { count, values, records } = list;
+    const view = new DataView(list.bytes.buffer, list.bytes.byteOffset, list.bytes.byteLength);
     // By field, once a row has it: a page can have far more fields than fit into a row group.
     const columns: (Column | undefined)[] = [];
+    const spare = this.#spare;
+    const limits = this.#limits;
+    let { rows, bytes } = this;
+    let record = from;
     let at = from === 0 ? 0 : (records[from * STRIDE - 1] ?? 0);
-    for (let record = from; record < count; record += 1) {
-      if (this.isFull) return record;
+    for (; record < count && rows < limits.rows && bytes < limits.bytes; record += 1) {
       const behind = records[record * STRIDE + 2] ?? 0;
       if (kept?.[record] !== 0) {
         for (; at < behind; at += STRIDE) {
           const field = values[at] ?? 0;
           const column = columns[field] ?? this.#columnOf(list.fields[field] ?? '');
           columns[field] = column;
-          this.bytes += column.set(this.rows, view, values[at + 1] ?? 0, values[at + 2] ?? 0, this.#spare);
+          bytes += column.set(rows, view, values[at + 1] ?? 0, values[at + 2] ?? 0, spare);
         }
-        this.rows += 1;
-        this.bytes += (records[record * STRIDE + 1] ?? 0) - (records[record * STRIDE] ?? 0);
+        rows += 1;
+        bytes += (records[record * STRIDE + 1] ?? 0) - (records[record * STRIDE] ?? 0);
       }
       at = behind;
     }
-    return count;
+    this.rows = rows;
+    this.bytes = bytes;
+    return record;
   }
 
   /** `undefined` where no row has the field. */
