@@ -61,32 +61,33 @@ export class RecordColumns {
    * @returns the first record that is not in: `list.count` where all are
    */
   append(list: RecordList, from = 0, kept?: Uint8Array): number {
-    const { count, values, records } = list;
     const view = new DataView(list.bytes.buffer, list.bytes.byteOffset, list.bytes.byteLength);
     // By field, once a row has it: a page can have far more fields than fit into a row group.
     const columns: (Column | undefined)[] = [];
-    const spare = this.#spare;
-    const limits = this.#limits;
-    let { rows, bytes } = this;
     let record = from;
-    let at = from === 0 ? 0 : (records[from * STRIDE - 1] ?? 0);
-    for (; record < count && rows < limits.rows && bytes < limits.bytes; record += 1) {
-      const behind = records[record * STRIDE + 2] ?? 0;
-      if (kept?.[record] !== 0) {
-        for (; at < behind; at += STRIDE) {
-          const field = values[at] ?? 0;
-          const column = columns[field] ?? this.#columnOf(list.fields[field] ?? '');
-          columns[field] = column;
-          bytes += column.set(rows, view, values[at + 1] ?? 0, values[at + 2] ?? 0, spare);
-        }
-        rows += 1;
-        bytes += (records[record * STRIDE + 1] ?? 0) - (records[record * STRIDE] ?? 0);
-      }
-      at = behind;
-    }
-    this.rows = rows;
-    this.bytes = bytes;
+    for (; record < list.count && !this.isFull; record += 1)
+      if (kept?.[record] !== 0) this.#appendRecord(list, record, view, columns);
     return record;
+  }
+
+  /** A method of its own, which is compiled as a whole: a loop over all that it does would be compiled again for its end. */
+  #appendRecord(
+    { fields, values, records }: RecordList,
+    record: number,
+    view: DataView,
+    columns: (Column | undefined)[],
+  ): void {
+    const { rows } = this;
+    const behind = records[record * STRIDE + 2] ?? 0;
+    let bytes = (records[record * STRIDE + 1] ?? 0) - (records[record * STRIDE] ?? 0);
+    for (let at = record === 0 ? 0 : (records[record * STRIDE - 1] ?? 0); at < behind; at += STRIDE) {
+      const field = values[at] ?? 0;
+      const column = columns[field] ?? this.#columnOf(fields[field] ?? '');
+      columns[field] = column;
+      bytes += column.set(rows, view, values[at + 1] ?? 0, values[at + 2] ?? 0, this.#spare);
+    }
+    this.rows = rows + 1;
+    this.bytes += bytes;
   }
 
   /** `undefined` where no row has the field. */
