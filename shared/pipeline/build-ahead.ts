@@ -18,8 +18,9 @@ import { RowsOfDay, type StagedDay, type StagedSlice, usedKeyField } from './sta
 import { primaryKeyField } from './stage.ts';
 
 /**
- * I12: what rows that are not written yet take of all days in flight, and of each at least: small row groups cost a
- * reader more. What is written early is not left to the end, when nothing is waited for any more.
+ * I12: what rows that are not written yet take of all days of a brand that are read at the same time, and of each at
+ * least: small row groups cost a reader more. Days that are built meanwhile can take as much again. What is written early
+ * is not left to the end, when nothing is waited for any more.
  */
 const PENDING_BYTES = 32 * 2 ** 20;
 const MIN_PENDING_BYTES = 4 * 2 ** 20;

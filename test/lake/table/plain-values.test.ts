@@ -138,4 +138,14 @@ describe('the order of values', () => {
       { numRuns: 1_000 },
     );
   });
+
+  it('of many values tells the smallest and the largest', () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(short, long), { minLength: 1 }), (values) => {
+        const { min, max } = fixed('bigint', values).extremes(codesOf(values));
+        const sorted = values.toSorted((a, b) => Number(a > b) - Number(a < b));
+        expect([values[min], values[max]]).toEqual([sorted[0], sorted.at(-1)]);
+      }),
+    );
+  });
 });
