@@ -13,7 +13,6 @@ import { reports } from '../../shared/reports/index.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
-import { stillClock } from '../fakes/still-clock.ts';
 import { changesOf } from '../sync/changes-of-day.ts';
 import {
   coverageOf,
@@ -60,21 +59,8 @@ const brandSettings = {
 };
 const SETTINGS = parseSettings({ brands: { acme: brandSettings } }, reports);
 
-let ids = 0;
 function repair(lake: SampleLake, apply: boolean, of?: Lake, settings?: Settings): Promise<RepairOutcome> {
-  return repairLake({
-    ...(settings && { settings }),
-    lake: of ?? { store: lake.store, catalog: lake.catalog, runs: blindRegistry },
-    reports,
-    apply,
-    clock: stillClock(lake),
-    log: () => {},
-    random: () => 0.5,
-    newId() {
-      ids += 1;
-      return `repair-${ids}`;
-    },
-  });
+  return repairLake({ ...lake.access(), ...(of && { lake: of }), ...(settings && { settings }), apply });
 }
 
 function textOf(lake: SampleLake, key: string): string {

@@ -4,9 +4,7 @@ import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { dayPartition, partitionPath } from '../../shared/lake/paths.ts';
 import { rollBack } from '../../shared/operations/rollback.ts';
 import { orders } from '../../shared/reports/orders.ts';
-import { reports } from '../../shared/reports/index.ts';
 import { ProcessDied, diesAtN, diesAtNCatalog } from '../fakes/dies-at-n-store.ts';
-import { stillClock } from '../fakes/still-clock.ts';
 import { changesOf } from '../sync/changes-of-day.ts';
 import { coverageOf, ledgerEntry, publishedDays } from '../sync/lake-contents.ts';
 import { BRAND, type SampleLake, blindRegistry, sampleLake } from '../sync/sample-lake.ts';
@@ -34,22 +32,9 @@ const currentOf = async (lake: SampleLake) =>
 async function dyingRollback(lake: SampleLake, to: string, n: number, when: 'before' | 'after') {
   const store = diesAtN(lake.store, n, { when });
   const catalog = diesAtNCatalog(lake.catalog, store);
-  let ids = 0;
+  const dying = { lake: { store, catalog, runs: blindRegistry }, settings: lake.settings() };
   try {
-    await rollBack(
-      {
-        lake: { store, catalog, runs: blindRegistry },
-        reports,
-        settings: lake.settings(),
-        report: orders,
-        day: FIRST,
-        clock: stillClock(lake),
-        log: () => {},
-        random: () => 0.5,
-        newId: () => `rollback-${n}-${when}-${++ids}`,
-      },
-      to,
-    );
+    await rollBack({ ...lake.access(), ...dying, report: orders, day: FIRST }, to);
   } catch (error) {
     if (!store.life.dead && !(error instanceof ProcessDied)) throw error;
   }

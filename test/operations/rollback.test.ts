@@ -5,11 +5,9 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { dayPartition, partitionPath, snapshotKey } from '../../shared/lake/paths.ts';
 import { type RollbackOptions, listVersions, rollBack } from '../../shared/operations/rollback.ts';
 import { orders } from '../../shared/reports/orders.ts';
-import { reports } from '../../shared/reports/index.ts';
 import { gatedStore } from '../fakes/gated-store.ts';
 import { writeLake } from '../fakes/lake-on-disk.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
-import { stillClock } from '../fakes/still-clock.ts';
 import { changesOf } from '../sync/changes-of-day.ts';
 import { coverageOf, ledgerEntry, outcomesOf, wrongReports } from '../sync/lake-contents.ts';
 import { BRAND, type SampleLake, blindRegistry, sampleLake } from '../sync/sample-lake.ts';
@@ -60,23 +58,8 @@ async function restatedLake(): Promise<{ lake: SampleLake; a: string; b: string 
   return { lake, a, b };
 }
 
-let ids = 0;
 function optionsFor(lake: SampleLake, change: Partial<RollbackOptions> = {}): RollbackOptions {
-  return {
-    lake: { store: lake.store, catalog: lake.catalog, runs: blindRegistry },
-    reports,
-    settings: lake.settings(),
-    report: orders,
-    day: FIRST,
-    clock: stillClock(lake),
-    log: () => {},
-    random: () => 0.5,
-    newId() {
-      ids += 1;
-      return `rollback-${ids}`;
-    },
-    ...change,
-  };
+  return { ...lake.access(), settings: lake.settings(), report: orders, day: FIRST, ...change };
 }
 
 describe('a rollback', () => {

@@ -11,9 +11,7 @@ import { type Json, numberText } from '../../shared/json.ts';
 import { dayPartition, snapshotKey } from '../../shared/lake/paths.ts';
 import { listVersions, rollBack } from '../../shared/operations/rollback.ts';
 import { clickDetails } from '../../shared/reports/click-details.ts';
-import { reports } from '../../shared/reports/index.ts';
 import { ProcessDied, diesAtN, diesAtNCatalog } from '../fakes/dies-at-n-store.ts';
-import { stillClock } from '../fakes/still-clock.ts';
 import { ledgerEntry, publishedDays, rowsOf, serviceDays, tableOf } from './lake-contents.ts';
 import {
   BRAND,
@@ -52,7 +50,6 @@ class World {
   #endRefusals = () => {};
   readonly #lost: Record<Looked, Held[]> = { clicks_list: [], clicks_detail: [] };
   #versions = 0;
-  #ids = 0;
 
   /** The service refuses some lookups. */
   refuse(tenths: number): void {
@@ -118,20 +115,7 @@ class World {
 
   async rollBack(which: number): Promise<void> {
     const { lake } = this;
-    const options = {
-      lake: { store: lake.store, catalog: lake.catalog, runs: blindRegistry },
-      reports,
-      settings: lake.settings(),
-      report: clickDetails,
-      day: DAY,
-      clock: stillClock(lake),
-      log: () => {},
-      random: () => 0.5,
-      newId: () => {
-        this.#ids += 1;
-        return `rollback-${this.#ids}`;
-      },
-    };
+    const options = { ...lake.access(), settings: lake.settings(), report: clickDetails, day: DAY };
     try {
       const { versions } = await listVersions(options);
       await rollBack(options, versions[which % versions.length]?.snapshot ?? '');

@@ -10,9 +10,7 @@ import { type Json, numberText } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import { rollBack } from '../../shared/operations/rollback.ts';
 import { clickDetails } from '../../shared/reports/click-details.ts';
-import { reports } from '../../shared/reports/index.ts';
 import { diesAtN, diesAtNCatalog, ProcessDied } from '../fakes/dies-at-n-store.ts';
-import { stillClock } from '../fakes/still-clock.ts';
 import { changesOf } from './changes-of-day.ts';
 import { ledgerEntry, outcomesOf, publishedDays, requestsOf, serviceDays } from './lake-contents.ts';
 import { type SampleLake, blindRegistry, sampleLake, syncUntilComplete } from './sample-lake.ts';
@@ -316,21 +314,7 @@ describe('I1: the published detail of a click that is still there', () => {
     lake.nowMs += HOUR_MS;
     await lake.sync({ scope: byName });
     expect((await committed(lake))?.rows).toBe(20);
-    let ids = 0;
-    const rollback = {
-      lake: { store: lake.store, catalog: lake.catalog, runs: blindRegistry },
-      reports,
-      settings: lake.settings(),
-      report: clickDetails,
-      day: DAY,
-      clock: stillClock(lake),
-      log: () => {},
-      random: () => 0.5,
-      newId: () => {
-        ids += 1;
-        return `rollback-${ids}`;
-      },
-    };
+    const rollback = { ...lake.access(), settings: lake.settings(), report: clickDetails, day: DAY };
     lake.nowMs += HOUR_MS;
     expect(await rollBack(rollback, full?.snapshot ?? '')).toMatchObject({ status: 'complete' });
     lake.brand.records.clicks_list = held;

@@ -14,6 +14,8 @@ import { sendRequest } from '../../shared/adapters/send-request.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
 import type { Lake, RunRegistry } from '../../shared/ports.ts';
+import type { LakeAccess } from '../../shared/pipeline/context.ts';
+import type { ReportRegistry } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import {
   type RebuildOptions,
@@ -65,6 +67,8 @@ export interface SampleLake {
     scope: RebuildScope,
     options?: Partial<Omit<RebuildOptions, 'settings'>> & Pick<SyncOptions, 'brandSettings'>,
   ): Promise<RebuildOutcome>;
+  /** What any other operation on the lake works with, which is a process of its own. */
+  access(): LakeAccess & { reports: ReportRegistry };
   /** Lets time pass: whatever is done at intervals (a lease is renewed) is done on the way. */
   advance(ms: number): void;
   /** An empty lake of the same service, whose records and time are as they were at the beginning. */
@@ -230,6 +234,7 @@ function createLake(
         scope: { ...(options.reports && { reports: options.reports }), ...given.scope },
       });
     },
+    access: () => accessOf(() => time.nowMs),
     rebuild(scope, { brandSettings, ...given } = {}) {
       return rebuildDays({
         settings: settingsWith(brandSettings ? { brandSettings } : {}),

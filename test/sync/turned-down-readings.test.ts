@@ -2,8 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { repairLake } from '../../shared/operations/repair.ts';
-import { reports } from '../../shared/reports/index.ts';
-import { stillClock } from '../fakes/still-clock.ts';
 import { ledgerEntry } from './lake-contents.ts';
 import { type SampleLake, blindRegistry, sampleLake } from './sample-lake.ts';
 
@@ -79,20 +77,7 @@ describe('raw records of a reading that was never committed', () => {
     expect((await ledgerEntry(lake, 'transaction_list', DAY)).failure?.code).toBe('day_emptied');
     spoil(lake, 'ledger/transaction_list/acme/2026-02.json');
     for (const key of keysOfDay(lake, 'snapshots/transactions/')) lake.store.objects.delete(key);
-    let ids = 0;
-    await repairLake({
-      settings: lake.settings(),
-      lake: { store: lake.store, catalog: lake.catalog, runs: blindRegistry },
-      reports,
-      apply: true,
-      clock: stillClock(lake),
-      log: () => {},
-      random: () => 0.5,
-      newId() {
-        ids += 1;
-        return `repair-${ids}`;
-      },
-    });
+    await repairLake({ ...lake.access(), settings: lake.settings(), apply: true });
     expect((await ledgerEntry(lake, 'transaction_list', DAY)).committed?.rows).toBe(before.committed?.rows);
   });
 });
