@@ -136,6 +136,21 @@ describe('a rollback', () => {
     expect((await entryOf(lake)).committed).toMatchObject({ snapshot: a, identicalPasses: 1 });
   });
 
+  it('I11: is no sign that the readings of the day never agree', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
+    const a = await currentOf(lake);
+    lake.nowMs += 400 * DAY_MS;
+    restateDay(lake, 'later');
+    for (let reading = 0; reading < 4; reading += 1) {
+      await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
+      expect((await entryOf(lake)).committed).toMatchObject({ settled: false, disagreements: 1 });
+      lake.nowMs += HOUR_MS;
+      await rollBack(optionsFor(lake), a);
+      lake.nowMs += 31 * DAY_MS;
+    }
+  });
+
   it('leaves a settled day settled: no run reads it again', async () => {
     const { lake, a } = await restatedLake();
     lake.nowMs += 3 * DAY_MS;

@@ -382,9 +382,11 @@ function readingOf({
   rescued: _rescued,
   // Whoever goes back to fewer rows has decided it: they have not fallen.
   before: _before,
+  // The next reading differs from what a person has chosen, and not from the one before.
+  disagreements,
   ...reading
 }: Committed): Committed {
-  return reading;
+  return { ...reading, ...(reading.lastReadingGivenUp && disagreements && { disagreements }) };
 }
 
 /**
