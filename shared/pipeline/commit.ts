@@ -46,8 +46,9 @@ export async function commit(
     }));
   await ctx.ledger(monthOf(day)).update((ledger) => {
     const before = ledger.days[day]?.committed;
-    // I11: passes with equal content, one after the other.
-    const agreed = unchanged && before?.state === 'closed' ? before.identicalPasses : 0;
+    // I11: passes with equal content, one after the other. One of the future was read by a clock that was ahead.
+    const isPass = before?.state === 'closed' && Date.parse(before.readFrom) <= startedMs;
+    const agreed = unchanged && isPass ? before.identicalPasses : 0;
     const passes = { identicalPasses: closed ? agreed + 1 : 0, ...(resumed && { resumed }) };
     const isLast = settles(day, ctx.policy, startedMs, { ...snapshot, ...passes });
     const isSure = !closed || ctx.clock.wallMs() >= closesAtMs(day, ctx.policy);

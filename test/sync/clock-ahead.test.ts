@@ -1,0 +1,51 @@
+/** What a clock that was days ahead has left in the ledger means nothing once the clock is right again. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { type Held, restate } from '../../sample/brand.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
+import { ledgerEntry } from './lake-contents.ts';
+import { type SampleLake, sampleLake } from './sample-lake.ts';
+
+const DAY = '2026-02-20';
+const CLOSED_AT = Date.parse('2026-02-21T05:15:00Z');
+const refresh = [{ untilAgeDays: 20, every: '7 days' }];
+
+let sample: SampleLake;
+beforeAll(async () => {
+  sample = await sampleLake({
+    now: '2026-02-20T20:00:00Z',
+    recordsTo: '2026-02-22T20:00:00Z',
+    startDate: DAY,
+    clicksPerDay: 20,
+    brandSettings: {
+      reports: {
+        clicks_detail: { enabled: true },
+        order_list: { refresh },
+        transaction_list: { refresh, watchUnsettledDays: 20 },
+      },
+    },
+  });
+});
+afterAll(() => sample.close());
+
+/** Runs while the clocks of the machine and the service are ahead. */
+async function syncAhead(lake: SampleLake, aheadMs: number, reports: readonly string[]): Promise<void> {
+  lake.nowMs += aheadMs;
+  await lake.sync({ scope: { reports } });
+  lake.nowMs -= aheadMs;
+}
+
+it('I11: a day that a clock ahead has closed while it was open is not settled by the first pass that agrees', async () => {
+  const lake = sample.emptyLake();
+  const reports = ['order_list'];
+  const paid = (held: Held[]) => held.map((one) => ({ ...one, record: { ...one.record, status: 'paid' } }));
+  lake.nowMs = CLOSED_AT;
+  await lake.sync({ scope: { reports: ['clicks_list'] } });
+  restate(lake.brand, 'order_list', DAY, paid);
+  lake.nowMs = CLOSED_AT - HOUR_MS;
+  await syncAhead(lake, 3 * DAY_MS, reports);
+  expect((await ledgerEntry(lake, 'order_list', DAY)).committed).toMatchObject({ state: 'closed' });
+  lake.nowMs = CLOSED_AT + DAY_MS;
+  await lake.sync({ scope: { reports } });
+  const { committed } = await ledgerEntry(lake, 'order_list', DAY);
+  expect(committed).toMatchObject({ unsettled: 0, identicalPasses: 1, settled: false });
+});
