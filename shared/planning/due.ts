@@ -357,8 +357,9 @@ export function isEmptied(
   before: Pick<Committed, 'rows' | 'readFrom' | 'queryFingerprint'> | undefined,
 ): boolean {
   if (!before || before.rows === 0 || reading.rows > 0) return false;
-  // A ledger that was made again does not know when the day was read.
-  const readBeforeMs = before.queryFingerprint === '' ? reading.readFromMs : Date.parse(before.readFrom);
+  // A ledger that was made again does not know when the day was read, and a clock that was ahead knew it wrongly.
+  const isKnown = before.queryFingerprint !== '' && Date.parse(before.readFrom) <= reading.readFromMs;
+  const readBeforeMs = isKnown ? Date.parse(before.readFrom) : reading.readFromMs;
   return readBeforeMs >= lastCallMs(day, policy, policy.refresh);
 }
 

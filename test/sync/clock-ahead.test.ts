@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Held, restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
-import { ledgerEntry } from './lake-contents.ts';
+import { ledgerEntry, outcomesOf } from './lake-contents.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
 
 const DAY = '2026-02-20';
@@ -33,6 +33,18 @@ async function syncAhead(lake: SampleLake, aheadMs: number, reports: readonly st
   await lake.sync({ scope: { reports } });
   lake.nowMs -= aheadMs;
 }
+
+it('a day that has no record any more is believed to be empty, though a clock ahead has read it at a great age', async () => {
+  const lake = sample.emptyLake();
+  const reports = ['transaction_list'];
+  lake.nowMs = CLOSED_AT + HOUR_MS;
+  await lake.sync({ scope: { reports } });
+  await syncAhead(lake, 60 * DAY_MS, reports);
+  restate(lake.brand, 'transaction_list', DAY, () => []);
+  lake.nowMs += HOUR_MS;
+  const outcome = await lake.sync({ scope: { reports } });
+  expect(outcomesOf(outcome, 'transaction_list')).toMatchObject({ [DAY]: 'published' });
+});
 
 it('I11: a day that a clock ahead has closed while it was open is not settled by the first pass that agrees', async () => {
   const lake = sample.emptyLake();
