@@ -24,6 +24,7 @@ import {
   type Ledger,
 } from '../lake/documents/ledger.ts';
 import type { RefreshTier } from '../reports/definition.ts';
+import { retryAtMs as lookupRetryAtMs } from './refused-lookups.ts';
 
 /** What decides when a day of a report is due, and when it is overdue. */
 export interface Policy {
@@ -93,7 +94,7 @@ export function dueAtMs(
   if (entry?.failure)
     return Math.max(startOfDay(day, policy.timeZone), retryAtMs(entry.failure, policy, nowMs));
   const passMs = passDueAtMs(day, entry, policy, nowMs, upstream);
-  const lookupMs = entry?.claim ? null : refusedDueAtMs(entry?.committed);
+  const lookupMs = entry?.claim ? null : refusedDueAtMs(entry?.committed, nowMs);
   return passMs === null || lookupMs === null ? (passMs ?? lookupMs) : Math.min(passMs, lookupMs);
 }
 
@@ -105,16 +106,16 @@ export function onlyRefusedDue(
   nowMs: number,
   upstream?: UpstreamState,
 ): boolean {
-  const lookupMs = refusedDueAtMs(committed);
+  const lookupMs = refusedDueAtMs(committed, nowMs);
   if (!committed || lookupMs === null || lookupMs > nowMs) return false;
   const passMs = passDueAtMs(day, { committed }, policy, nowMs, upstream);
   return passMs === null || passMs > nowMs;
 }
 
 /** When the first refused lookup is tried again. */
-function refusedDueAtMs(committed: Committed | undefined): number | null {
+function refusedDueAtMs(committed: Committed | undefined, nowMs: number): number | null {
   const retryAt = committed?.refusedLookups?.retryAt;
-  return retryAt === undefined ? null : Date.parse(retryAt);
+  return retryAt === undefined ? null : lookupRetryAtMs(retryAt, nowMs);
 }
 
 /** When the whole day is due, or what came since; refused lookups and failures aside. */

@@ -36,8 +36,14 @@ export function refusedAfter(slices: readonly Slice[]): Map<string, RefusedLooku
 }
 
 /** Whether a slice that starts at this time asks for it again. */
-export function isDue({ retryAt }: RefusedLookup, nowMs: number): boolean {
-  return retryAt !== undefined && Date.parse(retryAt) <= nowMs;
+export function isDue({ retryAt }: Pick<RefusedLookup, 'retryAt'>, nowMs: number): boolean {
+  return retryAt !== undefined && retryAtMs(retryAt, nowMs) <= nowMs;
+}
+
+/** When a refused lookup is tried again. No wait is longer than a day, so a longer one comes from a clock that was ahead. */
+export function retryAtMs(retryAt: string, nowMs: number): number {
+  const retryMs = Date.parse(retryAt);
+  return retryMs - nowMs > LOOKUP_RETRY.capMs ? nowMs : retryMs;
 }
 
 /** What the ledger says of the refused lookups of a day; `undefined` where there are none. */

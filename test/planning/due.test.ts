@@ -811,8 +811,13 @@ describe('refused lookups', () => {
     ],
     [
       'alone are due once the last pass was read',
-      readAt('2026-03-21T05:00:00.000Z', retry('2026-03-29T05:00:00.000Z')),
-      '2026-03-29T05:00:00.000Z',
+      readAt('2026-03-21T05:00:00.000Z', retry('2026-03-22T05:00:00.000Z')),
+      '2026-03-22T05:00:00.000Z',
+    ],
+    [
+      'are due now where a clock ahead set their time',
+      readAt(readToday, retry('2026-03-29T05:00:00.000Z')),
+      new Date(NOW_MS).toISOString(),
     ],
     [
       'do not keep the last pass from being confirmed',

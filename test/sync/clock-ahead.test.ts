@@ -1,7 +1,8 @@
 /** What a clock that was days ahead has left in the ledger means nothing once the clock is right again. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { type Held, restate } from '../../sample/brand.ts';
+import { type Held, recordsOfDay, restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
+import { type Json, numberText } from '../../shared/json.ts';
 import { ledgerEntry, outcomesOf } from './lake-contents.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
 
@@ -60,4 +61,26 @@ it('I11: a day that a clock ahead has closed while it was open is not settled by
   await lake.sync({ scope: { reports } });
   const { committed } = await ledgerEntry(lake, 'order_list', DAY);
   expect(committed).toMatchObject({ unsettled: 0, identicalPasses: 1, settled: false });
+});
+
+it('a lookup that was refused while a clock was ahead is asked for again by the first run of a right one', async () => {
+  const lake = sample.emptyLake();
+  const reports = ['clicks_list', 'clicks_detail'];
+  lake.nowMs = CLOSED_AT + HOUR_MS;
+  const [first] = recordsOfDay(lake.brand, 'clicks_list', DAY);
+  const isFirst = ({ fields }: { fields: Record<string, Json> }) =>
+    numberText(fields.id) === String(first?.id) || fields.id === first?.id;
+  const stop = lake.service.addFault({
+    on: { action: 'report/clicks_detail', when: isFirst },
+    fault: { kind: 'code', code: 17, msg: 'too new' },
+  });
+  await syncAhead(lake, 20 * DAY_MS, reports);
+  stop();
+  const { rows = 0, refusedLookups } = (await ledgerEntry(lake, 'clicks_detail', DAY)).committed ?? {};
+  expect(refusedLookups).toMatchObject({ count: 1 });
+  lake.nowMs += HOUR_MS;
+  await lake.sync({ scope: { reports } });
+  const { committed } = await ledgerEntry(lake, 'clicks_detail', DAY);
+  expect(committed).not.toHaveProperty('refusedLookups');
+  expect(committed?.rows).toBe(rows + 1);
 });
