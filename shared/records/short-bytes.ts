@@ -16,6 +16,11 @@ export function writableView(bytes: number): DataView<ArrayBuffer> {
   return new DataView(new ArrayBuffer(bytes + SPARE_BYTES));
 }
 
+/** How many bytes can be written through such a view. */
+export function roomOf(view: DataView): number {
+  return view.byteLength - SPARE_BYTES;
+}
+
 export function copyBytes(from: DataView, start: number, to: DataView, at: number, length: number): void {
   let index = 0;
   for (; index + WORD <= length; index += WORD)

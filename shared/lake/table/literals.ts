@@ -5,7 +5,7 @@
  * than everything else that is done with it. Where values hardly repeat (an id), searching would find nothing but fill
  * that cache: after the first thousands each further one is kept without a search, and equal ones may have several codes.
  */
-import { copyBytes, shortHashOfBytes, writableView } from '../../records/short-bytes.ts';
+import { copyBytes, roomOf, shortHashOfBytes, writableView } from '../../records/short-bytes.ts';
 
 /** A slot holds a code in its low bits and bits of the hash above them; 0 is a free slot. */
 const CODE_BITS = 22;
@@ -27,8 +27,6 @@ export class Literals {
   #slots = new Uint32Array(FIRST_SLOTS);
   /** By code, where the literal ends in `#arena`; it begins where the one before ends. */
   #ends = new Uint32Array(FIRST_SLOTS);
-  /** Bytes that fit into `#arena`. */
-  #room = FIRST_BYTES;
   #arena = writableView(FIRST_BYTES);
 
   /** How many there are: the highest code. */
@@ -73,10 +71,7 @@ export class Literals {
 
   /** Forgets all, and keeps memory for the next ones. @param keptBytes at most, of the literals */
   clear(keptBytes: number): void {
-    if (this.#room > keptBytes) {
-      this.#room = FIRST_BYTES;
-      this.#arena = writableView(FIRST_BYTES);
-    }
+    if (roomOf(this.#arena) > keptBytes) this.#arena = writableView(FIRST_BYTES);
     this.#slots.fill(0);
     this.#count = 0;
     this.#last = 0;
@@ -104,7 +99,7 @@ export class Literals {
     if (this.#count === CODE_MASK) throw new RangeError(`more than ${CODE_MASK} distinct literals`);
     const begin = this.#endOf(this.#count);
     const length = end - start;
-    if (begin + length > this.#room) this.#grow(begin + length);
+    if (begin + length > roomOf(this.#arena)) this.#grow(begin + length);
     copyBytes(bytes, start, this.#arena, begin, length);
     this.#count += 1;
     this.#last = this.#count;
@@ -114,8 +109,7 @@ export class Literals {
   }
 
   #grow(needed: number): void {
-    this.#room = Math.max(needed, this.#room * 2);
-    const longer = writableView(this.#room);
+    const longer = writableView(Math.max(needed, roomOf(this.#arena) * 2));
     new Uint8Array(longer.buffer).set(new Uint8Array(this.#arena.buffer));
     this.#arena = longer;
   }
