@@ -5,6 +5,7 @@
  * settles from the day after its close on, and one with such a record is watched beyond the policy. Everything is pure; `plan.ts` orders
  * what is due, and `day-state.ts` says what has been due for too long.
  */
+import { endOfWaitMs } from '../backoff.ts';
 import {
   DAY_MS,
   MINUTE_MS,
@@ -24,7 +25,7 @@ import {
   type Ledger,
 } from '../lake/documents/ledger.ts';
 import type { RefreshTier } from '../reports/definition.ts';
-import { retryAtMs as lookupRetryAtMs } from './refused-lookups.ts';
+import { LOOKUP_RETRY } from './refused-lookups.ts';
 
 /** What decides when a day of a report is due, and when it is overdue. */
 export interface Policy {
@@ -115,7 +116,7 @@ export function onlyRefusedDue(
 /** When the first refused lookup is tried again. */
 function refusedDueAtMs(committed: Committed | undefined, nowMs: number): number | null {
   const retryAt = committed?.refusedLookups?.retryAt;
-  return retryAt === undefined ? null : lookupRetryAtMs(retryAt, nowMs);
+  return retryAt === undefined ? null : endOfWaitMs(retryAt, LOOKUP_RETRY, nowMs);
 }
 
 /** When the whole day is due, or what came since; refused lookups and failures aside. */
@@ -207,14 +208,10 @@ export function daysWatched(policy: Policy): number {
   return daysOf(tiersOf(policy, {}));
 }
 
-/**
- * When a failed day's backoff ends. No wait is longer than a day, so a longer one comes from a clock that was ahead; and
- * none holds where the settings lead to other queries since.
- */
+/** When a failed day's backoff ends. It does not hold where the settings lead to other queries since. */
 function retryAtMs({ retryAt, queryFingerprint }: Failure, policy: Policy, nowMs: number): number {
-  const retryMs = Date.parse(retryAt);
   const isCorrected = queryFingerprint !== undefined && queryFingerprint !== policy.queryFingerprint;
-  return isCorrected || retryMs - nowMs > FAILED_DAY_RETRY.capMs ? nowMs : retryMs;
+  return isCorrected ? nowMs : endOfWaitMs(retryAt, FAILED_DAY_RETRY, nowMs);
 }
 
 /**
@@ -359,9 +356,8 @@ export function isEmptied(
 ): boolean {
   if (!before || before.rows === 0 || reading.rows > 0) return false;
   // A ledger that was made again does not know when the day was read, and a clock that was ahead knew it wrongly.
-  const isKnown = before.queryFingerprint !== '' && Date.parse(before.readFrom) <= reading.readFromMs;
-  const readBeforeMs = isKnown ? Date.parse(before.readFrom) : reading.readFromMs;
-  return readBeforeMs >= lastCallMs(day, policy, policy.refresh);
+  const saidMs = before.queryFingerprint === '' ? reading.readFromMs : Date.parse(before.readFrom);
+  return Math.min(saidMs, reading.readFromMs) >= lastCallMs(day, policy, policy.refresh);
 }
 
 /**

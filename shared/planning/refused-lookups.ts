@@ -4,7 +4,7 @@
  * beside the records that were found, and the rest is published. Later runs ask for the refused ones alone, after waits
  * of their own, until their tries are used up; after that they are only counted. Everything here is pure.
  */
-import { exponentialMs } from '../backoff.ts';
+import { endOfWaitMs, exponentialMs } from '../backoff.ts';
 import { DAY_MS, HOUR_MS } from '../days.ts';
 import type { Committed } from '../lake/documents/ledger.ts';
 import type { RefusedLookup, Slice } from '../lake/documents/progress.ts';
@@ -36,14 +36,8 @@ export function refusedAfter(slices: readonly Slice[]): Map<string, RefusedLooku
 }
 
 /** Whether a slice that starts at this time asks for it again. */
-export function isDue({ retryAt }: Pick<RefusedLookup, 'retryAt'>, nowMs: number): boolean {
-  return retryAt !== undefined && retryAtMs(retryAt, nowMs) <= nowMs;
-}
-
-/** When a refused lookup is tried again. No wait is longer than a day, so a longer one comes from a clock that was ahead. */
-export function retryAtMs(retryAt: string, nowMs: number): number {
-  const retryMs = Date.parse(retryAt);
-  return retryMs - nowMs > LOOKUP_RETRY.capMs ? nowMs : retryMs;
+export function isDue({ retryAt }: RefusedLookup, nowMs: number): boolean {
+  return retryAt !== undefined && endOfWaitMs(retryAt, LOOKUP_RETRY, nowMs) <= nowMs;
 }
 
 /** What the ledger says of the refused lookups of a day; `undefined` where there are none. */

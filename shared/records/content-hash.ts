@@ -7,12 +7,12 @@ import { parseJson, stringifyJson } from '../json.ts';
 import { BACKSLASH, isNested } from './json-bytes.ts';
 import { avalanche } from './murmur.ts';
 import { type RecordList, STRIDE, bytesOfList, textOf } from './record-list.ts';
-import { shortHashOfBytes } from './short-bytes.ts';
+import { shortHashOfBytes, viewOf } from './short-bytes.ts';
 
 /** @returns for each record a hash that is not 0 */
 export function contentHashes(list: RecordList): Int32Array {
   const { bytes, count, fields, values, records } = list;
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const view = viewOf(bytes);
   const seeds = fields.map((field) => hash('md5', field, 'buffer').readInt32LE(0));
   const hasEscapes = bytesOfList(list).includes(BACKSLASH);
   const hashes = new Int32Array(count);
@@ -39,5 +39,5 @@ function hasBackslash(bytes: Uint8Array, start: number, end: number): boolean {
 
 function hashOfValue(bytes: Buffer, start: number, end: number, seed: number): number {
   const text = Buffer.from(stringifyJson(parseJson(textOf(bytes, start, end))));
-  return shortHashOfBytes(new DataView(text.buffer, text.byteOffset, text.byteLength), 0, text.length, seed);
+  return shortHashOfBytes(viewOf(text), 0, text.length, seed);
 }

@@ -25,6 +25,11 @@ export interface RecordList {
 /** Numbers of a value in `values`, and of a record in `records`. */
 export const STRIDE = 3;
 
+/** The place in `values` of the record's first value. */
+export function firstValueOf({ records }: RecordList, index: number): number {
+  return index === 0 ? 0 : (records[index * STRIDE - 1] ?? 0);
+}
+
 /** A record, exactly. */
 export function recordAt({ bytes, records }: RecordList, index: number): JsonObject {
   const [start = 0, end = 0] = records.subarray(index * STRIDE, index * STRIDE + 2);

@@ -8,6 +8,10 @@ const WORD = 4;
 /** The widest element that is written. */
 const SPARE_BYTES = 8;
 
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
 /**
  * A view to write `bytes` bytes through. It has room behind them: V8's Maglev (Node 24) takes a write into the last bytes
  * of a view for one behind its end, drops its code, and from then on each write in that place is a call into the runtime.

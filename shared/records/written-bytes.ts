@@ -6,6 +6,7 @@
 import { isCanonicalInteger, parseJson, stringifyJson } from '../json.ts';
 import { BACKSLASH, isNested } from './json-bytes.ts';
 import {
+  firstValueOf,
   type RecordList,
   STRIDE,
   bytesOfList,
@@ -48,7 +49,7 @@ function bytesOfKey(list: RecordList, field: number, keys: Keys): number {
 /** How many bytes a record without escapes takes; NaN where it has to be written anew in any case. */
 function neededBytes(list: RecordList, index: number, keys: Keys): number {
   const { values, records } = list;
-  const from = index === 0 ? 0 : (records[index * STRIDE - 1] ?? 0);
+  const from = firstValueOf(list, index);
   const behind = records[index * STRIDE + 2] ?? 0;
   let needed = from === behind ? 2 : 1;
   for (let at = from; at < behind; at += STRIDE) {

@@ -8,6 +8,7 @@ import type { ColumnChunk, RowGroup } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
 import { readRleBitPackedHybrid } from 'hyparquet/src/encoding.js';
 import { type Column, type Value, typeSpec } from '../../column-types.ts';
+import { viewOf } from '../../records/short-bytes.ts';
 import type { CodedColumn, NamedColumn } from './coded-rows.ts';
 import { columnsOf, filledColumns, readMetadata } from './parquet.ts';
 import type { ReadableFile } from './readable-file.ts';
@@ -270,8 +271,4 @@ function isShort(view: DataView, at: number): boolean {
 /** In one buffer of its size: many small ones outside the heap would start collections of all garbage. */
 function unpacked(page: Uint8Array, bytes: number): DataView {
   return viewOf(zstdDecompressSync(page, { chunkSize: Math.max(MIN_CHUNK_BYTES, bytes + 1) }));
-}
-
-function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -10,7 +10,7 @@ import type { Value } from '../../column-types.ts';
 import type { CodedColumn, NamedColumn } from './coded-rows.ts';
 import type { Row } from './columns.ts';
 import { type Texts, isNullText } from './texts.ts';
-import { writableView } from '../../records/short-bytes.ts';
+import { viewOf, writableView } from '../../records/short-bytes.ts';
 import { LANES, type Lanes, SPARE_WORDS, ByteWords, finalMix, murmur } from '../../records/murmur.ts';
 
 /** Stands in each digest. Where another way of computing it begins, all days count as changed. */
@@ -181,7 +181,7 @@ class ValueHasher {
 
   #hashesOfTexts(texts: Texts, seed: Lanes): Lanes {
     const { bytes, starts, ends } = texts;
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const view = viewOf(bytes);
     const hashes = this.#lanesFor(starts.length);
     for (let code = 0; code < starts.length; code += 1) {
       if (isNullText(texts, code)) continue;
@@ -194,9 +194,9 @@ class ValueHasher {
 
   hash(value: Value, seed: Lanes, into: Lanes, at: number): void {
     if (typeof value === 'string') {
-      const { buffer, byteOffset, length } = Buffer.from(value);
-      const words = this.#bytes.of(new DataView(buffer, byteOffset, length), 0, length);
-      murmur(words, length, seed, into, at);
+      const bytes = Buffer.from(value);
+      const words = this.#bytes.of(viewOf(bytes), 0, bytes.length);
+      murmur(words, bytes.length, seed, into, at);
     } else {
       this.#setNumber(value);
       murmur(this.#words, NUMBER_BYTES, seed, into, at);

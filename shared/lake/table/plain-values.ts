@@ -5,7 +5,7 @@
  * hold is a bug of the caller and fails here: it would be cut to the type's width, and nobody would notice.
  */
 import type { ParquetElement, PhysicalValue, TypeSpec } from '../../column-types.ts';
-import { copyBytes, writableView } from '../../records/short-bytes.ts';
+import { copyBytes, viewOf, writableView } from '../../records/short-bytes.ts';
 import type { CodedColumn } from './coded-rows.ts';
 import { type Texts, isNullText } from './texts.ts';
 
@@ -230,8 +230,4 @@ function bits({ bytes, starts }: Texts, codes: Uint32Array): Uint8Array {
     if (bytes[starts[codes[index] ?? 0] ?? 0] === 1)
       packed[index >> 3] = (packed[index >> 3] ?? 0) | (1 << (index & 7));
   return packed;
-}
-
-function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -5,7 +5,8 @@
  * I12: codes lie in blocks of BLOCK_ROWS rows that exist only where the field does, so that a field which few records
  * have costs little, and `append` stops at the limits of the row group, however large a page is.
  */
-import { type RecordList, STRIDE } from '../../records/record-list.ts';
+import { type RecordList, STRIDE, firstValueOf } from '../../records/record-list.ts';
+import { viewOf } from '../../records/short-bytes.ts';
 import { Literals } from './literals.ts';
 import type { RowGroupLimits } from './row-group-limits.ts';
 
@@ -61,7 +62,7 @@ export class RecordColumns {
    * @returns the first record that is not in: `list.count` where all are
    */
   append(list: RecordList, from = 0, kept?: Uint8Array): number {
-    const view = new DataView(list.bytes.buffer, list.bytes.byteOffset, list.bytes.byteLength);
+    const view = viewOf(list.bytes);
     // By field, once a row has it: a page can have far more fields than fit into a row group.
     const columns: (Column | undefined)[] = [];
     let record = from;
@@ -71,16 +72,12 @@ export class RecordColumns {
   }
 
   /** A method of its own, which is compiled as a whole: a loop over all that it does would be compiled again for its end. */
-  #appendRecord(
-    { fields, values, records }: RecordList,
-    record: number,
-    view: DataView,
-    columns: (Column | undefined)[],
-  ): void {
+  #appendRecord(list: RecordList, record: number, view: DataView, columns: (Column | undefined)[]): void {
     const { rows } = this;
+    const { fields, values, records } = list;
     const behind = records[record * STRIDE + 2] ?? 0;
     let bytes = (records[record * STRIDE + 1] ?? 0) - (records[record * STRIDE] ?? 0);
-    for (let at = record === 0 ? 0 : (records[record * STRIDE - 1] ?? 0); at < behind; at += STRIDE) {
+    for (let at = firstValueOf(list, record); at < behind; at += STRIDE) {
       const field = values[at] ?? 0;
       const column = columns[field] ?? this.#columnOf(fields[field] ?? '');
       columns[field] = column;
