@@ -26,6 +26,7 @@ import {
   todayIn,
 } from './pipeline/context.ts';
 import { type Range, saveContinuation } from './pipeline/continuation.ts';
+import { DaysInFlight } from './pipeline/days-in-flight.ts';
 import { serviceTime } from './pipeline/service-time.ts';
 import { type Deadline, type TimeBudget, createTimeBudget } from './pipeline/time-budget.ts';
 import { policyOf } from './planning/policy.ts';
@@ -68,6 +69,7 @@ export interface RunScope {
 interface Run {
   id: string;
   time: TimeBudget;
+  days: DaysInFlight;
   documents: LakeDocuments;
 }
 
@@ -77,6 +79,7 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
   const run = {
     id: options.newId(),
     time: createTimeBudget(deadline, clock.monotonicMs),
+    days: new DaysInFlight(),
     documents: createLakeDocuments({ store: lake.store, ...options }),
   };
   const unregister = await lake.runs.register(run.id);
@@ -247,6 +250,7 @@ export function createRunContext(options: RunOptions, run: Run, reportInRun: Rep
     runId: run.id,
     time: run.time,
     daysInFlight: options.settings.pagesInFlight,
+    days: run.days,
     leases: options.leases ?? true,
     progress: (day, attempt, first) => documents.progress(report.name, brand, day, attempt, first),
   };

@@ -100,20 +100,29 @@ async function readInTurns(
   wanted: (due: DueDay, sync: ReportSync) => boolean,
 ): Promise<void> {
   const width = Math.max(0, ...syncs.map(({ ctx }) => ctx.daysInFlight));
+  const hasRoom = () => syncs.every(({ ctx }) => ctx.days.hasRoom);
+  let workers = 0;
   // While a day is built, the next one is fetched: to build takes no request, and the service takes most of the time.
-  const worker = async () => {
+  const work = async (isFirst: boolean): Promise<void> => {
+    workers += 1;
     let built = Promise.resolve();
-    for (let next = takeNext(syncs, wanted); next; next = takeNext(syncs, wanted)) {
+    const others: Promise<void>[] = [];
+    while (isFirst || hasRoom()) {
+      const next = takeNext(syncs, wanted);
+      if (!next) break;
       const fetched = Promise.withResolvers<void>();
       const ended = readDay(next, fetched.resolve);
+      if (workers < width && hasRoom()) others.push(work(false));
       await Promise.all([fetched.promise, built]);
       built = ended;
+      if (!hasRoom()) await built;
     }
-    await built;
+    workers -= 1;
+    await Promise.all([built, ...others]);
   };
   do {
     for (const sync of syncs.filter(needsPlan)) await planAgain(sync);
-    await Promise.all(Array.from({ length: width }, worker));
+    await work(true);
   } while (syncs.some(needsPlan));
 }
 
@@ -192,6 +201,7 @@ async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Pro
     rank: plan.due.indexOf(due),
     ...(sync.plans.length < MAX_PLANS && { clockSkewMs: plan.clockSkewMs }),
   };
+  sync.ctx.days.begin();
   try {
     const ctx = { ...sync.ctx, service: service.inOrder(turn) };
     const { outcome, error, endsReport }: SyncedDay = await syncDay(ctx, due, plan.continuation, onFetched);
@@ -203,6 +213,7 @@ async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Pro
   } catch (thrown) {
     sync.brokeOff ??= { thrown };
   } finally {
+    sync.ctx.days.end();
     sync.inFlight -= 1;
     onFetched();
   }

@@ -18,11 +18,11 @@ import { RowsOfDay, type StagedDay, type StagedSlice, usedKeyField } from './sta
 import { primaryKeyField } from './stage.ts';
 
 /**
- * I12: what rows that are not written yet take of all days of a brand that are read at the same time, and of each at
- * least: small row groups cost a reader more. Days that are built meanwhile can take as much again. What is written early
- * is not left to the end, when nothing is waited for any more.
+ * I12: about what rows that are not written yet take of all days that are in flight when a day begins, and of each at
+ * least: small row groups cost a reader more. What is written early is not left to the end, when nothing is waited for any
+ * more.
  */
-const PENDING_BYTES = 32 * 2 ** 20;
+const PENDING_BYTES = 64 * 2 ** 20;
 const MIN_PENDING_BYTES = 4 * 2 ** 20;
 
 export class BuildAhead {
@@ -52,10 +52,9 @@ export class BuildAhead {
     this.#keyField = primaryKeyField(ctx);
     this.#rowsOfDay = new RowsOfDay(ctx, day, this.#keyField, 'identifies');
     this.#maxRows = maxRowsOfGroup(width);
-    const limits = {
-      rows: this.#maxRows,
-      bytes: Math.max(MIN_PENDING_BYTES, PENDING_BYTES / ctx.daysInFlight),
-    };
+    // Of each that is read another one may be built.
+    const days = Math.max(2 * ctx.daysInFlight, ctx.days.count);
+    const limits = { rows: this.#maxRows, bytes: Math.max(MIN_PENDING_BYTES, PENDING_BYTES / days) };
     this.#written = new SnapshotWriter(ctx, day, current, limits, () => this.#columnsNow());
   }
 

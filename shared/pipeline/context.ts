@@ -14,6 +14,7 @@ import type { Policy } from '../planning/due.ts';
 import type { Clock, Lake, ReportService } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
+import type { DaysInFlight } from './days-in-flight.ts';
 import { type ServiceTime, serviceTime } from './service-time.ts';
 import type { TimeBudget } from './time-budget.ts';
 
@@ -75,8 +76,10 @@ export interface RunContext extends BuildContext, FetchContext {
   runId: string;
   /** Shared by all brands and reports of the run. */
   time: TimeBudget;
-  /** Days read at the same time. */
+  /** Days of the brand that are read at the same time, at most. */
   daysInFlight: number;
+  /** Shared by all brands and reports of the run. */
+  days: DaysInFlight;
   /** Leases only spare double work: without them runs take over each other's days, and only requests grow (I5). */
   leases: boolean;
   /** @param first how the document of a new attempt begins */

@@ -12,6 +12,7 @@ import { Stage, type StagedPage, primaryKeyField, readChunk } from '../../shared
 import { recordListOf, recordsOfList } from '../../shared/records/record-list.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { DaysInFlight } from '../../shared/pipeline/days-in-flight.ts';
 import { createTimeBudget } from '../../shared/pipeline/time-budget.ts';
 import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
 import { createRunContext } from '../../shared/run.ts';
@@ -75,6 +76,7 @@ function runOn(
     {
       id,
       time: createTimeBudget(undefined, time.wallMs),
+      days: new DaysInFlight(),
       documents: createLakeDocuments({ ...options, store }),
     },
     { brand: 'acme', report, service: pagedService(unused).service },

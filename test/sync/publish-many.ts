@@ -7,6 +7,7 @@ import { addDays } from '../../shared/days.ts';
 import { type JsonObject, rawNumber } from '../../shared/json.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
+import { DaysInFlight } from '../../shared/pipeline/days-in-flight.ts';
 import { createTimeBudget } from '../../shared/pipeline/time-budget.ts';
 import { type RunOptions, createRunContext } from '../../shared/run.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
@@ -78,6 +79,7 @@ if (!report) throw new Error('there are no orders');
 const run = {
   id: newId(),
   time: createTimeBudget(undefined, options.clock.monotonicMs),
+  days: new DaysInFlight(),
   documents: createLakeDocuments({ ...options, store: options.lake.store }),
 };
 if (columns > 0) {

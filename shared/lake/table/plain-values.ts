@@ -4,7 +4,7 @@
  * from those: one piece of code for all types, over typed arrays, is compiled once and makes no garbage. What a type cannot
  * hold is a bug of the caller and fails here: it would be cut to the type's width, and nobody would notice.
  */
-import type { ParquetElement, PhysicalValue, TypeSpec } from '../../column-types.ts';
+import type { ParquetElement, PhysicalValue, TypeSpec, Value } from '../../column-types.ts';
 import { copyBytes, viewOf, writableView } from '../../records/short-bytes.ts';
 import type { CodedColumn } from './coded-rows.ts';
 import { type Texts, isNullText } from './texts.ts';
@@ -88,8 +88,7 @@ export function plainValues(parquet: TypeSpec['parquet'], cells: CodedColumn): P
     return plainTexts(cells.texts);
   }
   if (type === 'BYTE_ARRAY') throw new RangeError('a Parquet column of BYTE_ARRAY holds texts alone');
-  const physical = cells.values.map((value) => (value === undefined ? undefined : parquet.toPhysical(value)));
-  return fixedValues(PLAIN_TYPES[type](element), physical, type === 'BOOLEAN');
+  return fixedValues(PLAIN_TYPES[type](element), cells.values, parquet, type === 'BOOLEAN');
 }
 
 function plainTexts(stored: Texts): PlainValues {
@@ -105,7 +104,8 @@ function plainTexts(stored: Texts): PlainValues {
 
 function fixedValues(
   { width, write, order }: PlainType,
-  values: readonly (PhysicalValue | undefined)[],
+  values: readonly (Value | undefined)[],
+  parquet: TypeSpec['parquet'],
   isBits: boolean,
 ): PlainValues {
   const view = writableView(values.length * width);
@@ -115,7 +115,7 @@ function fixedValues(
   for (let code = 0; code < values.length; code += 1) {
     const value = values[code];
     if (value === undefined) continue;
-    write(view, code * width, value);
+    write(view, code * width, parquet.toPhysical(value));
     starts[code] = code * width;
     ends[code] = code * width + width;
   }
@@ -125,7 +125,10 @@ function fixedValues(
     lengthBytes: 0,
     encode: (codes) => (isBits ? bits(stored, codes) : encoded(stored, codes, 0)),
     extremes: (codes) => extremesOf(stored, order, codes),
-    valueOf: (code) => values[code],
+    valueOf: (code) => {
+      const value = values[code];
+      return value === undefined ? undefined : parquet.toPhysical(value);
+    },
   };
 }
 

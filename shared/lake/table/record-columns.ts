@@ -144,8 +144,11 @@ class Column implements LiteralColumn {
 
   codes(into: Uint32Array): Uint32Array {
     into.fill(0);
-    for (const [index, block] of this.#blocks.entries())
-      if (block) into.set(block.subarray(0, into.length - index * BLOCK_ROWS), index * BLOCK_ROWS);
+    for (let index = 0; index < this.#blocks.length; index += 1) {
+      const block = this.#blocks[index];
+      const row = index * BLOCK_ROWS;
+      if (block) into.set(row + BLOCK_ROWS > into.length ? block.subarray(0, into.length - row) : block, row);
+    }
     return into;
   }
 

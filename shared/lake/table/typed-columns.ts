@@ -63,7 +63,7 @@ function readValues(
   spec: TypeSpec | undefined,
   unfit: Map<number, Json>,
 ): (Value | undefined)[] {
-  const values: (Value | undefined)[] = [undefined];
+  const values = new Array<Value | undefined>(count + 1).fill(undefined);
   // One call into the runtime instead of one for each literal.
   const all = isAscii(bytes) ? bytes.toString('latin1') : undefined;
   for (let code = 1; code <= count; code += 1) {
@@ -71,7 +71,7 @@ function readValues(
     const end = ends[code] ?? 0;
     const literal = all?.slice(start, end) ?? bytes.toString('utf8', start, end);
     const number = beginsNumber(bytes[start]) ? spec?.ofNumber?.(literal) : undefined;
-    values.push(number ?? readValue(literal, code, spec, unfit));
+    values[code] = number ?? readValue(literal, code, spec, unfit);
   }
   return values;
 }
