@@ -74,8 +74,11 @@ interface FoundElement {
 export interface TypeSpec<V extends Value = Value> {
   /** The JSON value as the column stores it; `undefined` where that would not be exactly the original value. */
   toValue(value: Json): V | undefined;
-  /** The same for most numbers, by their literal, at a fraction of the cost; `undefined` says nothing. */
-  ofNumber?(literal: string): V | undefined;
+  /**
+   * Of a type whose values are `bigint`: the same for most numbers, by the bytes of their literal, at a fraction of the
+   * cost. A double that is exactly the value; NaN says nothing.
+   */
+  unitsOf?(bytes: Uint8Array, start: number, end: number): number;
   /** All texts that mean this value; the first is the one that we show. */
   texts(held: V): readonly [string, ...string[]];
   parquet: {
@@ -112,7 +115,7 @@ const SCALAR_TYPES = {
   },
   bigint: {
     toValue: exactBigint,
-    ofNumber: (literal) => shortUnscaled(literal, { precision: 15, scale: 0 }),
+    unitsOf: (bytes, start, end) => shortUnscaled(bytes, start, end, { precision: 15, scale: 0 }),
     texts: (held) => [String(held)],
     parquet: {
       element: { type: 'INT64' },
@@ -192,7 +195,7 @@ function decimalSpec(type: DecimalType): TypeSpec<bigint> {
   const shape = decimalShape(type);
   return {
     toValue: (value) => exactUnscaled(value, shape),
-    ofNumber: (literal) => shortUnscaled(literal, shape),
+    unitsOf: (bytes, start, end) => shortUnscaled(bytes, start, end, shape),
     texts: (held) => withoutZeros(decimalText(held, shape.scale)),
     parquet: {
       element: {

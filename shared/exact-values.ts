@@ -53,27 +53,33 @@ export function exactUnscaled(
 const SAFE_DIGITS = 15;
 const [MINUS, POINT, ZERO, NINE] = [0x2d, 0x2e, 0x30, 0x39];
 
-/** As `exactUnscaled`, for a number literal without an exponent whose result is short; `undefined` for all others. */
+/**
+ * As `exactUnscaled`, for a literal `[start, end)` of JSON that is a number without an exponent and whose result is short;
+ * NaN for all others.
+ */
 export function shortUnscaled(
-  literal: string,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
   { precision, scale }: { precision: number; scale: number },
-): bigint | undefined {
-  const isNegative = literal.charCodeAt(0) === MINUS;
+): number {
+  if (end - start > SAFE_DIGITS) return Number.NaN;
+  const isNegative = bytes[start] === MINUS;
   let unscaled = 0;
   let places = -1;
-  for (let at = isNegative ? 1 : 0; at < literal.length; at += 1) {
-    const character = literal.charCodeAt(at);
-    if (character >= ZERO && character <= NINE) {
-      unscaled = unscaled * 10 + character - ZERO;
+  for (let at = isNegative ? start + 1 : start; at < end; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte >= ZERO && byte <= NINE) {
+      unscaled = unscaled * 10 + byte - ZERO;
       if (places >= 0) places += 1;
-    } else if (character === POINT) places = 0;
-    else return undefined;
+    } else if (byte === POINT) places = 0;
+    else return Number.NaN;
   }
   const zeros = scale - Math.max(0, places);
-  if (literal.length > SAFE_DIGITS || zeros < 0 || zeros > SAFE_DIGITS) return undefined;
+  if (zeros < 0 || zeros > SAFE_DIGITS) return Number.NaN;
   unscaled *= 10 ** zeros;
-  if (unscaled >= 10 ** Math.min(precision, SAFE_DIGITS)) return undefined;
-  return BigInt(isNegative ? -unscaled : unscaled);
+  if (unscaled >= 10 ** Math.min(precision, SAFE_DIGITS)) return Number.NaN;
+  return isNegative ? 0 - unscaled : unscaled;
 }
 
 /** The inverse of `exactUnscaled`, with all places: 1500n at scale 3 is `1.500`. */

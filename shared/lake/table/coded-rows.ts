@@ -6,7 +6,7 @@ import { type Texts, textsOf } from './texts.ts';
  * A column of many rows, each different value once: the value of a row is that of its code, and `undefined` is NULL.
  * There are at least as many codes as rows. Two codes may have equal values.
  */
-export type CodedColumn = CodedValues | CodedTexts;
+export type CodedColumn = CodedValues | CodedTexts | CodedUnits;
 
 interface CodedValues {
   codes: Uint32Array;
@@ -17,6 +17,22 @@ interface CodedValues {
 interface CodedTexts {
   codes: Uint32Array;
   texts: Texts;
+}
+
+/**
+ * A column of whole numbers, or of decimals in units of their last place, none of more digits than a double holds
+ * exactly: nothing but 8 bytes each. NaN is NULL. It is the same column as one of `bigint` values.
+ */
+interface CodedUnits {
+  codes: Uint32Array;
+  units: Float64Array;
+}
+
+/** What a code of a column stands for that holds no texts; `undefined` for NULL. */
+export function valueOfCode(column: CodedValues | CodedUnits, code: number): Value | undefined {
+  if ('values' in column) return column.values[code];
+  const units = column.units[code] ?? Number.NaN;
+  return Number.isNaN(units) ? undefined : BigInt(units);
 }
 
 /** A column and its name. It may be read until the next one is asked for. */

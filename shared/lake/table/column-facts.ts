@@ -67,19 +67,43 @@ export class ColumnFacts {
   }
 
   #add(name: string, type: ColumnType, rows: number, column: CodedColumn): void {
-    if (!('values' in column)) return;
-    const { values } = column;
-    const counts = rowsByCode(rows, column, values.length);
-    let sum = this.#sums.get(name);
-    for (let code = 0; code < values.length; code += 1) {
-      const value = values[code];
-      const count = counts[code] ?? 0;
-      if (value === undefined || count === 0) continue;
-      sum ??= createSum(type);
-      sum.add(value, count);
-    }
-    if (sum) this.#sums.set(name, sum);
+    if ('texts' in column) return;
+    const counts = rowsByCode(rows, column, 'units' in column ? column.units.length : column.values.length);
+    const sum = this.#sums.get(name) ?? createSum(type);
+    const found =
+      'units' in column ? addUnits(sum, column.units, counts) : addValues(sum, column.values, counts);
+    if (found) this.#sums.set(name, sum);
   }
+}
+
+/** @returns whether some row has a value */
+function addValues(sum: Sum, values: readonly (Value | undefined)[], counts: Uint32Array): boolean {
+  let found = false;
+  for (let code = 0; code < values.length; code += 1) {
+    const value = values[code];
+    const count = counts[code] ?? 0;
+    if (value === undefined || count === 0) continue;
+    found = true;
+    sum.add(value, count);
+  }
+  return found;
+}
+
+/** The same, with a `bigint` only where a double may not hold the sum exactly. */
+function addUnits(sum: Sum, units: Float64Array, counts: Uint32Array): boolean {
+  let found = false;
+  let part = 0;
+  for (let code = 0; code < units.length; code += 1) {
+    const value = units[code] ?? Number.NaN;
+    const count = counts[code] ?? 0;
+    if (Number.isNaN(value) || count === 0) continue;
+    found = true;
+    const added = value * count;
+    if (Number.isSafeInteger(added) && Number.isSafeInteger(part + added)) part += added;
+    else sum.add(BigInt(value), count);
+  }
+  sum.add(BigInt(part), 1);
+  return found;
 }
 
 /** @param filled by column, the rows that have a value */
@@ -139,6 +163,8 @@ function finalRows(rows: number, column: CodedColumn, final: readonly string[]):
 function textsByCode(column: CodedColumn): (string | undefined)[] {
   if ('values' in column)
     return column.values.map((value) => (value === undefined ? undefined : String(value)));
+  if ('units' in column)
+    return Array.from(column.units, (value) => (Number.isNaN(value) ? undefined : String(value)));
   const { texts } = column;
   return Array.from(texts.starts, (start, code) =>
     isNullText(texts, code) ? undefined : texts.bytes.toString('utf8', start, texts.ends[code]),

@@ -6,7 +6,7 @@
  */
 import { type Column, type TypeSpec, typeSpec } from '../../column-types.ts';
 import { LANES, type Lanes } from '../../records/murmur.ts';
-import type { CodedColumn } from './coded-rows.ts';
+import { type CodedColumn, valueOfCode } from './coded-rows.ts';
 import { type CodedFile, openCodedFile } from './coded-columns.ts';
 import { Digest, RowHashes, columnHashes, counts } from './digest.ts';
 import type { ReadableFile } from './readable-file.ts';
@@ -251,8 +251,8 @@ async function textsOf(
 
 function textAt(column: CodedColumn, row: number, spec: TypeSpec): string | undefined {
   const code = column.codes[row] ?? 0;
-  if ('values' in column) {
-    const value = column.values[code];
+  if (!('texts' in column)) {
+    const value = valueOfCode(column, code);
     return value === undefined ? undefined : spec.texts(value)[0];
   }
   const { bytes, starts, ends } = column.texts;

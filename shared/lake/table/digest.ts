@@ -141,6 +141,8 @@ function addLanes(into: Lanes, at: number, hashes: Lanes, from: number): void {
 const KINDS = { number: 1, bigint: 2, boolean: 3, date: 4 } as const;
 /** A number of 128 bits and its kind. */
 const NUMBER_BYTES = 17;
+/** How many values a word of 32 bits has. */
+const WORD_VALUES = 2 ** 32;
 
 /** By column: they are the same for every day. */
 const seeds = new Map<string, Lanes>();
@@ -164,6 +166,7 @@ class ValueHasher {
   /** By code; 0 for NULL, and for a code beyond all values. */
   hashesOf(column: CodedColumn, seed: Lanes): Lanes {
     if ('texts' in column) return this.#hashesOfTexts(column.texts, seed);
+    if ('units' in column) return this.#hashesOfUnits(column.units, seed);
     const { values } = column;
     const hashes = this.#lanesFor(values.length);
     for (let code = 0; code < values.length; code += 1) {
@@ -188,6 +191,23 @@ class ValueHasher {
       const start = starts[code] ?? 0;
       const end = ends[code] ?? 0;
       murmur(this.#bytes.of(view, start, end), end - start, seed, hashes, code * LANES);
+    }
+    return hashes;
+  }
+
+  /** What `hash` makes of the same numbers as `bigint`. */
+  #hashesOfUnits(units: Float64Array, seed: Lanes): Lanes {
+    const hashes = this.#lanesFor(units.length);
+    const words = this.#words.fill(0);
+    words[4] = KINDS.bigint;
+    for (let code = 0; code < units.length; code += 1) {
+      const value = units[code] ?? Number.NaN;
+      if (Number.isNaN(value)) continue;
+      words[0] = value;
+      words[1] = Math.floor(value / WORD_VALUES);
+      words[2] = value < 0 ? -1 : 0;
+      words[3] = words[2];
+      murmur(words, NUMBER_BYTES, seed, hashes, code * LANES);
     }
     return hashes;
   }

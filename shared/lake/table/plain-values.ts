@@ -78,6 +78,9 @@ const PLAIN_TYPES = {
 /** Before each text stands how many bytes it has. */
 const LENGTH_BYTES = 4;
 const WORD = 4;
+const LONG = 8;
+const WORD_VALUES = 2 ** 32;
+const BYTE_VALUES = 2 ** 8;
 
 /** @throws RangeError where a value is not one of the type */
 export function plainValues(parquet: TypeSpec['parquet'], cells: CodedColumn): PlainValues {
@@ -88,6 +91,7 @@ export function plainValues(parquet: TypeSpec['parquet'], cells: CodedColumn): P
     return plainTexts(cells.texts);
   }
   if (type === 'BYTE_ARRAY') throw new RangeError('a Parquet column of BYTE_ARRAY holds texts alone');
+  if ('units' in cells) return unitValues(element, cells.units);
   return fixedValues(PLAIN_TYPES[type](element), cells.values, parquet, type === 'BOOLEAN');
 }
 
@@ -130,6 +134,51 @@ function fixedValues(
       return value === undefined ? undefined : parquet.toPhysical(value);
     },
   };
+}
+
+/** What `fixedValues` makes of the same numbers as `bigint`. */
+function unitValues({ type, type_length: length = 0 }: ParquetElement, units: Float64Array): PlainValues {
+  if (type !== 'INT64' && type !== 'FIXED_LEN_BYTE_ARRAY')
+    throw new RangeError(`a Parquet column of ${type} cannot hold whole numbers`);
+  const width = type === 'INT64' ? LONG : length;
+  const view = writableView(units.length * width);
+  const starts = new Uint32Array(units.length).fill(1);
+  const ends = new Uint32Array(units.length);
+  for (let code = 0; code < units.length; code += 1) {
+    const value = units[code] ?? Number.NaN;
+    if (Number.isNaN(value)) continue;
+    const at = code * width;
+    if (!Number.isSafeInteger(value) || Math.abs(value) >= 2 ** (width * 8 - 1))
+      throw unfit(value, `${width} bytes`);
+    if (type === 'INT64') {
+      view.setInt32(at, value, true);
+      view.setInt32(at + WORD, Math.floor(value / WORD_VALUES), true);
+    } else writeUnits(view, at, value, width);
+    starts[code] = at;
+    ends[code] = at + width;
+  }
+  const stored = { bytes: Buffer.from(view.buffer, 0, units.length * width), starts, ends };
+  return {
+    stored,
+    lengthBytes: 0,
+    encode: (codes) => encoded(stored, codes, 0),
+    extremes: (codes) => extremesOf(stored, type === 'INT64' ? 'int64' : 'big_endian', codes),
+    valueOf: (code) => BigInt(units[code] ?? 0),
+  };
+}
+
+/** A whole number in two's complement, the highest byte first. */
+function writeUnits(view: DataView, at: number, value: number, width: number): void {
+  let rest = value;
+  let end = at + width;
+  for (; end - at >= WORD; end -= WORD) {
+    view.setInt32(end - WORD, rest);
+    rest = Math.floor(rest / WORD_VALUES);
+  }
+  for (; end > at; end -= 1) {
+    view.setUint8(end - 1, rest);
+    rest = Math.floor(rest / BYTE_VALUES);
+  }
 }
 
 function extremesOf(stored: Texts, order: Order, codes: Uint32Array) {

@@ -53,10 +53,24 @@ export function* typedColumns(
 /** What the column holds, by code. @param unfit gets what the column does not tell, by code */
 function read(literals: LiteralColumn, column: Column | undefined, unfit: Map<number, Json>) {
   const spec = column && typeSpec(column.type);
-  return spec && column.type === 'string'
-    ? { texts: readTexts(literals, spec, unfit) }
-    : { values: readValues(literals, spec, unfit) };
+  if (spec && column.type === 'string') return { texts: readTexts(literals, spec, unfit) };
+  const units = spec?.unitsOf && readUnits(literals, spec);
+  return units ? { units } : { values: readValues(literals, spec, unfit) };
 }
+
+/** `undefined` where a value is neither NULL nor a short number. */
+function readUnits({ count, bytes, ends }: LiteralColumn, spec: TypeSpec): Float64Array | undefined {
+  const units = new Float64Array(count + 1).fill(Number.NaN);
+  for (let code = 1; code <= count; code += 1) {
+    const start = ends[code - 1] ?? 0;
+    const value = spec.unitsOf?.(bytes, start, ends[code] ?? 0) ?? Number.NaN;
+    if (Number.isNaN(value) && bytes[start] !== FIRST_OF_NULL) return undefined;
+    units[code] = value;
+  }
+  return units;
+}
+
+const FIRST_OF_NULL = 0x6e;
 
 function readValues(
   { count, bytes, ends }: LiteralColumn,
@@ -69,9 +83,11 @@ function readValues(
   for (let code = 1; code <= count; code += 1) {
     const start = ends[code - 1] ?? 0;
     const end = ends[code] ?? 0;
-    const literal = all?.slice(start, end) ?? bytes.toString('utf8', start, end);
-    const number = beginsNumber(bytes[start]) ? spec?.ofNumber?.(literal) : undefined;
-    values[code] = number ?? readValue(literal, code, spec, unfit);
+    const units = spec?.unitsOf?.(bytes, start, end) ?? Number.NaN;
+    if (Number.isNaN(units)) {
+      const literal = all?.slice(start, end) ?? bytes.toString('utf8', start, end);
+      values[code] = readValue(literal, code, spec, unfit);
+    } else values[code] = BigInt(units);
   }
   return values;
 }

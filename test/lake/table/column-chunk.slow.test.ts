@@ -22,7 +22,7 @@ import {
 } from './parquet-files.ts';
 import { textsOf } from '../../../shared/lake/table/texts.ts';
 import { awkwardTexts } from './records.ts';
-import { valueOfCode } from './typed-rows.ts';
+import { valueAt } from './typed-rows.ts';
 
 /** The rows of a row group, and its columns by name. */
 interface Group {
@@ -98,7 +98,7 @@ function byName(columns: readonly Column[], coded: readonly (CodedColumn | undef
 
 function valuesOf({ rows, columns }: Group, name: string): (Value | undefined)[] {
   const column = columns.get(name);
-  return Array.from({ length: rows }, (_, row) => column && valueOfCode(column, column.codes[row] ?? 0));
+  return Array.from({ length: rows }, (_, row) => column && valueAt(column, column.codes[row] ?? 0));
 }
 
 function rowsOf(columns: readonly Column[], groups: readonly Group[]): Row[] {

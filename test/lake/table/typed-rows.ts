@@ -1,6 +1,6 @@
 import type { Value } from '../../../shared/column-types.ts';
 import type { JsonObject } from '../../../shared/json.ts';
-import type { CodedColumn } from '../../../shared/lake/table/coded-rows.ts';
+import { type CodedColumn, valueOfCode } from '../../../shared/lake/table/coded-rows.ts';
 import type { Row, TableSchema } from '../../../shared/lake/table/columns.ts';
 import { RecordColumns } from '../../../shared/lake/table/record-columns.ts';
 import { isNullText } from '../../../shared/lake/table/texts.ts';
@@ -21,15 +21,15 @@ export function typedRows(
   const rows = records.map((): Row => ({}));
   for (const [name, column] of typedColumns(columns, group, new Uint32Array(records.length), onRescued))
     for (const [index, row] of rows.entries()) {
-      const value = valueOfCode(column, column.codes[index] ?? 0);
+      const value = valueAt(column, column.codes[index] ?? 0);
       if (value !== undefined) row[name] = value;
     }
   return rows;
 }
 
 /** What a code of the column stands for. */
-export function valueOfCode(column: CodedColumn, code: number): Value | undefined {
-  if ('values' in column) return column.values[code];
+export function valueAt(column: CodedColumn, code: number): Value | undefined {
+  if (!('texts' in column)) return valueOfCode(column, code);
   const { texts } = column;
   if (isNullText(texts, code)) return undefined;
   return texts.bytes.toString('utf8', texts.starts[code], texts.ends[code]);
