@@ -1,0 +1,75 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type ColumnType, typeSpec } from '../../../shared/column-types.ts';
+import { type CodedColumn, valueOfCode } from '../../../shared/lake/table/coded-rows.ts';
+import { ColumnFacts } from '../../../shared/lake/table/column-facts.ts';
+import { Digest } from '../../../shared/lake/table/digest.ts';
+import { plainValues } from '../../../shared/lake/table/plain-values.ts';
+
+const TYPES: [type: ColumnType, most: number][] = [
+  ['bigint', Number.MAX_SAFE_INTEGER],
+  ['decimal(38,9)', Number.MAX_SAFE_INTEGER],
+  ['decimal(18,2)', Number.MAX_SAFE_INTEGER],
+  ['decimal(9,2)', 999_999_999],
+  ['decimal(5,0)', 99_999],
+  ['decimal(2,1)', 99],
+];
+
+/** Numbers by code, and the codes of some rows. */
+const columns = fc.constantFrom(...TYPES).chain(([type, most]) => {
+  const number = fc.oneof(fc.integer({ min: -most, max: most }), fc.constantFrom(0, most, -most));
+  const values = fc.array(fc.option(number, { nil: undefined, freq: 4 }), { minLength: 1, maxLength: 20 });
+  return values.chain((numbers) =>
+    fc.record({
+      type: fc.constant(type),
+      numbers: fc.constant(numbers),
+      codes: fc.array(fc.nat(numbers.length - 1), { maxLength: 40 }),
+    }),
+  );
+});
+
+/** As 8 bytes each, and as BigInt. */
+function bothWays(numbers: readonly (number | undefined)[], rowCodes: readonly number[]) {
+  const codes = Uint32Array.from(rowCodes);
+  return {
+    units: { codes, units: Float64Array.from(numbers, (each) => each ?? Number.NaN) },
+    values: { codes, values: numbers.map((each) => (each === undefined ? undefined : BigInt(each))) },
+  };
+}
+
+function digestAndSums(type: ColumnType, rows: number, column: CodedColumn) {
+  const facts = new ColumnFacts([{ name: 'a', type }], { column: 'a', final: ['0', '7'] });
+  const digest = new Digest();
+  for (const _column of facts.count(rows, digest.addColumns(rows, [['a', column]])));
+  return { digest: digest.value(), sums: facts.sums, unsettled: facts.unsettled };
+}
+
+describe('a column of short numbers as doubles', () => {
+  it('I6: has the digest, the sums, and the bytes of the same numbers as BigInt', () => {
+    fc.assert(
+      fc.property(columns, ({ type, numbers, codes }) => {
+        const { units, values } = bothWays(numbers, codes);
+        expect(digestAndSums(type, codes.length, units)).toEqual(digestAndSums(type, codes.length, values));
+
+        const { parquet } = typeSpec(type);
+        const [fast, slow] = [plainValues(parquet, units), plainValues(parquet, values)];
+        const present = Uint32Array.from([...numbers.keys()].filter((code) => numbers[code] !== undefined));
+        expect(fast.encode(present)).toEqual(slow.encode(present));
+        expect(fast.stored).toEqual(slow.stored);
+        if (present.length > 0) expect(fast.extremes(present)).toEqual(slow.extremes(present));
+        for (const code of present) expect(fast.valueOf(code)).toBe(slow.valueOf(code));
+        for (const code of numbers.keys()) expect(valueOfCode(units, code)).toBe(valueOfCode(values, code));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each<[string, ColumnType, number]>([
+    ['a fraction', 'bigint', 0.5],
+    ['what a double may have rounded', 'bigint', 2 ** 53],
+    ['a number of more bytes than the column', 'decimal(2,0)', 128],
+  ])('cannot hold %s', (_name, type, number) => {
+    const units = { codes: new Uint32Array(), units: Float64Array.of(number) };
+    expect(() => plainValues(typeSpec(type).parquet, units)).toThrow(RangeError);
+  });
+});
