@@ -79,7 +79,7 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
   const run = {
     id: options.newId(),
     time: createTimeBudget(deadline, clock.monotonicMs),
-    days: new DaysInFlight(),
+    days: new DaysInFlight(selectBrands(options).length),
     documents: createLakeDocuments({ store: lake.store, ...options }),
   };
   const unregister = await lake.runs.register(run.id);
@@ -133,6 +133,7 @@ async function syncBrand(
       })),
     );
   } finally {
+    run.days.leave();
     await highestRate.leave();
   }
   return mapConcurrent(synced, 1, async ({ ctx, outcome: synced }) => {

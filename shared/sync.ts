@@ -99,30 +99,27 @@ async function readInTurns(
   syncs: readonly ReportSync[],
   wanted: (due: DueDay, sync: ReportSync) => boolean,
 ): Promise<void> {
-  const width = Math.max(0, ...syncs.map(({ ctx }) => ctx.daysInFlight));
-  const hasRoom = () => syncs.every(({ ctx }) => ctx.days.hasRoom);
-  let workers = 0;
+  const [first] = syncs;
+  if (!first) return;
+  const { brand, days, daysInFlight } = first.ctx;
+  const next = async () => {
+    while (!days.hasRoom(brand) && candidatesOf(syncs, wanted).length > 0) await days.changed();
+    return takeNext(syncs, wanted);
+  };
   // While a day is built, the next one is fetched: to build takes no request, and the service takes most of the time.
-  const work = async (isFirst: boolean): Promise<void> => {
-    workers += 1;
+  const worker = async () => {
     let built = Promise.resolve();
-    const others: Promise<void>[] = [];
-    while (isFirst || hasRoom()) {
-      const next = takeNext(syncs, wanted);
-      if (!next) break;
+    for (let day = await next(); day; day = await next()) {
       const fetched = Promise.withResolvers<void>();
-      const ended = readDay(next, fetched.resolve);
-      if (workers < width && hasRoom()) others.push(work(false));
+      const ended = readDay(day, fetched.resolve);
       await Promise.all([fetched.promise, built]);
       built = ended;
-      if (!hasRoom()) await built;
     }
-    workers -= 1;
-    await Promise.all([built, ...others]);
+    await built;
   };
   do {
     for (const sync of syncs.filter(needsPlan)) await planAgain(sync);
-    await work(true);
+    await Promise.all(Array.from({ length: daysInFlight }, worker));
   } while (syncs.some(needsPlan));
 }
 
@@ -165,6 +162,18 @@ interface NextDay {
   due: DueDay;
 }
 
+/** Of each report the first day that is left. */
+function candidatesOf(
+  syncs: readonly ReportSync[],
+  wanted: (due: DueDay, sync: ReportSync) => boolean,
+): NextDay[] {
+  return syncs.flatMap((sync) => {
+    const plan = currentPlan(sync);
+    const due = sync.left.find((each) => wanted(each, sync) && !sync.breaker.isOpen(each));
+    return plan && due && !sync.brokeOff ? [{ sync, plan, due }] : [];
+  });
+}
+
 /**
  * The next day to read: the first one left of the report with the fewest days in flight, or else the fewest taken, or
  * else the one read longest ago, so that runs with time for one day read another report each time.
@@ -173,12 +182,7 @@ function takeNext(
   syncs: readonly ReportSync[],
   wanted: (due: DueDay, sync: ReportSync) => boolean,
 ): NextDay | undefined {
-  const candidates = syncs.flatMap((sync) => {
-    const plan = currentPlan(sync);
-    const due = sync.left.find((each) => wanted(each, sync) && !sync.breaker.isOpen(each));
-    return plan && due && !sync.brokeOff ? [{ sync, plan, due }] : [];
-  });
-  const [next] = candidates.sort(
+  const [next] = candidatesOf(syncs, wanted).sort(
     (a, b) =>
       a.sync.inFlight - b.sync.inFlight ||
       a.sync.taken - b.sync.taken ||
@@ -187,6 +191,7 @@ function takeNext(
   if (!next?.sync.ctx.time.tryStartDay()) return undefined;
   const { sync, due } = next;
   sync.left = sync.left.filter((other) => other !== due);
+  sync.ctx.days.begin(sync.ctx.brand);
   sync.inFlight += 1;
   sync.taken += 1;
   return next;
@@ -201,7 +206,6 @@ async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Pro
     rank: plan.due.indexOf(due),
     ...(sync.plans.length < MAX_PLANS && { clockSkewMs: plan.clockSkewMs }),
   };
-  sync.ctx.days.begin();
   try {
     const ctx = { ...sync.ctx, service: service.inOrder(turn) };
     const { outcome, error, endsReport }: SyncedDay = await syncDay(ctx, due, plan.continuation, onFetched);
@@ -213,7 +217,7 @@ async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Pro
   } catch (thrown) {
     sync.brokeOff ??= { thrown };
   } finally {
-    sync.ctx.days.end();
+    sync.ctx.days.end(sync.ctx.brand);
     sync.inFlight -= 1;
     onFetched();
   }

@@ -76,7 +76,7 @@ function runOn(
     {
       id,
       time: createTimeBudget(undefined, time.wallMs),
-      days: new DaysInFlight(),
+      days: new DaysInFlight(1),
       documents: createLakeDocuments({ ...options, store }),
     },
     { brand: 'acme', report, service: pagedService(unused).service },

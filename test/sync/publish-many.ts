@@ -79,7 +79,7 @@ if (!report) throw new Error('there are no orders');
 const run = {
   id: newId(),
   time: createTimeBudget(undefined, options.clock.monotonicMs),
-  days: new DaysInFlight(),
+  days: new DaysInFlight(1),
   documents: createLakeDocuments({ ...options, store: options.lake.store }),
 };
 if (columns > 0) {
