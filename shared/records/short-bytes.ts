@@ -25,6 +25,11 @@ export function roomOf(view: DataView): number {
   return view.byteLength - SPARE_BYTES;
 }
 
+/** What a whole number has above its lowest 32 bits, in two's complement. */
+export function highWords(value: number): number {
+  return Math.floor(value / 2 ** 32);
+}
+
 export function copyBytes(from: DataView, start: number, to: DataView, at: number, length: number): void {
   let index = 0;
   for (; index + WORD <= length; index += WORD)

@@ -10,7 +10,7 @@ import type { Value } from '../../column-types.ts';
 import type { CodedColumn, NamedColumn } from './coded-rows.ts';
 import type { Row } from './columns.ts';
 import { type Texts, isNullText } from './texts.ts';
-import { viewOf, writableView } from '../../records/short-bytes.ts';
+import { highWords, viewOf, writableView } from '../../records/short-bytes.ts';
 import { LANES, type Lanes, SPARE_WORDS, ByteWords, finalMix, murmur } from '../../records/murmur.ts';
 
 /** Stands in each digest. Where another way of computing it begins, all days count as changed. */
@@ -141,8 +141,6 @@ function addLanes(into: Lanes, at: number, hashes: Lanes, from: number): void {
 const KINDS = { number: 1, bigint: 2, boolean: 3, date: 4 } as const;
 /** A number of 128 bits and its kind. */
 const NUMBER_BYTES = 17;
-/** How many values a word of 32 bits has. */
-const WORD_VALUES = 2 ** 32;
 
 /** By column: they are the same for every day. */
 const seeds = new Map<string, Lanes>();
@@ -204,7 +202,7 @@ class ValueHasher {
       const value = units[code] ?? Number.NaN;
       if (Number.isNaN(value)) continue;
       words[0] = value;
-      words[1] = Math.floor(value / WORD_VALUES);
+      words[1] = highWords(value);
       words[2] = value < 0 ? -1 : 0;
       words[3] = words[2];
       murmur(words, NUMBER_BYTES, seed, hashes, code * LANES);

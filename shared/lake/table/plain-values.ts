@@ -5,7 +5,7 @@
  * hold is a bug of the caller and fails here: it would be cut to the type's width, and nobody would notice.
  */
 import type { ParquetElement, PhysicalValue, TypeSpec, Value } from '../../column-types.ts';
-import { copyBytes, viewOf, writableView } from '../../records/short-bytes.ts';
+import { copyBytes, highWords, viewOf, writableView } from '../../records/short-bytes.ts';
 import type { CodedColumn } from './coded-rows.ts';
 import { type Texts, isNullText } from './texts.ts';
 
@@ -78,8 +78,6 @@ const PLAIN_TYPES = {
 /** Before each text stands how many bytes it has. */
 const LENGTH_BYTES = 4;
 const WORD = 4;
-const LONG = 8;
-const WORD_VALUES = 2 ** 32;
 const BYTE_VALUES = 2 ** 8;
 
 /** @throws RangeError where a value is not one of the type */
@@ -112,23 +110,17 @@ function fixedValues(
   parquet: TypeSpec['parquet'],
   isBits: boolean,
 ): PlainValues {
-  const view = writableView(values.length * width);
-  const bytes = Buffer.from(view.buffer, 0, values.length * width);
-  const starts = new Uint32Array(values.length).fill(1);
-  const ends = new Uint32Array(values.length);
+  const { view, stored } = onlyNull(values.length, width);
   for (let code = 0; code < values.length; code += 1) {
     const value = values[code];
     if (value === undefined) continue;
     write(view, code * width, parquet.toPhysical(value));
-    starts[code] = code * width;
-    ends[code] = code * width + width;
+    stored.starts[code] = code * width;
+    stored.ends[code] = code * width + width;
   }
-  const stored = { bytes, starts, ends };
   return {
-    stored,
-    lengthBytes: 0,
-    encode: (codes) => (isBits ? bits(stored, codes) : encoded(stored, codes, 0)),
-    extremes: (codes) => extremesOf(stored, order, codes),
+    ...ofFixedWidth(stored, order),
+    ...(isBits && { encode: (codes) => bits(stored, codes) }),
     valueOf: (code) => {
       const value = values[code];
       return value === undefined ? undefined : parquet.toPhysical(value);
@@ -137,13 +129,12 @@ function fixedValues(
 }
 
 /** What `fixedValues` makes of the same numbers as `bigint`. */
-function unitValues({ type, type_length: length = 0 }: ParquetElement, units: Float64Array): PlainValues {
+function unitValues(element: ParquetElement, units: Float64Array): PlainValues {
+  const { type } = element;
   if (type !== 'INT64' && type !== 'FIXED_LEN_BYTE_ARRAY')
     throw new RangeError(`a Parquet column of ${type} cannot hold whole numbers`);
-  const width = type === 'INT64' ? LONG : length;
-  const view = writableView(units.length * width);
-  const starts = new Uint32Array(units.length).fill(1);
-  const ends = new Uint32Array(units.length);
+  const { width, order } = PLAIN_TYPES[type](element);
+  const { view, stored } = onlyNull(units.length, width);
   for (let code = 0; code < units.length; code += 1) {
     const value = units[code] ?? Number.NaN;
     if (Number.isNaN(value)) continue;
@@ -152,18 +143,27 @@ function unitValues({ type, type_length: length = 0 }: ParquetElement, units: Fl
       throw unfit(value, `${width} bytes`);
     if (type === 'INT64') {
       view.setInt32(at, value, true);
-      view.setInt32(at + WORD, Math.floor(value / WORD_VALUES), true);
+      view.setInt32(at + WORD, highWords(value), true);
     } else writeUnits(view, at, value, width);
-    starts[code] = at;
-    ends[code] = at + width;
+    stored.starts[code] = at;
+    stored.ends[code] = at + width;
   }
-  const stored = { bytes: Buffer.from(view.buffer, 0, units.length * width), starts, ends };
+  return { ...ofFixedWidth(stored, order), valueOf: (code) => BigInt(units[code] ?? 0) };
+}
+
+/** Room for so many values, which are NULL until they are written through the view. */
+function onlyNull(count: number, width: number) {
+  const view = writableView(count * width);
+  const bytes = Buffer.from(view.buffer, 0, count * width);
+  return { view, stored: { bytes, starts: new Uint32Array(count).fill(1), ends: new Uint32Array(count) } };
+}
+
+function ofFixedWidth(stored: Texts, order: Order): Omit<PlainValues, 'valueOf'> {
   return {
     stored,
     lengthBytes: 0,
     encode: (codes) => encoded(stored, codes, 0),
-    extremes: (codes) => extremesOf(stored, type === 'INT64' ? 'int64' : 'big_endian', codes),
-    valueOf: (code) => BigInt(units[code] ?? 0),
+    extremes: (codes) => extremesOf(stored, order, codes),
   };
 }
 
@@ -173,7 +173,7 @@ function writeUnits(view: DataView, at: number, value: number, width: number): v
   let end = at + width;
   for (; end - at >= WORD; end -= WORD) {
     view.setInt32(end - WORD, rest);
-    rest = Math.floor(rest / WORD_VALUES);
+    rest = highWords(rest);
   }
   for (; end > at; end -= 1) {
     view.setUint8(end - 1, rest);
