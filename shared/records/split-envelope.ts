@@ -5,21 +5,12 @@
  * response whole: that path alone decides what is wrong with it (I8).
  */
 import { DUPLICATES, isJsonObject, type Json, type JsonObject, parseJson } from '../json.ts';
-import {
-  beginOfValue,
-  CLOSE_OBJECT,
-  COMMA,
-  endOfSpace,
-  endOfString,
-  endOfValue,
-  NOWHERE,
-  OPEN_LIST,
-  OPEN_OBJECT,
-  QUOTE,
-} from './json-bytes.ts';
+import { CLOSE_OBJECT, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-bytes.ts';
+import { type JsonText, readText } from './json-text.ts';
 import { type RecordList, textOf } from './record-list.ts';
-import { scanRecords } from './scan-records.ts';
 
+/** No place in a text. */
+const NOWHERE = -1;
 /** Keys, as literals. */
 const [DATA, LIST] = ['"data"', '"list"'];
 
@@ -37,18 +28,22 @@ export interface SplitEnvelope {
  * @returns `undefined` where anything is unusual, or it is not JSON at all
  */
 export function splitEnvelope(bytes: Buffer): SplitEnvelope | undefined {
-  const found: Lists = { named: undefined, others: 0, other: undefined };
-  const end = endOfEntries(bytes, endOfSpace(bytes, 0), (key, at) =>
-    key === DATA ? endOfData(bytes, at, found) : endOfValue(bytes, at),
-  );
-  if (endOfSpace(bytes, end) !== bytes.length) return undefined;
-  const chosen = found.named ?? found.other;
+  const chosen = readText(bytes, (text) => listOfData(bytes, text));
   if (!chosen?.list) return undefined;
   const { key, list } = chosen;
   const rest = parseJson(`${textOf(bytes, 0, list.start)}[]${textOf(bytes, list.end, bytes.length)}`);
   return isJsonObject(rest) && !hasRepeatedKey(rest) && !hasRepeatedKey(rest.data)
     ? { records: list, field: key.slice(1, -1), rest }
     : undefined;
+}
+
+/** The list that holds the records. */
+function listOfData(bytes: Buffer, text: JsonText): Candidate | undefined {
+  const found: Lists = { named: undefined, others: 0, other: undefined };
+  const end = endOfEntries(bytes, text, text.endOfSpace(0), (key, at) =>
+    key === DATA ? endOfData(bytes, text, at, found) : text.endOfValue(at),
+  );
+  return text.endOfSpace(end) === bytes.length ? (found.named ?? found.other) : undefined;
 }
 
 interface Candidate {
@@ -65,30 +60,35 @@ interface Lists {
   other: Candidate | undefined;
 }
 
-function endOfData(bytes: Buffer, open: number, found: Lists): number {
-  return endOfEntries(bytes, open, (key, at) => {
+function endOfData(bytes: Buffer, text: JsonText, open: number, found: Lists): number {
+  return endOfEntries(bytes, text, open, (key, at) => {
     const isNamed = key === LIST;
-    if (!isNamed && bytes[at] !== OPEN_LIST) return endOfValue(bytes, at);
+    if (!isNamed && bytes[at] !== OPEN_LIST) return text.endOfValue(at);
     if (!isNamed) found.others += 1;
     const mayHoldRecords = isNamed || found.others === 1;
-    const list = mayHoldRecords ? scanRecords(bytes, at) : undefined;
+    const list = mayHoldRecords ? text.recordsAt(at) : undefined;
     if (isNamed) found.named ??= { key, list };
     else found.other = mayHoldRecords ? { key, list } : undefined;
-    return list?.end ?? endOfValue(bytes, at);
+    return list?.end ?? text.endOfValue(at);
   });
 }
 
 /** Of an object without escaped keys. @param endOf (key as a literal, where its value begins) → where the value ends */
-function endOfEntries(bytes: Buffer, open: number, endOf: (key: string, at: number) => number): number {
+function endOfEntries(
+  bytes: Buffer,
+  text: JsonText,
+  open: number,
+  endOf: (key: string, at: number) => number,
+): number {
   if (bytes[open] !== OPEN_OBJECT) return NOWHERE;
-  let at = endOfSpace(bytes, open + 1);
+  let at = text.endOfSpace(open + 1);
   while (bytes[at] === QUOTE) {
-    const end = endOfString(bytes, at);
-    const key = textOf(bytes, at, Math.min(end, bytes.length));
-    if (key.includes('\\')) return NOWHERE;
-    at = endOfSpace(bytes, endOf(key, beginOfValue(bytes, end)));
+    const end = text.endOfString(at);
+    const key = textOf(bytes, at, end);
+    if (end < 0 || key.includes('\\')) return NOWHERE;
+    at = text.endOfSpace(endOf(key, text.beginOfValue(end)));
     if (bytes[at] !== COMMA) break;
-    at = endOfSpace(bytes, at + 1);
+    at = text.endOfSpace(at + 1);
     if (bytes[at] !== QUOTE) return NOWHERE;
   }
   return bytes[at] === CLOSE_OBJECT ? at + 1 : NOWHERE;

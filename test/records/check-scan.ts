@@ -3,7 +3,7 @@ import { strict as assert } from 'node:assert';
 import { isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../../shared/json.ts';
 import type { ReportService } from '../../shared/ports.ts';
 import { type RecordList, STRIDE, recordListOf, recordsOfList } from '../../shared/records/record-list.ts';
-import { scanRecords } from '../../shared/records/scan-records.ts';
+import { readText } from '../../shared/records/json-text.ts';
 import { splitEnvelope } from '../../shared/records/split-envelope.ts';
 import { recordsOf, wholeData } from '../../shared/service/records.ts';
 
@@ -24,7 +24,7 @@ const service: ReportService = {
 /** Of a text that begins with a list: what is accepted is JSON, and its records are those of parseJson. */
 export function checkScan(bytes: Buffer): boolean {
   if (!isUtf8(bytes)) return false;
-  const list = scanRecords(bytes, 0);
+  const list = readText(bytes, (text) => text.recordsAt(0));
   if (!list) return false;
   assert.equal(list.start, 0);
   const exact = parseJson(bytes.toString('utf8', 0, list.end));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { recordsOfList } from '../../shared/records/record-list.ts';
-import { scanRecords } from '../../shared/records/scan-records.ts';
+import { readText } from '../../shared/records/json-text.ts';
 import { checkScan } from './check-scan.ts';
 import { mutated, mutations, oddLists, plainLists } from './record-texts.ts';
 
@@ -122,7 +122,7 @@ describe('a list of records that is read by its bytes', () => {
   it('begins and ends where the list does, wherever its bytes lie', () => {
     const buffer = Buffer.from('..{"list": [{"a":"é"}] , "x": 1}');
     const bytes = buffer.subarray(2);
-    const list = scanRecords(bytes, 9);
+    const list = readText(bytes, (text) => text.recordsAt(9));
     expect(list && Buffer.from(bytes.subarray(list.start, list.end)).toString()).toBe('[{"a":"é"}]');
     expect(list && recordsOfList(list)).toEqual([{ a: 'é' }]);
   });

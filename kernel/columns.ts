@@ -1,0 +1,130 @@
+/**
+ * The records of a row group as columns: by field, a code per row, and each distinct literal once.
+ * I12: codes lie in blocks that exist only where the field does, so that a field which few records have costs little, and
+ * `append` stops at the limits of the row group, however large a page is.
+ */
+import { Literals } from './literals';
+import { allocateZeros, releaseAll, resize } from './memory';
+
+/** Numbers of a value and of a record in a list, and their bytes. */
+const STRIDE_BYTES: u32 = 12;
+const BLOCK_BITS: u32 = 8;
+const BLOCK_ROWS: u32 = 1 << BLOCK_BITS;
+const FIRST_BLOCKS: u32 = 8;
+const NUMBER_BITS: u32 = 2;
+/** About what a block, a column and a distinct literal take besides the records themselves. */
+const BLOCK_BYTES: u32 = BLOCK_ROWS * 4 + 200;
+const COLUMN_BYTES: u32 = 800;
+const LITERAL_BYTES: u32 = 24;
+
+let rows: u32 = 0;
+let bytes: f64 = 0;
+
+@unmanaged
+class Column extends Literals {
+  /** By row / BLOCK_ROWS: where the block is, 0 where no row of it has the field. */
+  private blocks: usize;
+  private blocksRoom: u32;
+
+  static create(): Column {
+    const column = changetype<Column>(allocateZeros(offsetof<Column>()));
+    column.begin(false);
+    column.blocksRoom = FIRST_BLOCKS;
+    column.blocks = allocateZeros(FIRST_BLOCKS << NUMBER_BITS);
+    return column;
+  }
+
+  /** @returns about how many bytes of memory the value takes, besides its own */
+  set(row: u32, start: usize, length: u32): u32 {
+    const before = this.count;
+    const code = this.codeOf(start, length);
+    let taken = code > before ? LITERAL_BYTES : 0;
+    if (before === 0) taken += COLUMN_BYTES;
+    let block = this.blockOf(row);
+    if (block === 0) {
+      block = this.addBlock(row);
+      taken += BLOCK_BYTES;
+    }
+    store<u32>(block + ((row & (BLOCK_ROWS - 1)) << NUMBER_BITS), code);
+    return taken;
+  }
+
+  /** Where the codes of the row's block are; 0 where none of its rows has the field. */
+  blockOf(row: u32): usize {
+    const index = row >>> BLOCK_BITS;
+    return index < this.blocksRoom ? load<usize>(this.blocks + (index << NUMBER_BITS)) : 0;
+  }
+
+  private addBlock(row: u32): usize {
+    const index = row >>> BLOCK_BITS;
+    while (index >= this.blocksRoom) {
+      const bytes = this.blocksRoom << NUMBER_BITS;
+      this.blocks = resize(this.blocks, bytes, bytes * 2);
+      memory.fill(this.blocks + bytes, 0, bytes);
+      this.blocksRoom *= 2;
+    }
+    const block = allocateZeros(BLOCK_ROWS << NUMBER_BITS);
+    store<usize>(this.blocks + (index << NUMBER_BITS), block);
+    return block;
+  }
+}
+
+/** Forgets all rows. */
+export function beginRows(): void {
+  releaseAll();
+  rows = 0;
+  bytes = 0;
+}
+
+export function rowCount(): u32 {
+  return rows;
+}
+
+/** About how many bytes of memory the rows take, those of their records included. */
+export function rowBytes(): f64 {
+  return bytes;
+}
+
+/**
+ * Appends the records from `from` on, until the row group is full.
+ * @param values and `records`: where the lists of numbers are, as `endOfRecords` makes them
+ * @param columns by field of this list: where its column is; 0 until some row has the field
+ * @param kept a byte per record: 0 leaves it out
+ * @returns the first record that is not in: `count` where all are
+ */
+export function appendRecords(
+  text: usize,
+  values: usize,
+  records: usize,
+  columns: usize,
+  kept: usize,
+  from: u32,
+  count: u32,
+  maxRows: f64,
+  maxBytes: f64,
+): u32 {
+  let record = from;
+  for (; record < count && <f64>rows < maxRows && bytes < maxBytes; record += 1)
+    if (load<u8>(kept + record) !== 0) appendRecord(text, values, records + record * STRIDE_BYTES, record === 0, columns);
+  return record;
+}
+
+function appendRecord(text: usize, values: usize, record: usize, isFirst: bool, columns: usize): void {
+  // Values begin behind those of the record before.
+  const first: u32 = isFirst ? 0 : load<u32>(record - 4);
+  const behind = values + (load<u32>(record, 8) << NUMBER_BITS);
+  let taken = load<u32>(record, 4) - load<u32>(record);
+  for (let value = values + (first << NUMBER_BITS); value < behind; value += STRIDE_BYTES) {
+    const slot = columns + (load<u32>(value) << NUMBER_BITS);
+    if (load<usize>(slot) === 0) store<usize>(slot, changetype<usize>(Column.create()));
+    const start = load<u32>(value, 4);
+    taken += changetype<Column>(load<usize>(slot)).set(rows, text + start, load<u32>(value, 8) - start);
+  }
+  rows += 1;
+  bytes += taken;
+}
+
+/** Where the codes of the block of `row` are; 0 where none of its rows has the field. */
+export function codesAt(column: usize, row: u32): usize {
+  return changetype<Column>(column).blockOf(row);
+}

@@ -1,0 +1,163 @@
+/**
+ * Where the values of a JSON text end, by the strict grammar of RFC 8259. Nothing is decoded, and nothing is allocated.
+ * Each function takes where something begins and returns the place behind it, or NOWHERE where the grammar is violated.
+ * Zeros stand behind the text and at NOWHERE, and a zero violates the grammar wherever it stands: so whoever reads on
+ * finds a violation again, one check at the end is enough, and nobody reads past the text.
+ * That the bytes are UTF-8 is for the caller to check.
+ */
+export const NOWHERE: usize = memory.data(16, 8);
+/** At least as many zeros stand behind a text: the most that is read at once. */
+export const ZEROS: u32 = 16;
+
+export const QUOTE: u32 = 0x22;
+export const BACKSLASH: u32 = 0x5c;
+export const COMMA: u32 = 0x2c;
+export const OPEN_LIST: u32 = 0x5b;
+export const CLOSE_LIST: u32 = 0x5d;
+export const OPEN_OBJECT: u32 = 0x7b;
+export const CLOSE_OBJECT: u32 = 0x7d;
+/** Bytes below are controls: never in a string, and between values only if they are white space. */
+export const SPACE: u32 = 0x20;
+
+/** Deeper values are left to the exact parser, which has a far higher limit. */
+const MAX_DEPTH: u32 = 100;
+const COLON: u32 = 0x3a;
+const TAB: u32 = 0x09;
+const LINE_FEED: u32 = 0x0a;
+const RETURN: u32 = 0x0d;
+const SLASH: u32 = 0x2f;
+const MINUS: u32 = 0x2d;
+const PLUS: u32 = 0x2b;
+const POINT: u32 = 0x2e;
+const ZERO: u32 = 0x30;
+const NINE: u32 = 0x39;
+const LOWER_A: u32 = 0x61;
+const LOWER_B: u32 = 0x62;
+const LOWER_E: u32 = 0x65;
+const LOWER_F: u32 = 0x66;
+const LOWER_N: u32 = 0x6e;
+const LOWER_R: u32 = 0x72;
+const LOWER_T: u32 = 0x74;
+const LOWER_U: u32 = 0x75;
+/** The bit that a small letter has and its capital has not. */
+const SMALL: u32 = 0x20;
+/** Words as numbers, the first letter in the lowest byte. */
+const NULL: u32 = 0x6c6c756e;
+const TRUE: u32 = 0x65757274;
+const FALS: u32 = 0x736c6166;
+
+export function byteAt(at: usize): u32 {
+  return load<u8>(at);
+}
+
+/** The first place that has no white space. */
+export function endOfSpace(at: usize): usize {
+  let end = at;
+  while (isSpace(byteAt(end))) end += 1;
+  return end;
+}
+
+/** @param depth how many lists and objects the value is in, which count for MAX_DEPTH */
+export function endOfValue(at: usize, depth: u32): usize {
+  const byte = byteAt(at);
+  if (byte === QUOTE) return endOfString(at);
+  if (byte <= NINE) return endOfNumber(at);
+  if (byte === OPEN_OBJECT) return depth < MAX_DEPTH ? endOfObject(at, depth + 1) : NOWHERE;
+  if (byte === OPEN_LIST) return depth < MAX_DEPTH ? endOfList(at, depth + 1) : NOWHERE;
+  return endOfWord(at);
+}
+
+export function endOfString(at: usize): usize {
+  let end = at + 1;
+  while (true) {
+    const byte = byteAt(end);
+    if (byte === QUOTE) return end + 1;
+    if (byte < SPACE) return NOWHERE;
+    end = byte === BACKSLASH ? endOfEscape(end) : end + 1;
+  }
+}
+
+function endOfEscape(at: usize): usize {
+  const byte = byteAt(at + 1);
+  if (byte !== LOWER_U) return isEscaped(byte) ? at + 2 : NOWHERE;
+  for (let digit = at + 2; digit < at + 6; digit += 1) if (!isHexDigit(byteAt(digit))) return NOWHERE;
+  return at + 6;
+}
+
+function endOfNumber(at: usize): usize {
+  const first = byteAt(at) === MINUS ? at + 1 : at;
+  let end = byteAt(first) === ZERO ? first + 1 : endOfDigits(first);
+  if (byteAt(end) === POINT) end = endOfDigits(end + 1);
+  if ((byteAt(end) | SMALL) === LOWER_E) {
+    const sign = byteAt(end + 1);
+    end = endOfDigits(sign === PLUS || sign === MINUS ? end + 2 : end + 1);
+  }
+  return end;
+}
+
+/** One digit or more. */
+function endOfDigits(at: usize): usize {
+  let end = at;
+  while (isDigit(byteAt(end))) end += 1;
+  return end > at ? end : NOWHERE;
+}
+
+function endOfWord(at: usize): usize {
+  const word = load<u32>(at);
+  if (word === NULL || word === TRUE) return at + 4;
+  return word === FALS && byteAt(at + 4) === LOWER_E ? at + 5 : NOWHERE;
+}
+
+function endOfList(open: usize, depth: u32): usize {
+  let at = endOfSpace(open + 1);
+  if (byteAt(at) === CLOSE_LIST) return at + 1;
+  while (true) {
+    at = endOfSpace(endOfValue(at, depth));
+    if (byteAt(at) === CLOSE_LIST) return at + 1;
+    if (byteAt(at) !== COMMA) return NOWHERE;
+    at = endOfSpace(at + 1);
+  }
+}
+
+function endOfObject(open: usize, depth: u32): usize {
+  let at = endOfSpace(open + 1);
+  if (byteAt(at) === CLOSE_OBJECT) return at + 1;
+  while (true) {
+    if (byteAt(at) !== QUOTE) return NOWHERE;
+    at = endOfSpace(endOfValue(beginOfValue(endOfString(at)), depth));
+    if (byteAt(at) === CLOSE_OBJECT) return at + 1;
+    if (byteAt(at) !== COMMA) return NOWHERE;
+    at = endOfSpace(at + 1);
+  }
+}
+
+/** Where the value of a key begins that ends at `at`: behind a colon. */
+export function beginOfValue(at: usize): usize {
+  const colon = endOfSpace(at);
+  return byteAt(colon) === COLON ? endOfSpace(colon + 1) : NOWHERE;
+}
+
+function isSpace(byte: u32): bool {
+  return byte <= SPACE && (byte === SPACE || byte === LINE_FEED || byte === RETURN || byte === TAB);
+}
+
+function isDigit(byte: u32): bool {
+  return byte - ZERO < 10;
+}
+
+function isHexDigit(byte: u32): bool {
+  return isDigit(byte) || (byte | SMALL) - LOWER_A < 6;
+}
+
+function isEscaped(byte: u32): bool {
+  return (
+    byte === QUOTE ||
+    byte === BACKSLASH ||
+    byte === SLASH ||
+    byte === LOWER_B ||
+    byte === LOWER_F ||
+    byte === LOWER_N ||
+    byte === LOWER_R ||
+    byte === LOWER_T
+  );
+}

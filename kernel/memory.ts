@@ -1,0 +1,62 @@
+/**
+ * Memory in pieces of powers of two. A piece that is released is taken again for the next of its size, and everything is
+ * forgotten at once when the next text or row group begins. A piece holds what it held before.
+ */
+const SMALLEST_BITS: u32 = 4;
+const POINTER_BITS: u32 = 2;
+const PAGE_BITS: u32 = 16;
+/** By size, the first released piece, which holds the place of the next one. */
+const released: usize = memory.data(32 << POINTER_BITS);
+let end: usize = __heap_base;
+
+/** Forgets all pieces. */
+export function releaseAll(): void {
+  memory.fill(released, 0, 32 << POINTER_BITS);
+  end = (__heap_base + 15) & ~15;
+}
+
+/** How many bytes a piece has that has room for so many. */
+export function sizeFor(bytes: u32): u32 {
+  return 1 << bitsFor(bytes);
+}
+
+/** A piece of at least so many bytes. It traps where memory is used up. */
+export function allocate(bytes: u32): usize {
+  const bits = bitsFor(bytes);
+  const list = released + (bits << POINTER_BITS);
+  const piece = load<usize>(list);
+  if (piece !== 0) {
+    store<usize>(list, load<usize>(piece));
+    return piece;
+  }
+  const begin = end;
+  end += 1 << bits;
+  const missing = <i32>((end + (1 << PAGE_BITS) - 1) >>> PAGE_BITS) - memory.size();
+  if (missing > 0 && memory.grow(missing) < 0) unreachable();
+  return begin;
+}
+
+export function allocateZeros(bytes: u32): usize {
+  const piece = allocate(bytes);
+  memory.fill(piece, 0, bytes);
+  return piece;
+}
+
+/** @param bytes as many as it was allocated for */
+export function release(piece: usize, bytes: u32): void {
+  const list = released + (bitsFor(bytes) << POINTER_BITS);
+  store<usize>(piece, load<usize>(list));
+  store<usize>(list, piece);
+}
+
+/** A piece of another size that begins with the same bytes. */
+export function resize(piece: usize, bytes: u32, newBytes: u32): usize {
+  const longer = allocate(newBytes);
+  memory.copy(longer, piece, bytes);
+  release(piece, bytes);
+  return longer;
+}
+
+function bitsFor(bytes: u32): u32 {
+  return bytes <= 1 << SMALLEST_BITS ? SMALLEST_BITS : 32 - clz(bytes - 1);
+}

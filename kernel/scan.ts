@@ -1,0 +1,157 @@
+/**
+ * Reads a list of records in one pass over its bytes, and accepts only what it certainly reads as the exact parser does
+ * (I6): objects by the strict grammar, without what is unusual (keys that are escaped or repeated, deep nesting).
+ * Records of a list mostly have the same fields in the same order. So the next key is guessed from the order of the
+ * keys so far, and only its bytes are compared.
+ */
+import {
+  BACKSLASH,
+  beginOfValue,
+  byteAt,
+  CLOSE_LIST,
+  CLOSE_OBJECT,
+  COMMA,
+  endOfSpace,
+  endOfValue,
+  OPEN_LIST,
+  OPEN_OBJECT,
+  QUOTE,
+  SPACE,
+  ZEROS,
+} from './json';
+import { Literals } from './literals';
+import { allocate, allocateZeros, releaseAll } from './memory';
+import { Numbers } from './numbers';
+
+/** A list and a record. */
+const DEPTH: u32 = 2;
+/** How many fields of the usual order may be missing before the next key is looked up. */
+const GUESSES: u32 = 8;
+const NO_RECORD: i32 = -1;
+
+/** What a scan found. Places count from where the text begins. */
+@unmanaged
+class Found {
+  /** Three numbers a value: its field, counted from 0, and where its literal begins and ends. */
+  values: usize;
+  valuesLength: u32;
+  /** Three numbers a record: where it begins and ends, and the place in `values` behind its last value. */
+  records: usize;
+  recordCount: u32;
+  /** Keys by field, one behind the other, and where each ends. */
+  keys: usize;
+  keyEnds: usize;
+  keyCount: u32;
+}
+
+const found = changetype<Found>(memory.data(offsetof<Found>(), 8));
+const values = changetype<Numbers>(memory.data(offsetof<Numbers>(), 8));
+const records = changetype<Numbers>(memory.data(offsetof<Numbers>(), 8));
+/** By field: the one that followed when the order was last learned. At 0: the first field. */
+const following = changetype<Numbers>(memory.data(offsetof<Numbers>(), 8));
+/** By field: the record that had it last. */
+const lastIn = changetype<Numbers>(memory.data(offsetof<Numbers>(), 8));
+/** A field is the code of its key. */
+let keys = changetype<Literals>(0);
+let text: usize = 0;
+
+/** Room for a text of so many bytes, in place of the text before. */
+export function beginText(length: u32): usize {
+  releaseAll();
+  text = allocate(length + ZEROS);
+  memory.fill(text + length, 0, ZEROS);
+  return text;
+}
+
+export function foundAt(): usize {
+  return changetype<usize>(found);
+}
+
+/** @returns the place behind the list of objects that begins at `open`; 0 where it is anything unusual, or not JSON at all */
+export function endOfRecords(open: usize): usize {
+  if (byteAt(open) !== OPEN_LIST) return 0;
+  values.begin();
+  records.begin();
+  following.begin();
+  following.push(0);
+  lastIn.begin();
+  lastIn.push(NO_RECORD);
+  keys = changetype<Literals>(allocateZeros(offsetof<Literals>()));
+  keys.begin(true);
+  let count: i32 = 0;
+  let at = endOfSpace(open + 1);
+  if (byteAt(at) !== CLOSE_LIST) {
+    while (true) {
+      const begin = at;
+      at = endOfRecord(begin, count);
+      if (at === 0) return 0;
+      push3(records, <i32>(begin - text), <i32>(at - text), values.length);
+      count += 1;
+      at = endOfSpace(at);
+      if (byteAt(at) !== COMMA) break;
+      at = endOfSpace(at + 1);
+    }
+    if (byteAt(at) !== CLOSE_LIST) return 0;
+  }
+  found.values = values.at;
+  found.valuesLength = values.length;
+  found.records = records.at;
+  found.recordCount = count;
+  found.keys = keys.bytes;
+  found.keyEnds = keys.ends;
+  found.keyCount = keys.count;
+  return at + 1;
+}
+
+function endOfRecord(open: usize, record: i32): usize {
+  if (byteAt(open) !== OPEN_OBJECT) return 0;
+  let at = endOfSpace(open + 1);
+  if (byteAt(at) === CLOSE_OBJECT) return at + 1;
+  let field: u32 = 0;
+  while (true) {
+    if (byteAt(at) !== QUOTE) return 0;
+    field = fieldAt(at + 1, field);
+    if (field === 0 || lastIn.get(field) === record) return 0;
+    lastIn.set(field, record);
+    const begin = beginOfValue(at + 1 + keys.lengthOf(field) + 1);
+    const end = endOfValue(begin, DEPTH);
+    push3(values, field - 1, <i32>(begin - text), <i32>(end - text));
+    at = endOfSpace(end);
+    if (byteAt(at) !== COMMA) return byteAt(at) === CLOSE_OBJECT ? at + 1 : 0;
+    at = endOfSpace(at + 1);
+  }
+}
+
+/** The field whose key stands at `at`, behind its quote; 0 where the key is unusual or ends nowhere. */
+function fieldAt(at: usize, previous: u32): u32 {
+  let guess: u32 = following.get(previous);
+  for (let guesses: u32 = 0; guess !== 0 && guesses < GUESSES; guesses += 1) {
+    const length = keys.lengthOf(guess);
+    // The quote first: it keeps the comparison within the text.
+    if (byteAt(at + length) === QUOTE && keys.holds(guess, at, length)) return guess;
+    guess = following.get(guess);
+  }
+  const field = lookUp(at);
+  if (field !== 0) following.set(previous, field);
+  return field;
+}
+
+function lookUp(at: usize): u32 {
+  let end = at;
+  for (let byte = byteAt(end); byte !== QUOTE; byte = byteAt(end)) {
+    if (byte < SPACE || byte === BACKSLASH) return 0;
+    end += 1;
+  }
+  const field = keys.codeOf(at, <u32>(end - at));
+  if (field === lastIn.length) {
+    following.push(0);
+    lastIn.push(NO_RECORD);
+  }
+  return field;
+}
+
+function push3(numbers: Numbers, a: i32, b: i32, c: i32): void {
+  numbers.push(a);
+  numbers.push(b);
+  numbers.push(c);
+}

@@ -1,0 +1,91 @@
+/**
+ * What is done with every byte of a page and every value of a record, in WebAssembly (the folder `kernel`): it is quick
+ * from its first record on, where JavaScript would have to be compiled while it runs, again for each kind of input.
+ * An instance has memory of its own and serves one text or one row group at a time. Places in it are numbers.
+ */
+import { KERNEL_CODE } from './code.ts';
+
+export interface Kernel {
+  readonly memory: WebAssembly.Memory;
+  /** A piece of memory. */
+  allocate(bytes: number): number;
+  /** @param bytes as many as it was allocated for */
+  release(piece: number, bytes: number): void;
+
+  /** Forgets all and makes room for a text, whose bytes belong to the place that is returned. */
+  beginText(length: number): number;
+  endOfSpace(at: number): number;
+  endOfString(at: number): number;
+  endOfValue(at: number, depth: number): number;
+  beginOfValue(at: number): number;
+  /** @returns the place behind the list of records; 0 where it is anything unusual */
+  endOfRecords(open: number): number;
+  /** Where it says what the last list of records has: seven numbers. */
+  foundAt(): number;
+
+  /** Forgets all. */
+  beginRows(): void;
+  /** @returns the first record that is not in */
+  appendRecords(
+    text: number,
+    values: number,
+    records: number,
+    columns: number,
+    kept: number,
+    from: number,
+    count: number,
+    maxRows: number,
+    maxBytes: number,
+  ): number;
+  rowCount(): number;
+  rowBytes(): number;
+  /** Where 256 codes are; 0 where none of these rows has the field. */
+  codesAt(column: number, row: number): number;
+}
+
+const FUNCTIONS = [
+  'allocate',
+  'release',
+  'beginText',
+  'endOfSpace',
+  'endOfString',
+  'endOfValue',
+  'beginOfValue',
+  'endOfRecords',
+  'foundAt',
+  'beginRows',
+  'appendRecords',
+  'rowCount',
+  'rowBytes',
+  'codesAt',
+];
+/** I12: so many instances wait for the next row group, and none that has grown further. */
+const MOST_SPARE = 8;
+const MOST_SPARE_BYTES = 2 ** 25;
+
+let compiled: WebAssembly.Module | undefined;
+const spare: Kernel[] = [];
+
+export function takeKernel(): Kernel {
+  return spare.pop() ?? newKernel();
+}
+
+/** Whoever gives it back does not look at its memory any more. */
+export function giveBackKernel(kernel: Kernel): void {
+  if (spare.length < MOST_SPARE && kernel.memory.buffer.byteLength <= MOST_SPARE_BYTES) spare.push(kernel);
+}
+
+function newKernel(): Kernel {
+  compiled ??= new WebAssembly.Module(Buffer.from(KERNEL_CODE, 'base64'));
+  const { exports } = new WebAssembly.Instance(compiled);
+  if (isKernel(exports)) return exports;
+  throw new TypeError('shared/kernel/code.ts is not what this version calls: run "npm run kernel"');
+}
+
+function isKernel(exports: object): exports is Kernel {
+  const entries = new Map(Object.entries(exports));
+  return (
+    entries.get('memory') instanceof WebAssembly.Memory &&
+    FUNCTIONS.every((name) => typeof entries.get(name) === 'function')
+  );
+}

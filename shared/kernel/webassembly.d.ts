@@ -1,0 +1,14 @@
+/** The part of WebAssembly that is used: Node has it, its types are those of browsers. */
+declare namespace WebAssembly {
+  class Module {
+    constructor(code: Uint8Array);
+  }
+  class Instance {
+    readonly exports: Readonly<Record<string, unknown>>;
+    constructor(module: Module);
+  }
+  class Memory {
+    /** Another one after the memory has grown: views of the one before are empty then. */
+    readonly buffer: ArrayBuffer;
+  }
+}
