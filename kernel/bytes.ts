@@ -1,4 +1,6 @@
 /** Compares, copies and hashes bytes a word at a time: the values of a report are short. */
+import { avalanche } from './murmur';
+
 const WORD: u32 = 4;
 
 export function areEqual(a: usize, b: usize, length: u32): bool {
@@ -23,7 +25,5 @@ export function hashOf(start: usize, length: u32): u32 {
     hash ^= hash >>> 15;
   }
   for (; index < length; index += 1) hash = (hash ^ load<u8>(start + index)) * 0x01000193;
-  hash = (hash ^ (hash >>> 16)) * 0x85ebca6b;
-  hash = (hash ^ (hash >>> 13)) * 0xc2b2ae35;
-  return hash ^ (hash >>> 16);
+  return avalanche(hash);
 }

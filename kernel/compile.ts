@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { main } from 'assemblyscript/asc';
 
-const OPTIONS = ['-O3', '--runtime', 'stub', '--noAssert', '--noColors'];
+const OPTIONS = ['-O3', '--runtime', 'stub', '--noAssert', '--enable', 'simd', '--noColors'];
 const TARGET = new URL('../shared/kernel/code.ts', import.meta.url);
 /** Of code in base64. */
 const LINE = 100;

@@ -1,5 +1,6 @@
-/** What is called from outside. An instance serves either texts or the rows of one row group. */
-export { allocate, release } from './memory';
+/** What is called from outside. An instance serves a text, the rows of a row group, or the hashes of rows. */
+export { allocate, allocateZeros, release, releaseAll } from './memory';
 export { beginOfValue, endOfSpace, endOfString, endOfValue } from './json';
 export { beginText, endOfRecords, foundAt } from './scan';
 export { appendRecords, beginRows, codesAt, rowBytes, rowCount } from './columns';
+export { addHashes, hashTexts, hashUnits, mixSums } from './row-sums';

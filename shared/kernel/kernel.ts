@@ -7,8 +7,11 @@ import { KERNEL_CODE } from './code.ts';
 
 export interface Kernel {
   readonly memory: WebAssembly.Memory;
+  /** Forgets all. */
+  releaseAll(): void;
   /** A piece of memory. */
   allocate(bytes: number): number;
+  allocateZeros(bytes: number): number;
   /** @param bytes as many as it was allocated for */
   release(piece: number, bytes: number): void;
 
@@ -41,10 +44,27 @@ export interface Kernel {
   rowBytes(): number;
   /** Where 256 codes are; 0 where none of these rows has the field. */
   codesAt(column: number, row: number): number;
+
+  /** @param into 16 bytes a text; 0 for one that ends before it begins */
+  hashTexts(
+    bytes: number,
+    starts: number,
+    ends: number,
+    count: number,
+    seed: number,
+    into: number,
+  ): void;
+  /** @param into 16 bytes a number; 0 for NaN */
+  hashUnits(units: number, count: number, kind: number, seed: number, into: number): void;
+  addHashes(sums: number, rows: number, codes: number, hashes: number, count: number): void;
+  /** @param totals gets four numbers of 64 bits */
+  mixSums(sums: number, rows: number, totals: number): void;
 }
 
 const FUNCTIONS = [
+  'releaseAll',
   'allocate',
+  'allocateZeros',
   'release',
   'beginText',
   'endOfSpace',
@@ -58,6 +78,10 @@ const FUNCTIONS = [
   'rowCount',
   'rowBytes',
   'codesAt',
+  'hashTexts',
+  'hashUnits',
+  'addHashes',
+  'mixSums',
 ];
 /** I12: so many instances wait for the next row group, and none that has grown further. */
 const MOST_SPARE = 8;

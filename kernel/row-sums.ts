@@ -1,0 +1,65 @@
+/**
+ * Of each row the sum of its values' hashes, 128 bits in four lanes without carries between them. A value's hash is
+ * computed once for each code of its column.
+ */
+import { finalMix, murmur } from './murmur';
+
+const LANES_BITS: u32 = 4;
+const NUMBER_BITS: u32 = 2;
+const DOUBLE_BITS: u32 = 3;
+/** A whole number of 128 bits and its kind. */
+const INTEGER_BYTES: u32 = 17;
+const INTEGER = memory.data(INTEGER_BYTES);
+
+/** Hashes of the texts `[start, end)` of `bytes`; 0 for NULL, which ends before it begins. @param into four lanes a code */
+export function hashTexts(bytes: usize, starts: usize, ends: usize, count: u32, seed: usize, into: usize): void {
+  for (let code: u32 = 0; code < count; code += 1) {
+    const start = load<u32>(starts + (code << NUMBER_BITS));
+    const end = load<u32>(ends + (code << NUMBER_BITS));
+    const hash = into + (code << LANES_BITS);
+    if (start > end) memory.fill(hash, 0, 1 << LANES_BITS);
+    else murmur(bytes + start, end - start, seed, hash);
+  }
+}
+
+/** Hashes of whole numbers; 0 for NULL, which is NaN. @param kind of value, which keeps it apart from a text */
+export function hashUnits(units: usize, count: u32, kind: u32, seed: usize, into: usize): void {
+  store<u8>(INTEGER, <u8>kind, 16);
+  for (let code: u32 = 0; code < count; code += 1) {
+    const value = load<f64>(units + (code << DOUBLE_BITS));
+    const hash = into + (code << LANES_BITS);
+    if (isNaN(value)) {
+      memory.fill(hash, 0, 1 << LANES_BITS);
+      continue;
+    }
+    const integer = <i64>value;
+    store<i64>(INTEGER, integer);
+    store<i64>(INTEGER, integer >> 63, 8);
+    murmur(INTEGER, INTEGER_BYTES, seed, hash);
+  }
+}
+
+/** Adds to the sum of each row the hash of its code. A code beyond all hashes is NULL. */
+export function addHashes(sums: usize, rows: u32, codes: usize, hashes: usize, count: u32): void {
+  for (let row: u32 = 0; row < rows; row += 1) {
+    const code = load<u32>(codes + (row << NUMBER_BITS));
+    if (code >= count) continue;
+    const sum = sums + (row << LANES_BITS);
+    v128.store(sum, i32x4.add(v128.load(sum), v128.load(hashes + (code << LANES_BITS))));
+  }
+}
+
+/** Mixes the sum of each row. @param totals gets four numbers of 64 bits: the sum of each lane over all rows */
+export function mixSums(sums: usize, rows: u32, totals: usize): void {
+  memory.fill(totals, 0, 32);
+  for (let row: u32 = 0; row < rows; row += 1) {
+    const sum = sums + (row << LANES_BITS);
+    // Mixed once, each lane would depend on 32 bits of the sum only.
+    finalMix(sum);
+    finalMix(sum);
+    for (let lane: usize = 0; lane < 4; lane += 1) {
+      const total = totals + (lane << DOUBLE_BITS);
+      store<u64>(total, load<u64>(total) + <u64>load<u32>(sum + (lane << NUMBER_BITS)));
+    }
+  }
+}

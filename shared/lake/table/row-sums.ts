@@ -1,0 +1,143 @@
+/**
+ * Of each row the sum of the hashes of its values, in the kernel's memory. Each value of a column is hashed once, and a
+ * column's hashes depend on its seed.
+ */
+import { hash } from 'node:crypto';
+import type { Value } from '../../column-types.ts';
+import { giveBackKernel, type Kernel, takeKernel } from '../../kernel/kernel.ts';
+import { LANES, type Lanes } from '../../records/murmur.ts';
+import type { CodedColumn, NamedColumn } from './coded-rows.ts';
+import type { Texts } from './texts.ts';
+
+/** Keeps values of different kinds apart: the text `1`, the number 1 and the integer 1 are three values. */
+const KINDS = { number: 1, bigint: 2, boolean: 3, date: 4 } as const;
+/** A number of 128 bits and its kind. */
+const NUMBER_BYTES = 17;
+/** Of the hash of a value, and of the sum of a row. */
+const LANES_BYTES = LANES * 4;
+
+/** By column: they are the same for every day. */
+const seeds = new Map<string, Lanes>();
+
+/** What the hashes of a column's values begin with. */
+export function seedOf(column: string): Lanes {
+  const known = seeds.get(column);
+  if (known) return known;
+  const bytes = hash('sha256', column, 'buffer');
+  const seed = Int32Array.of(...[0, 4, 8, 12].map((at) => bytes.readInt32LE(at)));
+  seeds.set(column, seed);
+  return seed;
+}
+
+/** The bytes of which a value's hash is the hash: of a text in UTF-8, of everything else 16 and its kind. */
+export function hashedBytes(value: Value): Buffer {
+  if (typeof value === 'string') return Buffer.from(value);
+  const bytes = Buffer.alloc(NUMBER_BYTES);
+  if (typeof value === 'bigint') {
+    bytes.writeBigInt64LE(BigInt.asIntN(64, value), 0);
+    bytes.writeBigInt64LE(BigInt.asIntN(64, value >> 64n), 8);
+    bytes[16] = KINDS.bigint;
+  } else {
+    // Adding 0 makes one zero of both.
+    bytes.writeDoubleLE((value instanceof Date ? value.getTime() : Number(value)) + 0, 0);
+    if (value instanceof Date) bytes[16] = KINDS.date;
+    else bytes[16] = typeof value === 'number' ? KINDS.number : KINDS.boolean;
+  }
+  return bytes;
+}
+
+/** Holds an instance of the kernel until it is closed. */
+export class RowSums {
+  readonly #kernel: Kernel = takeKernel();
+  readonly #rows: number;
+  readonly #sums: number;
+
+  constructor(rows: number) {
+    this.#kernel.releaseAll();
+    this.#rows = rows;
+    this.#sums = this.#kernel.allocateZeros(rows * LANES_BYTES);
+  }
+
+  add([name, column]: NamedColumn): void {
+    const kernel = this.#kernel;
+    const seed = this.#copy(seedOf(name));
+    const codes = this.#copy(column.codes.subarray(0, this.#rows));
+    const hashes = 'units' in column ? this.#hashUnits(column.units, seed) : this.#hashBytes(bytesOf(column), seed);
+    kernel.addHashes(this.#sums, this.#rows, codes.at, hashes.at, hashes.bytes / LANES_BYTES);
+    for (const piece of [seed, codes, hashes]) kernel.release(piece.at, piece.bytes);
+  }
+
+  /** Makes of each row's sum its hash. @returns the sum of the hashes of all rows, mod 2^128 at least */
+  mix(): bigint {
+    const totals = this.#kernel.allocate(LANES * 8);
+    this.#kernel.mixSums(this.#sums, this.#rows, totals);
+    return new BigUint64Array(this.#kernel.memory.buffer, totals, LANES).reduceRight(
+      (sum, lane) => (sum << 32n) + lane,
+      0n,
+    );
+  }
+
+  /** A copy of them. */
+  all(): Lanes {
+    return new Int32Array(this.#kernel.memory.buffer, this.#sums, this.#rows * LANES).slice();
+  }
+
+  close(): void {
+    giveBackKernel(this.#kernel);
+  }
+
+  #hashBytes({ bytes, starts, ends }: Texts, seed: Piece): Piece {
+    const kernel = this.#kernel;
+    const hashes = this.#room(starts.length * LANES_BYTES);
+    const parts = [this.#copy(bytes), this.#copy(starts), this.#copy(ends)];
+    const [bytesAt = 0, startsAt = 0, endsAt = 0] = parts.map(({ at }) => at);
+    kernel.hashTexts(bytesAt, startsAt, endsAt, starts.length, seed.at, hashes.at);
+    for (const part of parts) kernel.release(part.at, part.bytes);
+    return hashes;
+  }
+
+  #hashUnits(values: Float64Array, seed: Piece): Piece {
+    const hashes = this.#room(values.length * LANES_BYTES);
+    const units = this.#copy(values);
+    this.#kernel.hashUnits(units.at, values.length, KINDS.bigint, seed.at, hashes.at);
+    this.#kernel.release(units.at, units.bytes);
+    return hashes;
+  }
+
+  #copy(values: Uint8Array | Uint32Array | Int32Array | Float64Array): Piece {
+    const piece = this.#room(values.byteLength);
+    const source = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+    new Uint8Array(this.#kernel.memory.buffer, piece.at, piece.bytes).set(source);
+    return piece;
+  }
+
+  #room(bytes: number): Piece {
+    return { at: this.#kernel.allocate(bytes), bytes };
+  }
+}
+
+/** A piece of the kernel's memory. */
+interface Piece {
+  at: number;
+  bytes: number;
+}
+
+/** By code, the bytes of which the value's hash is the hash. */
+function bytesOf(column: Exclude<CodedColumn, { units: Float64Array }>): Texts {
+  if ('texts' in column) return column.texts;
+  const { values } = column;
+  const parts: Buffer[] = [];
+  const starts = new Uint32Array(values.length).fill(1);
+  const ends = new Uint32Array(values.length);
+  let at = 0;
+  for (let code = 0; code < values.length; code += 1) {
+    const value = values[code];
+    if (value === undefined) continue;
+    const part = hashedBytes(value);
+    parts.push(part);
+    starts[code] = at;
+    at += part.length;
+    ends[code] = at;
+  }
+  return { bytes: Buffer.concat(parts), starts, ends };
+}
