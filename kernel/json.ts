@@ -70,10 +70,21 @@ export function endOfValue(at: usize, depth: u32): usize {
 export function endOfString(at: usize): usize {
   let end = at + 1;
   while (true) {
+    // Sixteen bytes at once: those that end a string, or are no plain part of it.
+    const bytes = v128.load(end);
+    const ends = i8x16.eq(bytes, i8x16.splat(<i8>QUOTE));
+    const escapes = i8x16.eq(bytes, i8x16.splat(<i8>BACKSLASH));
+    const controls = i8x16.lt_u(bytes, i8x16.splat(<i8>SPACE));
+    const found = i8x16.bitmask(v128.or(v128.or(ends, escapes), controls));
+    if (found === 0) {
+      end += 16;
+      continue;
+    }
+    end += ctz(found);
     const byte = byteAt(end);
     if (byte === QUOTE) return end + 1;
     if (byte < SPACE) return NOWHERE;
-    end = byte === BACKSLASH ? endOfEscape(end) : end + 1;
+    end = endOfEscape(end);
   }
 }
 

@@ -26,12 +26,24 @@ export class Numbers {
   }
 
   push(value: i32): void {
-    const room = this.bytes;
-    if (this.length << NUMBER_BITS === room) {
-      this.at = resize(this.at, room, room * 2);
-      this.bytes = room * 2;
-    }
-    this.set(this.length, value);
-    this.length += 1;
+    const length = this.length;
+    if ((length + 1) << NUMBER_BITS > this.bytes) this.grow();
+    this.set(length, value);
+    this.length = length + 1;
+  }
+
+  push3(a: i32, b: i32, c: i32): void {
+    const length = this.length;
+    if ((length + 3) << NUMBER_BITS > this.bytes) this.grow();
+    const at = this.at + (length << NUMBER_BITS);
+    store<i32>(at, a);
+    store<i32>(at, b, 4);
+    store<i32>(at, c, 8);
+    this.length = length + 3;
+  }
+
+  private grow(): void {
+    this.at = resize(this.at, this.bytes, this.bytes * 2);
+    this.bytes *= 2;
   }
 }

@@ -85,7 +85,7 @@ export function endOfRecords(open: usize): usize {
       const begin = at;
       at = endOfRecord(begin, count);
       if (at === 0) return 0;
-      push3(records, <i32>(begin - text), <i32>(at - text), values.length);
+      records.push3(<i32>(begin - text), <i32>(at - text), values.length);
       count += 1;
       at = endOfSpace(at);
       if (byteAt(at) !== COMMA) break;
@@ -115,7 +115,7 @@ function endOfRecord(open: usize, record: i32): usize {
     lastIn.set(field, record);
     const begin = beginOfValue(at + 1 + keys.lengthOf(field) + 1);
     const end = endOfValue(begin, DEPTH);
-    push3(values, field - 1, <i32>(begin - text), <i32>(end - text));
+    values.push3(field - 1, <i32>(begin - text), <i32>(end - text));
     at = endOfSpace(end);
     if (byteAt(at) !== COMMA) return byteAt(at) === CLOSE_OBJECT ? at + 1 : 0;
     at = endOfSpace(at + 1);
@@ -148,10 +148,4 @@ function lookUp(at: usize): u32 {
     lastIn.push(NO_RECORD);
   }
   return field;
-}
-
-function push3(numbers: Numbers, a: i32, b: i32, c: i32): void {
-  numbers.push(a);
-  numbers.push(b);
-  numbers.push(c);
 }
