@@ -21,7 +21,7 @@ const stair = [
   ['reports', 'validation', 'outcome'],
   ['column-types'],
   ['exact-values', 'records'],
-  ['json', 'days', 'errors', 'concurrency', 'backoff'],
+  ['json', 'days', 'errors', 'concurrency', 'backoff', 'kernel'],
 ];
 
 /** Who uses the core. Each may import any room of the stair, and of the others only what stands here. */

@@ -4,11 +4,12 @@
  */
 const WORD: u32 = 8;
 /** 2^64 divided by the golden ratio, as hashes that multiply take it. */
-const FACTOR: u64 = 0x9e3779b97f4a7c15;
+const FACTOR: u64 = (0x9e3779b9 << 32) | 0x7f4a7c15;
 
 export function areEqual(a: usize, b: usize, length: u32): bool {
   if (length < WORD) {
-    for (let index: u32 = 0; index < length; index += 1) if (load<u8>(a + index) !== load<u8>(b + index)) return false;
+    for (let index: u32 = 0; index < length; index += 1)
+      if (load<u8>(a + index) !== load<u8>(b + index)) return false;
     return true;
   }
   const last = length - WORD;

@@ -105,7 +105,8 @@ export function appendRecords(
 ): u32 {
   let record = from;
   for (; record < count && <f64>rows < maxRows && bytes < maxBytes; record += 1)
-    if (load<u8>(kept + record) !== 0) appendRecord(text, values, records + record * STRIDE_BYTES, record === 0, columns);
+    if (load<u8>(kept + record) !== 0)
+      appendRecord(text, values, records + record * STRIDE_BYTES, record === 0, columns);
   return record;
 }
 

@@ -36,8 +36,15 @@ export class Literals {
   /** Whether equal literals never have several codes. */
   private isExact: bool;
 
+  /** @param isExact whether equal literals never have several codes */
+  static create(isExact: bool): Literals {
+    const literals = changetype<Literals>(allocateZeros(offsetof<Literals>()));
+    literals.begin(isExact);
+    return literals;
+  }
+
   /** Of memory that holds zeros. */
-  begin(isExact: bool): void {
+  protected begin(isExact: bool): void {
     this.bytesRoom = FIRST_BYTES;
     this.bytes = allocate(FIRST_BYTES);
     this.endsRoom = FIRST_SLOTS;

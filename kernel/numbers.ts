@@ -1,4 +1,4 @@
-import { allocate, resize } from './memory';
+import { allocate, allocateZeros, resize } from './memory';
 
 const FIRST_BYTES: u32 = 1024;
 const NUMBER_BITS: u32 = 2;
@@ -11,10 +11,11 @@ export class Numbers {
   length: u32;
   private bytes: u32;
 
-  begin(): void {
-    this.length = 0;
-    this.bytes = FIRST_BYTES;
-    this.at = allocate(FIRST_BYTES);
+  static create(): Numbers {
+    const numbers = changetype<Numbers>(allocateZeros(offsetof<Numbers>()));
+    numbers.bytes = FIRST_BYTES;
+    numbers.at = allocate(FIRST_BYTES);
+    return numbers;
   }
 
   get(index: u32): i32 {

@@ -12,7 +12,14 @@ const INTEGER_BYTES: u32 = 17;
 const INTEGER = memory.data(INTEGER_BYTES);
 
 /** Hashes of the texts `[start, end)` of `bytes`; 0 for NULL, which ends before it begins. @param into four lanes a code */
-export function hashTexts(bytes: usize, starts: usize, ends: usize, count: u32, seed: usize, into: usize): void {
+export function hashTexts(
+  bytes: usize,
+  starts: usize,
+  ends: usize,
+  count: u32,
+  seed: usize,
+  into: usize,
+): void {
   for (let code: u32 = 0; code < count; code += 1) {
     const start = load<u32>(starts + (code << NUMBER_BITS));
     const end = load<u32>(ends + (code << NUMBER_BITS));
@@ -28,7 +35,7 @@ export function hashUnits(units: usize, count: u32, kind: u32, seed: usize, into
   for (let code: u32 = 0; code < count; code += 1) {
     const value = load<f64>(units + (code << DOUBLE_BITS));
     const hash = into + (code << LANES_BITS);
-    if (isNaN(value)) {
+    if (Number.isNaN(value)) {
       memory.fill(hash, 0, 1 << LANES_BITS);
       continue;
     }

@@ -20,7 +20,7 @@ import {
   ZEROS,
 } from './json';
 import { Literals } from './literals';
-import { allocate, allocateZeros, releaseAll } from './memory';
+import { allocate, releaseAll } from './memory';
 import { Numbers } from './numbers';
 
 /** A list and a record. */
@@ -45,12 +45,12 @@ class Found {
 }
 
 const found = changetype<Found>(memory.data(offsetof<Found>(), 8));
-const values = changetype<Numbers>(memory.data(offsetof<Numbers>(), 8));
-const records = changetype<Numbers>(memory.data(offsetof<Numbers>(), 8));
+let values = changetype<Numbers>(0);
+let records = changetype<Numbers>(0);
 /** By field: the one that followed when the order was last learned. At 0: the first field. */
-const following = changetype<Numbers>(memory.data(offsetof<Numbers>(), 8));
+let following = changetype<Numbers>(0);
 /** By field: the record that had it last. */
-const lastIn = changetype<Numbers>(memory.data(offsetof<Numbers>(), 8));
+let lastIn = changetype<Numbers>(0);
 /** A field is the code of its key. */
 let keys = changetype<Literals>(0);
 let text: usize = 0;
@@ -70,14 +70,13 @@ export function foundAt(): usize {
 /** @returns the place behind the list of objects that begins at `open`; 0 where it is anything unusual, or not JSON at all */
 export function endOfRecords(open: usize): usize {
   if (byteAt(open) !== OPEN_LIST) return 0;
-  values.begin();
-  records.begin();
-  following.begin();
+  values = Numbers.create();
+  records = Numbers.create();
+  following = Numbers.create();
   following.push(0);
-  lastIn.begin();
+  lastIn = Numbers.create();
   lastIn.push(NO_RECORD);
-  keys = changetype<Literals>(allocateZeros(offsetof<Literals>()));
-  keys.begin(true);
+  keys = Literals.create(true);
   let count: i32 = 0;
   let at = endOfSpace(open + 1);
   if (byteAt(at) !== CLOSE_LIST) {
@@ -127,7 +126,7 @@ function fieldAt(at: usize, previous: u32): u32 {
   let guess: u32 = following.get(previous);
   for (let guesses: u32 = 0; guess !== 0 && guesses < GUESSES; guesses += 1) {
     const length = keys.lengthOf(guess);
-    // The quote first: it keeps the comparison within the text.
+    // A key has no zeros, so none that would reach beyond the text is equal.
     if (byteAt(at + length) === QUOTE && keys.holds(guess, at, length)) return guess;
     guess = following.get(guess);
   }

@@ -46,14 +46,7 @@ export interface Kernel {
   codesAt(column: number, row: number): number;
 
   /** @param into 16 bytes a text; 0 for one that ends before it begins */
-  hashTexts(
-    bytes: number,
-    starts: number,
-    ends: number,
-    count: number,
-    seed: number,
-    into: number,
-  ): void;
+  hashTexts(bytes: number, starts: number, ends: number, count: number, seed: number, into: number): void;
   /** @param into 16 bytes a number; 0 for NaN */
   hashUnits(units: number, count: number, kind: number, seed: number, into: number): void;
   addHashes(sums: number, rows: number, codes: number, hashes: number, count: number): void;
@@ -87,6 +80,12 @@ const FUNCTIONS = [
 const MOST_SPARE = 8;
 const MOST_SPARE_BYTES = 2 ** 25;
 
+/** A piece of an instance's memory. */
+export interface Piece {
+  readonly at: number;
+  readonly bytes: number;
+}
+
 let compiled: WebAssembly.Module | undefined;
 const spare: Kernel[] = [];
 
@@ -97,6 +96,22 @@ export function takeKernel(): Kernel {
 /** Whoever gives it back does not look at its memory any more. */
 export function giveBackKernel(kernel: Kernel): void {
   if (spare.length < MOST_SPARE && kernel.memory.buffer.byteLength <= MOST_SPARE_BYTES) spare.push(kernel);
+}
+
+export function allocated(kernel: Kernel, bytes: number): Piece {
+  return { at: kernel.allocate(bytes), bytes };
+}
+
+/** A copy of the values in the kernel's memory. */
+export function copied(kernel: Kernel, values: Uint8Array | Int32Array | Uint32Array | Float64Array): Piece {
+  const piece = allocated(kernel, values.byteLength);
+  const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  new Uint8Array(kernel.memory.buffer, piece.at, piece.bytes).set(bytes);
+  return piece;
+}
+
+export function release(kernel: Kernel, ...pieces: readonly Piece[]): void {
+  for (const { at, bytes } of pieces) kernel.release(at, bytes);
 }
 
 function newKernel(): Kernel {

@@ -20,11 +20,6 @@ export function writableView(bytes: number): DataView<ArrayBuffer> {
   return new DataView(new ArrayBuffer(bytes + SPARE_BYTES));
 }
 
-/** How many bytes can be written through such a view. */
-export function roomOf(view: DataView): number {
-  return view.byteLength - SPARE_BYTES;
-}
-
 /** What a whole number has above its lowest 32 bits, in two's complement. */
 export function highWords(value: number): number {
   return Math.floor(value / 2 ** 32);

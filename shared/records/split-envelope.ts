@@ -65,7 +65,7 @@ function endOfData(bytes: Buffer, text: JsonText, open: number, found: Lists): n
     const isNamed = key === LIST;
     if (!isNamed && bytes[at] !== OPEN_LIST) return text.endOfValue(at);
     if (!isNamed) found.others += 1;
-    const mayHoldRecords = isNamed || found.others === 1;
+    const mayHoldRecords = isNamed ? !found.named : found.others === 1;
     const list = mayHoldRecords ? text.recordsAt(at) : undefined;
     if (isNamed) found.named ??= { key, list };
     else found.other = mayHoldRecords ? { key, list } : undefined;

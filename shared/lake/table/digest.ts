@@ -56,7 +56,10 @@ export class Digest {
     // Mixed once, each lane would depend on 32 bits of the sum only.
     finalMix(sum, 0);
     finalMix(sum, 0);
-    this.#add(1, new BigUint64Array(Uint32Array.from(sum).buffer).reduceRight((all, half) => (all << 64n) + half, 0n));
+    this.#add(
+      1,
+      new BigUint64Array(Uint32Array.from(sum).buffer).reduceRight((all, half) => (all << 64n) + half, 0n),
+    );
     this.#hashes?.append(sum);
   }
 

@@ -5,7 +5,7 @@
  * I12: codes lie in blocks of BLOCK_ROWS rows that exist only where the field does, so that a field which few records
  * have costs little, and `append` stops at the limits of the row group, however large a page is.
  */
-import { giveBackKernel, type Kernel, takeKernel } from '../../kernel/kernel.ts';
+import { copied, giveBackKernel, type Kernel, release, takeKernel } from '../../kernel/kernel.ts';
 import type { RecordList } from '../../records/record-list.ts';
 import type { RowGroupLimits } from './row-group-limits.ts';
 
@@ -23,7 +23,6 @@ export interface LiteralColumn {
 
 /** Rows whose codes lie together. */
 const BLOCK_ROWS = 2 ** 8;
-const NUMBER_BYTES = 4;
 
 export class RecordColumns {
   readonly #limits: RowGroupLimits;
@@ -64,41 +63,30 @@ export class RecordColumns {
    */
   append(list: RecordList, from = 0, kept?: Uint8Array): number {
     const kernel = this.#begun();
-    const { bytes, count, fields, values, records } = list;
-    // All of it in one piece: numbers first, because they lie at multiples of their size.
-    const numbers = values.length + records.length + fields.length;
-    const size = numbers * NUMBER_BYTES + count + bytes.length;
-    const at = kernel.allocate(size);
-    const { buffer } = kernel.memory;
-    const [valuesAt, recordsAt] = [at, at + values.byteLength];
-    const columnsAt = recordsAt + records.byteLength;
-    const keptAt = columnsAt + fields.length * NUMBER_BYTES;
-    const textAt = keptAt + count;
-    const columns = new Uint32Array(buffer, columnsAt, fields.length);
-    new Int32Array(buffer, valuesAt, values.length).set(values);
-    new Int32Array(buffer, recordsAt, records.length).set(records);
-    fields.forEach((field, index) => (columns[index] = this.#columns.get(field) ?? 0));
-    if (kept) new Uint8Array(buffer, keptAt, count).set(kept.subarray(0, count));
-    else new Uint8Array(buffer, keptAt, count).fill(1);
-    new Uint8Array(buffer, textAt, bytes.length).set(bytes);
-    const { rows, bytes: maxBytes } = this.#limits;
+    const { fields } = list;
+    const known = Uint32Array.from(fields, (field) => this.#columns.get(field) ?? 0);
+    const bytes = copied(kernel, list.bytes);
+    const values = copied(kernel, list.values);
+    const records = copied(kernel, list.records);
+    const isKept = copied(kernel, kept?.subarray(0, list.count) ?? new Uint8Array(list.count).fill(1));
+    const columns = copied(kernel, known);
     const next = kernel.appendRecords(
-      textAt,
-      valuesAt,
-      recordsAt,
-      columnsAt,
-      keptAt,
+      bytes.at,
+      values.at,
+      records.at,
+      columns.at,
+      isKept.at,
       from,
-      count,
-      rows,
-      maxBytes,
+      list.count,
+      this.#limits.rows,
+      this.#limits.bytes,
     );
-    const found = new Uint32Array(kernel.memory.buffer, columnsAt, fields.length);
-    fields.forEach((field, index) => {
+    const found = new Uint32Array(kernel.memory.buffer, columns.at, fields.length);
+    for (const [index, field] of fields.entries()) {
       const column = found[index] ?? 0;
-      if (column !== 0 && !this.#columns.has(field)) this.#columns.set(field, column);
-    });
-    kernel.release(at, size);
+      if (column !== known[index]) this.#columns.set(field, column);
+    }
+    release(kernel, bytes, values, records, isKept, columns);
     return next;
   }
 

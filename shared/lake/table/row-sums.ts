@@ -4,7 +4,15 @@
  */
 import { hash } from 'node:crypto';
 import type { Value } from '../../column-types.ts';
-import { giveBackKernel, type Kernel, takeKernel } from '../../kernel/kernel.ts';
+import {
+  allocated,
+  copied,
+  giveBackKernel,
+  type Kernel,
+  type Piece,
+  release,
+  takeKernel,
+} from '../../kernel/kernel.ts';
 import { LANES, type Lanes } from '../../records/murmur.ts';
 import type { CodedColumn, NamedColumn } from './coded-rows.ts';
 import type { Texts } from './texts.ts';
@@ -60,11 +68,12 @@ export class RowSums {
 
   add([name, column]: NamedColumn): void {
     const kernel = this.#kernel;
-    const seed = this.#copy(seedOf(name));
-    const codes = this.#copy(column.codes.subarray(0, this.#rows));
-    const hashes = 'units' in column ? this.#hashUnits(column.units, seed) : this.#hashBytes(bytesOf(column), seed);
+    const seed = copied(kernel, seedOf(name));
+    const codes = copied(kernel, column.codes.subarray(0, this.#rows));
+    const hashes =
+      'units' in column ? this.#hashUnits(column.units, seed) : this.#hashBytes(bytesOf(column), seed);
     kernel.addHashes(this.#sums, this.#rows, codes.at, hashes.at, hashes.bytes / LANES_BYTES);
-    for (const piece of [seed, codes, hashes]) kernel.release(piece.at, piece.bytes);
+    release(kernel, seed, codes, hashes);
   }
 
   /** Makes of each row's sum its hash. @returns the sum of the hashes of all rows, mod 2^128 at least */
@@ -88,38 +97,23 @@ export class RowSums {
 
   #hashBytes({ bytes, starts, ends }: Texts, seed: Piece): Piece {
     const kernel = this.#kernel;
-    const hashes = this.#room(starts.length * LANES_BYTES);
-    const parts = [this.#copy(bytes), this.#copy(starts), this.#copy(ends)];
-    const [bytesAt = 0, startsAt = 0, endsAt = 0] = parts.map(({ at }) => at);
-    kernel.hashTexts(bytesAt, startsAt, endsAt, starts.length, seed.at, hashes.at);
-    for (const part of parts) kernel.release(part.at, part.bytes);
+    const hashes = allocated(kernel, starts.length * LANES_BYTES);
+    const texts = copied(kernel, bytes);
+    const from = copied(kernel, starts);
+    const to = copied(kernel, ends);
+    kernel.hashTexts(texts.at, from.at, to.at, starts.length, seed.at, hashes.at);
+    release(kernel, texts, from, to);
     return hashes;
   }
 
   #hashUnits(values: Float64Array, seed: Piece): Piece {
-    const hashes = this.#room(values.length * LANES_BYTES);
-    const units = this.#copy(values);
-    this.#kernel.hashUnits(units.at, values.length, KINDS.bigint, seed.at, hashes.at);
-    this.#kernel.release(units.at, units.bytes);
+    const kernel = this.#kernel;
+    const hashes = allocated(kernel, values.length * LANES_BYTES);
+    const units = copied(kernel, values);
+    kernel.hashUnits(units.at, values.length, KINDS.bigint, seed.at, hashes.at);
+    release(kernel, units);
     return hashes;
   }
-
-  #copy(values: Uint8Array | Uint32Array | Int32Array | Float64Array): Piece {
-    const piece = this.#room(values.byteLength);
-    const source = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-    new Uint8Array(this.#kernel.memory.buffer, piece.at, piece.bytes).set(source);
-    return piece;
-  }
-
-  #room(bytes: number): Piece {
-    return { at: this.#kernel.allocate(bytes), bytes };
-  }
-}
-
-/** A piece of the kernel's memory. */
-interface Piece {
-  at: number;
-  bytes: number;
 }
 
 /** By code, the bytes of which the value's hash is the hash. */

@@ -1,0 +1,36 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from '@jest/globals';
+import { compiledKernel } from '../../kernel/compile.ts';
+import { allocated, copied, giveBackKernel, release, takeKernel } from '../../shared/kernel/kernel.ts';
+
+describe('the kernel', () => {
+  it('is what its source is compiled to: otherwise run "npm run kernel"', async () => {
+    const code = new URL('../../shared/kernel/code.ts', import.meta.url);
+    expect(await readFile(code, 'utf8')).toBe(await compiledKernel());
+  });
+
+  it('I12: keeps few instances, and none that has grown far', () => {
+    const many = Array.from({ length: 30 }, () => takeKernel());
+    const [grown] = many;
+    if (grown) allocated(grown, 2 ** 26);
+    for (const kernel of many) giveBackKernel(kernel);
+    const again = Array.from({ length: 30 }, () => takeKernel());
+    expect(again.filter((kernel) => many.includes(kernel)).length).toBeLessThan(10);
+    expect(again.some((kernel) => kernel.memory.buffer.byteLength >= 2 ** 26)).toBe(false);
+    for (const kernel of again) giveBackKernel(kernel);
+  });
+
+  it('has pieces of memory that do not overlap, and uses what was released', () => {
+    const kernel = takeKernel();
+    kernel.releaseAll();
+    const values = Array.from({ length: 300 }, (_, index) => new Uint8Array(index * 7).fill(index));
+    const pieces = values.map((value) => copied(kernel, value));
+    for (const [index, { at, bytes }] of pieces.entries())
+      expect(new Uint8Array(kernel.memory.buffer, at, bytes)).toEqual(values[index]);
+    const size = kernel.memory.buffer.byteLength;
+    release(kernel, ...pieces);
+    for (const value of values) copied(kernel, value);
+    expect(kernel.memory.buffer.byteLength).toBe(size);
+    giveBackKernel(kernel);
+  });
+});
