@@ -20,9 +20,13 @@ import type { Texts } from './texts.ts';
 /** Keeps values of different kinds apart: the text `1`, the number 1 and the integer 1 are three values. */
 const KINDS = { number: 1, bigint: 2, boolean: 3, date: 4 } as const;
 /** A number of 128 bits and its kind. */
-const NUMBER_BYTES = 17;
+const TAGGED_BYTES = 17;
+/** Of a code, a start or an end. */
+const NUMBER_BYTES = 4;
 /** Of the hash of a value, and of the sum of a row. */
-const LANES_BYTES = LANES * 4;
+const LANES_BYTES = LANES * NUMBER_BYTES;
+/** I12: so many bytes of texts are copied at once, or one text. */
+const BATCH_BYTES = 2 ** 22;
 
 /** By column: they are the same for every day. */
 const seeds = new Map<string, Lanes>();
@@ -40,7 +44,7 @@ export function seedOf(column: string): Lanes {
 /** The bytes of which a value's hash is the hash: of a text in UTF-8, of everything else 16 and its kind. */
 export function hashedBytes(value: Value): Buffer {
   if (typeof value === 'string') return Buffer.from(value);
-  const bytes = Buffer.alloc(NUMBER_BYTES);
+  const bytes = Buffer.alloc(TAGGED_BYTES);
   if (typeof value === 'bigint') {
     bytes.writeBigInt64LE(BigInt.asIntN(64, value), 0);
     bytes.writeBigInt64LE(BigInt.asIntN(64, value >> 64n), 8);
@@ -98,11 +102,18 @@ export class RowSums {
   #hashBytes({ bytes, starts, ends }: Texts, seed: Piece): Piece {
     const kernel = this.#kernel;
     const hashes = allocated(kernel, starts.length * LANES_BYTES);
-    const texts = copied(kernel, bytes);
     const from = copied(kernel, starts);
     const to = copied(kernel, ends);
-    kernel.hashTexts(texts.at, from.at, to.at, starts.length, seed.at, hashes.at);
-    release(kernel, texts, from, to);
+    for (const { firstCode, codes, begin, end } of batchesOf({ bytes, starts, ends })) {
+      const batch = copied(kernel, bytes.subarray(begin, end));
+      const skipped = firstCode * NUMBER_BYTES;
+      const into = hashes.at + firstCode * LANES_BYTES;
+      // Where the first byte of all texts would be: the kernel adds modulo 2^32.
+      const textsAt = batch.at - begin;
+      kernel.hashTexts(textsAt, from.at + skipped, to.at + skipped, codes, seed.at, into);
+      release(kernel, batch);
+    }
+    release(kernel, from, to);
     return hashes;
   }
 
@@ -114,6 +125,32 @@ export class RowSums {
     release(kernel, units);
     return hashes;
   }
+}
+
+/** Codes whose texts lie in the bytes `[begin, end)`. */
+interface Batch {
+  firstCode: number;
+  codes: number;
+  begin: number;
+  end: number;
+}
+
+function batchesOf({ bytes, starts, ends }: Texts): Batch[] {
+  if (bytes.length <= BATCH_BYTES)
+    return [{ firstCode: 0, codes: starts.length, begin: 0, end: bytes.length }];
+  const batches: Batch[] = [];
+  let batch: Batch = { firstCode: 0, codes: 0, begin: bytes.length, end: 0 };
+  for (let code = 0; code < starts.length; code += 1) {
+    const [start = 0, behind = 0] = [starts[code], ends[code]];
+    const isNull = start > behind;
+    const begin = isNull ? batch.begin : Math.min(batch.begin, start);
+    const end = isNull ? batch.end : Math.max(batch.end, behind);
+    if (end - begin > BATCH_BYTES && batch.codes > 0) {
+      batches.push(batch);
+      batch = { firstCode: code, codes: 1, begin: start, end: behind };
+    } else batch = { ...batch, codes: batch.codes + 1, begin, end };
+  }
+  return [...batches, batch];
 }
 
 /** By code, the bytes of which the value's hash is the hash. */

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { Value } from '../../../shared/column-types.ts';
 import type { Row } from '../../../shared/lake/table/columns.ts';
 import { type CodedColumn, CodedRows } from '../../../shared/lake/table/coded-rows.ts';
+import { textsOf } from '../../../shared/lake/table/texts.ts';
 import { Digest } from '../../../shared/lake/table/digest.ts';
 
 function digest(rows: readonly Row[]): string {
@@ -134,6 +135,32 @@ describe('digest of columns', () => {
       return BigInt(`0x${many.value().split(':')[2]}`);
     };
     for (const rows of [2, 3, 1_000]) expect(sumOf(rows)).toBe(BigInt.asUintN(128, BigInt(rows) * sumOf(1)));
+  });
+
+  it('I12: is that of the rows where texts are too long to be hashed together', () => {
+    const megabytes = (count: number, letter: string) => letter.repeat(count * 2 ** 20);
+    const values = [
+      undefined,
+      megabytes(3, 'a'),
+      undefined,
+      megabytes(2, 'b'),
+      'c',
+      megabytes(9, 'd'),
+      undefined,
+      megabytes(1, 'e'),
+      'f',
+    ];
+    const texts = textsOf(values);
+    // The second text comes last in the bytes, as one does that had to be decoded.
+    const bytes = Buffer.concat([texts.bytes, Buffer.from('last')]);
+    texts.starts[4] = texts.bytes.length;
+    texts.ends[4] = bytes.length;
+    const codes = Uint32Array.from([...values.keys(), 5, 1]);
+    const ofColumns = new Digest();
+    const column: CodedColumn = { codes, texts: { ...texts, bytes } };
+    expect([...ofColumns.addColumns(codes.length, new Map([['a', column]]))].length).toBe(1);
+    const texted = values.with(4, 'last');
+    expect(ofColumns.value()).toBe(digest([...codes].map((code) => ({ a: texted[code] }))));
   });
 });
 
