@@ -4,3 +4,4 @@ export { beginOfValue, endOfSpace, endOfString, endOfValue } from './json';
 export { beginText, endOfRecords, foundAt } from './scan';
 export { appendRecords, beginRows, codesAt, rowBytes, rowCount } from './columns';
 export { addHashes, hashTexts, hashUnits, mixSums } from './row-sums';
+export { bytesOfValues, encodeValues, greatestOf, leastOf, presentValues } from './column-values';

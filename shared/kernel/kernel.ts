@@ -52,6 +52,41 @@ export interface Kernel {
   addHashes(sums: number, rows: number, codes: number, hashes: number, count: number): void;
   /** @param totals gets four numbers of 64 bits */
   mixSums(sums: number, rows: number, totals: number): void;
+
+  /** @param present gets two doubles and two numbers */
+  presentValues(
+    starts: number,
+    ends: number,
+    count: number,
+    codes: number,
+    rows: number,
+    distinct: number,
+    places: number,
+    levels: number,
+    placeOf: number,
+    present: number,
+  ): void;
+  /** @returns -1 where one of them is NULL */
+  bytesOfValues(starts: number, ends: number, codes: number, count: number): number;
+  encodeValues(
+    bytes: number,
+    starts: number,
+    ends: number,
+    codes: number,
+    count: number,
+    lengthBytes: number,
+    into: number,
+  ): void;
+  /** @returns a code */
+  leastOf(bytes: number, starts: number, ends: number, codes: number, count: number, order: number): number;
+  greatestOf(
+    bytes: number,
+    starts: number,
+    ends: number,
+    codes: number,
+    count: number,
+    order: number,
+  ): number;
 }
 
 const FUNCTIONS = [
@@ -75,6 +110,11 @@ const FUNCTIONS = [
   'hashUnits',
   'addHashes',
   'mixSums',
+  'presentValues',
+  'bytesOfValues',
+  'encodeValues',
+  'leastOf',
+  'greatestOf',
 ];
 /** I12: so many instances wait for the next row group, and none that has grown further. */
 const MOST_SPARE = 8;

@@ -1,6 +1,5 @@
 /**
- * Copies and hashes bytes a word at a time: for the values of a report, which are short, that is quicker than a call into
- * the runtime.
+ * Hashes bytes a word at a time: for the values of a report, which are short, that is quicker than a call into the runtime.
  */
 import { avalanche } from './murmur.ts';
 
@@ -23,13 +22,6 @@ export function writableView(bytes: number): DataView<ArrayBuffer> {
 /** What a whole number has above its lowest 32 bits, in two's complement. */
 export function highWords(value: number): number {
   return Math.floor(value / 2 ** 32);
-}
-
-export function copyBytes(from: DataView, start: number, to: DataView, at: number, length: number): void {
-  let index = 0;
-  for (; index + WORD <= length; index += WORD)
-    to.setInt32(at + index, from.getInt32(start + index, true), true);
-  for (; index < length; index += 1) to.setUint8(at + index, from.getUint8(start + index));
 }
 
 /** 32 bits of `[start, end)`: a multiplication a word, then the mixing of MurmurHash3. */

@@ -10,10 +10,11 @@ import type { ColumnChunk, PageHeader, Statistics } from 'hyparquet';
 import { ByteWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js';
-import { type Column, type PhysicalValue, typeSpec } from '../../column-types.ts';
+import { type Column, type ParquetElement, type PhysicalValue, typeSpec } from '../../column-types.ts';
 import type { CodedColumn } from './coded-rows.ts';
 import { type PlainValues, plainValues } from './plain-values.ts';
-import { type Texts, isNullText, textsOf } from './texts.ts';
+import { type Present, StoredValues } from './stored-values.ts';
+import { textsOf } from './texts.ts';
 
 /** A page of values ends at so many bytes. A page of places needs no bound: two bytes for each row of a row group. */
 const PAGE_BYTES = 2 ** 20;
@@ -38,21 +39,43 @@ export async function writeColumnChunk(
   const { parquet } = typeSpec(type);
   const { element } = parquet;
   const plain = plainValues(parquet, cells ?? NO_CELLS[element.type === 'BYTE_ARRAY' ? 'texts' : 'values']);
-  const present = presentValues(rows, cells?.codes, plain.stored);
+  const values = new StoredValues(plain);
+  try {
+    const present = values.present(rows, cells?.codes ?? new Uint32Array(rows));
+    return await writePages(output, name, element.type, rows, { plain, values, present }, compress);
+  } finally {
+    values.close();
+  }
+}
+
+interface ColumnValues {
+  plain: PlainValues;
+  values: StoredValues;
+  present: Present;
+}
+
+async function writePages(
+  output: ByteWriter,
+  name: string,
+  type: ParquetElement['type'],
+  rows: number,
+  { plain, values, present }: ColumnValues,
+  compress: Compress,
+): Promise<ColumnChunk> {
   // Booleans could be run-length encoded, but parquetjs-lite, the independent reader, cannot read that.
-  const isDictionary = element.type !== 'BOOLEAN' && dictionaryPays(present, plain);
+  const isDictionary = type !== 'BOOLEAN' && dictionaryPays(present, plain);
   const encoding = isDictionary ? 'RLE_DICTIONARY' : 'PLAIN';
 
   const start = output.offset;
   let uncompressedBytes = 0;
   const writePage = async (
     header: Omit<PageHeader, PageSize>,
-    values: Uint8Array,
+    body: Uint8Array,
     levels: Uint8Array = NOTHING,
   ) => {
-    const compressed = values.length === 0 ? COMPRESSED_NOTHING : await compress(values);
+    const compressed = body.length === 0 ? COMPRESSED_NOTHING : await compress(body);
     const headerStart = output.offset;
-    const uncompressed_page_size = levels.length + values.length;
+    const uncompressed_page_size = levels.length + body.length;
     const compressed_page_size = levels.length + compressed.length;
     writePageHeader(output, { ...header, uncompressed_page_size, compressed_page_size });
     uncompressedBytes += output.offset - headerStart + uncompressed_page_size;
@@ -61,11 +84,13 @@ export async function writeColumnChunk(
   };
   if (isDictionary) {
     const dictionary_page_header = { num_values: present.distinct.length, encoding: 'PLAIN' } as const;
-    await writePage({ type: 'DICTIONARY_PAGE', dictionary_page_header }, plain.encode(present.distinct));
+    await writePage({ type: 'DICTIONARY_PAGE', dictionary_page_header }, values.encode(present.distinct));
   }
   const dataStart = output.offset;
   let pages = 0;
-  for (const part of isDictionary ? [wholeColumn(rows, present)] : partsOfPages(rows, present, plain)) {
+  for (const part of isDictionary
+    ? [wholeColumn(rows, present.places)]
+    : partsOfPages(rows, present, plain)) {
     const places = present.places.subarray(part.fromPlace, part.toPlace);
     const levels = definitionLevels(part, present.levels);
     const num_rows = part.toRow - part.fromRow;
@@ -78,16 +103,16 @@ export async function writeColumnChunk(
       repetition_levels_byte_length: 0,
       is_compressed: true,
     } as const;
-    const values = isDictionary
+    const body = isDictionary
       ? packedPlaces(places, present.distinct.length)
-      : plain.encode(codesOf(present, part));
-    await writePage({ type: 'DATA_PAGE_V2', data_page_header_v2 }, values, levels);
+      : values.encode(codesOf(present, part));
+    await writePage({ type: 'DATA_PAGE_V2', data_page_header_v2 }, body, levels);
     pages += 1;
   }
   return {
     file_offset: BigInt(start),
     meta_data: {
-      type: element.type,
+      type,
       encodings: isDictionary ? ['PLAIN', encoding] : [encoding],
       path_in_schema: [name],
       codec: 'ZSTD',
@@ -96,7 +121,7 @@ export async function writeColumnChunk(
       total_uncompressed_size: BigInt(uncompressedBytes),
       data_page_offset: BigInt(dataStart),
       ...(isDictionary && { dictionary_page_offset: BigInt(start) }),
-      statistics: statisticsOf(rows, present, plain),
+      statistics: statisticsOf(rows, { plain, values, present }),
       encoding_stats: [
         ...(isDictionary ? [{ page_type: 'DICTIONARY_PAGE', encoding: 'PLAIN', count: 1 } as const] : []),
         { page_type: 'DATA_PAGE_V2', encoding, count: pages },
@@ -116,53 +141,15 @@ const NO_CELLS = {
   values: { codes: new Uint32Array(), values: [undefined] },
 };
 
-/** The values that are not NULL. */
-interface Present {
-  /** The code of each value that some row has, in the order in which they came. */
-  distinct: Uint32Array;
-  /** For each row that is not NULL: the place of its value in `distinct`. */
-  places: Uint32Array;
-  /** For each row: 1, or 0 for NULL. As wide as places, so that one piece of code writes both. */
-  levels: Uint32Array;
-}
-
-/** @param codes of the rows; `undefined` where all are NULL */
-function presentValues(rows: number, codes: Uint32Array | undefined, values: Texts): Present {
-  const levels = new Uint32Array(rows);
-  if (!codes) return { distinct: new Uint32Array(), places: new Uint32Array(), levels };
-  const different = values.starts.length;
-  const distinct = new Uint32Array(different);
-  let met = 0;
-  const places = new Uint32Array(rows);
-  // By code: the place, counted from 1; 0 until it is met.
-  const placeOf = new Uint32Array(different);
-  let count = 0;
-  for (let row = 0; row < rows; row += 1) {
-    const code = codes[row] ?? 0;
-    if (isNullText(values, code)) continue;
-    let place = placeOf[code] ?? 0;
-    if (place === 0) {
-      distinct[met] = code;
-      met += 1;
-      place = met;
-      placeOf[code] = place;
-    }
-    levels[row] = 1;
-    places[count] = place - 1;
-    count += 1;
-  }
-  return { distinct: distinct.subarray(0, met), places: places.subarray(0, count), levels };
-}
-
 /** Whether a dictionary takes at most half the bytes: it makes more work for a reader. */
-function dictionaryPays({ distinct, places }: Present, plain: PlainValues): boolean {
+function dictionaryPays(
+  { distinct, places, distinctBytes, rowBytes }: Present,
+  { lengthBytes }: PlainValues,
+): boolean {
   if (distinct.length === places.length) return false;
-  let bytes = Math.ceil((places.length * bitWidth(distinct.length)) / 8);
-  for (let place = 0; place < distinct.length; place += 1) bytes += sizeOf(plain, distinct[place] ?? 0);
-  let bytesOfRows = 0;
-  for (let index = 0; index < places.length; index += 1)
-    bytesOfRows += sizeOf(plain, distinct[places[index] ?? 0] ?? 0);
-  return 2 * bytes <= bytesOfRows;
+  const placesBytes = Math.ceil((places.length * bitWidth(distinct.length)) / 8);
+  const dictionaryBytes = distinctBytes + distinct.length * lengthBytes;
+  return 2 * (placesBytes + dictionaryBytes) <= rowBytes + places.length * lengthBytes;
 }
 
 /** About how many bytes the value takes in a page. */
@@ -183,11 +170,16 @@ interface Part {
   toPlace: number;
 }
 
-function wholeColumn(rows: number, { places }: Present): Part {
+function wholeColumn(rows: number, places: Uint32Array): Part {
   return { fromRow: 0, toRow: rows, fromPlace: 0, toPlace: places.length };
 }
 
-function partsOfPages(rows: number, { distinct, places, levels }: Present, plain: PlainValues): Part[] {
+function partsOfPages(
+  rows: number,
+  { distinct, places, levels, rowBytes }: Present,
+  plain: PlainValues,
+): Part[] {
+  if (rowBytes + places.length * plain.lengthBytes <= PAGE_BYTES) return [wholeColumn(rows, places)];
   const parts: Part[] = [];
   let fromRow = 0;
   let fromPlace = 0;
@@ -240,10 +232,11 @@ function codesOf({ distinct, places }: Present, { fromPlace, toPlace }: Part): U
   return codes;
 }
 
-function statisticsOf(rows: number, { distinct, places }: Present, plain: PlainValues): Statistics {
+function statisticsOf(rows: number, { plain, values, present }: ColumnValues): Statistics {
+  const { distinct, places } = present;
   const null_count = BigInt(rows - places.length);
   if (distinct.length === 0) return { null_count };
-  const { min, max } = plain.extremes(distinct);
+  const { min, max } = values.extremes(distinct);
   const [min_value, max_value] = [boundOf(plain.valueOf(min), -0), boundOf(plain.valueOf(max), 0)];
   return min_value === undefined || max_value === undefined
     ? { null_count }

@@ -5,9 +5,9 @@
  * hold is a bug of the caller and fails here: it would be cut to the type's width, and nobody would notice.
  */
 import type { ParquetElement, PhysicalValue, TypeSpec, Value } from '../../column-types.ts';
-import { copyBytes, highWords, viewOf, writableView } from '../../records/short-bytes.ts';
+import { highWords, writableView } from '../../records/short-bytes.ts';
 import type { CodedColumn } from './coded-rows.ts';
-import { type Texts, isNullText } from './texts.ts';
+import type { Texts } from './texts.ts';
 
 /** The values of a column by their codes. */
 export interface PlainValues {
@@ -15,13 +15,15 @@ export interface PlainValues {
   readonly stored: Texts;
   /** How many bytes stand before each in a page, to tell its length. */
   readonly lengthBytes: number;
-  /** The values one behind the other. */
-  encode: (codes: Uint32Array) => Uint8Array;
-  /** The codes of the least and of the greatest value. @param codes one at least */
-  extremes: (codes: Uint32Array) => { min: number; max: number };
+  readonly order: Order;
+  /** Whether a value is a bit in a page; `stored` has a byte for each. */
+  readonly isBits: boolean;
   /** The value for statistics; a text is its bytes. */
   valueOf: (code: number) => PhysicalValue | Uint8Array | undefined;
 }
+
+/** In which order the bytes of values are. */
+export type Order = 'bytes' | 'big_endian' | 'int32' | 'int64' | 'double';
 
 interface PlainType {
   /** Bytes of a value. */
@@ -30,9 +32,6 @@ interface PlainType {
   write: (view: DataView, at: number, value: PhysicalValue) => void;
   order: Order;
 }
-
-/** In which order the bytes of values are. */
-type Order = 'bytes' | 'big_endian' | 'int32' | 'int64' | 'double';
 
 const PLAIN_TYPES = {
   // A byte each here, and a bit in a page.
@@ -98,8 +97,8 @@ function plainTexts(stored: Texts): PlainValues {
   return {
     stored,
     lengthBytes: LENGTH_BYTES,
-    encode: (codes) => encoded(stored, codes, LENGTH_BYTES),
-    extremes: (codes) => extremesOf(stored, 'bytes', codes),
+    order: 'bytes',
+    isBits: false,
     valueOf: (code) => bytes.subarray(starts[code], ends[code]),
   };
 }
@@ -119,8 +118,10 @@ function fixedValues(
     stored.ends[code] = code * width + width;
   }
   return {
-    ...ofFixedWidth(stored, order),
-    ...(isBits && { encode: (codes) => bits(stored, codes) }),
+    stored,
+    lengthBytes: 0,
+    order,
+    isBits,
     valueOf: (code) => {
       const value = values[code];
       return value === undefined ? undefined : parquet.toPhysical(value);
@@ -148,7 +149,7 @@ function unitValues(element: ParquetElement, units: Float64Array): PlainValues {
     stored.starts[code] = at;
     stored.ends[code] = at + width;
   }
-  return { ...ofFixedWidth(stored, order), valueOf: (code) => BigInt(units[code] ?? 0) };
+  return { stored, lengthBytes: 0, order, isBits: false, valueOf: (code) => BigInt(units[code] ?? 0) };
 }
 
 /** Room for so many values, which are NULL until they are written through the view. */
@@ -156,15 +157,6 @@ function onlyNull(count: number, width: number) {
   const view = writableView(count * width);
   const bytes = Buffer.from(view.buffer, 0, count * width);
   return { view, stored: { bytes, starts: new Uint32Array(count).fill(1), ends: new Uint32Array(count) } };
-}
-
-function ofFixedWidth(stored: Texts, order: Order): Omit<PlainValues, 'valueOf'> {
-  return {
-    stored,
-    lengthBytes: 0,
-    encode: (codes) => encoded(stored, codes, 0),
-    extremes: (codes) => extremesOf(stored, order, codes),
-  };
 }
 
 /** A whole number in two's complement, the highest byte first. */
@@ -181,58 +173,8 @@ function writeUnits(view: DataView, at: number, value: number, width: number): v
   }
 }
 
-function extremesOf(stored: Texts, order: Order, codes: Uint32Array) {
-  const view = viewOf(stored.bytes);
-  let min = codes[0] ?? 0;
-  let max = min;
-  for (let place = 1; place < codes.length; place += 1) {
-    const code = codes[place] ?? 0;
-    if (isBefore(view, order, stored, code, min)) min = code;
-    else if (isBefore(view, order, stored, max, code)) max = code;
-  }
-  return { min, max };
-}
-
 function unfit(value: PhysicalValue, type: string): RangeError {
   return new RangeError(`a Parquet column of ${type} cannot hold the ${typeof value} ${value}`);
-}
-
-/** Whether the value of code `a` comes before that of `b`. */
-function isBefore(view: DataView, order: Order, stored: Texts, a: number, b: number): boolean {
-  const atA = stored.starts[a] ?? 0;
-  const atB = stored.starts[b] ?? 0;
-  switch (order) {
-    case 'bytes':
-      return areBytesBefore(view, atA, atB, lengthOf(stored, a), lengthOf(stored, b));
-    case 'big_endian': {
-      const signA = view.getInt8(atA);
-      const signB = view.getInt8(atB);
-      const length = lengthOf(stored, a);
-      return signA === signB ? areBytesBefore(view, atA, atB, length, length) : signA < signB;
-    }
-    case 'int32':
-      return view.getInt32(atA, true) < view.getInt32(atB, true);
-    case 'int64': {
-      const highA = view.getInt32(atA + 4, true);
-      const highB = view.getInt32(atB + 4, true);
-      return highA === highB ? view.getUint32(atA, true) < view.getUint32(atB, true) : highA < highB;
-    }
-    case 'double':
-      return view.getFloat64(atA, true) < view.getFloat64(atB, true);
-  }
-}
-
-/** The order of the bytes, which for texts is that of the code points. */
-function areBytesBefore(view: DataView, a: number, b: number, lengthA: number, lengthB: number): boolean {
-  const common = Math.min(lengthA, lengthB);
-  let index = 0;
-  while (index + WORD <= common && view.getInt32(a + index) === view.getInt32(b + index)) index += WORD;
-  for (; index < common; index += 1) {
-    const byteA = view.getUint8(a + index);
-    const byteB = view.getUint8(b + index);
-    if (byteA !== byteB) return byteA < byteB;
-  }
-  return lengthA < lengthB;
 }
 
 /** A whole number in two's complement, the highest byte first. */
@@ -250,36 +192,4 @@ function writeBigEndian(view: DataView, at: number, value: PhysicalValue, width:
     view.setUint8(index, Number(BigInt.asUintN(8, rest)));
     rest >>= 8n;
   }
-}
-
-function lengthOf(texts: Texts, code: number): number {
-  const { starts, ends } = texts;
-  if (isNullText(texts, code)) throw new RangeError(`NULL has no bytes, and code ${code} stands for it`);
-  return (ends[code] ?? 0) - (starts[code] ?? 0);
-}
-
-function encoded(stored: Texts, codes: Uint32Array, lengthBytes: number): Uint8Array {
-  let size = codes.length * lengthBytes;
-  for (let index = 0; index < codes.length; index += 1) size += lengthOf(stored, codes[index] ?? 0);
-  const from = viewOf(stored.bytes);
-  const to = writableView(size);
-  let at = 0;
-  for (let index = 0; index < codes.length; index += 1) {
-    const code = codes[index] ?? 0;
-    const length = lengthOf(stored, code);
-    if (lengthBytes > 0) to.setUint32(at, length, true);
-    at += lengthBytes;
-    copyBytes(from, stored.starts[code] ?? 0, to, at, length);
-    at += length;
-  }
-  return new Uint8Array(to.buffer, 0, size);
-}
-
-/** A bit each, the first one lowest. */
-function bits({ bytes, starts }: Texts, codes: Uint32Array): Uint8Array {
-  const packed = new Uint8Array(Math.ceil(codes.length / 8));
-  for (let index = 0; index < codes.length; index += 1)
-    if (bytes[starts[codes[index] ?? 0] ?? 0] === 1)
-      packed[index >> 3] = (packed[index >> 3] ?? 0) | (1 << (index & 7));
-  return packed;
 }

@@ -2,12 +2,15 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type ColumnType, type Value, typeSpec } from '../../../shared/column-types.ts';
 import { plainValues } from '../../../shared/lake/table/plain-values.ts';
+import { StoredValues } from '../../../shared/lake/table/stored-values.ts';
 import { textsOf } from '../../../shared/lake/table/texts.ts';
 
 const fixed = (type: ColumnType, values: (Value | undefined)[]) =>
-  plainValues(typeSpec(type).parquet, { codes: new Uint32Array(), values });
+  new StoredValues(plainValues(typeSpec(type).parquet, { codes: new Uint32Array(), values }));
 const texts = (values: (string | undefined)[]) =>
-  plainValues(typeSpec('string').parquet, { codes: new Uint32Array(), texts: textsOf(values) });
+  new StoredValues(
+    plainValues(typeSpec('string').parquet, { codes: new Uint32Array(), texts: textsOf(values) }),
+  );
 const BOTH = Uint32Array.of(0, 1);
 const codesOf = (values: readonly unknown[]) => Uint32Array.from(values.keys());
 

@@ -1,0 +1,129 @@
+/**
+ * The different values of a column in the kernel's memory, as the bytes that Parquet stores: which of them some row has,
+ * how they lie in a page, the least and the greatest.
+ */
+import {
+  allocated,
+  copied,
+  giveBackKernel,
+  type Kernel,
+  type Piece,
+  release,
+  takeKernel,
+} from '../../kernel/kernel.ts';
+import type { Order, PlainValues } from './plain-values.ts';
+import type { Texts } from './texts.ts';
+
+/** The numbers by which the kernel knows an order of values. */
+const ORDERS = { bytes: 0, big_endian: 1, int32: 2, int64: 3, double: 4 } satisfies Record<Order, number>;
+
+/** The values that are not NULL. */
+export interface Present {
+  /** The code of each value that some row has, in the order in which they came. */
+  distinct: Uint32Array;
+  /** For each row that is not NULL: the place of its value in `distinct`. */
+  places: Uint32Array;
+  /** For each row: 1, or 0 for NULL. As wide as places, so that one piece of code writes both. */
+  levels: Uint32Array;
+  /** How many bytes the values of `distinct` have, and those of all rows. */
+  distinctBytes: number;
+  rowBytes: number;
+}
+
+const NUMBER_BYTES = 4;
+
+/** Holds an instance of the kernel until it is closed. */
+export class StoredValues {
+  readonly #kernel: Kernel = takeKernel();
+  readonly #plain: PlainValues;
+  readonly #count: number;
+  readonly #bytes: Piece;
+  readonly #starts: Piece;
+  readonly #ends: Piece;
+
+  constructor(plain: PlainValues) {
+    const { bytes, starts, ends } = plain.stored;
+    this.#plain = plain;
+    this.#kernel.releaseAll();
+    this.#count = starts.length;
+    this.#bytes = copied(this.#kernel, bytes);
+    this.#starts = copied(this.#kernel, starts);
+    this.#ends = copied(this.#kernel, ends);
+  }
+
+  /** @param codes of the rows, at least so many */
+  present(rows: number, codes: Uint32Array): Present {
+    const kernel = this.#kernel;
+    const ofRows = copied(kernel, codes.subarray(0, rows));
+    const distinct = allocated(kernel, this.#count * NUMBER_BYTES);
+    const places = allocated(kernel, rows * NUMBER_BYTES);
+    const levels = allocated(kernel, rows * NUMBER_BYTES);
+    const placeOf = copied(kernel, new Uint32Array(this.#count));
+    const totals = allocated(kernel, 24);
+    kernel.presentValues(
+      this.#starts.at,
+      this.#ends.at,
+      this.#count,
+      ofRows.at,
+      rows,
+      distinct.at,
+      places.at,
+      levels.at,
+      placeOf.at,
+      totals.at,
+    );
+    const { buffer } = kernel.memory;
+    const [distinctBytes = 0, rowBytes = 0] = new Float64Array(buffer, totals.at, 2);
+    const [met, placed] = new Uint32Array(buffer, totals.at + 16, 2);
+    const present = {
+      distinct: new Uint32Array(buffer, distinct.at, met).slice(),
+      places: new Uint32Array(buffer, places.at, placed).slice(),
+      levels: new Uint32Array(buffer, levels.at, rows).slice(),
+      distinctBytes,
+      rowBytes,
+    };
+    release(kernel, ofRows, distinct, places, levels, placeOf, totals);
+    return present;
+  }
+
+  /** The values as they lie in a page. @throws RangeError where one of them is NULL */
+  encode(codes: Uint32Array): Uint8Array {
+    const { isBits, lengthBytes, stored } = this.#plain;
+    if (isBits) return bits(stored, codes);
+    const kernel = this.#kernel;
+    const [starts, ends] = [this.#starts.at, this.#ends.at];
+    const wanted = copied(kernel, codes);
+    const bytes = kernel.bytesOfValues(starts, ends, wanted.at, codes.length);
+    if (bytes < 0) throw new RangeError('NULL has no bytes, and one of the codes stands for it');
+    const page = allocated(kernel, bytes + codes.length * lengthBytes);
+    kernel.encodeValues(this.#bytes.at, starts, ends, wanted.at, codes.length, lengthBytes, page.at);
+    const encoded = new Uint8Array(kernel.memory.buffer, page.at, page.bytes).slice();
+    release(kernel, wanted, page);
+    return encoded;
+  }
+
+  /** The codes of the least and of the greatest value. @param codes one at least */
+  extremes(codes: Uint32Array): { min: number; max: number } {
+    const kernel = this.#kernel;
+    const wanted = copied(kernel, codes);
+    const values = [this.#bytes.at, this.#starts.at, this.#ends.at, wanted.at, codes.length] as const;
+    const order = ORDERS[this.#plain.order];
+    const min = kernel.leastOf(...values, order);
+    const max = kernel.greatestOf(...values, order);
+    release(kernel, wanted);
+    return { min, max };
+  }
+
+  close(): void {
+    giveBackKernel(this.#kernel);
+  }
+}
+
+/** A bit each, the first one lowest. */
+function bits({ bytes, starts }: Texts, codes: Uint32Array): Uint8Array {
+  const packed = new Uint8Array(Math.ceil(codes.length / 8));
+  for (let index = 0; index < codes.length; index += 1)
+    if (bytes[starts[codes[index] ?? 0] ?? 0] === 1)
+      packed[index >> 3] = (packed[index >> 3] ?? 0) | (1 << (index & 7));
+  return packed;
+}
