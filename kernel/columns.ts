@@ -86,43 +86,50 @@ export function rowBytes(): f64 {
 }
 
 /**
- * Appends the records from `from` on, until the row group is full.
- * @param values and `records`: where the lists of numbers are, as `endOfRecords` makes them
+ * Appends records until the row group is full.
+ * @param text where the text begins to which places of values belong
+ * @param values where the values begin of which `records` tells the places
+ * @param firstValue where the values of the first record are
  * @param columns by field of this list: where its column is; 0 until some row has the field
  * @param kept a byte per record: 0 leaves it out
- * @returns the first record that is not in: `count` where all are
+ * @returns how many are done: `count` where all are
  */
 export function appendRecords(
   text: usize,
   values: usize,
+  firstValue: usize,
   records: usize,
   columns: usize,
   kept: usize,
-  from: u32,
   count: u32,
   maxRows: f64,
   maxBytes: f64,
 ): u32 {
-  let record = from;
-  for (; record < count && <f64>rows < maxRows && bytes < maxBytes; record += 1)
-    if (load<u8>(kept + record) !== 0)
-      appendRecord(text, values, records + record * STRIDE_BYTES, record === 0, columns);
-  return record;
+  let done: u32 = 0;
+  let first = firstValue;
+  for (; done < count && <f64>rows < maxRows && bytes < maxBytes; done += 1) {
+    const record = records + done * STRIDE_BYTES;
+    const behind = values + (load<u32>(record, 8) << NUMBER_BITS);
+    if (load<u8>(kept + done) !== 0) {
+      const valueBytes = appendValues(text, first, behind, columns);
+      bytes += load<u32>(record, 4) - load<u32>(record) + valueBytes;
+      rows += 1;
+    }
+    first = behind;
+  }
+  return done;
 }
 
-function appendRecord(text: usize, values: usize, record: usize, isFirst: bool, columns: usize): void {
-  // Values begin behind those of the record before.
-  const first: u32 = isFirst ? 0 : load<u32>(record - 4);
-  const behind = values + (load<u32>(record, 8) << NUMBER_BITS);
-  let taken = load<u32>(record, 4) - load<u32>(record);
-  for (let value = values + (first << NUMBER_BITS); value < behind; value += STRIDE_BYTES) {
+/** @returns about how many bytes of memory they take, besides their own */
+function appendValues(text: usize, first: usize, behind: usize, columns: usize): u32 {
+  let taken: u32 = 0;
+  for (let value = first; value < behind; value += STRIDE_BYTES) {
     const slot = columns + (load<u32>(value) << NUMBER_BITS);
     if (load<usize>(slot) === 0) store<usize>(slot, changetype<usize>(Column.create()));
     const start = load<u32>(value, 4);
     taken += changetype<Column>(load<usize>(slot)).set(rows, text + start, load<u32>(value, 8) - start);
   }
-  rows += 1;
-  bytes += taken;
+  return taken;
 }
 
 /** Where the codes of the block of `row` are; 0 where none of its rows has the field. */

@@ -28,6 +28,8 @@ const DEPTH: u32 = 2;
 /** How many fields of the usual order may be missing before the next key is looked up. */
 const GUESSES: u32 = 8;
 const NO_RECORD: i32 = -1;
+/** More keys than a list of records has. */
+const MOST_KEYS: u32 = 1 << 18;
 
 /** What a scan found. Places count from where the text begins. */
 @unmanaged
@@ -141,6 +143,7 @@ function lookUp(at: usize): u32 {
     if (byte < SPACE || byte === BACKSLASH) return 0;
     end += 1;
   }
+  if (keys.count === MOST_KEYS) return 0;
   const field = keys.codeOf(at, <u32>(end - at));
   if (field === lastIn.length) {
     following.push(0);

@@ -28,14 +28,14 @@ export interface Kernel {
 
   /** Forgets all. */
   beginRows(): void;
-  /** @returns the first record that is not in */
+  /** @returns how many records are done */
   appendRecords(
     text: number,
     values: number,
+    firstValue: number,
     records: number,
     columns: number,
     kept: number,
-    from: number,
     count: number,
     maxRows: number,
     maxBytes: number,

@@ -90,6 +90,10 @@ describe('a list of records that is read by its bytes', () => {
     ['an escape that is cut off', '[{"a":"\\u12"}]'],
     ['white space that JSON does not know', '[\u00a0{"a":1}]'],
     ['a comment', '[/**/{"a":1}]'],
+    [
+      'more fields than a list has',
+      `[{${Array.from({ length: 2 ** 18 + 1 }, (_, field) => `"${field}":0`).join(',')}}]`,
+    ],
   ])('is refused with %s', (_name, text) => {
     expect(checkScan(Buffer.from(text))).toBe(false);
   });

@@ -6,7 +6,7 @@
  * have costs little, and `append` stops at the limits of the row group, however large a page is.
  */
 import { copied, giveBackKernel, type Kernel, release, takeKernel } from '../../kernel/kernel.ts';
-import type { RecordList } from '../../records/record-list.ts';
+import { firstValueOf, type RecordList, STRIDE } from '../../records/record-list.ts';
 import type { RowGroupLimits } from './row-group-limits.ts';
 
 /** The values of a field in all rows. Whatever it returns is valid until the columns change. */
@@ -23,6 +23,8 @@ export interface LiteralColumn {
 
 /** Rows whose codes lie together. */
 const BLOCK_ROWS = 2 ** 8;
+const NUMBER_BYTES = 4;
+const SOME_BYTES = 2 ** 22;
 
 export class RecordColumns {
   readonly #limits: RowGroupLimits;
@@ -62,32 +64,55 @@ export class RecordColumns {
    * @returns the first record that is not in: `list.count` where all are
    */
   append(list: RecordList, from = 0, kept?: Uint8Array): number {
+    let next = from;
+    while (next < list.count && !this.isFull) next = this.#appendSome(list, next, kept);
+    return next;
+  }
+
+  /** I12: so many that no huge page is copied for each of its row groups. */
+  #appendSome(list: RecordList, from: number, kept?: Uint8Array): number {
     const kernel = this.#begun();
-    const { fields } = list;
+    const { fields, records } = list;
+    const behind = this.#endOfSome(list, from);
+    const firstByte = records[from * STRIDE] ?? 0;
+    const firstValue = firstValueOf(list, from);
+    const [, lastByte = 0, lastValue = 0] = records.subarray((behind - 1) * STRIDE, behind * STRIDE);
     const known = Uint32Array.from(fields, (field) => this.#columns.get(field) ?? 0);
-    const bytes = copied(kernel, list.bytes);
-    const values = copied(kernel, list.values);
-    const records = copied(kernel, list.records);
-    const isKept = copied(kernel, kept?.subarray(0, list.count) ?? new Uint8Array(list.count).fill(1));
+    const bytes = copied(kernel, list.bytes.subarray(firstByte, lastByte));
+    const values = copied(kernel, list.values.subarray(firstValue, lastValue));
+    const ofRecords = copied(kernel, records.subarray(from * STRIDE, behind * STRIDE));
+    const isKept = copied(kernel, kept?.subarray(from, behind) ?? new Uint8Array(behind - from).fill(1));
     const columns = copied(kernel, known);
-    const next = kernel.appendRecords(
-      bytes.at,
+    const { rows: maxRows, bytes: maxBytes } = this.#limits;
+    const appended = kernel.appendRecords(
+      // Where the first byte of the list, and its first value, would be: the kernel adds modulo 2^32.
+      bytes.at - firstByte,
+      values.at - firstValue * NUMBER_BYTES,
       values.at,
-      records.at,
+      ofRecords.at,
       columns.at,
       isKept.at,
-      from,
-      list.count,
-      this.#limits.rows,
-      this.#limits.bytes,
+      behind - from,
+      maxRows,
+      maxBytes,
     );
     const found = new Uint32Array(kernel.memory.buffer, columns.at, fields.length);
     for (const [index, field] of fields.entries()) {
       const column = found[index] ?? 0;
       if (column !== known[index]) this.#columns.set(field, column);
     }
-    release(kernel, bytes, values, records, isKept, columns);
-    return next;
+    release(kernel, bytes, values, ofRecords, isKept, columns);
+    return from + appended;
+  }
+
+  /** As many records as there is room for in the row group, and as are no more than SOME_BYTES; one at least. */
+  #endOfSome({ count, records }: RecordList, from: number): number {
+    const most = Math.min(count, from + this.#limits.rows - this.rows);
+    const start = records[from * STRIDE] ?? 0;
+    let end = most;
+    while (end > from + 1 && (records[(end - 1) * STRIDE + 1] ?? 0) - start > SOME_BYTES)
+      end = from + ((end - from) >> 1);
+    return end;
   }
 
   /** `undefined` where no row has the field. */

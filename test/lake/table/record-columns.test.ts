@@ -168,6 +168,21 @@ describe('records as columns', () => {
     expect(columns.append(list, next)).toBe(next);
   });
 
+  it('I6: have all values of a page that is too long to be copied at once', () => {
+    const list = Array.from({ length: 4_000 }, (_, index) => ({
+      long: `${index} ${'x'.repeat(index % 4_000)}`,
+      [`field_${index % 7}`]: index % 100,
+      last: index % 3 === 0 ? null : index,
+    }));
+    list[2_000] = { long: 'y'.repeat(5 * 2 ** 20), last: 0 };
+    const kept = Uint8Array.from(list.keys(), (index) => (index % 5 === 0 ? 0 : 1));
+    const columns = new RecordColumns(unlimited);
+    const twin = new Rows();
+    expect(columns.append(recordListOf(list), 0, kept)).toBe(list.length);
+    twin.append(list, kept);
+    expect(columnsOf(columns)).toEqual(twin.columns());
+  });
+
   it('I12: count each of thousands of fields, but a field only where it occurs', () => {
     const bytesOf = (rows: number, fieldsPerRow: number) => {
       const columns = new RecordColumns(unlimited);
