@@ -5,6 +5,8 @@
 const SMALLEST_BITS: u32 = 4;
 const POINTER_BITS: u32 = 2;
 const PAGE_BITS: u32 = 16;
+/** Places are numbers of 32 bits. */
+const MOST_BYTES: u64 = 0xffff0000;
 /** By size, the first released piece, which holds the place of the next one. */
 const released: usize = memory.data(32 << POINTER_BITS);
 let end: usize = __heap_base;
@@ -30,9 +32,11 @@ export function allocate(bytes: u32): usize {
     return piece;
   }
   const begin = end;
-  end += 1 << bits;
+  const behind = <u64>begin + ((<u64>1) << bits);
+  if (behind > MOST_BYTES) unreachable();
+  end = <usize>behind;
   const size = memory.size();
-  const missing = <i32>((end + (1 << PAGE_BITS) - 1) >>> PAGE_BITS) - size;
+  const missing = <i32>((behind + (1 << PAGE_BITS) - 1) >>> PAGE_BITS) - size;
   // A call costs the same, however much it adds; what is not touched costs nothing.
   if (missing > 0 && memory.grow(max(missing, size >> 2)) < 0 && memory.grow(missing) < 0) unreachable();
   return begin;

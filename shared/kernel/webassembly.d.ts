@@ -7,6 +7,8 @@ declare namespace WebAssembly {
     readonly exports: Readonly<Record<string, unknown>>;
     constructor(module: Module);
   }
+  /** Thrown where code traps. */
+  class RuntimeError extends Error {}
   class Memory {
     /** Another one after the memory has grown: views of the one before are empty then. */
     readonly buffer: ArrayBuffer;

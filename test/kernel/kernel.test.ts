@@ -20,6 +20,15 @@ describe('the kernel', () => {
     for (const kernel of again) giveBackKernel(kernel);
   });
 
+  it.each([2 ** 31 + 1, 2 ** 32 - 1])('fails instead of having too little room for %d bytes', (bytes) => {
+    const kernel = takeKernel();
+    kernel.releaseAll();
+    expect(() => allocated(kernel, bytes)).toThrow(WebAssembly.RuntimeError);
+    expect(() => Array.from({ length: 5 }, () => allocated(kernel, 2 ** 30))).toThrow(
+      WebAssembly.RuntimeError,
+    );
+  });
+
   it('has pieces of memory that do not overlap, and uses what was released', () => {
     const kernel = takeKernel();
     kernel.releaseAll();
