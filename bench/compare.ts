@@ -3,7 +3,7 @@
  * requests. All run on this machine, one after the other, against one service of prepared bytes, and the results are
  * printed as Markdown: docs/performance.md shows them. Nothing fails because it is slow.
  *
- * `--only SECTION[,SECTION]`: speed, waiting, start, growth, restated, right. `--small`: a run of less than a minute that shows that all
+ * `--only SECTION[,SECTION]`: speed, waiting, start, growth, brands, restated, right. `--small`: a run of less than a minute that shows that all
  * of it works; it installs nothing, so that without bench/peers/.venv the Python competitors are left out. `--rounds N`: so
  * many of each instead of three to seven.
  */
@@ -11,6 +11,7 @@ import { execFileSync } from 'node:child_process';
 import { cpus, release, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { floor, ours } from './compare/competitors.ts';
+import { printManyBrands } from './compare/brands.ts';
 import { printWhoEndsRight } from './compare/ends-right.ts';
 import { printGrowth } from './compare/growth.ts';
 import { type Peers, findPeers } from './compare/peers.ts';
@@ -29,6 +30,10 @@ const full = {
   waiting: { pages: 512, latencyMs: 50, inFlight: [4, 16], rounds: 3 },
   start: { rounds: 7 },
   growth: { days: 400, recordsPerDay: 5, rounds: 3 },
+  brands: [
+    { brands: 50, days: 4, pagesPerDay: 100, latencyMs: 20 },
+    { brands: 100, days: 4, pagesPerDay: 50, latencyMs: 20 },
+  ],
   restated: { records: 100_000, rounds: 5 },
   right: { pages: 210 },
 };
@@ -37,6 +42,7 @@ const small: typeof full = {
   waiting: { pages: 32, latencyMs: 20, inFlight: [4], rounds: 1 },
   start: { rounds: 2 },
   growth: { days: 20, recordsPerDay: 5, rounds: 1 },
+  brands: [{ brands: 5, days: 4, pagesPerDay: 2, latencyMs: 20 }],
   restated: { records: 10_000, rounds: 1 },
   right: { pages: 10 },
 };
@@ -69,6 +75,7 @@ const sections: Record<string, () => Promise<void>> = {
   waiting: () => printWaiting({ ...plan.waiting, rounds: rounds ?? plan.waiting.rounds }),
   start: () => printStart(rounds ?? plan.start.rounds),
   growth: () => printGrowth({ ...plan.growth, rounds: rounds ?? plan.growth.rounds }),
+  brands: () => printManyBrands(plan.brands),
   restated: () => printRestated({ ...plan.restated, rounds: rounds ?? plan.restated.rounds }),
   // Each of the peers waits for a time that a small run does not have.
   right: () => printWhoEndsRight(values.small ? [ours] : [ours, ...others], plan.right.pages),

@@ -11,7 +11,10 @@ export interface Task {
   /** An empty folder, or the one of the run that this one repeats. */
   folder: string;
   days: number;
+  /** Of each brand. */
   inFlight: number;
+  /** How many brands have these days; ours alone. Missing: one. */
+  brands?: number;
 }
 
 export interface Competitor {
@@ -29,7 +32,8 @@ const peersFolder = fileURLToPath(new URL('../peers/', import.meta.url));
 export const ours: Competitor = {
   name: 'ours',
   rows: 'lake/lake/transactions/**/*.parquet',
-  async command({ url, folder, days, inFlight }) {
+  async command({ url, folder, days, inFlight, brands = 1 }) {
+    const names = Array.from({ length: brands }, (_, index) => `bench-${index}`);
     const brand = {
       baseUrl: url,
       service: SERVICE_NAME,
@@ -37,9 +41,10 @@ export const ours: Competitor = {
       startDate: FIRST_DAY,
       secretName: 'bench',
     };
-    const settings = { brands: { bench: brand }, requestsPerSecond: 1000, pagesInFlight: inFlight };
+    const forEach = <T>(value: T) => Object.fromEntries(names.map((name) => [name, value]));
+    const settings = { brands: forEach(brand), requestsPerSecond: 1000, pagesInFlight: inFlight };
     await writeFile(join(folder, 'settings.json'), JSON.stringify(settings));
-    await writeFile(join(folder, 'credentials.json'), JSON.stringify({ bench: CREDENTIALS }));
+    await writeFile(join(folder, 'credentials.json'), JSON.stringify(forEach(CREDENTIALS)));
     const files = [
       ['--settings', join(folder, 'settings.json')],
       ['--credentials', join(folder, 'credentials.json')],
