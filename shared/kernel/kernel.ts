@@ -1,7 +1,8 @@
 /**
  * What is done with every byte of a page and every value of a record, in WebAssembly (the folder `kernel`): it is quick
  * from its first record on, where JavaScript would have to be compiled while it runs, again for each kind of input.
- * An instance has memory of its own and serves one text or one row group at a time. Places in it are numbers.
+ * An instance has memory of its own, and serves one text, one row group, one column or the hashes of some rows at a time.
+ * Places in its memory are numbers. Whoever took an instance begins with `beginText`, `beginRows` or `releaseAll`.
  */
 import { KERNEL_CODE } from './code.ts';
 
@@ -42,7 +43,7 @@ export interface Kernel {
   ): number;
   rowCount(): number;
   rowBytes(): number;
-  /** Where 256 codes are; 0 where none of these rows has the field. */
+  /** Where the codes are of 256 rows, `row` among them; 0 where none of these rows has the field. */
   codesAt(column: number, row: number): number;
 
   /** @param into 16 bytes a text; 0 for one that ends before it begins */
@@ -116,7 +117,7 @@ const FUNCTIONS = [
   'leastOf',
   'greatestOf',
 ];
-/** I12: so many instances wait for the next row group, and none that has grown further. */
+/** I12: so many instances are kept for whoever comes next, and none that has grown further. */
 const MOST_SPARE = 8;
 const MOST_SPARE_BYTES = 2 ** 25;
 

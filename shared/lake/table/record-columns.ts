@@ -24,13 +24,14 @@ export interface LiteralColumn {
 /** Rows whose codes lie together. */
 const BLOCK_ROWS = 2 ** 8;
 const NUMBER_BYTES = 4;
+/** So many bytes of records are copied at once, or one record. */
 const SOME_BYTES = 2 ** 22;
 
 export class RecordColumns {
   readonly #limits: RowGroupLimits;
   /** From the first record of a row group on. */
   #kernel: Kernel | undefined;
-  /** By field, in the order in which rows first had them: where its column is in the kernel's memory. */
+  /** By field that some row has: where its column is in the kernel's memory. */
   #columns = new Map<string, number>();
 
   constructor(limits: RowGroupLimits) {

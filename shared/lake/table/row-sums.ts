@@ -80,7 +80,7 @@ export class RowSums {
     release(kernel, seed, codes, hashes);
   }
 
-  /** Makes of each row's sum its hash. @returns the sum of the hashes of all rows, mod 2^128 at least */
+  /** Makes of each row's sum its hash, once. @returns the sum of the hashes of all rows: its lowest 128 bits count */
   mix(): bigint {
     const totals = this.#kernel.allocate(LANES * 8);
     this.#kernel.mixSums(this.#sums, this.#rows, totals);
