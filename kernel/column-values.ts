@@ -3,6 +3,7 @@
  * begins is NULL. What Parquet needs of them: which of them some row has, their bytes in a page, the least and the greatest.
  */
 import { copy } from './bytes';
+import { numberAt } from './numbers';
 
 const NUMBER_BITS: u32 = 2;
 const WORD: u32 = 8;
@@ -111,38 +112,25 @@ export function encodeValues(
   }
 }
 
-/** The first code of the least value. @param codes one at least */
-export function leastOf(
+/** @param codes one at least @param extremes gets the first code of the least value, and that of the greatest */
+export function extremesOf(
   bytes: usize,
   starts: usize,
   ends: usize,
   codes: usize,
   count: u32,
   order: Order,
-): u32 {
+  extremes: usize,
+): void {
   let least = numberAt(codes, 0);
+  let greatest = least;
   for (let index: u32 = 1; index < count; index += 1) {
     const code = numberAt(codes, index);
     if (isBefore(bytes, starts, ends, order, code, least)) least = code;
+    else if (isBefore(bytes, starts, ends, order, greatest, code)) greatest = code;
   }
-  return least;
-}
-
-/** The first code of the greatest value. @param codes one at least */
-export function greatestOf(
-  bytes: usize,
-  starts: usize,
-  ends: usize,
-  codes: usize,
-  count: u32,
-  order: Order,
-): u32 {
-  let greatest = numberAt(codes, 0);
-  for (let index: u32 = 1; index < count; index += 1) {
-    const code = numberAt(codes, index);
-    if (isBefore(bytes, starts, ends, order, greatest, code)) greatest = code;
-  }
-  return greatest;
+  store<u32>(extremes, least);
+  store<u32>(extremes, greatest, 4);
 }
 
 /** Whether the value of code `a` comes before that of `b`. */
@@ -180,8 +168,4 @@ function areBytesBefore(a: usize, b: usize, lengthA: u32, lengthB: u32): bool {
     if (byteA !== byteB) return byteA < byteB;
   }
   return lengthA < lengthB;
-}
-
-function numberAt(numbers: usize, index: u32): u32 {
-  return load<u32>(numbers + (index << NUMBER_BITS));
 }

@@ -1,7 +1,7 @@
-/** What is called from outside. An instance serves a text, the rows of a row group, or the hashes of rows. */
+/** What is called from outside. An instance serves one text, one row group, one column or the hashes of some rows at a time. */
 export { allocate, allocateZeros, release, releaseAll } from './memory';
 export { beginOfValue, endOfSpace, endOfString, endOfValue } from './json';
 export { beginText, endOfRecords, foundAt } from './scan';
 export { appendRecords, beginRows, codesAt, rowBytes, rowCount } from './columns';
 export { addHashes, hashTexts, hashUnits, mixSums } from './row-sums';
-export { bytesOfValues, encodeValues, greatestOf, leastOf, presentValues } from './column-values';
+export { bytesOfValues, encodeValues, extremesOf, presentValues } from './column-values';

@@ -6,6 +6,7 @@
  */
 import { areEqual, copy, hashOf } from './bytes';
 import { allocate, allocateZeros, release, resize, sizeFor } from './memory';
+import { numberAt, setNumberAt } from './numbers';
 
 /** A slot holds a code in its low bits and bits of the hash above them; 0 is a free slot. */
 const CODE_BITS: u32 = 22;
@@ -132,12 +133,4 @@ export class Literals {
 
 function slotOf(hash: u32, code: u32): u32 {
   return (hash & ~CODE_MASK) | code;
-}
-
-function numberAt(numbers: usize, index: u32): u32 {
-  return load<u32>(numbers + (index << NUMBER_BITS));
-}
-
-function setNumberAt(numbers: usize, index: u32, value: u32): void {
-  store<u32>(numbers + (index << NUMBER_BITS), value);
 }

@@ -49,7 +49,7 @@ export function finalMix(lanes: usize): void {
 }
 
 /** Every bit comes to depend on the others. */
-export function avalanche(lane: u32): u32 {
+function avalanche(lane: u32): u32 {
   const once = (lane ^ (lane >>> 16)) * 0x85ebca6b;
   const twice = (once ^ (once >>> 13)) * 0xc2b2ae35;
   return twice ^ (twice >>> 16);

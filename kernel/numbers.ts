@@ -19,11 +19,11 @@ export class Numbers {
   }
 
   get(index: u32): i32 {
-    return load<i32>(this.at + (index << NUMBER_BITS));
+    return numberAt(this.at, index);
   }
 
   set(index: u32, value: i32): void {
-    store<i32>(this.at + (index << NUMBER_BITS), value);
+    setNumberAt(this.at, index, value);
   }
 
   push(value: i32): void {
@@ -47,4 +47,12 @@ export class Numbers {
     this.at = resize(this.at, this.bytes, this.bytes * 2);
     this.bytes *= 2;
   }
+}
+
+export function numberAt(numbers: usize, index: u32): u32 {
+  return load<u32>(numbers + (index << NUMBER_BITS));
+}
+
+export function setNumberAt(numbers: usize, index: u32, value: u32): void {
+  store<u32>(numbers + (index << NUMBER_BITS), value);
 }

@@ -3,6 +3,7 @@
  * computed once for each code of its column.
  */
 import { finalMix, murmur } from './murmur';
+import { numberAt } from './numbers';
 
 const LANES_BITS: u32 = 4;
 const NUMBER_BITS: u32 = 2;
@@ -21,8 +22,8 @@ export function hashTexts(
   into: usize,
 ): void {
   for (let code: u32 = 0; code < count; code += 1) {
-    const start = load<u32>(starts + (code << NUMBER_BITS));
-    const end = load<u32>(ends + (code << NUMBER_BITS));
+    const start = numberAt(starts, code);
+    const end = numberAt(ends, code);
     const hash = into + (code << LANES_BITS);
     if (start > end) memory.fill(hash, 0, 1 << LANES_BITS);
     else murmur(bytes + start, end - start, seed, hash);
@@ -49,7 +50,7 @@ export function hashUnits(units: usize, count: u32, kind: u32, seed: usize, into
 /** Adds to the sum of each row the hash of its code. A code beyond all hashes is NULL. */
 export function addHashes(sums: usize, rows: u32, codes: usize, hashes: usize, count: u32): void {
   for (let row: u32 = 0; row < rows; row += 1) {
-    const code = load<u32>(codes + (row << NUMBER_BITS));
+    const code = numberAt(codes, row);
     if (code >= count) continue;
     const sum = sums + (row << LANES_BITS);
     v128.store(sum, i32x4.add(v128.load(sum), v128.load(hashes + (code << LANES_BITS))));

@@ -78,16 +78,16 @@ export interface Kernel {
     lengthBytes: number,
     into: number,
   ): void;
-  /** @returns a code */
-  leastOf(bytes: number, starts: number, ends: number, codes: number, count: number, order: number): number;
-  greatestOf(
+  /** @param extremes gets two codes */
+  extremesOf(
     bytes: number,
     starts: number,
     ends: number,
     codes: number,
     count: number,
     order: number,
-  ): number;
+    extremes: number,
+  ): void;
 }
 
 const FUNCTIONS = [
@@ -114,8 +114,7 @@ const FUNCTIONS = [
   'presentValues',
   'bytesOfValues',
   'encodeValues',
-  'leastOf',
-  'greatestOf',
+  'extremesOf',
 ];
 /** I12: so many instances are kept for whoever comes next, and none that has grown further. */
 const MOST_SPARE = 8;

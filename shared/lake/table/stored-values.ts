@@ -106,11 +106,18 @@ export class StoredValues {
   extremes(codes: Uint32Array): { min: number; max: number } {
     const kernel = this.#kernel;
     const wanted = copied(kernel, codes);
-    const values = [this.#bytes.at, this.#starts.at, this.#ends.at, wanted.at, codes.length] as const;
-    const order = ORDERS[this.#plain.order];
-    const min = kernel.leastOf(...values, order);
-    const max = kernel.greatestOf(...values, order);
-    release(kernel, wanted);
+    const extremes = allocated(kernel, 2 * NUMBER_BYTES);
+    kernel.extremesOf(
+      this.#bytes.at,
+      this.#starts.at,
+      this.#ends.at,
+      wanted.at,
+      codes.length,
+      ORDERS[this.#plain.order],
+      extremes.at,
+    );
+    const [min = 0, max = 0] = new Uint32Array(kernel.memory.buffer, extremes.at, 2);
+    release(kernel, wanted, extremes);
     return { min, max };
   }
 
