@@ -128,6 +128,17 @@ describe('digest of columns', () => {
     expect(ofColumns.value()).toBe(digest([{ a: 'x' }, { a: 'x' }, { a: 'unused?' }, {}]));
   });
 
+  it('takes a code beyond all values for NULL, whatever was hashed before', () => {
+    const many = Array.from({ length: 500 }, (_, index) => `text ${index}`);
+    const columns = new Map<string, CodedColumn>([
+      ['a', { codes: Uint32Array.of(1, 2, 3), texts: textsOf([undefined, ...many]) }],
+      ['b', { codes: Uint32Array.of(1, 2, 300), texts: textsOf([undefined, 'x']) }],
+    ]);
+    const ofColumns = new Digest();
+    expect([...ofColumns.addColumns(3, columns)].length).toBe(2);
+    expect(ofColumns.value()).toBe(digest([{ a: 'text 0', b: 'x' }, { a: 'text 1' }, { a: 'text 2' }]));
+  });
+
   it('of equal rows is their number times that of one, mod 2^128', () => {
     const sumOf = (rows: number) => {
       const many = new Digest();
