@@ -6,8 +6,8 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type Metafile, build } from 'esbuild';
-import { bundle } from '../../infra/bundling.ts';
+import { build } from 'esbuild';
+import { bundle, loadedAtStart } from '../../infra/bundling.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { type BrandService, startBrandService } from './brand-service.ts';
@@ -74,7 +74,7 @@ async function printHandler(folder: string, rounds: number): Promise<void> {
   const metafile = bundle({ entryPoints: [entry] }, define, handler);
   bundle(reference, {}, least);
   await build({
-    ...{ ...reference, outfile: whole, bundle: true, minify: true, keepNames: true },
+    ...{ ...reference, outfile: whole, bundle: true, minify: true },
     ...{ platform: 'node', format: 'cjs', target: 'node24', mainFields: ['module', 'main'] },
   });
   const times = new Map([handler, least, whole].map((path): [string, number[]] => [path, []]));
@@ -94,7 +94,7 @@ async function printHandler(folder: string, rounds: number): Promise<void> {
     ],
   );
   const files = Object.values(metafile.outputs);
-  const atImport = readAtImport(metafile).flatMap((path) =>
+  const atImport = loadedAtStart(metafile).flatMap((path) =>
     Object.entries(metafile.outputs[path]?.inputs ?? {}),
   );
   const bytes = Object.fromEntries(atImport.map(([path, { bytesInOutput }]) => [path, bytesInOutput]));
@@ -121,16 +121,6 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 const clients = [new S3Client({}), new SecretsManagerClient({})];
 export const handler = () => clients.length;
 `;
-
-/** The entry, and the files that it imports statically. */
-function readAtImport({ outputs }: Metafile): string[] {
-  const read = Object.keys(outputs).filter((path) => outputs[path]?.entryPoint?.endsWith('.lambda.ts'));
-  // The list grows while it is walked.
-  for (const path of read)
-    for (const { kind, path: imported, external } of outputs[path]?.imports ?? [])
-      if (kind === 'import-statement' && !external && !read.includes(imported)) read.push(imported);
-  return read;
-}
 
 const TIMED_IMPORT = `
 const before = process.cpuUsage();

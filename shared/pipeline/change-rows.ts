@@ -106,43 +106,46 @@ function recordRows(record: ChangedRecord): Row[] {
   return [{ key: record.key, copies: BigInt(record.copies), record: JSON.stringify(record.record) }];
 }
 
-const text = z.string();
-const count = z.pipe(
-  z.bigint(),
-  z.transform((held) => Number(held)),
-);
-const none = z.optional(z.null());
-const ofChange = { change_id: text, previous_id: text, changed_at: z.date(), cause: z.enum(CAUSES) };
-const record = z.pipe(
-  z.string(),
-  z.transform((json) => z.parse(z.record(z.string(), z.string()), JSON.parse(json))),
-);
-const storedRow = z.discriminatedUnion('what', [
-  z.object({
-    what: z.literal('day'),
-    ...ofChange,
-    rows_before: count,
-    rows_after: count,
-    added: z.union([count, none]),
-    removed: z.union([count, none]),
-    altered: z.union([count, none]),
-    listed: z.boolean(),
-  }),
-  z.object({
-    what: z.literal('sum'),
-    column_name: text,
-    old_value: z.nullish(text),
-    new_value: z.nullish(text),
-  }),
-  z.object({ what: z.enum(['added', 'removed']), key: z.nullish(text), copies: count, record }),
-  z.object({
-    what: z.literal('altered'),
-    key: text,
-    column_name: text,
-    old_value: z.nullish(text),
-    new_value: z.nullish(text),
-  }),
-]);
+/** A row as it is stored; built when the first one is read, as the schemas of documents are. */
+const storedRow = z.lazy(() => {
+  const text = z.string();
+  const count = z.pipe(
+    z.bigint(),
+    z.transform((held) => Number(held)),
+  );
+  const none = z.optional(z.null());
+  const ofChange = { change_id: text, previous_id: text, changed_at: z.date(), cause: z.enum(CAUSES) };
+  const record = z.pipe(
+    z.string(),
+    z.transform((json) => z.parse(z.record(z.string(), z.string()), JSON.parse(json))),
+  );
+  return z.discriminatedUnion('what', [
+    z.object({
+      what: z.literal('day'),
+      ...ofChange,
+      rows_before: count,
+      rows_after: count,
+      added: z.union([count, none]),
+      removed: z.union([count, none]),
+      altered: z.union([count, none]),
+      listed: z.boolean(),
+    }),
+    z.object({
+      what: z.literal('sum'),
+      column_name: text,
+      old_value: z.nullish(text),
+      new_value: z.nullish(text),
+    }),
+    z.object({ what: z.enum(['added', 'removed']), key: z.nullish(text), copies: count, record }),
+    z.object({
+      what: z.literal('altered'),
+      key: text,
+      column_name: text,
+      old_value: z.nullish(text),
+      new_value: z.nullish(text),
+    }),
+  ]);
+});
 
 /**
  * What rows of the table say: the inverse of `changeRows`, for those of several changes one behind the other.

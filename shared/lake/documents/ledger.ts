@@ -14,7 +14,7 @@ import type { Json } from '../../json.ts';
 import { parseDocument, damagedDocument, storedCount, storedTime, storedObject } from './cas-document.ts';
 import { ledgerKey } from '../paths.ts';
 
-const claim = storedObject({
+const claim = storedObject(() => ({
   attempt: z.string(),
   /** The run that reads the day now; `null` where it stopped cleanly and any run may resume. */
   runId: z.nullable(z.string()),
@@ -22,11 +22,11 @@ const claim = storedObject({
   at: storedTime,
   /** How often the attempt was restarted, for whatever cause. */
   restarts: storedCount,
-});
+}));
 
 const SNAPSHOT_ID = /^\w[\w.-]{0,199}$/;
 
-const failure = storedObject({
+const failure = storedObject(() => ({
   since: storedTime,
   times: storedCount,
   kind: z.enum(ERROR_KINDS),
@@ -38,25 +38,25 @@ const failure = storedObject({
   retryAt: storedTime,
   /** What was asked: where the settings lead to other queries since, the day is not waited for. */
   queryFingerprint: z.optional(z.string()),
-});
+}));
 
-const changes = storedObject({
+const changes = storedObject(() => ({
   /** Of the table `changes`: its object has all changes of the day so far. */
   snapshot: z.string().check(z.regex(SNAPSHOT_ID)),
   bytes: storedCount,
   /** How many changes there were. */
   times: storedCount,
   /** The newest one; counts are missing where the version before could not be read. */
-  last: storedObject({
+  last: storedObject(() => ({
     at: storedTime,
     rowsBefore: storedCount,
     added: z.optional(storedCount),
     removed: z.optional(storedCount),
     altered: z.optional(storedCount),
-  }),
-});
+  })),
+}));
 
-const published = storedObject({
+const published = storedObject(() => ({
   /** The snapshot's id; its object is `snapshotKey(table, partition, snapshot)`. */
   snapshot: z.string().check(z.regex(SNAPSHOT_ID)),
   /** Whether the catalog was seen to point at `snapshot`. */
@@ -76,12 +76,12 @@ const published = storedObject({
   unsettled: z.optional(storedCount),
   /** What the day had before its content changed, and since when it has what it has now. */
   before: z.optional(
-    storedObject({
+    storedObject(() => ({
       rows: storedCount,
       state: z.enum(['open', 'closed']),
       sum: z.optional(z.string()),
       at: storedTime,
-    }),
+    })),
   ),
   /** By check of the report's definition: what it counted last; a check that could not be made is missing. */
   findings: z.optional(z.record(z.string(), storedCount)),
@@ -118,20 +118,20 @@ const published = storedObject({
   /** For a report with an upstream: the digest of the upstream partition that was looked up. */
   upstreamDigest: z.optional(z.string()),
   /** Lookups that the service refused, and when the first of them is tried again; no time where all tries are used up. */
-  refusedLookups: z.optional(storedObject({ count: storedCount, retryAt: z.optional(storedTime) })),
+  refusedLookups: z.optional(storedObject(() => ({ count: storedCount, retryAt: z.optional(storedTime) }))),
   /** What later versions changed since the day was closed first; missing where nothing did. */
   changes: z.optional(changes),
-});
+}));
 
-const superseded = storedObject({
+const superseded = storedObject(() => ({
   snapshot: z.string(),
   /** Since when (service's time) no query finds it any more; `null` until what replaced it is published. */
   at: z.nullable(storedTime),
   /** It was read while the day was open. */
   open: z.optional(z.literal(true)),
-});
+}));
 
-const dayEntry = storedObject({
+const dayEntry = storedObject(() => ({
   committed: z.optional(published),
   claim: z.optional(claim),
   failure: z.optional(failure),
@@ -143,16 +143,16 @@ const dayEntry = storedObject({
   continuation: z.optional(z.string()),
   /** When anything of the day was committed first, by the service's time. */
   firstCommittedAt: z.optional(storedTime),
-});
+}));
 
-const ledger = storedObject({
+const ledger = storedObject(() => ({
   version: z.literal(1),
   report: z.string(),
   brand: z.string(),
   month: z.string(),
   days: z.record(z.string().check(z.refine(isDay)), dayEntry),
   recentWrites: z.array(z.string()),
-});
+}));
 
 /** Which run works on a day, in which attempt. */
 export type Claim = z.infer<typeof claim>;

@@ -18,7 +18,7 @@ import { STATUSES } from '../../outcome.ts';
 import { parseDocument, storedCount, storedTime, storedObject } from './cas-document.ts';
 import type { Ledger } from './ledger.ts';
 
-const month = storedObject({
+const month = storedObject(() => ({
   /** When a day of the month is next due (ISO 8601); `null` where all its days are settled. */
   nextDue: z.nullable(storedTime),
   /** `now` of the run that computed `nextDue`; ignored by runs with an earlier `now` (`--now`). */
@@ -34,12 +34,12 @@ const month = storedObject({
    * another run was at work there too when this one began, or had been since this one read the index.
    */
   dirty: z.optional(
-    z.array(storedObject({ by: z.string(), at: storedTime, shared: z.optional(z.literal(true)) })),
+    z.array(storedObject(() => ({ by: z.string(), at: storedTime, shared: z.optional(z.literal(true)) }))),
   ),
-});
+}));
 
 /** How the last run that read what was due ended, for the watcher. Runs of a range leave it: they would hide a schedule that stopped. */
-const lastRun = storedObject({
+const lastRun = storedObject(() => ({
   /** When it ended (wall clock). */
   at: storedTime,
   /** When the first of the runs in a row that ended like this did. */
@@ -53,15 +53,18 @@ const lastRun = storedObject({
   failedDays: storedCount,
   requests: storedCount,
   throttles: storedCount,
-});
+}));
 
-const index = storedObject({
+const index = storedObject(() => ({
   version: z.literal(1),
   /** Fingerprint of the policy that the due times follow from. */
   policy: z.string(),
   months: z.record(z.string(), month),
   /** The continuations of runs with little time: ranges by `from..to`, and `due` for what the policy makes due. */
-  continuations: z.record(z.string(), storedObject({ id: z.string(), since: storedTime })),
+  continuations: z.record(
+    z.string(),
+    storedObject(() => ({ id: z.string(), since: storedTime })),
+  ),
   /** Whether the service ever returned a record. Until then empty responses prove nothing: the days are unverified. */
   hasReturnedRecords: z.boolean(),
   /** The setting `endDate` that a probe found to agree with the service. */
@@ -73,7 +76,7 @@ const index = storedObject({
   examinedAt: z.optional(storedTime),
   lastRun: z.optional(lastRun),
   recentWrites: z.array(z.string()),
-});
+}));
 
 /** A hint, rebuildable from the ledgers: which months a run has to look at. One per report and brand. */
 export type MonthIndex = z.infer<typeof index>;

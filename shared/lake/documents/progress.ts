@@ -13,29 +13,31 @@ import { parseDocument, storedCount, storedTime, storedObject } from './cas-docu
 
 const json = z.custom<Json>(isJson, { error: 'a JSON value was expected' });
 
-const chunk = storedObject({ name: z.string(), records: storedCount });
+const chunk = storedObject(() => ({ name: z.string(), records: storedCount }));
 
-const refusedLookup = storedObject({
+const refusedLookup = storedObject(() => ({
   key: z.string(),
   /** The code of the last refusal. */
   code: z.string(),
   tries: storedCount,
   /** When it is asked for again; missing where its tries are used up. */
   retryAt: z.optional(storedTime),
-});
+}));
 
-const part = storedObject({
+/** The action's fields that select a part. */
+const partFields = z.record(z.string(), z.union([z.string(), z.number()]));
+
+const part = storedObject(() => ({
   /**
    * `include`: these are the day's records. `exclude`: these are removed from them, each one as often as it is excluded
    * more often than restored. `restore`: these are removed once less.
    */
   role: z.enum(['include', 'exclude', 'restore']),
-  /** The action's fields that select this part. */
-  fields: z.record(z.string(), z.union([z.string(), z.number()])),
+  fields: partFields,
   /** The cursor of the page behind the last staged one, as the service sent it; `null` before the first. */
   cursor: json,
   /** The last staged page: a resumed attempt fetches it again, and restarts if it differs. */
-  last: z.optional(storedObject({ cursor: json, hash: z.string() })),
+  last: z.optional(storedObject(() => ({ cursor: json, hash: z.string() }))),
   /** Short hashes of the cursors requested so far: a repeated one is a cycle. */
   seen: z.array(z.string()),
   pages: storedCount,
@@ -48,9 +50,9 @@ const part = storedObject({
   /** The keys of lookups that were answered without a record. Of more than some hundreds the first ones: the others are asked again. */
   empty: z.optional(z.array(z.string())),
   done: z.boolean(),
-});
+}));
 
-const slice = storedObject({
+const slice = storedObject(() => ({
   /** What the slice covers, in milliseconds; `to` is what is known after it. */
   fromMs: z.int(),
   toMs: z.int(),
@@ -67,7 +69,12 @@ const slice = storedObject({
   repeatsConflict: z.optional(z.string()),
   /** For a report with an upstream: the snapshot of the upstream day that is looked up, and its digest. */
   upstream: z.optional(
-    storedObject({ snapshot: z.string(), digest: z.string(), bytes: storedCount, closed: z.boolean() }),
+    storedObject(() => ({
+      snapshot: z.string(),
+      digest: z.string(),
+      bytes: storedCount,
+      closed: z.boolean(),
+    })),
   ),
   parts: z.array(part),
   observations: z.record(z.string(), storedCount),
@@ -78,16 +85,16 @@ const slice = storedObject({
   /** Of lookups: the upstream day changed before all of it was looked up, and the next slice goes on. */
   endedEarly: z.optional(z.boolean()),
   done: z.boolean(),
-});
+}));
 
-const progress = storedObject({
+const progress = storedObject(() => ({
   version: z.literal(1),
   queryFingerprint: z.string(),
   /** The run that reads the day and when (wall clock) it last said so; missing before the first run has. */
-  lease: z.optional(storedObject({ runId: z.string(), renewedAt: storedTime })),
+  lease: z.optional(storedObject(() => ({ runId: z.string(), renewedAt: storedTime }))),
   slices: z.array(slice),
   recentWrites: z.array(z.string()),
-});
+}));
 
 /** One query of a slice: its fields, how far it is read, and its staged chunks. */
 export type SlicePart = z.infer<typeof part>;
@@ -193,7 +200,7 @@ export function emptySlice(
     ...slice,
     parts: parts.map(({ role, fields }) => ({
       role,
-      fields: z.parse(part.shape.fields, fields),
+      fields: z.parse(partFields, fields),
       cursor: null,
       seen: [],
       pages: 0,

@@ -27,7 +27,7 @@ export const FORGET_AFTER_MS = 25_000;
 
 const requestsPerSecond = z.number().check(z.nonnegative());
 
-const share = storedObject({
+const share = storedObject(() => ({
   /** Requests per second that the run may send. */
   rate: requestsPerSecond,
   /** The most that it could use. */
@@ -36,14 +36,14 @@ const share = storedObject({
   limit: z.number().check(z.positive()),
   /** Goes up with every renewal. */
   renewals: storedCount,
-});
+}));
 
-const budget = storedObject({
+const budget = storedObject(() => ({
   version: z.literal(1),
   /** By the run's id. */
   runs: z.record(z.string().check(z.regex(/^[\w-]+$/)), share),
   recentWrites: z.array(z.string()),
-});
+}));
 
 /** The runs that share the rate of one brand. */
 export type RateBudget = z.infer<typeof budget>;

@@ -6,7 +6,7 @@ import { schemaKey } from '../paths.ts';
 import { type TableSchema, baseSchema } from '../table/columns.ts';
 import { type HasRecentWrites, damagedDocument, parseDocument, storedObject } from './cas-document.ts';
 
-const column = storedObject({
+const column = storedObject(() => ({
   name: z.string().check(z.regex(/^[a-z0-9_]{1,300}$/)),
   type: z.pipe(
     z.string(),
@@ -19,9 +19,9 @@ const column = storedObject({
     }),
   ),
   field: z.optional(z.string()),
-});
+}));
 
-const schema = storedObject({
+const schema = storedObject(() => ({
   version: z.literal(1),
   table: z.string(),
   columns: z.array(column).check(
@@ -34,7 +34,7 @@ const schema = storedObject({
     }),
   ),
   recentWrites: z.array(z.string()),
-});
+}));
 
 /** `schema/<table>.json`: all columns that the table ever had, for all brands. Columns are only appended (I7). */
 export interface StoredSchema extends TableSchema, HasRecentWrites {

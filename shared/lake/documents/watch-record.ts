@@ -6,24 +6,24 @@ import * as z from 'zod/mini';
 import type { Json } from '../../json.ts';
 import { parseDocument, storedObject, storedTime } from './cas-document.ts';
 
-const record = storedObject({
+const record = storedObject(() => ({
   version: z.literal(1),
   /** By the id of what is or may become a problem: when a look first saw it. */
   seen: z.record(z.string(), storedTime),
   /** By id: the problems that the last message left open, and how it put them. */
   told: z.record(
     z.string(),
-    storedObject({
+    storedObject(() => ({
       since: storedTime,
       what: z.string(),
       /** Of a finding: its day, and from when on nobody is told that it is gone. */
-      finding: z.optional(storedObject({ day: z.string(), until: storedTime })),
-    }),
+      finding: z.optional(storedObject(() => ({ day: z.string(), until: storedTime }))),
+    })),
   ),
   /** The last look that had something to tell, and when: others wait for an hour. Not told: it may have died before it. */
-  telling: z.optional(storedObject({ by: z.string(), at: storedTime, isTold: z.boolean() })),
+  telling: z.optional(storedObject(() => ({ by: z.string(), at: storedTime, isTold: z.boolean() }))),
   recentWrites: z.array(z.string()),
-});
+}));
 
 /** What the watcher has seen and told. */
 export type WatchRecord = z.infer<typeof record>;

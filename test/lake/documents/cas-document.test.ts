@@ -569,10 +569,13 @@ describe('a document that is read whether it is damaged or not', () => {
 
 describe('what is said of damage', () => {
   const nextStep = 'Nothing was changed. Next step: "brand-reports repair" says what can be done about it.';
-  const schema = storedObject({
+  const schema = storedObject(() => ({
     name: z.string(),
-    days: z.record(z.string(), storedObject({ count: storedCount, at: z.optional(storedTime) })),
-  });
+    days: z.record(
+      z.string(),
+      storedObject(() => ({ count: storedCount, at: z.optional(storedTime) })),
+    ),
+  }));
   const problemOf = (stored: Json) => {
     try {
       parseDocument(schema, KEY, stored);
