@@ -3,8 +3,8 @@
  * before them; fewer than eight are taken by one.
  */
 const WORD: u32 = 8;
-/** 2^64 divided by the golden ratio, as hashes that multiply take it. */
-const FACTOR: u64 = (0x9e3779b9 << 32) | 0x7f4a7c15;
+/** What hashes multiply by: 2^64 divided by the golden ratio, until it is a secret. */
+let factor: u64 = (0x9e3779b9 << 32) | 0x7f4a7c15;
 
 export function areEqual(a: usize, b: usize, length: u32): bool {
   if (length < WORD) {
@@ -39,8 +39,14 @@ export function hashOf(start: usize, length: u32): u32 {
   return mixed(hash ^ load<u64>(start + last));
 }
 
+/** I12: who does not know the seed cannot choose values of one hash, which would make each search as long as the list. */
+export function seedHashes(seed: u64): void {
+  factor = seed | 1;
+}
+
 function stirred(hash: u64): u64 {
-  const product = hash * FACTOR;
+  // What only the highest bit tells apart must not stay so: a factor that is odd would leave it as it is.
+  const product = (hash ^ (hash >>> 32)) * factor;
   return product ^ (product >>> 32);
 }
 

@@ -1,4 +1,5 @@
 /** What is called from outside. An instance serves one text, one row group, one column or the hashes of some rows at a time. */
+export { seedHashes } from './bytes';
 export { allocate, allocateZeros, release, releaseAll } from './memory';
 export { beginOfValue, endOfSpace, endOfString, endOfValue } from './json';
 export { beginText, endOfRecords, foundAt } from './scan';

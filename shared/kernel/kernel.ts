@@ -4,10 +4,13 @@
  * An instance has memory of its own, and serves one text, one row group, one column or the hashes of some rows at a time.
  * Places in its memory are numbers. Whoever took an instance begins with `beginText`, `beginRows` or `releaseAll`.
  */
+import { randomBytes } from 'node:crypto';
 import { KERNEL_CODE } from './code.ts';
 
 export interface Kernel {
   readonly memory: WebAssembly.Memory;
+  /** Of the hashes by which literals are found; nobody else may know it. */
+  seedHashes(seed: bigint): void;
   /** Forgets all. */
   releaseAll(): void;
   /** A piece of memory. */
@@ -91,6 +94,7 @@ export interface Kernel {
 }
 
 const FUNCTIONS = [
+  'seedHashes',
   'releaseAll',
   'allocate',
   'allocateZeros',
@@ -157,7 +161,10 @@ export function release(kernel: Kernel, ...pieces: readonly Piece[]): void {
 function newKernel(): Kernel {
   compiled ??= new WebAssembly.Module(Buffer.from(KERNEL_CODE, 'base64'));
   const { exports } = new WebAssembly.Instance(compiled);
-  if (isKernel(exports)) return exports;
+  if (isKernel(exports)) {
+    exports.seedHashes(randomBytes(8).readBigUInt64LE());
+    return exports;
+  }
   throw new TypeError('shared/kernel/code.ts is not what this version calls: run "npm run kernel"');
 }
 

@@ -78,7 +78,7 @@ export class RecordColumns {
     const firstByte = records[from * STRIDE] ?? 0;
     const firstValue = firstValueOf(list, from);
     const [, lastByte = 0, lastValue = 0] = records.subarray((behind - 1) * STRIDE, behind * STRIDE);
-    const known = Uint32Array.from(fields, (field) => this.#columns.get(field) ?? 0);
+    const known = this.#columnsOf(fields);
     const bytes = copied(kernel, list.bytes.subarray(firstByte, lastByte));
     const values = copied(kernel, list.values.subarray(firstValue, lastValue));
     const ofRecords = copied(kernel, records.subarray(from * STRIDE, behind * STRIDE));
@@ -98,12 +98,22 @@ export class RecordColumns {
       maxBytes,
     );
     const found = new Uint32Array(kernel.memory.buffer, columns.at, fields.length);
-    for (const [index, field] of fields.entries()) {
+    for (let index = 0; index < fields.length; index += 1) {
       const column = found[index] ?? 0;
-      if (column !== known[index]) this.#columns.set(field, column);
+      if (column !== known[index]) this.#columns.set(fields[index] ?? '', column);
     }
     release(kernel, bytes, values, ofRecords, isKept, columns);
     return from + appended;
+  }
+
+  /** By field: where its column is; 0 for one that no row has. */
+  #columnsOf(fields: readonly string[]): Uint32Array {
+    const columns = new Uint32Array(fields.length);
+    // I12: the fields of a list may be many more than those of a row group's records.
+    if (this.#columns.size > 0)
+      for (let index = 0; index < fields.length; index += 1)
+        columns[index] = this.#columns.get(fields[index] ?? '') ?? 0;
+    return columns;
   }
 
   /** As many records as there is room for in the row group, and as are no more than SOME_BYTES; one at least. */

@@ -27,6 +27,8 @@ const NUMBER_BYTES = 4;
 const LANES_BYTES = LANES * NUMBER_BYTES;
 /** I12: so many bytes of texts are copied at once, or one text. */
 const BATCH_BYTES = 2 ** 22;
+/** Between two texts that are copied together. */
+const GAP_BYTES = 2 ** 6;
 
 /** By column: they are the same for every day. */
 const seeds = new Map<string, Lanes>();
@@ -135,20 +137,22 @@ interface Batch {
   end: number;
 }
 
+/** Texts that lie close behind each other: no byte is copied that is not of one, or between two. */
 function batchesOf({ bytes, starts, ends }: Texts): Batch[] {
   if (bytes.length <= BATCH_BYTES)
     return [{ firstCode: 0, codes: starts.length, begin: 0, end: bytes.length }];
   const batches: Batch[] = [];
-  let batch: Batch = { firstCode: 0, codes: 0, begin: bytes.length, end: 0 };
+  let batch: Batch = { firstCode: 0, codes: 0, begin: 0, end: 0 };
   for (let code = 0; code < starts.length; code += 1) {
-    const [start = 0, behind = 0] = [starts[code], ends[code]];
-    const isNull = start > behind;
-    const begin = isNull ? batch.begin : Math.min(batch.begin, start);
-    const end = isNull ? batch.end : Math.max(batch.end, behind);
-    if (end - begin > BATCH_BYTES && batch.codes > 0) {
-      batches.push(batch);
-      batch = { firstCode: code, codes: 1, begin: start, end: behind };
-    } else batch = { ...batch, codes: batch.codes + 1, begin, end };
+    const [start = 0, end = 0] = [starts[code], ends[code]];
+    const isNull = start > end;
+    const isNext = start >= batch.end && start - batch.end <= GAP_BYTES && end - batch.begin <= BATCH_BYTES;
+    if (!isNull && !isNext) {
+      if (batch.codes > 0) batches.push(batch);
+      batch = { firstCode: code, codes: 0, begin: start, end: start };
+    }
+    batch.codes += 1;
+    if (!isNull) batch.end = end;
   }
   return [...batches, batch];
 }
