@@ -112,7 +112,7 @@ export function appendRecords(
     const behind = values + (load<u32>(record, 8) << NUMBER_BITS);
     if (load<u8>(kept + done) !== 0) {
       const valueBytes = appendValues(text, first, behind, columns);
-      bytes += load<u32>(record, 4) - load<u32>(record) + valueBytes;
+      bytes += <f64>(load<u32>(record, 4) - load<u32>(record)) + valueBytes;
       rows += 1;
     }
     first = behind;
@@ -121,15 +121,15 @@ export function appendRecords(
 }
 
 /** @returns about how many bytes of memory they take, besides their own */
-function appendValues(text: usize, first: usize, behind: usize, columns: usize): u32 {
-  let taken: u32 = 0;
+function appendValues(text: usize, first: usize, behind: usize, columns: usize): f64 {
+  let taken: u64 = 0;
   for (let value = first; value < behind; value += STRIDE_BYTES) {
     const slot = columns + (load<u32>(value) << NUMBER_BITS);
     if (load<usize>(slot) === 0) store<usize>(slot, changetype<usize>(Column.create()));
     const start = load<u32>(value, 4);
     taken += changetype<Column>(load<usize>(slot)).set(rows, text + start, load<u32>(value, 8) - start);
   }
-  return taken;
+  return <f64>taken;
 }
 
 /** Where the codes of the block of `row` are; 0 where none of its rows has the field. */
