@@ -1,17 +1,13 @@
 /**
  * Compares, copies and hashes bytes eight at a time, because the values of a report are short. The last eight overlap those
- * before them; fewer than eight are taken by one.
+ * before them.
  */
 const WORD: u32 = 8;
 /** What hashes multiply by: 2^64 divided by the golden ratio, until it is a secret. */
 let factor: u64 = (0x9e3779b9 << 32) | 0x7f4a7c15;
 
 export function areEqual(a: usize, b: usize, length: u32): bool {
-  if (length < WORD) {
-    for (let index: u32 = 0; index < length; index += 1)
-      if (load<u8>(a + index) !== load<u8>(b + index)) return false;
-    return true;
-  }
+  if (length < WORD) return shortWord(a, length) === shortWord(b, length);
   const last = length - WORD;
   for (let index: u32 = 0; index < last; index += WORD)
     if (load<u64>(a + index) !== load<u64>(b + index)) return false;
@@ -20,7 +16,7 @@ export function areEqual(a: usize, b: usize, length: u32): bool {
 
 export function copy(from: usize, to: usize, length: u32): void {
   if (length < WORD) {
-    for (let index: u32 = 0; index < length; index += 1) store<u8>(to + index, load<u8>(from + index));
+    copyShort(from, to, length);
     return;
   }
   const last = length - WORD;
@@ -28,15 +24,31 @@ export function copy(from: usize, to: usize, length: u32): void {
   store<u64>(to + last, load<u64>(from + last));
 }
 
-export function hashOf(start: usize, length: u32): u32 {
-  let hash: u64 = length;
-  if (length < WORD) {
-    for (let index: u32 = 0; index < length; index += 1) hash = (hash << 8) | load<u8>(start + index);
-    return mixed(hash);
+function copyShort(from: usize, to: usize, length: u32): void {
+  let at: usize = 0;
+  if (length & 4) {
+    store<u32>(to, load<u32>(from));
+    at = 4;
   }
+  if (length & 2) {
+    store<u16>(to + at, load<u16>(from + at));
+    at += 2;
+  }
+  if (length & 1) store<u8>(to + at, load<u8>(from + at));
+}
+
+export function hashOf(start: usize, length: u32): u32 {
+  if (length < WORD) return mixed(shortWord(start, length) | length);
+  let hash: u64 = length;
   const last = length - WORD;
   for (let index: u32 = 0; index < last; index += WORD) hash = stirred(hash ^ load<u64>(start + index));
   return mixed(hash ^ load<u64>(start + last));
+}
+
+/** Up to seven bytes in the upper bytes of a word, whose lowest is zero. Some bytes behind them are read too. */
+function shortWord(start: usize, length: u32): u64 {
+  // By two steps, because to shift by 64 bits is to shift by none.
+  return (load<u64>(start) << 8) << (56 - 8 * <u64>length);
 }
 
 /** I12: who does not know the seed cannot choose values of one hash, which would make each search as long as the list. */

@@ -5,6 +5,8 @@
 const SMALLEST_BITS: u32 = 4;
 const POINTER_BITS: u32 = 2;
 const PAGE_BITS: u32 = 16;
+/** So many bytes behind each piece can be read. */
+const SPARE: u64 = 8;
 /** Places are numbers of 32 bits. */
 const MOST_BYTES: u64 = 0xffff0000;
 /** By size, the first released piece, which holds the place of the next one. */
@@ -36,7 +38,7 @@ export function allocate(bytes: u32): usize {
   if (behind > MOST_BYTES) unreachable();
   end = <usize>behind;
   const size = memory.size();
-  const missing = <i32>((behind + (1 << PAGE_BITS) - 1) >>> PAGE_BITS) - size;
+  const missing = <i32>((behind + SPARE + (1 << PAGE_BITS) - 1) >>> PAGE_BITS) - size;
   // A call costs the same, however much it adds; what is not touched costs nothing.
   if (missing > 0 && memory.grow(max(missing, size >> 2)) < 0 && memory.grow(missing) < 0) unreachable();
   return begin;
