@@ -34,10 +34,10 @@ const NINE: u32 = 0x39;
 const LOWER_A: u32 = 0x61;
 const LOWER_B: u32 = 0x62;
 const LOWER_E: u32 = 0x65;
-const LOWER_F: u32 = 0x66;
-const LOWER_N: u32 = 0x6e;
+export const LOWER_F: u32 = 0x66;
+export const LOWER_N: u32 = 0x6e;
 const LOWER_R: u32 = 0x72;
-const LOWER_T: u32 = 0x74;
+export const LOWER_T: u32 = 0x74;
 const LOWER_U: u32 = 0x75;
 /** The bit that a small letter has and its capital has not. */
 const SMALL: u32 = 0x20;

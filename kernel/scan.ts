@@ -13,6 +13,9 @@ import {
   COMMA,
   endOfSpace,
   endOfValue,
+  LOWER_F,
+  LOWER_N,
+  LOWER_T,
   OPEN_LIST,
   OPEN_OBJECT,
   QUOTE,
@@ -28,6 +31,14 @@ const DEPTH: u32 = 2;
 /** How many fields of the usual order may be missing before the next key is looked up. */
 const GUESSES: u32 = 8;
 const NO_RECORD: i32 = -1;
+/** Kinds of values as bits, and what each record with one adds. */
+const TEXT: i32 = 1;
+const NUMBER: i32 = 2;
+const BOOLEAN: i32 = 4;
+const NESTED: i32 = 8;
+const ONE_RECORD: i32 = 16;
+/** Of null. */
+const NO_KIND: i32 = 0;
 /** More keys than a list of records has. */
 const MOST_KEYS: u32 = 1 << 18;
 
@@ -44,6 +55,8 @@ class Found {
   keys: usize;
   keyEnds: usize;
   keyCount: u32;
+  /** By field: what `observed` in `shared/records/record-list.ts` says. */
+  observed: usize;
 }
 
 const found = changetype<Found>(memory.data(offsetof<Found>(), 8));
@@ -53,6 +66,8 @@ let records = changetype<Numbers>(0);
 let following = changetype<Numbers>(0);
 /** By field: the record that had it last. */
 let lastIn = changetype<Numbers>(0);
+/** By field: what its values are. */
+let observed = changetype<Numbers>(0);
 /** A field is the code of its key. */
 let keys = changetype<Literals>(0);
 let text: usize = 0;
@@ -78,6 +93,8 @@ export function endOfRecords(open: usize): usize {
   following.push(0);
   lastIn = Numbers.create();
   lastIn.push(NO_RECORD);
+  observed = Numbers.create();
+  observed.push(0);
   keys = Literals.create(true);
   let count: i32 = 0;
   let at = endOfSpace(open + 1);
@@ -101,6 +118,8 @@ export function endOfRecords(open: usize): usize {
   found.keys = keys.bytes;
   found.keyEnds = keys.ends;
   found.keyCount = keys.count;
+  // A field is counted from 0 outside.
+  found.observed = observed.at + sizeof<u32>();
   return at + 1;
 }
 
@@ -116,6 +135,8 @@ function endOfRecord(open: usize, record: i32): usize {
     lastIn.set(field, record);
     const begin = beginOfValue(at + 1 + keys.lengthOf(field) + 1);
     const end = endOfValue(begin, DEPTH);
+    const kind = kindOf(byteAt(begin));
+    if (kind !== NO_KIND) observed.set(field, (observed.get(field) + ONE_RECORD) | kind);
     values.push3(field - 1, <i32>(begin - text), <i32>(end - text));
     at = endOfSpace(end);
     if (byteAt(at) !== COMMA) return byteAt(at) === CLOSE_OBJECT ? at + 1 : 0;
@@ -148,6 +169,15 @@ function lookUp(at: usize): u32 {
   if (field === lastIn.length) {
     following.push(0);
     lastIn.push(NO_RECORD);
+    observed.push(0);
   }
   return field;
+}
+
+/** The kind of a value by its first byte. */
+function kindOf(first: u32): i32 {
+  if (first === QUOTE) return TEXT;
+  if (first === LOWER_T || first === LOWER_F) return BOOLEAN;
+  if (first === OPEN_OBJECT || first === OPEN_LIST) return NESTED;
+  return first === LOWER_N ? NO_KIND : NUMBER;
 }

@@ -27,7 +27,7 @@ export interface Kernel {
   beginOfValue(at: number): number;
   /** @returns the place behind the list of records; 0 where it is anything unusual */
   endOfRecords(open: number): number;
-  /** Where it says what the last list of records has: seven numbers. */
+  /** Where it says what the last list of records has: eight numbers. */
   foundAt(): number;
 
   /** Forgets all. */

@@ -66,8 +66,17 @@ export class JsonText {
     const end = this.#kernel.endOfRecords(this.#begin + open);
     if (end === 0) return undefined;
     const { buffer } = this.#kernel.memory;
-    const found = new Uint32Array(buffer, this.#kernel.foundAt(), 7);
-    const [values = 0, valuesLength = 0, records = 0, count = 0, keys = 0, keyEnds = 0, keyCount = 0] = found;
+    const found = new Uint32Array(buffer, this.#kernel.foundAt(), 8);
+    const [
+      values = 0,
+      valuesLength = 0,
+      records = 0,
+      count = 0,
+      keys = 0,
+      keyEnds = 0,
+      keyCount = 0,
+      observed = 0,
+    ] = found;
     const ends = new Uint32Array(buffer, keyEnds, keyCount + 1);
     const names = Buffer.from(buffer, keys, ends[keyCount]);
     const fields = Array.from({ length: keyCount }, (_, field) =>
@@ -80,6 +89,7 @@ export class JsonText {
       start: open,
       end: end - this.#begin,
       fields,
+      observed: new Int32Array(buffer, observed, keyCount).slice(),
       values: new Int32Array(buffer, values, valuesLength).slice(),
       records: new Int32Array(buffer, records, count * STRIDE).slice(),
     };

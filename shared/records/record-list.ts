@@ -16,12 +16,19 @@ export interface RecordList {
   readonly end: number;
   /** The fields of all records, each once. */
   readonly fields: readonly string[];
+  /**
+   * By field: how many records hold a value other than null, times ONE_RECORD, plus the kinds of these values as bits.
+   */
+  readonly observed: Int32Array;
   /** Three numbers a value, in the order of the text: the index of its field, the start and the end of its literal. */
   readonly values: Int32Array;
   /** Three numbers a record: its start and its end in `bytes`, and the place in `values` behind its last value. */
   readonly records: Int32Array;
 }
 
+/** The kinds of values, as bits; null, which says nothing of a type, has none. */
+export const KIND = { text: 1, number: 2, boolean: 4, nested: 8 } as const;
+export const ONE_RECORD = 16;
 /** Numbers of a value in `values`, and of a record in `records`. */
 export const STRIDE = 3;
 
@@ -91,14 +98,18 @@ export function recordListOf(all: readonly JsonObject[]): RecordList {
     at += Buffer.byteLength(part);
   };
   const fields = new Map<string, number>();
+  const observed: number[] = [];
   const values: number[] = [];
   const records: number[] = [];
-  const writeValue = ([field, value]: [string, Json], position: number) => {
-    write(`${position === 0 ? '' : ','}${stringifyJson(field)}:`);
-    if (!fields.has(field)) fields.set(field, fields.size);
-    const start = at;
-    write(stringifyJson(value));
-    values.push(fields.get(field) ?? 0, start, at);
+  const writeValue = ([name, value]: [string, Json], position: number) => {
+    write(`${position === 0 ? '' : ','}${stringifyJson(name)}:`);
+    if (!fields.has(name)) fields.set(name, fields.size);
+    const field = fields.get(name) ?? 0;
+    const literal = stringifyJson(value);
+    values.push(field, at, at + Buffer.byteLength(literal));
+    write(literal);
+    const before = observed[field] ?? 0;
+    observed[field] = value === null ? before : (before + ONE_RECORD) | kindOf(literal);
   };
   write('[');
   for (const [index, record] of all.entries()) {
@@ -116,9 +127,17 @@ export function recordListOf(all: readonly JsonObject[]): RecordList {
     start: 0,
     end: at,
     fields: [...fields.keys()],
+    observed: Int32Array.from(observed),
     values: Int32Array.from(values),
     records: Int32Array.from(records),
   };
+}
+
+/** The kind of a value other than null. */
+function kindOf(literal: string): number {
+  if (literal.startsWith('"')) return KIND.text;
+  if (literal.startsWith('t') || literal.startsWith('f')) return KIND.boolean;
+  return literal.startsWith('{') || literal.startsWith('[') ? KIND.nested : KIND.number;
 }
 
 /** A page without records. */

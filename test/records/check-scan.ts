@@ -1,8 +1,22 @@
 import { isUtf8 } from 'node:buffer';
 import { strict as assert } from 'node:assert';
-import { isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../../shared/json.ts';
+import {
+  isJsonObject,
+  isRawNumber,
+  type Json,
+  type JsonObject,
+  parseJson,
+  stringifyJson,
+} from '../../shared/json.ts';
 import type { ReportService } from '../../shared/ports.ts';
-import { type RecordList, STRIDE, recordListOf, recordsOfList } from '../../shared/records/record-list.ts';
+import {
+  KIND,
+  ONE_RECORD,
+  type RecordList,
+  STRIDE,
+  recordListOf,
+  recordsOfList,
+} from '../../shared/records/record-list.ts';
 import { readText } from '../../shared/records/json-text.ts';
 import { splitEnvelope } from '../../shared/records/split-envelope.ts';
 import { recordsOf, wholeData } from '../../shared/service/records.ts';
@@ -68,6 +82,28 @@ function checkList(list: RecordList, exact: readonly Json[]): void {
   assert.equal(stringifyJson(recordsOfList(written)), stringifyJson([...exact]));
   assert.deepEqual(valuesOf(written), exact.map(sorted));
   assert.equal(new Set(list.fields).size, list.fields.length);
+  for (const each of [list, written]) assert.deepEqual(observedOf(each), observedIn(exact));
+}
+
+/** By field, how many records hold a value, and of which kinds. */
+function observedOf({ fields, observed }: RecordList): ReadonlyMap<string, number> {
+  assert.equal(observed.length, fields.length);
+  return new Map(fields.map((field, index) => [field, observed[index] ?? 0]));
+}
+
+function observedIn(records: readonly JsonObject[]): ReadonlyMap<string, number> {
+  const all = new Map<string, number>();
+  for (const [field, value] of records.flatMap((record) => Object.entries(record))) {
+    const before = all.get(field) ?? 0;
+    all.set(field, value === null ? before : (before + ONE_RECORD) | kindOf(value));
+  }
+  return all;
+}
+
+function kindOf(value: Json): number {
+  if (typeof value === 'string') return KIND.text;
+  if (typeof value === 'boolean') return KIND.boolean;
+  return typeof value === 'number' || isRawNumber(value) ? KIND.number : KIND.nested;
 }
 
 /** By record, each field and its value, read from the value's own literal. */

@@ -10,7 +10,7 @@ import { DUPLICATES } from '../../json.ts';
 import { DAY_PARTITION_KEYS } from '../paths.ts';
 import type { DocumentedColumn } from '../../reports/definition.ts';
 import type { Column, ColumnType, Value } from '../../column-types.ts';
-import { type RecordList, STRIDE } from '../../records/record-list.ts';
+import { KIND, ONE_RECORD, type RecordList } from '../../records/record-list.ts';
 
 /** The documented columns, then `_rescued` and `_synced_at`, then the discovered ones in the order of discovery. */
 export interface TableSchema {
@@ -21,18 +21,10 @@ export interface TableSchema {
 export type Row = Record<string, Value | null | undefined>;
 
 /**
- * By record field: how many records held a value other than null, times 16, plus the kinds of these values as bit flags
- * (1 text, 2 number, 4 boolean, 8 object or list). Plain JSON. Merging is commutative and associative.
+ * By record field: how many records held a value other than null, times ONE_RECORD, plus the kinds of these values as
+ * bits. Plain JSON. Merging is commutative and associative.
  */
 export type Observations = Record<string, number>;
-
-const TEXT = 1;
-const NUMBER = 2;
-const BOOLEAN = 4;
-const NESTED = 8;
-const ONE_RECORD = 16;
-/** By the first byte of a literal, the kind of its value; null, which says nothing of a type, has none. */
-const KINDS = Uint8Array.from({ length: 256 }, (_, byte) => kindOf(String.fromCharCode(byte)));
 
 /** The discovered columns of a table, at most. */
 export const MAX_DISCOVERED = 1_000;
@@ -67,18 +59,9 @@ export function baseSchema(documented: readonly DocumentedColumn[]): TableSchema
 }
 
 /** Adds what the records of a page have, in place. Fields that cannot be columns are left out: they are rescued. */
-export function observe(into: Observations, { bytes, fields, values }: RecordList): void {
-  const counts = new Uint32Array(fields.length);
-  const kinds = new Uint8Array(fields.length);
-  for (let at = 0; at < values.length; at += STRIDE) {
-    const field = values[at] ?? 0;
-    const kind = KINDS[bytes[values[at + 1] ?? 0] ?? 0] ?? 0;
-    if (kind === 0) continue;
-    counts[field] = (counts[field] ?? 0) + 1;
-    kinds[field] = (kinds[field] ?? 0) | kind;
-  }
+export function observe(into: Observations, { fields, observed: ofList }: RecordList): void {
   for (const [index, field] of fields.entries()) {
-    const found = (counts[index] ?? 0) * ONE_RECORD + (kinds[index] ?? 0);
+    const found = ofList[index] ?? 0;
     if (found > 0 && canBeColumn(field)) into[field] = joined(observed(into, field), found);
   }
   // Only beyond twice the limit: a field that comes late must be able to become more frequent than those that leave.
@@ -158,13 +141,6 @@ export function fieldsWithoutColumn(schema: TableSchema, observations: Observati
   return Object.keys(observations).filter((field) => !known.has(field));
 }
 
-function kindOf(first: string): number {
-  if (first === '"') return TEXT;
-  if (first === 't' || first === 'f') return BOOLEAN;
-  if (first === '{' || first === '[') return NESTED;
-  return first === '-' || (first >= '0' && first <= '9') ? NUMBER : 0;
-}
-
 function observed(observations: Observations, field: string): number {
   return Object.hasOwn(observations, field) ? (observations[field] ?? 0) : 0;
 }
@@ -198,8 +174,8 @@ function indexOfLastDerived({ columns }: TableSchema): number {
 }
 
 function discoveredType(name: string, kinds: number): ColumnType {
-  if (kinds === NUMBER) return /(id|_no|_number)$/.test(name) ? 'string' : 'decimal(38,9)';
-  return kinds === BOOLEAN ? 'boolean' : 'string';
+  if (kinds === KIND.number) return /(id|_no|_number)$/.test(name) ? 'string' : 'decimal(38,9)';
+  return kinds === KIND.boolean ? 'boolean' : 'string';
 }
 
 /** `adGroupId` → `ad_group_id`, `HTTPStatus` → `http_status`; what is neither ASCII letter nor digit separates. */
