@@ -21,7 +21,8 @@ const stair = [
   ['reports', 'validation', 'outcome'],
   ['column-types'],
   ['exact-values', 'records'],
-  ['json', 'days', 'errors', 'concurrency', 'backoff', 'kernel'],
+  ['kernel'],
+  ['json', 'days', 'errors', 'concurrency', 'backoff'],
 ];
 
 /** Who uses the core. Each may import any room of the stair, and of the others only what stands here. */

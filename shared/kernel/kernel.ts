@@ -5,6 +5,7 @@
  * Places in its memory are numbers. Whoever took an instance begins with `beginText`, `beginRows` or `releaseAll`.
  */
 import { randomBytes } from 'node:crypto';
+import { BrandReportsError } from '../errors.ts';
 import { KERNEL_CODE } from './code.ts';
 
 export interface Kernel {
@@ -123,6 +124,7 @@ const FUNCTIONS = [
 /** I12: so many instances are kept for whoever comes next, and none that has grown further. */
 const MOST_SPARE = 8;
 const MOST_SPARE_BYTES = 2 ** 25;
+const SMALL_BYTES = 2 ** 20;
 
 /** A piece of an instance's memory. */
 export interface Piece {
@@ -135,6 +137,12 @@ const spare: Kernel[] = [];
 
 export function takeKernel(): Kernel {
   return spare.pop() ?? newKernel();
+}
+
+/** One for what is kept while much else is read: an instance with room for a page never gets smaller (I12). */
+export function takeSmallKernel(): Kernel {
+  const small = spare.findIndex(({ memory }) => memory.buffer.byteLength <= SMALL_BYTES);
+  return small === -1 ? newKernel() : (spare.splice(small, 1)[0] ?? newKernel());
 }
 
 /** Whoever gives it back does not look at its memory any more. */
@@ -160,12 +168,27 @@ export function release(kernel: Kernel, ...pieces: readonly Piece[]): void {
 
 function newKernel(): Kernel {
   compiled ??= new WebAssembly.Module(Buffer.from(KERNEL_CODE, 'base64'));
-  const { exports } = new WebAssembly.Instance(compiled);
+  const { exports } = instanceOf(compiled);
   if (isKernel(exports)) {
     exports.seedHashes(randomBytes(8).readBigUInt64LE());
     return exports;
   }
   throw new TypeError('shared/kernel/code.ts is not what this version calls: run "npm run kernel"');
+}
+
+function instanceOf(module: WebAssembly.Module): WebAssembly.Instance {
+  try {
+    return new WebAssembly.Instance(module);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new BrandReportsError(
+      'config',
+      'address_space',
+      'This process may not reserve the addresses that WebAssembly takes, about 10 GB for each page or day in memory, ' +
+        'which is no memory yet. Next step: raise the limit of addresses, on Linux by "ulimit -v unlimited".',
+      { cause: error },
+    );
+  }
 }
 
 function isKernel(exports: object): exports is Kernel {

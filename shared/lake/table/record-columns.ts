@@ -5,7 +5,7 @@
  * I12: codes lie in blocks of BLOCK_ROWS rows that exist only where the field does, so that a field which few records
  * have costs little, and `append` stops at the limits of the row group, however large a page is.
  */
-import { copied, giveBackKernel, type Kernel, release, takeKernel } from '../../kernel/kernel.ts';
+import { copied, giveBackKernel, type Kernel, release, takeSmallKernel } from '../../kernel/kernel.ts';
 import { firstValueOf, type RecordList, STRIDE } from '../../records/record-list.ts';
 import type { RowGroupLimits } from './row-group-limits.ts';
 
@@ -24,8 +24,8 @@ export interface LiteralColumn {
 /** Rows whose codes lie together. */
 const BLOCK_ROWS = 2 ** 8;
 const NUMBER_BYTES = 4;
-/** So many bytes of records are copied at once, or one record. */
-const SOME_BYTES = 2 ** 22;
+/** So many bytes of records are copied at once, or one record: an instance keeps the room for them as long as its rows. */
+const SOME_BYTES = 2 ** 18;
 
 export class RecordColumns {
   readonly #limits: RowGroupLimits;
@@ -66,19 +66,22 @@ export class RecordColumns {
    */
   append(list: RecordList, from = 0, kept?: Uint8Array): number {
     let next = from;
-    while (next < list.count && !this.isFull) next = this.#appendSome(list, next, kept);
+    const columns = this.#columnsOf(list.fields);
+    while (next < list.count && !this.isFull) next = this.#appendSome(list, next, columns, kept);
     return next;
   }
 
-  /** I12: so many that no huge page is copied for each of its row groups. */
-  #appendSome(list: RecordList, from: number, kept?: Uint8Array): number {
+  /**
+   * I12: so many that no huge page is copied for each of its row groups.
+   * @param known by field: where its column is; gets those that are new
+   */
+  #appendSome(list: RecordList, from: number, known: Uint32Array, kept?: Uint8Array): number {
     const kernel = this.#begun();
     const { fields, records } = list;
     const behind = this.#endOfSome(list, from);
     const firstByte = records[from * STRIDE] ?? 0;
     const firstValue = firstValueOf(list, from);
     const [, lastByte = 0, lastValue = 0] = records.subarray((behind - 1) * STRIDE, behind * STRIDE);
-    const known = this.#columnsOf(fields);
     const bytes = copied(kernel, list.bytes.subarray(firstByte, lastByte));
     const values = copied(kernel, list.values.subarray(firstValue, lastValue));
     const ofRecords = copied(kernel, records.subarray(from * STRIDE, behind * STRIDE));
@@ -100,7 +103,9 @@ export class RecordColumns {
     const found = new Uint32Array(kernel.memory.buffer, columns.at, fields.length);
     for (let index = 0; index < fields.length; index += 1) {
       const column = found[index] ?? 0;
-      if (column !== known[index]) this.#columns.set(fields[index] ?? '', column);
+      if (column === known[index]) continue;
+      this.#columns.set(fields[index] ?? '', column);
+      known[index] = column;
     }
     release(kernel, bytes, values, ofRecords, isKept, columns);
     return from + appended;
@@ -141,7 +146,7 @@ export class RecordColumns {
 
   #begun(): Kernel {
     if (!this.#kernel) {
-      this.#kernel = takeKernel();
+      this.#kernel = takeSmallKernel();
       this.#kernel.beginRows();
     }
     return this.#kernel;

@@ -259,4 +259,14 @@ describe('records as columns', () => {
     const kept = fields.map((field) => columns.column(field)?.bytes.buffer.byteLength ?? 0);
     expect(Math.max(...kept)).toBeLessThan(2 ** 22);
   });
+
+  it('I12: keep no room for the pages that they came from', () => {
+    const record = { id: 'y'.repeat(1_000) };
+    const page = Buffer.from(stringifyJson(Array.from({ length: 4_000 }, () => record)));
+    const pending = Array.from({ length: 10 }, () => new RecordColumns(unlimited));
+    for (const columns of pending) columns.append(readRecords(page));
+    const kept = pending.map((columns) => columns.column('id')?.bytes.buffer.byteLength ?? Infinity);
+    expect(Math.max(...kept)).toBeLessThan(2 ** 21);
+    for (const columns of pending) columns.clear();
+  });
 });
