@@ -123,8 +123,8 @@ const FUNCTIONS = [
 ];
 /** I12: so many instances are kept for whoever comes next, and none that has grown further. */
 const MOST_SPARE = 8;
+const MOST_SPARE_FOR_ROWS = 2;
 const MOST_SPARE_BYTES = 2 ** 25;
-const SMALL_BYTES = 2 ** 20;
 
 /** A piece of an instance's memory. */
 export interface Piece {
@@ -134,20 +134,28 @@ export interface Piece {
 
 let compiled: WebAssembly.Module | undefined;
 const spare: Kernel[] = [];
+const spareForRows: Kernel[] = [];
 
 export function takeKernel(): Kernel {
   return spare.pop() ?? newKernel();
 }
 
-/** One for what is kept while much else is read: an instance with room for a page never gets smaller (I12). */
-export function takeSmallKernel(): Kernel {
-  const small = spare.findIndex(({ memory }) => memory.buffer.byteLength <= SMALL_BYTES);
-  return small === -1 ? newKernel() : (spare.splice(small, 1)[0] ?? newKernel());
-}
-
 /** Whoever gives it back does not look at its memory any more. */
 export function giveBackKernel(kernel: Kernel): void {
-  if (spare.length < MOST_SPARE && kernel.memory.buffer.byteLength <= MOST_SPARE_BYTES) spare.push(kernel);
+  keep(kernel, spare, MOST_SPARE);
+}
+
+/** One for rows, which stay while much else is read: an instance with room for a page never gets smaller (I12). */
+export function takeRowsKernel(): Kernel {
+  return spareForRows.pop() ?? newKernel();
+}
+
+export function giveBackRowsKernel(kernel: Kernel): void {
+  keep(kernel, spareForRows, MOST_SPARE_FOR_ROWS);
+}
+
+function keep(kernel: Kernel, among: Kernel[], most: number): void {
+  if (among.length < most && kernel.memory.buffer.byteLength <= MOST_SPARE_BYTES) among.push(kernel);
 }
 
 export function allocated(kernel: Kernel, bytes: number): Piece {

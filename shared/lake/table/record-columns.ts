@@ -5,7 +5,7 @@
  * I12: codes lie in blocks of BLOCK_ROWS rows that exist only where the field does, so that a field which few records
  * have costs little, and `append` stops at the limits of the row group, however large a page is.
  */
-import { copied, giveBackKernel, type Kernel, release, takeSmallKernel } from '../../kernel/kernel.ts';
+import { copied, giveBackRowsKernel, type Kernel, release, takeRowsKernel } from '../../kernel/kernel.ts';
 import { firstValueOf, type RecordList, STRIDE } from '../../records/record-list.ts';
 import type { RowGroupLimits } from './row-group-limits.ts';
 
@@ -139,14 +139,14 @@ export class RecordColumns {
 
   /** Empties all columns for the next row group. */
   clear(): void {
-    if (this.#kernel) giveBackKernel(this.#kernel);
+    if (this.#kernel) giveBackRowsKernel(this.#kernel);
     this.#kernel = undefined;
     this.#columns = new Map();
   }
 
   #begun(): Kernel {
     if (!this.#kernel) {
-      this.#kernel = takeSmallKernel();
+      this.#kernel = takeRowsKernel();
       this.#kernel.beginRows();
     }
     return this.#kernel;
