@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { type BuildOptions, type Metafile, buildSync } from 'esbuild';
@@ -56,15 +56,13 @@ function asCommonJs(modules: string, [entry, ...shared]: readonly string[], fold
     ...shared.map((file, place) => `export * as shared${place} from './${file}';`),
   ].join('\n');
   const paths = later.map((file) => join(modules, file));
-  const { outputFiles } = buildSync({
-    ...{ ...COMMON_JS, bundle: true, write: false },
-    // Where the others are, because it names them by their place beside it.
-    outfile: join(modules, 'index.js'),
-    ...{ stdin: { contents, resolveDir: modules }, external: paths },
-  });
-  mkdirSync(folder, { recursive: true });
+  // Beside the others first, because it names them by their place.
+  const start = join(modules, 'start.js');
+  const stdin = { contents, resolveDir: modules };
+  buildSync({ ...COMMON_JS, bundle: true, stdin, external: paths, outfile: start });
   buildSync({ ...COMMON_JS, entryPoints: paths, outdir: folder });
-  for (const { contents: code } of outputFiles) writeFileSync(join(folder, 'index.js'), code);
+  mkdirSync(folder, { recursive: true });
+  copyFileSync(start, join(folder, 'index.js'));
   for (const [place, file] of shared.entries())
     writeFileSync(join(folder, file), `module.exports=require('./index.js').shared${place};`);
 }

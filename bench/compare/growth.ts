@@ -18,7 +18,8 @@ export async function printGrowth(options: {
   const { days, recordsPerDay, rounds } = options;
   const service = await startBrandService({ pages: days, days, latencyMs: 0, recordsPerPage: recordsPerDay });
   const runs: { wallMs: number; cpuMs: number }[] = [];
-  // For half a minute after thousands of files were removed, ext4 takes up to a millisecond of CPU time to create one.
+  // No round is removed before the last has ended: for half a minute after thousands of files were removed, ext4 takes up
+  // to a millisecond of CPU time to create one.
   await withFolder(async (folder) => {
     for (let round = 0; round < rounds; round += 1) {
       const task = {
