@@ -192,8 +192,8 @@ function instanceOf(module: WebAssembly.Module): WebAssembly.Instance {
     throw new BrandReportsError(
       'config',
       'address_space',
-      'This process may not reserve the addresses that WebAssembly takes, about 10 GB for each page or day in memory, ' +
-        'which is no memory yet. Next step: raise the limit of addresses, on Linux by "ulimit -v unlimited".',
+      'This process may not reserve the addresses that WebAssembly takes: about 10 GB for each page or day in memory, of ' +
+        'addresses, not of memory. Next step: raise their limit, on Linux by "ulimit -v unlimited".',
       { cause: error },
     );
   }

@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { compiledKernel } from '../../kernel/compile.ts';
 import { allocated, copied, giveBackKernel, release, takeKernel } from '../../shared/kernel/kernel.ts';
@@ -27,6 +29,18 @@ describe('the kernel', () => {
     expect(() => Array.from({ length: 5 }, () => allocated(kernel, 2 ** 30))).toThrow(
       WebAssembly.RuntimeError,
     );
+  });
+
+  it('says what to do where the process may not reserve addresses', async () => {
+    const kernel = new URL('../../shared/kernel/kernel.ts', import.meta.url).href;
+    const script = `
+      const { takeKernel } = await import(${JSON.stringify(kernel)});
+      try { globalThis.held = Array.from({ length: 9 }, takeKernel); }
+      catch ({ kind, code, message }) { console.log(kind, code, message); }`;
+    const limited =
+      'ulimit -v 25165824; exec "$0" --disable-warning=ExperimentalWarning --input-type=module --eval "$1"';
+    const { stdout } = await promisify(execFile)('bash', ['-c', limited, process.execPath, script]);
+    expect(stdout).toMatch(/^config address_space .*"ulimit -v unlimited"/);
   });
 
   it('has pieces of memory that do not overlap, and uses what was released', () => {
