@@ -104,8 +104,8 @@ export function schemaChanges(days: readonly FieldDay[], from = ''): SchemaChang
   return days.flatMap((day, index) => {
     if (day.dt < from) return [];
     const oldest = addDays(day.dt, -HISTORY_DAYS);
-    const history = days.slice(Math.max(0, index - HISTORY_DAYS), index).filter(({ dt }) => dt >= oldest);
-    return changesOn(day, history);
+    const start = days.findIndex(({ dt }) => dt >= oldest);
+    return changesOn(day, days.slice(start, index));
   });
 }
 

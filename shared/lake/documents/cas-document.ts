@@ -19,7 +19,7 @@ import { en } from 'zod/locales';
 import * as z from 'zod/mini';
 import { BrandReportsError, rethrowBugs } from '../../errors.ts';
 import { type Json, parseJson } from '../../json.ts';
-import type { ObjectStore } from '../../ports.ts';
+import type { ObjectStore, PutOutcome } from '../../ports.ts';
 
 /** Every compare-and-swap document holds the ids of its last writes. */
 export interface HasRecentWrites {
@@ -63,6 +63,8 @@ export class CasDocument<T extends HasRecentWrites> {
   #knownSince = 0;
   #waiting: Change<T>[] = [];
   #writing = false;
+  /** The last write, which may be under way. */
+  #lastPut: Promise<PutOutcome> | undefined;
 
   constructor(options: CasDocumentOptions<T>) {
     this.#options = options;
@@ -156,7 +158,8 @@ export class CasDocument<T extends HasRecentWrites> {
     const { store, key } = this.#options;
     const body = Buffer.from(`${JSON.stringify(next)}\n`);
     try {
-      const outcome = await store.put(key, body, etag === undefined ? { ifAbsent: true } : { ifMatch: etag });
+      this.#lastPut = store.put(key, body, etag === undefined ? { ifAbsent: true } : { ifMatch: etag });
+      const outcome = await this.#lastPut;
       if (outcome !== 'conflict') {
         this.#know({ value: next, etag: outcome.etag }, ++this.#operations);
         return true;
@@ -174,8 +177,10 @@ export class CasDocument<T extends HasRecentWrites> {
     const { store, key } = this.#options;
     const operation = ++this.#operations;
     const stored = await store.get(key);
+    // It may be what a write under way has just put there, which that write will know. The same bytes say the same:
+    // parsing a month takes longer than reading it.
+    if (this.#known?.etag !== stored?.etag) await this.#lastPut?.catch(() => undefined);
     const known = this.#known;
-    // The same bytes say the same: parsing a month takes longer than reading it.
     const isKnown = known !== undefined && known.etag === stored?.etag;
     const read = () => (stored ? undefined : this.#first) ?? this.#parse(stored?.body);
     const loaded = isKnown ? known : { value: read(), etag: stored?.etag };

@@ -385,6 +385,37 @@ describe('a document of the lake', () => {
     expect((await document.cached()).notes).toEqual(['a', 'b']);
   });
 
+  it('is not parsed where a read finds what a write of its own has put there, whose answer is still on the way', async () => {
+    const memory = memoryStore();
+    const answer = Promise.withResolvers<void>();
+    let parsed = 0;
+    const document = new CasDocument({
+      store: {
+        ...memory,
+        async put(...put) {
+          const outcome = await memory.put(...put);
+          await answer.promise;
+          return outcome;
+        },
+      },
+      key: KEY,
+      parse: (found) => {
+        parsed += 1;
+        return parse(found);
+      },
+      newId: () => `id-${++ids}`,
+      pause: async () => {},
+    });
+    await document.cached();
+    const writing = document.update(add('a'));
+    const reading = document.refresh();
+    await new Promise(setImmediate);
+    answer.resolve();
+    expect((await reading).notes).toEqual(['a']);
+    await writing;
+    expect(parsed).toBe(1);
+  });
+
   it('caches the newer of two concurrent reads, whichever ends first', async () => {
     const memory = memoryStore();
     const gates: PromiseWithResolvers<void>[] = [];
