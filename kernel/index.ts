@@ -6,3 +6,4 @@ export { beginText, endOfRecords, foundAt } from './scan';
 export { appendRecords, beginRows, codesAt, rowBytes, rowCount } from './columns';
 export { addHashes, hashTexts, hashUnits, mixSums } from './row-sums';
 export { bytesOfValues, encodeValues, extremesOf, presentValues } from './column-values';
+export { packNumbers, packedRoom } from './packed-numbers';

@@ -152,7 +152,7 @@ function isSpace(byte: u32): bool {
   return byte <= SPACE && (byte === SPACE || byte === LINE_FEED || byte === RETURN || byte === TAB);
 }
 
-function isDigit(byte: u32): bool {
+export function isDigit(byte: u32): bool {
   return byte - ZERO < 10;
 }
 

@@ -13,6 +13,7 @@ import {
   COMMA,
   endOfSpace,
   endOfValue,
+  isDigit,
   LOWER_F,
   LOWER_N,
   LOWER_T,
@@ -57,6 +58,8 @@ class Found {
   keyCount: u32;
   /** By field: what `observed` in `shared/records/record-list.ts` says. */
   observed: usize;
+  /** 1 or 0: what `isCompact` says there. */
+  isCompact: u32;
 }
 
 const found = changetype<Found>(memory.data(offsetof<Found>(), 8));
@@ -71,6 +74,10 @@ let observed = changetype<Numbers>(0);
 /** A field is the code of its key. */
 let keys = changetype<Literals>(0);
 let text: usize = 0;
+/** How many bytes the list takes without space between its tokens, as far as it was read. */
+let compactBytes: u32 = 0;
+/** Whether it has a value with more tokens, or a key that an object has before others. */
+let isIrregular: bool = false;
 
 /** Room for a text of so many bytes, in place of the text before. */
 export function beginText(length: u32): usize {
@@ -96,6 +103,8 @@ export function endOfRecords(open: usize): usize {
   observed = Numbers.create();
   observed.push(0);
   keys = Literals.create(true);
+  compactBytes = 2;
+  isIrregular = false;
   let count: i32 = 0;
   let at = endOfSpace(open + 1);
   if (byteAt(at) !== CLOSE_LIST) {
@@ -107,6 +116,7 @@ export function endOfRecords(open: usize): usize {
       count += 1;
       at = endOfSpace(at);
       if (byteAt(at) !== COMMA) break;
+      compactBytes += 1;
       at = endOfSpace(at + 1);
     }
     if (byteAt(at) !== CLOSE_LIST) return 0;
@@ -120,24 +130,33 @@ export function endOfRecords(open: usize): usize {
   found.keyCount = keys.count;
   // A field is counted from 0 outside.
   found.observed = observed.at + sizeof<u32>();
+  found.isCompact = u32(!isIrregular && compactBytes === <u32>(at + 1 - open));
   return at + 1;
 }
 
 function endOfRecord(open: usize, record: i32): usize {
   if (byteAt(open) !== OPEN_OBJECT) return 0;
   let at = endOfSpace(open + 1);
-  if (byteAt(at) === CLOSE_OBJECT) return at + 1;
+  compactBytes += 1;
+  if (byteAt(at) === CLOSE_OBJECT) {
+    compactBytes += 1;
+    return at + 1;
+  }
   let field: u32 = 0;
   while (true) {
     if (byteAt(at) !== QUOTE) return 0;
     field = fieldAt(at + 1, field);
     if (field === 0 || lastIn.get(field) === record) return 0;
     lastIn.set(field, record);
-    const begin = beginOfValue(at + 1 + keys.lengthOf(field) + 1);
+    const keyBytes = keys.lengthOf(field) + 2;
+    const begin = beginOfValue(at + keyBytes);
     const end = endOfValue(begin, DEPTH);
     const kind = kindOf(byteAt(begin));
     if (kind !== NO_KIND) observed.set(field, (observed.get(field) + ONE_RECORD) | kind);
+    if (kind === NESTED) isIrregular = true;
     values.push3(field - 1, <i32>(begin - text), <i32>(end - text));
+    // A colon, and a comma or a brace.
+    compactBytes += keyBytes + <u32>(end - begin) + 2;
     at = endOfSpace(end);
     if (byteAt(at) !== COMMA) return byteAt(at) === CLOSE_OBJECT ? at + 1 : 0;
     at = endOfSpace(at + 1);
@@ -167,6 +186,7 @@ function lookUp(at: usize): u32 {
   if (keys.count === MOST_KEYS) return 0;
   const field = keys.codeOf(at, <u32>(end - at));
   if (field === lastIn.length) {
+    if (isDigit(byteAt(at))) isIrregular = true;
     following.push(0);
     lastIn.push(NO_RECORD);
     observed.push(0);

@@ -28,7 +28,7 @@ export interface Kernel {
   beginOfValue(at: number): number;
   /** @returns the place behind the list of records; 0 where it is anything unusual */
   endOfRecords(open: number): number;
-  /** Where it says what the last list of records has: eight numbers. */
+  /** Where it says what the last list of records has: nine numbers. */
   foundAt(): number;
 
   /** Forgets all. */
@@ -92,6 +92,11 @@ export interface Kernel {
     order: number,
     extremes: number,
   ): void;
+
+  /** How much room `packNumbers` takes. */
+  packedRoom(count: number, width: number): number;
+  /** @returns where they end */
+  packNumbers(numbers: number, count: number, width: number, into: number): number;
 }
 
 const FUNCTIONS = [
@@ -120,6 +125,8 @@ const FUNCTIONS = [
   'bytesOfValues',
   'encodeValues',
   'extremesOf',
+  'packedRoom',
+  'packNumbers',
 ];
 /** I12: so many instances are kept for whoever comes next, and none that has grown further. */
 const MOST_SPARE = 8;

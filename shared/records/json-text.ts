@@ -66,7 +66,7 @@ export class JsonText {
     const end = this.#kernel.endOfRecords(this.#begin + open);
     if (end === 0) return undefined;
     const { buffer } = this.#kernel.memory;
-    const found = new Uint32Array(buffer, this.#kernel.foundAt(), 8);
+    const found = new Uint32Array(buffer, this.#kernel.foundAt(), 9);
     const [
       values = 0,
       valuesLength = 0,
@@ -76,6 +76,7 @@ export class JsonText {
       keyEnds = 0,
       keyCount = 0,
       observed = 0,
+      isCompact = 0,
     ] = found;
     const ends = new Uint32Array(buffer, keyEnds, keyCount + 1);
     const names = Buffer.from(buffer, keys, ends[keyCount]);
@@ -88,6 +89,7 @@ export class JsonText {
       bytes: this.#bytes,
       start: open,
       end: end - this.#begin,
+      isCompact: isCompact === 1,
       fields,
       observed: new Int32Array(buffer, observed, keyCount).slice(),
       values: new Int32Array(buffer, values, valuesLength).slice(),

@@ -14,6 +14,11 @@ export interface RecordList {
   /** Of the list in `bytes`, brackets included. */
   readonly start: number;
   readonly end: number;
+  /**
+   * Whether it is certain that it has no space between its tokens, and no key that objects have before others: but for
+   * escapes, it stands in `bytes` as `stringifyJson` would write it.
+   */
+  readonly isCompact: boolean;
   /** The fields of all records, each once. */
   readonly fields: readonly string[];
   /**
@@ -126,6 +131,7 @@ export function recordListOf(all: readonly JsonObject[]): RecordList {
     bytes: Buffer.from(text.join('')),
     start: 0,
     end: at,
+    isCompact: true,
     fields: [...fields.keys()],
     observed: Int32Array.from(observed),
     values: Int32Array.from(values),

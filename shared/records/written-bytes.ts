@@ -19,10 +19,7 @@ import {
 /** The bytes of the list, brackets included. */
 export function writtenList(list: RecordList): Buffer {
   const bytes = bytesOfList(list);
-  const keys: Keys = [];
-  let needed = 2 + Math.max(0, list.count - 1);
-  for (let index = 0; index < list.count; index += 1) needed += neededBytes(list, index, keys);
-  if (needed === bytes.length && !bytes.includes(BACKSLASH)) return bytes;
+  if ((list.isCompact || neededBytesOf(list) === bytes.length) && !bytes.includes(BACKSLASH)) return bytes;
   return Buffer.from(stringifyJson(recordsOfList(list)));
 }
 
@@ -44,6 +41,14 @@ function bytesOfKey(list: RecordList, field: number, keys: Keys): number {
   const bytes = isCanonicalInteger(name) ? Number.NaN : Buffer.byteLength(stringifyJson(name));
   keys[field] = bytes;
   return bytes;
+}
+
+/** How many bytes the list takes without escapes; NaN where it has to be written anew in any case. */
+function neededBytesOf(list: RecordList): number {
+  const keys: Keys = [];
+  let needed = 2 + Math.max(0, list.count - 1);
+  for (let index = 0; index < list.count; index += 1) needed += neededBytes(list, index, keys);
+  return needed;
 }
 
 /** How many bytes a record without escapes takes; NaN where it has to be written anew in any case. */

@@ -121,6 +121,19 @@ describe('a list of records that is read by its bytes', () => {
     expect(checkScan(Buffer.from(`[{"a":[${literal}]}]`))).toBe(false);
   });
 
+  it.each([
+    ['records', '[{"a":1,"é":" b "},{},{"a":null,"c":-0.0e-0}]', true],
+    ['no record', '[]', true],
+    ['a space in the list', '[{"a":1} ]', false],
+    ['a space in a record', '[{"a": 1}]', false],
+    ['a space in an empty record', '[{ }]', false],
+    ['a nested value', '[{"a":[1,2]}]', false],
+    ['a key that is an integer', '[{"b":1,"2":3}]', false],
+  ])('is known to be compact or not, with %s', (_name, text, isCompact) => {
+    const bytes = Buffer.from(text);
+    expect(readText(bytes, (list) => list.recordsAt(0))?.isCompact).toBe(isCompact);
+  });
+
   it('begins and ends where the list does, wherever its bytes lie', () => {
     const buffer = Buffer.from('..{"list": [{"a":"é"}] , "x": 1}');
     const bytes = buffer.subarray(2);

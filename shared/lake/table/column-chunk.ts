@@ -9,7 +9,6 @@ import { zstdCompressSync } from 'node:zlib';
 import type { ColumnChunk, PageHeader, Statistics } from 'hyparquet';
 import { ByteWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
-import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js';
 import { type Column, type ParquetElement, type PhysicalValue, typeSpec } from '../../column-types.ts';
 import type { CodedColumn } from './coded-rows.ts';
 import { type PlainValues, plainValues } from './plain-values.ts';
@@ -92,7 +91,7 @@ async function writePages(
     ? [wholeColumn(rows, present.places)]
     : partsOfPages(rows, present, plain)) {
     const places = present.places.subarray(part.fromPlace, part.toPlace);
-    const levels = definitionLevels(part, present.levels);
+    const levels = definitionLevels(part, present.levels, values);
     const num_rows = part.toRow - part.fromRow;
     const data_page_header_v2 = {
       num_values: num_rows,
@@ -104,7 +103,7 @@ async function writePages(
       is_compressed: true,
     } as const;
     const body = isDictionary
-      ? packedPlaces(places, present.distinct.length)
+      ? packedPlaces(places, present.distinct.length, values)
       : values.encode(codesOf(present, part));
     await writePage({ type: 'DATA_PAGE_V2', data_page_header_v2 }, body, levels);
     pages += 1;
@@ -201,25 +200,24 @@ function partsOfPages(
 }
 
 /** Runs and groups of bits, without the length that older pages have. */
-function definitionLevels({ fromRow, toRow, fromPlace, toPlace }: Part, levels: Uint32Array): Uint8Array {
-  const bytes = new ByteWriter(16);
+function definitionLevels(
+  { fromRow, toRow, fromPlace, toPlace }: Part,
+  levels: Uint32Array,
+  values: StoredValues,
+): Uint8Array {
   const [rows, present] = [toRow - fromRow, toPlace - fromPlace];
-  if (present === 0 || present === rows) {
-    // One run. Most columns are one, and in a wide table the rows would be looked at a thousand times.
-    bytes.appendVarInt(rows << 1);
-    bytes.appendUint8(present === 0 ? 0 : 1);
-  } else {
-    writeRleBitPackedHybrid(bytes, levels.subarray(fromRow, toRow), 1);
-  }
+  if (present > 0 && present < rows) return values.packed(levels.subarray(fromRow, toRow), 1);
+  // One run. Most columns are one, and in a wide table the rows would be looked at a thousand times.
+  const bytes = new ByteWriter(16);
+  bytes.appendVarInt(rows << 1);
+  bytes.appendUint8(present === 0 ? 0 : 1);
   return bytes.getBytes();
 }
 
-function packedPlaces(places: Uint32Array, distinct: number): Uint8Array {
-  const bytes = new ByteWriter(1 + places.length * 2);
+/** Behind a byte that says how many bits a place has. */
+function packedPlaces(places: Uint32Array, distinct: number, values: StoredValues): Uint8Array {
   const width = bitWidth(distinct);
-  bytes.appendUint8(width);
-  writeRleBitPackedHybrid(bytes, places, width);
-  return bytes.getBytes();
+  return Buffer.concat([Uint8Array.of(width), values.packed(places, width)]);
 }
 
 /** The code of each value of a page. */

@@ -1,6 +1,6 @@
 /**
  * The different values of a column in the kernel's memory, as the bytes that Parquet stores: which of them some row has,
- * how they lie in a page, the least and the greatest.
+ * how they lie in a page, the least and the greatest; and numbers as they are packed in a page.
  */
 import {
   allocated,
@@ -23,7 +23,7 @@ export interface Present {
   distinct: Uint32Array;
   /** For each row that is not NULL: the place of its value in `distinct`. */
   places: Uint32Array;
-  /** For each row: 1, or 0 for NULL. As wide as places, so that one piece of code writes both. */
+  /** For each row: 1, or 0 for NULL. */
   levels: Uint32Array;
   /** How many bytes the values of `distinct` have, and those of all rows. */
   distinctBytes: number;
@@ -119,6 +119,17 @@ export class StoredValues {
     const [min = 0, max = 0] = new Uint32Array(kernel.memory.buffer, extremes.at, 2);
     release(kernel, wanted, extremes);
     return { min, max };
+  }
+
+  /** Levels or places as Parquet packs them, a number in so many bits. */
+  packed(numbers: Uint32Array, width: number): Uint8Array {
+    const kernel = this.#kernel;
+    const given = copied(kernel, numbers);
+    const packed = allocated(kernel, kernel.packedRoom(numbers.length, width));
+    const end = kernel.packNumbers(given.at, numbers.length, width, packed.at);
+    const bytes = new Uint8Array(kernel.memory.buffer, packed.at, end - packed.at).slice();
+    release(kernel, given, packed);
+    return bytes;
   }
 
   close(): void {
