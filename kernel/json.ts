@@ -26,10 +26,10 @@ const TAB: u32 = 0x09;
 const LINE_FEED: u32 = 0x0a;
 const RETURN: u32 = 0x0d;
 const SLASH: u32 = 0x2f;
-const MINUS: u32 = 0x2d;
+export const MINUS: u32 = 0x2d;
 const PLUS: u32 = 0x2b;
-const POINT: u32 = 0x2e;
-const ZERO: u32 = 0x30;
+export const POINT: u32 = 0x2e;
+export const ZERO: u32 = 0x30;
 const NINE: u32 = 0x39;
 const LOWER_A: u32 = 0x61;
 const LOWER_B: u32 = 0x62;
@@ -154,6 +154,10 @@ function isSpace(byte: u32): bool {
 
 export function isDigit(byte: u32): bool {
   return byte - ZERO < 10;
+}
+
+export function beginsNumber(byte: u32): bool {
+  return byte === MINUS || isDigit(byte);
 }
 
 function isHexDigit(byte: u32): bool {

@@ -9,6 +9,8 @@
 import { DAY_MS } from './days.ts';
 import type { Json } from './json.ts';
 import {
+  BIGINT_DIGITS,
+  type Digits,
   decimalText,
   exactBigint,
   exactBoolean,
@@ -17,7 +19,6 @@ import {
   exactInstant,
   exactText,
   exactUnscaled,
-  shortUnscaled,
 } from './exact-values.ts';
 
 /** What a cell holds in memory, by the type of its column. */
@@ -74,11 +75,8 @@ interface FoundElement {
 export interface TypeSpec<V extends Value = Value> {
   /** The JSON value as the column stores it; `undefined` where that would not be exactly the original value. */
   toValue(value: Json): V | undefined;
-  /**
-   * Of a type whose values are `bigint`: the same for most numbers, by the bytes of their literal, at a fraction of the
-   * cost. A double that is exactly the value; NaN says nothing.
-   */
-  unitsOf?(bytes: Uint8Array, start: number, end: number): number;
+  /** Of a type whose values are `bigint`: how many digits they have, and how many of these behind the point. */
+  digits?: Digits;
   /** All texts that mean this value; the first is the one that we show. */
   texts(held: V): readonly [string, ...string[]];
   parquet: {
@@ -115,7 +113,7 @@ const SCALAR_TYPES = {
   },
   bigint: {
     toValue: exactBigint,
-    unitsOf: (bytes, start, end) => shortUnscaled(bytes, start, end, { precision: 15, scale: 0 }),
+    digits: BIGINT_DIGITS,
     texts: (held) => [String(held)],
     parquet: {
       element: { type: 'INT64' },
@@ -195,7 +193,7 @@ function decimalSpec(type: DecimalType): TypeSpec<bigint> {
   const shape = decimalShape(type);
   return {
     toValue: (value) => exactUnscaled(value, shape),
-    unitsOf: (bytes, start, end) => shortUnscaled(bytes, start, end, shape),
+    digits: shape,
     texts: (held) => withoutZeros(decimalText(held, shape.scale)),
     parquet: {
       element: {
@@ -229,7 +227,7 @@ export function typeSpec(type: ColumnType): TypeSpec {
 }
 
 /** `decimal(9,2)` has 9 digits, 2 of them behind the point. */
-function decimalShape(type: DecimalType): { precision: number; scale: number } {
+function decimalShape(type: DecimalType): Digits {
   const [precision = 0, scale = 0] = type.slice('decimal('.length, -1).split(',').map(Number);
   return { precision, scale };
 }

@@ -20,9 +20,20 @@ export function exactText(value: Json): string | undefined {
   return numberText(value) ?? stringifyJson(value);
 }
 
+/** The digits of decimals. */
+export interface Digits {
+  /** How many they have at most. */
+  precision: number;
+  /** How many of these stand behind the point. */
+  scale: number;
+}
+
+/** Those of whole numbers of 64 bits. */
+export const BIGINT_DIGITS: Digits = { precision: 19, scale: 0 };
+
 /** A whole number of 64 bits. */
 export function exactBigint(value: Json): bigint | undefined {
-  const integer = exactUnscaled(value, { precision: 19, scale: 0 });
+  const integer = exactUnscaled(value, BIGINT_DIGITS);
   return integer !== undefined && BigInt.asIntN(64, integer) === integer ? integer : undefined;
 }
 
@@ -37,49 +48,13 @@ export function exactDouble(value: Json): number | undefined {
 }
 
 /** The number in units of 10^-scale, if it is a whole number of them with at most `precision` digits. */
-export function exactUnscaled(
-  value: Json,
-  { precision, scale }: { precision: number; scale: number },
-): bigint | undefined {
+export function exactUnscaled(value: Json, { precision, scale }: Digits): bigint | undefined {
   const literal = parseNumber(literalOf(value));
   if (!literal) return undefined;
   if (literal.digits === '') return 0n;
   const zeros = literal.exponent + scale;
   const fits = zeros >= 0 && literal.digits.length + zeros <= precision;
   return fits ? BigInt(`${literal.sign}${literal.digits}${'0'.repeat(zeros)}`) : undefined;
-}
-
-/** No number of so many digits is rounded. */
-const SAFE_DIGITS = 15;
-const [MINUS, POINT, ZERO, NINE] = [0x2d, 0x2e, 0x30, 0x39];
-
-/**
- * As `exactUnscaled`, for a literal `[start, end)` of JSON that is a number without an exponent and whose result is short;
- * NaN for all others.
- */
-export function shortUnscaled(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-  { precision, scale }: { precision: number; scale: number },
-): number {
-  if (end - start > SAFE_DIGITS) return Number.NaN;
-  const isNegative = bytes[start] === MINUS;
-  let unscaled = 0;
-  let places = -1;
-  for (let at = isNegative ? start + 1 : start; at < end; at += 1) {
-    const byte = bytes[at] ?? 0;
-    if (byte >= ZERO && byte <= NINE) {
-      unscaled = unscaled * 10 + byte - ZERO;
-      if (places >= 0) places += 1;
-    } else if (byte === POINT) places = 0;
-    else return Number.NaN;
-  }
-  const zeros = scale - Math.max(0, places);
-  if (zeros < 0 || zeros > SAFE_DIGITS) return Number.NaN;
-  unscaled *= 10 ** zeros;
-  if (unscaled >= 10 ** Math.min(precision, SAFE_DIGITS)) return Number.NaN;
-  return isNegative ? 0 - unscaled : unscaled;
 }
 
 /** The inverse of `exactUnscaled`, with all places: 1500n at scale 3 is `1.500`. */

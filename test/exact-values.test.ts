@@ -10,7 +10,6 @@ import {
   exactUnscaled,
   literalOf,
   parseInstant,
-  shortUnscaled,
 } from '../shared/exact-values.ts';
 import { typeSpec } from '../shared/column-types.ts';
 import { type Json, parseJson, rawNumber } from '../shared/json.ts';
@@ -256,46 +255,5 @@ describe('a number', () => {
     ['-12.5', -125n, 1],
   ])('%s is shown with all its places', (text, unscaled, scale) => {
     expect(decimalText(unscaled, scale)).toBe(text);
-  });
-});
-
-describe('a short number', () => {
-  const short = (text: string, shape: Parameters<typeof shortUnscaled>[3]) =>
-    shortUnscaled(Buffer.from(`[${text}]`), 1, 1 + text.length, shape);
-
-  it('I6: is what its exact reading is, or is left to it', () => {
-    const digits = fc.nat(999_999_999).map(String);
-    const literal = fc
-      .tuple(
-        fc.constantFrom('', '-'),
-        digits,
-        fc.constantFrom('', '.0', '.5', '.10', '.000000001', '.12345678901'),
-      )
-      .map((parts) => parts.join(''));
-    const shape = fc.constantFrom(
-      { precision: 38, scale: 9 },
-      { precision: 9, scale: 2 },
-      { precision: 4, scale: 4 },
-      { precision: 15, scale: 0 },
-    );
-    fc.assert(
-      fc.property(
-        fc.oneof(literal, fc.constantFrom('0', '-0', '1e2', '999999999999999', '9007199254740993')),
-        shape,
-        (text, one) => {
-          const units = short(text, one);
-          if (!Number.isNaN(units)) {
-            expect(BigInt(units)).toBe(exactUnscaled(parseJson(text), one));
-            expect(units).not.toBe(-0);
-          }
-        },
-      ),
-      { numRuns: 2_000 },
-    );
-  });
-
-  it('is read without the exact reading where it is an ordinary amount', () => {
-    expect(short('12.50', { precision: 38, scale: 9 })).toBe(12_500_000_000);
-    expect(short('-7', { precision: 9, scale: 2 })).toBe(-700);
   });
 });

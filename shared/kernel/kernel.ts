@@ -50,6 +50,18 @@ export interface Kernel {
   /** Where the codes are of 256 rows, `row` among them; 0 where none of these rows has the field. */
   codesAt(column: number, row: number): number;
 
+  /** @param units gets a double for each and one before them @returns how many are left */
+  shortNumbers(
+    bytes: number,
+    ends: number,
+    count: number,
+    precision: number,
+    scale: number,
+    units: number,
+  ): number;
+  /** @returns how many are left */
+  plainTexts(bytes: number, ends: number, count: number, starts: number, textEnds: number): number;
+
   /** @param into 16 bytes a text; 0 for one that ends before it begins */
   hashTexts(bytes: number, starts: number, ends: number, count: number, seed: number, into: number): void;
   /** @param into 16 bytes a number; 0 for NaN */
@@ -117,6 +129,8 @@ const FUNCTIONS = [
   'rowCount',
   'rowBytes',
   'codesAt',
+  'shortNumbers',
+  'plainTexts',
   'hashTexts',
   'hashUnits',
   'addHashes',

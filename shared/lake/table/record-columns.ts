@@ -5,11 +5,19 @@
  * I12: codes lie in blocks of BLOCK_ROWS rows that exist only where the field does, so that a field which few records
  * have costs little, and `append` stops at the limits of the row group, however large a page is.
  */
-import { copied, giveBackRowsKernel, type Kernel, release, takeRowsKernel } from '../../kernel/kernel.ts';
+import type { Digits } from '../../exact-values.ts';
+import {
+  allocated,
+  copied,
+  giveBackRowsKernel,
+  type Kernel,
+  release,
+  takeRowsKernel,
+} from '../../kernel/kernel.ts';
 import { firstValueOf, type RecordList, STRIDE } from '../../records/record-list.ts';
 import type { RowGroupLimits } from './row-group-limits.ts';
 
-/** The values of a field in all rows. Whatever it returns is valid until the columns change. */
+/** The values of a field in all rows. Whatever it returns is valid until the columns change, or it is asked again. */
 export interface LiteralColumn {
   /** How many literals there are: their codes are 1 to `count`, in the order in which they came. */
   readonly count: number;
@@ -19,11 +27,16 @@ export interface LiteralColumn {
   readonly bytes: Buffer;
   /** By code, where the literal ends in `bytes`; it begins where the one before ends. */
   readonly ends: Uint32Array;
+  /** By code: numbers of few digits in units of their last place; NaN for NULL and for what is left to the exact reading. */
+  units(digits: Digits): { units: Float64Array; left: number };
+  /** By code: texts without an escape, and numbers as they are written; NULL, and what is left, as in `Texts`. */
+  texts(): { starts: Uint32Array; ends: Uint32Array; left: number };
 }
 
 /** Rows whose codes lie together. */
 const BLOCK_ROWS = 2 ** 8;
 const NUMBER_BYTES = 4;
+const DOUBLE_BYTES = 8;
 /** So many bytes of records are copied at once, or one record: an instance keeps the room for them as long as its rows. */
 const SOME_BYTES = 2 ** 18;
 
@@ -154,9 +167,10 @@ export class RecordColumns {
 }
 
 function literalColumn(kernel: Kernel, at: number): LiteralColumn {
-  const { buffer } = kernel.memory;
-  const [count = 0, bytesAt = 0, endsAt = 0] = new Uint32Array(buffer, at, 3);
-  const ends = new Uint32Array(buffer, endsAt, count + 1);
+  const [count = 0, bytesAt = 0, endsAt = 0] = new Uint32Array(kernel.memory.buffer, at, 3);
+  const codesBytes = (count + 1) * NUMBER_BYTES;
+  // Not kept: where the kernel's memory grows, it has another buffer.
+  const endsOf = () => new Uint32Array(kernel.memory.buffer, endsAt, count + 1);
   return {
     count,
     codes: (into) => {
@@ -164,11 +178,30 @@ function literalColumn(kernel: Kernel, at: number): LiteralColumn {
         const block = kernel.codesAt(at, row);
         const behind = Math.min(row + BLOCK_ROWS, into.length);
         if (block === 0) into.fill(0, row, behind);
-        else into.set(new Uint32Array(buffer, block, behind - row), row);
+        else into.set(new Uint32Array(kernel.memory.buffer, block, behind - row), row);
       }
       return into;
     },
-    bytes: Buffer.from(buffer, bytesAt, ends[count]),
-    ends,
+    get bytes() {
+      return Buffer.from(kernel.memory.buffer, bytesAt, endsOf()[count]);
+    },
+    get ends() {
+      return endsOf();
+    },
+    units: ({ precision, scale }) => {
+      const piece = allocated(kernel, (count + 1) * DOUBLE_BYTES);
+      const left = kernel.shortNumbers(bytesAt, endsAt, count, precision, scale, piece.at);
+      const units = new Float64Array(kernel.memory.buffer, piece.at, count + 1).slice();
+      release(kernel, piece);
+      return { units, left };
+    },
+    texts: () => {
+      const [startsOf, textEnds] = [allocated(kernel, codesBytes), allocated(kernel, codesBytes)];
+      const left = kernel.plainTexts(bytesAt, endsAt, count, startsOf.at, textEnds.at);
+      const starts = new Uint32Array(kernel.memory.buffer, startsOf.at, count + 1).slice();
+      const ends = new Uint32Array(kernel.memory.buffer, textEnds.at, count + 1).slice();
+      release(kernel, startsOf, textEnds);
+      return { starts, ends, left };
+    },
   };
 }

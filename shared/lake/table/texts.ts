@@ -11,7 +11,7 @@ export interface Texts {
   readonly ends: Uint32Array;
 }
 
-export function isNullText({ starts, ends }: Texts, code: number): boolean {
+export function isNullText({ starts, ends }: Pick<Texts, 'starts' | 'ends'>, code: number): boolean {
   return (starts[code] ?? 1) > (ends[code] ?? 0);
 }
 

@@ -7,11 +7,10 @@
 import { isAscii } from 'node:buffer';
 import { type Column, type TypeSpec, typeSpec, type Value } from '../../column-types.ts';
 import { type Json, stringifyJson } from '../../json.ts';
-import { BACKSLASH, QUOTE, beginsNumber } from '../../records/json-bytes.ts';
 import { valueOfLiteral } from '../../records/record-list.ts';
 import type { CodedColumn, NamedColumn } from './coded-rows.ts';
 import type { LiteralColumn, RecordColumns } from './record-columns.ts';
-import { type Texts, textsOf } from './texts.ts';
+import { isNullText, type Texts, textsOf } from './texts.ts';
 
 /** A field of a record and its value. */
 type Rescued = [field: string, value: Json];
@@ -54,40 +53,28 @@ export function* typedColumns(
 function read(literals: LiteralColumn, column: Column | undefined, unfit: Map<number, Json>) {
   const spec = column && typeSpec(column.type);
   if (spec && column.type === 'string') return { texts: readTexts(literals, spec, unfit) };
-  const units = spec?.unitsOf && readUnits(literals, spec);
-  return units ? { units } : { values: readValues(literals, spec, unfit) };
+  const short = spec?.digits && literals.units(spec.digits);
+  if (short?.left === 0) return { units: short.units };
+  return { values: readValues(literals, spec, short?.units, unfit) };
 }
 
-/** `undefined` where a value is neither NULL nor a short number. */
-function readUnits({ count, bytes, ends }: LiteralColumn, spec: TypeSpec): Float64Array | undefined {
-  const units = new Float64Array(count + 1).fill(Number.NaN);
-  for (let code = 1; code <= count; code += 1) {
-    const start = ends[code - 1] ?? 0;
-    const value = spec.unitsOf?.(bytes, start, ends[code] ?? 0) ?? Number.NaN;
-    if (Number.isNaN(value) && bytes[start] !== FIRST_OF_NULL) return undefined;
-    units[code] = value;
-  }
-  return units;
-}
-
-const FIRST_OF_NULL = 0x6e;
-
+/** @param units by code, where it is known already */
 function readValues(
   { count, bytes, ends }: LiteralColumn,
   spec: TypeSpec | undefined,
+  units: Float64Array | undefined,
   unfit: Map<number, Json>,
 ): (Value | undefined)[] {
   const values = new Array<Value | undefined>(count + 1).fill(undefined);
   // One call into the runtime instead of one for each literal.
   const all = isAscii(bytes) ? bytes.toString('latin1') : undefined;
   for (let code = 1; code <= count; code += 1) {
-    const start = ends[code - 1] ?? 0;
-    const end = ends[code] ?? 0;
-    const units = spec?.unitsOf?.(bytes, start, end) ?? Number.NaN;
-    if (Number.isNaN(units)) {
+    const known = units?.[code] ?? Number.NaN;
+    if (Number.isNaN(known)) {
+      const [start, end] = [ends[code - 1] ?? 0, ends[code] ?? 0];
       const literal = all?.slice(start, end) ?? bytes.toString('utf8', start, end);
       values[code] = readValue(literal, code, spec, unfit);
-    } else values[code] = BigInt(units);
+    } else values[code] = BigInt(known);
   }
   return values;
 }
@@ -106,29 +93,16 @@ function readValue(
 }
 
 /** Most literals are their texts, but for the quotes; what has to be read is put behind them. */
-function readTexts(
-  { count, bytes, ends: literalEnds }: LiteralColumn,
-  spec: TypeSpec,
-  unfit: Map<number, Json>,
-): Texts {
-  const starts = new Uint32Array(count + 1).fill(1);
-  const ends = new Uint32Array(count + 1);
+function readTexts(literals: LiteralColumn, spec: TypeSpec, unfit: Map<number, Json>): Texts {
+  const { starts, ends, left } = literals.texts();
+  const { bytes, count, ends: literalEnds } = literals;
+  if (left === 0) return { bytes, starts, ends };
   const others: Buffer[] = [];
   let at = bytes.length;
-  const hasEscapes = bytes.includes(BACKSLASH);
   for (let code = 1; code <= count; code += 1) {
-    const start = literalEnds[code - 1] ?? 0;
-    const end = literalEnds[code] ?? 0;
-    const isText = bytes[start] === QUOTE;
-    if (
-      (isText && !(hasEscapes && bytes.subarray(start, end).includes(BACKSLASH))) ||
-      beginsNumber(bytes[start])
-    ) {
-      starts[code] = isText ? start + 1 : start;
-      ends[code] = isText ? end - 1 : end;
-      continue;
-    }
-    const text = readValue(bytes.toString('utf8', start, end), code, spec, unfit);
+    if (!isNullText({ starts, ends }, code)) continue;
+    const literal = bytes.toString('utf8', literalEnds[code - 1], literalEnds[code]);
+    const text = readValue(literal, code, spec, unfit);
     if (typeof text !== 'string') continue;
     const other = Buffer.from(text);
     others.push(other);
@@ -136,7 +110,7 @@ function readTexts(
     at += other.length;
     ends[code] = at;
   }
-  return { bytes: others.length > 0 ? Buffer.concat([bytes, ...others]) : bytes, starts, ends };
+  return { bytes: Buffer.concat([bytes, ...others]), starts, ends };
 }
 
 /** Whether the column alone reproduces the original value: numbers by value, texts letter by letter. */

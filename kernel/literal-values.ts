@@ -1,0 +1,102 @@
+/**
+ * What literals mean, as far as their bytes tell: numbers of few digits, and texts without an escape. All others are left
+ * to the exact reading. By code, a literal is what lies in `bytes` between two of `ends`; the first has the code 1.
+ */
+import { BACKSLASH, beginsNumber, byteAt, isDigit, LOWER_N, MINUS, POINT, QUOTE, ZERO } from './json';
+import { numberAt, setNumberAt } from './numbers';
+
+/** No number of so many digits is rounded. */
+const SAFE_DIGITS: u32 = 15;
+/** Bits of the bytes of a double. */
+const DOUBLE_BITS: u32 = 3;
+/** Bytes that are compared at once. */
+const WIDE: u32 = 16;
+
+/**
+ * @param precision the most digits a number may have @param scale how many of them stand behind the point
+ * @param units gets by code the number in units of its last place; NaN for NULL and for what is left
+ * @returns how many are left
+ */
+export function shortNumbers(
+  bytes: usize,
+  ends: usize,
+  count: u32,
+  precision: u32,
+  scale: u32,
+  units: usize,
+): u32 {
+  let left: u32 = 0;
+  const limit = powerOfTen(min(precision, SAFE_DIGITS));
+  store<f64>(units, NaN);
+  for (let code: u32 = 1; code <= count; code += 1) {
+    const start = bytes + numberAt(ends, code - 1);
+    const value = shortNumber(start, bytes + numberAt(ends, code), scale, limit);
+    store<f64>(units + (code << DOUBLE_BITS), value);
+    if (Number.isNaN(value) && byteAt(start) !== LOWER_N) left += 1;
+  }
+  return left;
+}
+
+/** @returns NaN where it is no number without an exponent, or has digits enough to be rounded or `limit` */
+function shortNumber(start: usize, end: usize, scale: u32, limit: f64): f64 {
+  if (<u32>(end - start) > SAFE_DIGITS) return NaN;
+  const isNegative = byteAt(start) === MINUS;
+  let number: u64 = 0;
+  let places: u32 = 0;
+  let isBehindPoint = false;
+  for (let at = isNegative ? start + 1 : start; at < end; at += 1) {
+    const byte = byteAt(at);
+    if (isDigit(byte)) {
+      number = number * 10 + (byte - ZERO);
+      places += u32(isBehindPoint);
+    } else if (byte === POINT) isBehindPoint = true;
+    else return NaN;
+  }
+  if (places > scale || scale - places > SAFE_DIGITS) return NaN;
+  const units = <f64>number * powerOfTen(scale - places);
+  if (units >= limit) return NaN;
+  // Not -units, because there is no -0 among whole numbers.
+  return isNegative ? 0 - units : units;
+}
+
+function powerOfTen(exponent: u32): f64 {
+  let power: f64 = 1;
+  for (let index: u32 = 0; index < exponent; index += 1) power *= 10;
+  return power;
+}
+
+/**
+ * @param starts gets by code where a text begins in `bytes`, which for a number is all of it; NULL, and what is left,
+ * begins behind its end
+ * @returns how many are left
+ */
+export function plainTexts(bytes: usize, ends: usize, count: u32, starts: usize, textEnds: usize): u32 {
+  let left: u32 = 0;
+  const hasEscapes = hasBackslash(bytes, bytes + numberAt(ends, count));
+  setNumberAt(starts, 0, 1);
+  setNumberAt(textEnds, 0, 0);
+  for (let code: u32 = 1; code <= count; code += 1) {
+    let start = numberAt(ends, code - 1);
+    let end = numberAt(ends, code);
+    const first = byteAt(bytes + start);
+    if (first === QUOTE && !(hasEscapes && hasBackslash(bytes + start, bytes + end))) {
+      start += 1;
+      end -= 1;
+    } else if (!beginsNumber(first)) {
+      if (first !== LOWER_N) left += 1;
+      start = 1;
+      end = 0;
+    }
+    setNumberAt(starts, code, start);
+    setNumberAt(textEnds, code, end);
+  }
+  return left;
+}
+
+function hasBackslash(start: usize, end: usize): bool {
+  let at = start;
+  for (; at + WIDE <= end; at += WIDE)
+    if (v128.any_true(i8x16.eq(v128.load(at), i8x16.splat(<i8>BACKSLASH)))) return true;
+  for (; at < end; at += 1) if (byteAt(at) === BACKSLASH) return true;
+  return false;
+}
