@@ -3,10 +3,15 @@
  * begins is NULL. What Parquet needs of them: which of them some row has, their bytes in a page, the least and the greatest.
  */
 import { copy } from './bytes';
-import { numberAt } from './numbers';
+import { numberAt, setNumberAt } from './numbers';
 
 const NUMBER_BITS: u32 = 2;
 const WORD: u32 = 8;
+const BYTE_BITS: u32 = 8;
+/** Of the bytes of a double. */
+const DOUBLE_BITS: u32 = 3;
+/** Up to so many a double is exact. */
+const SAFE_BITS: u32 = 53;
 /** In which order the bytes of values are. */
 enum Order {
   /** As texts are. */
@@ -75,6 +80,48 @@ export function presentValues(
   present.rowBytes = rowBytes;
   present.distinct = met;
   present.places = placed;
+}
+
+/**
+ * Lays out whole numbers, each of `width` bytes in two's complement.
+ * @param units doubles; NaN is NULL
+ * @param order Int64, or BigEndian
+ * @returns the first code whose number is none, or takes more bytes; `count` where there is none
+ */
+export function storeUnits(
+  units: usize,
+  count: u32,
+  width: u32,
+  order: Order,
+  bytes: usize,
+  starts: usize,
+  ends: usize,
+): u32 {
+  const behindLargest = powerOfTwo(min(SAFE_BITS, width * BYTE_BITS - 1));
+  for (let code: u32 = 0; code < count; code += 1) {
+    const unit = load<f64>(units + (code << DOUBLE_BITS));
+    const start = code * width;
+    setNumberAt(starts, code, Number.isNaN(unit) ? 1 : start);
+    setNumberAt(ends, code, Number.isNaN(unit) ? 0 : start + width);
+    if (Number.isNaN(unit)) continue;
+    if (Math.trunc(unit) !== unit || Math.abs(unit) >= behindLargest) return code;
+    const value = <i64>unit;
+    if (order === Order.Int64) store<i64>(bytes + start, value);
+    else storeBigEndian(bytes + start, width, value);
+  }
+  return count;
+}
+
+function powerOfTwo(exponent: u32): f64 {
+  return <f64>((<u64>1) << exponent);
+}
+
+function storeBigEndian(at: usize, width: u32, value: i64): void {
+  let rest = value;
+  for (let end = at + width; end > at; end -= 1) {
+    store<u8>(end - 1, rest);
+    rest >>= BYTE_BITS;
+  }
 }
 
 /** How many bytes the values of these codes have; -1 where one of them is NULL. */

@@ -70,6 +70,16 @@ export interface Kernel {
   /** @param totals gets four numbers of 64 bits */
   mixSums(sums: number, rows: number, totals: number): void;
 
+  /** @returns the first code whose number does not fit; `count` where there is none */
+  storeUnits(
+    units: number,
+    count: number,
+    width: number,
+    order: number,
+    bytes: number,
+    starts: number,
+    ends: number,
+  ): number;
   /** @param present gets two doubles and two numbers */
   presentValues(
     starts: number,
@@ -135,6 +145,7 @@ const FUNCTIONS = [
   'hashUnits',
   'addHashes',
   'mixSums',
+  'storeUnits',
   'presentValues',
   'bytesOfValues',
   'encodeValues',

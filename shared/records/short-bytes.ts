@@ -19,11 +19,6 @@ export function writableView(bytes: number): DataView<ArrayBuffer> {
   return new DataView(new ArrayBuffer(bytes + SPARE_BYTES));
 }
 
-/** What a whole number has above its lowest 32 bits, in two's complement. */
-export function highWords(value: number): number {
-  return Math.floor(value / 2 ** 32);
-}
-
 /** 32 bits of `[start, end)`: a multiplication a word, then the mixing of MurmurHash3. */
 export function shortHashOfBytes(bytes: DataView, start: number, end: number, seed = 0): number {
   let hash = seed ^ (end - start);

@@ -5,7 +5,8 @@
  * hold is a bug of the caller and fails here: it would be cut to the type's width, and nobody would notice.
  */
 import type { ParquetElement, PhysicalValue, TypeSpec, Value } from '../../column-types.ts';
-import { highWords, writableView } from '../../records/short-bytes.ts';
+import { allocated, copied, giveBackKernel, takeKernel } from '../../kernel/kernel.ts';
+import { writableView } from '../../records/short-bytes.ts';
 import type { CodedColumn } from './coded-rows.ts';
 import type { Texts } from './texts.ts';
 
@@ -23,7 +24,10 @@ export interface PlainValues {
 }
 
 /** In which order the bytes of values are. */
-export type Order = 'bytes' | 'big_endian' | 'int32' | 'int64' | 'double';
+export type Order = keyof typeof ORDERS;
+
+/** The numbers by which the kernel knows them. */
+export const ORDERS = { bytes: 0, big_endian: 1, int32: 2, int64: 3, double: 4 };
 
 interface PlainType {
   /** Bytes of a value. */
@@ -76,8 +80,7 @@ const PLAIN_TYPES = {
 
 /** Before each text stands how many bytes it has. */
 const LENGTH_BYTES = 4;
-const WORD = 4;
-const BYTE_VALUES = 2 ** 8;
+const NUMBER_BYTES = 4;
 
 /** @throws RangeError where a value is not one of the type */
 export function plainValues(parquet: TypeSpec['parquet'], cells: CodedColumn): PlainValues {
@@ -135,21 +138,30 @@ function unitValues(element: ParquetElement, units: Float64Array): PlainValues {
   if (type !== 'INT64' && type !== 'FIXED_LEN_BYTE_ARRAY')
     throw new RangeError(`a Parquet column of ${type} cannot hold whole numbers`);
   const { width, order } = PLAIN_TYPES[type](element);
-  const { view, stored } = onlyNull(units.length, width);
-  for (let code = 0; code < units.length; code += 1) {
-    const value = units[code] ?? Number.NaN;
-    if (Number.isNaN(value)) continue;
-    const at = code * width;
-    if (!Number.isSafeInteger(value) || Math.abs(value) >= 2 ** (width * 8 - 1))
-      throw unfit(value, `${width} bytes`);
-    if (type === 'INT64') {
-      view.setInt32(at, value, true);
-      view.setInt32(at + WORD, highWords(value), true);
-    } else writeUnits(view, at, value, width);
-    stored.starts[code] = at;
-    stored.ends[code] = at + width;
-  }
+  const stored = storedUnits(units, width, order);
   return { stored, lengthBytes: 0, order, isBits: false, valueOf: (code) => BigInt(units[code] ?? 0) };
+}
+
+function storedUnits(units: Float64Array, width: number, order: Order): Texts {
+  const count = units.length;
+  const kernel = takeKernel();
+  try {
+    kernel.releaseAll();
+    const given = copied(kernel, units);
+    // NULLs stay as they are.
+    const bytesAt = kernel.allocateZeros(count * width);
+    const [starts, ends] = [allocated(kernel, count * NUMBER_BYTES), allocated(kernel, count * NUMBER_BYTES)];
+    const fit = kernel.storeUnits(given.at, count, width, ORDERS[order], bytesAt, starts.at, ends.at);
+    if (fit < count) throw unfit(units[fit] ?? Number.NaN, `${width} bytes`);
+    const { buffer } = kernel.memory;
+    return {
+      bytes: Buffer.from(new Uint8Array(buffer, bytesAt, count * width).slice().buffer),
+      starts: new Uint32Array(buffer, starts.at, count).slice(),
+      ends: new Uint32Array(buffer, ends.at, count).slice(),
+    };
+  } finally {
+    giveBackKernel(kernel);
+  }
 }
 
 /** Room for so many values, which are NULL until they are written through the view. */
@@ -157,20 +169,6 @@ function onlyNull(count: number, width: number) {
   const view = writableView(count * width);
   const bytes = Buffer.from(view.buffer, 0, count * width);
   return { view, stored: { bytes, starts: new Uint32Array(count).fill(1), ends: new Uint32Array(count) } };
-}
-
-/** A whole number in two's complement, the highest byte first. */
-function writeUnits(view: DataView, at: number, value: number, width: number): void {
-  let rest = value;
-  let end = at + width;
-  for (; end - at >= WORD; end -= WORD) {
-    view.setInt32(end - WORD, rest);
-    rest = highWords(rest);
-  }
-  for (; end > at; end -= 1) {
-    view.setUint8(end - 1, rest);
-    rest = Math.floor(rest / BYTE_VALUES);
-  }
 }
 
 function unfit(value: PhysicalValue, type: string): RangeError {

@@ -11,11 +11,8 @@ import {
   release,
   takeKernel,
 } from '../../kernel/kernel.ts';
-import type { Order, PlainValues } from './plain-values.ts';
+import { ORDERS, type PlainValues } from './plain-values.ts';
 import type { Texts } from './texts.ts';
-
-/** The numbers by which the kernel knows an order of values. */
-const ORDERS = { bytes: 0, big_endian: 1, int32: 2, int64: 3, double: 4 } satisfies Record<Order, number>;
 
 /** The values that are not NULL. */
 export interface Present {
