@@ -1,6 +1,5 @@
 #!/usr/bin/env node
 import { readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { launch } from '../launch.js';
 
@@ -12,16 +11,23 @@ await launch(new URL(isUpToDate() ? '../dist/main.js' : './main.ts', import.meta
 /** A build writes `built.json` last: one that was interrupted leaves files that are newer, and perhaps an empty program. */
 function isUpToDate() {
   const built = timeOf('dist/built.json');
-  if (built === 0) return false;
-  const sources = ['cli', 'sample', 'shared'].flatMap((folder) => [folder, ...partsOf(folder)]);
-  return ['package.json', ...sources, ...partsOf('dist')].every((name) => timeOf(name) <= built);
+  const folders = ['cli', 'sample', 'shared'];
+  return (
+    built > 0 &&
+    ['package.json', ...folders].every((name) => timeOf(name) <= built) &&
+    ['dist', ...folders].every((folder) => isNothingNewerIn(folder, built))
+  );
 }
 
-function partsOf(folder) {
-  return readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, name));
+/** By hand, because a recursive `readdirSync` takes a tenth of the start. */
+function isNothingNewerIn(folder, than) {
+  return readdirSync(root + folder, { withFileTypes: true }).every((entry) => {
+    const name = `${folder}/${entry.name}`;
+    return timeOf(name) <= than && (!entry.isDirectory() || isNothingNewerIn(name, than));
+  });
 }
 
 /** What is gone, or a link to nothing, as editors leave beside a file that is being edited, is as old as can be. */
 function timeOf(name) {
-  return statSync(join(root, name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return statSync(root + name, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
