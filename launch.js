@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import module from 'node:module';
 import { constants, homedir } from 'node:os';
@@ -27,7 +26,7 @@ export async function launch(main) {
     });
     await import(main.href);
   } else if (existsSync(bundled)) {
-    runWith(bundled, main);
+    await runWith(bundled, main);
   } else {
     console.error(
       `brand-reports needs Node 22.18 or newer, and this is ${process.version}. Install Node 24 (https://nodejs.org), ` +
@@ -43,7 +42,8 @@ function isNewEnough() {
   return Boolean(process.features.typescript) && (major > 22 || (major === 22 && minor >= 18));
 }
 
-function runWith(node, main) {
+async function runWith(node, main) {
+  const { spawn } = await import('node:child_process');
   const child = spawn(
     node,
     ['--disable-warning=ExperimentalWarning', fileURLToPath(main), ...process.argv.slice(2)],
