@@ -97,12 +97,7 @@ export class Stage {
   /** Adds a page, and stages the group where it is large or old enough, or the page is the last one. */
   async add(page: StagedPage): Promise<void> {
     const { records: list, ...rest } = page;
-    const keys = new Set<string>();
-    for (const key of keysOf(list, this.#primaryKey)) {
-      // I1: twice on one page is not an overlap of pages, so the field is not a key of these records.
-      if (key === undefined || keys.has(key)) this.#withoutKey += 1;
-      else keys.add(key);
-    }
+    this.#withoutKey += countWithoutKey(list, this.#primaryKey);
     observe(this.#observations, list);
     this.#pages.push(rest);
     if (list.count > 0) {
@@ -175,6 +170,15 @@ export class Stage {
       if (written !== 'conflict') return name;
     }
   }
+}
+
+/** How many records of a page have no key of their own. */
+function countWithoutKey(list: RecordList, field: string | undefined): number {
+  if (field === undefined) return list.count;
+  const keys = keysOf(list, field);
+  // I1: twice on one page is not an overlap of pages, so the field is not a key of these records.
+  const own = new Set(keys.filter((key) => key !== undefined));
+  return keys.length - own.size;
 }
 
 /** The pages of a staged chunk, as the service sent them. @throws BrandReportsError `transient` where it is not what was staged */
