@@ -48,20 +48,24 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   repair: async () => (await import('./commands/repair.ts')).addRepair,
   'serve-sample': async () => (await import('./commands/serve-sample.ts')).addServeSample,
 };
-// Only the command that is asked for is loaded: the libraries of all of them take most of the time of a small run.
-const [, , name = ''] = process.argv;
-const asked = Object.hasOwn(commands, name) ? commands[name] : undefined;
-for (const load of asked ? [asked] : Object.values(commands)) (await load())(program);
-
 // A reader such as `head` may close the pipe early: that is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? EXIT.complete : EXIT.failed);
 });
 
-try {
-  await program.parseAsync();
-} catch (thrown) {
-  process.exitCode = thrown instanceof CommanderError ? usage(thrown) : failure(thrown);
+// Not awaited: parts of the bundle that are loaded later would wait for this one to end.
+void run();
+
+async function run(): Promise<void> {
+  try {
+    // Only the command that is asked for is loaded: the libraries of all of them take most of the time of a small run.
+    const [, , name = ''] = process.argv;
+    const asked = Object.hasOwn(commands, name) ? commands[name] : undefined;
+    for (const load of asked ? [asked] : Object.values(commands)) (await load())(program);
+    await program.parseAsync();
+  } catch (thrown) {
+    process.exitCode = thrown instanceof CommanderError ? usage(thrown) : failure(thrown);
+  }
 }
 
 /** Commander has already printed what is wrong; `--help` and `--version` are not errors. */

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -52,10 +52,5 @@ describe('what the launcher starts', () => {
       env: { ...process.env, NODE_OPTIONS: '', XDG_CACHE_HOME: join(folder, 'cache') },
     });
     expect(stdout).toBe(`${started}\n`);
-  });
-
-  it('is a bundle whose last file is what the launcher looks for', async () => {
-    const { scripts } = JSON.parse(await readFile(join(launcher, '../../package.json'), 'utf8'));
-    expect(scripts.build).toContain('--metafile=dist/built.json ');
   });
 });
