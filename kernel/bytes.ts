@@ -3,8 +3,11 @@
  * before them.
  */
 const WORD: u32 = 8;
-/** What hashes multiply by: 2^64 divided by the golden ratio, until it is a secret. */
-let factor: u64 = (0x9e3779b9 << 32) | 0x7f4a7c15;
+const LOW: u64 = 0xffffffff;
+/** What hashes begin with, and the halves of what they multiply by: 2^64 divided by the golden ratio, until it is a secret. */
+let begin: u64 = 0;
+let factorLow: u64 = 0x7f4a7c15;
+let factorHigh: u64 = 0x9e3779b9;
 
 export function areEqual(a: usize, b: usize, length: u32): bool {
   if (length < WORD) return shortWord(a, length) === shortWord(b, length);
@@ -38,11 +41,12 @@ function copyShort(from: usize, to: usize, length: u32): void {
 }
 
 export function hashOf(start: usize, length: u32): u32 {
-  if (length < WORD) return mixed(shortWord(start, length) | length);
-  let hash: u64 = length;
+  const first = begin ^ length;
+  if (length < WORD) return <u32>folded(first ^ shortWord(start, length));
+  let hash = first;
   const last = length - WORD;
-  for (let index: u32 = 0; index < last; index += WORD) hash = stirred(hash ^ load<u64>(start + index));
-  return mixed(hash ^ load<u64>(start + last));
+  for (let index: u32 = 0; index < last; index += WORD) hash = folded(hash ^ load<u64>(start + index));
+  return <u32>folded(hash ^ load<u64>(start + last));
 }
 
 /** Up to seven bytes in the upper bytes of a word, whose lowest is zero. Some bytes behind them are read too. */
@@ -51,17 +55,23 @@ function shortWord(start: usize, length: u32): u64 {
   return (load<u64>(start) << 8) << (56 - 8 * <u64>length);
 }
 
-/** I12: who does not know the seed cannot choose values of one hash, which would make each search as long as the list. */
-export function seedHashes(seed: u64): void {
-  factor = seed | 1;
+/** I12: who does not know them cannot choose values of one hash, which would make each search as long as the list. */
+export function seedHashes(first: u64, factor: u64): void {
+  begin = first;
+  factorLow = (factor & LOW) | 1;
+  factorHigh = factor >>> 32;
 }
 
-function stirred(hash: u64): u64 {
-  // What only the highest bit tells apart must not stay so: a factor that is odd would leave it as it is.
-  const product = (hash ^ (hash >>> 32)) * factor;
-  return product ^ (product >>> 32);
-}
-
-function mixed(hash: u64): u32 {
-  return <u32>stirred(stirred(hash));
+/**
+ * Both halves of the product of 128 bits as one. The lower half alone would not do: its low bits depend on the low bits of
+ * the word alone, and the highest bit of a word changes nothing but its highest bit, whatever the factor is.
+ */
+function folded(word: u64): u64 {
+  const low = word & LOW;
+  const high = word >>> 32;
+  const lowest = low * factorLow;
+  const crossed = low * factorHigh;
+  const middle = (lowest >>> 32) + (crossed & LOW) + high * factorLow;
+  const upper = high * factorHigh + (crossed >>> 32) + (middle >>> 32);
+  return upper ^ ((middle << 32) | (lowest & LOW));
 }

@@ -11,7 +11,7 @@ import { KERNEL_CODE } from './code.ts';
 export interface Kernel {
   readonly memory: WebAssembly.Memory;
   /** Of the hashes by which literals are found; nobody else may know it. */
-  seedHashes(seed: bigint): void;
+  seedHashes(first: bigint, factor: bigint): void;
   /** Forgets all. */
   releaseAll(): void;
   /** A piece of memory. */
@@ -210,7 +210,8 @@ function newKernel(): Kernel {
   compiled ??= new WebAssembly.Module(Buffer.from(KERNEL_CODE, 'base64'));
   const { exports } = instanceOf(compiled);
   if (isKernel(exports)) {
-    exports.seedHashes(randomBytes(8).readBigUInt64LE());
+    const secret = randomBytes(16);
+    exports.seedHashes(secret.readBigUInt64LE(), secret.readBigUInt64LE(8));
     return exports;
   }
   throw new TypeError('shared/kernel/code.ts is not what this version calls: run "npm run kernel"');

@@ -4,8 +4,9 @@
  * holds 16 bytes of each row of both versions, about as much again to find them, and with a key 16 bytes more. Only
  * the row groups with changed rows are read for their values, and only where the changes are few enough to be listed.
  */
+import { randomInt } from 'node:crypto';
 import { type Column, type TypeSpec, typeSpec } from '../../column-types.ts';
-import { LANES, type Lanes } from '../../records/murmur.ts';
+import { LANES, type Lanes, avalanche } from '../../records/murmur.ts';
 import { type CodedColumn, valueOfCode } from './coded-rows.ts';
 import { type CodedFile, openCodedFile } from './coded-columns.ts';
 import { Digest, RowHashes, columnHashes, counts } from './digest.ts';
@@ -130,6 +131,8 @@ class HashIndex {
   readonly #hashes: Lanes;
   /** Rows counted from 1, at most half of the slots: a search is short. */
   readonly #slots: Int32Array;
+  /** I12: hashes can be chosen, places cannot. */
+  readonly #secret = new Int32Array(LANES).map(() => randomInt(-(2 ** 31), 2 ** 31));
 
   constructor(hashes: Lanes) {
     const rows = hashes.length / LANES;
@@ -157,12 +160,19 @@ class HashIndex {
   /** The slot that holds the hash, or else the free one where it belongs. */
   #slotOf(hashes: Lanes, row: number): number {
     const mask = this.#slots.length - 1;
-    let slot = (hashes[row * LANES] ?? 0) & mask;
+    let slot = this.#placeOf(hashes, row) & mask;
     for (let held = this.#slots[slot] ?? 0; held !== 0; held = this.#slots[slot] ?? 0) {
       if (areEqual(this.#hashes, held - 1, hashes, row)) return slot;
       slot = (slot + 1) & mask;
     }
     return slot;
+  }
+
+  #placeOf(hashes: Lanes, row: number): number {
+    let place = 0;
+    for (let lane = 0; lane < LANES; lane += 1)
+      place = avalanche(place ^ (hashes[row * LANES + lane] ?? 0) ^ (this.#secret[lane] ?? 0));
+    return place;
   }
 }
 

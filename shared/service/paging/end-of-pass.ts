@@ -97,13 +97,30 @@ function dropOverlaps() {
   };
 }
 
-/** How many of the first are the last of those before, in the same order. */
+/**
+ * How many of the first are the last of those before, in the same order. By Knuth, Morris and Pratt, in linear time: a page
+ * may have a million records, all the same.
+ */
 function overlapOf(before: readonly string[], keys: readonly string[]): number {
-  for (let shared = Math.min(before.length, keys.length); shared > 0; shared -= 1) {
-    const tail = before.slice(-shared);
-    if (tail.every((key, place) => key === keys[place])) return shared;
+  const borders = bordersOf(keys);
+  let shared = 0;
+  for (const key of before.slice(Math.max(0, before.length - keys.length))) {
+    while (shared > 0 && key !== keys[shared]) shared = borders[shared - 1] ?? 0;
+    if (key === keys[shared]) shared += 1;
   }
-  return 0;
+  return shared;
+}
+
+/** Of so many first keys each: how many of them, but not all, are also their last. */
+function bordersOf(keys: readonly string[]): Uint32Array {
+  const borders = new Uint32Array(keys.length);
+  let border = 0;
+  for (let index = 1; index < keys.length; index += 1) {
+    while (border > 0 && keys[index] !== keys[border]) border = borders[border - 1] ?? 0;
+    if (keys[index] === keys[border]) border += 1;
+    borders[index] = border;
+  }
+  return borders;
 }
 
 function keysOrContents(records: RecordList, field: string | undefined): string[] {

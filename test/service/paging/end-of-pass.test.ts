@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { NO_RECORDS, recordListOf, recordsOfList } from '../../../shared/records/record-list.ts';
 import { BrandReportsError } from '../../../shared/errors.ts';
 import { type JsonObject, rawNumber } from '../../../shared/json.ts';
@@ -218,6 +219,20 @@ describe('a pass by positions', () => {
     ],
   ])('I1: drops the overlap of records without a key: %s', (_name, given, pages, certain) => {
     expect(accepted(given, passOf(...pages))).toEqual(certain);
+  });
+
+  it('I1: drops the longest overlap of records without a key', () => {
+    const values = fc.array(fc.nat(1), { minLength: 1, maxLength: 9 });
+    fc.assert(
+      fc.property(values, values, (before, behind) => {
+        const lengths = behind.map((_, index) => index + 1).filter((length) => length <= before.length);
+        const shared = lengths.findLast((length) =>
+          before.slice(-length).every((value, place) => value === behind[place]),
+        );
+        const certain = accepted(keyless, passOf(amounts(...before), amounts(...behind)));
+        expect(certain).toEqual([[before], [behind.slice(shared ?? 0)]]);
+      }),
+    );
   });
 
   it('I1: knows of no overlap before its first page', () => {

@@ -1,0 +1,63 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+
+// What a service chooses may not make a search as long as the list: each of these takes a second where it does not, and
+// minutes where it does. In a process of its own, because nothing can end what holds up the event loop.
+
+const shared = new URL('../../shared/', import.meta.url).href;
+
+async function output(script: string): Promise<string> {
+  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', script];
+  const env = { ...process.env, NODE_OPTIONS: '' };
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env, timeout: 30_000 });
+  return stdout.trim();
+}
+
+/** Words of eight bytes that differ in the fourth and the eighth alone: a product tells them apart in its highest byte. */
+const CHOSEN = `
+  const letters = Array.from({ length: 64 }, (_, index) => String.fromCharCode(0x3e + index)).filter((each) => each !== '\\\\');
+  const word = (letter) => 'abc' + letter + 'efg' + letter;
+  const { length } = letters;
+  const chosen = (index) => word(letters[index % length]) + word(letters[Math.floor(index / length) % length]) + word(letters[Math.floor(index / length ** 2) % length]);`;
+
+describe('I12: what a service chooses does not hold up a run', () => {
+  it('by keys of one record', async () => {
+    const script = `
+      import { readText } from '${shared}records/json-text.ts';
+      ${CHOSEN}
+      const keys = Array.from({ length: 240_000 }, (_, index) => '"' + chosen(index) + '":1');
+      const list = readText(Buffer.from('[{' + keys.join(',') + '}]'), (text) => text.recordsAt(0));
+      console.log(list?.fields.length);`;
+    expect(await output(script)).toBe('240000');
+  }, 60_000);
+
+  it('by values, a fifth of which come again', async () => {
+    const script = `
+      import { readRecords } from '${shared}records/read-records.ts';
+      import { RecordColumns } from '${shared}lake/table/record-columns.ts';
+      ${CHOSEN}
+      // The quotes are the first and the last byte of words.
+      const text = (index) => chosen(index).slice(1) + 'abcdefg';
+      const record = (_, row) => '{"a":"' + text(row % 5 === 4 ? row - 4 : row) + '"}';
+      const list = readRecords(Buffer.from('[' + Array.from({ length: 240_000 }, record).join(',') + ']'));
+      const columns = new RecordColumns({ rows: Infinity, bytes: Infinity });
+      columns.append(list);
+      console.log(columns.column('a')?.count);`;
+    expect(await output(script)).toBe('192000');
+  }, 60_000);
+
+  it('by pages of positions that overlap by a record', async () => {
+    const script = `
+      import { acceptPages } from '${shared}service/paging/end-of-pass.ts';
+      import { recordListOf } from '${shared}records/record-list.ts';
+      const page = (from, cursor, next) => {
+        const records = recordListOf(Array.from({ length: 250_000 }, (_, index) => ({ a: from + index })));
+        return { records, cursor, next, hash: String(from), seen: String(cursor), lacksCursor: false };
+      };
+      const accept = acceptPages({ paging: { style: 'position' } }, undefined);
+      accept(page(0, null, 2));
+      console.log(accept(page(249_999, 2, null))[0].records.count);`;
+    expect(await output(script)).toBe('249999');
+  }, 60_000);
+});
