@@ -57,6 +57,13 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 void run();
 
 async function run(): Promise<void> {
+  const fail = () => {
+    const message =
+      'the command waits for what never comes, which is a bug. Next step: run it again, and report it.';
+    process.exitCode = failure(new BrandReportsError('bug', 'never_ends', message));
+  };
+  // Node would end as if all were well.
+  process.once('beforeExit', fail);
   try {
     // Only the command that is asked for is loaded: the libraries of all of them take most of the time of a small run.
     const [, , name = ''] = process.argv;
@@ -65,6 +72,8 @@ async function run(): Promise<void> {
     await program.parseAsync();
   } catch (thrown) {
     process.exitCode = thrown instanceof CommanderError ? usage(thrown) : failure(thrown);
+  } finally {
+    process.off('beforeExit', fail);
   }
 }
 

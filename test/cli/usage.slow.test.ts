@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { dayOf } from '../../shared/days.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
-import { runCli } from './run-cli.ts';
+import { runCli, startCli } from './run-cli.ts';
 
 const brand = {
   baseUrl: 'https://service.example/api/acme',
@@ -191,4 +191,21 @@ it('a Node without TypeScript support starts the bundled Node', async () => {
   const { code, stdout } = await runCli(['--help'], { nodeFlags: ['--no-strip-types'] });
   expect(code).toBe(0);
   expect(stdout).toContain('brand-reports demo');
+});
+
+describe('a command that waits for what never comes', () => {
+  const NEVER_READS = `data:text/javascript,
+    import promises from 'node:fs/promises';
+    import { syncBuiltinESMExports } from 'node:module';
+    promises.readFile = () => new Promise(() => {});
+    syncBuiltinESMExports();`;
+
+  it('fails, though nothing else is left to do', async () => {
+    const nodeFlags = ['--import', NEVER_READS.replaceAll(/\n */g, '')];
+    const { code, stdout, stderr } = await startCli(['sync', '--settings', settings, '--json'], { nodeFlags })
+      .result;
+    expect(code).toBe(1);
+    expect(stderr).toContain('waits for what never comes');
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'failed', error: { code: 'never_ends' } });
+  });
 });

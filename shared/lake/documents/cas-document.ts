@@ -63,8 +63,9 @@ export class CasDocument<T extends HasRecentWrites> {
   #knownSince = 0;
   #waiting: Change<T>[] = [];
   #writing = false;
-  /** The last write, which may be under way. */
+  /** The last write, which may be under way, and when the last one that was made has ended. */
   #lastPut: Promise<PutOutcome> | undefined;
+  #putSince = 0;
 
   constructor(options: CasDocumentOptions<T>) {
     this.#options = options;
@@ -161,7 +162,8 @@ export class CasDocument<T extends HasRecentWrites> {
       this.#lastPut = store.put(key, body, etag === undefined ? { ifAbsent: true } : { ifMatch: etag });
       const outcome = await this.#lastPut;
       if (outcome !== 'conflict') {
-        this.#know({ value: next, etag: outcome.etag }, ++this.#operations);
+        this.#putSince = ++this.#operations;
+        this.#know({ value: next, etag: outcome.etag }, this.#putSince);
         return true;
       }
     } catch (error) {
@@ -182,6 +184,8 @@ export class CasDocument<T extends HasRecentWrites> {
     if (this.#known?.etag !== stored?.etag) await this.#lastPut?.catch(() => undefined);
     const known = this.#known;
     const isKnown = known !== undefined && known.etag === stored?.etag;
+    // A version that is not the one of a write which ended meanwhile is older than that one or newer: only the store knows.
+    if (!isKnown && operation < this.#putSince) return this.#load();
     const read = () => (stored ? undefined : this.#first) ?? this.#parse(stored?.body);
     const loaded = isKnown ? known : { value: read(), etag: stored?.etag };
     this.#know(loaded, operation);

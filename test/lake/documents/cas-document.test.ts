@@ -416,6 +416,41 @@ describe('a document of the lake', () => {
     expect(parsed).toBe(1);
   });
 
+  it.each(['while a read waits for it', 'during a read'])(
+    'I5: is what another process wrote behind a write of its own whose answer comes %s',
+    async (moment) => {
+      const memory = memoryStore();
+      const [answer, found] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      let isSlow = false;
+      const document = open({
+        ...memory,
+        async get(key) {
+          const stored = await memory.get(key);
+          if (isSlow) await found.promise;
+          return stored;
+        },
+        async put(...put) {
+          const outcome = await memory.put(...put);
+          await answer.promise;
+          return outcome;
+        },
+      });
+      const writing = document.update(add('mine'));
+      await new Promise(setImmediate);
+      await open(memory).update(add('other'));
+      isSlow = true;
+      const reading = document.refresh();
+      await new Promise(setImmediate);
+      for (const next of moment === 'during a read' ? [answer, found] : [found, answer]) {
+        next.resolve();
+        await new Promise(setImmediate);
+      }
+      expect((await reading).notes).toEqual(['mine', 'other']);
+      expect((await document.cached()).notes).toEqual(['mine', 'other']);
+      await writing;
+    },
+  );
+
   it('caches the newer of two concurrent reads, whichever ends first', async () => {
     const memory = memoryStore();
     const gates: PromiseWithResolvers<void>[] = [];
