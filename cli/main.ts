@@ -48,6 +48,7 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   repair: async () => (await import('./commands/repair.ts')).addRepair,
   'serve-sample': async () => (await import('./commands/serve-sample.ts')).addServeSample,
 };
+
 // A reader such as `head` may close the pipe early: that is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? EXIT.complete : EXIT.failed);

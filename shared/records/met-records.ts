@@ -3,14 +3,14 @@
  * bits of a hash, a content 32, and all lie in one typed array, because a Map of texts would take five times the memory.
  * Two of a million keys are taken for one in one of 10^17 days. A content is compared only between records with one key.
  */
-import { randomInt } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 import { LANES, TextWords, murmur } from './murmur.ts';
 
 /** Numbers of a slot: three of the key, of which the first is never 0 in a slot that is taken, and the content. */
 const STRIDE = 4;
 const CONTENT = 3;
 /** I12: who does not know it cannot choose keys of one place, which would make each search as long as the list. */
-const SEED = new Int32Array(LANES).map(() => randomInt(-(2 ** 31), 2 ** 31));
+const SEED = randomFillSync(new Int32Array(LANES));
 const FIRST_SLOTS = 1_024;
 /** The content of what was met before `forgetContents`. */
 const FORGOTTEN = 0;

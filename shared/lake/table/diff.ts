@@ -4,7 +4,7 @@
  * holds 16 bytes of each row of both versions, about as much again to find them, and with a key 16 bytes more. Only
  * the row groups with changed rows are read for their values, and only where the changes are few enough to be listed.
  */
-import { randomInt } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 import { type Column, type TypeSpec, typeSpec } from '../../column-types.ts';
 import { LANES, type Lanes, avalanche } from '../../records/murmur.ts';
 import { type CodedColumn, valueOfCode } from './coded-rows.ts';
@@ -132,7 +132,7 @@ class HashIndex {
   /** Rows counted from 1, at most half of the slots: a search is short. */
   readonly #slots: Int32Array;
   /** I12: hashes can be chosen, places cannot. */
-  readonly #secret = new Int32Array(LANES).map(() => randomInt(-(2 ** 31), 2 ** 31));
+  readonly #secret = randomFillSync(new Int32Array(LANES));
 
   constructor(hashes: Lanes) {
     const rows = hashes.length / LANES;
