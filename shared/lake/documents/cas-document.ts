@@ -58,13 +58,14 @@ export class CasDocument<T extends HasRecentWrites> {
   #first: T | undefined;
   /** Changes that the next write brings along. */
   #later: readonly Pick<Change<T>, 'apply'>[] = [];
-  /** Numbers reads when they begin and writes when they end; `#known` comes from the operation `#knownSince`. */
+  /** Numbers reads when they begin, and writes when they begin and end; `#known` comes from the operation `#knownSince`. */
   #operations = 0;
   #knownSince = 0;
   #waiting: Change<T>[] = [];
   #writing = false;
-  /** The last write, which may be under way, and when the last one that was made has ended. */
+  /** The last write, which may be under way, and when the last one that was made has begun and ended. */
   #lastPut: Promise<PutOutcome> | undefined;
+  #putBegan = 0;
   #putSince = 0;
 
   constructor(options: CasDocumentOptions<T>) {
@@ -158,10 +159,12 @@ export class CasDocument<T extends HasRecentWrites> {
   async #put(next: T, etag: string | undefined, id: string): Promise<boolean> {
     const { store, key } = this.#options;
     const body = Buffer.from(`${JSON.stringify(next)}\n`);
+    const began = ++this.#operations;
     try {
       this.#lastPut = store.put(key, body, etag === undefined ? { ifAbsent: true } : { ifMatch: etag });
       const outcome = await this.#lastPut;
       if (outcome !== 'conflict') {
+        this.#putBegan = began;
         this.#putSince = ++this.#operations;
         this.#know({ value: next, etag: outcome.etag }, this.#putSince);
         return true;
@@ -175,7 +178,8 @@ export class CasDocument<T extends HasRecentWrites> {
     return (await this.#load()).value.recentWrites.includes(id);
   }
 
-  async #load(): Promise<{ value: T; etag: string | undefined }> {
+  /** @param since when the first of the reads began that this one repeats */
+  async #load(since = this.#operations + 1): Promise<{ value: T; etag: string | undefined }> {
     const { store, key } = this.#options;
     const operation = ++this.#operations;
     const stored = await store.get(key);
@@ -185,7 +189,9 @@ export class CasDocument<T extends HasRecentWrites> {
     const known = this.#known;
     const isKnown = known !== undefined && known.etag === stored?.etag;
     // A version that is not the one of a write which ended meanwhile is older than that one or newer: only the store knows.
-    if (!isKnown && operation < this.#putSince) return this.#load();
+    // Where the write has begun meanwhile too, it is enough that the document was that version then.
+    if (!isKnown && operation < this.#putSince)
+      return known && since < this.#putBegan ? known : this.#load(since);
     const read = () => (stored ? undefined : this.#first) ?? this.#parse(stored?.body);
     const loaded = isKnown ? known : { value: read(), etag: stored?.etag };
     this.#know(loaded, operation);

@@ -451,6 +451,23 @@ describe('a document of the lake', () => {
     },
   );
 
+  it('is read although a write of its own overtakes each read', async () => {
+    const memory = memoryStore();
+    let reads = 0;
+    const document: CasDocument<Notes> = open({
+      ...memory,
+      async get(key) {
+        const found = await memory.get(key);
+        reads += 1;
+        if (reads > 1 && reads < 100) await document.update(add(`of read ${reads}`));
+        return found;
+      },
+    });
+    await document.update(add('first'));
+    expect((await document.refresh()).notes).toEqual(['first', 'of read 2']);
+    expect(reads).toBe(2);
+  });
+
   it('caches the newer of two concurrent reads, whichever ends first', async () => {
     const memory = memoryStore();
     const gates: PromiseWithResolvers<void>[] = [];
