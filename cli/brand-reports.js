@@ -14,12 +14,17 @@ function isUpToDate() {
   const folders = ['cli', 'sample', 'shared'];
   return (
     built > 0 &&
-    ['package.json', ...folders].every((name) => timeOf(name) <= built) &&
+    ['package.json', 'bundle.js', ...folders].every((name) => timeOf(name) <= built) &&
     ['dist', ...folders].every((folder) => isNothingNewerIn(folder, built))
   );
 }
 
-/** By hand, because a recursive `readdirSync` takes a tenth of the start. */
+/**
+ * By hand, because a recursive `readdirSync` takes a tenth of the start.
+ * @param {string} folder
+ * @param {number} than
+ * @returns {boolean}
+ */
 function isNothingNewerIn(folder, than) {
   return readdirSync(root + folder, { withFileTypes: true }).every((entry) => {
     const name = `${folder}/${entry.name}`;
@@ -27,7 +32,10 @@ function isNothingNewerIn(folder, than) {
   });
 }
 
-/** What is gone, or a link to nothing, as editors leave beside a file that is being edited, is as old as can be. */
+/**
+ * What is gone, or a link to nothing, as editors leave beside a file that is being edited, is as old as can be.
+ * @param {string} name
+ */
 function timeOf(name) {
   return statSync(root + name, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }

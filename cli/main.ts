@@ -54,7 +54,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? EXIT.complete : EXIT.failed);
 });
 
-// Not awaited: parts of the bundle that are loaded later would wait for this one to end.
+// Not awaited: the bundle is CommonJS.
 void run();
 
 async function run(): Promise<void> {

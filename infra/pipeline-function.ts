@@ -15,7 +15,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { testPage } from '../shared/adapters/aws/console-url.ts';
 import type { Settings } from '../shared/settings/settings.ts';
-import { bundle } from './bundling.ts';
+import { bundleFunction } from './bundle-function.ts';
 import { consoleLink } from './console-link.ts';
 import { grantKey } from './key-grants.ts';
 import { output } from './output.ts';
@@ -69,7 +69,7 @@ export class PipelineFunction extends Construct implements IGrantable {
       functionName: this.name,
       description: props.description,
       code: bundled(props.handler, settings),
-      handler: 'index.handler',
+      handler: 'main.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       // The smallest size with a whole CPU.
@@ -124,7 +124,7 @@ function bundled(handler: string, settings: Settings): Code {
     bundling: {
       local: {
         tryBundle(output) {
-          bundle({ entryPoints: [join(folder, `${handler}.lambda.ts`)] }, define, output);
+          bundleFunction({ entryPoints: [join(folder, `${handler}.lambda.ts`)] }, output, define);
           return true;
         },
       },

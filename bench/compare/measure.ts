@@ -14,6 +14,10 @@ import { fileURLToPath } from 'node:url';
 /** The repository; every command runs in it. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
+const { NODE_EXTRA_CA_CERTS: _certificates, ...others } = process.env;
+/** Without certificates that every Node of this machine would read: nobody here uses TLS. */
+export const ENVIRONMENT = others;
+
 export interface Command {
   program: string;
   args: readonly string[];
@@ -44,7 +48,7 @@ export async function measure(command: Command, killWhen?: Promise<unknown>): Pr
   const child = spawn('bash', ['-c', script, times, command.program, ...command.args], {
     cwd: ROOT,
     detached: true,
-    env: { ...process.env, ...command.env },
+    env: { ...ENVIRONMENT, ...command.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const group = child.pid;

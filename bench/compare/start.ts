@@ -4,16 +4,17 @@
  * the clients of S3 and Secrets Manager.
  */
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
-import { bundle, loadedAtStart } from '../../infra/bundling.ts';
+import { loadedAtStart } from '../../bundle.js';
+import { bundleFunction } from '../../infra/bundle-function.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { type BrandService, startBrandService } from './brand-service.ts';
 import { type Competitor, floor, ours } from './competitors.ts';
 import { withFolder } from './folder.ts';
-import { ROOT, measure } from './measure.ts';
+import { ENVIRONMENT, ROOT, measure } from './measure.ts';
 import { observe } from './observed.ts';
 import { printTable, spread } from './print.ts';
 
@@ -69,10 +70,11 @@ async function printHandler(folder: string, rounds: number): Promise<void> {
   const checked = parseSettings(SETTINGS, reports);
   const define = { BRAND_REPORTS_SETTINGS: JSON.stringify(checked) };
   const reference = { stdin: { contents: LEAST_HANDLER, resolveDir: ROOT } };
-  const [handler, least, whole] = [join(folder, 'handler'), join(folder, 'least'), join(folder, 'least.cjs')];
+  const [handler, least] = [join(folder, 'handler/main.js'), join(folder, 'least/main.js')];
+  const whole = join(folder, 'whole.cjs');
   const entry = join(ROOT, 'functions/sync-report.lambda.ts');
-  const metafile = bundle({ entryPoints: [entry] }, define, handler);
-  bundle(reference, {}, least);
+  const metafile = bundleFunction({ entryPoints: [entry] }, dirname(handler), define);
+  bundleFunction(reference, dirname(least));
   await build({
     ...{ ...reference, outfile: whole, bundle: true, minify: true },
     ...{ platform: 'node', format: 'cjs', target: 'node24', mainFields: ['module', 'main'] },
@@ -133,7 +135,7 @@ process.exit();
 /** By `require`, as Lambda does. */
 async function importMs(path: string): Promise<number> {
   const env = {
-    ...process.env,
+    ...ENVIRONMENT,
     AWS_REGION: 'eu-central-1',
     REPORT: 'transaction_list',
     LAKE_URL: 's3://bench/lake',

@@ -13,7 +13,6 @@ import { textOf } from './error-fields.ts';
 
 // To import it would load `fetch`, because it exports WebSocket too.
 const http = process.getBuiltinModule('node:http');
-const https = process.getBuiltinModule('node:https');
 
 const MAX_BODY_BYTES = 32 * 2 ** 20;
 /** zlib's own code for what is larger than it may be. */
@@ -49,7 +48,8 @@ export const sendRequest: SendRequest = async (request, { timeoutMs, signal, onH
 const ABORTED = 'aborted';
 
 function openRequest({ url, method, headers }: HttpRequest): ClientRequest {
-  const { request: open } = url.startsWith('https:') ? https : http;
+  // Loaded when it is used, because with it Node reads the certificates of all authorities.
+  const { request: open } = url.startsWith('https:') ? process.getBuiltinModule('node:https') : http;
   return open(url, { method, headers: { ...HEADERS, ...headers } });
 }
 

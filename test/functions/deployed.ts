@@ -103,7 +103,7 @@ export async function deployToDoubles(now: () => Date) {
       return [
         {
           name: FunctionName.replace('BrandReports-', ''),
-          bundle: join(out, asset, 'index.js'),
+          bundle: join(out, asset, 'main.js'),
           role: Role,
           permissions: permissionsOfRole(template, Role, values),
           environment: Environment.Variables,
