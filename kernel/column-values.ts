@@ -23,6 +23,15 @@ enum Order {
   Double,
 }
 
+/** What a page holds: some rows, and the values of those that are not NULL. */
+@unmanaged
+class Part {
+  fromRow: u32;
+  toRow: u32;
+  fromPlace: u32;
+  toPlace: u32;
+}
+
 @unmanaged
 class Present {
   /** How many bytes the values take, each once and for each row. */
@@ -36,6 +45,7 @@ class Present {
  * The values that are not NULL.
  * @param count of all values. A code beyond them is NULL.
  * @param distinct gets the code of each value that some row has, in the order in which they come
+ * @param filled gets for each row that is not NULL its code
  * @param places gets for each row that is not NULL the place of its value in `distinct`
  * @param levels gets for each row 1, or 0 for NULL
  * @param placeOf room for a number a value: zeros
@@ -47,6 +57,7 @@ export function presentValues(
   codes: usize,
   rows: u32,
   distinct: usize,
+  filled: usize,
   places: usize,
   levels: usize,
   placeOf: usize,
@@ -59,20 +70,21 @@ export function presentValues(
   for (let row: u32 = 0; row < rows; row += 1) {
     const code = numberAt(codes, row);
     const isPresent = code < count && numberAt(starts, code) <= numberAt(ends, code);
-    store<u32>(levels + (row << NUMBER_BITS), u32(isPresent));
+    setNumberAt(levels, row, u32(isPresent));
     if (!isPresent) continue;
     const length = <f64>(numberAt(ends, code) - numberAt(starts, code));
     const known = placeOf + (code << NUMBER_BITS);
     // Counted from 1.
     let place = load<u32>(known);
     if (place === 0) {
-      store<u32>(distinct + (met << NUMBER_BITS), code);
+      setNumberAt(distinct, met, code);
       met += 1;
       place = met;
       store<u32>(known, place);
       distinctBytes += length;
     }
-    store<u32>(places + (placed << NUMBER_BITS), place - 1);
+    setNumberAt(filled, placed, code);
+    setNumberAt(places, placed, place - 1);
     placed += 1;
     rowBytes += length;
   }
@@ -135,6 +147,47 @@ export function bytesOfValues(starts: usize, ends: usize, codes: usize, count: u
     bytes += <f64>(end - start);
   }
   return bytes;
+}
+
+/**
+ * Makes of the part of one page that of the next: as many rows as have values of `mostBytes`, one value at least.
+ * @param filled for each row that is not NULL its code
+ * @param levels for each row 1, or 0 for NULL
+ */
+export function nextPart(
+  starts: usize,
+  ends: usize,
+  filled: usize,
+  levels: usize,
+  rows: u32,
+  lengthBytes: u32,
+  mostBytes: u32,
+  part: Part,
+): void {
+  let row = part.toRow;
+  let place = part.toPlace;
+  part.fromRow = row;
+  part.fromPlace = place;
+  let bytes: u64 = 0;
+  for (; row < rows; row += 1) {
+    if (numberAt(levels, row) === 0) continue;
+    const code = numberAt(filled, place);
+    const size = lengthBytes + numberAt(ends, code) - numberAt(starts, code);
+    if (bytes > 0 && bytes + size > mostBytes) break;
+    bytes += size;
+    place += 1;
+  }
+  part.toRow = row;
+  part.toPlace = place;
+}
+
+/** Writes the values of these codes, a byte each, as a bit each, the first one lowest. @param into zeros */
+export function encodeBits(bytes: usize, starts: usize, codes: usize, count: u32, into: usize): void {
+  for (let index: u32 = 0; index < count; index += 1) {
+    const bit: u32 = load<u8>(bytes + numberAt(starts, numberAt(codes, index)));
+    const at = into + index / BYTE_BITS;
+    store<u8>(at, load<u8>(at) | (bit << (index % BYTE_BITS)));
+  }
 }
 
 /** Writes the values of these codes one behind the other. @param lengthBytes 4 where each has its length before it, or 0 */

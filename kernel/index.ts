@@ -6,5 +6,14 @@ export { beginText, endOfRecords, foundAt } from './scan';
 export { appendRecords, beginRows, codesAt, rowBytes, rowCount } from './columns';
 export { addHashes, hashTexts, hashUnits, mixSums } from './row-sums';
 export { plainTexts, shortNumbers } from './literal-values';
-export { bytesOfValues, encodeValues, extremesOf, presentValues, storeUnits } from './column-values';
+export { countRows, sumUnits } from './column-facts';
+export {
+  bytesOfValues,
+  encodeBits,
+  encodeValues,
+  extremesOf,
+  nextPart,
+  presentValues,
+  storeUnits,
+} from './column-values';
 export { packNumbers, packedRoom } from './packed-numbers';

@@ -26,9 +26,8 @@ export function writtenList(list: RecordList): Buffer {
 /** The bytes of a record, braces included. */
 export function writtenRecord(list: RecordList, index: number): Buffer {
   const bytes = bytesOfRecord(list, index);
-  return neededBytes(list, index, []) === bytes.length && !bytes.includes(BACKSLASH)
-    ? bytes
-    : Buffer.from(stringifyJson(recordAt(list, index)));
+  const isCompact = list.isCompact || neededBytes(list, index, []) === bytes.length;
+  return isCompact && !bytes.includes(BACKSLASH) ? bytes : Buffer.from(stringifyJson(recordAt(list, index)));
 }
 
 /** By field, as far as it was needed: how many bytes its key takes; NaN for an integer, which objects have before others. */

@@ -8,7 +8,7 @@ import { type Texts, textsOf } from './texts.ts';
  */
 export type CodedColumn = CodedValues | CodedTexts | CodedUnits;
 
-interface CodedValues {
+export interface CodedValues {
   codes: Uint32Array;
   values: readonly (Value | undefined)[];
 }
@@ -23,7 +23,7 @@ interface CodedTexts {
  * A column of whole numbers, or of decimals in units of their last place, none of more digits than a double holds
  * exactly: nothing but 8 bytes each. NaN is NULL. It is the same column as one of `bigint` values.
  */
-interface CodedUnits {
+export interface CodedUnits {
   codes: Uint32Array;
   units: Float64Array;
 }

@@ -12,7 +12,7 @@ import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import { type Column, type ParquetElement, type PhysicalValue, typeSpec } from '../../column-types.ts';
 import type { CodedColumn } from './coded-rows.ts';
 import { type PlainValues, plainValues } from './plain-values.ts';
-import { type Present, StoredValues } from './stored-values.ts';
+import { type Part, type Present, StoredValues } from './stored-values.ts';
 import { textsOf } from './texts.ts';
 
 /** A page of values ends at so many bytes. A page of places needs no bound: two bytes for each row of a row group. */
@@ -86,16 +86,13 @@ async function writePages(
     await writePage({ type: 'DICTIONARY_PAGE', dictionary_page_header }, values.encode(present.distinct));
   }
   const dataStart = output.offset;
-  let pages = 0;
-  for (const part of isDictionary
-    ? [wholeColumn(rows, present.places)]
-    : partsOfPages(rows, present, plain)) {
-    const places = present.places.subarray(part.fromPlace, part.toPlace);
+  const parts = isDictionary ? [wholeColumn(rows, present)] : partsOfPages(rows, { plain, values, present });
+  for (const part of parts) {
     const levels = definitionLevels(part, present.levels, values);
     const num_rows = part.toRow - part.fromRow;
     const data_page_header_v2 = {
       num_values: num_rows,
-      num_nulls: num_rows - places.length,
+      num_nulls: num_rows - (part.toPlace - part.fromPlace),
       num_rows,
       encoding,
       definition_levels_byte_length: levels.length,
@@ -103,10 +100,9 @@ async function writePages(
       is_compressed: true,
     } as const;
     const body = isDictionary
-      ? packedPlaces(places, present.distinct.length, values)
-      : values.encode(codesOf(present, part));
+      ? packedPlaces(present, values)
+      : values.encode(present.filled.subarray(part.fromPlace, part.toPlace));
     await writePage({ type: 'DATA_PAGE_V2', data_page_header_v2 }, body, levels);
-    pages += 1;
   }
   return {
     file_offset: BigInt(start),
@@ -123,7 +119,7 @@ async function writePages(
       statistics: statisticsOf(rows, { plain, values, present }),
       encoding_stats: [
         ...(isDictionary ? [{ page_type: 'DICTIONARY_PAGE', encoding: 'PLAIN', count: 1 } as const] : []),
-        { page_type: 'DATA_PAGE_V2', encoding, count: pages },
+        { page_type: 'DATA_PAGE_V2', encoding, count: parts.length },
       ],
     },
   };
@@ -151,52 +147,19 @@ function dictionaryPays(
   return 2 * (placesBytes + dictionaryBytes) <= rowBytes + places.length * lengthBytes;
 }
 
-/** About how many bytes the value takes in a page. */
-function sizeOf({ stored, lengthBytes }: PlainValues, code: number): number {
-  return lengthBytes + (stored.ends[code] ?? 0) - (stored.starts[code] ?? 0);
-}
-
 /** The bits that a place in so many values takes. */
 function bitWidth(distinct: number): number {
   return 32 - Math.clz32(distinct - 1);
 }
 
-/** What a page holds: some rows, and the values of those that are not NULL. */
-interface Part {
-  fromRow: number;
-  toRow: number;
-  fromPlace: number;
-  toPlace: number;
+/** The pages of a column without a dictionary. */
+function partsOfPages(rows: number, { plain, values, present }: ColumnValues): Part[] {
+  const bytes = present.rowBytes + present.filled.length * plain.lengthBytes;
+  return bytes <= PAGE_BYTES ? [wholeColumn(rows, present)] : values.parts(rows, present, PAGE_BYTES);
 }
 
-function wholeColumn(rows: number, places: Uint32Array): Part {
-  return { fromRow: 0, toRow: rows, fromPlace: 0, toPlace: places.length };
-}
-
-function partsOfPages(
-  rows: number,
-  { distinct, places, levels, rowBytes }: Present,
-  plain: PlainValues,
-): Part[] {
-  if (rowBytes + places.length * plain.lengthBytes <= PAGE_BYTES) return [wholeColumn(rows, places)];
-  const parts: Part[] = [];
-  let fromRow = 0;
-  let fromPlace = 0;
-  let toPlace = 0;
-  let bytes = 0;
-  for (let row = 0; row < rows; row += 1) {
-    if (levels[row] === 0) continue;
-    const size = sizeOf(plain, distinct[places[toPlace] ?? 0] ?? 0);
-    if (bytes > 0 && bytes + size > PAGE_BYTES) {
-      parts.push({ fromRow, toRow: row, fromPlace, toPlace });
-      fromRow = row;
-      fromPlace = toPlace;
-      bytes = 0;
-    }
-    bytes += size;
-    toPlace += 1;
-  }
-  return [...parts, { fromRow, toRow: rows, fromPlace, toPlace }];
+function wholeColumn(rows: number, { filled }: Present): Part {
+  return { fromRow: 0, toRow: rows, fromPlace: 0, toPlace: filled.length };
 }
 
 /** Runs and groups of bits, without the length that older pages have. */
@@ -215,19 +178,9 @@ function definitionLevels(
 }
 
 /** Behind a byte that says how many bits a place has. */
-function packedPlaces(places: Uint32Array, distinct: number, values: StoredValues): Uint8Array {
-  const width = bitWidth(distinct);
+function packedPlaces({ places, distinct }: Present, values: StoredValues): Uint8Array {
+  const width = bitWidth(distinct.length);
   return Buffer.concat([Uint8Array.of(width), values.packed(places, width)]);
-}
-
-/** The code of each value of a page. */
-function codesOf({ distinct, places }: Present, { fromPlace, toPlace }: Part): Uint32Array {
-  // Where all differ, they are in the order of the rows.
-  if (distinct.length === places.length) return distinct.subarray(fromPlace, toPlace);
-  const codes = new Uint32Array(toPlace - fromPlace);
-  for (let index = 0; index < codes.length; index += 1)
-    codes[index] = distinct[places[fromPlace + index] ?? 0] ?? 0;
-  return codes;
 }
 
 function statisticsOf(rows: number, { plain, values, present }: ColumnValues): Statistics {

@@ -4,8 +4,16 @@
  * different one, by how many rows have it.
  */
 import { type Column, type ColumnType, type Value, typeSpec } from '../../column-types.ts';
+import {
+  allocated,
+  copied,
+  giveBackKernel,
+  type Kernel,
+  type Piece,
+  takeKernel,
+} from '../../kernel/kernel.ts';
 import type { States } from '../../reports/definition.ts';
-import type { CodedColumn, NamedColumn } from './coded-rows.ts';
+import type { CodedColumn, CodedUnits, CodedValues, NamedColumn } from './coded-rows.ts';
 import { isNullText } from './texts.ts';
 
 /** A table may have a thousand numeric columns, and a ledger holds the sums of a month's days. */
@@ -68,16 +76,20 @@ export class ColumnFacts {
 
   #add(name: string, type: ColumnType, rows: number, column: CodedColumn): void {
     if ('texts' in column) return;
-    const counts = rowsByCode(rows, column, 'units' in column ? column.units.length : column.values.length);
     const sum = this.#sums.get(name) ?? createSum(type);
-    const found =
-      'units' in column ? addUnits(sum, column.units, counts) : addValues(sum, column.values, counts);
-    if (found) this.#sums.set(name, sum);
+    if (addRows(sum, rows, column)) this.#sums.set(name, sum);
   }
 }
 
 /** @returns whether some row has a value */
-function addValues(sum: Sum, values: readonly (Value | undefined)[], counts: Uint32Array): boolean {
+function addRows(sum: Sum, rows: number, column: CodedValues | CodedUnits): boolean {
+  if ('units' in column) {
+    const ofRows = sumOfRows(rows, column.codes, column.units);
+    if (ofRows !== undefined) sum.add(ofRows, 1);
+    return ofRows !== undefined;
+  }
+  const { values } = column;
+  const counts = rowsByCode(rows, column, values.length);
   let found = false;
   for (let code = 0; code < values.length; code += 1) {
     const value = values[code];
@@ -86,23 +98,6 @@ function addValues(sum: Sum, values: readonly (Value | undefined)[], counts: Uin
     found = true;
     sum.add(value, count);
   }
-  return found;
-}
-
-/** The same, with a `bigint` only where a double may not hold the sum exactly. */
-function addUnits(sum: Sum, units: Float64Array, counts: Uint32Array): boolean {
-  let found = false;
-  let part = 0;
-  for (let code = 0; code < units.length; code += 1) {
-    const value = units[code] ?? Number.NaN;
-    const count = counts[code] ?? 0;
-    if (Number.isNaN(value) || count === 0) continue;
-    found = true;
-    const added = value * count;
-    if (Number.isSafeInteger(added) && Number.isSafeInteger(part + added)) part += added;
-    else sum.add(BigInt(value), count);
-  }
-  sum.add(BigInt(part), 1);
   return found;
 }
 
@@ -171,11 +166,38 @@ function textsByCode(column: CodedColumn): (string | undefined)[] {
   );
 }
 
+/** By code, how many rows have it. */
 function rowsByCode(rows: number, { codes }: CodedColumn, different: number): Uint32Array {
-  const counts = new Uint32Array(different);
-  for (let row = 0; row < rows; row += 1) {
-    const code = codes[row] ?? 0;
-    counts[code] = (counts[code] ?? 0) + 1;
-  }
+  return withKernel((kernel) => {
+    const counts = countedRows(kernel, rows, codes, different);
+    return new Uint32Array(kernel.memory.buffer, counts.at, different).slice();
+  });
+}
+
+/** The sum of the rows' whole numbers; `undefined` where none has one. */
+function sumOfRows(rows: number, codes: Uint32Array, units: Float64Array): bigint | undefined {
+  return withKernel((kernel) => {
+    const counts = countedRows(kernel, rows, codes, units.length);
+    const sum = allocated(kernel, 16);
+    if (kernel.sumUnits(copied(kernel, units).at, counts.at, units.length, sum.at) === 0) return undefined;
+    const [high = 0n, low = 0n] = new BigInt64Array(kernel.memory.buffer, sum.at, 2);
+    return (high << 32n) + low;
+  });
+}
+
+function countedRows(kernel: Kernel, rows: number, codes: Uint32Array, different: number): Piece {
+  const ofRows = copied(kernel, codes.subarray(0, rows));
+  const counts = copied(kernel, new Uint32Array(different));
+  kernel.countRows(ofRows.at, rows, counts.at, different);
   return counts;
+}
+
+function withKernel<Result>(work: (kernel: Kernel) => Result): Result {
+  const kernel = takeKernel();
+  try {
+    kernel.releaseAll();
+    return work(kernel);
+  } finally {
+    giveBackKernel(kernel);
+  }
 }

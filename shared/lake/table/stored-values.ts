@@ -12,19 +12,27 @@ import {
   takeKernel,
 } from '../../kernel/kernel.ts';
 import { ORDERS, type PlainValues } from './plain-values.ts';
-import type { Texts } from './texts.ts';
 
 /** The values that are not NULL. */
 export interface Present {
   /** The code of each value that some row has, in the order in which they came. */
   distinct: Uint32Array;
-  /** For each row that is not NULL: the place of its value in `distinct`. */
+  /** For each row that is not NULL: its code, and the place of its value in `distinct`. */
+  filled: Uint32Array;
   places: Uint32Array;
   /** For each row: 1, or 0 for NULL. */
   levels: Uint32Array;
   /** How many bytes the values of `distinct` have, and those of all rows. */
   distinctBytes: number;
   rowBytes: number;
+}
+
+/** What a page holds: some rows, and the values of those that are not NULL. */
+export interface Part {
+  fromRow: number;
+  toRow: number;
+  fromPlace: number;
+  toPlace: number;
 }
 
 const NUMBER_BYTES = 4;
@@ -53,6 +61,7 @@ export class StoredValues {
     const kernel = this.#kernel;
     const ofRows = copied(kernel, codes.subarray(0, rows));
     const distinct = allocated(kernel, this.#count * NUMBER_BYTES);
+    const filled = allocated(kernel, rows * NUMBER_BYTES);
     const places = allocated(kernel, rows * NUMBER_BYTES);
     const levels = allocated(kernel, rows * NUMBER_BYTES);
     const placeOf = copied(kernel, new Uint32Array(this.#count));
@@ -64,6 +73,7 @@ export class StoredValues {
       ofRows.at,
       rows,
       distinct.at,
+      filled.at,
       places.at,
       levels.at,
       placeOf.at,
@@ -74,19 +84,49 @@ export class StoredValues {
     const [met, placed] = new Uint32Array(buffer, totals.at + 16, 2);
     const present = {
       distinct: new Uint32Array(buffer, distinct.at, met).slice(),
+      filled: new Uint32Array(buffer, filled.at, placed).slice(),
       places: new Uint32Array(buffer, places.at, placed).slice(),
       levels: new Uint32Array(buffer, levels.at, rows).slice(),
       distinctBytes,
       rowBytes,
     };
-    release(kernel, ofRows, distinct, places, levels, placeOf, totals);
+    release(kernel, ofRows, distinct, filled, places, levels, placeOf, totals);
     return present;
+  }
+
+  /** The pages that the values take, each at most so many bytes, or one value. */
+  parts(rows: number, { filled, levels }: Present, mostBytes: number): Part[] {
+    const kernel = this.#kernel;
+    const [ofValues, ofRows] = [copied(kernel, filled), copied(kernel, levels)];
+    const next = copied(kernel, new Uint32Array(4));
+    const parts: Part[] = [];
+    for (let toRow = 0; toRow < rows; ) {
+      kernel.nextPart(
+        this.#starts.at,
+        this.#ends.at,
+        ofValues.at,
+        ofRows.at,
+        rows,
+        this.#plain.lengthBytes,
+        mostBytes,
+        next.at,
+      );
+      const [fromRow = 0, behind = rows, fromPlace = 0, toPlace = 0] = new Uint32Array(
+        kernel.memory.buffer,
+        next.at,
+        4,
+      );
+      parts.push({ fromRow, toRow: behind, fromPlace, toPlace });
+      toRow = behind;
+    }
+    release(kernel, ofValues, ofRows, next);
+    return parts;
   }
 
   /** The values as they lie in a page. @throws RangeError where one of them is NULL */
   encode(codes: Uint32Array): Uint8Array {
-    const { isBits, lengthBytes, stored } = this.#plain;
-    if (isBits) return bits(stored, codes);
+    const { isBits, lengthBytes } = this.#plain;
+    if (isBits) return this.#encodeBits(codes);
     const kernel = this.#kernel;
     const [starts, ends] = [this.#starts.at, this.#ends.at];
     const wanted = copied(kernel, codes);
@@ -96,6 +136,16 @@ export class StoredValues {
     kernel.encodeValues(this.#bytes.at, starts, ends, wanted.at, codes.length, lengthBytes, page.at);
     const encoded = new Uint8Array(kernel.memory.buffer, page.at, page.bytes).slice();
     release(kernel, wanted, page);
+    return encoded;
+  }
+
+  #encodeBits(codes: Uint32Array): Uint8Array {
+    const kernel = this.#kernel;
+    const wanted = copied(kernel, codes);
+    const bits = copied(kernel, new Uint8Array(Math.ceil(codes.length / 8)));
+    kernel.encodeBits(this.#bytes.at, this.#starts.at, wanted.at, codes.length, bits.at);
+    const encoded = new Uint8Array(kernel.memory.buffer, bits.at, bits.bytes).slice();
+    release(kernel, wanted, bits);
     return encoded;
   }
 
@@ -132,13 +182,4 @@ export class StoredValues {
   close(): void {
     giveBackKernel(this.#kernel);
   }
-}
-
-/** A bit each, the first one lowest. */
-function bits({ bytes, starts }: Texts, codes: Uint32Array): Uint8Array {
-  const packed = new Uint8Array(Math.ceil(codes.length / 8));
-  for (let index = 0; index < codes.length; index += 1)
-    if (bytes[starts[codes[index] ?? 0] ?? 0] === 1)
-      packed[index >> 3] = (packed[index >> 3] ?? 0) | (1 << (index & 7));
-  return packed;
 }

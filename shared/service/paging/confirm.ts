@@ -84,10 +84,11 @@ function firstPageOf(resume: Resume | undefined) {
     isAgain({ hash, records, next }: Page): boolean {
       if (records.count === 0) return false;
       if (shortHash(hash) === seen) return true;
-      const places = new Set([0, Math.floor(records.count / 2), records.count - 1]);
-      const again = [...places].filter((place) => met.has(shortHashOf(records, place)));
       // The first page has named a next one.
-      return next !== null && again.length > places.size / 2;
+      if (next === null) return false;
+      const isMet = (place: number) => met.has(shortHashOf(records, place));
+      const [middle, last] = [Math.floor(records.count / 2), records.count - 1];
+      return isMet(0) ? isMet(middle) || isMet(last) : records.count > 2 && isMet(middle) && isMet(last);
     },
   };
 }
