@@ -89,6 +89,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   const signer = createSigningSession(brand, options.credentials, clock, log);
   const breaker = createRefusalBreaker(brand);
   const refusePause = refusalOfPause(policy, options.timeLeft ?? UNLIMITED_TIME);
+  const eitherSignals = new WeakMap<AbortSignal, AbortSignal>();
   let requests = 0;
   let retries = 0;
 
@@ -191,8 +192,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     fields: JsonObject,
     callSignal?: AbortSignal,
   ): Promise<ServiceResponse> {
-    const signals = [options.signal, callSignal].filter((signal) => signal !== undefined);
-    const signal = signals.length === 2 ? AbortSignal.any(signals) : signals[0];
+    const signal = eitherSignal(callSignal);
     budget.earn();
     for (let attempt = 1, failures = 1; ; failures += 1) {
       const { response, askedWaitMs, sent } = await tryOnce(turn, action, fields, attempt, signal);
@@ -204,6 +204,14 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       await beforeRetry(action, response.error, failures, askedWaitMs, signal);
       attempt += sent;
     }
+  }
+
+  /** The run's and that of a call. Made once for all calls that have it: to make one takes Node as long as a small request. */
+  function eitherSignal(callSignal: AbortSignal | undefined): AbortSignal | undefined {
+    if (!callSignal || !options.signal) return callSignal ?? options.signal;
+    const known = eitherSignals.get(callSignal) ?? AbortSignal.any([options.signal, callSignal]);
+    eitherSignals.set(callSignal, known);
+    return known;
   }
 
   function assertClock({ clockSkewMs }: Turn): void {
