@@ -5,10 +5,13 @@ import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js';
 import { readRleBitPackedHybrid } from 'hyparquet/src/encoding.js';
 import { typeSpec } from '../../../shared/column-types.ts';
 import { plainValues } from '../../../shared/lake/table/plain-values.ts';
-import { StoredValues } from '../../../shared/lake/table/stored-values.ts';
+import { type Part, StoredValues } from '../../../shared/lake/table/stored-values.ts';
+import { textsOf } from '../../../shared/lake/table/texts.ts';
 import { viewOf } from '../../../shared/records/short-bytes.ts';
 
 const WIDEST = 20;
+/** Before a text stands how many bytes it has. */
+const LENGTH_BYTES = 4;
 
 /** Runs of the same and of different numbers, some as long as a group. */
 const numbers = fc.integer({ min: 0, max: WIDEST }).chain((width) =>
@@ -53,5 +56,50 @@ describe('packed numbers', () => {
   ])('are read back where a row group is %s', (_name, numberAt, width) => {
     const all = Uint32Array.from({ length: 2 ** 15 + 3 }, (_, index) => numberAt(index));
     expect(unpacked(values.packed(all, width), width, all.length)).toEqual(all);
+  });
+});
+
+/** What `parts` says, by the sizes of the rows' texts. */
+function partsOf(sizes: readonly (number | undefined)[], mostBytes: number): Part[] {
+  const parts: Part[] = [];
+  let bytes = 0;
+  let part: Part = { fromRow: 0, toRow: 0, fromPlace: 0, toPlace: 0 };
+  for (const size of sizes) {
+    if (size !== undefined && bytes > 0 && bytes + size > mostBytes) {
+      parts.push(part);
+      part = { ...part, fromRow: part.toRow, fromPlace: part.toPlace };
+      bytes = 0;
+    }
+    bytes += size ?? 0;
+    part = { ...part, toRow: part.toRow + 1, toPlace: part.toPlace + (size === undefined ? 0 : 1) };
+  }
+  return sizes.length === 0 ? [] : [...parts, part];
+}
+
+describe('pages of texts', () => {
+  it('end before the value that would make them too large, and hold one value at least', () => {
+    const text = fc.oneof(fc.string({ maxLength: 30 }), fc.constant('x'.repeat(200)));
+    const column = fc.array(fc.option(text, { nil: undefined, freq: 4 }), { minLength: 1, maxLength: 8 });
+    const columns = column.chain((texts) =>
+      fc.record({
+        texts: fc.constant(texts),
+        codes: fc.array(fc.nat(texts.length - 1), { maxLength: 60 }),
+        mostBytes: fc.integer({ min: 1, max: 300 }),
+      }),
+    );
+    fc.assert(
+      fc.property(columns, ({ texts, codes, mostBytes }) => {
+        const cells = { codes: Uint32Array.from(codes), texts: textsOf(texts) };
+        const values = new StoredValues(plainValues(typeSpec('string').parquet, cells));
+        const sizes = codes.map((code) => {
+          const each = texts[code];
+          return each === undefined ? undefined : LENGTH_BYTES + Buffer.byteLength(each);
+        });
+        const present = values.present(codes.length, cells.codes);
+        expect(values.parts(codes.length, present, mostBytes)).toEqual(partsOf(sizes, mostBytes));
+        values.close();
+      }),
+      { numRuns: 500 },
+    );
   });
 });
