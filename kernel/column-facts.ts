@@ -14,7 +14,7 @@ export function countRows(codes: usize, rows: u32, counts: usize, count: u32): v
 }
 
 /**
- * Exact: a product of a number's upper or lower 32 bits never takes more than 64.
+ * Exact, since the upper and the lower 32 bits of the numbers are summed apart.
  * @param units doubles, whole numbers; NaN is NULL @param counts by code how many rows have it
  * @param sum gets two numbers of 64 bits, the first in units of 2 ** 32
  * @returns whether some row has a number
