@@ -37,6 +37,8 @@ export async function serveSampleBrand({
         baseUrl: `${service.url}/api/acme`,
         service: service.serviceName,
         timeZone: ZONE,
+        // Yesterday is complete at any hour that the tests run, also in the first minutes after midnight.
+        lateMinutes: 0,
         startDate: firstDay,
         secretName: 'brand-reports/acme',
       },
