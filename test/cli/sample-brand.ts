@@ -1,11 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { type SampleOptions, type SampleService, startSampleService } from '../../sample/server.ts';
 import { sampleCredentials } from '../../sample/settings.ts';
-import { addDays, dayOf } from '../../shared/days.ts';
+import { addDays, dayOf, endOfDay } from '../../shared/days.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 
 const ZONE = 'America/New_York';
+/** What begins in a day's last seconds would go on in the next one. */
+const LAST_MS = 30_000;
 
 /** A sample service with the brand acme, and a folder with the settings and credentials to sync it. */
 export interface SampleBrandForCli {
@@ -28,6 +31,8 @@ export async function serveSampleBrand({
 }: SampleOptions & { daysBefore?: number } = {}): Promise<SampleBrandForCli> {
   const temporary = await temporaryFolder();
   const folder = temporary.path;
+  const leftMs = endOfDay(dayOf(Date.now(), ZONE), ZONE) - Date.now();
+  if (leftMs < LAST_MS) await setTimeout(leftMs);
   const service = await startSampleService(options);
   const today = dayOf(Date.now(), ZONE);
   const firstDay = addDays(today, -daysBefore);
