@@ -29,7 +29,7 @@ export async function launch(main) {
   } else {
     console.error(
       `brand-reports needs Node 22.18 or newer, and this is ${process.version}. Install Node 24 (https://nodejs.org), ` +
-        'or on Linux run "npm install" in the repository, which brings Node 24 along.',
+        'or on Linux run "npm ci" in the repository, which brings Node 24 along.',
     );
     process.exitCode = 2;
   }
@@ -67,7 +67,7 @@ async function runWith(node, main) {
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
     process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
-    console.error(`${node} cannot be started: ${error.message}. Run "npm install" again.`);
+    console.error(`${node} cannot be started: ${error.message}. Run "npm ci" again.`);
     process.exitCode = 2;
   });
   child.on('exit', (code, signal) => process.exit(code ?? 128 + (signal ? constants.signals[signal] : 0)));

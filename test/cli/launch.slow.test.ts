@@ -41,6 +41,6 @@ describe.each([
     const ran = await run(join(elsewhere.path, file), args);
     await elsewhere.remove();
     expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(ran.stderr).toMatch(/^brand-reports needs Node 22\.18 or newer, and this is v\d.*npm install/);
+    expect(ran.stderr).toMatch(/^brand-reports needs Node 22\.18 or newer, and this is v\d.*npm ci/);
   });
 });
