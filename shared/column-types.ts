@@ -46,7 +46,12 @@ export type Value = ScalarValues[ScalarType];
 /** A value as Parquet stores it: days and milliseconds since 1970, a decimal's units, text as text. */
 export type PhysicalValue = string | bigint | number | boolean;
 
-/** A column of a table. `field` is the record's key that it holds; derived columns (`_rescued`, `_synced_at`) have none. */
+/** Derived column: when the reading that brought a row began. It does not count as content, or no re-read day would be equal. */
+export const SYNCED_AT = '_synced_at';
+/** Derived column: JSON of the values that fit none of the columns of their fields (I6). */
+export const RESCUED = '_rescued';
+
+/** A column of a table. `field` is the record's key that it holds; derived columns have none. */
 export interface Column {
   name: string;
   type: ColumnType;

@@ -97,16 +97,18 @@ export interface ValueRange {
   to: string;
 }
 
-/** The columns and partition keys of a table. */
+/** A table as a catalog shows it. */
 export interface TableShape {
   name: string;
+  /** One sentence for people. */
+  description: string;
   partitionKeys: readonly string[];
   columns: readonly Column[];
 }
 
 /** What SQL engines read to find the snapshots: a projection of the ledgers that can always be rebuilt from them. */
 export interface Catalog {
-  /** Creates the table, or adds the columns that it does not have; removes none (I7). */
+  /** Creates the table, or brings it the columns, the description and the parameters that it lacks; removes no column (I7). */
   ensureTable(table: TableShape): Promise<void>;
   /** Creates the view, or replaces one that differs. The tables and columns that it reads must exist. */
   ensureView(view: View): Promise<void>;

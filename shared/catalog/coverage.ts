@@ -35,9 +35,10 @@ const COLUMNS: readonly Column[] = [
   { name: 'findings', type: 'string' },
 ];
 
-/** One row for each day that a ledger has: its state, what is committed, and why it failed. */
 export const coverageTable: TableShape = {
   name: COVERAGE_TABLE,
+  description:
+    'A row for each brand, report and day: its state, its version, when it is next due, and why it failed',
   partitionKeys: MONTH_PARTITION_KEYS,
   columns: COLUMNS,
 };

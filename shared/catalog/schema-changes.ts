@@ -20,9 +20,10 @@ const COLUMNS: readonly Column[] = [
   { name: 'detail', type: 'string' },
 ];
 
-/** One row for each field that is different on a day than before: how, and by how much (`planning/schema-changes.ts`). */
+/** `planning/schema-changes.ts` finds the rows. */
 export const schemaChangesTable: TableShape = {
   name: SCHEMA_CHANGES_TABLE,
+  description: 'A row for each field that appeared, vanished, returned or changed on a day, and by how much',
   partitionKeys: MONTH_PARTITION_KEYS,
   columns: COLUMNS,
 };

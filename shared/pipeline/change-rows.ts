@@ -31,9 +31,9 @@ const COLUMNS: readonly Column[] = [
   { name: 'record', type: 'string' },
 ];
 
-/** What changed since a day was closed first, per brand, report and day. */
 export const changesTable: TableShape = {
   name: CHANGES_TABLE,
+  description: 'What later readings changed on a day after it was first closed: a row for each changed field',
   partitionKeys: CHANGES_PARTITION_KEYS,
   columns: COLUMNS,
 };

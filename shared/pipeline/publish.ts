@@ -23,7 +23,8 @@ export async function tableShape({
   schema,
 }: Pick<BrandReport, 'report' | 'schema'>): Promise<TableShape> {
   const { columns } = await schema.cached();
-  return { name: report.table, partitionKeys: DAY_PARTITION_KEYS, columns };
+  const { table: name, description } = report;
+  return { name, description, partitionKeys: DAY_PARTITION_KEYS, columns };
 }
 
 /**

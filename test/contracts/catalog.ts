@@ -13,6 +13,7 @@ export interface CatalogUnderTest {
 
 export const ORDERS: TableShape = {
   name: 'orders',
+  description: 'Orders',
   partitionKeys: ['brand', 'dt'],
   columns: [
     { name: 'transid', type: 'string', field: 'transid' },

@@ -174,7 +174,10 @@ describe('a repair', () => {
       const store = openS3Store({ client: s3.client, bucket: s3.bucket, prefix: 'lake' });
       const catalog = createGlueCatalog({ client: glue.client, database: 'reports', lakeUrl: store.url });
       const { columns } = await readSchema(lake.store, ordersReport());
-      const shape = { name: 'orders', partitionKeys: DAY_PARTITION_KEYS, columns };
+      const shape = {
+        ...{ name: 'orders', description: 'Orders', partitionKeys: DAY_PARTITION_KEYS },
+        columns,
+      };
       await catalog.ensureTable(shape);
       for (const [key, { body }] of lake.store.objects) await store.put(key, body, { ifAbsent: true });
       for (const day of [FIRST, '2026-03-08', '2026-03-09', TODAY]) {

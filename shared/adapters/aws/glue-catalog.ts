@@ -31,14 +31,13 @@ import {
   refuseTable,
 } from './glue-errors.ts';
 import {
-  grownTable,
   isSameView,
-  missingColumns,
   newPartition,
   newTable,
   partitionIndexes,
   prestoView,
   retypedColumns,
+  updatedTable,
 } from './glue-tables.ts';
 import { sleepWithJitter } from '../sleep-with-jitter.ts';
 import { checkedKey } from '../keys.ts';
@@ -102,13 +101,13 @@ export function createGlueCatalog({
 
   async function ensureTable(shape: TableShape): Promise<void> {
     const location = locationOf(shape.name);
+    const created = newTable(shape, location);
     const changed = (found: Table) => {
       refuseOtherLake(found, location, database);
       refuseRetyped(found, retypedColumns(found, shape), { database, lakeUrl });
-      const missing = missingColumns(found, shape);
-      return missing.length === 0 ? undefined : grownTable(found, missing);
+      return updatedTable(found, shape, created);
     };
-    await converge(newTable(shape, location), changed, partitionIndexes(shape.partitionKeys));
+    await converge(created, changed, partitionIndexes(shape.partitionKeys));
     ensured.set(shape.name, shape.columns.length);
   }
 

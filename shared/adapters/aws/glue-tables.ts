@@ -16,10 +16,7 @@ import type { View } from '../../reports/definition.ts';
 export const VIRTUAL_VIEW = 'VIRTUAL_VIEW';
 
 /** I7: the columns that the table in Glue does not have yet; those that it has keep their types. */
-export function missingColumns(
-  { StorageDescriptor, PartitionKeys }: Table,
-  { columns }: TableShape,
-): GlueColumn[] {
+function missingColumns({ StorageDescriptor, PartitionKeys }: Table, { columns }: TableShape): GlueColumn[] {
   const present = [...(StorageDescriptor?.Columns ?? []), ...(PartitionKeys ?? [])].map(({ Name }) =>
     Name?.toLowerCase(),
   );
@@ -52,9 +49,13 @@ export function retypedColumns(
 }
 
 /** A Parquet table over all snapshots of a table; its partitions have locations of their own. */
-export function newTable({ name, partitionKeys, columns }: TableShape, location: string): TableInput {
+export function newTable(
+  { name, description, partitionKeys, columns }: TableShape,
+  location: string,
+): TableInput {
   return {
     Name: name,
+    Description: description,
     TableType: 'EXTERNAL_TABLE',
     // The parameter makes Athena ask Glue for the partitions of a query only, by the indexes.
     Parameters: { EXTERNAL: 'TRUE', classification: 'parquet', 'partition_filtering.enabled': 'true' },
@@ -71,19 +72,30 @@ export function partitionIndexes(keys: readonly string[]): PartitionIndex[] {
   ];
 }
 
-/** I7: UpdateTable replaces the whole table, so everything that an input can hold is copied and columns are only added. */
-export function grownTable(found: Table, missing: readonly GlueColumn[]): TableInput {
+/**
+ * The table with what a new one would have: missing columns, our description, our parameters. UpdateTable replaces the
+ * whole table, so everything else that an input can hold is copied (I7: columns are only added).
+ * @returns `undefined` if the table has all of it
+ */
+export function updatedTable(
+  found: Table,
+  shape: TableShape,
+  { Description, Parameters = {} }: TableInput,
+): TableInput | undefined {
+  const missing = missingColumns(found, shape);
+  const hasParameters = Object.entries(Parameters).every(([key, value]) => found.Parameters?.[key] === value);
+  if (missing.length === 0 && hasParameters && found.Description === Description) return undefined;
   const Columns = [...(found.StorageDescriptor?.Columns ?? []), ...missing];
   return {
     Name: found.Name,
-    Description: found.Description,
+    Description,
     Owner: found.Owner,
     LastAccessTime: found.LastAccessTime,
     LastAnalyzedTime: found.LastAnalyzedTime,
     Retention: found.Retention,
     PartitionKeys: found.PartitionKeys,
     TableType: found.TableType,
-    Parameters: found.Parameters,
+    Parameters: { ...found.Parameters, ...Parameters },
     StorageDescriptor: { ...found.StorageDescriptor, Columns },
   };
 }

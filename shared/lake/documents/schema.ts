@@ -3,7 +3,7 @@ import { type Column, parseColumnType } from '../../column-types.ts';
 import type { Json } from '../../json.ts';
 import type { ReportDefinition } from '../../reports/definition.ts';
 import { schemaKey } from '../paths.ts';
-import { type TableSchema, baseSchema } from '../table/columns.ts';
+import { DERIVED_COLUMNS, type TableSchema, baseSchema } from '../table/columns.ts';
 import { type HasRecentWrites, damagedDocument, parseDocument, storedObject } from './cas-document.ts';
 
 const column = storedObject(() => ({
@@ -29,8 +29,8 @@ const schema = storedObject(() => ({
     z.refine((columns) => allDiffer(columns.flatMap(typedField)), {
       error: 'two columns of one type hold one field',
     }),
-    z.refine((columns) => hasColumn(columns, '_rescued') && hasColumn(columns, '_synced_at'), {
-      error: '_rescued or _synced_at is missing',
+    z.refine((columns) => DERIVED_COLUMNS.every((name) => hasColumn(columns, name)), {
+      error: `${DERIVED_COLUMNS.join(' or ')} is missing`,
     }),
   ),
   recentWrites: z.array(z.string()),

@@ -9,7 +9,7 @@
 import { DUPLICATES } from '../../json.ts';
 import { DAY_PARTITION_KEYS } from '../paths.ts';
 import type { DocumentedColumn } from '../../reports/definition.ts';
-import type { Column, ColumnType, Value } from '../../column-types.ts';
+import { type Column, type ColumnType, RESCUED, SYNCED_AT, type Value } from '../../column-types.ts';
 import { KIND, ONE_RECORD, type RecordList } from '../../records/record-list.ts';
 
 /** The documented columns, then `_rescued` and `_synced_at`, then the discovered ones in the order of discovery. */
@@ -43,7 +43,7 @@ const MAX_NAME_LENGTH = MAX_FIELD_LENGTH - '_1000'.length;
 const RESERVED = [...DAY_PARTITION_KEYS, 'constructor'];
 
 /** The columns that no field of a record stands for. */
-export const DERIVED_COLUMNS: readonly string[] = ['_rescued', '_synced_at'];
+export const DERIVED_COLUMNS: readonly string[] = [RESCUED, SYNCED_AT];
 
 /** The schema of a table without any records yet. */
 export function baseSchema(documented: readonly DocumentedColumn[]): TableSchema {
@@ -54,7 +54,7 @@ export function baseSchema(documented: readonly DocumentedColumn[]): TableSchema
     field,
   }));
   return {
-    columns: [...columns, { name: '_rescued', type: 'string' }, { name: '_synced_at', type: 'timestamp' }],
+    columns: [...columns, { name: RESCUED, type: 'string' }, { name: SYNCED_AT, type: 'timestamp' }],
   };
 }
 

@@ -5,6 +5,7 @@
  * of a row are added, so that the order of columns does not matter; their sum is mixed, so that values cannot change rows
  * unnoticed; and the mixed sums are added, so that the order of rows does not matter and duplicates do.
  */
+import { SYNCED_AT } from '../../column-types.ts';
 import { ByteWords, finalMix, LANES, type Lanes, murmur } from '../../records/murmur.ts';
 import { viewOf } from '../../records/short-bytes.ts';
 import type { NamedColumn } from './coded-rows.ts';
@@ -113,5 +114,5 @@ export function columnHashes(rows: number, column: NamedColumn): Lanes {
 
 /** Whether the column belongs to the content of a row. */
 export function counts(column: string): boolean {
-  return column !== '_synced_at';
+  return column !== SYNCED_AT;
 }

@@ -1,4 +1,4 @@
-import type { Column } from '../../column-types.ts';
+import { type Column, RESCUED } from '../../column-types.ts';
 import { isJsonObject, parseJson } from '../../json.ts';
 import type { CodedColumn } from './coded-rows.ts';
 import { ColumnFacts, fullest } from './column-facts.ts';
@@ -31,7 +31,7 @@ export async function readContent(file: ReadableFile): Promise<SnapshotContent> 
     for (const [name, column] of digest.addColumns(rows, facts.count(rows, columns))) {
       const filledRows = column.codes.reduce((sum, code) => sum + (code > 0 ? 1 : 0), 0);
       filled.set(name, (filled.get(name) ?? 0) + filledRows);
-      if (name === '_rescued') addRescued(facts, opened.columns, column);
+      if (name === RESCUED) addRescued(facts, opened.columns, column);
     }
   }
   return {

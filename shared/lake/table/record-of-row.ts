@@ -2,7 +2,7 @@
  * A record again that leads to a row: the inverse of `typedColumns`. The row does not tell how the service wrote a value
  * (a text or a number, 1.5 or 1.50), but whatever columns the record is put into, they hold what they held.
  */
-import { type Column, type Value, typeSpec } from '../../column-types.ts';
+import { type Column, RESCUED, type Value, typeSpec } from '../../column-types.ts';
 import { type Json, type JsonObject, isJsonObject, parseJson, rawNumber } from '../../json.ts';
 import type { Row } from './columns.ts';
 
@@ -16,7 +16,8 @@ export function recordsOfRows(columns: readonly Column[]): (row: Row) => JsonObj
       if (field !== undefined && held !== null && held !== undefined && !values.has(field))
         values.set(field, jsonOf(type, held));
     }
-    const rescued = typeof row._rescued === 'string' ? parseJson(row._rescued) : {};
+    const { [RESCUED]: text } = row;
+    const rescued = typeof text === 'string' ? parseJson(text) : {};
     // What a column holds of a value that is rescued is not all of it.
     return { ...Object.fromEntries(values), ...(isJsonObject(rescued) && rescued) };
   };

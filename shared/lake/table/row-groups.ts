@@ -2,7 +2,7 @@
  * Writes the records of a partition as row groups: a group is typed, counted into the digest and encoded as soon as it
  * is full, so that memory holds one of them, whatever the size of the day (I12).
  */
-import type { Column } from '../../column-types.ts';
+import { type Column, SYNCED_AT } from '../../column-types.ts';
 import type { RecordList } from '../../records/record-list.ts';
 import type { NamedColumn } from './coded-rows.ts';
 import type { ColumnFacts } from './column-facts.ts';
@@ -91,7 +91,7 @@ export class RowGroups {
     yield* typedColumns(columns, this.#records, codes, (column, rescued) =>
       facts.addRescued(column, rescued),
     );
-    yield ['_synced_at', { codes: this.#syncedAt, values: this.#times }];
+    yield [SYNCED_AT, { codes: this.#syncedAt, values: this.#times }];
   }
 }
 

@@ -5,7 +5,7 @@
  * it is rescued where none of them holds it exactly.
  */
 import { isAscii } from 'node:buffer';
-import { type Column, type TypeSpec, typeSpec, type Value } from '../../column-types.ts';
+import { type Column, RESCUED, type TypeSpec, typeSpec, type Value } from '../../column-types.ts';
 import { type Json, stringifyJson } from '../../json.ts';
 import { valueOfLiteral } from '../../records/record-list.ts';
 import type { CodedColumn, NamedColumn } from './coded-rows.ts';
@@ -46,7 +46,7 @@ export function* typedColumns(
       if (first && rows > 0) onRescued?.(first.name, rows);
     }
   }
-  if (rescued.size > 0) yield ['_rescued', rescuedColumn(records.rows, rescued)];
+  if (rescued.size > 0) yield [RESCUED, rescuedColumn(records.rows, rescued)];
 }
 
 /** What the column holds, by code. @param unfit gets what the column does not tell, by code */

@@ -186,8 +186,8 @@ describe('Glue', () => {
       { Name: 'TransId', Type: 'STRING' },
       { Name: 'amount', Type: 'decimal(38, 9)' },
     ];
-    const table = { Name: 'orders', StorageDescriptor: { Location: LOCATION, Columns } };
-    server.tables.set('orders', { table, version: 0, partitions: new Map() });
+    await catalog.ensureTable(ORDERS);
+    Object.assign(tableNow() ?? {}, { StorageDescriptor: { Location: LOCATION, Columns } });
     await catalog.ensureTable(ORDERS);
     expect(server.tables.get('orders')?.version).toBe(0);
   });
@@ -200,9 +200,23 @@ describe('Glue', () => {
 
   it('keeps what others have set on the table', async () => {
     await catalog.ensureTable(withColumns('a'));
-    Object.assign(tableNow() ?? {}, { Description: 'ours', Parameters: { owner: 'team' } });
+    Object.assign(tableNow() ?? {}, { Owner: 'team', Parameters: { cost_center: '7' } });
     await catalog.ensureTable(withColumns('b'));
-    expect(tableNow()).toMatchObject({ Description: 'ours', Parameters: { owner: 'team' } });
+    expect(tableNow()).toMatchObject({ Owner: 'team', Parameters: { cost_center: '7' } });
+  });
+
+  it.each<[string, object]>([
+    ['a parameter', { Parameters: { EXTERNAL: 'TRUE', classification: 'parquet' } }],
+    ['a parameter of another value', { Parameters: { classification: 'csv' } }],
+    ['the description', { Description: 'of an earlier release' }],
+  ])('brings a table that has all columns %s that it lacks', async (_what, before) => {
+    await catalog.ensureTable(ORDERS);
+    Object.assign(tableNow() ?? {}, before);
+    await catalog.ensureTable(ORDERS);
+    expect(tableNow()).toMatchObject({
+      Description: 'Orders',
+      Parameters: { classification: 'parquet', 'partition_filtering.enabled': 'true' },
+    });
   });
 
   it('I7: keeps the columns of another run that grew the table at the same time', async () => {
