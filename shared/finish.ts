@@ -17,7 +17,7 @@ import {
   withLastRun,
 } from './lake/documents/month-index.ts';
 import { type ReportOutcome, countFailedDays, errorSummary } from './outcome.ts';
-import { type RunContext, todayIn } from './pipeline/context.ts';
+import { type RunContext, isDailyWorkDue, todayIn } from './pipeline/context.ts';
 import { hasPendingPublication } from './pipeline/publish.ts';
 import { reconcile } from './pipeline/reconcile.ts';
 import { forgetOldVersions, vacuum } from './pipeline/vacuum.ts';
@@ -138,13 +138,6 @@ async function vacuumOrLog(ctx: RunContext, at: string): Promise<void> {
   } catch (thrown) {
     ctx.log({ event: 'vacuum_failed', ...errorSummary(rethrowBugs(thrown)) });
   }
-}
-
-/** Whether a time that was recorded when the work was last done is a day ago; one in the future comes from a clock that was ahead. */
-export function isDailyWorkDue({ clock }: RunContext, doneAt: string | undefined): boolean {
-  if (doneAt === undefined) return true;
-  const ageMs = clock.serviceMs() - Date.parse(doneAt);
-  return ageMs < 0 || ageMs >= DAY_MS;
 }
 
 /** Runs whose time is always up would otherwise never do the daily work. */

@@ -6,7 +6,6 @@
  */
 import { monthOf, monthsFrom } from './days.ts';
 import { BrandReportsError, rethrowBugs } from './errors.ts';
-import { isDailyWorkDue } from './finish.ts';
 import { readOrDamage } from './lake/documents/cas-document.ts';
 import type { Ledger } from './lake/documents/ledger.ts';
 import {
@@ -17,7 +16,7 @@ import {
   mayBeDue,
 } from './lake/documents/month-index.ts';
 import { errorSummary } from './outcome.ts';
-import { type RunContext, todayIn } from './pipeline/context.ts';
+import { type RunContext, todayIn, isDailyWorkDue } from './pipeline/context.ts';
 import { type Range, resumeOrStart } from './pipeline/continuation.ts';
 import { fetchFirstPage } from './pipeline/fetch.ts';
 import { probeEndDate } from './pipeline/probe-end-date.ts';

@@ -2,7 +2,7 @@
  * The contexts of the pipeline's steps, from small to large, so that the type of a step's parameter shows what it can
  * use: fetching a page needs no lake, the catalog needs no service, and only reading days needs a run.
  */
-import { dayOf, monthOf } from '../days.ts';
+import { DAY_MS, dayOf, monthOf } from '../days.ts';
 import type { CasDocument } from '../lake/documents/cas-document.ts';
 import type { LakeDocuments } from '../lake/documents/lake-documents.ts';
 import type { Committed, Ledger } from '../lake/documents/ledger.ts';
@@ -144,4 +144,11 @@ export async function committedOf(
 /** Today in the brand's time zone, `YYYY-MM-DD`. */
 export function todayIn({ clock, policy }: { clock: Pick<Clock, 'now'>; policy: Policy }): string {
   return dayOf(clock.now().getTime(), policy.timeZone);
+}
+
+/** Whether a time that was recorded when the work was last done is a day ago; one in the future comes from a clock that was ahead. */
+export function isDailyWorkDue({ clock }: Pick<RunContext, 'clock'>, doneAt: string | undefined): boolean {
+  if (doneAt === undefined) return true;
+  const ageMs = clock.serviceMs() - Date.parse(doneAt);
+  return ageMs < 0 || ageMs >= DAY_MS;
 }
