@@ -248,7 +248,7 @@ function ledgerTableSql(
 }
 
 function coverageFacts(
-  { brand, report, index, ledgers: own }: ReportLedgers,
+  { brand, report, state, ledgers: own }: ReportLedgers,
   ledgers: readonly ReportLedgers[],
   settings: Settings | undefined,
 ): CoverageFacts {
@@ -260,7 +260,7 @@ function coverageFacts(
     report,
     committedOn: committedIn(own),
     policy: enabledPolicy(settings, brand, report),
-    hasReturnedRecords: index.hasReturnedRecords,
+    hasReturnedRecords: state.hasReturnedRecords,
     upstream: (dt) => upstreamState(upstream?.ledgers.get(monthOf(dt))?.days[dt]),
   };
 }

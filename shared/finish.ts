@@ -15,7 +15,7 @@ import {
   monthContent,
   recordMonths,
   withLastRun,
-} from './lake/documents/month-index.ts';
+} from './lake/documents/report-state.ts';
 import { type ReportOutcome, countFailedDays, errorSummary } from './outcome.ts';
 import { type RunContext, isDailyWorkDue, todayIn } from './pipeline/context.ts';
 import { hasPendingPublication } from './pipeline/publish.ts';
@@ -41,13 +41,13 @@ export interface Examined {
   columnsBefore: number | undefined;
 }
 
-/** How a report ended in a run: what its index keeps of it for the watcher. */
+/** How a report ended in a run: what the report state keeps of it for the watcher. */
 export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days' | 'requests' | 'throttles'>;
 
 /**
  * What a run does when its days are done: checks of what they hold, vacuum and catalog once a day, coverage and changes
- * of fields of the months that it examined, and last the index, from which later runs read when each month is next due.
- * If a run dies before that, these months stay marked dirty, and the next run examines them.
+ * of fields of the months that it examined, and last the report state, from which later runs read when each month is
+ * next due. If a run dies before that, these months stay marked dirty, and the next run examines them.
  * @param ended missing for a run of a range, of which the watcher is not to know
  */
 export async function finishReport(
@@ -60,7 +60,7 @@ export async function finishReport(
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
   const nowMs = ctx.clock.now().getTime();
   const at = new Date(ctx.clock.serviceMs()).toISOString();
-  const before = await ctx.index.cached();
+  const before = await ctx.reportState.cached();
   const hasReturnedRecords = before.hasReturnedRecords || (await hasRecords(ctx, months));
   const isDaily = isDailyWorkDue(ctx, before.examinedAt) && hasTimeFor(ctx, before.examinedAt);
   // I3: a machine clock that is ahead, and that no response has corrected, would remove what queries still read.
@@ -79,7 +79,7 @@ export async function finishReport(
   for (const month of covered)
     examined.set(month, await examinedMonth(ctx, month, nowMs, hasReturnedRecords));
   const run = { id: ctx.runId, wallMs: ctx.clock.wallMs(), nowMs, seen };
-  await ctx.index.update((current) => {
+  await ctx.reportState.update((current) => {
     const recorded = recordMonths(current, examined, policyFingerprint(ctx.policy), run);
     const next = {
       ...recorded,
@@ -114,7 +114,7 @@ async function monthsWithOtherFields(
 /** Records that a run failed before it could finish. Never fails: the watcher notices as well where no run reports. */
 export async function recordFailedRun(ctx: RunContext, ended: EndedReport): Promise<void> {
   try {
-    await ctx.index.update((current) => withLastRun(current, lastRunOf(ctx, ended)));
+    await ctx.reportState.update((current) => withLastRun(current, lastRunOf(ctx, ended)));
   } catch (thrown) {
     ctx.log({ event: 'last_run_not_recorded', message: asBrandReportsError(thrown).message });
   }
@@ -133,7 +133,7 @@ async function vacuumOrLog(ctx: RunContext, at: string): Promise<void> {
   try {
     const months = await vacuum(ctx);
     await vacuumLedgerTables(ctx);
-    await ctx.index.update((index) => ({ ...index, vacuumedAt: at }));
+    await ctx.reportState.update((state) => ({ ...state, vacuumedAt: at }));
     await forgetOldVersions(ctx, months);
   } catch (thrown) {
     ctx.log({ event: 'vacuum_failed', ...errorSummary(rethrowBugs(thrown)) });
@@ -150,7 +150,7 @@ async function hasGrown({ schema }: RunContext, columnsBefore: number | undefine
   return columnsBefore !== undefined && (await schema.cached()).columns.length > columnsBefore;
 }
 
-/** What the index is to say of a month, from its ledger as this run last saw it. */
+/** What the report state is to contain of a month, from its ledger as this run last saw it. */
 async function examinedMonth(
   ctx: RunContext,
   month: string,

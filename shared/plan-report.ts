@@ -1,20 +1,20 @@
 /*
  * What a report needs before its first day: which of its days are due, from the ledgers of the months in which a day may
- * be due, as its index says. Where that is none, the index is all that is read. What these ledgers say is committed but
- * not published is published first. A month whose ledger is damaged is left out: its days cannot be read without losing
- * what it holds, and the other months go on.
+ * be due by the report state. If there is no such month, nothing but the state is read. What these ledgers say is
+ * committed but not published is published first. A month whose ledger is damaged is left out: its days cannot be read
+ * without losing what it holds, and the other months go on.
  */
 import { monthOf, monthsFrom } from './days.ts';
 import { BrandReportsError, rethrowBugs } from './errors.ts';
 import { readOrDamage } from './lake/documents/cas-document.ts';
 import type { Ledger } from './lake/documents/ledger.ts';
 import {
-  type MonthIndex,
+  type ReportState,
   type SeenMonths,
   latestRecordedMs,
   markMonthsDirty,
   mayBeDue,
-} from './lake/documents/month-index.ts';
+} from './lake/documents/report-state.ts';
 import { errorSummary } from './outcome.ts';
 import { type RunContext, todayIn, isDailyWorkDue } from './pipeline/context.ts';
 import { type Range, resumeOrStart } from './pipeline/continuation.ts';
@@ -33,7 +33,7 @@ export interface ReportPlan {
   due: DueDay[];
   /** Days that failed before and are not tried yet: their backoff has not ended. */
   waiting: string[];
-  /** The months examined, `YYYY-MM`, and what the index said of them before. */
+  /** The months examined, `YYYY-MM`, and what the report state contained of them before. */
   seen: SeenMonths;
   /** Whether these are all months, as they are once a day. */
   examinedAll: boolean;
@@ -52,9 +52,9 @@ export async function planReport(ctx: RunContext, range: Range | undefined): Pro
   const { clockSkewMs } = ctx.service;
   if (range) assertBegun(ctx, range);
   const continuation = await resumeOrStart(ctx, range);
-  const index = await ctx.index.cached();
-  const isDaily = isDailyWorkDue(ctx, index.examinedAt);
-  const months = await monthsToExamine(ctx, index, isDaily, range);
+  const state = await ctx.reportState.cached();
+  const isDaily = isDailyWorkDue(ctx, state.examinedAt);
+  const months = await monthsToExamine(ctx, state, isDaily, range);
   const { ledgers, damagedMonths, error: damaged } = await refreshed(ctx, months, ctx.ledger);
   await askForTime(ctx, ledgers);
   const { upstream, error: upstreamDamaged } = await upstreamOf(ctx, months);
@@ -68,7 +68,7 @@ export async function planReport(ctx: RunContext, range: Range | undefined): Pro
   const columns = due.length + pending.length > 0 ? await prepareTable(ctx) : undefined;
   const unpublished = await publishDays(ctx, pending);
   if (due.length > 0) await probeEndDate(ctx);
-  const seen = new Map([...ledgers.keys()].map((month) => [month, index.months[month]]));
+  const seen = new Map([...ledgers.keys()].map((month) => [month, state.months[month]]));
   await markInProgress(ctx, due, damagedMonths, seen);
   const error = damaged ?? upstreamDamaged ?? unpublished;
   return {
@@ -100,8 +100,8 @@ function assertBegun(ctx: RunContext, { from }: Range): void {
  */
 async function askForTime(ctx: RunContext, ledgers: ReadonlyMap<string, Ledger>): Promise<void> {
   const nowMs = ctx.clock.serviceMs();
-  const index = await ctx.index.cached();
-  if (ctx.upstream || Math.max(latestRecordedMs(index), lastReadMs(ledgers)) <= nowMs) return;
+  const state = await ctx.reportState.cached();
+  if (ctx.upstream || Math.max(latestRecordedMs(state), lastReadMs(ledgers)) <= nowMs) return;
   const day = todayIn(ctx);
   const [query] = dayQueries(
     ctx.report,
@@ -148,19 +148,19 @@ interface ExaminedLedgers {
 /** The months in which a day may be due. */
 async function monthsToExamine(
   ctx: RunContext,
-  index: MonthIndex,
+  state: ReportState,
   isDaily: boolean,
   range: Range | undefined,
 ): Promise<string[]> {
   const nowMs = ctx.clock.now().getTime();
   const { from, to } = range ?? { from: ctx.policy.startDate, to: todayIn(ctx) };
   const months = monthsFrom(from, to);
-  // Once a day the index is ignored altogether, so that a wrong hint, or a manual change of the catalog, is repaired.
+  // Once a day the hints are ignored altogether, so that a wrong hint, or a manual change of the catalog, is repaired.
   if (range || isDaily) return months;
   const fingerprint = policyFingerprint(ctx.policy);
   // What this run knew of it when it began is enough: a later change differs from what this run records as examined.
-  const upstream = await ctx.upstream?.index.cached();
-  return months.filter((month) => mayBeDue(index, fingerprint, month, nowMs, upstream));
+  const upstream = await ctx.upstream?.reportState.cached();
+  return months.filter((month) => mayBeDue(state, fingerprint, month, nowMs, upstream));
 }
 
 /** What is committed of the upstream report's days, by day; `undefined` for a report without an upstream. */
@@ -209,5 +209,5 @@ async function markInProgress(
   const months = [...new Set([...due.map(({ day }) => monthOf(day)), ...damagedMonths])];
   if (months.length === 0) return;
   const dirty = { by: ctx.runId, at: new Date(ctx.clock.wallMs()).toISOString() };
-  await ctx.index.update((current) => markMonthsDirty(current, months, dirty, seen));
+  await ctx.reportState.update((current) => markMonthsDirty(current, months, dirty, seen));
 }

@@ -242,7 +242,7 @@ function fieldChanges(tables: readonly TableStatus[]): string[] {
 function failures({ table: name, days, damaged = [] }: TableStatus): string[] {
   const documents = damaged.flatMap(({ month, message }) => [
     '',
-    styleText('red', `${name} ${month ?? 'index'}`),
+    styleText('red', `${name} ${month ?? 'report state'}`),
     oneLine(message),
   ]);
   const failed = days.flatMap(({ dt, failure }) =>

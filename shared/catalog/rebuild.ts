@@ -181,7 +181,7 @@ async function monthsInLake(
 }
 
 async function coverMonths(context: BrandReport, months: readonly string[]): Promise<readonly string[]> {
-  const { hasReturnedRecords } = await context.index.cached();
+  const { hasReturnedRecords } = await context.reportState.cached();
   await writeCoverage(context, months, hasReturnedRecords);
   await writeSchemaChanges(context, months);
   return months;

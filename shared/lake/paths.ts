@@ -8,7 +8,7 @@
  *   snapshots/schema_changes/…                 the same
  *   snapshots/changes/brand=<brand>/report=<report>/dt=<day>/<snapshot id>/part-0000.parquet
  *   raw/<report>/brand=<brand>/dt=<day>/<attempt id>/chunk-000000.json-seq.zst, progress.json
- *   ledger/<report>/<brand>/<YYYY-MM>.json, index.json
+ *   ledger/<report>/<brand>/<YYYY-MM>.json, state.json
  *   schema/<table>.json
  *   rates/<brand>.json
  *   status/coverage.html, watch.json           the calendar as a page; what the watcher has told
@@ -40,7 +40,7 @@ export const LEDGER_TABLES: readonly string[] = [COVERAGE_TABLE, SCHEMA_CHANGES_
 export const SNAPSHOTS_PREFIX = 'snapshots/';
 /** The raw records of all reports; a lifecycle rule expires them. */
 export const RAW_PREFIX = 'raw/';
-/** The ledgers and month indexes of all reports. */
+/** The ledgers and states of all reports. */
 export const LEDGERS_PREFIX = 'ledger/';
 /** The schemas of all tables. */
 export const SCHEMAS_PREFIX = 'schema/';
@@ -166,7 +166,7 @@ export function parseDayKey(brandPrefix: string, key: string): { day: string; id
   return isOurs && id !== '' && name !== undefined ? { day, id } : undefined;
 }
 
-/** `ledger/order_list/`: the ledgers and indexes of a report, for all brands. */
+/** `ledger/order_list/`: the ledgers and states of a report, for all brands. */
 export function reportLedgersPrefix(report: string): string {
   return `${LEDGERS_PREFIX}${report}/`;
 }
@@ -176,7 +176,7 @@ export function ledgerKey(report: string, brand: string, month: string): string 
   return `${reportLedgersPrefix(report)}${brand}/${month}.json`;
 }
 
-/** The inverse of `ledgerKey`; `undefined` for an index and for objects that are not ours. */
+/** The inverse of `ledgerKey`; `undefined` for a report state and for objects that are not ours. */
 export function parseLedgerKey(key: string): { report: string; brand: string; month: string } | undefined {
   if (!key.startsWith(LEDGERS_PREFIX)) return undefined;
   const [, report, brand, month] =
@@ -186,9 +186,9 @@ export function parseLedgerKey(key: string): { report: string; brand: string; mo
     : { report, brand, month };
 }
 
-/** `ledger/order_list/acme/index.json` */
-export function indexKey(report: string, brand: string): string {
-  return `${reportLedgersPrefix(report)}${brand}/index.json`;
+/** `ledger/order_list/acme/state.json` */
+export function reportStateKey(report: string, brand: string): string {
+  return `${reportLedgersPrefix(report)}${brand}/state.json`;
 }
 
 /** `schema/orders.json` */
@@ -204,10 +204,10 @@ export function damagedCopyKey(key: string, at: Date): string {
   return `${DAMAGED_PREFIX}${key}.${at.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
 }
 
-/** The inverse of `indexKey`; `undefined` for objects that are not ours. */
-export function parseIndexKey(key: string): { report: string; brand: string } | undefined {
+/** The inverse of `reportStateKey`; `undefined` for objects that are not ours. */
+export function parseReportStateKey(key: string): { report: string; brand: string } | undefined {
   const [, report = '', brand = ''] = key.split('/');
-  return isName(brand) && key === indexKey(report, brand) ? { report, brand } : undefined;
+  return isName(brand) && key === reportStateKey(report, brand) ? { report, brand } : undefined;
 }
 
 /** Whether a key is that of a progress document. */

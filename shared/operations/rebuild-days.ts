@@ -1,7 +1,7 @@
 /*
  * Makes the days of a report again from their raw records, with the settings of now and without one call to the service:
  * after a change of column types, the key or the time zone. Each day is `pipeline/rebuild-day.ts`; here they are put in
- * order, and what follows from the ledgers (tables, `coverage`, the hints of the index) follows them again at the end.
+ * order, and what follows from the ledgers (tables, `coverage`, the hints of the report state) follows them again at the end.
  */
 import { writeCoverage } from '../catalog/coverage.ts';
 import { ensureTable, ensureTableAndViews } from '../catalog/ensure-tables.ts';
@@ -10,7 +10,7 @@ import { monthOf, monthsFrom } from '../days.ts';
 import { type BrandReportsError, rethrowBugs } from '../errors.ts';
 import { readOrDamage } from '../lake/documents/cas-document.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
-import { markMonthsDirty, recordMonths } from '../lake/documents/month-index.ts';
+import { markMonthsDirty, recordMonths } from '../lake/documents/report-state.ts';
 import { type ErrorSummary, type Status, errorSummary } from '../outcome.ts';
 import { type LakeAccess, createBrandReport, todayIn } from '../pipeline/context.ts';
 import { type RebuildContext, type RebuiltDay, rebuildDay } from '../pipeline/rebuild-day.ts';
@@ -132,10 +132,10 @@ async function committedDays(
   return { committed: committed.sort(), ...(first && { damage: first }) };
 }
 
-/** @returns how many columns the table has. Until the end a run that looks for what is due looks at these months, whatever the index said of them. */
+/** Marks the months dirty: until the end every run for due days reads them. @returns how many columns the table has */
 async function prepare(ctx: RebuildContext, months: readonly string[]): Promise<number> {
   const dirty = { by: ctx.runId, at: new Date(ctx.clock.wallMs()).toISOString() };
-  await ctx.index.update((index) => markMonthsDirty(index, months, dirty, new Map()));
+  await ctx.reportState.update((state) => markMonthsDirty(state, months, dirty, new Map()));
   return (await ensureTable(ctx)).columns.length;
 }
 
@@ -150,13 +150,13 @@ async function finish(
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
   // A view may have waited for a new column.
   if ((await ctx.schema.cached()).columns.length > columnsBefore) await ensureTableAndViews(ctx);
-  const { hasReturnedRecords } = await ctx.index.cached();
+  const { hasReturnedRecords } = await ctx.reportState.cached();
   await writeCoverage(ctx, months, hasReturnedRecords);
   await writeSchemaChanges(ctx, monthsComparedWith(published, todayIn(ctx)));
   const [wallMs, nowMs] = [ctx.clock.wallMs(), ctx.clock.now().getTime()];
   const examined = new Map(months.map((month) => [month, { dueMs: nowMs }]));
   const run = { id: ctx.runId, wallMs, nowMs, seen: new Map() };
-  await ctx.index.update((index) => recordMonths(index, examined, index.policy, run));
+  await ctx.reportState.update((state) => recordMonths(state, examined, state.policy, run));
 }
 
 function statusOf({ outcome }: RebuiltDay): Status {

@@ -10,7 +10,7 @@ import { asBrandReportsError, BrandReportsError } from '../errors.ts';
 import { parseJsonDocument } from '../lake/documents/cas-document.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { parseLedger } from '../lake/documents/ledger.ts';
-import { parseMonthIndex } from '../lake/documents/month-index.ts';
+import { parseReportState } from '../lake/documents/report-state.ts';
 import { parseProgress } from '../lake/documents/progress.ts';
 import { parseRateBudget, unreadableBudget } from '../lake/documents/rate-budget.ts';
 import { parseStoredSchema } from '../lake/documents/schema.ts';
@@ -20,7 +20,7 @@ import {
   damagedCopyKey,
   isProgressKey,
   isRateBudgetKey,
-  parseIndexKey,
+  parseReportStateKey,
   parseLedgerKey,
   reportRawPrefix,
   schemaKey,
@@ -30,14 +30,14 @@ import type { ReportDefinition } from '../reports/definition.ts';
 import { type RemakeOptions, remakeLedger } from './remake-ledger.ts';
 import { type Remade, remakeSchema } from './remake-schema.ts';
 
-/** In this order, because a ledger that was made again is noted in its index. */
-const KINDS = ['index', 'progress', 'rate', 'schema', 'ledger'] as const;
+/** In this order, because a ledger that was made again is noted in the report state. */
+const KINDS = ['state', 'progress', 'rate', 'schema', 'ledger'] as const;
 
 type DocumentKind = (typeof KINDS)[number];
 
 /** What a repair does with a document of each kind. */
 const REMEDIES: Record<DocumentKind, string> = {
-  index: 'empty it: the next runs make it again from the ledgers',
+  state: 'empty it: the next runs make it again from the ledgers',
   progress: 'empty it: runs do without it, and read what its attempt had staged again',
   rate: 'empty it: runs forget within a minute what it held, and share the rate again',
   schema: 'make it again from the columns of the snapshots',
@@ -106,8 +106,8 @@ async function* documentsOf(options: RepairOptions): AsyncGenerator<LakeDocument
   const { lake, reports } = options;
   const { store } = lake;
   for await (const { key } of store.list(LEDGERS_PREFIX)) {
-    const index = parseIndexKey(key);
-    if (index && Object.hasOwn(reports, index.report)) yield emptied(key, 'index', parseMonthIndex(key));
+    const stateOf = parseReportStateKey(key);
+    if (stateOf && Object.hasOwn(reports, stateOf.report)) yield emptied(key, 'state', parseReportState(key));
     const of = parseLedgerKey(key);
     const report = of && Object.hasOwn(reports, of.report) ? reports[of.report] : undefined;
     if (of && report) yield ledgerOf(options, key, { report, brand: of.brand, month: of.month });
@@ -188,13 +188,13 @@ async function replace(
   return { outcome: 'repaired', copy, notes };
 }
 
-/** The index may say that no day of the month is due: without its hint the next run looks. */
+/** By the report state no day of the month may be due: without this hint the next run reads the month. */
 async function forgetDueTime({ lake, ...access }: RepairOptions, key: string): Promise<void> {
   const of = parseLedgerKey(key);
   if (!of) return;
   const documents = createLakeDocuments({ store: lake.store, ...access });
-  await documents.index(of.report, of.brand).update((index) => {
-    const { [of.month]: forgotten, ...months } = index.months;
-    return forgotten ? { ...index, months } : index;
+  await documents.reportState(of.report, of.brand).update((state) => {
+    const { [of.month]: forgotten, ...months } = state.months;
+    return forgotten ? { ...state, months } : state;
   });
 }

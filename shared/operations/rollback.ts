@@ -18,7 +18,7 @@ import {
   type VersionContent,
   rollBackDay,
 } from '../lake/documents/ledger.ts';
-import { markMonthsDirty } from '../lake/documents/month-index.ts';
+import { markMonthsDirty } from '../lake/documents/report-state.ts';
 import { listLedgers } from '../lake/documents/read.ts';
 import { versionsOf } from '../lake/documents/versions.ts';
 import { dayPartition, snapshotKey } from '../lake/paths.ts';
@@ -113,7 +113,7 @@ export async function rollBack(options: RollbackOptions, to: string): Promise<Ro
 
   const month = monthOf(day);
   const dirty = { by: runId, at: new Date(clock.wallMs()).toISOString() };
-  await ctx.index.update((index) => markMonthsDirty(index, [month], dirty, new Map()));
+  await ctx.reportState.update((state) => markMonthsDirty(state, [month], dirty, new Map()));
   const { claim } = entry;
   await ctx.ledger(month).update((ledger) =>
     rollBackDay(ledger, day, {
@@ -125,7 +125,7 @@ export async function rollBack(options: RollbackOptions, to: string): Promise<Ro
   if (changes && changes !== committed.changes) logChange(ctx, day, content.rows, changes);
   await publishDay(ctx, day);
   await ctx.ledger(month).flush();
-  if (ctx.policy) await writeCoverage(ctx, [month], (await ctx.index.cached()).hasReturnedRecords);
+  if (ctx.policy) await writeCoverage(ctx, [month], (await ctx.reportState.cached()).hasReturnedRecords);
   await writeSchemaChanges(ctx, [month]);
   const { snapshot, rows } = committed;
   return { status: 'complete', ...outcome, snapshot: to, rows: content.rows, replaced: { snapshot, rows } };

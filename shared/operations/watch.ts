@@ -5,9 +5,9 @@
  */
 import { lastMonths, isInSpan, monthOf } from '../days.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
-import { mayBeDue } from '../lake/documents/month-index.ts';
+import { mayBeDue } from '../lake/documents/report-state.ts';
 import {
-  type ReportIndexes,
+  type ReportStates,
   type ReportLedgers,
   type WantsMonth,
   readWantedLedgers,
@@ -102,15 +102,15 @@ function monthsOfFindings({ told }: WatchRecord): Set<string> {
   return new Set(Object.values(told).flatMap(({ finding }) => (finding ? [monthOf(finding.day)] : [])));
 }
 
-/** Where the index says that nothing in a month is due, every day of it is complete: its ledger need not be read. */
+/** If nothing in a month is due by the report state, every day of it is complete: its ledger need not be read. */
 function mayHoldProblems(
   month: string,
-  { brand, report, index, upstream }: ReportIndexes,
+  { brand, report, state, upstream }: ReportStates,
   settings: Settings,
   nowMs: number,
 ): boolean {
   const policy = enabledPolicy(settings, brand, report);
-  return policy !== undefined && mayBeDue(index, policyFingerprint(policy), month, nowMs, upstream);
+  return policy !== undefined && mayBeDue(state, policyFingerprint(policy), month, nowMs, upstream);
 }
 
 function suspectsIn(
@@ -125,7 +125,7 @@ function suspectsIn(
     if (!policy) return [];
     const stored = lake.find((each) => each.brand === table.brand && each.report.name === report.name);
     const isJudgedHere = (month: string) => !stored || isJudged(month, stored);
-    const lastRun = stored?.index.lastRun;
+    const lastRun = stored?.state.lastRun;
     const watched = { table, policy, isJudged: isJudgedHere, lastRun };
     return [
       ...suspectsOf(watched, nowMs),

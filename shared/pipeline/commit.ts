@@ -32,7 +32,7 @@ export async function commit(
 ): Promise<void> {
   const { slices } = await progress.cached();
   const { startedMs, closed, resumed, recordPages, said } = readingOf(day, ctx.policy, slices);
-  const { hasReturnedRecords } = await ctx.index.cached();
+  const { hasReturnedRecords } = await ctx.reportState.cached();
   const replaced = await committedOf(ctx, day);
   const changes =
     replaced &&

@@ -6,7 +6,7 @@ import { DAY_MS, dayOf, monthOf } from '../days.ts';
 import type { CasDocument } from '../lake/documents/cas-document.ts';
 import type { LakeDocuments } from '../lake/documents/lake-documents.ts';
 import type { Committed, Ledger } from '../lake/documents/ledger.ts';
-import type { MonthIndex } from '../lake/documents/month-index.ts';
+import type { ReportState } from '../lake/documents/report-state.ts';
 import type { Progress } from '../lake/documents/progress.ts';
 import type { StoredSchema } from '../lake/documents/schema.ts';
 import { type Log, type ReportLog, bindReport } from '../log-events.ts';
@@ -32,12 +32,12 @@ export interface BrandReport {
   newId: () => string;
   /** @param month `YYYY-MM` */
   ledger: (month: string) => CasDocument<Ledger>;
-  index: CasDocument<MonthIndex>;
+  reportState: CasDocument<ReportState>;
   schema: CasDocument<StoredSchema>;
   /** Of another report's table. */
   schemaOf: (report: ReportDefinition) => CasDocument<StoredSchema>;
-  /** For a report with an upstream: the upstream report, its ledgers and its index. */
-  upstream?: OtherReport & { index: CasDocument<MonthIndex> };
+  /** For a report with an upstream: the upstream report, its ledgers and its state. */
+  upstream?: OtherReport & { reportState: CasDocument<ReportState> };
   /** Another report of the brand by its name; a run may read those of `reportsReadBy`. */
   other: (name: string) => OtherReport | undefined;
 }
@@ -123,12 +123,12 @@ export function createBrandReport(
     log: bindReport(log, brand, report.name),
     newId,
     ledger: (month) => documents.ledger(report.name, brand, month),
-    index: documents.index(report.name, brand),
+    reportState: documents.reportState(report.name, brand),
     schema: documents.schema(report),
     other,
     schemaOf: (of) => documents.schema(of),
     ...(upstream && {
-      upstream: { ...upstream, index: documents.index(upstream.report.name, brand) },
+      upstream: { ...upstream, reportState: documents.reportState(upstream.report.name, brand) },
     }),
   };
 }

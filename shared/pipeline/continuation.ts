@@ -4,7 +4,7 @@
  * would read the same four of ten every hour.
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../days.ts';
-import type { MonthIndex } from '../lake/documents/month-index.ts';
+import type { ReportState } from '../lake/documents/report-state.ts';
 import type { Continuation } from '../planning/plan.ts';
 import type { RunContext } from './context.ts';
 
@@ -21,8 +21,8 @@ const MAX_RANGE_PAUSE_MS = DAY_MS + HOUR_MS;
 
 /** Resumes the continuation that an earlier run left, or starts a new one. */
 export async function resumeOrStart(ctx: RunContext, range: Range | undefined): Promise<Continuation> {
-  const index = await ctx.index.refresh();
-  const id = liveContinuations(ctx, index)[nameOf(range)]?.id ?? ctx.runId;
+  const state = await ctx.reportState.refresh();
+  const id = liveContinuations(ctx, state)[nameOf(range)]?.id ?? ctx.runId;
   return { id, ...(range && { range }) };
 }
 
@@ -38,7 +38,7 @@ export async function saveContinuation(
 ): Promise<void> {
   if (range?.since !== undefined) return;
   const name = nameOf(range);
-  await ctx.index.update((current) => {
+  await ctx.reportState.update((current) => {
     const { [name]: existing, ...others } = liveContinuations(ctx, current);
     if (!run.isUnfinished)
       return current.continuations[name] ? { ...current, continuations: others } : current;
@@ -48,7 +48,7 @@ export async function saveContinuation(
   });
 }
 
-function liveContinuations(ctx: RunContext, { continuations }: MonthIndex): MonthIndex['continuations'] {
+function liveContinuations(ctx: RunContext, { continuations }: ReportState): ReportState['continuations'] {
   const nowMs = ctx.clock.now().getTime();
   const maxRangeAgeMs = Math.max(MAX_RANGE_PAUSE_MS, ctx.brandSettings.resumeWithinHours * HOUR_MS);
   const isLive = ([name, { since }]: [string, { since: string }]) => {

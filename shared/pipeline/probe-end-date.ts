@@ -16,11 +16,11 @@ const PAUSED_PROBE_MS = 2 * DAY_MS;
  * @throws BrandReportsError `config` where the setting would lose records
  */
 export async function probeEndDate(ctx: RunContext): Promise<void> {
-  const { report, brandSettings, brand, index } = ctx;
+  const { report, brandSettings, brand, reportState } = ctx;
   const setting = brandSettings.endDate;
   if (report.day.by !== 'dates' || setting === 'midnight') return;
-  const { endDate, probePausedAt } = await index.cached();
-  if (endDate === setting || isPaused(ctx, probePausedAt)) return;
+  const { probedEndDate, probePausedAt } = await reportState.cached();
+  if (probedEndDate === setting || isPaused(ctx, probePausedAt)) return;
   const meaning = await observeOrLog(ctx);
   if (meaning === 'midnight' && (await observeOrLog(ctx)) === 'midnight')
     throw new BrandReportsError(
@@ -28,7 +28,8 @@ export async function probeEndDate(ctx: RunContext): Promise<void> {
       'end_date',
       `${report.name} of brand "${brand}": the setting endDate is "whole_day", but the service takes end_date as that day's midnight, so every day would be read empty or cut; set "endDate": "midnight" for this brand`,
     );
-  if (meaning === 'whole_day') await index.update((current) => ({ ...current, endDate: setting }));
+  if (meaning === 'whole_day')
+    await reportState.update((current) => ({ ...current, probedEndDate: setting }));
 }
 
 /** A time in the future was recorded by a clock that was ahead. */
@@ -50,7 +51,7 @@ async function observeOrLog(ctx: RunContext): Promise<EndDateMeaning> {
     ctx.log({ event: 'end_date_not_probed', message });
     if (context.retryAfterMs === undefined) return undefined;
     const probePausedAt = new Date(ctx.clock.wallMs()).toISOString();
-    await ctx.index.update((current) => ({ ...current, probePausedAt }));
+    await ctx.reportState.update((current) => ({ ...current, probePausedAt }));
   }
 }
 

@@ -37,7 +37,7 @@ function statesFingerprint({ column, final }: States): string {
   return hash('sha256', JSON.stringify([column, final.toSorted()]), 'hex').slice(0, 16);
 }
 
-/** Fingerprint of everything that due times depend on: the hints of the index are valid for one policy only. */
+/** Fingerprint of everything that due times depend on: the hints of the report state are valid for one policy only. */
 export function policyFingerprint({
   maxGapMs: _maxGapMs,
   fallPercent: _fallPercent,

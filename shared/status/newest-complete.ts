@@ -1,17 +1,17 @@
 import { monthsFrom } from '../days.ts';
 import { rethrowBugs } from '../errors.ts';
-import type { KnownMonth } from '../lake/documents/month-index.ts';
+import type { KnownMonth } from '../lake/documents/report-state.ts';
 import { type RunContext, todayIn } from '../pipeline/context.ts';
 import { newestCompleteDay } from '../planning/day-state.ts';
 
 /**
  * The newest day that is committed as complete: what the alarm about reports that are behind measures from. Ledgers are
- * read only of months of which the index does not know.
+ * read only of months that the report state does not know.
  * @returns `null` where no day is, or where a ledger cannot be read, which is logged
  */
 export async function newestComplete(ctx: RunContext): Promise<string | null> {
   try {
-    const { hasReturnedRecords, months } = await ctx.index.cached();
+    const { hasReturnedRecords, months } = await ctx.reportState.cached();
     for (const month of monthsFrom(ctx.policy.startDate, todayIn(ctx)).reverse()) {
       const newest = newestKnown(months[month], hasReturnedRecords);
       if (newest) return newest;
@@ -26,7 +26,7 @@ export async function newestComplete(ctx: RunContext): Promise<string | null> {
   return null;
 }
 
-/** `undefined` where the index does not know. A month that was examined when there was no record yet has no complete day. */
+/** `undefined` if the report state does not know. A month examined when there was no record yet has no complete day. */
 function newestKnown(month: KnownMonth | undefined, hasReturnedRecords: boolean): string | null | undefined {
   return !hasReturnedRecords && month?.asOf !== undefined ? null : month?.newestComplete;
 }

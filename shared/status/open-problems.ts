@@ -6,7 +6,7 @@
  * it failed before it read one, that the service throttles it, or that no run comes any more.
  */
 import { DAY_MS, HOUR_MS, addDays, dayOf, monthOf } from '../days.ts';
-import { LAST_RUN_RENEWED_MS, type LastRun } from '../lake/documents/month-index.ts';
+import { LAST_RUN_RENEWED_MS, type LastRun } from '../lake/documents/report-state.ts';
 import { gracePeriodMs } from '../planning/day-state.ts';
 import type { Policy } from '../planning/due.ts';
 import type { StatusDay } from './day-status.ts';
@@ -52,7 +52,7 @@ export interface OpenProblem extends Suspect {
 export interface WatchedReport {
   table: TableStatus;
   policy: Policy;
-  /** The months whose days are to be judged: in the others nothing is due, as the index says. */
+  /** The months whose days are to be judged: in the others nothing is due by the report state. */
   isJudged: (month: string) => boolean;
   lastRun: LastRun | undefined;
 }
@@ -253,7 +253,7 @@ function throttledRun({ requests, throttles }: LastRun, { maxGapMs }: Policy): N
 function silence(lastRun: LastRun | undefined, { maxGapMs }: Policy, nowMs: number): NamelessSuspect {
   const sinceMs = lastRun && Math.min(nowMs, Date.parse(lastRun.at));
   return {
-    // Two, because an index that was lost does not say for how long: that begins when a look first finds it so.
+    // Two, because a lost report state has no time: the problem begins when a look first finds it so.
     kind: lastRun ? 'silent' : 'never_run',
     what: lastRun ? 'no run has ended any more' : 'no run has ended yet',
     ...(sinceMs !== undefined && { sinceMs }),

@@ -1,6 +1,6 @@
 import { type MonthSpan, addMonths, dayOf, monthOf } from '../days.ts';
 import type { DamagedDocument, ReportLedgers } from '../lake/documents/read.ts';
-import type { MonthIndex } from '../lake/documents/month-index.ts';
+import type { ReportState } from '../lake/documents/report-state.ts';
 import { gracePeriodMs, newestCompleteDay } from '../planning/day-state.ts';
 import type { Policy } from '../planning/due.ts';
 import { enabledPolicy } from '../planning/policy.ts';
@@ -23,9 +23,9 @@ export interface TableStatus {
   days: StatusDay[];
   /** The fields that came, went or changed on the days of the last two weeks; missing for none. */
   schemaChanges?: readonly SchemaChange[];
-  /** Of a span: the months before it with days that are overdue or missing, as far as the index knows. */
+  /** Of a span: the months before it with days that are overdue or missing, as far as the report state knows. */
   overdueBefore?: string[];
-  /** Ledgers and the index, where they cannot be used: the days of such a month are `failed`. */
+  /** Ledgers and the report state, if they cannot be used: the days of such a month are `failed`. */
   damaged?: readonly DamagedDocument[];
 }
 
@@ -69,7 +69,7 @@ function tableStatus(
   const own = stored.get(report.name);
   const entries = entriesOf(own);
   const upstream = report.day.by === 'upstream' ? entriesOf(stored.get(report.day.report)) : undefined;
-  const hasReturnedRecords = own?.index.hasReturnedRecords ?? false;
+  const hasReturnedRecords = own?.state.hasReturnedRecords ?? false;
   const damaged = own?.damaged ?? [];
   const damagedMonths = new Map(
     damaged.flatMap(({ month, message }) => (month === undefined ? [] : [[month, message]])),
@@ -93,7 +93,7 @@ function tableStatus(
     ...(schemaChanges.length > 0 && { schemaChanges }),
     ...(span.from !== undefined &&
       damaged.every(({ month }) => month !== undefined) &&
-      policy && { overdueBefore: overdueMonths(own?.index, policy, span.from, nowMs) }),
+      policy && { overdueBefore: overdueMonths(own?.state, policy, span.from, nowMs) }),
     ...(damaged.length > 0 && { damaged }),
   };
 }
@@ -102,12 +102,12 @@ function entriesOf(stored: ReportLedgers | undefined): DayEntries {
   return new Map([...(stored?.ledgers.values() ?? [])].flatMap(({ days }) => Object.entries(days)));
 }
 
-/** The months from the first day to before `to` that the index does not know, or that are overdue by it. */
-function overdueMonths(index: MonthIndex | undefined, policy: Policy, to: string, nowMs: number): string[] {
+/** The months before `to` that the report state does not know, or that are overdue by it. */
+function overdueMonths(state: ReportState | undefined, policy: Policy, to: string, nowMs: number): string[] {
   const months: string[] = [];
   for (let month = monthOf(policy.startDate); month < to; month = addMonths(month, 1)) months.push(month);
   return months.filter((month) => {
-    const known = index?.months[month];
+    const known = state?.months[month];
     if (!known) return true;
     return known.nextDue !== null && nowMs >= Date.parse(known.nextDue) + gracePeriodMs(policy);
   });

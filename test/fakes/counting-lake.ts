@@ -6,7 +6,7 @@ import type { Catalog, ObjectStore } from '../../shared/ports.ts';
 export function countingLake({ store, catalog }: { store: ObjectStore; catalog: Catalog }): {
   store: ObjectStore;
   catalog: Catalog;
-  /** How often what was asked, e.g. `get ledger/order_list/acme/index.json`. */
+  /** How often what was asked, e.g. `get ledger/order_list/acme/state.json`. */
   taken(): Record<string, number>;
 } {
   const tally = new Map<string, number>();

@@ -115,7 +115,7 @@ export async function exercise(deployment: Deployment): Promise<void> {
 /** The watcher tells of a run that failed; of that it may read what it has told only where something is told. */
 async function lookTwice({ invoke, s3, sns }: Deployment): Promise<void> {
   for (const [key, stored] of s3.objects) {
-    if (!key.endsWith('/index.json')) continue;
+    if (!key.endsWith('/state.json')) continue;
     const at = new Date().toISOString();
     const lastRun = {
       at,
@@ -227,7 +227,7 @@ function leaveOver({ s3 }: Deployment, now: Date, day: string): void {
           modifiedAt: new Date(now.getTime() - days * DAY_MS),
         });
   // Without the hint of the last vacuum the next run begins one.
-  for (const key of [...s3.objects.keys()]) if (key.endsWith('/index.json')) s3.objects.delete(key);
+  for (const key of [...s3.objects.keys()]) if (key.endsWith('/state.json')) s3.objects.delete(key);
 }
 
 /** Each permission of each function with how often the recorded calls used it. */

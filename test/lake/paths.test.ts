@@ -7,12 +7,12 @@ import {
   monthPartition,
   damagedCopyKey,
   dayPartition,
-  indexKey,
+  reportStateKey,
   isProgressKey,
   isRateBudgetKey,
   ledgerKey,
   parseDayKey,
-  parseIndexKey,
+  parseReportStateKey,
   parseLedgerKey,
   partitionPrefix,
   progressKey,
@@ -30,7 +30,7 @@ describe('keys of a lake', () => {
       `${attemptPrefix('order_list', 'acme', '2026-01-31', 'a1')}${chunkName(7)}`,
       progressKey('order_list', 'acme', '2026-01-31', 'a1'),
       ledgerKey('order_list', 'acme', '2026-01'),
-      indexKey('order_list', 'acme'),
+      reportStateKey('order_list', 'acme'),
       schemaKey('orders'),
       rateBudgetKey('acme'),
     ]).toEqual([
@@ -39,15 +39,18 @@ describe('keys of a lake', () => {
       'raw/order_list/brand=acme/dt=2026-01-31/a1/chunk-000007.json-seq.zst',
       'raw/order_list/brand=acme/dt=2026-01-31/a1/progress.json',
       'ledger/order_list/acme/2026-01.json',
-      'ledger/order_list/acme/index.json',
+      'ledger/order_list/acme/state.json',
       'schema/orders.json',
       'rates/acme.json',
     ]);
   });
 
   it('are known as those of documents', () => {
-    expect(parseIndexKey(indexKey('order_list', 'acme'))).toEqual({ report: 'order_list', brand: 'acme' });
-    expect(parseIndexKey(ledgerKey('order_list', 'acme', '2026-01'))).toBeUndefined();
+    expect(parseReportStateKey(reportStateKey('order_list', 'acme'))).toEqual({
+      report: 'order_list',
+      brand: 'acme',
+    });
+    expect(parseReportStateKey(ledgerKey('order_list', 'acme', '2026-01'))).toBeUndefined();
     const progress = progressKey('order_list', 'acme', '2026-01-31', 'a1');
     expect([isProgressKey(progress), isProgressKey(`${progress}.old`)]).toEqual([true, false]);
     const rates = rateBudgetKey('acme');
@@ -65,7 +68,7 @@ describe('keys of a lake', () => {
   });
 
   it.each([
-    ['an index', indexKey('order_list', 'acme')],
+    ['an index', reportStateKey('order_list', 'acme')],
     ['a month with a day', 'ledger/order_list/acme/2026-01-31.json'],
     ['a file of an operating system', 'ledger/order_list/.DS_Store/2026-01.json'],
     ['one folder more', 'ledger/order_list/acme/old/2026-01.json'],

@@ -27,7 +27,7 @@ import { REPORTS, type SampleLake, ZONE, blindRegistry, sampleLake } from '../sy
 const FIRST = '2026-03-07';
 const TODAY = '2026-03-10';
 const LEDGER = 'ledger/order_list/acme/2026-03.json';
-const INDEX = 'ledger/order_list/acme/index.json';
+const STATE = 'ledger/order_list/acme/state.json';
 const SCHEMA = 'schema/orders.json';
 const scope = { reports: ['order_list'] };
 
@@ -81,8 +81,8 @@ describe('a repair', () => {
     const foreign = [
       'ledger/',
       'ledger/order_list/acme/',
-      'ledger/order_list/.old/index.json',
-      'ledger/of_no_report/acme/index.json',
+      'ledger/order_list/.old/state.json',
+      'ledger/of_no_report/acme/state.json',
       'raw/order_list/brand=acme/progress.json',
       'raw/order_list/brand=acme/dt=2026-03-07/',
       'rates/',
@@ -106,12 +106,12 @@ describe('a repair', () => {
       etag: 'rates',
       modifiedAt: new Date(lake.nowMs),
     });
-    for (const key of [LEDGER, INDEX, SCHEMA, progressKey(lake)]) damage(lake, key);
+    for (const key of [LEDGER, STATE, SCHEMA, progressKey(lake)]) damage(lake, key);
     const before = new Map(lake.store.objects);
     const { status, documents } = await repair(lake, false);
     expect(status).toBe('damaged');
     expect(documents.map(({ key, kind, outcome }) => [kind, key, outcome])).toEqual([
-      ['index', INDEX, 'damaged'],
+      ['state', STATE, 'damaged'],
       ['progress', progressKey(lake), 'damaged'],
       ['rate', rates, 'damaged'],
       ['schema', SCHEMA, 'damaged'],
@@ -123,10 +123,10 @@ describe('a repair', () => {
 
   it.each<[string, (lake: SampleLake) => string[]]>([
     ['a ledger', () => [LEDGER]],
-    ['an index', () => [INDEX]],
+    ['a report state', () => [STATE]],
     ['a schema', () => [SCHEMA]],
     ['a progress document', (lake) => [progressKey(lake)]],
-    ['all at once', (lake) => [LEDGER, INDEX, SCHEMA, progressKey(lake)]],
+    ['all at once', (lake) => [LEDGER, STATE, SCHEMA, progressKey(lake)]],
   ])('I3: makes %s again, readers keep what is published, and the next run is right', async (_name, of) => {
     const lake = await syncedLake();
     const keys = of(lake);
@@ -228,11 +228,11 @@ describe('a repair', () => {
 
   it('I5: leaves a document alone that somebody else has written meanwhile', async () => {
     const lake = await syncedLake();
-    damage(lake, INDEX);
+    damage(lake, STATE);
     const store = {
       ...lake.store,
       put: (...[key, body, precondition]: Parameters<typeof lake.store.put>) => {
-        if (key === INDEX) damage(lake, INDEX, '{"of":"another"}');
+        if (key === STATE) damage(lake, STATE, '{"of":"another"}');
         return lake.store.put(key, body, precondition);
       },
     };
@@ -242,7 +242,7 @@ describe('a repair', () => {
       runs: blindRegistry,
     });
     expect([status, documents[0]?.outcome]).toEqual(['damaged', 'changed']);
-    expect(textOf(lake, INDEX)).toBe('{"of":"another"}');
+    expect(textOf(lake, STATE)).toBe('{"of":"another"}');
   });
 
   it('I7: gives a schema the fields of its columns back, whatever they are called in SQL', async () => {

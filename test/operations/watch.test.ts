@@ -3,8 +3,8 @@ import { consoleControls, consoleTextControls } from '../../functions/console-co
 import { DAY_MS, HOUR_MS, addDays, daysFrom } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts';
-import type { LastRun } from '../../shared/lake/documents/month-index.ts';
-import { COVERAGE_PAGE_KEY, WATCH_KEY, indexKey, ledgerKey } from '../../shared/lake/paths.ts';
+import type { LastRun } from '../../shared/lake/documents/report-state.ts';
+import { COVERAGE_PAGE_KEY, WATCH_KEY, reportStateKey, ledgerKey } from '../../shared/lake/paths.ts';
 import { enabledPolicy, policyFingerprint } from '../../shared/planning/policy.ts';
 import { type WatchOptions, watch } from '../../shared/operations/watch.ts';
 import type { Message } from '../../shared/ports.ts';
@@ -49,7 +49,7 @@ beforeEach(async () => {
   counts = [];
 });
 
-/** All days are read and settled but for those given; of months before the last three the index says that nothing is due. */
+/** All days are read and settled but for those given; in months before the last three nothing is due by the report state. */
 async function fill(days: Record<string, DayEntry> = {}, lastRun: Partial<LastRun> = {}): Promise<void> {
   const readFrom = new Date(NOW_MS - HOUR_MS / 2).toISOString();
   const read = readDay(settings, 'order_list', { readFrom });
@@ -58,7 +58,7 @@ async function fill(days: Record<string, DayEntry> = {}, lastRun: Partial<LastRu
   await storeDays(store, { report: 'order_list', brand: 'acme' }, { ...all, [TODAY]: today, ...days });
   const months = [...new Set(daysFrom(FIRST, TODAY).map((day) => day.slice(0, 7)))];
   const known = { nextDue: null, asOf: readFrom, content: 'x' };
-  await change(indexKey('order_list', 'acme'), {
+  await change(reportStateKey('order_list', 'acme'), {
     policy: policy && policyFingerprint(policy),
     months: Object.fromEntries(months.map((month) => [month, known])),
     lastRun: {
@@ -108,7 +108,7 @@ function look(nowMs = NOW_MS, options: Partial<WatchOptions> = {}) {
 }
 
 const keepAlive = (nowMs: number) =>
-  change(indexKey('order_list', 'acme'), {
+  change(reportStateKey('order_list', 'acme'), {
     lastRun: {
       ...{ at: new Date(nowMs).toISOString(), since: new Date(nowMs).toISOString() },
       ...{ status: 'complete', failedDays: 0, requests: 3, throttles: 0 },
@@ -165,22 +165,22 @@ describe('a look of the watcher', () => {
     ]);
   });
 
-  it('waits for the next run where an index is lost, however long ago the first look was', async () => {
+  it('waits for the next run where a report state is lost, however long ago the first look was', async () => {
     await fill();
     await look(NOW_MS - 30 * DAY_MS);
     await look();
-    await store.delete([indexKey('order_list', 'acme')]);
+    await store.delete([reportStateKey('order_list', 'acme')]);
     expect((await look(NOW_MS + 1)).problems.map(({ what }) => what)).toEqual([]);
   });
 
-  it('sees a failed day of a year ago, which the index says is due', async () => {
+  it('sees a failed day of a year ago, which is due by the report state', async () => {
     await fill({ [FIRST]: { failure } });
     await look();
     expect(counts).toEqual([0]);
     const { months } = JSON.parse(
-      Buffer.from((await store.get(indexKey('order_list', 'acme')))?.body ?? '').toString(),
+      Buffer.from((await store.get(reportStateKey('order_list', 'acme')))?.body ?? '').toString(),
     );
-    await change(indexKey('order_list', 'acme'), {
+    await change(reportStateKey('order_list', 'acme'), {
       months: { ...months, '2025-11': { nextDue: new Date(NOW_MS).toISOString() } },
     });
     expect(await look()).toMatchObject({ problems: [{ what: `1 day failed: ${FIRST}` }] });
@@ -208,7 +208,7 @@ describe('a look of the watcher', () => {
     expect(await page()).toContain('#/functions/BrandReports-order_list?tab=testing');
   });
 
-  it('reads the index, the ledgers of the last months, and no other of which the index says that nothing is due', async () => {
+  it('reads the report state, the ledgers of the last months, and no other in which nothing is due by the state', async () => {
     await fill();
     const counting = countingLake({ store, catalog: memoryCatalog() });
     await look(NOW_MS, { store: counting.store });
@@ -218,7 +218,7 @@ describe('a look of the watcher', () => {
     ]);
     const first = {
       'list ledger/': 1,
-      [`get ${indexKey('order_list', 'acme')}`]: 1,
+      [`get ${reportStateKey('order_list', 'acme')}`]: 1,
       ...Object.fromEntries(ledgers),
       [`get ${WATCH_KEY}`]: 1,
       [`create ${COVERAGE_PAGE_KEY}`]: 1,
@@ -303,10 +303,10 @@ describe('a finding', () => {
     expect(messages[0]?.text).toContain(`Why: ${YESTERDAY}: 1 row, usual are about 1234\n`);
   });
 
-  it('of an old month stays open while the index says that nothing there is due', async () => {
+  it('of an old month stays open while nothing there is due by the report state', async () => {
     const old = '2026-07-06';
     await fill({ [old]: fallen() });
-    const key = indexKey('order_list', 'acme');
+    const key = reportStateKey('order_list', 'acme');
     const { months } = JSON.parse(Buffer.from((await store.get(key))?.body ?? '').toString());
     await change(key, { months: { ...months, '2026-07': { nextDue: new Date(NOW_MS).toISOString() } } });
     await look();

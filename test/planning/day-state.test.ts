@@ -85,7 +85,7 @@ describe('the state', () => {
       'unverified',
     ],
     [
-      'that has records, though the index does not know of any yet',
+      'that has records, though the report state does not know of any yet',
       facts(readAt(NOW), { hasReturnedRecords: false }),
       'complete',
     ],

@@ -3,14 +3,14 @@ import fc from 'fast-check';
 import { DAY_MS, MINUTE_MS } from '../../shared/days.ts';
 import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
 import {
-  type MonthIndex,
+  type ReportState,
   type SeenMonths,
   markMonthsDirty,
   mayBeDue,
   monthContent,
-  parseMonthIndex,
+  parseReportState,
   recordMonths,
-} from '../../shared/lake/documents/month-index.ts';
+} from '../../shared/lake/documents/report-state.ts';
 import { type Policy, monthDueAtMs, upstreamState } from '../../shared/planning/due.ts';
 import { plan } from '../../shared/planning/plan.ts';
 import { ZONE, claim, failure, ledgersOf, policy as anyPolicy, readAt } from './entries.ts';
@@ -27,7 +27,7 @@ type Days = Record<string, DayEntry>;
 /** A report's month: what is stored of it, and the runs that are at work, in whatever state. */
 interface Side {
   days: Days;
-  index: MonthIndex;
+  state: ReportState;
   runs: (Run | undefined)[];
 }
 
@@ -91,7 +91,7 @@ describe('the hint that hides a month', () => {
               side.runs[place] = undefined;
             }
             for (const atMs of [nowMs, nowMs + DAY_MS, nowMs + 40 * DAY_MS]) {
-              if (mayBeDue(sides.lookups.index, 'p1', MONTH, atMs, sides.upstream.index)) continue;
+              if (mayBeDue(sides.lookups.state, 'p1', MONTH, atMs, sides.upstream.state)) continue;
               hidden += 1;
               expect(dueDays(sides, atMs)).toEqual([]);
             }
@@ -108,7 +108,7 @@ function settledSide(): Side {
   const now = new Date(START_MS).toISOString();
   const entry = readAt(now, { digest: 'd1', upstreamDigest: 'd1', settled: true });
   const days = Object.fromEntries(DAYS.map((day) => [day, entry]));
-  return { days, index: parseMonthIndex('index.json')(undefined), runs: [] };
+  return { days, state: parseReportState('state.json')(undefined), runs: [] };
 }
 
 function removeOld(runs: (Run | undefined)[], nowMs: number): void {
@@ -116,14 +116,14 @@ function removeOld(runs: (Run | undefined)[], nowMs: number): void {
     if (run && nowMs - run.beganMs > MAX_LIFE_MS) runs[place] = undefined;
 }
 
-/** A run reads the index before the ledger. */
-function begun({ index }: Side, id: string, nowMs: number): Run {
-  return { id, beganMs: nowMs, seen: new Map([[MONTH, index.months[MONTH]]]), isMarked: false };
+/** A run reads the state before the ledger. */
+function begun({ state }: Side, id: string, nowMs: number): Run {
+  return { id, beganMs: nowMs, seen: new Map([[MONTH, state.months[MONTH]]]), isMarked: false };
 }
 
 function mark(side: Side, run: Run, nowMs: number): void {
   const dirty = { by: run.id, at: new Date(nowMs).toISOString() };
-  side.index = markMonthsDirty(side.index, [MONTH], dirty, run.seen);
+  side.state = markMonthsDirty(side.state, [MONTH], dirty, run.seen);
   run.isMarked = true;
 }
 
@@ -162,7 +162,7 @@ function end(
     ...(upstream && { upstream: monthContent(upstream) }),
   };
   const how = { id: run.id, wallMs: nowMs, nowMs, seen: run.seen };
-  side.index = recordMonths(side.index, new Map([[MONTH, examined]]), 'p1', how);
+  side.state = recordMonths(side.state, new Map([[MONTH, examined]]), 'p1', how);
 }
 
 function dueDays({ lookups, upstream }: Record<'lookups' | 'upstream', Side>, atMs: number): string[] {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { DAY_MS, HOUR_MS, addDays, dayOf, daysFrom, endOfDay, startOfDay } from '../../shared/days.ts';
 import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
-import { mayBeDue, parseMonthIndex, recordMonths } from '../../shared/lake/documents/month-index.ts';
+import { mayBeDue, parseReportState, recordMonths } from '../../shared/lake/documents/report-state.ts';
 import { type Policy, type UpstreamState, closesAtMs, monthDueAtMs } from '../../shared/planning/due.ts';
 import { type Continuation, type DueDay, plan, waitingDays } from '../../shared/planning/plan.ts';
 import {
@@ -443,8 +443,8 @@ describe('the hint that hides a month', () => {
         const [ledger] = ledgers.values();
         if (!ledger) throw new Error('no ledger');
         const dueMs = monthDueAtMs(month, ledger, given, nowMs);
-        const empty = parseMonthIndex('index.json')(undefined);
-        const index = recordMonths(empty, new Map([[month, { dueMs }]]), 'p1', {
+        const empty = parseReportState('state.json')(undefined);
+        const state = recordMonths(empty, new Map([[month, { dueMs }]]), 'p1', {
           id: 'r1',
           wallMs: nowMs,
           nowMs,
@@ -453,7 +453,7 @@ describe('the hint that hides a month', () => {
         const midnightAfter = (ms: number) => endOfDay(dayOf(ms, own.timeZone), own.timeZone) + 1_000;
         const times = steps.flatMap((step) => [nowMs + step, midnightAfter(nowMs + step)]);
         for (const atMs of [nowMs, midnightAfter(nowMs), ...times]) {
-          if (!mayBeDue(index, 'p1', month, atMs)) expect(summary(plan(ledgers, given, atMs))).toEqual([]);
+          if (!mayBeDue(state, 'p1', month, atMs)) expect(summary(plan(ledgers, given, atMs))).toEqual([]);
         }
         if (dueMs === null) return;
         const then = Math.max(dueMs, nowMs);

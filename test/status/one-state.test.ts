@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { coverageRows } from '../../shared/catalog/coverage.ts';
 import { DAY_MS, HOUR_MS, daysFrom } from '../../shared/days.ts';
 import type { DayEntry, Ledger } from '../../shared/lake/documents/ledger.ts';
-import { parseMonthIndex } from '../../shared/lake/documents/month-index.ts';
+import { parseReportState } from '../../shared/lake/documents/report-state.ts';
 import { DAY_STATES } from '../../shared/planning/day-state.ts';
 import { upstreamState } from '../../shared/planning/due.ts';
 import { committedIn } from '../../shared/planning/findings.ts';
@@ -98,7 +98,7 @@ describe('coverage, status and calendar', () => {
           const lake = Object.values(reports).map((report, index) => ({
             brand: 'acme',
             report,
-            index: { ...parseMonthIndex('index.json')(undefined), hasReturnedRecords },
+            state: { ...parseReportState('state.json')(undefined), hasReturnedRecords },
             ledgers: new Map([[MONTH, ledgerOf(report.name, months[index] ?? [])]]),
             damaged: [],
           }));

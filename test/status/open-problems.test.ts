@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { DAY_MS, HOUR_MS, addDays } from '../../shared/days.ts';
-import type { LastRun } from '../../shared/lake/documents/month-index.ts';
+import type { LastRun } from '../../shared/lake/documents/report-state.ts';
 import type { DayState } from '../../shared/planning/day-state.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import { reports } from '../../shared/reports/index.ts';

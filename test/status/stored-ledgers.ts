@@ -1,6 +1,6 @@
 import { monthOf } from '../../shared/days.ts';
 import type { DayEntry, Committed } from '../../shared/lake/documents/ledger.ts';
-import { indexKey, ledgerKey } from '../../shared/lake/paths.ts';
+import { reportStateKey, ledgerKey } from '../../shared/lake/paths.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -31,7 +31,7 @@ export function readDay(settings: Settings, report: string, changes: Partial<Com
   };
 }
 
-/** Stores the days in the ledgers of their months, and an index that says when each of these months is next due. */
+/** Stores the days in the ledgers of their months, and a report state that says when each of these months is next due. */
 export async function storeDays(
   store: ObjectStore,
   { report, brand }: { report: string; brand: string },
@@ -43,7 +43,7 @@ export async function storeDays(
     await put(store, ledgerKey(report, brand, month), { ...head, month, days: Object.fromEntries(entries) });
   }
   const months = Object.fromEntries(Object.entries(due).map(([month, nextDue]) => [month, { nextDue }]));
-  const index = {
+  const state = {
     version: 1,
     policy: '',
     months,
@@ -51,7 +51,7 @@ export async function storeDays(
     hasReturnedRecords: true,
     recentWrites: [],
   };
-  await put(store, indexKey(report, brand), index);
+  await put(store, reportStateKey(report, brand), state);
 }
 
 async function put(store: ObjectStore, key: string, document: object): Promise<void> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
-import { indexKey, ledgerKey } from '../../shared/lake/paths.ts';
+import { reportStateKey, ledgerKey } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { tableStatuses } from '../../shared/status/table-statuses.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
@@ -49,11 +49,11 @@ async function statuses(
 }
 
 describe('the statuses of some months', () => {
-  it('are computed from the ledgers of these months and the index alone', async () => {
+  it('are computed from the ledgers of these months and the report state alone', async () => {
     const { keysRead, orders } = await statuses({ from: '2026-10', to: '2026-10' });
     expect(keysRead.sort()).toEqual([
       ledgerKey('order_list', 'acme', '2026-10'),
-      indexKey('order_list', 'acme'),
+      reportStateKey('order_list', 'acme'),
     ]);
     expect([orders.days[0]?.dt, orders.days.length, orders.days.at(-1)?.state]).toEqual([
       '2026-10-01',
@@ -74,8 +74,8 @@ describe('the statuses of some months', () => {
     });
   });
 
-  it('are known where the index is damaged, but for what is due before them', async () => {
-    const key = indexKey('order_list', 'acme');
+  it('are known where the report state is damaged, but for what is due before them', async () => {
+    const key = reportStateKey('order_list', 'acme');
     const { orders, day } = await statuses({ from: '2026-10' }, {}, key);
     expect(orders).toMatchObject({ damaged: [{ key }], hasReturnedRecords: true });
     expect(orders).not.toHaveProperty('overdueBefore');
@@ -92,7 +92,7 @@ describe('the statuses of some months', () => {
   });
 
   it.each<[string, Record<string, string | null>, string[]]>([
-    ['a month that the index does not know', { '2026-10': null }, ['2026-09']],
+    ['a month that the report state does not know', { '2026-10': null }, ['2026-09']],
     [
       'a month that was due longer ago than the schedule takes',
       { '2026-09': '2026-11-20T12:59:00.000Z', '2026-10': null },

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DAY_MS, HOUR_MS, MINUTE_MS, addMonths, daysFrom, monthOf } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { Committed } from '../../shared/lake/documents/ledger.ts';
-import { LAST_RUN_RENEWED_MS } from '../../shared/lake/documents/month-index.ts';
-import { dayPartition, indexKey, ledgerKey, partitionPath } from '../../shared/lake/paths.ts';
+import { LAST_RUN_RENEWED_MS } from '../../shared/lake/documents/report-state.ts';
+import { dayPartition, reportStateKey, ledgerKey, partitionPath } from '../../shared/lake/paths.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -21,7 +21,7 @@ import {
 
 /*
  * What a run asks of a lake of ten years. All days are settled, today's too, but for two days of orders, which are due
- * DUE_AFTER_MS after the daily look that has made the indexes. All that the service is asked for is empty.
+ * DUE_AFTER_MS after the daily look that has made the report states. All that the service is asked for is empty.
  */
 const FIRST = '2016-03-11';
 const TODAY = '2026-03-10';
@@ -48,7 +48,7 @@ beforeAll(async () => {
   // No request was answered, so nothing was vacuumed.
   for (const name of BRANDS)
     for (const report of REPORTS)
-      await rewriteDocument(grown, indexKey(report, name), (index) => ({ ...index, vacuumedAt: NOW }));
+      await rewriteDocument(grown, reportStateKey(report, name), (state) => ({ ...state, vacuumedAt: NOW }));
 }, 120_000);
 afterAll(() => sample.close());
 
@@ -129,38 +129,38 @@ function laterFork(ms: number): SampleLake {
   return grown.fork();
 }
 
-const indexOf = (report: string, brand: string) => `get ${indexKey(report, brand)}`;
+const stateOf = (report: string, brand: string) => `get ${reportStateKey(report, brand)}`;
 const ledgerOf = (report: string, brand: string, day: string) =>
   `get ${ledgerKey(report, brand, monthOf(day))}`;
 
 describe('a scheduled run over ten years', () => {
   it('asks for one object per brand and report where nothing is due, and for nothing else', async () => {
     const lake = laterFork(DUE_AFTER_MS - MINUTE_MS);
-    // Fifty brands: of the others only the indexes are there, which is all that may be read.
+    // Fifty brands: of the others only the report states are there, which is all that may be read.
     const brands = Array.from({ length: 50 }, (_, number) => BRANDS[number] ?? `brand-${number}`);
     for (const name of brands.slice(BRANDS.length))
       for (const report of REPORTS) {
-        const index = await lake.store.get(indexKey(report, 'acme'));
-        if (index) await lake.store.put(indexKey(report, name), index.body, { ifAbsent: true });
+        const state = await lake.store.get(reportStateKey(report, 'acme'));
+        if (state) await lake.store.put(reportStateKey(report, name), state.body, { ifAbsent: true });
       }
     const asked = await sync(lake, { commonSettings: settingsOf(brands) });
-    const indexes = brands.flatMap((brand) => REPORTS.map((report) => [indexOf(report, brand), 1]));
-    expect(indexes).toHaveLength(250);
-    expect(asked).toEqual(Object.fromEntries(indexes));
+    const states = brands.flatMap((brand) => REPORTS.map((report) => [stateOf(report, brand), 1]));
+    expect(states).toHaveLength(250);
+    expect(asked).toEqual(Object.fromEntries(states));
   });
 
   it('writes that object where its last sign of life is three hours old, and only then', async () => {
     const scope = { reports: ['clicks_list'], brands: ['acme'] };
-    const key = indexKey('clicks_list', 'acme');
+    const key = reportStateKey('clicks_list', 'acme');
     const lake = laterFork(LAST_RUN_RENEWED_MS + MINUTE_MS);
     expect(await sync(lake, { scope })).toEqual({ [`get ${key}`]: 1, [`put ${key}`]: 1 });
     expect(await sync(lake, { scope })).toEqual({ [`get ${key}`]: 1 });
   });
 
-  it('asks for the other report’s index as well where a report that looks it up runs alone', async () => {
+  it('asks for the other report’s state as well where a report that looks it up runs alone', async () => {
     const scope = { reports: ['clicks_detail'], brands: ['acme'] };
     const asked = await sync(laterFork(HOUR_MS), { scope });
-    expect(asked).toEqual({ [indexOf('clicks_detail', 'acme')]: 1, [indexOf('clicks_list', 'acme')]: 1 });
+    expect(asked).toEqual({ [stateOf('clicks_detail', 'acme')]: 1, [stateOf('clicks_list', 'acme')]: 1 });
   });
 
   it('asks for the ledgers of the months due only, and lists only their partitions', async () => {
@@ -170,7 +170,7 @@ describe('a scheduled run over ten years', () => {
     // A day is published, and then the coverage of its month: after each the ledger is read again.
     const ledgers = DUE_DAYS.map((day) => [ledgerOf('order_list', 'acme', day), 1 + 2]);
     expect(only(asked, 'get ledger/')).toEqual({
-      [indexOf('order_list', 'acme')]: 1,
+      [stateOf('order_list', 'acme')]: 1,
       ...Object.fromEntries([...ledgers, ...DUE_DAYS.flatMap((day) => weeksBefore('order_list', day))]),
     });
     expect(only(asked, 'list')).toEqual({});
@@ -187,7 +187,7 @@ describe('a scheduled run over ten years', () => {
     expect(only(await sync(lake, { scope }), 'get ledger/order_list/acme/2')).toEqual(
       Object.fromEntries(again),
     );
-    expect(await sync(lake, { scope })).toEqual({ [indexOf('order_list', 'acme')]: 1 });
+    expect(await sync(lake, { scope })).toEqual({ [stateOf('order_list', 'acme')]: 1 });
   });
 
   it('asks for the months of both reports where a report that looks the other one up finds it changed', async () => {
@@ -196,8 +196,8 @@ describe('a scheduled run over ten years', () => {
     await sync(lake, { scope: { reports: ['clicks_list'], brands: ['acme'], from: day, to: day } });
     const scope = { reports: ['clicks_detail'], brands: ['acme'] };
     expect(only(await sync(lake, { scope }), 'get ledger/')).toEqual({
-      [indexOf('clicks_detail', 'acme')]: 1,
-      [indexOf('clicks_list', 'acme')]: 1,
+      [stateOf('clicks_detail', 'acme')]: 1,
+      [stateOf('clicks_list', 'acme')]: 1,
       [ledgerOf('clicks_detail', 'acme', day)]: 1 + 2,
       ...Object.fromEntries(weeksBefore('clicks_detail', day)),
       [ledgerOf('clicks_list', 'acme', day)]: 1,

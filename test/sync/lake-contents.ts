@@ -127,7 +127,7 @@ export async function ledgerEntries(
 ): Promise<[string, DayEntry][]> {
   const ledgers: Ledger[] = [];
   for await (const { key } of store.list(ledgerKey(report, BRAND, '').replace('.json', ''))) {
-    if (key.endsWith('index.json')) continue;
+    if (key.endsWith('/state.json')) continue;
     ledgers.push(parseLedger(key, { report, brand: BRAND, month: '' })(await storedJson(store, key)));
   }
   return ledgers.flatMap(({ days }) => Object.entries(days)).sort(([a], [b]) => (a < b ? -1 : 1));

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { HOUR_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
-import { parseMonthIndex } from '../../shared/lake/documents/month-index.ts';
+import { parseReportState } from '../../shared/lake/documents/report-state.ts';
 import { parseJsonDocument } from '../../shared/lake/documents/cas-document.ts';
-import { indexKey } from '../../shared/lake/paths.ts';
+import { reportStateKey } from '../../shared/lake/paths.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import type { ReportName } from '../../sample/brand.ts';
 import { type SampleLake, blindRegistry, sampleLake } from './sample-lake.ts';
 
 const REPORT = 'order_list';
-const KEY = indexKey(REPORT, 'acme');
+const KEY = reportStateKey(REPORT, 'acme');
 
 let lake: SampleLake;
 beforeEach(async () => {
@@ -22,7 +22,7 @@ const openLake = () => ({ store: lake.store, catalog: lake.catalog, runs: blindR
 
 async function lastRun() {
   const stored = await lake.store.get(KEY);
-  return stored && parseMonthIndex(KEY)(parseJsonDocument(KEY, stored.body)).lastRun;
+  return stored && parseReportState(KEY)(parseJsonDocument(KEY, stored.body)).lastRun;
 }
 
 const noSecret = {
@@ -37,7 +37,7 @@ const brokenCatalog = () => ({
   },
 });
 
-describe('what the index keeps of the last run', () => {
+describe('what the report state keeps of the last run', () => {
   it('is how it ended, and how much it asked of the service', async () => {
     const outcome = await lake.sync();
     expect(outcome.status).toBe('complete');

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
-import { dayPartition, indexKey, snapshotKey } from '../../shared/lake/paths.ts';
+import { dayPartition, reportStateKey, snapshotKey } from '../../shared/lake/paths.ts';
 import {
   coverageOf,
   errorOf,
@@ -34,10 +34,10 @@ function damage(key: string, change: (body: Uint8Array) => Uint8Array): void {
 }
 
 describe('what is only a hint', () => {
-  it('stops no run where it is damaged: the index is made again', async () => {
+  it('stops no run where it is damaged: the report state is made again', async () => {
     await begin({ reports: ['transaction_list'], recordsTo: '2026-03-20T15:00:00Z' });
     await lake.sync();
-    damage(indexKey('transaction_list', BRAND), () => Buffer.from('{"vers'));
+    damage(reportStateKey('transaction_list', BRAND), () => Buffer.from('{"vers'));
     lake.nowMs += HOUR_MS;
     expect((await lake.sync()).status).toBe('complete');
     expect(await wrongReports(lake, TODAY, ['transaction_list'])).toEqual({});

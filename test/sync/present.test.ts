@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ReportName } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, endOfDay } from '../../shared/days.ts';
-import { indexKey } from '../../shared/lake/paths.ts';
+import { reportStateKey } from '../../shared/lake/paths.ts';
 import { isJsonObject, parseJson } from '../../shared/json.ts';
 import { ledgerEntry, wrongReports } from './lake-contents.ts';
 import { BRAND, type SampleLake, type SyncOptions, ZONE, sampleLake } from './sample-lake.ts';
@@ -143,8 +143,8 @@ describe('a machine whose clock is set by hours while a run works', () => {
 });
 
 async function vacuumedAt({ store }: SampleLake): Promise<number> {
-  const stored = await store.get(indexKey('clicks_list', BRAND));
-  const index = parseJson(Buffer.from(stored?.body ?? []).toString());
-  const at = isJsonObject(index) ? index.vacuumedAt : undefined;
+  const stored = await store.get(reportStateKey('clicks_list', BRAND));
+  const state = parseJson(Buffer.from(stored?.body ?? []).toString());
+  const at = isJsonObject(state) ? state.vacuumedAt : undefined;
   return typeof at === 'string' ? Date.parse(at) : Number.NaN;
 }

@@ -82,7 +82,7 @@ describe('a rebuild from raw records', () => {
     expect(outcomes(outcome)).toEqual(every('unchanged'));
     expect(lake.service.requests).toHaveLength(requests);
     const changed = [...lake.store.objects].filter(([key, { etag }]) => before.get(key)?.etag !== etag);
-    expect(changed.map(([key]) => key)).toEqual([`ledger/${report}/acme/index.json`]);
+    expect(changed.map(([key]) => key)).toEqual([`ledger/${report}/acme/state.json`]);
   });
 
   it('gives the days before a column of the type that a setting names now, beside the first one', async () => {

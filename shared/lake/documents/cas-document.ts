@@ -1,5 +1,5 @@
 /**
- * Small JSON documents that several processes change at the same time: ledgers, progress, month indexes, schemas.
+ * Small JSON documents that several processes change at the same time: ledgers, progress, report states, schemas.
  * Two processes that each read, change and write such an object would otherwise lose one of the changes.
  *
  * A change is a pure function of the document. It is applied to the newest version known and written on condition

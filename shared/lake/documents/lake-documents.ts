@@ -2,10 +2,10 @@ import { fullJitterMs } from '../../backoff.ts';
 import type { Json } from '../../json.ts';
 import type { Clock, ObjectStore } from '../../ports.ts';
 import type { ReportDefinition } from '../../reports/definition.ts';
-import { WATCH_KEY, indexKey, ledgerKey, progressKey, rateBudgetKey, schemaKey } from '../paths.ts';
+import { WATCH_KEY, reportStateKey, ledgerKey, progressKey, rateBudgetKey, schemaKey } from '../paths.ts';
 import { CasDocument, DOCUMENT_RETRY, type HasRecentWrites } from './cas-document.ts';
 import { type Ledger, parseLedger } from './ledger.ts';
-import { type MonthIndex, parseMonthIndex } from './month-index.ts';
+import { type ReportState, parseReportState } from './report-state.ts';
 import { type Progress, parseProgress } from './progress.ts';
 import { type RateBudget, parseRateBudget, unreadableBudget } from './rate-budget.ts';
 import { type StoredSchema, parseStoredSchema } from './schema.ts';
@@ -21,12 +21,12 @@ export interface DocumentAccess {
 }
 
 /**
- * The documents of a lake. The same key of a ledger or an index gives the same object each time: reports that look up
- * others share what was read of them.
+ * The documents of a lake. The same key of a ledger or a report state gives the same object each time: reports that
+ * look up others share what was read of them.
  */
 export interface LakeDocuments {
   ledger(report: string, brand: string, month: string): CasDocument<Ledger>;
-  index(report: string, brand: string): CasDocument<MonthIndex>;
+  reportState(report: string, brand: string): CasDocument<ReportState>;
   /** @param first how the document of a new attempt begins */
   progress(
     report: string,
@@ -45,7 +45,7 @@ export function createLakeDocuments({ store, newId, clock, random }: DocumentAcc
   const create = <T extends HasRecentWrites>(key: string, parse: (stored: Json | undefined) => T) =>
     new CasDocument({ store, key, parse, newId, pause });
   const ledgers = new Map<string, CasDocument<Ledger>>();
-  const indexes = new Map<string, CasDocument<MonthIndex>>();
+  const reportStates = new Map<string, CasDocument<ReportState>>();
   return {
     ledger(report, brand, month) {
       const key = ledgerKey(report, brand, month);
@@ -53,14 +53,14 @@ export function createLakeDocuments({ store, newId, clock, random }: DocumentAcc
       ledgers.set(key, ledger);
       return ledger;
     },
-    index(report, brand) {
-      const key = indexKey(report, brand);
-      const parse = parseMonthIndex(key);
-      // A hint that cannot be read is none: what it said follows from the ledgers.
+    reportState(report, brand) {
+      const key = reportStateKey(report, brand);
+      const parse = parseReportState(key);
+      // Without hints the next run reads all months; the ledgers contain the rest.
       const recover = () => parse(undefined);
-      const index = indexes.get(key) ?? new CasDocument({ store, key, parse, recover, newId, pause });
-      indexes.set(key, index);
-      return index;
+      const state = reportStates.get(key) ?? new CasDocument({ store, key, parse, recover, newId, pause });
+      reportStates.set(key, state);
+      return state;
     },
     progress(report, brand, day, attempt, first) {
       const key = progressKey(report, brand, day, attempt);

@@ -3,16 +3,16 @@ import type { Json } from '../../json.ts';
 import type { TableSchema } from '../table/columns.ts';
 import { parseJsonDocument, readOrDamage } from './cas-document.ts';
 import { type Committed, type DayEntry, type Ledger, parseLedger } from './ledger.ts';
-import { type MonthIndex, parseMonthIndex } from './month-index.ts';
+import { type ReportState, parseReportState } from './report-state.ts';
 import { parseStoredSchema } from './schema.ts';
 import {
   CHANGES_TABLE,
   LEDGERS_PREFIX,
   changesPartition,
   dayPartition,
-  indexKey,
+  reportStateKey,
   ledgerKey,
-  parseIndexKey,
+  parseReportStateKey,
   parseLedgerKey,
   schemaKey,
   snapshotKey,
@@ -21,14 +21,14 @@ import type { ObjectStore } from '../../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../../reports/definition.ts';
 
 /** What a lake has about one report of one brand. */
-export interface ReportLedgers extends ReportIndexes {
+export interface ReportLedgers extends ReportStates {
   /** By month; only those that were read. */
   ledgers: ReadonlyMap<string, Ledger>;
   /** What could not be read, so that one damaged document hides nothing of the others. */
   damaged: readonly DamagedDocument[];
 }
 
-/** A ledger or an index that cannot be used. */
+/** A ledger or a report state that cannot be used. */
 export interface DamagedDocument {
   key: string;
   /** Of a ledger: its month, of which nothing is known. */
@@ -61,16 +61,16 @@ export interface LedgerMonths {
   months: string[];
 }
 
-/** Whether the ledger of a month is to be read, by what the indexes say of it. */
-export type WantsMonth = (month: string, of: ReportIndexes) => boolean;
+/** Whether the report states require that the ledger of a month is read. */
+export type WantsMonth = (month: string, of: ReportStates) => boolean;
 
-/** What the indexes of a brand say of a report; without hints where one is damaged. */
-export interface ReportIndexes {
+/** The state of a report of a brand; a damaged one counts as empty. */
+export interface ReportStates {
   brand: string;
   report: ReportDefinition;
-  index: MonthIndex;
-  /** That of the report that this one looks up. */
-  upstream?: MonthIndex;
+  state: ReportState;
+  /** The state of the report that this one looks up. */
+  upstream?: ReportState;
 }
 
 /**
@@ -85,21 +85,21 @@ export async function listLedgers(
   const found = new Map<string, LedgerMonths>();
   for await (const { key } of store.list(LEDGERS_PREFIX)) {
     const ledger = parseLedgerKey(key);
-    const parsed = ledger ?? parseIndexKey(key);
+    const parsed = ledger ?? parseReportStateKey(key);
     const report = parsed && Object.hasOwn(reports, parsed.report) ? reports[parsed.report] : undefined;
     if (!parsed || !report) continue;
     const { brand } = parsed;
-    const index = indexKey(report.name, brand);
-    const known = found.get(index) ?? { report, brand, months: [] };
+    const id = reportStateKey(report.name, brand);
+    const known = found.get(id) ?? { report, brand, months: [] };
     if (ledger && isInSpan(ledger.month, span)) known.months.push(ledger.month);
-    found.set(index, known);
+    found.set(id, known);
   }
   return [...found.values()];
 }
 
 /**
  * Reads the ledgers that `listLedgers` finds; of those that are damaged, it says so.
- * @param span only the ledgers of these months; the index is read in any case
+ * @param span only the ledgers of these months; the report state is read in any case
  */
 export function readLedgers(
   store: ObjectStore,
@@ -109,40 +109,40 @@ export function readLedgers(
   return readWantedLedgers(store, reports, (month) => isInSpan(month, span));
 }
 
-/** The same, where what the indexes say decides which ledgers are read. */
+/** The same, but the report states decide which ledgers are read. */
 export async function readWantedLedgers(
   store: ObjectStore,
   reports: ReportRegistry,
   wants: WantsMonth,
 ): Promise<ReportLedgers[]> {
   const listed = await listLedgers(store, reports);
-  const indexed = await Promise.all(
+  const withStates = await Promise.all(
     listed.map(async ({ report, brand, months }) => {
-      const key = indexKey(report.name, brand);
-      const read = await orDamaged({ key }, readDocument(store, key, parseMonthIndex(key)));
+      const key = reportStateKey(report.name, brand);
+      const read = await orDamaged({ key }, readDocument(store, key, parseReportState(key)));
       return {
         report,
         brand,
         months,
         read,
-        index: 'value' in read ? read.value : parseMonthIndex(key)(undefined),
+        state: 'value' in read ? read.value : parseReportState(key)(undefined),
       };
     }),
   );
-  const listedIndexes = indexed.map(({ report, brand, months, read, index }) => {
-    const upstream = indexed.find((other) => other.brand === brand && looksUp(report, other.report));
-    const of: ReportIndexes = { brand, report, index, ...(upstream && { upstream: upstream.index }) };
+  const listedReports = withStates.map(({ report, brand, months, read, state }) => {
+    const upstream = withStates.find((other) => other.brand === brand && looksUp(report, other.report));
+    const of: ReportStates = { brand, report, state, ...(upstream && { upstream: upstream.state }) };
     return { of, months, read };
   });
   /** What a lookup says of its days depends on what is committed of the days that it looks up. */
-  const isWanted = (month: string, of: ReportIndexes) =>
+  const isWanted = (month: string, of: ReportStates) =>
     wants(month, of) ||
-    listedIndexes.some(
+    listedReports.some(
       (other) => other.of.brand === of.brand && looksUp(other.of.report, of.report) && wants(month, other.of),
     );
   return Promise.all(
-    listedIndexes.map(async ({ of, months, read }) => {
-      const { brand, report, index } = of;
+    listedReports.map(async ({ of, months, read }) => {
+      const { brand, report, state } = of;
       const ledgers = await Promise.all(
         months
           .filter((month) => isWanted(month, of))
@@ -157,7 +157,7 @@ export async function readWantedLedgers(
       const damaged = [read, ...ledgers].flatMap((each) => ('damaged' in each ? each.damaged : []));
       return {
         ...of,
-        index: 'value' in read ? index : indexWithout(index, readable),
+        state: 'value' in read ? state : stateWithout(state, readable),
         ledgers: readable,
         damaged: damaged.sort((a, b) => (a.key < b.key ? -1 : 1)),
       };
@@ -177,8 +177,8 @@ async function orDamaged<T>(
   return 'value' in read ? read : { damaged: { ...document, message: read.damage.message } };
 }
 
-/** No hint, but whether the report has ever returned a record shows in its ledgers too. */
-function indexWithout(empty: MonthIndex, ledgers: ReadonlyMap<string, Ledger>): MonthIndex {
+/** An empty state; whether the report has ever returned a record shows in its ledgers too. */
+function stateWithout(empty: ReportState, ledgers: ReadonlyMap<string, Ledger>): ReportState {
   const entries = [...ledgers.values()].flatMap(({ days }) => Object.values(days));
   const hasReturnedRecords = entries.some(({ committed }) => committed !== undefined && committed.rows > 0);
   return { ...empty, hasReturnedRecords };

@@ -33,9 +33,9 @@ const all: {
     empty: { report: 'order_list', brand: 'acme', month: '2026-01', days: {} },
   },
   {
-    document: 'the index of months',
-    open: (documents) => documents.index('order_list', 'acme'),
-    key: 'ledger/order_list/acme/index.json',
+    document: 'the state of a report',
+    open: (documents) => documents.reportState('order_list', 'acme'),
+    key: 'ledger/order_list/acme/state.json',
     empty: { policy: '', months: {}, continuations: {}, hasReturnedRecords: false },
   },
   {
@@ -69,7 +69,7 @@ describe('a document of the lake', () => {
     expect(bodyOf(store, key)).toBe(`${JSON.stringify(written)}\n`);
   });
 
-  const recovers = ['the rate of a brand', 'the index of months'];
+  const recovers = ['the rate of a brand', 'the state of a report'];
   it.each(all.filter(({ document }) => !recovers.includes(document)))(
     'is refused with its key where it is damaged: $document',
     async ({ open, key }) => {
@@ -84,10 +84,10 @@ describe('a document of the lake', () => {
 
   it('that has only hints has none where it is damaged', async () => {
     const store = memoryStore();
-    const key = 'ledger/order_list/acme/index.json';
+    const key = 'ledger/order_list/acme/state.json';
     await store.put(key, Buffer.from('{}'), { ifAbsent: true });
-    const index = documentsOf(store).documents.index('order_list', 'acme');
-    expect(await index.cached()).toMatchObject({ months: {}, policy: '' });
+    const state = documentsOf(store).documents.reportState('order_list', 'acme');
+    expect(await state.cached()).toMatchObject({ months: {}, policy: '' });
   });
 
   it('that has the rate is the budget of a run that has everything, where it is damaged', async () => {

@@ -57,7 +57,7 @@ async function lakeOfTwoBrands() {
   await hold(clicks.name, 'acme', '2026-03', { '2026-03-01': 'c1' });
   await hold('report_of_old', 'acme', '2026-03', { '2026-03-01': 'x1' });
   await hold('constructor', 'acme', '2026-03', { '2026-03-01': 'x1' });
-  await documents.index(orders.name, 'acme').update((index) => ({ ...index, policy: 'p1' }));
+  await documents.reportState(orders.name, 'acme').update((state) => ({ ...state, policy: 'p1' }));
   await store.put('ledger/notes.txt', Buffer.from('?'), { ifAbsent: true });
   return store;
 }
@@ -98,9 +98,9 @@ describe('the ledgers of a lake', () => {
     expect(read.map(({ ledgers }) => [...ledgers.keys()])).toEqual(months);
   });
 
-  it('are read by month, with the index of each report', async () => {
+  it('are read by month, with the state of each report', async () => {
     const read = await readLedgers(await lakeOfTwoBrands(), reports);
-    expect(read.map(({ report, brand, index }) => [report.name, brand, index.policy])).toEqual([
+    expect(read.map(({ report, brand, state }) => [report.name, brand, state.policy])).toEqual([
       ['clicks_list', 'acme', ''],
       ['order_list', 'acme', 'p1'],
       ['order_list', 'globex', ''],
@@ -127,8 +127,8 @@ describe('the ledgers of a lake', () => {
       left: { months: ['2026-02'], policy: 'p1', hasReturnedRecords: false },
     },
     {
-      shows: 'an index',
-      key: 'ledger/order_list/acme/index.json',
+      shows: 'a report state',
+      key: 'ledger/order_list/acme/state.json',
       month: {},
       left: { months: ['2026-02', '2026-03'], policy: '', hasReturnedRecords: true },
     },
@@ -141,15 +141,15 @@ describe('the ledgers of a lake', () => {
     expect(ordersOfAcme?.damaged).toEqual([{ key, ...month, message }]);
     expect({
       months: [...(ordersOfAcme?.ledgers.keys() ?? [])],
-      policy: ordersOfAcme?.index.policy,
-      hasReturnedRecords: ordersOfAcme?.index.hasReturnedRecords,
+      policy: ordersOfAcme?.state.policy,
+      hasReturnedRecords: ordersOfAcme?.state.hasReturnedRecords,
     }).toEqual(left);
     expect([clicksOfAcme?.damaged, ordersOfGlobex?.damaged]).toEqual([[], []]);
   });
 
   it('are named in the order of their keys where several are damaged', async () => {
     const store = await lakeOfTwoBrands();
-    const keys = ['2026-02', '2026-03', 'index'].map((name) => `ledger/order_list/acme/${name}.json`);
+    const keys = ['2026-02', '2026-03', 'state'].map((name) => `ledger/order_list/acme/${name}.json`);
     for (const key of keys.toReversed())
       await store.put(key, Buffer.from('{'), { ifMatch: (await store.get(key))?.etag ?? '' });
     const [, ordersOfAcme] = await readLedgers(store, reports);
@@ -161,7 +161,7 @@ describe('the ledgers of a lake', () => {
     ['no day has records', { '2026-03-01': 0, '2026-03-02': 0 }, false],
     ['no day is committed', { '2026-03-01': undefined }, false],
   ])(
-    'say whether the report ever returned a record, without its index: %s',
+    'say whether the report ever returned a record, without its state: %s',
     async (_name, days, returned) => {
       const { store, documents } = lake();
       await documents.ledger(orders.name, 'acme', '2026-03').update((ledger) => ({
@@ -173,9 +173,9 @@ describe('the ledgers of a lake', () => {
           ]),
         ),
       }));
-      await store.put('ledger/order_list/acme/index.json', Buffer.from('{'), { ifAbsent: true });
+      await store.put('ledger/order_list/acme/state.json', Buffer.from('{'), { ifAbsent: true });
       const [ordersOfAcme] = await readLedgers(store, reports);
-      expect(ordersOfAcme?.index.hasReturnedRecords).toBe(returned);
+      expect(ordersOfAcme?.state.hasReturnedRecords).toBe(returned);
     },
   );
 

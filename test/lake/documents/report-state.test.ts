@@ -3,70 +3,70 @@ import { parseJson } from '../../../shared/json.ts';
 import { CasDocument } from '../../../shared/lake/documents/cas-document.ts';
 import {
   type KnownMonth,
-  type MonthIndex,
+  type ReportState,
   type SeenMonths,
   latestRecordedMs,
   recordMonths,
   mayBeDue,
   monthContent,
-  parseMonthIndex,
+  parseReportState,
   markMonthsDirty,
-} from '../../../shared/lake/documents/month-index.ts';
-import { indexKey } from '../../../shared/lake/paths.ts';
+} from '../../../shared/lake/documents/report-state.ts';
+import { reportStateKey } from '../../../shared/lake/paths.ts';
 import { memoryStore } from '../../fakes/memory-store.ts';
 import { readAt } from '../../planning/entries.ts';
 
-const KEY = indexKey('order_list', 'acme');
+const KEY = reportStateKey('order_list', 'acme');
 const NOW = '2026-03-10T10:00:00.000Z';
 const NOW_MS = Date.parse(NOW);
 const HOUR_MS = 3_600_000;
 const MONTH = '2026-02';
 
-const parse = parseMonthIndex(KEY);
+const parse = parseReportState(KEY);
 const empty = parse(undefined);
 const me = { id: 'mine', wallMs: NOW_MS, nowMs: NOW_MS };
 
-function indexOf(known: KnownMonth): MonthIndex {
+function stateOf(known: KnownMonth): ReportState {
   return { ...empty, policy: 'p1', months: { [MONTH]: known } };
 }
 
-/** What a run saw that read this index before the ledgers. */
-function seenIn({ months }: MonthIndex): SeenMonths {
+/** What a run saw that read this state before the ledgers. */
+function seenIn({ months }: ReportState): SeenMonths {
   return new Map(Object.entries(months));
 }
 
-function dirtyBy(by: string, agoMs = 0): MonthIndex {
-  return indexOf({ nextDue: null, dirty: [{ by, at: new Date(NOW_MS - agoMs).toISOString() }] });
+function dirtyBy(by: string, agoMs = 0): ReportState {
+  return stateOf({ nextDue: null, dirty: [{ by, at: new Date(NOW_MS - agoMs).toISOString() }] });
 }
 
-describe('a month of the index', () => {
-  it.each<[string, MonthIndex, boolean]>([
+describe('a month of the report state', () => {
+  it.each<[string, ReportState, boolean]>([
     ['nothing is known of it', empty, true],
     [
       'only others are known',
-      { ...indexOf({ nextDue: null }), months: { '2026-01': { nextDue: null } } },
+      { ...stateOf({ nextDue: null }), months: { '2026-01': { nextDue: null } } },
       true,
     ],
-    ['its time has come', indexOf({ nextDue: NOW }), true],
-    ['its time has come, as the last run said', indexOf({ nextDue: NOW, asOf: NOW }), true],
-    ['its time has not come', indexOf({ nextDue: '2026-03-10T10:00:00.001Z', asOf: NOW }), false],
-    ['it was due when it was left', indexOf({ nextDue: '2026-03-10T10:00:00.001Z' }), true],
-    ['all of it is settled', indexOf({ nextDue: null, asOf: NOW }), false],
-    ['it was reckoned by another policy', { ...indexOf({ nextDue: null }), policy: 'p0' }, true],
-    ['it was settled by another policy', { ...indexOf({ nextDue: null, asOf: NOW }), policy: 'p0' }, true],
+    ['its time has come', stateOf({ nextDue: NOW }), true],
+    ['its time has come, as the last run said', stateOf({ nextDue: NOW, asOf: NOW }), true],
+    ['its time has not come', stateOf({ nextDue: '2026-03-10T10:00:00.001Z', asOf: NOW }), false],
+    ['it was due when it was left', stateOf({ nextDue: '2026-03-10T10:00:00.001Z' }), true],
+    ['all of it is settled', stateOf({ nextDue: null, asOf: NOW }), false],
+    ['it was reckoned by another policy', { ...stateOf({ nextDue: null }), policy: 'p0' }, true],
+    ['it was settled by another policy', { ...stateOf({ nextDue: null, asOf: NOW }), policy: 'p0' }, true],
     ['a run is at work in it', dirtyBy('other'), true],
     ['a run that died was at work in it', dirtyBy('other', 1_000 * HOUR_MS), true],
-  ])('may have due days, or none: %s', (_name, index, expected) => {
-    expect(mayBeDue(index, 'p1', MONTH, NOW_MS)).toBe(expected);
+  ])('may have due days, or none: %s', (_name, state, expected) => {
+    expect(mayBeDue(state, 'p1', MONTH, NOW_MS)).toBe(expected);
   });
 });
 
 describe('a month of a report that looks up another one', () => {
-  const upstreamOf = (known: KnownMonth) => indexOf(known);
+  const upstreamOf = (known: KnownMonth) => stateOf(known);
   const settled = { nextDue: null, asOf: NOW };
-  const examined = indexOf({ ...settled, upstream: 'c1' });
+  const examined = stateOf({ ...settled, upstream: 'c1' });
 
-  it.each<[string, MonthIndex, MonthIndex, boolean]>([
+  it.each<[string, ReportState, ReportState, boolean]>([
     ['the other one is as it was examined', examined, upstreamOf({ ...settled, content: 'c1' }), false],
     ['so, though that one is due', examined, upstreamOf({ nextDue: NOW, content: 'c1' }), false],
     ['the other one has changed', examined, upstreamOf({ ...settled, content: 'c2' }), true],
@@ -79,16 +79,16 @@ describe('a month of a report that looks up another one', () => {
     ],
     ['nothing is known of the other one', examined, empty, true],
     ['the content of the other one is not known', examined, upstreamOf(settled), true],
-    ['it is not known what was examined', indexOf(settled), upstreamOf({ ...settled, content: 'c1' }), true],
-    ['neither is known', indexOf(settled), upstreamOf(settled), true],
+    ['it is not known what was examined', stateOf(settled), upstreamOf({ ...settled, content: 'c1' }), true],
+    ['neither is known', stateOf(settled), upstreamOf(settled), true],
     [
       'its own time has come',
-      indexOf({ nextDue: NOW, asOf: NOW, upstream: 'c1' }),
+      stateOf({ nextDue: NOW, asOf: NOW, upstream: 'c1' }),
       upstreamOf({ ...settled, content: 'c1' }),
       true,
     ],
-  ])('may have due days, or none: %s', (_name, index, upstream, expected) => {
-    expect(mayBeDue(index, 'p1', MONTH, NOW_MS, upstream)).toBe(expected);
+  ])('may have due days, or none: %s', (_name, state, upstream, expected) => {
+    expect(mayBeDue(state, 'p1', MONTH, NOW_MS, upstream)).toBe(expected);
   });
 });
 
@@ -130,24 +130,24 @@ describe('a run at work in months', () => {
   const later = { by: 'mine', at: '2026-03-10T11:00:00.000Z' };
 
   it('I4: marks them dirty first, so that later runs examine them if it dies', () => {
-    const before = indexOf({ nextDue: null, asOf: NOW });
-    const index = markMonthsDirty(before, [MONTH, '2026-03'], mark, seenIn(before));
-    expect(index.months).toEqual({
+    const before = stateOf({ nextDue: null, asOf: NOW });
+    const state = markMonthsDirty(before, [MONTH, '2026-03'], mark, seenIn(before));
+    expect(state.months).toEqual({
       [MONTH]: { nextDue: null, dirty: [mark] },
       '2026-03': { nextDue: null, dirty: [mark] },
     });
-    for (const month of [MONTH, '2026-03']) expect(mayBeDue(index, 'p1', month, NOW_MS)).toBe(true);
+    for (const month of [MONTH, '2026-03']) expect(mayBeDue(state, 'p1', month, NOW_MS)).toBe(true);
   });
 
   it('writes nothing where all are already marked', () => {
-    const index = markMonthsDirty(empty, [MONTH], mark, new Map());
-    expect(markMonthsDirty(index, [MONTH], later, seenIn(index))).toBe(index);
+    const state = markMonthsDirty(empty, [MONTH], mark, new Map());
+    expect(markMonthsDirty(state, [MONTH], later, seenIn(state))).toBe(state);
     expect(markMonthsDirty(empty, [], mark, new Map())).toBe(empty);
   });
 
   it('leaves its own earlier marks as they are', () => {
-    const index = markMonthsDirty(empty, [MONTH], mark, new Map());
-    const { months } = markMonthsDirty(index, [MONTH, '2026-03'], later, seenIn(index));
+    const state = markMonthsDirty(empty, [MONTH], mark, new Map());
+    const { months } = markMonthsDirty(state, [MONTH, '2026-03'], later, seenIn(state));
     expect(months).toEqual({
       [MONTH]: { nextDue: null, dirty: [mark] },
       '2026-03': { nextDue: null, dirty: [later] },
@@ -156,8 +156,8 @@ describe('a run at work in months', () => {
 
   it.each([
     ['is at work there', dirtyBy('other'), dirtyBy('other')],
-    ['began there since', dirtyBy('other'), indexOf({ nextDue: null, asOf: NOW })],
-    ['has ended there since', indexOf({ nextDue: NOW, asOf: NOW }), indexOf({ nextDue: null, asOf: NOW })],
+    ['began there since', dirtyBy('other'), stateOf({ nextDue: null, asOf: NOW })],
+    ['has ended there since', stateOf({ nextDue: NOW, asOf: NOW }), stateOf({ nextDue: null, asOf: NOW })],
   ])('I5: notes that another run %s', (_name, now, before) => {
     const { months } = markMonthsDirty(now, [MONTH], mark, seenIn(before));
     const others = now.months[MONTH]?.dirty ?? [];
@@ -165,7 +165,7 @@ describe('a run at work in months', () => {
   });
 
   it('changes no other month and no other hint', () => {
-    const before = { ...indexOf({ nextDue: null }), hasReturnedRecords: true, endDate: 'whole_day' };
+    const before = { ...stateOf({ nextDue: null }), hasReturnedRecords: true, probedEndDate: 'whole_day' };
     expect(markMonthsDirty(before, ['2026-03'], mark, seenIn(before))).toEqual({
       ...before,
       months: { ...before.months, '2026-03': { nextDue: null, dirty: [mark] } },
@@ -175,49 +175,49 @@ describe('a run at work in months', () => {
 
 describe('a run that ends', () => {
   const examined = (dueMs: number | null) => new Map([[MONTH, { dueMs, content: 'c1' }]]);
-  const record = (index: MonthIndex, dueMs: number | null, seen = seenIn(index)) =>
-    recordMonths(index, examined(dueMs), 'p1', { ...me, seen });
+  const record = (state: ReportState, dueMs: number | null, seen = seenIn(state)) =>
+    recordMonths(state, examined(dueMs), 'p1', { ...me, seen });
   /** What makes the next run look. */
-  const unknown = indexOf({ nextDue: NOW });
+  const unknown = stateOf({ nextDue: NOW });
 
-  it.each<[string, MonthIndex]>([
+  it.each<[string, ReportState]>([
     ['it has marked', dirtyBy('mine')],
-    ['no run has marked', indexOf({ nextDue: null })],
+    ['no run has marked', stateOf({ nextDue: null })],
     ['it knows nothing of', { ...empty, policy: 'p1' }],
-  ])('records when a month is next due that %s', (_name, index) => {
-    expect(record(index, NOW_MS + 1)).toEqual(
-      indexOf({ nextDue: '2026-03-10T10:00:00.001Z', asOf: NOW, content: 'c1' }),
+  ])('records when a month is next due that %s', (_name, state) => {
+    expect(record(state, NOW_MS + 1)).toEqual(
+      stateOf({ nextDue: '2026-03-10T10:00:00.001Z', asOf: NOW, content: 'c1' }),
     );
-    expect(record(index, null)).toEqual(indexOf({ nextDue: null, asOf: NOW, content: 'c1' }));
+    expect(record(state, null)).toEqual(stateOf({ nextDue: null, asOf: NOW, content: 'c1' }));
   });
 
   it('records what it knows of the month, and only that', () => {
     const known = { content: 'c2', upstream: 'c3', newestComplete: '2026-02-28' };
-    const before = indexOf({ nextDue: null, asOf: NOW, content: 'c1', newestComplete: '2026-02-01' });
+    const before = stateOf({ nextDue: null, asOf: NOW, content: 'c1', newestComplete: '2026-02-01' });
     const after = recordMonths(before, new Map([[MONTH, { dueMs: null, ...known }]]), 'p1', {
       ...me,
       seen: seenIn(before),
     });
-    expect(after).toEqual(indexOf({ nextDue: null, asOf: NOW, ...known }));
+    expect(after).toEqual(stateOf({ nextDue: null, asOf: NOW, ...known }));
   });
 
-  it.each<[string, MonthIndex, MonthIndex]>([
-    ['has ended there since', indexOf({ nextDue: null, asOf: NOW }), indexOf({ nextDue: NOW, asOf: NOW })],
-    ['has ended there since, for the first time', indexOf({ nextDue: null, asOf: NOW }), empty],
+  it.each<[string, ReportState, ReportState]>([
+    ['has ended there since', stateOf({ nextDue: null, asOf: NOW }), stateOf({ nextDue: NOW, asOf: NOW })],
+    ['has ended there since, for the first time', stateOf({ nextDue: null, asOf: NOW }), empty],
     [
       'was at work there when it began',
-      indexOf({ nextDue: null, dirty: [{ by: 'mine', at: NOW, shared: true }] }),
+      stateOf({ nextDue: null, dirty: [{ by: 'mine', at: NOW, shared: true }] }),
       empty,
     ],
     ['has died there long ago', dirtyBy('other', HOUR_MS), dirtyBy('other', HOUR_MS)],
     [
       'was there before a repair forgot the month',
       { ...empty, policy: 'p1' },
-      indexOf({ nextDue: null, asOf: NOW }),
+      stateOf({ nextDue: null, asOf: NOW }),
     ],
-  ])('I5: lets the next run look where another run %s', (_name, index, before) => {
+  ])('I5: lets the next run look where another run %s', (_name, state, before) => {
     for (const dueMs of [null, NOW_MS, NOW_MS + 1])
-      expect(record(index, dueMs, seenIn(before))).toEqual(unknown);
+      expect(record(state, dueMs, seenIn(before))).toEqual(unknown);
     expect(mayBeDue(unknown, 'p1', MONTH, NOW_MS)).toBe(true);
   });
 
@@ -229,11 +229,11 @@ describe('a run that ends', () => {
 
   it('I5: leaves the mark of another run that it made within the hour, and removes its own', () => {
     const other = { by: 'other', at: new Date(NOW_MS - HOUR_MS + 1).toISOString() };
-    const left = indexOf({ nextDue: NOW, dirty: [other] });
+    const left = stateOf({ nextDue: NOW, dirty: [other] });
     const own = { by: 'mine', at: NOW, shared: true as const };
-    expect(record(indexOf({ nextDue: null, dirty: [other] }), null)).toEqual(left);
-    expect(record(indexOf({ nextDue: null, dirty: [other, own] }), null)).toEqual(left);
-    expect(record(indexOf({ nextDue: null, dirty: [{ by: 'mine', at: NOW }, other] }), null)).toEqual(left);
+    expect(record(stateOf({ nextDue: null, dirty: [other] }), null)).toEqual(left);
+    expect(record(stateOf({ nextDue: null, dirty: [other, own] }), null)).toEqual(left);
+    expect(record(stateOf({ nextDue: null, dirty: [{ by: 'mine', at: NOW }, other] }), null)).toEqual(left);
     expect(mayBeDue(left, 'p1', MONTH, NOW_MS)).toBe(true);
   });
 
@@ -246,14 +246,14 @@ describe('a run that ends', () => {
     expect(record(gone, null, new Map())).toEqual(unknown);
   });
 
-  it('writes nothing where the index says so already', () => {
-    const index = indexOf({ nextDue: NOW, content: 'c1' });
-    expect(record(index, NOW_MS)).toBe(index);
+  it('writes nothing where the state says so already', () => {
+    const state = stateOf({ nextDue: NOW, content: 'c1' });
+    expect(record(state, NOW_MS)).toBe(state);
   });
 
   it('keeps what other months say, and its policy even where no month is there', () => {
-    const index = { ...empty, policy: 'p1', months: { '2026-01': { nextDue: NOW } } };
-    expect(record(index, NOW_MS).months).toEqual({
+    const state = { ...empty, policy: 'p1', months: { '2026-01': { nextDue: NOW } } };
+    expect(record(state, NOW_MS).months).toEqual({
       '2026-01': { nextDue: NOW },
       [MONTH]: { nextDue: NOW, content: 'c1' },
     });
@@ -265,13 +265,13 @@ describe('a run that ends', () => {
 
   it('drops due times of another policy, but keeps the marks of active runs', () => {
     const others = { nextDue: null, dirty: [{ by: 'other', at: NOW }] };
-    const index: MonthIndex = {
+    const state: ReportState = {
       ...empty,
       policy: 'p0',
       months: { '2026-01': { nextDue: null }, '2026-02': { nextDue: null }, '2026-03': others },
     };
-    expect(record(index, NOW_MS)).toEqual({
-      ...index,
+    expect(record(state, NOW_MS)).toEqual({
+      ...state,
       policy: 'p1',
       months: { '2026-02': { nextDue: NOW, content: 'c1' }, '2026-03': others },
     });
@@ -285,7 +285,7 @@ describe('the latest time that a run has recorded', () => {
     '2026-02': { nextDue: '2027-01-01T00:00:00.000Z' },
   };
 
-  it.each<[string, Partial<MonthIndex>, number]>([
+  it.each<[string, Partial<ReportState>, number]>([
     ['none, where nothing was', {}, 0],
     ['none, where no month has one', { months: { '2026-02': { nextDue: NOW } } }, 0],
     ['that of a month', { months }, Date.parse(earlier)],
@@ -302,8 +302,8 @@ describe('the latest time that a run has recorded', () => {
   });
 });
 
-describe('a stored index', () => {
-  const full: MonthIndex = {
+describe('a stored report state', () => {
+  const full: ReportState = {
     ...dirtyBy('other'),
     months: {
       [MONTH]: { nextDue: null, dirty: [{ by: 'other', at: NOW, shared: true as const }] },
@@ -311,7 +311,7 @@ describe('a stored index', () => {
     },
     continuations: { '2026-01-01..2026-01-05': { id: 'q1', since: NOW } },
     hasReturnedRecords: true,
-    endDate: 'whole_day',
+    probedEndDate: 'whole_day',
     vacuumedAt: NOW,
     examinedAt: NOW,
     recentWrites: ['w1'],
@@ -330,7 +330,7 @@ describe('a stored index', () => {
 
   it('is read exactly as it was written, including fields that a later version has added', () => {
     const later = { ...full, months: { [MONTH]: { nextDue: NOW, weight: 7 } }, color: 'blue' };
-    for (const index of [full, later]) expect(parse(parseJson(JSON.stringify(index)))).toEqual(index);
+    for (const state of [full, later]) expect(parse(parseJson(JSON.stringify(state)))).toEqual(state);
   });
 
   const broken = (change: object): unknown => ({ ...full, ...change });
@@ -369,7 +369,7 @@ describe('a stored index', () => {
     await store.put(KEY, body, { ifAbsent: true });
     const document = new CasDocument({ store, key: KEY, parse, newId: () => 'w2', pause: async () => {} });
     const refusal = { kind: 'config', code: 'damaged_document', message: expect.stringContaining(KEY) };
-    await expect(document.update((index) => ({ ...index, hasReturnedRecords: true }))).rejects.toMatchObject(
+    await expect(document.update((state) => ({ ...state, hasReturnedRecords: true }))).rejects.toMatchObject(
       refusal,
     );
     await expect(document.refresh()).rejects.toThrow(place);

@@ -1,12 +1,17 @@
 /**
- * `ledger/<report>/<brand>/index.json`: which months a run has to look at. Without it every run would read the ledgers of
- * all months since the start date to find that nothing in them is due.
- * The index is a hint and can be rebuilt from the ledgers, so it may err only in one direction: `mayBeDue` is true
- * whenever the index does not know. That is why a run marks a month dirty before it claims a day in it and records what
- * it knows only after its work: if it dies in between, the month stays dirty and the next run looks. Where another run
- * has been at work in the month since this one read its ledger, neither knows what the other did, and the next run looks.
- * A report that looks up another one is due when that one changes: its index says which content of the other report's
- * month it has examined, and the other report's index says which content that month has.
+ * `ledger/<report>/<brand>/state.json`: what runs of a report leave to later runs and to the watcher.
+ * - When a day of each month is next due. Without it every run would read the ledgers of all months since the start date
+ *   to find that nothing in them is due.
+ * - Unfinished work: the continuations of runs with little time.
+ * - What was done once: the daily work, the vacuum, the probe of `endDate`, whether the service ever returned a record.
+ * - How the last run ended.
+ * What the state contains of months is a hint that can be rebuilt from the ledgers. A wrong hint may cause an unnecessary
+ * read, never a missed one: `mayBeDue` is true whenever the state does not know. So a run marks a month dirty before it
+ * claims a day in it, and records what it knows only after its work: if it dies in between, the month stays dirty and the
+ * next run reads it. If another run has worked in the month since this run read its ledger, neither run knows what the
+ * other did, and the next run reads the month.
+ * A report that looks up another report is due when that report changes: its state contains which content of the other
+ * report's month it has examined, and the other report's state contains which content that month has.
  */
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -31,7 +36,7 @@ const month = storedObject(() => ({
   newestComplete: z.optional(z.nullable(z.string())),
   /**
    * The runs at work in the month, and since when (wall clock). While there is one, any day there may be due. `shared`:
-   * another run was at work there too when this one began, or had been since this one read the index.
+   * another run was at work there too when this one began, or had been since this one read the state.
    */
   dirty: z.optional(
     z.array(storedObject(() => ({ by: z.string(), at: storedTime, shared: z.optional(z.literal(true)) }))),
@@ -55,7 +60,7 @@ const lastRun = storedObject(() => ({
   throttles: storedCount,
 }));
 
-const index = storedObject(() => ({
+const state = storedObject(() => ({
   version: z.literal(1),
   /** Fingerprint of the policy that the due times follow from. */
   policy: z.string(),
@@ -68,22 +73,22 @@ const index = storedObject(() => ({
   /** Whether the service ever returned a record. Until then empty responses prove nothing: the days are unverified. */
   hasReturnedRecords: z.boolean(),
   /** The setting `endDate` that a probe found to agree with the service. */
-  endDate: z.optional(z.string()),
+  probedEndDate: z.optional(z.string()),
   /** When the service last asked for a pause instead of answering the probe. */
   probePausedAt: z.optional(storedTime),
   vacuumedAt: z.optional(storedTime),
-  /** When a run last examined all months, whatever the index said of them. */
+  /** When a run last examined all months, whatever their hints were. */
   examinedAt: z.optional(storedTime),
   lastRun: z.optional(lastRun),
   recentWrites: z.array(z.string()),
 }));
 
-/** A hint, rebuildable from the ledgers: which months a run has to look at. One per report and brand. */
-export type MonthIndex = z.infer<typeof index>;
+/** What runs of a report of a brand leave to later runs and to the watcher. */
+export type ReportState = z.infer<typeof state>;
 
-/** Reads a stored index; `undefined` is an index without hints. */
-export function parseMonthIndex(key: string) {
-  return (stored: Json | undefined): MonthIndex => {
+/** Reads a stored report state; `undefined` gives the state of a report that no run has read yet. */
+export function parseReportState(key: string) {
+  return (stored: Json | undefined): ReportState => {
     if (stored === undefined)
       return {
         version: 1,
@@ -93,25 +98,25 @@ export function parseMonthIndex(key: string) {
         hasReturnedRecords: false,
         recentWrites: [],
       };
-    return parseDocument(index, key, stored);
+    return parseDocument(state, key, stored);
   };
 }
 
-/** How a run ended, as its report's index keeps it. */
+/** How a run ended, as the report state keeps it. */
 export type LastRun = z.infer<typeof lastRun>;
 
 /** So often runs with nothing to do show that they live: rarer than they run, because each time is a write. */
 export const LAST_RUN_RENEWED_MS = 3 * HOUR_MS;
 
-/** The index with how a run ended. */
-export function withLastRun(index: MonthIndex, ended: Omit<LastRun, 'since'>): MonthIndex {
-  const { lastRun: before } = index;
+/** The report state with how a run ended. */
+export function withLastRun(state: ReportState, ended: Omit<LastRun, 'since'>): ReportState {
+  const { lastRun: before } = state;
   const isAlike = before?.status === ended.status && before.kind === ended.kind;
-  return { ...index, lastRun: { ...ended, since: isAlike ? before.since : ended.at } };
+  return { ...state, lastRun: { ...ended, since: isAlike ? before.since : ended.at } };
 }
 
-/** Whether the index need not be written for this run alone: it is complete, as the last one was not long ago. */
-export function isLastRunFresh({ lastRun }: MonthIndex, ended: Omit<LastRun, 'since'>): boolean {
+/** Whether this run alone is no reason to write the state: it is complete, as the last one was not long ago. */
+export function isLastRunFresh({ lastRun }: ReportState, ended: Omit<LastRun, 'since'>): boolean {
   if (lastRun?.status !== 'complete' || ended.status !== 'complete') return false;
   const ageMs = Date.parse(ended.at) - Date.parse(lastRun.at);
   return ageMs >= 0 && ageMs < LAST_RUN_RENEWED_MS;
@@ -119,22 +124,22 @@ export function isLastRunFresh({ lastRun }: MonthIndex, ended: Omit<LastRun, 'si
 
 const DIRTY_MS = HOUR_MS;
 
-/** What the index says of a month. */
-export type KnownMonth = MonthIndex['months'][string];
+/** What the report state contains of a month. */
+export type KnownMonth = ReportState['months'][string];
 
 /**
- * True where a day of the month may be due, as far as the index knows.
- * @param upstream of a report with an upstream: that report's index
+ * True where a day of the month may be due, as far as the state knows.
+ * @param upstream for a report with an upstream: the state of that report
  */
 export function mayBeDue(
-  index: MonthIndex,
+  state: ReportState,
   policy: string,
   month: string,
   nowMs: number,
-  upstream?: MonthIndex,
+  upstream?: ReportState,
 ): boolean {
-  const known = index.months[month];
-  if (!known || known.dirty || index.policy !== policy) return true;
+  const known = state.months[month];
+  if (!known || known.dirty || state.policy !== policy) return true;
   if (known.asOf === undefined || Date.parse(known.asOf) > nowMs) return true;
   if (upstream && !isExamined(known, upstream.months[month])) return true;
   return known.nextDue !== null && Date.parse(known.nextDue) <= nowMs;
@@ -155,34 +160,34 @@ export function monthContent({ days }: Pick<Ledger, 'days'>): string {
 }
 
 /** The latest time that a run has recorded as its present, in milliseconds; 0 where none has. */
-export function latestRecordedMs({ months, vacuumedAt, examinedAt }: MonthIndex): number {
+export function latestRecordedMs({ months, vacuumedAt, examinedAt }: ReportState): number {
   const times = [vacuumedAt, examinedAt, ...Object.values(months).map(({ asOf }) => asOf)];
   return Math.max(0, ...times.flatMap((time) => (time === undefined ? [] : [Date.parse(time)])));
 }
 
-/** What the index said of months before their ledgers were read. */
+/** What the report state contained of months before their ledgers were read. */
 export type SeenMonths = ReadonlyMap<string, KnownMonth | undefined>;
 
 /** Marks months as being worked in, before anything in them is claimed. */
 export function markMonthsDirty(
-  index: MonthIndex,
+  state: ReportState,
   months: readonly string[],
   { by, at }: { by: string; at: string },
   seen: SeenMonths,
-): MonthIndex {
-  const unmarked = months.filter((month) => !index.months[month]?.dirty?.some((mark) => mark.by === by));
-  if (unmarked.length === 0) return index;
+): ReportState {
+  const unmarked = months.filter((month) => !state.months[month]?.dirty?.some((mark) => mark.by === by));
+  if (unmarked.length === 0) return state;
   const marked = unmarked.map((month): [string, KnownMonth] => {
-    const isShared = !isUntouched(index, month, by, seen);
-    const others = index.months[month]?.dirty ?? [];
+    const isShared = !isUntouched(state, month, by, seen);
+    const others = state.months[month]?.dirty ?? [];
     return [month, { nextDue: null, dirty: [...others, { by, at, ...(isShared && { shared: true }) }] }];
   });
-  return { ...index, months: { ...index.months, ...Object.fromEntries(marked) } };
+  return { ...state, months: { ...state.months, ...Object.fromEntries(marked) } };
 }
 
-/** Whether no other run is at work in the month, or has been since the index was seen: one that ends leaves a due time. */
-function isUntouched(index: MonthIndex, month: string, run: string, seen: SeenMonths): boolean {
-  const known = index.months[month];
+/** Whether no other run works in the month, or has since the state was read: a run that ends leaves a due time. */
+function isUntouched(state: ReportState, month: string, run: string, seen: SeenMonths): boolean {
+  const known = state.months[month];
   if (!known?.dirty) return isDeepStrictEqual(known, seen.get(month));
   const [mark, ...others] = known.dirty;
   return mark?.by === run && !mark.shared && others.length === 0 && known.nextDue === null;
@@ -199,28 +204,28 @@ export interface ExaminedMonth extends Pick<KnownMonth, 'content' | 'upstream' |
  * next run has to look; a mark that is an hour old is that of a run that has died.
  */
 export function recordMonths(
-  index: MonthIndex,
+  state: ReportState,
   examined: ReadonlyMap<string, ExaminedMonth>,
   policy: string,
   run: { id: string; wallMs: number; nowMs: number; seen: SeenMonths },
-): MonthIndex {
+): ReportState {
   /** The marks of the other runs that may still be at work. */
   const othersIn = (known: KnownMonth | undefined) =>
     (known?.dirty ?? []).filter(
       ({ by, at }) => by !== run.id && Math.abs(run.wallMs - Date.parse(at)) < DIRTY_MS,
     );
-  const kept = Object.entries(index.months).filter(
-    ([, known]) => index.policy === policy || othersIn(known).length > 0,
+  const kept = Object.entries(state.months).filter(
+    ([, known]) => state.policy === policy || othersIn(known).length > 0,
   );
   const months = Object.fromEntries(kept);
   const now = new Date(run.nowMs).toISOString();
   for (const [month, { dueMs, ...known }] of examined) {
     const others = othersIn(months[month]);
     const asOf = dueMs === null || dueMs > run.nowMs ? { asOf: now } : {};
-    if (isUntouched(index, month, run.id, run.seen))
+    if (isUntouched(state, month, run.id, run.seen))
       months[month] = { nextDue: dueMs === null ? null : new Date(dueMs).toISOString(), ...asOf, ...known };
     else months[month] = { nextDue: now, ...(others.length > 0 && { dirty: others }) };
   }
-  const same = index.policy === policy && JSON.stringify(months) === JSON.stringify(index.months);
-  return same ? index : { ...index, policy, months };
+  const same = state.policy === policy && JSON.stringify(months) === JSON.stringify(state.months);
+  return same ? state : { ...state, policy, months };
 }
