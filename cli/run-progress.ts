@@ -108,8 +108,6 @@ export function lineOf(event: LogEvent): string | undefined {
     case 'other_dates_excluded':
     case 'column_typed_beside':
     case 'fields_without_column':
-    case 'field_changed':
-    case 'field_changes_unknown':
     case 'continuation_not_saved':
     case 'newest_complete_day_unknown':
     case 'end_date_not_probed':

@@ -22,10 +22,6 @@ interface ReportDetails {
   column_typed_beside: { message: string };
   /** Of a day that was built: more fields than the table can have columns. */
   fields_without_column: { day: string; fields: number; message: string };
-  /** By a commit: a field of a complete day is different than before, e.g. `vanished`. */
-  field_changed: { day: string; column: string; change: string; message: string };
-  /** The day is committed: what is logged of its fields cannot be told, `schema_changes` has it. */
-  field_changes_unknown: { day: string; message: string };
   /** The next run reads some days again. */
   continuation_not_saved: { message: string };
   newest_complete_day_unknown: { message: string };
@@ -134,8 +130,6 @@ const LEVELS = {
   last_run_not_recorded: 'warn',
   column_typed_beside: 'warn',
   fields_without_column: 'warn',
-  field_changed: 'warn',
-  field_changes_unknown: 'warn',
   continuation_not_saved: 'warn',
   newest_complete_day_unknown: 'warn',
   end_date_not_probed: 'warn',

@@ -15,7 +15,6 @@ import type { BuiltSnapshot } from './build.ts';
 import type { Attempt } from './claim.ts';
 import { logChange, recordChange } from './changes.ts';
 import { type RunContext, committedOf } from './context.ts';
-import { logFieldChanges } from './field-changes.ts';
 
 /**
  * Records the snapshot in the ledger: the one commit point of a sync (I4). Without the claim that the commit checks, a
@@ -89,7 +88,6 @@ export async function commit(
     return next;
   });
   if (changes && changes !== replaced?.changes) logChange(ctx, day, snapshot.rows, changes);
-  await logFieldChanges(ctx, day, replaced);
 }
 
 /** What was recorded as changed is no longer what this commit would change. */

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { DAY_MS, addDays } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
-import type { LogEvent } from '../../shared/log-events.ts';
 import { dayPartition, snapshotKey } from '../../shared/lake/paths.ts';
 import { readContent } from '../../shared/lake/table/read-content.ts';
 import { ledgerEntry, ledgerTableRows } from './lake-contents.ts';
@@ -15,8 +14,6 @@ const LAST = '2026-03-23';
 const scope = { reports: ['order_list'] };
 
 let lake: SampleLake;
-/** By the day on which the run came: what it logged of fields. */
-const logged: Record<string, string[]> = {};
 
 beforeAll(async () => {
   // The service has all records from the beginning: what its days hold is decided before they are read.
@@ -34,30 +31,16 @@ function changeAll(): void {
 }
 
 function change(from: string, to: string, changed: (order: JsonObject, index: number) => JsonObject): void {
-  restateDays(lake, from, to, changed);
-}
-
-function restateDays(
-  of: SampleLake,
-  from: string,
-  to: string,
-  changed: (order: JsonObject, index: number) => JsonObject,
-): void {
   for (let day = from; day <= to; day = addDays(day, 1))
-    restate(of.brand, 'order_list', day, (held) =>
+    restate(lake.brand, 'order_list', day, (held) =>
       held.map(({ at, record }, index) => ({ at, record: changed(record, index) })),
     );
 }
 
 async function run(today: string): Promise<void> {
   lake.nowMs = Date.parse(`${today}T15:00:00Z`);
-  const events: string[] = [];
-  const log = (event: LogEvent) => {
-    if (event.event === 'field_changed') events.push(`${event.day} ${event.column} ${event.change}`);
-  };
-  const { status } = await lake.sync({ scope, log });
+  const { status } = await lake.sync({ scope });
   expect(status).toBe('complete');
-  logged[today] = events;
 }
 
 async function changes(of: SampleLake = lake): Promise<string[]> {
@@ -74,12 +57,6 @@ const ALL = [
 ];
 
 describe('fields that come, go and change', () => {
-  it('are logged once, by the run that read the day', () => {
-    const others = Object.fromEntries(Object.keys(logged).map((today) => [today, []]));
-    const expected = Object.fromEntries(ALL.map((found) => [addDays(found.slice(0, 10), 1), [found]]));
-    expect(logged).toEqual({ ...others, ...expected });
-  });
-
   it('are in the table schema_changes', async () => {
     expect(await changes()).toEqual(ALL);
     const [gift_note] = await ledgerTableRows(lake, 'schema_changes', 'order_list');
@@ -137,48 +114,5 @@ describe('fields that come, go and change', () => {
     own.nowMs = Date.parse('2026-04-02T15:00:00Z');
     await own.sync({ scope });
     expect(await changes(own)).toEqual(ALL.filter((found) => !found.endsWith('new')));
-  });
-});
-
-describe('a release that changes a field on all days that are read again', () => {
-  /** Young days are read by each run, older ones once a day, and the oldest once a week. */
-  const refresh = [
-    { untilAgeDays: 2, every: 'run' },
-    { untilAgeDays: 15, every: '1 day' },
-    { untilAgeDays: 90, every: '7 days' },
-  ];
-  const brandSettings = { reports: { order_list: { refresh, watchUnsettledDays: 0 } } };
-
-  let own: SampleLake;
-
-  /** Runs of so many days. @returns what they logged of fields, without the day */
-  async function runs(days: number): Promise<string[]> {
-    const events: string[] = [];
-    const log = (event: LogEvent) => {
-      if (event.event === 'field_changed') events.push(`${event.column} ${event.change}`);
-    };
-    for (const end = own.nowMs + days * DAY_MS; own.nowMs < end; own.nowMs += DAY_MS) {
-      const { status } = await own.sync({ scope, log, brandSettings });
-      expect(status).toBe('complete');
-    }
-    return events;
-  }
-
-  beforeAll(async () => {
-    own = await sampleLake({ now: '2026-03-31T15:00:00Z', startDate: FIRST, clicksPerDay: 60 });
-    for (let today = NEXT; today <= '2026-03-30'; today = addDays(today, 1)) {
-      own.nowMs = Date.parse(`${today}T15:00:00Z`);
-      await own.sync({ scope, brandSettings });
-    }
-  });
-  afterAll(() => own.close());
-
-  it('is logged once for each field, and as nothing else', async () => {
-    restateDays(own, FIRST, '2026-03-31', ({ country: _country, ...order }) => ({
-      ...order,
-      gift_note: 'SPRING',
-      amount: `${JSON.stringify(order.amount)} EUR`,
-    }));
-    expect((await runs(8)).sort()).toEqual(['amount drifted', 'country vanished', 'gift_note new']);
   });
 });
