@@ -1,4 +1,5 @@
 import { STATE_NOW_SQL } from '../shared/catalog/coverage.ts';
+import { PROBLEM_STATES, statesSql } from '../shared/planning/day-state.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 
 export interface SavedQuery {
@@ -31,7 +32,7 @@ FROM (
   FROM coverage
   WHERE month >= substr(${daysAgo(90)}, 1, 7)
 ) AS days
-WHERE (state IN ('failed', 'overdue', 'missing', 'in_progress', 'unverified') OR refused_lookups > 0)
+WHERE (state IN (${statesSql(PROBLEM_STATES)}) OR refused_lookups > 0)
   AND dt >= ${daysAgo(90)}
 ORDER BY dt DESC, brand, report`,
     },

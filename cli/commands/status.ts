@@ -14,7 +14,7 @@ import { calendarPage } from '../../shared/status/calendar-page.ts';
 import type { StatusDay } from '../../shared/status/day-status.ts';
 import { LOOKS, type Look, lookOf } from '../../shared/status/looks.ts';
 import { counted, rangesText } from '../../shared/status/open-problems.ts';
-import { PROBLEM_STATES } from '../../shared/status/problems.ts';
+import { PROBLEM_STATES } from '../../shared/planning/day-state.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../../shared/status/table-statuses.ts';
 import { brandNamed, readSettings } from '../run-options.ts';

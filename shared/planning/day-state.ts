@@ -7,35 +7,58 @@
 import type { Committed, DayEntry, Failure } from '../lake/documents/ledger.ts';
 import { type Policy, type UpstreamState, dueAtMs } from './due.ts';
 
-/** Every state that a day can have; the words are those of SQL, command line, calendar, dashboard and alarms. */
-export const DAY_STATES = [
-  /** Nothing is committed, and no run has begun to read it. */
-  'missing',
-  /** Nothing is committed yet; a run is reading the day, or will resume it. */
-  'in_progress',
-  /** Read up to a time; the day was not over then. */
-  'open',
-  /** Read whole after the day's end; its records may still be restated. */
-  'complete',
-  /** Complete, and its records can change no more. */
-  'settled',
+/**
+ * Every state that a day can have, and what it means for the reader: the day needs action or time (`problem`), or it is
+ * `complete`. Problems are in the order of urgency. The words are those of SQL, command line, page and alarms.
+ */
+export const DAY_STATES = {
   /** The last attempt failed, whatever was committed before it. */
-  'failed',
+  failed: 'problem',
+  /** Nothing is committed, and no run has begun to read it. */
+  missing: 'problem',
   /** Committed, but due again for longer than the grace period. */
-  'overdue',
+  overdue: 'problem',
   /** Empty, and the report has never returned a record: a wrong setting would look the same. */
-  'unverified',
-] as const;
+  unverified: 'problem',
+  /** Nothing is committed yet; a run is reading the day, or will resume it. */
+  in_progress: 'problem',
+  /** Read up to a time; the day was not over then. */
+  open: 'none',
+  /** Read whole after the day's end; its records may still be restated. */
+  complete: 'complete',
+  /** Complete, and its records can change no more. */
+  settled: 'complete',
+} as const;
 
 /** One of the states above. */
-export type DayState = (typeof DAY_STATES)[number];
+export type DayState = keyof typeof DAY_STATES;
 
-/** The states in which a day is complete. */
-export const COMPLETE_STATES = ['complete', 'settled'] as const satisfies readonly DayState[];
+/** The states that need action, or time. */
+export type ProblemState = {
+  [State in DayState]: (typeof DAY_STATES)[State] extends 'problem' ? State : never;
+}[DayState];
+
+const ALL_STATES = Object.keys(DAY_STATES).filter(isDayState);
+/** In the order of urgency. */
+export const PROBLEM_STATES = ALL_STATES.filter(isProblem);
+export const COMPLETE_STATES = ALL_STATES.filter(isComplete);
+
+function isDayState(state: string): state is DayState {
+  return Object.hasOwn(DAY_STATES, state);
+}
+
+function isProblem(state: DayState): state is ProblemState {
+  return DAY_STATES[state] === 'problem';
+}
+
+/** A list of states for SQL. */
+export function statesSql(states: readonly DayState[]): string {
+  return states.map((state) => `'${state}'`).join(', ');
+}
 
 /** Whether a day of this state was read whole after its end, and nothing is wrong with it. */
 export function isComplete(state: DayState | undefined): boolean {
-  return COMPLETE_STATES.some((complete) => complete === state);
+  return state !== undefined && DAY_STATES[state] === 'complete';
 }
 
 /** What the state of a day follows from, in addition to the time. */

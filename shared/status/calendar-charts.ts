@@ -5,11 +5,11 @@
  * that is empty. Bars of one look are one path: a page of many brands would be too large otherwise.
  */
 import { daysFrom, daysOfMonth, monthOf } from '../days.ts';
+import { PROBLEM_STATES } from '../planning/day-state.ts';
 import type { StatusDay } from './day-status.ts';
 import { exactNumber } from './exact-number.ts';
 import { Html, html } from './html.ts';
 import { type Look, isToCome, lookOf } from './looks.ts';
-import { PROBLEM_STATES } from './problems.ts';
 import type { TableStatus } from './table-statuses.ts';
 
 const BAR_HEIGHT = 24;

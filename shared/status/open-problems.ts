@@ -7,10 +7,10 @@
  */
 import { DAY_MS, HOUR_MS, addDays, dayOf, monthOf } from '../days.ts';
 import { LAST_RUN_RENEWED_MS, type LastRun } from '../lake/documents/report-state.ts';
-import { gracePeriodMs } from '../planning/day-state.ts';
+import { gracePeriodMs, type ProblemState } from '../planning/day-state.ts';
 import type { Policy } from '../planning/due.ts';
 import type { StatusDay } from './day-status.ts';
-import { type Problem, type ProblemState, dayRanges, problemsOf } from './problems.ts';
+import { type Problem, dayRanges, problemsOf } from './problems.ts';
 import { type Remedy, remedyOf, remedyOfFailure } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
 

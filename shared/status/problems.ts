@@ -1,11 +1,8 @@
 import { addDays, earlier } from '../days.ts';
-import { type DayState, isComplete } from '../planning/day-state.ts';
+import { PROBLEM_STATES, type ProblemState, isComplete } from '../planning/day-state.ts';
 import type { StatusDay } from './day-status.ts';
 import { isToCome } from './looks.ts';
 import type { TableStatus } from './table-statuses.ts';
-
-/** The states that need action, or time. */
-export type ProblemState = Extract<DayState, 'failed' | 'missing' | 'overdue' | 'unverified' | 'in_progress'>;
 
 /** Days of one table that need action, or time, for the same reason. */
 export interface Problem {
@@ -14,15 +11,6 @@ export interface Problem {
   /** In order. */
   days: StatusDay[];
 }
-
-/** In the order of urgency. */
-export const PROBLEM_STATES: readonly ProblemState[] = [
-  'failed',
-  'missing',
-  'overdue',
-  'unverified',
-  'in_progress',
-];
 
 /** The problems of a brand's tables: by state, then by table, then by message. */
 export function problemsOf(tables: readonly TableStatus[], today: string): Problem[] {

@@ -1,6 +1,7 @@
 import type { ErrorKind } from '../errors.ts';
 import { type Html, html } from './html.ts';
-import type { Problem, ProblemState } from './problems.ts';
+import type { ProblemState } from '../planning/day-state.ts';
+import type { Problem } from './problems.ts';
 
 /** What to do about a problem: a sentence, and what there is to start, if anything. */
 export interface Remedy {

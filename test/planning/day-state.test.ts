@@ -257,12 +257,13 @@ describe('for every entry, policy and time', () => {
           settled: stored === 'settled' && !isOverdue,
         };
         const state = dayState(given, NOW_MS);
-        expect(DAY_STATES.filter((each) => conditions[each])).toEqual([state]);
+        const holding = Object.entries(conditions).flatMap(([each, holds]) => (holds ? [each] : []));
+        expect(holding).toEqual([state]);
         seen.add(state);
       }),
       { numRuns: 1000 },
     );
-    expect([...seen].sort()).toEqual([...DAY_STATES].sort());
+    expect([...seen].sort()).toEqual(Object.keys(DAY_STATES).sort());
   });
 
   it('a day is overdue only while it is due, and never within the grace period after it was read', () => {
