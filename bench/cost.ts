@@ -30,7 +30,7 @@ interface Item {
 }
 
 async function items(clicksPerDay: number): Promise<{ all: Item[]; notes: string[] }> {
-  const { memoryMb, timeoutSeconds, alarmMetrics, dashboards } = deployed({
+  const { memoryMb, timeoutSeconds, alarmMetrics } = deployed({
     brands: { acme: { ...ACME, reports: { clicks_detail: { enabled: true } } } },
   });
   const day = await steadyDay(clicksPerDay, timeoutSeconds);
@@ -75,7 +75,6 @@ async function items(clicksPerDay: number): Promise<{ all: Item[]; notes: string
     { name: 'Secrets Manager, requests', perDay: calls(/^GetSecretValue/), price: prices.secretCall },
     { name: 'CloudWatch, metrics', atAnyTime: 1, price: prices.metric },
     { name: 'CloudWatch, alarms (by metrics)', atAnyTime: alarmMetrics, price: prices.alarm },
-    { name: 'CloudWatch, dashboards', atAnyTime: dashboards, price: prices.dashboard },
     { name: 'CloudWatch, logs in GB', perDay: day.logBytes / BYTES_PER_GB, price: prices.logGb },
     ...athena(QUERIES_PER_DAY, PARTITIONS_PER_QUERY),
   ];
@@ -94,7 +93,7 @@ async function items(clicksPerDay: number): Promise<{ all: Item[]; notes: string
     notes: [
       `A brand with ${rounded(day.clicks)} clicks a day: ${rounded(day.requests)} requests to its service and ${rounded(day.seconds)} s of Lambda with ${memoryMb} MB a day.`,
       `Assumed: ${requestSeconds} s per request to the service, ${awsCallSeconds} s per request to AWS, ${initSeconds} s for each start (always a cold start), and that each day of the last month has changed since it was last read. The free tier is AWS's "always free" one.`,
-      `Of the total ${usd(fixed)} USD are for what is there, whatever is read: metrics, alarms and one secret. Each further brand adds its secret to that, or nothing where it shares one, and what its own data costs. The setting dashboard adds ${prices.dashboard.usd.toFixed(2)} USD.`,
+      `Of the total ${usd(fixed)} USD are for what is there, whatever is read: metrics, alarms and one secret. Each further brand adds its secret to that, or nothing where it shares one, and what its own data costs.`,
       `Athena: ${QUERIES_PER_DAY} queries a day over ${PARTITIONS_PER_QUERY} partitions each. A query costs 5 USD per TB that it scans, at least 0.00005 USD, and S3's requests: one LIST and ${GETS_PER_OBJECT} GET for each partition. With the smallest scan: ${[30, 365, 3600, 20 * 3 * 365].map(query).join(', ')}.`,
       `A day leaves ${day.versions} older versions of ${rounded(day.versionBytes / 1e6)} MB, which stay for ${day.snapshotRetentionDays} days and up to two more.`,
       `Prices of us-east-1 without taxes, sources in bench/cost/prices.ts.`,

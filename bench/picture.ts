@@ -20,7 +20,7 @@ import type { Lake } from '../shared/ports.ts';
 import { reports } from '../shared/reports/index.ts';
 import { runSync } from '../shared/run.ts';
 import { parseSettings } from '../shared/settings/settings.ts';
-import { calendarPage } from '../shared/status/calendar-page.ts';
+import { calendarPage } from '../shared/status/calendar.ts';
 import { commandControls } from '../shared/status/remedies.ts';
 import { tableStatuses } from '../shared/status/table-statuses.ts';
 import { seedBrand } from '../sample/seed.ts';

@@ -1,9 +1,9 @@
 /*
  * Without alarms a pipeline that stopped goes unnoticed: its tables still answer queries, with old numbers.
  * This file is the only list of the alarms. A row gives the alarm's id, what it means, what to do, and the condition
- * that CloudWatch evaluates. The rows make the alarms and their descriptions (alarms.ts), the dashboard's list
- * (dashboard.ts) and the table in docs/operations.md, which a test compares. A new alarm is one new row. What is wrong
- * with a report is told by the watcher (shared/operations/watch.ts), so their number does not grow with the brands.
+ * that CloudWatch evaluates. The rows make the alarms and their descriptions (alarms.ts) and the table in
+ * docs/operations.md, which a test compares. A new alarm is one new row. What is wrong with a report is told by the
+ * watcher (shared/operations/watch.ts), so their number does not grow with the brands.
  */
 import { Duration } from 'aws-cdk-lib';
 import { type AlarmProps, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
@@ -22,7 +22,7 @@ export interface AlarmRow {
 
 export type AlarmCondition = Pick<AlarmProps, 'metric' | 'evaluationPeriods'> & Partial<AlarmProps>;
 
-/** What alarms and dashboard show. */
+/** What the alarms watch. */
 export interface ObservedStack {
   queues: Readonly<Record<'undelivered' | 'failed', IQueue>>;
   stateMachine: IStateMachine;
@@ -106,7 +106,7 @@ export function filledIn(text: string, values: Readonly<Record<string, string>>)
   return text.replace(/<(\w+)>/g, (placeholder, name: string) => values[name] ?? placeholder);
 }
 
-/** All kinds of alarms as a Markdown table, for the dashboard and for docs/operations.md. */
+/** All kinds of alarms as a Markdown table, for docs/operations.md. */
 export function alarmsAsMarkdown(): string {
   const rows = ALARMS.map(
     ({ id, meaning, action }) => `| \`${id}\` | ${markdown(meaning)} | ${markdown(action)} |`,

@@ -1,5 +1,5 @@
 import { Duration, Stack } from 'aws-cdk-lib';
-import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
+import { Schedule, ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct, IDependable } from 'constructs';
@@ -23,9 +23,7 @@ export interface CalendarFunctionProps {
   failed: IQueue;
 }
 
-const LOOK = { watch: true };
-
-/** The function that draws which days are in the lake, and looks every hour whether anything is wrong: the watcher. */
+/** The watcher: every hour it looks whether anything is wrong, and draws which days are in the lake. */
 export class CalendarFunction extends PipelineFunction {
   readonly #schedule: Schedule;
 
@@ -47,7 +45,7 @@ export class CalendarFunction extends PipelineFunction {
       },
       timeout: Duration.minutes(5),
       onFailure: failed,
-      testEvents: { 'Watch-now': LOOK, 'Draw-the-calendar': {}, 'How-to-use-it': { describe: true } },
+      testEvents: { 'Watch-now': {} },
     });
     lake.grantWatch(this);
     topic.grantPublish(this);
@@ -62,7 +60,6 @@ export class CalendarFunction extends PipelineFunction {
       schedule: ScheduleExpression.expression('cron(50 * * * ? *)'),
       enabled: settings.deployment.schedules,
       target: new LambdaInvoke(this.function, {
-        input: ScheduleTargetInput.fromObject(LOOK),
         retryAttempts: 2,
         maxEventAge: Duration.minutes(15),
         deadLetterQueue: undelivered,

@@ -10,7 +10,7 @@ import {
   Runtime,
 } from 'aws-cdk-lib/aws-lambda';
 import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
-import { type ILogGroup, LogGroup } from 'aws-cdk-lib/aws-logs';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { testPage } from '../shared/adapters/aws/console-url.ts';
@@ -44,7 +44,6 @@ const SECRETS_PER_STATEMENT = 10;
 export class PipelineFunction extends Construct implements IGrantable {
   readonly function: LambdaFunction;
   readonly role: Role;
-  readonly logGroup: ILogGroup;
   readonly grantPrincipal: IPrincipal;
   /** The function's name in AWS, which starts with the stack's name. */
   readonly name: string;
@@ -59,7 +58,7 @@ export class PipelineFunction extends Construct implements IGrantable {
     this.settings = settings;
     const { logRetentionDays } = settings.deployment;
     // Without a fixed name: a group left over from a deleted stack would block the next deployment.
-    this.logGroup = new LogGroup(this, 'Logs', {
+    const logGroup = new LogGroup(this, 'Logs', {
       retention: logRetentionDays,
       removalPolicy: RemovalPolicy.DESTROY,
     });
@@ -81,11 +80,11 @@ export class PipelineFunction extends Construct implements IGrantable {
       ...(onFailure && { onFailure: new SqsDestination(onFailure) }),
       ...(reservedConcurrency !== undefined && { reservedConcurrentExecutions: reservedConcurrency }),
       loggingFormat: LoggingFormat.JSON,
-      logGroup: this.logGroup,
+      logGroup,
       role: this.role,
       environment: { ...props.environment },
     });
-    this.logGroup.grantWrite(this.role);
+    logGroup.grantWrite(this.role);
     output(this, `${pascalCase(props.name)}Function`, {
       value: consoleLink(this, 'lambda', testPage(this.name)),
       description: props.description,

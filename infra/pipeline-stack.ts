@@ -2,7 +2,7 @@
  * The whole deployment, wiring only. Per report a function with a schedule for each brand (report-function.ts), which
  * writes the lake (lake.ts) and the catalog (catalog.ts). A state machine for backfills, a function that watches all days
  * and draws the calendar, and one that rebuilds the catalog when a deployment changes it. Events that fail end up in two
- * queues; what is wrong goes to one topic (alarm-topic.ts), from the watcher and a few alarms (observability.ts). Analysts
+ * queues; what is wrong goes to one topic (alarm-topic.ts), from the watcher and a few alarms (alarms.ts). Analysts
  * get a workgroup and a policy (analysts.ts). I9: secrets are neither created nor read here, only named, so that no
  * credential is in the template.
  */
@@ -11,6 +11,7 @@ import type { Construct } from 'constructs';
 import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { AlarmTopic } from './alarm-topic.ts';
+import { Alarms } from './alarms.ts';
 import { Analysts } from './analysts.ts';
 import { BackfillStateMachine } from './backfill-state-machine.ts';
 import { Catalog } from './catalog.ts';
@@ -18,7 +19,6 @@ import { consoleLink } from './console-link.ts';
 import { CalendarFunction } from './calendar-function.ts';
 import { FailureQueue } from './failure-queue.ts';
 import { Lake } from './lake.ts';
-import { Observability } from './observability.ts';
 import { output } from './output.ts';
 import { ReportFunction, type ScheduledBrand } from './report-function.ts';
 import { RebuildCatalogFunction } from './rebuild-catalog-function.ts';
@@ -65,12 +65,10 @@ export class PipelineStack extends Stack {
     });
     const topic = new AlarmTopic(this, 'AlarmTopic', deployment);
     const calendar = new CalendarFunction(this, 'Calendar', { settings, lake, topic, undelivered, failed });
-    new Observability(this, 'Observability', {
+    new Alarms(this, 'Alarms', {
       deployment,
-      functions,
       queues: { undelivered, failed },
       stateMachine: backfill.stateMachine,
-      calendar: calendar.function,
       topic: topic.topic,
     });
     const rebuild = new RebuildCatalogFunction(this, 'RebuildCatalog', {

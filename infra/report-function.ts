@@ -35,8 +35,6 @@ export interface ScheduledBrand {
 
 /** The function that syncs one report, and a schedule for each brand in the brand's time zone. */
 export class ReportFunction extends PipelineFunction {
-  readonly report: string;
-
   constructor(scope: Construct, id: string, props: ReportFunctionProps) {
     const { settings, report, brands, lake, catalog } = props;
     const { reservedConcurrency } = settings.deployment;
@@ -54,7 +52,6 @@ export class ReportFunction extends PipelineFunction {
       onFailure: props.failed,
       testEvents: testEvents(brands),
     });
-    this.report = report.name;
     lake.grantReports(this, [report]);
     catalog.grantReports(this, [report]);
     this.grantSecrets(Object.values(brands).map(({ brand }) => brand.secretName));

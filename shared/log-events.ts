@@ -9,7 +9,7 @@ import type { DayOutcome, ErrorSummary, Status, Traffic } from './outcome.ts';
 interface ReportDetails {
   report_planned: { dueDays: number };
   report_failed: ErrorSummary;
-  /** One line a run: the dashboard's graphs are queries over it. Counts are of this run. */
+  /** One line for each run, so that a query over the logs can graph runs. Counts are of this run. */
   run_ended: Traffic & {
     status: Status;
     rows: number;
@@ -98,7 +98,6 @@ interface ProcessDetails {
   catalog_rebuild_failed: ErrorSummary;
   test_events_failed: ErrorSummary;
   update_not_remembered: ErrorSummary;
-  calendar_failed: ErrorSummary & { stack?: string };
   /** Of the watcher; `message` is the subject of what it told. */
   look_ended: { problems: number; message?: string };
 }
@@ -167,7 +166,6 @@ const LEVELS = {
   catalog_rebuild_failed: 'error',
   test_events_failed: 'error',
   update_not_remembered: 'warn',
-  calendar_failed: 'error',
   look_ended: 'info',
 } as const satisfies Record<LogEvent['event'], LogLevel>;
 

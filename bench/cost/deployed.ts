@@ -9,7 +9,6 @@ export interface Deployed {
   timeoutSeconds: number;
   /** An alarm on an expression counts once for each metric in it. */
   alarmMetrics: number;
-  dashboards: number;
 }
 
 const functionSchema = z.object({ MemorySize: z.number(), Timeout: z.number() });
@@ -32,6 +31,5 @@ export function deployed(settings: object): Deployed {
     memoryMb: MemorySize,
     timeoutSeconds: Timeout,
     alarmMetrics: alarms.flat().filter(({ MetricStat }) => MetricStat !== undefined).length,
-    dashboards: properties('AWS::CloudWatch::Dashboard').length,
   };
 }

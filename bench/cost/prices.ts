@@ -80,7 +80,6 @@ export const prices = {
     readAt: 'https://amazonwebshark.com/unexpected-cloudwatch-in-the-billing-area',
     asOf: '2022-04',
   },
-  dashboard: { ...cloudWatch, usd: 3, per: 1, unit: 'dashboard', freePerMonth: 3 },
   athenaTb: {
     usd: 5,
     per: 1,

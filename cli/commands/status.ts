@@ -10,7 +10,7 @@ import { readLedgers } from '../../shared/lake/documents/read.ts';
 import { schemaChangeText } from '../../shared/planning/schema-changes.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
-import { calendarPage } from '../../shared/status/calendar-page.ts';
+import { calendarPage } from '../../shared/status/calendar.ts';
 import type { StatusDay } from '../../shared/status/day-status.ts';
 import { LOOKS, type Look, lookOf } from '../../shared/status/looks.ts';
 import { counted, rangesText } from '../../shared/status/open-problems.ts';

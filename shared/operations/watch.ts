@@ -19,7 +19,7 @@ import { enabledPolicy, policyFingerprint } from '../planning/policy.ts';
 import type { Clock, Notifier, ObjectStore } from '../ports.ts';
 import type { ReportRegistry } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
-import { calendarPage } from '../status/calendar-page.ts';
+import { calendarPage } from '../status/calendar.ts';
 import { type MessageOptions, changeMessage } from '../status/change-message.ts';
 import { afterLook, afterMessage, changeFrom } from '../status/changes.ts';
 import { fieldSuspects } from '../status/field-suspects.ts';

@@ -28,7 +28,6 @@ export interface DeploymentSettings {
   alarmEmail?: string;
   /** An existing topic that receives them instead; missing: the stack creates one. */
   alarmTopicArn?: string;
-  dashboard: boolean;
   /** Names of roles in the account that get the analysts' policy. */
   analystRoles?: string[];
   /** How much data one query in the workgroup may read. */
@@ -84,7 +83,6 @@ export function deploymentSchema() {
           z.refine((names) => names.length <= 10, { error: '10 roles at most' }),
         ),
     ),
-    dashboard: z._default(bool(), false),
     queryScanLimitGb: z._default(number(0.01, 100_000, 'a number of GB from 0.01 to 100000'), 100),
   });
   return schema.check(({ value: { adoptBucket, keepLake, alarmEmail, alarmTopicArn }, issues }) => {

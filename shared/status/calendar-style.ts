@@ -1,8 +1,5 @@
 import type { Look } from './looks.ts';
 
-/** `auto` follows the reader's system. */
-export type Theme = 'light' | 'dark' | 'auto';
-
 const LIGHT =
   '--ink:#1b2430;--quiet:#5b6776;--line:#d8dee6;--blank:#e9edf1;--done:#0f766e;--new:#4fb3a4;--busy:#2f78bd;--late:#c98a00;--bad:#c8371b;--odd:#8451a3;--back:#fff;--panel:#f4f6f9';
 const DARK =
@@ -37,66 +34,63 @@ const BARS: Record<Look, string> = {
 };
 
 const RULES = `
-.coverage{color:var(--ink);font:14px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
-.coverage *{box-sizing:border-box;margin-top:0}
-.coverage h2{margin-bottom:0;font-size:17px;font-weight:600;overflow-wrap:anywhere}
-.coverage h2 small{margin-left:.4em;color:var(--quiet);font-size:13px;font-weight:400}
-.coverage h3{margin-bottom:2px;font-size:13px;font-weight:600}
-.coverage section{margin-bottom:28px}
-.coverage p{margin-bottom:12px;overflow-wrap:anywhere}
-.coverage .headline{margin-top:4px;padding-left:10px;border-left:4px solid var(--bad);font-size:15px}
-.coverage .headline.good{border-color:var(--done)}
-.coverage .earlier{margin:12px 0;padding-left:10px;border-left:4px solid var(--late)}
-.coverage ul{margin:14px 0 0;padding:0;list-style:none}
-.coverage section li{margin-bottom:6px;padding:8px 12px;border-radius:4px;background:var(--panel);overflow-wrap:anywhere}
-.coverage q{display:block;quotes:none}
-.coverage section li div{color:var(--quiet);font-size:13px}
-.coverage code{display:block;margin-top:4px;padding:2px 0;overflow-x:auto;color:var(--ink);font:12px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;white-space:nowrap}
-.coverage time{white-space:nowrap}
-.coverage a{color:var(--busy)}
-.coverage .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,372px),1fr));gap:10px 28px;margin-bottom:20px}
-.coverage .charts.wide{grid-template-columns:1fr}
-.coverage figure{max-width:650px;margin:0}
-.coverage .wide figure{max-width:none}
-.coverage figcaption{overflow:hidden;color:var(--quiet);font-size:12px;text-overflow:ellipsis;white-space:nowrap}
-.coverage figcaption b{color:var(--ink);font-weight:600}
-.coverage svg{display:block;width:100%;height:46px}
-.coverage path{fill:none;stroke-width:.8}
-.coverage path.line{stroke:var(--line);stroke-width:1;vector-effect:non-scaling-stroke}
-.coverage path.open,.coverage path.in_progress{stroke-width:.4}
-.coverage path.missing.mark{stroke-width:.35}
-.coverage path.overdue.mark{stroke-dasharray:1 .6}
-.coverage .scale{display:flex;color:var(--quiet);font-size:10px;line-height:14px}
-.coverage .scale span{min-width:0;overflow:hidden;padding-left:2px}
-.coverage summary{margin-top:14px;cursor:pointer;font-size:13px}
-.coverage .numbers{max-height:70vh;margin-top:8px;overflow:auto}
-.coverage table{border-collapse:collapse;font-size:12px;font-variant-numeric:tabular-nums}
-.coverage th,.coverage td{padding:3px 10px;border-bottom:1px solid var(--line);text-align:right;vertical-align:top;white-space:nowrap}
-.coverage th{font-weight:400}
-.coverage thead th{position:sticky;top:0;background:var(--panel)}
-.coverage .months{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,372px),1fr));gap:18px 28px}
-.coverage .row{display:grid;grid-template-columns:90px minmax(0,1fr);align-items:center;max-width:650px;margin-bottom:3px}
-.coverage .row b{padding-right:6px;overflow:hidden;font-size:12px;font-weight:400;line-height:1.2;text-overflow:ellipsis;white-space:nowrap}
-.coverage .days{display:grid;grid-template-columns:repeat(31,minmax(0,1fr));gap:1px}
-.coverage .days span{width:0;color:var(--quiet);font-size:10px;line-height:14px;white-space:nowrap}
-.coverage i{display:block;aspect-ratio:4/5;border-radius:1.5px;print-color-adjust:exact;-webkit-print-color-adjust:exact}
-.coverage i[title]:hover{outline:2px solid var(--ink);outline-offset:1px}
-.coverage .legend{display:flex;flex-wrap:wrap;gap:4px 18px;padding-top:10px;border-top:1px solid var(--line);font-size:12px}
-.coverage .legend li{display:flex;align-items:center;gap:6px}
-.coverage .legend i{width:12px}
+body{min-height:100vh;margin:0;padding:20px clamp(12px,3vw,32px);background:var(--back);color:var(--ink);font:14px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
+*{box-sizing:border-box;margin-top:0}
+body>*{max-width:1320px;margin-inline:auto}
+h1{margin-bottom:20px;font-size:20px;font-weight:600;line-height:1.3;overflow-wrap:anywhere}
+h1 small{display:block;color:var(--quiet);font-size:13px;font-weight:400}
+h2{margin-bottom:0;font-size:17px;font-weight:600;overflow-wrap:anywhere}
+h2 small{margin-left:.4em;color:var(--quiet);font-size:13px;font-weight:400}
+h3{margin-bottom:2px;font-size:13px;font-weight:600}
+section{margin-bottom:28px}
+p{margin-bottom:12px;overflow-wrap:anywhere}
+.headline{margin-top:4px;padding-left:10px;border-left:4px solid var(--bad);font-size:15px}
+.headline.good{border-color:var(--done)}
+.earlier{margin:12px 0;padding-left:10px;border-left:4px solid var(--late)}
+ul{margin:14px 0 0;padding:0;list-style:none}
+section li{margin-bottom:6px;padding:8px 12px;border-radius:4px;background:var(--panel);overflow-wrap:anywhere}
+q{display:block;quotes:none}
+section li div{color:var(--quiet);font-size:13px}
+code{display:block;margin-top:4px;padding:2px 0;overflow-x:auto;color:var(--ink);font:12px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;white-space:nowrap}
+time{white-space:nowrap}
+a{color:var(--busy)}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,372px),1fr));gap:10px 28px;margin-bottom:20px}
+.charts.wide{grid-template-columns:1fr}
+figure{max-width:650px;margin:0}
+.wide figure{max-width:none}
+figcaption{overflow:hidden;color:var(--quiet);font-size:12px;text-overflow:ellipsis;white-space:nowrap}
+figcaption b{color:var(--ink);font-weight:600}
+svg{display:block;width:100%;height:46px}
+path{fill:none;stroke-width:.8}
+path.line{stroke:var(--line);stroke-width:1;vector-effect:non-scaling-stroke}
+path.open,path.in_progress{stroke-width:.4}
+path.missing.mark{stroke-width:.35}
+path.overdue.mark{stroke-dasharray:1 .6}
+.scale{display:flex;color:var(--quiet);font-size:10px;line-height:14px}
+.scale span{min-width:0;overflow:hidden;padding-left:2px}
+summary{margin-top:14px;cursor:pointer;font-size:13px}
+.numbers{max-height:70vh;margin-top:8px;overflow:auto}
+table{border-collapse:collapse;font-size:12px;font-variant-numeric:tabular-nums}
+th,td{padding:3px 10px;border-bottom:1px solid var(--line);text-align:right;vertical-align:top;white-space:nowrap}
+th{font-weight:400}
+thead th{position:sticky;top:0;background:var(--panel)}
+.months{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,372px),1fr));gap:18px 28px}
+.row{display:grid;grid-template-columns:90px minmax(0,1fr);align-items:center;max-width:650px;margin-bottom:3px}
+.row b{padding-right:6px;overflow:hidden;font-size:12px;font-weight:400;line-height:1.2;text-overflow:ellipsis;white-space:nowrap}
+.days{display:grid;grid-template-columns:repeat(31,minmax(0,1fr));gap:1px}
+.days span{width:0;color:var(--quiet);font-size:10px;line-height:14px;white-space:nowrap}
+i{display:block;aspect-ratio:4/5;border-radius:1.5px;print-color-adjust:exact;-webkit-print-color-adjust:exact}
+i[title]:hover{outline:2px solid var(--ink);outline-offset:1px}
+.legend{display:flex;flex-wrap:wrap;gap:4px 18px;padding-top:10px;border-top:1px solid var(--line);font-size:12px}
+.legend li{display:flex;align-items:center;gap:6px}
+.legend i{width:12px}
 `;
 
-/** The CSS of the calendar, which affects nothing outside of it. */
-export function calendarStyle(theme: Theme): string {
-  const looks = Object.entries(CELLS).map(([look, rules]) => `.coverage i.${look}{${rules}}`);
-  const bars = Object.entries(BARS).map(
-    ([look, colour]) => `.coverage path.${look}{stroke:var(--${colour})}`,
-  );
-  return [COLOURS[theme], RULES, ...looks, ...bars].join('\n');
-}
-
-const COLOURS: Record<Theme, string> = {
-  light: `.coverage{${LIGHT}}`,
-  dark: `.coverage{${DARK}}`,
-  auto: `.coverage{${LIGHT}}@media (prefers-color-scheme:dark){.coverage{${DARK}}}`,
-};
+/** The CSS of the page, in the colours of the reader's system. */
+export const CALENDAR_STYLE = [
+  `:root{${LIGHT}}`,
+  `@media (prefers-color-scheme:dark){:root{${DARK}}}`,
+  RULES,
+  ...Object.entries(CELLS).map(([look, rules]) => `i.${look}{${rules}}`),
+  ...Object.entries(BARS).map(([look, colour]) => `path.${look}{stroke:var(--${colour})}`),
+].join('\n');

@@ -2,14 +2,14 @@
  * Without a picture, a gap of three days in two years goes unnoticed. The coverage calendar shows days × tables, newest
  * month first, and states what is wrong and what to do. Parts: `table-statuses.ts` has the days and their states,
  * `looks.ts` what each state looks like, `problems.ts` what needs action, `remedies.ts` the action, `calendar-charts.ts`
- * how many rows each day has, `calendar-numbers.ts` the same in numbers, `calendar-style.ts` the colours. The markup is self-contained in a page or a dashboard's widget: no script, nothing loaded, styles for
- * itself only, and everything from outside is escaped (`html.ts`).
+ * how many rows each day has, `calendar-numbers.ts` the same in numbers, `calendar-style.ts` the colours. The page loads
+ * nothing and runs nothing, and everything from outside is escaped (`html.ts`).
  */
 import { dayOf, daysOfMonth, monthOf } from '../days.ts';
 import type { Settings } from '../settings/settings.ts';
 import { charts } from './calendar-charts.ts';
 import { numbers } from './calendar-numbers.ts';
-import { type Theme, calendarStyle } from './calendar-style.ts';
+import { CALENDAR_STYLE } from './calendar-style.ts';
 import { changesText, contentText } from './day-facts.ts';
 import type { StatusDay } from './day-status.ts';
 import { Html, html } from './html.ts';
@@ -18,15 +18,11 @@ import { type Controls, remedy } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
 import { type Problem, completeThrough, dayRanges, problemsOf } from './problems.ts';
 
-/** What the calendar shows and for whom. */
+/** What the calendar is drawn with. */
 export interface CalendarOptions {
   settings: Settings;
   nowMs: number;
   controls: Controls;
-  theme: Theme;
-  heading?: Html;
-  /** With the table of numbers: a dashboard has no room for it. */
-  withNumbers?: boolean;
 }
 
 const MAX_RANGES = 8;
@@ -47,18 +43,33 @@ interface Brand {
   due: (iso: string) => string;
 }
 
-/** Draws the calendar of all brands. */
-export function calendar(tables: readonly TableStatus[], options: CalendarOptions): Html {
+/**
+ * Draws the calendar of all brands as a page.
+ * @param lake what the page calls the lake, e.g. its address
+ */
+export function calendarPage(tables: readonly TableStatus[], lake: string, options: CalendarOptions): Html {
   const brands = [...Map.groupBy(tables, ({ brand }) => brand)].map(([name, own]) =>
     brandOf(name, own, options),
   );
-  return html`<div class="coverage cwdb-no-default-styles">
-<style>${new Html(calendarStyle(options.theme))}</style>
-${options.heading ?? ''}
+  const asOf = new Date(options.nowMs).toISOString().slice(0, 16).replace('T', ' ');
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>Coverage of ${lake}</title>
+<style>${new Html(CALENDAR_STYLE)}</style>
+</head>
+<body>
+<h1>Coverage <small>${lake}, as of ${asOf} UTC</small></h1>
 ${brands.length > 1 ? overall(brands) : ''}
-${brands.map((brand) => section(brand, options))}
+${brands.map((brand) => section(brand, options.controls))}
 ${legend(brands)}
-</div>`;
+</body>
+</html>
+`;
 }
 
 function brandOf(name: string, tables: readonly TableStatus[], { settings, nowMs }: CalendarOptions): Brand {
@@ -85,7 +96,7 @@ function hasProblems({ tables, problems }: Brand): boolean {
   return problems.length > 0 || unseen.length > 0;
 }
 
-function section(brand: Brand, { controls, withNumbers = false }: CalendarOptions): Html {
+function section(brand: Brand, controls: Controls): Html {
   const { name, zone, today, tables, problems } = brand;
   const months = new Set(tables.flatMap(({ days }) => days.map(({ dt }) => monthOf(dt))));
   const ascending = [...months].sort();
@@ -95,7 +106,7 @@ function section(brand: Brand, { controls, withNumbers = false }: CalendarOption
 ${months.size === 0 ? '' : charts(tables, ascending, today)}
 <div class="months">
 ${ascending.toReversed().map((month) => monthBlock(month, brand))}</div>
-${withNumbers && months.size > 0 ? numbers(tables, today) : ''}
+${months.size === 0 ? '' : numbers(tables, today)}
 ${earlierMonths(tables)}
 ${damagedDocuments(tables)}
 ${problemList(brand, controls)}

@@ -47,7 +47,6 @@ describe('settings', () => {
         keepLake: true,
         tablePermissions: 'iam',
         backfillConcurrency: 2,
-        dashboard: false,
         queryScanLimitGb: 100,
       },
     });

@@ -4,8 +4,7 @@ import type { ErrorKind } from '../../shared/errors.ts';
 import { addDays, daysBetween, daysFrom } from '../../shared/days.ts';
 import { consoleControls } from '../../functions/console-controls.ts';
 import type { DayState } from '../../shared/planning/day-state.ts';
-import { calendar } from '../../shared/status/calendar.ts';
-import { calendarPage } from '../../shared/status/calendar-page.ts';
+import { calendarPage } from '../../shared/status/calendar.ts';
 import { html } from '../../shared/status/html.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
 import type { StatusDay } from '../../shared/status/day-status.ts';
@@ -19,11 +18,6 @@ const inConsole = consoleControls('eu-central-1', 'BrandReports');
 
 function drawn(tables: readonly TableStatus[], controls = onCommandLine): string {
   const options = { settings: settingsOf('acme', 'globex'), nowMs: NOW_MS, controls };
-  return calendar(tables, { ...options, theme: 'light' }).markup;
-}
-
-function page(tables: readonly TableStatus[]): string {
-  const options = { settings: settingsOf('acme'), nowMs: NOW_MS, controls: onCommandLine };
   return calendarPage(tables, './lake', options).markup;
 }
 
@@ -56,19 +50,11 @@ const everyState: Record<string, DayState> = {
 
 describe('the calendar', () => {
   it.each([
-    ['as a fragment', drawn([madeTable('order_list', everyState)])],
-    ['as a page', page([madeTable('order_list', everyState), madeTable('clicks_list')])],
+    ['of two tables', drawn([madeTable('order_list', everyState), madeTable('clicks_list')])],
     ['of nothing', drawn([])],
   ])('is well-formed, has no script and loads nothing: %s', (_name, markup) => {
     expect(unclosed(markup)).toEqual([]);
     expect(markup).not.toMatch(/<(script|iframe|use|img|link)\b|\son\w+=|url\(|javascript:/i);
-  });
-
-  it('as a fragment styles only itself', () => {
-    const [, style = ''] = /<style>(.*)<\/style>/s.exec(drawn([madeTable('order_list')])) ?? [];
-    const selectors = [...style.matchAll(/([^{}]+)\{/g)].map(([, selector = '']) => selector.trim());
-    expect(selectors.length).toBeGreaterThan(20);
-    expect(selectors.filter((selector) => !selector.startsWith('.coverage'))).toEqual([]);
   });
 
   it('has each day of each table once, and months newest first', () => {
@@ -106,7 +92,7 @@ describe('the calendar', () => {
     const later = addDays(TODAY, 1);
     const table = madeTable('order_list', { '2026-11-10': 'failed', '2026-11-15': 'missing' });
     const options = { settings: settingsOf('acme'), nowMs: Date.parse(`${later}T00:00:00Z`) };
-    const { markup } = calendar([table], { ...options, controls: onCommandLine, theme: 'dark' });
+    const { markup } = calendarPage([table], './lake', { ...options, controls: onCommandLine });
     const due = titles(markup).filter((title) => title.endsWith('\nnext due at the next run'));
     expect(due).toHaveLength(table.days.filter(({ state }) => state !== 'settled').length);
   });
@@ -265,7 +251,7 @@ describe('the days in numbers', () => {
       statusDay('2026-11-11', 'missing'),
     ];
     const clicks = [{ ...statusDay('2026-11-10', 'settled'), rows: 5 }];
-    const markup = page([
+    const markup = drawn([
       madeTable('order_list', {}, { days: orders, measure: 'commission' }),
       madeTable('clicks_list', {}, { days: clicks }),
     ]);
@@ -275,10 +261,6 @@ describe('the days in numbers', () => {
       ['2026-11-10', '7 failed', '5'],
       ['2026-11-09', '1,234 10.5 2× changed', ''],
     ]);
-  });
-
-  it('are not in a widget, which has no room for them', () => {
-    expect(drawn([madeTable('order_list')])).not.toContain('<table');
   });
 });
 
@@ -528,13 +510,13 @@ describe('text from outside', () => {
     ['a brand in the lake', (brand) => drawn([madeTable('order_list', everyState, { brand })], inConsole)],
     [
       'a table',
-      (table) => page([madeTable('order_list', everyState, { table, overdueBefore: ['2025-01'] })]),
+      (table) => drawn([madeTable('order_list', everyState, { table, overdueBefore: ['2025-01'] })]),
     ],
     [
       'the column of a sum, and the sum',
       (text) => {
         const days = [{ ...statusDay('2026-11-09', 'complete'), sum: text }];
-        return page([madeTable('order_list', {}, { days, measure: text })]);
+        return drawn([madeTable('order_list', {}, { days, measure: text })]);
       },
     ],
     [

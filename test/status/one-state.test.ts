@@ -9,7 +9,7 @@ import { upstreamState } from '../../shared/planning/due.ts';
 import { committedIn } from '../../shared/planning/findings.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { calendar } from '../../shared/status/calendar.ts';
+import { calendarPage } from '../../shared/status/calendar.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
 import { tableStatuses } from '../../shared/status/table-statuses.ts';
 import { NOW_MS, TODAY, failure, settingsOf } from './made-statuses.ts';
@@ -104,7 +104,7 @@ describe('coverage, status and calendar', () => {
           }));
           const tables = tableStatuses(settings, reports, lake, nowMs);
           const options = { settings, nowMs, controls: commandControls({ lake: 'l', settings: 's' }) };
-          const { markup } = calendar(tables, { ...options, theme: 'light' });
+          const { markup } = calendarPage(tables, 'l', options);
           const cells = new Map(
             [...markup.matchAll(/<i class="(\w+)" title="(\w+ [\d-]+)\n/g)].map(([, look, cell]) => [
               cell,
