@@ -1,8 +1,8 @@
 /*
  * Without the longest gap of a schedule, a monthly report would be called overdue for half of each month, and an alarm
- * would wait for the wrong time. A schedule is text as EventBridge Scheduler takes it, `rate(…)` or `cron(…)`. The
- * longest gap is exact (cron.ts): settings refuse a schedule that has none. It is that of wall time: where clocks
- * change, a gap is up to an hour longer.
+ * would wait for the wrong time. A schedule is text as EventBridge Scheduler takes it, `rate(…)` or `cron(…)` (cron.ts);
+ * settings refuse a schedule whose longest gap is not known. It is that of wall time: where clocks change, a gap is up to
+ * an hour longer.
  */
 import { intervalMs } from '../days.ts';
 import { longestCronGapMs } from './cron.ts';
