@@ -41,8 +41,7 @@ const REMEDIES: Record<DocumentKind, string> = {
   progress: 'empty it: runs do without it, and read what its attempt had staged again',
   rate: 'empty it: runs forget within a minute what it held, and share the rate again',
   schema: 'make it again from the columns of the snapshots',
-  ledger:
-    'make it again from what is published and the raw records: readers keep it, and the next runs read again what these do not prove',
+  ledger: 'make it again from what is published: readers keep it, and the next runs read its days again',
 };
 
 /** A document that cannot be parsed, and what became of it. */

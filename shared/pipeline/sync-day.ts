@@ -119,7 +119,7 @@ async function assertNotEmptied(
   throw new BrandReportsError(
     'contract',
     'day_emptied',
-    `${brand} ${report.name}: the service has no record of ${day} any more, and at its age none can change; its ${before.rows} rows stay. If it is right that the day is empty: brand-reports sync ${report.name} --brand ${brand} --from ${day} --to ${day}`,
+    `${brand} ${report.name}: the service has ${rows} records of ${day}, which had ${before.rows} rows; at its age none can change, so these rows stay. If the service is right: brand-reports sync ${report.name} --brand ${brand} --from ${day} --to ${day}`,
   );
 }
 

@@ -345,8 +345,9 @@ export function neverAgrees(
 }
 
 /**
- * Whether a reading says that a day is empty which had records when it was read at an age at which none can change any
- * more: then the service keeps them no longer.
+ * Whether a reading lacks what a day had when it was read at an age at which no record can change any more: then the
+ * service keeps the records no longer. Of a repaired day nobody knows when it was read, and it may have been settled:
+ * at that age a reading with fewer records empties it too.
  */
 export function isEmptied(
   day: string,
@@ -354,9 +355,11 @@ export function isEmptied(
   reading: { rows: number; readFromMs: number },
   before: Pick<Committed, 'rows' | 'readFrom' | 'queryFingerprint'> | undefined,
 ): boolean {
-  if (!before || before.rows === 0 || reading.rows > 0) return false;
-  // A ledger that was made again does not know when the day was read, and a clock that was ahead knew it wrongly.
-  const saidMs = before.queryFingerprint === '' ? reading.readFromMs : Date.parse(before.readFrom);
+  if (!before || reading.rows >= before.rows) return false;
+  const isRepaired = before.queryFingerprint === '';
+  if (reading.rows > 0 && !isRepaired) return false;
+  // A clock that was ahead recorded a time at which the day was not read.
+  const saidMs = isRepaired ? reading.readFromMs : Date.parse(before.readFrom);
   return Math.min(saidMs, reading.readFromMs) >= lastCallMs(day, policy, policy.refresh);
 }
 

@@ -1,28 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type ReportName, restate } from '../../sample/brand.ts';
+import { restate } from '../../sample/brand.ts';
 import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
-import { isJsonObject } from '../../shared/json.ts';
 import { versionAt } from '../../shared/lake/documents/versions.ts';
 import { readLedger, readSchema } from '../../shared/lake/documents/read.ts';
 import { DAY_PARTITION_KEYS, dayPartition, rateBudgetKey } from '../../shared/lake/paths.ts';
 import { type RepairOutcome, repairLake } from '../../shared/operations/repair.ts';
 import type { Lake } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
 import { changesOf } from '../sync/changes-of-day.ts';
-import {
-  coverageOf,
-  ledgerEntries,
-  ledgerEntry,
-  outcomesOf,
-  rewriteDocument,
-  wrongReports,
-} from '../sync/lake-contents.ts';
-import { REPORTS, type SampleLake, ZONE, blindRegistry, sampleLake } from '../sync/sample-lake.ts';
+import { coverageOf, ledgerEntry, outcomesOf, wrongReports } from '../sync/lake-contents.ts';
+import { type SampleLake, blindRegistry, sampleLake } from '../sync/sample-lake.ts';
 
 const FIRST = '2026-03-07';
 const TODAY = '2026-03-10';
@@ -50,17 +41,8 @@ function damage(lake: SampleLake, key: string, text = '{"version":1,'): void {
   lake.store.objects.set(key, { ...found, body: Buffer.from(text), etag: `${found.etag}-damaged` });
 }
 
-const brandSettings = {
-  baseUrl: 'https://service.example/api/acme',
-  service: 'SAMPLE',
-  timeZone: ZONE,
-  startDate: FIRST,
-  secretName: 'none',
-};
-const SETTINGS = parseSettings({ brands: { acme: brandSettings } }, reports);
-
-function repair(lake: SampleLake, apply: boolean, of?: Lake, settings?: Settings): Promise<RepairOutcome> {
-  return repairLake({ ...lake.access(), ...(of && { lake: of }), ...(settings && { settings }), apply });
+function repair(lake: SampleLake, apply: boolean, of?: Lake): Promise<RepairOutcome> {
+  return repairLake({ ...lake.access(), ...(of && { lake: of }), apply });
 }
 
 function textOf(lake: SampleLake, key: string): string {
@@ -159,7 +141,9 @@ describe('a repair', () => {
     expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.settled).toBe(true);
     damage(lake, LEDGER);
     const { documents } = await repair(lake, true);
-    expect(documents[0]?.notes.join('\n')).toMatch(/^12 days were found in the catalog[\s\S]*read again/);
+    expect(documents[0]?.notes.join('\n')).toMatch(
+      /^12 days were found in the catalog[\s\S]*read these days again/,
+    );
     lake.nowMs += HOUR_MS;
     const { reports } = await lake.sync({ scope, brandSettings });
     expect(reports.flatMap(({ days }) => days).map(({ dt }) => dt)).toContain(FIRST);
@@ -260,172 +244,40 @@ describe('a repair', () => {
     await repair(lake, true);
     expect((await readSchema(lake.store, report)).columns).toEqual(before.columns);
   });
-});
 
-function ordersReport() {
-  const report = reports.order_list;
-  if (!report) throw new Error('there are no orders');
-  return report;
-}
-
-describe('a ledger that is made again with the settings', () => {
-  const repaired = async (lake: SampleLake, key = LEDGER) => {
-    damage(lake, key);
-    const { documents } = await repair(lake, true, undefined, SETTINGS);
-    expect(documents).toMatchObject([{ outcome: 'repaired' }]);
-    return documents[0]?.notes.join('\n') ?? '';
-  };
-
-  it.each<ReportName>(REPORTS)(
-    'says of every day of %s how it was read, as the raw records prove, so that nothing is read again',
-    async (report) => {
-      const lake = sample.emptyLake();
-      const both = { reports: ['clicks_list', report] };
-      await lake.sync({ scope: both });
-      lake.nowMs += HOUR_MS;
-      await lake.sync({ scope: both });
-      lake.nowMs += HOUR_MS;
-      const before = new Map(await ledgerEntries(lake, report));
-      const untouched = lake.fork();
-      const notes = await repaired(lake, `ledger/${report}/acme/2026-03.json`);
-      for (const [day, entry] of await ledgerEntries(lake, report)) {
-        const known = before.get(day)?.committed;
-        if (!known) throw new Error(`${day} was not committed`);
-        // The next run makes the checks of its content again, and what earlier readings agreed on is not known.
-        const { identicalPasses: _passes, confirmed: _confirmed, committedAt: _at, ...rest } = known;
-        const { findings: _findings, examined: _examined, ...how } = rest;
-        expect({ day, ...entry.committed }).toMatchObject({ day, ...how });
-        expect(notes).toContain(
-          `${day}: ${how.settled ? 'settled' : how.state}, read at ${how.readFrom} up to ${how.readTo}`,
-        );
-      }
-      // What earlier readings agreed on is not in the raw records: such days are read once more.
-      const due = outcomesOf(await untouched.sync({ scope: both }), report);
-      lake.nowMs = Date.parse('2026-03-10T17:00:00Z');
-      const read = outcomesOf(await lake.sync({ scope: both }), report);
-      if (report !== 'order_list') expect(Object.keys(read)).toEqual(Object.keys(due));
-      expect(await wrongReports(lake, TODAY, [report])).toEqual({});
-    },
-  );
-
-  it('counts a day as open of which the raw records make another snapshot, and says so', async () => {
+  it.each<[string, number]>([
+    ['no record', 0],
+    ['fewer records', 2],
+  ])('I11: a day keeps its rows if the service has %s of it after its last reading', async (_name, rows) => {
     const lake = await syncedLake();
-    const { committed } = await ledgerEntry(lake, 'order_list', FIRST);
+    const before = (await ledgerEntry(lake, 'order_list', FIRST)).committed;
+    damage(lake, LEDGER);
+    await repair(lake, true);
+    restate(lake.brand, 'order_list', FIRST, (held) => held.slice(0, rows));
+    const refresh = [{ untilAgeDays: 2, every: 'run' }];
+    const brandSettings = { reports: { order_list: { refresh, watchUnsettledDays: 0 } } };
+    lake.nowMs += DAY_MS;
+    const outcome = await lake.sync({ scope, brandSettings });
+    expect(outcomesOf(outcome, 'order_list')[FIRST]).toBe('failed');
+    const { committed, failure } = await ledgerEntry(lake, 'order_list', FIRST);
+    expect(failure).toMatchObject({
+      code: 'day_emptied',
+      message: expect.stringContaining(`--from ${FIRST}`),
+    });
+    expect(committed).toMatchObject({ snapshot: before?.snapshot, rows: before?.rows, published: true });
+  });
+
+  it('a day whose reading has fewer records before its last one is read once more', async () => {
+    const lake = await syncedLake();
+    damage(lake, LEDGER);
+    await repair(lake, true);
     restate(lake.brand, 'order_list', FIRST, (held) => held.slice(1));
-    await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
-    // As a rollback leaves it: readers find the version before.
-    lake.catalog.pointers.set(`orders/brand=acme/dt=${FIRST}`, committed?.snapshot ?? '');
-    for (const key of lake.store.objects.keys())
-      if (key.startsWith(`raw/order_list/brand=acme/dt=${FIRST}/${committed?.attempt}/`))
-        lake.store.objects.delete(key);
-    expect(await repaired(lake)).toContain(`${FIRST}: no raw records prove how it was read`);
-    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed).toMatchObject({
-      snapshot: committed?.snapshot,
-      state: 'open',
-      queryFingerprint: '',
-    });
     lake.nowMs += HOUR_MS;
     await lake.sync({ scope });
-    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
-  });
-
-  it.each<[string, (lake: SampleLake, key: string) => void]>([
-    ['damaged', (lake, key) => damage(lake, key, 'PAR1 of nothing')],
-    ['gone', (lake, key) => void lake.store.objects.delete(key)],
-  ])('builds a day again from its raw records whose snapshot is %s', async (_name, spoil) => {
-    const lake = await syncedLake();
-    const { committed } = await ledgerEntry(lake, 'order_list', FIRST);
-    spoil(lake, `snapshots/orders/brand=acme/dt=${FIRST}/${committed?.snapshot}/part-0000.parquet`);
-    const requests = lake.service.requests.length;
-    expect(await repaired(lake)).toMatch(
-      new RegExp(`${FIRST}: .* so acme orders is built again; ${FIRST}: closed`),
-    );
-    const made = (await ledgerEntry(lake, 'order_list', FIRST)).committed;
-    expect(made).toMatchObject({ digest: committed?.digest, state: 'closed', published: false });
-    expect(lake.service.requests).toHaveLength(requests);
-    await lake.sync({ scope });
-    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
-  });
-
-  /** Orders and transactions far behind their policy, so that one reading settles a day of transactions. */
-  const refresh = [{ untilAgeDays: 1, every: 'run' }];
-  const oldReports = { transaction_list: { refresh, watchUnsettledDays: 0 } };
-  const ofOld = { brandSettings: { reports: oldReports } };
-  const TRANSACTIONS = 'ledger/transaction_list/acme/2026-03.json';
-  const transactions = { reports: ['transaction_list'] };
-  const asked = { ...transactions, from: FIRST, to: FIRST };
-
-  async function repairedTransactions(lake: SampleLake) {
-    damage(lake, TRANSACTIONS);
-    const brands = { acme: { ...brandSettings, reports: oldReports } };
-    await repair(lake, true, undefined, parseSettings({ brands }, reports));
-    return (await ledgerEntry(lake, 'transaction_list', FIRST)).committed;
-  }
-
-  /** Gives what the attempt at the first day wrote another time of the store. @returns the keys */
-  function writtenAt(lake: SampleLake, at: string, isMeant = (_key: string) => true): string[] {
-    const prefix = `raw/transaction_list/brand=acme/dt=${FIRST}/`;
-    const meant = [...lake.store.objects].filter(([key]) => key.startsWith(prefix) && isMeant(key));
-    for (const [key, object] of meant) lake.store.objects.set(key, { ...object, modifiedAt: new Date(at) });
-    return meant.map(([key]) => key);
-  }
-
-  it('I11: settles a day again whose only reading was its last one', async () => {
-    const lake = sample.emptyLake();
-    lake.nowMs += 5 * DAY_MS;
-    await lake.sync({ scope: transactions, ...ofOld });
-    expect((await ledgerEntry(lake, 'transaction_list', FIRST)).committed?.settled).toBe(true);
-    expect(await repairedTransactions(lake)).toMatchObject({ settled: true, confirmed: true });
-  });
-
-  it.each<[string, (lake: SampleLake) => Promise<unknown>]>([
-    [
-      'which was read twice, with other content',
-      async (lake) => {
-        restate(lake.brand, 'transaction_list', FIRST, (held) => held.slice(1));
-        await lake.sync({ scope: asked, ...ofOld });
-      },
-    ],
-    ['which was read twice, with the same content', (lake) => lake.sync({ scope: asked, ...ofOld })],
-    [
-      'of which another snapshot is left',
-      async (lake) => {
-        const prefix = `snapshots/transactions/brand=acme/dt=${FIRST}/`;
-        const [key = ''] = [...lake.store.objects.keys()].filter((each) => each.startsWith(prefix));
-        const found = lake.store.objects.get(key);
-        if (found) lake.store.objects.set(`${prefix}other/part-0000.parquet`, found);
-      },
-    ],
-    [
-      'whose first chunk was written before the day was over, by the time of the store',
-      async (lake) => writtenAt(lake, '2026-03-08T05:14:59Z', (key) => key.includes('/chunk-')),
-    ],
-    [
-      'which was staged when the day was over, by the time of the store, but began long before',
-      async (lake) => {
-        const progress = writtenAt(lake, '2026-03-08T05:19:59Z').find((key) => key.endsWith('.json')) ?? '';
-        await rewriteDocument(lake, progress, (document) => {
-          const [slice] = Array.isArray(document.slices) ? document.slices : [];
-          const times = { startedAt: '2026-03-15T15:00:00.000Z', stagedAt: '2026-03-15T15:05:00.000Z' };
-          return isJsonObject(slice) ? { ...document, slices: [{ ...slice, ...times }] } : document;
-        });
-      },
-    ],
-  ])('I11: believes no reading of a day %s: the next run reads it again', async (_name, happen) => {
-    const lake = sample.emptyLake();
-    lake.nowMs += 5 * DAY_MS;
-    await lake.sync({ scope: transactions, ...ofOld });
-    await happen(lake);
+    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.confirmed).toBe(false);
     lake.nowMs += HOUR_MS;
-    expect(await repairedTransactions(lake)).toMatchObject({
-      ...{ state: 'closed', settled: false, confirmed: false },
-      // None at all would say that it was rolled back.
-      identicalPasses: 1,
-    });
-    lake.nowMs += HOUR_MS;
-    const outcome = await lake.sync({ scope: transactions, ...ofOld });
-    expect(outcomesOf(outcome, 'transaction_list')).toHaveProperty(FIRST);
-    expect(await wrongReports(lake, '2026-03-15', ['transaction_list'])).toEqual({});
+    expect(outcomesOf(await lake.sync({ scope }), 'order_list')[FIRST]).toBe('unchanged');
+    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.confirmed).toBe(true);
   });
 
   it('keeps the versions before and what has changed since, but does not claim to know when', async () => {
@@ -436,7 +288,11 @@ describe('a ledger that is made again with the settings', () => {
     const before = await ledgerEntry(lake, 'order_list', FIRST);
     const changes = await changesOf(lake, 'order_list', FIRST);
     lake.nowMs += HOUR_MS;
-    expect(await repaired(lake)).toContain(`${FIRST}: 1 earlier versions are kept`);
+    damage(lake, LEDGER);
+    const { documents } = await repair(lake, true);
+    expect(documents[0]?.notes).toContainEqual(
+      expect.stringContaining(`${FIRST}: 1 earlier versions are kept`),
+    );
     const entry = await ledgerEntry(lake, 'order_list', FIRST);
     expect(entry.superseded).toEqual([{ snapshot: first, at: expect.any(String) }]);
     expect(entry.committed?.changes).toEqual(before.committed?.changes);
@@ -445,14 +301,10 @@ describe('a ledger that is made again with the settings', () => {
     expect(versionAt(entry, anHourAgo, lake.nowMs + 1)).toBe('unknown');
     expect(versionAt(entry, lake.nowMs, lake.nowMs + 1)).toEqual({ snapshot: before.committed?.snapshot });
   });
-
-  it('says that nothing is proven of a brand that the settings do not have', async () => {
-    const lake = await syncedLake();
-    const { acme } = SETTINGS.brands;
-    damage(lake, LEDGER);
-    const settings: Settings = { ...SETTINGS, brands: acme ? { other: acme } : SETTINGS.brands };
-    const { documents } = await repair(lake, true, undefined, settings);
-    expect(documents[0]?.notes.join('\n')).toContain('the settings do not have the brand acme');
-    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.state).toBe('open');
-  });
 });
+
+function ordersReport() {
+  const report = reports.order_list;
+  if (!report) throw new Error('there are no orders');
+  return report;
+}

@@ -716,6 +716,27 @@ describe('a reading without records of a day that had some', () => {
       true,
     ],
     [
+      'which a repair found, with fewer records now, at the age of its last reading',
+      known(0, { queryFingerprint: '', rows: 2 }),
+      1,
+      lastMs,
+      true,
+    ],
+    [
+      'which a repair found, with as many records now',
+      known(0, { queryFingerprint: '', rows: 2 }),
+      2,
+      lastMs,
+      false,
+    ],
+    [
+      'which a repair found, with fewer records now, at a younger age',
+      known(0, { queryFingerprint: '', rows: 2 }),
+      1,
+      lastMs - 1,
+      false,
+    ],
+    [
       'which was read at an unknown time, now at a younger age',
       known(lastMs, { queryFingerprint: '' }),
       0,

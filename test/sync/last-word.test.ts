@@ -98,7 +98,7 @@ describe('records that the service keeps no longer', () => {
     expect(outcomesOf(outcome, 'transaction_list')[OLD]).toBe('failed');
     expect(errorOf(outcome, 'transaction_list')).toMatchObject({
       code: 'day_emptied',
-      message: expect.stringContaining(`${committed?.rows} rows stay`),
+      message: expect.stringContaining(`had ${committed?.rows} rows`),
     });
     expect((await ledgerEntry(lake, 'transaction_list', OLD)).committed?.snapshot).toBe(committed?.snapshot);
     lake.nowMs += HOUR_MS;

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
-import { repairLake } from '../../shared/operations/repair.ts';
 import { ledgerEntry } from './lake-contents.ts';
 import { type SampleLake, blindRegistry, sampleLake } from './sample-lake.ts';
 
@@ -60,24 +59,5 @@ describe('raw records of a reading that was never committed', () => {
     expect(rebuilt.reports[0]?.days).toMatchObject([{ outcome: 'kept', reason: 'read_again' }]);
     expect((await ledgerEntry(lake, 'clicks_list', DAY)).committed?.rows).toBe(2);
     expect((await ledgerEntry(lake, 'clicks_detail', DAY)).committed?.rows).toBe(before.committed?.rows);
-  });
-
-  it('do not make a day empty whose snapshot a repair has to build again', async () => {
-    const lake = sample.emptyLake();
-    const scope = { reports: ['transaction_list'] };
-    await lake.sync({ scope });
-    for (const days of [8, 8]) {
-      lake.nowMs += days * DAY_MS;
-      await lake.sync({ scope });
-    }
-    const before = await ledgerEntry(lake, 'transaction_list', DAY);
-    restate(lake.brand, 'transaction_list', DAY, () => []);
-    lake.nowMs += 8 * DAY_MS;
-    await lake.sync({ scope });
-    expect((await ledgerEntry(lake, 'transaction_list', DAY)).failure?.code).toBe('day_emptied');
-    spoil(lake, 'ledger/transaction_list/acme/2026-02.json');
-    for (const key of keysOfDay(lake, 'snapshots/transactions/')) lake.store.objects.delete(key);
-    await repairLake({ ...lake.access(), settings: lake.settings(), apply: true });
-    expect((await ledgerEntry(lake, 'transaction_list', DAY)).committed?.rows).toBe(before.committed?.rows);
   });
 });
