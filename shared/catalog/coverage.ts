@@ -33,6 +33,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'next_due', type: 'timestamp' },
   { name: 'overdue_at', type: 'timestamp' },
   { name: 'findings', type: 'string' },
+  { name: 'time_zone', type: 'string' },
 ];
 
 export const coverageTable: TableShape = {
@@ -80,6 +81,7 @@ export function coverageRows(ledger: Ledger, facts: CoverageFacts, nowMs: number
         next_due: timestamp(policy ? dueAtMs(day, entry, policy, nowMs, dayFacts.upstream) : null),
         overdue_at: timestamp(overdueAtMs(dayFacts, nowMs)),
         findings: findingsText(findingsOf({ ...facts, day })),
+        time_zone: committed?.timeZone ?? null,
       };
     });
 }

@@ -1,6 +1,6 @@
 /*
  * Makes the days of a report again from their raw records, with the settings of now and without one call to the service:
- * after a change of column types, the key or the time zone. Each day is `pipeline/rebuild-day.ts`; here they are put in
+ * after a change of column types or the key. Each day is `pipeline/rebuild-day.ts`; here they are put in
  * order, and what follows from the ledgers (tables, `coverage`, the hints of the report state) follows them again at the end.
  */
 import { writeCoverage } from '../catalog/coverage.ts';

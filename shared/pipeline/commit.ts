@@ -79,6 +79,7 @@ export async function commit(
         ...(disagreements > 0 && { disagreements }),
         attempt: id,
         ...said,
+        timeZone: ctx.policy.timeZone,
         queryFingerprint,
         ...carriedFindings(before, content, ctx.report.measure, fallPercent),
         ...(changes && { changes }),

@@ -13,14 +13,7 @@ import { refreshUndamaged } from '../lake/documents/cas-document.ts';
 import { type Committed, type DayEntry, rebuildDay as commitRebuilt } from '../lake/documents/ledger.ts';
 import type { Slice } from '../lake/documents/progress.ts';
 import { attemptPrefix } from '../lake/paths.ts';
-import {
-  type RawDay,
-  type Replay,
-  type ReplayObstacle,
-  decideReplay,
-  joinReadings,
-  neighboursOf,
-} from '../planning/replay.ts';
+import { type Replay, type ReplayObstacle, decideReplay } from '../planning/replay.ts';
 import { keysOf } from '../records/record-keys.ts';
 import { type BuiltSnapshot, build } from './build.ts';
 import { logChange, recordChange } from './changes.ts';
@@ -93,11 +86,11 @@ async function rebuildCommitted(
   if (committed.state === 'closed' && committed.identicalPasses === 0) return 'rolled_back';
   const replay = await replayOf(ctx, day, committed);
   if (typeof replay === 'string') return replay;
-  const staged = await stagedOf(ctx, day, replay);
+  const staged = await stagedOf(ctx, day, committed, replay);
   const built = await build(ctx, staged, { readBack: true, isKeyNew: replay.isKeyNew });
   if ('conflict' in built) return 'key_unclear';
-  const isNew = replay.reading.queryFingerprint !== committed.queryFingerprint;
-  if (!built.unchanged || isNew) await commit(ctx, day, entry, committed, replay, built);
+  const isNew = ctx.policy.queryFingerprint !== committed.queryFingerprint;
+  if (!built.unchanged || isNew) await commit(ctx, day, entry, committed, built);
   return { outcome: built.unchanged ? 'unchanged' : 'published', rows: built.rows };
 }
 
@@ -106,41 +99,26 @@ async function isBeingRead(ctx: RebuildContext, day: string, { claim }: DayEntry
   return isLeaseLive(ctx, claim, await refreshUndamaged(ctx.progress(day, claim.attempt)));
 }
 
+/** `raw_damaged` where what names the raw records is damaged. */
 async function replayOf(
   ctx: RebuildContext,
   day: string,
   committed: Committed,
 ): Promise<Replay | RebuildObstacle> {
-  const raw = await rawDay(ctx, day, committed);
-  if (!raw) return 'raw_damaged';
-  const decision = decideReplay(raw, ctx);
-  if (decision !== 'elsewhere') return decision;
-  const raws = await Promise.all(
-    neighboursOf(day).map(async (neighbour) => {
-      const ledger = await refreshUndamaged(ctx.ledger(monthOf(neighbour)));
-      const read = ledger?.days[neighbour]?.committed;
-      return read && rawDay(ctx, neighbour, read);
-    }),
-  );
-  return joinReadings(
-    day,
-    raws.filter((each) => each !== undefined),
-    ctx,
-  );
-}
-
-/** @returns `undefined` where what names the raw records is damaged */
-async function rawDay(ctx: RebuildContext, day: string, committed: Committed): Promise<RawDay | undefined> {
   const progress = await refreshUndamaged(ctx.progress(day, committed.attempt));
-  return progress && { day, committed, slices: progress.slices };
+  return progress ? decideReplay({ day, committed, slices: progress.slices }, ctx) : 'raw_damaged';
 }
 
-async function stagedOf(ctx: RebuildContext, day: string, { slices, isKeyNew }: Replay): Promise<StagedDay> {
+async function stagedOf(
+  ctx: RebuildContext,
+  day: string,
+  { attempt }: Committed,
+  { slices, isKeyNew }: Replay,
+): Promise<StagedDay> {
+  const prefix = attemptPrefix(ctx.report.name, ctx.brand, day, attempt);
   const staged: StagedSlice[] = [];
-  for (const { day: readAs, attempt, slice } of slices) {
-    const prefix = attemptPrefix(ctx.report.name, ctx.brand, readAs, attempt);
+  for (const slice of slices)
     staged.push({ slice: isKeyNew ? await underNewKey(ctx, { slice, prefix }) : slice, prefix });
-  }
   return { day, slices: staged };
 }
 
@@ -163,7 +141,6 @@ async function commit(
   day: string,
   from: DayEntry,
   committed: Committed,
-  { reading }: Replay,
   { unchanged: _unchanged, hashes, ...content }: BuiltSnapshot,
 ): Promise<void> {
   const changes = await recordChange(ctx, day, {
@@ -175,8 +152,8 @@ async function commit(
   });
   const next: Committed = {
     ...withoutContent(committed),
-    ...reading,
     ...content,
+    queryFingerprint: ctx.policy.queryFingerprint,
     published: ctx.lake.catalog === undefined,
     ...(changes && { changes }),
   };
@@ -185,26 +162,23 @@ async function commit(
   if (changes && changes !== committed.changes) logChange(ctx, day, content.rows, changes);
 }
 
-/** What the content and the reading say anew, also where they say nothing of it. */
+/** What the content says anew, also where it says nothing of it. */
 function withoutContent(committed: Committed): Committed {
   const { keyIsNone: _none, filled: _filled, sums: _sums, rescued: _rescued, ...rest } = committed;
-  const { unsettled: _unsettled, statesFingerprint: _states, resumed: _resumed, ...others } = rest;
+  const { unsettled: _unsettled, statesFingerprint: _states, ...others } = rest;
   return others;
 }
 
 function kept(ctx: RebuildContext, day: string, committed: Committed, reason: RebuildObstacle): RebuiltDay {
   const { brand, report, policy, settings } = ctx;
   const readAgain = `to read it again: brand-reports sync ${report.name} --brand ${brand} --from ${day} --to ${day}`;
-  const zone = `in the time zone ${policy.timeZone}`;
   const why: Record<RebuildObstacle, string> = {
     raw_expired: `its raw records are not kept any longer; ${readAgain}`,
     raw_damaged: `the progress document of its attempt ${committed.attempt} is damaged, so that its raw records are not known; ${readAgain}`,
     read_again:
       'a run has begun to read it again, and the raw records before are gone; rebuild it when it is complete',
     asked_differently: `the settings (filters, units, meanings of dates) ask for other records now than were asked for when it was read; ${readAgain}`,
-    day_unknown: `${zone} it begins and ends elsewhere, and its records have no documented time of their own, so only the service knows which are its; it is due, ${readAgain}`,
-    not_covered: `${zone} it begins and ends elsewhere, and the raw records that are kept of its neighbours do not hold all of it; it is due, ${readAgain}`,
-    read_too_early: `${zone} it was not over when its records were read; it is due, ${readAgain}`,
+    other_time_zone: `it was read in the time zone ${committed.timeZone}, and in ${policy.timeZone} it begins and ends at other times; ${readAgain}`,
     key_unclear: `records with one "${settings.key ?? report.primaryKey?.field}" differ, and only a second pass can tell whether the field is a key; ${readAgain}`,
     rolled_back: `an older version of it was published by a rollback, and the raw records are those of a later one; ${readAgain}`,
   };

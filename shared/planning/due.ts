@@ -129,7 +129,7 @@ function passDueAtMs(
 ): number | null {
   const { committed, claim } = entry ?? {};
   const started = startOfDay(day, policy.timeZone);
-  if (!committed || claim || committed.queryFingerprint !== policy.queryFingerprint) return started;
+  if (!committed || claim || isAskedAnew(committed, policy)) return started;
   if (upstream && upstream.digest !== committed.upstreamDigest) return started;
   if (committed.state === 'open') return upstream && !upstream.closed ? null : started;
   const readFromMs = Date.parse(committed.readFrom);
@@ -145,6 +145,12 @@ function passDueAtMs(
   return isToBeProven(day, policy, readFromMs, committed)
     ? Math.min(refreshMs, readFromMs + PROOF_MS - slackMs(PROOF_MS))
     : refreshMs;
+}
+
+/** Whether the settings lead to other queries. A settled day stays in the time zone in which it was read. */
+function isAskedAnew({ settled, timeZone, queryFingerprint }: Committed, policy: Policy): boolean {
+  const isElsewhere = timeZone !== undefined && timeZone !== policy.timeZone;
+  return queryFingerprint !== policy.queryFingerprint && !(settled && isElsewhere);
 }
 
 /**

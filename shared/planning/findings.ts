@@ -29,7 +29,7 @@ export interface Finding {
 /** What the findings of a day follow from. */
 export interface FindingFacts {
   day: string;
-  report: Pick<ReportDefinition, 'checks' | 'measure'>;
+  report: Pick<ReportDefinition, 'checks' | 'measure' | 'day'>;
   /** What is committed of any day of the report, this one included; `undefined` where nothing is, or it is not known. */
   committedOn: (day: string) => Committed | undefined;
   /** Missing where the report is not enabled: then nothing says how far rows may fall. */
@@ -56,6 +56,11 @@ const COMMON = {
     title: 'no two readings agree',
     advice:
       'brand-reports diff shows the field that differs in every answer: tell the operator of the service. The day has the last answer and is not read again, until a range names it',
+  },
+  zone_seam: {
+    title: 'another time zone than the day before',
+    advice:
+      'Settled days stay in the time zone in which they were read, so hours between the two zones are in both days or in neither. To have the days before in the new zone too, read them again by their dates',
   },
   unusual_rows: {
     title: 'rows far from what is usual for the weekday',
@@ -90,6 +95,9 @@ export function findingsOf({ day, report, committedOn, policy }: FindingFacts): 
     ...neverAgreed(committed).map((detail) => ({
       ...{ check: 'never_agrees', ...COMMON.never_agrees, detail, since, isCertain: true },
     })),
+    ...zoneSeam(day, committed, report, committedOn).map((detail) => ({
+      ...{ check: 'zone_seam', ...COMMON.zone_seam, detail, since, isCertain: true },
+    })),
     ...report.checks.flatMap(({ name, counts, advice }: Check) => {
       const count = committed.findings?.[name] ?? 0;
       if (count === 0) return [];
@@ -101,6 +109,22 @@ export function findingsOf({ day, report, committedOn, policy }: FindingFacts): 
 /** Of a day that was given up because its readings differed again and again. */
 function neverAgreed({ lastReadingGivenUp, disagreements = 0 }: Committed): string[] {
   return lastReadingGivenUp && disagreements > 0 ? [`${disagreements} in a row differed`] : [];
+}
+
+/**
+ * Of the first day in another time zone than the day before, which is settled and so stays in its own. What the dates of a
+ * query mean follows from no setting of ours: such days meet in any zone.
+ */
+function zoneSeam(
+  day: string,
+  { timeZone }: Committed,
+  report: FindingFacts['report'],
+  committedOn: FindingFacts['committedOn'],
+): string[] {
+  const before = committedOn(addDays(day, -1));
+  const isKnown = before?.settled && before.timeZone !== undefined && timeZone !== undefined;
+  if (!isKnown || before.timeZone === timeZone || report.day.by === 'dates') return [];
+  return [`${before.timeZone} before, ${timeZone} now`];
 }
 
 /** `rows_fell (120 rows before, 60 now); click_differs (3)`; `null` for none. */
@@ -221,6 +245,7 @@ export function carriedFindings(
 export function isNewFinding({ check }: Finding, facts: FindingFacts): boolean {
   const { before, readFrom } = facts.committedOn(facts.day) ?? {};
   if (!before || check === 'never_agrees') return true;
+  if (check === 'zone_seam') return before.state === 'open';
   if (check !== 'unusual_rows') return before.at === readFrom;
   return before.state === 'open' || unusualRows(facts.day, before, facts.committedOn).length === 0;
 }

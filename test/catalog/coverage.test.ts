@@ -26,7 +26,11 @@ const DAYS: Record<string, DayEntry> = {
 
 function rowsOfMonth() {
   const ledgers = ledgersOf(DAYS);
-  const facts = { report: { checks: [check] }, policy, hasReturnedRecords: true };
+  const facts = {
+    report: { checks: [check], day: { by: 'timestamps' as const } },
+    policy,
+    hasReturnedRecords: true,
+  };
   return [...ledgers.values()].flatMap((ledger) =>
     coverageRows(ledger, { ...facts, committedOn: committedIn(ledgers) }, NOW_MS),
   );

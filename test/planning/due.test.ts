@@ -189,6 +189,20 @@ describe('a refresh', () => {
     expect(dueAtMs(day, failed, policy, NOW_MS)).toBe(Date.parse(later));
   });
 
+  it.each<[string, boolean, string, number | null]>([
+    ['that is settled: it stays whole in its zone', true, 'Europe/Berlin', null],
+    ['that still has readings to come', false, 'Europe/Berlin', startOfDay(day, ZONE)],
+    [
+      'that is settled, if the zone is the same and the queries are others',
+      true,
+      ZONE,
+      startOfDay(day, ZONE),
+    ],
+  ])('after a change of the time zone, of a day %s', (_name, settled, timeZone, due) => {
+    const entry = readAt(NOW, { settled, timeZone, queryFingerprint: 'once', watchedDays: 120 });
+    expect(dueAtMs(day, entry, policy, NOW_MS)).toBe(due);
+  });
+
   it('I11: is never due for a settled day', () => {
     const settled = readAt(NOW, { settled: true, watchedDays: 120 });
     expect(dueAtMs(day, settled, policy, NOW_MS + 3650 * DAY_MS)).toBeNull();

@@ -36,7 +36,7 @@ function facts(change: Partial<Committed>, weeks: readonly (number | undefined)[
     if (rows !== undefined) known.set(addDays(DAY, -7 * (week + 1)), committed({ rows }));
   return {
     day: DAY,
-    report: { checks: [CHECK], measure: 'commission' },
+    report: { checks: [CHECK], measure: 'commission', day: { by: 'timestamps' } },
     committedOn: (day) => known.get(day),
     policy,
   };
@@ -220,6 +220,43 @@ describe('the next reading', () => {
     const now = { rows: 100, before: earlier(100), findings: { link_differs: 2 } };
     expect(carried(now, reading(1, { queryFingerprint: 'filtered' }))).toEqual({});
     expect(carriedFindings(undefined, reading(1), undefined, 20)).toEqual({});
+  });
+});
+
+describe('a day in another time zone than the day before', () => {
+  const zones = { timeZone: 'UTC' };
+  const seam = (dayBefore: Partial<Committed>, day: FindingFacts['report']['day'] = { by: 'timestamps' }) => {
+    const own = facts(zones);
+    const before = new Map([[addDays(DAY, -1), committed(dayBefore)]]);
+    const report = { ...own.report, day };
+    return { ...own, report, committedOn: (each: string) => before.get(each) ?? own.committedOn(each) };
+  };
+  const moved = { settled: true, timeZone: 'Asia/Tokyo' };
+
+  it.each<[string, FindingFacts, string | null]>([
+    ['which is settled', seam(moved), 'zone_seam (Asia/Tokyo before, UTC now)'],
+    ['which will be read again', seam({ ...moved, settled: false }), null],
+    ['in the same zone', seam({ ...moved, ...zones }), null],
+    ['whose zone a repair has lost', seam({ settled: true }), null],
+    ['of a report whose dates the service knows', seam(moved, { by: 'dates' }), null],
+  ])('is a finding, or is none: %s', (_name, given, text) => {
+    expect(findingsText(findingsOf(given))).toBe(text);
+  });
+
+  it('is logged with its first closed reading in that zone', () => {
+    const now = seam(moved);
+    const isNew = (before: Committed['before']) =>
+      findingsOf(now).map((finding) =>
+        isNewFinding(finding, {
+          ...now,
+          committedOn: () => committed({ ...zones, ...(before && { before }) }),
+        }),
+      );
+    expect([isNew(undefined), isNew({ ...earlier(1), state: 'open' }), isNew(earlier(1))]).toEqual([
+      [true],
+      [true],
+      [false],
+    ]);
   });
 });
 

@@ -29,7 +29,6 @@ const cases: { report: ReportName; name: string; brandSettings: JsonObject }[] =
     brandSettings: { reports: { order_list: { columns: { create_time: 'timestamp' } } } },
   },
   { report: 'order_list', name: 'another key', brandSettings: { reports: { order_list: { key: 'none' } } } },
-  { report: 'clicks_list', name: 'another time zone', brandSettings: { timeZone: 'Europe/Berlin' } },
 ];
 
 it.each(cases)(

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Held, type ReportName, restate } from '../../sample/brand.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { Committed } from '../../shared/lake/documents/ledger.ts';
 import { dayPartition, progressKey, snapshotKey } from '../../shared/lake/paths.ts';
@@ -355,127 +355,46 @@ describe('another key', () => {
 describe('another time zone', () => {
   const berlin = { timeZone: 'Europe/Berlin' };
 
-  async function moved(reports: readonly ReportName[]): Promise<SampleLake> {
-    const lake = await synced(reports);
-    lake.nowMs += DAY_MS;
-    await lake.sync({ scope: { reports } });
-    lake.nowMs += 5 * MINUTE_MS;
-    return lake;
-  }
-
-  it('I2: puts records with a time of their own to their new day, where the readings hold all of it', async () => {
-    const lake = await moved(['clicks_list']);
-    const outcome = await lake.rebuild(scopeOf('clicks_list', FIRST, '2026-03-11'), {
-      brandSettings: berlin,
-    });
-    expect(outcomes(outcome)).toEqual({
-      ...every('published', 6, 10),
-      [FIRST]: 'not_covered',
-      '2026-03-11': 'not_covered',
-    });
-    lake.brand.timeZone = berlin.timeZone;
-    try {
-      const inside = { ...lake, startDate: DAY };
-      for (const day of [DAY, '2026-03-08', LAST]) {
-        const ids = (await currentRows(lake, 'clicks_list', day)).map(({ id }) => String(id)).sort();
-        const held = lake.brand.records.clicks_list.map(({ record }) => record);
-        const wanted = held.filter(({ created_time }) => berlinDay(String(created_time)) === day);
-        expect(ids).toEqual(wanted.map(({ id }) => String(id)).sort());
-      }
-      const { committed } = await ledgerEntry(lake, 'clicks_list', DAY);
-      expect(committed).toMatchObject({ state: 'closed', readTo: '2026-03-07T23:00:00.000Z' });
-      lake.nowMs += HOUR_MS;
-      expect(await readNext(lake, 'clicks_list', berlin)).not.toContain(DAY);
-      await lake.sync({ scope: { reports: ['clicks_list'] }, brandSettings: berlin });
-      expect(await wrongReports(inside, '2026-03-11', ['clicks_list'])).toMatchObject({});
-    } finally {
-      lake.brand.timeZone = 'America/New_York';
-    }
-  });
-
-  it('I11: settles a day as old as its readings were, whatever the ledger said of another span of time', async () => {
-    const lake = sample.emptyLake();
-    const scope = { reports: ['clicks_list'] };
-    lake.nowMs = Date.parse('2026-03-13T15:00:00Z');
-    await lake.sync({ scope });
-    lake.nowMs = Date.parse('2026-03-30T15:00:00Z');
-    await lake.sync({ scope: scopeOf('clicks_list', DAY, DAY) });
-    expect((await ledgerEntry(lake, 'clicks_list', DAY)).committed).toMatchObject({
-      ...{ settled: true, watchedDays: 22 },
-    });
-    await rewriteDocument(lake, 'ledger/clicks_list/acme/2026-03.json', (ledger) => {
-      const days = JSON.parse(JSON.stringify(ledger.days));
-      Object.assign(days[DAY].committed, { lastReadingGivenUp: true, contradictions: 3, disagreements: 3 });
-      return { ...ledger, days };
-    });
-    await lake.rebuild(scopeOf('clicks_list', DAY, DAY), { brandSettings: berlin });
-    const { committed } = await ledgerEntry(lake, 'clicks_list', DAY);
-    expect(committed).toMatchObject({ settled: true, watchedDays: 5, readTo: '2026-03-07T23:00:00.000Z' });
-    for (const stale of ['lastReadingGivenUp', 'contradictions', 'disagreements'])
-      expect(committed).not.toHaveProperty(stale);
-  });
-
-  it('is honoured once more by a later rebuild, out of the same readings', async () => {
-    const lake = await moved(['clicks_list']);
-    const scope = scopeOf('clicks_list', DAY, LAST);
-    await lake.rebuild(scope, { brandSettings: berlin });
-    expect(outcomes(await lake.rebuild(scope, { brandSettings: berlin }))).toEqual(every('unchanged', 7, 9));
-    const back = await lake.rebuild(scope);
-    expect(outcomes(back)).toEqual(every('published', 7, 9));
-    expect(await wrongReports({ ...lake, startDate: DAY }, LAST, [])).toEqual({});
-  });
-
-  it('leaves a day that a neighbour is missing of, whose raw records have expired', async () => {
-    const lake = await moved(['clicks_list']);
-    for (const key of lake.store.objects.keys())
-      if (key.startsWith(`raw/clicks_list/brand=acme/dt=${FIRST}/`)) lake.store.objects.delete(key);
-    const outcome = await lake.rebuild(scopeOf('clicks_list', DAY, '2026-03-08'), { brandSettings: berlin });
-    expect(outcomes(outcome)).toEqual({ [DAY]: 'not_covered', '2026-03-08': 'published' });
-  });
-
-  it('leaves days of records without a time of their own, which are due to be read again', async () => {
-    const lake = await moved(['order_list']);
-    const before = await ledgerEntries(lake, 'order_list');
-    const outcome = await lake.rebuild(scopeOf('order_list', FIRST, LAST), { brandSettings: berlin });
-    expect(outcomes(outcome)).toEqual(every('day_unknown', 6, 9));
-    expect(await ledgerEntries(lake, 'order_list')).toEqual(before);
-    expect(await readNext(lake, 'order_list', berlin)).toEqual(expect.arrayContaining([FIRST, DAY]));
-  });
-
-  it.each<ReportName>(['transaction_list', 'amazon_attribution_report'])(
-    'changes nothing of %s, whose dates the service knows, and spares reading them again',
+  it.each(REPORTS)(
+    'leaves the days of %s as they are, and names the command that reads them',
     async (report) => {
-      const lake = await moved([report]);
-      expect(await readNext(lake, report, berlin)).toEqual(expect.arrayContaining([FIRST, DAY]));
+      const lake = await synced(['clicks_list', report]);
+      const before = await ledgerEntries(lake, report);
       const outcome = await lake.rebuild(scopeOf(report, FIRST, LAST), { brandSettings: berlin });
-      expect(outcomes(outcome)).toEqual(every('unchanged', 6, 9));
-      const due = await readNext(lake, report, berlin);
-      expect(due).not.toContain(FIRST);
-      expect(due).toContain('2026-03-11');
+      expect(outcomes(outcome)).toEqual(every('other_time_zone', 6, 9));
+      expect(await ledgerEntries(lake, report)).toEqual(before);
+      expect(outcome.reports[0]?.days[0]?.message).toContain(
+        `America/New_York, and in Europe/Berlin it begins and ends at other times; to read it again: brand-reports sync ${report} --brand acme --from ${FIRST} --to ${FIRST}`,
+      );
     },
   );
 
-  it('I2: leaves a day that was not over yet there when it was read', async () => {
+  it('has days read again that have readings to come; settled days stay whole, and the seam is a finding', async () => {
     const lake = sample.emptyLake();
-    lake.nowMs = Date.parse('2026-03-10T04:20:00Z');
-    await lake.sync({ scope: { reports: ['transaction_list'] } });
-    expect((await ledgerEntry(lake, 'transaction_list', LAST)).committed?.state).toBe('closed');
-    const brandSettings = { timeZone: 'Pacific/Honolulu' };
-    const outcome = await lake.rebuild(scopeOf('transaction_list', DAY, LAST), { brandSettings });
-    expect(outcomes(outcome)).toEqual({ ...every('unchanged', 7, 8), [LAST]: 'read_too_early' });
-    lake.nowMs = Date.parse('2026-03-10T15:00:00Z');
-  });
+    const reports = { order_list: { refresh: [{ untilAgeDays: 1, every: 'run' }], watchUnsettledDays: 0 } };
+    const scope = { reports: ['order_list'] };
+    for (let run = 0; run < 2; run += 1) {
+      await lake.sync({ scope, brandSettings: { reports } });
+      lake.nowMs += HOUR_MS;
+    }
+    const before = new Map(await ledgerEntries(lake, 'order_list'));
+    expect(before.get(DAY)?.committed).toMatchObject({ settled: true, timeZone: 'America/New_York' });
+    expect(before.get(LAST)?.committed?.settled).toBe(false);
 
-  it('leaves details of clicks to the next run, because the clicks of the day are others', async () => {
-    const lake = await moved(['clicks_list', 'clicks_detail']);
-    const outcome = await lake.rebuild(scopeOf('clicks_detail', DAY, DAY), { brandSettings: berlin });
-    expect(outcomes(outcome)).toEqual({ [DAY]: 'asked_differently' });
+    const outcome = await lake.sync({ scope, brandSettings: { ...berlin, reports } });
+    expect(Object.keys(outcomesOf(outcome, 'order_list')).sort()).toEqual([LAST, TODAY]);
+    const after = new Map(await ledgerEntries(lake, 'order_list'));
+    for (const day of [FIRST, DAY, '2026-03-08']) expect(after.get(day)).toEqual(before.get(day));
+    const rows = await coverageOf(lake, 'order_list');
+    expect(
+      [FIRST, DAY, '2026-03-08', LAST, TODAY].map((day) => [rows[day]?.time_zone, rows[day]?.findings]),
+    ).toEqual([
+      ...Array.from({ length: 3 }, () => ['America/New_York', null]),
+      ['Europe/Berlin', 'zone_seam (America/New_York before, Europe/Berlin now)'],
+      ['Europe/Berlin', null],
+    ]);
   });
 });
-
-function berlinDay(createdTime: string): string {
-  return new Date(createdTime).toLocaleDateString('sv-SE', { timeZone: 'Europe/Berlin' });
-}
 
 describe('a rebuild beside other runs', () => {
   const brandSettings = ordersWith({ columns: { create_time: 'timestamp' } });

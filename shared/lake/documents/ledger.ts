@@ -113,6 +113,8 @@ const published = storedObject(() => ({
   /** When the attempt began to read, and up to when everything is known. */
   readFrom: storedTime,
   readTo: storedTime,
+  /** The time zone in which the day was read; missing after a repair. */
+  timeZone: z.optional(z.string()),
   /** Fingerprint of the queries: filters, zone, units, date semantics, key. */
   queryFingerprint: z.string(),
   /** For a report with an upstream: the digest of the upstream partition that was looked up. */
