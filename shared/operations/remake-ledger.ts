@@ -1,11 +1,10 @@
 import { monthOf } from '../days.ts';
 import { asBrandReportsError } from '../errors.ts';
-import type { Committed, DayChanges, DayEntry, Ledger, VersionContent } from '../lake/documents/ledger.ts';
+import type { Committed, DayChanges, Ledger, Superseded, VersionContent } from '../lake/documents/ledger.ts';
 import {
   CHANGES_TABLE,
   brandPartitions,
   changesPartition,
-  dayPartition,
   parseDayKey,
   partitionPath,
   partitionPrefix,
@@ -41,32 +40,31 @@ export async function remakeLedger(
   scope: LedgerScope,
 ): Promise<Remade> {
   const { report, brand, month } = scope;
-  const found = await snapshotsByDay(lake, scope);
-  const changesByDay = await newestChanges(lake, scope);
+  const found = await snapshotsByDay(lake, month, report.table, brandPartitions(brand));
+  const ofChanges = await snapshotsByDay(lake, month, CHANGES_TABLE, changesPartition(brand, report.name));
   const now = new Date(clock.wallMs()).toISOString();
   const days: Ledger['days'] = {};
   const notes: string[] = [];
-  for (const [day, snapshots] of [...found].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const content = await contentOf(lake, snapshots.current);
+  for (const [day, { current, older, isAlone }] of [...found].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const content = await contentOf(lake, current);
     if ('problem' in content) {
       notes.push(`${day}: ${content.problem}, so it counts as missing`);
       continue;
     }
-    const superseded = versionsBefore(snapshots);
-    const changes = await changesOf(lake, changesByDay.get(day));
-    if (superseded.length > 0)
+    if (older.length > 0)
       notes.push(
-        `${day}: ${superseded.length} earlier versions are kept; when each was current is not known any more`,
+        `${day}: ${older.length} earlier versions are kept; when each was current is not known any more`,
       );
-    if ('note' in changes) notes.push(`${day}: ${changes.note}`);
+    const { changes, note } = await changesOf(lake, ofChanges.get(day)?.current);
+    if (note !== undefined) notes.push(`${day}: ${note}`);
     days[day] = {
       committed: {
         ...unknownReading(day, `repair-${newId()}`),
         ...content,
-        published: snapshots.isAlone,
-        ...('changes' in changes && { changes: changes.changes }),
+        published: isAlone,
+        ...(changes && { changes }),
       },
-      ...(superseded.length > 0 && { superseded }),
+      ...(older.length > 0 && { superseded: older }),
       versionsFrom: now,
     };
   }
@@ -91,8 +89,8 @@ function sourceOf({ catalog }: Lake): string {
 interface DaySnapshots {
   /** What readers find; `undefined` where the catalog points at none of those that are there. */
   current: Snapshot | undefined;
-  /** Those written before it, the oldest first. */
-  older: Snapshot[];
+  /** I3: those written before it, the oldest first, are kept as long as the settings say. */
+  older: Superseded[];
   /** Two links of a folder are left by a crash: neither is current until the publication is repeated. */
   isAlone: boolean;
 }
@@ -102,36 +100,33 @@ interface Snapshot extends ListedObject {
   id: string;
 }
 
+/** By day of the month, the snapshots of a table. Without a catalog the newest one is current. */
 async function snapshotsByDay(
-  lake: Lake,
-  { report, brand, month }: LedgerScope,
+  { store, catalog }: Lake,
+  month: string,
+  table: string,
+  leading: Partition,
 ): Promise<Map<string, DaySnapshots>> {
-  const stored = (await listedSnapshots(lake, report.table, brandPartitions(brand))).filter(
-    ({ day }) => monthOf(day) === month,
-  );
-  const pointed = await lake.catalog?.snapshotsByPartition(report.table, brandPartitions(brand));
+  const prefix = partitionPrefix(table, leading);
+  const stored = (await Array.fromAsync(store.list(prefix))).flatMap((object): Snapshot[] => {
+    const of = parseDayKey(prefix, object.key);
+    const isOfMonth = of && monthOf(of.day) === month && snapshotOfKey(object.key) === of.id;
+    return isOfMonth ? [{ ...object, ...of }] : [];
+  });
+  const pointed = await catalog?.snapshotsByPartition(table, leading);
   const days = new Map<string, DaySnapshots>();
   for (const [day, snapshots] of Map.groupBy(stored, ({ day }) => day)) {
-    const current = pointed?.get(partitionPath(dayPartition(brand, day))) ?? [];
+    const ids = pointed?.get(partitionPath([...leading, ['dt', day]])) ?? [];
     const byAge = snapshots.toSorted((a, b) => a.modifiedAt.getTime() - b.modifiedAt.getTime());
-    const newest = (pointed ? byAge.filter(({ id }) => current.includes(id)) : byAge).at(-1);
-    days.set(day, {
-      current: newest,
-      older: byAge.slice(0, newest ? byAge.indexOf(newest) : byAge.length),
-      isAlone: !pointed || current.length === 1,
-    });
+    const current = (pointed ? byAge.filter(({ id }) => ids.includes(id)) : byAge).at(-1);
+    const upToIt = current ? byAge.slice(0, byAge.indexOf(current) + 1) : [];
+    const older = upToIt.slice(1).map((next, index) => ({
+      snapshot: upToIt[index]?.id ?? '',
+      at: next.modifiedAt.toISOString(),
+    }));
+    days.set(day, { current, older, isAlone: !pointed || ids.length === 1 });
   }
   return days;
-}
-
-async function listedSnapshots(lake: Lake, table: string, leading: Partition): Promise<Snapshot[]> {
-  const prefix = partitionPrefix(table, leading);
-  return (await Array.fromAsync(lake.store.list(prefix))).flatMap((object) => {
-    const { day, id } = parseDayKey(prefix, object.key) ?? {};
-    return day !== undefined && id !== undefined && snapshotOfKey(object.key) === id
-      ? [{ ...object, day, id }]
-      : [];
-  });
 }
 
 async function contentOf(
@@ -146,45 +141,22 @@ async function contentOf(
   }
 }
 
-/** I3: they are kept as long as the settings say; since `versionsFrom`, a question of the past is not answered by them. */
-function versionsBefore({ current, older }: DaySnapshots): NonNullable<DayEntry['superseded']> {
-  if (!current) return [];
-  return older.map(({ id }, index) => ({
-    snapshot: id,
-    at: (older[index + 1] ?? current).modifiedAt.toISOString(),
-  }));
-}
-
-/** By day, the snapshot of its changes that readers find; without a catalog the newest one. */
-async function newestChanges(lake: Lake, { report, brand }: LedgerScope): Promise<Map<string, Snapshot>> {
-  const leading = changesPartition(brand, report.name);
-  const pointed = await lake.catalog?.snapshotsByPartition(CHANGES_TABLE, leading);
-  const found = (await listedSnapshots(lake, CHANGES_TABLE, leading)).filter(
-    ({ day, id }) =>
-      !pointed || pointed.get(partitionPath(changesPartition(brand, report.name, day)))?.includes(id),
-  );
-  const byAge = found.sort((a, b) => a.modifiedAt.getTime() - b.modifiedAt.getTime());
-  return new Map(byAge.map((snapshot) => [snapshot.day, snapshot]));
-}
-
+/** What the ledger has to have of a day's changes; `note` where they cannot be read. */
 async function changesOf(
-  lake: Lake,
-  snapshot: Snapshot | undefined,
-): Promise<{ changes: DayChanges } | { note: string } | object> {
-  if (!snapshot) return {};
+  { store }: Lake,
+  object: Snapshot | undefined,
+): Promise<{ changes?: DayChanges; note?: string }> {
+  if (!object) return {};
+  const { id: snapshot, bytes } = object;
   try {
-    return { changes: await readChanges(lake, snapshot) };
+    const { readParquetRows } = await loadParquet();
+    const changes = changesOfRows(await Array.fromAsync(readParquetRows(fileIn(store, object))));
+    const last = changes.at(-1);
+    if (!last) throw new Error('it has no change');
+    return { changes: { snapshot, bytes, times: changes.length, last: summaryOf(last) } };
   } catch (thrown) {
-    return { note: `what changed of it is lost: ${snapshot.key}: ${asBrandReportsError(thrown).message}` };
+    return { note: `what changed of it is lost: ${object.key}: ${asBrandReportsError(thrown).message}` };
   }
-}
-
-async function readChanges({ store }: Lake, snapshot: Snapshot): Promise<DayChanges> {
-  const { readParquetRows } = await loadParquet();
-  const changes = changesOfRows(await Array.fromAsync(readParquetRows(fileIn(store, snapshot))));
-  const last = changes.at(-1);
-  if (!last) throw new Error('it has no change');
-  return { snapshot: snapshot.id, bytes: snapshot.bytes, times: changes.length, last: summaryOf(last) };
 }
 
 function unknownReading(
