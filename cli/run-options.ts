@@ -11,6 +11,7 @@ import { dayOf } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { closestMatch } from '../shared/validation/closest-match.ts';
 import type { Log } from '../shared/log-events.ts';
+import type { LakeAccess } from '../shared/pipeline/context.ts';
 import type { CredentialSource } from '../shared/ports.ts';
 import { reports } from '../shared/reports/index.ts';
 import type { RunOptions } from '../shared/run.ts';
@@ -42,17 +43,16 @@ export async function createRunOptions(
   const settings = await readSettings(flags);
   const names = wanted.map(reportNamed);
   const brands = flags.brand === undefined ? undefined : [brandNamed(flags.brand, settings)];
-  const clock = systemClock(flags.now);
-  checkRange(flags, settings, clock.now());
+  checkRange(flags, settings, systemClock(flags.now).now());
   const credentials = await credentialSource(flags, settings);
   const areLocal = flags.credentials !== undefined || !isInS3(flags.lake);
   if (areLocal)
     await Promise.all((brands ?? Object.keys(settings.brands)).map((brand) => credentials.read(brand)));
-  const { database, from, to } = flags;
+  const { from, to } = flags;
   return {
+    ...(await lakeAccess(flags, log)),
     settings,
     reports,
-    lake: await openLake(flags.lake, database === undefined ? {} : { database }),
     credentials,
     send: sendRequest,
     scope: {
@@ -61,7 +61,17 @@ export async function createRunOptions(
       ...(from !== undefined && { from }),
       ...(to !== undefined && { to }),
     },
-    clock,
+  };
+}
+
+/** The lake of the flags, and what every command that writes to it works with. */
+export async function lakeAccess(
+  { lake, database, now }: Pick<RunFlags, 'lake' | 'database' | 'now'>,
+  log: Log,
+): Promise<LakeAccess> {
+  return {
+    lake: await openLake(lake, database === undefined ? {} : { database }),
+    clock: systemClock(now),
     log,
     random: Math.random,
     newId,

@@ -1,8 +1,6 @@
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
-import { newId } from '../../shared/adapters/new-id.ts';
-import { openLake } from '../../shared/adapters/open-lake.ts';
-import { systemClock } from '../../shared/adapters/system-clock.ts';
+import type { Log } from '../../shared/log-events.ts';
 import {
   type RebuildOptions,
   type RebuildOutcome,
@@ -25,7 +23,14 @@ import {
 } from '../options.ts';
 import { count, print, printJson } from '../output.ts';
 import { showProgress } from '../progress-line.ts';
-import { type RunFlags, brandNamed, checkOrder, readSettings, reportNamed } from '../run-options.ts';
+import {
+  type RunFlags,
+  brandNamed,
+  checkOrder,
+  lakeAccess,
+  readSettings,
+  reportNamed,
+} from '../run-options.ts';
 import { table, terminalColumns } from '../text-table.ts';
 
 interface RebuildFlags extends Omit<RunFlags, 'credentials' | 'now'> {
@@ -55,19 +60,17 @@ export function addRebuild(program: Command): void {
     )
     .action(async (report: string, flags: RebuildFlags) => {
       const progress = showProgress();
-      const options = await rebuildOptions(report, flags);
-      const outcome = await rebuildUntilStopped({ ...options, log: progress.log }, flags.maxSeconds).finally(
-        progress.end,
-      );
+      const options = await rebuildOptions(report, flags, progress.log);
+      const outcome = await rebuildUntilStopped(options, flags.maxSeconds).finally(progress.end);
       if (flags.json) printJson(outcome);
       else print(rebuildText(outcome));
       process.exitCode = EXIT[outcome.status];
     });
 }
 
-async function rebuildOptions(report: string, flags: RebuildFlags): Promise<Omit<RebuildOptions, 'log'>> {
+async function rebuildOptions(report: string, flags: RebuildFlags, log: Log): Promise<RebuildOptions> {
   const settings = await readSettings(flags);
-  const { brand, lake, database, from, to } = flags;
+  const { brand, from, to } = flags;
   checkOrder(from, to);
   return {
     settings,
@@ -78,10 +81,7 @@ async function rebuildOptions(report: string, flags: RebuildFlags): Promise<Omit
       from,
       to,
     },
-    lake: await openLake(lake, database === undefined ? {} : { database }),
-    clock: systemClock(),
-    random: Math.random,
-    newId,
+    ...(await lakeAccess(flags, log)),
   };
 }
 

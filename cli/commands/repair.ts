@@ -1,13 +1,11 @@
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
-import { newId } from '../../shared/adapters/new-id.ts';
-import { openLake } from '../../shared/adapters/open-lake.ts';
-import { systemClock } from '../../shared/adapters/system-clock.ts';
 import { type DamagedDocument, type RepairOutcome, repairLake } from '../../shared/operations/repair.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { databaseOption, jsonOption, lakeOption } from '../options.ts';
 import { counted, print, printJson } from '../output.ts';
+import { lakeAccess } from '../run-options.ts';
 import { oneLine } from '../terminal-text.ts';
 
 interface RepairFlags {
@@ -26,16 +24,9 @@ export function addRepair(program: Command): void {
     .option('--apply', 'make them again from what is left elsewhere; the damaged bytes are copied first')
     .addOption(jsonOption('print what was found and done as one JSON document'))
     .addHelpText('after', '\nExample:\n  $ brand-reports repair\n  $ brand-reports repair --apply')
-    .action(async ({ lake, database, apply = false, json }: RepairFlags) => {
-      const outcome = await repairLake({
-        lake: await openLake(lake, database === undefined ? {} : { database }),
-        reports,
-        clock: systemClock(),
-        log: () => {},
-        random: Math.random,
-        newId,
-        apply,
-      });
+    .action(async ({ apply = false, json, ...flags }: RepairFlags) => {
+      const access = await lakeAccess(flags, () => {});
+      const outcome = await repairLake({ ...access, reports, apply });
       if (json) printJson(outcome);
       else print(repairText(outcome, apply));
       process.exitCode = outcome.status === 'damaged' ? EXIT.failed : EXIT.complete;

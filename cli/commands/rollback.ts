@@ -1,8 +1,5 @@
 import { styleText } from 'node:util';
 import { type Command, Option } from 'commander';
-import { newId } from '../../shared/adapters/new-id.ts';
-import { openLake } from '../../shared/adapters/open-lake.ts';
-import { systemClock } from '../../shared/adapters/system-clock.ts';
 import {
   type DayVersions,
   type RollbackOptions,
@@ -21,7 +18,7 @@ import {
   settingsOption,
 } from '../options.ts';
 import { count, counted, note, print, printJson } from '../output.ts';
-import { readSettingsIfAny, reportNamed } from '../run-options.ts';
+import { lakeAccess, readSettingsIfAny, reportNamed } from '../run-options.ts';
 import { table } from '../text-table.ts';
 
 interface RollbackFlags {
@@ -78,22 +75,18 @@ Example:
 async function rollbackOptions(
   name: string,
   of: string,
-  { lake, database, brand, ...flags }: RollbackFlags,
+  flags: RollbackFlags,
   command: Command,
 ): Promise<RollbackOptions> {
   const report = reports[reportNamed(name)];
   if (!report) throw new Error(`${name} is in the registry`);
   return {
-    lake: await openLake(lake, database === undefined ? {} : { database }),
+    ...(await lakeAccess(flags, () => {})),
     reports,
     settings: await readSettingsIfAny(command, flags),
     report,
     day: of,
-    ...(brand !== undefined && { brand }),
-    clock: systemClock(),
-    log: () => {},
-    random: Math.random,
-    newId,
+    ...(flags.brand !== undefined && { brand: flags.brand }),
   };
 }
 
