@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ObjectStore } from '../../shared/ports.ts';
-import { collect } from '../fakes/collect.ts';
 import { diesAtN, diesAtNCatalog, ProcessDied } from '../fakes/dies-at-n-store.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
 
@@ -13,7 +12,7 @@ async function story(store: ObjectStore): Promise<void> {
   const writer = store.create('b');
   await writer.write(body);
   await writer.finish();
-  await collect(store.list(''));
+  await Array.fromAsync(store.list(''));
   await store.delete(['a']);
 }
 
@@ -37,7 +36,7 @@ describe('a process that dies', () => {
     await expect(story(store)).rejects.toBeInstanceOf(ProcessDied);
     expect(store.operations).toBe(n);
     await expect(story(store)).rejects.toBeInstanceOf(ProcessDied);
-    await expect(collect(store.list(''))).rejects.toBeInstanceOf(ProcessDied);
+    await expect(Array.fromAsync(store.list(''))).rejects.toBeInstanceOf(ProcessDied);
     expect([...memory.objects.keys()].sort()).toEqual(left);
   });
 

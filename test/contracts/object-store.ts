@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ObjectStore } from '../../shared/ports.ts';
-import { collect } from '../fakes/collect.ts';
 
 export interface StoreUnderTest {
   /** Opens the same lake once more, as another run does. */
@@ -144,7 +143,7 @@ export function objectStoreContract(name: string, setUp: () => Promise<StoreUnde
 
     it('lists size and time', async () => {
       await store.put('a/key', text('four'), { ifAbsent: true });
-      const [found] = await collect(store.list('a/'));
+      const [found] = await Array.fromAsync(store.list('a/'));
       expect(found).toEqual({ key: 'a/key', bytes: 4, modifiedAt: expect.anything() });
       expect(Math.abs(Date.now() - Number(found?.modifiedAt))).toBeLessThan(60_000);
     });
@@ -200,5 +199,5 @@ async function read(store: ObjectStore, key: string) {
 }
 
 async function keys(store: ObjectStore, prefix: string): Promise<string[]> {
-  return (await collect(store.list(prefix))).map(({ key }) => key);
+  return (await Array.fromAsync(store.list(prefix))).map(({ key }) => key);
 }

@@ -3,6 +3,7 @@
  * Store and catalog share one count, so that a test can visit every moment at which a process can die.
  */
 import type { Catalog, ObjectStore } from '../../shared/ports.ts';
+import { type Around, catalogAround, storeAround } from './lake-around.ts';
 
 /** Thrown by every operation of a process that has died. */
 export class ProcessDied extends Error {
@@ -12,67 +13,11 @@ export class ProcessDied extends Error {
   }
 }
 
-/** Counts the operations of one process and ends it at one of them, just before it takes effect or just after. */
-class Life {
-  readonly #diesAt: number;
-  readonly #when: 'before' | 'after';
-  #operations = 0;
-  #dead = false;
-
-  constructor(diesAt: number, when: 'before' | 'after' = 'before') {
-    this.#diesAt = diesAt;
-    this.#when = when;
-  }
-
-  get operations(): number {
-    return this.#operations;
-  }
-
-  get dead(): boolean {
-    return this.#dead;
-  }
-
-  async step<T>(act: () => Promise<T>): Promise<T> {
-    const last = this.#begin();
-    const done = await act();
-    this.#end(last);
-    return done;
-  }
-
-  async *stepThrough<T>(items: () => AsyncIterable<T>): AsyncGenerator<T> {
-    const last = this.#begin();
-    yield* items();
-    this.#end(last);
-  }
-
-  #begin(): boolean {
-    this.check();
-    this.#operations += 1;
-    const last = this.#operations === this.#diesAt;
-    if (last && this.#when === 'before') this.#die();
-    return last;
-  }
-
-  /** An operation in flight at the moment of death may have taken effect, but its answer is lost. */
-  #end(last: boolean): void {
-    if (last) this.#die();
-    this.check();
-  }
-
-  check(): void {
-    if (this.#dead) throw new ProcessDied();
-  }
-
-  #die(): never {
-    this.#dead = true;
-    throw new ProcessDied();
-  }
-}
-
 export interface DyingStore extends ObjectStore {
   /** How many operations were started. */
   readonly operations: number;
-  readonly life: Life;
+  readonly life: { readonly dead: boolean };
+  readonly step: Around;
 }
 
 /**
@@ -84,41 +29,31 @@ export function diesAtN(
   n: number,
   { when = 'before' }: { when?: 'before' | 'after' } = {},
 ): DyingStore {
-  const life = new Life(n, when);
+  let operations = 0;
+  const life = { dead: false };
+  const step: Around = async ({ name }, act) => {
+    const counts = !life.dead && name !== 'abort';
+    if (counts) operations += 1;
+    const isLast = counts && operations === n;
+    if (isLast && when === 'before') life.dead = true;
+    if (life.dead) throw new ProcessDied();
+    const done = await act();
+    if (isLast) life.dead = true;
+    // An operation in flight at the moment of death may have taken effect, but its answer is lost.
+    if (life.dead) throw new ProcessDied();
+    return done;
+  };
   return {
-    url: store.url,
+    ...storeAround(store, step),
     life,
+    step,
     get operations() {
-      return life.operations;
-    },
-    get: (key) => life.step(() => store.get(key)),
-    range: (key, start, end) => life.step(() => store.range(key, start, end)),
-    put: (key, body, precondition) => life.step(() => store.put(key, body, precondition)),
-    list: (prefix) => life.stepThrough(() => store.list(prefix)),
-    delete: (keys) => life.step(() => store.delete(keys)),
-    create(key) {
-      life.check();
-      const writer = store.create(key);
-      return {
-        write: (bytes) => life.step(() => writer.write(bytes)),
-        finish: () => life.step(() => writer.finish()),
-        abort: async () => {
-          life.check();
-          await writer.abort();
-        },
-      };
+      return operations;
     },
   };
 }
 
 /** The catalog of the same process: its operations count with those of the store. */
-export function diesAtNCatalog(catalog: Catalog, { life }: DyingStore): Catalog {
-  return {
-    ensureTable: (table) => life.step(() => catalog.ensureTable(table)),
-    ensureView: (view) => life.step(() => catalog.ensureView(view)),
-    snapshotOf: (table, partition) => life.step(() => catalog.snapshotOf(table, partition)),
-    setSnapshot: (table, partition, snapshot) =>
-      life.step(() => catalog.setSnapshot(table, partition, snapshot)),
-    snapshotsByPartition: (...asked) => life.step(() => catalog.snapshotsByPartition(...asked)),
-  };
+export function diesAtNCatalog(catalog: Catalog, { step }: DyingStore): Catalog {
+  return catalogAround(catalog, step);
 }

@@ -3,28 +3,17 @@
  * It turns concurrent runs into any interleaving that a property can think of.
  */
 import type { ObjectStore } from '../../shared/ports.ts';
+import { storeAround } from './lake-around.ts';
 
 /** Yields to the event loop before and after each operation, as often as `yieldsOf` says for that operation. */
 export function yieldingStore(store: ObjectStore, yieldsOf: () => number): ObjectStore {
   const yieldToOthers = async () => {
     for (let left = yieldsOf(); left > 0; left -= 1) await new Promise(setImmediate);
   };
-  const slowly = async <T>(act: () => Promise<T>): Promise<T> => {
+  return storeAround(store, async (_operation, act) => {
     await yieldToOthers();
     const done = await act();
     await yieldToOthers();
     return done;
-  };
-  return {
-    url: store.url,
-    get: (key) => slowly(() => store.get(key)),
-    range: (key, start, end) => slowly(() => store.range(key, start, end)),
-    put: (key, body, precondition) => slowly(() => store.put(key, body, precondition)),
-    list: (prefix) => store.list(prefix),
-    delete: (keys) => slowly(() => store.delete(keys)),
-    create(key) {
-      const writer = store.create(key);
-      return { ...writer, finish: () => slowly(() => writer.finish()) };
-    },
-  };
+  });
 }

@@ -23,7 +23,6 @@ import { fieldDays, schemaChanges } from '../../shared/planning/schema-changes.t
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
-import { collect } from '../fakes/collect.ts';
 import { type RowTexts, asToldBy, counted, excess, formOfRecord, formOfRow, textsOfRow } from './forms.ts';
 import { type HeldTable, type LivingBrand, type Shown, changesBetween, isWithin, wordAt } from './life.ts';
 import { BRAND } from './pipeline.ts';
@@ -330,7 +329,7 @@ export function createJudge(
       found(`${name}: the snapshot ${committed.snapshot} is not there`);
       return [];
     }
-    const read = await collect(readWithParquetjs(stored.body, columns));
+    const read = await Array.fromAsync(readWithParquetjs(stored.body, columns));
     const rows = read.map((row) => formOfRow(row, columns));
     figures.versions += 1;
     figures.rows += rows.length;

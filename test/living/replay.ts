@@ -10,7 +10,6 @@ import { changesTable } from '../../shared/pipeline/change-rows.ts';
 import type { Lake } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { collect } from '../fakes/collect.ts';
 import { type RowTexts, excess, scaleOf, textOfTexts } from './forms.ts';
 import type { Judge, SeenVersion } from './judge.ts';
 import { BRAND } from './pipeline.ts';
@@ -71,7 +70,7 @@ async function changesOf(
     found(`the changes ${named.snapshot} are not there`);
     return [];
   }
-  const rows = await collect(readWithParquetjs(stored.body, changesTable.columns));
+  const rows = await Array.fromAsync(readWithParquetjs(stored.body, changesTable.columns));
   const changes = [...Map.groupBy(rows, ({ change_id }) => change_id).values()].flatMap((all) => {
     const [summary, ...more] = all.filter(({ what }) => what === 'day');
     if (!summary || more.length > 0)

@@ -7,7 +7,6 @@ import type { LogEvent } from '../../shared/log-events.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { dayPartition, snapshotKey } from '../../shared/lake/paths.ts';
 import { readParquetRows } from '../../shared/lake/table/parquet.ts';
-import { collect } from '../fakes/collect.ts';
 import { startHttpServer } from '../fakes/http-server.ts';
 import { ledgerEntry, wrongReports } from './lake-contents.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
@@ -55,7 +54,7 @@ it('I6: a record that has a key twice is published with both values', async () =
     const key = snapshotKey('transactions', dayPartition('acme', FIRST), committed?.snapshot ?? '');
     const { bytes = 0 } = committed ?? {};
     const range = (start: number, end: number) => own.store.range(key, start, end);
-    expect(await collect(readParquetRows({ bytes, range }))).toEqual([
+    expect(await Array.fromAsync(readParquetRows({ bytes, range }))).toEqual([
       expect.objectContaining({
         order_id: '7',
         amount: 2_000_000_000n,

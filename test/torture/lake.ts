@@ -7,6 +7,7 @@ import { openLocalStore } from '../../shared/adapters/local/store.ts';
 import { MINUTE_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import type { Catalog, Lake, ObjectStore, ObjectWriter } from '../../shared/ports.ts';
+import { type Operation, catalogAround, storeAround } from '../fakes/lake-around.ts';
 import { memoryCatalog } from '../fakes/memory-catalog.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
@@ -120,6 +121,16 @@ export function never<Result>(): Promise<Result> {
   return new Promise(() => {});
 }
 
+/** What was sent of these may still arrive. */
+const WRITES: ReadonlySet<Operation['name']> = new Set([
+  'put',
+  'finish',
+  'delete',
+  'ensureTable',
+  'ensureView',
+  'setSnapshot',
+]);
+
 export function reachedLake(
   lake: TrueLake,
   {
@@ -131,7 +142,7 @@ export function reachedLake(
 ): Lake {
   const { store, catalog } = lake;
 
-  async function call<Result>(act: () => Promise<Result>, isWrite = false): Promise<Result> {
+  async function call<Result>({ name }: Operation, act: () => Promise<Result>): Promise<Result> {
     await simulation.sleep(latencyMs());
     const arrive = async () => {
       const fate = random.chance(faults.rate) ? random.pick(['refused', 'lost'] as const) : undefined;
@@ -143,7 +154,7 @@ export function reachedLake(
       return result;
     };
     return life.step(arrive, (late) => {
-      if (isWrite)
+      if (WRITES.has(name))
         void simulation
           .sleep(random.between(0, 10 * MINUTE_MS))
           .then(late)
@@ -157,36 +168,18 @@ export function reachedLake(
     return random.between(2, 40);
   }
 
-  async function* list(prefix: string) {
-    const found = await call(() => Array.fromAsync(store.list(prefix)));
-    yield* found;
-  }
-
-  const reached: ObjectStore = {
-    url: store.url,
-    ...(store.localFolder !== undefined && { localFolder: store.localFolder }),
-    get: (key) => call(() => store.get(key)),
-    range: (key, start, end) => call(() => store.range(key, start, end)),
-    async put(key, body, precondition) {
-      const outcome = await call(() => store.put(key, body, precondition), true);
-      // A client that repeats a write whose answer it lost meets its own write.
-      if (!random.chance(faults.rate / 4)) return outcome;
-      faults.injected += 1;
-      return 'conflict';
-    },
-    create(key) {
-      const writer = store.create(key);
-      return {
-        write: (bytes) => call(() => writer.write(bytes)),
-        finish: () => call(() => writer.finish(), true),
-        abort: () => call(() => writer.abort()),
-      };
-    },
-    list,
-    delete: (keys) => call(() => store.delete(keys), true),
-  };
+  const reached = storeAround(store, call);
   return {
-    store: reached,
+    store: {
+      ...reached,
+      async put(key, body, precondition) {
+        const outcome = await reached.put(key, body, precondition);
+        // A client that repeats a write whose answer it lost meets its own write.
+        if (!random.chance(faults.rate / 4)) return outcome;
+        faults.injected += 1;
+        return 'conflict';
+      },
+    },
     runs: {
       async register(run) {
         lake.lives.set(run, life);
@@ -195,14 +188,7 @@ export function reachedLake(
       // In S3 only the lease shows it.
       isDead: async (run) => lake.kind === 'folder' && lake.lives.get(run)?.dead !== false,
     },
-    catalog: {
-      ensureTable: (table) => call(() => catalog.ensureTable(table), true),
-      ensureView: (view) => call(() => catalog.ensureView(view), true),
-      snapshotOf: (table, partition) => call(() => catalog.snapshotOf(table, partition)),
-      setSnapshot: (table, partition, snapshot) =>
-        call(() => catalog.setSnapshot(table, partition, snapshot), true),
-      snapshotsByPartition: (...asked) => call(() => catalog.snapshotsByPartition(...asked)),
-    },
+    catalog: catalogAround(catalog, call),
   };
 }
 

@@ -4,7 +4,6 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { leaseOnlyRuns, openS3Store } from '../../../shared/adapters/aws/s3-store.ts';
 import type { ObjectStore } from '../../../shared/ports.ts';
 import { objectStoreContract } from '../../contracts/object-store.ts';
-import { collect } from '../../fakes/collect.ts';
 import { startS3Server } from '../../fakes/s3-server.ts';
 
 for (const prefix of ['', 'team/reports']) {
@@ -107,7 +106,7 @@ describe('S3', () => {
     range: (store) => store.range('key', 0, 1),
     put: (store) => store.put('key', body, { ifAbsent: true }),
     create: (store) => store.create('key').finish(),
-    list: (store) => collect(store.list('')),
+    list: (store) => Array.fromAsync(store.list('')),
     delete: (store) => store.delete(['key']),
   };
 

@@ -10,7 +10,6 @@ import { tryLock } from '../../../shared/adapters/local/lock.ts';
 import { createLocalRunRegistry } from '../../../shared/adapters/local/runs.ts';
 import { openLocalStore } from '../../../shared/adapters/local/store.ts';
 import { objectStoreContract } from '../../contracts/object-store.ts';
-import { collect } from '../../fakes/collect.ts';
 import type { ObjectStore, PutOutcome } from '../../../shared/ports.ts';
 import { temporaryFolder } from '../../fakes/temporary-folder.ts';
 
@@ -54,7 +53,7 @@ describe('a lake folder', () => {
   it('is not created by reading', async () => {
     const store = openLocalStore(lake);
     await store.get('key');
-    await collect(store.list(''));
+    await Array.fromAsync(store.list(''));
     await expect(access(lake)).rejects.toThrow('ENOENT');
   });
 

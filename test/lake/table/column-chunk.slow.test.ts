@@ -13,7 +13,6 @@ import { readParquetRows, writeParquet } from '../../../shared/lake/table/parque
 import { readWithParquetjs } from '../../../shared/lake/table/parquetjs-reader.ts';
 import {
   CollectingWriter,
-  collect,
   duckdb,
   duckdbRows,
   hyparquetWriterFileOf,
@@ -172,8 +171,8 @@ describe('columns of codes', () => {
       fc.asyncProperty(anyTable, async ({ columns, groups }) => {
         const bytes = await fileOf(columns, groups);
         const rows = withNulls(columns, rowsOf(columns, groups));
-        expect(withNulls(columns, await collect(readParquetRows(readable(bytes))))).toEqual(rows);
-        expect(withNulls(columns, await collect(readWithParquetjs(bytes, columns)))).toEqual(rows);
+        expect(withNulls(columns, await Array.fromAsync(readParquetRows(readable(bytes))))).toEqual(rows);
+        expect(withNulls(columns, await Array.fromAsync(readWithParquetjs(bytes, columns)))).toEqual(rows);
         expect(withNulls(columns, await duckdbRows(bytes, columns))).toEqual(rows);
         expect(statisticsOf(bytes)).toEqual(statisticsOf(previousFileOf(columns, groups)));
       }),
@@ -294,8 +293,8 @@ describe('columns of codes', () => {
       const groups = [{ rows: cells.codes.length, columns: new Map([['c', cells]]) }];
       const bytes = await fileOf(columns, groups);
       const digest = digestOf(rowsOf(columns, groups));
-      expect(digestOf(await collect(readParquetRows(readable(bytes))))).toBe(digest);
-      expect(digestOf(await collect(readWithParquetjs(bytes, columns)))).toBe(digest);
+      expect(digestOf(await Array.fromAsync(readParquetRows(readable(bytes))))).toBe(digest);
+      expect(digestOf(await Array.fromAsync(readWithParquetjs(bytes, columns)))).toBe(digest);
       const previous = previousFileOf(columns, groups);
       expect(statisticsOf(bytes)).toEqual(statisticsOf(previous));
       expect(await rowsOnlyInOne(bytes, previous)).toEqual([{ count: 0n }]);
@@ -312,7 +311,7 @@ describe('columns of codes', () => {
     const bytes = await fileOf(columns, groups);
     const previous = previousFileOf(columns, groups);
     expect(statisticsOf(bytes)).toEqual(statisticsOf(previous));
-    const rows = await collect(readParquetRows(readable(bytes)));
+    const rows = await Array.fromAsync(readParquetRows(readable(bytes)));
     expect(digestOf(rows)).toBe(
       digestOf(
         rowsOf(

@@ -130,9 +130,3 @@ function ours(value: DuckDBValue): Value | null {
     return value as Value | null;
   throw new Error(`DuckDB gave a ${typeof value}`);
 }
-
-export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const item of items) all.push(item);
-  return all;
-}

@@ -14,15 +14,7 @@ import { Digest } from '../../../shared/lake/table/digest.ts';
 import { readParquetRows, writeParquet } from '../../../shared/lake/table/parquet.ts';
 import { ROW_GROUP_ROWS } from '../../../shared/lake/table/row-group-limits.ts';
 import { readWithParquetjs } from '../../../shared/lake/table/parquetjs-reader.ts';
-import {
-  CollectingWriter,
-  collect,
-  duckdb,
-  duckdbRows,
-  parquetOf,
-  readable,
-  types,
-} from './parquet-files.ts';
+import { CollectingWriter, duckdb, duckdbRows, parquetOf, readable, types } from './parquet-files.ts';
 import { textsOf } from '../../../shared/lake/table/texts.ts';
 import { recordListOf } from '../../../shared/records/record-list.ts';
 import { anyRecord } from './records.ts';
@@ -83,8 +75,8 @@ function digestOf(rows: Iterable<Row>): string {
 
 async function digestsOf(bytes: Uint8Array, columns: readonly Column[]): Promise<Record<string, string>> {
   return {
-    hyparquet: digestOf(await collect(readParquetRows(readable(bytes)))),
-    'parquetjs-lite': digestOf(await collect(readWithParquetjs(bytes, columns))),
+    hyparquet: digestOf(await Array.fromAsync(readParquetRows(readable(bytes)))),
+    'parquetjs-lite': digestOf(await Array.fromAsync(readWithParquetjs(bytes, columns))),
     DuckDB: digestOf(await duckdbRows(bytes, columns)),
   };
 }
@@ -143,8 +135,8 @@ describe('three readers read what was written', () => {
     const columns: Column[] = [{ name: 'n', type: 'bigint' }];
     const rows = Array.from({ length: ROW_GROUP_ROWS * 2 + 1 }, (_, index) => ({ n: BigInt(index) }));
     const bytes = await parquetOf(columns, rows);
-    expect(await collect(readParquetRows(readable(bytes)))).toEqual(rows);
-    expect(await collect(readWithParquetjs(bytes, columns))).toEqual(rows);
+    expect(await Array.fromAsync(readParquetRows(readable(bytes)))).toEqual(rows);
+    expect(await Array.fromAsync(readWithParquetjs(bytes, columns))).toEqual(rows);
   });
 });
 
@@ -351,7 +343,7 @@ describe('a file that is being written', () => {
     await file.writeGroup(2, coded(2, String));
     await file.append({ c0: 'last' });
     expect(await file.finish()).toMatchObject({ rows: 4, bytes: output.bytes().length });
-    const rows = await collect(readParquetRows(readable(output.bytes())));
+    const rows = await Array.fromAsync(readParquetRows(readable(output.bytes())));
     expect(rows.map(({ c0 }) => c0)).toEqual(['first', '0', '1', 'last']);
     expect(parquetMetadata(output.bytes()).row_groups.map(({ num_rows }) => Number(num_rows))).toEqual([
       1, 2, 1,
@@ -397,7 +389,7 @@ describe('reading some columns', () => {
     ],
     [['of a later schema'], [{}, {}]],
   ])('returns the cells of %j alone', async (names, expected) => {
-    const read = await collect(readParquetRows(readable(await parquetOf(columns, rows)), names));
+    const read = await Array.fromAsync(readParquetRows(readable(await parquetOf(columns, rows)), names));
     expect(read).toEqual(expected);
   });
 
@@ -415,7 +407,7 @@ describe('reading some columns', () => {
         return bytes.subarray(start, end);
       },
     };
-    expect((await collect(readParquetRows(counting, ['id']))).length).toBe(20_000);
+    expect((await Array.fromAsync(readParquetRows(counting, ['id']))).length).toBe(20_000);
     expect(read).toBeLessThan(bytes.length / 2);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Column } from '../../../shared/column-types.ts';
 import type { Row } from '../../../shared/lake/table/columns.ts';
 import { readWithParquetjs } from '../../../shared/lake/table/parquetjs-reader.ts';
-import { collect, parquetOf } from './parquet-files.ts';
+import { parquetOf } from './parquet-files.ts';
 
 const columns: Column[] = [
   { name: 'id', type: 'string' },
@@ -13,13 +13,15 @@ describe('reading back with parquetjs-lite', () => {
   it('returns NULL for columns that the file does not have', async () => {
     const bytes = await parquetOf(columns, [{ id: 'a', n: 1n }]);
     const later: Column[] = [...columns, { name: 'amount', type: 'decimal(38,9)' }];
-    expect(await collect(readWithParquetjs(bytes, later))).toEqual([{ id: 'a', n: 1n, amount: undefined }]);
+    expect(await Array.fromAsync(readWithParquetjs(bytes, later))).toEqual([
+      { id: 'a', n: 1n, amount: undefined },
+    ]);
   });
 
   it('reads a part of a larger buffer', async () => {
     const bytes = await parquetOf(columns, [{ id: 'a', n: 1n }]);
     const larger = Buffer.concat([Buffer.alloc(100, 7), bytes, Buffer.alloc(100, 7)]);
-    expect(await collect(readWithParquetjs(larger.subarray(100, -100), columns))).toEqual([
+    expect(await Array.fromAsync(readWithParquetjs(larger.subarray(100, -100), columns))).toEqual([
       { id: 'a', n: 1n },
     ]);
   });
@@ -31,7 +33,7 @@ describe('reading back with parquetjs-lite', () => {
         id: `value ${index < 15_000 ? (index * 7) % different : Math.floor((index - 15_000) / 20) % different}`,
         n: BigInt(index % different),
       }));
-      expect(await collect(readWithParquetjs(await parquetOf(columns, rows), columns))).toEqual(rows);
+      expect(await Array.fromAsync(readWithParquetjs(await parquetOf(columns, rows), columns))).toEqual(rows);
     },
   );
 
@@ -40,7 +42,7 @@ describe('reading back with parquetjs-lite', () => {
       (name): Column => ({ name, type: 'string' }),
     );
     const row = Object.fromEntries(named.map(({ name }) => [name, name]));
-    expect(await collect(readWithParquetjs(await parquetOf(named, [row]), named))).toEqual([row]);
+    expect(await Array.fromAsync(readWithParquetjs(await parquetOf(named, [row]), named))).toEqual([row]);
   });
 
   it.each<[string, (bytes: Uint8Array) => Uint8Array]>([
@@ -53,7 +55,7 @@ describe('reading back with parquetjs-lite', () => {
       columns,
       Array.from({ length: 100 }, (_, index) => ({ id: `${index}`, n: BigInt(index) })),
     );
-    await expect(collect(readWithParquetjs(damage(bytes), columns))).rejects.toMatchObject({
+    await expect(Array.fromAsync(readWithParquetjs(damage(bytes), columns))).rejects.toMatchObject({
       name: 'BrandReportsError',
       code: 'unreadable_snapshot',
       message: expect.stringContaining('--from'),
@@ -62,6 +64,6 @@ describe('reading back with parquetjs-lite', () => {
 
   it('fails with a clear error where a column has another type than the table', async () => {
     const bytes = await parquetOf([{ name: 'n', type: 'string' }], [{ n: '1' }]);
-    await expect(collect(readWithParquetjs(bytes, columns))).rejects.toThrow('bigint');
+    await expect(Array.fromAsync(readWithParquetjs(bytes, columns))).rejects.toThrow('bigint');
   });
 });

@@ -1,6 +1,0 @@
-/** Reads an asynchronous iterable to its end, such as a listing of objects. */
-export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const collected: T[] = [];
-  for await (const item of items) collected.push(item);
-  return collected;
-}
