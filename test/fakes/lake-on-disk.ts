@@ -1,12 +1,12 @@
 /** A lake in memory as a folder: what opens files, such as DuckDB, can read it there. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { MemoryStore } from './memory-store.ts';
+import type { ObjectStore } from '../../shared/ports.ts';
 
-export async function writeLake({ objects }: MemoryStore, folder: string): Promise<void> {
-  for (const [key, { body }] of objects) {
-    const path = join(folder, key);
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, body);
+export async function writeLake(store: ObjectStore, folder: string): Promise<void> {
+  for await (const { key } of store.list('')) {
+    const stored = await store.get(key);
+    await mkdir(dirname(join(folder, key)), { recursive: true });
+    await writeFile(join(folder, key), stored?.body ?? '');
   }
 }

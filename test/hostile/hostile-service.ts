@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Json, type JsonObject, isJsonObject, parseJson } from '../../shared/json.ts';
 import { type HttpServer, startHttpServer } from '../fakes/http-server.ts';
-import type { Random } from '../torture/random.ts';
+import type { Random } from '../simulation/random.ts';
 
 /** A right answer, and what sends another one in its place. */
 export interface Answer {

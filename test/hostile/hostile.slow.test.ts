@@ -6,7 +6,7 @@ import type { LogEvent } from '../../shared/log-events.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
 import { errorOf, publishedDays, wrongReports } from '../sync/lake-contents.ts';
 import { CREDENTIALS, REPORTS, type SampleLake, type SyncOptions, sampleLake } from '../sync/sample-lake.ts';
-import { Random } from '../torture/random.ts';
+import { Random } from '../simulation/random.ts';
 import { type Asked, type HostileService, startHostileService } from './hostile-service.ts';
 import { endlessChain, spoilers } from './spoilers.ts';
 

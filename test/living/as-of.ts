@@ -4,7 +4,7 @@ import { createSqlConnection } from '../../cli/sql-tables.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
 import type { Column } from '../../shared/column-types.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { type RowTexts, excess, textOfTexts } from './forms.ts';
+import { type RowTexts, textOfTexts, unlike } from '../simulation/forms.ts';
 import type { LivedLife } from './months.ts';
 
 /** @param folder the whole lake, as files */
@@ -34,7 +34,7 @@ export async function wrongAsOf(
       if (!name.startsWith(`${report.table} `)) continue;
       const expected = (judge.seen.get(name)?.[count - 1]?.texts ?? []).map(textOfTexts);
       const rows = (found.get(name.slice(report.table.length + 1)) ?? []).map(textOfTexts);
-      const [missing, surplus] = [excess(expected, rows), excess(rows, expected)];
+      const { missing, surplus } = unlike(expected, rows);
       if (missing.length > 0) wrong.push(`${name} lacks ${missing.join('; ')}`);
       if (surplus.length > 0) wrong.push(`${name} has too much: ${surplus.join('; ')}`);
     }

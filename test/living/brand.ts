@@ -5,7 +5,7 @@
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS, addDays, daysFrom, endOfDay, startOfDay } from '../../shared/days.ts';
 import { type Json, type JsonObject, rawNumber } from '../../shared/json.ts';
-import type { Random } from '../torture/random.ts';
+import type { Random } from '../simulation/random.ts';
 import {
   type HeldTable,
   type Living,
@@ -14,7 +14,7 @@ import {
   type Span,
   type Version,
   heldTables,
-} from './life.ts';
+} from '../simulation/brand.ts';
 
 export interface BrandPlan {
   timeZone: string;

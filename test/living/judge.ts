@@ -2,20 +2,11 @@
  * Judges a lake after each run by what the service said when each day was read last: every partition is the service's
  * word, record by record, nothing lost; no day waits for longer than the policy lets it; no column ever changes its type.
  */
-import { DAY_MS, dayOf, daysFrom, monthsFrom } from '../../shared/days.ts';
+import { DAY_MS, dayOf, daysFrom } from '../../shared/days.ts';
 import type { Column, ColumnType } from '../../shared/column-types.ts';
-import { type JsonObject, parseJson } from '../../shared/json.ts';
-import { type Committed, type DayEntry, parseLedger } from '../../shared/lake/documents/ledger.ts';
-import { parseStoredSchema } from '../../shared/lake/documents/schema.ts';
-import {
-  brandPartitions,
-  dayPartition,
-  ledgerKey,
-  partitionPath,
-  schemaKey,
-  snapshotKey,
-} from '../../shared/lake/paths.ts';
-import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
+import type { JsonObject } from '../../shared/json.ts';
+import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts';
+import { readSchema } from '../../shared/lake/documents/read.ts';
 import type { Lake } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { findingsOf } from '../../shared/planning/findings.ts';
@@ -23,9 +14,23 @@ import { fieldDays, schemaChanges } from '../../shared/planning/schema-changes.t
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
-import { type RowTexts, asToldBy, counted, excess, formOfRecord, formOfRow, textsOfRow } from './forms.ts';
-import { type HeldTable, type LivingBrand, type Shown, changesBetween, isWithin, wordAt } from './life.ts';
-import { BRAND } from './pipeline.ts';
+import {
+  type HeldTable,
+  type LivingBrand,
+  type Shown,
+  changesBetween,
+  heldTable,
+  isWithin,
+  wordAt,
+} from '../simulation/brand.ts';
+import {
+  BRAND,
+  type Entries,
+  ledgerEntries,
+  rowsOf as rowsIn,
+  wrongPointers,
+} from '../simulation/contents.ts';
+import { type RowTexts, asToldBy, formOfRecord, formOfRow, textsOfRow, unlike } from '../simulation/forms.ts';
 import { isFinal, isNeeded } from './policy.ts';
 
 /** What was seen of a day each time that its content changed. */
@@ -113,7 +118,7 @@ export function createJudge(
   }) {
     for (const report of Object.values(reports)) {
       const columns = await columnsOf(report);
-      const entries = await entriesOf(report, endMs);
+      const entries = await ledgerEntries(lake.store, report);
       for (const [day, { committed, superseded = [] }] of entries) {
         if (!committed) continue;
         await noteReplaced(report, day, { committed, columns, superseded });
@@ -124,13 +129,13 @@ export function createJudge(
         fieldChanges.add(`${report.table}.${column} ${change}`);
       if (!isComplete) continue;
       judgeAge(report, entries, startMs);
-      await judgeCatalog(report, entries);
+      findings.push(...(await wrongPointers(lake, report, entries)));
     }
     const versions = new Map([...seen].map(([name, { length }]) => [name, length]));
     moments.push({ atMs: endMs, versions });
   }
 
-  function oddities(report: ReportDefinition, entries: ReadonlyMap<string, DayEntry>): string[] {
+  function oddities(report: ReportDefinition, entries: Entries): string[] {
     const policy = enabledPolicy(settings, BRAND, report);
     const committedOn = (day: string) => entries.get(day)?.committed;
     return [...entries.keys()].flatMap((day) =>
@@ -140,8 +145,7 @@ export function createJudge(
 
   /** I7 */
   async function columnsOf(report: ReportDefinition): Promise<Column[]> {
-    const stored = await lake.store.get(schemaKey(report.table));
-    const { columns } = parseStoredSchema(report)(stored && parseJson(Buffer.from(stored.body).toString()));
+    const { columns } = await readSchema(lake.store, report);
     for (const { name, type } of columns) {
       const column = `${report.table}.${name}`;
       const before = types.get(column);
@@ -153,19 +157,6 @@ export function createJudge(
     for (const column of types.keys())
       if (column.startsWith(`${report.table}.`) && !names.has(column)) found(`${column} is gone`);
     return columns;
-  }
-
-  async function entriesOf({ name }: ReportDefinition, endMs: number): Promise<Map<string, DayEntry>> {
-    const entries = new Map<string, DayEntry>();
-    for (const month of monthsFrom(startDate, dayOf(endMs, brand.timeZone))) {
-      const key = ledgerKey(name, BRAND, month);
-      const stored = await lake.store.get(key);
-      const { days } = parseLedger(key, { report: name, brand: BRAND, month })(
-        stored && parseJson(Buffer.from(stored.body).toString()),
-      );
-      for (const [day, entry] of Object.entries(days)) entries.set(day, entry);
-    }
-    return entries;
   }
 
   async function judgeReading(
@@ -185,7 +176,7 @@ export function createJudge(
     if (rows.length !== committed.rows)
       found(`${at}: ${rows.length} rows, the ledger says ${committed.rows}`);
     if (report.table === DETAILS) return judgeDetails(at, day, committed, rows, columns, endMs);
-    const table = heldTable(report.table);
+    const table = heldTable(report);
     const fromMs = Date.parse(committed.readFrom);
     if (changesBetween(brand, table, day, { fromMs, toMs: endMs })) {
       figures.changedWhileRead += 1;
@@ -228,9 +219,9 @@ export function createJudge(
       DETAILS,
       expected.map(({ detail }) => detail),
     );
-    const surplus = excess(rows, forms);
+    const { surplus } = unlike(forms, rows);
     if (surplus.length > 0) found(`${at}: too much: ${surplus.join('; ')}`);
-    const there = counted(rows);
+    const there = new Set(rows);
     const missing = expected.filter((_, index) => !there.has(forms[index] ?? ''));
     if (missing.length !== (committed.refusedLookups?.count ?? 0))
       found(
@@ -246,9 +237,9 @@ export function createJudge(
         found(`${at}: the detail of ${JSON.stringify(click.detail?.id)} is missing, which nobody refuses`);
   }
 
-  function judgeAge(report: ReportDefinition, entries: ReadonlyMap<string, DayEntry>, nowMs: number): void {
+  function judgeAge(report: ReportDefinition, entries: Entries, nowMs: number): void {
     if (report.table === DETAILS) return;
-    const table = heldTable(report.table);
+    const table = heldTable(report);
     const { timeZone } = brand;
     for (const day of daysFrom(startDate, dayOf(nowMs - 1000, timeZone))) {
       const { committed } = entries.get(day) ?? {};
@@ -268,20 +259,6 @@ export function createJudge(
       if (isNeeded(table, day, last, nowMs, { timeZone }))
         found(
           `${new Date(nowMs).toISOString()} ${table} ${day}: was read last ${committed?.readFrom}, which is too long ago`,
-        );
-    }
-  }
-
-  async function judgeCatalog(
-    report: ReportDefinition,
-    entries: ReadonlyMap<string, DayEntry>,
-  ): Promise<void> {
-    const pointers = await lake.catalog?.snapshotsByPartition(report.table, brandPartitions(BRAND));
-    for (const [day, { committed }] of entries) {
-      const pointed = pointers?.get(partitionPath(dayPartition(BRAND, day)))?.join();
-      if (committed && pointed !== committed.snapshot)
-        found(
-          `${report.table} ${day}: the catalog points at ${pointed}, the ledger says ${committed.snapshot}`,
         );
     }
   }
@@ -322,14 +299,7 @@ export function createJudge(
       last.committed = committed;
       return last.rows;
     }
-    const stored = await lake.store.get(
-      snapshotKey(report.table, dayPartition(BRAND, day), committed.snapshot),
-    );
-    if (!stored) {
-      found(`${name}: the snapshot ${committed.snapshot} is not there`);
-      return [];
-    }
-    const read = await Array.fromAsync(readWithParquetjs(stored.body, columns));
+    const read = await rowsIn(lake.store, report, day, committed.snapshot, columns);
     const rows = read.map((row) => formOfRow(row, columns));
     figures.versions += 1;
     figures.rows += rows.length;
@@ -344,8 +314,7 @@ export function createJudge(
   }
 
   function compare(at: string, expected: readonly string[], rows: readonly string[]): void {
-    const missing = excess(expected, rows);
-    const surplus = excess(rows, expected);
+    const { missing, surplus } = unlike(expected, rows);
     if (missing.length > 0) found(`${at}: lost: ${missing.join('; ')}`);
     if (surplus.length > 0) found(`${at}: too much: ${surplus.join('; ')}`);
   }
@@ -373,12 +342,6 @@ export function createJudge(
 
 /** All tries of a refused lookup fit into so long. */
 const RETRIED_MS = 5 * DAY_MS;
-
-function heldTable(table: string): HeldTable {
-  if (table === 'clicks' || table === 'orders' || table === 'transactions' || table === 'attribution')
-    return table;
-  throw new Error(`nothing is held of ${table}`);
-}
 
 function idIn(form: string): string {
   const [, id = ''] = /\["id","text ([^"]*)"\]/.exec(form) ?? [];

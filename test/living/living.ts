@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { reports } from '../../shared/reports/index.ts';
-import { heldTables } from './life.ts';
+import { heldTables } from '../simulation/brand.ts';
 import { type LivedLife, hardships, live } from './months.ts';
 import { type Replayed, replayChanges } from './replay.ts';
 

@@ -3,16 +3,25 @@
  * times a day, and after each run the lake is judged.
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS, endOfDay, startOfDay } from '../../shared/days.ts';
+import { setImmediate } from 'node:timers/promises';
 import type { JsonObject } from '../../shared/json.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
+import type { SendRequest } from '../../shared/ports.ts';
+import type { HeldTable, LivingBrand } from '../simulation/brand.ts';
+import type { LakeKind } from '../simulation/lake.ts';
+import { Random } from '../simulation/random.ts';
+import {
+  ADDRESS,
+  SERVICE,
+  type SimulatedService,
+  httpResponse,
+  simulatedService,
+} from '../simulation/service.ts';
 import { interpretations, plainInterpretation, settingsFor } from '../strict-service/interpretations.ts';
-import { Random } from '../torture/random.ts';
 import { livingBrand } from './brand.ts';
 import { type Judge, createJudge } from './judge.ts';
-import type { HeldTable, LivingBrand } from './life.ts';
-import { type LakeKind, type Pipeline, VirtualTime, createPipeline } from './pipeline.ts';
+import { type LifeTime, type Pipeline, createPipeline } from './pipeline.ts';
 import { leastRequests } from './policy.ts';
-import { type LivingService, startLivingService } from './service.ts';
 
 export interface LifePlan {
   seed: number;
@@ -24,10 +33,10 @@ export interface LifePlan {
 
 export interface LivedLife {
   brand: LivingBrand;
-  service: LivingService;
+  service: SimulatedService;
   pipeline: Pipeline;
   judge: Judge;
-  time: VirtualTime;
+  time: LifeTime;
   outcomes: SyncOutcome[];
   least: Record<HeldTable, number>;
   close(): Promise<void>;
@@ -47,33 +56,46 @@ export type Hardship = (typeof hardships)[number];
 
 const ZONE = 'America/New_York';
 const FIRST_DAY = '2026-03-01';
+/** How long a call of the service takes. */
+const CALL_MS = 25;
 /** As docs/settings.md says. */
 const RESUME_WITHIN_MS = 6 * HOUR_MS;
 
 export async function live({ seed, days, lake, hardships = [] }: LifePlan): Promise<LivedLife> {
   const random = new Random(seed);
   const brand = livingBrand({ timeZone: ZONE, firstDay: FIRST_DAY, dayCount: days }, random.fork('brand'));
-  const time = new VirtualTime(startOfDay(FIRST_DAY, ZONE));
+  const time: LifeTime = { nowMs: startOfDay(FIRST_DAY, ZONE) };
   const account = { bid: '1001', token: 'token-of-acme', secret: 'secret-of-acme' };
   const has = (hardship: Hardship) => hardships.includes(hardship);
   const reading = has('other readings of the interface') && random.pick(interpretations).interpretation;
   const interpretation = reading || plainInterpretation;
   const sizes = pageSizes(has('small pages'));
-  const service = await startLivingService({
+  const service = simulatedService({
     brand,
     account,
     interpretation,
     nowMs: () => time.nowMs,
-    onCall: time.tick,
+    // Until an answer has told it the time.
+    ...(has('wrong clocks') && { bears: /clock has drifted/ }),
   });
+  let isDown = () => false;
+  const send: SendRequest = async (request, { onHeaders }) => {
+    await setImmediate();
+    time.nowMs += CALL_MS;
+    const answered = service.answer(request);
+    const response = httpResponse(isDown() ? { status: 503, text: '' } : answered, { dateMs: time.nowMs });
+    onHeaders(response.headers);
+    return response;
+  };
   const pipeline = await createPipeline({
     time,
     random: random.fork('pipeline'),
     account,
+    send,
     kind: lake,
     brandSettings: {
-      baseUrl: service.baseUrl,
-      service: service.name,
+      baseUrl: ADDRESS,
+      service: SERVICE,
       timeZone: ZONE,
       startDate: FIRST_DAY,
       secretName: 'none',
@@ -89,7 +111,6 @@ export async function live({ seed, days, lake, hardships = [] }: LifePlan): Prom
   const judge = createJudge(brand, pipeline.lake, FIRST_DAY, { settings, leniency });
   const outcomes: SyncOutcome[] = [];
   const begunMs: number[] = [];
-  service.mayDrift = has('wrong clocks');
   const hard = random.fork('hardships');
   const times = runTimes(brand, random.fork('runs'));
   const run = async (options: Parameters<Pipeline['run']>[0], isAlone = true) => {
@@ -104,7 +125,7 @@ export async function live({ seed, days, lake, hardships = [] }: LifePlan): Prom
   for (const runMs of has('a dead week') ? withoutAWeek(times) : times) {
     time.nowMs = Math.max(time.nowMs, runMs);
     const startMs = time.nowMs;
-    service.isDown = has('outages') && hard.chance(0.1) ? () => hard.chance(0.5) : () => false;
+    isDown = has('outages') && hard.chance(0.1) ? () => hard.chance(0.5) : () => false;
     if (has('deaths') && hard.chance(0.3)) {
       await pipeline.runUntilDeath(hard.whole(1, 400));
       await judge.look({ startMs, endMs: time.nowMs, isComplete: false });
@@ -113,7 +134,7 @@ export async function live({ seed, days, lake, hardships = [] }: LifePlan): Prom
       has('wrong clocks') && hard.chance(0.2) ? hard.pick([-3 * DAY_MS, HOUR_MS, 40 * DAY_MS]) : 0;
     await run({ clockAheadMs }, !(has('company') && hard.chance(0.3)));
   }
-  service.isDown = () => false;
+  isDown = () => false;
   for (let calm = 0; hardships.length > 0 && calm < MAX_CALM_RUNS; calm += 1) {
     time.nowMs += HOUR_MS;
     const { status, reports: ended } = await run({});
@@ -126,10 +147,7 @@ export async function live({ seed, days, lake, hardships = [] }: LifePlan): Prom
   return {
     ...{ brand, service, pipeline, judge, time, outcomes },
     least: leastRequests(brand, begunMs, sizes.perPage),
-    async close() {
-      await service.close();
-      await pipeline.remove();
-    },
+    close: () => pipeline.lake.close(),
   };
 }
 

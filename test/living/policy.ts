@@ -13,7 +13,7 @@ import {
   startOfDay,
 } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
-import { type HeldTable, type LivingBrand, wordAt } from './life.ts';
+import { type HeldTable, type LivingBrand, wordAt } from '../simulation/brand.ts';
 
 interface Tier {
   untilAgeDays: number;

@@ -1,33 +1,26 @@
 /** What any tool reads of a lake: its published files, by DuckDB. */
-import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { cp } from 'node:fs/promises';
+import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { ColumnType } from '../../shared/column-types.ts';
-import { parseJson } from '../../shared/json.ts';
-import { parseStoredSchema } from '../../shared/lake/documents/schema.ts';
-import { brandPartitions, schemaKey } from '../../shared/lake/paths.ts';
+import { readSchema } from '../../shared/lake/documents/read.ts';
+import { brandPartitions } from '../../shared/lake/paths.ts';
 import type { Lake } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { BRAND } from './pipeline.ts';
+import { writeLake } from '../fakes/lake-on-disk.ts';
+import { BRAND } from '../simulation/contents.ts';
 
 /** Writes all that a lake has as files of a folder; what its catalog points at as `lake/<table>/<partition>/<snapshot>.parquet`. */
 export async function writeFiles(lake: Lake, folder: string): Promise<void> {
-  for await (const { key } of lake.store.list('')) await copy(lake, key, join(folder, key));
+  await writeLake(lake.store, folder);
   for (const { table } of Object.values(reports)) {
     const pointers = await lake.catalog?.snapshotsByPartition(table, brandPartitions(BRAND));
     for (const [partition, [snapshot = '']] of pointers ?? [])
-      await copy(
-        lake,
-        `snapshots/${table}/${partition}/${snapshot}/part-0000.parquet`,
+      await cp(
+        join(folder, `snapshots/${table}/${partition}/${snapshot}/part-0000.parquet`),
         join(folder, 'lake', table, partition, `${snapshot}.parquet`),
       );
   }
-}
-
-async function copy({ store }: Lake, key: string, file: string): Promise<void> {
-  const stored = await store.get(key);
-  await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, stored?.body ?? '');
 }
 
 /** The columns of published files whose type is not the one that the table's schema says. */
@@ -35,8 +28,7 @@ export async function wrongTypes(lake: Lake, folder: string): Promise<string[]> 
   const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
   const wrong: string[] = [];
   for (const report of Object.values(reports)) {
-    const stored = await lake.store.get(schemaKey(report.table));
-    const { columns } = parseStoredSchema(report)(stored && parseJson(Buffer.from(stored.body).toString()));
+    const { columns } = await readSchema(lake.store, report);
     const expected = new Map(columns.map(({ name, type }) => [name, storedAs(type)]));
     const files = join(folder, 'lake', report.table, '**', '*.parquet').replaceAll("'", "''");
     const found = await duckdb.runAndReadAll(

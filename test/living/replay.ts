@@ -10,9 +10,9 @@ import { changesTable } from '../../shared/pipeline/change-rows.ts';
 import type { Lake } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { type RowTexts, excess, scaleOf, textOfTexts } from './forms.ts';
+import { BRAND } from '../simulation/contents.ts';
+import { type RowTexts, scaleOf, textOfTexts, unlike } from '../simulation/forms.ts';
 import type { Judge, SeenVersion } from './judge.ts';
-import { BRAND } from './pipeline.ts';
 
 export interface Replayed {
   /** What does not fit; empty is right. */
@@ -111,10 +111,7 @@ function replayDay(
     checkCounts(change, old, next, wrong);
     checkSums(change, old, next, columns, wrong);
     current = change.summary.listed === true ? applied(current, change.records, wrong) : next.texts;
-    const [missing, surplus] = [
-      excess(next.texts.map(textOfTexts), current.map(textOfTexts)),
-      excess(current.map(textOfTexts), next.texts.map(textOfTexts)),
-    ];
+    const { missing, surplus } = unlike(next.texts.map(textOfTexts), current.map(textOfTexts));
     if (missing.length > 0) wrong(`does not lead to ${missing.join('; ')}`);
     if (surplus.length > 0) wrong(`leads to ${surplus.join('; ')}`);
   }

@@ -6,9 +6,9 @@ import { differences, readLakeTable } from '../acceptance/lake.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { wrongAsOf } from './as-of.ts';
 import { CHANGING_COLUMNS, LASTING_CHANGES } from './brand.ts';
-import { heldTables, wordAt } from './life.ts';
+import { heldTables, wordAt } from '../simulation/brand.ts';
 import { type LifePlan, type LivedLife, live } from './months.ts';
-import { BRAND } from './pipeline.ts';
+import { BRAND } from '../simulation/contents.ts';
 import { writeFiles, wrongTypes } from './published.ts';
 import { replayChanges } from './replay.ts';
 

@@ -9,12 +9,14 @@ import type { SyncOutcome } from '../../shared/outcome.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type RunOptions, runSync } from '../../shared/run.ts';
 import { judgeLake } from './judge.ts';
-import { type LakeFaults, Life, type TrueLake, never, openTrueLake, reachedLake } from './lake.ts';
-import { Random } from './random.ts';
+import { heldTable } from '../simulation/brand.ts';
+import { openSimulatedLake } from '../simulation/lake.ts';
+import { Random } from '../simulation/random.ts';
+import { Deadlock, VirtualTime } from '../simulation/virtual-time.ts';
+import { type LakeFaults, Life, type TrueLake, never, reachedLake } from './lake.ts';
 import { type TorturedService, ageService, createService } from './service.ts';
-import { Deadlock, Simulation } from './simulation.ts';
-import { type Finding, type Kind, type Watch, readAtRandom, watched } from './watch.ts';
-import { type Hazard, type World, change, changesEndMs, daysOf, heldTable, worldOf } from './world.ts';
+import { type Finding, type Kind, type Watch, type Watched, readAtRandom, watched } from './watch.ts';
+import { type Hazard, type World, change, changesEndMs, daysOf, worldOf } from './world.ts';
 
 /** What one history was and what it found. */
 export interface HistoryResult {
@@ -30,14 +32,10 @@ export interface HistoryResult {
   changes: number;
 }
 
-interface History {
-  world: World;
-  simulation: Simulation;
+interface History extends Watched {
   random: Random;
-  lake: TrueLake;
   service: TorturedService;
   faults: LakeFaults;
-  watch: Watch;
   /** Everything that any run has said. */
   said: string[];
   trace: (line: string) => void;
@@ -60,17 +58,18 @@ export async function runHistory(
 ): Promise<HistoryResult> {
   const random = new Random(seed);
   const world = worldOf(random.fork('world'), without);
-  const simulation = new Simulation(world.stormStartMs);
-  const kind = random.chance(0.25) ? 'folder' : 'S3';
+  const time = new VirtualTime(world.stormStartMs);
+  const kind = random.chance(0.25) ? 'folder' : 'memory';
   const watch = newWatch(trace);
-  const lake = watched(await openTrueLake(kind, simulation), { world, simulation, watch });
+  const opened = await openSimulatedLake(kind, () => time.nowMs);
+  const lake = watched({ lake: { ...opened, kind, lives: new Map() }, world, time, watch });
   const history: History = {
     world,
-    simulation,
+    time,
     random,
     lake,
     watch,
-    service: createService(world, simulation, random.fork('service')),
+    service: createService(world, time, random.fork('service')),
     faults: { rate: 0, injected: 0 },
     said: [],
     trace,
@@ -80,7 +79,7 @@ export async function runHistory(
     violations: [],
   };
   try {
-    await simulation.runUntilSettled(live(history));
+    await time.runUntilSettled(live(history));
   } catch (thrown) {
     if (!(thrown instanceof Deadlock)) throw thrown;
     watch.report('other', 'a run waits for something that never comes');
@@ -115,7 +114,7 @@ function newWatch(trace: (line: string) => void): Watch {
 }
 
 async function live(history: History): Promise<void> {
-  const { world, simulation, random, lake, service, faults, watch } = history;
+  const { world, time, random, service, faults, watch } = history;
   const [ofRequests, ofCalls] = [random.pick([0, 0.01, 0.05]), random.pick([0, 0.002, 0.01])];
   if (!world.without.has('faults')) {
     service.faultRate = ofRequests;
@@ -124,28 +123,26 @@ async function live(history: History): Promise<void> {
   changeWhileRead(history, random.fork('changes while read'));
   await Promise.all([
     storm(history, random.fork('storm')),
-    ageService(world, simulation, random.fork('age')),
+    ageService(world, service, time, random.fork('age')),
     changeAtRandom(history, random.fork('changes')),
-    readAtRandom(lake, { world, simulation, watch, random: random.fork('reader') }),
+    readAtRandom(history, random.fork('reader')),
   ]);
   service.faultRate = 0;
   faults.rate = 0;
-  service.afterAnswer = () => {};
-  await simulation.sleep(HOUR_MS);
+  service.onPage = () => {};
+  await time.sleep(HOUR_MS);
   await calm(history, random.fork('calm'));
   for (const violation of new Set(service.violations))
     watch.report('other', `forbidden request: ${violation}`);
-  await simulation.outside(() => judgeLake(history));
+  await time.outside(() => judgeLake(history));
 }
 
 /** Up to three runs at a time, one after the other, until the storm is over. */
 async function storm(history: History, random: Random): Promise<void> {
-  const { world, simulation } = history;
+  const { world, time } = history;
   const under = new Set<Promise<unknown>>();
-  while (simulation.nowMs < world.stormEndMs) {
-    await simulation.sleep(
-      random.chance(0.5) ? random.between(0, 60_000) : random.between(1, 400) * MINUTE_MS,
-    );
+  while (time.nowMs < world.stormEndMs) {
+    await time.sleep(random.chance(0.5) ? random.between(0, 60_000) : random.between(1, 400) * MINUTE_MS);
     while (under.size >= (world.without.has('company') ? 1 : 3)) await Promise.race(under);
     const run = stormyRun(history, random.fork(`run ${history.runs}`)).finally(() => under.delete(run));
     under.add(run);
@@ -154,17 +151,17 @@ async function storm(history: History, random: Random): Promise<void> {
 }
 
 async function stormyRun(history: History, random: Random): Promise<void> {
-  const { world, simulation } = history;
+  const { world, time } = history;
   const skewMs = skewOf(world, random);
   const lastCall = random.chance(0.25) ? random.whole(1, 300) : Number.POSITIVE_INFINITY;
   const life = new Life(world.without.has('deaths') ? Number.POSITIVE_INFINITY : lastCall, random);
-  const softMs = simulation.nowMs + random.pick([0, 0, 1, 3, 10, 60, 600]) * 1000;
+  const softMs = time.nowMs + random.pick([0, 0, 1, 3, 10, 60, 600]) * 1000;
   const isShort = random.chance(0.5) && !world.without.has('deadlines');
   const deadline = isShort ? { softMs, hardMs: softMs + 60_000 } : undefined;
   // A function is gone when its time is over.
   if (deadline && random.chance(0.5) && !world.without.has('deaths'))
-    void simulation.sleep(deadline.hardMs - simulation.nowMs).then(() => life.die());
-  const range = random.chance(0.15) ? rangeOf(world, simulation.nowMs, random) : {};
+    void time.sleep(deadline.hardMs - time.nowMs).then(() => life.die());
+  const range = random.chance(0.15) ? rangeOf(world, time.nowMs, random) : {};
   const { from, to } = world.without.has('ranges') ? {} : range;
   const offsetMs = random.chance(0.06)
     ? random.pick([-12 * HOUR_MS, -40 * MINUTE_MS, 2 * HOUR_MS, 60 * DAY_MS])
@@ -190,7 +187,7 @@ function skewOf({ hasDates, without }: World, random: Random): number {
 }
 
 function rangeOf(world: World, nowMs: number, random: Random): { from?: string; to?: string } {
-  const days = daysFrom(world.startDate, dayOf(nowMs, world.timeZone));
+  const days = daysFrom(world.startDate, dayOf(nowMs, world.brand.timeZone));
   const [from, to] = random.sample(days, 2);
   return from === undefined || to === undefined ? {} : { from, to };
 }
@@ -209,16 +206,16 @@ async function run(
   random: Random,
   plan: RunPlan,
 ): Promise<SyncOutcome | undefined> {
-  const { world, simulation, service, faults, watch } = history;
+  const { world, time, service, faults, watch } = history;
   history.runs += 1;
   const number = history.runs;
-  const startedMs = simulation.nowMs;
+  const startedMs = time.nowMs;
   const at = new Date(startedMs).toISOString();
   history.trace(`${at} run ${number} begins ${JSON.stringify(plan)}`);
-  const wallMs = () => simulation.nowMs + plan.skewMs;
+  const wallMs = () => time.nowMs + plan.skewMs;
   const log = (event: LogEvent) => {
     history.said.push(JSON.stringify(event));
-    history.trace(`${new Date(simulation.nowMs).toISOString()} run ${number} ${JSON.stringify(event)}`);
+    history.trace(`${new Date(time.nowMs).toISOString()} run ${number} ${JSON.stringify(event)}`);
     if (event.event === 'day_restarted') history.restarts += 1;
   };
   const { skewMs: _skewMs, nowOffsetMs, ...options } = plan;
@@ -228,20 +225,19 @@ async function run(
     ...options,
     settings: world.settings,
     reports,
-    lake: reachedLake(history.lake, { simulation, life, faults, random: random.fork('lake') }),
+    lake: reachedLake(history.lake, { time, life, faults, random: random.fork('lake') }),
     credentials: { read: async () => (life.dead ? never() : world.credentials) },
     send: service.send,
     clock: {
       now: () => fixedNow ?? new Date(wallMs()),
       ...(fixedNow && { fixedNow }),
-      ...(nowOffsetMs !== 0 && { fixedNow: new Date(startedMs + nowOffsetMs) }),
       wallMs,
-      monotonicMs: () => simulation.nowMs,
+      monotonicMs: () => time.nowMs,
       async sleep(ms) {
-        await simulation.sleep(ms);
+        await time.sleep(ms);
         if (life.dead) await never();
       },
-      every: (ms, tick) => simulation.every(ms, () => !life.dead && tick()),
+      every: (ms, tick) => time.every(ms, () => !life.dead && tick()),
     },
     log,
     random: () => random.next(),
@@ -250,7 +246,7 @@ async function run(
   try {
     const outcome = await Promise.race([running, life.died]);
     history.trace(
-      `${new Date(simulation.nowMs).toISOString()} run ${number} ${outcome === 'died' ? outcome : JSON.stringify(outcome)}`,
+      `${new Date(time.nowMs).toISOString()} run ${number} ${outcome === 'died' ? outcome : JSON.stringify(outcome)}`,
     );
     if (outcome === 'died') {
       history.deaths += 1;
@@ -273,58 +269,52 @@ async function run(
 
 /** Generous: everything that the service holds, several times, beside what three runs at a time retry. */
 function maxRequests(world: World): number {
-  const records = Object.values(world.holdings).reduce((sum, held) => sum + held.length, 0);
+  const days = Object.values(world.brand.held).flatMap((held) => [...held.values()]);
+  const records = days.reduce((sum, held) => sum + held.length, 0);
   return 500 + 6 * (records + 10 * daysOf(world).length);
 }
 
 /** Plain runs, day after day. */
 async function calm(history: History, random: Random): Promise<void> {
-  const { world, simulation, watch } = history;
-  const startMs = simulation.nowMs;
+  const { world, time, watch } = history;
+  const startMs = time.nowMs;
   let failing = '';
-  while (simulation.nowMs - startMs < MAX_CALM_MS) {
+  while (time.nowMs - startMs < MAX_CALM_MS) {
     const life = new Life(Number.POSITIVE_INFINITY, random);
     const outcome = await run(history, life, random.fork(`run ${history.runs}`), {
       skewMs: 0,
       nowOffsetMs: 0,
       scope: {},
     });
-    const age = simulation.nowMs - startMs;
+    const age = time.nowMs - startMs;
     failing = outcome?.status === 'complete' ? '' : JSON.stringify(outcome);
-    const isSettled = failing === '' && age >= MIN_CALM_MS && simulation.nowMs >= lastChangesEndMs(world);
+    const isSettled = failing === '' && age >= MIN_CALM_MS && time.nowMs >= lastChangesEndMs(world);
     if (isSettled) return;
-    await simulation.sleep(CALM_INTERVAL_MS);
+    await time.sleep(CALM_INTERVAL_MS);
   }
   watch.report('other', `no end after ${MAX_CALM_MS / DAY_MS} calm days: ${failing}`);
 }
 
 /** When every day of the storm has been due for the last time, with room for the two passes that agree, and for the vacuum. */
 function lastChangesEndMs(world: World): number {
-  const last = dayOf(world.stormEndMs, world.timeZone);
+  const last = dayOf(world.stormEndMs, world.brand.timeZone);
   const ends = world.reports.map((report) => changesEndMs(world, heldTable(report), last));
   return Math.max(...ends) + 5 * DAY_MS;
 }
 
-async function changeAtRandom({ world, simulation }: History, random: Random): Promise<void> {
-  while (simulation.nowMs < world.stormEndMs) {
-    await simulation.sleep(random.between(20, 400) * MINUTE_MS);
-    const day = addDays(dayOf(simulation.nowMs, world.timeZone), -random.whole(0, 5));
-    change(world, heldTable(random.pick(world.reports)), day, simulation.nowMs, random);
+async function changeAtRandom({ world, time }: History, random: Random): Promise<void> {
+  while (time.nowMs < world.stormEndMs) {
+    await time.sleep(random.between(20, 400) * MINUTE_MS);
+    const day = addDays(dayOf(time.nowMs, world.brand.timeZone), -random.whole(0, 5));
+    change(world, heldTable(random.pick(world.reports)), day, time.nowMs, random);
   }
 }
 
 /** A day changes between two of its pages. */
-function changeWhileRead({ world, service, simulation }: History, random: Random): void {
-  service.afterAnswer = ({ action, fields }, page) => {
+function changeWhileRead({ world, service, time }: History, random: Random): void {
+  service.onPage = ({ action, day }, page) => {
     if (page.next === undefined || !random.chance(0.02)) return;
     const report = Object.values(reports).find((one) => one.action === action);
-    if (!report || report.day.by === 'upstream') return;
-    const start = fields.start_date ?? fields.start_time;
-    const unitMs = world.interpretation.timestampUnit === 'seconds' ? 1000 : 1;
-    const day =
-      fields.start_date === undefined
-        ? dayOf(Number(start) * unitMs, world.timeZone)
-        : String(start).replace(/^(\d{4})(\d\d)(\d\d)$/, '$1-$2-$3');
-    change(world, heldTable(report), day, simulation.nowMs, random);
+    if (report && report.day.by !== 'upstream') change(world, heldTable(report), day, time.nowMs, random);
   };
 }

@@ -1,38 +1,28 @@
 /** Judges a lake after the calm: by what the service holds, by its own documents, and by what is left over. */
 import { gunzipSync } from 'node:zlib';
 import { DAY_MS } from '../../shared/days.ts';
-import { parseJson } from '../../shared/json.ts';
-import { type DayEntry, parseLedger } from '../../shared/lake/documents/ledger.ts';
 import {
   brandPartitions,
   brandRawPrefix,
   monthPartition,
-  dayPartition,
   parseDayKey,
-  parseLedgerKey,
-  partitionPath,
   partitionPrefix,
-  reportLedgersPrefix,
   snapshotOfKey,
 } from '../../shared/lake/paths.ts';
 import { readParquetRows } from '../../shared/lake/table/parquet.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
-import type { TrueLake } from './lake.ts';
-import type { Simulation } from './simulation.ts';
-import { type Watch, compare, marksOf } from './watch.ts';
-import { BRAND, type World, daysOf, marksHeld } from './world.ts';
+import { BRAND, type Entries, ledgerEntries, wrongPointers } from '../simulation/contents.ts';
+import { type Watched, compare } from './watch.ts';
+import { daysOf } from './world.ts';
 
-interface Judged {
-  world: World;
-  simulation: Simulation;
-  lake: TrueLake;
-  watch: Watch;
+interface Judged extends Watched {
+  /** Everything that any run has said. */
   said: readonly string[];
 }
 
 export async function judgeLake(judged: Judged): Promise<void> {
   for (const report of judged.world.reports) {
-    const entries = await ledgerEntries(judged.lake, report);
+    const entries = await ledgerEntries(judged.lake.store, report);
     await judgeDays(judged, report, entries);
     await judgeCoverage(judged, report, entries);
     await judgeLeftovers(judged, report, entries);
@@ -40,55 +30,32 @@ export async function judgeLake(judged: Judged): Promise<void> {
   await judgeSecrets(judged);
 }
 
-async function ledgerEntries({ store }: TrueLake, report: ReportDefinition): Promise<Map<string, DayEntry>> {
-  const entries = new Map<string, DayEntry>();
-  for await (const { key } of store.list(reportLedgersPrefix(report.name))) {
-    const scope = parseLedgerKey(key);
-    const stored = await store.get(key);
-    if (!scope || !stored) continue;
-    const { days } = parseLedger(key, scope)(parseJson(Buffer.from(stored.body).toString()));
-    for (const [day, entry] of Object.entries(days)) entries.set(day, entry);
-  }
-  return entries;
-}
-
-async function judgeDays(
-  { world, simulation, lake, watch }: Judged,
-  report: ReportDefinition,
-  entries: ReadonlyMap<string, DayEntry>,
-): Promise<void> {
-  const pointers = await lake.catalog.snapshotsByPartition(report.table, brandPartitions(BRAND));
+async function judgeDays(judged: Judged, report: ReportDefinition, entries: Entries): Promise<void> {
+  const { world, lake, watch } = judged;
   // Where the service never returned a record, no day settles.
   const isVerified = [...entries.values()].some(({ committed }) => (committed?.rows ?? 0) > 0);
   for (const day of daysOf(world)) {
     const name = `at the end ${report.name} ${day}`;
-    const expected = marksHeld(world, report, day, simulation.nowMs);
     const { committed, claim, failure } = entries.get(day) ?? {};
     if (!committed) {
-      watch.report('other', `${name}: never committed`);
-      compare(watch, name, expected, []);
+      watch.report('lost', `${name}: never committed`);
       continue;
     }
     if (committed.state !== 'closed' || (!committed.settled && isVerified) || claim || failure)
       watch.report('other', `${name}: not settled ${JSON.stringify({ ...committed, claim, failure })}`);
-    const pointed = pointers.get(partitionPath(dayPartition(BRAND, day))) ?? [];
-    if (pointed.join() !== committed.snapshot)
-      watch.report(
-        'other',
-        `${name}: the catalog points at ${pointed}, the ledger says ${committed.snapshot}`,
-      );
     try {
-      compare(watch, name, expected, await marksOf(lake.store, report, day, committed.snapshot));
+      await compare(judged, name, { report, day, snapshot: committed.snapshot });
     } catch (thrown) {
       watch.report('lost', `${name}: ${String(thrown)}`);
     }
   }
+  for (const wrong of await wrongPointers(lake, report, entries)) watch.report('other', wrong);
 }
 
 async function judgeCoverage(
   { world, lake, watch }: Judged,
   report: ReportDefinition,
-  entries: ReadonlyMap<string, DayEntry>,
+  entries: Entries,
 ): Promise<void> {
   const covered = new Map<string, string>();
   const leading = monthPartition(BRAND, report.name);
@@ -115,11 +82,11 @@ async function judgeCoverage(
 
 /** Vacuum has had days: what no document names and is older than its grace and a day is left for ever. */
 async function judgeLeftovers(
-  { simulation, lake, watch }: Judged,
+  { time, lake, watch }: Judged,
   report: ReportDefinition,
-  entries: ReadonlyMap<string, DayEntry>,
+  entries: Entries,
 ): Promise<void> {
-  const isOlderThan = (days: number, at: Date) => simulation.nowMs - at.getTime() > days * DAY_MS;
+  const isOlderThan = (days: number, at: Date) => time.nowMs - at.getTime() > days * DAY_MS;
   const snapshots = partitionPrefix(report.table, brandPartitions(BRAND));
   for await (const { key, modifiedAt } of lake.store.list(snapshots)) {
     const { day = '', id = '' } = parseDayKey(snapshots, key) ?? {};

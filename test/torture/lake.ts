@@ -2,26 +2,19 @@
  * A lake as one process reaches it: every call takes virtual time, may fail before or after it took effect, and may be
  * the one at which the process dies. Then it never returns: what was sent may still arrive, minutes later.
  */
-import { createLocalCatalog } from '../../shared/adapters/local/catalog.ts';
-import { openLocalStore } from '../../shared/adapters/local/store.ts';
 import { MINUTE_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
-import type { Catalog, Lake, ObjectStore, ObjectWriter } from '../../shared/ports.ts';
+import type { Lake } from '../../shared/ports.ts';
 import { type Operation, catalogAround, storeAround } from '../fakes/lake-around.ts';
-import { memoryCatalog } from '../fakes/memory-catalog.ts';
-import { memoryStore } from '../fakes/memory-store.ts';
-import { temporaryFolder } from '../fakes/temporary-folder.ts';
-import type { Random } from './random.ts';
-import type { Simulation } from './simulation.ts';
+import type { LakeKind, SimulatedLake } from '../simulation/lake.ts';
+import type { Random } from '../simulation/random.ts';
+import type { VirtualTime } from '../simulation/virtual-time.ts';
 
 /** The lake itself, without time and faults. */
-export interface TrueLake {
-  kind: 'S3' | 'folder';
-  store: ObjectStore;
-  catalog: Catalog;
+export interface TrueLake extends SimulatedLake {
+  kind: LakeKind;
   /** By run: a folder's locks show which runs are dead. */
   lives: Map<string, Life>;
-  close(): Promise<void>;
 }
 
 /** What is injected until the storm ends. */
@@ -29,51 +22,6 @@ export interface LakeFaults {
   /** How likely a call fails, before or after it took effect. */
   rate: number;
   injected: number;
-}
-
-export async function openTrueLake(kind: TrueLake['kind'], simulation: Simulation): Promise<TrueLake> {
-  const now = () => new Date(simulation.nowMs);
-  if (kind === 'S3')
-    return {
-      kind,
-      store: memoryStore({ now }),
-      catalog: memoryCatalog(),
-      lives: new Map(),
-      close: async () => {},
-    };
-  const folder = await temporaryFolder();
-  const writtenAt = new Map<string, Date>();
-  const unfinished = new Set<ObjectWriter>();
-  const disk = openLocalStore(folder.path);
-  const store: ObjectStore = {
-    ...disk,
-    async put(key, body, precondition) {
-      const outcome = await disk.put(key, body, precondition);
-      if (outcome !== 'conflict') writtenAt.set(key, now());
-      return outcome;
-    },
-    create(key) {
-      const writer = disk.create(key);
-      unfinished.add(writer);
-      return {
-        ...writer,
-        async finish() {
-          await writer.finish();
-          unfinished.delete(writer);
-          writtenAt.set(key, now());
-        },
-      };
-    },
-    async *list(prefix) {
-      for await (const object of disk.list(prefix))
-        yield { ...object, modifiedAt: writtenAt.get(object.key) ?? object.modifiedAt };
-    },
-  };
-  const close = async () => {
-    for (const writer of unfinished) await writer.abort();
-    await folder.remove();
-  };
-  return { kind, store, catalog: createLocalCatalog(folder.path), lives: new Map(), close };
 }
 
 /** One process: whether it lives, and when it dies. */
@@ -133,29 +81,24 @@ const WRITES: ReadonlySet<Operation['name']> = new Set([
 
 export function reachedLake(
   lake: TrueLake,
-  {
-    simulation,
-    life,
-    faults,
-    random,
-  }: { simulation: Simulation; life: Life; faults: LakeFaults; random: Random },
+  { time, life, faults, random }: { time: VirtualTime; life: Life; faults: LakeFaults; random: Random },
 ): Lake {
   const { store, catalog } = lake;
 
   async function call<Result>({ name }: Operation, act: () => Promise<Result>): Promise<Result> {
-    await simulation.sleep(latencyMs());
+    await time.sleep(latencyMs());
     const arrive = async () => {
       const fate = random.chance(faults.rate) ? random.pick(['refused', 'lost'] as const) : undefined;
       if (fate) faults.injected += 1;
       if (fate === 'refused') throw unreachable();
-      const result = await simulation.outside(act);
-      await simulation.sleep(latencyMs());
+      const result = await time.outside(act);
+      await time.sleep(latencyMs());
       if (fate === 'lost') throw unreachable();
       return result;
     };
     return life.step(arrive, (late) => {
       if (WRITES.has(name))
-        void simulation
+        void time
           .sleep(random.between(0, 10 * MINUTE_MS))
           .then(late)
           .catch(() => {});

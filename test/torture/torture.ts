@@ -46,7 +46,7 @@ function tableOf(all: readonly HistoryResult[]): string {
   const found = (kind: string) => sum(({ findings }) => findings.filter((one) => one.kind === kind).length);
   const rows: [string, number][] = [
     ['histories', all.length],
-    ['… in S3', all.filter(({ lake }) => lake === 'S3').length],
+    ['… in memory', all.filter(({ lake }) => lake === 'memory').length],
     ['… in a folder', all.filter(({ lake }) => lake === 'folder').length],
     ['runs', sum(({ runs }) => runs)],
     ['requests', sum(({ requests }) => requests)],

@@ -7,14 +7,16 @@ import { MINUTE_MS, HOUR_MS, endOfDay } from '../../shared/days.ts';
 import type { Json } from '../../shared/json.ts';
 import { type Committed, parseLedger } from '../../shared/lake/documents/ledger.ts';
 import { parseProgress } from '../../shared/lake/documents/progress.ts';
-import { dayPartition, parseLedgerKey, snapshotKey } from '../../shared/lake/paths.ts';
-import { readParquetRows } from '../../shared/lake/table/parquet.ts';
+import { readSchema } from '../../shared/lake/documents/read.ts';
+import { parseLedgerKey } from '../../shared/lake/paths.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
+import { BRAND, rowsOf } from '../simulation/contents.ts';
+import { formOfRecord, formOfRow, unlike } from '../simulation/forms.ts';
+import type { Random } from '../simulation/random.ts';
+import type { VirtualTime } from '../simulation/virtual-time.ts';
 import type { TrueLake } from './lake.ts';
-import type { Random } from './random.ts';
-import type { Simulation } from './simulation.ts';
-import { BRAND, type World, hasChangedSince, lateMinutes, marksHeld } from './world.ts';
+import { type World, hasChangedSince, lateMinutes, recordsHeld } from './world.ts';
 
 /** What is wrong, by kind. */
 export type Kind = 'lost' | 'doubled' | 'torn' | 'leaked' | 'other';
@@ -31,14 +33,18 @@ export interface Watch {
   reads: number;
 }
 
+export interface Watched {
+  lake: TrueLake;
+  world: World;
+  time: VirtualTime;
+  watch: Watch;
+}
+
 /** A closed day may be dated by a clock that nothing corrected: as far as the service accepts it. */
 const CLOCK_TOLERANCE_MS = MINUTE_MS;
 
 /** Watches every write of the lake from now on. @returns the lake to use from then on */
-export function watched(
-  lake: TrueLake,
-  { world, simulation, watch }: { world: World; simulation: Simulation; watch: Watch },
-): TrueLake {
+export function watched({ lake, world, time, watch }: Watched): TrueLake {
   const committed = new Map<string, Committed>();
   /** By attempt and the time that it states: when its last slice really began to be read. */
   const begunMs = new Map<string, number>();
@@ -58,7 +64,7 @@ export function watched(
       const name = `${report.name} ${day}`;
       const before = committed.get(name);
       const claim = `${entry.claim?.attempt} ${entry.claim?.runId}`;
-      if (entry.claim && !claimedMs.has(claim)) claimedMs.set(claim, simulation.nowMs);
+      if (entry.claim && !claimedMs.has(claim)) claimedMs.set(claim, time.nowMs);
       if (!entry.committed || JSON.stringify(before) === JSON.stringify(entry.committed)) continue;
       committed.set(name, entry.committed);
       watch.committedSnapshots.add(entry.committed.snapshot);
@@ -75,7 +81,7 @@ export function watched(
     const beginning = `${attempt} ${slice?.startedAt}`;
     const claimed = documented.has(attempt) ? undefined : claimedMs.get(`${attempt} ${lease?.runId}`);
     documented.add(attempt);
-    const beginMs = claimed ?? (isFresh ? simulation.nowMs : undefined);
+    const beginMs = claimed ?? (isFresh ? time.nowMs : undefined);
     if (beginMs !== undefined && !begunMs.has(beginning)) begunMs.set(beginning, beginMs);
   }
 
@@ -86,15 +92,15 @@ export function watched(
     now: Committed,
   ): Promise<void> {
     const name = `${report.name} ${day}`;
-    const at = new Date(simulation.nowMs).toISOString();
+    const at = new Date(time.nowMs).toISOString();
     // What a clock that was ahead recorded in the future counts for nothing.
-    const counts = before !== undefined && Date.parse(before.readFrom) <= simulation.nowMs;
+    const counts = before !== undefined && Date.parse(before.readFrom) <= time.nowMs;
     if (counts && before.state === 'closed' && now.state === 'open')
       watch.report('other', `${at} ${name}: a closed day was committed as open`);
     const begun = begunMs.get(`${now.attempt} ${now.readFrom}`);
     if (begun === undefined) return watch.report('other', `${at} ${name}: committed without a beginning`);
     if (now.state !== 'closed') return;
-    const endMs = endOfDay(day, world.timeZone) + lateMinutes * MINUTE_MS;
+    const endMs = endOfDay(day, world.brand.timeZone) + lateMinutes * MINUTE_MS;
     if (begun < endMs - CLOCK_TOLERANCE_MS)
       watch.report('other', `${at} ${name}: closed by a reading that began ${endMs - begun} ms too early`);
     const earlier = closedBeginMs.get(name);
@@ -102,13 +108,11 @@ export function watched(
       watch.report('other', `${at} ${name}: a later reading was replaced by an earlier one`);
     closedBeginMs.set(name, begun);
     if (report.day.by === 'upstream' || hasChangedSince(world, report, day, begun)) return;
-    const rows = await marksOf(lake.store, report, day, now.snapshot);
-    compare(
-      watch,
-      `${at} ${name}: committed as closed`,
-      marksHeld(world, report, day, simulation.nowMs),
-      rows,
-    );
+    await compare({ lake, world, time, watch }, `${at} ${name}: committed as closed`, {
+      report,
+      day,
+      snapshot: now.snapshot,
+    });
   }
 
   const store: ObjectStore = {
@@ -131,87 +135,52 @@ function readingOf({ snapshot, attempt, readFrom }: Committed): string {
 }
 
 /** Reports how rows differ from the records they should be. */
-export function compare(
-  watch: Watch,
+export async function compare(
+  { watch, lake, world, time }: Watched,
   where: string,
-  expected: readonly string[],
-  rows: readonly string[],
-): void {
-  const missing = excess(expected, rows);
-  const surplus = excess(rows, expected);
-  if (missing.length > 0)
-    watch.report('lost', `${where}: ${missing.length} of ${expected.length} lost (${missing.slice(0, 3)} …)`);
-  if (surplus.length > 0)
-    watch.report(
-      'doubled',
-      `${where}: ${surplus.length} beyond ${expected.length} (${surplus.slice(0, 3)} …)`,
-    );
+  version: { report: ReportDefinition; day: string; snapshot: string },
+): Promise<void> {
+  const { report, day } = version;
+  const { columns } = await readSchema(lake.store, report);
+  const expected = recordsHeld(world, report, day, time.nowMs).map((one) => formOfRecord(one, columns));
+  const { missing, surplus } = unlike(expected, await formsOf(lake, version));
+  if (missing.length > 0) watch.report('lost', `${where}: lost ${missing.join('; ')}`);
+  if (surplus.length > 0) watch.report('doubled', `${where}: too much: ${surplus.join('; ')}`);
 }
 
-/** What these have more than those. */
-function excess(these: readonly string[], those: readonly string[]): string[] {
-  const left = new Map<string, number>();
-  for (const mark of those) left.set(mark, (left.get(mark) ?? 0) + 1);
-  return these.filter((mark) => {
-    const count = left.get(mark) ?? 0;
-    left.set(mark, count - 1);
-    return count <= 0;
-  });
-}
-
-/** The marks of a snapshot's rows. */
-export async function marksOf(
-  store: ObjectStore,
-  { table }: ReportDefinition,
-  day: string,
-  snapshot: string,
+async function formsOf(
+  { store }: TrueLake,
+  { report, day, snapshot }: { report: ReportDefinition; day: string; snapshot: string },
 ): Promise<string[]> {
-  const key = snapshotKey(table, dayPartition(BRAND, day), snapshot);
-  let bytes: number | undefined;
-  for await (const object of store.list(key)) bytes = object.bytes;
-  if (bytes === undefined) throw new Error(`${key} is missing`);
-  const marks: string[] = [];
-  const range = (start: number, end: number) => store.range(key, start, end);
-  for await (const row of readParquetRows({ bytes, range }, ['mark'])) marks.push(String(row.mark));
-  return marks;
+  const { columns } = await readSchema(store, report);
+  const rows = await rowsOf(store, report, day, snapshot, columns);
+  return rows.map((row) => formOfRow(row, columns));
 }
 
 /** Queries at random moments: what the catalog points at is read twice, hours apart, as a slow query would. */
-export async function readAtRandom(
-  lake: TrueLake,
-  {
-    world,
-    simulation,
-    watch,
-    random,
-  }: { world: World; simulation: Simulation; watch: Watch; random: Random },
-): Promise<void> {
-  while (simulation.nowMs < world.stormEndMs) {
-    await simulation.sleep(random.between(5, 90) * MINUTE_MS);
+export async function readAtRandom({ lake, world, time, watch }: Watched, random: Random): Promise<void> {
+  while (time.nowMs < world.stormEndMs) {
+    await time.sleep(random.between(5, 90) * MINUTE_MS);
     const report = random.pick(world.reports);
-    const partitions = await simulation.outside(() =>
+    const partitions = await time.outside(() =>
       lake.catalog.snapshotsByPartition(report.table, [['brand', BRAND]]),
     );
     if (partitions.size === 0) continue;
     const [path, snapshots] = random.pick([...partitions]);
     const day = path.split('dt=')[1] ?? '';
-    const at = new Date(simulation.nowMs).toISOString();
-    const read = async () =>
-      (
-        await simulation.outside(() =>
-          Promise.all(snapshots.map((snapshot) => marksOf(lake.store, report, day, snapshot))),
-        )
-      )
-        .flat()
-        .sort()
-        .join();
+    const at = new Date(time.nowMs).toISOString();
+    const read = () =>
+      time.outside(async () => {
+        const rows = await Promise.all(snapshots.map((snapshot) => formsOf(lake, { report, day, snapshot })));
+        return rows.flat().sort().join();
+      });
     watch.reads += 1;
     try {
       if (snapshots.length !== 1) throw new Error('the partition points at more than one snapshot');
       if (!snapshots.every((id) => watch.committedSnapshots.has(id)))
         throw new Error('it was never committed');
       const first = await read();
-      await simulation.sleep(random.between(0, 6) * HOUR_MS);
+      await time.sleep(random.between(0, 6) * HOUR_MS);
       if ((await read()) !== first) throw new Error('the rows differ');
     } catch (thrown) {
       watch.report('torn', `${at} a reader of ${report.table} ${day} (${snapshots}): ${String(thrown)}`);

@@ -8,18 +8,15 @@ import type { JsonObject } from '../../shared/json.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { RefreshTier, ReportDefinition } from '../../shared/reports/definition.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
-import { type CursorRules, servedPerPage } from '../strict-service/answer.ts';
-import { type Held, type Holdings, httpDate } from '../strict-service/data.ts';
+import { type HeldTable, type Living, type LivingBrand, heldTable, wordAt } from '../simulation/brand.ts';
+import type { Random } from '../simulation/random.ts';
+import { ADDRESS, SERVICE, type SimulatedService } from '../simulation/service.ts';
+import { servedPerPage } from '../strict-service/answer.ts';
+import { httpDate } from '../strict-service/data.ts';
 import { type Interpretation, interpretations, settingsFor } from '../strict-service/interpretations.ts';
 import type { Account } from '../strict-service/refuse.ts';
-import type { Random } from './random.ts';
 
 export const BRAND = 'acme';
-export const SERVICE = 'ACME';
-export const ADDRESS = 'http://127.0.0.1:9/api/brand-side';
-
-/** A table that the service holds records of; click details are held with their clicks. */
-type HeldTable = keyof Holdings;
 
 /** What a storm can hold; `--without` leaves some of it out, to find what a failing history is about. */
 export const hazards = [
@@ -37,26 +34,24 @@ export const hazards = [
 export type Hazard = (typeof hazards)[number];
 
 export interface World {
-  timeZone: string;
   startDate: string;
   stormStartMs: number;
   stormEndMs: number;
   interpretation: Interpretation;
   /** Whether responses have a `Date`. */
   hasDates: boolean;
-  cursors: CursorRules;
+  /** What a dead cursor is answered with. */
+  deadCursors: SimulatedService['cursors']['dead'];
   settings: Settings;
   reports: readonly ReportDefinition[];
-  holdings: Holdings;
-  /** What the service accepts. */
-  account: Account;
+  brand: LivingBrand;
   /** What the source of credentials gives: after a rotation, the old ones for some time. */
   credentials: Account;
   /** Every token and secret that was ever valid. */
   secrets: Set<string>;
   without: ReadonlySet<Hazard>;
   /** A new record of the day, with its time. */
-  make(table: HeldTable, day: string, at: number): Held;
+  make(table: HeldTable, day: string, at: number): Living;
   /** When a day of a table changed otherwise than by records that appear soon after their time. */
   readonly changes: { table: HeldTable; day: string; atMs: number }[];
 }
@@ -83,23 +78,22 @@ export function worldOf(random: Random, without: ReadonlySet<Hazard>): World {
   const { interpretation } = random.pick(interpretations);
   const chosen = chosenReports(random);
   const account = newAccount(random);
+  const lastDay = dayOf(stormEndMs, timeZone);
   const world: World = {
-    timeZone,
     startDate,
     stormStartMs,
     stormEndMs,
     interpretation,
     hasDates: random.chance(0.85),
-    cursors: {
-      generation: 0,
-      callNumber: 0,
-      lifeInCalls: Number.POSITIVE_INFINITY,
-      dead: random.pick(['refused', 'empty', 'first page']),
-    },
+    deadCursors: random.pick(['refused', 'empty', 'first page']),
     reports: Object.values(reports).filter(({ name }) => chosen.includes(name)),
     settings: parseSettings(settingsOf(random, { timeZone, startDate, interpretation, chosen }), reports),
-    holdings: { clicks: [], orders: [], transactions: [], attribution: [] },
-    account,
+    brand: {
+      timeZone,
+      days: daysFrom(addDays(startDate, -1), lastDay),
+      held: { clicks: new Map(), orders: new Map(), transactions: new Map(), attribution: new Map() },
+      releases: [],
+    },
     credentials: account,
     secrets: new Set([account.token, account.secret]),
     changes: [],
@@ -128,7 +122,7 @@ function chosenReports(random: Random): string[] {
 
 function settingsOf(
   random: Random,
-  world: Pick<World, 'timeZone' | 'startDate' | 'interpretation'> & { chosen: readonly string[] },
+  world: Pick<World, 'startDate' | 'interpretation'> & { timeZone: string; chosen: readonly string[] },
 ) {
   const clicks = [{ untilAgeDays: random.whole(1, 2), every: '1 day' }];
   const restated: RefreshTier[] = [
@@ -176,23 +170,22 @@ function settingsOf(
 }
 
 /** The days that end with every record known: from the first day of the settings to the day before the storm ended. */
-export function daysOf({ startDate, stormEndMs, timeZone }: World): string[] {
-  return daysFrom(startDate, dayOf(stormEndMs, timeZone));
+export function daysOf({ startDate, brand }: World): string[] {
+  return brand.days.filter((day) => day >= startDate);
 }
 
 /** From then on no reading of the day is due but the last one, so the service may no longer change it. */
 export function changesEndMs(world: World, table: HeldTable, day: string): number {
   const report = Object.values(reports).find((one) => one.table === table);
   const refresh = world.settings.brands[BRAND]?.reports[report?.name ?? '']?.refresh ?? [];
-  return startOfDay(addDays(day, (refresh.at(-1)?.untilAgeDays ?? 0) + 1), world.timeZone);
+  return startOfDay(addDays(day, (refresh.at(-1)?.untilAgeDays ?? 0) + 1), world.brand.timeZone);
 }
 
 function fill(world: World, random: Random): void {
-  const { timeZone, startDate, stormEndMs, interpretation } = world;
-  const days = daysFrom(addDays(startDate, -1), dayOf(stormEndMs, timeZone));
+  const { brand, interpretation } = world;
   const page = servedPerPage(pageSize, interpretation);
   const cursorPage = servedPerPage(limit, interpretation);
-  for (const day of days)
+  for (const day of brand.days)
     for (const [table, size] of [
       ['clicks', page],
       ['orders', page],
@@ -200,14 +193,22 @@ function fill(world: World, random: Random): void {
       ['attribution', cursorPage],
     ] as const) {
       const count = random.pick([0, 1, size - 1, size, size + 1, 2 * size, 3 * size, 3 * size + 1, 6 * size]);
-      for (const at of instants(world, day, count, random))
-        world.holdings[table].push(world.make(table, day, at));
+      for (const at of instants(brand, day, count, random)) hold(world, table, world.make(table, day, at));
     }
-  for (const held of Object.values(world.holdings)) held.sort((a, b) => a.at - b.at);
+}
+
+/** Puts the record among those of its day, in the order of their time. */
+function hold({ brand }: World, table: HeldTable, one: Living): void {
+  const day = dayOf(one.atMs, brand.timeZone);
+  const held = [...(brand.held[table].get(day) ?? []), one];
+  brand.held[table].set(
+    day,
+    held.sort((a, b) => a.atMs - b.atMs),
+  );
 }
 
 /** Times of a day, its first instant and its last second among them. */
-function instants({ timeZone }: World, day: string, count: number, random: Random): number[] {
+function instants({ timeZone }: LivingBrand, day: string, count: number, random: Random): number[] {
   const startMs = startOfDay(day, timeZone);
   const endMs = endOfDay(day, timeZone);
   const anywhere = () => Math.floor(random.between(startMs, endMs));
@@ -227,7 +228,7 @@ function makerOf(random: Random, timeZone: string): World['make'] {
   ]);
   let made = 0;
 
-  function make(table: HeldTable, day: string, at: number): Held {
+  function make(table: HeldTable, day: string, at: number): Living {
     made += 1;
     // Records without a key come in pairs that nothing tells apart.
     const number = table === 'transactions' || keys === 'no order' ? made - (made % 2) : made;
@@ -237,36 +238,29 @@ function makerOf(random: Random, timeZone: string): World['make'] {
       case 'clicks': {
         // `created_time` has whole seconds.
         const secondMs = Math.floor(at / 1000) * 1000;
+        const record = {
+          id: String(made),
+          pbtid: String(7_000_000 + made),
+          created_time: httpDate(secondMs),
+          mark,
+        };
         return {
-          at: secondMs,
-          appearsAt: secondMs + lateMs,
-          record: {
-            id: String(made),
-            pbtid: String(7_000_000 + made),
-            created_time: httpDate(secondMs),
-            mark,
-          },
+          ...appearing(secondMs, secondMs + lateMs, record),
           detail: { id: made, mark: `detail of ${mark}` },
         };
       }
       case 'orders':
-        return {
-          at,
-          appearsAt: at + lateMs,
-          record: { ...orderKey(made), amount: number, status: 'new', mark },
-        };
+        return appearing(at, at + lateMs, { ...orderKey(made), amount: number, status: 'new', mark });
       case 'transactions':
-        return {
-          at,
-          appearsAt: at + lateMs,
-          record: { order_id: `ORD-${number}`, commission: number, mark },
-        };
+        return appearing(at, at + lateMs, { order_id: `ORD-${number}`, commission: number, mark });
       case 'attribution':
-        return {
-          at: startOfDay(day, timeZone),
-          appearsAt: at,
-          record: { date: day.replaceAll('-', ''), adGroupId: `group ${made}`, dpv: made, click: 1, mark },
-        };
+        return appearing(startOfDay(day, timeZone), at, {
+          date: day.replaceAll('-', ''),
+          adGroupId: `group ${made}`,
+          dpv: made,
+          click: 1,
+          mark,
+        });
     }
   }
 
@@ -288,36 +282,15 @@ function makerOf(random: Random, timeZone: string): World['make'] {
   return make;
 }
 
-/** The records that the service shows at a moment. */
-export function shown(world: World, table: HeldTable, nowMs: number): Held[] {
-  return world.holdings[table].filter(({ appearsAt }) => appearsAt < nowMs);
+/** A record that is served after an instant. */
+function appearing(atMs: number, afterMs: number, record: JsonObject): Living {
+  return { atMs, versions: [{ fromMs: afterMs + 1, record }] };
 }
 
-/** The marks of the rows that a report's day must have, as often as the service holds them. */
-export function marksHeld(world: World, report: ReportDefinition, day: string, nowMs: number): string[] {
-  const isDetail = report.day.by === 'upstream';
-  const table: HeldTable = isDetail ? 'clicks' : heldTable(report);
-  const held = ofDay(world, shown(world, table, nowMs), day);
-  return held.map(({ record, detail }) => String((isDetail ? detail : record)?.mark));
-}
-
-function ofDay({ timeZone }: World, held: readonly Held[], day: string): Held[] {
-  const [startMs, endMs] = [startOfDay(day, timeZone), endOfDay(day, timeZone)];
-  return held.filter(({ at }) => startMs <= at && at < endMs);
-}
-
-export function heldTable(report: ReportDefinition): HeldTable {
-  switch (report.table) {
-    case 'clicks':
-    case 'click_details':
-      return 'clicks';
-    case 'orders':
-    case 'transactions':
-    case 'attribution':
-      return report.table;
-    default:
-      throw new Error(`the service holds no ${report.table}`);
-  }
+/** The records that a report's day must have, as often as the service holds them. */
+export function recordsHeld({ brand }: World, report: ReportDefinition, day: string, nowMs: number) {
+  const shown = wordAt(brand, heldTable(report), day, nowMs);
+  return shown.map(({ living, record }) => (report.day.by === 'upstream' ? (living.detail ?? {}) : record));
 }
 
 /** Whether the day may have been read in two versions since then: the query of a day may reach the first instant of the next. */
@@ -339,26 +312,26 @@ export function hasChangedSince(
 export function change(world: World, table: HeldTable, day: string, nowMs: number, random: Random): void {
   if (world.without.has('changes')) return;
   if (nowMs >= changesEndMs(world, table, day) || day < world.startDate) return;
-  const held = world.holdings[table];
-  const present = ofDay(world, shown(world, table, nowMs), day);
+  const present = wordAt(world.brand, table, day, nowMs);
   // A day settles where every record of it is final: the service may no longer change it.
   if (present.length > 0 && present.every(({ record }) => record.status === 'effective')) return;
   const kind = table === 'clicks' ? 'add' : random.pick(['add', 'remove', 'restate']);
   const some = random.sample(present, random.whole(1, Math.max(1, Math.ceil(present.length / 3))));
   if (kind === 'add') {
-    const endMs = Math.min(nowMs, endOfDay(day, world.timeZone));
-    const startMs = startOfDay(day, world.timeZone);
-    for (let more = random.whole(1, 6); more > 0; more -= 1)
-      held.push({
-        ...world.make(table, day, Math.floor(random.between(startMs, endMs - 1))),
-        appearsAt: nowMs,
-      });
-    held.sort((a, b) => a.at - b.at);
+    const { timeZone } = world.brand;
+    const [startMs, endMs] = [startOfDay(day, timeZone), Math.min(nowMs, endOfDay(day, timeZone))];
+    for (let more = random.whole(1, 6); more > 0; more -= 1) {
+      const made = world.make(table, day, Math.floor(random.between(startMs, endMs - 1)));
+      const versions = made.versions.map((version) => ({ ...version, fromMs: nowMs + 1 }));
+      hold(world, table, { ...made, versions });
+    }
   }
-  for (const one of some) {
-    if (kind === 'remove') held.splice(held.indexOf(one), 1);
-    if (kind === 'restate')
-      one.record = { ...one.record, status: 'effective', mark: `${String(one.record.mark)}'` };
+  for (const { living, record } of some) {
+    if (kind === 'remove') living.versions = [...living.versions, { fromMs: nowMs }];
+    if (kind === 'restate') {
+      const restated = { ...record, status: 'effective', mark: `${String(record.mark)}'` };
+      living.versions = [...living.versions, { fromMs: nowMs, record: restated }];
+    }
   }
   world.changes.push({ table, day, atMs: nowMs });
 }

@@ -7,7 +7,7 @@ import { type Json, type JsonObject, isJsonObject, isRawNumber } from '../../sha
 import type { Row } from '../../shared/lake/table/columns.ts';
 
 /** By field; a field whose value is null is not there. */
-type Form = Map<string, string>;
+export type Form = Map<string, string>;
 
 export function formOfRecord(record: JsonObject, columns: readonly Column[]): string {
   const typeOf = new Map(columns.map(({ field, type }) => [field, type]));
@@ -63,22 +63,21 @@ function holdsNumbers(type: ColumnType | undefined): boolean {
   return type === 'bigint' || type === 'double' || type?.startsWith('decimal') === true;
 }
 
-/** How often each form is there. */
-export function counted(forms: readonly string[]): Map<string, number> {
+/** What one has more often than the other, at most three forms each, to be read. */
+export function unlike(expected: readonly string[], found: readonly string[]) {
+  return { missing: excess(expected, found), surplus: excess(found, expected) };
+}
+
+function excess(these: readonly string[], those: readonly string[]): string[] {
+  const more = counted(these);
+  for (const [form, count] of counted(those)) more.set(form, (more.get(form) ?? 0) - count);
+  return [...more].flatMap(([form, count]) => (count > 0 ? [`${count} × ${form}`] : [])).slice(0, 3);
+}
+
+function counted(forms: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const form of forms) counts.set(form, (counts.get(form) ?? 0) + 1);
   return counts;
-}
-
-/** What one has more often than the other, at most three of them, to be read. */
-export function excess(these: readonly string[], those: readonly string[]): string[] {
-  const others = counted(those);
-  return [...counted(these)]
-    .flatMap(([form, count]) => {
-      const more = count - (others.get(form) ?? 0);
-      return more > 0 ? [`${more} × ${form}`] : [];
-    })
-    .slice(0, 3);
 }
 
 /** A value that its column tells alone; `undefined` for what has to be rescued, or has no column. */
@@ -128,21 +127,22 @@ export function scaleOf(type: ColumnType): number {
   return Number(/^decimal\(\d+,(\d+)\)$/.exec(type)?.[1] ?? 0);
 }
 
-function literalOf(value: Json): string | undefined {
+export function literalOf(value: Json): string | undefined {
   return typeof value === 'number' || isRawNumber(value) ? JSON.stringify(value) : undefined;
 }
 
 /** `1.10`, `11e-1` and `1.100` are one number. */
-function numberForm(literal: string): string {
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
-    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
+export function numberForm(literal: string): string {
+  const parts = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal);
+  if (!parts) return `not a number: ${literal}`;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = parts;
   const digits = (whole + fraction).replace(/^0+/, '');
   const significant = digits.replace(/0+$/, '');
   if (significant === '') return 'number 0';
   return `number ${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
 }
 
-function exactly(json: string): Json {
+export function exactly(json: string): Json {
   return JSON.parse(json, (_key, value, { source }) =>
     typeof value === 'number' && source !== undefined ? JSON.rawJSON(source) : value,
   );

@@ -13,7 +13,7 @@ export class Deadlock extends Error {
   override readonly name = 'Deadlock';
 }
 
-export class Simulation {
+export class VirtualTime {
   nowMs: number;
   events = 0;
   /** Latest first. */

@@ -1,18 +1,17 @@
 /**
- * The service of a brand that lives: real HTTP, in the time that the test sets. It judges requests and pages them by the
+ * The service of a simulated brand, in virtual time and without a network. It judges requests and pages them by the
  * rules of the strict service, which were written from docs/interface.md alone, and counts them by report and day.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { addDays, dayOf, daysFrom } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
-import { answers } from '../strict-service/answer.ts';
+import type { HttpHeaders, HttpRequest, HttpResponse } from '../../shared/ports.ts';
+import { httpDate } from '../../shared/service/server-clock.ts';
+import { type CursorRules, type Page, answers } from '../strict-service/answer.ts';
 import type { Held } from '../strict-service/data.ts';
 import { dayOfCompact } from '../strict-service/days.ts';
 import type { Interpretation } from '../strict-service/interpretations.ts';
 import { type Account, Refusal, type SignedCall, readCall } from '../strict-service/refuse.ts';
-import { type HeldTable, type Living, type LivingBrand, isWithin, wordAt } from './life.ts';
+import { type HeldTable, type Living, type LivingBrand, isWithin, wordAt } from './brand.ts';
 
 /** One call that the interface allows. */
 export interface CountedCall {
@@ -22,66 +21,60 @@ export interface CountedCall {
   atMs: number;
 }
 
-export interface LivingService {
-  readonly baseUrl: string;
-  readonly name: string;
+export interface SimulatedService {
+  /** What it accepts. */
+  account: Account;
+  /** Cursors of another generation are dead. */
+  cursors: Pick<CursorRules, 'generation' | 'dead'>;
   readonly calls: CountedCall[];
   /** Why calls were refused that the interface does not allow; a good client leaves it empty. */
   readonly violations: string[];
-  /** Whether clients may have a wrong clock, until an answer has told them the time. */
-  mayDrift: boolean;
   /** How many lookups were refused, as the brand's life has it. */
   refusedLookups: number;
-  /** Whether the service is out of order for a call: then it answers 503. */
-  isDown: (call: CountedCall) => boolean;
-  close(): Promise<void>;
+  /** Called with each page that is served. */
+  onPage: (call: CountedCall, page: Page) => void;
+  answer(request: HttpRequest): { status: number; text: string };
 }
 
-const PATH = '/api/brand-side';
-const NAME = 'ACME';
+export const SERVICE = 'ACME';
+export const ADDRESS = 'http://127.0.0.1:9/api/brand-side';
 
-export async function startLivingService(options: {
+/** @param options.bears refusals that a client which obeys the interface may meet */
+export function simulatedService(options: {
   brand: LivingBrand;
   account: Account;
   interpretation: Interpretation;
   nowMs: () => number;
-  /** A call has come: time goes on. */
-  onCall: () => void;
-}): Promise<LivingService> {
-  const { brand, account, interpretation, nowMs, onCall } = options;
-  const clicksById = new Map(
-    [...brand.held.clicks.values()].flat().map((click) => [idOf(click), click] as const),
-  );
+  bears?: RegExp;
+}): SimulatedService {
+  const { brand, account, interpretation, nowMs, bears } = options;
 
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = await text(request);
-    onCall();
-    response.setHeader('Date', new Date(nowMs()).toUTCString());
+  function answer({ url, method, headers, body }: HttpRequest): { status: number; text: string } {
+    const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
     try {
-      const call = readCall(request, body, {
-        path: PATH,
-        name: NAME,
-        accounts: [account],
+      const call = readCall({ url, method, headers: Object.fromEntries(lowerCase) }, body ?? '', {
+        path: new URL(ADDRESS).pathname,
+        name: SERVICE,
+        accounts: [service.account],
         interpretation,
         nowMs: nowMs(),
       });
-      const counted = { action: call.action, day: dayAsked(call), atMs: nowMs() };
-      service.calls.push(counted);
-      if (service.isDown(counted)) response.writeHead(503).end();
-      else send(response, answer(call));
+      return { status: 200, text: JSON.stringify(envelopeOf(call)) };
     } catch (thrown) {
+      if (!(thrown instanceof Refusal)) service.violations.push(`this service is broken: ${String(thrown)}`);
       if (!(thrown instanceof Refusal)) throw thrown;
-      if (!service.mayDrift || !/clock has drifted/.test(thrown.message))
-        service.violations.push(thrown.message);
-      if (thrown.unrouted) response.writeHead(404).end();
-      else send(response, { code: 10_001, msg: thrown.message, data: {} });
+      if (!bears?.test(thrown.message)) service.violations.push(thrown.message);
+      if (thrown.unrouted) return { status: 404, text: '' };
+      return { status: 200, text: JSON.stringify({ code: 10_001, msg: thrown.message, data: {} }) };
     }
   }
 
-  function answer(call: SignedCall): JsonObject {
+  function envelopeOf(call: SignedCall): JsonObject {
     const action = answers[call.action];
     if (!action) throw new Refusal(`no action ${call.action}`);
     const click = clickAsked(call);
+    const counted = { action: call.action, day: dayAsked(call, click), atMs: nowMs() };
+    service.calls.push(counted);
     if (click?.refused?.some((span) => isWithin(span, nowMs()))) {
       service.refusedLookups += 1;
       return { code: 10_009, msg: 'the detail is not ready', data: {} };
@@ -91,14 +84,11 @@ export async function startLivingService(options: {
       interpretation,
       timeZone: brand.timeZone,
       visible: (table: HeldTable) => visible(table, click, call),
-      cursors: {
-        generation: 0,
-        callNumber: service.calls.length,
-        lifeInCalls: Number.POSITIVE_INFINITY,
-        dead: 'refused' as const,
-      },
+      cursors: { ...service.cursors, callNumber: 0, lifeInCalls: Number.POSITIVE_INFINITY },
     };
-    const { data, envelopeFields } = action.shape(action.find(served), served);
+    const page = action.find(served);
+    const { data, envelopeFields } = action.shape(page, served);
+    service.onPage(counted, page);
     return { code: 0, msg: 'success', data, ...envelopeFields };
   }
 
@@ -110,8 +100,14 @@ export async function startLivingService(options: {
     );
   }
 
+  const clicksById = new Map<string, Living>();
   function clickAsked({ action, fields }: SignedCall): Living | undefined {
-    return action === 'report/clicks_detail' ? clicksById.get(String(fields.id)) : undefined;
+    if (action !== 'report/clicks_detail') return undefined;
+    const id = String(fields.id);
+    // Clicks are added as time goes by, and none loses its id.
+    if (!clicksById.has(id))
+      for (const click of [...brand.held.clicks.values()].flat()) clicksById.set(idOf(click), click);
+    return clicksById.get(id);
   }
 
   function rangeAsked({ fields }: SignedCall): [from: string, to: string] {
@@ -126,36 +122,32 @@ export async function startLivingService(options: {
   }
 
   /** The end of a day's range, asked for alone, is asked for that day's sake. */
-  function dayAsked(call: SignedCall): string {
-    const click = clickAsked(call);
+  function dayAsked(call: SignedCall, click: Living | undefined): string {
     if (click) return dayOf(click.atMs, brand.timeZone);
     const [from] = rangeAsked(call);
     const { start_time, end_time } = call.fields;
     return start_time !== undefined && start_time === end_time ? addDays(from, -1) : from;
   }
 
-  const server = createServer((request, response) => {
-    void serve(request, response).catch((thrown: unknown) => {
-      service.violations.push(`this service is broken: ${String(thrown)}`);
-      response.destroy();
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const service: LivingService = {
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`,
-    name: NAME,
+  const service: SimulatedService = {
+    account,
+    cursors: { generation: 0, dead: 'refused' },
     calls: [],
     violations: [],
-    mayDrift: false,
     refusedLookups: 0,
-    isDown: () => false,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    onPage: () => {},
+    answer,
   };
   return service;
+}
+
+/** A response as it arrives; without `dateMs` it has no `Date`. */
+export function httpResponse(
+  { status, text }: { status: number; text: string },
+  { dateMs, ...more }: Omit<HttpHeaders, 'date'> & { dateMs?: number } = {},
+): HttpResponse {
+  const headers = { ...(dateMs !== undefined && { date: httpDate(dateMs) }), ...more };
+  return { status, headers, body: Buffer.from(text) };
 }
 
 function held({ atMs, detail }: Living, record: JsonObject): Held {
@@ -164,8 +156,4 @@ function held({ atMs, detail }: Living, record: JsonObject): Held {
 
 function idOf({ versions }: Living): string {
   return String(versions.find(({ record }) => record)?.record?.id);
-}
-
-function send(response: ServerResponse, envelope: JsonObject): void {
-  response.setHeader('Content-Type', 'application/json').end(JSON.stringify(envelope));
 }

@@ -3,6 +3,7 @@
  * instant follows from that instant alone: this is the oracle of what a lake must hold.
  */
 import type { JsonObject } from '../../shared/json.ts';
+import type { ReportDefinition } from '../../shared/reports/definition.ts';
 
 /** What is held by day; details are held with their clicks. */
 export const heldTables = ['clicks', 'orders', 'transactions', 'attribution'] as const;
@@ -41,8 +42,15 @@ export interface LivingBrand {
   /** Every day that has a life of its own, in order. */
   days: readonly string[];
   /** By table and day. */
-  held: Readonly<Record<HeldTable, ReadonlyMap<string, readonly Living[]>>>;
+  held: Readonly<Record<HeldTable, Map<string, readonly Living[]>>>;
   releases: readonly Release[];
+}
+
+/** Where the records of a report are held. */
+export function heldTable({ table }: Pick<ReportDefinition, 'table'>): HeldTable {
+  const held = heldTables.find((one) => one === (table === 'click_details' ? 'clicks' : table));
+  if (!held) throw new Error(`the service holds no ${table}`);
+  return held;
 }
 
 /** A record as the service shows it at an instant. */
