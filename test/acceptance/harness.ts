@@ -155,14 +155,7 @@ function brandOf(
 }
 
 function brandSettings(plan: BrandPlan, service: StrictService, more: JsonObject): JsonObject {
-  const sizes: Record<string, JsonObject> = {
-    clicks_list: { page_size: pageSize },
-    clicks_detail: { enabled: true },
-    order_list: { page_size: pageSize },
-    transaction_list: { limit },
-    amazon_attribution_report: { limit },
-  };
-  const reports = Object.entries(sizes).map(([report, size]) => {
+  const reports = Object.entries(reportSettings).map(([report, size]) => {
     const filters = plan.filters?.[report];
     return [report, { ...size, ...(filters && { filters }) }];
   });
@@ -236,8 +229,7 @@ async function leaksIn(lake: string, printed: readonly string[], service: Strict
   const entries = existsSync(lake) ? await readdir(lake, { recursive: true, withFileTypes: true }) : [];
   for (const entry of entries.filter((one) => one.isFile())) {
     const path = join(entry.parentPath, entry.name);
-    const bytes = await readFile(path);
-    places.push({ place: path, text: (path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('latin1') });
+    places.push({ place: path, text: unpacked(path, await readFile(path)) });
   }
   for (const table of [...tables, 'coverage']) {
     const { rows } = await readLakeTable(lake, table);
@@ -247,13 +239,32 @@ async function leaksIn(lake: string, printed: readonly string[], service: Strict
     });
   }
   const secrets = service.brands.flatMap(({ token, secret }) => [token, secret]);
+  return placesWith(places, service, secrets);
+}
+
+export function unpacked(name: string, bytes: Buffer): string {
+  return (name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('latin1');
+}
+
+/** The places whose text has a secret or a digest. */
+export function placesWith(
+  places: readonly { place: string; text: string }[],
+  { digests }: StrictService,
+  secrets: readonly string[],
+): string[] {
   // No encoding of a URL, of JSON or of a header touches letters and digits.
   const marks = secrets.flatMap((one) => one.match(/\w{12,}/g) ?? []);
-  return places
-    .filter(
-      ({ text }) =>
-        marks.some((mark) => text.includes(mark)) ||
-        (text.match(/[0-9a-f]{64}/g) ?? []).some((digest) => service.digests.has(digest)),
-    )
-    .map(({ place }) => place);
+  const shows = (text: string) =>
+    marks.some((mark) => text.includes(mark)) ||
+    (text.match(/[0-9a-f]{64}/g) ?? []).some((digest) => digests.has(digest));
+  return places.filter(({ text }) => shows(text)).map(({ place }) => place);
 }
+
+/** The settings of a report's pages, and that details are read. */
+export const reportSettings: Readonly<Record<string, JsonObject>> = {
+  clicks_list: { page_size: pageSize },
+  clicks_detail: { enabled: true },
+  order_list: { page_size: pageSize },
+  transaction_list: { limit },
+  amazon_attribution_report: { limit },
+};

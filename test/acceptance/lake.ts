@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { isJsonObject, isRawNumber, type Json, type JsonObject } from '../../shared/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../shared/json.ts';
+import { type Form, exactly, literalOf, numberForm, textOfTexts, unlike } from '../simulation/forms.ts';
 
 /** The rows of one table under the folder `lake/` as any tool reads them: values as DuckDB's text, nulls left out. */
 interface LakeTable {
@@ -49,24 +50,6 @@ export async function readLakeTable(lake: string, table: string): Promise<LakeTa
   };
 }
 
-/** A record in a form that is equal exactly where two records hold the same: what is null is not there. */
-type Form = Map<string, string>;
-
-/** `1.10`, `11e-1` and `1.100` are one number. */
-function numberForm(literal: string): string {
-  const parts = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal);
-  if (!parts) return `not a number: ${literal}`;
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] = parts;
-  const digits = (whole + fraction).replace(/^0+/, '');
-  const significant = digits.replace(/0+$/, '');
-  if (significant === '') return 'number 0';
-  const power = Number(exponent) - fraction.length + digits.length - significant.length;
-  return `number ${sign}${significant}e${power}`;
-}
-
-const literalOf = (value: Json) =>
-  typeof value === 'number' || isRawNumber(value) ? JSON.stringify(value) : undefined;
-
 function nestedForm(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(nestedForm).join()}]`;
   if (isJsonObject(value)) {
@@ -92,15 +75,10 @@ function recordForm(record: JsonObject): Form {
   return new Map(entries.flatMap(([field, form]) => (form === undefined ? [] : [[field, form]])));
 }
 
-const parseExactly = (text: string): Json =>
-  JSON.parse(text, (_key, value, { source }) =>
-    typeof value === 'number' && source !== undefined ? JSON.rawJSON(source) : value,
-  );
-
 function parsedIfNested(text: string): Json | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined;
   try {
-    return parseExactly(text);
+    return exactly(text);
   } catch {
     return undefined;
   }
@@ -193,24 +171,10 @@ function formsOf(table: LakeTable, known: Map<string, Known>): { brand: string; 
         formOf(text, table.types.get(column) ?? '', forField),
       );
     }
-    const rescued = parseExactly(values.get('_rescued') ?? '{}');
+    const rescued = exactly(values.get('_rescued') ?? '{}');
     for (const [field, value] of isJsonObject(rescued) ? recordForm(rescued) : []) form.set(field, value);
     return { brand, dt, form };
   });
-}
-
-const keyOf = (form: Form): string => JSON.stringify([...form].sort(([a], [b]) => (a < b ? -1 : 1)));
-
-/** `rows × what`: at most three a kind and day, so that a failure can be read. */
-function excess(these: Map<string, number>, those: Map<string, number>): string[] {
-  const more = [...these].filter(([key, count]) => count > (those.get(key) ?? 0));
-  return more.slice(0, 3).map(([key, count]) => `${count - (those.get(key) ?? 0)} × ${key}`);
-}
-
-function counted(keys: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
-  return counts;
 }
 
 /**
@@ -229,9 +193,9 @@ export function differences(
   const byDay = Map.groupBy(rows, ({ dt }) => dt);
   const days = [...new Set([...expected.keys(), ...byDay.keys()])].sort();
   return days.flatMap((dt) => {
-    const there = counted((byDay.get(dt) ?? []).map(({ form }) => keyOf(form)));
-    const expectedCounts = counted((expected.get(dt) ?? []).map((record) => keyOf(recordForm(record))));
-    const found = { dt, missing: excess(expectedCounts, there), surplus: excess(there, expectedCounts) };
+    const there = (byDay.get(dt) ?? []).map(({ form }) => textOfTexts(form));
+    const records = (expected.get(dt) ?? []).map((record) => textOfTexts(recordForm(record)));
+    const found = { dt, ...unlike(records, there) };
     return found.missing.length + found.surplus.length > 0 ? [found] : [];
   });
 }

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import type { JsonObject } from '../../shared/json.ts';
 import { RATES_PREFIX } from '../../shared/lake/paths.ts';
 import { type CliResult, startCli } from '../cli/run-cli.ts';
@@ -14,7 +13,7 @@ import { dayOf, daysBetween } from '../strict-service/days.ts';
 import { plainInterpretation } from '../strict-service/interpretations.ts';
 import { type Brand, type StrictService, startStrictService } from '../strict-service/service.ts';
 import { bringDown, catalogued, committed, hindrances } from './athena.ts';
-import { limit, newYork, pageSize, reportOf } from './harness.ts';
+import { limit, newYork, pageSize, placesWith, reportOf, reportSettings, unpacked } from './harness.ts';
 import { differences, readLakeTable } from './lake.ts';
 
 export const database = 'brand_reports';
@@ -162,8 +161,12 @@ export async function openS3Scenario({ now, startDate }: Span): Promise<S3Scenar
         return days.map((dt) => ({ table, dt, rows: held.get(dt)?.length ?? 0 }));
       }),
     letLeasesLapse: () => backdate(s3.objects, 61_000),
-    leaks: () =>
-      leaksIn(printed, s3.objects, service, [account.token, account.secret, env.AWS_SECRET_ACCESS_KEY]),
+    leaks() {
+      const outputs = printed.map((text, index) => ({ place: `output ${index}`, text }));
+      const stored = [...s3.objects].map(([key, { body }]) => ({ place: key, text: unpacked(key, body) }));
+      const secrets = [account.token, account.secret, env.AWS_SECRET_ACCESS_KEY];
+      return placesWith([...outputs, ...stored], service, secrets);
+    },
     async close() {
       for (const { client } of [s3, glue, secrets]) client.destroy();
       await Promise.all([service, s3, glue, secrets].map((server) => server.close()));
@@ -188,13 +191,7 @@ function settingsOf(service: StrictService, startDate: string): JsonObject {
     timeZone,
     startDate,
     secretName,
-    reports: {
-      clicks_list: { page_size: pageSize },
-      clicks_detail: { enabled: true },
-      order_list: { page_size: pageSize },
-      transaction_list: { limit },
-      amazon_attribution_report: { limit },
-    },
+    reports: reportSettings,
   };
   return { brands: { [name]: acme }, requestsPerSecond: 1000, pagesInFlight: 4 };
 }
@@ -216,23 +213,4 @@ function backdate(objects: Doubles['s3']['objects'], ms: number): void {
       );
     objects.set(key, { body: Buffer.from(earlier), etag: `"${hash('md5', earlier)}"`, modifiedAt });
   }
-}
-
-function leaksIn(
-  printed: readonly string[],
-  objects: Doubles['s3']['objects'],
-  { digests }: StrictService,
-  secrets: readonly string[],
-): string[] {
-  const stored = [...objects].map(([key, { body }]) => ({
-    place: key,
-    text: (key.endsWith('.gz') ? gunzipSync(body) : body).toString('latin1'),
-  }));
-  const places = [...printed.map((text, index) => ({ place: `output ${index}`, text })), ...stored];
-  // No encoding of a URL, of JSON or of a header touches letters and digits.
-  const marks = secrets.flatMap((one) => one.match(/\w{12,}/g) ?? []);
-  const showsSecret = (text: string) =>
-    marks.some((mark) => text.includes(mark)) ||
-    (text.match(/[0-9a-f]{64}/g) ?? []).some((digest) => digests.has(digest));
-  return places.filter(({ text }) => showsSecret(text)).map(({ place }) => place);
 }

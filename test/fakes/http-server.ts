@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 
 export interface HttpServer {
   url: string;
-  close(): Promise<void>;
+  close: () => Promise<void>;
 }
 
 export async function startHttpServer(

@@ -2,9 +2,9 @@
  * A real HTTP server that answers each request as the test's script says.
  * Faults: a body that is cut off, a connection that is reset, a response that never comes.
  */
-import { once } from 'node:events';
-import { type IncomingHttpHeaders, createServer } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { type Json, parseJson, stringifyJson } from '../../shared/json.ts';
+import { startHttpServer } from './http-server.ts';
 
 export interface Received {
   /** The sequence number of the request, from 1. */
@@ -29,9 +29,8 @@ export type Reply =
 /** Sends no `Date` unless the script says so. */
 export async function startScriptedService(script: (received: Received) => Reply | Promise<Reply>) {
   const received: Received[] = [];
-  const server = createServer(async (request, response) => {
-    let text = '';
-    for await (const chunk of request.setEncoding('utf8')) text += chunk;
+  const server = await startHttpServer(async (request, sent, response) => {
+    const text = sent.toString();
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://service.invalid');
     const { method, headers } = request;
     const one = {
@@ -57,19 +56,7 @@ export async function startScriptedService(script: (received: Received) => Reply
       response.end('json' in reply ? stringifyJson(reply.json) : reply.text);
     }
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const port = typeof address === 'object' ? address?.port : undefined;
-  return {
-    url: `http://127.0.0.1:${port}/api/brand`,
-    received,
-    close: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  return { ...server, url: `${server.url}/api/brand`, received };
 }
 
 function parsed(text: string): Json {

@@ -6,11 +6,10 @@
  * 2^53, 25-hour days. `interpretations.ts` lists how it can interpret the open points of the document.
  * refuse.ts checks a call, answer.ts finds and shapes its page, and the functions below apply a fault.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../shared/json.ts';
+import { startHttpServer } from '../fakes/http-server.ts';
 import { answers, type CursorRules, filtered, type Page } from './answer.ts';
 import { type Held, type Holdings, shownIn, type Table } from './data.ts';
 import { dayOf, dayOfCompact } from './days.ts';
@@ -90,14 +89,13 @@ export async function startStrictService(options: {
   const timesServed = new Map<string, number>();
   let generation = 0;
 
-  const server = createServer((request, response) => {
-    void serve(request, response).catch((thrown: unknown) => response.destroy(thrown as Error));
+  const server = await startHttpServer((request, body, response) => {
+    serve(request, body.toString(), response).catch((thrown: Error) => response.destroy(thrown));
   });
 
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function serve(request: IncomingMessage, body: string, response: ServerResponse): Promise<void> {
     const digest = request.headers[`x-${name.toLowerCase()}-authentication`];
     if (typeof digest === 'string') service.digests.add(digest);
-    const body = await text(request);
     await sleep(service.latencyMs);
     try {
       const call = readCall(request, body, {
@@ -166,9 +164,8 @@ export async function startStrictService(options: {
     );
   }
 
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const service: StrictService = {
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`,
+    baseUrl: `${server.url}${path}`,
     name,
     brands,
     refusals: [],
@@ -187,11 +184,7 @@ export async function startStrictService(options: {
       const byDay = Map.groupBy(filtered(shown(held), filters), ({ at }) => dayOf(at, brand.timeZone));
       return new Map([...byDay].map(([day, records]) => [day, records.map(recordOf)]));
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: server.close,
   };
   return service;
 }
