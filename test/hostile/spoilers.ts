@@ -78,209 +78,184 @@ async function flood({ response }: Answer, chunk: Buffer): Promise<void> {
   }
 }
 
-const cut: Spoiler[] = [
-  {
-    name: 'a connection that ends in the middle of a body',
-    ends: ['transient', 'network'],
-    spoil: raw(({ body }) => [head(lengthOf(body)), body.subarray(0, body.length / 2)]),
-  },
-  {
-    name: 'a connection that ends before the last byte',
-    ends: ['transient', 'network'],
-    spoil: raw(({ body }) => [head(lengthOf(body, 1)), body]),
-  },
-  {
-    name: 'JSON cut at any byte',
-    ends: ['transient', 'truncated'],
-    spoil: sends(({ body, random }) => body.subarray(0, random.whole(1, body.length - 1))),
-  },
-  { name: 'an empty body', ends: ['contract', 'not_json'], spoil: sends(() => '') },
-  {
-    name: 'a reset connection',
-    ends: ['transient', 'network'],
-    spoil: ({ socket }) => void socket.resetAndDestroy(),
-  },
-  {
-    name: 'a chunked body without its end',
-    ends: ['transient', 'network'],
-    spoil: raw(({ body }) => [
+/** Spoilers that end in the same way. */
+function ending(
+  ends: Spoiler['ends'],
+  spoils: Record<string, Spoil>,
+  more: Omit<Spoiler, 'name' | 'ends' | 'spoil'> = {},
+): Spoiler[] {
+  return Object.entries(spoils).map(([name, spoil]) => ({ name, ends, spoil, ...more }));
+}
+
+const byEnd: Spoiler[] = [
+  ...ending(
+    'right',
+    {
+      'no count': data((all) => without(all, 'count')),
+      'count 1e400': data((all) => ({ ...all, count: rawNumber('1e400') })),
+      'count of 400 digits': data((all) => ({ ...all, count: rawNumber('9'.repeat(400)) })),
+    },
+    { listsOnly: true },
+  ),
+  ...ending('right', {
+    'a wrong content type': sends(({ body }) => body, { 'content-type': 'text/html; charset=utf-16' }),
+    gzip: sends(({ body }) => gzipSync(body), { 'content-encoding': 'gzip' }),
+    brotli: sends(({ body }) => brotliCompressSync(body), { 'content-encoding': 'br' }),
+    'gzip twice': sends(({ body }) => gzipSync(gzipSync(body)), { 'content-encoding': 'gzip, gzip' }),
+    'an encoding that does not exist': sends(({ body }) => body, { 'content-encoding': 'zebra' }),
+    'UTF-8 with a mark': sends(({ body }) => Buffer.concat([Buffer.from('\ufeff'), body])),
+    'no content length, closed at the end': raw(({ body }) => [head('connection: close'), body]),
+    'early hints before the answer': raw(({ body }) => [
+      'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n',
+      head(lengthOf(body), 'connection: close'),
+      body,
+    ]),
+    'an answer that is followed by another one': raw(({ body }) => [
+      head(lengthOf(body)),
+      body,
+      head('content-length: 2'),
+      '{}',
+    ]),
+    'HTTP/1.0': raw(({ body }) => ['HTTP/1.0 200 OK\r\n\r\n', body]),
+  }),
+  ...ending(['auth', 'http_401'], {
+    'status 401': sends(({ echo }) => echo, {}, 401),
+  }),
+  ...ending(['config', 'http_404'], {
+    'status 404 without a body': sends(() => '', {}, 404),
+  }),
+  ...ending(
+    ['contract', 'bad_cursor'],
+    {
+      'an object for the cursor': data((all) => ({ ...all, cursor: {} })),
+      'true for the cursor': data((all) => ({ ...all, cursor: true })),
+    },
+    { listsOnly: true },
+  ),
+  ...ending(
+    ['contract', 'bad_record'],
+    {
+      'a null among the records': list((all) => [...all, null]),
+      'text among the records': list((all) => ['none', ...all]),
+      'lists for records': list((all) => all.map((one) => [one])),
+    },
+    { listsOnly: true },
+  ),
+  ...ending(['contract', 'envelope'], {
+    'a list for an envelope': changed((envelope) => [envelope]),
+    'null for an envelope': changed(() => null),
+    'code 0.0': changed((e) => ({ ...e, code: rawNumber('0.0') })),
+    'code false': changed((e) => ({ ...e, code: false })),
+    'code null': changed((e) => ({ ...e, code: null })),
+    'code 1e400': changed((e) => ({ ...e, code: rawNumber('1e400') })),
+    'no code': changed((e) => without(e, 'code')),
+    'no data': changed((e) => without(e, 'data')),
+    'null for data': changed((e) => ({ ...e, data: null })),
+    'text for data': changed((e) => ({ ...e, data: 'none' })),
+    'an error without a code': sends(({ echo }) => stringifyJson({ error: echo })),
+    'a code that is text': sends(({ echo }) => stringifyJson({ code: 'E42', msg: echo })),
+  }),
+  ...ending(['contract', 'http_418'], {
+    'status 418': sends(({ echo }) => echo, {}, 418),
+  }),
+  ...ending(
+    ['contract', 'missing_list'],
+    {
+      'null for the list': list(() => null),
+      'an object for the list': list((all) => Object.fromEntries(all.entries())),
+      'no list': data((all) => without(all, 'list')),
+      'an error in data': sends(({ echo }) => stringifyJson({ code: 0, data: { error: echo } })),
+    },
+    { listsOnly: true },
+  ),
+  ...ending(['contract', 'not_json'], {
+    'an empty body': sends(() => ''),
+    'an envelope nested 100,000 deep': sends(() => `{"code":0,"data":${nested(100_000)}}`),
+    HTML: sends(({ echo }) => `<!doctype html><title>${echo}</title>`, { 'content-type': 'text/html' }),
+    'status 204': sends(() => '', {}, 204),
+  }),
+  ...ending(
+    ['contract', 'not_json'],
+    {
+      'a record nested 100,000 deep': sends(({ body }) =>
+        body.toString().replace('[', `[{"deep":${nested(100_000)}},`),
+      ),
+    },
+    { listsOnly: true },
+  ),
+  ...ending(['contract', 'not_utf8'], {
+    'Latin-1': sends(({ body }) => Buffer.from(body.toString().replace('{', '{"note":"été",'), 'latin1')),
+    'UTF-16': sends(({ body }) => Buffer.from(body.toString(), 'utf16le')),
+    'UTF-16 with its mark': sends(({ body }) => Buffer.from(`\ufeff${body.toString()}`, 'utf16le')),
+  }),
+  ...ending(['contract', 'redirect'], {
+    'status 304': sends(() => '', {}, 304),
+  }),
+  ...ending(
+    ['contract', 'service_code'],
+    {
+      'a cursor of a megabyte': data((all) => ({ ...all, cursor: 'x'.repeat(MEGABYTE) })),
+    },
+    { listsOnly: true },
+  ),
+  ...ending(['contract', 'service_code'], {
+    'a code of its own beside the records': changed((e) => ({ ...e, code: 42 })),
+    'a negative code with what the request bore': sends(({ echo }) => stringifyJson({ code: -1, msg: echo })),
+  }),
+  ...ending(
+    ['contract', 'too_large'],
+    {
+      'a page without end': (answer) => {
+        answer.response.write('{"code":0,"data":{"list":[{"a":"');
+        return flood(answer, Buffer.alloc(MEGABYTE, 'x'));
+      },
+      // Members of a gzip file one behind the other are one text: all of it is never in the memory of the test.
+      'a gzip bomb': sends(
+        () => Buffer.concat(new Array<Buffer>(256).fill(gzipSync(Buffer.alloc(MEGABYTE, ' '), { level: 1 }))),
+        { 'content-encoding': 'gzip' },
+      ),
+    },
+    { timeoutSeconds: 30, slow: true },
+  ),
+  ...ending(['transient', 'http_429'], {
+    'a Retry-After of 10^30 seconds': sends(() => '', { 'retry-after': `1${'0'.repeat(30)}` }, 429),
+  }),
+  ...ending(
+    ['transient', 'http_500'],
+    {
+      'an error page without end': (answer) => {
+        answer.response.writeHead(500);
+        return flood(answer, Buffer.alloc(MEGABYTE, 'x'));
+      },
+    },
+    { timeoutSeconds: 30, slow: true },
+  ),
+  ...ending(['transient', 'http_500'], {
+    'status 500': sends(({ echo }) => echo, {}, 500),
+  }),
+  ...ending(['transient', 'http_503'], {
+    'a Retry-After in another century': sends(
+      () => '',
+      { 'retry-after': 'Fri, 01 Jan 2126 00:00:00 GMT' },
+      503,
+    ),
+    'a Retry-After that is over': sends(() => '', { 'retry-after': 'Mon, 01 Jan 1926 00:00:00 GMT' }, 503),
+  }),
+  ...ending(['transient', 'network'], {
+    'a connection that ends in the middle of a body': raw(({ body }) => [
+      head(lengthOf(body)),
+      body.subarray(0, body.length / 2),
+    ]),
+    'a connection that ends before the last byte': raw(({ body }) => [head(lengthOf(body, 1)), body]),
+    'a reset connection': ({ socket }) => void socket.resetAndDestroy(),
+    'a chunked body without its end': raw(({ body }) => [
       head('transfer-encoding: chunked'),
       `${body.length.toString(16)}\r\n`,
       body,
       '\r\n',
     ]),
-  },
-];
-
-const types: Spoiler[] = [
-  {
-    name: 'a list for an envelope',
-    ends: ['contract', 'envelope'],
-    spoil: changed((envelope) => [envelope]),
-  },
-  { name: 'null for an envelope', ends: ['contract', 'envelope'], spoil: changed(() => null) },
-  {
-    name: 'code 0.0',
-    ends: ['contract', 'envelope'],
-    spoil: changed((e) => ({ ...e, code: rawNumber('0.0') })),
-  },
-  { name: 'code false', ends: ['contract', 'envelope'], spoil: changed((e) => ({ ...e, code: false })) },
-  { name: 'code null', ends: ['contract', 'envelope'], spoil: changed((e) => ({ ...e, code: null })) },
-  {
-    name: 'code 1e400',
-    ends: ['contract', 'envelope'],
-    spoil: changed((e) => ({ ...e, code: rawNumber('1e400') })),
-  },
-  { name: 'no code', ends: ['contract', 'envelope'], spoil: changed((e) => without(e, 'code')) },
-  { name: 'no data', ends: ['contract', 'envelope'], spoil: changed((e) => without(e, 'data')) },
-  { name: 'null for data', ends: ['contract', 'envelope'], spoil: changed((e) => ({ ...e, data: null })) },
-  { name: 'text for data', ends: ['contract', 'envelope'], spoil: changed((e) => ({ ...e, data: 'none' })) },
-  { name: 'null for the list', ends: ['contract', 'missing_list'], spoil: list(() => null), listsOnly: true },
-  {
-    name: 'an object for the list',
-    ends: ['contract', 'missing_list'],
-    spoil: list((all) => Object.fromEntries(all.entries())),
-    listsOnly: true,
-  },
-  {
-    name: 'a null among the records',
-    ends: ['contract', 'bad_record'],
-    spoil: list((all) => [...all, null]),
-    listsOnly: true,
-  },
-  {
-    name: 'text among the records',
-    ends: ['contract', 'bad_record'],
-    spoil: list((all) => ['none', ...all]),
-    listsOnly: true,
-  },
-  {
-    name: 'lists for records',
-    ends: ['contract', 'bad_record'],
-    spoil: list((all) => all.map((one) => [one])),
-    listsOnly: true,
-  },
-  {
-    name: 'no list',
-    ends: ['contract', 'missing_list'],
-    spoil: data((all) => without(all, 'list')),
-    listsOnly: true,
-  },
-  { name: 'no count', ends: 'right', spoil: data((all) => without(all, 'count')), listsOnly: true },
-  {
-    name: 'count 1e400',
-    ends: 'right',
-    spoil: data((all) => ({ ...all, count: rawNumber('1e400') })),
-    listsOnly: true,
-  },
-  {
-    name: 'count of 400 digits',
-    ends: 'right',
-    spoil: data((all) => ({ ...all, count: rawNumber('9'.repeat(400)) })),
-    listsOnly: true,
-  },
-  {
-    name: 'an object for the cursor',
-    ends: ['contract', 'bad_cursor'],
-    spoil: data((all) => ({ ...all, cursor: {} })),
-    listsOnly: true,
-  },
-  {
-    name: 'true for the cursor',
-    ends: ['contract', 'bad_cursor'],
-    spoil: data((all) => ({ ...all, cursor: true })),
-    listsOnly: true,
-  },
-  {
-    name: 'a cursor of a megabyte',
-    ends: ['contract', 'service_code'],
-    spoil: data((all) => ({ ...all, cursor: 'x'.repeat(MEGABYTE) })),
-    listsOnly: true,
-  },
-  {
-    name: 'a record nested 100,000 deep',
-    ends: ['contract', 'not_json'],
-    spoil: sends(({ body }) => body.toString().replace('[', `[{"deep":${nested(100_000)}},`)),
-    listsOnly: true,
-  },
-  {
-    name: 'an envelope nested 100,000 deep',
-    ends: ['contract', 'not_json'],
-    spoil: sends(() => `{"code":0,"data":${nested(100_000)}}`),
-  },
-];
-
-const errorsInside: Spoiler[] = [
-  {
-    name: 'an error without a code',
-    ends: ['contract', 'envelope'],
-    spoil: sends(({ echo }) => stringifyJson({ error: echo })),
-  },
-  {
-    name: 'an error in data',
-    ends: ['contract', 'missing_list'],
-    spoil: sends(({ echo }) => stringifyJson({ code: 0, data: { error: echo } })),
-    listsOnly: true,
-  },
-  {
-    name: 'a code that is text',
-    ends: ['contract', 'envelope'],
-    spoil: sends(({ echo }) => stringifyJson({ code: 'E42', msg: echo })),
-  },
-  {
-    name: 'a code of its own beside the records',
-    ends: ['contract', 'service_code'],
-    spoil: changed((e) => ({ ...e, code: 42 })),
-  },
-  {
-    name: 'a negative code with what the request bore',
-    ends: ['contract', 'service_code'],
-    spoil: sends(({ echo }) => stringifyJson({ code: -1, msg: echo })),
-  },
-  {
-    name: 'HTML',
-    ends: ['contract', 'not_json'],
-    spoil: sends(({ echo }) => `<!doctype html><title>${echo}</title>`, { 'content-type': 'text/html' }),
-  },
-];
-
-const encodings: Spoiler[] = [
-  {
-    name: 'a wrong content type',
-    ends: 'right',
-    spoil: sends(({ body }) => body, { 'content-type': 'text/html; charset=utf-16' }),
-  },
-  { name: 'gzip', ends: 'right', spoil: sends(({ body }) => gzipSync(body), { 'content-encoding': 'gzip' }) },
-  {
-    name: 'brotli',
-    ends: 'right',
-    spoil: sends(({ body }) => brotliCompressSync(body), { 'content-encoding': 'br' }),
-  },
-  {
-    name: 'gzip twice',
-    ends: 'right',
-    spoil: sends(({ body }) => gzipSync(gzipSync(body)), { 'content-encoding': 'gzip, gzip' }),
-  },
-  {
-    name: 'a plain body that claims to be gzip',
-    ends: ['transient', 'network'],
-    spoil: sends(({ body }) => body, { 'content-encoding': 'gzip' }),
-  },
-  {
-    name: 'gzip cut in the middle',
-    ends: ['transient', 'truncated'],
-    spoil: sends(
-      ({ body }) => {
-        const packed = gzipSync(body);
-        return packed.subarray(0, packed.length - 20);
-      },
-      { 'content-encoding': 'gzip' },
-    ),
-  },
-  {
-    name: 'gzip with a flipped byte',
-    ends: ['transient', 'network'],
-    spoil: sends(
+    'a plain body that claims to be gzip': sends(({ body }) => body, { 'content-encoding': 'gzip' }),
+    'gzip with a flipped byte': sends(
       ({ body }) => {
         const packed = gzipSync(body);
         packed.writeUInt8(packed.readUInt8(3) ^ 0xff, 3);
@@ -288,73 +263,36 @@ const encodings: Spoiler[] = [
       },
       { 'content-encoding': 'gzip' },
     ),
-  },
-  {
-    name: 'an encoding that does not exist',
-    ends: 'right',
-    spoil: sends(({ body }) => body, { 'content-encoding': 'zebra' }),
-  },
-  {
-    name: 'Latin-1',
-    ends: ['contract', 'not_utf8'],
-    spoil: sends(({ body }) => Buffer.from(body.toString().replace('{', '{"note":"été",'), 'latin1')),
-  },
-  {
-    name: 'UTF-16',
-    ends: ['contract', 'not_utf8'],
-    spoil: sends(({ body }) => Buffer.from(body.toString(), 'utf16le')),
-  },
-  {
-    name: 'UTF-16 with its mark',
-    ends: ['contract', 'not_utf8'],
-    spoil: sends(({ body }) => Buffer.from(`\ufeff${body.toString()}`, 'utf16le')),
-  },
-  {
-    name: 'UTF-8 with a mark',
-    ends: 'right',
-    spoil: sends(({ body }) => Buffer.concat([Buffer.from('\ufeff'), body])),
-  },
-];
-
-const sizes: Spoiler[] = [
-  {
-    name: 'a page without end',
-    ends: ['contract', 'too_large'],
-    timeoutSeconds: 30,
-    spoil: (answer) => {
-      answer.response.write('{"code":0,"data":{"list":[{"a":"');
-      return flood(answer, Buffer.alloc(MEGABYTE, 'x'));
+    'a content length that is no number': raw(({ body }) => [head('content-length: many'), body]),
+    'two content lengths': raw(({ body }) => [head(lengthOf(body), lengthOf(body, -20)), body]),
+    'a switch of protocols': raw(() => [
+      'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
+    ]),
+    'headers that are too large': raw(({ body }) => [
+      head(`x-large: ${'x'.repeat(200_000)}`, lengthOf(body)),
+      body,
+    ]),
+    'a status line that is none': raw(({ body }) => ['ICY 200 fine\r\n\r\n', body]),
+  }),
+  ...ending(
+    ['transient', 'timeout'],
+    {
+      'a slow drip': (answer) => drip(answer, ' ', 50),
+      'headers that never come': () => {},
     },
-    slow: true,
-  },
-  {
-    name: 'a gzip bomb',
-    ends: ['contract', 'too_large'],
-    timeoutSeconds: 30,
-    // Members of a gzip file one behind the other are one text: all of it is never in the memory of the test.
-    spoil: sends(
-      () => Buffer.concat(new Array<Buffer>(256).fill(gzipSync(Buffer.alloc(MEGABYTE, ' '), { level: 1 }))),
+    { slow: true },
+  ),
+  ...ending(['transient', 'truncated'], {
+    'JSON cut at any byte': sends(({ body, random }) => body.subarray(0, random.whole(1, body.length - 1))),
+    'gzip cut in the middle': sends(
+      ({ body }) => {
+        const packed = gzipSync(body);
+        return packed.subarray(0, packed.length - 20);
+      },
       { 'content-encoding': 'gzip' },
     ),
-    slow: true,
-  },
-  {
-    name: 'an error page without end',
-    ends: ['transient', 'http_500'],
-    timeoutSeconds: 30,
-    spoil: (answer) => {
-      answer.response.writeHead(500);
-      return flood(answer, Buffer.alloc(MEGABYTE, 'x'));
-    },
-    slow: true,
-  },
-  {
-    name: 'a slow drip',
-    ends: ['transient', 'timeout'],
-    spoil: (answer) => drip(answer, ' ', 50),
-    slow: true,
-  },
-  { name: 'headers that never come', ends: ['transient', 'timeout'], spoil: () => {}, slow: true },
+    'a content length that is too short': raw(({ body }) => [head(lengthOf(body, -20)), body]),
+  }),
 ];
 
 const redirects = [301, 302, 303, 307, 308].map(
@@ -366,83 +304,6 @@ const redirects = [301, 302, 303, 307, 308].map(
     },
   }),
 );
-
-const http: Spoiler[] = [
-  {
-    name: 'no content length, closed at the end',
-    ends: 'right',
-    spoil: raw(({ body }) => [head('connection: close'), body]),
-  },
-  {
-    name: 'a content length that is too short',
-    ends: ['transient', 'truncated'],
-    spoil: raw(({ body }) => [head(lengthOf(body, -20)), body]),
-  },
-  {
-    name: 'a content length that is no number',
-    ends: ['transient', 'network'],
-    spoil: raw(({ body }) => [head('content-length: many'), body]),
-  },
-  {
-    name: 'two content lengths',
-    ends: ['transient', 'network'],
-    spoil: raw(({ body }) => [head(lengthOf(body), lengthOf(body, -20)), body]),
-  },
-  {
-    name: 'early hints before the answer',
-    ends: 'right',
-    spoil: raw(({ body }) => [
-      'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n',
-      head(lengthOf(body), 'connection: close'),
-      body,
-    ]),
-  },
-  {
-    name: 'a switch of protocols',
-    ends: ['transient', 'network'],
-    spoil: raw(() => ['HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n']),
-  },
-  { name: 'status 204', ends: ['contract', 'not_json'], spoil: sends(() => '', {}, 204) },
-  { name: 'status 304', ends: ['contract', 'redirect'], spoil: sends(() => '', {}, 304) },
-  {
-    name: 'headers that are too large',
-    ends: ['transient', 'network'],
-    spoil: raw(({ body }) => [head(`x-large: ${'x'.repeat(200_000)}`, lengthOf(body)), body]),
-  },
-  {
-    name: 'a status line that is none',
-    ends: ['transient', 'network'],
-    spoil: raw(({ body }) => ['ICY 200 fine\r\n\r\n', body]),
-  },
-  {
-    name: 'an answer that is followed by another one',
-    ends: 'right',
-    spoil: raw(({ body }) => [head(lengthOf(body)), body, head('content-length: 2'), '{}']),
-  },
-  { name: 'HTTP/1.0', ends: 'right', spoil: raw(({ body }) => ['HTTP/1.0 200 OK\r\n\r\n', body]) },
-];
-
-const statuses: Spoiler[] = [
-  { name: 'status 401', ends: ['auth', 'http_401'], spoil: sends(({ echo }) => echo, {}, 401) },
-  { name: 'status 404 without a body', ends: ['config', 'http_404'], spoil: sends(() => '', {}, 404) },
-  { name: 'status 418', ends: ['contract', 'http_418'], spoil: sends(({ echo }) => echo, {}, 418) },
-  { name: 'status 500', ends: ['transient', 'http_500'], spoil: sends(({ echo }) => echo, {}, 500) },
-  {
-    name: 'a Retry-After of 10^30 seconds',
-    ends: ['transient', 'http_429'],
-    spoil: sends(() => '', { 'retry-after': `1${'0'.repeat(30)}` }, 429),
-  },
-  {
-    name: 'a Retry-After in another century',
-    ends: ['transient', 'http_503'],
-    spoil: sends(() => '', { 'retry-after': 'Fri, 01 Jan 2126 00:00:00 GMT' }, 503),
-  },
-  {
-    name: 'a Retry-After that is over',
-    ends: ['transient', 'http_503'],
-    spoil: sends(() => '', { 'retry-after': 'Mon, 01 Jan 1926 00:00:00 GMT' }, 503),
-  },
-];
 
 const dates = ['Mon, 01 Jan 1926 00:00:00 GMT', 'Fri, 01 Jan 2126 00:00:00 GMT', 'yesterday', ''].map(
   (date): Spoiler => ({
@@ -487,15 +348,4 @@ export const endlessChain: Spoil = (answer) => {
 };
 
 /** Every spoiler. */
-export const spoilers: readonly Spoiler[] = [
-  ...cut,
-  ...types,
-  ...positions,
-  ...errorsInside,
-  ...encodings,
-  ...sizes,
-  ...redirects,
-  ...http,
-  ...statuses,
-  ...dates,
-];
+export const spoilers: readonly Spoiler[] = [...byEnd, ...redirects, ...dates, ...positions];
