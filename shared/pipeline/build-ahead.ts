@@ -11,11 +11,11 @@ import type { Committed } from '../lake/documents/ledger.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import { type Observations, growSchema, observe } from '../lake/table/columns.ts';
 import { maxRowsOfGroup } from '../lake/table/row-group-limits.ts';
+import { primaryKeyField } from '../planning/primary-key.ts';
 import type { RecordList } from '../records/record-list.ts';
 import { type BuildContext, type RunContext, committedOf } from './context.ts';
 import { SnapshotWriter, replacesClosed } from './snapshot-writer.ts';
 import { RowsOfDay, type StagedDay, type StagedSlice, usedKeyField } from './staged-records.ts';
-import { primaryKeyField } from './stage.ts';
 
 /**
  * I12: about what rows that are not written yet take of all days that are in flight when a day begins, and of each at

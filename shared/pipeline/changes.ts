@@ -10,10 +10,10 @@ import type { TableDiff } from '../lake/table/diff.ts';
 import type { RowHashes } from '../lake/table/digest.ts';
 import { loadDiff, loadParquet } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
+import { primaryKeyField } from '../planning/primary-key.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 import { type Change, type ChangeCause, changeRows, changesTable, summaryOf } from './change-rows.ts';
 import type { BrandReport } from './context.ts';
-import { primaryKeyField } from './stage.ts';
 
 /** Each change writes all those before it again: of a day that has so much, later changes are only counted. */
 const MAX_LISTED_DAY_BYTES = 64 * 2 ** 20;

@@ -8,6 +8,7 @@
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
+import { primaryKeyField } from '../planning/primary-key.ts';
 import type { Page } from '../service/paging/page.ts';
 import { firstPage, pages, samePage } from '../service/paging/pages.ts';
 import { BuildAhead } from './build-ahead.ts';
@@ -15,7 +16,7 @@ import { type Attempt, restartAttempt } from './claim.ts';
 import type { FetchContext, RunContext } from './context.ts';
 import { lookedUpPages } from './fetch-details.ts';
 import { pageRequest } from './page-request.ts';
-import { Stage, type StagedPage, primaryKeyField } from './stage.ts';
+import { Stage, type StagedPage } from './stage.ts';
 
 /** A day whose pages are all staged. */
 export interface FetchedDay {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json.ts';
+import { primaryKeyField } from '../planning/primary-key.ts';
 import type { PageRequest } from '../service/paging/page.ts';
 import type { FetchContext } from './context.ts';
-import { primaryKeyField } from './stage.ts';
 
 /** How the pages of the report are asked for, with these fields of its action. */
 export function pageRequest(ctx: FetchContext, fields: JsonObject): PageRequest {

@@ -13,6 +13,7 @@ import { refreshUndamaged } from '../lake/documents/cas-document.ts';
 import { type Committed, type DayEntry, rebuildDay as commitRebuilt } from '../lake/documents/ledger.ts';
 import type { Slice } from '../lake/documents/progress.ts';
 import { attemptPrefix } from '../lake/paths.ts';
+import { primaryKeyField } from '../planning/primary-key.ts';
 import { type Replay, type ReplayObstacle, decideReplay } from '../planning/replay.ts';
 import { keysOf } from '../records/record-keys.ts';
 import { type BuiltSnapshot, build } from './build.ts';
@@ -21,7 +22,6 @@ import { isLeaseLive } from './claim.ts';
 import { type BuildContext, type RunContext, committedOf } from './context.ts';
 import { publishDay } from './publish.ts';
 import { type StagedDay, type StagedSlice, pagesOf } from './staged-records.ts';
-import { primaryKeyField } from './stage.ts';
 
 /** One report of one brand in one rebuild. */
 export interface RebuildContext extends BuildContext, Pick<RunContext, 'runId' | 'leases' | 'progress'> {}

@@ -57,17 +57,6 @@ export interface StagedPage {
   empty?: readonly string[];
 }
 
-/** The field that identifies a record of the report: the setting `key`, or the definition's primary key. */
-export function primaryKeyField({
-  report,
-  settings,
-}: {
-  report: RunContext['report'];
-  settings?: Pick<RunContext['settings'], 'key'> | undefined;
-}): string | undefined {
-  return settings?.key ?? report.primaryKey?.field;
-}
-
 /** Stages the pages of one query of a slice. */
 export class Stage {
   readonly #ctx: RunContext;

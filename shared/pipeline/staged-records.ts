@@ -10,6 +10,7 @@ import { BrandReportsError } from '../errors.ts';
 import { stringifyJson } from '../json.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import { attemptPrefix } from '../lake/paths.ts';
+import { primaryKeyField } from '../planning/primary-key.ts';
 import { contentHashes } from '../records/content-hash.ts';
 import { MetRecords } from '../records/met-records.ts';
 import { keysOf } from '../records/record-keys.ts';
@@ -19,7 +20,7 @@ import type { Attempt } from './claim.ts';
 import type { BuildContext } from './context.ts';
 import { newestAnswers } from './fetch-details.ts';
 import { type OwnDay, ownDay } from './own-day.ts';
-import { primaryKeyField, readChunk } from './stage.ts';
+import { readChunk } from './stage.ts';
 
 /**
  * `identifies`: records with one key are one. `is_none`: it was proven that they are not. `changes`: they are one if they

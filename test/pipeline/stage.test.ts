@@ -8,7 +8,7 @@ import { chunkName } from '../../shared/lake/paths.ts';
 import { emptySlice } from '../../shared/lake/documents/progress.ts';
 import type { Attempt } from '../../shared/pipeline/claim.ts';
 import type { RunContext } from '../../shared/pipeline/context.ts';
-import { Stage, type StagedPage, primaryKeyField, readChunk } from '../../shared/pipeline/stage.ts';
+import { Stage, type StagedPage, readChunk } from '../../shared/pipeline/stage.ts';
 import { recordListOf, recordsOfList } from '../../shared/records/record-list.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -30,37 +30,33 @@ const PARTS = [
   { role: 'exclude', fields: {} },
 ] as const;
 
-const settings = (key?: string) =>
-  parseSettings(
-    {
-      brands: {
-        acme: {
-          baseUrl: 'https://service.example/api',
-          service: 'S',
-          timeZone: 'UTC',
-          startDate: '2026-01-01',
-          secretName: 'none',
-          reports: { order_list: key === undefined ? {} : { key } },
-        },
+const settings = parseSettings(
+  {
+    brands: {
+      acme: {
+        baseUrl: 'https://service.example/api',
+        service: 'S',
+        timeZone: 'UTC',
+        startDate: '2026-01-01',
+        secretName: 'none',
+        reports: { order_list: {} },
       },
     },
-    reports,
-  );
+  },
+  reports,
+);
 
 const unused = async () => {
   throw new Error('staging sends no request');
 };
 
-function runOn(
-  store: ObjectStore,
-  { name = 'order_list', id = 'r1', key }: { name?: string; id?: string; key?: string } = {},
-) {
+function runOn(store: ObjectStore, { id = 'r1' } = {}) {
   const time = virtualTime(NOW_MS);
   let ids = 0;
-  const report = reports[name];
-  if (!report) throw new Error(`no ${name}`);
+  const report = reports.order_list;
+  if (!report) throw new Error('there are no orders');
   const options = {
-    settings: settings(key),
+    settings,
     reports,
     lake: { store, runs: { register: async () => async () => {}, isDead: async () => false } },
     credentials: { read: unused },
@@ -363,19 +359,5 @@ describe('a staged chunk', () => {
       code: 'damaged_chunk',
       message: expect.stringMatching(new RegExp(`${PREFIX}${chunkName(0)} ${what}`)),
     });
-  });
-});
-
-describe('the primary key of a report', () => {
-  it.each<[string, string | undefined, string | undefined]>([
-    ['clicks_list', undefined, 'id'],
-    ['order_list', undefined, 'transid'],
-    ['order_list', 'order_no', 'order_no'],
-    ['transaction_list', undefined, undefined],
-    ['amazon_attribution_report', undefined, undefined],
-  ])('I1: is in the field of the report %s, key %s: %s', (name, key, field) => {
-    expect(primaryKeyField(runOn(memoryStore(), { name, ...(key !== undefined && { key }) }).run)).toBe(
-      field,
-    );
   });
 });
