@@ -1,25 +1,24 @@
 import { hash } from 'node:crypto';
 import { DAY_MS, MINUTE_MS, monthOf } from '../days.ts';
-import { BrandReportsError, asBrandReportsError, rethrowBugs } from '../errors.ts';
+import { rethrowBugs } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { RefusedLookup, Slice, SlicePart } from '../lake/documents/progress.ts';
-import { attemptPrefix, dayPartition, snapshotKey } from '../lake/paths.ts';
-import { loadParquet } from '../lake/table/load-parquet.ts';
-import { fileIn } from '../lake/table/readable-file.ts';
+import { attemptPrefix } from '../lake/paths.ts';
 import { dayQueries, windowToRead } from '../planning/day-queries.ts';
 import { isDue, refusedAfter, refusedLookup } from '../planning/refused-lookups.ts';
-import { keysOf } from '../records/record-keys.ts';
-import { type RecordList, recordListOf } from '../records/record-list.ts';
-import type { Lookup, ReportDefinition } from '../reports/definition.ts';
-import { type UpstreamRecord, lookUp, ownersAmong } from '../service/lookup.ts';
+import { keysOf, ownersAmong } from '../records/record-keys.ts';
+import { recordListOf } from '../records/record-list.ts';
+import type { Lookup, UpstreamRecord } from '../reports/definition.ts';
+import { lookUp } from '../service/lookup.ts';
 import { hashOf } from '../service/paging/page.ts';
 import { firstPage } from '../service/paging/pages.ts';
 import type { Attempt } from './claim.ts';
 import { type CommittedDetails, committedDetails } from './committed-details.ts';
-import type { BuildContext, RunContext } from './context.ts';
+import type { RunContext } from './context.ts';
 import { type LookupAnswer, createRefusals, lookUpBatch } from './look-up-batch.ts';
 import { pageRequest } from './page-request.ts';
 import { type StagedPage, readChunk } from './stage.ts';
+import { upstreamRecords } from './upstream-records.ts';
 
 const KEYS_PER_PAGE = 50;
 
@@ -265,48 +264,6 @@ async function firstUpstreamPage(ctx: RunContext, day: string): Promise<void> {
   if (query) await firstPage(pageRequest({ ...ctx, report: upstream.report, settings }, query.fields));
 }
 
-/** The records of the upstream snapshot that the slice was planned from, by key. @throws where that snapshot is gone */
-async function upstreamRecords(
-  ctx: BuildContext,
-  day: string,
-  { upstream }: Slice,
-  lookup: Lookup,
-): Promise<Map<string, UpstreamRecord>> {
-  const { store } = ctx.lake;
-  if (!upstream || !ctx.upstream) return new Map();
-  const key = snapshotKey(ctx.upstream.report.table, dayPartition(ctx.brand, day), upstream.snapshot);
-  const file = fileIn(store, { key, bytes: upstream.bytes });
-  const optional = lookup.optional.map(({ column }) => column);
-  const records = new Map<string, UpstreamRecord>();
-  const { readParquetRows } = await loadParquet();
-  try {
-    for await (const row of readParquetRows(file, [lookup.key.column, ...optional])) {
-      const value = row[lookup.key.column];
-      if (typeof value !== 'string' || value === '') continue;
-      const present = optional.flatMap((column) => {
-        const text = row[column];
-        return typeof text === 'string' ? [[column, text] as const] : [];
-      });
-      records.set(value, { key: value, optional: Object.fromEntries(present) });
-    }
-  } catch (thrown) {
-    throw damagedSnapshot(thrown, key, ctx.upstream.report, day);
-  }
-  return records;
-}
-
-/** What the Parquet reader throws at damaged bytes is no failure of this program. */
-function damagedSnapshot(thrown: unknown, key: string, { name }: ReportDefinition, day: string): unknown {
-  const { kind, code, message } = asBrandReportsError(thrown);
-  if (kind !== 'bug' && code !== 'object_missing') return thrown;
-  return new BrandReportsError(
-    'contract',
-    'damaged_snapshot',
-    `${key} cannot be read: ${message}. Make it again: brand-reports sync ${name} --from ${day} --to ${day}`,
-    { cause: thrown },
-  );
-}
-
 /** The keys that the records of a slice name, as the service wrote them. */
 async function* answeredKeys(
   ctx: RunContext,
@@ -318,37 +275,4 @@ async function* answeredKeys(
   for (const chunk of parts.flatMap((part) => part.chunks))
     for (const list of await readChunk(ctx.lake.store, prefix, chunk))
       for (const key of keysOf(list, answerField)) if (key !== undefined) yield key;
-}
-
-/**
- * Which records are the day's where several slices looked some up: those of a record that the upstream day still has, as
- * the newest slice that found it has them. To be called with the newest slice first.
- */
-export async function newestAnswers(
-  ctx: BuildContext,
-  day: string,
-  slices: readonly Slice[],
-): Promise<{ ofSlice: () => (list: RecordList) => (index: number) => boolean }> {
-  const { paging } = ctx.report;
-  const newest = slices.at(-1);
-  if (paging.style !== 'lookup' || !newest || slices.length < 2) return { ofSlice: () => () => () => true };
-  const ownerOf = ownersAmong(await upstreamRecords(ctx, day, newest, paging.lookup));
-  /** By key, the number of the slice that has it. */
-  const sliceOf = new Map<string, number>();
-  let number = 0;
-  return {
-    ofSlice() {
-      number += 1;
-      const own = number;
-      return (list) => {
-        const keys = keysOf(list, paging.lookup.answerField);
-        return (index) => {
-          const owner = ownerOf(keys[index] ?? '');
-          if (owner === undefined) return false;
-          if (!sliceOf.has(owner)) sliceOf.set(owner, own);
-          return sliceOf.get(owner) === own;
-        };
-      };
-    },
-  };
 }

@@ -1,8 +1,8 @@
 import { forEachConcurrent } from '../concurrency.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
-import type { Lookup } from '../reports/definition.ts';
-import { type UpstreamRecord, lookUp } from '../service/lookup.ts';
+import type { Lookup, UpstreamRecord } from '../reports/definition.ts';
+import { lookUp } from '../service/lookup.ts';
 import { isEndOfRun } from '../service/retry.ts';
 import type { RunContext } from './context.ts';
 

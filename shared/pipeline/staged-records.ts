@@ -10,17 +10,18 @@ import { BrandReportsError } from '../errors.ts';
 import { stringifyJson } from '../json.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import { attemptPrefix } from '../lake/paths.ts';
+import { newestAnswers } from '../planning/newest-answers.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
 import { contentHashes } from '../records/content-hash.ts';
 import { MetRecords } from '../records/met-records.ts';
-import { keysOf } from '../records/record-keys.ts';
+import { keysOf, ownersAmong } from '../records/record-keys.ts';
 import { type RecordList, recordAt } from '../records/record-list.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { Attempt } from './claim.ts';
 import type { BuildContext } from './context.ts';
-import { newestAnswers } from './fetch-details.ts';
 import { type OwnDay, ownDay } from './own-day.ts';
 import { readChunk } from './stage.ts';
+import { upstreamRecords } from './upstream-records.ts';
 
 /**
  * `identifies`: records with one key are one. `is_none`: it was proven that they are not. `changes`: they are one if they
@@ -74,20 +75,16 @@ export async function* stagedRecords(
   const keyField = usedKeyField(ctx, slices);
   const rowsOfDay = new RowsOfDay(ctx, day, keyField, rule);
   const done = slices.filter(({ slice }) => slice.done);
-  const answers = await newestAnswers(
-    ctx,
-    day,
-    done.map(({ slice }) => slice),
-  );
+  const answersOfSlice = await answersOf(ctx, day, done);
   for (const staged of done.toReversed()) {
     const { slice } = staged;
     const exclusions = await exclusionsOf(ctx, staged, rule === 'identifies' ? keyField : undefined);
     const syncedAt = new Date(slice.startedAt);
     let ofDay = 0;
     rowsOfDay.beginSlice();
-    const answersOfSlice = answers.ofSlice();
+    const answers = answersOfSlice();
     for await (const list of pagesOf(ctx, staged, 'include')) {
-      const isNewest = answersOfSlice(list);
+      const isNewest = answers(list);
       const isExcluded = exclusions.consume(list);
       const found = rowsOfDay.among(list, {
         isDropped: (index) => isExcluded(index) || !isNewest(index),
@@ -103,6 +100,18 @@ export async function* stagedRecords(
     if (ofDay === 0 && exclusions.holdMoreThanTheDay()) throw instantUnclear(ctx, day);
   }
   rowsOfDay.end();
+}
+
+async function answersOf(
+  ctx: BuildContext,
+  day: string,
+  slices: readonly StagedSlice[],
+): Promise<ReturnType<typeof newestAnswers>> {
+  const { paging } = ctx.report;
+  const newest = slices.at(-1)?.slice;
+  if (paging.style !== 'lookup' || !newest || slices.length < 2) return () => () => () => true;
+  const upstream = await upstreamRecords(ctx, day, newest, paging.lookup);
+  return newestAnswers(paging.lookup.answerField, ownersAmong(upstream));
 }
 
 /** The field whose values tell records apart: where some record has none, it is no key. */

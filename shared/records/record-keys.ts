@@ -12,3 +12,17 @@ export function keyOf(value: Json | undefined): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value;
   return numberText(value);
 }
+
+/** Returns the upstream record that a response is about, by the key in the response: a service may leave out leading zeros. */
+export function ownersAmong(
+  upstream: ReadonlyMap<string, unknown>,
+): (answered: string) => string | undefined {
+  const padded = new Map(
+    [...upstream.keys()].flatMap((key) => (key.startsWith('0') ? [[withoutZeros(key), key]] : [])),
+  );
+  return (answered) => (upstream.has(answered) ? answered : padded.get(withoutZeros(answered)));
+}
+
+export function withoutZeros(digits: string): string {
+  return digits.replace(/^0+(?=\d)/, '');
+}

@@ -44,6 +44,14 @@ export interface Lookup {
   recordsChange: boolean;
 }
 
+/** A record of the upstream report, as its table has it. */
+export interface UpstreamRecord {
+  /** Its value in the lookup's key column. */
+  key: string;
+  /** Its values in the lookup's optional columns, where it has any. */
+  optional: Readonly<Record<string, string>>;
+}
+
 /** How an action is paged (docs/interface.md, sections 4.1 to 4.5). */
 export type Paging =
   /** From a position on, until `pageInfo.hasNextPage` is false. */

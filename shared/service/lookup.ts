@@ -7,16 +7,9 @@ import {
   rawNumber,
 } from '../json.ts';
 import type { ReportService } from '../ports.ts';
-import type { Lookup } from '../reports/definition.ts';
+import { withoutZeros } from '../records/record-keys.ts';
+import type { Lookup, UpstreamRecord } from '../reports/definition.ts';
 import { contractError, describeKind, objectsOf, wholeData } from './records.ts';
-
-/** A record of the upstream report, as its table has it. */
-export interface UpstreamRecord {
-  /** Its value in the lookup's key column. */
-  key: string;
-  /** Its values in the lookup's optional columns, where it has any. */
-  optional: Readonly<Record<string, string>>;
-}
 
 /**
  * What the service returns for one upstream record; an empty list where it has nothing (docs/interface.md, section 4.2;
@@ -85,18 +78,4 @@ function withKey(
     'other_id',
     `requested ${key.field} ${service.quote(requested)}, but the response is about ${answerField} ${shown}`,
   );
-}
-
-/** By the key that an answer names: the upstream record that it is about. A service may leave out leading zeros. */
-export function ownersAmong(
-  upstream: ReadonlyMap<string, unknown>,
-): (answered: string) => string | undefined {
-  const padded = new Map(
-    [...upstream.keys()].flatMap((key) => (key.startsWith('0') ? [[withoutZeros(key), key]] : [])),
-  );
-  return (answered) => (upstream.has(answered) ? answered : padded.get(withoutZeros(answered)));
-}
-
-function withoutZeros(digits: string): string {
-  return digits.replace(/^0+(?=\d)/, '');
 }

@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Json, type JsonObject, rawNumber, stringifyJson } from '../../shared/json.ts';
 import type { ReportService } from '../../shared/ports.ts';
+import type { UpstreamRecord } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { lookUp, type UpstreamRecord } from '../../shared/service/lookup.ts';
+import { lookUp } from '../../shared/service/lookup.ts';
 import { answersInTurn } from '../fakes/paged-service.ts';
 
 const action = 'report/clicks_detail';
