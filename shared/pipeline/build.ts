@@ -1,46 +1,28 @@
+/* Makes a version of what is staged of a day: of a reading that has just fed a builder, or chunk → rows. */
 import type { Column } from '../column-types.ts';
-import { asBrandReportsError } from '../errors.ts';
 import type { Committed } from '../lake/documents/ledger.ts';
-import { dayPartition, snapshotKey } from '../lake/paths.ts';
 import {
   MAX_DISCOVERED,
   MAX_DISCOVERED_OF_DAY,
   type Observations,
-  type TableSchema,
   fieldsWithoutColumn,
   growSchema,
   mergeObservations,
 } from '../lake/table/columns.ts';
-import { fullest } from '../lake/table/column-facts.ts';
-import { Digest, type RowHashes } from '../lake/table/digest.ts';
-import { loadParquet } from '../lake/table/load-parquet.ts';
-import { fileIn } from '../lake/table/readable-file.ts';
-import { ROW_GROUP_BYTES, maxRowsOfGroup } from '../lake/table/row-group-limits.ts';
-import type { BuildAhead } from './build-ahead.ts';
+import { type Builder, type BuiltSnapshot, type KeyConflict, createBuilder } from './builder.ts';
 import { type BuildContext, committedOf } from './context.ts';
-import { SnapshotWriter } from './snapshot-writer.ts';
-import { type KeyConflict, type KeyRule, type StagedDay, stagedRecords } from './staged-records.ts';
+import type { KeyRule } from './rows-of-day.ts';
+import {
+  type StagedDay,
+  answersOf,
+  exclusionsOf,
+  instantUnclear,
+  pagesOf,
+  recordsOf,
+  usedKeyField,
+} from './staged-records.ts';
 
-/** What is to be committed; `snapshot` is the committed one's where the content is the same. */
-export type BuiltSnapshot = Pick<
-  Committed,
-  | 'snapshot'
-  | 'rows'
-  | 'bytes'
-  | 'digest'
-  | 'keyIsNone'
-  | 'filled'
-  | 'sums'
-  | 'rescued'
-  | 'unsettled'
-  | 'statesFingerprint'
-> & {
-  unchanged: boolean;
-  /** Of its rows, where it replaces a closed day: they show what it changes. */
-  hashes?: RowHashes;
-};
-
-/** How a snapshot is made. */
+/** How a version is made. */
 export interface BuildOptions {
   /** Whether to re-read the committed snapshot and compare digests before reporting `unchanged`. */
   readBack: boolean;
@@ -49,86 +31,76 @@ export interface BuildOptions {
 }
 
 /**
- * Makes a snapshot of all that was staged of a day: first the schema grows, then the records of its chunks become
- * typed columns, and these Parquet under a prefix of its own. Content equal to what is committed makes no snapshot. Memory holds a
- * chunk, a row group and some tens of bytes of each record that has a key (I12).
- * @param ahead what was built while the pages came in: used where it is what the chunks would make. The caller aborts it
- * where this throws
- * @returns a conflict where records with one primary key differ, and only a second pass can tell why (I1)
+ * Makes a version of all that was staged of a day. First the schema grows. Content equal to what is committed makes no
+ * snapshot.
+ * @param fed the builder that the reading's pages were added to: it is finished if the chunks would make the same
+ * @returns a conflict if records with one primary key differ, and only a second reading can tell why (I1)
  */
 export async function build(
   ctx: BuildContext,
   staged: StagedDay,
   options: BuildOptions,
-  ahead?: BuildAhead,
+  fed?: Builder,
 ): Promise<BuiltSnapshot | { conflict: KeyConflict }> {
-  const current = await committedOf(ctx, staged.day);
-  const { columns } = await growToFit(ctx, staged);
-  const written = ahead?.complete(staged, columns, current);
-  if (written) return finished(ctx, staged.day, written, current, options);
-  await ahead?.abort();
-  return buildFromChunks(ctx, staged, options, { columns, current, rule: 'identifies' });
+  const slices = staged.slices.map(({ slice }) => slice);
+  const columns = await growToFit(
+    ctx,
+    staged.day,
+    slices.map(({ observations }) => observations),
+  );
+  const keyField = usedKeyField(ctx, slices);
+  if (fed?.confirm({ columns, keyField, records: recordsOf(slices) })) return fed.finish(options.readBack);
+  return buildFromChunks(ctx, staged, options, { columns, keyField, rule: 'identifies' });
 }
 
 async function buildFromChunks(
   ctx: BuildContext,
   staged: StagedDay,
   options: BuildOptions,
-  to: { columns: readonly Column[]; current: Committed | undefined; rule: KeyRule },
+  basis: { columns: readonly Column[]; keyField: string | undefined; rule: KeyRule },
 ): Promise<BuiltSnapshot | { conflict: KeyConflict }> {
-  const { columns, current, rule } = to;
-  const limits = { rows: maxRowsOfGroup(columns.length), bytes: ROW_GROUP_BYTES };
-  const written = new SnapshotWriter(ctx, staged.day, current, limits, () => columns);
+  const builder = await createBuilder(ctx, staged.day, basis);
   try {
-    for await (const records of stagedRecords(ctx, staged, rule)) {
-      if ('conflict' in records) {
-        await written.abort();
-        const proven = ruleProvenBy(ctx, records.conflict, staged, options.isKeyNew ? undefined : current);
-        return proven ? buildFromChunks(ctx, staged, options, { ...to, rule: proven }) : records;
-      }
-      await written.rows.append(records.list, records.kept, records.syncedAt);
-    }
-  } catch (error) {
-    await written.abort();
-    throw error;
+    await addChunks(ctx, builder, staged, basis.rule === 'identifies' ? basis.keyField : undefined);
+    if (!builder.conflict) return await builder.finish(options.readBack);
+  } finally {
+    await builder.abort();
   }
-  const built = await finished(ctx, staged.day, written, current, options);
-  return { ...built, ...(rule === 'is_none' && { keyIsNone: true }) };
+  const current = options.isKeyNew ? undefined : await committedOf(ctx, staged.day);
+  const rule = ruleProvenBy(ctx, builder.conflict, staged, current);
+  return rule ? buildFromChunks(ctx, staged, options, { ...basis, rule }) : { conflict: builder.conflict };
 }
 
-/** The snapshot, or the committed one where its content is the same. */
-async function finished(
+/**
+ * Adds everything staged, the newest slice first, so that its version of a record is the one that stays.
+ * @param excludedBy the field by which records of the next day are recognized, if there is one
+ * @throws BrandReportsError `contract` if it cannot be decided from the responses which records are the day's
+ */
+async function addChunks(
   ctx: BuildContext,
-  day: string,
-  { snapshot, rows, digest, hashes, abort }: SnapshotWriter,
-  current: Committed | undefined,
-  options: BuildOptions,
-): Promise<BuiltSnapshot> {
-  try {
-    const { file, facts } = await rows.flush();
-    const { statesFingerprint } = ctx.policy;
-    const known = {
-      sums: facts.sums,
-      ...(facts.rescued && { rescued: facts.rescued }),
-      ...(facts.unsettled !== undefined && { unsettled: facts.unsettled }),
-      ...(statesFingerprint !== undefined && { statesFingerprint }),
-    };
-    if (current?.digest === digest.value() && (await isIntact(ctx, day, current, options))) {
-      await abort();
-      const { snapshot: same, rows, bytes, filled } = current;
-      const content = { snapshot: same, rows, bytes, digest: current.digest, ...(filled && { filled }) };
-      return { ...content, ...known, unchanged: true };
+  builder: Builder,
+  { day, slices }: StagedDay,
+  excludedBy: string | undefined,
+): Promise<void> {
+  const done = slices.filter(({ slice }) => slice.done);
+  const answersOfSlice = await answersOf(ctx, day, done);
+  for (const staged of done.toReversed()) {
+    const answers = answersOfSlice();
+    const exclusions = await exclusionsOf(ctx, staged, excludedBy);
+    let ofDay = 0;
+    for await (const list of pagesOf(ctx, staged, 'include')) {
+      const isNewest = answers(list);
+      const verdictOf = exclusions.among(list);
+      ofDay += await builder.add(list, staged.slice, (index) =>
+        isNewest(index) ? verdictOf(index) : 'excluded',
+      );
+      if (builder.conflict) return;
     }
-    const { filled, ...written } = await file.finish();
-    const content = { snapshot, ...written, digest: digest.value(), filled: fullest(filled) };
-    return { ...content, ...known, unchanged: false, ...(hashes && { hashes }) };
-  } catch (error) {
-    await abort();
-    throw error;
+    if (ofDay === 0 && exclusions.holdMoreThanTheDay()) throw instantUnclear(ctx, day);
   }
 }
 
-/** I1: what a conflict proves of the key; `undefined` where only a second pass can tell. */
+/** I1: what a conflict proves of the key; `undefined` if only a second reading can tell. */
 function ruleProvenBy(
   { report }: BuildContext,
   { slice, versions }: KeyConflict,
@@ -143,33 +115,13 @@ function ruleProvenBy(
   return isKnown || slice !== slices.at(-1)?.slice ? 'is_none' : undefined;
 }
 
-/** Whether the committed object exists, ends like a Parquet file and, with `readBack`, has the digest of the ledger. */
-async function isIntact(
-  { lake, report, brand }: BuildContext,
+/** I7: columns are appended before the first file that has them is committed. */
+async function growToFit(
+  ctx: BuildContext,
   day: string,
-  { snapshot, bytes, digest }: Committed,
-  { readBack }: BuildOptions,
-): Promise<boolean> {
-  const key = snapshotKey(report.table, dayPartition(brand, day), snapshot);
-  const file = fileIn(lake.store, { key, bytes });
-  try {
-    if (Buffer.from(await file.range(bytes - 4, bytes)).toString('latin1') !== 'PAR1') return false;
-    if (!readBack) return true;
-    const { readParquetRows } = await loadParquet();
-    const found = new Digest();
-    for await (const row of readParquetRows(file)) found.add(row);
-    return found.value() === digest;
-  } catch (thrown) {
-    // An object that the store cannot read now may be intact; one that is not parseable as Parquet is damaged.
-    const { kind, code } = asBrandReportsError(thrown);
-    if (kind !== 'bug' && code !== 'object_missing') throw thrown;
-    return false;
-  }
-}
-
-/** I7: columns are appended before the first file that has them is written. */
-async function growToFit(ctx: BuildContext, { day, slices }: StagedDay): Promise<TableSchema> {
-  const observed = slices.map(({ slice }) => slice.observations).reduce<Observations>(mergeObservations, {});
+  observations: readonly Observations[],
+): Promise<readonly Column[]> {
+  const observed = observations.reduce<Observations>(mergeObservations, {});
   const schema = await ctx.schema.update((current) => {
     const grown = growSchema(current, observed, ctx.settings.columns);
     // A schema that was never written is stored even if it did not grow: later versions may document other types.
@@ -180,5 +132,5 @@ async function growToFit(ctx: BuildContext, { day, slices }: StagedDay): Promise
     const message = `${fields} fields of ${day} have no column: their values are in _rescued, where nothing is lost. Of the fields of one day that the interface does not document, the ${MAX_DISCOVERED_OF_DAY} most frequent can become columns, and ${MAX_DISCOVERED} of a table in all. To see them: SELECT _rescued FROM ${schema.table} WHERE dt = '${day}'. Name those that you need in the setting "columns" of ${ctx.report.name}: they become columns first`;
     ctx.log({ event: 'fields_without_column', day, fields, message });
   }
-  return schema;
+  return schema.columns;
 }

@@ -11,7 +11,7 @@ import {
   watchedDays,
 } from '../planning/due.ts';
 import { readingOf } from '../planning/reading.ts';
-import type { BuiltSnapshot } from './build.ts';
+import type { BuiltSnapshot } from './builder.ts';
 import type { Attempt } from './claim.ts';
 import { logChange, recordChange } from './changes.ts';
 import { type RunContext, committedOf } from './context.ts';

@@ -15,18 +15,14 @@ import { type DayOutcome, errorSummary } from '../outcome.ts';
 import { daysWatched, isBehindPolicy, isEmptied } from '../planning/due.ts';
 import type { Continuation, DueDay } from '../planning/plan.ts';
 import { isEndOfRun } from '../service/retry.ts';
-import { type BuiltSnapshot, build } from './build.ts';
-import { type Attempt, claim, restartAttempt, withRenewedLease } from './claim.ts';
+import type { BuiltSnapshot } from './builder.ts';
+import { type Attempt, claim, withRenewedLease } from './claim.ts';
 import { commit } from './commit.ts';
 import { type RunContext, committedOf } from './context.ts';
-import { fetchDay } from './fetch.ts';
 import { publishDay } from './publish.ts';
-import { stagedDay } from './staged-records.ts';
+import { readDay } from './read-day.ts';
 
 const LEASE_RENEWAL_MS = 15_000;
-/** The speed of a publication: that of `npm run bench:parquet` with a large safety margin. */
-const PUBLISH_ROWS_PER_SECOND = 10_000;
-const PUBLISH_BASE_MS = 5_000;
 
 /** What became of a day, and the error where it failed. */
 export interface SyncedDay {
@@ -53,7 +49,7 @@ export async function syncDay(
     if (!claimed) return ended(ctx, day, 'busy');
     ctx.log({ event: 'day_claimed', day, reason, resumed: claimed.resumed });
     stopRenewing = keepLease(ctx, claimed);
-    const snapshot = await fetchAndBuild(ctx, claimed, continuation.range !== undefined, onFetched);
+    const snapshot = await readDay(ctx, claimed, continuation.range !== undefined, onFetched);
     if (!snapshot) return await leftToNextRun(ctx, claimed);
     if (!continuation.range) await assertNotEmptied(ctx, claimed, snapshot);
     await commit(ctx, claimed, snapshot, continuation.id);
@@ -76,34 +72,6 @@ export async function syncDay(
   } finally {
     stopRenewing();
   }
-}
-
-/** I1: the pass is repeated, once, before a record is dropped whose key another one has. @returns `undefined` where time was up */
-async function fetchAndBuild(
-  ctx: RunContext,
-  claimed: Attempt,
-  readBack: boolean,
-  onFetched: () => void,
-): Promise<BuiltSnapshot | undefined> {
-  const fetched = await fetchDay(ctx, claimed);
-  if (!fetched) return undefined;
-  const { attempt, ahead } = fetched;
-  let built: Awaited<ReturnType<typeof build>>;
-  try {
-    if (!(await publicationFits(ctx, attempt))) {
-      await ahead?.abort();
-      return undefined;
-    }
-    // Not before: the only day of a run fits always, and the next one starts behind this.
-    onFetched();
-    built = await build(ctx, await stagedDay(ctx, attempt), { readBack }, ahead);
-  } catch (error) {
-    await ahead?.abort();
-    throw error;
-  }
-  if (!('conflict' in built)) return built;
-  const repeated = await restartAttempt(ctx, attempt, 'key_conflict', built.conflict.versions);
-  return fetchAndBuild(ctx, repeated, readBack, onFetched);
 }
 
 /** I1: records that the service has forgotten are not ours to remove. Only a range that names the day replaces them. */
@@ -154,12 +122,6 @@ function keepLease(ctx: RunContext, { day, progress }: Attempt): () => void {
 /** False also for an unchanged day whose snapshot was committed but never published. */
 async function isPublished(ctx: RunContext, day: string): Promise<boolean> {
   return (await committedOf(ctx, day))?.published ?? false;
-}
-
-async function publicationFits(ctx: RunContext, { progress }: Attempt): Promise<boolean> {
-  const { slices } = await progress.cached();
-  const rows = slices.flatMap(({ parts }) => parts).reduce((sum, part) => sum + part.records, 0);
-  return ctx.time.fits(PUBLISH_BASE_MS + (rows / PUBLISH_ROWS_PER_SECOND) * 1000);
 }
 
 async function pagesStaged({ progress }: Attempt): Promise<number> {

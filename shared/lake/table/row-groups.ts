@@ -32,6 +32,7 @@ export class RowGroups {
   #syncedAt = new Uint32Array(FIRST_ROWS);
   #times: (Date | undefined)[] = [undefined];
   #target: RowGroupTarget | undefined;
+  #largest = 0;
 
   /**
    * @param limits of a row group
@@ -48,9 +49,9 @@ export class RowGroups {
     return this.#target;
   }
 
-  /** How many rows are not written. */
-  get pending(): number {
-    return this.#records.rows;
+  /** How many rows the largest row group has. */
+  get largest(): number {
+    return Math.max(this.#largest, this.#records.rows);
   }
 
   /**
@@ -76,6 +77,7 @@ export class RowGroups {
     if (rows === 0) return this.#target;
     const counted = facts.count(rows, this.#columns(rows, columns, facts));
     await file.writeGroup(rows, this.#digest.addColumns(rows, counted));
+    this.#largest = this.largest;
     this.#records.clear();
     this.#times = [undefined];
     return this.#target;

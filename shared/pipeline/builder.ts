@@ -1,0 +1,182 @@
+/*
+ * Builds one version of a day: pages of records go in, and the rows among them become a Parquet file under a new prefix.
+ * A reading feeds the builder while its pages come in; a rebuild, or a reading whose assumptions were wrong, feeds it from
+ * chunks. SQL sees nothing of the file before the commit. Memory holds a page, a row group and some tens of bytes of each
+ * record that has a key (I12).
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Column } from '../column-types.ts';
+import { asBrandReportsError } from '../errors.ts';
+import type { Committed } from '../lake/documents/ledger.ts';
+import type { Slice } from '../lake/documents/progress.ts';
+import { dayPartition, snapshotKey } from '../lake/paths.ts';
+import { ColumnFacts, fullest } from '../lake/table/column-facts.ts';
+import { type Observations, growSchema, observe } from '../lake/table/columns.ts';
+import { Digest, RowHashes } from '../lake/table/digest.ts';
+import { loadParquet } from '../lake/table/load-parquet.ts';
+import { fileIn } from '../lake/table/readable-file.ts';
+import { ROW_GROUP_BYTES, maxRowsOfGroup } from '../lake/table/row-group-limits.ts';
+import { RowGroups } from '../lake/table/row-groups.ts';
+import type { RecordList } from '../records/record-list.ts';
+import { type BuildContext, committedOf } from './context.ts';
+import { type KeyRule, type Verdict, type Versions, createRowsOfDay } from './rows-of-day.ts';
+
+/** What is to be committed; `snapshot` is the committed one's if the content is the same. */
+export type BuiltSnapshot = Pick<
+  Committed,
+  | 'snapshot'
+  | 'rows'
+  | 'bytes'
+  | 'digest'
+  | 'keyIsNone'
+  | 'filled'
+  | 'sums'
+  | 'rescued'
+  | 'unsettled'
+  | 'statesFingerprint'
+> & {
+  unchanged: boolean;
+  /** Of its rows, if it replaces a closed day: they show what it changes. */
+  hashes?: RowHashes;
+};
+
+/** Records of a slice that have one key and differ. */
+export interface KeyConflict extends Versions {
+  slice: Slice;
+}
+
+/** What rows depend on besides their records: chunks prove it, a reading assumes it until its last page. */
+export interface Basis {
+  /** The field that identifies a record; `undefined` if some record lacks it. */
+  keyField: string | undefined;
+  rule: KeyRule;
+  /** The table's columns; missing: the columns that the pages so far would make. */
+  columns?: readonly Column[];
+  /** I12: a row group is written when its values take so many bytes. */
+  groupBytes?: number;
+}
+
+export interface Builder {
+  /** Why the builder takes no more records: only a second reading can tell which of them are rows (I1). */
+  readonly conflict: KeyConflict | undefined;
+  /**
+   * Appends the rows among a page's records, the newest slice first.
+   * @param verdictOf what other staged records show of a record
+   * @returns how many of the records are the day's
+   */
+  add(list: RecordList, slice: Slice, verdictOf?: (index: number) => Verdict): Promise<number>;
+  /**
+   * Replaces the assumptions by what all staged records prove.
+   * @param proven `records`: how many are staged, including those that are excluded
+   * @returns whether the file is what the chunks would make: otherwise only they can make it
+   */
+  confirm(proven: Required<Pick<Basis, 'columns'>> & Pick<Basis, 'keyField'> & { records: number }): boolean;
+  /**
+   * Writes the rest of the file; a version with equal content stays instead.
+   * @param readBack whether to re-read that version before it is believed to be intact
+   * @throws BrandReportsError `contract` if all records have dates of other days
+   */
+  finish(readBack: boolean): Promise<BuiltSnapshot>;
+  /** Drops what was written, unless the builder has finished it: whoever creates a builder calls this in the end. */
+  abort(): Promise<void>;
+}
+
+export async function createBuilder(ctx: BuildContext, day: string, basis: Basis): Promise<Builder> {
+  const { lake, report, brand, settings } = ctx;
+  const snapshot = ctx.newId();
+  const replacesClosed = (await committedOf(ctx, day))?.state === 'closed';
+  const hashes = replacesClosed ? new RowHashes() : undefined;
+  const digest = new Digest(hashes);
+  const rowsOfDay = createRowsOfDay(ctx, day, basis.keyField, basis.rule);
+  const observations: Observations = {};
+  let { columns } = basis;
+  const width = (columns ?? (await ctx.schema.cached()).columns).length;
+  const limits = { rows: maxRowsOfGroup(width), bytes: basis.groupBytes ?? ROW_GROUP_BYTES };
+  const groups = new RowGroups(limits, digest, async () => {
+    const { writeParquet } = await loadParquet();
+    const chosen = columns ?? growSchema(await ctx.schema.cached(), observations, settings.columns).columns;
+    const output = lake.store.create(snapshotKey(report.table, dayPartition(brand, day), snapshot));
+    return {
+      columns: chosen,
+      file: writeParquet(output, chosen),
+      facts: new ColumnFacts(chosen, settings.states),
+    };
+  });
+  let current: Slice | undefined;
+  let records = 0;
+  let conflict: KeyConflict | undefined;
+  let isEnded = false;
+  return {
+    get conflict() {
+      return conflict;
+    },
+    async add(list, slice, verdictOf = () => undefined) {
+      if (conflict) return 0;
+      if (slice !== current) rowsOfDay.beginSlice();
+      current = slice;
+      records += list.count;
+      if (!columns && !groups.target) observe(observations, list);
+      const { kept, ofDay, conflict: met } = rowsOfDay.among(list, verdictOf);
+      if (met) conflict = { slice, ...met };
+      else await groups.append(list, kept, new Date(slice.startedAt));
+      return ofDay;
+    },
+    confirm(proven) {
+      ({ columns } = proven);
+      const isAll = !conflict && records === proven.records && basis.keyField === proven.keyField;
+      if (!isAll || groups.largest > maxRowsOfGroup(columns.length)) return false;
+      return !groups.target || isDeepStrictEqual(groups.target.columns, columns);
+    },
+    async finish(readBack) {
+      rowsOfDay.end();
+      const { file, facts } = await groups.flush();
+      const { statesFingerprint } = ctx.policy;
+      const known = {
+        sums: facts.sums,
+        ...(facts.rescued && { rescued: facts.rescued }),
+        ...(facts.unsettled !== undefined && { unsettled: facts.unsettled }),
+        ...(statesFingerprint !== undefined && { statesFingerprint }),
+        ...(basis.rule === 'is_none' && { keyIsNone: true }),
+      };
+      const committed = await committedOf(ctx, day);
+      if (committed?.digest === digest.value() && (await isIntact(ctx, day, committed, readBack))) {
+        const { snapshot: same, rows, bytes, filled } = committed;
+        const content = { snapshot: same, rows, bytes, digest: committed.digest, ...(filled && { filled }) };
+        return { ...content, ...known, unchanged: true };
+      }
+      const { filled, ...written } = await file.finish();
+      isEnded = true;
+      const content = { snapshot, ...written, digest: digest.value(), filled: fullest(filled) };
+      return { ...content, ...known, unchanged: false, ...(hashes && { hashes }) };
+    },
+    async abort() {
+      if (isEnded) return;
+      isEnded = true;
+      await groups.target?.file.abort();
+    },
+  };
+}
+
+/** Whether the committed object exists, ends like a Parquet file and, with `readBack`, has the digest of the ledger. */
+async function isIntact(
+  { lake, report, brand }: BuildContext,
+  day: string,
+  { snapshot, bytes, digest }: Committed,
+  readBack: boolean,
+): Promise<boolean> {
+  const key = snapshotKey(report.table, dayPartition(brand, day), snapshot);
+  const file = fileIn(lake.store, { key, bytes });
+  try {
+    if (Buffer.from(await file.range(bytes - 4, bytes)).toString('latin1') !== 'PAR1') return false;
+    if (!readBack) return true;
+    const { readParquetRows } = await loadParquet();
+    const found = new Digest();
+    for await (const row of readParquetRows(file)) found.add(row);
+    return found.value() === digest;
+  } catch (thrown) {
+    // An object that the store cannot read now may be intact; one that is not parseable as Parquet is damaged.
+    const { kind, code } = asBrandReportsError(thrown);
+    if (kind !== 'bug' && code !== 'object_missing') throw thrown;
+    return false;
+  }
+}

@@ -1,0 +1,122 @@
+/*
+ * Reads a day: page → chunk → rows. Each page of the service is staged in a chunk and added to the version that is being
+ * built. The builder assumes that later pages bring no surprise; if they do, or an earlier run staged a part of the day,
+ * `build` feeds the builder from the chunks instead.
+ *
+ * A run that has no time left stages what it has and stops. The next one fetches the last staged page again and resumes
+ * after it only if its records and its continuation are the same: positions and page numbers mean other records once
+ * something moved, and a cursor that the service has forgotten may end the list, or begin it again. Otherwise the pages are
+ * read again from the first one. Such restarts are counted, and a restarted day is read to its end, or it might never be
+ * complete.
+ */
+import { rethrowBugs } from '../errors.ts';
+import type { Slice } from '../lake/documents/progress.ts';
+import { primaryKeyField } from '../planning/primary-key.ts';
+import { build } from './build.ts';
+import { type Builder, type BuiltSnapshot, createBuilder } from './builder.ts';
+import { type Attempt, restartAttempt } from './claim.ts';
+import type { RunContext } from './context.ts';
+import { explained, leadsOn, servicePages } from './fetch.ts';
+import { Stage } from './stage.ts';
+import { recordsOf, stagedDay } from './staged-records.ts';
+
+/**
+ * I12: about what rows that are not written yet take of all days that are in flight when a day begins, and of each at
+ * least: small row groups cost a reader more. What is written early is not left to the end, when nothing is waited for any
+ * more.
+ */
+const PENDING_BYTES = 64 * 2 ** 20;
+const MIN_PENDING_BYTES = 4 * 2 ** 20;
+/** The speed of a publication: that of `npm run bench:parquet` with a large safety margin. */
+const PUBLISH_ROWS_PER_SECOND = 10_000;
+const PUBLISH_BASE_MS = 5_000;
+
+/**
+ * Reads the rest of the attempt's last slice, and makes a version of the day.
+ * @param readBack whether to re-read the committed snapshot before it is reported as `unchanged`
+ * @param onFetched called when all pages are staged
+ * @returns `undefined` if time was up before
+ */
+export async function readDay(
+  ctx: RunContext,
+  claimed: Attempt,
+  readBack: boolean,
+  onFetched: () => void,
+): Promise<BuiltSnapshot | undefined> {
+  let attempt = claimed;
+  if (attempt.resumed && !(await leadsOn(ctx, await lastSliceOf(attempt))))
+    attempt = await restartAttempt(ctx, attempt, 'last_page_changed');
+  const builder = await builderOfPages(ctx, attempt);
+  try {
+    const outcome = await readPages(ctx, attempt, builder);
+    if (outcome === 'cursor_died') attempt = await restartAttempt(ctx, attempt, outcome);
+    else {
+      if (outcome === 'out_of_time' || !(await publicationFits(ctx, attempt))) return undefined;
+      // Not before: the only day of a run always fits, and the next one starts after this.
+      onFetched();
+      const built = await build(ctx, await stagedDay(ctx, attempt), { readBack }, builder);
+      if (!('conflict' in built)) return built;
+      // I1: the day is read once more before a record is dropped whose key another one has.
+      attempt = await restartAttempt(ctx, attempt, 'key_conflict', built.conflict.versions);
+    }
+  } finally {
+    await builder?.abort();
+  }
+  return readDay(ctx, attempt, readBack, onFetched);
+}
+
+/** Page → chunk → rows, for each query of the slice that is not done. */
+async function readPages(
+  ctx: RunContext,
+  attempt: Attempt,
+  builder: Builder | undefined,
+): Promise<'complete' | 'out_of_time' | 'cursor_died'> {
+  const slice = await lastSliceOf(attempt);
+  for (const [index, part] of slice.parts.entries()) {
+    if (part.done) continue;
+    const stage = new Stage(ctx, attempt, index, primaryKeyField(ctx));
+    let { pages } = part;
+    try {
+      for await (const page of servicePages(ctx, attempt, slice, part)) {
+        await stage.add(page);
+        if (part.role === 'include') await builder?.add(page.records, slice);
+        pages += 1;
+        ctx.log({ event: 'page_fetched', day: attempt.day, page: pages, rows: page.records.count });
+        if (page.next === null || !mustStop(ctx, attempt)) continue;
+        await stage.flush();
+        return 'out_of_time';
+      }
+    } catch (thrown) {
+      const error = rethrowBugs(thrown);
+      if (error.code === 'cursor_died') return 'cursor_died';
+      if (error.kind !== 'conflict') await stage.flush();
+      throw explained(ctx, part, error);
+    }
+  }
+  return 'complete';
+}
+
+/** @returns `undefined` if records are staged already: only the chunks have all of them */
+async function builderOfPages(ctx: RunContext, { day, progress }: Attempt): Promise<Builder | undefined> {
+  if (recordsOf((await progress.cached()).slices) > 0) return undefined;
+  // Another day may be built for each one that is read.
+  const days = Math.max(2 * ctx.daysInFlight, ctx.days.count);
+  const groupBytes = Math.max(MIN_PENDING_BYTES, PENDING_BYTES / days);
+  return createBuilder(ctx, day, { keyField: primaryKeyField(ctx), rule: 'identifies', groupBytes });
+}
+
+/** Whether to go on: a restarted day is read to its end, as long as the process certainly still exists. */
+function mustStop({ time }: RunContext, attempt: Attempt): boolean {
+  return attempt.restarts === 0 ? time.isUp() : time.isOver();
+}
+
+async function publicationFits(ctx: RunContext, { progress }: Attempt): Promise<boolean> {
+  const records = recordsOf((await progress.cached()).slices);
+  return ctx.time.fits(PUBLISH_BASE_MS + (records / PUBLISH_ROWS_PER_SECOND) * 1000);
+}
+
+async function lastSliceOf({ progress }: Attempt): Promise<Slice> {
+  const slice = (await progress.cached()).slices.at(-1);
+  if (!slice) throw new Error('a claimed day has a slice');
+  return slice;
+}
