@@ -6,11 +6,9 @@
  * downloaded first. Before the caller's SQL runs, DuckDB is locked: it reads the lake's folder and no other file.
  */
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { monthOf } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { type Column, typeSpec, type Value } from '../shared/column-types.ts';
 import { DAY_PARTITION_KEYS, LEDGER_TABLES } from '../shared/lake/paths.ts';
-import { committedIn } from '../shared/planning/findings.ts';
 import type { Row } from '../shared/lake/table/columns.ts';
 import {
   type ReportLedgers,
@@ -22,11 +20,11 @@ import {
   readSchema,
 } from '../shared/lake/documents/read.ts';
 import { changeViews } from '../shared/catalog/changes.ts';
-import { type CoverageFacts, coverageRows, coverageTable } from '../shared/catalog/coverage.ts';
+import { coverageRows, coverageTable } from '../shared/catalog/coverage.ts';
 import { comparedMonths, schemaChangeRows, schemaChangesTable } from '../shared/catalog/schema-changes.ts';
 import { freshness } from '../shared/catalog/freshness.ts';
 import { changesTable } from '../shared/pipeline/change-rows.ts';
-import { upstreamState } from '../shared/planning/due.ts';
+import { reportDaysIn } from '../shared/planning/day-facts.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
 import { missingColumns, viewOver } from '../shared/catalog/ensure-tables.ts';
 import type { Ledger } from '../shared/lake/documents/ledger.ts';
@@ -210,9 +208,10 @@ function readParquet(
 }
 
 function coverageSql({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedgers[]): string {
-  return ledgerTableSql(coverageTable, ledgers, (stored, ledger) =>
-    coverageRows(ledger, coverageFacts(stored, ledgers, settings), nowMs),
-  );
+  return ledgerTableSql(coverageTable, ledgers, ({ brand, report }, ledger) => {
+    const policy = enabledPolicy(settings, brand, report);
+    return coverageRows(ledger, reportDaysIn(ledgers, { brand, report, policy }), nowMs);
+  });
 }
 
 function schemaChangesSql(ledgers: readonly ReportLedgers[]): string {
@@ -245,24 +244,6 @@ function ledgerTableSql(
   const values = rows.map((row) => `(${columns.map((column) => literal(row[column.name])).join(', ')})`);
   const insert = values.length === 0 ? '' : `; INSERT INTO ${name} VALUES ${values.join(', ')}`;
   return `CREATE TABLE ${name} (${definition})${insert}`;
-}
-
-function coverageFacts(
-  { brand, report, state, ledgers: own }: ReportLedgers,
-  ledgers: readonly ReportLedgers[],
-  settings: Settings | undefined,
-): CoverageFacts {
-  const { day } = report;
-  const upstream = ledgers.find(
-    (other) => other.brand === brand && day.by === 'upstream' && other.report.name === day.report,
-  );
-  return {
-    report,
-    committedOn: committedIn(own),
-    policy: enabledPolicy(settings, brand, report),
-    hasReturnedRecords: state.hasReturnedRecords,
-    upstream: (dt) => upstreamState(upstream?.ledgers.get(monthOf(dt))?.days[dt]),
-  };
 }
 
 function isNamedIn(sql: string): (name: string) => boolean {

@@ -11,7 +11,7 @@ import { schemaChangeText } from '../../shared/planning/schema-changes.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
 import { calendarPage } from '../../shared/status/calendar.ts';
-import type { StatusDay } from '../../shared/status/day-status.ts';
+import type { DayFacts } from '../../shared/planning/day-facts.ts';
 import { LOOKS, type Look, lookOf } from '../../shared/status/looks.ts';
 import { counted, rangesText } from '../../shared/status/open-problems.ts';
 import { PROBLEM_STATES } from '../../shared/planning/day-state.ts';
@@ -193,7 +193,7 @@ function monthLine({ days }: TableStatus, name: string, today: string): string {
 }
 
 function totals({ tables, today }: Section): string {
-  const daysThatLook = (look: Look, days: readonly StatusDay[]) =>
+  const daysThatLook = (look: Look, days: readonly DayFacts[]) =>
     days.filter((day) => lookOf(day, today) === look).length;
   const problems = PROBLEM_STATES.toReversed().filter((state) =>
     tables.some(({ days }) => daysThatLook(state, days) > 0),

@@ -18,7 +18,7 @@ import { errorSummary } from '../outcome.ts';
 import {
   COMPARED_DAYS,
   type FindingFacts,
-  committedIn,
+  entriesIn,
   findingsOf,
   isNewFinding,
 } from '../planning/findings.ts';
@@ -219,5 +219,5 @@ export async function findingFacts(
     monthsFrom(from, first).map(async (each) => [each, await readOrDamage(ledger(each).cached())] as const),
   );
   const ledgers = new Map(read.flatMap(([each, found]) => ('value' in found ? [[each, found.value]] : [])));
-  return { report, policy, committedOn: committedIn(ledgers) };
+  return { report, policy, entryOn: entriesIn(ledgers) };
 }

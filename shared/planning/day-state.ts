@@ -1,8 +1,8 @@
 /*
  * Without one place that decides the state of a day, Athena would call a day complete that the calendar calls overdue,
- * and the alarm would have a third opinion. Here it is decided once, from the ledger's entry, the policy and the time:
- * `coverage` and `freshness` (SQL), `status`, the calendar and the metric of the alarm all use these functions. They
- * build on `due.ts` (when a day is due). What a run did with a day is something else: `DayOutcome.outcome`.
+ * and the alarm would have a third opinion. These rules decide it from the ledger's entry, the policy and the time, and
+ * `day-facts.ts` applies them. They build on `due.ts` (when a day is due). What a run did with a day is something else:
+ * `DayOutcome.outcome`.
  */
 import type { Committed, DayEntry, Failure } from '../lake/documents/ledger.ts';
 import { type Policy, type UpstreamState, dueAtMs } from './due.ts';
@@ -56,13 +56,16 @@ export function statesSql(states: readonly DayState[]): string {
   return states.map((state) => `'${state}'`).join(', ');
 }
 
+/** What a committed version is, whatever happened since. */
+export type CommittedState = Extract<DayState, 'open' | 'complete' | 'settled' | 'unverified'>;
+
 /** Whether a day of this state was read whole after its end, and nothing is wrong with it. */
-export function isComplete(state: DayState | undefined): boolean {
-  return state !== undefined && DAY_STATES[state] === 'complete';
+export function isComplete(state: DayState | null): boolean {
+  return state !== null && DAY_STATES[state] === 'complete';
 }
 
 /** What the state of a day follows from, in addition to the time. */
-export interface DayFacts {
+export interface KnownDay {
   /** `YYYY-MM-DD` */
   day: string;
   entry: DayEntry | undefined;
@@ -74,17 +77,8 @@ export interface DayFacts {
   upstream?: UpstreamState | undefined;
 }
 
-/** The state of a day. */
-export function dayState(facts: DayFacts, nowMs: number): DayState {
-  const { entry, hasReturnedRecords } = facts;
-  if (failureOf(facts)) return 'failed';
-  if (!entry?.committed) return entry?.claim ? 'in_progress' : 'missing';
-  const state = committedState(entry.committed, hasReturnedRecords);
-  return state !== 'unverified' && isOverdue(facts, nowMs) ? 'overdue' : state;
-}
-
 /** Why the day failed. No run reads a day before the start date again, so what is committed of it is all there will be. */
-export function failureOf({ day, entry, policy }: DayFacts): Failure | undefined {
+export function failureOf({ day, entry, policy }: KnownDay): Failure | undefined {
   const isLeftAsItIs = entry?.committed !== undefined && policy !== undefined && day < policy.startDate;
   return isLeftAsItIs ? undefined : entry?.failure;
 }
@@ -96,7 +90,7 @@ export function failureOf({ day, entry, policy }: DayFacts): Failure | undefined
 export function committedState(
   { state, settled, lastReadingGivenUp, rows }: Committed,
   hasReturnedRecords: boolean,
-): 'open' | 'complete' | 'settled' | 'unverified' {
+): CommittedState {
   if (rows === 0 && !hasReturnedRecords) return 'unverified';
   if (settled && !lastReadingGivenUp) return 'settled';
   return state === 'closed' ? 'complete' : 'open';
@@ -113,18 +107,12 @@ export function newestCompleteDay(
   return complete.sort().at(-1) ?? null;
 }
 
-/** Whether a committed day is due again, and a grace period has passed since. */
-export function isOverdue(facts: DayFacts, nowMs: number): boolean {
-  const atMs = overdueAtMs(facts, nowMs);
-  return atMs !== null && nowMs >= atMs;
-}
-
 /**
  * When the day becomes overdue unless it is read before, in milliseconds; `null` for never: it can change no more, or
  * its state already says what is wrong with it (`missing`, `in_progress`, `failed`, `unverified`).
  */
 export function overdueAtMs(
-  { day, entry, policy, hasReturnedRecords, upstream }: DayFacts,
+  { day, entry, policy, hasReturnedRecords, upstream }: KnownDay,
   nowMs: number,
 ): number | null {
   if (!policy || !entry?.committed || entry.failure) return null;

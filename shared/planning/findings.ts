@@ -6,7 +6,7 @@
  * have counted (`pipeline/reconcile.ts` makes them). Only days that were read whole after their end are judged.
  */
 import { addDays, monthOf } from '../days.ts';
-import type { Committed, Ledger } from '../lake/documents/ledger.ts';
+import type { Committed, DayEntry, Ledger } from '../lake/documents/ledger.ts';
 import type { Check, ReportDefinition } from '../reports/definition.ts';
 import type { Policy } from './due.ts';
 
@@ -30,8 +30,8 @@ export interface Finding {
 export interface FindingFacts {
   day: string;
   report: Pick<ReportDefinition, 'checks' | 'measure' | 'day'>;
-  /** What is committed of any day of the report, this one included; `undefined` where nothing is, or it is not known. */
-  committedOn: (day: string) => Committed | undefined;
+  /** The ledger's entry of any day of the report, this one included; `undefined` where it is not known. */
+  entryOn: (day: string) => DayEntry | undefined;
   /** Missing where the report is not enabled: then nothing says how far rows may fall. */
   policy: Pick<Policy, 'fallPercent'> | undefined;
 }
@@ -69,21 +69,21 @@ const COMMON = {
   },
 } as const;
 
-/** What is committed of the days of these ledgers, by month. */
-export function committedIn(ledgers: ReadonlyMap<string, Pick<Ledger, 'days'>>): FindingFacts['committedOn'] {
-  return (day) => ledgers.get(monthOf(day))?.days[day]?.committed;
+/** The days of these ledgers, by month. */
+export function entriesIn(ledgers: ReadonlyMap<string, Pick<Ledger, 'days'>>): FindingFacts['entryOn'] {
+  return (day) => ledgers.get(monthOf(day))?.days[day];
 }
 
 /** What is odd about a day. @returns nothing for a day that is open, or not read */
-export function findingsOf({ day, report, committedOn, policy }: FindingFacts): Finding[] {
-  const committed = committedOn(day);
+export function findingsOf({ day, report, entryOn, policy }: FindingFacts): Finding[] {
+  const committed = entryOn(day)?.committed;
   if (committed?.state !== 'closed') return [];
   const since = committed.committedAt ?? committed.readFrom;
   const { before, confirmed } = committed;
   const falls = before && policy ? fallsBelow(before, committed, report.measure, policy.fallPercent) : [];
   // Rows that fell are far from what is usual as well: people are told of one thing once.
   const hasFewerRows = falls.some(({ check }) => check !== 'sum_fell');
-  const unusual = hasFewerRows ? [] : unusualRows(day, committed, committedOn);
+  const unusual = hasFewerRows ? [] : unusualRows(day, committed, entryOn);
   return [
     ...falls.map(({ check, detail }) => ({
       ...{ check, ...COMMON[check], detail, since: before?.at ?? since, isCertain: confirmed },
@@ -95,7 +95,7 @@ export function findingsOf({ day, report, committedOn, policy }: FindingFacts): 
     ...neverAgreed(committed).map((detail) => ({
       ...{ check: 'never_agrees', ...COMMON.never_agrees, detail, since, isCertain: true },
     })),
-    ...zoneSeam(day, committed, report, committedOn).map((detail) => ({
+    ...zoneSeam(day, committed, report, entryOn).map((detail) => ({
       ...{ check: 'zone_seam', ...COMMON.zone_seam, detail, since, isCertain: true },
     })),
     ...report.checks.flatMap(({ name, counts, advice }: Check) => {
@@ -119,9 +119,9 @@ function zoneSeam(
   day: string,
   { timeZone }: Committed,
   report: FindingFacts['report'],
-  committedOn: FindingFacts['committedOn'],
+  entryOn: FindingFacts['entryOn'],
 ): string[] {
-  const before = committedOn(addDays(day, -1));
+  const before = entryOn(addDays(day, -1))?.committed;
   const isKnown = before?.settled && before.timeZone !== undefined && timeZone !== undefined;
   if (!isKnown || before.timeZone === timeZone || report.day.by === 'dates') return [];
   return [`${before.timeZone} before, ${timeZone} now`];
@@ -195,10 +195,10 @@ const BEYOND_FARTHEST = 1.5;
 function unusualRows(
   day: string,
   { rows }: Pick<Committed, 'rows'>,
-  committedOn: FindingFacts['committedOn'],
+  entryOn: FindingFacts['entryOn'],
 ): string[] {
-  const weeks = Array.from({ length: WEEKS }, (_, week) => committedOn(addDays(day, -7 * (week + 1))));
-  const known = weeks.flatMap((before) => (before?.state === 'closed' ? [before.rows] : []));
+  const weeks = Array.from({ length: WEEKS }, (_, week) => entryOn(addDays(day, -7 * (week + 1))));
+  const known = weeks.flatMap((week) => (week?.committed?.state === 'closed' ? [week.committed.rows] : []));
   if (known.length < MIN_WEEKS) return [];
   const usual = median(known);
   if (usual < MIN_ROWS_APART || Math.abs(rows - usual) < MIN_ROWS_APART) return [];
@@ -243,9 +243,9 @@ export function carriedFindings(
 
 /** Whether what is committed has only now come to have this finding: it is logged then, and not with every reading. */
 export function isNewFinding({ check }: Finding, facts: FindingFacts): boolean {
-  const { before, readFrom } = facts.committedOn(facts.day) ?? {};
+  const { before, readFrom } = facts.entryOn(facts.day)?.committed ?? {};
   if (!before || check === 'never_agrees') return true;
   if (check === 'zone_seam') return before.state === 'open';
   if (check !== 'unusual_rows') return before.at === readFrom;
-  return before.state === 'open' || unusualRows(facts.day, before, facts.committedOn).length === 0;
+  return before.state === 'open' || unusualRows(facts.day, before, facts.entryOn).length === 0;
 }

@@ -5,8 +5,8 @@
  * that is empty. Bars of one look are one path: a page of many brands would be too large otherwise.
  */
 import { daysFrom, daysOfMonth, monthOf } from '../days.ts';
+import type { DayFacts } from '../planning/day-facts.ts';
 import { PROBLEM_STATES } from '../planning/day-state.ts';
-import type { StatusDay } from './day-status.ts';
 import { exactNumber } from './exact-number.ts';
 import { Html, html } from './html.ts';
 import { type Look, isToCome, lookOf } from './looks.ts';
@@ -62,14 +62,14 @@ function chart({ table, days }: TableStatus, axis: readonly string[], today: str
 `;
 }
 
-function bar({ dt, rows }: StatusDay, positions: ReadonlyMap<string, number>, largest: number): string[] {
+function bar({ dt, rows }: DayFacts, positions: ReadonlyMap<string, number>, largest: number): string[] {
   const x = positions.get(dt);
   if (x === undefined || rows === null || rows === 0) return [];
   const height = Math.max(MIN_BAR_HEIGHT, (BAR_HEIGHT * rows) / largest);
   return [`M${x} ${BAR_HEIGHT}v-${Number(height.toFixed(1))}`];
 }
 
-function mark(day: StatusDay, positions: ReadonlyMap<string, number>, today: string): string[] {
+function mark(day: DayFacts, positions: ReadonlyMap<string, number>, today: string): string[] {
   const x = positions.get(day.dt);
   return x === undefined || isToCome(day, today) ? [] : [`M${x} ${BAR_HEIGHT + 1}v${MARK_HEIGHT}`];
 }

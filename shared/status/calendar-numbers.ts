@@ -1,4 +1,4 @@
-import type { StatusDay } from './day-status.ts';
+import type { DayFacts } from '../planning/day-facts.ts';
 import { exactNumber } from './exact-number.ts';
 import { type Html, html } from './html.ts';
 import { LOOKS, lookOf } from './looks.ts';
@@ -29,7 +29,7 @@ export function numbers(tables: readonly TableStatus[], today: string): Html {
 `;
 }
 
-function cellText(day: StatusDay | undefined, today: string): Html | string {
+function cellText(day: DayFacts | undefined, today: string): Html | string {
   if (!day) return '';
   const look = lookOf(day, today);
   const { rows, sum, changes } = day;

@@ -6,12 +6,12 @@
  * nothing and runs nothing, and everything from outside is escaped (`html.ts`).
  */
 import { dayOf, daysOfMonth, monthOf } from '../days.ts';
+import type { DayFacts } from '../planning/day-facts.ts';
 import type { Settings } from '../settings/settings.ts';
 import { charts } from './calendar-charts.ts';
 import { numbers } from './calendar-numbers.ts';
 import { CALENDAR_STYLE } from './calendar-style.ts';
-import { changesText, contentText } from './day-facts.ts';
-import type { StatusDay } from './day-status.ts';
+import { exactNumber } from './exact-number.ts';
 import { Html, html } from './html.ts';
 import { LOOKS, type Look, lookOf } from './looks.ts';
 import { type Controls, remedy } from './remedies.ts';
@@ -174,7 +174,7 @@ function problemItem(alike: readonly Problem[], { zone, at }: Brand, controls: C
 }
 
 /** `2026-11-01 to 2026-11-03, 2026-11-07 and 2 more` */
-function rangesText(days: readonly StatusDay[]): Html {
+function rangesText(days: readonly DayFacts[]): Html {
   const ranges = dayRanges(days);
   const shown = ranges
     .slice(0, MAX_RANGES)
@@ -217,7 +217,7 @@ function monthRow(month: string, { table, measure, days }: TableStatus, brand: B
 
 function hover(
   { table, measure }: { table: string; measure: string | undefined },
-  day: StatusDay,
+  day: DayFacts,
   look: Look,
   { at, due }: Brand,
 ): string {
@@ -234,6 +234,27 @@ function hover(
       : []),
     ...(nextDue === null ? [] : [`next due ${due(nextDue)}`]),
   ].join('\n');
+}
+
+/** What is in a day, e.g. `1,234 rows, commission 5,678.9`; nothing where nothing was read. @param measure the column of `sum` */
+function contentText({ rows, sum }: DayFacts, measure: string | undefined): string[] {
+  if (rows === null) return [];
+  const counted = `${exactNumber(rows)} ${rows === 1 ? 'row' : 'rows'}`;
+  return [
+    sum === undefined || measure === undefined ? counted : `${counted}, ${measure} ${exactNumber(sum)}`,
+  ];
+}
+
+/** What changed since the day was closed, e.g. `changed 2 times, last 2026-11-10 01:02: 1 added, 3 altered of 12 rows`. */
+function changesText({ changes }: DayFacts, at: (iso: string) => string): string[] {
+  if (!changes) return [];
+  const { times, last } = changes;
+  const often = times === 1 ? 'changed once,' : `changed ${exactNumber(times)} times, last`;
+  const parts = (['added', 'removed', 'altered'] as const).flatMap((what) =>
+    last[what] === undefined || last[what] === 0 ? [] : [`${exactNumber(last[what])} ${what}`],
+  );
+  const what = parts.length === 0 ? '' : `: ${parts.join(', ')} of ${exactNumber(last.rowsBefore)}`;
+  return [`${often} ${at(last.at)}${what}`];
 }
 
 function earlierMonths(tables: readonly TableStatus[]): Html | string {

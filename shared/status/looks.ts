@@ -1,5 +1,5 @@
+import type { DayFacts } from '../planning/day-facts.ts';
 import type { DayState } from '../planning/day-state.ts';
-import type { StatusDay } from './day-status.ts';
 
 /** What a cell shows: the state of its day, or that the day is not expected to have data yet. */
 export type Look = DayState | 'to_come';
@@ -18,11 +18,11 @@ export const LOOKS: Record<Look, { name: string; meaning: string }> = {
 };
 
 /** The look of a day's cell. @param today in the brand's time zone */
-export function lookOf(day: StatusDay, today: string): Look {
+export function lookOf(day: DayFacts, today: string): Look {
   return day.state === 'missing' && isToCome(day, today) ? 'to_come' : day.state;
 }
 
 /** Whether the day is not expected to have data yet: it is not over and has not been read. */
-export function isToCome({ dt, state }: StatusDay, today: string): boolean {
+export function isToCome({ dt, state }: DayFacts, today: string): boolean {
   return dt >= today && (state === 'missing' || state === 'in_progress');
 }

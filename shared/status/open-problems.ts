@@ -7,9 +7,9 @@
  */
 import { DAY_MS, HOUR_MS, addDays, dayOf, monthOf } from '../days.ts';
 import { LAST_RUN_RENEWED_MS, type LastRun } from '../lake/documents/report-state.ts';
+import type { DayFacts } from '../planning/day-facts.ts';
 import { gracePeriodMs, type ProblemState } from '../planning/day-state.ts';
 import type { Policy } from '../planning/due.ts';
-import type { StatusDay } from './day-status.ts';
 import { type Problem, dayRanges, problemsOf } from './problems.ts';
 import { type Remedy, remedyOf, remedyOfFailure } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
@@ -115,7 +115,7 @@ type NamelessSuspect = Omit<Suspect, 'id' | 'brand' | 'report'> & { kind: string
 /** One for each error; those without an answer of the service are one, because their codes vary. */
 function failedDays(problems: readonly Problem[], policy: Policy): NamelessSuspect[] {
   const failed = problems.filter(({ state }) => state === 'failed').flatMap(({ days }) => days);
-  const errorOf = ({ failure }: StatusDay) =>
+  const errorOf = ({ failure }: DayFacts) =>
     failure?.kind === 'transient' ? 'transient' : (failure?.code ?? 'unknown');
   return [...Map.groupBy(failed, errorOf)].map(([error, days]) => {
     const failures = days.flatMap(({ failure }) => failure ?? []);
@@ -142,7 +142,7 @@ function unreadDays(
   problems: readonly Problem[],
   nowMs: number,
 ): NamelessSuspect[] {
-  const isRead = ({ dt, rows }: StatusDay) => rows !== null || !isJudged(monthOf(dt));
+  const isRead = ({ dt, rows }: DayFacts) => rows !== null || !isJudged(monthOf(dt));
   const newestRead = table.days.findLast(isRead)?.dt ?? '';
   const yesterday = addDays(dayOf(nowMs, policy.timeZone), -1);
   const daysOf = (state: ProblemState) =>
@@ -184,7 +184,7 @@ const HISTORY = {
 };
 
 function suspectDays(
-  days: readonly StatusDay[] | undefined,
+  days: readonly DayFacts[] | undefined,
   what: string,
   rest: Omit<NamelessSuspect, 'what'>,
 ): NamelessSuspect[] {
@@ -272,7 +272,7 @@ export function counted(days: readonly unknown[]): string {
 }
 
 /** `2026-11-01 to 2026-11-03, 2026-11-07` */
-export function rangesText(days: readonly Pick<StatusDay, 'dt'>[]): string {
+export function rangesText(days: readonly Pick<DayFacts, 'dt'>[]): string {
   const ranges = dayRanges(days).map(({ from, to }) => (from === to ? from : `${from} to ${to}`));
   const rest = ranges.length - MAX_RANGES;
   return [...ranges.slice(0, MAX_RANGES), ...(rest > 0 ? [`${rest} more ranges`] : [])].join(', ');

@@ -1,6 +1,6 @@
 import { addDays, earlier } from '../days.ts';
+import type { DayFacts } from '../planning/day-facts.ts';
 import { PROBLEM_STATES, type ProblemState, isComplete } from '../planning/day-state.ts';
-import type { StatusDay } from './day-status.ts';
 import { isToCome } from './looks.ts';
 import type { TableStatus } from './table-statuses.ts';
 
@@ -9,7 +9,7 @@ export interface Problem {
   state: ProblemState;
   table: TableStatus;
   /** In order. */
-  days: StatusDay[];
+  days: DayFacts[];
 }
 
 /** The problems of a brand's tables: by state, then by table, then by message. */
@@ -36,7 +36,7 @@ function tableCompleteThrough({ days }: TableStatus): string | undefined {
 }
 
 /** Days in order, as ranges without a gap. */
-export function dayRanges(days: readonly Pick<StatusDay, 'dt'>[]): { from: string; to: string }[] {
+export function dayRanges(days: readonly Pick<DayFacts, 'dt'>[]): { from: string; to: string }[] {
   const ranges: { from: string; to: string }[] = [];
   for (const { dt } of days) {
     const last = ranges.at(-1);

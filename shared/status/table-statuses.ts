@@ -1,13 +1,13 @@
-import { type MonthSpan, addMonths, dayOf, monthOf } from '../days.ts';
+import { type MonthSpan, addMonths, dayOf, daysFrom, isInSpan, monthOf } from '../days.ts';
 import type { DamagedDocument, ReportLedgers } from '../lake/documents/read.ts';
 import type { ReportState } from '../lake/documents/report-state.ts';
-import { gracePeriodMs, newestCompleteDay } from '../planning/day-state.ts';
+import { type DayFacts, damagedDay, dayFacts, reportDaysIn } from '../planning/day-facts.ts';
+import { gracePeriodMs, isComplete } from '../planning/day-state.ts';
 import type { Policy } from '../planning/due.ts';
 import { enabledPolicy } from '../planning/policy.ts';
 import { type SchemaChange, newSchemaChanges } from '../planning/schema-changes.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type DayEntries, type StatusDay, statusDays } from './day-status.ts';
 
 /** One report of one brand, as `status` and the calendar show it. */
 export interface TableStatus {
@@ -20,7 +20,7 @@ export interface TableStatus {
   rows: number;
   /** The column that `sum` of each day is about; missing where the report has none. */
   measure?: string;
-  days: StatusDay[];
+  days: DayFacts[];
   /** The fields that came, went or changed on the days of the last two weeks; missing for none. */
   schemaChanges?: readonly SchemaChange[];
   /** Of a span: the months before it with days that are overdue or missing, as far as the report state knows. */
@@ -41,52 +41,44 @@ export function tableStatuses(
   span: MonthSpan = {},
 ): TableStatus[] {
   const brands = new Set([...Object.keys(settings.brands), ...lake.map(({ brand }) => brand)]);
-  return [...brands].flatMap((brand) => {
-    const stored = new Map(
-      lake.filter((stored) => stored.brand === brand).map((ledgers) => [ledgers.report.name, ledgers]),
-    );
-    return Object.values(reports).flatMap((report) => {
+  return [...brands].flatMap((brand) =>
+    Object.values(reports).flatMap((report) => {
       const policy = enabledPolicy(settings, brand, report);
-      if (!policy && !stored.has(report.name)) return [];
-      return tableStatus({ brand, report, policy, stored }, nowMs, span);
-    });
-  });
-}
-
-interface StoredReport {
-  brand: string;
-  report: ReportDefinition;
-  policy: Policy | undefined;
-  /** What the lake has of the brand, by report. */
-  stored: ReadonlyMap<string, ReportLedgers>;
+      const own = lake.find((each) => each.brand === brand && each.report.name === report.name);
+      if (!policy && !own) return [];
+      return tableStatus({ brand, report, policy }, own, lake, nowMs, span);
+    }),
+  );
 }
 
 function tableStatus(
-  { brand, report, policy, stored }: StoredReport,
+  of: { brand: string; report: ReportDefinition; policy: Policy | undefined },
+  own: ReportLedgers | undefined,
+  lake: readonly ReportLedgers[],
   nowMs: number,
   span: MonthSpan,
 ): TableStatus {
-  const own = stored.get(report.name);
-  const entries = entriesOf(own);
-  const upstream = report.day.by === 'upstream' ? entriesOf(stored.get(report.day.report)) : undefined;
-  const hasReturnedRecords = own?.state.hasReturnedRecords ?? false;
-  const damaged = own?.damaged ?? [];
-  const damagedMonths = new Map(
-    damaged.flatMap(({ month, message }) => (month === undefined ? [] : [[month, message]])),
-  );
+  const { brand, report, policy } = of;
   const { measure } = report;
-  const schemaChanges = newSchemaChanges(entries, dayOf(nowMs, policy?.timeZone ?? 'UTC'));
-  const days = statusDays(
-    { report, entries, upstream, policy, hasReturnedRecords, damagedMonths },
-    nowMs,
-    span,
-  );
+  const entries = own ? [...own.ledgers.values()].flatMap((ledger) => Object.entries(ledger.days)) : [];
+  const damaged = own?.damaged ?? [];
+  const today = dayOf(nowMs, policy?.timeZone ?? 'UTC');
+  const schemaChanges = newSchemaChanges(entries, today);
+  const known = reportDaysIn(lake, of);
+  const expected = policy ? daysFrom(policy.startDate, today) : [];
+  const days = [...new Set([...entries.map(([day]) => day), ...expected])]
+    .filter((day) => isInSpan(monthOf(day), span))
+    .sort()
+    .map((day) => {
+      const damage = damaged.find(({ month }) => month === monthOf(day));
+      return damage ? damagedDay(day, damage.message) : dayFacts(day, known, nowMs);
+    });
   return {
     brand,
     report: report.name,
     table: report.table,
-    hasReturnedRecords,
-    newestComplete: newestCompleteDay(entries, hasReturnedRecords),
+    hasReturnedRecords: known.hasReturnedRecords,
+    newestComplete: days.findLast(({ committedState }) => isComplete(committedState))?.dt ?? null,
     rows: days.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
     ...(measure !== undefined && { measure }),
     days,
@@ -98,11 +90,7 @@ function tableStatus(
   };
 }
 
-function entriesOf(stored: ReportLedgers | undefined): DayEntries {
-  return new Map([...(stored?.ledgers.values() ?? [])].flatMap(({ days }) => Object.entries(days)));
-}
-
-/** The months before `to` that the report state does not know, or that are overdue by it. */
+/** The months from the first day to before `to` that the report state does not know, or that are overdue by it. */
 function overdueMonths(state: ReportState | undefined, policy: Policy, to: string, nowMs: number): string[] {
   const months: string[] = [];
   for (let month = monthOf(policy.startDate); month < to; month = addMonths(month, 1)) months.push(month);

@@ -7,7 +7,7 @@ import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { coverageRows, coverageTable } from '../../shared/catalog/coverage.ts';
 import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
 import { writeParquet } from '../../shared/lake/table/parquet.ts';
-import { committedIn } from '../../shared/planning/findings.ts';
+import { entriesIn } from '../../shared/planning/findings.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
 import { NOW, NOW_MS, ledgersOf, policy, readAt } from '../planning/entries.ts';
@@ -32,7 +32,7 @@ function rowsOfMonth() {
     hasReturnedRecords: true,
   };
   return [...ledgers.values()].flatMap((ledger) =>
-    coverageRows(ledger, { ...facts, committedOn: committedIn(ledgers) }, NOW_MS),
+    coverageRows(ledger, { ...facts, entryOn: entriesIn(ledgers) }, NOW_MS),
   );
 }
 

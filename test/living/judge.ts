@@ -137,9 +137,9 @@ export function createJudge(
 
   function oddities(report: ReportDefinition, entries: Entries): string[] {
     const policy = enabledPolicy(settings, BRAND, report);
-    const committedOn = (day: string) => entries.get(day)?.committed;
+    const entryOn = (day: string) => entries.get(day);
     return [...entries.keys()].flatMap((day) =>
-      findingsOf({ day, report, committedOn, policy }).map(({ check }) => `${check} ${report.table} ${day}`),
+      findingsOf({ day, report, entryOn, policy }).map(({ check }) => `${check} ${report.table} ${day}`),
     );
   }
 

@@ -2,12 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
+import { dayFacts } from '../../shared/planning/day-facts.ts';
 import {
   DAY_STATES,
-  type DayFacts,
   type DayState,
+  type KnownDay,
   committedState,
-  dayState,
   gracePeriodMs,
   isComplete,
   newestCompleteDay,
@@ -25,14 +25,21 @@ function fromNow(hours: number): string {
   return new Date(NOW_MS + hours * HOUR_MS).toISOString();
 }
 
-function facts(entry: DayEntry | undefined, change: Partial<DayFacts> = {}): DayFacts {
+function facts(entry: DayEntry | undefined, change: Partial<KnownDay> = {}): KnownDay {
   return { day: DAY, entry, policy, hasReturnedRecords: true, ...change };
 }
 
 const upstream = (digest: string, readFrom: string): UpstreamState => ({ digest, closed: true, readFrom });
 
+function stateOf({ day, entry, policy: own, hasReturnedRecords, upstream }: KnownDay): DayState {
+  const upstreamOn = () => upstream && readAt(upstream.readFrom, { digest: upstream.digest });
+  const report = { checks: [], day: { by: 'timestamps' as const } };
+  return dayFacts(day, { report, policy: own, hasReturnedRecords, entryOn: () => entry, upstreamOn }, NOW_MS)
+    .state;
+}
+
 describe('the state', () => {
-  it.each<[string, DayFacts, DayState]>([
+  it.each<[string, KnownDay, DayState]>([
     ['that the ledger does not name', facts(undefined), 'missing'],
     ['whose entry is empty', facts({}), 'missing'],
     ['that a run reads for the first time', facts({ claim }), 'in_progress'],
@@ -145,7 +152,7 @@ describe('the state', () => {
       'complete',
     ],
   ])('of a day %s', (_name, given, state) => {
-    expect(dayState(given, NOW_MS)).toBe(state);
+    expect(stateOf(given)).toBe(state);
   });
 
   it.each<[DayState, boolean]>([
@@ -217,7 +224,7 @@ describe('for every entry, policy and time', () => {
         maxGapMs,
         day,
         ...rest
-      }): DayFacts => {
+      }): KnownDay => {
         const committedEntry = (read: NonNullable<typeof committedRead>) => {
           const { readHours, settled, ...change } = read;
           return readAt(fromNow(readHours), { ...change, settled: settled && change.state === 'closed' });
@@ -256,7 +263,7 @@ describe('for every entry, policy and time', () => {
           complete: stored === 'complete' && !isOverdue,
           settled: stored === 'settled' && !isOverdue,
         };
-        const state = dayState(given, NOW_MS);
+        const state = stateOf(given);
         const holding = Object.entries(conditions).flatMap(([each, holds]) => (holds ? [each] : []));
         expect(holding).toEqual([state]);
         seen.add(state);
@@ -269,7 +276,7 @@ describe('for every entry, policy and time', () => {
   it('a day is overdue only while it is due, and never within the grace period after it was read', () => {
     fc.assert(
       fc.property(anyFacts, (given) => {
-        if (dayState(given, NOW_MS) !== 'overdue') return;
+        if (stateOf(given) !== 'overdue') return;
         const { entry, policy: own, day } = given;
         if (!own || !entry?.committed) throw new Error('a day was overdue that nothing is known of');
         const dueMs = dueAtMs(day, entry, own, NOW_MS, given.upstream);

@@ -23,21 +23,15 @@ const CHECK: Check = {
   column: 'click',
 };
 
-function committed(change: Partial<Committed>): Committed {
-  const { committed } = readAt(READ, change);
-  if (!committed) throw new Error('nothing is committed');
-  return committed;
-}
-
 /** A day after weeks with these rows on its weekday, the last week first; `undefined` for a week that is not known. */
 function facts(change: Partial<Committed>, weeks: readonly (number | undefined)[] = []): FindingFacts {
-  const known = new Map([[DAY, committed(change)]]);
+  const known = new Map([[DAY, readAt(READ, change)]]);
   for (const [week, rows] of weeks.entries())
-    if (rows !== undefined) known.set(addDays(DAY, -7 * (week + 1)), committed({ rows }));
+    if (rows !== undefined) known.set(addDays(DAY, -7 * (week + 1)), readAt(READ, { rows }));
   return {
     day: DAY,
     report: { checks: [CHECK], measure: 'commission', day: { by: 'timestamps' } },
-    committedOn: (day) => known.get(day),
+    entryOn: (day) => known.get(day),
     policy,
   };
 }
@@ -145,11 +139,9 @@ describe('a day compared with its weekday', () => {
 
   it('does not count weeks whose day is not over', () => {
     const open = facts({ rows: 0 }, EIGHT);
-    const committedOn = (day: string) => {
-      const known = open.committedOn(day);
-      return known && day < DAY ? { ...known, state: 'open' as const } : known;
-    };
-    expect(findingsOf({ ...open, committedOn })).toEqual([]);
+    const entryOn = (day: string) =>
+      day < DAY ? readAt(READ, { rows: 100, state: 'open' }) : open.entryOn(day);
+    expect(findingsOf({ ...open, entryOn })).toEqual([]);
   });
 });
 
@@ -191,7 +183,7 @@ describe('the next reading', () => {
     ...change,
   });
   const carried = (now: Partial<Committed>, next: ReturnType<typeof reading> & { unchanged: boolean }) =>
-    carriedFindings(committed(now), next, 'commission', policy.fallPercent);
+    carriedFindings(readAt(READ, now).committed, next, 'commission', policy.fallPercent);
 
   it('is compared with the content that it replaces', () => {
     const now = { rows: 120, sums: sums('12.5'), before: earlier(100) };
@@ -227,9 +219,9 @@ describe('a day in another time zone than the day before', () => {
   const zones = { timeZone: 'UTC' };
   const seam = (dayBefore: Partial<Committed>, day: FindingFacts['report']['day'] = { by: 'timestamps' }) => {
     const own = facts(zones);
-    const before = new Map([[addDays(DAY, -1), committed(dayBefore)]]);
+    const before = new Map([[addDays(DAY, -1), readAt(READ, dayBefore)]]);
     const report = { ...own.report, day };
-    return { ...own, report, committedOn: (each: string) => before.get(each) ?? own.committedOn(each) };
+    return { ...own, report, entryOn: (each: string) => before.get(each) ?? own.entryOn(each) };
   };
   const moved = { settled: true, timeZone: 'Asia/Tokyo' };
 
@@ -249,7 +241,7 @@ describe('a day in another time zone than the day before', () => {
       findingsOf(now).map((finding) =>
         isNewFinding(finding, {
           ...now,
-          committedOn: () => committed({ ...zones, ...(before && { before }) }),
+          entryOn: () => readAt(READ, { ...zones, ...(before && { before }) }),
         }),
       );
     expect([isNew(undefined), isNew({ ...earlier(1), state: 'open' }), isNew(earlier(1))]).toEqual([

@@ -7,7 +7,7 @@ import type { DayState } from '../../shared/planning/day-state.ts';
 import { calendarPage } from '../../shared/status/calendar.ts';
 import { html } from '../../shared/status/html.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
-import type { StatusDay } from '../../shared/status/day-status.ts';
+import type { DayFacts } from '../../shared/planning/day-facts.ts';
 import type { TableStatus } from '../../shared/status/table-statuses.ts';
 import { dayRanges } from '../../shared/status/problems.ts';
 import { NOW_MS, TODAY, failure, madeTable, settingsOf, statusDay } from './made-statuses.ts';
@@ -113,14 +113,14 @@ describe('the calendar', () => {
 
 describe('pointing at a day', () => {
   const at = '2026-11-12T06:02:00.000Z';
-  const pointed = (day: Partial<StatusDay>) => {
+  const pointed = (day: Partial<DayFacts>) => {
     const days = [{ ...statusDay('2026-11-09', 'complete'), ...day }];
     const [, , ...facts] =
       titles(drawn([madeTable('order_list', {}, { days, measure: 'commission' })]))[0]?.split('\n') ?? [];
     return facts.filter((fact) => !/^(last read|next due)/.test(fact));
   };
 
-  it.each<[string, Partial<StatusDay>, string[]]>([
+  it.each<[string, Partial<DayFacts>, string[]]>([
     ['rows alone, of a ledger without sums', { rows: 1 }, ['1 row']],
     [
       'the sum with all its digits',

@@ -3,7 +3,7 @@ import { addDays, daysFrom } from '../../shared/days.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import type { DayState } from '../../shared/planning/day-state.ts';
-import type { StatusDay } from '../../shared/status/day-status.ts';
+import type { DayFacts } from '../../shared/planning/day-facts.ts';
 import type { TableStatus } from '../../shared/status/table-statuses.ts';
 
 export const TODAY = '2026-11-20';
@@ -32,14 +32,20 @@ export const failure: Failure = {
 };
 
 /** A day as the ledger and the policy would have it. */
-export function statusDay(dt: string, state: DayState): StatusDay {
+export function statusDay(dt: string, state: DayState): DayFacts {
   const isRead = state !== 'missing' && state !== 'in_progress';
   return {
     dt,
     state,
+    committedState: isRead ? 'complete' : null,
     rows: isRead ? 1234 : null,
+    pages: isRead ? 7 : null,
+    refusedLookups: isRead ? 0 : null,
+    digest: isRead ? '1:ab' : null,
+    overdueAt: null,
     readFrom: isRead ? `${addDays(dt, 1)}T06:02:00.000Z` : null,
     readTo: isRead ? `${addDays(dt, 1)}T05:00:00.000Z` : null,
+    timeZone: isRead ? 'Europe/Berlin' : null,
     nextDue: state === 'settled' ? null : `${TODAY}T16:00:00.000Z`,
     ...(state === 'failed' && { failure }),
   };

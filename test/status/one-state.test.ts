@@ -4,9 +4,8 @@ import { coverageRows } from '../../shared/catalog/coverage.ts';
 import { DAY_MS, HOUR_MS, daysFrom } from '../../shared/days.ts';
 import type { DayEntry, Ledger } from '../../shared/lake/documents/ledger.ts';
 import { parseReportState } from '../../shared/lake/documents/report-state.ts';
+import { reportDaysIn } from '../../shared/planning/day-facts.ts';
 import { DAY_STATES } from '../../shared/planning/day-state.ts';
-import { upstreamState } from '../../shared/planning/due.ts';
-import { committedIn } from '../../shared/planning/findings.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { calendarPage } from '../../shared/status/calendar.ts';
@@ -113,20 +112,10 @@ describe('coverage, status and calendar', () => {
           );
           for (const { report, ledgers } of lake) {
             const table = tables.find((each) => each.report === report.name);
-            const upstreamLedgers =
-              report.day.by === 'upstream' &&
-              lake.find((each) => report.day.by === 'upstream' && each.report.name === report.day.report);
-            const facts = {
-              report,
-              committedOn: committedIn(ledgers),
-              policy: enabledPolicy(settings, 'acme', report),
-              hasReturnedRecords,
-              ...(upstreamLedgers && {
-                upstream: (day: string) => upstreamState(upstreamLedgers.ledgers.get(MONTH)?.days[day]),
-              }),
-            };
+            const policy = enabledPolicy(settings, 'acme', report);
+            const of = reportDaysIn(lake, { brand: 'acme', report, policy });
             const states = [...ledgers.values()].flatMap((ledger) =>
-              coverageRows(ledger, facts, nowMs).map(({ dt, state }) => ({ dt: String(dt), state })),
+              coverageRows(ledger, of, nowMs).map(({ dt, state }) => ({ dt: String(dt), state })),
             );
             for (const { dt, state } of states) {
               seen.add(String(state));
