@@ -1,52 +1,34 @@
 import { existsSync } from 'node:fs';
-import module from 'node:module';
-import { constants, homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 // Plain JavaScript that any Node from version 20 on understands: it finds a Node that runs the rest.
 
-const bundled = fileURLToPath(
-  new URL(`./node_modules/node-${process.platform}-${process.arch}/bin/node`, import.meta.url),
-);
+/** A checkout and a global installation have their packages inside, other installations have them beside this one. */
+const bundledNode = ['./node_modules/', '../']
+  .map((packages) => `${packages}node-${process.platform}-${process.arch}/bin/node`)
+  .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+  .find((path) => existsSync(path));
 
 /**
- * Runs a program: TypeScript, or its bundle. By a newer Node where this one is too old.
+ * Runs a program: TypeScript, or its bundle. By a newer Node if this one is too old.
  * @param {URL} main
  */
 export async function launch(main) {
   if (isNewEnough()) {
-    const compiled = compiledFolder();
-    if (compiled !== undefined) module.enableCompileCache(compiled);
     process.removeAllListeners('warning');
     process.on('warning', (warning) => {
       if (warning.name !== 'ExperimentalWarning') console.error(String(warning));
     });
-    if (main.pathname.endsWith('.ts')) await import(main.href);
-    else (await import('./run-bundle.js')).runBundle(fileURLToPath(main));
-  } else if (existsSync(bundled)) {
-    await runWith(bundled, main);
+    await import(main.href);
+  } else if (bundledNode !== undefined) {
+    await runWith(bundledNode, main);
   } else {
     console.error(
       `brand-reports needs Node 22.18 or newer, and this is ${process.version}. Install Node 24 (https://nodejs.org), ` +
         'or on Linux run "npm ci" in the repository, which brings Node 24 along.',
     );
     process.exitCode = 2;
-  }
-}
-
-/**
- * Compiled code is kept in a folder of the user's own: it halves the start, and nobody else may put code there.
- * @returns `undefined` where the user has none
- */
-function compiledFolder() {
-  const { XDG_CACHE_HOME: caches = '' } = process.env;
-  try {
-    const folder = isAbsolute(caches) ? caches : join(homedir(), '.cache');
-    return isAbsolute(folder) ? join(folder, 'brand-reports', 'compiled') : undefined;
-  } catch {
-    // A user without a name, as in a container.
-    return undefined;
   }
 }
 
@@ -62,7 +44,7 @@ async function runWith(node, main) {
   const child = spawn(
     node,
     ['--disable-warning=ExperimentalWarning', fileURLToPath(main), ...process.argv.slice(2)],
-    { stdio: 'inherit', env: { NODE_COMPILE_CACHE: compiledFolder(), ...process.env } },
+    { stdio: 'inherit' },
   );
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
     process.on(signal, () => child.kill(signal));

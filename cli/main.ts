@@ -54,7 +54,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? EXIT.complete : EXIT.failed);
 });
 
-// Not awaited: the bundle is CommonJS.
+// Not awaited: Node would report a command that never ends in words of its own.
 void run();
 
 async function run(): Promise<void> {

@@ -24,11 +24,12 @@ export interface Competitor {
   rows?: string;
 }
 
-const commandLine = fileURLToPath(new URL('../../cli/brand-reports.js', import.meta.url));
+/** The bundle that an installed package runs: `npm run bench` makes it first. A checkout runs its sources. */
+const commandLine = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const floorProgram = fileURLToPath(new URL('./floor.ts', import.meta.url));
 const peersFolder = fileURLToPath(new URL('../peers/', import.meta.url));
 
-/** The command line as a user starts it, into a folder as the lake. */
+/** The command line as an installed package runs it, into a folder as the lake. */
 export const ours: Competitor = {
   name: 'ours',
   rows: 'lake/lake/transactions/**/*.parquet',

@@ -5,10 +5,9 @@
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { statSync, writeFileSync } from 'node:fs';
-import { registerHooks, syncBuiltinESMExports } from 'node:module';
+import { registerHooks } from 'node:module';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
-import vm from 'node:vm';
 import type { Observed } from './observed.ts';
 
 /** Timers are due in this interval; the histogram has it in every value. */
@@ -25,14 +24,6 @@ registerHooks({
     return nextLoad(url, context);
   },
 });
-// As the launcher loads a bundle.
-vm.Script = class extends vm.Script {
-  constructor(code: string, options: vm.ScriptOptions) {
-    super(code, options);
-    if (options.filename) loaded.set(options.filename, statSync(options.filename).size);
-  }
-};
-syncBuiltinESMExports();
 // The first is fetch's, the second that of node:http.
 for (const channel of ['undici:request:create', 'http.client.request.start'])
   subscribe(channel, () => {

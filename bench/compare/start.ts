@@ -7,8 +7,7 @@ import { execFile } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
-import { loadedAtStart } from '../../bundle.js';
-import { bundleFunction } from '../../infra/bundle-function.ts';
+import { bundleFunction, loadedAtStart } from '../../infra/bundle-function.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { type BrandService, startBrandService } from './brand-service.ts';
@@ -42,7 +41,7 @@ export async function printStart(rounds: number): Promise<void> {
 }
 
 const throughNpx: Competitor = {
-  name: 'ours through npx',
+  name: 'ours through npx, from a checkout',
   async command(task) {
     const { args } = await ours.command(task);
     return { program: 'npx', args: ['--no-install', 'brand-reports', ...args.slice(1)] };

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir } from 'node:fs/promises';
+import { cp, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 
 const execute = promisify(execFile);
@@ -11,11 +11,16 @@ const repository = fileURLToPath(new URL('../..', import.meta.url));
 /** With it a Node is like one that cannot run TypeScript. */
 const LIKE_AN_OLDER_NODE = '--no-experimental-strip-types';
 
+/** Without the options of the Node that runs the tests. */
+function environment(more: Record<string, string> = {}) {
+  const { NODE_OPTIONS: _options, ...inherited } = process.env;
+  return { ...inherited, ...more };
+}
+
 /** Runs a program as an older Node would. */
 async function run(file: string, args: readonly string[], env: Record<string, string> = {}) {
-  const { NODE_OPTIONS: _options, ...inherited } = process.env;
   const command = [LIKE_AN_OLDER_NODE, file, ...args];
-  return await execute(process.execPath, command, { cwd: repository, env: { ...inherited, ...env } }).catch(
+  return await execute(process.execPath, command, { cwd: repository, env: environment(env) }).catch(
     ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
   );
 }
@@ -42,5 +47,60 @@ describe.each([
     await elsewhere.remove();
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr).toMatch(/^brand-reports needs Node 22\.18 or newer, and this is v\d.*npm ci/);
+  });
+});
+
+it('a checkout runs its sources, even if a bundle is there', async () => {
+  const checkout = await temporaryFolder();
+  const file = (name: string) => join(checkout.path, name);
+  for (const folder of ['cli', 'dist']) await mkdir(file(folder));
+  for (const name of ['package.json', 'launch.js', 'cli/brand-reports.js'])
+    await cp(join(repository, name), file(name));
+  await writeFile(file('cli/main.ts'), "console.log('sources')");
+  await writeFile(file('dist/main.js'), "console.log('bundle')");
+  const { stdout } = await execute(process.execPath, [file('cli/brand-reports.js')], { env: environment() });
+  await checkout.remove();
+  expect(stdout).toBe('sources\n');
+});
+
+describe('an installed package', () => {
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+  let program = '';
+
+  /** As npm lays it out in a project: the packages that it needs are beside it. */
+  beforeAll(async () => {
+    folder = await temporaryFolder();
+    const packages = join(folder.path, 'node_modules');
+    await mkdir(packages);
+    const env = environment();
+    await execute('npm', ['pack', '--pack-destination', folder.path], { cwd: repository, env });
+    const [archive = ''] = (await readdir(folder.path)).filter((name) => name.endsWith('.tgz'));
+    await execute('tar', ['-xzf', join(folder.path, archive), '-C', packages]);
+    for (const name of await readdir(join(repository, 'node_modules')))
+      await symlink(join(repository, 'node_modules', name), join(packages, name));
+    program = join(packages, 'package/cli/brand-reports.js');
+  });
+  afterAll(() => folder.remove());
+
+  const runPackage = async (...args: string[]) =>
+    (await execute(process.execPath, [program, ...args], { cwd: folder.path, env: environment() })).stdout;
+
+  it('runs each command', async () => {
+    const commands = [...(await runPackage('--help')).matchAll(/^ {2}([a-z-]+) \[options\]/gm)].map(
+      ([, name = '']) => name,
+    );
+    expect(commands.length).toBeGreaterThan(9);
+    for (const name of commands) expect(await runPackage(name, '--help')).toContain(`brand-reports ${name}`);
+  });
+
+  it('syncs a sample brand and answers SQL on it', async () => {
+    expect(await runPackage('demo')).toMatch(/\ncomplete\n.*\nNewest clicks\n/s);
+  });
+
+  it('runs by the Node that was installed with it, if the Node that starts it is too old', async () => {
+    expect(await run(program, ['--version'])).toEqual({
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+      stderr: '',
+    });
   });
 });
