@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync } from 'node:fs';
+import module from 'node:module';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
@@ -15,14 +16,16 @@ const bundledNode = ['./node_modules/', '../']
  * @param {URL} main
  */
 export async function launch(main) {
+  const compiled = main.pathname.endsWith('.ts') ? compiledFolder() : undefined;
   if (isNewEnough()) {
+    if (compiled !== undefined) module.enableCompileCache(compiled);
     process.removeAllListeners('warning');
     process.on('warning', (warning) => {
       if (warning.name !== 'ExperimentalWarning') console.error(String(warning));
     });
     await import(main.href);
   } else if (bundledNode !== undefined) {
-    await runWith(bundledNode, main);
+    await runWith(bundledNode, main, compiled);
   } else {
     console.error(
       `brand-reports needs Node 22.18 or newer, and this is ${process.version}. Install Node 24 (https://nodejs.org), ` +
@@ -32,19 +35,36 @@ export async function launch(main) {
   }
 }
 
+/**
+ * Node keeps the compiled sources of a checkout here, which halves a start (`status` 365 → 173 ms of CPU; a bundle would gain
+ * 8). It runs what it finds, so the folder must belong to this user and be closed to all others.
+ * @returns `undefined` if there is no such folder
+ */
+function compiledFolder() {
+  const folder = fileURLToPath(new URL('./node_modules/.cache/brand-reports', import.meta.url));
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const { uid, mode } = lstatSync(folder);
+    return uid === process.getuid?.() && (mode & 0o777) === 0o700 ? folder : undefined;
+  } catch {
+    // A read-only checkout.
+    return undefined;
+  }
+}
+
 /** TypeScript runs as it is from Node 22.18 on, and ZSTD is there since 22.15. */
 function isNewEnough() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   return Boolean(process.features.typescript) && (major > 22 || (major === 22 && minor >= 18));
 }
 
-/** @param {string} node @param {URL} main */
-async function runWith(node, main) {
+/** @param {string} node @param {URL} main @param {string | undefined} compiled */
+async function runWith(node, main, compiled) {
   const { spawn } = await import('node:child_process');
   const child = spawn(
     node,
     ['--disable-warning=ExperimentalWarning', fileURLToPath(main), ...process.argv.slice(2)],
-    { stdio: 'inherit' },
+    { stdio: 'inherit', env: { NODE_COMPILE_CACHE: compiled, ...process.env } },
   );
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
     process.on(signal, () => child.kill(signal));

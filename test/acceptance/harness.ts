@@ -178,8 +178,7 @@ function diesAt({ served }: StrictService, calls = Number.POSITIVE_INFINITY): ()
 
 /** Runs in a zone of its own and with nothing inherited that could help or mislead; killed as soon as `dies` says so. */
 async function start(args: string[], cwd: string, dies: () => boolean): Promise<Run> {
-  const compiled = join(tmpdir(), 'brand-reports-compiled');
-  const env = { PATH: process.env.PATH ?? '', HOME: cwd, TZ: 'Asia/Kolkata', NODE_COMPILE_CACHE: compiled };
+  const env = { PATH: process.env.PATH ?? '', HOME: cwd, TZ: 'Asia/Kolkata' };
   const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const timer = setInterval(() => dies() && child.kill('SIGKILL'), 1);
   const [stdout, stderr, code] = await Promise.all([

@@ -92,7 +92,6 @@ export async function openS3Scenario({ now, startDate }: Span): Promise<S3Scenar
   const env = {
     HOME: folder,
     XDG_CACHE_HOME: join(folder, 'cache'),
-    NODE_COMPILE_CACHE: join(tmpdir(), 'brand-reports-compiled'),
     AWS_REGION: 'eu-west-1',
     AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE',
     AWS_SECRET_ACCESS_KEY: 'aws+secret/3f9ac1d2e4b5',

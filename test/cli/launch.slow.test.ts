@@ -1,15 +1,17 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 
 const execute = promisify(execFile);
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 /** With it a Node is like one that cannot run TypeScript. */
 const LIKE_AN_OLDER_NODE = '--no-experimental-strip-types';
+
+const ANOTHER_USER = 'data:text/javascript,const uid = process.getuid(); process.getuid = () => uid + 1;';
 
 /** Without the options of the Node that runs the tests. */
 function environment(more: Record<string, string> = {}) {
@@ -50,17 +52,51 @@ describe.each([
   });
 });
 
-it('a checkout runs its sources, even if a bundle is there', async () => {
-  const checkout = await temporaryFolder();
-  const file = (name: string) => join(checkout.path, name);
-  for (const folder of ['cli', 'dist']) await mkdir(file(folder));
-  for (const name of ['package.json', 'launch.js', 'cli/brand-reports.js'])
-    await cp(join(repository, name), file(name));
-  await writeFile(file('cli/main.ts'), "console.log('sources')");
-  await writeFile(file('dist/main.js'), "console.log('bundle')");
-  const { stdout } = await execute(process.execPath, [file('cli/brand-reports.js')], { env: environment() });
-  await checkout.remove();
-  expect(stdout).toBe('sources\n');
+describe('a checkout', () => {
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+  const file = (name: string) => join(folder.path, name);
+  const cache = () => file('node_modules/.cache/brand-reports');
+
+  beforeEach(async () => {
+    folder = await temporaryFolder();
+    for (const name of ['cli', 'dist', 'elsewhere', 'node_modules/.cache'])
+      await mkdir(file(name), { recursive: true, mode: 0o700 });
+    for (const name of ['package.json', 'launch.js', 'cli/brand-reports.js'])
+      await cp(join(repository, name), file(name));
+    await writeFile(file('cli/main.ts'), "console.log('sources')");
+    await writeFile(file('dist/main.js'), "console.log('bundle')");
+  });
+  afterEach(() => folder.remove());
+
+  const runSources = async (...flags: string[]) => {
+    const command = [...flags, file('cli/brand-reports.js')];
+    const { stdout } = await execute(process.execPath, command, { env: environment() });
+    expect(stdout).toBe('sources\n');
+  };
+
+  it('runs its sources, even if a bundle is there', () => runSources());
+
+  it('keeps what was compiled in a folder of its own that is closed to other users', async () => {
+    await runSources();
+    expect(await readdir(cache())).toHaveLength(1);
+    expect((await stat(cache())).mode & 0o777).toBe(0o700);
+  });
+
+  it.each([
+    ['that another user may read', () => mkdir(cache()).then(() => chmod(cache(), 0o740)), []],
+    ['behind a link', () => symlink(file('elsewhere'), cache()), []],
+    // Only root can give a folder to another user: so it is this user who is another one.
+    ['of another user', () => mkdir(cache(), { mode: 0o700 }), ['--import', ANOTHER_USER]],
+  ])('uses no folder of compiled code %s', async (_name, prepare, flags) => {
+    await prepare();
+    await runSources(...flags);
+    expect(await readdir(cache())).toEqual([]);
+  });
+
+  it('runs if no folder can be made', async () => {
+    await writeFile(cache(), '');
+    await runSources();
+  });
 });
 
 describe('an installed package', () => {
