@@ -11,6 +11,7 @@ import { sendRequest } from '../../shared/adapters/send-request.ts';
 import type { HttpHeaders, HttpRequest, HttpResult } from '../../shared/ports.ts';
 
 const MAX_BYTES = 32 * 2 ** 20;
+const TOO_LARGE = Buffer.alloc(MAX_BYTES + 1);
 
 const open: (() => void)[] = [];
 afterEach(() => {
@@ -281,10 +282,10 @@ describe('a body', () => {
   });
 
   it.each<[string, string, Uint8Array]>([
-    ['plain', 'identity', Buffer.alloc(MAX_BYTES + 1)],
-    ['a bomb of gzip', 'gzip', gzipSync(Buffer.alloc(4 * MAX_BYTES))],
-    ['a bomb of brotli', 'br', brotliCompressSync(Buffer.alloc(4 * MAX_BYTES))],
-    ['a bomb in a bomb', 'gzip, gzip', gzipSync(gzipSync(Buffer.alloc(4 * MAX_BYTES)))],
+    ['plain', 'identity', TOO_LARGE],
+    ['a bomb of gzip', 'gzip', gzipSync(TOO_LARGE)],
+    ['a bomb of brotli', 'br', brotliCompressSync(TOO_LARGE)],
+    ['a bomb in a bomb', 'gzip, gzip', gzipSync(gzipSync(TOO_LARGE))],
   ])('larger than any page is refused: %s', async (_name, encoding, body) => {
     const url = await httpServer((_request, response) =>
       response.writeHead(200, { 'Content-Encoding': encoding }).end(body),

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { anyCharacter } from '../fixtures/texts.ts';
 
 /*
  * JSON texts of lists of records, from the plainest to what is only just allowed, and what becomes of them when bytes are
@@ -53,7 +54,7 @@ const scalar = fc.oneof(
   fc.integer().map(String),
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => JSON.stringify(number)),
   fc.tuple(fc.bigInt(), fc.nat()).map(([whole, cents]) => `${whole}.${cents}`),
-  fc.string({ unit: 'binary', maxLength: 8 }).map((text) => JSON.stringify(text)),
+  fc.string({ unit: anyCharacter, maxLength: 8 }).map((text) => JSON.stringify(text)),
 );
 /** Few keys, so that records have them in common, and one begins with another. */
 const plainKeys = [
@@ -205,7 +206,7 @@ export const mutations: fc.Arbitrary<Mutation[]> = fc.array(
         '{}',
         '//',
       ),
-      fc.string({ unit: 'binary', minLength: 1, maxLength: 2 }),
+      fc.string({ unit: anyCharacter, minLength: 1, maxLength: 2 }),
     ),
   }),
   { minLength: 1, maxLength: 3 },

@@ -11,6 +11,7 @@ import type { Row } from '../../../shared/lake/table/columns.ts';
 import { Digest } from '../../../shared/lake/table/digest.ts';
 import { readParquetRows, writeParquet } from '../../../shared/lake/table/parquet.ts';
 import { readWithParquetjs } from '../../../shared/lake/table/parquetjs-reader.ts';
+import { anyCharacter } from '../../fixtures/texts.ts';
 import {
   CollectingWriter,
   duckdb,
@@ -37,7 +38,7 @@ function anyValueOf(type: ColumnType): fc.Arbitrary<Value> {
   if (type === 'string')
     return fc.oneof(
       fc.constantFrom(...awkwardTexts.filter((text) => text.isWellFormed())),
-      fc.string({ unit: 'binary', maxLength: 40 }),
+      fc.string({ unit: anyCharacter, maxLength: 40 }),
       fc.nat(100).map((length) => `\uFEFF${'é'.repeat(length)}`),
     );
   if (type === 'bigint') return integer(2n ** 63n - 1n, -(2n ** 63n));
