@@ -16,6 +16,7 @@ import {
   monthOf,
   startOfDay,
 } from '../shared/days.ts';
+import { runs } from './fixtures/property-runs.ts';
 
 const HOUR_MS = 3_600_000;
 /** Before, Newfoundland set its clocks back over midnight: a date came twice. */
@@ -60,7 +61,7 @@ describe('a day of a zone', () => {
         expect(startOfDay(date, timeZone)).toBeLessThanOrEqual(ms);
         expect(endOfDay(date, timeZone)).toBeGreaterThan(ms);
       }),
-      { numRuns: 1_000 },
+      runs(250),
     );
   });
 
@@ -76,7 +77,7 @@ describe('a day of a zone', () => {
           addDays(date, 1),
         ]);
       }),
-      { numRuns: 500 },
+      runs(125),
     );
   });
 

@@ -14,6 +14,7 @@ import {
   overdueAtMs,
 } from '../../shared/planning/day-state.ts';
 import { type UpstreamState, dueAtMs } from '../../shared/planning/due.ts';
+import { runs } from '../fixtures/property-runs.ts';
 import { NOW, NOW_MS, claim, failure, later, policy, readAt } from './entries.ts';
 
 const DAY = '2026-03-15';
@@ -268,7 +269,7 @@ describe('for every entry, policy and time', () => {
         expect(holding).toEqual([state]);
         seen.add(state);
       }),
-      { numRuns: 1000 },
+      runs(250),
     );
     expect([...seen].sort()).toEqual(Object.keys(DAY_STATES).sort());
   });
@@ -284,7 +285,7 @@ describe('for every entry, policy and time', () => {
         expect(dueMs).toBeLessThanOrEqual(NOW_MS);
         expect(NOW_MS - Date.parse(entry.committed.readFrom)).toBeGreaterThanOrEqual(2 * own.maxGapMs);
       }),
-      { numRuns: 1000 },
+      runs(250),
     );
   });
 });

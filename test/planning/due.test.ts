@@ -19,6 +19,7 @@ import {
 } from '../../shared/planning/due.ts';
 import { plan } from '../../shared/planning/plan.ts';
 import type { RefreshTier } from '../../shared/reports/definition.ts';
+import { runs } from '../fixtures/property-runs.ts';
 import {
   NOW,
   NOW_MS,
@@ -283,7 +284,7 @@ describe('a day settles', () => {
           expect(last.map((pass) => pass.digest)).toEqual(last.map(() => digest));
         }
       }),
-      { numRuns: 25 },
+      runs(10),
     );
   });
 });

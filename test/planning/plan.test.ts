@@ -5,6 +5,7 @@ import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
 import { mayBeDue, parseReportState, recordMonths } from '../../shared/lake/documents/report-state.ts';
 import { type Policy, type UpstreamState, closesAtMs, monthDueAtMs } from '../../shared/planning/due.ts';
 import { type Continuation, type DueDay, plan, waitingDays } from '../../shared/planning/plan.ts';
+import { runs } from '../fixtures/property-runs.ts';
 import {
   NOW,
   NOW_MS,
@@ -459,7 +460,7 @@ describe('the hint that hides a month', () => {
         const then = Math.max(dueMs, nowMs);
         expect([then, then + 1_000].flatMap((ms) => plan(ledgers, given, ms))).not.toEqual([]);
       }),
-      { numRuns: 400 },
+      runs(100),
     );
   });
 });

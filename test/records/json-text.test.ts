@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { recordsOfList } from '../../shared/records/record-list.ts';
 import { readText } from '../../shared/records/json-text.ts';
+import { runs } from '../fixtures/property-runs.ts';
 import { checkScan } from './check-scan.ts';
 import { mutated, mutations, oddLists, plainLists } from './record-texts.ts';
 
@@ -13,7 +14,7 @@ describe('a list of records that is read by its bytes', () => {
       fc.property(plainLists, (text) => {
         expect(checkScan(Buffer.from(text))).toBe(true);
       }),
-      { numRuns: 500 },
+      runs(125),
     );
   });
 
@@ -22,7 +23,7 @@ describe('a list of records that is read by its bytes', () => {
       fc.property(oddLists, (text) => {
         checkScan(Buffer.from(text));
       }),
-      { numRuns: 500 },
+      runs(125),
     );
   });
 
@@ -31,7 +32,7 @@ describe('a list of records that is read by its bytes', () => {
       fc.property(fc.oneof(plainLists, oddLists), mutations, (text, changes) => {
         checkScan(mutated(Buffer.from(text), changes));
       }),
-      { numRuns: 1_000 },
+      runs(250),
     );
   });
 

@@ -61,7 +61,7 @@ const cursorFaults: Fault[] = [
 const rows = (
   [
     ['clicks_list', [...faultsOfAnyReport, ...cursorFaults]],
-    // What is wrong with the answer about one click leaves out that click alone: refused-details.test.ts.
+    // What is wrong with the answer about one click leaves out that click alone: refused-details.slow.test.ts.
     ['clicks_detail', faultsOfAnyReport.filter(({ kind }) => kind === 'redirect')],
     ['order_list', faultsOfAnyReport],
     ['transaction_list', [...faultsOfAnyReport, ...cursorFaults]],

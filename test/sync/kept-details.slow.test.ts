@@ -1,5 +1,5 @@
 /**
- * The same promise as in `kept-details.test.ts`, under whatever happens in whatever order: lookups that are refused or
+ * The same promise as in `published-details.slow.test.ts`, whatever happens in whatever order: lookups that are refused or
  * forgotten, clicks that come and go, raw records that expire, runs without time, deaths, rollbacks and rebuilds.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';

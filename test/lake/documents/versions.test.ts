@@ -12,6 +12,7 @@ import {
 } from '../../../shared/lake/documents/ledger.ts';
 import { versionAt, versionsOf } from '../../../shared/lake/documents/versions.ts';
 import { readAt } from '../../planning/entries.ts';
+import { runs } from '../../fixtures/property-runs.ts';
 
 const DAY = '2026-03-18';
 const START_MS = Date.parse('2026-03-19T05:00:00Z');
@@ -120,7 +121,7 @@ describe('versionAt', () => {
             expect([atMs, versionAt(entry, atMs, nowMs)]).toEqual([atMs, history.at(atMs)]);
         },
       ),
-      { numRuns: 500 },
+      runs(125),
     );
   });
 

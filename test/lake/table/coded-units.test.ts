@@ -6,6 +6,7 @@ import { ColumnFacts } from '../../../shared/lake/table/column-facts.ts';
 import { Digest } from '../../../shared/lake/table/digest.ts';
 import { plainValues } from '../../../shared/lake/table/plain-values.ts';
 import { StoredValues } from '../../../shared/lake/table/stored-values.ts';
+import { runs } from '../../fixtures/property-runs.ts';
 
 const TYPES: [type: ColumnType, most: number][] = [
   ['bigint', Number.MAX_SAFE_INTEGER],
@@ -65,7 +66,7 @@ describe('a column of short numbers as doubles', () => {
         for (const code of present) expect(fast.valueOf(code)).toBe(slow.valueOf(code));
         for (const code of numbers.keys()) expect(valueOfCode(units, code)).toBe(valueOfCode(values, code));
       }),
-      { numRuns: 500 },
+      runs(125),
     );
   });
 

@@ -12,6 +12,7 @@ import {
 } from '../../../shared/lake/table/diff.ts';
 import { Digest, RowHashes } from '../../../shared/lake/table/digest.ts';
 import { writeParquet } from '../../../shared/lake/table/parquet.ts';
+import { runs } from '../../fixtures/property-runs.ts';
 import { CollectingWriter, readable } from './parquet-files.ts';
 
 const COLUMNS: readonly Column[] = [
@@ -166,7 +167,7 @@ describe('the difference of two versions', () => {
         expect(applied(after, found, true)).toEqual(before.map((each) => identity(textsOf(each))).sort());
       },
     );
-    await fc.assert(property, { numRuns: 120 });
+    await fc.assert(property, runs(30));
   });
 
   it('names the columns of a record that were altered, with the values of both', async () => {
@@ -275,7 +276,7 @@ describe('a snapshot read by columns', () => {
       expect(read.hashes.all()).toEqual(hashes.all());
       expect(read.file.rows).toBe(rows.length);
     });
-    await fc.assert(property, { numRuns: 80 });
+    await fc.assert(property, runs(20));
   });
 
   it('has the values of pages that each end after a megabyte', async () => {

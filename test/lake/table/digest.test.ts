@@ -5,6 +5,8 @@ import type { Row } from '../../../shared/lake/table/columns.ts';
 import { type CodedColumn, CodedRows } from '../../../shared/lake/table/coded-rows.ts';
 import { textsOf } from '../../../shared/lake/table/texts.ts';
 import { Digest } from '../../../shared/lake/table/digest.ts';
+import { runs } from '../../fixtures/property-runs.ts';
+import { anyCharacter } from '../../fixtures/texts.ts';
 
 function digest(rows: readonly Row[]): string {
   const all = new Digest();
@@ -51,7 +53,7 @@ describe('digest of a partition', () => {
       fc.property(row, row, (a, b) => {
         expect(digest([a]) === digest([b])).toBe(content(a) === content(b));
       }),
-      { numRuns: 2_000 },
+      runs(500),
     );
   });
 
@@ -92,7 +94,7 @@ describe('digest of a partition', () => {
 /** As in a table, where a column has one type. */
 const typedRow: fc.Arbitrary<Row> = fc.record(
   {
-    text: fc.oneof(fc.constantFrom('', 'a', 'b'), fc.string({ unit: 'binary' })),
+    text: fc.oneof(fc.constantFrom('', 'a', 'b'), fc.string({ unit: anyCharacter })),
     integer: fc.oneof(fc.constantFrom(0n, 1n), fc.bigInt({ min: -(2n ** 127n), max: 2n ** 127n - 1n })),
     number: fc.double({ noNaN: true }),
     flag: fc.boolean(),
@@ -156,7 +158,7 @@ describe('digest of columns', () => {
       undefined,
       megabytes(2, 'b'),
       'c',
-      megabytes(9, 'd'),
+      megabytes(5, 'd'),
       undefined,
       megabytes(1, 'e'),
       'f',
@@ -166,7 +168,7 @@ describe('digest of columns', () => {
     const bytes = Buffer.concat([texts.bytes, Buffer.from('last')]);
     texts.starts[4] = texts.bytes.length;
     texts.ends[4] = bytes.length;
-    const codes = Uint32Array.from([...values.keys(), 5, 1]);
+    const codes = Uint32Array.from(values.keys());
     const ofColumns = new Digest();
     const column: CodedColumn = { codes, texts: { ...texts, bytes } };
     expect([...ofColumns.addColumns(codes.length, new Map([['a', column]]))].length).toBe(1);

@@ -4,6 +4,7 @@ import { exactUnscaled } from '../../../shared/exact-values.ts';
 import { parseJson } from '../../../shared/json.ts';
 import { type LiteralColumn, RecordColumns } from '../../../shared/lake/table/record-columns.ts';
 import { readRecords } from '../../../shared/records/read-records.ts';
+import { runs } from '../../fixtures/property-runs.ts';
 
 const unlimited = { rows: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
 
@@ -63,7 +64,7 @@ describe('short numbers', () => {
           expect(left).toBe(unknown.length);
         },
       ),
-      { numRuns: 1_000 },
+      runs(250),
     );
   });
 
@@ -98,7 +99,7 @@ describe('plain texts', () => {
         const unknown = byCode.filter((literal, index) => literal !== 'null' && found[index] === undefined);
         expect(left).toBe(unknown.length);
       }),
-      { numRuns: 1_000 },
+      runs(250),
     );
   });
 });

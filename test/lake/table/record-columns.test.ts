@@ -4,6 +4,7 @@ import { type JsonObject, stringifyJson } from '../../../shared/json.ts';
 import { RecordColumns } from '../../../shared/lake/table/record-columns.ts';
 import { readRecords } from '../../../shared/records/read-records.ts';
 import { recordListOf } from '../../../shared/records/record-list.ts';
+import { runs } from '../../fixtures/property-runs.ts';
 
 const unlimited = { rows: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
 
@@ -96,7 +97,7 @@ describe('records as columns', () => {
           expect(columnsOf(columns)).toEqual(twin.columns());
         }
       }),
-      { numRuns: 150 },
+      runs(50),
     );
   });
 

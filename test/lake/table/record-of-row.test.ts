@@ -11,6 +11,7 @@ import {
 } from '../../../shared/lake/table/columns.ts';
 import { recordsOfRows } from '../../../shared/lake/table/record-of-row.ts';
 import { recordListOf } from '../../../shared/records/record-list.ts';
+import { runs } from '../../fixtures/property-runs.ts';
 import { anyRecord } from './records.ts';
 import { typedRows } from './typed-rows.ts';
 
@@ -56,7 +57,7 @@ describe('the record of a row', () => {
           expect(typedRows(schema, again(schema, records))).toEqual(typedRows(schema, records));
         },
       ),
-      { numRuns: 300 },
+      runs(75),
     );
   });
 

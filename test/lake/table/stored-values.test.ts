@@ -8,6 +8,7 @@ import { plainValues } from '../../../shared/lake/table/plain-values.ts';
 import { type Part, StoredValues } from '../../../shared/lake/table/stored-values.ts';
 import { textsOf } from '../../../shared/lake/table/texts.ts';
 import { viewOf } from '../../../shared/records/short-bytes.ts';
+import { runs } from '../../fixtures/property-runs.ts';
 
 const WIDEST = 20;
 /** Before a text stands how many bytes it has. */
@@ -46,7 +47,7 @@ describe('packed numbers', () => {
         expect(Buffer.from(packed)).toEqual(Buffer.from(expected.getBytes()));
         expect(unpacked(packed, width, all.length)).toEqual(all);
       }),
-      { numRuns: 500 },
+      runs(125),
     );
   });
 
@@ -99,7 +100,7 @@ describe('pages of texts', () => {
         expect(values.parts(codes.length, present, mostBytes)).toEqual(partsOf(sizes, mostBytes));
         values.close();
       }),
-      { numRuns: 500 },
+      runs(125),
     );
   });
 });

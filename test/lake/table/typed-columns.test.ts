@@ -9,6 +9,7 @@ import {
   observe,
 } from '../../../shared/lake/table/columns.ts';
 import { recordListOf } from '../../../shared/records/record-list.ts';
+import { runs } from '../../fixtures/property-runs.ts';
 import { anyRecord } from './records.ts';
 import { rowMapper } from './row-mapper.ts';
 import { typedRows } from './typed-rows.ts';
@@ -51,7 +52,7 @@ describe('typed columns', () => {
           expect(typedRows(schema, all)).toEqual(rows);
         },
       ),
-      { numRuns: 500 },
+      runs(125),
     );
   });
 
