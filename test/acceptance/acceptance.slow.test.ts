@@ -92,12 +92,6 @@ describe('I1: every day of every table holds exactly the records of the service'
     await expectToComplete(await open({ brands: [newYork, other] }));
   });
 
-  it('run ten times', async () => {
-    const scenario = await open();
-    for (let run = 1; run < 10; run += 1) expectCode(await scenario.sync(), 0);
-    await expectToComplete(scenario);
-  });
-
   it('as time passes and records come late', async () => {
     const later = [
       '2026-11-03T16:20:00Z',

@@ -40,8 +40,6 @@ async function expectToDie(scenario: S3Scenario): Promise<void> {
   scenario.service.fault = () => undefined;
 }
 
-const isOfYesterday = ({ at }: { at: number }) => at >= Date.parse('2026-11-02T05:00:00Z');
-
 /** Calls `act` at every so many answers of the service. */
 function every(scenario: S3Scenario, calls: number, act: () => void): void {
   let seen = 0;
@@ -80,39 +78,6 @@ describe('a lake in S3, read through Glue', () => {
     expect(verify.stdout.match(/"days":5/g)).toHaveLength(5);
   });
 
-  it('I2: holds a restated day as it is now, once it is read again', async () => {
-    const scenario = await open();
-    await expectToComplete(scenario);
-    const { transactions, clicks } = scenario.brand.holdings;
-    transactions.splice(transactions.findIndex(isOfYesterday), 3);
-    clicks.splice(clicks.findIndex(isOfYesterday), 1);
-    expect((await scenario.wrong()).length).toBeGreaterThan(2);
-    expectCode(await scenario.sync(...withGlue, '--from', '2026-11-02', '--to', '2026-11-02'), 0);
-    expect(await scenario.wrong()).toEqual([]);
-  });
-
-  it('I4: is complete after runs of a second each', async () => {
-    const scenario = await open(twoMonths);
-    scenario.service.latencyMs = 30;
-    let run = await scenario.sync(...withGlue, '--max-seconds', '1');
-    let incomplete = 0;
-    for (; run.code === 3 && incomplete < 200; incomplete += 1)
-      run = await scenario.sync(...withGlue, '--max-seconds', '1');
-    expectCode(run, 0);
-    expect(incomplete).toBeGreaterThan(0);
-    expect(await scenario.wrong()).toEqual([]);
-  });
-
-  it('I4: is complete after repeated SIGKILL while it reads', async () => {
-    const scenario = await open();
-    for (const calls of [25, 10]) {
-      every(scenario, calls, scenario.kill);
-      await expectToDie(scenario);
-      scenario.letLeasesLapse();
-    }
-    await expectToComplete(scenario);
-  });
-
   it('I5: leaves the days of a run that was killed a moment ago alone, and takes them over in a minute', async () => {
     const scenario = await open();
     every(scenario, 20, scenario.kill);
@@ -131,13 +96,6 @@ describe('a lake in S3, read through Glue', () => {
       expect((await scenario.wrongByLedger()).length).toBeLessThan((await scenario.wrong()).length);
       scenario.letLeasesLapse();
     }
-    await expectToComplete(scenario);
-  });
-
-  it('I5: is after two runs at once what one would have made', async () => {
-    const scenario = await open();
-    const both = await Promise.all([scenario.sync(...withGlue), scenario.sync(...withGlue)]);
-    for (const run of both) expect([0, 3, 4]).toContain(run.code);
     await expectToComplete(scenario);
   });
 

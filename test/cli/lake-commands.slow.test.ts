@@ -37,14 +37,6 @@ describe('query', () => {
     expect(stdout.trim()).toBe(`[{"big":9007199254740993,"exact":1.100000000,"n":${held}}]`);
   });
 
-  it('has the views: attribution_daily counts the clicks of a link and day once', async () => {
-    const { rows: sums } = await rows(
-      'SELECT (SELECT sum(clicks) FROM attribution_daily) AS once, (SELECT sum(click) FROM (SELECT DISTINCT dt, track_url, click FROM attribution)) AS by_hand, (SELECT sum(click) FROM attribution) AS twice',
-    );
-    expect(sums[0].once).toBe(sums[0].by_hand);
-    expect(sums[0].twice).toBeGreaterThan(sums[0].once);
-  });
-
   it('has views of several tables, which count what the tables count, where the SQL names nothing else', async () => {
     const { rows: performance } = await rows(
       'SELECT sum(clicks) AS clicks, sum(orders) AS orders, sum(commission) AS commission FROM publisher_performance',
@@ -68,19 +60,6 @@ describe('query', () => {
     );
     // The name of a view has to be in the SQL for it to be there.
     expect(found).toEqual([{ comment: 'Days since then, up to today in UTC' }]);
-  });
-
-  it('has coverage: one row per report and day', async () => {
-    const { rows: found } = await rows(
-      "SELECT report, count(*) AS days, bool_and(rows > 0) AS filled FROM coverage WHERE brand = 'acme' GROUP BY report ORDER BY report",
-    );
-    expect(found).toEqual(
-      ['amazon_attribution_report', 'clicks_list', 'order_list', 'transaction_list'].map((report) => ({
-        report,
-        days: 3,
-        filled: true,
-      })),
-    );
   });
 
   it('has freshness: one row per report, as of now', async () => {

@@ -2,11 +2,10 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ReportName } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { ledgerKey } from '../../shared/lake/paths.ts';
-import { coverageOf, ledgerEntries, ledgerEntry, outcomesOf, wrongReports } from './lake-contents.ts';
+import { coverageOf, ledgerEntries, outcomesOf, wrongReports } from './lake-contents.ts';
 import { BRAND, NO_TIME, type SampleLake, type SampleLakeOptions, sampleLake } from './sample-lake.ts';
 
 const REPORT = 'transaction_list';
-const PAGED: ReportName[] = ['clicks_list', 'order_list', 'transaction_list', 'amazon_attribution_report'];
 
 let lake: SampleLake;
 afterEach(() => lake.close());
@@ -94,20 +93,6 @@ describe('a clock that is wrong for long', () => {
 });
 
 describe('a failure that lasts', () => {
-  it('of ten days keeps no other day from being read', async () => {
-    await begin({ startDate: '2026-03-01' });
-    const bad = Array.from({ length: 10 }, (_, index) => `202603${String(9 + index).padStart(2, '0')}`);
-    lake.service.addFault({
-      on: { when: ({ fields }) => bad.includes(dateAsked(fields)) },
-      fault: { kind: 'status', status: 500 },
-    });
-    for (let run = 0; run < 6; run += 1) {
-      await lake.sync();
-      lake.nowMs += 2 * HOUR_MS;
-    }
-    expect((await committedDays(REPORT)).filter((day) => day < '2026-03-09')).toHaveLength(8);
-  });
-
   it('of a day in an older month is named by every run', async () => {
     await begin({ startDate: '2026-01-20' });
     lake.service.addFault({
@@ -153,63 +138,5 @@ describe('a failure that lasts', () => {
     const outcome = await lake.sync({ scope: { reports: ['clicks_detail'] } });
     expect(outcome.reports[0]).toMatchObject({ status: 'failed', error: { code: 'damaged_document' } });
     expect(await committedDays('clicks_detail')).toEqual(['2026-03-01', '2026-03-02']);
-  });
-});
-
-describe('an answer that is another one each time', () => {
-  it('I11: has a day read a few times in a row, not in every run', async () => {
-    await begin({
-      startDate: '2026-01-10',
-      clicksPerDay: 10,
-      interpretations: { pageCap: 3 },
-      reports: ['order_list'],
-    });
-    const read = [];
-    for (let run = 0; run < 5; run += 1) {
-      for (const held of lake.brand.records.order_list) held.record = { ...held.record, served: run };
-      read.push(Object.keys(outcomesOf(await lake.sync(), 'order_list')).length);
-      lake.nowMs += HOUR_MS;
-    }
-    expect(read[0]).toBe(70);
-    expect(read.at(-1)).toBeLessThan(5);
-  });
-
-  it('I11: and empty once, at the last reading of a day, does not settle it as empty', async () => {
-    await begin({ startDate: '2026-03-18', clicksPerDay: 10, reports: ['clicks_list'] });
-    await lake.sync();
-    const { rows } = (await ledgerEntry(lake, 'clicks_list', '2026-03-18')).committed ?? {};
-    lake.nowMs = Date.parse('2026-04-10T15:00:00Z');
-    const held = lake.brand.records.clicks_list;
-    lake.brand.records.clicks_list = [];
-    await lake.sync();
-    lake.brand.records.clicks_list = held;
-    lake.nowMs += HOUR_MS;
-    await lake.sync();
-    expect((await ledgerEntry(lake, 'clicks_list', '2026-03-18')).committed).toMatchObject({
-      rows,
-      settled: true,
-    });
-  });
-});
-
-describe('runs far apart with little time', () => {
-  it('end a range that has no end of its own', async () => {
-    await begin({ startDate: '2026-03-16' });
-    const statuses = [];
-    for (let run = 0; run < 14; run += 1) {
-      const scope = { reports: [REPORT], from: '2026-03-16' };
-      statuses.push((await lake.sync({ deadline: NO_TIME, scope })).status);
-      lake.nowMs += 4 * HOUR_MS;
-    }
-    expect(statuses).toContain('complete');
-  });
-
-  it('read open day and yesterday of every report in turns', async () => {
-    await begin({ now: '2026-03-20T05:00:00Z', startDate: '2026-03-18', reports: PAGED });
-    for (let run = 0; run < 12; run += 1) {
-      await lake.sync({ deadline: NO_TIME });
-      lake.nowMs += HOUR_MS;
-    }
-    for (const report of PAGED) expect(await committedDays(report)).toEqual(['2026-03-19', '2026-03-20']);
   });
 });

@@ -316,21 +316,6 @@ describe('the vacuum', () => {
     expect(keys(lake, 'snapshots/coverage/')).not.toContain(old);
   });
 
-  it('removes coverage a day after the catalog stopped pointing at it', async () => {
-    const lake = sample.emptyLake();
-    await lake.sync({ scope });
-    lake.nowMs += HOUR_MS;
-    await lake.sync({ scope });
-    expect(keys(lake, 'snapshots/coverage/').length).toBeGreaterThan(1);
-    lake.nowMs += 2 * DAY_MS;
-    await lake.sync({ scope });
-    lake.nowMs += 2 * DAY_MS;
-    await lake.sync({ scope });
-    // The current one, and the one that it replaced in this run.
-    expect(keys(lake, 'snapshots/coverage/').length).toBeLessThanOrEqual(2);
-    expect(Object.keys(await coverageOf(lake, 'transaction_list'))).toContain(FIRST);
-  });
-
   it('removes nothing of another brand or report', async () => {
     const lake = sample.emptyLake();
     await lake.sync();
@@ -355,30 +340,6 @@ describe('the vacuum', () => {
 describe('coverage', () => {
   const stateOf = async (lake: SampleLake, report: ReportName, day: string) =>
     (await coverageOf(lake, report))[day]?.state;
-
-  it('states the state of each day', async () => {
-    const lake = sample.emptyLake();
-    const removeFault = lake.service.addFault({
-      on: { when: ({ fields }) => fields.start_date === '20260309' && fields.end_date === '20260309' },
-      fault: { kind: 'html' },
-    });
-    await lake.sync({ scope });
-    removeFault();
-    expect(await stateOf(lake, 'transaction_list', TODAY)).toBe('open');
-    expect(await stateOf(lake, 'transaction_list', FIRST)).toBe('complete');
-    const rows = await coverageOf(lake, 'transaction_list');
-    expect(rows['2026-03-09']).toMatchObject({
-      state: 'failed',
-      failure: expect.stringContaining('contract'),
-    });
-    lake.nowMs += 10 * DAY_MS;
-    await lake.sync({ scope });
-    expect(await stateOf(lake, 'transaction_list', FIRST)).toBe('settled');
-    expect((await coverageOf(lake, 'transaction_list'))[FIRST]).toMatchObject({
-      rows: BigInt((await ledgerEntry(lake, 'transaction_list', FIRST)).committed?.rows ?? -1),
-      next_due: null,
-    });
-  });
 
   it('vouches for no day of a report before it has returned a record', async () => {
     const lake = sample.emptyLake();
