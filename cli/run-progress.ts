@@ -109,7 +109,6 @@ export function lineOf(event: LogEvent): string | undefined {
     case 'column_typed_beside':
     case 'fields_without_column':
     case 'continuation_not_saved':
-    case 'newest_complete_day_unknown':
     case 'end_date_not_probed':
     case 'rate_budget_not_updated':
     case 'service_time_unknown':

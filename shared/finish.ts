@@ -21,7 +21,6 @@ import { type RunContext, isDailyWorkDue, todayIn } from './pipeline/context.ts'
 import { hasPendingPublication } from './pipeline/publish.ts';
 import { reconcile } from './pipeline/reconcile.ts';
 import { forgetOldVersions, vacuum } from './pipeline/vacuum.ts';
-import { newestCompleteDay } from './planning/day-state.ts';
 import { monthDueAtMs } from './planning/due.ts';
 import { waitingDays } from './planning/plan.ts';
 import { isNewlyCompared } from './planning/schema-changes.ts';
@@ -76,8 +75,7 @@ export async function finishReport(
   await writeSchemaChanges(ctx, isDaily ? covered : await monthsWithOtherFields(ctx, seen, committedDays));
 
   const examined = new Map<string, ExaminedMonth>();
-  for (const month of covered)
-    examined.set(month, await examinedMonth(ctx, month, nowMs, hasReturnedRecords));
+  for (const month of covered) examined.set(month, await examinedMonth(ctx, month, nowMs));
   const run = { id: ctx.runId, wallMs: ctx.clock.wallMs(), nowMs, seen };
   await ctx.reportState.update((current) => {
     const recorded = recordMonths(current, examined, policyFingerprint(ctx.policy), run);
@@ -151,12 +149,7 @@ async function hasGrown({ schema }: RunContext, columnsBefore: number | undefine
 }
 
 /** What the report state is to contain of a month, from its ledger as this run last saw it. */
-async function examinedMonth(
-  ctx: RunContext,
-  month: string,
-  nowMs: number,
-  hasReturnedRecords: boolean,
-): Promise<ExaminedMonth> {
+async function examinedMonth(ctx: RunContext, month: string, nowMs: number): Promise<ExaminedMonth> {
   const ledger = await ctx.ledger(month).cached();
   const upstream = ctx.upstream && (await readOrDamage(ctx.upstream.ledger(month).cached()));
   const upstreamLedger = upstream && 'value' in upstream ? upstream.value : undefined;
@@ -167,7 +160,6 @@ async function examinedMonth(
     dueMs: mustBeExamined ? nowMs : dueMs,
     content: monthContent(ledger),
     ...(upstreamLedger && { upstream: monthContent(upstreamLedger) }),
-    ...(hasReturnedRecords && { newestComplete: newestCompleteDay(Object.entries(ledger.days), true) }),
   };
 }
 

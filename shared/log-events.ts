@@ -15,7 +15,6 @@ interface ReportDetails {
     rows: number;
     pages: number;
     failedDays: number;
-    newestComplete: string | null;
   };
   last_run_not_recorded: { message: string };
   /** The settings give a column another type than it was written with: a further column will have that type. */
@@ -24,7 +23,6 @@ interface ReportDetails {
   fields_without_column: { day: string; fields: number; message: string };
   /** The next run reads some days again. */
   continuation_not_saved: { message: string };
-  newest_complete_day_unknown: { message: string };
   end_date_not_probed: { message: string };
   /** The machine's clock lies behind what runs have recorded, and the service did not say its time. */
   service_time_unknown: ErrorSummary;
@@ -130,7 +128,6 @@ const LEVELS = {
   column_typed_beside: 'warn',
   fields_without_column: 'warn',
   continuation_not_saved: 'warn',
-  newest_complete_day_unknown: 'warn',
   end_date_not_probed: 'warn',
   service_time_unknown: 'warn',
   day_claimed: 'info',

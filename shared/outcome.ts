@@ -39,8 +39,6 @@ export interface ReportOutcome extends Traffic {
   report: string;
   status: Status;
   days: DayOutcome[];
-  /** The newest complete day, `YYYY-MM-DD`; `null` where no day is. */
-  newestComplete: string | null;
   error?: ErrorSummary;
 }
 
@@ -69,12 +67,12 @@ export function countFailedDays(days: readonly DayOutcome[]): number {
 }
 
 /** What one line of the log says of a run. */
-export function runSummary({ days, status, newestComplete, ...outcome }: ReportOutcome) {
+export function runSummary({ days, status, ...outcome }: ReportOutcome) {
   const { requests, retries, throttles } = outcome;
   const sum = (count: 'rows' | 'pages') => days.reduce((total, day) => total + day[count], 0);
   return {
     ...{ status, rows: sum('rows'), pages: sum('pages'), failedDays: countFailedDays(days) },
-    ...{ requests, retries, throttles, newestComplete },
+    ...{ requests, retries, throttles },
   };
 }
 

@@ -3,13 +3,11 @@
  * one recovery from a refusal) for all its reports. What the reports of a brand do is in `sync.ts`; here contexts are
  * put together and outcomes collected.
  */
-import { mapConcurrent } from './concurrency.ts';
 import { BrandReportsError, rethrowBugs } from './errors.ts';
 import { type LakeDocuments, createLakeDocuments } from './lake/documents/lake-documents.ts';
 import { type RateShare, createRateShare } from './lake/rate-share.ts';
 import { bindBrand, bindReport } from './log-events.ts';
 import {
-  type ReportOutcome,
   type SyncOutcome,
   type Traffic,
   hasFailedDays,
@@ -35,7 +33,6 @@ import type { ReportDefinition, ReportRegistry } from './reports/definition.ts';
 import { type ServiceClient, type ServiceClientOptions, createServiceClient } from './service/client.ts';
 import { createRateLimiter } from './service/rate-limit.ts';
 import type { BrandSettings, Settings } from './settings/settings.ts';
-import { newestComplete } from './status/newest-complete.ts';
 import { type SyncedReport, syncReports } from './sync.ts';
 
 /** What a run works with. */
@@ -111,11 +108,7 @@ async function saveOrLog(ctx: RunContext, range: Range | undefined, { reports }:
   }
 }
 
-async function syncBrand(
-  options: RunOptions,
-  run: Run,
-  brand: string,
-): Promise<{ ctx: RunContext; outcome: ReportOutcome }[]> {
+async function syncBrand(options: RunOptions, run: Run, brand: string): Promise<SyncedReport[]> {
   const traffic = createTrafficCount();
   const highestRate = rateShareOf(options, run, brand);
   const service = createService(options, brand, { highestRate, onRequest: traffic.count });
@@ -136,11 +129,8 @@ async function syncBrand(
     run.days.leave();
     await highestRate.leave();
   }
-  return mapConcurrent(synced, 1, async ({ ctx, outcome: synced }) => {
-    const outcome = { ...synced, newestComplete: await newestComplete(ctx) };
-    ctx.log({ event: 'run_ended', ...runSummary(outcome) });
-    return { ctx, outcome };
-  });
+  for (const { ctx, outcome } of synced) ctx.log({ event: 'run_ended', ...runSummary(outcome) });
+  return synced;
 }
 
 /** The part of the brand's rate that is for this run: all of it while no other run needs it. */

@@ -35,10 +35,10 @@ export interface ReportToSync {
   traffic: () => Traffic;
 }
 
-/** How the report ended; the run adds the rest of its outcome. */
+/** How the report ended. */
 export interface SyncedReport {
   ctx: RunContext;
-  outcome: Omit<ReportOutcome, 'newestComplete'>;
+  outcome: ReportOutcome;
 }
 
 /** A report in the middle of a run. */

@@ -26,7 +26,6 @@ function report(status: Status, ...outcomes: Outcome[]): ReportOutcome {
     retries: 0,
     throttles: 0,
     days: days(...outcomes),
-    newestComplete: null,
   };
 }
 

@@ -72,7 +72,6 @@ describe('sync', () => {
         requests: expect.any(Number),
         retries: 0,
         throttles: 0,
-        newestComplete: days[1],
         days: days.map((dt) => ({
           dt,
           outcome: 'published',

@@ -47,7 +47,6 @@ function outcomeOf(
     requests: 0,
     retries: 0,
     throttles: 0,
-    newestComplete: null,
     ...(error && { error }),
   };
 }

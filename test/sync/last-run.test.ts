@@ -119,7 +119,6 @@ it('a run prints one line with what it did', async () => {
     {
       ...{ event: 'run_ended', brand: 'acme', report: REPORT, status: 'complete', rows, failedDays: 0 },
       ...{ pages: expect.any(Number), requests: outcome?.requests, retries: 0, throttles: 0 },
-      newestComplete: outcome?.newestComplete,
     },
   ]);
 });

@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { DAY_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import type { ReportOutcome } from '../../shared/outcome.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
@@ -11,12 +10,6 @@ import {
   blindRegistry,
   sampleLake,
 } from './sample-lake.ts';
-
-const missingSecret = {
-  read: async () => {
-    throw new BrandReportsError('config', 'secret_missing', 'create the secret');
-  },
-};
 
 let lake: SampleLake;
 
@@ -54,62 +47,6 @@ describe('the count of requests', () => {
       { report: 'order_list', requests: requests + 2, retries: 2, throttles },
       { report: 'transaction_list', retries: 0, throttles: 0 },
     ]);
-  });
-});
-
-describe('the newest complete day', () => {
-  it('is yesterday after a complete sync, whatever is due', async () => {
-    await begin();
-    expect((await sync('order_list')).newestComplete).toBe('2026-03-02');
-    expect((await sync('order_list')).newestComplete).toBe('2026-03-02');
-  });
-
-  it('is none where only the open day could be read', async () => {
-    await begin({ startDate: '2026-03-03' });
-    expect(await sync('order_list')).toMatchObject({ status: 'complete', newestComplete: null });
-  });
-
-  it('is none where nothing was read yet', async () => {
-    await begin();
-    expect(await sync('order_list', { credentials: missingSecret })).toMatchObject({
-      status: 'failed',
-      newestComplete: null,
-    });
-  });
-
-  it('is none where only empty responses came, which prove nothing', async () => {
-    await begin({ recordsTo: '2026-02-27T00:00:00Z' });
-    expect(await sync('order_list')).toMatchObject({ status: 'complete', newestComplete: null });
-  });
-
-  it.each<[string, SyncOptions]>([
-    ['whose days all fail', { credentials: missingSecret }],
-    ['that was stopped', { signal: AbortSignal.abort() }],
-  ])('is the previous one in a run %s', async (_name, options) => {
-    await begin();
-    await lake.sync();
-    lake.nowMs += DAY_MS;
-    expect((await sync('order_list', options)).newestComplete).toBe('2026-03-02');
-    expect((await sync('order_list')).newestComplete).toBe('2026-03-03');
-  });
-
-  it('is found in the month before', async () => {
-    await begin({ now: '2026-02-28T17:00:00Z' });
-    await lake.sync();
-    lake.nowMs = Date.parse('2026-03-02T17:00:00Z');
-    expect((await sync('order_list', { credentials: missingSecret })).newestComplete).toBe('2026-02-27');
-  });
-
-  it('is unknown where a ledger cannot be read, and the run fails for that report', async () => {
-    await begin();
-    await lake.sync();
-    const key = 'ledger/order_list/acme/2026-03.json';
-    lake.store.objects.set(key, {
-      body: new TextEncoder().encode('{'),
-      etag: 'damaged',
-      modifiedAt: new Date(lake.nowMs),
-    });
-    expect(await sync('order_list')).toMatchObject({ status: 'failed', newestComplete: null });
   });
 });
 

@@ -32,8 +32,6 @@ const month = storedObject(() => ({
   content: z.optional(z.string()),
   /** Of a report with an upstream: the content of the upstream month that `nextDue` follows from. */
   upstream: z.optional(z.string()),
-  /** The newest complete day of the month; `null` where it has none. */
-  newestComplete: z.optional(z.nullable(z.string())),
   /**
    * The runs at work in the month, and since when (wall clock). While there is one, any day there may be due. `shared`:
    * another run was at work there too when this one began, or had been since this one read the state.
@@ -194,7 +192,7 @@ function isUntouched(state: ReportState, month: string, run: string, seen: SeenM
 }
 
 /** What a run knows of a month that it has examined. */
-export interface ExaminedMonth extends Pick<KnownMonth, 'content' | 'upstream' | 'newestComplete'> {
+export interface ExaminedMonth extends Pick<KnownMonth, 'content' | 'upstream'> {
   /** When a day of it is next due, in milliseconds; `null` where all its days are settled. */
   dueMs: number | null;
 }

@@ -192,8 +192,8 @@ describe('a run that ends', () => {
   });
 
   it('records what it knows of the month, and only that', () => {
-    const known = { content: 'c2', upstream: 'c3', newestComplete: '2026-02-28' };
-    const before = stateOf({ nextDue: null, asOf: NOW, content: 'c1', newestComplete: '2026-02-01' });
+    const known = { content: 'c2', upstream: 'c3' };
+    const before = stateOf({ nextDue: null, asOf: NOW, content: 'c1' });
     const after = recordMonths(before, new Map([[MONTH, { dueMs: null, ...known }]]), 'p1', {
       ...me,
       seen: seenIn(before),
@@ -307,7 +307,7 @@ describe('a stored report state', () => {
     ...dirtyBy('other'),
     months: {
       [MONTH]: { nextDue: null, dirty: [{ by: 'other', at: NOW, shared: true as const }] },
-      '2026-03': { nextDue: NOW, asOf: NOW, content: 'c1', upstream: 'c2', newestComplete: null },
+      '2026-03': { nextDue: NOW, asOf: NOW, content: 'c1', upstream: 'c2' },
     },
     continuations: { '2026-01-01..2026-01-05': { id: 'q1', since: NOW } },
     hasReturnedRecords: true,
@@ -359,7 +359,6 @@ describe('a stored report state', () => {
     ],
     ['a month whose content is a number', brokenMonth({ content: 7 }), 'content is 7'],
     ['a month that examined a number', brokenMonth({ upstream: 7 }), 'upstream is 7'],
-    ['a newest complete day that is a number', brokenMonth({ newestComplete: 7 }), 'newestComplete is 7'],
     ['a look at no time', broken({ examinedAt: 'x' }), 'examinedAt is "x"'],
     ['a vacuum at no time', broken({ vacuumedAt: 'x' }), 'vacuumedAt is "x"'],
     ['no recent writes', broken({ recentWrites: {} }), 'recentWrites'],
