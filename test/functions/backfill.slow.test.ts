@@ -159,12 +159,6 @@ describe('a backfill', () => {
     expect(daysPublished('orders')).toEqual(daysFrom(RANGE.from, RANGE.to));
   });
 
-  it('leaves the open day and the one before it to the schedule', async () => {
-    await backfill({ report: 'order_list', from: addDays(dayOf(Date.now(), ZONE), -4) });
-    const today = dayOf(Date.now(), ZONE);
-    expect(daysPublished('orders')).toEqual([-4, -3, -2].map((days) => addDays(today, days)));
-  });
-
   it('resumes a month that a run had no time for', async () => {
     const remaining = [MINUTES_15, 1];
     const { output, entered } = await backfill(

@@ -14,7 +14,7 @@ const WRONG = { ...CREDENTIALS, secret: 'not-the-secret' };
 let lake: SampleLake;
 
 beforeEach(async () => {
-  lake = await sampleLake({ now: `${TODAY}T17:00:00Z`, startDate: '2026-03-06', clicksPerDay: 4 });
+  lake = await sampleLake({ now: `${TODAY}T17:00:00Z`, startDate: '2026-03-08', clicksPerDay: 4 });
 });
 
 afterEach(() => lake.close());

@@ -119,17 +119,6 @@ describe('a lease whose time lies in the future', () => {
   });
 });
 
-describe('different records with the same primary key', () => {
-  it('I1: are all kept where they are on one page', async () => {
-    restate(lake.brand, REPORT, '2026-03-08', (held) => {
-      const [first] = held;
-      return first ? [...held, { at: first.at, record: { ...first.record, note: 'another' } }] : held;
-    });
-    await lake.sync();
-    expect(await wrongReports(lake, TODAY, [REPORT])).toEqual({});
-  });
-});
-
 describe('a service that answers an empty range with everything', () => {
   it('I1: fails the days that it would empty, and the error names the setting that helps', async () => {
     const wide = await ignoresEmptyRange(lake.brand.baseUrl);
