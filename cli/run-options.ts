@@ -43,7 +43,7 @@ export async function createRunOptions(
   const settings = await readSettings(flags);
   const names = wanted.map(reportNamed);
   const brands = flags.brand === undefined ? undefined : [brandNamed(flags.brand, settings)];
-  checkRange(flags, settings, systemClock(flags.now).now());
+  checkRange(flags, settings, flags.now ?? new Date());
   const credentials = await credentialSource(flags, settings);
   const areLocal = flags.credentials !== undefined || !isInS3(flags.lake);
   if (areLocal)

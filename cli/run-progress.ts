@@ -111,7 +111,7 @@ export function lineOf(event: LogEvent): string | undefined {
     case 'continuation_not_saved':
     case 'end_date_not_probed':
     case 'rate_budget_not_updated':
-    case 'service_time_unknown':
+    case 'clocks_differ':
     case 'vacuum_failed':
     case 'month_skipped':
     case 'last_run_not_recorded':

@@ -64,7 +64,7 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   const changes = [changesTable.name, ...changeViews(reports).map(({ name }) => name)];
   if (asOfMs !== undefined)
     refusePresent([...present, ...changes, ...all.map(versionsTable)].filter(isNamed));
-  const ledgers = await readLedgers(store, reports);
+  const ledgers = await readLedgers(store, reports, {}, lake.nowMs);
   const namedViews = all.flatMap(({ views }) => views).filter(({ name }) => isNamed(name));
   const named = all.filter(
     (report) =>

@@ -54,7 +54,7 @@ function notKept(days: readonly DayOfLedger[], atMs: number): BrandReportsError 
   return new BrandReportsError(
     'config',
     'version_not_kept',
-    `What these days were at ${new Date(atMs).toISOString()} is not kept any longer, or a clock that was ahead has hidden it until the next vacuum: ${names.join(', ')}${more}. A version that was replaced is kept for the days of the setting "snapshotRetentionDays". Choose a later instant${next}.`,
+    `What these days were at ${new Date(atMs).toISOString()} is not kept any longer: ${names.join(', ')}${more}. A version that was replaced is kept for the days of the setting "snapshotRetentionDays". Choose a later instant${next}.`,
   );
 }
 

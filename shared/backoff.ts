@@ -34,12 +34,6 @@ export function exponentialMs(retry: number, { baseMs, capMs }: Backoff): number
   return Math.min(capMs, baseMs * 2 ** retry);
 }
 
-/** When a wait ends that the rule has set. It sets no longer one than `capMs`: that comes from a clock that was ahead, and ends now. */
-export function endOfWaitMs(retryAt: string, { capMs }: Pick<Backoff, 'capMs'>, nowMs: number): number {
-  const endMs = Date.parse(retryAt);
-  return endMs - nowMs > capMs ? nowMs : endMs;
-}
-
 /** Anything below the exponential backoff. @param retry 0 for the first @param random in [0, 1) */
 export function fullJitterMs(retry: number, backoff: Backoff, random: number): number {
   return random * exponentialMs(retry, backoff);

@@ -24,8 +24,6 @@ interface ReportDetails {
   /** The next run reads some days again. */
   continuation_not_saved: { message: string };
   end_date_not_probed: { message: string };
-  /** The machine's clock lies behind what runs have recorded, and the service did not say its time. */
-  service_time_unknown: ErrorSummary;
   day_claimed: { day: string; reason: string; resumed: boolean };
   /** What was staged is dropped and the day is read from its first page again. */
   day_restarted: { day: string; restarts: number; cause: string };
@@ -83,6 +81,8 @@ interface BrandDetails {
     status?: number;
   };
   request_signed_again: { action: string; clockSkewMs: number };
+  /** By more than ten minutes, as two responses have shown. */
+  clocks_differ: { message: string };
   credentials_not_reread: object;
   /** The share of this run has changed, because of other runs. */
   rate_shared: { requestsPerSecond: number; runs: number };
@@ -129,7 +129,6 @@ const LEVELS = {
   fields_without_column: 'warn',
   continuation_not_saved: 'warn',
   end_date_not_probed: 'warn',
-  service_time_unknown: 'warn',
   day_claimed: 'info',
   day_restarted: 'warn',
   attempt_dropped: 'warn',
@@ -155,6 +154,7 @@ const LEVELS = {
   view_failed: 'error',
   request_retried: 'warn',
   request_signed_again: 'info',
+  clocks_differ: 'warn',
   credentials_not_reread: 'warn',
   rate_shared: 'info',
   rate_budget_not_updated: 'warn',

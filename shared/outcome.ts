@@ -53,9 +53,10 @@ export function errorSummary({ kind, code, message }: BrandReportsError): ErrorS
   return { kind, code, message };
 }
 
-/** `busy` only where other runs read every due day; anything else that is left is `incomplete`. */
+/** `busy` only where other runs read every due day; anything else that is left is `incomplete`, as are all days while the clocks differ. */
 export function reportStatus(days: readonly DayOutcome[], error?: ErrorSummary): Status {
   const outcomes = days.map(({ outcome }) => outcome);
+  if (error?.code === 'clocks_differ') return 'incomplete';
   if (error || outcomes.includes('failed')) return 'failed';
   if (outcomes.length > 0 && outcomes.every((outcome) => outcome === 'busy')) return 'busy';
   return outcomes.some(isLeft) || outcomes.includes('waiting') ? 'incomplete' : 'complete';

@@ -5,23 +5,20 @@
  * without losing what it holds, and the other months go on.
  */
 import { monthOf, monthsFrom } from './days.ts';
-import { BrandReportsError, rethrowBugs } from './errors.ts';
+import { BrandReportsError } from './errors.ts';
 import { readOrDamage } from './lake/documents/cas-document.ts';
 import type { Ledger } from './lake/documents/ledger.ts';
 import {
   type ReportState,
   type SeenMonths,
-  latestRecordedMs,
   markMonthsDirty,
   mayBeDue,
 } from './lake/documents/report-state.ts';
 import { errorSummary } from './outcome.ts';
 import { type RunContext, todayIn, isDailyWorkDue } from './pipeline/context.ts';
 import { type Range, resumeOrStart } from './pipeline/continuation.ts';
-import { fetchFirstPage } from './pipeline/fetch.ts';
 import { probeEndDate } from './pipeline/probe-end-date.ts';
 import { pendingPublications, publishDays, tableShape } from './pipeline/publish.ts';
-import { dayQueries, windowToRead } from './planning/day-queries.ts';
 import { type UpstreamDay, upstreamState } from './planning/due.ts';
 import { type Continuation, type DueDay, lastReadMs, plan, waitingDays } from './planning/plan.ts';
 import { policyFingerprint } from './planning/policy.ts';
@@ -56,13 +53,11 @@ export async function planReport(ctx: RunContext, range: Range | undefined): Pro
   const isDaily = isDailyWorkDue(ctx, state.examinedAt);
   const months = await monthsToExamine(ctx, state, isDaily, range);
   const { ledgers, damagedMonths, error: damaged } = await refreshed(ctx, months, ctx.ledger);
-  await askForTime(ctx, ledgers);
   const { upstream, error: upstreamDamaged } = await upstreamOf(ctx, months);
   const pending = await pendingPublications(ctx, ledgers.values());
 
   const nowMs = ctx.clock.now().getTime();
-  const time = { serviceMs: ctx.clock.serviceMs(), knowsTime: ctx.service.knowsTime };
-  const due = plan(ledgers, ctx.policy, nowMs, { continuation, ...time, ...(upstream && { upstream }) });
+  const due = plan(ledgers, ctx.policy, nowMs, { continuation, ...(upstream && { upstream }) });
   const waiting = range ? [] : waitingDays(ledgers, ctx.policy, nowMs);
   ctx.log({ event: 'report_planned', dueDays: due.length });
   const columns = due.length + pending.length > 0 ? await prepareTable(ctx) : undefined;
@@ -92,29 +87,6 @@ function assertBegun(ctx: RunContext, { from }: Range): void {
     'range_ahead',
     `${ctx.brand} ${ctx.report.name}: ${from} has not begun, today is ${today} in ${ctx.policy.timeZone}; correct the range that was asked for`,
   );
-}
-
-/**
- * A clock that lies behind finds nothing due, and without a request it would never be corrected: where a run has recorded
- * a later time, the service is asked for any page, because its response has a date.
- */
-async function askForTime(ctx: RunContext, ledgers: ReadonlyMap<string, Ledger>): Promise<void> {
-  const nowMs = ctx.clock.serviceMs();
-  const state = await ctx.reportState.cached();
-  if (ctx.upstream || Math.max(latestRecordedMs(state), lastReadMs(ledgers)) <= nowMs) return;
-  const day = todayIn(ctx);
-  const [query] = dayQueries(
-    ctx.report,
-    ctx.brandSettings,
-    ctx.settings,
-    day,
-    windowToRead(ctx.brandSettings, day, nowMs, undefined),
-  );
-  try {
-    if (query) await fetchFirstPage(ctx, query.fields);
-  } catch (thrown) {
-    ctx.log({ event: 'service_time_unknown', ...errorSummary(rethrowBugs(thrown)) });
-  }
 }
 
 /** Brings the table to the columns that are known. @returns how many these are */

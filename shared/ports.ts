@@ -9,9 +9,7 @@ import type { View } from './reports/definition.ts';
 
 /** Time as the core sees it. */
 export interface Clock {
-  /** The current time; `--now` and an event's `now` replace it. */
-  now: () => Date;
-  /** What replaces the current time. A run takes the service's time instead where this is missing, or later. */
+  /** By which a run plans, where it is earlier than the machine's and the service's time: `--now`, or an event's `now`. */
   fixedNow?: Date;
   /** The machine's time in milliseconds: leases and backoff; nothing overrides it. */
   wallMs: () => number;
@@ -236,8 +234,6 @@ export interface ReportService {
   readonly hasAnswered: boolean;
   /** Text from the service for a message or a log: on one line, short, and without credentials (I9). */
   quote(text: string): string;
-  /** Clock skew: service time minus local time, ms; 0 while they agree within 2 s, or no response has come. */
+  /** Clock skew: service time minus local time, ms; 0 while they agree within 2 s, or responses do not show another. */
   readonly clockSkewMs: number;
-  /** Whether a response of this run has said the service's time. */
-  readonly knowsTime: boolean;
 }

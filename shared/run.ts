@@ -25,7 +25,7 @@ import {
 } from './pipeline/context.ts';
 import { type Range, saveContinuation } from './pipeline/continuation.ts';
 import { DaysInFlight } from './pipeline/days-in-flight.ts';
-import { serviceTime } from './pipeline/service-time.ts';
+import { runClock } from './pipeline/run-clock.ts';
 import { type Deadline, type TimeBudget, createTimeBudget } from './pipeline/time-budget.ts';
 import { policyOf } from './planning/policy.ts';
 import type { CredentialSource, RateSource, ReportService, SendRequest } from './ports.ts';
@@ -67,7 +67,6 @@ interface Run {
   id: string;
   time: TimeBudget;
   days: DaysInFlight;
-  documents: LakeDocuments;
 }
 
 /** Reads the reports in scope. @returns the document of `sync --json`; expected failures are in it, bugs are thrown */
@@ -77,7 +76,6 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
     id: options.newId(),
     time: createTimeBudget(deadline, clock.monotonicMs),
     days: new DaysInFlight(selectBrands(options).length),
-    documents: createLakeDocuments({ store: lake.store, ...options }),
   };
   const unregister = await lake.runs.register(run.id);
   try {
@@ -110,10 +108,12 @@ async function saveOrLog(ctx: RunContext, range: Range | undefined, { reports }:
 
 async function syncBrand(options: RunOptions, run: Run, brand: string): Promise<SyncedReport[]> {
   const traffic = createTrafficCount();
-  const highestRate = rateShareOf(options, run, brand);
+  const latestMs = () => runClock(options.clock, service).laterMs();
+  const documents = createLakeDocuments({ store: options.lake.store, ...options, latestMs });
+  const highestRate = rateShareOf(options, run, documents, brand);
   const service = createService(options, brand, { highestRate, onRequest: traffic.count });
   const contexts = selectReports(options, brand).map((report) =>
-    createRunContext(options, run, { brand, report, service }),
+    createRunContext(options, { ...run, documents }, { brand, report, service }),
   );
   const range = (ctx: RunContext) => () => rangeOf(options.scope, ctx);
   let synced: SyncedReport[];
@@ -134,10 +134,15 @@ async function syncBrand(options: RunOptions, run: Run, brand: string): Promise<
 }
 
 /** The part of the brand's rate that is for this run: all of it while no other run needs it. */
-function rateShareOf({ clock, lake, log, scope, settings }: RunOptions, run: Run, brand: string): RateShare {
+function rateShareOf(
+  { clock, lake, log, scope, settings }: RunOptions,
+  run: Run,
+  documents: LakeDocuments,
+  brand: string,
+): RateShare {
   const { requestsPerSecond: limit } = settings;
   return createRateShare({
-    document: run.documents.rateBudget(brand),
+    document: documents.rateBudget(brand),
     runId: run.id,
     limit,
     wants: Math.min(limit, scope.requestsPerSecond ?? limit),
@@ -225,13 +230,17 @@ export function createFetchContext(
     report,
     ...settingsOf(options, brand, report),
     service,
-    clock: serviceTime(options.clock, service),
+    clock: runClock(options.clock, service),
     log: bindReport(options.log, brand, report.name),
   };
 }
 
 /** @throws BrandReportsError `config` where the settings do not have the brand or the report */
-export function createRunContext(options: RunOptions, run: Run, reportInRun: ReportInRun): RunContext {
+export function createRunContext(
+  options: RunOptions,
+  run: Run & { documents: LakeDocuments },
+  reportInRun: ReportInRun,
+): RunContext {
   const fetchContext = createFetchContext(options, reportInRun);
   const { brand, report } = fetchContext;
   const { documents } = run;
@@ -283,9 +292,9 @@ function rangeOf({ from, to, since }: RunScope, ctx: RunContext): Range | undefi
     from: from ?? ctx.policy.startDate,
     to: to ?? todayIn(ctx),
     name: `${from ?? ''}..${to ?? ''}`,
-    // Readings are recorded in the service's time.
+    // Readings are recorded by the earlier clock.
     ...(since !== undefined && {
-      since: new Date(Date.parse(since) + ctx.service.clockSkewMs).toISOString(),
+      since: new Date(Date.parse(since) + ctx.clock.earlierMs() - ctx.clock.wallMs()).toISOString(),
     }),
   };
 }

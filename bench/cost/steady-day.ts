@@ -180,7 +180,7 @@ async function openWorld(clicksPerDay: number) {
   secrets.secrets.set(SECRET, JSON.stringify(CREDENTIALS));
   const all = recordsOf(clicksPerDay);
   const service = await startSampleService({
-    now: clock.now,
+    now: () => new Date(clock.wallMs()),
     brands: { [BRAND]: { timeZone: ZONE, ...CREDENTIALS, records: all } },
   });
   const { [BRAND]: brand } = service.brands;

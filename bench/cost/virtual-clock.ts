@@ -23,7 +23,6 @@ export function virtualClock(): VirtualClock {
   }
 
   return {
-    now: () => new Date(nowMs),
     wallMs: () => nowMs,
     monotonicMs: () => nowMs,
     async sleep(ms) {

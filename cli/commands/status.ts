@@ -72,7 +72,7 @@ export function addStatus(program: Command): void {
       const { store } = await openLake(flags.lake);
       const now = flags.now ?? new Date();
       const span = flags.html === undefined ? {} : pageSpan(flags.month, now);
-      const ledgers = await readLedgers(store, reports, span);
+      const ledgers = await readLedgers(store, reports, span, Date.now());
       const all = tableStatuses(settings, reports, ledgers, now.getTime(), span);
       const tables = all.filter(({ brand }) => flags.brand === undefined || brand === flags.brand);
       if (flags.html !== undefined)

@@ -1,10 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BrandReportsError } from '../errors.ts';
 import type { Clock } from '../ports.ts';
 
-/** The machine's clock; `now`, where given, replaces the current time (not that of leases and backoff). */
+/**
+ * The machine's clock.
+ * @param now by which a run plans instead
+ * @throws BrandReportsError `config` where that is in the future: nothing is known of days that have not been
+ */
 export function systemClock(now?: Date): Clock {
+  if (now && now.getTime() > Date.now())
+    throw new BrandReportsError(
+      'config',
+      'now_ahead',
+      `now ${now.toISOString()} is in the future. Allowed: an instant up to ${new Date().toISOString()}.`,
+    );
   return {
-    now: () => now ?? new Date(),
     ...(now && { fixedNow: now }),
     wallMs: () => Date.now(),
     monotonicMs: () => performance.now(),

@@ -90,7 +90,7 @@ export async function writeCoverage(
     const ledger = await run.ledger(month).cached();
     const upstreamOn = await upstreamDays(run, month);
     const of = { ...(await findingFacts(run, month)), policy: run.policy, hasReturnedRecords, upstreamOn };
-    return coverageRows(ledger, of, run.clock.now().getTime());
+    return coverageRows(ledger, of, run.clock.laterMs());
   };
   const table = { shape: coverageTable, ledgersOf: (month: string) => [month], rowsOf };
   await writeLedgerTable(run, table, months);

@@ -1,6 +1,6 @@
 import { monthPartition, LEDGER_TABLES, partitionPrefix, snapshotOfKey } from '../lake/paths.ts';
 import type { RunContext } from '../pipeline/context.ts';
-import { SNAPSHOT_GRACE_MS, vacuumTimeMs } from '../pipeline/vacuum.ts';
+import { SNAPSHOT_GRACE_MS } from '../pipeline/vacuum.ts';
 import type { ListedObject } from '../ports.ts';
 
 /**
@@ -33,7 +33,7 @@ async function vacuumTable({ brand, report, lake, clock }: RunContext, table: st
   if (keys.length > 0) await lake.store.delete(keys);
 
   function ageMs({ modifiedAt }: ListedObject): number {
-    return vacuumTimeMs(clock) - modifiedAt.getTime();
+    return clock.earlierMs() - modifiedAt.getTime();
   }
 }
 

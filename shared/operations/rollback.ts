@@ -119,7 +119,7 @@ export async function rollBack(options: RollbackOptions, to: string): Promise<Ro
     rollBackDay(ledger, day, {
       from: { committed, claim },
       content: { ...content, ...(changes && { changes }), published: ctx.lake.catalog === undefined },
-      serviceMs: ctx.clock.serviceMs(),
+      wallMs: ctx.clock.wallMs(),
     }),
   );
   if (changes && changes !== committed.changes) logChange(ctx, day, content.rows, changes);
@@ -144,7 +144,7 @@ function recordRollback(
     before,
     after: { ...content, ...(keyIsNone && { keyIsNone }) },
     cause: 'rollback',
-    changedAt: new Date(ctx.clock.serviceMs()).toISOString(),
+    changedAt: new Date(ctx.clock.wallMs()).toISOString(),
   });
 }
 

@@ -66,7 +66,7 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
     isInSpan(month, span) || monthsTold.has(month) || mayHoldProblems(month, of, settings, nowMs);
   const firstMonth = firstComparedMonth(nowMs);
   const isRead: WantsMonth = (month, of) => month >= firstMonth || isJudged(month, of);
-  const lake = await readWantedLedgers(store, reports, isRead);
+  const lake = await readWantedLedgers(store, reports, isRead, nowMs);
   const suspects = suspectsIn(options, lake, isJudged, nowMs);
   const look = { id: options.newId(), nowMs };
   const { seen, told, telling } = await record.update((current) => afterLook(current, suspects, look));

@@ -6,7 +6,7 @@
 import { MINUTE_MS, monthOf } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
 import { type CasDocument, refreshUndamaged } from '../lake/documents/cas-document.ts';
-import { type Claim, type DayEntry, claimDay } from '../lake/documents/ledger.ts';
+import { type Claim, type DayEntry, claimDay, withoutFuture } from '../lake/documents/ledger.ts';
 import { EMPTY_PROGRESS, type Progress, type Slice, assertLeaseHeld } from '../lake/documents/progress.ts';
 import {
   type AttemptDecision,
@@ -45,7 +45,7 @@ export interface Attempt {
  */
 export async function claim(ctx: RunContext, day: string, byName: boolean): Promise<Attempt | undefined> {
   const ledger = ctx.ledger(monthOf(day));
-  const entry = (await ledger.cached()).days[day] ?? {};
+  const entry = withoutFuture((await ledger.cached()).days[day] ?? {});
   const situation = await situationOf(ctx, day, entry, byName);
   const earlier = attemptToContinue(entry, situation);
   // What a damaged document names can be fetched again.
@@ -198,7 +198,6 @@ export async function isLeaseLive(
   if (!ctx.leases || claim.runId === null || claim.runId === ctx.runId) return false;
   const lease = progress?.lease;
   const renewals = [claim.at, lease?.runId === claim.runId ? lease.renewedAt : claim.at].map(Date.parse);
-  // A renewal in the future comes from a clock that was ahead: it keeps no other run out either.
   if (Math.abs(ctx.clock.wallMs() - Math.max(...renewals)) >= LEASE_MS) return false;
   return !(await ctx.lake.runs.isDead(claim.runId));
 }

@@ -1,15 +1,9 @@
 import { monthOf } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
+import { isFuture } from '../lake/documents/cas-document.ts';
 import { commitDay } from '../lake/documents/ledger.ts';
 import { carriedFindings } from '../planning/findings.ts';
-import {
-  closesAtMs,
-  disagreementsAfter,
-  doubtOf,
-  neverAgrees,
-  settles,
-  watchedDays,
-} from '../planning/due.ts';
+import { disagreementsAfter, doubtOf, neverAgrees, settles, watchedDays } from '../planning/due.ts';
 import { readingOf } from '../planning/reading.ts';
 import type { BuiltSnapshot } from './builder.ts';
 import type { Attempt } from './claim.ts';
@@ -45,13 +39,12 @@ export async function commit(
     }));
   await ctx.ledger(monthOf(day)).update((ledger) => {
     const before = ledger.days[day]?.committed;
-    // I11: passes with equal content, one after the other. One of the future was read by a clock that was ahead.
-    const isPass = before?.state === 'closed' && Date.parse(before.readFrom) <= startedMs;
+    // I11: passes with equal content, one after the other.
+    const isPass = before?.state === 'closed' && !isFuture(before);
     const agreed = unchanged && isPass ? before.identicalPasses : 0;
     const passes = { identicalPasses: closed ? agreed + 1 : 0, ...(resumed && { resumed }) };
     const isLast = settles(day, ctx.policy, startedMs, { ...snapshot, ...passes });
-    const isSure = !closed || ctx.clock.wallMs() >= closesAtMs(day, ctx.policy);
-    const reading = { unchanged, recordPages, rows: snapshot.rows, isSure };
+    const reading = { unchanged, recordPages, rows: snapshot.rows };
     const { mayBeLast, ...doubt } = doubtOf(ctx.policy, reading, before);
     // Where the service never returned a record, the address or the credentials may be another brand's.
     const isVerified = hasReturnedRecords || snapshot.rows > 0;
@@ -65,7 +58,7 @@ export async function commit(
     const next = commitDay(ledger, day, {
       runId: ctx.runId,
       continuation,
-      serviceMs: ctx.clock.serviceMs(),
+      wallMs: ctx.clock.wallMs(),
       committed: {
         ...snapshot,
         // Without a catalog readers follow the ledger itself.

@@ -15,7 +15,7 @@ import type { Clock, Lake, ReportService } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 import type { DaysInFlight } from './days-in-flight.ts';
-import { type ServiceTime, serviceTime } from './service-time.ts';
+import { type RunClock, runClock } from './run-clock.ts';
 import type { TimeBudget } from './time-budget.ts';
 
 /** One report of one brand in a lake: everything that its part of the catalog is made from. */
@@ -27,7 +27,7 @@ export interface BrandReport {
   /** Missing where the settings do not know the brand, or do not enable the report. */
   policy: Policy | undefined;
   lake: Lake;
-  clock: ServiceTime;
+  clock: RunClock;
   log: ReportLog;
   newId: () => string;
   /** @param month `YYYY-MM` */
@@ -57,7 +57,7 @@ export interface FetchContext {
   settings: ReportSettings;
   policy: Policy;
   service: ReportService;
-  clock: ServiceTime;
+  clock: RunClock;
   log: ReportLog;
 }
 
@@ -71,7 +71,7 @@ export interface BuildContext extends BrandReport {
 /** One report of one brand in one run. */
 export interface RunContext extends BuildContext, FetchContext {
   policy: Policy;
-  clock: ServiceTime;
+  clock: RunClock;
   log: ReportLog;
   runId: string;
   /** Shared by all brands and reports of the run. */
@@ -119,7 +119,7 @@ export function createBrandReport(
     policy,
     lake,
     // Without a service the machine's clock is all there is.
-    clock: serviceTime(clock, { clockSkewMs: 0 }),
+    clock: runClock(clock, { clockSkewMs: 0 }),
     log: bindReport(log, brand, report.name),
     newId,
     ledger: (month) => documents.ledger(report.name, brand, month),
@@ -142,13 +142,12 @@ export async function committedOf(
 }
 
 /** Today in the brand's time zone, `YYYY-MM-DD`. */
-export function todayIn({ clock, policy }: { clock: Pick<Clock, 'now'>; policy: Policy }): string {
+export function todayIn({ clock, policy }: Pick<FetchContext, 'clock' | 'policy'>): string {
   return dayOf(clock.now().getTime(), policy.timeZone);
 }
 
-/** Whether a time that was recorded when the work was last done is a day ago; one in the future comes from a clock that was ahead. */
+/** Whether the work was last done a day ago, or by a clock that was a day ahead. */
 export function isDailyWorkDue({ clock }: Pick<RunContext, 'clock'>, doneAt: string | undefined): boolean {
   if (doneAt === undefined) return true;
-  const ageMs = clock.serviceMs() - Date.parse(doneAt);
-  return ageMs < 0 || ageMs >= DAY_MS;
+  return Math.abs(clock.earlierMs() - Date.parse(doneAt)) >= DAY_MS;
 }

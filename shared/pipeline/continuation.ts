@@ -52,8 +52,7 @@ function liveContinuations(ctx: RunContext, { continuations }: ReportState): Rep
   const nowMs = ctx.clock.now().getTime();
   const maxRangeAgeMs = Math.max(MAX_RANGE_PAUSE_MS, ctx.brandSettings.resumeWithinHours * HOUR_MS);
   const isLive = ([name, { since }]: [string, { since: string }]) => {
-    const ageMs = nowMs - Date.parse(since);
-    return ageMs >= 0 && ageMs <= (name === nameOf(undefined) ? MAX_PAUSE_MS : maxRangeAgeMs);
+    return nowMs - Date.parse(since) <= (name === nameOf(undefined) ? MAX_PAUSE_MS : maxRangeAgeMs);
   };
   return Object.fromEntries(Object.entries(continuations).filter(isLive));
 }

@@ -32,11 +32,8 @@ export async function probeEndDate(ctx: RunContext): Promise<void> {
     await reportState.update((current) => ({ ...current, probedEndDate: setting }));
 }
 
-/** A time in the future was recorded by a clock that was ahead. */
 function isPaused({ clock }: RunContext, pausedAt: string | undefined): boolean {
-  if (pausedAt === undefined) return false;
-  const sinceMs = clock.wallMs() - Date.parse(pausedAt);
-  return sinceMs >= 0 && sinceMs < PAUSED_PROBE_MS;
+  return pausedAt !== undefined && Math.abs(clock.wallMs() - Date.parse(pausedAt)) < PAUSED_PROBE_MS;
 }
 
 /**

@@ -41,9 +41,9 @@ export async function publishDay(context: BrandReport, day: string): Promise<voi
     await catalog.setSnapshot(await tableShape(context), dayPartition(context.brand, day), snapshot);
     if (changes) await publishChanges(context, catalog, day, changes);
     await ledger.refresh();
-    const serviceMs = context.clock.serviceMs();
+    const wallMs = context.clock.wallMs();
     // A run that dies before the next write leaves it to the next one, which publishes the same once more.
-    ledger.updateLater((current) => recordPublished(current, day, snapshot, serviceMs));
+    ledger.updateLater((current) => recordPublished(current, day, snapshot, wallMs));
     const { committed } = (await ledger.cached()).days[day] ?? {};
     const isCurrent = committed?.snapshot === snapshot && committed.changes?.snapshot === changes?.snapshot;
     if (committed?.published && isCurrent) return;

@@ -149,7 +149,7 @@ async function commit(
     after: content,
     ...(hashes && { afterHashes: hashes }),
     cause: 'rebuild',
-    changedAt: new Date(ctx.clock.serviceMs()).toISOString(),
+    changedAt: new Date(ctx.clock.wallMs()).toISOString(),
   });
   const next: Committed = {
     ...withoutContent(committed),
@@ -158,8 +158,8 @@ async function commit(
     published: ctx.lake.catalog === undefined,
     ...(changes && { changes }),
   };
-  const serviceMs = ctx.clock.serviceMs();
-  await ctx.ledger(monthOf(day)).update((ledger) => commitRebuilt(ledger, day, { from, next, serviceMs }));
+  const wallMs = ctx.clock.wallMs();
+  await ctx.ledger(monthOf(day)).update((ledger) => commitRebuilt(ledger, day, { from, next, wallMs }));
   if (changes && changes !== committed.changes) logChange(ctx, day, content.rows, changes);
 }
 

@@ -11,17 +11,9 @@ import {
 } from '../lake/paths.ts';
 import type { ListedObject, Partition } from '../ports.ts';
 import type { RunContext } from './context.ts';
-import type { ServiceTime } from './service-time.ts';
 
 /** I3: the longest query that may still read a snapshot that is named no more. */
 export const SNAPSHOT_GRACE_MS = DAY_MS;
-/**
- * The time by which ages are judged: the earlier of the machine's and the service's, because a clock that is ahead must
- * not make what is young look old.
- */
-export function vacuumTimeMs(clock: ServiceTime): number {
-  return Math.min(clock.wallMs(), clock.serviceMs());
-}
 
 /** The longest pause after which a run may still resume what it staged. */
 const ATTEMPT_GRACE_MS = 7 * DAY_MS;
@@ -45,8 +37,7 @@ export async function vacuum(ctx: RunContext): Promise<string[]> {
       superseded?.some(({ snapshot }) => snapshot === id) ||
       claim !== undefined,
   );
-  const nowMs = vacuumTimeMs(clock);
-  // A time far ahead is that of a wrong clock, and would keep the snapshot until then.
+  const nowMs = clock.earlierMs();
   const isWithinGrace = (at: string | null) =>
     at === null || Math.abs(nowMs - Date.parse(at)) < SNAPSHOT_GRACE_MS;
   const changesOfReport = changesPartition(brand, report.name);
@@ -79,7 +70,7 @@ export async function vacuum(ctx: RunContext): Promise<string[]> {
  */
 export async function forgetOldVersions(ctx: RunContext, months: readonly string[]): Promise<void> {
   const keptMs = ctx.brandSettings.snapshotRetentionDays * DAY_MS;
-  const nowMs = vacuumTimeMs(ctx.clock);
+  const nowMs = ctx.clock.earlierMs();
   for (const month of months)
     await ctx.ledger(month).update((ledger) => forgetVersions(ledger, nowMs, keptMs));
 }
@@ -118,7 +109,7 @@ async function unreferenced(
   const ledgers = new Map<string, Promise<Ledger | undefined>>();
   for (const { day, id, objects } of folders.values()) {
     const newestMs = Math.max(...objects.map(({ modifiedAt }) => modifiedAt.getTime()));
-    if (vacuumTimeMs(ctx.clock) - newestMs < graceMs) continue;
+    if (ctx.clock.earlierMs() - newestMs < graceMs) continue;
     const month = monthOf(day);
     const reading = ledgers.get(month) ?? refreshUndamaged(ctx.ledger(month));
     ledgers.set(month, reading);

@@ -122,12 +122,11 @@ function obstacleToResuming(
   if (!slice) return undefined;
   if (queryFingerprint !== now.queryFingerprint) return 'queries_changed';
   const startedMs = Date.parse(slice.startedAt);
+  if (startedMs > nowMs) return 'started_in_the_future';
   // A lookup is a call of its own, and neither its age nor other calls make it wrong: only its upstream day matters.
-  if (slice.upstream && startedMs <= nowMs)
-    return isSame(slice.upstream, upstream) ? undefined : 'upstream_changed';
-  // Progress keeps an attempt alive: a day that takes longer than `resumeWithinHours` would otherwise never be complete.
+  if (slice.upstream) return isSame(slice.upstream, upstream) ? undefined : 'upstream_changed';
   const stagedMs = Date.parse(slice.stagedAt ?? slice.startedAt);
-  if (Math.max(startedMs, stagedMs) > nowMs) return 'started_in_the_future';
+  // Progress keeps an attempt alive: a day that takes longer than `resumeWithinHours` would otherwise never be complete.
   if (nowMs - stagedMs > brandSettings.resumeWithinHours * HOUR_MS) return 'too_old';
   const endMs = endOfDay(day, brandSettings.timeZone);
   const isWholePassAfterEnd = slice.whole && startedMs >= endMs && slices.length === 1;
@@ -144,7 +143,8 @@ function withNewSlice(
   committedToMs: number | undefined,
   { day, nowMs, report, brandSettings, settings, queryFingerprint, upstream, onlyRefusedDue }: DaySituation,
 ): Slice[] {
-  const usable = upstream ? staged.slices.map(endedWhereItIs) : staged.slices;
+  const isBegun = ({ startedAt }: Slice) => Date.parse(startedAt) <= nowMs;
+  const usable = upstream ? staged.slices.filter(isBegun).map(endedWhereItIs) : staged.slices;
   const finished = staged.queryFingerprint === queryFingerprint ? usable.filter(({ done }) => done) : [];
   // I1: what slices have in common is dropped by key, so records without one need the day in one slice.
   const isAppendable = upstream !== undefined || finished.every(({ withoutKey }) => withoutKey === 0);

@@ -4,6 +4,7 @@
  * `day-facts.ts` applies them. They build on `due.ts` (when a day is due). What a run did with a day is something else:
  * `DayOutcome.outcome`.
  */
+import { isFuture } from '../lake/documents/cas-document.ts';
 import type { Committed, DayEntry, Failure } from '../lake/documents/ledger.ts';
 import { type Policy, type UpstreamState, dueAtMs } from './due.ts';
 
@@ -57,7 +58,7 @@ export function statesSql(states: readonly DayState[]): string {
 }
 
 /** What a committed version is, whatever happened since. */
-export type CommittedState = Extract<DayState, 'open' | 'complete' | 'settled' | 'unverified'>;
+export type CommittedState = Extract<DayState, 'missing' | 'open' | 'complete' | 'settled' | 'unverified'>;
 
 /** Whether a day of this state was read whole after its end, and nothing is wrong with it. */
 export function isComplete(state: DayState | null): boolean {
@@ -84,13 +85,13 @@ export function failureOf({ day, entry, policy }: KnownDay): Failure | undefined
 }
 
 /**
- * What the committed snapshot holds, whatever happened since. A failed or overdue refresh does not
- * change that a day was read whole: "newest complete day" means the newest one whose committed state is complete.
+ * What the committed snapshot holds, whatever happened since. A failed or overdue refresh does not change that a day was
+ * read whole: "newest complete day" means the newest one whose committed state is complete. A reading that a clock ahead
+ * has dated in the future counts as missing.
  */
-export function committedState(
-  { state, settled, lastReadingGivenUp, rows }: Committed,
-  hasReturnedRecords: boolean,
-): CommittedState {
+export function committedState(committed: Committed, hasReturnedRecords: boolean): CommittedState {
+  const { state, settled, lastReadingGivenUp, rows } = committed;
+  if (isFuture(committed)) return 'missing';
   if (rows === 0 && !hasReturnedRecords) return 'unverified';
   if (settled && !lastReadingGivenUp) return 'settled';
   return state === 'closed' ? 'complete' : 'open';
@@ -116,7 +117,7 @@ export function overdueAtMs(
   nowMs: number,
 ): number | null {
   if (!policy || !entry?.committed || entry.failure) return null;
-  if (committedState(entry.committed, hasReturnedRecords) === 'unverified') return null;
+  if (['missing', 'unverified'].includes(committedState(entry.committed, hasReturnedRecords))) return null;
   // A claim makes a day due immediately, but does not say for how long it has been due. Nor does a reading that another
   // one has to confirm: after a backfill that is every day.
   const idle = { committed: { ...entry.committed, confirmed: true } };

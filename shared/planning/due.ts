@@ -5,7 +5,6 @@
  * settles from the day after its close on, and one with such a record is watched beyond the policy. Everything is pure; `plan.ts` orders
  * what is due, and `day-state.ts` says what has been due for too long.
  */
-import { endOfWaitMs } from '../backoff.ts';
 import {
   DAY_MS,
   MINUTE_MS,
@@ -17,15 +16,9 @@ import {
   intervalMs,
   startOfDay,
 } from '../days.ts';
-import {
-  type Committed,
-  type DayEntry,
-  FAILED_DAY_RETRY,
-  type Failure,
-  type Ledger,
-} from '../lake/documents/ledger.ts';
+import { isFuture } from '../lake/documents/cas-document.ts';
+import type { Committed, DayEntry, Failure, Ledger } from '../lake/documents/ledger.ts';
 import type { RefreshTier } from '../reports/definition.ts';
-import { LOOKUP_RETRY } from './refused-lookups.ts';
 
 /** What decides when a day of a report is due, and when it is overdue. */
 export interface Policy {
@@ -60,13 +53,12 @@ export type UpstreamDay = (day: string) => UpstreamState | undefined;
 /** What a lookup needs to know of the ledger entry of its upstream day. */
 export function upstreamState(entry: DayEntry | undefined): UpstreamState | undefined {
   const { committed } = entry ?? {};
-  return (
-    committed && {
-      digest: committed.digest,
-      closed: committed.state === 'closed',
-      readFrom: committed.readFrom,
-    }
-  );
+  if (!committed || isFuture(committed)) return undefined;
+  return {
+    digest: committed.digest,
+    closed: committed.state === 'closed',
+    readFrom: committed.readFrom,
+  };
 }
 
 /** Due a little early: otherwise an hourly schedule reads a day that is due "every day" an hour later each day. */
@@ -81,8 +73,8 @@ export function closesAtMs(day: string, policy: Policy): number {
 
 /**
  * When the day is next due, in milliseconds; `null` where its records can change no more, or it lies before the start
- * date. It depends only on the ledger's entry, the policy and the time. A time that lies in the future was recorded by
- * a clock that was ahead: it is ignored.
+ * date. It depends only on the ledger's entry, the policy and the time. A reading that a clock ahead has dated in the
+ * future counts as missing.
  */
 export function dueAtMs(
   day: string,
@@ -95,7 +87,7 @@ export function dueAtMs(
   if (entry?.failure)
     return Math.max(startOfDay(day, policy.timeZone), retryAtMs(entry.failure, policy, nowMs));
   const passMs = passDueAtMs(day, entry, policy, nowMs, upstream);
-  const lookupMs = entry?.claim ? null : refusedDueAtMs(entry?.committed, nowMs);
+  const lookupMs = entry?.claim ? null : refusedDueAtMs(entry?.committed);
   return passMs === null || lookupMs === null ? (passMs ?? lookupMs) : Math.min(passMs, lookupMs);
 }
 
@@ -107,16 +99,16 @@ export function onlyRefusedDue(
   nowMs: number,
   upstream?: UpstreamState,
 ): boolean {
-  const lookupMs = refusedDueAtMs(committed, nowMs);
+  const lookupMs = refusedDueAtMs(committed);
   if (!committed || lookupMs === null || lookupMs > nowMs) return false;
   const passMs = passDueAtMs(day, { committed }, policy, nowMs, upstream);
   return passMs === null || passMs > nowMs;
 }
 
 /** When the first refused lookup is tried again. */
-function refusedDueAtMs(committed: Committed | undefined, nowMs: number): number | null {
+function refusedDueAtMs(committed: Committed | undefined): number | null {
   const retryAt = committed?.refusedLookups?.retryAt;
-  return retryAt === undefined ? null : endOfWaitMs(retryAt, LOOKUP_RETRY, nowMs);
+  return retryAt === undefined ? null : Date.parse(retryAt);
 }
 
 /** When the whole day is due, or what came since; refused lookups and failures aside. */
@@ -129,11 +121,10 @@ function passDueAtMs(
 ): number | null {
   const { committed, claim } = entry ?? {};
   const started = startOfDay(day, policy.timeZone);
-  if (!committed || claim || isAskedAnew(committed, policy)) return started;
+  if (!committed || isFuture(committed) || claim || isAskedAnew(committed, policy)) return started;
   if (upstream && upstream.digest !== committed.upstreamDigest) return started;
   if (committed.state === 'open') return upstream && !upstream.closed ? null : started;
   const readFromMs = Date.parse(committed.readFrom);
-  if (readFromMs > nowMs) return started;
   // A last pass that is believed settles the day as soon as no lookup is left to be tried again.
   const isLast = committed.confirmed && settles(day, policy, readFromMs, committed);
   if (isLast && committed.refusedLookups?.retryAt) return null;
@@ -215,9 +206,10 @@ export function daysWatched(policy: Policy): number {
 }
 
 /** When a failed day's backoff ends. It does not hold where the settings lead to other queries since. */
-function retryAtMs({ retryAt, queryFingerprint }: Failure, policy: Policy, nowMs: number): number {
+function retryAtMs(failure: Failure, policy: Policy, nowMs: number): number {
+  const { retryAt, queryFingerprint } = failure;
   const isCorrected = queryFingerprint !== undefined && queryFingerprint !== policy.queryFingerprint;
-  return isCorrected ? nowMs : endOfWaitMs(retryAt, FAILED_DAY_RETRY, nowMs);
+  return isCorrected || isFuture(failure) ? nowMs : Date.parse(retryAt);
 }
 
 /**
@@ -295,15 +287,13 @@ export interface Doubt {
  * the next one is read makes another one fall through between them; and whatever the pages are, one answer that lacks
  * records must not be the last word. Where readings contradict each other again and again, a field is never the same:
  * then the next one waits as the policy says, until one agrees or lacks records.
- * @param reading `unchanged`: it agrees with the one before. `isSure`: nothing contradicts that the day was over, and that it
- * is the newest one
+ * @param reading `unchanged`: it agrees with the one before
  */
 export function doubtOf(
   policy: Policy,
-  reading: { unchanged: boolean; recordPages: number; rows: number; isSure: boolean },
+  reading: { unchanged: boolean; recordPages: number; rows: number },
   before: Pick<Committed, 'rows' | 'state' | 'confirmed' | 'contradictions'> | undefined,
 ): Doubt {
-  if (!reading.isSure) return { confirmed: false, mayBeLast: false };
   const hasLost = before !== undefined && reading.rows < before.rows;
   const mayLack = hasLost || reading.rows === 0 || (reading.recordPages > 1 && !policy.pagesAreSnapshot);
   if (reading.unchanged || !mayLack) return { confirmed: true, mayBeLast: true };
@@ -361,12 +351,11 @@ export function isEmptied(
   reading: { rows: number; readFromMs: number },
   before: Pick<Committed, 'rows' | 'readFrom' | 'queryFingerprint'> | undefined,
 ): boolean {
-  if (!before || reading.rows >= before.rows) return false;
+  if (!before || isFuture(before) || reading.rows >= before.rows) return false;
   const isRepaired = before.queryFingerprint === '';
   if (reading.rows > 0 && !isRepaired) return false;
-  // A clock that was ahead recorded a time at which the day was not read.
   const saidMs = isRepaired ? reading.readFromMs : Date.parse(before.readFrom);
-  return Math.min(saidMs, reading.readFromMs) >= lastCallMs(day, policy, policy.refresh);
+  return saidMs >= lastCallMs(day, policy, policy.refresh);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { addDays, dayOf, daysOfMonth, monthOf, startOfDay, earlier } from '../days.ts';
+import { isFuture } from '../lake/documents/cas-document.ts';
 import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
 import { type Policy, type UpstreamDay, closesAtMs, dueAtMs } from './due.ts';
 
@@ -20,10 +21,6 @@ export interface Continuation {
 export interface PlanOptions {
   continuation?: Continuation;
   upstream?: UpstreamDay;
-  /** The service's time, where `nowMs` was replaced by an earlier one. */
-  serviceMs?: number;
-  /** Whether the service has said its time; otherwise the machine's clock may be behind as well as that of another run ahead. */
-  knowsTime?: boolean;
 }
 
 /**
@@ -36,7 +33,7 @@ export function plan(
   ledgers: ReadonlyMap<string, Ledger>,
   policy: Policy,
   nowMs: number,
-  { continuation, upstream, serviceMs = nowMs, knowsTime = true }: PlanOptions = {},
+  { continuation, upstream }: PlanOptions = {},
 ): DueDay[] {
   const today = dayOf(nowMs, policy.timeZone);
   const range = continuation?.range;
@@ -50,7 +47,7 @@ export function plan(
     .filter((day) => !upstream || upstream(day))
     .flatMap((day) => {
       const entry = ledgers.get(monthOf(day))?.days[day];
-      if (isAheadOf(day, entry, policy, { nowMs, serviceMs, knowsTime })) return [];
+      if (isAheadOf(day, entry, policy, nowMs)) return [];
       if (continuation && wasRead(entry, continuation, policy, upstream?.(day))) return [];
       const dueMs = dueAtMs(day, entry, policy, nowMs, upstream?.(day));
       if (!range && (dueMs === null || dueMs > nowMs)) return [];
@@ -108,20 +105,12 @@ export function waitingDays(ledgers: ReadonlyMap<string, Ledger>, policy: Policy
 
 /**
  * I2: whether what is committed is newer than anything that a run with this time can read: a time that lies behind would
- * replace a complete day by a part of it. What was recorded in the future of the service counts for nothing.
+ * replace a complete day by a part of it.
  */
-function isAheadOf(
-  day: string,
-  entry: DayEntry | undefined,
-  policy: Policy,
-  { nowMs, serviceMs, knowsTime }: { nowMs: number; serviceMs: number; knowsTime: boolean },
-): boolean {
-  if (!entry?.committed) return false;
+function isAheadOf(day: string, entry: DayEntry | undefined, policy: Policy, nowMs: number): boolean {
+  if (!entry?.committed || isFuture(entry.committed)) return false;
   const { state, readFrom } = entry.committed;
-  const readFromMs = Date.parse(readFrom);
-  if (readFromMs > serviceMs && knowsTime) return false;
-  if (readFromMs > nowMs && readFromMs <= serviceMs) return true;
-  return state === 'closed' && nowMs < closesAtMs(day, policy);
+  return Date.parse(readFrom) > nowMs || (state === 'closed' && nowMs < closesAtMs(day, policy));
 }
 
 /** Whether the day was read already under this continuation, or since, with the queries of today's settings. */
@@ -131,7 +120,7 @@ function wasRead(
   policy: Policy,
   upstream: { digest: string } | undefined,
 ): boolean {
-  if (!entry?.committed || entry.claim || entry.failure) return false;
+  if (!entry?.committed || isFuture(entry.committed) || entry.claim || entry.failure) return false;
   const { since } = continuation.range ?? {};
   const isRecent = since !== undefined && Date.parse(entry.committed.readFrom) >= Date.parse(since);
   if (entry.continuation !== continuation.id && !isRecent) return false;

@@ -4,7 +4,7 @@
  * beside the records that were found, and the rest is published. Later runs ask for the refused ones alone, after waits
  * of their own, until their tries are used up; after that they are only counted. Everything here is pure.
  */
-import { endOfWaitMs, exponentialMs } from '../backoff.ts';
+import { exponentialMs } from '../backoff.ts';
 import { DAY_MS, HOUR_MS } from '../days.ts';
 import type { Committed } from '../lake/documents/ledger.ts';
 import type { RefusedLookup, Slice } from '../lake/documents/progress.ts';
@@ -37,7 +37,7 @@ export function refusedAfter(slices: readonly Slice[]): Map<string, RefusedLooku
 
 /** Whether a slice that starts at this time asks for it again. */
 export function isDue({ retryAt }: RefusedLookup, nowMs: number): boolean {
-  return retryAt !== undefined && endOfWaitMs(retryAt, LOOKUP_RETRY, nowMs) <= nowMs;
+  return retryAt !== undefined && Date.parse(retryAt) <= nowMs;
 }
 
 /** What the ledger says of the refused lookups of a day; `undefined` where there are none. */

@@ -6,11 +6,19 @@
  * what a refusal may mean (clock, credentials) is tried once per run; I9: nothing from outside is quoted unredacted.
  */
 import { fullJitterMs } from '../backoff.ts';
+import { DAY_MS } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { BrandLog } from '../log-events.ts';
-import type { CredentialSource, ReportService, SendRequest, ServiceResponse, Turn } from '../ports.ts';
-import { clocksAgree, createServiceClock, httpDate } from './server-clock.ts';
+import type {
+  CredentialSource,
+  HttpHeaders,
+  ReportService,
+  SendRequest,
+  ServiceResponse,
+  Turn,
+} from '../ports.ts';
+import { LARGE_SKEW_MS, clocksAgree, createServiceClock, httpDate } from './server-clock.ts';
 import { type ResponseClass, classifyResponse } from './envelope.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { createRefusalBreaker } from './refusal-breaker.ts';
@@ -57,14 +65,12 @@ export interface ServiceClientOptions {
   signal?: AbortSignal;
 }
 
-/** A ReportService with the counts of its attempts and the clock skew that it learned. */
+/** A ReportService with the counts of its attempts. */
 export interface ServiceClient extends ReportService {
   /** Attempts sent so far. */
   readonly requests: number;
   /** Attempts that were retries. */
   readonly retries: number;
-  /** Clock skew: service time minus local time, ms; 0 while they agree within 2 s. */
-  readonly clockSkewMs: number;
 }
 
 interface Sent {
@@ -111,7 +117,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     const result = await options.send(request, {
       timeoutMs: options.timeoutMs,
       signal,
-      onHeaders: (received) => clock.learn(received, sentMs, wallMs()),
+      onHeaders: (received) => learnTime(received, sentMs),
     });
     throwIfStopped(signal);
     const status = 'status' in result ? result.status : undefined;
@@ -125,6 +131,18 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       askedWaitMs: mayWait ? retryAfterMs(result.headers, clock.nowMs()) : undefined,
       isStale: 'isStale' in result,
     };
+  }
+
+  function learnTime(headers: HttpHeaders, sentMs: number): void {
+    const before = clock.skewMs;
+    clock.learn(headers, sentMs, wallMs());
+    if (clock.skewMs !== before && Math.abs(clock.skewMs) > LARGE_SKEW_MS)
+      log({ event: 'clocks_differ', message: bothTimes() });
+  }
+
+  function bothTimes(): string {
+    const iso = (ms: number) => new Date(ms).toISOString();
+    return `${brand}: this machine's clock shows ${iso(wallMs())}, the service's ${iso(clock.nowMs())}; correct the one that is wrong`;
   }
 
   async function beforeRetry(
@@ -179,7 +197,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
         breaker.refused(response.error);
         // I10: a refusal names no cause; signing again may help, once.
         if (!(await signer.refreshAfterRejection(signing))) return { ...tried, sent };
-        log({ event: 'request_signed_again', action, clockSkewMs: clock.skewMs });
+        log({ event: 'request_signed_again', action, clockSkewMs: clock.signingSkewMs });
       }
     } finally {
       breaker.leave();
@@ -195,7 +213,11 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     const signal = eitherSignal(callSignal);
     budget.earn();
     for (let attempt = 1, failures = 1; ; failures += 1) {
-      const { response, askedWaitMs, sent } = await tryOnce(turn, action, fields, attempt, signal);
+      let tried = await tryOnce(turn, action, fields, attempt, signal);
+      // Whether to believe a large difference of the clocks takes a second response.
+      if (tried.response.is === 'success' && clock.isInDoubt)
+        tried = await tryOnce(turn, action, fields, attempt + tried.sent, signal);
+      const { response, askedWaitMs, sent } = tried;
       if (response.is === 'success') {
         assertClock(turn);
         return response.response;
@@ -215,7 +237,10 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   }
 
   function assertClock({ clockSkewMs }: Turn): void {
-    if (clockSkewMs === undefined || clocksAgree(clockSkewMs, clock.skewMs)) return;
+    if (clockSkewMs === undefined) return;
+    if (Math.abs(clock.skewMs) > DAY_MS)
+      throw new BrandReportsError('config', 'clocks_differ', `${bothTimes()}; nothing is read until then`);
+    if (clocksAgree(clockSkewMs, clock.skewMs)) return;
     throw new BrandReportsError(
       'conflict',
       'clock_corrected',
@@ -223,7 +248,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     );
   }
 
-  function inOrder(turn: Turn): ReportService {
+  function inOrder(turn: Turn): ServiceClient {
     return {
       call: (action, fields, signal) => request(turn, action, fields, signal),
       inOrder,
@@ -234,32 +259,16 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       get clockSkewMs() {
         return clock.skewMs;
       },
-      get knowsTime() {
-        return clock.isKnown;
+      get requests() {
+        return requests;
+      },
+      get retries() {
+        return retries;
       },
     };
   }
 
-  return {
-    call: (action, fields, signal) => request(NO_TURN, action, fields, signal),
-    inOrder,
-    quote: signer.quote,
-    get hasAnswered() {
-      return breaker.hasAccepted;
-    },
-    get requests() {
-      return requests;
-    },
-    get retries() {
-      return retries;
-    },
-    get knowsTime() {
-      return clock.isKnown;
-    },
-    get clockSkewMs() {
-      return clock.skewMs;
-    },
-  };
+  return inOrder(NO_TURN);
 }
 
 /** Why a call is not retried. @param askedWaitMs what its last response asked to wait, for whoever plans the next try */

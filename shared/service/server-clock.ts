@@ -1,8 +1,10 @@
-import { DAY_MS } from '../days.ts';
+import { DAY_MS, MINUTE_MS } from '../days.ts';
 import type { HttpHeaders } from '../ports.ts';
 
 const TOLERANCE_MS = 2_000;
 const AGREEMENT_MS = 15_000;
+/** A larger difference needs two responses that agree: one wrong `Date`, e.g. of a proxy, must not move a run's time. */
+export const LARGE_SKEW_MS = 10 * MINUTE_MS;
 
 /** A machine whose clock is further off could not use TLS: the date is wrong, not the machine. */
 const MAX_SKEW_MS = 366 * DAY_MS;
@@ -15,28 +17,40 @@ export function clocksAgree(skewMs: number, otherSkewMs: number): boolean {
 /** The service's clock, as far as the `Date` headers of its responses show it. */
 export interface ServiceClock {
   nowMs(): number;
-  /** Clock skew: service time minus local time, ms; 0 until a response shows otherwise. */
+  /** Clock skew: service time minus local time, ms; 0 until responses show another. */
   readonly skewMs: number;
-  /** Whether a response has said the service's time. */
-  readonly isKnown: boolean;
+  /** The skew that requests are signed with. */
+  readonly signingSkewMs: number;
+  /** Whether the last response showed a large difference that no other response has shown yet. */
+  readonly isInDoubt: boolean;
+  /** Signs with the difference in doubt: the service has refused the other time. */
+  signAsDoubted(): void;
   /** Learns from the headers of a response, be it a success or an error. The times are local ones. */
   learn(headers: HttpHeaders, sentMs: number, receivedMs: number): void;
 }
 
 /**
  * I10: the service's clock rules. A date has whole seconds and is written somewhere between sending and receiving, so
- * the clock is corrected only where the date is outside that span by more than 2 s: a slow response is not skew.
+ * the clock is corrected only where the date is outside that span by more than 2 s: a slow response is not skew. More than
+ * ten minutes are believed once two responses agree; only a request that was refused is signed with them before.
  */
 export function createServiceClock(wallMs: () => number): ServiceClock {
   let skewMs = 0;
-  let isKnown = false;
+  let signingSkewMs = 0;
+  let doubtedMs: number | undefined;
   return {
     nowMs: () => wallMs() + skewMs,
     get skewMs() {
       return skewMs;
     },
-    get isKnown() {
-      return isKnown;
+    get signingSkewMs() {
+      return signingSkewMs;
+    },
+    get isInDoubt() {
+      return doubtedMs !== undefined;
+    },
+    signAsDoubted() {
+      signingSkewMs = doubtedMs ?? signingSkewMs;
     },
     learn(headers, sentMs, receivedMs) {
       const dateMs = parseHttpDate(headers.date);
@@ -45,10 +59,13 @@ export function createServiceClock(wallMs: () => number): ServiceClock {
       const explains = (skew: number) =>
         dateMs >= sentMs + skew - TOLERANCE_MS && dateMs <= receivedMs + skew + TOLERANCE_MS;
       if (Math.abs(dateMs - receivedMs) > MAX_SKEW_MS) return;
-      isKnown = true;
-      if (explains(skewMs)) return;
       // The date is written with the headers, just before they arrive, and cut to the second.
-      skewMs = explains(0) ? 0 : dateMs + 500 - receivedMs;
+      const other = explains(0) ? 0 : dateMs + 500 - receivedMs;
+      const seenMs = explains(skewMs) ? skewMs : other;
+      const isShownAgain = doubtedMs !== undefined && clocksAgree(doubtedMs, seenMs);
+      const isBelieved = seenMs === skewMs || isShownAgain || Math.abs(seenMs) <= LARGE_SKEW_MS;
+      doubtedMs = isBelieved ? undefined : seenMs;
+      if (isBelieved) skewMs = signingSkewMs = seenMs;
     },
   };
 }

@@ -71,7 +71,8 @@ export function createSigningSession(
   }
 
   function clockDiffers({ skewMs, sequence }: Signing): boolean {
-    if (Math.abs(clock.skewMs - skewMs) <= MIN_SKEW_CHANGE_MS) return false;
+    clock.signAsDoubted();
+    if (Math.abs(clock.signingSkewMs - skewMs) <= MIN_SKEW_CHANGE_MS) return false;
     clockCorrectedAfter ??= signed;
     return sequence <= clockCorrectedAfter;
   }
@@ -80,7 +81,7 @@ export function createSigningSession(
     async sign() {
       const used = await credentials();
       signed += 1;
-      return { credentials: used, skewMs: clock.skewMs, sequence: signed };
+      return { credentials: used, skewMs: clock.signingSkewMs, sequence: signed };
     },
     async refreshAfterRejection(refused) {
       if (clockDiffers(refused)) return true;

@@ -53,10 +53,7 @@ export function afterLook(
   { id, nowMs }: Look,
 ): WatchRecord {
   const now = new Date(nowMs).toISOString();
-  // Seen by a clock that was ahead it would not be a problem before that time has come.
-  const seenAt = (before: string | undefined) =>
-    before !== undefined && Date.parse(before) <= nowMs ? before : now;
-  const seen = Object.fromEntries(suspects.map((suspect) => [suspect.id, seenAt(record.seen[suspect.id])]));
+  const seen = Object.fromEntries(suspects.map(({ id }) => [id, record.seen[id] ?? now]));
   const isSame =
     Object.keys(seen).length === Object.keys(record.seen).length &&
     Object.entries(seen).every(([suspect, at]) => record.seen[suspect] === at);
@@ -86,10 +83,8 @@ function storedFinding({ finding }: OpenProblem): Pick<WatchRecord['told'][strin
   return finding ? { finding: { day: finding.day, until: new Date(finding.untilMs).toISOString() } } : {};
 }
 
-/** A time in the future was recorded by a clock that was ahead, and is ignored. */
 function mayTell({ telling }: WatchRecord, nowMs: number): boolean {
-  const minutes = telling && minuteOf(nowMs) - minuteOf(Date.parse(telling.at));
-  return minutes === undefined || minutes < 0 || minutes >= MINUTES_BETWEEN_MESSAGES;
+  return !telling || minuteOf(nowMs) - minuteOf(Date.parse(telling.at)) >= MINUTES_BETWEEN_MESSAGES;
 }
 
 function minuteOf(ms: number): number {

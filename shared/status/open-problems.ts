@@ -83,7 +83,7 @@ export function suspectsOf(watched: WatchedReport, nowMs: number): Suspect[] {
     ...ofDays,
     ...(lastRun ? failedRun(lastRun, policy) : []),
     ...(lastRun ? throttledRun(lastRun, policy) : []),
-    silence(lastRun, policy, nowMs),
+    silence(lastRun, policy),
   ];
   const { brand, report } = table;
   return suspects.map(({ kind, ...suspect }) => ({
@@ -103,7 +103,6 @@ export function openProblems(
   return suspects.flatMap((suspect) => {
     const { [suspect.id]: seenAt } = seen;
     const fromMs = suspect.sinceMs ?? (seenAt === undefined ? nowMs : Date.parse(seenAt));
-    // A time in the future was recorded by a clock that was ahead, or is a due time that was moved.
     const sinceMs = Math.min(fromMs, nowMs);
     return nowMs - sinceMs >= suspect.graceMs ? [{ ...suspect, sinceMs }] : [];
   });
@@ -216,10 +215,10 @@ function otherDays(problems: readonly Problem[], policy: Policy): NamelessSuspec
 
 /** A run that failed, but no day did: it could not begin. Failed days are problems by themselves, until they are read. */
 function failedRun(
-  { status, kind, code, message, at, since, failedDays }: LastRun,
+  { kind, code, message, at, since, failedDays }: LastRun,
   policy: Policy,
 ): NamelessSuspect[] {
-  if (status !== 'failed' || failedDays > 0) return [];
+  if (kind === undefined || failedDays > 0) return [];
   const isFirst = kind === 'transient' && at === since;
   return [
     {
@@ -250,8 +249,8 @@ function throttledRun({ requests, throttles }: LastRun, { maxGapMs }: Policy): N
 }
 
 /** How long the last run is ago: by itself no problem, until it is longer than the schedule's longest gap. */
-function silence(lastRun: LastRun | undefined, { maxGapMs }: Policy, nowMs: number): NamelessSuspect {
-  const sinceMs = lastRun && Math.min(nowMs, Date.parse(lastRun.at));
+function silence(lastRun: LastRun | undefined, { maxGapMs }: Policy): NamelessSuspect {
+  const sinceMs = lastRun && Date.parse(lastRun.at);
   return {
     // Two, because a lost report state has no time: the problem begins when a look first finds it so.
     kind: lastRun ? 'silent' : 'never_run',

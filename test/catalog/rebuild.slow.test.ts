@@ -56,7 +56,7 @@ function run(store: MemoryStore, change: Partial<RebuildOptions> = {}) {
       runs: blindRegistry,
       catalog: createGlueCatalog({ client: server.client, database: 'reports', lakeUrl: store.url }),
     },
-    clock: { ...time, now: () => new Date(time.wallMs()), every: () => () => {} },
+    clock: { ...time, every: () => () => {} },
     log: () => {},
     random: () => 0,
     newId() {
@@ -275,7 +275,6 @@ describe('a rebuild of a lake whose database was deleted', () => {
         ...time,
         // The time is up when eight partitions are registered, and as many more are under way.
         monotonicMs: () => (registered.length < 8 ? 0 : 2),
-        now: () => new Date(NOW),
         every: () => () => {},
       },
       deadline: { softMs: 1, hardMs: 3 },

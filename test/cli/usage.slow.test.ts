@@ -117,6 +117,11 @@ describe('wrong usage or settings', () => {
       /up to 2026-01-02/,
     ],
     [
+      'an instant in the future',
+      () => ['sync', '--now', '2126-01-02T12:00:00Z', ...given()],
+      /in the future/,
+    ],
+    [
       'an instant without a zone',
       () => ['sync', '--now', '2026-01-02T12:00:00', ...given()],
       /2026-01-31T06:00:00Z/,

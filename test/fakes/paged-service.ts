@@ -22,7 +22,6 @@ export function pagedService(answer: (fields: JsonObject, number: number) => Dat
     hasAnswered: true,
     quote: (text) => text,
     clockSkewMs: 0,
-    knowsTime: false,
   };
   return { service, requests, signals };
 }

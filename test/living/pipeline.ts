@@ -48,7 +48,6 @@ export async function createPipeline(options: {
   const clock = (aheadMs = 0): Clock => {
     const machineMs = () => time.nowMs + aheadMs;
     return {
-      now: () => new Date(machineMs()),
       wallMs: machineMs,
       monotonicMs: () => time.nowMs,
       async sleep(ms) {

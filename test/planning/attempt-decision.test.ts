@@ -349,13 +349,6 @@ describe('a claim', () => {
       'resume',
     ],
     [
-      'of a lookup appends to what a clock that was ahead has looked up',
-      { claim },
-      progress([{ ...lookedUp, startedAt: at('10:01') }]),
-      situation('clicks_detail', at('10:00'), { upstream }),
-      'append',
-    ],
-    [
       'of a lookup that began at this very moment appends where its upstream day has another snapshot',
       { claim },
       progress([{ ...lookedUp, startedAt: at('10:00') }]),
@@ -393,9 +386,9 @@ describe('a claim', () => {
       'too_old',
     ],
     [
-      'its last page was staged at a time that is still to come',
-      progress([slice(at('00:00'), at('09:00'), { stagedAt: at('10:01') })]),
-      situation('order_list'),
+      'a lookup began at a time that is still to come',
+      progress([{ ...lookedUp, startedAt: at('10:01') }]),
+      situation('clicks_detail', at('10:00'), { upstream }),
       'started_in_the_future',
     ],
     [
@@ -466,7 +459,7 @@ describe('any decision', () => {
           const times = [next?.startedAt, next?.stagedAt ?? next?.startedAt].map((time) =>
             Date.parse(time ?? ''),
           );
-          expect(Math.max(...times)).toBeLessThanOrEqual(day.nowMs);
+          expect(times[0]).toBeLessThanOrEqual(day.nowMs);
           expect(day.nowMs - (times[1] ?? 0)).toBeLessThanOrEqual(6 * 3_600_000);
           return;
         }

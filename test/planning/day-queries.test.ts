@@ -275,12 +275,6 @@ describe('the window to read', () => {
       { fromMs: start, toMs: start + hour, whole: true },
     ],
     [
-      'the open day so far, where the last reading ended in the future',
-      start + hour,
-      start + 2 * hour,
-      { fromMs: start, toMs: start + hour, whole: true },
-    ],
-    [
       'the overlap alone, where the last reading ended at this very moment',
       start + hour,
       start + hour,

@@ -17,6 +17,7 @@ import {
   settles,
   upstreamState,
 } from '../../shared/planning/due.ts';
+import { marked } from '../../shared/lake/documents/cas-document.ts';
 import { plan } from '../../shared/planning/plan.ts';
 import type { RefreshTier } from '../../shared/reports/definition.ts';
 import { runs } from '../fixtures/property-runs.ts';
@@ -30,6 +31,7 @@ import {
   ledgersOf,
   old,
   policy as startingInMarch,
+  readAhead,
   readAt,
   recent,
 } from './entries.ts';
@@ -146,11 +148,12 @@ describe('a refresh', () => {
     expect(new Date(at ?? 0).toISOString()).toBe(due);
   });
 
-  it('I11: is due immediately where the clock of the last run was ahead', () => {
-    const ahead = { ...readAt('2027-01-01T00:00:00.000Z') };
-    const settled = ahead.committed && { ...ahead, committed: { ...ahead.committed, settled: true } };
-    const at = dueAtMs(day, settled, policy, Date.parse('2026-03-02T15:00:00Z'));
-    expect(at).toBe(startOfDay(day, ZONE));
+  it('I11: is due immediately where a clock that was ahead has read or settled it', () => {
+    for (const change of [{}, { settled: true }]) {
+      const ahead = readAhead('2027-01-01T00:00:00.000Z', change);
+      expect(dueAtMs(day, ahead, policy, NOW_MS)).toBe(startOfDay(day, ZONE));
+      expect(upstreamState(ahead)).toBeUndefined();
+    }
   });
 
   it.each([
@@ -174,10 +177,14 @@ describe('a refresh', () => {
   it.each<[string, string, string]>([
     ['when its backoff ends', later, later],
     ['at the longest when the longest backoff ends', '2026-03-21T15:00:00.000Z', '2026-03-21T15:00:00.000Z'],
-    ['immediately where a clock that was ahead recorded the end', '2026-03-21T15:00:00.001Z', NOW],
   ])('is due for a failed day %s', (_name, retryAt, due) => {
     const failed = { failure: failure(retryAt) };
     expect(new Date(dueAtMs(day, failed, policy, NOW_MS) ?? 0).toISOString()).toBe(due);
+  });
+
+  it('is due immediately for a failed day where a clock that was ahead recorded the failure', () => {
+    const failed = marked(failure('2026-03-22T15:00:00.000Z'), '2026-03-21T15:00:00.000Z', () => NOW_MS);
+    expect(dueAtMs(day, { failure: failed }, policy, NOW_MS)).toBe(NOW_MS);
   });
 
   it('is due immediately for a failed day that the settings now query otherwise', () => {
@@ -448,11 +455,6 @@ describe('a day whose records have states', () => {
     },
   );
 
-  it('I11: is due at once where a clock that was ahead settled it', () => {
-    const ahead = readAt(isoAtAge(90), { ...final, settled: true, watchedDays: 89 });
-    expect(dueAtMs(day, ahead, own, atAge(10))).toBe(startOfDay(day, ZONE));
-  });
-
   it.each<[string, Partial<Policy>, number]>([
     ['the limit', {}, 365],
     ['the policy, where it is longer', { watchUnsettledDays: 30 }, 120],
@@ -529,7 +531,7 @@ function afterPass(
     identicalPasses: closed ? (isSame ? committed.identicalPasses : 0) + 1 : 0,
     resumed: pass.resumed,
   };
-  const reading = { unchanged: committed?.digest === digest, recordPages: pages, rows, isSure: true };
+  const reading = { unchanged: committed?.digest === digest, recordPages: pages, rows };
   const { mayBeLast, ...doubt } = doubtOf(own, reading, committed);
   const { statesFingerprint } = own;
   const counts = { rows, unsettled: pass.unsettled, statesFingerprint };
@@ -628,7 +630,7 @@ describe('a day that has another content in every answer', () => {
 
 describe('a reading that records may have moved in', () => {
   const numbered = { ...policy, pagesAreSnapshot: false };
-  const changed = { unchanged: false, recordPages: 2, rows: 10, isSure: true };
+  const changed = { unchanged: false, recordPages: 2, rows: 10 };
 
   const closed = (rows: number, contradictions = 0, confirmed = true) =>
     ({ rows, state: 'closed', confirmed, contradictions }) as const;
@@ -655,13 +657,6 @@ describe('a reading that records may have moved in', () => {
       { ...changed, unchanged: true, rows: 0 },
       undefined,
       false,
-    ],
-    [
-      'one of which a clock says that the day was not over',
-      policy,
-      { ...changed, isSure: false },
-      { rows: 10 },
-      true,
     ],
   ])('I11: has to be confirmed: %s', (_name, own, reading, before, needed) => {
     expect(doubtOf(own, reading, before && closed(before.rows))).toEqual({
@@ -849,11 +844,6 @@ describe('refused lookups', () => {
       'alone are due once the last pass was read',
       readAt('2026-03-21T05:00:00.000Z', retry('2026-03-22T05:00:00.000Z')),
       '2026-03-22T05:00:00.000Z',
-    ],
-    [
-      'are due now where a clock ahead set their time',
-      readAt(readToday, retry('2026-03-29T05:00:00.000Z')),
-      new Date(NOW_MS).toISOString(),
     ],
     [
       'do not keep the last pass from being confirmed',

@@ -1,4 +1,5 @@
 import { HOUR_MS, monthOf } from '../../shared/days.ts';
+import { marked } from '../../shared/lake/documents/cas-document.ts';
 import type { Committed, DayEntry, Failure, Ledger } from '../../shared/lake/documents/ledger.ts';
 import type { Policy } from '../../shared/planning/due.ts';
 
@@ -43,6 +44,12 @@ export function readAt(readFrom: string, change: Partial<Committed> = {}): DayEn
       ...change,
     },
   };
+}
+
+/** The same, read by a clock that was ahead. */
+export function readAhead(readFrom: string, change: Partial<Committed> = {}): DayEntry {
+  const { committed } = readAt(readFrom, change);
+  return committed ? { committed: marked(committed, readFrom, () => NOW_MS) } : {};
 }
 
 export const claim = { attempt: 'a1', runId: 'r1', at: NOW, restarts: 0 };

@@ -33,7 +33,6 @@ const service: ReportService = {
   hasAnswered: true,
   quote: (text) => text,
   clockSkewMs: 0,
-  knowsTime: true,
 };
 
 /** Of a text that begins with a list: what is accepted is JSON, and its records are those of parseJson. */

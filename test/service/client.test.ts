@@ -363,6 +363,8 @@ function strict(valid: () => Credentials, aheadMs = 0) {
 }
 
 describe('I10: clock and credentials', () => {
+  const planned = { urgent: true, report: 'order_list', rank: 0, clockSkewMs: 0 };
+
   it('I10: every attempt has a fresh date', async () => {
     const { client, service } = await started(
       ({ number }) => (number < 4 ? { status: 500, text: '' } : success),
@@ -395,13 +397,33 @@ describe('I10: clock and credentials', () => {
   );
 
   it('I10: the clock is learned from errors too', async () => {
-    const accepts = strict(() => old, 600_000);
+    const accepts = strict(() => old, 300_000);
     const { client } = await started((received, time) =>
       received.number === 1
-        ? { status: 500, text: '', headers: { date: httpDate(time.wallMs() + 600_000) } }
+        ? { status: 500, text: '', headers: { date: httpDate(time.wallMs() + 300_000) } }
         : accepts(received, time),
     );
     await client.call(action, {});
+    expect(client.requests).toBe(2);
+  });
+
+  it('I10: one response with a wrong date costs one request more, and no refusal', async () => {
+    const accepts = strict(() => old);
+    const { client, service } = await started((received, time) => {
+      const date = httpDate(time.wallMs() + 20 * 86_400_000);
+      return received.number === 2 ? { ...success, headers: { date } } : accepts(received, time);
+    });
+    for (let call = 0; call < 3; call += 1) await client.inOrder(planned).call(action, {});
+    expect([client.requests, client.clockSkewMs]).toEqual([4, 0]);
+    expect(service.received.every(({ headers }) => headers['x-acme-date'] === httpDate(start))).toBe(true);
+  });
+
+  it('a difference of more than a day ends the calls of a plan, and the error names both times', async () => {
+    const { client } = await started(strict(() => old, 2 * 86_400_000));
+    const { kind, code, message } = await failure(client.inOrder(planned).call(action, {}));
+    expect([kind, code]).toEqual(['config', 'clocks_differ']);
+    for (const ms of [start, start + 2 * 86_400_000])
+      expect(message).toContain(new Date(ms).toISOString().slice(0, 18));
     expect(client.requests).toBe(2);
   });
 

@@ -17,7 +17,7 @@ describe('I10: the clock of the service', () => {
     ['five minutes behind', header(base - 300_000), 0, 100, -300_000],
     ['a response that took half a minute, dated at its end', header(base + 30_000), 0, 30_000, 0],
     ['a response that took half a minute, dated at its beginning', header(base), 0, 30_000, 0],
-    ['sixty days ahead', header(base + 60 * 86_400_000), 0, 100, 60 * 86_400_000],
+    ['sixty days ahead, once', header(base + 60 * 86_400_000), 0, 100, 0],
     ['another century', header(base - 100 * 366 * 86_400_000), 0, 100, 0],
     ['a response from a cache', header(base - 300_000, { age: '300' }), 0, 100, 0],
     ['no date', {}, 0, 100, 0],
@@ -28,6 +28,26 @@ describe('I10: the clock of the service', () => {
     clock.learn(headers, base + sent, base + received);
     expect(Math.abs(clock.skewMs - skew)).toBeLessThanOrEqual(skew === 0 ? 0 : 1_000);
     expect(clock.nowMs()).toBe(base + clock.skewMs);
+  });
+
+  it.each<[string, number[], number]>([
+    ['two responses agree', [3_600_000, 3_601_000], 3_600_000],
+    ['two do not', [3_600_000, -3_600_000], 0],
+    ['one in between says otherwise', [3_600_000, 0, 3_600_000], 0],
+  ])('is believed to be an hour off where %s', (_name, seen, skew) => {
+    const clock = createServiceClock(() => base);
+    for (const aheadMs of seen) clock.learn(header(base + aheadMs), base, base + 100);
+    expect(Math.abs(clock.skewMs - skew)).toBeLessThanOrEqual(skew === 0 ? 0 : 2_000);
+    expect(clock.isInDoubt).toBe(seen.at(-1) !== 0 && skew === 0);
+  });
+
+  it('signs with a large difference at once where the other time was refused', () => {
+    const clock = createServiceClock(() => base);
+    clock.learn(header(base + 3_600_000), base, base + 100);
+    clock.signAsDoubted();
+    expect([clock.signingSkewMs > 3_590_000, clock.skewMs]).toEqual([true, 0]);
+    clock.learn(header(base), base, base + 100);
+    expect(clock.signingSkewMs).toBe(0);
   });
 
   it('keeps the skew when a slow response is consistent with it', () => {

@@ -193,6 +193,13 @@ describe('a report is a problem', () => {
       'runs fail before they read a day',
     ],
     [
+      'where the clocks differ by more than a day',
+      watched({}, { lastRun: { ...RUN, ...FAILED, status: 'incomplete', kind: 'config' } }),
+      0,
+      'run failed config',
+      'runs fail before they read a day',
+    ],
+    [
       'where runs are throttled',
       watched({}, { lastRun: { ...RUN, throttles: 4 } }),
       3 * HOUR_MS,

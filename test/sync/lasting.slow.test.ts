@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ReportName } from '../../sample/brand.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { ledgerKey } from '../../shared/lake/paths.ts';
-import { coverageOf, ledgerEntries, outcomesOf, wrongReports } from './lake-contents.ts';
+import { coverageOf, ledgerEntries, outcomesOf } from './lake-contents.ts';
 import { BRAND, NO_TIME, type SampleLake, type SampleLakeOptions, sampleLake } from './sample-lake.ts';
 
 const REPORT = 'transaction_list';
@@ -42,24 +42,6 @@ describe('a clock that is wrong for long', () => {
       expect((await lake.sync()).status).toBe('complete');
       lake.nowMs += HOUR_MS;
     }
-  });
-
-  it('of the service, ahead in one run, closes the open day no longer than until the next one', async () => {
-    const reports: ReportName[] = ['clicks_list', 'transaction_list'];
-    await begin({ now: '2026-03-10T15:00:00Z', startDate: '2026-03-08', clicksPerDay: 12, reports });
-    await lake.sync();
-    lake.nowMs += HOUR_MS;
-    const correct = lake.service.addFault({ on: {}, fault: { kind: 'skewed_clock', skewMs: 3 * DAY_MS } });
-    await lake.sync();
-    correct();
-    lake.nowMs += HOUR_MS;
-    await lake.sync();
-    for (const report of reports) expect((await coverageOf(lake, report))['2026-03-10']?.state).toBe('open');
-    lake.nowMs += 3 * DAY_MS + HOUR_MS;
-    await lake.sync();
-    lake.nowMs += DAY_MS;
-    await lake.sync();
-    expect(await wrongReports(lake, '2026-03-14', reports)).toEqual({});
   });
 
   it('of the service, an hour behind, lets rounds of a backfill go on', async () => {

@@ -39,7 +39,6 @@ function machine(aheadMs = 0): { clock: Clock; sleptMs: () => number } {
   };
   return {
     clock: {
-      now: () => new Date(lake.nowMs + aheadMs),
       wallMs,
       monotonicMs: wallMs,
       sleep,

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { recordsOfDay, restate } from '../../sample/brand.ts';
 import { DAY_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { isJsonObject } from '../../shared/json.ts';
@@ -86,20 +85,6 @@ describe('a day that cannot be claimed', () => {
     const { [day]: failed, ...others } = outcomesOf(outcome, REPORT);
     expect(failed).toBe('failed');
     expect(new Set(Object.values(others))).toEqual(new Set(['unchanged']));
-  });
-});
-
-describe('a run whose clock was ahead', () => {
-  it.each([3, 200])('I11: hides no day from later runs (%i days ahead)', async (days) => {
-    lake.nowMs += days * DAY_MS;
-    await lake.sync();
-    lake.nowMs -= days * DAY_MS;
-    restate(lake.brand, REPORT, '2026-03-08', (held) => held.slice(1));
-    const outcomes = outcomesOf(await lake.sync(), REPORT);
-    expect(outcomes).toMatchObject({ '2026-03-08': 'published', [TODAY]: 'unchanged' });
-    expect((await ledgerEntry(lake, REPORT, TODAY)).committed?.state).toBe('open');
-    const { committed } = await ledgerEntry(lake, REPORT, '2026-03-08');
-    expect(committed?.rows).toBe(recordsOfDay(lake.brand, REPORT, '2026-03-08').length);
   });
 });
 

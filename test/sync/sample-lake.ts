@@ -186,7 +186,6 @@ function createLake(
     lake: { store, catalog, runs: blindRegistry } satisfies Lake,
     clock: {
       monotonicMs: wallMs,
-      now: () => fixedNow ?? new Date(machineMs()),
       ...(fixedNow && { fixedNow }),
       wallMs: machineMs,
       async sleep(ms: number) {

@@ -229,7 +229,6 @@ async function run(
     credentials: { read: async () => (life.dead ? never() : world.credentials) },
     send: service.send,
     clock: {
-      now: () => fixedNow ?? new Date(wallMs()),
       ...(fixedNow && { fixedNow }),
       wallMs,
       monotonicMs: () => time.nowMs,

@@ -17,6 +17,7 @@
  */
 import { en } from 'zod/locales';
 import * as z from 'zod/mini';
+import { MINUTE_MS } from '../../days.ts';
 import { BrandReportsError, rethrowBugs } from '../../errors.ts';
 import { type Json, parseJson } from '../../json.ts';
 import type { ObjectStore, PutOutcome } from '../../ports.ts';
@@ -264,6 +265,28 @@ export function parseJsonDocument(key: string, body: Uint8Array): Json {
 
 /** A time as documents hold it: ISO 8601 in UTC. */
 export const storedTime = z.iso.datetime();
+/** Clocks that are right differ by less. */
+const AHEAD_MS = 10 * MINUTE_MS;
+const FUTURE = Symbol('future');
+
+/**
+ * Marks an object of a document whose stored time is later than every real clock: a clock that was ahead wrote it. This is
+ * the only place that compares a stored time with the clocks; all others ask `isFuture`. Copies of the object keep the
+ * mark, and JSON leaves symbols out, so that no write stores it.
+ * @param latestMs the later of the machine's and the service's clock; a correction of the clock takes the mark away
+ */
+export function marked<T extends object>(object: T, time: string, latestMs: () => number): T {
+  const isAhead = () => Date.parse(time) > latestMs() + AHEAD_MS;
+  return isAhead() ? { ...object, [FUTURE]: isAhead } : object;
+}
+
+/** Whether a clock that was ahead wrote the object's time. */
+export function isFuture(object: object): boolean {
+  if (!(FUTURE in object)) return false;
+  const { [FUTURE]: isAhead } = object;
+  return typeof isAhead === 'function' && isAhead() === true;
+}
+
 /** A count as documents store it. */
 export const storedCount = z.int().check(z.nonnegative());
 

@@ -15,7 +15,9 @@ import { type WatchRecord, parseWatchRecord } from './watch-record.ts';
 export interface DocumentAccess {
   store: ObjectStore;
   newId: () => string;
-  clock: Pick<Clock, 'sleep'>;
+  clock: Pick<Clock, 'sleep' | 'wallMs'>;
+  /** The later of the machine's and the service's clock; missing: the machine's. */
+  latestMs?: () => number;
   /** In [0, 1), for backoff. */
   random: () => number;
 }
@@ -40,7 +42,13 @@ export interface LakeDocuments {
   watchRecord(): CasDocument<WatchRecord>;
 }
 
-export function createLakeDocuments({ store, newId, clock, random }: DocumentAccess): LakeDocuments {
+export function createLakeDocuments({
+  store,
+  newId,
+  clock,
+  random,
+  latestMs = clock.wallMs,
+}: DocumentAccess): LakeDocuments {
   const pause = (tries: number) => clock.sleep(fullJitterMs(tries, DOCUMENT_RETRY, random()));
   const create = <T extends HasRecentWrites>(key: string, parse: (stored: Json | undefined) => T) =>
     new CasDocument({ store, key, parse, newId, pause });
@@ -49,7 +57,7 @@ export function createLakeDocuments({ store, newId, clock, random }: DocumentAcc
   return {
     ledger(report, brand, month) {
       const key = ledgerKey(report, brand, month);
-      const ledger = ledgers.get(key) ?? create(key, parseLedger(key, { report, brand, month }));
+      const ledger = ledgers.get(key) ?? create(key, parseLedger(key, { report, brand, month }, latestMs));
       ledgers.set(key, ledger);
       return ledger;
     },

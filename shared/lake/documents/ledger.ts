@@ -11,7 +11,15 @@ import { exponentialMs } from '../../backoff.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, isDay, monthOf } from '../../days.ts';
 import { BrandReportsError, ERROR_KINDS } from '../../errors.ts';
 import type { Json } from '../../json.ts';
-import { parseDocument, damagedDocument, storedCount, storedTime, storedObject } from './cas-document.ts';
+import {
+  parseDocument,
+  damagedDocument,
+  isFuture,
+  marked,
+  storedCount,
+  storedTime,
+  storedObject,
+} from './cas-document.ts';
 import { ledgerKey } from '../paths.ts';
 
 const claim = storedObject(() => ({
@@ -64,7 +72,7 @@ const published = storedObject(() => ({
   rows: storedCount,
   bytes: storedCount,
   digest: z.string(),
-  /** When this content was committed, by the service's time: readings that found the same leave it. */
+  /** When this content was committed, by the machine's clock: readings that found the same leave it. */
   committedAt: z.optional(storedTime),
   /** By column that has a value: the rows that have one. Only of the fullest columns, at most 250. */
   filled: z.optional(z.record(z.string(), storedCount)),
@@ -127,7 +135,7 @@ const published = storedObject(() => ({
 
 const superseded = storedObject(() => ({
   snapshot: z.string(),
-  /** Since when (service's time) no query finds it any more; `null` until what replaced it is published. */
+  /** Since when (the machine's clock) no query finds it any more; `null` until what replaced it is published. */
   at: z.nullable(storedTime),
   /** It was read while the day was open. */
   open: z.optional(z.literal(true)),
@@ -139,11 +147,11 @@ const dayEntry = storedObject(() => ({
   failure: z.optional(failure),
   /** The versions that are kept beside the committed one, the oldest first (`versions.ts`). */
   superseded: z.optional(z.array(superseded)),
-  /** From when on every version of the day is kept, by the service's time; missing: from the first one on. */
+  /** From when on every version of the day is kept, by the machine's clock; missing: from the first one on. */
   versionsFrom: z.optional(storedTime),
   /** The continuation under which the day was last read: runs that resume one another's work share it. */
   continuation: z.optional(z.string()),
-  /** When anything of the day was committed first, by the service's time. */
+  /** When anything of the day was committed first, by the machine's clock. */
   firstCommittedAt: z.optional(storedTime),
 }));
 
@@ -177,10 +185,15 @@ export type DayEntry = z.infer<typeof dayEntry>;
 export type Ledger = z.infer<typeof ledger>;
 
 /**
- * Reads a stored ledger; `undefined` is the empty one.
+ * Reads a stored ledger; `undefined` is the empty one. Readings and failures with a time in the future are marked.
+ * @param latestMs the later of the real clocks; missing: nothing is marked, for readers of snapshots
  * @throws BrandReportsError `config` `damaged_document` where it is not the ledger of this scope
  */
-export function parseLedger(key: string, scope: { report: string; brand: string; month: string }) {
+export function parseLedger(
+  key: string,
+  scope: { report: string; brand: string; month: string },
+  latestMs = () => Number.POSITIVE_INFINITY,
+) {
   return (stored: Json | undefined): Ledger => {
     if (stored === undefined) return { version: 1, ...scope, days: {}, recentWrites: [] };
     const parsed = parseDocument(ledger, key, stored);
@@ -188,8 +201,24 @@ export function parseLedger(key: string, scope: { report: string; brand: string;
     if (own !== key) throw damagedDocument(key, `its content belongs to ${own}`);
     const stray = Object.keys(parsed.days).find((day) => monthOf(day) !== parsed.month);
     if (stray !== undefined) throw damagedDocument(key, `${stray} is not a day of its month`);
-    return parsed;
+    const days = Object.entries(parsed.days).map(([day, entry]) => [day, markedEntry(entry, latestMs)]);
+    return { ...parsed, days: Object.fromEntries(days) };
   };
+}
+
+function markedEntry({ committed, failure, ...entry }: DayEntry, latestMs: () => number): DayEntry {
+  return {
+    ...entry,
+    ...(committed && { committed: marked(committed, committed.readFrom, latestMs) }),
+    ...(failure && { failure: marked(failure, failure.lastAt, latestMs) }),
+  };
+}
+
+/** The entry as a run that reads the day takes it: a reading that a clock ahead has dated in the future is none to go on with. */
+export function withoutFuture(entry: DayEntry): DayEntry {
+  if (!entry.committed || !isFuture(entry.committed)) return entry;
+  const { committed: _future, ...rest } = entry;
+  return rest;
 }
 
 /** A ledger holds the versions of a month's days, and is written with each commit: so many of a day are kept, at most. */
@@ -229,20 +258,20 @@ export function releaseDay(ledger: Ledger, day: string, run: string): Ledger {
 
 /**
  * I4: the only commit point, one compare-and-swap.
- * @param commit `serviceMs`: the service's time, because the clock of the next machine may be another
  * @throws conflict where another run has taken the claim over, or has committed a later reading
  */
 export function commitDay(
   ledger: Ledger,
   day: string,
-  commit: { runId: string; committed: Committed; continuation: string; serviceMs: number },
+  commit: { runId: string; committed: Committed; continuation: string; wallMs: number },
 ): Ledger {
   return withEntry(ledger, day, (entry): DayEntry => {
     if (entry.claim?.runId !== commit.runId || entry.claim.attempt !== commit.committed.attempt)
       throw claimLost(day);
-    if (entry.committed && isLaterReading(entry.committed, commit)) throw laterReading(day, entry.committed);
+    if (entry.committed && isLaterReading(entry.committed, commit.committed))
+      throw laterReading(day, entry.committed);
     const { claim: _claim, failure: _failure, continuation: _continuation, ...rest } = entry;
-    const now = new Date(commit.serviceMs).toISOString();
+    const now = new Date(commit.wallMs).toISOString();
     return {
       ...rest,
       firstCommittedAt: entry.firstCommittedAt ?? now,
@@ -277,29 +306,22 @@ function endedBy(versions: readonly Superseded[], now: string): Superseded[] {
   return versions.map((version) => ({ ...version, at: version.at ?? now }));
 }
 
-/**
- * I2: a clock that is behind never brings an older version back, nor opens a day that was closed. A committed time that
- * is still to come was written by a clock that was ahead, and counts for nothing. Another time zone is another day.
- */
-function isLaterReading(
-  current: Committed,
-  { committed, serviceMs }: { committed: Committed; serviceMs: number },
-): boolean {
-  const readFromMs = Date.parse(current.readFrom);
-  if (readFromMs > serviceMs) return false;
-  const isSameDay = current.queryFingerprint === committed.queryFingerprint;
-  const reopens = isSameDay && current.state === 'closed' && committed.state === 'open';
-  return reopens || Date.parse(committed.readFrom) < readFromMs;
+/** I2: a clock that is behind never brings an older version back, nor opens a day that was closed. Another time zone is another day. */
+function isLaterReading(current: Committed, next: Committed): boolean {
+  if (isFuture(current)) return false;
+  const isSameDay = current.queryFingerprint === next.queryFingerprint;
+  const reopens = isSameDay && current.state === 'closed' && next.state === 'open';
+  return reopens || Date.parse(next.readFrom) < Date.parse(current.readFrom);
 }
 
 /**
  * Records that the catalog was pointed at `snapshot`, if that is still the current one. I3: only now do queries stop to
  * find what it replaced, however long ago it was committed.
  */
-export function recordPublished(ledger: Ledger, day: string, snapshot: string, serviceMs: number): Ledger {
+export function recordPublished(ledger: Ledger, day: string, snapshot: string, wallMs: number): Ledger {
   const { committed, superseded } = ledger.days[day] ?? {};
   if (!committed || committed.published || committed.snapshot !== snapshot) return ledger;
-  const now = new Date(serviceMs).toISOString();
+  const now = new Date(wallMs).toISOString();
   return withEntry(
     ledger,
     day,
@@ -354,7 +376,7 @@ export function rollBackDay(
   rollback: {
     from: { committed: Committed; claim: Claim | undefined };
     content: VersionContent & Pick<Committed, 'published' | 'changes'>;
-    serviceMs: number;
+    wallMs: number;
   },
 ): Ledger {
   return withEntry(ledger, day, (entry): DayEntry => {
@@ -364,7 +386,7 @@ export function rollBackDay(
     if (!entry.committed || !isSame || !isSameClaim(entry.claim, claim) || !isKept)
       throw changedMeanwhile(day);
     const next: Committed = { ...readingOf(entry.committed), ...rollback.content, identicalPasses: 0 };
-    const now = new Date(rollback.serviceMs).toISOString();
+    const now = new Date(rollback.wallMs).toISOString();
     return {
       ...entry,
       ...replaceCommitted(entry, next, now),
@@ -401,7 +423,7 @@ function readingOf({
 export function rebuildDay(
   ledger: Ledger,
   day: string,
-  { from, next, serviceMs }: { from: DayEntry; next: Committed; serviceMs: number },
+  { from, next, wallMs }: { from: DayEntry; next: Committed; wallMs: number },
 ): Ledger {
   return withEntry(ledger, day, (entry): DayEntry => {
     const { committed, claim } = entry;
@@ -411,7 +433,7 @@ export function rebuildDay(
     const published = isSame ? committed.published : next.published;
     return {
       ...entry,
-      ...replaceCommitted(entry, { ...next, published }, new Date(serviceMs).toISOString()),
+      ...replaceCommitted(entry, { ...next, published }, new Date(wallMs).toISOString()),
       ...(claim && { claim: { ...claim, runId: null } }),
     };
   });
@@ -430,8 +452,8 @@ function isSameClaim(one: Claim | undefined, other: Claim | undefined): boolean 
 
 /**
  * Forgets versions whose time is over, the oldest first: those that were replaced so long ago, and of a day with very many
- * those that were replaced more than a day ago. What is forgotten may be deleted. A time in the future is that of a clock that
- * was ahead: it would keep the version, and all behind it, until then, so it counts from now on.
+ * those that were replaced more than a day ago. What is forgotten may be deleted. A time that lies as far in the future is
+ * that of a machine whose clock was ahead.
  * @returns the same ledger where there are none
  */
 export function forgetVersions(ledger: Ledger, nowMs: number, keptMs: number): Ledger {
@@ -444,29 +466,20 @@ export function forgetVersions(ledger: Ledger, nowMs: number, keptMs: number): L
 
 function withoutOldVersions(entry: DayEntry, nowMs: number, keptMs: number): DayEntry {
   const { superseded = [] } = entry;
-  const isAhead = superseded.some(({ at }) => at !== null && Date.parse(at) > nowMs);
-  if (isAhead)
-    return withoutOldVersions({ ...entry, superseded: endedByNow(superseded, nowMs) }, nowMs, keptMs);
   const isOver = ({ at }: Superseded, index: number) => {
-    const ageMs = at === null ? 0 : nowMs - Date.parse(at);
+    const ageMs = at === null ? 0 : Math.abs(nowMs - Date.parse(at));
     return ageMs >= keptMs || (superseded.length - index > MAX_SUPERSEDED && ageMs >= DAY_MS);
   };
   const firstKept = superseded.findIndex((version, index) => !isOver(version, index));
   const forgotten = firstKept < 0 ? superseded : superseded.slice(0, firstKept);
   if (forgotten.length === 0) return entry;
   const times = [entry.versionsFrom, ...forgotten.map(({ at }) => at)].filter((at) => typeof at === 'string');
-  return { ...entry, superseded: superseded.slice(forgotten.length), versionsFrom: latest(times) };
+  return { ...entry, superseded: superseded.slice(forgotten.length), versionsFrom: latest(times, nowMs) };
 }
 
-function endedByNow(superseded: readonly Superseded[], nowMs: number): Superseded[] {
-  const now = new Date(nowMs).toISOString();
-  return superseded.map((version) =>
-    version.at !== null && Date.parse(version.at) > nowMs ? { ...version, at: now } : version,
-  );
-}
-
-function latest(times: readonly string[]): string {
-  return new Date(Math.max(...times.map((time) => Date.parse(time)))).toISOString();
+function latest(times: readonly string[], nowMs: number): string {
+  const latestMs = Math.max(...times.map((time) => Date.parse(time)));
+  return new Date(Math.min(nowMs, latestMs)).toISOString();
 }
 
 /**

@@ -100,13 +100,15 @@ export async function listLedgers(
 /**
  * Reads the ledgers that `listLedgers` finds; of those that are damaged, it says so.
  * @param span only the ledgers of these months; the report state is read in any case
+ * @param realNowMs the machine's time, to show states by; missing: nothing is marked as written by a clock that was ahead
  */
 export function readLedgers(
   store: ObjectStore,
   reports: ReportRegistry,
   span: MonthSpan = {},
+  realNowMs?: number,
 ): Promise<ReportLedgers[]> {
-  return readWantedLedgers(store, reports, (month) => isInSpan(month, span));
+  return readWantedLedgers(store, reports, (month) => isInSpan(month, span), realNowMs);
 }
 
 /** The same, but the report states decide which ledgers are read. */
@@ -114,6 +116,7 @@ export async function readWantedLedgers(
   store: ObjectStore,
   reports: ReportRegistry,
   wants: WantsMonth,
+  realNowMs?: number,
 ): Promise<ReportLedgers[]> {
   const listed = await listLedgers(store, reports);
   const withStates = await Promise.all(
@@ -148,7 +151,7 @@ export async function readWantedLedgers(
           .filter((month) => isWanted(month, of))
           .map((month) => {
             const document = { key: ledgerKey(report.name, brand, month), month };
-            return orDamaged(document, readLedger(store, report, brand, month));
+            return orDamaged(document, readLedger(store, report, brand, month, realNowMs));
           }),
       );
       const readable = new Map(
@@ -190,9 +193,11 @@ export function readLedger(
   report: ReportDefinition,
   brand: string,
   month: string,
+  realNowMs = Number.POSITIVE_INFINITY,
 ): Promise<Ledger> {
   const key = ledgerKey(report.name, brand, month);
-  return readDocument(store, key, parseLedger(key, { report: report.name, brand, month }));
+  const parse = parseLedger(key, { report: report.name, brand, month }, () => realNowMs);
+  return readDocument(store, key, parse);
 }
 
 /** The table's columns: the documented ones and every column found so far. */

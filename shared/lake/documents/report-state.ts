@@ -116,8 +116,7 @@ export function withLastRun(state: ReportState, ended: Omit<LastRun, 'since'>): 
 /** Whether this run alone is no reason to write the state: it is complete, as the last one was not long ago. */
 export function isLastRunFresh({ lastRun }: ReportState, ended: Omit<LastRun, 'since'>): boolean {
   if (lastRun?.status !== 'complete' || ended.status !== 'complete') return false;
-  const ageMs = Date.parse(ended.at) - Date.parse(lastRun.at);
-  return ageMs >= 0 && ageMs < LAST_RUN_RENEWED_MS;
+  return Math.abs(Date.parse(ended.at) - Date.parse(lastRun.at)) < LAST_RUN_RENEWED_MS;
 }
 
 const DIRTY_MS = HOUR_MS;
@@ -155,12 +154,6 @@ export function monthContent({ days }: Pick<Ledger, 'days'>): string {
   );
   const sorted = committed.sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
   return hash('sha256', JSON.stringify(sorted), 'hex').slice(0, 16);
-}
-
-/** The latest time that a run has recorded as its present, in milliseconds; 0 where none has. */
-export function latestRecordedMs({ months, vacuumedAt, examinedAt }: ReportState): number {
-  const times = [vacuumedAt, examinedAt, ...Object.values(months).map(({ asOf }) => asOf)];
-  return Math.max(0, ...times.flatMap((time) => (time === undefined ? [] : [Date.parse(time)])));
 }
 
 /** What the report state contained of months before their ledgers were read. */

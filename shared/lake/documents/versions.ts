@@ -20,23 +20,19 @@ export interface Version {
 /**
  * The versions of a day that are kept, the oldest first. A clock that was behind makes none begin before the one that it
  * replaced: of two times the later one counts. What is committed and not published yet is no version.
- * @param nowMs a time behind it was recorded by a clock that was ahead: a version that ends there is left out, and since when
- * the next one is there is not known. Missing: all times count.
  */
-export function versionsOf(
-  { committed, superseded = [], versionsFrom, firstCommittedAt }: DayEntry,
-  nowMs = Number.POSITIVE_INFINITY,
-): Version[] {
+export function versionsOf({
+  committed,
+  superseded = [],
+  versionsFrom,
+  firstCommittedAt,
+}: DayEntry): Version[] {
   const versions: Version[] = [];
   const firstMs = Date.parse(versionsFrom ?? firstCommittedAt ?? '');
-  let from: Pick<Version, 'fromMs'> = firstMs <= nowMs ? { fromMs: firstMs } : {};
+  let from: Pick<Version, 'fromMs'> = Number.isNaN(firstMs) ? {} : { fromMs: firstMs };
   for (const { snapshot, at, open = false } of superseded) {
     const version = { snapshot, open, ...from };
     if (at === null) return [...versions, version];
-    if (Date.parse(at) > nowMs) {
-      from = {};
-      continue;
-    }
     const toMs = Math.max(from.fromMs ?? Number.NEGATIVE_INFINITY, Date.parse(at));
     versions.push({ ...version, toMs });
     from = { fromMs: toMs };
@@ -58,8 +54,8 @@ export function versionAt(
   if (!entry.committed) return 'absent';
   const { firstCommittedAt } = entry;
   const firstMs = firstCommittedAt === undefined ? undefined : Date.parse(firstCommittedAt);
-  if (firstMs !== undefined && firstMs <= nowMs && atMs < firstMs) return 'absent';
-  const version = versionsOf(entry, nowMs).find(({ toMs = Number.POSITIVE_INFINITY }) => atMs < toMs);
+  if (firstMs !== undefined && atMs < firstMs) return 'absent';
+  const version = versionsOf(entry).find(({ toMs = Number.POSITIVE_INFINITY }) => atMs < toMs);
   // Whenever it began, that was before now.
   const { fromMs = nowMs } = version ?? {};
   return version && fromMs <= atMs ? { snapshot: version.snapshot } : 'unknown';

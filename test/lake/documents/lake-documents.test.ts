@@ -11,7 +11,7 @@ function documentsOf(store: ObjectStore = memoryStore(), random = 0.5) {
   const documents = createLakeDocuments({
     store,
     newId: () => `id-${++ids}`,
-    clock: { sleep: async (ms) => void slept.push(ms) },
+    clock: { sleep: async (ms) => void slept.push(ms), wallMs: () => 0 },
     random: () => random,
   });
   return { documents, slept };

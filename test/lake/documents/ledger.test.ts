@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Json, parseJson } from '../../../shared/json.ts';
-import { CasDocument } from '../../../shared/lake/documents/cas-document.ts';
+import { CasDocument, isFuture, marked } from '../../../shared/lake/documents/cas-document.ts';
 import {
   type Claim,
   type DayEntry,
@@ -86,12 +86,12 @@ function entryOf(ledger: Ledger): DayEntry {
   return ledger.days[DAY] ?? {};
 }
 
-function commitOf(change: Partial<Committed> = {}, serviceMs = NOW_MS) {
+function commitOf(change: Partial<Committed> = {}, wallMs = NOW_MS) {
   return {
     runId: 'r1',
     committed: { ...published, ...change },
     continuation: 'q2',
-    serviceMs,
+    wallMs,
   };
 }
 
@@ -260,8 +260,8 @@ describe('a commit', () => {
   it.each<[string, Committed, Committed]>([
     ['one that began at the same time', readAt('2026-01-06T09:00:00Z'), readAt('2026-01-06T09:00:00Z')],
     [
-      'one whose time is still to come',
-      readAt('2026-01-06T10:00:00.001Z'),
+      'one that a clock ahead has read',
+      marked(readAt('2026-01-07T10:00:00.001Z'), '2026-01-07T10:00:00.001Z', () => NOW_MS),
       readAt('2026-01-06T09:00:00Z', { state: 'open' }),
     ],
     [
@@ -275,26 +275,22 @@ describe('a commit', () => {
   });
 
   it('I2: never brings an older reading back, whatever clocks the runs have', () => {
-    const reading = fc.record({ readFromMs: fc.nat(100), clockMs: fc.nat(100), closed: fc.boolean() });
+    const reading = fc.record({ readFromMs: fc.nat(100), closed: fc.boolean() });
     fc.assert(
       fc.property(fc.array(reading, { maxLength: 10 }), (readings) => {
         let ledger = ledgerOf({});
-        for (const { readFromMs, clockMs, closed } of readings) {
+        for (const { readFromMs, closed } of readings) {
           const before = entryOf(ledger).committed;
           const next = readAt(new Date(NOW_MS + readFromMs).toISOString(), {
             state: closed ? 'closed' : 'open',
           });
           try {
-            ledger = commitDay(
-              ledgerOf({ ...entryOf(ledger), claim }),
-              DAY,
-              commitOf(next, NOW_MS + clockMs),
-            );
+            ledger = commitDay(ledgerOf({ ...entryOf(ledger), claim }), DAY, commitOf(next));
           } catch (error) {
             expect(error).toMatchObject({ code: 'later_reading' });
           }
           const after = entryOf(ledger).committed;
-          if (!before || Date.parse(before.readFrom) > NOW_MS + clockMs) continue;
+          if (!before) continue;
           expect(Date.parse(after?.readFrom ?? '')).toBeGreaterThanOrEqual(Date.parse(before.readFrom));
           expect([before.state, after?.state]).not.toEqual(['closed', 'open']);
         }
@@ -357,7 +353,7 @@ describe('a rollback', () => {
     rollBackDay(ledgerOf(entry), DAY, {
       from: { committed: { ...published, ...day.committed }, claim: entry.claim },
       content,
-      serviceMs: NOW_MS + HOUR_MS,
+      wallMs: NOW_MS + HOUR_MS,
       ...change,
     });
 
@@ -423,6 +419,12 @@ describe('versions whose time is over', () => {
     expect(versionsFrom).toBe('2025-12-07T10:00:00.000Z');
   });
 
+  it('are forgotten, too, where a machine whose clock was far ahead recorded their end', () => {
+    const { superseded, versionsFrom } = entryOf(forget(agedDays(40, -60, 20)));
+    expect(superseded?.map(({ snapshot }) => snapshot)).toEqual(['s2']);
+    expect(versionsFrom).toBe(NOW);
+  });
+
   it('never make all known from an earlier time on', () => {
     const versionsFrom = '2026-01-01T00:00:00.000Z';
     expect(entryOf(forget({ ...agedDays(40), versionsFrom })).versionsFrom).toBe(versionsFrom);
@@ -439,34 +441,6 @@ describe('versions whose time is over', () => {
   ])('change nothing where %s', (_name, entry) => {
     const ledger = ledgerOf(entry);
     expect(forgetVersions(ledger, NOW_MS, 30 * DAY_MS)).toBe(ledger);
-  });
-
-  it.each<[string, DayEntry, string[], number[]]>([
-    ['alone', agedDays(-90), ['s0'], [0]],
-    ['between others', agedDays(40, -90, 20), ['s1', 's2'], [0, 20]],
-    ['before another one', agedDays(-3650, -1, 5), ['s0', 's1', 's2'], [0, 0, 5]],
-  ])('count from now on where a clock that was ahead recorded their end: %s', (_name, entry, kept, ages) => {
-    const { superseded = [] } = entryOf(forget(entry));
-    expect(superseded.map(({ snapshot }) => snapshot)).toEqual(kept);
-    const ageDays = ({ at }: { at: string | null }) => (NOW_MS - Date.parse(at ?? '')) / DAY_MS;
-    expect(superseded.map(ageDays)).toEqual(ages);
-    const later = forgetVersions(forget(entry), NOW_MS + 30 * DAY_MS, 30 * DAY_MS);
-    expect(entryOf(later).superseded).toEqual([]);
-  });
-
-  it('are kept as long as they should, and no longer than a month from now, whatever clocks recorded', () => {
-    const ages = fc.array(fc.integer({ min: -100, max: 100 }), { minLength: 1, maxLength: 12 });
-    fc.assert(
-      fc.property(ages, (given) => {
-        const before = agedDays(...given);
-        const { superseded = [] } = entryOf(forget(before));
-        const firstKept = given.findIndex((age) => age < 30);
-        expect(superseded).toHaveLength(firstKept < 0 ? 0 : given.length - firstKept);
-        for (const { at } of superseded) expect(Date.parse(at ?? '')).toBeLessThanOrEqual(NOW_MS);
-        const later = forgetVersions(forget(before), NOW_MS + 30 * DAY_MS, 30 * DAY_MS);
-        expect(entryOf(later).superseded).toEqual([]);
-      }),
-    );
   });
 
   it('are the oldest of a day with more than 200', () => {
@@ -670,6 +644,18 @@ describe('a stored ledger', () => {
 
   it('is empty where none is stored', () => {
     expect(parse(undefined)).toEqual({ version: 1, ...OF, days: {}, recentWrites: [] });
+  });
+
+  it('marks what a clock ahead has read until the clocks are corrected, in copies too, and no write stores the mark', () => {
+    const days = { [DAY]: { committed: { ...published, readFrom: '2026-01-06T10:10:00.001Z' } } };
+    let latestMs = NOW_MS;
+    const ledger = parseLedger(KEY, OF, () => latestMs)(stored({ ...ledgerOf({}), days }));
+    const later = entryOf(recordPublished(ledger, DAY, 's1', NOW_MS)).committed;
+    const isMarked = () => [entryOf(ledger).committed, later].map((one) => one && isFuture(one));
+    expect(isMarked()).toEqual([true, true]);
+    expect(stored(ledger)).toEqual(stored({ ...ledgerOf({}), days }));
+    latestMs += 1;
+    expect(isMarked()).toEqual([false, false]);
   });
 
   it('is read exactly as it was written, for days in every state', () => {

@@ -25,7 +25,7 @@ function lake() {
   const documents = createLakeDocuments({
     store,
     newId: () => `id-${++ids}`,
-    clock: { sleep: async () => {} },
+    clock: { sleep: async () => {}, wallMs: () => 0 },
     random: () => 0,
   });
   /** Commits a snapshot of each of these days; the others have an entry without a commit. */

@@ -5,7 +5,6 @@ import {
   type KnownMonth,
   type ReportState,
   type SeenMonths,
-  latestRecordedMs,
   recordMonths,
   mayBeDue,
   monthContent,
@@ -275,30 +274,6 @@ describe('a run that ends', () => {
       policy: 'p1',
       months: { '2026-02': { nextDue: NOW, content: 'c1' }, '2026-03': others },
     });
-  });
-});
-
-describe('the latest time that a run has recorded', () => {
-  const earlier = '2026-03-09T10:00:00.000Z';
-  const months = {
-    '2026-01': { nextDue: null, asOf: earlier },
-    '2026-02': { nextDue: '2027-01-01T00:00:00.000Z' },
-  };
-
-  it.each<[string, Partial<ReportState>, number]>([
-    ['none, where nothing was', {}, 0],
-    ['none, where no month has one', { months: { '2026-02': { nextDue: NOW } } }, 0],
-    ['that of a month', { months }, Date.parse(earlier)],
-    ['that of the latest month', { months: { ...months, '2026-03': { nextDue: null, asOf: NOW } } }, NOW_MS],
-    ['that of the vacuum, where it is later', { months, vacuumedAt: NOW }, NOW_MS],
-    ['that of the look at all months, where it is later', { months, examinedAt: NOW }, NOW_MS],
-    [
-      'that of a month, where the vacuum was earlier',
-      { months, vacuumedAt: '2026-03-01T00:00:00.000Z' },
-      Date.parse(earlier),
-    ],
-  ])('is %s', (_name, change, latestMs) => {
-    expect(latestRecordedMs({ ...empty, ...change })).toBe(latestMs);
   });
 });
 
