@@ -135,7 +135,7 @@ export function readCall(
   const fields = Object.fromEntries(
     Object.entries(given).map(([name, value]) => [
       name,
-      readField(name, value, rules[name], {
+      readField(name, value, Object.hasOwn(rules, name) ? rules[name] : undefined, {
         fromQuery: request.method === 'GET',
         interpretation: service.interpretation,
       }),

@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { isJsonObject, type Json, type JsonObject } from '../../shared/json.ts';
+import { forbiddenFields } from '../contracts/forbidden-fields.ts';
 import { servedPerPage } from './answer.ts';
 import { holdingsOf, httpDate, type Table } from './data.ts';
 import { firstInstant } from './days.ts';
@@ -322,68 +323,7 @@ describe('the strict service', () => {
       bend: (sent) => Object.assign(sent, { method: 'GET', body: '' }),
       says: /GET/,
     },
-    { forbidden: 'an unknown field', fields: { limit: 5 }, says: /no field limit/ },
-    { forbidden: 'an integer as text', fields: { page_size: '20' }, says: /page_size is not an integer/ },
-    { forbidden: 'a fraction', fields: { start_time: 1.5 }, says: /start_time is not an integer/ },
-    {
-      forbidden: 'an exponent',
-      fields: { start_time: JSON.rawJSON('1e3') },
-      says: /start_time is not an integer/,
-    },
-    { forbidden: 'a page below 20', fields: { page_size: 19 }, says: /page_size is out of range/ },
-    { forbidden: 'a page above 100', fields: { page_size: 101 }, says: /page_size is out of range/ },
-    { forbidden: 'a null', fields: { publisher_id: null }, says: /publisher_id is not a string/ },
-    { forbidden: 'a number as text', fields: { publisher_id: 12 }, says: /publisher_id is not a string/ },
     { forbidden: 'an end before its start', fields: { start_time: 2, end_time: 1 }, says: /after end_time/ },
-    {
-      forbidden: 'a limit above 200',
-      action: 'report/transaction_list',
-      fields: { limit: 201 },
-      says: /limit is out/,
-    },
-    {
-      forbidden: 'a day that does not exist',
-      action: 'report/transaction_list',
-      fields: { start_date: '20260230' },
-      says: /is not a day/,
-    },
-    {
-      forbidden: 'an ISO day',
-      action: 'report/transaction_list',
-      fields: { start_date: '2026-02-03' },
-      says: /is not a day/,
-    },
-    {
-      forbidden: 'a last day before the first',
-      action: 'report/transaction_list',
-      fields: { start_date: '20260203', end_date: '20260202' },
-      says: /after end_date/,
-    },
-    {
-      forbidden: 'an unknown status',
-      action: 'report/order_list',
-      fields: { status: 'paid' },
-      says: /status is paid/,
-    },
-    {
-      forbidden: 'page 0 where 1 is the first',
-      action: 'report/order_list',
-      fields: { page_number: 0 },
-      says: /page_number is 0/,
-    },
-    {
-      forbidden: 'a null cursor',
-      action: 'report/transaction_list',
-      fields: { cursor: null },
-      says: /cursor is not a string/,
-    },
-    { forbidden: 'no click named', action: 'report/clicks_detail', says: /neither id nor pbtid/ },
-    {
-      forbidden: 'a click named by text',
-      action: 'report/clicks_detail',
-      fields: { id: '7' },
-      says: /id is not an integer/,
-    },
   ])('refuses $forbidden', async ({ action = 'report/clicks_list', fields = {}, bend, says }) => {
     const service = await open();
     const sent = letter(service, action, fields);
@@ -393,6 +333,12 @@ describe('the strict service', () => {
     if (status === 404) expect(answer).toBe('');
     else expect(JSON.parse(answer, (_name, value) => value)).toMatchObject({ code: 10_001, data: {} });
     expect(status === 404).toBe(/path|not in the query/.test(String(says)));
+  });
+
+  it.each(forbiddenFields)('refuses %s', async (_name, action, fields, reason) => {
+    const service = await open();
+    await post(service, letter(service, action, fields));
+    expect(service.refusals).toEqual([expect.stringContaining(reason)]);
   });
 
   it.each([-75_000, 75_000])('refuses a clock that is %d ms off', async (drift) => {
