@@ -7,7 +7,7 @@ import { type Around, catalogAround, storeAround } from './lake-around.ts';
 export function countingLake({ store, catalog }: { store: ObjectStore; catalog: Catalog }) {
   const tally = new Map<string, number>();
   const counted: Around = ({ name, on }, act) => {
-    // A streamed object counts once, whatever the number of its writes.
+    // A streamed object counts once, however many writes it takes.
     const asked = name === 'delete' ? name : `${name === 'finish' ? 'create' : name} ${on}`;
     if (name !== 'write' && name !== 'abort') tally.set(asked, (tally.get(asked) ?? 0) + 1);
     return act();

@@ -118,7 +118,7 @@ export function createJudge(
   }) {
     for (const report of Object.values(reports)) {
       const columns = await columnsOf(report);
-      const entries = await ledgerEntries(lake.store, report);
+      const entries = await ledgerEntries(lake.store, report.name);
       for (const [day, { committed, superseded = [] }] of entries) {
         if (!committed) continue;
         await noteReplaced(report, day, { committed, columns, superseded });

@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util';
 import { reports } from '../../shared/reports/index.ts';
 import { heldTables } from '../simulation/brand.ts';
+import { tableOf, wholeNumber } from '../simulation/command.ts';
 import { type LivedLife, hardships, live } from './months.ts';
 import { type Replayed, replayChanges } from './replay.ts';
 
@@ -21,66 +22,49 @@ const { values } = parseArgs({
 const lake = values.folder ? 'folder' : 'memory';
 const named = values.hard.split(',');
 const chosen = hardships.filter((hardship) => values.hard === 'all' || named.includes(hardship));
-const columns: [title: string, cells: string[]][] = [];
-for (let seed = Number(values.seed); seed < Number(values.seed) + Number(values.count); seed += 1) {
+const first = wholeNumber('seed', values.seed);
+const seeds = Array.from({ length: wholeNumber('count', values.count) }, (_, index) => first + index);
+const figures: [name: string, value: unknown][][] = [];
+for (const seed of seeds) {
   const before = process.cpuUsage();
-  const life = await live({ seed, days: Number(values.days), lake, hardships: chosen });
+  const life = await live({ seed, days: wholeNumber('days', values.days), lake, hardships: chosen });
   const replayed = await replayChanges(life.pipeline.lake, life.judge);
   const { user, system } = process.cpuUsage(before);
-  columns.push([`seed ${seed}`, cellsOf(life, replayed, Math.round((user + system) / 1e6))]);
+  figures.push([...figuresOf(life, replayed), ['CPU, s', Math.round((user + system) / 1e6)]]);
   const wrong = [...life.judge.findings, ...replayed.findings, ...life.service.violations];
   for (const finding of wrong.slice(0, 8)) console.log(`seed ${seed}: ${finding}`);
   if (wrong.length > 0) process.exitCode = 1;
   if (values.findings) printFindings(life);
   await life.close();
 }
-console.log(`| | ${columns.map(([title]) => title).join(' | ')} |`);
-console.log(`| --- | ${columns.map(() => '--:').join(' | ')} |`);
-for (const [row, name] of names().entries())
-  console.log(`| ${name} | ${columns.map(([, cells]) => cells[row]).join(' | ')} |`);
+const rows = (figures[0] ?? []).map(([name], row) => [name, ...figures.map((all) => all[row]?.[1])]);
+console.log(tableOf(['', ...seeds.map((seed) => `seed ${seed}`)], rows));
 
-function names(): string[] {
-  return [
-    'runs',
-    'readings of a day',
-    'versions of a day',
-    'rows in all versions',
-    'records at the end',
-    'details refused',
-    'days changed after they were closed',
-    'changes of such days',
-    '… records and values listed',
-    '… only summed up',
-    ...heldTables.map((table) => `requests for ${table} / least`),
-    'requests for details / clicks',
-    'wrong',
-    'CPU, s',
-  ];
-}
-
-function cellsOf(
+function figuresOf(
   { judge, service, outcomes, least, brand }: LivedLife,
   replayed: Replayed,
-  cpuSeconds: number,
-): string[] {
+): [name: string, value: unknown][] {
   const { readings, versions, rows } = judge.figures;
   const last = [...judge.seen.values()].map((seen) => seen.at(-1)?.rows.length ?? 0);
+  const clicks = brand.days.reduce((sum, day) => sum + (brand.held.clicks.get(day)?.length ?? 0), 0);
   return [
-    outcomes.length,
-    readings,
-    versions,
-    rows,
-    last.reduce((sum, count) => sum + count, 0),
-    service.refusedLookups,
-    replayed.days,
-    replayed.changes,
-    replayed.listed,
-    replayed.summedUp,
-    ...heldTables.map((table) => `${madeOf(service, table)} / ${least[table]}`),
-    `${madeOf(service, 'click_details')} / ${brand.days.reduce((n, day) => n + (brand.held.clicks.get(day)?.length ?? 0), 0)}`,
-    judge.findings.length + replayed.findings.length,
-    cpuSeconds,
-  ].map(String);
+    ['runs', outcomes.length],
+    ['readings of a day', readings],
+    ['versions of a day', versions],
+    ['rows in all versions', rows],
+    ['records at the end', last.reduce((sum, count) => sum + count, 0)],
+    ['details refused', service.refusedLookups],
+    ['days changed after they were closed', replayed.days],
+    ['changes of such days', replayed.changes],
+    ['… records and values listed', replayed.listed],
+    ['… only summed up', replayed.summedUp],
+    ...heldTables.map((table): [string, string] => [
+      `requests for ${table} / least`,
+      `${madeOf(service, table)} / ${least[table]}`,
+    ]),
+    ['requests for details / clicks', `${madeOf(service, 'click_details')} / ${clicks}`],
+    ['wrong', judge.findings.length + replayed.findings.length],
+  ];
 }
 
 /** What the product found odd, for somebody who wants to read it. */

@@ -75,8 +75,8 @@ export async function live({ seed, days, lake, hardships = [] }: LifePlan): Prom
     account,
     interpretation,
     nowMs: () => time.nowMs,
-    // Until an answer has told it the time.
-    ...(has('wrong clocks') && { bears: /clock has drifted/ }),
+    // The first response shows the service's time.
+    ...(has('wrong clocks') && { tolerated: /clock has drifted/ }),
   });
   let isDown = () => false;
   const send: SendRequest = async (request, { onHeaders }) => {

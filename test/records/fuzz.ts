@@ -6,6 +6,7 @@
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
 import { parseJson } from '../../shared/json.ts';
+import { wholeNumber } from '../simulation/command.ts';
 import { checkScan, checkSplit } from './check-scan.ts';
 import { envelopes, mutated, mutations, oddLists, plainLists } from './record-texts.ts';
 
@@ -14,10 +15,8 @@ const RUNS = 500;
 const { values } = parseArgs({
   options: { records: { type: 'string', default: '100000' }, seed: { type: 'string' } },
 });
-const records = Number(values.records);
-const first = values.seed === undefined ? Math.floor(Math.random() * 1e9) : Number(values.seed);
-if (!Number.isSafeInteger(first) || !Number.isSafeInteger(records))
-  throw new RangeError(`--seed ${values.seed} and --records ${values.records} have to be whole numbers`);
+const records = wholeNumber('records', values.records);
+const first = wholeNumber('seed', values.seed ?? String(Math.floor(Math.random() * 1e9)));
 
 const counts = { records: 0, texts: 0, accepted: 0, mutants: 0, 'accepted mutants': 0 };
 const lists = fc.oneof({ weight: 3, arbitrary: plainLists }, { weight: 1, arbitrary: oddLists });

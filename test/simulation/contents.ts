@@ -20,9 +20,9 @@ export const BRAND = 'acme';
 /** By day. */
 export type Entries = ReadonlyMap<string, DayEntry>;
 
-export async function ledgerEntries(store: ObjectStore, report: ReportDefinition): Promise<Entries> {
+export async function ledgerEntries(store: ObjectStore, report: string): Promise<Entries> {
   const entries = new Map<string, DayEntry>();
-  for await (const { key } of store.list(reportLedgersPrefix(report.name))) {
+  for await (const { key } of store.list(reportLedgersPrefix(report))) {
     const scope = parseLedgerKey(key);
     const stored = await store.get(key);
     if (!scope || !stored) continue;

@@ -63,7 +63,7 @@ function holdsNumbers(type: ColumnType | undefined): boolean {
   return type === 'bigint' || type === 'double' || type?.startsWith('decimal') === true;
 }
 
-/** What one has more often than the other, at most three forms each, to be read. */
+/** The forms that one list has more often than the other, at most three of each, so that a failure can be read. */
 export function unlike(expected: readonly string[], found: readonly string[]) {
   return { missing: excess(expected, found), surplus: excess(found, expected) };
 }

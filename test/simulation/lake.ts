@@ -5,7 +5,7 @@ import { memoryCatalog } from '../fakes/memory-catalog.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 
-/** One in memory takes half of the time, and shows as little of dead runs as S3 does. */
+/** A lake in memory takes half of the time and, like S3, cannot detect dead runs. */
 export type LakeKind = 'memory' | 'folder';
 
 export interface SimulatedLake extends Required<Lake> {

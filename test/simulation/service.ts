@@ -39,15 +39,15 @@ export interface SimulatedService {
 export const SERVICE = 'ACME';
 export const ADDRESS = 'http://127.0.0.1:9/api/brand-side';
 
-/** @param options.bears refusals that a client which obeys the interface may meet */
+/** @param options.tolerated refusals that a client which obeys the interface may receive */
 export function simulatedService(options: {
   brand: LivingBrand;
   account: Account;
   interpretation: Interpretation;
   nowMs: () => number;
-  bears?: RegExp;
+  tolerated?: RegExp;
 }): SimulatedService {
-  const { brand, account, interpretation, nowMs, bears } = options;
+  const { brand, account, interpretation, nowMs, tolerated } = options;
 
   function answer({ url, method, headers, body }: HttpRequest): { status: number; text: string } {
     const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
@@ -63,7 +63,7 @@ export function simulatedService(options: {
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) service.violations.push(`this service is broken: ${String(thrown)}`);
       if (!(thrown instanceof Refusal)) throw thrown;
-      if (!bears?.test(thrown.message)) service.violations.push(thrown.message);
+      if (!tolerated?.test(thrown.message)) service.violations.push(thrown.message);
       if (thrown.unrouted) return { status: 404, text: '' };
       return { status: 200, text: JSON.stringify({ code: 10_001, msg: thrown.message, data: {} }) };
     }

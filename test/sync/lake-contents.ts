@@ -7,10 +7,9 @@
 import { type ReportName, recordsOfDay } from '../../sample/brand.ts';
 import { daysFrom } from '../../shared/days.ts';
 import { type JsonObject, isJsonObject, parseJson } from '../../shared/json.ts';
-import { type DayEntry, type Ledger, parseLedger } from '../../shared/lake/documents/ledger.ts';
+import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
 import {
   dayPartition,
-  ledgerKey,
   monthPartition,
   partitionPath,
   schemaKey,
@@ -24,6 +23,7 @@ import { readParquetRows } from '../../shared/lake/table/parquet.ts';
 import type { DayOutcome, SyncOutcome } from '../../shared/outcome.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { ledgerEntries as entriesOf } from '../simulation/contents.ts';
 import { BRAND, REPORTS, type SampleLake } from './sample-lake.ts';
 
 /** The outcome of each day of a report, by day. */
@@ -125,12 +125,7 @@ export async function ledgerEntries(
   { store }: SampleLake,
   report: ReportName,
 ): Promise<[string, DayEntry][]> {
-  const ledgers: Ledger[] = [];
-  for await (const { key } of store.list(ledgerKey(report, BRAND, '').replace('.json', ''))) {
-    if (key.endsWith('/state.json')) continue;
-    ledgers.push(parseLedger(key, { report, brand: BRAND, month: '' })(await storedJson(store, key)));
-  }
-  return ledgers.flatMap(({ days }) => Object.entries(days)).sort(([a], [b]) => (a < b ? -1 : 1));
+  return [...(await entriesOf(store, report))].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /** The ledger's entry of one day; `{}` where it has none. */

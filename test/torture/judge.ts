@@ -22,7 +22,7 @@ interface Judged extends Watched {
 
 export async function judgeLake(judged: Judged): Promise<void> {
   for (const report of judged.world.reports) {
-    const entries = await ledgerEntries(judged.lake.store, report);
+    const entries = await ledgerEntries(judged.lake.store, report.name);
     await judgeDays(judged, report, entries);
     await judgeCoverage(judged, report, entries);
     await judgeLeftovers(judged, report, entries);

@@ -69,7 +69,7 @@ export function never<Result>(): Promise<Result> {
   return new Promise(() => {});
 }
 
-/** What was sent of these may still arrive. */
+/** Operations that may take effect after their process has died. */
 const WRITES: ReadonlySet<Operation['name']> = new Set([
   'put',
   'finish',

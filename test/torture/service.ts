@@ -60,7 +60,7 @@ export function createService(world: World, time: VirtualTime, random: Random): 
     return random.between(20, 300);
   }
 
-  const simulated = simulatedService({ brand, account, interpretation, nowMs, bears: UNAVOIDABLE });
+  const simulated = simulatedService({ brand, account, interpretation, nowMs, tolerated: UNAVOIDABLE });
   const service = Object.assign(simulated, { faultRate: 0, requests: 0, faults: 0, send });
   service.cursors.dead = world.deadCursors;
   return service;

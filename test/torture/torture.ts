@@ -6,6 +6,7 @@
  */
 import './deterministic.ts';
 import { parseArgs } from 'node:util';
+import { tableOf, wholeNumber } from '../simulation/command.ts';
 import type { HistoryResult } from './history.ts';
 
 const { values } = parseArgs({
@@ -20,8 +21,7 @@ const { values } = parseArgs({
 const { runHistory } = await import('./history.ts');
 const { hazards } = await import('./world.ts');
 
-const first = values.seed === undefined ? Math.floor(Math.random() * 1e9) : Number(values.seed);
-if (!Number.isSafeInteger(first)) throw new RangeError(`--seed ${values.seed} is not a whole number`);
+const first = wholeNumber('seed', values.seed ?? String(Math.floor(Math.random() * 1e9)));
 const untilMs = Date.now() + Number(values.seconds) * 1000;
 const named = values.without.split(',').filter((name) => name !== '');
 const without = new Set(hazards.filter((hazard) => named.includes(hazard)));
@@ -38,13 +38,13 @@ for (let seed = first; seed === first || (!values.only && Date.now() < untilMs);
   for (const { kind, what } of result.findings.slice(0, 8)) console.log(`  ${kind}: ${what}`);
   console.log(`  repeat: npm run torture -- --seed ${seed} --only`);
 }
-console.log(tableOf(results));
+console.log(tableOf(['', ''], figuresOf(results)));
 process.exitCode = results.some(({ findings }) => findings.length > 0) ? 1 : 0;
 
-function tableOf(all: readonly HistoryResult[]): string {
+function figuresOf(all: readonly HistoryResult[]): [string, number][] {
   const sum = (of: (result: HistoryResult) => number) => all.reduce((total, result) => total + of(result), 0);
   const found = (kind: string) => sum(({ findings }) => findings.filter((one) => one.kind === kind).length);
-  const rows: [string, number][] = [
+  return [
     ['histories', all.length],
     ['… in memory', all.filter(({ lake }) => lake === 'memory').length],
     ['… in a folder', all.filter(({ lake }) => lake === 'folder').length],
@@ -61,5 +61,4 @@ function tableOf(all: readonly HistoryResult[]): string {
     ['leaked', found('leaked')],
     ['otherwise wrong', found('other')],
   ];
-  return ['| | |', '| --- | --: |', ...rows.map(([name, count]) => `| ${name} | ${count} |`)].join('\n');
 }

@@ -6,7 +6,7 @@
 import { DAY_MS, MINUTE_MS, addDays, dayOf, daysFrom, endOfDay, startOfDay } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import { reports } from '../../shared/reports/index.ts';
-import type { RefreshTier, ReportDefinition } from '../../shared/reports/definition.ts';
+import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { type HeldTable, type Living, type LivingBrand, heldTable, wordAt } from '../simulation/brand.ts';
 import type { Random } from '../simulation/random.ts';
@@ -124,25 +124,25 @@ function settingsOf(
   random: Random,
   world: Pick<World, 'startDate' | 'interpretation'> & { timeZone: string; chosen: readonly string[] },
 ) {
-  const clicks = [{ untilAgeDays: random.whole(1, 2), every: '1 day' }];
-  const restated: RefreshTier[] = [
+  const clicks: JsonObject[] = [{ untilAgeDays: random.whole(1, 2), every: '1 day' }];
+  const restated: JsonObject[] = [
     { untilAgeDays: random.whole(1, 2), every: random.pick(['run', '6 hours']) },
     { untilAgeDays: random.whole(3, 5), every: '1 day' },
   ];
   const sizes: Record<string, JsonObject> = {
-    clicks_list: { page_size: pageSize, refresh: clicks.map((tier) => ({ ...tier })) },
-    clicks_detail: { refresh: clicks.map((tier) => ({ ...tier })) },
+    clicks_list: { page_size: pageSize, refresh: clicks },
+    clicks_detail: { refresh: clicks },
     order_list: {
       page_size: pageSize,
-      refresh: restated.map((tier) => ({ ...tier })),
+      refresh: restated,
       watchUnsettledDays: 0,
     },
     transaction_list: {
       limit,
-      refresh: restated.map((tier) => ({ ...tier })),
+      refresh: restated,
       watchUnsettledDays: 0,
     },
-    amazon_attribution_report: { limit, refresh: restated.map((tier) => ({ ...tier })) },
+    amazon_attribution_report: { limit, refresh: restated },
   };
   return {
     requestsPerSecond: random.pick([0.5, 1, 3, 100]),
@@ -197,7 +197,7 @@ function fill(world: World, random: Random): void {
     }
 }
 
-/** Puts the record among those of its day, in the order of their time. */
+/** Adds the record to its day, which stays in the order of time. */
 function hold({ brand }: World, table: HeldTable, one: Living): void {
   const day = dayOf(one.atMs, brand.timeZone);
   const held = [...(brand.held[table].get(day) ?? []), one];
