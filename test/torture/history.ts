@@ -12,7 +12,7 @@ import { judgeLake } from './judge.ts';
 import { heldTable } from '../simulation/brand.ts';
 import { openSimulatedLake } from '../simulation/lake.ts';
 import { Random } from '../simulation/random.ts';
-import { Deadlock, VirtualTime } from '../simulation/virtual-time.ts';
+import { Deadlock, Timeline } from '../simulation/timeline.ts';
 import { type LakeFaults, Life, type TrueLake, never, reachedLake } from './lake.ts';
 import { type TorturedService, ageService, createService } from './service.ts';
 import { type Finding, type Kind, type Watch, type Watched, readAtRandom, watched } from './watch.ts';
@@ -58,7 +58,7 @@ export async function runHistory(
 ): Promise<HistoryResult> {
   const random = new Random(seed);
   const world = worldOf(random.fork('world'), without);
-  const time = new VirtualTime(world.stormStartMs);
+  const time = new Timeline(world.stormStartMs);
   const kind = random.chance(0.25) ? 'folder' : 'memory';
   const watch = newWatch(trace);
   const opened = await openSimulatedLake(kind, () => time.nowMs);

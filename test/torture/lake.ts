@@ -8,7 +8,7 @@ import type { Lake } from '../../shared/ports.ts';
 import { type Operation, catalogAround, storeAround } from '../fakes/lake-around.ts';
 import type { LakeKind, SimulatedLake } from '../simulation/lake.ts';
 import type { Random } from '../simulation/random.ts';
-import type { VirtualTime } from '../simulation/virtual-time.ts';
+import type { Timeline } from '../simulation/timeline.ts';
 
 /** The lake itself, without time and faults. */
 export interface TrueLake extends SimulatedLake {
@@ -81,7 +81,7 @@ const WRITES: ReadonlySet<Operation['name']> = new Set([
 
 export function reachedLake(
   lake: TrueLake,
-  { time, life, faults, random }: { time: VirtualTime; life: Life; faults: LakeFaults; random: Random },
+  { time, life, faults, random }: { time: Timeline; life: Life; faults: LakeFaults; random: Random },
 ): Lake {
   const { store, catalog } = lake;
 

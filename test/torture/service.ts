@@ -6,7 +6,7 @@ import { MINUTE_MS } from '../../shared/days.ts';
 import type { SendRequest } from '../../shared/ports.ts';
 import type { Random } from '../simulation/random.ts';
 import { type SimulatedService, httpResponse, simulatedService } from '../simulation/service.ts';
-import type { VirtualTime } from '../simulation/virtual-time.ts';
+import type { Timeline } from '../simulation/timeline.ts';
 import { type World, newAccount } from './world.ts';
 
 /** Refusals that a client which obeys the interface may meet in a storm. */
@@ -20,7 +20,7 @@ export interface TorturedService extends SimulatedService {
   send: SendRequest;
 }
 
-export function createService(world: World, time: VirtualTime, random: Random): TorturedService {
+export function createService(world: World, time: Timeline, random: Random): TorturedService {
   const { brand, credentials: account, interpretation, hasDates } = world;
   const nowMs = () => time.nowMs;
   const send: SendRequest = async (request, { onHeaders }) => {
@@ -84,7 +84,7 @@ const FAULTS = [
 export async function ageService(
   world: World,
   service: SimulatedService,
-  time: VirtualTime,
+  time: Timeline,
   random: Random,
 ): Promise<void> {
   while (time.nowMs < world.stormEndMs) {

@@ -14,7 +14,7 @@ import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { BRAND, rowsOf } from '../simulation/contents.ts';
 import { formOfRecord, formOfRow, unlike } from '../simulation/forms.ts';
 import type { Random } from '../simulation/random.ts';
-import type { VirtualTime } from '../simulation/virtual-time.ts';
+import type { Timeline } from '../simulation/timeline.ts';
 import type { TrueLake } from './lake.ts';
 import { type World, hasChangedSince, lateMinutes, recordsHeld } from './world.ts';
 
@@ -36,7 +36,7 @@ export interface Watch {
 export interface Watched {
   lake: TrueLake;
   world: World;
-  time: VirtualTime;
+  time: Timeline;
   watch: Watch;
 }
 

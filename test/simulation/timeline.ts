@@ -13,7 +13,7 @@ export class Deadlock extends Error {
   override readonly name = 'Deadlock';
 }
 
-export class VirtualTime {
+export class Timeline {
   nowMs: number;
   events = 0;
   /** Latest first. */
