@@ -175,7 +175,12 @@ describe('status', () => {
     expect(tables[1].days[0]).toEqual({
       dt: sample.firstDay,
       state: 'complete',
+      committedState: 'complete',
       rows: expect.any(Number),
+      pages: expect.any(Number),
+      refusedLookups: 0,
+      digest: expect.any(String),
+      overdueAt: expect.any(String),
       sum: expect.any(String),
       readFrom: expect.any(String),
       readTo: expect.any(String),
