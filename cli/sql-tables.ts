@@ -6,6 +6,7 @@
  * downloaded first. Before the caller's SQL runs, DuckDB is locked: it reads the lake's folder and no other file.
  */
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { monthOf } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { type Column, typeSpec, type Value } from '../shared/column-types.ts';
 import { DAY_PARTITION_KEYS, LEDGER_TABLES } from '../shared/lake/paths.ts';
@@ -49,6 +50,8 @@ export interface SqlLake {
   nowMs: number;
   /** The tables as they were then, not after `nowMs`; missing: as they are. */
   asOfMs?: number;
+  /** `changes` has this day alone, and `coverage` its month; missing: all days. */
+  day?: string;
 }
 
 /**
@@ -57,14 +60,16 @@ export interface SqlLake {
  * @throws BrandReportsError `config` where DuckDB would misread the lake's path, or the lake cannot answer as of then
  */
 export async function createSqlConnection(lake: SqlLake, sql: string): Promise<DuckDBConnection> {
-  const { store, reports, asOfMs } = lake;
+  const { store, reports, asOfMs, day } = lake;
   const all = Object.values(reports);
   const isNamed = isNamedIn(sql);
   const present = [...LEDGER_TABLES, freshness.name];
   const changes = [changesTable.name, ...changeViews(reports).map(({ name }) => name)];
   if (asOfMs !== undefined)
     refusePresent([...present, ...changes, ...all.map(versionsTable)].filter(isNamed));
-  const ledgers = await readLedgers(store, reports, {}, lake.nowMs);
+  const month = day === undefined ? undefined : monthOf(day);
+  const span = month === undefined ? {} : { from: month, to: month };
+  const ledgers = await readLedgers(store, reports, span, lake.nowMs);
   const namedViews = all.flatMap(({ views }) => views).filter(({ name }) => isNamed(name));
   const named = all.filter(
     (report) =>
@@ -130,11 +135,12 @@ async function addTable(
 
 async function addChanges(
   connection: DuckDBConnection,
-  { reports }: SqlLake,
+  { reports, day }: SqlLake,
   files: SnapshotFiles,
   ledgers: readonly ReportLedgers[],
 ): Promise<void> {
-  const paths = await files.pathsOf(committedDays(ledgers).flatMap((day) => committedChangesKey(day) ?? []));
+  const days = committedDays(ledgers).filter((each) => day === undefined || each.day === day);
+  const paths = await files.pathsOf(days.flatMap((each) => committedChangesKey(each) ?? []));
   const rows = paths.length === 0 ? [] : [`SELECT * FROM ${readParquet(paths, [], CHANGES_PARTITION)}`];
   await createRelation(connection, changesTable.name, [...changesTable.columns, ...CHANGES_PARTITION], rows);
   for (const view of changeViews(reports)) await createView(connection, view);
@@ -254,7 +260,8 @@ function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-function literal(value: Value | null | undefined): string {
+/** A value as SQL. */
+export function literal(value: Value | null | undefined): string {
   if (value === null || value === undefined) return 'NULL';
   if (value instanceof Date) return `TIMESTAMP '${value.toISOString().slice(0, -1).replace('T', ' ')}'`;
   return typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value);

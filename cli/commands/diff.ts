@@ -3,16 +3,21 @@
  * and the records that were added, removed or altered, as far as they were few enough to be listed.
  */
 import { styleText } from 'node:util';
+import type { Json } from '@duckdb/node-api';
 import type { Command } from 'commander';
 import { openLake } from '../../shared/adapters/open-lake.ts';
-import type { AlteredColumn, ChangedRecord, TableDiff } from '../../shared/lake/table/diff.ts';
-import { type ChangedDay, readChangedDays } from '../../shared/operations/day-changes.ts';
-import type { Change } from '../../shared/pipeline/change-rows.ts';
+import { coverageTable } from '../../shared/catalog/coverage.ts';
+import { BrandReportsError } from '../../shared/errors.ts';
+import { isJsonObject, parseJson } from '../../shared/json.ts';
+import { changesTable } from '../../shared/pipeline/change-rows.ts';
+import { COMPLETE_STATES } from '../../shared/planning/day-state.ts';
+import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { day, instantOrDay, jsonOption, lakeOption } from '../options.ts';
 import { count, counted, print, printJson } from '../output.ts';
 import { reportNamed } from '../run-options.ts';
+import { type SqlLake, createSqlConnection, literal } from '../sql-tables.ts';
 import { oneLine, truncate } from '../terminal-text.ts';
 import { table, terminalColumns } from '../text-table.ts';
 
@@ -48,8 +53,9 @@ Example:
     .action(async (name: string, of: string, { brand, since, lake, json }: DiffFlags) => {
       const { store } = await openLake(lake);
       const report = reportOf(name);
-      const options = { report, day: of, ...(brand !== undefined && { brand }), ...(since && { since }) };
-      const days = await readChangedDays(store, options);
+      const found = await changedDays(store, report, of, since);
+      const days = found.filter((each) => brand === undefined || each.brand === brand);
+      if (days.length === 0) throw nothingOf(store, report, of, brand, found);
       if (json) printJson({ days });
       else print(days.map((each) => dayText(each, report, since)).join('\n\n'));
     });
@@ -62,6 +68,117 @@ function reportOf(name: string): ReportDefinition {
   return report;
 }
 
+type ChangedDay = Awaited<ReturnType<typeof changedDays>>[number];
+type Change = ReturnType<typeof changeOf>;
+type TableDiff = NonNullable<Change['diff']>;
+type ChangedRecord = NonNullable<TableDiff['records']>[number];
+
+/** A row of a result. */
+type Fact = Readonly<Record<string, Json>>;
+
+/** The day of each brand that has it, with its changes, the newest first, as `--json` prints them. */
+async function changedDays(
+  store: ObjectStore,
+  report: ReportDefinition,
+  of: string,
+  since: Date | undefined,
+) {
+  const isOfDay = `report = ${literal(report.name)} AND dt = ${literal(of)}`;
+  const closed = COMPLETE_STATES.map((state) => literal(state)).join(', ');
+  const daysSql = `SELECT brand, rows, committed_state IN (${closed}) AS closed FROM ${coverageTable.name} WHERE ${isOfDay} AND rows IS NOT NULL ORDER BY brand`;
+  // DuckDB keeps the order of a file: the changes as they happened, of each the row of the kind `day` first.
+  const at = "strftime(changed_at, '%Y-%m-%dT%H:%M:%S.%gZ')";
+  const factsSql = `SELECT * REPLACE (${at} AS changed_at) FROM ${changesTable.name} WHERE ${isOfDay} AND changed_at >= ${literal(since ?? new Date(0))}`;
+  const [days, facts] = await readFacts(
+    { store, reports: { [report.name]: report }, settings: undefined, nowMs: Date.now(), day: of },
+    [daysSql, factsSql],
+  );
+  return days.map(({ brand, rows, closed }) => {
+    const own = facts.filter((fact) => fact.brand === brand);
+    const changes = [...Map.groupBy(own, ({ changed_at }) => changed_at).values()].map(changeOf).toReversed();
+    return { brand: shown(brand), report: report.name, day: of, rows: Number(rows), closed, changes };
+  });
+}
+
+/** @throws BrandReportsError `config` where an object that has changes is missing or damaged */
+async function readFacts(lake: SqlLake, [days, facts]: [string, string]): Promise<[Fact[], Fact[]]> {
+  try {
+    const connection = await createSqlConnection(lake, `${days}; ${facts}`);
+    const rowsOf = async (sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJson();
+    const results: [Fact[], Fact[]] = [await rowsOf(days), await rowsOf(facts)];
+    connection.closeSync();
+    return results;
+  } catch (thrown) {
+    if (thrown instanceof BrandReportsError) throw thrown;
+    const [why = ''] = (thrown instanceof Error ? thrown.message : String(thrown)).split('\n', 1);
+    throw new BrandReportsError(
+      'config',
+      'changes_unreadable',
+      `The changes of ${lake.day} cannot be read: ${oneLine(why)}. Run again; if it stays so, "brand-reports verify" names the days that are damaged.`,
+    );
+  }
+}
+
+function changeOf(facts: readonly Fact[]) {
+  const [day = {}] = facts;
+  const { added, removed, altered } = day;
+  return {
+    ...{ id: day.change_id, previousId: day.previous_id, at: shown(day.changed_at), cause: shown(day.cause) },
+    ...{ rowsBefore: Number(day.rows_before), rowsAfter: Number(day.rows_after) },
+    sumsBefore: sumsOf(facts, 'old_value'),
+    sumsAfter: sumsOf(facts, 'new_value'),
+    ...(added !== null && {
+      diff: {
+        ...{ added: Number(added), removed: Number(removed), altered: Number(altered) },
+        ...(day.listed === true && { records: recordsOf(facts) }),
+      },
+    }),
+  };
+}
+
+function sumsOf(facts: readonly Fact[], value: 'old_value' | 'new_value'): Fact {
+  const sums = facts.filter((fact) => fact.what === 'sum' && fact[value] !== null);
+  return Object.fromEntries(sums.map((sum) => [shown(sum.column_name), sum[value] ?? null]));
+}
+
+/** One record for each fact, but one for all values of a record that were altered. */
+function recordsOf(facts: readonly Fact[]) {
+  const records = facts.filter(({ what }) => what !== 'day' && what !== 'sum');
+  const byRecord = Map.groupBy(records, ({ what, key }, index) => (what === 'altered' ? shown(key) : index));
+  return [...byRecord.values()].map((own) => {
+    const [{ what, key, copies, record } = {}] = own;
+    if (what !== 'altered') {
+      const values = parseJson(shown(record));
+      return {
+        what,
+        key: key ?? undefined,
+        copies: Number(copies),
+        record: isJsonObject(values) ? values : {},
+      };
+    }
+    const columns = own.map(({ column_name, old_value, new_value }) => {
+      return { name: shown(column_name), before: old_value, after: new_value };
+    });
+    return { what, key, columns };
+  });
+}
+
+function nothingOf(
+  { url }: ObjectStore,
+  report: ReportDefinition,
+  of: string,
+  brand: string | undefined,
+  others: readonly ChangedDay[],
+): BrandReportsError {
+  const whose = brand === undefined ? '' : ` of the brand "${brand}"`;
+  const hint = others.length > 0 ? ` It has the day of: ${others.map((each) => each.brand).join(', ')}.` : '';
+  return new BrandReportsError(
+    'config',
+    'day_not_committed',
+    `${url} has nothing of ${report.name} ${of}${whose}.${hint} Compare the day, --brand and --lake with what "brand-reports status" shows.`,
+  );
+}
+
 function dayText(
   { brand, day: of, rows, closed, changes }: ChangedDay,
   report: ReportDefinition,
@@ -69,7 +186,11 @@ function dayText(
 ): string {
   const times = changes.length === 1 ? 'once' : `${count(changes.length)} times`;
   const changed = changes.length === 0 ? 'not changed' : `changed ${times}`;
-  const when = since ? `since ${instant(since)}` : closed ? 'since it was closed first' : 'since it was read';
+  const when = since
+    ? `since ${instant(since.toISOString())}`
+    : closed
+      ? 'since it was closed first'
+      : 'since it was read';
   const head = `${oneLine(brand)} ${report.table} ${of}: ${counted(rows, 'row')}, ${changed} ${when}`;
   return [styleText('bold', head), ...changes.map(changeText)].join('\n\n');
 }
@@ -112,19 +233,19 @@ function recordLines({ records, added, removed, altered }: TableDiff): string[] 
 }
 
 function recordText(record: ChangedRecord): string[] {
-  if (record.what === 'altered') {
-    const cells = record.columns.map(({ name, before, after }: AlteredColumn) => [
+  if (record.columns) {
+    const cells = record.columns.map(({ name, before, after }) => [
       `  ${name}`,
       shown(before),
       '→',
       shown(after),
     ]);
-    return [`  ${styleText('yellow', '~')} ${oneLine(record.key)}`, ...indented(cells, 'left')];
+    return [`  ${styleText('yellow', '~')} ${oneLine(shown(record.key))}`, ...indented(cells, 'left')];
   }
   const [sign, color] = record.what === 'added' ? (['+', 'green'] as const) : (['−', 'red'] as const);
   const times = record.copies > 1 ? `${count(record.copies)} × ` : '';
-  const key = record.key === undefined ? '' : `${record.key}  `;
-  const values = Object.entries(record.record).map(([name, value]) => `${name}=${value}`);
+  const key = record.key === undefined ? '' : `${shown(record.key)}  `;
+  const values = Object.entries(record.record).map(([name, value]) => `${name}=${shown(value)}`);
   const line = oneLine(`${times}${key}${values.join(' ')}`);
   return [`  ${styleText(color, sign)} ${truncate(line, terminalColumns() - 4)}`];
 }
@@ -137,11 +258,12 @@ function indented(cells: readonly (readonly string[])[], align: 'left' | 'right'
   return lines.map((line) => `  ${line}`);
 }
 
-function shown(value: string | null | undefined): string {
-  return value === null || value === undefined ? 'none' : value;
+/** A text of the table, `none` for NULL. */
+function shown(value: unknown): string {
+  return typeof value === 'string' ? value : 'none';
 }
 
 /** `2026-02-05 06:12 UTC` */
-function instant(at: Date): string {
-  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+function instant(at: string): string {
+  return `${at.slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -13,7 +13,7 @@ import { mapConcurrent } from '../../shared/concurrency.ts';
 import { type MonthSpan, monthOf } from '../../shared/days.ts';
 import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
 import { brandPartitions, partitionPrefix } from '../../shared/lake/paths.ts';
-import type { TableDiff } from '../../shared/lake/table/diff.ts';
+import type { Row } from '../../shared/lake/table/columns.ts';
 import { Digest } from '../../shared/lake/table/digest.ts';
 import {
   type CommittedDay,
@@ -30,8 +30,7 @@ import {
   snapshotKeyOf,
 } from '../../shared/lake/documents/read.ts';
 import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
-import { readChanges } from '../../shared/operations/day-changes.ts';
-import { changesOfRows, changesTable } from '../../shared/pipeline/change-rows.ts';
+import { changesInRows, changesTable } from '../../shared/pipeline/change-rows.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -226,37 +225,40 @@ async function compare(
     : 'the digest differs: the values are not the ones that were written';
 }
 
-/** Both readers find the changes, as many as the ledger says, and each lists what it counts. */
+/** There are as many changes as the ledger says, and each lists what it counts. */
 async function compareChanges(store: ObjectStore, day: CommittedDay): Promise<string | undefined> {
-  const { changes } = day.committed;
+  const { changes, snapshot } = day.committed;
   const key = committedChangesKey(day);
   if (!changes || key === undefined) return undefined;
   const object = await store.get(key);
   if (!object) return 'the changes of the day are missing';
   try {
-    const found = changesOfRows(await Array.fromAsync(readWithParquetjs(object.body, changesTable.columns)));
-    const others = await readChanges(store, day);
-    const last = found.at(-1);
-    const isLast =
-      last?.id === day.committed.snapshot &&
-      last.rowsBefore === changes.last.rowsBefore &&
-      last.diff?.added === changes.last.added &&
-      last.diff?.removed === changes.last.removed &&
-      last.diff?.altered === changes.last.altered;
-    if (found.length !== changes.times || !isLast)
-      return `its changes are not those of the ledger: ${counted(found.length, 'change')} instead of ${count(changes.times)}, or another last one`;
-    if (!isDeepStrictEqual(found, others)) return 'its changes are read in two ways by two readers';
-    const wrong = found.find(({ diff }) => diff?.records && !listsWhatItCounts(diff));
-    return wrong && `the change to ${wrong.id} does not list the records that it counts`;
+    const rows = await Array.fromAsync(readWithParquetjs(object.body, changesTable.columns));
+    const { times, last } = changesInRows(rows);
+    const isLast = isDeepStrictEqual(last, changes.last) && rows.findLast(isDay)?.change_id === snapshot;
+    if (times !== changes.times || !isLast)
+      return `its changes are not those of the ledger: ${counted(times, 'change')} instead of ${count(changes.times)}, or another last one`;
+    const wrong = [...Map.groupBy(rows, ({ changed_at }) => Number(changed_at)).values()].find(
+      (facts) => !listsWhatItCounts(facts),
+    );
+    return wrong && `the change to ${String(wrong[0]?.change_id)} does not list the records that it counts`;
   } catch (thrown) {
     return `its changes cannot be read: ${asBrandReportsError(thrown).message}`;
   }
 }
 
-function listsWhatItCounts({ records = [], added, removed, altered }: TableDiff): boolean {
-  const listed = { added: 0, removed: 0, altered: 0 };
-  for (const record of records) listed[record.what] += record.what === 'altered' ? 1 : record.copies;
-  return isDeepStrictEqual(listed, { added, removed, altered });
+function isDay({ what }: Row): boolean {
+  return what === 'day';
+}
+
+/** @param facts the rows of one change */
+function listsWhatItCounts(facts: readonly Row[]): boolean {
+  const { listed, added, removed, altered } = facts.find(isDay) ?? {};
+  const copiesOf = (name: string) =>
+    facts.reduce((sum, { what, copies }) => sum + (what === name ? Number(copies) : 0), 0);
+  const keys = new Set(facts.flatMap(({ what, key }) => (what === 'altered' ? [key] : [])));
+  const found = [copiesOf('added'), copiesOf('removed'), keys.size];
+  return listed === false || isDeepStrictEqual(found, [added, removed, altered].map(Number));
 }
 
 function verifyText(tables: readonly VerifiedTable[], lake: string): string {

@@ -13,7 +13,7 @@ import {
 import { loadParquet } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
 import { readContent } from '../lake/table/read-content.ts';
-import { changesOfRows, summaryOf } from '../pipeline/change-rows.ts';
+import { changesInRows } from '../pipeline/change-rows.ts';
 import type { LakeAccess } from '../pipeline/context.ts';
 import type { Lake, ListedObject, Partition } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
@@ -150,10 +150,8 @@ async function changesOf(
   const { id: snapshot, bytes } = object;
   try {
     const { readParquetRows } = await loadParquet();
-    const changes = changesOfRows(await Array.fromAsync(readParquetRows(fileIn(store, object))));
-    const last = changes.at(-1);
-    if (!last) throw new Error('it has no change');
-    return { changes: { snapshot, bytes, times: changes.length, last: summaryOf(last) } };
+    const rows = await Array.fromAsync(readParquetRows(fileIn(store, object)));
+    return { changes: { snapshot, bytes, ...changesInRows(rows) } };
   } catch (thrown) {
     return { note: `what changed of it is lost: ${object.key}: ${asBrandReportsError(thrown).message}` };
   }

@@ -3,12 +3,11 @@
  * how many records it added, removed and altered, one for the sum of each numeric column, and one for each record, or
  * each altered value, where they are few enough to be listed.
  */
-import * as z from 'zod/mini';
 import type { Column } from '../column-types.ts';
 import type { DayChanges } from '../lake/documents/ledger.ts';
 import { CHANGES_PARTITION_KEYS, CHANGES_TABLE } from '../lake/paths.ts';
 import type { Row } from '../lake/table/columns.ts';
-import type { AlteredColumn, ChangedRecord, TableDiff } from '../lake/table/diff.ts';
+import type { ChangedRecord, TableDiff } from '../lake/table/diff.ts';
 import type { TableShape } from '../ports.ts';
 
 const COLUMNS: readonly Column[] = [
@@ -39,8 +38,7 @@ export const changesTable: TableShape = {
 };
 
 /** What replaced a version of a closed day: another reading of it, an older snapshot, or one that was built again. */
-export type ChangeCause = (typeof CAUSES)[number];
-const CAUSES = ['reading', 'rollback', 'rebuild'] as const;
+export type ChangeCause = 'reading' | 'rollback' | 'rebuild';
 
 /** One version of a day replaced by another. */
 export interface Change {
@@ -59,7 +57,11 @@ export interface Change {
 }
 
 /** What the ledger says of the newest change. */
-export function summaryOf({ at, rowsBefore, diff }: Change): DayChanges['last'] {
+export function summaryOf({
+  at,
+  rowsBefore,
+  diff,
+}: Pick<Change, 'at' | 'rowsBefore' | 'diff'>): DayChanges['last'] {
   const counts = diff && { added: diff.added, removed: diff.removed, altered: diff.altered };
   return { at: at.toISOString(), rowsBefore, ...counts };
 }
@@ -106,108 +108,14 @@ function recordRows(record: ChangedRecord): Row[] {
   return [{ key: record.key, copies: BigInt(record.copies), record: JSON.stringify(record.record) }];
 }
 
-/** A row as it is stored; built when the first one is read, as the schemas of documents are. */
-const storedRow = z.lazy(() => {
-  const text = z.string();
-  const count = z.pipe(
-    z.bigint(),
-    z.transform((held) => Number(held)),
-  );
-  const none = z.optional(z.null());
-  const ofChange = { change_id: text, previous_id: text, changed_at: z.date(), cause: z.enum(CAUSES) };
-  const record = z.pipe(
-    z.string(),
-    z.transform((json) => z.parse(z.record(z.string(), z.string()), JSON.parse(json))),
-  );
-  return z.discriminatedUnion('what', [
-    z.object({
-      what: z.literal('day'),
-      ...ofChange,
-      rows_before: count,
-      rows_after: count,
-      added: z.union([count, none]),
-      removed: z.union([count, none]),
-      altered: z.union([count, none]),
-      listed: z.boolean(),
-    }),
-    z.object({
-      what: z.literal('sum'),
-      column_name: text,
-      old_value: z.nullish(text),
-      new_value: z.nullish(text),
-    }),
-    z.object({ what: z.enum(['added', 'removed']), key: z.nullish(text), copies: count, record }),
-    z.object({
-      what: z.literal('altered'),
-      key: text,
-      column_name: text,
-      old_value: z.nullish(text),
-      new_value: z.nullish(text),
-    }),
-  ]);
-});
-
-/**
- * What rows of the table say: the inverse of `changeRows`, for those of several changes one behind the other.
- * @throws where a row is none that `changeRows` makes
- */
-export function changesOfRows(rows: readonly Row[]): Change[] {
-  const parsed = rows.map((row) => z.parse(storedRow, row));
-  const starts = parsed.flatMap((row, index) => (row.what === 'day' ? [{ row, index }] : []));
-  if (parsed.length > 0 && starts[0]?.index !== 0) throw new Error('the rows do not begin with a change');
-  return starts.map(({ row, index }, place) => {
-    const facts = parsed.slice(index + 1, starts[place + 1]?.index);
-    const { added, removed, altered } = row;
-    const counts = typeof added === 'number' && typeof removed === 'number' && typeof altered === 'number';
-    return {
-      id: row.change_id,
-      previousId: row.previous_id,
-      at: row.changed_at,
-      cause: row.cause,
-      rowsBefore: row.rows_before,
-      rowsAfter: row.rows_after,
-      sumsBefore: sumsOf(facts, 'old_value'),
-      sumsAfter: sumsOf(facts, 'new_value'),
-      diff: counts
-        ? { added, removed, altered, ...(row.listed && { records: recordsOf(facts) }) }
-        : undefined,
-    };
-  });
-}
-
-type Fact = z.infer<typeof storedRow>;
-
-function sumsOf(facts: readonly Fact[], value: 'old_value' | 'new_value'): Record<string, string> {
-  return Object.fromEntries(
-    facts.flatMap((fact) => {
-      const sum = fact.what === 'sum' ? fact[value] : undefined;
-      return fact.what === 'sum' && typeof sum === 'string' ? [[fact.column_name, sum]] : [];
-    }),
-  );
-}
-
-function recordsOf(facts: readonly Fact[]): ChangedRecord[] {
-  const records: ChangedRecord[] = [];
-  const altered = new Map<string, AlteredColumn[]>();
-  for (const fact of facts) {
-    if (fact.what === 'added' || fact.what === 'removed') {
-      const { what, key, copies } = fact;
-      records.push({ what, key: key ?? undefined, copies, record: fact.record });
-    } else if (fact.what === 'altered') {
-      const column = {
-        name: fact.column_name,
-        before: fact.old_value ?? null,
-        after: fact.new_value ?? null,
-      };
-      const columns = altered.get(fact.key);
-      if (columns) {
-        columns.push(column);
-      } else {
-        const first = [column];
-        altered.set(fact.key, first);
-        records.push({ what: 'altered', key: fact.key, columns: first });
-      }
-    }
-  }
-  return records;
+/** What the ledger says of the changes that have these rows, the oldest first. @throws if they sum up no change */
+export function changesInRows(rows: readonly Row[]): Pick<DayChanges, 'times' | 'last'> {
+  const days = rows.filter(({ what }) => what === 'day');
+  const { changed_at: at, rows_before: rowsBefore, added, removed, altered } = days.at(-1) ?? {};
+  if (!(at instanceof Date)) throw new Error('it has no change');
+  const isCounted = typeof added === 'bigint';
+  const diff = isCounted
+    ? { added: Number(added), removed: Number(removed), altered: Number(altered) }
+    : undefined;
+  return { times: days.length, last: summaryOf({ at, rowsBefore: Number(rowsBefore), diff }) };
 }

@@ -18,6 +18,8 @@ beforeAll(async () => {
   expect((await runCli(['sync', 'order_list', ...range, ...sample.flags])).code).toBe(0);
   setStatus((index) => (index === 0 ? undefined : index === 1 ? 'restated' : 'same'));
   expect((await runCli(['sync', 'order_list', ...range, ...sample.flags])).code).toBe(0);
+  setStatus((index) => (index === 0 ? '\u001b[31mred' : 'same'));
+  expect((await runCli(['sync', 'order_list', ...range, ...sample.flags])).code).toBe(0);
 });
 afterAll(() => sample.close());
 
@@ -39,7 +41,9 @@ describe('diff', () => {
     const { code, stdout } = await runCli(['diff', 'orders', day, ...inLake]);
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      new RegExp(`^acme orders ${day}: [\\d,]+ rows?, changed once since it was closed first`),
+      new RegExp(
+        `^acme orders ${day}: [\\d,]+ rows?, changed 2 times since it was closed first\n\n.* \\+0 −0 ~1\n`,
+      ),
     );
     expect(stdout).toMatch(
       /^\d{4}-\d\d-\d\d \d\d:\d\d UTC {2}reading {2}[\d,]+ → [\d,]+ rows? {2}\+0 −1 ~1$/m,
@@ -47,6 +51,7 @@ describe('diff', () => {
     expect(stdout).toMatch(/^ {2}sum of amount +[\d.]+ {2}→ +[\d.]+$/m);
     expect(stdout).toMatch(/^ {2}− \S+ {2}.*status=/m);
     expect(stdout).toMatch(/^ {2}~ \S+\n {4}status {2}\w+ +→ {2}restated$/m);
+    expect(stdout).toContain('status  restated  →  \\u001b[31mred\n');
   });
 
   it('knows the report by its name too, and prints one JSON document', async () => {
@@ -55,14 +60,29 @@ describe('diff', () => {
     expect(days).toMatchObject([
       {
         ...{ brand: 'acme', report: 'order_list', day, closed: true },
-        changes: [{ cause: 'reading', diff: { added: 0, removed: 1, altered: 1 } }],
+        changes: [
+          { diff: { added: 0, removed: 0, altered: 1 } },
+          { cause: 'reading', diff: { added: 0, removed: 1, altered: 1 } },
+        ],
       },
     ]);
-    expect(days[0].changes[0].diff.records).toContainEqual({
-      what: 'altered',
-      key: expect.any(String),
-      columns: [{ name: 'status', before: expect.any(String), after: 'restated' }],
-    });
+    const [newest, first] = days[0].changes;
+    expect(newest.previousId).toBe(first.id);
+    expect(first.rowsAfter).toBe(first.rowsBefore - 1);
+    expect(first.sumsBefore.amount).not.toBe(first.sumsAfter.amount);
+    expect(first.diff.records).toEqual([
+      {
+        what: 'removed',
+        key: expect.any(String),
+        copies: 1,
+        record: expect.objectContaining({ status: expect.any(String) }),
+      },
+      {
+        what: 'altered',
+        key: expect.any(String),
+        columns: [{ name: 'status', before: expect.any(String), after: 'restated' }],
+      },
+    ]);
   });
 
   it('shows only what changed since a time', async () => {
@@ -87,20 +107,24 @@ describe('diff', () => {
 describe('the changes of a lake', () => {
   it('are tables of query', async () => {
     const sql =
-      'SELECT r.changes, d.added, d.removed, d.altered, (SELECT count(*) FROM changes) AS facts FROM restatements AS r JOIN changes_daily AS d USING (brand, report, dt)';
+      'SELECT r.changes, d.added, d.removed, d.altered, (SELECT count(*) FROM changes) AS facts FROM restatements AS r JOIN changes_daily AS d USING (brand, report, dt) ORDER BY changed_at';
     const { stdout } = await runCli(['query', '--json', ...inLake, sql]);
     expect(JSON.parse(stdout)).toEqual([
-      { changes: 1, added: 0, removed: 1, altered: 1, facts: expect.any(Number) },
+      { changes: 2, added: 0, removed: 1, altered: 1, facts: expect.any(Number) },
+      { changes: 2, added: 0, removed: 0, altered: 1, facts: expect.any(Number) },
     ]);
   });
 
   it('are verified: damage is a mismatch', async () => {
     expect((await runCli(['verify', 'orders', ...inLake])).code).toBe(0);
     const folder = join(sample.lake, `snapshots/changes/brand=acme/report=order_list/dt=${day}`);
-    const [snapshot = ''] = readdirSync(folder);
-    writeFileSync(join(folder, snapshot, 'part-0000.parquet'), 'no Parquet');
+    for (const snapshot of readdirSync(folder))
+      writeFileSync(join(folder, snapshot, 'part-0000.parquet'), 'no Parquet file');
     const { code, stdout } = await runCli(['verify', 'orders', ...inLake]);
     expect(code).toBe(1);
     expect(stdout).toMatch(/its changes cannot be read/);
+    const diff = await runCli(['diff', 'orders', day, ...inLake]);
+    expect(diff.code).toBe(2);
+    expect(diff.stderr).toMatch(/^error: The changes of \S+ cannot be read: .*\. Run again; if/m);
   });
 });

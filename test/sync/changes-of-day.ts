@@ -20,3 +20,8 @@ export async function changesOf(lake: SampleLake, report: ReportName, day: strin
     Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null && value !== undefined)),
   );
 }
+
+/** Those that sum up a change each, the oldest first. */
+export function sumsOfChanges(rows: readonly Row[]): Row[] {
+  return rows.filter(({ what }) => what === 'day');
+}
