@@ -24,6 +24,8 @@ interface ReportDetails {
   /** The next run reads some days again. */
   continuation_not_saved: { message: string };
   end_date_not_probed: { message: string };
+  /** By more than ten minutes, as two responses have shown. */
+  clocks_differ: { message: string };
   day_claimed: { day: string; reason: string; resumed: boolean };
   /** What was staged is dropped and the day is read from its first page again. */
   day_restarted: { day: string; restarts: number; cause: string };
@@ -81,8 +83,6 @@ interface BrandDetails {
     status?: number;
   };
   request_signed_again: { action: string; clockSkewMs: number };
-  /** By more than ten minutes, as two responses have shown. */
-  clocks_differ: { message: string };
   credentials_not_reread: object;
   /** The share of this run has changed, because of other runs. */
   rate_shared: { requestsPerSecond: number; runs: number };

@@ -4,9 +4,9 @@
  * committed but not published is published first. A month whose ledger is damaged is left out: its days cannot be read
  * without losing what it holds, and the other months go on.
  */
-import { monthOf, monthsFrom } from './days.ts';
+import { DAY_MS, monthOf, monthsFrom } from './days.ts';
 import { BrandReportsError } from './errors.ts';
-import { readOrDamage } from './lake/documents/cas-document.ts';
+import { isFuture, readOrDamage } from './lake/documents/cas-document.ts';
 import type { Ledger } from './lake/documents/ledger.ts';
 import {
   type ReportState,
@@ -17,11 +17,14 @@ import {
 import { errorSummary } from './outcome.ts';
 import { type RunContext, todayIn, isDailyWorkDue } from './pipeline/context.ts';
 import { type Range, resumeOrStart } from './pipeline/continuation.ts';
+import { fetchFirstPage } from './pipeline/fetch.ts';
 import { probeEndDate } from './pipeline/probe-end-date.ts';
 import { pendingPublications, publishDays, tableShape } from './pipeline/publish.ts';
+import { dayQueries, windowToRead } from './planning/day-queries.ts';
 import { type UpstreamDay, upstreamState } from './planning/due.ts';
 import { type Continuation, type DueDay, lastReadMs, plan, waitingDays } from './planning/plan.ts';
 import { policyFingerprint } from './planning/policy.ts';
+import { LARGE_SKEW_MS } from './service/server-clock.ts';
 
 /** The days of a report that a run reads. */
 export interface ReportPlan {
@@ -46,10 +49,12 @@ export interface ReportPlan {
 
 /** @param range days to read again, whatever the policy says; missing: the days that are due */
 export async function planReport(ctx: RunContext, range: Range | undefined): Promise<ReportPlan> {
-  const { clockSkewMs } = ctx.service;
   if (range) assertBegun(ctx, range);
   const continuation = await resumeOrStart(ctx, range);
   const state = await ctx.reportState.cached();
+  if (isFuture(state) && !ctx.upstream) await askForTime(ctx);
+  assertClocks(ctx);
+  const { clockSkewMs } = ctx.service;
   const isDaily = isDailyWorkDue(ctx, state.examinedAt);
   const months = await monthsToExamine(ctx, state, isDaily, range);
   const { ledgers, damagedMonths, error: damaged } = await refreshed(ctx, months, ctx.ledger);
@@ -87,6 +92,24 @@ function assertBegun(ctx: RunContext, { from }: Range): void {
     'range_ahead',
     `${ctx.brand} ${ctx.report.name}: ${from} has not begun, today is ${today} in ${ctx.policy.timeZone}; correct the range that was asked for`,
   );
+}
+
+/** A machine whose clock lies behind what runs have recorded may find nothing due. Any response shows the service's time. */
+async function askForTime(ctx: RunContext): Promise<void> {
+  const day = todayIn(ctx);
+  const window = windowToRead(ctx.brandSettings, day, ctx.clock.now().getTime(), undefined);
+  const [query] = dayQueries(ctx.report, ctx.brandSettings, ctx.settings, day, window);
+  if (query) await fetchFirstPage(ctx, query.fields);
+}
+
+/** Logs clocks that differ. @throws BrandReportsError `config` if they differ by more than a day */
+function assertClocks({ brand, clock, service, log }: RunContext): void {
+  if (Math.abs(service.clockSkewMs) <= LARGE_SKEW_MS) return;
+  const [machine, other] = [0, service.clockSkewMs].map((ms) => new Date(clock.wallMs() + ms).toISOString());
+  const message = `${brand}: this machine's clock shows ${machine}, the service's ${other}; correct the one that is wrong`;
+  if (Math.abs(service.clockSkewMs) > DAY_MS)
+    throw new BrandReportsError('config', 'clocks_differ', `${message}; nothing is read until then`);
+  log({ event: 'clocks_differ', message });
 }
 
 /** Brings the table to the columns that are known. @returns how many these are */

@@ -246,7 +246,7 @@ async function finishSync(sync: ReportSync): Promise<SyncedReport['outcome']> {
   } catch (thrown) {
     const error = asBrandReportsError(thrown);
     if (isEndOfRun(error)) return outcomeOf('incomplete');
-    const outcome = outcomeOf('failed', errorSummary(error));
+    const outcome = outcomeOf(reportStatus([], error), errorSummary(error));
     if (!sync.range()) await recordFailedRun(ctx, outcome);
     rethrowBugs(thrown);
     ctx.log({ event: 'report_failed', ...errorSummary(error) });

@@ -64,7 +64,7 @@ export async function syncDay(
     // Only a claimed day makes requests.
     if (claimed && error.code === 'clock_corrected') return await leftToNextRun(ctx, claimed);
     if (claimed && isEndOfRun(error)) return { ...(await leftToNextRun(ctx, claimed)), endsReport: true };
-    if (claimed && (error.code === 'rate_unavailable' || error.code === 'clocks_differ'))
+    if (claimed && error.code === 'rate_unavailable')
       return { ...(await leftToNextRun(ctx, claimed)), endsReport: true, error };
     if (error.kind === 'conflict') return ended(ctx, day, 'busy');
     await recordFailure(ctx, day, claimed, error);

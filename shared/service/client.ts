@@ -6,19 +6,11 @@
  * what a refusal may mean (clock, credentials) is tried once per run; I9: nothing from outside is quoted unredacted.
  */
 import { fullJitterMs } from '../backoff.ts';
-import { DAY_MS } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { BrandLog } from '../log-events.ts';
-import type {
-  CredentialSource,
-  HttpHeaders,
-  ReportService,
-  SendRequest,
-  ServiceResponse,
-  Turn,
-} from '../ports.ts';
-import { LARGE_SKEW_MS, clocksAgree, createServiceClock, httpDate } from './server-clock.ts';
+import type { CredentialSource, ReportService, SendRequest, ServiceResponse, Turn } from '../ports.ts';
+import { clocksAgree, createServiceClock, httpDate } from './server-clock.ts';
 import { type ResponseClass, classifyResponse } from './envelope.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { createRefusalBreaker } from './refusal-breaker.ts';
@@ -117,7 +109,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     const result = await options.send(request, {
       timeoutMs: options.timeoutMs,
       signal,
-      onHeaders: (received) => learnTime(received, sentMs),
+      onHeaders: (received) => clock.learn(received, sentMs, wallMs()),
     });
     throwIfStopped(signal);
     const status = 'status' in result ? result.status : undefined;
@@ -131,18 +123,6 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       askedWaitMs: mayWait ? retryAfterMs(result.headers, clock.nowMs()) : undefined,
       isStale: 'isStale' in result,
     };
-  }
-
-  function learnTime(headers: HttpHeaders, sentMs: number): void {
-    const before = clock.skewMs;
-    clock.learn(headers, sentMs, wallMs());
-    if (clock.skewMs !== before && Math.abs(clock.skewMs) > LARGE_SKEW_MS)
-      log({ event: 'clocks_differ', message: bothTimes() });
-  }
-
-  function bothTimes(): string {
-    const iso = (ms: number) => new Date(ms).toISOString();
-    return `${brand}: this machine's clock shows ${iso(wallMs())}, the service's ${iso(clock.nowMs())}; correct the one that is wrong`;
   }
 
   async function beforeRetry(
@@ -237,10 +217,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   }
 
   function assertClock({ clockSkewMs }: Turn): void {
-    if (clockSkewMs === undefined) return;
-    if (Math.abs(clock.skewMs) > DAY_MS)
-      throw new BrandReportsError('config', 'clocks_differ', `${bothTimes()}; nothing is read until then`);
-    if (clocksAgree(clockSkewMs, clock.skewMs)) return;
+    if (clockSkewMs === undefined || clocksAgree(clockSkewMs, clock.skewMs)) return;
     throw new BrandReportsError(
       'conflict',
       'clock_corrected',

@@ -467,8 +467,10 @@ describe('any decision', () => {
         expect(next?.toMs).toBeLessThanOrEqual(day.nowMs);
         expect(pagesOf(next ? [next] : [])).toBe(0);
         const isUncommitted = claimed && committedTo === null;
+        // What a clock that was ahead has looked up is dropped.
+        const isBegun = ({ startedAt }: Slice) => Date.parse(startedAt) <= day.nowMs;
         if (decision.kind === 'append' && isUncommitted)
-          expect(pagesOf(decision.slices)).toBe(pagesOf(slices));
+          expect(pagesOf(decision.slices)).toBe(pagesOf(slices.filter(isBegun)));
       }),
       { numRuns: 500 },
     );

@@ -418,15 +418,6 @@ describe('I10: clock and credentials', () => {
     expect(service.received.every(({ headers }) => headers['x-acme-date'] === httpDate(start))).toBe(true);
   });
 
-  it('a difference of more than a day ends the calls of a plan, and the error names both times', async () => {
-    const { client } = await started(strict(() => old, 2 * 86_400_000));
-    const { kind, code, message } = await failure(client.inOrder(planned).call(action, {}));
-    expect([kind, code]).toEqual(['config', 'clocks_differ']);
-    for (const ms of [start, start + 2 * 86_400_000])
-      expect(message).toContain(new Date(ms).toISOString().slice(0, 18));
-    expect(client.requests).toBe(2);
-  });
-
   it('I10: the date of a cached response is ignored', async () => {
     const { client } = await started((_received, time) => ({
       json: { code: 0, data: {} },

@@ -63,7 +63,7 @@ export function createLakeDocuments({
     },
     reportState(report, brand) {
       const key = reportStateKey(report, brand);
-      const parse = parseReportState(key);
+      const parse = parseReportState(key, latestMs);
       // Without hints the next run reads all months; the ledgers contain the rest.
       const recover = () => parse(undefined);
       const state = reportStates.get(key) ?? new CasDocument({ store, key, parse, recover, newId, pause });

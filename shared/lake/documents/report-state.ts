@@ -20,7 +20,7 @@ import { HOUR_MS } from '../../days.ts';
 import { ERROR_KINDS } from '../../errors.ts';
 import type { Json } from '../../json.ts';
 import { STATUSES } from '../../outcome.ts';
-import { parseDocument, storedCount, storedTime, storedObject } from './cas-document.ts';
+import { marked, parseDocument, storedCount, storedTime, storedObject } from './cas-document.ts';
 import type { Ledger } from './ledger.ts';
 
 const month = storedObject(() => ({
@@ -84,8 +84,11 @@ const state = storedObject(() => ({
 /** What runs of a report of a brand leave to later runs and to the watcher. */
 export type ReportState = z.infer<typeof state>;
 
-/** Reads a stored report state; `undefined` gives the state of a report that no run has read yet. */
-export function parseReportState(key: string) {
+/**
+ * Reads a stored report state; `undefined` gives the state of a report that no run has read yet. It is marked if the time
+ * at which a run last examined all months is in the future.
+ */
+export function parseReportState(key: string, latestMs = () => Number.POSITIVE_INFINITY) {
   return (stored: Json | undefined): ReportState => {
     if (stored === undefined)
       return {
@@ -96,7 +99,8 @@ export function parseReportState(key: string) {
         hasReturnedRecords: false,
         recentWrites: [],
       };
-    return parseDocument(state, key, stored);
+    const parsed = parseDocument(state, key, stored);
+    return marked(parsed, parsed.examinedAt ?? '', latestMs);
   };
 }
 

@@ -117,8 +117,9 @@ describe('I2: a walk of two days closes no day too early, ends right, and reads 
     ['every second machine two hours behind', { machineMs: everySecond(-2 * HOUR_MS) }, RUNS, []],
     ['one Date 20 days ahead', { send: oneDate(20 * DAY_MS) }, 1, []],
     ['one Date 20 days behind', { send: oneDate(-20 * DAY_MS) }, 1, []],
-    ['both two hours ahead, once', { bothMs: once(2 * HOUR_MS) }, 0, []],
+    ['both two hours ahead, once', { bothMs: once(2 * HOUR_MS) }, 2, []],
     ['the machine 60 days ahead, once', { machineMs: once(60 * DAY_MS) }, 1, ['incomplete']],
+    ['the machine 60 days behind, once', { machineMs: once(-60 * DAY_MS) }, 1, ['incomplete']],
     ['the service 60 days ahead, once', { serviceMs: once(60 * DAY_MS) }, 1, ['incomplete']],
     ['the service 60 days behind, once', { serviceMs: once(-60 * DAY_MS) }, 1, ['incomplete']],
   ])('%s', async (_name, scenario, wrongRuns, unfinished) => {
@@ -127,6 +128,15 @@ describe('I2: a walk of two days closes no day too early, ends right, and reads 
     await expectRight(lake);
     expect(readings).toBeLessThanOrEqual(right.readings);
     expect(requests).toBeLessThanOrEqual(right.requests + REQUESTS_TO_LEARN * wrongRuns);
+  });
+
+  it('clocks that differ by more than a day: the error names both times', async () => {
+    const lake = sample.emptyLake();
+    const { status, reports } = await lake.sync({ clockAheadMs: 2 * DAY_MS });
+    expect(status).toBe('incomplete');
+    const message = expect.stringMatching(/shows 2026-03-11T16:00.* the service's 2026-03-09T16:00/);
+    for (const { error } of reports)
+      expect(error).toMatchObject({ kind: 'config', code: 'clocks_differ', message });
   });
 
   it('both three days ahead, once: what that run read is read again', async () => {
