@@ -82,6 +82,13 @@ export default {
     },
     ...upwards,
     {
+      name: 'building makes no request',
+      comment: 'Requests belong to pipeline/fetch.ts; pipeline/read-day.ts hands their pages to the builder.',
+      severity: 'error',
+      from: { path: '^shared/pipeline/(build|builder|rebuild-day)\\.ts$' },
+      to: { path: '^shared/(service/|pipeline/(fetch|fetch-details|page-request)\\.ts$)', reachable: true },
+    },
+    {
       name: 'the core imports no program',
       comment: 'Programs import the core, never the other way round.',
       severity: 'error',

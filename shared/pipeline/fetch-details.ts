@@ -17,7 +17,8 @@ import { type CommittedDetails, committedDetails } from './committed-details.ts'
 import type { RunContext } from './context.ts';
 import { type LookupAnswer, createRefusals, lookUpBatch } from './look-up-batch.ts';
 import { pageRequest } from './page-request.ts';
-import { type StagedPage, readChunk } from './stage.ts';
+import type { StagedPage } from './stage.ts';
+import { pagesOf } from './staged-records.ts';
 import { upstreamRecords } from './upstream-records.ts';
 
 const KEYS_PER_PAGE = 50;
@@ -268,11 +269,10 @@ async function firstUpstreamPage(ctx: RunContext, day: string): Promise<void> {
 async function* answeredKeys(
   ctx: RunContext,
   { day, id }: Attempt,
-  { parts }: Slice,
+  slice: Slice,
   { answerField }: Lookup,
 ): AsyncGenerator<string> {
   const prefix = attemptPrefix(ctx.report.name, ctx.brand, day, id);
-  for (const chunk of parts.flatMap((part) => part.chunks))
-    for (const list of await readChunk(ctx.lake.store, prefix, chunk))
-      for (const key of keysOf(list, answerField)) if (key !== undefined) yield key;
+  for await (const list of pagesOf(ctx, { slice, prefix }, 'include'))
+    for (const key of keysOf(list, answerField)) if (key !== undefined) yield key;
 }

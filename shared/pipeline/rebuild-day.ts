@@ -15,7 +15,7 @@ import type { Slice } from '../lake/documents/progress.ts';
 import { attemptPrefix } from '../lake/paths.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
 import { type Replay, type ReplayObstacle, decideReplay } from '../planning/replay.ts';
-import { keysOf } from '../records/record-keys.ts';
+import { countWithoutKey } from '../records/record-keys.ts';
 import { build } from './build.ts';
 import type { BuiltSnapshot } from './builder.ts';
 import { logChange, recordChange } from './changes.ts';
@@ -129,10 +129,7 @@ async function underNewKey(ctx: RebuildContext, staged: StagedSlice): Promise<Sl
   const field = primaryKeyField(ctx);
   let withoutKey = 0;
   for (const role of ['include', 'exclude', 'restore'] as const)
-    for await (const list of pagesOf(ctx, staged, role)) {
-      const keys = keysOf(list, field);
-      withoutKey += list.count - new Set(keys.filter((key) => key !== undefined)).size;
-    }
+    for await (const list of pagesOf(ctx, staged, role)) withoutKey += countWithoutKey(list, field);
   return { ...slice, withoutKey };
 }
 

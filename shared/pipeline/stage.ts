@@ -17,7 +17,7 @@ import {
   withStagedGroup,
 } from '../lake/documents/progress.ts';
 import type { ObjectStore } from '../ports.ts';
-import { keysOf } from '../records/record-keys.ts';
+import { countWithoutKey } from '../records/record-keys.ts';
 import { type RecordList, bytesOfList } from '../records/record-list.ts';
 import { readRecords } from '../records/read-records.ts';
 import { type Attempt, withRenewedLease } from './claim.ts';
@@ -159,15 +159,6 @@ export class Stage {
       if (written !== 'conflict') return name;
     }
   }
-}
-
-/** How many records of a page have no key of their own. */
-function countWithoutKey(list: RecordList, field: string | undefined): number {
-  if (field === undefined) return list.count;
-  const keys = keysOf(list, field);
-  // I1: twice on one page is not an overlap of pages, so the field is not a key of these records.
-  const own = new Set(keys.filter((key) => key !== undefined));
-  return keys.length - own.size;
 }
 
 /** The pages of a staged chunk, as the service sent them. @throws BrandReportsError `transient` where it is not what was staged */

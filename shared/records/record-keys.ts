@@ -7,6 +7,15 @@ export function keysOf(list: RecordList, field: string | undefined): (string | u
   return valuesOf(list, field).map(keyOf);
 }
 
+/** How many records of a page have no key of their own. */
+export function countWithoutKey(list: RecordList, field: string | undefined): number {
+  if (field === undefined) return list.count;
+  const keys = keysOf(list, field);
+  // I1: twice on one page is not an overlap of pages, so the field is not a key of these records.
+  const own = new Set(keys.filter((key) => key !== undefined));
+  return keys.length - own.size;
+}
+
 /** A primary key as text: a text that is not empty, or the digits of a number. */
 export function keyOf(value: Json | undefined): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value;
