@@ -2,7 +2,7 @@
  * The reports of one brand in one run, from the plan to the vacuum.
  *
  * Each report is planned (`plan-report.ts`), and each due day goes through `pipeline/sync-day.ts` by itself: claim →
- * fetch and stage → build → commit → publish. The open day and yesterday of every report come first; then the reports
+ * read → commit → publish. The open day and yesterday of every report come first; then the reports
  * take turns, so that a run with little time brings something of each, and no backlog of one starves the others. A
  * report whose upstream report is in the same run is planned after it, and once more for the days that it brought. A
  * plan that was made by a wrong clock is made again: the service's first response shows its time.

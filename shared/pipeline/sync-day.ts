@@ -1,6 +1,6 @@
 /*
- * The life of one day: claim it, fetch and stage its pages, build a snapshot of them, commit the snapshot to the
- * ledger, publish it in the catalog. Before the commit SQL sees nothing of it. After the commit nothing can be lost:
+ * The life of one day: claim it, read it (page → chunk → rows of a snapshot), commit the snapshot to the ledger, publish
+ * it in the catalog. Before the commit SQL sees nothing of it. After the commit nothing can be lost:
  * the next run publishes what this one did not. A failure before the commit is recorded with the day.
  *
  * Another run may take the day over at any moment, after a minute without a sign of life from this one. The claim in
