@@ -86,7 +86,7 @@ export default {
       comment: 'Requests belong to pipeline/fetch.ts; pipeline/read-day.ts hands their pages to the builder.',
       severity: 'error',
       from: { path: '^shared/pipeline/(build|builder|rebuild-day)\\.ts$' },
-      to: { path: '^shared/(service/|pipeline/(fetch|fetch-details|page-request)\\.ts$)', reachable: true },
+      to: { path: '^shared/(service/|pipeline/(fetch|fetch-details)\\.ts$)', reachable: true },
     },
     {
       name: 'the core imports no program',

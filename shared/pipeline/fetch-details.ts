@@ -11,12 +11,11 @@ import { recordListOf } from '../records/record-list.ts';
 import type { Lookup, UpstreamRecord } from '../reports/definition.ts';
 import { lookUp } from '../service/lookup.ts';
 import { hashOf } from '../service/paging/page.ts';
-import { firstPage } from '../service/paging/pages.ts';
 import type { Attempt } from './claim.ts';
 import { type CommittedDetails, committedDetails } from './committed-details.ts';
 import type { RunContext } from './context.ts';
+import { fetchFirstPage } from './fetch.ts';
 import { type LookupAnswer, createRefusals, lookUpBatch } from './look-up-batch.ts';
-import { pageRequest } from './page-request.ts';
 import type { StagedPage } from './stage.ts';
 import { pagesOf } from './staged-records.ts';
 import { upstreamRecords } from './upstream-records.ts';
@@ -262,7 +261,7 @@ async function firstUpstreamPage(ctx: RunContext, day: string): Promise<void> {
   if (!upstream || !settings) return;
   const window = windowToRead(brandSettings, day, ctx.clock.now().getTime(), undefined);
   const [query] = dayQueries(upstream.report, brandSettings, settings, day, window);
-  if (query) await firstPage(pageRequest({ ...ctx, report: upstream.report, settings }, query.fields));
+  if (query) await fetchFirstPage({ ...ctx, report: upstream.report, settings }, query.fields);
 }
 
 /** The keys that the records of a slice name, as the service wrote them. */

@@ -1,29 +1,27 @@
-/* Requests the pages of a day, and only that: `read-day.ts` stages them. */
+/* How pages are requested, and the first one. `read-day.ts` reads them all. */
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
-import type { Page } from '../service/paging/page.ts';
-import { firstPage, pages, samePage } from '../service/paging/pages.ts';
-import type { Attempt } from './claim.ts';
+import { primaryKeyField } from '../planning/primary-key.ts';
+import type { Page, PageRequest } from '../service/paging/page.ts';
+import { firstPage, samePage } from '../service/paging/pages.ts';
 import type { FetchContext, RunContext } from './context.ts';
-import { lookedUpPages } from './fetch-details.ts';
-import { pageRequest } from './page-request.ts';
-import type { StagedPage } from './stage.ts';
 
-/** The pages of a query after those that are staged. */
-export function servicePages(
-  ctx: RunContext,
-  attempt: Attempt,
-  slice: Slice,
-  part: SlicePart,
-): AsyncIterable<StagedPage> {
-  const { paging } = ctx.report;
-  if (paging.style === 'lookup') return lookedUpPages(ctx, attempt, slice, part, paging.lookup);
-  const resume =
-    part.pages > 0
-      ? { cursor: part.cursor, seen: part.seen, ...(part.last && { last: part.last }) }
-      : undefined;
-  return pages(pageRequest(ctx, part.fields), resume);
+/** How the pages of the report are requested, with these fields of its action. */
+export function pageRequest(ctx: FetchContext, fields: JsonObject): PageRequest {
+  const { report, service, settings, brandSettings } = ctx;
+  const keyHint = primaryKeyField(ctx);
+  const primaryKey = report.primaryKey?.always ? report.primaryKey.field : undefined;
+  return {
+    service,
+    action: report.action,
+    paging: report.paging,
+    pageSize: settings.pageSize,
+    firstPage: brandSettings.firstPage,
+    fields,
+    ...(primaryKey !== undefined && { primaryKey }),
+    ...(keyHint !== undefined && { keyHint }),
+  };
 }
 
 /** Whether the last staged page is what it was, so that the rest of the pass follows it. */

@@ -10,14 +10,16 @@
  * complete.
  */
 import { rethrowBugs } from '../errors.ts';
-import type { Slice } from '../lake/documents/progress.ts';
+import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
+import { pages } from '../service/paging/pages.ts';
 import { build } from './build.ts';
 import { type Builder, type BuiltSnapshot, createBuilder } from './builder.ts';
 import { type Attempt, restartAttempt } from './claim.ts';
 import type { RunContext } from './context.ts';
-import { explained, leadsOn, servicePages } from './fetch.ts';
-import { Stage } from './stage.ts';
+import { explained, leadsOn, pageRequest } from './fetch.ts';
+import { lookedUpPages } from './fetch-details.ts';
+import { Stage, type StagedPage } from './stage.ts';
 import { recordsOf, stagedDay } from './staged-records.ts';
 
 /**
@@ -75,13 +77,13 @@ async function readPages(
   for (const [index, part] of slice.parts.entries()) {
     if (part.done) continue;
     const stage = new Stage(ctx, attempt, index, primaryKeyField(ctx));
-    let { pages } = part;
+    let pagesRead = part.pages;
     try {
       for await (const page of servicePages(ctx, attempt, slice, part)) {
         await stage.add(page);
         if (part.role === 'include') await builder?.add(page.records, slice);
-        pages += 1;
-        ctx.log({ event: 'page_fetched', day: attempt.day, page: pages, rows: page.records.count });
+        pagesRead += 1;
+        ctx.log({ event: 'page_fetched', day: attempt.day, page: pagesRead, rows: page.records.count });
         if (page.next === null || !mustStop(ctx, attempt)) continue;
         await stage.flush();
         return 'out_of_time';
@@ -94,6 +96,22 @@ async function readPages(
     }
   }
   return 'complete';
+}
+
+/** The pages of a query after those that are staged. */
+function servicePages(
+  ctx: RunContext,
+  attempt: Attempt,
+  slice: Slice,
+  part: SlicePart,
+): AsyncIterable<StagedPage> {
+  const { paging } = ctx.report;
+  if (paging.style === 'lookup') return lookedUpPages(ctx, attempt, slice, part, paging.lookup);
+  const resume =
+    part.pages > 0
+      ? { cursor: part.cursor, seen: part.seen, ...(part.last && { last: part.last }) }
+      : undefined;
+  return pages(pageRequest(ctx, part.fields), resume);
 }
 
 /** @returns `undefined` if records are staged already: only the chunks have all of them */
