@@ -122,7 +122,7 @@ describe('I2: a walk of two days closes no day too early, ends right, and reads 
     ['the machine 60 days behind, once', { machineMs: once(-60 * DAY_MS) }, 1, ['incomplete']],
     ['the service 60 days ahead, once', { serviceMs: once(60 * DAY_MS) }, 1, ['incomplete']],
     ['the service 60 days behind, once', { serviceMs: once(-60 * DAY_MS) }, 1, ['incomplete']],
-  ])('%s', async (_name, scenario, wrongRuns, unfinished) => {
+  ])('every day ends right: %s', async (_name, scenario, wrongRuns, unfinished) => {
     const { lake, statuses, early, readings, requests } = await walk(scenario);
     expect([statuses, early]).toEqual([unfinished, []]);
     await expectRight(lake);
