@@ -18,7 +18,7 @@ import { systemClock } from '../shared/adapters/system-clock.ts';
 import { readLedgers } from '../shared/lake/documents/read.ts';
 import type { Lake } from '../shared/ports.ts';
 import { reports } from '../shared/reports/index.ts';
-import { runSync } from '../shared/run.ts';
+import { runSync } from '../shared/run/run.ts';
 import { parseSettings } from '../shared/settings/settings.ts';
 import { calendarPage } from '../shared/status/calendar.ts';
 import { commandControls } from '../shared/status/remedies.ts';

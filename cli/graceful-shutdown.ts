@@ -1,4 +1,4 @@
-import type { Deadline } from '../shared/pipeline/time-budget.ts';
+import type { Deadline } from '../shared/context/time-budget.ts';
 import { note } from './output.ts';
 
 /** The terminal and a wrapper such as npx may each deliver the same Ctrl-C: within this time it is one signal. */

@@ -11,10 +11,10 @@ import { dayOf } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { closestMatch } from '../shared/validation/closest-match.ts';
 import type { Log } from '../shared/log-events.ts';
-import type { LakeAccess } from '../shared/pipeline/context.ts';
+import type { LakeAccess } from '../shared/context/context.ts';
 import type { CredentialSource } from '../shared/ports.ts';
 import { reports } from '../shared/reports/index.ts';
-import type { RunOptions } from '../shared/run.ts';
+import type { RunOptions } from '../shared/run/run.ts';
 import { type Settings, loadSettings } from '../shared/settings/settings.ts';
 
 /** The flags of the commands that send requests to the service: sync and check. */

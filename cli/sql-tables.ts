@@ -20,12 +20,11 @@ import {
   readLedgers,
   readSchema,
 } from '../shared/lake/documents/read.ts';
-import { changeViews } from '../shared/catalog/changes.ts';
+import { changeViews, changesTable } from '../shared/history/index.ts';
 import { coverageRows, coverageTable } from '../shared/catalog/coverage.ts';
 import { comparedMonths, schemaChangeRows, schemaChangesTable } from '../shared/catalog/schema-changes.ts';
 import { freshness } from '../shared/catalog/freshness.ts';
-import { changesTable } from '../shared/pipeline/change-rows.ts';
-import { reportDaysIn } from '../shared/planning/day-facts.ts';
+import { reportDaysIn } from '../shared/day-facts.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
 import { missingColumns, viewOver } from '../shared/catalog/ensure-tables.ts';
 import type { Ledger } from '../shared/lake/documents/ledger.ts';

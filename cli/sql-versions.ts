@@ -1,10 +1,10 @@
 /**
  * The past of a table in SQL: the snapshots that were current at an instant, and all versions that are kept, each row
- * with the time in which queries found it. Both follow from the ledgers alone (`lake/documents/versions.ts`).
+ * with the time in which queries found it. Both follow from the ledgers alone (`history/versions.ts`).
  */
 import { BrandReportsError } from '../shared/errors.ts';
 import { type DayOfLedger, snapshotKeyOf } from '../shared/lake/documents/read.ts';
-import { versionAt, versionsOf } from '../shared/lake/documents/versions.ts';
+import { versionAt, versionsOf } from '../shared/history/index.ts';
 import type { Row } from '../shared/lake/table/columns.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { openLakeStore } from '../shared/adapters/aws/lake-store.ts';
 import { snsNotifier } from '../shared/adapters/aws/sns-notifier.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
-import { type WatchOutcome, watch } from '../shared/operations/watch.ts';
+import { type WatchOutcome, watch } from '../shared/watcher/index.ts';
 import { reports } from '../shared/reports/index.ts';
 import { consoleControls, consoleTextControls } from './console-controls.ts';
 import { countProblems } from './count-problems.ts';

@@ -1,5 +1,5 @@
 import { consoleUrl, testPage } from '../shared/adapters/aws/console-url.ts';
-import type { TextControls } from '../shared/status/change-message.ts';
+import type { TextControls } from '../shared/watcher/index.ts';
 import { html } from '../shared/status/html.ts';
 import type { Controls } from '../shared/status/remedies.ts';
 

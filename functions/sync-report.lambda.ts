@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda';
 import { systemClock } from '../shared/adapters/system-clock.ts';
-import { runSync } from '../shared/run.ts';
+import { runSync } from '../shared/run/run.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { environment, createFunctionContext } from './function-context.ts';
 import { parseSyncEvent } from './sync-event.ts';
@@ -38,7 +38,7 @@ export async function handler(event: unknown, lambda: Pick<Context, 'getRemainin
     ...limits,
   };
   if (!check) return runSync(options);
-  const { runCheck } = await import('../shared/operations/check.ts');
+  const { runCheck } = await import('../shared/operations/connection-test.ts');
   return runCheck(options);
 }
 

@@ -1,6 +1,11 @@
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
-import { type BrandCheck, type CheckOutcome, type Finding, runCheck } from '../../shared/operations/check.ts';
+import {
+  type BrandCheck,
+  type CheckOutcome,
+  type Finding,
+  runCheck,
+} from '../../shared/operations/connection-test.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type RunFlags, createRunOptions } from '../run-options.ts';
 import {

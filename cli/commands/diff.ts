@@ -9,7 +9,7 @@ import { openLake } from '../../shared/adapters/open-lake.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { isJsonObject, parseJson } from '../../shared/json.ts';
-import { changesTable } from '../../shared/pipeline/change-rows.ts';
+import { changesTable } from '../../shared/history/index.ts';
 import { COMPLETE_STATES } from '../../shared/planning/day-state.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';

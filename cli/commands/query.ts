@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import { openLake } from '../../shared/adapters/open-lake.ts';
-import { changeViews } from '../../shared/catalog/changes.ts';
+import { changeViews, changesTable } from '../../shared/history/index.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { schemaChangesTable } from '../../shared/catalog/schema-changes.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
 import type { View } from '../../shared/reports/definition.ts';
-import { changesTable } from '../../shared/pipeline/change-rows.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { readSettingsIfAny } from '../run-options.ts';

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
-import { type DamagedDocument, type RepairOutcome, repairLake } from '../../shared/operations/repair.ts';
+import { type DamagedDocument, type RepairOutcome, repairLake } from '../../shared/repair/index.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { databaseOption, jsonOption, lakeOption } from '../options.ts';

@@ -30,7 +30,7 @@ import {
   snapshotKeyOf,
 } from '../../shared/lake/documents/read.ts';
 import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
-import { changesInRows, changesTable } from '../../shared/pipeline/change-rows.ts';
+import { changesInRows, changesTable } from '../../shared/history/index.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';

@@ -1,6 +1,6 @@
 /*
  * Without `coverage`, a query of a sum in Athena cannot know which of its days are present. It has one row per day, made
- * from the ledgers alone (`ledger-tables.ts`): the facts of `planning/day-facts.ts`. A row is as old as the run that
+ * from the ledgers alone (`ledger-tables.ts`): the facts of `day-facts.ts`. A row is as old as the run that
  * wrote it: what must hold when the pipeline is dead compares `overdue_at` with the current time (`STATE_NOW_SQL`).
  */
 import type { Column } from '../column-types.ts';
@@ -9,10 +9,9 @@ import type { Row } from '../lake/table/columns.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
 import { COVERAGE_TABLE, MONTH_PARTITION_KEYS } from '../lake/paths.ts';
 import type { TableShape } from '../ports.ts';
-import { type DayFacts, type ReportDays, dayFacts } from '../planning/day-facts.ts';
-import type { BrandReport } from '../pipeline/context.ts';
-import { findingFacts } from '../pipeline/reconcile.ts';
-import { findingsText } from '../planning/findings.ts';
+import { type DayFacts, type ReportDays, dayFacts } from '../day-facts.ts';
+import type { BrandReport } from '../context/context.ts';
+import { findingFacts, findingsText } from '../findings/index.ts';
 import { NOW_SQL } from '../reports/views/view-sql.ts';
 import { writeLedgerTable } from './ledger-tables.ts';
 

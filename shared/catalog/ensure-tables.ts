@@ -2,7 +2,7 @@ import type { Column } from '../column-types.ts';
 import { rethrowBugs } from '../errors.ts';
 import { errorSummary } from '../outcome.ts';
 import type { TableShape } from '../ports.ts';
-import type { BrandReport } from '../pipeline/context.ts';
+import type { BrandReport } from '../context/context.ts';
 import { tableShape } from '../pipeline/publish.ts';
 import type { ReportView, View } from '../reports/definition.ts';
 import { viewsOf } from '../reports/views-of.ts';

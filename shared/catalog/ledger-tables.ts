@@ -8,7 +8,7 @@ import { refreshUndamaged } from '../lake/documents/cas-document.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
 import type { Row } from '../lake/table/columns.ts';
 import { monthPartition, partitionPath, snapshotKey } from '../lake/paths.ts';
-import type { BrandReport } from '../pipeline/context.ts';
+import type { BrandReport } from '../context/context.ts';
 import type { Partition, TableShape } from '../ports.ts';
 
 /** A table that is made from ledgers. */

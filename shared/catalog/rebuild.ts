@@ -10,15 +10,14 @@ import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-
 import { listLedgers } from '../lake/documents/read.ts';
 import { LEDGER_TABLES } from '../lake/paths.ts';
 import { errorSummary } from '../outcome.ts';
-import { type BrandReport, type LakeAccess, createBrandReport } from '../pipeline/context.ts';
+import { type BrandReport, type LakeAccess, createBrandReport } from '../context/context.ts';
 import { pendingPublications, publishDay } from '../pipeline/publish.ts';
-import { type Deadline, createTimeBudget } from '../pipeline/time-budget.ts';
+import { type Deadline, createTimeBudget } from '../context/time-budget.ts';
 import { enabledPolicy } from '../planning/policy.ts';
 import type { Catalog, TableShape } from '../ports.ts';
 import type { ReportRegistry, View } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
-import { changesTable } from '../pipeline/change-rows.ts';
-import { changeViews } from './changes.ts';
+import { changesTable, changeViews } from '../history/index.ts';
 import { coverageTable, writeCoverage } from './coverage.ts';
 import { schemaChangesTable, writeSchemaChanges } from './schema-changes.ts';
 import { ensureTable, missingColumns, viewOver } from './ensure-tables.ts';

@@ -4,7 +4,7 @@ import { readOrDamage } from '../lake/documents/cas-document.ts';
 import type { DayEntry } from '../lake/documents/ledger.ts';
 import { MONTH_PARTITION_KEYS, SCHEMA_CHANGES_TABLE } from '../lake/paths.ts';
 import type { Row } from '../lake/table/columns.ts';
-import type { BrandReport } from '../pipeline/context.ts';
+import type { BrandReport } from '../context/context.ts';
 import { HISTORY_DAYS, fieldDays, schemaChanges } from '../planning/schema-changes.ts';
 import type { TableShape } from '../ports.ts';
 import { writeLedgerTable } from './ledger-tables.ts';

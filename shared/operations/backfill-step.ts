@@ -14,7 +14,7 @@ import { readOrDamage } from '../lake/documents/cas-document.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
 import { readLedger } from '../lake/documents/read.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
-import { type RunOptions, runSync } from '../run.ts';
+import { type RunOptions, runSync } from '../run/run.ts';
 
 /** One month of one report of one brand. */
 export interface MonthToRead extends MonthRange {

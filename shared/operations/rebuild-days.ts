@@ -12,11 +12,11 @@ import { readOrDamage } from '../lake/documents/cas-document.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { markMonthsDirty, recordMonths } from '../lake/documents/report-state.ts';
 import { type ErrorSummary, type Status, errorSummary } from '../outcome.ts';
-import { type LakeAccess, createBrandReport, todayIn } from '../pipeline/context.ts';
+import { type LakeAccess, createBrandReport, todayIn } from '../context/context.ts';
 import { type RebuildContext, type RebuiltDay, rebuildDay } from '../pipeline/rebuild-day.ts';
-import { type Deadline, type TimeBudget, createTimeBudget } from '../pipeline/time-budget.ts';
+import { type Deadline, type TimeBudget, createTimeBudget } from '../context/time-budget.ts';
 import type { ReportRegistry } from '../reports/definition.ts';
-import { type RunScope, selectBrands, selectReports, settingsOf } from '../run.ts';
+import { type RunScope, selectBrands, selectReports, settingsOf } from '../run/run.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /** What a rebuild works with: neither a service nor credentials. */

@@ -20,14 +20,13 @@ import {
 } from '../lake/documents/ledger.ts';
 import { markMonthsDirty } from '../lake/documents/report-state.ts';
 import { listLedgers } from '../lake/documents/read.ts';
-import { versionsOf } from '../lake/documents/versions.ts';
+import { versionsOf, logChange, recordChange } from '../history/index.ts';
 import { dayPartition, snapshotKey } from '../lake/paths.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { type ReadableFile, fileIn } from '../lake/table/readable-file.ts';
 import { type SnapshotContent, readContent } from '../lake/table/read-content.ts';
-import { logChange, recordChange } from '../pipeline/changes.ts';
-import { isLeaseLive } from '../pipeline/claim.ts';
-import { type BrandReport, type LakeAccess, createBrandReport } from '../pipeline/context.ts';
+import { isLeaseLive } from '../attempt/claim.ts';
+import { type BrandReport, type LakeAccess, createBrandReport } from '../context/context.ts';
 import { publishDay } from '../pipeline/publish.ts';
 import { enabledPolicy } from '../planning/policy.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';

@@ -10,8 +10,8 @@ import {
   mergeObservations,
 } from '../lake/table/columns.ts';
 import { type Builder, type BuiltSnapshot, type KeyConflict, createBuilder } from './builder.ts';
-import { type BuildContext, committedOf } from './context.ts';
-import type { KeyRule } from './rows-of-day.ts';
+import { type BuildContext, committedOf } from '../context/context.ts';
+import type { KeyRule } from '../attempt/rows-of-day.ts';
 import {
   type StagedDay,
   answersOf,
@@ -20,7 +20,7 @@ import {
   pagesOf,
   recordsOf,
   usedKeyField,
-} from './staged-records.ts';
+} from '../attempt/staged-records.ts';
 
 /** How a version is made. */
 export interface BuildOptions {

@@ -18,8 +18,8 @@ import { fileIn } from '../lake/table/readable-file.ts';
 import { ROW_GROUP_BYTES, maxRowsOfGroup } from '../lake/table/row-group-limits.ts';
 import { RowGroups } from '../lake/table/row-groups.ts';
 import type { RecordList } from '../records/record-list.ts';
-import { type BuildContext, committedOf } from './context.ts';
-import { type KeyRule, type Verdict, type Versions, createRowsOfDay } from './rows-of-day.ts';
+import { type BuildContext, committedOf } from '../context/context.ts';
+import { type KeyRule, type Verdict, type Versions, createRowsOfDay } from '../attempt/rows-of-day.ts';
 
 /** What is to be committed; `snapshot` is the committed one's if the content is the same. */
 export type BuiltSnapshot = Pick<

@@ -2,13 +2,13 @@ import { monthOf } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
 import { isFuture } from '../lake/documents/cas-document.ts';
 import { commitDay } from '../lake/documents/ledger.ts';
-import { carriedFindings } from '../planning/findings.ts';
+import { carriedFindings } from '../findings/index.ts';
 import { disagreementsAfter, doubtOf, neverAgrees, settles, watchedDays } from '../planning/due.ts';
 import { readingOf } from '../planning/reading.ts';
 import type { BuiltSnapshot } from './builder.ts';
-import type { Attempt } from './claim.ts';
-import { logChange, recordChange } from './changes.ts';
-import { type RunContext, committedOf } from './context.ts';
+import type { Attempt } from '../attempt/claim.ts';
+import { logChange, recordChange } from '../history/index.ts';
+import { type RunContext, committedOf } from '../context/context.ts';
 
 /**
  * Records the snapshot in the ledger: the one commit point of a sync (I4). Without the claim that the commit checks, a

@@ -1,8 +1,8 @@
 import { DAY_MS, addDays } from '../days.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import { dateFields } from '../planning/day-queries.ts';
-import { type FetchContext, type RunContext, todayIn } from './context.ts';
-import { fetchFirstPage } from './fetch.ts';
+import { type FetchContext, type RunContext, todayIn } from '../context/context.ts';
+import { fetchFirstPage } from '../attempt/fetch.ts';
 
 /** What the service means by `end_date`; `undefined` where days without records leave that unknown. */
 type EndDateMeaning = 'whole_day' | 'midnight' | undefined;

@@ -14,8 +14,8 @@ import {
 } from '../lake/paths.ts';
 import { errorSummary } from '../outcome.ts';
 import type { Catalog, Partition, TableShape } from '../ports.ts';
-import { changesTable } from './change-rows.ts';
-import type { BrandReport } from './context.ts';
+import { changesTable } from '../history/index.ts';
+import type { BrandReport } from '../context/context.ts';
 
 /** The table's shape for the catalog, with every column found so far. */
 export async function tableShape({

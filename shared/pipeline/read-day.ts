@@ -15,12 +15,12 @@ import { primaryKeyField } from '../planning/primary-key.ts';
 import { pages } from '../service/paging/pages.ts';
 import { build } from './build.ts';
 import { type Builder, type BuiltSnapshot, createBuilder } from './builder.ts';
-import { type Attempt, restartAttempt } from './claim.ts';
-import type { RunContext } from './context.ts';
-import { explained, leadsOn, pageRequest } from './fetch.ts';
-import { lookedUpPages } from './fetch-details.ts';
-import { Stage, type StagedPage } from './stage.ts';
-import { recordsOf, stagedDay } from './staged-records.ts';
+import { type Attempt, restartAttempt } from '../attempt/claim.ts';
+import type { RunContext } from '../context/context.ts';
+import { explained, leadsOn, pageRequest } from '../attempt/fetch.ts';
+import { lookedUpPages } from '../details/index.ts';
+import { Stage, type StagedPage } from '../attempt/stage.ts';
+import { recordsOf, stagedDay } from '../attempt/staged-records.ts';
 
 /**
  * I12: about what rows that are not written yet take of all days that are in flight when a day begins, and of each at

@@ -18,11 +18,11 @@ import { type Replay, type ReplayObstacle, decideReplay } from '../planning/repl
 import { countWithoutKey } from '../records/record-keys.ts';
 import { build } from './build.ts';
 import type { BuiltSnapshot } from './builder.ts';
-import { logChange, recordChange } from './changes.ts';
-import { isLeaseLive } from './claim.ts';
-import { type BuildContext, type RunContext, committedOf } from './context.ts';
+import { logChange, recordChange } from '../history/index.ts';
+import { isLeaseLive } from '../attempt/claim.ts';
+import { type BuildContext, type RunContext, committedOf } from '../context/context.ts';
 import { publishDay } from './publish.ts';
-import { type StagedDay, type StagedSlice, pagesOf } from './staged-records.ts';
+import { type StagedDay, type StagedSlice, pagesOf } from '../attempt/staged-records.ts';
 
 /** One report of one brand in one rebuild. */
 export interface RebuildContext extends BuildContext, Pick<RunContext, 'runId' | 'leases' | 'progress'> {}

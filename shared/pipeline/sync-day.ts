@@ -16,9 +16,9 @@ import { daysWatched, isBehindPolicy, isEmptied } from '../planning/due.ts';
 import type { Continuation, DueDay } from '../planning/plan.ts';
 import { isEndOfRun } from '../service/retry.ts';
 import type { BuiltSnapshot } from './builder.ts';
-import { type Attempt, claim, withRenewedLease } from './claim.ts';
+import { type Attempt, claim, withRenewedLease } from '../attempt/claim.ts';
 import { commit } from './commit.ts';
-import { type RunContext, committedOf } from './context.ts';
+import { type RunContext, committedOf } from '../context/context.ts';
 import { publishDay } from './publish.ts';
 import { readDay } from './read-day.ts';
 

@@ -5,7 +5,7 @@
  * that is empty. Bars of one look are one path: a page of many brands would be too large otherwise.
  */
 import { daysFrom, daysOfMonth, monthOf } from '../days.ts';
-import type { DayFacts } from '../planning/day-facts.ts';
+import type { DayFacts } from '../day-facts.ts';
 import { PROBLEM_STATES } from '../planning/day-state.ts';
 import { exactNumber } from './exact-number.ts';
 import { Html, html } from './html.ts';

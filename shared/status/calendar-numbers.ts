@@ -1,4 +1,4 @@
-import type { DayFacts } from '../planning/day-facts.ts';
+import type { DayFacts } from '../day-facts.ts';
 import { exactNumber } from './exact-number.ts';
 import { type Html, html } from './html.ts';
 import { LOOKS, lookOf } from './looks.ts';

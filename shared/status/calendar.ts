@@ -6,7 +6,7 @@
  * nothing and runs nothing, and everything from outside is escaped (`html.ts`).
  */
 import { dayOf, daysOfMonth, monthOf } from '../days.ts';
-import type { DayFacts } from '../planning/day-facts.ts';
+import type { DayFacts } from '../day-facts.ts';
 import type { Settings } from '../settings/settings.ts';
 import { charts } from './calendar-charts.ts';
 import { numbers } from './calendar-numbers.ts';

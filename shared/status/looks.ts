@@ -1,4 +1,4 @@
-import type { DayFacts } from '../planning/day-facts.ts';
+import type { DayFacts } from '../day-facts.ts';
 import type { DayState } from '../planning/day-state.ts';
 
 /** What a cell shows: the state of its day, or that the day is not expected to have data yet. */

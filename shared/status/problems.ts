@@ -1,5 +1,5 @@
 import { addDays, earlier } from '../days.ts';
-import type { DayFacts } from '../planning/day-facts.ts';
+import type { DayFacts } from '../day-facts.ts';
 import { PROBLEM_STATES, type ProblemState, isComplete } from '../planning/day-state.ts';
 import { isToCome } from './looks.ts';
 import type { TableStatus } from './table-statuses.ts';

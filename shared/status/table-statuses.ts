@@ -1,7 +1,7 @@
 import { type MonthSpan, addMonths, dayOf, daysFrom, isInSpan, monthOf } from '../days.ts';
 import type { DamagedDocument, ReportLedgers } from '../lake/documents/read.ts';
 import type { ReportState } from '../lake/documents/report-state.ts';
-import { type DayFacts, damagedDay, dayFacts, reportDaysIn } from '../planning/day-facts.ts';
+import { type DayFacts, damagedDay, dayFacts, reportDaysIn } from '../day-facts.ts';
 import { gracePeriodMs, isComplete } from '../planning/day-state.ts';
 import type { Policy } from '../planning/due.ts';
 import { enabledPolicy } from '../planning/policy.ts';

@@ -164,7 +164,7 @@ describe('the watcher', () => {
     expect(await look()).toMatchObject({ message: `${STACK}: problems: 1 new, 1 open` });
     const [mail, ...others] = await mails();
     expect(others).toEqual([]);
-    // The text is looked at in test/status/change-message.test.ts.
+    // The text is looked at in test/watcher/message.test.ts.
     expect(mail?.Message).toMatch(
       /NEW\n- acme order_list: \d days? failed: .*\n {2}since .*UTC\n {2}Why: config .*create-secret.*\n {2}What to do: Fix what the message names, then: test event Sync-now of BrandReports-order_list, .*\n {2}https:\/\/us-east-1\.console\.aws\.amazon\.com\/lambda\//,
     );

@@ -7,7 +7,7 @@ import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { coverageRows, coverageTable } from '../../shared/catalog/coverage.ts';
 import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
 import { writeParquet } from '../../shared/lake/table/parquet.ts';
-import { entriesIn } from '../../shared/planning/findings.ts';
+import { entriesIn } from '../../shared/findings/findings.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
 import { NOW, NOW_MS, ledgersOf, policy, readAt } from '../planning/entries.ts';

@@ -2,11 +2,11 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ColumnType } from '../../shared/column-types.ts';
 import { baseSchema } from '../../shared/lake/table/columns.ts';
-import { changeViews } from '../../shared/catalog/changes.ts';
+import { changeViews } from '../../shared/history/change-views.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { viewOver } from '../../shared/catalog/ensure-tables.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
-import { changesTable } from '../../shared/pipeline/change-rows.ts';
+import { changesTable } from '../../shared/history/change-rows.ts';
 import type { ReportView, View } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 

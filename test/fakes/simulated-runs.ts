@@ -5,7 +5,7 @@
  */
 import { BrandReportsError } from '../../shared/errors.ts';
 import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
-import { type RateShare, createRateShare } from '../../shared/lake/rate-share.ts';
+import { type RateShare, createRateShare } from '../../shared/run/rate-share.ts';
 import type { Clock, ObjectStore } from '../../shared/ports.ts';
 import { memoryStore } from './memory-store.ts';
 

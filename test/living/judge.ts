@@ -9,7 +9,7 @@ import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts'
 import { readSchema } from '../../shared/lake/documents/read.ts';
 import type { Lake } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
-import { findingsOf } from '../../shared/planning/findings.ts';
+import { findingsOf } from '../../shared/findings/findings.ts';
 import { fieldDays, schemaChanges } from '../../shared/planning/schema-changes.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import { reports } from '../../shared/reports/index.ts';

@@ -7,7 +7,7 @@ import type { LogEvent } from '../../shared/log-events.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
 import type { Clock, SendRequest } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { type RunOptions, runSync } from '../../shared/run.ts';
+import { type RunOptions, runSync } from '../../shared/run/run.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { ProcessDied, diesAtN, diesAtNCatalog } from '../fakes/dies-at-n-store.ts';
 import { BRAND } from '../simulation/contents.ts';

@@ -6,7 +6,7 @@ import type { Column } from '../../shared/column-types.ts';
 import { changesPartition, partitionPath, snapshotKey } from '../../shared/lake/paths.ts';
 import type { Row } from '../../shared/lake/table/columns.ts';
 import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
-import { changesTable } from '../../shared/pipeline/change-rows.ts';
+import { changesTable } from '../../shared/history/change-rows.ts';
 import type { Lake } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';

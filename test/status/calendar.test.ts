@@ -7,7 +7,7 @@ import type { DayState } from '../../shared/planning/day-state.ts';
 import { calendarPage } from '../../shared/status/calendar.ts';
 import { html } from '../../shared/status/html.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
-import type { DayFacts } from '../../shared/planning/day-facts.ts';
+import type { DayFacts } from '../../shared/day-facts.ts';
 import type { TableStatus } from '../../shared/status/table-statuses.ts';
 import { dayRanges } from '../../shared/status/problems.ts';
 import { NOW_MS, TODAY, failure, madeTable, settingsOf, statusDay } from './made-statuses.ts';

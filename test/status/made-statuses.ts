@@ -3,7 +3,7 @@ import { addDays, daysFrom } from '../../shared/days.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import type { DayState } from '../../shared/planning/day-state.ts';
-import type { DayFacts } from '../../shared/planning/day-facts.ts';
+import type { DayFacts } from '../../shared/day-facts.ts';
 import type { TableStatus } from '../../shared/status/table-statuses.ts';
 
 export const TODAY = '2026-11-20';

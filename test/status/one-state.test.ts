@@ -4,7 +4,7 @@ import { coverageRows } from '../../shared/catalog/coverage.ts';
 import { DAY_MS, HOUR_MS, daysFrom } from '../../shared/days.ts';
 import type { DayEntry, Ledger } from '../../shared/lake/documents/ledger.ts';
 import { parseReportState } from '../../shared/lake/documents/report-state.ts';
-import { reportDaysIn } from '../../shared/planning/day-facts.ts';
+import { reportDaysIn } from '../../shared/day-facts.ts';
 import { DAY_STATES } from '../../shared/planning/day-state.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import { reports } from '../../shared/reports/index.ts';

@@ -7,11 +7,11 @@ import { addDays } from '../../shared/days.ts';
 import { type JsonObject, rawNumber } from '../../shared/json.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
-import { DaysInFlight } from '../../shared/pipeline/days-in-flight.ts';
-import { createTimeBudget } from '../../shared/pipeline/time-budget.ts';
-import { type RunOptions, createRunContext } from '../../shared/run.ts';
+import { DaysInFlight } from '../../shared/context/days-in-flight.ts';
+import { createTimeBudget } from '../../shared/context/time-budget.ts';
+import { type RunOptions, createRunContext } from '../../shared/run/run.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
-import { syncReports } from '../../shared/sync.ts';
+import { syncReports } from '../../shared/run/sync.ts';
 import { pagedService } from '../fakes/paged-service.ts';
 import { blindRegistry } from './sample-lake.ts';
 

@@ -14,7 +14,7 @@ import { sendRequest } from '../../shared/adapters/send-request.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
 import type { Lake, RunRegistry } from '../../shared/ports.ts';
-import type { LakeAccess } from '../../shared/pipeline/context.ts';
+import type { LakeAccess } from '../../shared/context/context.ts';
 import type { ReportRegistry } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import {
@@ -23,7 +23,7 @@ import {
   type RebuildScope,
   rebuildDays,
 } from '../../shared/operations/rebuild-days.ts';
-import { type RunOptions, runSync } from '../../shared/run.ts';
+import { type RunOptions, runSync } from '../../shared/run/run.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { memoryCatalog } from '../fakes/memory-catalog.ts';
 import { type MemoryStore, memoryStore } from '../fakes/memory-store.ts';

@@ -7,7 +7,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, addDays, dayOf, daysFrom } from '../../shar
 import type { LogEvent } from '../../shared/log-events.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { type RunOptions, runSync } from '../../shared/run.ts';
+import { type RunOptions, runSync } from '../../shared/run/run.ts';
 import { judgeLake } from './judge.ts';
 import { heldTable } from '../simulation/brand.ts';
 import { openSimulatedLake } from '../simulation/lake.ts';

@@ -1,6 +1,6 @@
 /**
  * `status/watch.json`: what the watcher has seen and told. Without it every look would tell of every problem again, and no
- * look could tell that one is solved. What changes it is in `status/changes.ts`.
+ * look could tell that one is solved. What changes it is in `watcher/news.ts`.
  */
 import * as z from 'zod/mini';
 import type { Json } from '../../json.ts';

@@ -1,0 +1,76 @@
+/* How pages are requested, and the first one. `read-day.ts` reads them all. */
+import { BrandReportsError, rethrowBugs } from '../errors.ts';
+import type { JsonObject } from '../json.ts';
+import type { Slice, SlicePart } from '../lake/documents/progress.ts';
+import { primaryKeyField } from '../planning/primary-key.ts';
+import type { Page, PageRequest } from '../service/paging/page.ts';
+import { firstPage, samePage } from '../service/paging/pages.ts';
+import type { FetchContext, RunContext } from '../context/context.ts';
+
+/** How the pages of the report are requested, with these fields of its action. */
+export function pageRequest(ctx: FetchContext, fields: JsonObject): PageRequest {
+  const { report, service, settings, brandSettings } = ctx;
+  const keyHint = primaryKeyField(ctx);
+  const primaryKey = report.primaryKey?.always ? report.primaryKey.field : undefined;
+  return {
+    service,
+    action: report.action,
+    paging: report.paging,
+    pageSize: settings.pageSize,
+    firstPage: brandSettings.firstPage,
+    fields,
+    ...(primaryKey !== undefined && { primaryKey }),
+    ...(keyHint !== undefined && { keyHint }),
+  };
+}
+
+/** Whether the last staged page is what it was, so that the rest of the pass follows it. */
+export async function leadsOn(ctx: RunContext, { parts, withoutKey }: Slice): Promise<boolean> {
+  const part = parts.find(({ done }) => !done);
+  const { style } = ctx.report.paging;
+  if (!part?.last || style === 'lookup') return true;
+  // Which records without a key the next page has in common with that one only shows in one run.
+  if (style === 'position' && withoutKey > 0) return false;
+  try {
+    return await samePage(pageRequest(ctx, part.fields), { ...part.last, next: part.cursor });
+  } catch (thrown) {
+    if (rethrowBugs(thrown).kind !== 'contract') throw thrown;
+    return false;
+  }
+}
+
+/** The report's first page for these fields. */
+export function fetchFirstPage(ctx: FetchContext, fields: JsonObject): Promise<Page> {
+  return firstPage(pageRequest(ctx, fields));
+}
+
+/** The first page of a day's query. */
+export async function fetchFirstPageOf(
+  ctx: FetchContext,
+  query: Pick<SlicePart, 'role' | 'fields'>,
+): Promise<Page> {
+  try {
+    return await fetchFirstPage(ctx, query.fields);
+  } catch (thrown) {
+    throw explained(ctx, query, rethrowBugs(thrown));
+  }
+}
+
+/** Names the setting that helps if the service refuses the query of the one instant that ends the day. */
+export function explained(
+  { report, brandSettings }: FetchContext,
+  { role, fields }: Pick<SlicePart, 'role' | 'fields'>,
+  error: BrandReportsError,
+): BrandReportsError {
+  const asksForInstant = role === 'exclude' && fields.start_time === fields.end_time;
+  if (!asksForInstant || error.code !== 'service_code') return error;
+  const setting = report.day.by === 'dates' ? 'endDate' : 'endTime';
+  const allowed =
+    setting === 'endTime' ? '"inclusive" or "exclusive", as the service means it' : '"whole_day"';
+  return new BrandReportsError(
+    'contract',
+    'instant_refused',
+    `${error.message}; the request was for the one instant that ends the day, to learn whether the range before includes it: set "${setting}" (now "${brandSettings[setting]}") to ${allowed}`,
+    { context: error.context },
+  );
+}

@@ -1,0 +1,210 @@
+/*
+ * Stores fetched pages before they are processed. A chunk with their records is written first, then the progress
+ * document with the cursor behind them: a crash between the two leaves an unreferenced chunk, never a cursor
+ * whose records are missing (I4). Pages are staged in groups, because a document write for each would cost more than
+ * the page.
+ */
+import { promisify } from 'node:util';
+import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
+import { BrandReportsError } from '../errors.ts';
+import type { Json } from '../json.ts';
+import { type Observations, observe } from '../lake/table/columns.ts';
+import { attemptPrefix, chunkName } from '../lake/paths.ts';
+import {
+  type RefusedLookup,
+  type StagedGroup,
+  assertLeaseHeld,
+  withStagedGroup,
+} from '../lake/documents/progress.ts';
+import type { ObjectStore } from '../ports.ts';
+import { countWithoutKey } from '../records/record-keys.ts';
+import { type RecordList, bytesOfList } from '../records/record-list.ts';
+import { readRecords } from '../records/read-records.ts';
+import { type Attempt, withRenewedLease } from './claim.ts';
+import type { RunContext } from '../context/context.ts';
+
+const compressAside = promisify(zstdCompress);
+const decompressAside = promisify(zstdDecompress);
+/** Level 3, the default, takes half as long again for about the same size. A checksum tells damaged chunks. */
+const ZSTD_PARAMS = { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 };
+/** What takes less time than a thread takes to begin. */
+const SMALL_BYTES = 2 ** 16;
+
+/** Begins each page of a chunk, as in a JSON text sequence (RFC 7464): no JSON text holds this byte. */
+const RECORD_SEPARATOR = Buffer.of(0x1e);
+
+const MAX_GROUP_BYTES = 4_000_000;
+/** What nearly every chunk fits into: its parts would be put together otherwise. */
+const UNPACKED_BYTES = MAX_GROUP_BYTES + 2 ** 19;
+/** How many times as large as its frame a chunk mostly is at most, and a small one for whose frame that is too little. */
+const UNPACKED_RATIO = 32;
+const MIN_UNPACKED_BYTES = 2 ** 14;
+const MAX_GROUP_MS = 10_000;
+
+/** A page, and how to continue behind it. */
+export interface StagedPage {
+  records: RecordList;
+  /** The cursor that it was fetched with, and the hash of its records. */
+  cursor: Json;
+  hash: string;
+  /** The cursor of the next page; `null` where this was the last. */
+  next: Json;
+  /** Short hash of the cursor that it was fetched with. */
+  seen: string;
+  /** Of lookups: those that the service refused. */
+  refused?: readonly RefusedLookup[];
+  /** Of lookups: the keys of those that were answered without a record. */
+  empty?: readonly string[];
+}
+
+/** Stages the pages of one query of a slice. */
+export class Stage {
+  readonly #ctx: RunContext;
+  readonly #attempt: Attempt;
+  readonly #part: number;
+  readonly #primaryKey: string | undefined;
+  /** The chunk to be written, in a buffer that is used again: what a page was read from can go. */
+  #chunk = Buffer.alloc(0);
+  #bytes = 0;
+  #records = 0;
+  #pages: Omit<StagedPage, 'records'>[] = [];
+  #recordPages = 0;
+  #observations: Observations = {};
+  #withoutKey = 0;
+  #startedMs: number;
+  /** Names below it are in use: without it a day that was restarted would find out anew with each chunk. */
+  #nextChunk = 0;
+
+  constructor(ctx: RunContext, attempt: Attempt, part: number, primaryKey: string | undefined) {
+    this.#ctx = ctx;
+    this.#attempt = attempt;
+    this.#part = part;
+    this.#primaryKey = primaryKey;
+    this.#startedMs = ctx.clock.monotonicMs();
+  }
+
+  /** Adds a page, and stages the group where it is large or old enough, or the page is the last one. */
+  async add(page: StagedPage): Promise<void> {
+    const { records: list, ...rest } = page;
+    this.#withoutKey += countWithoutKey(list, this.#primaryKey);
+    observe(this.#observations, list);
+    this.#pages.push(rest);
+    if (list.count > 0) {
+      this.#recordPages += 1;
+      this.#records += list.count;
+      this.#append(RECORD_SEPARATOR);
+      this.#append(bytesOfList(list));
+    }
+    const isOld = this.#ctx.clock.monotonicMs() - this.#startedMs >= MAX_GROUP_MS;
+    if (this.#bytes >= MAX_GROUP_BYTES || isOld || page.next === null) await this.flush();
+  }
+
+  /** Stages what was added so far: a later run resumes behind it. */
+  async flush(): Promise<void> {
+    const last = this.#pages.at(-1);
+    if (!last) return;
+    const records = this.#records;
+    const name = records > 0 ? await this.#writeChunk() : undefined;
+    const group: StagedGroup = {
+      part: this.#part,
+      chunk: name === undefined ? undefined : { name, records },
+      cursor: last.next,
+      last: { cursor: last.cursor, hash: last.hash },
+      seen: this.#pages.map(({ seen }) => seen),
+      pages: this.#pages.length,
+      recordPages: this.#recordPages,
+      records,
+      refused: this.#pages.flatMap(({ refused }) => refused ?? []),
+      empty: this.#pages.flatMap(({ empty }) => empty ?? []),
+      observations: this.#observations,
+      withoutKey: this.#withoutKey,
+      done: last.next === null,
+      stagedAt: this.#ctx.clock.now().toISOString(),
+    };
+    // Cleared before the write: a write whose response is lost may have happened, and must not happen twice.
+    this.#bytes = 0;
+    this.#records = 0;
+    this.#pages = [];
+    this.#recordPages = 0;
+    this.#observations = {};
+    this.#withoutKey = 0;
+    this.#startedMs = this.#ctx.clock.monotonicMs();
+    await this.#attempt.progress.update((progress) =>
+      withRenewedLease(withStagedGroup(assertLeaseHeld(progress, this.#ctx.runId), group), this.#ctx),
+    );
+  }
+
+  #append(bytes: Uint8Array): void {
+    const end = this.#bytes + bytes.length;
+    if (end > this.#chunk.length) {
+      const larger = Buffer.alloc(Math.max(end, 2 * this.#chunk.length));
+      this.#chunk.copy(larger, 0, 0, this.#bytes);
+      this.#chunk = larger;
+    }
+    this.#chunk.set(bytes, this.#bytes);
+    this.#bytes = end;
+  }
+
+  async #writeChunk(): Promise<string> {
+    const { lake, report, brand } = this.#ctx;
+    const prefix = attemptPrefix(report.name, brand, this.#attempt.day, this.#attempt.id);
+    const body = await compress(this.#chunk.subarray(0, this.#bytes));
+    const { slices } = await this.#attempt.progress.cached();
+    const used = slices.flatMap(({ parts }) => parts.flatMap(({ chunks }) => chunks)).length;
+    for (let number = Math.max(used, this.#nextChunk); ; number += 1) {
+      const name = chunkName(number);
+      const written = await lake.store.put(prefix + name, body, { ifAbsent: true });
+      this.#nextChunk = number + 1;
+      // A name in use belongs to a pass that was dropped, or to a run that died before its progress document named it.
+      if (written !== 'conflict') return name;
+    }
+  }
+}
+
+/** The pages of a staged chunk, as the service sent them. @throws BrandReportsError `transient` where it is not what was staged */
+export async function readChunk(
+  store: ObjectStore,
+  prefix: string,
+  chunk: { name: string; records: number },
+): Promise<RecordList[]> {
+  const stored = await store.get(prefix + chunk.name);
+  const damaged = (what: string, cause?: unknown) =>
+    new BrandReportsError(
+      'transient',
+      'damaged_chunk',
+      `${prefix}${chunk.name} ${what}, though progress.json names it; the next run reads the day from its first page`,
+      { cause, context: { problem: `${prefix}${chunk.name} ${what}`, isMissing: !stored } },
+    );
+  if (!stored) throw damaged('is missing');
+  try {
+    const lists = pagesIn(await decompress(stored.body));
+    if (lists.reduce((sum, { count }) => sum + count, 0) === chunk.records) return lists;
+  } catch (cause) {
+    throw damaged('cannot be read', cause);
+  }
+  throw damaged(`does not hold the ${chunk.records} records that were staged`);
+}
+
+/** In buffers of about the right size: memory outside the heap starts collections of all garbage. */
+function compress(chunk: Uint8Array): Uint8Array | Promise<Uint8Array> {
+  const options = { params: ZSTD_PARAMS, chunkSize: Math.min(2 ** 20, chunk.length + 2 ** 10) };
+  return chunk.length <= SMALL_BYTES ? zstdCompressSync(chunk, options) : compressAside(chunk, options);
+}
+
+function decompress(frame: Uint8Array): Buffer | Promise<Buffer> {
+  const likelyBytes = Math.max(MIN_UNPACKED_BYTES, frame.length * UNPACKED_RATIO);
+  const options = { chunkSize: Math.min(UNPACKED_BYTES, likelyBytes) };
+  return likelyBytes <= SMALL_BYTES ? zstdDecompressSync(frame, options) : decompressAside(frame, options);
+}
+
+function pagesIn(chunk: Buffer): RecordList[] {
+  const lists: RecordList[] = [];
+  for (let at = 0; at < chunk.length; ) {
+    if (chunk[at] !== RECORD_SEPARATOR[0]) throw new TypeError('a page begins with a record separator');
+    const next = chunk.indexOf(RECORD_SEPARATOR, at + 1);
+    const end = next === -1 ? chunk.length : next;
+    lists.push(readRecords(chunk.subarray(at + 1, end)));
+    at = end;
+  }
+  return lists;
+}

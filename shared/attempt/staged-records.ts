@@ -1,0 +1,162 @@
+/*
+ * What is staged of a day, in chunks, and what it shows of the day's records (I1): records of the next day that the end of
+ * the range included are excluded, by key and content or else as a multiset; of several slices of lookups the newest
+ * answer stays.
+ */
+import { hash } from 'node:crypto';
+import { BrandReportsError } from '../errors.ts';
+import type { Slice, SlicePart } from '../lake/documents/progress.ts';
+import { attemptPrefix } from '../lake/paths.ts';
+import { newestAnswers } from '../planning/newest-answers.ts';
+import { primaryKeyField } from '../planning/primary-key.ts';
+import { keysOf, ownersAmong } from '../records/record-keys.ts';
+import type { RecordList } from '../records/record-list.ts';
+import type { Attempt } from './claim.ts';
+import type { BuildContext } from '../context/context.ts';
+import { type Verdict, contentOf } from './rows-of-day.ts';
+import { readChunk } from './stage.ts';
+import { upstreamRecords } from './upstream-records.ts';
+
+/** What was staged of a day. */
+export interface StagedDay {
+  day: string;
+  /** The oldest first. */
+  slices: readonly StagedSlice[];
+}
+
+/** A slice, and the prefix of the attempt that has staged it. */
+export interface StagedSlice {
+  slice: Slice;
+  prefix: string;
+}
+
+/** All that the attempt has staged so far. */
+export async function stagedDay(
+  { brand, report }: Pick<BuildContext, 'brand' | 'report'>,
+  { day, id, progress }: Pick<Attempt, 'day' | 'id' | 'progress'>,
+): Promise<StagedDay> {
+  const prefix = attemptPrefix(report.name, brand, day, id);
+  const { slices } = await progress.cached();
+  return { day, slices: slices.map((slice) => ({ slice, prefix })) };
+}
+
+/** How many records are staged, including those that are excluded. */
+export function recordsOf(slices: readonly Slice[]): number {
+  return slices.flatMap(({ parts }) => parts).reduce((sum, { records }) => sum + records, 0);
+}
+
+/** The field whose values tell records apart: where some record has none, it is no key. */
+export function usedKeyField(
+  ctx: Pick<BuildContext, 'report' | 'settings'>,
+  slices: readonly Slice[],
+): string | undefined {
+  const isOnEvery = ctx.report.primaryKey?.always || slices.every(({ withoutKey }) => withoutKey === 0);
+  return isOnEvery ? primaryKeyField(ctx) : undefined;
+}
+
+/** The pages of a slice's queries of one role that have records. */
+export async function* pagesOf(
+  ctx: Pick<BuildContext, 'lake'>,
+  { slice, prefix }: StagedSlice,
+  role: SlicePart['role'],
+): AsyncGenerator<RecordList> {
+  for (const part of slice.parts) if (part.role === role) yield* pagesOfPart(ctx, prefix, part);
+}
+
+async function* pagesOfPart(
+  { lake }: Pick<BuildContext, 'lake'>,
+  prefix: string,
+  { chunks }: SlicePart,
+): AsyncGenerator<RecordList> {
+  for (const chunk of chunks) yield* await readChunk(lake.store, prefix, chunk);
+}
+
+/** Which records stay of those that several slices have looked up. */
+export async function answersOf(
+  ctx: BuildContext,
+  day: string,
+  slices: readonly StagedSlice[],
+): Promise<ReturnType<typeof newestAnswers>> {
+  const { paging } = ctx.report;
+  const newest = slices.at(-1)?.slice;
+  if (paging.style !== 'lookup' || !newest || slices.length < 2) return () => () => () => true;
+  const upstream = await upstreamRecords(ctx, day, newest, paging.lookup);
+  return newestAnswers(paging.lookup.answerField, ownersAmong(upstream));
+}
+
+const FINGERPRINT_LENGTH = 16;
+
+function fingerprint(text: string): string {
+  return hash('md5', text, 'buffer').toString('latin1');
+}
+
+interface Exclusions {
+  /** By record of a page of the day; one exclusion stands for one occurrence, with a primary key for all. */
+  among(list: RecordList): (index: number) => Verdict;
+  /** Whether some exclusions were used, and others match no record of the day. */
+  holdMoreThanTheDay(): boolean;
+}
+
+/**
+ * The records of the next day that the end of the range included.
+ * @param keyField the field that identifies a record, if there is one
+ */
+export async function exclusionsOf(
+  ctx: Pick<BuildContext, 'lake'>,
+  { slice, prefix }: StagedSlice,
+  keyField: string | undefined,
+): Promise<Exclusions> {
+  const left = new Map<string, number>();
+  const met = new Set<string>();
+  // I1: another record with the key may be the day's, so what is excluded is a content.
+  const idsOf = (list: RecordList) => {
+    const keys = keysOf(list, keyField);
+    return (index: number) => fingerprint(keys[index] ?? '') + fingerprint(contentOf(list, index));
+  };
+  for (const part of slice.parts) {
+    const inPart = new Set<string>();
+    if (part.role === 'include') continue;
+    for await (const list of pagesOfPart(ctx, prefix, part)) {
+      const idOf = idsOf(list);
+      for (let index = 0; index < list.count; index += 1) {
+        const id = idOf(index);
+        // Pages of one query may overlap.
+        if (keyField !== undefined && inPart.has(id)) continue;
+        if (keyField !== undefined) inPart.add(id);
+        left.set(id, (left.get(id) ?? 0) + (part.role === 'exclude' ? 1 : -1));
+      }
+    }
+  }
+  for (const [id, count] of left) {
+    if (count <= 0) left.delete(id);
+    else if (keyField !== undefined) left.set(id, Number.POSITIVE_INFINITY);
+  }
+  const keyOf = (id: string) => id.slice(0, FINGERPRINT_LENGTH);
+  const keys = new Set(keyField === undefined ? [] : left.keys().map(keyOf));
+  return {
+    among(list) {
+      if (left.size === 0) return () => undefined;
+      const idOf = idsOf(list);
+      return (index) => {
+        const id = idOf(index);
+        const count = left.get(id) ?? 0;
+        if (count === 0)
+          return keys.has(keyOf(id)) ? { versions: hash('md5', contentOf(list, index), 'hex') } : undefined;
+        left.set(id, count - 1);
+        met.add(id);
+        return 'excluded';
+      };
+    },
+    holdMoreThanTheDay: () => met.size > 0 && met.size < left.size,
+  };
+}
+
+/** The exclusions contain all records of the day and more: the service did not return records of one instant only. */
+export function instantUnclear({ report, brandSettings }: BuildContext, day: string): BrandReportsError {
+  const setting = report.day.by === 'dates' ? 'endDate' : 'endTime';
+  return new BrandReportsError(
+    'contract',
+    'instant_unclear',
+    `${report.name} ${day}: for a query of the day's last instant alone, the service returned all records of the day and more, so which of them belong to the next day is unknown; set "${setting}" (now "${brandSettings[setting]}") to what the service means`,
+  );
+}

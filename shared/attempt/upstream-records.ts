@@ -1,0 +1,49 @@
+import { asBrandReportsError, BrandReportsError } from '../errors.ts';
+import type { Slice } from '../lake/documents/progress.ts';
+import { dayPartition, snapshotKey } from '../lake/paths.ts';
+import { loadParquet } from '../lake/table/load-parquet.ts';
+import { fileIn } from '../lake/table/readable-file.ts';
+import type { Lookup, ReportDefinition, UpstreamRecord } from '../reports/definition.ts';
+import type { BrandReport } from '../context/context.ts';
+
+/** The records of the upstream snapshot that the slice was planned from, by key. @throws where that snapshot is gone */
+export async function upstreamRecords(
+  ctx: BrandReport,
+  day: string,
+  { upstream }: Slice,
+  lookup: Lookup,
+): Promise<Map<string, UpstreamRecord>> {
+  const { store } = ctx.lake;
+  if (!upstream || !ctx.upstream) return new Map();
+  const key = snapshotKey(ctx.upstream.report.table, dayPartition(ctx.brand, day), upstream.snapshot);
+  const file = fileIn(store, { key, bytes: upstream.bytes });
+  const optional = lookup.optional.map(({ column }) => column);
+  const records = new Map<string, UpstreamRecord>();
+  const { readParquetRows } = await loadParquet();
+  try {
+    for await (const row of readParquetRows(file, [lookup.key.column, ...optional])) {
+      const value = row[lookup.key.column];
+      if (typeof value !== 'string' || value === '') continue;
+      const present = optional.flatMap((column) => {
+        const text = row[column];
+        return typeof text === 'string' ? [[column, text] as const] : [];
+      });
+      records.set(value, { key: value, optional: Object.fromEntries(present) });
+    }
+  } catch (thrown) {
+    throw damagedSnapshot(thrown, key, ctx.upstream.report, day);
+  }
+  return records;
+}
+
+/** What the Parquet reader throws at damaged bytes is no failure of this program. */
+function damagedSnapshot(thrown: unknown, key: string, { name }: ReportDefinition, day: string): unknown {
+  const { kind, code, message } = asBrandReportsError(thrown);
+  if (kind !== 'bug' && code !== 'object_missing') return thrown;
+  return new BrandReportsError(
+    'contract',
+    'damaged_snapshot',
+    `${key} cannot be read: ${message}. Make it again: brand-reports sync ${name} --from ${day} --to ${day}`,
+    { cause: thrown },
+  );
+}

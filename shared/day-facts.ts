@@ -1,0 +1,132 @@
+/*
+ * `dayFacts` collects all that people see of a day: `coverage` (SQL), `status`, the page and the watcher select from this
+ * value and format it. If each of them derived its facts from the ledger by itself, two of them would contradict each
+ * other one day.
+ */
+import type { Committed, DayChanges, DayEntry, Failure } from './lake/documents/ledger.ts';
+import type { ReportLedgers } from './lake/documents/read.ts';
+import type { ReportDefinition } from './reports/definition.ts';
+import {
+  type CommittedState,
+  type DayState,
+  type KnownDay,
+  committedState,
+  failureOf,
+  overdueAtMs,
+} from './planning/day-state.ts';
+import { type Policy, dueAtMs, upstreamState } from './planning/due.ts';
+import { type Finding, type FindingFacts, entriesIn, findingsOf } from './findings/index.ts';
+
+/** The facts of a day, as `status --json` prints them; instants are ISO 8601. */
+export interface DayFacts {
+  /** `YYYY-MM-DD` */
+  dt: string;
+  state: DayState;
+  /** `null`, like the next seven, while nothing is committed. */
+  committedState: CommittedState | null;
+  rows: number | null;
+  pages: number | null;
+  refusedLookups: number | null;
+  digest: string | null;
+  /** When the last committed attempt began. */
+  readFrom: string | null;
+  /** Up to when all records are known. */
+  readTo: string | null;
+  /** The brand's when the day was read; `null` if nothing is committed, or a repair has lost it. */
+  timeZone: string | null;
+  /** The sum of the report's `measure`, as a decimal number with all its digits; missing if there is none. */
+  sum?: string;
+  /** How often the day changed since it was closed, and the newest change; missing if it never changed. */
+  changes?: Pick<DayChanges, 'times' | 'last'>;
+  /** When the day is due (again), in the past if it is due now; `null` for never or unknown. */
+  nextDue: string | null;
+  /** When the day becomes overdue unless it is read before; `null` for never or unknown. */
+  overdueAt: string | null;
+  /** The failure of a damaged ledger has no times. */
+  failure?: Pick<Failure, 'kind' | 'code' | 'message'> &
+    Partial<Pick<Failure, 'since' | 'times' | 'retryAt'>>;
+  /** What is odd about the committed version; missing if nothing is. */
+  findings?: Finding[];
+}
+
+/** What the facts of a report's days follow from, in addition to the time. */
+export interface ReportDays
+  extends Pick<KnownDay, 'policy' | 'hasReturnedRecords'>,
+    Pick<FindingFacts, 'report' | 'entryOn'> {
+  /** For a report with an upstream: the entries of the upstream report. */
+  upstreamOn?: ((day: string) => DayEntry | undefined) | undefined;
+}
+
+/** What the ledgers of a lake, as far as they were read, have of a report's days. */
+export function reportDaysIn(
+  lake: readonly ReportLedgers[],
+  { brand, report, policy }: { brand: string; report: ReportDefinition; policy: Policy | undefined },
+): ReportDays {
+  const stored = (name: string) => lake.find((each) => each.brand === brand && each.report.name === name);
+  const own = stored(report.name);
+  const upstream = report.day.by === 'upstream' ? stored(report.day.report) : undefined;
+  return {
+    report,
+    policy,
+    hasReturnedRecords: own?.state.hasReturnedRecords ?? false,
+    entryOn: entriesIn(own?.ledgers ?? new Map()),
+    upstreamOn: upstream && entriesIn(upstream.ledgers),
+  };
+}
+
+/** The facts of a day. */
+export function dayFacts(day: string, of: ReportDays, nowMs: number): DayFacts {
+  const entry = of.entryOn(day);
+  const known = { ...of, day, entry, upstream: upstreamState(of.upstreamOn?.(day)) };
+  const { policy, upstream } = known;
+  const failure = failureOf(known);
+  const overdueMs = overdueAtMs(known, nowMs);
+  const findings = findingsOf(known);
+  const committed = entry?.committed ? committedFacts(entry.committed, of) : NOTHING_COMMITTED;
+  const state = failure ? 'failed' : (committed.committedState ?? (entry?.claim ? 'in_progress' : 'missing'));
+  return {
+    dt: day,
+    state: !failure && overdueMs !== null && nowMs >= overdueMs ? 'overdue' : state,
+    ...committed,
+    nextDue: isoTime(policy ? dueAtMs(day, entry, policy, nowMs, upstream) : null),
+    overdueAt: isoTime(overdueMs),
+    ...(failure && { failure: shownFailure(failure) }),
+    ...(findings.length > 0 && { findings }),
+  };
+}
+
+/** The facts of a day whose ledger is damaged. */
+export function damagedDay(day: string, message: string): DayFacts {
+  const failure = { kind: 'config', code: 'damaged_document', message } as const;
+  return { dt: day, state: 'failed', ...NOTHING_COMMITTED, nextDue: null, overdueAt: null, failure };
+}
+
+const NOTHING_COMMITTED = {
+  committedState: null,
+  rows: null,
+  pages: null,
+  refusedLookups: null,
+  digest: null,
+  readFrom: null,
+  readTo: null,
+  timeZone: null,
+};
+
+function committedFacts(committed: Committed, { report: { measure }, hasReturnedRecords }: ReportDays) {
+  const { rows, pages, digest, readFrom, readTo, refusedLookups, sums, changes, timeZone = null } = committed;
+  const sum = measure === undefined ? undefined : sums?.[measure];
+  return {
+    committedState: committedState(committed, hasReturnedRecords),
+    ...{ rows, pages, refusedLookups: refusedLookups?.count ?? 0, digest, readFrom, readTo, timeZone },
+    ...(sum !== undefined && { sum }),
+    ...(changes && { changes: { times: changes.times, last: changes.last } }),
+  };
+}
+
+function shownFailure({ since, times, kind, code, message, retryAt }: Failure): DayFacts['failure'] {
+  return { since, times, kind, code, message, retryAt };
+}
+
+function isoTime(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}

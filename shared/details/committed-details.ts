@@ -1,0 +1,77 @@
+import type { JsonObject } from '../json.ts';
+import { asBrandReportsError } from '../errors.ts';
+import type { Committed } from '../lake/documents/ledger.ts';
+import { dayPartition, snapshotKey } from '../lake/paths.ts';
+import { loadParquet } from '../lake/table/load-parquet.ts';
+import { fileIn } from '../lake/table/readable-file.ts';
+import { recordsOfRows } from '../lake/table/record-of-row.ts';
+import { keyOf } from '../records/record-keys.ts';
+import type { Lookup } from '../reports/definition.ts';
+import type { RunContext } from '../context/context.ts';
+
+/** What is committed of a report that looks up another one's records, where no raw record tells it. */
+export interface CommittedDetails {
+  /** What its records name, as the service wrote it. Read once. */
+  keys(): Promise<readonly string[]>;
+  /** The records that name a wanted key, in pages; those that name one key are on one page. */
+  pages(isWanted: (key: string) => boolean): AsyncGenerator<JsonObject[]>;
+}
+
+const RECORDS_PER_PAGE = 50;
+
+/** A snapshot that is missing or damaged holds nothing. I12: memory holds the keys, and a row group. */
+export function committedDetails(
+  ctx: RunContext,
+  day: string,
+  committed: Committed | undefined,
+  { answerField }: Lookup,
+): CommittedDetails {
+  /** @param field the only one that is read; missing: all */
+  async function* records(field?: string): AsyncGenerator<JsonObject> {
+    if (!committed || committed.rows === 0) return;
+    const { snapshot, bytes } = committed;
+    const key = snapshotKey(ctx.report.table, dayPartition(ctx.brand, day), snapshot);
+    const file = fileIn(ctx.lake.store, { key, bytes });
+    try {
+      const { readParquetColumns, readParquetRows } = await loadParquet();
+      const columns = (await readParquetColumns(file)).filter(
+        (column) => field === undefined || column.field === field,
+      );
+      const recordOf = recordsOfRows(columns);
+      const names = columns.map(({ name }) => name);
+      for await (const row of readParquetRows(file, names)) yield recordOf(row);
+    } catch (thrown) {
+      const { kind, code, message } = asBrandReportsError(thrown);
+      if (kind !== 'bug' && code !== 'object_missing') throw thrown;
+      const lost = `${key} cannot be read: ${message}; of the records in it, those that the service answers no more are lost`;
+      ctx.log({ event: 'committed_details_unreadable', day, message: lost });
+    }
+  }
+  async function readKeys(): Promise<string[]> {
+    const keys: string[] = [];
+    for await (const record of records(answerField)) keys.push(keyOf(record[answerField]) ?? '');
+    return keys;
+  }
+  let keys: Promise<readonly string[]> | undefined;
+  return {
+    keys() {
+      keys ??= readKeys();
+      return keys;
+    },
+    async *pages(isWanted) {
+      let page: JsonObject[] = [];
+      let before: string | undefined;
+      for await (const record of records()) {
+        const key = keyOf(record[answerField]) ?? '';
+        if (!isWanted(key)) continue;
+        if (page.length >= RECORDS_PER_PAGE && key !== before) {
+          yield page;
+          page = [];
+        }
+        page.push(record);
+        before = key;
+      }
+      if (page.length > 0) yield page;
+    },
+  };
+}

@@ -1,0 +1,1 @@
+export { lookedUpPages } from './fetch-details.ts';

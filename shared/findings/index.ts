@@ -1,0 +1,10 @@
+export { findingFacts, reconcile } from './data-checks.ts';
+export {
+  findingsText,
+  type Finding,
+  type FindingFacts,
+  entriesIn,
+  findingsOf,
+  carriedFindings,
+  COMPARED_DAYS,
+} from './findings.ts';

@@ -1,0 +1,1 @@
+export { type DamagedDocument, type RepairOutcome, repairLake } from './repair.ts';

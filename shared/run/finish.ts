@@ -1,0 +1,182 @@
+import { isDeepStrictEqual } from 'node:util';
+import { writeCoverage } from '../catalog/coverage.ts';
+import { ensureTableAndViews } from '../catalog/ensure-tables.ts';
+import { monthsComparedWith, writeSchemaChanges } from '../catalog/schema-changes.ts';
+import { vacuumLedgerTables } from './vacuum-ledger-tables.ts';
+import { DAY_MS, daysOfMonth, monthOf, monthsFrom } from '../days.ts';
+import { asBrandReportsError, rethrowBugs } from '../errors.ts';
+import { readOrDamage, refreshUndamaged } from '../lake/documents/cas-document.ts';
+import type { Ledger } from '../lake/documents/ledger.ts';
+import {
+  type ExaminedMonth,
+  type LastRun,
+  type SeenMonths,
+  isLastRunFresh,
+  monthContent,
+  recordMonths,
+  withLastRun,
+} from '../lake/documents/report-state.ts';
+import { type ReportOutcome, countFailedDays, errorSummary } from '../outcome.ts';
+import { type RunContext, isDailyWorkDue, todayIn } from '../context/context.ts';
+import { hasPendingPublication } from '../pipeline/publish.ts';
+import { reconcile } from '../findings/index.ts';
+import { forgetOldVersions, vacuum } from './vacuum.ts';
+import { monthDueAtMs } from '../planning/due.ts';
+import { waitingDays } from '../planning/plan.ts';
+import { isNewlyCompared } from '../planning/schema-changes.ts';
+import { policyFingerprint } from '../planning/policy.ts';
+
+/** What the plans of a run examined. */
+export interface Examined {
+  /** The months. */
+  seen: SeenMonths;
+  /** Whether these are all months, as they are once a day. */
+  examinedAll: boolean;
+  /** The days whose content is new since this run. */
+  published: readonly string[];
+  /** The days that the run has committed, also where their content is the same. */
+  committedDays: readonly string[];
+  /** How many columns the table had when the run began; missing where it had nothing to read. */
+  columnsBefore: number | undefined;
+}
+
+/** How a report ended in a run: what the report state keeps of it for the watcher. */
+export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days' | 'requests' | 'throttles'>;
+
+/**
+ * What a run does when its days are done: checks of what they hold, vacuum and catalog once a day, coverage and changes
+ * of fields of the months that it examined, and last the report state, from which later runs read when each month is
+ * next due. If a run dies before that, these months stay marked dirty, and the next run examines them.
+ * @param ended missing for a run of a range, of which the watcher is not to know
+ */
+export async function finishReport(
+  ctx: RunContext,
+  { seen, examinedAll, published, committedDays, columnsBefore }: Examined,
+  ended: EndedReport | undefined,
+): Promise<void> {
+  const months = [...seen.keys()];
+  await reconcile(ctx, months, published);
+  await Promise.all(months.map((month) => ctx.ledger(month).flush()));
+  const nowMs = ctx.clock.now().getTime();
+  const at = new Date(ctx.clock.earlierMs()).toISOString();
+  const before = await ctx.reportState.cached();
+  const hasReturnedRecords = before.hasReturnedRecords || (await hasRecords(ctx, months));
+  const isDaily = isDailyWorkDue(ctx, before.examinedAt) && hasTimeFor(ctx, before.examinedAt);
+  // I3: a machine clock that is ahead, and that no response has corrected, would remove what queries still read.
+  const mayVacuum = ctx.service.hasAnswered && isDailyWorkDue(ctx, before.vacuumedAt);
+  if (mayVacuum && hasTimeFor(ctx, before.vacuumedAt)) await vacuumOrLog(ctx, at);
+  // A view may have waited for a new column. Once a day, damage by a crash or a manual edit of the catalog is repaired.
+  if (isDaily || (await hasGrown(ctx, columnsBefore))) await ensureTableAndViews(ctx);
+  // The report's very first record makes every empty day before it complete instead of unverified.
+  const verified = hasReturnedRecords && !before.hasReturnedRecords ? await readableMonths(ctx) : [];
+  const covered = [...new Set([...months, ...verified])];
+  await writeCoverage(ctx, covered, hasReturnedRecords);
+  await writeSchemaChanges(ctx, isDaily ? covered : await monthsWithOtherFields(ctx, seen, committedDays));
+
+  const examined = new Map<string, ExaminedMonth>();
+  for (const month of covered) examined.set(month, await examinedMonth(ctx, month, nowMs));
+  const run = { id: ctx.runId, wallMs: ctx.clock.wallMs(), nowMs, seen };
+  await ctx.reportState.update((current) => {
+    const recorded = recordMonths(current, examined, policyFingerprint(ctx.policy), run);
+    const next = {
+      ...recorded,
+      ...(isDaily && examinedAll && { examinedAt: at }),
+      hasReturnedRecords: recorded.hasReturnedRecords || hasReturnedRecords,
+    };
+    const lastRun = ended && lastRunOf(ctx, ended);
+    if (isDeepStrictEqual(next, current) && (!lastRun || isLastRunFresh(current, lastRun))) return current;
+    return lastRun ? withLastRun(next, lastRun) : next;
+  });
+}
+
+/**
+ * The months whose fields may differ from what is published: by the closed days whose content this run has committed, and
+ * by those of a run that died. What is missed all the same is found once a day.
+ */
+async function monthsWithOtherFields(
+  ctx: RunContext,
+  seen: SeenMonths,
+  committedDays: readonly string[],
+): Promise<string[]> {
+  const changed = await Promise.all(
+    committedDays.map(async (day) => {
+      const { days } = await ctx.ledger(monthOf(day)).cached();
+      return isNewlyCompared(days[day]?.committed) ? [day] : [];
+    }),
+  );
+  const left = [...seen].flatMap(([month, known]) => (known?.dirty ? daysOfMonth(month) : []));
+  return monthsComparedWith([...changed.flat(), ...left], todayIn(ctx));
+}
+
+/** Records that a run failed before it could finish. Never fails: the watcher notices as well where no run reports. */
+export async function recordFailedRun(ctx: RunContext, ended: EndedReport): Promise<void> {
+  try {
+    await ctx.reportState.update((current) => withLastRun(current, lastRunOf(ctx, ended)));
+  } catch (thrown) {
+    ctx.log({ event: 'last_run_not_recorded', message: asBrandReportsError(thrown).message });
+  }
+}
+
+function lastRunOf(
+  { clock }: RunContext,
+  { status, error, days, requests, throttles }: EndedReport,
+): Omit<LastRun, 'since'> {
+  const at = new Date(clock.wallMs()).toISOString();
+  return { at, status, ...error, failedDays: countFailedDays(days), requests, throttles };
+}
+
+/** A vacuum that fails is tried again by the next run, and stops nothing else: coverage and due times are due all the same. */
+async function vacuumOrLog(ctx: RunContext, at: string): Promise<void> {
+  try {
+    const months = await vacuum(ctx);
+    await vacuumLedgerTables(ctx);
+    await ctx.reportState.update((state) => ({ ...state, vacuumedAt: at }));
+    await forgetOldVersions(ctx, months);
+  } catch (thrown) {
+    ctx.log({ event: 'vacuum_failed', ...errorSummary(rethrowBugs(thrown)) });
+  }
+}
+
+/** Runs whose time is always up would otherwise never do the daily work. */
+function hasTimeFor({ clock, time }: RunContext, doneAt: string | undefined): boolean {
+  const isOverdue = doneAt !== undefined && clock.earlierMs() - Date.parse(doneAt) >= 2 * DAY_MS;
+  return !time.isUp() || isOverdue;
+}
+
+async function hasGrown({ schema }: RunContext, columnsBefore: number | undefined): Promise<boolean> {
+  return columnsBefore !== undefined && (await schema.cached()).columns.length > columnsBefore;
+}
+
+/** What the report state is to contain of a month, from its ledger as this run last saw it. */
+async function examinedMonth(ctx: RunContext, month: string, nowMs: number): Promise<ExaminedMonth> {
+  const ledger = await ctx.ledger(month).cached();
+  const upstream = ctx.upstream && (await readOrDamage(ctx.upstream.ledger(month).cached()));
+  const upstreamLedger = upstream && 'value' in upstream ? upstream.value : undefined;
+  const dueMs = monthDueAtMs(month, ledger, ctx.policy, nowMs, upstreamLedger);
+  // A day that waits after a failure has no time to be read, but every run has to name it.
+  const mustBeExamined = hasPendingPublication(ctx, ledger) || hasWaitingDay(ctx, ledger, nowMs);
+  return {
+    dueMs: mustBeExamined ? nowMs : dueMs,
+    content: monthContent(ledger),
+    ...(upstreamLedger && { upstream: monthContent(upstreamLedger) }),
+  };
+}
+
+function hasWaitingDay({ policy }: RunContext, ledger: Ledger, nowMs: number): boolean {
+  return waitingDays(new Map([[ledger.month, ledger]]), policy, nowMs).length > 0;
+}
+
+async function hasRecords(ctx: RunContext, months: readonly string[]): Promise<boolean> {
+  const ledgers = await Promise.all(months.map((month) => ctx.ledger(month).cached()));
+  return ledgers.some(({ days }) => Object.values(days).some(({ committed }) => (committed?.rows ?? 0) > 0));
+}
+
+/** All months since the start date, without those whose ledger is damaged. */
+async function readableMonths(ctx: RunContext): Promise<string[]> {
+  const readable = await Promise.all(
+    monthsFrom(ctx.policy.startDate, todayIn(ctx)).map(async (month) =>
+      (await refreshUndamaged(ctx.ledger(month))) ? [month] : [],
+    ),
+  );
+  return readable.flat();
+}

@@ -1,0 +1,208 @@
+/*
+ * What a report needs before its first day: which of its days are due, from the ledgers of the months in which a day may
+ * be due by the report state. If there is no such month, nothing but the state is read. What these ledgers say is
+ * committed but not published is published first. A month whose ledger is damaged is left out: its days cannot be read
+ * without losing what it holds, and the other months go on.
+ */
+import { DAY_MS, monthOf, monthsFrom } from '../days.ts';
+import { BrandReportsError } from '../errors.ts';
+import { isFuture, readOrDamage } from '../lake/documents/cas-document.ts';
+import type { Ledger } from '../lake/documents/ledger.ts';
+import {
+  type ReportState,
+  type SeenMonths,
+  markMonthsDirty,
+  mayBeDue,
+} from '../lake/documents/report-state.ts';
+import { errorSummary } from '../outcome.ts';
+import { type RunContext, todayIn, isDailyWorkDue } from '../context/context.ts';
+import { type Range, resumeOrStart } from './continuation.ts';
+import { fetchFirstPage } from '../attempt/fetch.ts';
+import { probeEndDate } from '../pipeline/probe-end-date.ts';
+import { pendingPublications, publishDays, tableShape } from '../pipeline/publish.ts';
+import { dayQueries, windowToRead } from '../planning/day-queries.ts';
+import { type UpstreamDay, upstreamState } from '../planning/due.ts';
+import { type Continuation, type DueDay, lastReadMs, plan, waitingDays } from '../planning/plan.ts';
+import { policyFingerprint } from '../planning/policy.ts';
+import { LARGE_SKEW_MS } from '../service/server-clock.ts';
+
+/** The days of a report that a run reads. */
+export interface ReportPlan {
+  continuation: Continuation;
+  /** In the order in which they are read. */
+  due: DueDay[];
+  /** Days that failed before and are not tried yet: their backoff has not ended. */
+  waiting: string[];
+  /** The months examined, `YYYY-MM`, and what the report state contained of them before. */
+  seen: SeenMonths;
+  /** Whether these are all months, as they are once a day. */
+  examinedAll: boolean;
+  /** The clock skew that it was made with. */
+  clockSkewMs: number;
+  /** When the last reading began, in milliseconds; 0 where none did. */
+  lastReadMs: number;
+  /** How many columns the table had; missing where there was nothing to read or to publish. */
+  columns?: number;
+  /** The first failure that concerns no due day: a damaged month, or a publication. */
+  error?: BrandReportsError;
+}
+
+/** @param range days to read again, whatever the policy says; missing: the days that are due */
+export async function planReport(ctx: RunContext, range: Range | undefined): Promise<ReportPlan> {
+  if (range) assertBegun(ctx, range);
+  const continuation = await resumeOrStart(ctx, range);
+  const state = await ctx.reportState.cached();
+  if (isFuture(state) && !ctx.upstream) await askForTime(ctx);
+  assertClocks(ctx);
+  const { clockSkewMs } = ctx.service;
+  const isDaily = isDailyWorkDue(ctx, state.examinedAt);
+  const months = await monthsToExamine(ctx, state, isDaily, range);
+  const { ledgers, damagedMonths, error: damaged } = await refreshed(ctx, months, ctx.ledger);
+  const { upstream, error: upstreamDamaged } = await upstreamOf(ctx, months);
+  const pending = await pendingPublications(ctx, ledgers.values());
+
+  const nowMs = ctx.clock.now().getTime();
+  const due = plan(ledgers, ctx.policy, nowMs, { continuation, ...(upstream && { upstream }) });
+  const waiting = range ? [] : waitingDays(ledgers, ctx.policy, nowMs);
+  ctx.log({ event: 'report_planned', dueDays: due.length });
+  const columns = due.length + pending.length > 0 ? await prepareTable(ctx) : undefined;
+  const unpublished = await publishDays(ctx, pending);
+  if (due.length > 0) await probeEndDate(ctx);
+  const seen = new Map([...ledgers.keys()].map((month) => [month, state.months[month]]));
+  await markInProgress(ctx, due, damagedMonths, seen);
+  const error = damaged ?? upstreamDamaged ?? unpublished;
+  return {
+    continuation,
+    due,
+    waiting,
+    seen,
+    examinedAll: isDaily && !range,
+    lastReadMs: lastReadMs(ledgers),
+    clockSkewMs,
+    ...(columns !== undefined && { columns }),
+    ...(error && { error }),
+  };
+}
+
+function assertBegun(ctx: RunContext, { from }: Range): void {
+  const today = todayIn(ctx);
+  if (from <= today) return;
+  throw new BrandReportsError(
+    'config',
+    'range_ahead',
+    `${ctx.brand} ${ctx.report.name}: ${from} has not begun, today is ${today} in ${ctx.policy.timeZone}; correct the range that was asked for`,
+  );
+}
+
+/** A machine whose clock lies behind what runs have recorded may find nothing due. Any response shows the service's time. */
+async function askForTime(ctx: RunContext): Promise<void> {
+  const day = todayIn(ctx);
+  const window = windowToRead(ctx.brandSettings, day, ctx.clock.now().getTime(), undefined);
+  const [query] = dayQueries(ctx.report, ctx.brandSettings, ctx.settings, day, window);
+  if (query) await fetchFirstPage(ctx, query.fields);
+}
+
+/** Logs clocks that differ. @throws BrandReportsError `config` if they differ by more than a day */
+function assertClocks({ brand, clock, service, log }: RunContext): void {
+  if (Math.abs(service.clockSkewMs) <= LARGE_SKEW_MS) return;
+  const [machine, other] = [0, service.clockSkewMs].map((ms) => new Date(clock.wallMs() + ms).toISOString());
+  const message = `${brand}: this machine's clock shows ${machine}, the service's ${other}; correct the one that is wrong`;
+  if (Math.abs(service.clockSkewMs) > DAY_MS)
+    throw new BrandReportsError('config', 'clocks_differ', `${message}; nothing is read until then`);
+  log({ event: 'clocks_differ', message });
+}
+
+/** Brings the table to the columns that are known. @returns how many these are */
+async function prepareTable(ctx: RunContext): Promise<number> {
+  await announceColumnsBeside(ctx);
+  const shape = await tableShape(ctx);
+  await ctx.lake.catalog?.ensureTable(shape);
+  return shape.columns.length;
+}
+
+/** I7: the first commit of a column decides its type for good. Once the column beside it is there, nothing is said. */
+async function announceColumnsBeside({ schema, settings, report, log }: RunContext): Promise<void> {
+  const { columns } = await schema.cached();
+  for (const [name, type] of Object.entries(settings.columns)) {
+    const existing = columns.find((column) => column.name === name);
+    if (!existing || columns.some((column) => column.field === existing.field && column.type === type))
+      continue;
+    const message = `the setting columns.${name} (${type}) comes after the column was first written as ${existing.type}, which stays: days that are read from now on have the ${type} in a column of its own beside it, and "brand-reports rebuild ${report.name}" gives it to the days before`;
+    log({ event: 'column_typed_beside', message });
+  }
+}
+
+interface ExaminedLedgers {
+  /** By month. */
+  ledgers: Map<string, Ledger>;
+  damagedMonths: string[];
+  /** The error of the first ledger that is damaged. */
+  error?: BrandReportsError;
+}
+
+/** The months in which a day may be due. */
+async function monthsToExamine(
+  ctx: RunContext,
+  state: ReportState,
+  isDaily: boolean,
+  range: Range | undefined,
+): Promise<string[]> {
+  const nowMs = ctx.clock.now().getTime();
+  const { from, to } = range ?? { from: ctx.policy.startDate, to: todayIn(ctx) };
+  const months = monthsFrom(from, to);
+  // Once a day the hints are ignored altogether, so that a wrong hint, or a manual change of the catalog, is repaired.
+  if (range || isDaily) return months;
+  const fingerprint = policyFingerprint(ctx.policy);
+  // What this run knew of it when it began is enough: a later change differs from what this run records as examined.
+  const upstream = await ctx.upstream?.reportState.cached();
+  return months.filter((month) => mayBeDue(state, fingerprint, month, nowMs, upstream));
+}
+
+/** What is committed of the upstream report's days, by day; `undefined` for a report without an upstream. */
+async function upstreamOf(
+  ctx: RunContext,
+  months: readonly string[],
+): Promise<{ upstream?: UpstreamDay; error?: BrandReportsError }> {
+  if (!ctx.upstream) return {};
+  const { ledgers, error } = await refreshed(ctx, months, ctx.upstream.ledger);
+  return {
+    upstream: (day) => upstreamState(ledgers.get(monthOf(day))?.days[day]),
+    ...(error && { error }),
+  };
+}
+
+async function refreshed(
+  { log }: RunContext,
+  months: readonly string[],
+  ledgerOf: RunContext['ledger'],
+): Promise<ExaminedLedgers> {
+  const damagedMonths: string[] = [];
+  let first: BrandReportsError | undefined;
+  const read = await Promise.all(
+    months.map(async (month): Promise<(readonly [string, Ledger])[]> => {
+      const ledger = await readOrDamage(ledgerOf(month).refresh());
+      if ('value' in ledger) return [[month, ledger.value]];
+      log({ event: 'month_skipped', month, ...errorSummary(ledger.damage) });
+      damagedMonths.push(month);
+      first ??= ledger.damage;
+      return [];
+    }),
+  );
+  return { ledgers: new Map(read.flat()), damagedMonths, ...(first && { error: first }) };
+}
+
+/**
+ * Marks months dirty: a run that dies would otherwise leave a claim in a month that no later run examines. A damaged
+ * month stays so, or later runs would not name it.
+ */
+async function markInProgress(
+  ctx: RunContext,
+  due: readonly DueDay[],
+  damagedMonths: readonly string[],
+  seen: SeenMonths,
+): Promise<void> {
+  const months = [...new Set([...due.map(({ day }) => monthOf(day)), ...damagedMonths])];
+  if (months.length === 0) return;
+  const dirty = { by: ctx.runId, at: new Date(ctx.clock.wallMs()).toISOString() };
+  await ctx.reportState.update((current) => markMonthsDirty(current, months, dirty, seen));
+}

@@ -1,0 +1,172 @@
+/**
+ * One run's share of a brand's rate. It joins the budget of the brand (documents/rate-budget.ts, where the rules and the
+ * reasons stand) before its first request, renews its entry while it sends requests, and leaves when it has sent none
+ * for a while, or has ended. A store that fails stops no run at once: the share stays valid for a while, and
+ * every renewal is another attempt.
+ */
+import { BrandReportsError, asBrandReportsError, rethrowBugs } from '../errors.ts';
+import type { BrandLog } from '../log-events.ts';
+import type { Clock, RateSource, RunRegistry } from '../ports.ts';
+import type { CasDocument } from '../lake/documents/cas-document.ts';
+import {
+  FORGET_AFTER_MS,
+  IDLE_AFTER_MS,
+  RENEW_EVERY_MS,
+  type RateBudget,
+  type Renewal,
+  type Sightings,
+  VALID_MS,
+  afterLook,
+  fairRate,
+  knownRuns,
+  silentRuns,
+  withRenewal,
+  withoutRun,
+} from '../lake/documents/rate-budget.ts';
+
+/** A run's part of the brand's rate. */
+export interface RateShare extends RateSource {
+  /** Leaves the budget to the other runs. Never fails. */
+  leave(): Promise<void>;
+}
+
+export interface RateShareOptions {
+  document: CasDocument<RateBudget>;
+  runId: string;
+  /** Of the brand, in requests per second; a smaller one of another run counts for both. */
+  limit: number;
+  /** The most that this run may use of it. */
+  wants: number;
+  clock: Pick<Clock, 'wallMs' | 'monotonicMs' | 'every'>;
+  runs: Pick<RunRegistry, 'isDead'>;
+  log: BrandLog;
+}
+
+/** An instant, by both clocks. */
+interface Instant {
+  monotonicMs: number;
+  wallMs: number;
+}
+
+/** The share of a run that has not joined yet. */
+export function createRateShare(options: RateShareOptions): RateShare {
+  const { document, runId, limit, wants, clock, runs, log } = options;
+  let granted = 0;
+  /** When the last renewal began. */
+  let renewed: Instant | undefined;
+  let sightings: Sightings = new Map();
+  let renewals = 0;
+  let usedAtMs = 0;
+  /** Whether the document may have an entry of this run. */
+  let mayBeListed = false;
+  let stopRenewing: (() => void) | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+  /** Since when every attempt at a renewal has failed. */
+  let failingSinceMs: number | undefined;
+
+  const now = (): Instant => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() });
+  const inUse = () => (renewed && elapsedMs(renewed, now()) < VALID_MS ? granted : 0);
+
+  /** One after the other, so that no renewal overtakes another one or the leave. */
+  function inTurn(act: () => Promise<void>): Promise<void> {
+    const done = turn.then(act);
+    turn = done.catch(() => undefined);
+    return done;
+  }
+
+  async function renew(): Promise<void> {
+    const began = now();
+    const seen = await document.refresh();
+    sightings = afterLook(sightings, seen, clock.monotonicMs());
+    const ended = await endedRuns(seen);
+    const renewal = (current: RateBudget): Renewal => ({
+      runId,
+      limit,
+      wants,
+      renewals,
+      inUse: inUse(),
+      gone: new Set([...ended, ...silentRuns(sightings, current, began.monotonicMs)]),
+    });
+    // Before the write: once it is written, another run may take the rest.
+    granted = Math.min(granted, fairRate(seen, renewal(seen)));
+    renewals += 1;
+    mayBeListed = true;
+    const mayWait = renewed !== undefined && elapsedMs(renewed, began) < RENEW_EVERY_MS / 2;
+    const written = await document.update((current) => {
+      const next = withRenewal(current, renewal(current));
+      const isSame = next.runs[runId]?.rate === current.runs[runId]?.rate;
+      return mayWait && isSame ? current : next;
+    });
+    failingSinceMs = undefined;
+    sightings = afterLook(sightings, written, clock.monotonicMs());
+    if (written.runs[runId]?.renewals !== renewals) return;
+    const before = granted;
+    granted = written.runs[runId].rate;
+    renewed = began;
+    const sharedBy = Object.keys(written.runs).length;
+    if (granted !== before && sharedBy > 1)
+      log({ event: 'rate_shared', requestsPerSecond: granted, runs: sharedBy });
+  }
+
+  /** Runs of which the lake knows that they have ended. */
+  async function endedRuns(seen: RateBudget): Promise<string[]> {
+    const others = knownRuns(seen).filter((run) => run !== runId);
+    const areDead = await Promise.all(others.map((run) => runs.isDead(run)));
+    return others.filter((_run, index) => areDead[index]);
+  }
+
+  /** Remembers and reports a failure, once for each outage. @returns whether a later attempt may succeed in time */
+  function mayPass(thrown: unknown): boolean {
+    const { kind, message } = asBrandReportsError(thrown);
+    if (failingSinceMs === undefined) log({ event: 'rate_budget_not_updated', message });
+    failingSinceMs ??= clock.monotonicMs();
+    return kind === 'transient' && clock.monotonicMs() - failingSinceMs < FORGET_AFTER_MS;
+  }
+
+  async function leave(): Promise<void> {
+    stopRenewing?.();
+    stopRenewing = undefined;
+    await inTurn(async () => {
+      if (!mayBeListed) return;
+      granted = 0;
+      await document.update((current) => withoutRun(current, runId));
+      mayBeListed = false;
+    }).catch(mayPass);
+  }
+
+  function tick(): void {
+    const isIdle = clock.monotonicMs() - usedAtMs >= IDLE_AFTER_MS;
+    void (isIdle ? leave() : inTurn(renew).catch(mayPass));
+  }
+
+  return {
+    get requestsPerSecond() {
+      return inUse();
+    },
+    async claim() {
+      usedAtMs = clock.monotonicMs();
+      stopRenewing ??= clock.every(RENEW_EVERY_MS, tick);
+      if (inUse() > 0) return;
+      await inTurn(renew).catch((thrown: unknown) => {
+        if (!mayPass(thrown)) throw noRate(thrown);
+      });
+    },
+    leave,
+  };
+}
+
+/** It concerns no day: those that wait for a request are left to the next run. */
+function noRate(thrown: unknown): BrandReportsError {
+  const cause = rethrowBugs(thrown);
+  return new BrandReportsError(
+    cause.kind,
+    'rate_unavailable',
+    `no request may be sent, because this run's part of the brand's rate is unknown: ${cause.message}`,
+    { cause },
+  );
+}
+
+/** By whichever clock has gone further: while a machine sleeps, its monotonic clock may stand still. */
+function elapsedMs(since: Instant, until: Instant): number {
+  return Math.max(until.monotonicMs - since.monotonicMs, until.wallMs - since.wallMs);
+}

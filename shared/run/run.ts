@@ -1,0 +1,300 @@
+/*
+ * One start of the program: brands run concurrently, each with one service client (one rate limit, one server clock,
+ * one recovery from a refusal) for all its reports. What the reports of a brand do is in `sync.ts`; here contexts are
+ * put together and outcomes collected.
+ */
+import { BrandReportsError, rethrowBugs } from '../errors.ts';
+import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
+import { type RateShare, createRateShare } from './rate-share.ts';
+import { bindBrand, bindReport } from '../log-events.ts';
+import {
+  type SyncOutcome,
+  type Traffic,
+  hasFailedDays,
+  isUnfinished,
+  madeProgress,
+  runSummary,
+  syncOutcome,
+} from '../outcome.ts';
+import {
+  type FetchContext,
+  type LakeAccess,
+  type RunContext,
+  createBrandReport,
+  todayIn,
+} from '../context/context.ts';
+import { type Range, saveContinuation } from './continuation.ts';
+import { DaysInFlight } from '../context/days-in-flight.ts';
+import { runClock } from '../context/run-clock.ts';
+import { type Deadline, type TimeBudget, createTimeBudget } from '../context/time-budget.ts';
+import { policyOf } from '../planning/policy.ts';
+import type { CredentialSource, RateSource, ReportService, SendRequest } from '../ports.ts';
+import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
+import { type ServiceClient, type ServiceClientOptions, createServiceClient } from '../service/client.ts';
+import { createRateLimiter } from '../service/rate-limit.ts';
+import type { BrandSettings, Settings } from '../settings/settings.ts';
+import { type SyncedReport, syncReports } from './sync.ts';
+
+/** What a run works with. */
+export interface RunOptions extends LakeAccess {
+  settings: Settings;
+  reports: ReportRegistry;
+  credentials: CredentialSource;
+  send: SendRequest;
+  scope: RunScope;
+  /** Missing: the run has no time limit. */
+  deadline?: Deadline;
+  /** Stops requests that are under way; what was staged is kept. */
+  signal?: AbortSignal;
+  leases?: boolean;
+}
+
+/** What one run reads; a missing field means everything that the settings enable. */
+export interface RunScope {
+  brands?: readonly string[];
+  reports?: readonly string[];
+  /** Days to read again, `YYYY-MM-DD`, both included, whatever the policy says. */
+  from?: string;
+  to?: string;
+  /** An instant, ISO 8601: days of the range that any run has read from then on are not read again. */
+  since?: string;
+  /** The most that this run may use of the brand's rate. */
+  requestsPerSecond?: number;
+}
+
+/** What the contexts of one run have in common. */
+interface Run {
+  id: string;
+  time: TimeBudget;
+  days: DaysInFlight;
+}
+
+/** Reads the reports in scope. @returns the document of `sync --json`; expected failures are in it, bugs are thrown */
+export async function runSync(options: RunOptions): Promise<SyncOutcome> {
+  const { lake, clock, deadline } = options;
+  const run = {
+    id: options.newId(),
+    time: createTimeBudget(deadline, clock.monotonicMs),
+    days: new DaysInFlight(selectBrands(options).length),
+  };
+  const unregister = await lake.runs.register(run.id);
+  try {
+    const brands = await Promise.allSettled(
+      selectBrands(options).map((brand) => syncBrand(options, run, brand)),
+    );
+    const reports = brands.flatMap((brand) => {
+      if (brand.status === 'rejected') throw brand.reason;
+      return brand.value;
+    });
+    const outcome = syncOutcome(reports.map((report) => report.outcome));
+    for (const { ctx } of reports) await saveOrLog(ctx, rangeOf(options.scope, ctx), outcome);
+    return outcome;
+  } finally {
+    await unregister();
+  }
+}
+
+/** Never fails: what was read is committed already, and at worst the next run reads some days again. */
+async function saveOrLog(ctx: RunContext, range: Range | undefined, { reports }: SyncOutcome): Promise<void> {
+  try {
+    await saveContinuation(ctx, range, {
+      isUnfinished: reports.some(isUnfinished) || (range !== undefined && reports.some(hasFailedDays)),
+      madeProgress: reports.some(madeProgress),
+    });
+  } catch (thrown) {
+    ctx.log({ event: 'continuation_not_saved', message: rethrowBugs(thrown).message });
+  }
+}
+
+async function syncBrand(options: RunOptions, run: Run, brand: string): Promise<SyncedReport[]> {
+  const traffic = createTrafficCount();
+  const latestMs = () => runClock(options.clock, service).laterMs();
+  const documents = createLakeDocuments({ store: options.lake.store, ...options, latestMs });
+  const highestRate = rateShareOf(options, run, documents, brand);
+  const service = createService(options, brand, { highestRate, onRequest: traffic.count });
+  const contexts = selectReports(options, brand).map((report) =>
+    createRunContext(options, { ...run, documents }, { brand, report, service }),
+  );
+  const range = (ctx: RunContext) => () => rangeOf(options.scope, ctx);
+  let synced: SyncedReport[];
+  try {
+    synced = await syncReports(
+      contexts.map((ctx) => ({
+        ctx,
+        range: range(ctx),
+        traffic: () => traffic.trafficOf(ctx.report.action),
+      })),
+    );
+  } finally {
+    run.days.leave();
+    await highestRate.leave();
+  }
+  for (const { ctx, outcome } of synced) ctx.log({ event: 'run_ended', ...runSummary(outcome) });
+  return synced;
+}
+
+/** The part of the brand's rate that is for this run: all of it while no other run needs it. */
+function rateShareOf(
+  { clock, lake, log, scope, settings }: RunOptions,
+  run: Run,
+  documents: LakeDocuments,
+  brand: string,
+): RateShare {
+  const { requestsPerSecond: limit } = settings;
+  return createRateShare({
+    document: documents.rateBudget(brand),
+    runId: run.id,
+    limit,
+    wants: Math.min(limit, scope.requestsPerSecond ?? limit),
+    clock,
+    runs: lake.runs,
+    log: bindBrand(log, brand),
+  });
+}
+
+/** Counts HTTP attempts by action. */
+function createTrafficCount() {
+  const byAction = new Map<string, Traffic>();
+  const trafficOf = (action: string): Traffic =>
+    byAction.get(action) ?? { requests: 0, retries: 0, throttles: 0 };
+  const count: ServiceClientOptions['onRequest'] = ({ action, attempt, status }) => {
+    const { requests, retries, throttles } = trafficOf(action);
+    byAction.set(action, {
+      requests: requests + 1,
+      retries: retries + (attempt > 1 ? 1 : 0),
+      throttles: throttles + (status === 429 ? 1 : 0),
+    });
+  };
+  return { trafficOf, count };
+}
+
+/** The brand's service for the length of a run. */
+export function createService(
+  options: RunOptions,
+  brand: string,
+  { highestRate, onRequest }: Pick<ServiceClientOptions, 'onRequest'> & { highestRate: RateSource },
+): ServiceClient {
+  const { clock, log, random, credentials, send, signal } = options;
+  const { baseUrl, service, method, timeoutSeconds } = brandSettingsOf(options, brand);
+  const timeLeft = createTimeBudget(options.deadline, clock.monotonicMs);
+  const limiter = createRateLimiter({
+    highest: highestRate,
+    leftMs: () => timeLeft.leftMs(),
+    monotonicMs: clock.monotonicMs,
+    sleep: clock.sleep,
+  });
+  return createServiceClient({
+    brand,
+    baseUrl,
+    service,
+    method,
+    timeoutMs: timeoutSeconds * 1000,
+    credentials,
+    send,
+    limiter,
+    timeLeft,
+    wallMs: clock.wallMs,
+    random,
+    sleep: clock.sleep,
+    log: bindBrand(log, brand),
+    ...(onRequest && { onRequest }),
+    ...(signal && { signal }),
+  });
+}
+
+interface ReportInRun {
+  brand: string;
+  report: ReportDefinition;
+  service: ReportService;
+}
+
+/** What the settings say of a report of a brand. @throws BrandReportsError `config` where they do not have them */
+export function settingsOf(
+  options: Pick<RunOptions, 'settings'>,
+  brand: string,
+  report: ReportDefinition,
+): Pick<FetchContext, 'brandSettings' | 'settings' | 'policy'> {
+  const brandSettings = brandSettingsOf(options, brand);
+  const settings = brandSettings.reports[report.name];
+  if (!settings) throw notInSettings(report.name, brand);
+  return { brandSettings, settings, policy: policyOf(report, brandSettings, settings) };
+}
+
+/** @throws BrandReportsError `config` where the settings do not have the brand or the report */
+export function createFetchContext(
+  options: RunOptions,
+  { brand, report, service }: ReportInRun,
+): FetchContext {
+  return {
+    brand,
+    report,
+    ...settingsOf(options, brand, report),
+    service,
+    clock: runClock(options.clock, service),
+    log: bindReport(options.log, brand, report.name),
+  };
+}
+
+/** @throws BrandReportsError `config` where the settings do not have the brand or the report */
+export function createRunContext(
+  options: RunOptions,
+  run: Run & { documents: LakeDocuments },
+  reportInRun: ReportInRun,
+): RunContext {
+  const fetchContext = createFetchContext(options, reportInRun);
+  const { brand, report } = fetchContext;
+  const { documents } = run;
+  return {
+    ...createBrandReport(options, documents, fetchContext),
+    ...fetchContext,
+    runId: run.id,
+    time: run.time,
+    daysInFlight: options.settings.pagesInFlight,
+    days: run.days,
+    leases: options.leases ?? true,
+    progress: (day, attempt, first) => documents.progress(report.name, brand, day, attempt, first),
+  };
+}
+
+/** The brands in scope. */
+export function selectBrands({ settings, scope }: Pick<RunOptions, 'settings' | 'scope'>): readonly string[] {
+  return scope.brands ?? Object.keys(settings.brands);
+}
+
+/** The reports of a brand in scope: those named, or all that are enabled; in the registry's order. */
+export function selectReports(
+  { reports, scope, settings }: Pick<RunOptions, 'reports' | 'scope' | 'settings'>,
+  brand: string,
+): ReportDefinition[] {
+  const isSelected = (name: string) =>
+    scope.reports?.includes(name) ?? settings.brands[brand]?.reports[name]?.enabled ?? false;
+  return Object.values(reports).filter(({ name }) => isSelected(name));
+}
+
+function brandSettingsOf({ settings }: Pick<RunOptions, 'settings'>, brand: string): BrandSettings {
+  const found = settings.brands[brand];
+  if (found) return found;
+  throw new BrandReportsError(
+    'config',
+    'unknown_brand',
+    `brand "${brand}" is not in the settings; allowed: ${Object.keys(settings.brands).join(', ')}`,
+  );
+}
+
+function notInSettings(report: string, brand: string): BrandReportsError {
+  return new BrandReportsError('config', 'unknown_report', `brand "${brand}" has no settings for ${report}`);
+}
+
+/** The days to read again, where any are named: an open end is the first day of the settings, or today. */
+function rangeOf({ from, to, since }: RunScope, ctx: RunContext): Range | undefined {
+  if (from === undefined && to === undefined) return undefined;
+  return {
+    from: from ?? ctx.policy.startDate,
+    to: to ?? todayIn(ctx),
+    name: `${from ?? ''}..${to ?? ''}`,
+    // Readings are recorded by the earlier clock.
+    ...(since !== undefined && {
+      since: new Date(Date.parse(since) + ctx.clock.earlierMs() - ctx.clock.wallMs()).toISOString(),
+    }),
+  };
+}

@@ -1,0 +1,283 @@
+/*
+ * The reports of one brand in one run, from the plan to the vacuum.
+ *
+ * Each report is planned (`plan-report.ts`), and each due day goes through `pipeline/sync-day.ts` by itself: claim →
+ * read → commit → publish. The open day and yesterday of every report come first; then the reports
+ * take turns, so that a run with little time brings something of each, and no backlog of one starves the others. A
+ * report whose upstream report is in the same run is planned after it, and once more for the days that it brought. A
+ * plan that was made by a wrong clock is made again: the service's first response shows its time.
+ *
+ * A day that fails stops no other, until five fail in a row or one needs an operator. At the end
+ * `finish.ts` vacuums once a day, writes `coverage`, and records when each month is next due.
+ */
+import { type BrandReportsError, asBrandReportsError, rethrowBugs } from '../errors.ts';
+import { finishReport, recordFailedRun } from './finish.ts';
+import { type DayOutcome, type ReportOutcome, type Traffic, errorSummary, reportStatus } from '../outcome.ts';
+import type { RunContext } from '../context/context.ts';
+import type { Range } from './continuation.ts';
+import { type SyncedDay, syncDay } from '../pipeline/sync-day.ts';
+import { type ReportPlan, planReport } from './plan-report.ts';
+import { type DueDay, isUrgent } from '../planning/plan.ts';
+import { isEndOfRun } from '../service/retry.ts';
+import { clocksAgree } from '../service/server-clock.ts';
+
+/** Circuit breaker: after so many consecutive failed days other days wait for the next run. */
+const MAX_CONSECUTIVE_FAILURES = 5;
+/** A service whose clock jumps must not keep a run planning. */
+const MAX_PLANS = 4;
+
+/** One report to sync. */
+export interface ReportToSync {
+  ctx: RunContext;
+  /** Days to read again, whatever the policy says; `undefined` for the days that are due. */
+  range: () => Range | undefined;
+  /** Of the report in this run, so far. */
+  traffic: () => Traffic;
+}
+
+/** How the report ended. */
+export interface SyncedReport {
+  ctx: RunContext;
+  outcome: ReportOutcome;
+}
+
+/** A report in the middle of a run. */
+interface ReportSync extends ReportToSync {
+  plans: ReportPlan[];
+  /** Of the current plan, the days that no worker has taken. */
+  left: DueDay[];
+  inFlight: number;
+  taken: number;
+  /** By day, in the order in which they were planned. */
+  days: Map<string, DayOutcome>;
+  breaker: ReturnType<typeof createCircuitBreaker>;
+  /** The first failure of a day. */
+  failedDay?: BrandReportsError;
+  /** What stopped the report: its plan failed, a bug, or a claim that could not be released. */
+  brokeOff?: { thrown: unknown };
+}
+
+/** Syncs reports of one brand. @returns how each ended, in their order; bugs are thrown */
+export async function syncReports(reports: readonly ReportToSync[]): Promise<SyncedReport[]> {
+  const syncs = reports.map(beginSync);
+  const lookups = syncs.filter(({ ctx }) => ctx.upstream);
+  const paged = syncs.filter(({ ctx }) => !ctx.upstream);
+  const upstreamOf = ({ ctx }: ReportSync) =>
+    syncs.find((sync) => sync.ctx.report.name === ctx.upstream?.report.name);
+  /** The upstream day is not to be read in this run, or has been: otherwise what is about to change is looked up. */
+  const hasUpstream = (due: DueDay, sync: ReportSync) => {
+    const outcome = upstreamOf(sync)?.days.get(due.day)?.outcome;
+    return outcome === undefined || !NOT_READ.includes(outcome);
+  };
+  await readInTurns(paged, isUrgent);
+  await readInTurns(lookups, (due, sync) => isUrgent(due) && hasUpstream(due, sync));
+  // What fails again and again comes last: a service that wants a long pause after it ends the run for all reports.
+  await readInTurns(syncs, (due, sync) => due.reason !== 'retry' && hasUpstream(due, sync));
+  await readInTurns(paged, () => true);
+  await Promise.all(lookups.filter((sync) => (upstreamOf(sync)?.taken ?? 0) > 0).map(planAgain));
+  await readInTurns(lookups, () => true);
+
+  const synced: SyncedReport[] = [];
+  for (const sync of syncs) synced.push({ ctx: sync.ctx, outcome: await finishSync(sync) });
+  return synced;
+}
+
+function beginSync(report: ReportToSync): ReportSync {
+  return {
+    ...report,
+    plans: [],
+    left: [],
+    inFlight: 0,
+    taken: 0,
+    days: new Map(),
+    breaker: createCircuitBreaker(),
+  };
+}
+
+/** Plans what is not planned, and reads the wanted days of all plans, several at a time. */
+async function readInTurns(
+  syncs: readonly ReportSync[],
+  wanted: (due: DueDay, sync: ReportSync) => boolean,
+): Promise<void> {
+  const [first] = syncs;
+  if (!first) return;
+  const { brand, days, daysInFlight } = first.ctx;
+  const next = async () => {
+    while (!days.hasRoom(brand) && candidatesOf(syncs, wanted).length > 0) await days.changed();
+    return takeNext(syncs, wanted);
+  };
+  // While a day is built, the next one is fetched: to build takes no request, and the service takes most of the time.
+  const worker = async () => {
+    let built = Promise.resolve();
+    for (let day = await next(); day; day = await next()) {
+      const fetched = Promise.withResolvers<void>();
+      const ended = readDay(day, fetched.resolve);
+      await Promise.all([fetched.promise, built]);
+      built = ended;
+    }
+    await built;
+  };
+  do {
+    for (const sync of syncs.filter(needsPlan)) await planAgain(sync);
+    await Promise.all(Array.from({ length: daysInFlight }, worker));
+  } while (syncs.some(needsPlan));
+}
+
+/** Whether there is no plan, or only one of a clock that was corrected since. */
+function needsPlan(sync: ReportSync): boolean {
+  return !sync.brokeOff && currentPlan(sync) === undefined;
+}
+
+/** The last plan, unless the clock was corrected since; where it is corrected again and again, the last plan holds. */
+function currentPlan({ ctx, plans }: ReportSync): ReportPlan | undefined {
+  const last = plans.at(-1);
+  const holds = plans.length >= MAX_PLANS || clocksAgree(last?.clockSkewMs ?? 0, ctx.service.clockSkewMs);
+  return holds ? last : undefined;
+}
+
+async function planAgain(sync: ReportSync): Promise<void> {
+  const { ctx, plans, days } = sync;
+  if (sync.brokeOff) return;
+  try {
+    const plan = await planReport(ctx, sync.range());
+    plans.push(plan);
+    for (const [day, { outcome }] of days) if (NOT_READ.includes(outcome)) days.delete(day);
+    sync.left = plan.due.filter(({ day }) => !['busy', 'failed'].includes(days.get(day)?.outcome ?? ''));
+    for (const { day } of sync.left) days.set(day, notRead(day, 'pending'));
+    for (const day of plan.waiting) if (!days.has(day)) days.set(day, notRead(day, 'waiting'));
+  } catch (thrown) {
+    sync.brokeOff = { thrown };
+  }
+}
+
+const NOT_READ: readonly DayOutcome['outcome'][] = ['pending', 'waiting'];
+
+function notRead(dt: string, outcome: 'pending' | 'waiting'): DayOutcome {
+  return { dt, outcome, rows: 0, pages: 0 };
+}
+
+interface NextDay {
+  sync: ReportSync;
+  plan: ReportPlan;
+  due: DueDay;
+}
+
+/** Of each report the first day that is left. */
+function candidatesOf(
+  syncs: readonly ReportSync[],
+  wanted: (due: DueDay, sync: ReportSync) => boolean,
+): NextDay[] {
+  return syncs.flatMap((sync) => {
+    const plan = currentPlan(sync);
+    const due = sync.left.find((each) => wanted(each, sync) && !sync.breaker.isOpen(each));
+    return plan && due && !sync.brokeOff ? [{ sync, plan, due }] : [];
+  });
+}
+
+/**
+ * The next day to read: the first one left of the report with the fewest days in flight, or else the fewest taken, or
+ * else the one read longest ago, so that runs with time for one day read another report each time.
+ */
+function takeNext(
+  syncs: readonly ReportSync[],
+  wanted: (due: DueDay, sync: ReportSync) => boolean,
+): NextDay | undefined {
+  const [next] = candidatesOf(syncs, wanted).sort(
+    (a, b) =>
+      a.sync.inFlight - b.sync.inFlight ||
+      a.sync.taken - b.sync.taken ||
+      a.plan.lastReadMs - b.plan.lastReadMs,
+  );
+  if (!next?.sync.ctx.time.tryStartDay()) return undefined;
+  const { sync, due } = next;
+  sync.left = sync.left.filter((other) => other !== due);
+  sync.ctx.days.begin(sync.ctx.brand);
+  sync.inFlight += 1;
+  sync.taken += 1;
+  return next;
+}
+
+/** @param onFetched called when the day needs no further page, and in any case at its end */
+async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Promise<void> {
+  const { report, service } = sync.ctx;
+  const turn = {
+    urgent: isUrgent(due),
+    report: report.name,
+    rank: plan.due.indexOf(due),
+    ...(sync.plans.length < MAX_PLANS && { clockSkewMs: plan.clockSkewMs }),
+  };
+  try {
+    const ctx = { ...sync.ctx, service: service.inOrder(turn) };
+    const { outcome, error, endsReport }: SyncedDay = await syncDay(ctx, due, plan.continuation, onFetched);
+    if (endsReport) sync.left = [];
+    if (currentPlan(sync) !== plan && outcome.outcome === 'pending') ctx.time.giveDayBack();
+    sync.breaker.record(due, outcome, error);
+    sync.days.set(due.day, outcome);
+    sync.failedDay ??= error;
+  } catch (thrown) {
+    sync.brokeOff ??= { thrown };
+  } finally {
+    sync.ctx.days.end(sync.ctx.brand);
+    sync.inFlight -= 1;
+    onFetched();
+  }
+}
+
+async function finishSync(sync: ReportSync): Promise<SyncedReport['outcome']> {
+  const { ctx, plans, brokeOff, failedDay } = sync;
+  const days = [...sync.days.values()];
+  const outcomeOf = (status: ReportOutcome['status'], error?: ReportOutcome['error']) => ({
+    ...{ brand: ctx.brand, report: ctx.report.name, status, days, ...sync.traffic() },
+    ...(error && { error }),
+  });
+  try {
+    if (brokeOff) throw brokeOff.thrown;
+    const seen = new Map(plans.flatMap((plan) => [...plan.seen]));
+    const columnsBefore = plans.find(({ columns }) => columns !== undefined)?.columns;
+    const examinedAll = plans.some((plan) => plan.examinedAll);
+    const failure = failedDay ?? plans.map(({ error }) => error).find((error) => error);
+    const error = failure && errorSummary(failure);
+    const outcome = outcomeOf(reportStatus(days, error), error);
+    const published = days.filter(({ outcome }) => outcome === 'published').map(({ dt }) => dt);
+    const committedDays = days.filter(isCommitted).map(({ dt }) => dt);
+    const examined = { seen, examinedAll, published, committedDays, columnsBefore };
+    await finishReport(ctx, examined, sync.range() ? undefined : outcome);
+    return outcome;
+  } catch (thrown) {
+    const error = asBrandReportsError(thrown);
+    if (isEndOfRun(error)) return outcomeOf('incomplete');
+    const outcome = outcomeOf(reportStatus([], error), errorSummary(error));
+    if (!sync.range()) await recordFailedRun(ctx, outcome);
+    rethrowBugs(thrown);
+    ctx.log({ event: 'report_failed', ...errorSummary(error) });
+    return outcome;
+  }
+}
+
+function isCommitted({ outcome }: Pick<DayOutcome, 'outcome'>): boolean {
+  return outcome === 'published' || outcome === 'unchanged';
+}
+
+/**
+ * Whether to stop: otherwise an outage is multiplied by the number of days, and a wrong secret may lock the account.
+ * Refused days stop only those that are due for the same reason: a history that the service does not keep must not
+ * keep restated days from being read.
+ */
+function createCircuitBreaker() {
+  let unavailable = 0;
+  const failures = new Map<DueDay['reason'], number>();
+  let needsOperator = false;
+  return {
+    isOpen: ({ reason }: DueDay) =>
+      needsOperator || Math.max(unavailable, failures.get(reason) ?? 0) >= MAX_CONSECUTIVE_FAILURES,
+    record({ reason }: DueDay, { outcome }: DayOutcome, error: BrandReportsError | undefined) {
+      const isRead = isCommitted({ outcome });
+      if (isRead || (error && error.kind !== 'transient')) unavailable = 0;
+      if (isRead) failures.delete(reason);
+      if (!error) return;
+      if (error.kind === 'transient') unavailable += 1;
+      failures.set(reason, (failures.get(reason) ?? 0) + 1);
+      needsOperator ||= error.kind === 'auth' || error.kind === 'config';
+    },
+  };
+}

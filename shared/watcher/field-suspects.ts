@@ -1,0 +1,50 @@
+import { DAY_MS } from '../days.ts';
+import { type FieldChange, SHOWN_DAYS } from '../planning/schema-changes.ts';
+import type { Suspect } from './open-problems.ts';
+import type { TableStatus } from '../status/table-statuses.ts';
+
+const SAYINGS: Record<FieldChange, { title: string; advice: string }> = {
+  new: {
+    title: 'new fields',
+    advice: 'Nothing is to be done: they are columns of the table, whose types the first values have decided',
+  },
+  vanished: {
+    title: 'fields vanished',
+    advice:
+      'Ask the operator of the service whether they were renamed: queries of these columns find NULL. Where it is a mistake, later readings bring the values back by themselves',
+  },
+  returned: {
+    title: 'fields are back',
+    advice: 'Nothing is to be done: where the days between are restated, later readings fill them',
+  },
+  drifted: {
+    title: 'fields no longer fit their type',
+    advice:
+      'Look at the column _rescued of the day, which has the values: queries of the column do not find them. Ask the operator of the service which type is meant',
+  },
+  null_share: {
+    title: 'fields are NULL more often',
+    advice: 'Ask the operator of the service whether they are optional now',
+  },
+};
+
+/** The fields that came, went or changed, of which people are told like of findings: once, and as no problem. */
+export function fieldSuspects({ brand, report, schemaChanges = [] }: TableStatus, nowMs: number): Suspect[] {
+  return schemaChanges.flatMap(({ dt, column, change, detail }) => {
+    const { title, advice } = SAYINGS[change];
+    const sinceMs = Date.parse(`${dt}T00:00:00Z`);
+    // Before it leaves `schemaChanges`, in whatever zone: else it would be told to be solved.
+    const untilMs = sinceMs + SHOWN_DAYS * DAY_MS;
+    if (nowMs >= untilMs) return [];
+    return [
+      {
+        id: `${brand} ${report} field ${change} ${column} ${dt}`,
+        ...{ brand, report, what: `${title}: ${column}, ${dt}`, sinceMs },
+        graceMs: 0,
+        why: detail,
+        remedy: { sentence: advice },
+        finding: { title, day: dt, detail: `${column}, ${detail}`, untilMs },
+      },
+    ];
+  });
+}

@@ -1,0 +1,123 @@
+import type { Message } from '../ports.ts';
+import type { Change } from './news.ts';
+import { toldTogether } from './open-findings.ts';
+import type { OpenProblem } from './open-problems.ts';
+
+/** How a reader of a message starts an action, in plain text. */
+export interface TextControls {
+  /** How to read what is due. */
+  sync(report: string, brand: string): string;
+  /** How to test the connection. */
+  check(report: string, brand: string): string;
+}
+
+/** What a message names beside the problems. */
+export interface MessageOptions {
+  /** What it calls the pipeline, e.g. the name of the stack. */
+  pipeline: string;
+  /** Where all days are shown. */
+  page: string;
+  nowMs: number;
+  controls: TextControls;
+}
+
+/** Problems put in full: of more the page shows all. */
+const MAX_PROBLEMS = 30;
+const MAX_WHY = 400;
+
+/** The message that tells of a change: what is new, what is still open, what is solved. */
+export function changeMessage({ opened, remaining, solved }: Change, options: MessageOptions): Message {
+  const { pipeline, page, nowMs } = options;
+  const [problems, findings] = partition(opened);
+  const still = partition(remaining)[0];
+  const headline = headlineOf({ opened: problems, remaining: still, solved }, findings.length);
+  return {
+    subject: `${pipeline}: ${headline}`,
+    text: [
+      `${pipeline}, ${timeText(nowMs)}: ${headline}.`,
+      ...section('NEW', problems, options),
+      ...section('STILL OPEN', still, options),
+      ...section('FINDINGS', toldTogether(findings), options),
+      ...solvedSection(solved),
+      '',
+      `All days: ${page}`,
+      '',
+    ].join('\n'),
+  };
+}
+
+/** `problems: 1 new, 2 solved, 3 open; findings: 1 new` */
+function headlineOf({ opened, remaining, solved }: Change, newFindings: number): string {
+  const [problems, findings] = partition(solved);
+  const open = opened.length + remaining.length;
+  const ofProblems = countsText({ new: opened.length, solved: problems.length, open });
+  const ofFindings = countsText({ new: newFindings, solved: findings.length });
+  const parts = [
+    ...(open > 0 ? [`problems: ${ofProblems}`] : problems.length > 0 ? [ALL_WELL] : []),
+    ...(ofFindings === '' ? [] : [`findings: ${ofFindings}`]),
+  ];
+  return parts.join('; ') || ALL_WELL;
+}
+
+const ALL_WELL = 'all is well again';
+
+function countsText(counts: Record<string, number>): string {
+  return Object.entries(counts)
+    .flatMap(([name, count]) => (count > 0 ? [`${count} ${name}`] : []))
+    .join(', ');
+}
+
+/** @returns problems, findings */
+function partition<T extends { finding?: unknown }>(all: readonly T[]): [problems: T[], findings: T[]] {
+  const isFinding = ({ finding }: T) => finding !== undefined;
+  return [all.filter((each) => !isFinding(each)), all.filter(isFinding)];
+}
+
+function section(title: string, problems: readonly OpenProblem[], { controls }: MessageOptions): string[] {
+  if (problems.length === 0) return [];
+  const shown = problems.slice(0, MAX_PROBLEMS);
+  return [
+    '',
+    title,
+    ...shown.flatMap(({ brand, report, what, sinceMs, why, remedy: { sentence, start } }) => [
+      `- ${brand} ${report}: ${what}`,
+      `  since ${timeText(sinceMs)}`,
+      `  Why: ${shortened(why)}`,
+      `  What to do: ${start ? `${sentence}: ${controls[start](report, brand)}` : `${sentence}.`}`,
+    ]),
+    ...andMore(problems.length),
+  ];
+}
+
+function solvedSection(solved: Change['solved']): string[] {
+  if (solved.length === 0) return [];
+  const shown = solved.slice(0, MAX_PROBLEMS);
+  return [
+    '',
+    'SOLVED',
+    ...shown.map(({ what, since }) => `- ${what} (since ${timeText(Date.parse(since))})`),
+    ...andMore(solved.length),
+  ];
+}
+
+function andMore(count: number): string[] {
+  return count > MAX_PROBLEMS ? [`- and ${count - MAX_PROBLEMS} more`] : [];
+}
+
+/** What stands between words: also what would steer the reader's screen. */
+const BETWEEN_WORDS = /[\s\p{Cc}\u202A-\u202E\u2066-\u2069]+/gu;
+
+/**
+ * On one line, because the text is read line by line. Half a surrogate pair, which a service may send and cutting may
+ * leave, is no text: the client of SNS throws it back, and with it the whole message.
+ */
+function shortened(text: string): string {
+  const line = text.replaceAll(BETWEEN_WORDS, ' ');
+  const kept = line.length <= MAX_WHY ? line : `${line.slice(0, MAX_WHY)}…`;
+  return kept.toWellFormed();
+}
+
+/** `2026-11-20 15:05 UTC` */
+function timeText(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}

@@ -1,0 +1,278 @@
+/*
+ * What people are told about. Without it a person would have to look at every day of every report. The state of a day is
+ * decided in planning/day-state.ts, here for how long it may last: a first failure without an answer is left to the next
+ * run, a day that was never read waits for the schedule, a long history for its turn. What looks wrong is a suspect; one
+ * that has lasted for longer than its grace period is a problem. How the last run ended tells what no day shows: that
+ * it failed before it read one, that the service throttles it, or that no run comes any more.
+ */
+import { DAY_MS, HOUR_MS, addDays, dayOf, monthOf } from '../days.ts';
+import { LAST_RUN_RENEWED_MS, type LastRun } from '../lake/documents/report-state.ts';
+import type { DayFacts } from '../day-facts.ts';
+import { gracePeriodMs, type ProblemState } from '../planning/day-state.ts';
+import type { Policy } from '../planning/due.ts';
+import { type Problem, dayRanges, problemsOf } from '../status/problems.ts';
+import { type Remedy, remedyOf, remedyOfFailure } from '../status/remedies.ts';
+import type { TableStatus } from '../status/table-statuses.ts';
+
+/** Something that looks wrong with a report of a brand. */
+export interface Suspect {
+  /** The same from look to look, as long as it lasts. */
+  id: string;
+  brand: string;
+  report: string;
+  /** What is wrong, e.g. `2 days failed: 2026-11-18, 2026-11-19`. */
+  what: string;
+  /** Since when, as far as the lake says; missing: since a look first saw it. */
+  sinceMs?: number;
+  /** It is a problem when it has lasted for so long. */
+  graceMs: number;
+  /** One sentence. */
+  why: string;
+  remedy: Remedy;
+  /** Of a finding, which is told once and is no problem. */
+  finding?: ToldFinding;
+}
+
+/** What a message says of a finding; those of one title are told together. */
+export interface ToldFinding {
+  title: string;
+  /** `YYYY-MM-DD` */
+  day: string;
+  detail: string;
+  /** From then on nobody is told that it is gone. */
+  untilMs: number;
+}
+
+/** A suspect that has lasted for too long. */
+export interface OpenProblem extends Suspect {
+  sinceMs: number;
+}
+
+/** What is known of one report that the settings enable. */
+export interface WatchedReport {
+  table: TableStatus;
+  policy: Policy;
+  /** The months whose days are to be judged: in the others nothing is due by the report state. */
+  isJudged: (month: string) => boolean;
+  lastRun: LastRun | undefined;
+}
+
+/** A run may start or end so much later than its schedule says. */
+const LATE_RUN_MS = 2 * HOUR_MS;
+/** A history may take days to be read, newest first; then people should know. */
+const HISTORY_MS = 3 * DAY_MS;
+/** A large day may take several runs. */
+const IN_PROGRESS_MS = DAY_MS;
+/** Of the requests of a run. */
+const THROTTLED_SHARE = 0.1;
+/** Of a run with fewer requests a share says nothing. */
+const THROTTLED_REQUESTS = 20;
+const MAX_RANGES = 4;
+
+/** All that looks wrong with a report. */
+export function suspectsOf(watched: WatchedReport, nowMs: number): Suspect[] {
+  const { table, policy, lastRun } = watched;
+  const days = table.days.filter(({ dt }) => watched.isJudged(monthOf(dt)));
+  const problems = problemsOf([{ ...table, days }], dayOf(nowMs, policy.timeZone));
+  const ofDays = [
+    ...failedDays(problems, policy),
+    ...unreadDays(watched, problems, nowMs),
+    ...otherDays(problems, policy),
+  ];
+  const suspects = [
+    ...ofDays,
+    ...(lastRun ? failedRun(lastRun, policy) : []),
+    ...(lastRun ? throttledRun(lastRun, policy) : []),
+    silence(lastRun, policy),
+  ];
+  const { brand, report } = table;
+  return suspects.map(({ kind, ...suspect }) => ({
+    id: `${brand} ${report} ${kind}`,
+    brand,
+    report,
+    ...suspect,
+  }));
+}
+
+/** The suspects that are problems. @param seen by id: when a look first saw it, ISO 8601 */
+export function openProblems(
+  suspects: readonly Suspect[],
+  seen: Readonly<Record<string, string>>,
+  nowMs: number,
+): OpenProblem[] {
+  return suspects.flatMap((suspect) => {
+    const { [suspect.id]: seenAt } = seen;
+    const fromMs = suspect.sinceMs ?? (seenAt === undefined ? nowMs : Date.parse(seenAt));
+    const sinceMs = Math.min(fromMs, nowMs);
+    return nowMs - sinceMs >= suspect.graceMs ? [{ ...suspect, sinceMs }] : [];
+  });
+}
+
+/** A suspect before the report's name is added. @property kind distinguishes it from others of the report */
+type NamelessSuspect = Omit<Suspect, 'id' | 'brand' | 'report'> & { kind: string };
+
+/** One for each error; those without an answer of the service are one, because their codes vary. */
+function failedDays(problems: readonly Problem[], policy: Policy): NamelessSuspect[] {
+  const failed = problems.filter(({ state }) => state === 'failed').flatMap(({ days }) => days);
+  const errorOf = ({ failure }: DayFacts) =>
+    failure?.kind === 'transient' ? 'transient' : (failure?.code ?? 'unknown');
+  return [...Map.groupBy(failed, errorOf)].map(([error, days]) => {
+    const failures = days.flatMap(({ failure }) => failure ?? []);
+    const since = failures.flatMap(({ since }) => (since === undefined ? [] : Date.parse(since)));
+    const [first] = failures;
+    const isFirstTry = error === 'transient' && failures.every(({ times = 1 }) => times < 2);
+    return {
+      kind: `failed ${error}`,
+      what: `${counted(days)} failed: ${rangesText(days)}`,
+      ...(since.length > 0 && { sinceMs: Math.min(...since) }),
+      graceMs: isFirstTry ? gracePeriodMs(policy) : 0,
+      why: first ? `${first.kind} (${first.code}): ${first.message}` : 'nothing says why',
+      remedy: remedyOf('failed', first?.kind),
+    };
+  });
+}
+
+/**
+ * Days that were never read to their end: those after the newest day that was, and yesterday, which every run reads first;
+ * and the history before them, for which time is needed.
+ */
+function unreadDays(
+  { table, policy, isJudged }: WatchedReport,
+  problems: readonly Problem[],
+  nowMs: number,
+): NamelessSuspect[] {
+  const isRead = ({ dt, rows }: DayFacts) => rows !== null || !isJudged(monthOf(dt));
+  const newestRead = table.days.findLast(isRead)?.dt ?? '';
+  const yesterday = addDays(dayOf(nowMs, policy.timeZone), -1);
+  const daysOf = (state: ProblemState) =>
+    problems.filter((problem) => problem.state === state).flatMap(({ days }) => days);
+  const graceMs = gracePeriodMs(policy);
+  const [late, history] = [true, false].map((isLate) =>
+    daysOf('missing').filter(({ dt }) => (dt > newestRead || dt === yesterday) === isLate),
+  );
+  const unread = { why: 'no run has read them to their end' };
+  return [
+    ...suspectDays(late, 'missing', {
+      ...unread,
+      kind: 'missing',
+      graceMs,
+      remedy: remedyOf('missing', undefined),
+    }),
+    ...suspectDays(history, 'of the history not read yet', {
+      ...HISTORY,
+      graceMs: Math.max(graceMs, HISTORY_MS),
+    }),
+    // Each by itself: while a history is read some day is always in progress, but another one at each look.
+    ...daysOf('in_progress').flatMap((day) =>
+      suspectDays([day], 'in progress', {
+        ...unread,
+        kind: `in_progress ${day.dt}`,
+        graceMs: Math.max(graceMs, IN_PROGRESS_MS),
+        remedy: remedyOf('in_progress', undefined),
+      }),
+    ),
+  ];
+}
+
+const HISTORY = {
+  kind: 'history',
+  why: 'runs read the newest days first, as far as their time reaches',
+  remedy: {
+    sentence: 'Nothing, where the history is long: runs go on with it. To have it sooner, start a backfill',
+  },
+};
+
+function suspectDays(
+  days: readonly DayFacts[] | undefined,
+  what: string,
+  rest: Omit<NamelessSuspect, 'what'>,
+): NamelessSuspect[] {
+  if (!days || days.length === 0) return [];
+  return [{ ...rest, what: `${counted(days)} ${what}: ${rangesText(days)}` }];
+}
+
+function otherDays(problems: readonly Problem[], policy: Policy): NamelessSuspect[] {
+  return problems.flatMap(({ state, days }) => {
+    if (state === 'overdue') {
+      const due = days.flatMap(({ nextDue }) => (nextDue === null ? [] : Date.parse(nextDue)));
+      return suspectDays(days, 'overdue', {
+        kind: state,
+        ...(due.length > 0 && { sinceMs: Math.min(...due) }),
+        graceMs: 0,
+        why: 'no run has read them again since they were due',
+        remedy: remedyOf(state, undefined),
+      });
+    }
+    if (state !== 'unverified') return [];
+    return suspectDays(days, 'without a record', {
+      kind: state,
+      graceMs: gracePeriodMs(policy),
+      why: 'the report has never returned a record',
+      remedy: remedyOf(state, undefined),
+    });
+  });
+}
+
+/** A run that failed, but no day did: it could not begin. Failed days are problems by themselves, until they are read. */
+function failedRun(
+  { kind, code, message, at, since, failedDays }: LastRun,
+  policy: Policy,
+): NamelessSuspect[] {
+  if (kind === undefined || failedDays > 0) return [];
+  const isFirst = kind === 'transient' && at === since;
+  return [
+    {
+      kind: `run failed ${kind}`,
+      what: 'runs fail before they read a day',
+      sinceMs: Date.parse(since),
+      graceMs: isFirst ? gracePeriodMs(policy) : 0,
+      why: `${kind} (${code}): ${message}`,
+      remedy: remedyOfFailure(kind),
+    },
+  ];
+}
+
+function throttledRun({ requests, throttles }: LastRun, { maxGapMs }: Policy): NamelessSuspect[] {
+  if (requests < THROTTLED_REQUESTS || throttles < THROTTLED_SHARE * requests) return [];
+  return [
+    {
+      kind: 'throttled',
+      what: 'runs are throttled',
+      // One run is none: another one has to have ended like it.
+      graceMs: maxGapMs + LATE_RUN_MS,
+      why: `the service answered ${throttles} of ${requests} requests of the last run with HTTP 429`,
+      remedy: {
+        sentence: 'Nothing is lost, but runs take longer. Lower the setting requestsPerSecond and deploy',
+      },
+    },
+  ];
+}
+
+/** How long the last run is ago: by itself no problem, until it is longer than the schedule's longest gap. */
+function silence(lastRun: LastRun | undefined, { maxGapMs }: Policy): NamelessSuspect {
+  const sinceMs = lastRun && Date.parse(lastRun.at);
+  return {
+    // Two, because a lost report state has no time: the problem begins when a look first finds it so.
+    kind: lastRun ? 'silent' : 'never_run',
+    what: lastRun ? 'no run has ended any more' : 'no run has ended yet',
+    ...(sinceMs !== undefined && { sinceMs }),
+    graceMs: maxGapMs + LAST_RUN_RENEWED_MS + LATE_RUN_MS,
+    why: 'the schedule is off, or every run dies before its end',
+    remedy: {
+      sentence: 'Check that the schedule is on, and read the function’s log. To read what is due now',
+      start: 'sync',
+    },
+  };
+}
+
+/** `2 days` */
+export function counted(days: readonly unknown[]): string {
+  return days.length === 1 ? '1 day' : `${days.length} days`;
+}
+
+/** `2026-11-01 to 2026-11-03, 2026-11-07` */
+export function rangesText(days: readonly Pick<DayFacts, 'dt'>[]): string {
+  const ranges = dayRanges(days).map(({ from, to }) => (from === to ? from : `${from} to ${to}`));
+  const rest = ranges.length - MAX_RANGES;
+  return [...ranges.slice(0, MAX_RANGES), ...(rest > 0 ? [`${rest} more ranges`] : [])].join(', ');
+}

@@ -1,0 +1,147 @@
+/*
+ * One look of the watcher. Without it somebody would have to ask whether all is in. It judges every day of every report
+ * that the settings enable, says how many problems there are, tells people what has changed, and draws the calendar. The
+ * number comes first: where none comes any more, an alarm is raised, so a look that dies on the way is noticed.
+ */
+import { lastMonths, isInSpan, monthOf } from '../days.ts';
+import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
+import { mayBeDue } from '../lake/documents/report-state.ts';
+import {
+  type ReportStates,
+  type ReportLedgers,
+  type WantsMonth,
+  readWantedLedgers,
+} from '../lake/documents/read.ts';
+import type { WatchRecord } from '../lake/documents/watch-record.ts';
+import { COVERAGE_PAGE_KEY } from '../lake/paths.ts';
+import type { Log } from '../log-events.ts';
+import { enabledPolicy, policyFingerprint } from '../planning/policy.ts';
+import type { Clock, Notifier, ObjectStore } from '../ports.ts';
+import type { ReportRegistry } from '../reports/definition.ts';
+import type { Settings } from '../settings/settings.ts';
+import { calendarPage } from '../status/calendar.ts';
+import { type MessageOptions, changeMessage } from './message.ts';
+import { afterLook, afterMessage, changeFrom } from './news.ts';
+import { fieldSuspects } from './field-suspects.ts';
+import { findingSuspects, firstComparedMonth } from './open-findings.ts';
+import { type Suspect, openProblems, suspectsOf } from './open-problems.ts';
+import type { Controls } from '../status/remedies.ts';
+import { type TableStatus, tableStatuses } from '../status/table-statuses.ts';
+
+/** What a look works with. */
+export interface WatchOptions {
+  settings: Settings;
+  reports: ReportRegistry;
+  store: ObjectStore;
+  clock: Pick<Clock, 'wallMs' | 'sleep'>;
+  random: () => number;
+  newId: () => string;
+  log: Log;
+  notifier: Notifier;
+  /** Publishes how many problems there are, zero included. */
+  countProblems: (count: number) => void;
+  message: Omit<MessageOptions, 'nowMs'>;
+  /** What readers of the page may start. */
+  controls: Controls;
+}
+
+/** What a look found. */
+export interface WatchOutcome {
+  problems: { brand: string; report: string; since: string; what: string; why: string }[];
+  /** The subject of the message that it sent; `null` where there was nothing to tell, or another look told it. */
+  message: string | null;
+}
+
+/** The page shows so many months; older days are judged all the same. */
+const PAGE_MONTHS = 3;
+
+/** @throws BrandReportsError where the lake cannot be read or written, or the message not sent */
+export async function watch(options: WatchOptions): Promise<WatchOutcome> {
+  const { settings, reports, store } = options;
+  const nowMs = options.clock.wallMs();
+  const span = lastMonths(PAGE_MONTHS, nowMs);
+  const record = createLakeDocuments(options).watchRecord();
+  const monthsTold = monthsOfFindings(await record.cached());
+  const isJudged: WantsMonth = (month, of) =>
+    isInSpan(month, span) || monthsTold.has(month) || mayHoldProblems(month, of, settings, nowMs);
+  const firstMonth = firstComparedMonth(nowMs);
+  const isRead: WantsMonth = (month, of) => month >= firstMonth || isJudged(month, of);
+  const lake = await readWantedLedgers(store, reports, isRead, nowMs);
+  const suspects = suspectsIn(options, lake, isJudged, nowMs);
+  const look = { id: options.newId(), nowMs };
+  const { seen, told, telling } = await record.update((current) => afterLook(current, suspects, look));
+  const open = openProblems(suspects, seen, nowMs);
+  const problems = open.filter(({ finding }) => !finding);
+  options.countProblems(problems.length);
+  const isNews = telling?.by === look.id;
+  const message = isNews && changeMessage(changeFrom(told, open, nowMs), { ...options.message, nowMs });
+  try {
+    if (message) {
+      await options.notifier.tell(message);
+      await record.update((current) => afterMessage(current, open, look));
+    }
+  } finally {
+    // Where no message can be sent the page is all there is, and it must not show what was long ago.
+    await writePage(options, tableStatuses(settings, reports, lake, nowMs, span), nowMs);
+  }
+  options.log({
+    event: 'look_ended',
+    problems: problems.length,
+    ...(message && { message: message.subject }),
+  });
+  return {
+    problems: problems.map(({ brand, report, sinceMs, what, why }) => ({
+      ...{ brand, report, since: new Date(sinceMs).toISOString(), what, why },
+    })),
+    message: message ? message.subject : null,
+  };
+}
+
+/** Where nobody looked at them any more, they would be told to be solved. */
+function monthsOfFindings({ told }: WatchRecord): Set<string> {
+  return new Set(Object.values(told).flatMap(({ finding }) => (finding ? [monthOf(finding.day)] : [])));
+}
+
+/** If nothing in a month is due by the report state, every day of it is complete: its ledger need not be read. */
+function mayHoldProblems(
+  month: string,
+  { brand, report, state, upstream }: ReportStates,
+  settings: Settings,
+  nowMs: number,
+): boolean {
+  const policy = enabledPolicy(settings, brand, report);
+  return policy !== undefined && mayBeDue(state, policyFingerprint(policy), month, nowMs, upstream);
+}
+
+function suspectsIn(
+  { settings, reports }: WatchOptions,
+  lake: readonly ReportLedgers[],
+  isJudged: WantsMonth,
+  nowMs: number,
+): Suspect[] {
+  return tableStatuses(settings, reports, lake, nowMs).flatMap((table) => {
+    const { [table.report]: report } = reports;
+    const policy = report && enabledPolicy(settings, table.brand, report);
+    if (!policy) return [];
+    const stored = lake.find((each) => each.brand === table.brand && each.report.name === report.name);
+    const isJudgedHere = (month: string) => !stored || isJudged(month, stored);
+    const lastRun = stored?.state.lastRun;
+    const watched = { table, policy, isJudged: isJudgedHere, lastRun };
+    return [
+      ...suspectsOf(watched, nowMs),
+      ...findingSuspects(watched, nowMs),
+      ...fieldSuspects(table, nowMs),
+    ];
+  });
+}
+
+async function writePage(
+  { settings, store, controls }: WatchOptions,
+  tables: readonly TableStatus[],
+  nowMs: number,
+): Promise<void> {
+  const { markup } = calendarPage(tables, store.url, { settings, nowMs, controls });
+  const page = store.create(COVERAGE_PAGE_KEY);
+  await page.write(Buffer.from(markup));
+  await page.finish();
+}

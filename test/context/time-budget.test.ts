@@ -1,0 +1,54 @@
+import { describe, expect, it } from '@jest/globals';
+import { createTimeBudget } from '../../shared/context/time-budget.ts';
+
+const DEADLINE = { softMs: 100, hardMs: 200 };
+
+describe('the time of a run', () => {
+  it.each([
+    ['neither up nor over before its soft end', 99, false, false],
+    ['up from its soft end on', 100, true, false],
+    ['over from its hard end on', 200, true, true],
+  ])('is %s', (_name, nowMs, isUp, isOver) => {
+    const time = createTimeBudget(DEADLINE, () => nowMs);
+    expect({ isUp: time.isUp(), isOver: time.isOver() }).toEqual({ isUp, isOver });
+  });
+
+  it('never ends without a deadline', () => {
+    const time = createTimeBudget(undefined, () => Number.MAX_SAFE_INTEGER);
+    expect([time.isUp(), time.isOver(), time.fits(1e12)]).toEqual([false, false, true]);
+  });
+
+  it.each([
+    ['before its soft end', 40, [60, 160]],
+    ['between its ends', 150, [0, 50]],
+    ['after its hard end', 250, [0, 0]],
+  ])('is left %s until either end', (_name, nowMs, left) => {
+    const time = createTimeBudget(DEADLINE, () => nowMs);
+    expect([time.leftMs(), time.untilOverMs()]).toEqual(left);
+  });
+
+  it('follows a deadline that moves while the run works', () => {
+    const deadline = { ...DEADLINE };
+    const time = createTimeBudget(deadline, () => 50);
+    deadline.softMs = 50;
+    expect(time.isUp()).toBe(true);
+  });
+
+  it('suffices for one day even where there is none, and for no other', () => {
+    const time = createTimeBudget(DEADLINE, () => 150);
+    expect([time.tryStartDay(), time.tryStartDay()]).toEqual([true, false]);
+  });
+
+  it.each([
+    ['ends before the process may be gone', 150, 2, 50, true],
+    ['ends later, and other days were started', 50, 2, 151, false],
+    ['ends later, and it is the only work of a run that has time', 50, 1, 151, true],
+    ['ends later, and the time for it is up', 120, 1, 81, false],
+  ])('has room for work that %s', (_name, nowMs, days, needsMs, fits) => {
+    let clockMs = 0;
+    const time = createTimeBudget(DEADLINE, () => clockMs);
+    for (let day = 0; day < days; day += 1) time.tryStartDay();
+    clockMs = nowMs;
+    expect(time.fits(needsMs)).toBe(fits);
+  });
+});

@@ -1,0 +1,297 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { addDays } from '../../shared/days.ts';
+import type { Committed } from '../../shared/lake/documents/ledger.ts';
+import {
+  type FindingFacts,
+  carriedFindings,
+  findingsOf,
+  findingsText,
+  isNewFinding,
+} from '../../shared/findings/findings.ts';
+import type { Check } from '../../shared/reports/definition.ts';
+import { NOW, policy, readAt } from '../planning/entries.ts';
+
+const DAY = '2026-03-15';
+const READ = '2026-03-16T06:00:00.000Z';
+const CHECK: Check = {
+  name: 'link_differs',
+  counts: 'links that differ',
+  advice: 'Ask',
+  rule: 'one_value',
+  by: 'link',
+  column: 'click',
+};
+
+/** A day after weeks with these rows on its weekday, the last week first; `undefined` for a week that is not known. */
+function facts(change: Partial<Committed>, weeks: readonly (number | undefined)[] = []): FindingFacts {
+  const known = new Map([[DAY, readAt(READ, change)]]);
+  for (const [week, rows] of weeks.entries())
+    if (rows !== undefined) known.set(addDays(DAY, -7 * (week + 1)), readAt(READ, { rows }));
+  return {
+    day: DAY,
+    report: { checks: [CHECK], measure: 'commission', day: { by: 'timestamps' } },
+    entryOn: (day) => known.get(day),
+    policy,
+  };
+}
+const found = (change: Partial<Committed>, weeks?: readonly (number | undefined)[]) =>
+  findingsText(findingsOf(facts(change, weeks)));
+
+const earlier = (rows: number, sum?: string) => ({
+  ...{ rows, state: 'closed' as const, at: READ },
+  ...(sum !== undefined && { sum }),
+});
+const sums = (commission: string) => ({ commission });
+
+describe('a day compared with what it was before', () => {
+  it.each<[string, Partial<Committed>, string | null]>([
+    ['the same rows', { rows: 120, before: earlier(120) }, null],
+    ['more rows', { rows: 500, before: earlier(120) }, null],
+    ['as many percent fewer as may be', { rows: 96, before: earlier(120) }, null],
+    ['one row fewer than that', { rows: 95, before: earlier(120) }, 'rows_fell (120 rows before, 95 now)'],
+    ['two rows of three', { rows: 2, before: earlier(3) }, null],
+    ['nine rows fewer', { rows: 1, before: earlier(10) }, null],
+    ['ten rows fewer', { rows: 1, before: earlier(11) }, 'rows_fell (11 rows before, 1 now)'],
+    ['no row at all any more', { rows: 0, before: earlier(1) }, 'emptied (1 row before)'],
+    ['no row, as before', { rows: 0, before: earlier(0) }, null],
+    ['no earlier version', { rows: 0 }, null],
+    [
+      'a lower sum of as many rows',
+      { rows: 50, sums: sums('79.900000000'), before: earlier(50, '100.000000000') },
+      'sum_fell (100 before, 79.9 now)',
+    ],
+    ['a sum that fell by less', { rows: 50, sums: sums('80'), before: earlier(50, '100') }, null],
+    ['a sum of few rows', { rows: 19, sums: sums('1'), before: earlier(19, '100') }, null],
+    ['a sum that was negative', { rows: 50, sums: sums('-90'), before: earlier(50, '-10') }, null],
+    ['no value to sum any more', { rows: 50, before: earlier(50, '100') }, 'sum_fell (100 before, 0 now)'],
+    [
+      'fewer rows and a lower sum',
+      { rows: 20, sums: sums('1E+2'), before: earlier(50, '10000') },
+      'rows_fell (50 rows before, 20 now); sum_fell (10000 before, 1E+2 now)',
+    ],
+    ['fewer rows while the day is open', { rows: 1, state: 'open', before: earlier(100) }, null],
+  ])('with %s', (_name, change, text) => {
+    expect(found(change)).toBe(text);
+  });
+
+  it('may fall as far as the setting says, and as far as it likes where the report is not enabled', () => {
+    const fallen = facts({ rows: 60, before: earlier(100) });
+    const textAt = (fallPercent: number) =>
+      findingsText(findingsOf({ ...fallen, policy: { ...policy, fallPercent } }));
+    expect([20, 39, 40, 100].map(textAt)).toEqual([
+      'rows_fell (100 rows before, 60 now)',
+      'rows_fell (100 rows before, 60 now)',
+      null,
+      null,
+    ]);
+    expect(findingsOf({ ...fallen, policy: undefined })).toEqual([]);
+  });
+
+  it('is certain when no other reading has to confirm it', () => {
+    const fallen = { rows: 60, before: earlier(100) };
+    expect(findingsOf(facts(fallen))).toMatchObject([{ isCertain: true }]);
+    expect(findingsOf(facts({ ...fallen, confirmed: false }))).toMatchObject([{ isCertain: false }]);
+  });
+});
+
+const EIGHT = Array.from({ length: 8 }, () => 100);
+
+describe('a day compared with its weekday', () => {
+  it.each<[string, number, readonly (number | undefined)[], string | null]>([
+    ['as many rows as ever', 100, EIGHT, null],
+    ['half as many', 50, EIGHT, null],
+    ['fewer than half', 48, EIGHT, 'unusual_rows (48 rows, usual are about 100)'],
+    ['none', 0, EIGHT, 'unusual_rows (0 rows, usual are about 100)'],
+    ['more than twice as many', 203, EIGHT, 'unusual_rows (203 rows, usual are about 100)'],
+    ['few rows, and usually few', 0, EIGHT.map(() => 19), null],
+    ['three weeks to compare it with', 0, [100, 100, 100], null],
+    ['four weeks', 0, [100, 100, 100, 100], 'unusual_rows (0 rows, usual are about 100)'],
+    [
+      'four weeks among gaps',
+      0,
+      [100, undefined, 100, undefined, 100, undefined, undefined, 100],
+      'unusual_rows (0 rows, usual are about 100)',
+    ],
+    ['four of five weeks too long ago', 0, [...EIGHT.map(() => undefined), 100, 100, 100, 100, 100], null],
+    ['weeks that vary by more', 30, [100, 40, 250, 100, 60, 160, 90, 30], null],
+    [
+      'an outage three weeks ago',
+      3,
+      [100, 110, 0, 90, 100, 95, 105, 100],
+      'unusual_rows (3 rows, usual are about 100)',
+    ],
+    ['as many as every third week has', 300, [100, 110, 300, 90, 100, 310, 105, 100], null],
+    ['as many as one of five weeks had', 300, [100, 110, 300, 90, 100], null],
+    ['its first rows after weeks without any', 500, EIGHT.map(() => 0), null],
+    ['as many as in an outage is usual', 100, [0, 100, 0, 100, 100, 100, 0, 100], null],
+  ])('with %s', (_name, rows, weeks, text) => {
+    expect(found({ rows }, weeks)).toBe(text);
+  });
+
+  it('is not told to be unusual where its rows fell', () => {
+    expect(found({ rows: 10, before: earlier(100) }, EIGHT)).toBe('rows_fell (100 rows before, 10 now)');
+    expect(found({ rows: 10, sums: sums('1'), before: earlier(20, '90') }, EIGHT)).toMatch(
+      /rows_fell.*sum_fell/,
+    );
+    expect(found({ rows: 10, before: earlier(11) }, EIGHT)).toMatch(/^unusual_rows/);
+  });
+
+  it('does not count weeks whose day is not over', () => {
+    const open = facts({ rows: 0 }, EIGHT);
+    const entryOn = (day: string) =>
+      day < DAY ? readAt(READ, { rows: 100, state: 'open' }) : open.entryOn(day);
+    expect(findingsOf({ ...open, entryOn })).toEqual([]);
+  });
+});
+
+describe('a brand whose days never change', () => {
+  it('has no finding, however many rows and whatever weeks are known', () => {
+    fc.assert(
+      fc.property(
+        fc.nat(1_000_000),
+        fc.double({ min: 0, max: 1e9, noNaN: true }),
+        fc.array(fc.boolean(), { maxLength: 10 }),
+        fc.integer({ min: 1, max: 100 }),
+        (rows, sum, isKnown, fallPercent) => {
+          const same = { rows, sums: sums(String(sum)), before: earlier(rows, String(sum)) };
+          const weeks = isKnown.map((known) => (known ? rows : undefined));
+          const constant = facts(same, weeks);
+          expect(findingsOf({ ...constant, policy: { ...policy, fallPercent } })).toEqual([]);
+        },
+      ),
+    );
+  });
+});
+
+describe('the checks of a report', () => {
+  it.each<[string, Partial<Committed>, string | null]>([
+    ['not made', {}, null],
+    ['that found nothing', { findings: { link_differs: 0 } }, null],
+    ['that found something', { findings: { link_differs: 3 } }, 'link_differs (3)'],
+    ['that the report has no more', { findings: { another: 3 } }, null],
+    ['of a day that is open', { findings: { link_differs: 3 }, state: 'open' }, null],
+  ])('are findings: %s', (_name, change, text) => {
+    expect(found(change)).toBe(text);
+  });
+});
+
+describe('the next reading', () => {
+  const reading = (rows: number, change: Partial<Committed> = {}) => ({
+    ...{ rows, unchanged: false, at: '2026-03-17T06:00:00.000Z' },
+    queryFingerprint: policy.queryFingerprint,
+    ...change,
+  });
+  const carried = (now: Partial<Committed>, next: ReturnType<typeof reading> & { unchanged: boolean }) =>
+    carriedFindings(readAt(READ, now).committed, next, 'commission', policy.fallPercent);
+
+  it('is compared with the content that it replaces', () => {
+    const now = { rows: 120, sums: sums('12.5'), before: earlier(100) };
+    expect(carried(now, reading(121)).before).toEqual({
+      rows: 120,
+      state: 'closed',
+      sum: '12.5',
+      at: '2026-03-17T06:00:00.000Z',
+    });
+  });
+
+  it('stays compared with what the day was before it fell, until it is back', () => {
+    const fallen = { rows: 40, before: earlier(100) };
+    expect(carried(fallen, reading(41)).before).toEqual(earlier(100));
+    expect(carried(fallen, reading(79)).before).toEqual(earlier(100));
+    expect(carried(fallen, reading(95)).before).toMatchObject({ rows: 40 });
+  });
+
+  it('takes over all where its content is the same, and what the checks counted in any case', () => {
+    const now = { before: earlier(100), findings: { link_differs: 2 }, examined: { link_differs: 'ab' } };
+    expect(carried(now, { ...reading(1), unchanged: true })).toEqual(now);
+    expect(carried(now, reading(1))).toMatchObject({ findings: now.findings, examined: now.examined });
+  });
+
+  it('is compared with nothing where it asked for something else, or for the first time', () => {
+    const now = { rows: 100, before: earlier(100), findings: { link_differs: 2 } };
+    expect(carried(now, reading(1, { queryFingerprint: 'filtered' }))).toEqual({});
+    expect(carriedFindings(undefined, reading(1), undefined, 20)).toEqual({});
+  });
+});
+
+describe('a day in another time zone than the day before', () => {
+  const zones = { timeZone: 'UTC' };
+  const seam = (dayBefore: Partial<Committed>, day: FindingFacts['report']['day'] = { by: 'timestamps' }) => {
+    const own = facts(zones);
+    const before = new Map([[addDays(DAY, -1), readAt(READ, dayBefore)]]);
+    const report = { ...own.report, day };
+    return { ...own, report, entryOn: (each: string) => before.get(each) ?? own.entryOn(each) };
+  };
+  const moved = { settled: true, timeZone: 'Asia/Tokyo' };
+
+  it.each<[string, FindingFacts, string | null]>([
+    ['which is settled', seam(moved), 'zone_seam (Asia/Tokyo before, UTC now)'],
+    ['which will be read again', seam({ ...moved, settled: false }), null],
+    ['in the same zone', seam({ ...moved, ...zones }), null],
+    ['whose zone a repair has lost', seam({ settled: true }), null],
+    ['of a report whose dates the service knows', seam(moved, { by: 'dates' }), null],
+  ])('is a finding, or is none: %s', (_name, given, text) => {
+    expect(findingsText(findingsOf(given))).toBe(text);
+  });
+
+  it('is logged with its first closed reading in that zone', () => {
+    const now = seam(moved);
+    const isNew = (before: Committed['before']) =>
+      findingsOf(now).map((finding) =>
+        isNewFinding(finding, {
+          ...now,
+          entryOn: () => readAt(READ, { ...zones, ...(before && { before }) }),
+        }),
+      );
+    expect([isNew(undefined), isNew({ ...earlier(1), state: 'open' }), isNew(earlier(1))]).toEqual([
+      [true],
+      [true],
+      [false],
+    ]);
+  });
+});
+
+describe('a day whose readings never agree', () => {
+  it.each<[string, Partial<Committed>, string | null]>([
+    [
+      'a finding once it is given up',
+      { lastReadingGivenUp: true, disagreements: 3 },
+      'never_agrees (3 in a row differed)',
+    ],
+    ['none before', { disagreements: 2 }, null],
+    ['none where the service refused the last one', { lastReadingGivenUp: true }, null],
+  ])('is %s', (_name, change, expected) => {
+    expect(found({ settled: true, ...change })).toBe(expected);
+  });
+
+  it('is told with the reading that gives it up', () => {
+    const now = facts({ lastReadingGivenUp: true, disagreements: 3, before: { ...earlier(1), at: NOW } });
+    expect(findingsOf(now).map((finding) => isNewFinding(finding, now))).toEqual([true]);
+  });
+});
+
+describe('whether a finding is new', () => {
+  const isNew = (change: Partial<Committed>, weeks?: readonly number[]) => {
+    const now = facts(change, weeks);
+    return findingsOf(now).map((finding) => isNewFinding(finding, now));
+  };
+  it.each<[string, boolean[], boolean[]]>([
+    ['new with the first version', isNew({ rows: 0 }, EIGHT), [true]],
+    ['new with the reading that brought the fall', isNew({ rows: 1, before: earlier(50) }), [true]],
+    [
+      'not new with the reading after it',
+      isNew({ rows: 2, before: { ...earlier(50), at: '2026-03-15T06:00:00.000Z' } }),
+      [false],
+    ],
+    ['new where the day was usual before', isNew({ rows: 300, before: earlier(100) }, EIGHT), [true]],
+    [
+      'new where it was as unusual before, but not over',
+      isNew({ rows: 310, before: { ...earlier(300), state: 'open' } }, EIGHT),
+      [true],
+    ],
+    ['not new where it was as unusual before', isNew({ rows: 310, before: earlier(300) }, EIGHT), [false]],
+  ])('follows from what was there before: %s', (_name, given, expected) => {
+    expect(given).toEqual(expected);
+  });
+});

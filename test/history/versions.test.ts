@@ -1,0 +1,172 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { DAY_MS } from '../../shared/days.ts';
+import {
+  type DayEntry,
+  type Ledger,
+  claimDay,
+  commitDay,
+  forgetVersions,
+  recordPublished,
+  rollBackDay,
+} from '../../shared/lake/documents/ledger.ts';
+import { versionAt, versionsOf } from '../../shared/history/versions.ts';
+import { readAt } from '../planning/entries.ts';
+import { runs } from '../fixtures/property-runs.ts';
+
+const DAY = '2026-03-18';
+const START_MS = Date.parse('2026-03-19T05:00:00Z');
+const KEPT_MS = 3 * DAY_MS;
+const iso = (ms: number) => new Date(ms).toISOString();
+
+/** A lake of one day, by the transitions of the ledger; beside it what queries found, as a list of times. */
+class History {
+  ledger: Ledger = { version: 1, report: 'r', brand: 'b', month: '2026-03', days: {}, recentWrites: [] };
+  nowMs = START_MS;
+  /** What queries find from a time on. */
+  readonly found: { fromMs: number; snapshot: string }[] = [];
+  readonly forgottenAtMs: number[] = [];
+  #commits = 0;
+
+  get entry(): DayEntry {
+    return this.ledger.days[DAY] ?? {};
+  }
+
+  commit(published: boolean): void {
+    this.#commits += 1;
+    const snapshot = `s${this.#commits}`;
+    const claim = { attempt: 'a1', runId: 'r1', at: iso(this.nowMs), restarts: 0 };
+    const { committed } = readAt(iso(this.nowMs), { snapshot, published });
+    if (!committed) throw new Error('it was read');
+    this.ledger = commitDay(claimDay(this.ledger, DAY, undefined, claim), DAY, {
+      runId: 'r1',
+      committed,
+      continuation: 'c',
+      wallMs: this.nowMs,
+    });
+    this.#finds(published);
+  }
+
+  rollBack(choice: number, published: boolean): void {
+    const { committed, superseded = [] } = this.entry;
+    const others = superseded.filter(({ snapshot }) => snapshot !== committed?.snapshot);
+    const version = others[choice % Math.max(1, others.length)];
+    if (!committed || !version) return;
+    const content = { snapshot: version.snapshot, rows: 1, bytes: 1, digest: 'd', published };
+    this.ledger = rollBackDay(this.ledger, DAY, {
+      from: { committed, claim: undefined },
+      content,
+      wallMs: this.nowMs,
+    });
+    this.#finds(published);
+  }
+
+  publish(): void {
+    const { committed } = this.entry;
+    if (!committed || committed.published) return;
+    this.ledger = recordPublished(this.ledger, DAY, committed.snapshot, this.nowMs);
+    if (this.#commits > 1) this.#finds(true);
+  }
+
+  forget(): void {
+    this.ledger = forgetVersions(this.ledger, this.nowMs, KEPT_MS);
+    this.forgottenAtMs.push(this.nowMs);
+  }
+
+  /** The first commit counts from its own time on, because nothing was there before it. */
+  #finds(published: boolean): void {
+    const { snapshot = '' } = this.entry.committed ?? {};
+    if (published || this.#commits === 1) this.found.push({ fromMs: this.nowMs, snapshot });
+  }
+
+  /** The naive answer: the last one that was found by then, unless its end was too long ago when something was forgotten. */
+  at(atMs: number): ReturnType<typeof versionAt> {
+    const index = this.found.findLastIndex(({ fromMs }) => fromMs <= atMs);
+    const snapshot = this.found[index]?.snapshot;
+    if (snapshot === undefined) return 'absent';
+    const endMs = this.found[index + 1]?.fromMs;
+    const isForgotten = endMs !== undefined && this.forgottenAtMs.some((ms) => ms - endMs >= KEPT_MS);
+    return isForgotten ? 'unknown' : { snapshot };
+  }
+}
+
+const step = fc.record({
+  afterMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 2 * DAY_MS })),
+  what: fc.constantFrom('commit', 'rollBack', 'publish', 'publish', 'forget'),
+  published: fc.boolean(),
+  choice: fc.nat(20),
+});
+
+describe('versionAt', () => {
+  it('is what a query found at that time, in any history of commits, publications and rollbacks', () => {
+    fc.assert(
+      fc.property(
+        fc.array(step, { minLength: 1, maxLength: 25 }),
+        fc.array(fc.double({ min: -0.1, max: 1, noNaN: true }), { minLength: 1 }),
+        (steps, moments) => {
+          const history = new History();
+          for (const { afterMs, what, published, choice } of steps) {
+            history.nowMs += afterMs;
+            if (what === 'commit') history.commit(published);
+            else if (what === 'rollBack') history.rollBack(choice, published);
+            else history[what as 'publish' | 'forget']();
+          }
+          const { nowMs, entry, found } = history;
+          const asked = [
+            ...moments.map((part) => Math.round(START_MS + part * (nowMs - START_MS))),
+            ...found.flatMap(({ fromMs }) => [fromMs - 1, fromMs]),
+            nowMs,
+          ];
+          for (const atMs of asked)
+            expect([atMs, versionAt(entry, atMs, nowMs)]).toEqual([atMs, history.at(atMs)]);
+        },
+      ),
+      runs(125),
+    );
+  });
+
+  const NOW_MS = START_MS + 10 * DAY_MS;
+  const entry: DayEntry = {
+    ...readAt(iso(START_MS), { snapshot: 's2' }),
+    firstCommittedAt: iso(START_MS),
+    superseded: [{ snapshot: 's1', at: iso(START_MS + DAY_MS) }],
+  };
+
+  it.each<[string, DayEntry]>([
+    ['nobody knows since when it is there', { ...entry, superseded: [], firstCommittedAt: undefined }],
+    ['all before it was forgotten', { ...entry, superseded: [], versionsFrom: iso(START_MS + DAY_MS) }],
+  ])('is unknown where %s', (_name, known) => {
+    expect(versionAt(known, START_MS + DAY_MS / 2, NOW_MS)).toBe('unknown');
+  });
+
+  it('is absent where nothing is committed', () => {
+    expect(versionAt({}, START_MS, NOW_MS)).toBe('absent');
+  });
+});
+
+describe('the versions of a day', () => {
+  it('follow one another without a gap, whatever clock was behind', () => {
+    const entry: DayEntry = {
+      ...readAt(iso(START_MS), { snapshot: 's3' }),
+      firstCommittedAt: iso(START_MS),
+      superseded: [
+        { snapshot: 's1', at: iso(START_MS + DAY_MS), open: true },
+        { snapshot: 's2', at: iso(START_MS + DAY_MS / 2) },
+      ],
+    };
+    expect(versionsOf(entry)).toEqual([
+      { snapshot: 's1', fromMs: START_MS, toMs: START_MS + DAY_MS, open: true },
+      { snapshot: 's2', fromMs: START_MS + DAY_MS, toMs: START_MS + DAY_MS, open: false },
+      { snapshot: 's3', fromMs: START_MS + DAY_MS, open: false },
+    ]);
+  });
+
+  it('end with the one that queries find, where its replacement is not published', () => {
+    const entry: DayEntry = {
+      ...readAt(iso(START_MS), { snapshot: 's2', published: false }),
+      firstCommittedAt: iso(START_MS),
+      superseded: [{ snapshot: 's1', at: null }],
+    };
+    expect(versionsOf(entry)).toEqual([{ snapshot: 's1', fromMs: START_MS, open: false }]);
+  });
+});

@@ -1,0 +1,310 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { restate } from '../../sample/brand.ts';
+import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
+import { openS3Store } from '../../shared/adapters/aws/s3-store.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
+import { versionAt } from '../../shared/history/versions.ts';
+import { readLedger, readSchema } from '../../shared/lake/documents/read.ts';
+import { DAY_PARTITION_KEYS, dayPartition, rateBudgetKey } from '../../shared/lake/paths.ts';
+import { type RepairOutcome, repairLake } from '../../shared/repair/repair.ts';
+import type { Lake } from '../../shared/ports.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { startGlueServer } from '../fakes/glue-server.ts';
+import { startS3Server } from '../fakes/s3-server.ts';
+import { changesOf } from '../sync/changes-of-day.ts';
+import { coverageOf, ledgerEntry, outcomesOf, wrongReports } from '../sync/lake-contents.ts';
+import { type SampleLake, blindRegistry, sampleLake } from '../sync/sample-lake.ts';
+
+const FIRST = '2026-03-07';
+const TODAY = '2026-03-10';
+const LEDGER = 'ledger/order_list/acme/2026-03.json';
+const STATE = 'ledger/order_list/acme/state.json';
+const SCHEMA = 'schema/orders.json';
+const scope = { reports: ['order_list'] };
+
+let sample: SampleLake;
+beforeAll(async () => {
+  sample = await sampleLake({ now: '2026-03-10T15:00:00Z', startDate: FIRST, clicksPerDay: 6 });
+});
+afterAll(() => sample.close());
+
+async function syncedLake(): Promise<SampleLake> {
+  const lake = sample.emptyLake();
+  await lake.sync({ scope });
+  lake.nowMs += HOUR_MS;
+  return lake;
+}
+
+function damage(lake: SampleLake, key: string, text = '{"version":1,'): void {
+  const found = lake.store.objects.get(key);
+  if (!found) throw new Error(`${key} is missing`);
+  lake.store.objects.set(key, { ...found, body: Buffer.from(text), etag: `${found.etag}-damaged` });
+}
+
+function repair(lake: SampleLake, apply: boolean, of?: Lake): Promise<RepairOutcome> {
+  return repairLake({ ...lake.access(), ...(of && { lake: of }), apply });
+}
+
+function textOf(lake: SampleLake, key: string): string {
+  return Buffer.from(lake.store.objects.get(key)?.body ?? []).toString();
+}
+
+const progressKey = (lake: SampleLake) =>
+  [...lake.store.objects.keys()].find((key) => key.startsWith('raw/order_list/') && key.endsWith('.json')) ??
+  '';
+
+describe('a repair', () => {
+  it('finds nothing in a lake that is whole', async () => {
+    expect(await repair(await syncedLake(), true)).toEqual({ status: 'ok', documents: [] });
+  });
+
+  it('leaves objects alone that are not shaped like ours', async () => {
+    const lake = await syncedLake();
+    const foreign = [
+      'ledger/',
+      'ledger/order_list/acme/',
+      'ledger/order_list/.old/state.json',
+      'ledger/of_no_report/acme/state.json',
+      'raw/order_list/brand=acme/progress.json',
+      'raw/order_list/brand=acme/dt=2026-03-07/',
+      'rates/',
+      'rates/.json',
+      'schema/of_no_table.json',
+    ];
+    for (const key of foreign)
+      lake.store.objects.set(key, {
+        body: new Uint8Array(),
+        etag: key,
+        modifiedAt: new Date(lake.nowMs),
+      });
+    expect(await repair(lake, true)).toEqual({ status: 'ok', documents: [] });
+  });
+
+  it('lists every damaged document with what is wrong, and changes nothing', async () => {
+    const lake = await syncedLake();
+    const rates = rateBudgetKey('acme');
+    lake.store.objects.set(rates, {
+      body: Buffer.from('[]'),
+      etag: 'rates',
+      modifiedAt: new Date(lake.nowMs),
+    });
+    for (const key of [LEDGER, STATE, SCHEMA, progressKey(lake)]) damage(lake, key);
+    const before = new Map(lake.store.objects);
+    const { status, documents } = await repair(lake, false);
+    expect(status).toBe('damaged');
+    expect(documents.map(({ key, kind, outcome }) => [kind, key, outcome])).toEqual([
+      ['state', STATE, 'damaged'],
+      ['progress', progressKey(lake), 'damaged'],
+      ['rate', rates, 'damaged'],
+      ['schema', SCHEMA, 'damaged'],
+      ['ledger', LEDGER, 'damaged'],
+    ]);
+    for (const { problem } of documents) expect(problem).toMatch(/not JSON|expected/);
+    expect(new Map(lake.store.objects)).toEqual(before);
+  });
+
+  it.each<[string, (lake: SampleLake) => string[]]>([
+    ['a ledger', () => [LEDGER]],
+    ['a report state', () => [STATE]],
+    ['a schema', () => [SCHEMA]],
+    ['a progress document', (lake) => [progressKey(lake)]],
+    ['all at once', (lake) => [LEDGER, STATE, SCHEMA, progressKey(lake)]],
+  ])('I3: makes %s again, readers keep what is published, and the next run is right', async (_name, of) => {
+    const lake = await syncedLake();
+    const keys = of(lake);
+    const pointers = new Map(lake.catalog.pointers);
+    const columns = await readSchema(lake.store, ordersReport());
+    for (const key of keys) damage(lake, key, 'no JSON');
+    const { status, documents } = await repair(lake, true);
+    expect(status).toBe('repaired');
+    for (const { copy = '' } of documents) expect(textOf(lake, copy)).toBe('no JSON');
+    expect(lake.catalog.pointers).toEqual(pointers);
+    expect((await readSchema(lake.store, ordersReport())).columns).toEqual(columns.columns);
+    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+    expect((await repair(lake, true)).status).toBe('ok');
+
+    lake.nowMs += HOUR_MS;
+    expect((await lake.sync({ scope })).status).toBe('complete');
+    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+    expect((await coverageOf(lake, 'order_list'))[FIRST]?.state).toBe('complete');
+    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.state).toBe('closed');
+  });
+
+  it('reads every day of a month again whose ledger was made again, settled ones too', async () => {
+    const lake = await syncedLake();
+    const refresh = [{ untilAgeDays: 2, every: 'run' }];
+    const brandSettings = { reports: { order_list: { refresh, watchUnsettledDays: 0 } } };
+    for (let run = 0; run < 4; run += 1) {
+      lake.nowMs += 2 * DAY_MS;
+      await lake.sync({ scope, brandSettings });
+    }
+    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.settled).toBe(true);
+    damage(lake, LEDGER);
+    const { documents } = await repair(lake, true);
+    expect(documents[0]?.notes.join('\n')).toMatch(
+      /^12 days were found in the catalog[\s\S]*read these days again/,
+    );
+    lake.nowMs += HOUR_MS;
+    const { reports } = await lake.sync({ scope, brandSettings });
+    expect(reports.flatMap(({ days }) => days).map(({ dt }) => dt)).toContain(FIRST);
+    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.state).toBe('closed');
+  });
+
+  it('works on S3 and Glue alike', async () => {
+    const lake = await syncedLake();
+    const s3 = await startS3Server();
+    const glue = await startGlueServer('reports');
+    try {
+      const store = openS3Store({ client: s3.client, bucket: s3.bucket, prefix: 'lake' });
+      const catalog = createGlueCatalog({ client: glue.client, database: 'reports', lakeUrl: store.url });
+      const { columns } = await readSchema(lake.store, ordersReport());
+      const shape = {
+        ...{ name: 'orders', description: 'Orders', partitionKeys: DAY_PARTITION_KEYS },
+        columns,
+      };
+      await catalog.ensureTable(shape);
+      for (const [key, { body }] of lake.store.objects) await store.put(key, body, { ifAbsent: true });
+      for (const day of [FIRST, '2026-03-08', '2026-03-09', TODAY]) {
+        const snapshot = (await ledgerEntry(lake, 'order_list', day)).committed?.snapshot ?? '';
+        await catalog.setSnapshot(shape, dayPartition('acme', day), snapshot);
+      }
+      const before = (await ledgerEntry(lake, 'order_list', FIRST)).committed;
+      const { etag } = (await store.get(LEDGER)) ?? { etag: '' };
+      await store.put(LEDGER, Buffer.from('{'), { ifMatch: etag });
+
+      const { status, documents } = await repair(lake, true, { store, catalog, runs: blindRegistry });
+      expect([status, documents.length]).toEqual(['repaired', 1]);
+      const ledger = await readLedger(store, ordersReport(), 'acme', '2026-03');
+      expect(Object.keys(ledger.days)).toEqual([FIRST, '2026-03-08', '2026-03-09', TODAY]);
+      const { snapshot, rows, bytes, digest } = before ?? {};
+      expect(ledger.days[FIRST]?.committed).toMatchObject({ snapshot, rows, bytes, digest, published: true });
+    } finally {
+      s3.client.destroy();
+      glue.client.destroy();
+      await s3.close();
+      await glue.close();
+    }
+  });
+
+  it('takes the newest snapshot of each day where no catalog is named, and says so', async () => {
+    const lake = await syncedLake();
+    damage(lake, LEDGER);
+    const { documents } = await repair(lake, true, { store: lake.store, runs: blindRegistry });
+    expect(documents[0]).toMatchObject({ outcome: 'repaired' });
+    expect(documents[0]?.notes[0]).toContain('--database');
+    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+  });
+
+  it('counts a day as missing whose snapshot cannot be read, and says so', async () => {
+    const lake = await syncedLake();
+    damage(lake, LEDGER);
+    const snapshot =
+      [...lake.store.objects.keys()].find((key) =>
+        key.startsWith(`snapshots/orders/brand=acme/dt=${FIRST}/`),
+      ) ?? '';
+    damage(lake, snapshot, 'PAR1 of nothing');
+    const { documents } = await repair(lake, true);
+    expect(documents[0]?.notes.join('\n')).toContain(`${FIRST}: ${snapshot} cannot be read`);
+    lake.nowMs += HOUR_MS;
+    expect((await lake.sync({ scope })).status).toBe('complete');
+    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
+  });
+
+  it('I5: leaves a document alone that somebody else has written meanwhile', async () => {
+    const lake = await syncedLake();
+    damage(lake, STATE);
+    const store = {
+      ...lake.store,
+      put: (...[key, body, precondition]: Parameters<typeof lake.store.put>) => {
+        if (key === STATE) damage(lake, STATE, '{"of":"another"}');
+        return lake.store.put(key, body, precondition);
+      },
+    };
+    const { status, documents } = await repair(lake, true, {
+      store,
+      catalog: lake.catalog,
+      runs: blindRegistry,
+    });
+    expect([status, documents[0]?.outcome]).toEqual(['damaged', 'changed']);
+    expect(textOf(lake, STATE)).toBe('{"of":"another"}');
+  });
+
+  it('I7: gives a schema the fields of its columns back, whatever they are called in SQL', async () => {
+    const lake = sample.emptyLake();
+    for (const held of lake.brand.records.amazon_attribution_report) held.record.someNewField = 1;
+    const attribution = { reports: ['amazon_attribution_report'] };
+    await lake.sync({ scope: attribution });
+    const report = reports.amazon_attribution_report;
+    if (!report) throw new Error('there is no attribution');
+    const before = await readSchema(lake.store, report);
+    expect(before.columns).toContainEqual(
+      expect.objectContaining({ field: 'adGroupId', name: 'ad_group_id' }),
+    );
+    damage(lake, 'schema/attribution.json');
+    await repair(lake, true);
+    expect((await readSchema(lake.store, report)).columns).toEqual(before.columns);
+  });
+
+  it.each<[string, number]>([
+    ['no record', 0],
+    ['fewer records', 2],
+  ])('I11: a day keeps its rows if the service has %s of it after its last reading', async (_name, rows) => {
+    const lake = await syncedLake();
+    const before = (await ledgerEntry(lake, 'order_list', FIRST)).committed;
+    damage(lake, LEDGER);
+    await repair(lake, true);
+    restate(lake.brand, 'order_list', FIRST, (held) => held.slice(0, rows));
+    const refresh = [{ untilAgeDays: 2, every: 'run' }];
+    const brandSettings = { reports: { order_list: { refresh, watchUnsettledDays: 0 } } };
+    lake.nowMs += DAY_MS;
+    const outcome = await lake.sync({ scope, brandSettings });
+    expect(outcomesOf(outcome, 'order_list')[FIRST]).toBe('failed');
+    const { committed, failure } = await ledgerEntry(lake, 'order_list', FIRST);
+    expect(failure).toMatchObject({
+      code: 'day_emptied',
+      message: expect.stringContaining(`--from ${FIRST}`),
+    });
+    expect(committed).toMatchObject({ snapshot: before?.snapshot, rows: before?.rows, published: true });
+  });
+
+  it('a day whose reading has fewer records before its last one is read once more', async () => {
+    const lake = await syncedLake();
+    damage(lake, LEDGER);
+    await repair(lake, true);
+    restate(lake.brand, 'order_list', FIRST, (held) => held.slice(1));
+    lake.nowMs += HOUR_MS;
+    await lake.sync({ scope });
+    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.confirmed).toBe(false);
+    lake.nowMs += HOUR_MS;
+    expect(outcomesOf(await lake.sync({ scope }), 'order_list')[FIRST]).toBe('unchanged');
+    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.confirmed).toBe(true);
+  });
+
+  it('keeps the versions before and what has changed since, but does not claim to know when', async () => {
+    const lake = await syncedLake();
+    const first = (await ledgerEntry(lake, 'order_list', FIRST)).committed?.snapshot;
+    restate(lake.brand, 'order_list', FIRST, (held) => held.slice(1));
+    await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
+    const before = await ledgerEntry(lake, 'order_list', FIRST);
+    const changes = await changesOf(lake, 'order_list', FIRST);
+    lake.nowMs += HOUR_MS;
+    damage(lake, LEDGER);
+    const { documents } = await repair(lake, true);
+    expect(documents[0]?.notes).toContainEqual(
+      expect.stringContaining(`${FIRST}: 1 earlier versions are kept`),
+    );
+    const entry = await ledgerEntry(lake, 'order_list', FIRST);
+    expect(entry.superseded).toEqual([{ snapshot: first, at: expect.any(String) }]);
+    expect(entry.committed?.changes).toEqual(before.committed?.changes);
+    expect(await changesOf(lake, 'order_list', FIRST)).toEqual(changes);
+    const anHourAgo = lake.nowMs - HOUR_MS / 2;
+    expect(versionAt(entry, anHourAgo, lake.nowMs + 1)).toBe('unknown');
+    expect(versionAt(entry, lake.nowMs, lake.nowMs + 1)).toEqual({ snapshot: before.committed?.snapshot });
+  });
+});
+
+function ordersReport() {
+  const report = reports.order_list;
+  if (!report) throw new Error('there are no orders');
+  return report;
+}

@@ -1,0 +1,149 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { parseWatchRecord } from '../../shared/lake/documents/watch-record.ts';
+import { MINUTES_BETWEEN_MESSAGES, afterLook, afterMessage, changeFrom } from '../../shared/watcher/news.ts';
+import { type OpenProblem, type Suspect, openProblems } from '../../shared/watcher/open-problems.ts';
+
+const START_MS = Date.parse('2026-03-01T00:50:00Z');
+
+function suspect(id: string, graceMs = 0): Suspect {
+  const remedy = { sentence: 'Wait' };
+  return { id, brand: 'acme', report: id, what: `${id} is wrong`, why: 'it is', graceMs, remedy };
+}
+
+/** How a look ends: `untold` dies before the message, `unrecorded` behind it. */
+type Fate = 'ends' | 'untold' | 'unrecorded';
+
+/** A watcher with its record, and the messages that people got. */
+function startWatcher() {
+  let record = parseWatchRecord('watch.json')(undefined);
+  let looks = 0;
+  const messages: { atMs: number; opened: string[]; remaining: string[]; solved: string[] }[] = [];
+  const ids = (problems: readonly OpenProblem[]) => problems.map(({ id }) => id);
+  return {
+    messages,
+    record: () => record,
+    look: (nowMs: number, suspects: readonly Suspect[], fate: Fate = 'ends') => {
+      const look = { id: `look-${++looks}`, nowMs };
+      record = afterLook(record, suspects, look);
+      const problems = openProblems(suspects, record.seen, nowMs);
+      if (record.telling?.by !== look.id || fate === 'untold') return;
+      const change = changeFrom(record.told, problems, nowMs);
+      const solved = change.solved.map(({ what }) => what);
+      messages.push({ atMs: nowMs, opened: ids(change.opened), remaining: ids(change.remaining), solved });
+      if (fate === 'ends') record = afterMessage(record, problems, look);
+    },
+  };
+}
+
+const wrong = fc.subarray(['a', 'b', 'c', 'd']);
+const looks = fc.array(
+  fc.record({
+    afterMinutes: fc.integer({ min: 1, max: 150 }),
+    wrong,
+    fate: fc.constantFrom<Fate>('ends', 'ends', 'ends', 'untold', 'unrecorded'),
+  }),
+  { maxLength: 40 },
+);
+
+describe('the watcher, whatever goes wrong and whenever it looks', () => {
+  it('sends at most one message an hour', () => {
+    fc.assert(
+      fc.property(looks, (history) => {
+        const { messages } = livedThrough(history);
+        for (const [index, { atMs }] of messages.entries()) {
+          const before = messages[index - 1];
+          if (before) expect(atMs - before.atMs).toBeGreaterThan((MINUTES_BETWEEN_MESSAGES - 1) * MINUTE_MS);
+        }
+      }),
+    );
+  });
+
+  it('sends no message without a change since the last one', () => {
+    fc.assert(
+      fc.property(looks, (history) => {
+        const { messages } = livedThrough(history.map((look) => ({ ...look, fate: 'ends' as const })));
+        let open: string[] = [];
+        for (const { opened, remaining, solved } of messages) {
+          const now = [...opened, ...remaining].sort();
+          expect(now).not.toEqual(open);
+          expect(opened.filter((id) => open.includes(id))).toEqual([]);
+          expect(solved).toEqual(
+            open.filter((id) => !now.includes(id)).map((id) => `acme ${id}: ${id} is wrong`),
+          );
+          open = now;
+        }
+      }),
+    );
+  });
+
+  it('loses no change: once looks end, an hour later the last message says what is open', () => {
+    fc.assert(
+      fc.property(looks, wrong, (history, last) => {
+        const { watcher, nowMs, messages } = livedThrough(history);
+        for (const hours of [1, 2])
+          watcher.look(
+            nowMs + hours * HOUR_MS,
+            last.map((id) => suspect(id)),
+          );
+        const { opened, remaining } = messages.at(-1) ?? { opened: [], remaining: [] };
+        expect([...opened, ...remaining].sort()).toEqual([...last].sort());
+      }),
+    );
+  });
+});
+
+function livedThrough(history: { afterMinutes: number; wrong: string[]; fate: Fate }[]) {
+  const watcher = startWatcher();
+  let nowMs = START_MS;
+  for (const look of history) {
+    nowMs += look.afterMinutes * MINUTE_MS;
+    watcher.look(
+      nowMs,
+      look.wrong.map((id) => suspect(id)),
+      look.fate,
+    );
+  }
+  return { watcher, nowMs, messages: watcher.messages };
+}
+
+describe('a look', () => {
+  it('an hour later by the schedule’s minute tells, however late within it the last one did', () => {
+    const { look, messages } = startWatcher();
+    look(START_MS + 58_000, [suspect('a')]);
+    look(START_MS + HOUR_MS + 1_000, []);
+    expect(messages.map(({ solved }) => solved)).toEqual([[], ['acme a: a is wrong']]);
+  });
+
+  it('waits for the grace period, from when a look first saw what is wrong', () => {
+    const { look, messages } = startWatcher();
+    for (const hours of [0, 1, 2, 3]) look(START_MS + hours * HOUR_MS, [suspect('a', 2 * HOUR_MS)]);
+    expect(messages).toEqual([{ atMs: START_MS + 2 * HOUR_MS, opened: ['a'], remaining: [], solved: [] }]);
+  });
+
+  it('counts the grace period anew where it was right in between', () => {
+    const { look, messages } = startWatcher();
+    const slow = [suspect('a', 2 * HOUR_MS)];
+    for (const [hours, seen] of [slow, [], slow, slow].entries()) look(START_MS + hours * HOUR_MS, seen);
+    expect(messages).toEqual([]);
+  });
+
+  it('leaves the record as it is where nothing is new', () => {
+    const { look, record } = startWatcher();
+    look(START_MS, [suspect('a')]);
+    const before = record();
+    look(START_MS + 2 * HOUR_MS, [suspect('a')]);
+    expect(record()).toBe(before);
+  });
+
+  it('does not take another look’s message for its own', () => {
+    const claimed = afterLook(parseWatchRecord('w')(undefined), [suspect('a')], {
+      id: 'one',
+      nowMs: START_MS,
+    });
+    const other = { id: 'two', nowMs: START_MS + MINUTE_MS };
+    expect(afterLook(claimed, [suspect('a')], other)).toBe(claimed);
+    expect(afterMessage(claimed, [], other)).toBe(claimed);
+  });
+});

@@ -1,0 +1,231 @@
+import { describe, expect, it } from '@jest/globals';
+import { DAY_MS, HOUR_MS, addDays } from '../../shared/days.ts';
+import type { LastRun } from '../../shared/lake/documents/report-state.ts';
+import type { DayState } from '../../shared/planning/day-state.ts';
+import { enabledPolicy } from '../../shared/planning/policy.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
+import { type WatchedReport, openProblems, suspectsOf } from '../../shared/watcher/open-problems.ts';
+import { NOW_MS, TODAY, failure, madeTable, settingsOf } from '../status/made-statuses.ts';
+
+const ago = (ms: number) => new Date(NOW_MS - ms).toISOString();
+const YESTERDAY = addDays(TODAY, -1);
+const RUN: LastRun = {
+  at: ago(HOUR_MS),
+  since: ago(DAY_MS),
+  status: 'complete',
+  failedDays: 0,
+  requests: 40,
+  throttles: 0,
+};
+const FAILED = { status: 'failed', code: 'aws_denied', message: 'grant glue:CreateTable' } as const;
+
+function policyFor(schedule: string) {
+  const { brands } = settingsOf('acme');
+  const settings = parseSettings(
+    { brands: { acme: { ...brands.acme, reports: { order_list: { schedule } } } } },
+    reports,
+  );
+  const policy = reports.order_list && enabledPolicy(settings, 'acme', reports.order_list);
+  if (!policy) throw new Error('orders are not enabled');
+  return policy;
+}
+
+function watched(
+  but: Record<string, DayState> = {},
+  {
+    schedule = 'rate(1 hour)',
+    lastRun = RUN,
+    ...more
+  }: { schedule?: string; lastRun?: LastRun | null } & Partial<
+    Pick<WatchedReport, 'isJudged' | 'table'>
+  > = {},
+): WatchedReport {
+  return {
+    table: madeTable('order_list', but),
+    policy: policyFor(schedule),
+    isJudged: () => true,
+    lastRun: lastRun ?? undefined,
+    ...more,
+  };
+}
+
+/** The problems where every suspect was first seen so long ago. */
+function problemsSeen(report: WatchedReport, seenMs: number) {
+  const suspects = suspectsOf(report, NOW_MS);
+  const seen = Object.fromEntries(suspects.map(({ id }) => [id, ago(seenMs)]));
+  return openProblems(suspects, seen, NOW_MS).map(({ id, what, sinceMs }) => ({
+    id: id.replace('acme order_list ', ''),
+    what,
+    since: new Date(sinceMs).toISOString(),
+  }));
+}
+const kinds = (report: WatchedReport, seenMs = 0) => problemsSeen(report, seenMs).map(({ id }) => id);
+
+/** A table where one day failed like this. */
+function failedTable(change: Partial<typeof failure>) {
+  const table = madeTable('order_list', { [YESTERDAY]: 'failed' });
+  const days = table.days.map((day) => (day.failure ? { ...day, failure: { ...failure, ...change } } : day));
+  return { ...table, days };
+}
+
+describe('a report is no problem', () => {
+  it.each<[string, WatchedReport, number]>([
+    ['where all is complete', watched(), DAY_MS],
+    ['while a day that nobody has read yet is not over', watched({ [TODAY]: 'missing' }), DAY_MS],
+    ['an hour after a day that nobody has read was over', watched({ [YESTERDAY]: 'missing' }), HOUR_MS],
+    ['while a long history is read', watched({ '2026-09-10': 'missing' }), 2 * DAY_MS],
+    ['while a large day is read', watched({ [YESTERDAY]: 'in_progress' }), 20 * HOUR_MS],
+    [
+      'after one failure without an answer',
+      watched({}, { table: failedTable({ kind: 'transient', times: 1, since: ago(HOUR_MS) }) }),
+      HOUR_MS,
+    ],
+    [
+      'after one run that failed without an answer',
+      watched({}, { lastRun: { ...RUN, ...FAILED, kind: 'transient', since: RUN.at } }),
+      HOUR_MS,
+    ],
+    ['after one run that was throttled', watched({}, { lastRun: { ...RUN, throttles: 39 } }), HOUR_MS],
+    ['where few answers were HTTP 429', watched({}, { lastRun: { ...RUN, throttles: 3 } }), DAY_MS],
+    [
+      'in a month in which nothing is due',
+      watched({ [YESTERDAY]: 'failed' }, { isJudged: () => false }),
+      DAY_MS,
+    ],
+    ['before its first run', watched({}, { lastRun: null }), 5 * HOUR_MS],
+  ])('is not told of %s', (_name, report, seenMs) => {
+    expect(kinds(report, seenMs)).toEqual([]);
+  });
+
+  it.each<[string, number, number]>([
+    ['rate(1 hour)', 5, 6],
+    ['rate(1 day)', 28, 29],
+    ['cron(5 6 ? * MON *)', 7 * 24 + 4, 7 * 24 + 5],
+    ['cron(5 6 1 * ? *)', 31 * 24 + 4, 31 * 24 + 5],
+  ])('with the schedule %s, until its last run is %i hours ago', (schedule, atMost, problemAt) => {
+    const ended = (hours: number) =>
+      watched({}, { schedule, lastRun: { ...RUN, at: ago(hours * HOUR_MS), since: ago(90 * DAY_MS) } });
+    expect(kinds(ended(atMost))).toEqual([]);
+    expect(kinds(ended(problemAt))).toEqual(['silent']);
+  });
+
+  it('for 20 unread days, where it is due once a month', () => {
+    const unread = Object.fromEntries(
+      Array.from({ length: 20 }, (_, index) => [addDays(TODAY, -1 - index), 'missing' as const]),
+    );
+    const monthly = { schedule: 'cron(5 6 1 * ? *)', lastRun: { ...RUN, at: ago(20 * DAY_MS) } };
+    expect(kinds(watched(unread, monthly), 20 * DAY_MS)).toEqual([]);
+    expect(kinds(watched(unread, { ...monthly, schedule: 'rate(1 day)' }), 20 * DAY_MS)).toEqual([
+      'missing',
+      'history',
+      'silent',
+    ]);
+  });
+});
+
+describe('days in progress', () => {
+  it('are no problem where each look for days finds other ones, as while a history is read', () => {
+    const [first, second] = ['2026-09-11', '2026-09-10'].map((day) =>
+      suspectsOf(watched({ [day]: 'in_progress' }), NOW_MS),
+    );
+    const seen = Object.fromEntries((first ?? []).map(({ id }) => [id, ago(2 * DAY_MS)]));
+    expect(openProblems(second ?? [], seen, NOW_MS)).toEqual([]);
+  });
+});
+
+describe('a report is a problem', () => {
+  it.each<[string, WatchedReport, number, string, string]>([
+    [
+      'where days failed',
+      watched({ [YESTERDAY]: 'failed', '2026-11-17': 'failed' }),
+      0,
+      'failed no_list',
+      '2 days failed: 2026-11-17, 2026-11-19',
+    ],
+    [
+      'where a day failed again without an answer',
+      watched({}, { table: failedTable({ kind: 'transient', code: 'http_503', times: 2 }) }),
+      0,
+      'failed transient',
+      '1 day failed: 2026-11-19',
+    ],
+    [
+      'where a day was never read, and its schedule has come and gone',
+      watched({ [YESTERDAY]: 'missing' }),
+      2 * HOUR_MS,
+      'missing',
+      '1 day missing: 2026-11-19',
+    ],
+    [
+      'where the history is not read for days',
+      watched({ '2026-09-10': 'missing', '2026-09-11': 'missing' }),
+      3 * DAY_MS,
+      'history',
+      '2 days of the history not read yet: 2026-09-10 to 2026-09-11',
+    ],
+    [
+      'where a day is in progress for a day',
+      watched({ [YESTERDAY]: 'in_progress' }),
+      DAY_MS,
+      'in_progress 2026-11-19',
+      '1 day in progress: 2026-11-19',
+    ],
+    [
+      'where days are overdue',
+      watched({ [YESTERDAY]: 'overdue' }),
+      0,
+      'overdue',
+      '1 day overdue: 2026-11-19',
+    ],
+    [
+      'where it has never returned a record',
+      watched({ [YESTERDAY]: 'unverified' }),
+      2 * HOUR_MS,
+      'unverified',
+      '1 day without a record: 2026-11-19',
+    ],
+    [
+      'where runs fail before they read a day',
+      watched({}, { lastRun: { ...RUN, ...FAILED, kind: 'config' } }),
+      0,
+      'run failed config',
+      'runs fail before they read a day',
+    ],
+    [
+      'where the clocks differ by more than a day',
+      watched({}, { lastRun: { ...RUN, ...FAILED, status: 'incomplete', kind: 'config' } }),
+      0,
+      'run failed config',
+      'runs fail before they read a day',
+    ],
+    [
+      'where runs are throttled',
+      watched({}, { lastRun: { ...RUN, throttles: 4 } }),
+      3 * HOUR_MS,
+      'throttled',
+      'runs are throttled',
+    ],
+    [
+      'where no run has ever ended',
+      watched({}, { lastRun: null }),
+      6 * HOUR_MS,
+      'never_run',
+      'no run has ended yet',
+    ],
+  ])('is told of %s', (_name, report, seenMs, id, what) => {
+    expect(problemsSeen(report, seenMs)).toEqual([{ id, what, since: expect.any(String) }]);
+  });
+
+  it('once, where days failed in the last run, and none when they were read since', () => {
+    const lastRun: LastRun = { ...RUN, ...FAILED, kind: 'contract', code: 'no_list', failedDays: 1 };
+    expect(kinds(watched({}, { lastRun }))).toEqual([]);
+    expect(kinds(watched({ [YESTERDAY]: 'failed' }, { lastRun }))).toEqual(['failed no_list']);
+  });
+
+  it('since the first failure, and since a look first saw it where the lake does not know', () => {
+    expect(problemsSeen(watched({ [YESTERDAY]: 'failed' }), 0)[0]?.since).toBe(failure.since);
+    const [missing] = problemsSeen(watched({ [YESTERDAY]: 'missing' }), DAY_MS);
+    expect(missing?.since).toBe(ago(DAY_MS));
+  });
+});

@@ -1,0 +1,425 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { consoleControls, consoleTextControls } from '../../functions/console-controls.ts';
+import { DAY_MS, HOUR_MS, addDays, daysFrom } from '../../shared/days.ts';
+import { BrandReportsError } from '../../shared/errors.ts';
+import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts';
+import type { LastRun } from '../../shared/lake/documents/report-state.ts';
+import { COVERAGE_PAGE_KEY, WATCH_KEY, reportStateKey, ledgerKey } from '../../shared/lake/paths.ts';
+import { enabledPolicy, policyFingerprint } from '../../shared/planning/policy.ts';
+import { type WatchOptions, watch } from '../../shared/watcher/watch.ts';
+import type { Message } from '../../shared/ports.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
+import { countingLake } from '../fakes/counting-lake.ts';
+import { memoryCatalog } from '../fakes/memory-catalog.ts';
+import { type MemoryStore, memoryStore } from '../fakes/memory-store.ts';
+import { daysWithCoupon } from '../status/field-days.ts';
+import { failure } from '../status/made-statuses.ts';
+import { readDay, storeDays } from '../status/stored-ledgers.ts';
+
+const NOW_MS = Date.parse('2026-11-20T15:50:00Z');
+const TODAY = '2026-11-20';
+const YESTERDAY = addDays(TODAY, -1);
+const FIRST = '2025-11-01';
+const off = { enabled: false };
+const settings = parseSettings(
+  {
+    brands: {
+      acme: {
+        baseUrl: 'https://service.example/api/brand',
+        service: 'ACME',
+        timeZone: 'UTC',
+        startDate: FIRST,
+        secretName: 'brand-reports/acme',
+        reports: { clicks_list: off, transaction_list: off, amazon_attribution_report: off },
+      },
+    },
+  },
+  reports,
+);
+const policy = reports.order_list && enabledPolicy(settings, 'acme', reports.order_list);
+
+let store: MemoryStore;
+let messages: Message[];
+let counts: number[];
+
+beforeEach(async () => {
+  store = memoryStore();
+  messages = [];
+  counts = [];
+});
+
+/** All days are read and settled but for those given; in months before the last three nothing is due by the report state. */
+async function fill(days: Record<string, DayEntry> = {}, lastRun: Partial<LastRun> = {}): Promise<void> {
+  const readFrom = new Date(NOW_MS - HOUR_MS / 2).toISOString();
+  const read = readDay(settings, 'order_list', { readFrom });
+  const all = Object.fromEntries(daysFrom(FIRST, TODAY).map((day) => [day, read]));
+  const today = readDay(settings, 'order_list', { readFrom, state: 'open', settled: false });
+  await storeDays(store, { report: 'order_list', brand: 'acme' }, { ...all, [TODAY]: today, ...days });
+  const months = [...new Set(daysFrom(FIRST, TODAY).map((day) => day.slice(0, 7)))];
+  const known = { nextDue: null, asOf: readFrom, content: 'x' };
+  await change(reportStateKey('order_list', 'acme'), {
+    policy: policy && policyFingerprint(policy),
+    months: Object.fromEntries(months.map((month) => [month, known])),
+    lastRun: {
+      at: readFrom,
+      since: readFrom,
+      status: 'complete',
+      failedDays: 0,
+      requests: 3,
+      throttles: 0,
+      ...lastRun,
+    },
+  });
+}
+
+async function change(key: string, changes: object): Promise<void> {
+  const { body, etag } = (await store.get(key)) ?? { body: Buffer.from('{}'), etag: '' };
+  const document = { ...JSON.parse(Buffer.from(body).toString()), ...changes };
+  await store.put(key, Buffer.from(JSON.stringify(document)), { ifMatch: etag });
+}
+
+async function setDay(day: string, entry: DayEntry): Promise<void> {
+  const key = ledgerKey('order_list', 'acme', day.slice(0, 7));
+  const { days } = JSON.parse(Buffer.from((await store.get(key))?.body ?? '').toString());
+  await change(key, { days: { ...days, [day]: entry } });
+}
+
+let looks = 0;
+function look(nowMs = NOW_MS, options: Partial<WatchOptions> = {}) {
+  return watch({
+    settings,
+    reports,
+    store,
+    clock: { wallMs: () => nowMs, sleep: async () => {} },
+    random: () => 0,
+    newId: () => `look-${++looks}`,
+    log: () => {},
+    notifier: { tell: async (message) => void messages.push(message) },
+    countProblems: (count) => void counts.push(count),
+    message: {
+      pipeline: 'BrandReports',
+      page: 'https://s3.example/page',
+      controls: consoleTextControls('us-east-1', 'BrandReports'),
+    },
+    controls: consoleControls('us-east-1', 'BrandReports'),
+    ...options,
+  });
+}
+
+const keepAlive = (nowMs: number) =>
+  change(reportStateKey('order_list', 'acme'), {
+    lastRun: {
+      ...{ at: new Date(nowMs).toISOString(), since: new Date(nowMs).toISOString() },
+      ...{ status: 'complete', failedDays: 0, requests: 3, throttles: 0 },
+    },
+  });
+const page = async () => Buffer.from((await store.get(COVERAGE_PAGE_KEY))?.body ?? '').toString();
+
+describe('a look of the watcher', () => {
+  it('counts zero problems and says nothing where all is well', async () => {
+    await fill();
+    expect(await look()).toEqual({ problems: [], message: null });
+    expect({ counts, messages }).toEqual({ counts: [0], messages: [] });
+  });
+
+  it('tells of a day that failed, once, and that all is well again', async () => {
+    await fill({ [YESTERDAY]: { failure } });
+    expect(await look()).toMatchObject({
+      problems: [{ brand: 'acme', report: 'order_list', what: `1 day failed: ${YESTERDAY}` }],
+      message: 'BrandReports: problems: 1 new, 1 open',
+    });
+    await keepAlive(NOW_MS + HOUR_MS);
+    await look(NOW_MS + HOUR_MS);
+    expect(messages).toHaveLength(1);
+    expect(messages[0]?.text).toContain(failure.message);
+    await setDay(YESTERDAY, readDay(settings, 'order_list'));
+    await look(NOW_MS + HOUR_MS + 1);
+    expect(counts).toEqual([1, 1, 0]);
+    expect(messages.map(({ subject }) => subject)).toEqual([
+      'BrandReports: problems: 1 new, 1 open',
+      'BrandReports: all is well again',
+    ]);
+  });
+
+  it('tells where runs fail before they read a day', async () => {
+    await fill({}, { status: 'failed', kind: 'auth', code: 'refused', message: 'read the secret again' });
+    const { problems } = await look();
+    expect(problems).toMatchObject([
+      { what: 'runs fail before they read a day', why: expect.stringContaining('read the secret again') },
+    ]);
+  });
+
+  it('tells where no run comes any more', async () => {
+    await fill();
+    const { problems } = await look(NOW_MS + DAY_MS);
+    expect(problems.map(({ what }) => what)).toContain('no run has ended any more');
+  });
+
+  it('tells where nothing at all is in the lake, when a run should have come', async () => {
+    expect(await look()).toEqual({ problems: [], message: null });
+    const { problems } = await look(NOW_MS + 6 * HOUR_MS);
+    expect(problems.map(({ what }) => what.replace(/:.*/, ''))).toEqual([
+      '384 days missing',
+      'no run has ended yet',
+    ]);
+  });
+
+  it('waits for the next run where a report state is lost, however long ago the first look was', async () => {
+    await fill();
+    await look(NOW_MS - 30 * DAY_MS);
+    await look();
+    await store.delete([reportStateKey('order_list', 'acme')]);
+    expect((await look(NOW_MS + 1)).problems.map(({ what }) => what)).toEqual([]);
+  });
+
+  it('sees a failed day of a year ago, which is due by the report state', async () => {
+    await fill({ [FIRST]: { failure } });
+    await look();
+    expect(counts).toEqual([0]);
+    const { months } = JSON.parse(
+      Buffer.from((await store.get(reportStateKey('order_list', 'acme')))?.body ?? '').toString(),
+    );
+    await change(reportStateKey('order_list', 'acme'), {
+      months: { ...months, '2025-11': { nextDue: new Date(NOW_MS).toISOString() } },
+    });
+    expect(await look()).toMatchObject({ problems: [{ what: `1 day failed: ${FIRST}` }] });
+  });
+
+  it('sees a ledger that is damaged', async () => {
+    await fill();
+    const key = ledgerKey('order_list', 'acme', '2026-10');
+    const { etag } = (await store.get(key)) ?? { etag: '' };
+    await store.put(key, Buffer.from('{'), { ifMatch: etag });
+    expect(await look()).toMatchObject({ problems: [{ why: expect.stringContaining('damaged_document') }] });
+  });
+
+  it('leaves out what the settings do not enable', async () => {
+    await fill();
+    await storeDays(store, { report: 'order_list', brand: 'bolt' }, { [YESTERDAY]: { failure } });
+    await storeDays(store, { report: 'clicks_list', brand: 'acme' }, { [YESTERDAY]: { failure } });
+    expect(await look()).toMatchObject({ problems: [] });
+  });
+
+  it('draws the calendar, with what to do', async () => {
+    await fill({ [YESTERDAY]: { failure } });
+    await look();
+    expect(await page()).toMatch(/^<!doctype html>/);
+    expect(await page()).toContain('#/functions/BrandReports-order_list?tab=testing');
+  });
+
+  it('reads the report state, the ledgers of the last months, and no other in which nothing is due by the state', async () => {
+    await fill();
+    const counting = countingLake({ store, catalog: memoryCatalog() });
+    await look(NOW_MS, { store: counting.store });
+    const ledgers = ['2026-09', '2026-10', '2026-11'].map((month) => [
+      `get ${ledgerKey('order_list', 'acme', month)}`,
+      1,
+    ]);
+    const first = {
+      'list ledger/': 1,
+      [`get ${reportStateKey('order_list', 'acme')}`]: 1,
+      ...Object.fromEntries(ledgers),
+      [`get ${WATCH_KEY}`]: 1,
+      [`create ${COVERAGE_PAGE_KEY}`]: 1,
+    };
+    // What it has seen is written once.
+    expect(counting.taken()).toEqual({ ...first, [`put ${WATCH_KEY}`]: 1 });
+    const again = countingLake({ store, catalog: memoryCatalog() });
+    await look(NOW_MS + 1, { store: again.store });
+    expect(again.taken()).toEqual(first);
+  });
+});
+
+describe('a finding', () => {
+  const before = { rows: 1234, state: 'closed' as const, at: new Date(NOW_MS - HOUR_MS).toISOString() };
+  const fallen = (change: Partial<Committed> = {}) =>
+    readDay(settings, 'order_list', { rows: 100, before, ...change });
+  const subjects = () => messages.map(({ subject }) => subject.replace('BrandReports: ', ''));
+  /** A look an hour after the last one, by which a run has ended. */
+  const lookAgain = async (hours: number) => {
+    await keepAlive(NOW_MS + hours * HOUR_MS);
+    return look(NOW_MS + hours * HOUR_MS);
+  };
+
+  it('is told once, raises no alarm, and is solved by a reading that no longer has it', async () => {
+    await fill({ [YESTERDAY]: fallen() });
+    expect(await look()).toEqual({ problems: [], message: 'BrandReports: findings: 1 new' });
+    for (const hours of [1, 1.2]) await lookAgain(hours);
+    expect({ subjects: subjects(), counts }).toEqual({
+      subjects: ['findings: 1 new'],
+      counts: [0, 0, 0],
+    });
+    await setDay(YESTERDAY, readDay(settings, 'order_list'));
+    await lookAgain(1.4);
+    expect(subjects()).toEqual(['findings: 1 new', 'findings: 1 solved']);
+    expect(messages[1]?.text).toContain(`SOLVED\n- acme order_list: rows fell: ${YESTERDAY} (since `);
+  });
+
+  it('is not repeated beside a problem, nor told to be solved when it is two weeks old', async () => {
+    await fill({ [YESTERDAY]: fallen() });
+    await look();
+    await setDay(addDays(TODAY, -2), { failure });
+    await lookAgain(1);
+    expect(messages[1]?.text).not.toContain('rows fell');
+    await setDay(addDays(TODAY, -2), readDay(settings, 'order_list'));
+    await lookAgain(15 * 24);
+    expect(messages.at(-1)?.text).not.toContain('rows fell');
+  });
+
+  it('of another day is told by itself', async () => {
+    await fill({ [YESTERDAY]: fallen() });
+    await look();
+    await setDay(addDays(TODAY, -3), fallen());
+    await lookAgain(1);
+    expect(messages[1]?.text).toContain('rows fell on 1 day: 2026-11-17\n');
+  });
+
+  it('that comes with others is told together with them, day by day', async () => {
+    const days = ['2026-11-15', '2026-11-16', '2026-11-18'];
+    await fill(Object.fromEntries(days.map((day) => [day, fallen()])));
+    await look();
+    expect(messages[0]?.text).toContain(
+      '- acme order_list: rows fell on 3 days: 2026-11-15 to 2026-11-16, 2026-11-18\n',
+    );
+    expect(subjects()).toEqual(['findings: 3 new']);
+  });
+
+  it.each<[string, Record<string, DayEntry>]>([
+    ['that another reading has to confirm', { [YESTERDAY]: fallen({ confirmed: false }) }],
+    [
+      'that came more than two weeks ago',
+      { [YESTERDAY]: fallen({ before: { ...before, at: '2026-11-06T15:00:00.000Z' } }) },
+    ],
+    ['of an unusual day of the history', { '2026-11-05': readDay(settings, 'order_list', { rows: 1 }) }],
+  ])('is told to nobody: one %s', async (_name, days) => {
+    await fill(days);
+    expect(await look()).toEqual({ problems: [], message: null });
+  });
+
+  it('of a day that was usual until lately is told', async () => {
+    await fill({ [YESTERDAY]: readDay(settings, 'order_list', { rows: 1 }) });
+    await look();
+    expect(messages[0]?.text).toContain(`Why: ${YESTERDAY}: 1 row, usual are about 1234\n`);
+  });
+
+  it('of an old month stays open while nothing there is due by the report state', async () => {
+    const old = '2026-07-06';
+    await fill({ [old]: fallen() });
+    const key = reportStateKey('order_list', 'acme');
+    const { months } = JSON.parse(Buffer.from((await store.get(key))?.body ?? '').toString());
+    await change(key, { months: { ...months, '2026-07': { nextDue: new Date(NOW_MS).toISOString() } } });
+    await look();
+    await change(key, { months });
+    await lookAgain(1);
+    expect(subjects()).toEqual(['findings: 1 new']);
+  });
+});
+
+describe('fields that vanish and come back', () => {
+  const LAST = addDays(TODAY, -2);
+  const VANISHED = addDays(LAST, -1);
+  const told = () =>
+    messages.map(({ text }) => text.replace(/^.*\n\n/, '').replace(/\n\nAll days.*\s*$/, ''));
+
+  it('are told once, those of a day together, and are no problem', async () => {
+    const { [LAST]: last = {}, ...before } = daysWithCoupon(settings, LAST, 1200);
+    await fill(before);
+    expect(await look()).toEqual({ problems: [], message: 'BrandReports: findings: 2 new' });
+    await setDay(LAST, last);
+    for (const hours of [1, 1.2]) {
+      await keepAlive(NOW_MS + hours * HOUR_MS);
+      await look(NOW_MS + hours * HOUR_MS);
+    }
+    expect(told()).toEqual([
+      `FINDINGS
+- acme order_list: fields vanished on 1 day: ${VANISHED}
+  since ${VANISHED} 00:00 UTC
+  Why: ${VANISHED}: coupon, none of 1200 rows has a value, usually 98 % of them; ${VANISHED}: note, none of 1200 rows has a value, usually 50 % of them
+  What to do: Ask the operator of the service whether they were renamed: queries of these columns find NULL. Where it is a mistake, later readings bring the values back by themselves.`,
+      `FINDINGS
+- acme order_list: fields are back on 1 day: ${LAST}
+  since ${LAST} 00:00 UTC
+  Why: ${LAST}: coupon, 98 % of 1200 rows have a value again, after it had vanished on ${VANISHED}; ${LAST}: note, 50 % of 1200 rows have a value again, after it had vanished on ${VANISHED}
+  What to do: Nothing is to be done: where the days between are restated, later readings fill them.`,
+    ]);
+    expect(counts).toEqual([0, 0, 0]);
+  });
+
+  it('are told to be solved where the day is restated, and not where they are two weeks old', async () => {
+    const days = daysWithCoupon(settings, LAST, 1200);
+    await fill({ ...days, [LAST]: readDay(settings, 'order_list', { rows: 1200 }) });
+    await look();
+    await setDay(VANISHED, days[LAST] ?? {});
+    await keepAlive(NOW_MS + HOUR_MS);
+    await look(NOW_MS + HOUR_MS);
+    expect(messages.map(({ subject }) => subject)).toEqual([
+      'BrandReports: findings: 2 new',
+      'BrandReports: findings: 2 solved',
+    ]);
+    expect(messages[1]?.text).toContain(`- acme order_list: fields vanished: coupon, ${VANISHED} (since `);
+  });
+
+  it('leave without a word when they are no news any more', async () => {
+    await fill(daysWithCoupon(settings, LAST, 1200));
+    await look();
+    for (let hours = 1; hours <= 16 * 24; hours += 6) {
+      await keepAlive(NOW_MS + hours * HOUR_MS);
+      await look(NOW_MS + hours * HOUR_MS);
+    }
+    expect(messages.slice(1).filter(({ text }) => text.includes('fields'))).toEqual([]);
+  });
+});
+
+describe('a look that fails', () => {
+  const notTold = {
+    tell: async () => {
+      throw new BrandReportsError('config', 'aws_denied', 'grant sns:Publish');
+    },
+  };
+
+  it('to tell has counted the problems, and the next one an hour later tells', async () => {
+    await fill({ [YESTERDAY]: { failure } });
+    await expect(look(NOW_MS, { notifier: notTold })).rejects.toThrow('grant sns:Publish');
+    expect(counts).toEqual([1]);
+    await look(NOW_MS + HOUR_MS / 2);
+    expect(messages).toEqual([]);
+    await look(NOW_MS + HOUR_MS);
+    expect(messages).toHaveLength(1);
+  });
+
+  it('to tell draws the calendar all the same', async () => {
+    await fill({ [YESTERDAY]: { failure } });
+    await expect(look(NOW_MS, { notifier: notTold })).rejects.toThrow('grant sns:Publish');
+    expect(await page()).toContain(failure.message);
+  });
+
+  it('to read the lake counts nothing, so that its alarm is raised', async () => {
+    const broken = {
+      ...store,
+      get: async () => {
+        throw new BrandReportsError('config', 'aws_denied', 'grant s3:GetObject');
+      },
+    };
+    await fill();
+    await expect(look(NOW_MS, { store: { ...store, ...broken } })).rejects.toThrow('grant s3:GetObject');
+    expect(counts).toEqual([]);
+  });
+
+  it('leaves it to one of two looks at a time to tell', async () => {
+    await fill({ [YESTERDAY]: { failure } });
+    const told = await Promise.all([look(), look(), look()]);
+    expect(told.filter(({ message }) => message !== null)).toHaveLength(1);
+    expect(messages).toHaveLength(1);
+  });
+
+  it('at its record tells again what it has told, rather than nothing', async () => {
+    await fill({ [YESTERDAY]: { failure } });
+    await look();
+    const { etag } = (await store.get(WATCH_KEY)) ?? { etag: '' };
+    await store.put(WATCH_KEY, Buffer.from('{'), { ifMatch: etag });
+    await keepAlive(NOW_MS + HOUR_MS);
+    await look(NOW_MS + HOUR_MS);
+    expect(messages).toHaveLength(2);
+  });
+});
