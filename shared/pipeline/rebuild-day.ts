@@ -1,7 +1,8 @@
 /*
  * Makes a day again from the raw records of the reading that is committed, without one call to the service: the same
- * builder as a reading's, fed from chunks; then a commit of its own that keeps how the day was read, then its publication. What the
- * settings lead to now is honoured as far as the records tell; otherwise the day stays as it is, and the outcome says why.
+ * builder as a reading's, fed from chunks; then a commit of its own that keeps how the day was read, then its publication.
+ * What the settings lead to now is honoured as far as the records tell; otherwise the day stays as it is, and the outcome
+ * says why.
  *
  * No claim is needed: the commit is one compare-and-swap that replaces exactly what it was built from, and a run that
  * reads the day meanwhile wins (I5). A process that dies before it leaves a snapshot that nothing names, and one that dies
