@@ -20,14 +20,10 @@ import { upstreamRecords } from './upstream-records.ts';
 /** What was staged of a day. */
 export interface StagedDay {
   day: string;
-  /** The oldest first. */
-  slices: readonly StagedSlice[];
-}
-
-/** A slice, and the prefix of the attempt that has staged it. */
-export interface StagedSlice {
-  slice: Slice;
+  /** Of the attempt: where its chunks lie. */
   prefix: string;
+  /** The oldest first. */
+  slices: readonly Slice[];
 }
 
 /** All that the attempt has staged so far. */
@@ -37,7 +33,7 @@ export async function stagedDay(
 ): Promise<StagedDay> {
   const prefix = attemptPrefix(report.name, brand, day, id);
   const { slices } = await progress.cached();
-  return { day, slices: slices.map((slice) => ({ slice, prefix })) };
+  return { day, prefix, slices };
 }
 
 /** How many records are staged, including those that are excluded. */
@@ -57,10 +53,11 @@ export function usedKeyField(
 /** The pages of a slice's queries of one role that have records. */
 export async function* pagesOf(
   ctx: Pick<BuildContext, 'lake'>,
-  { slice, prefix }: StagedSlice,
+  prefix: string,
+  { parts }: Slice,
   role: SlicePart['role'],
 ): AsyncGenerator<RecordList> {
-  for (const part of slice.parts) if (part.role === role) yield* pagesOfPart(ctx, prefix, part);
+  for (const part of parts) if (part.role === role) yield* pagesOfPart(ctx, prefix, part);
 }
 
 async function* pagesOfPart(
@@ -75,10 +72,10 @@ async function* pagesOfPart(
 export async function answersOf(
   ctx: BuildContext,
   day: string,
-  slices: readonly StagedSlice[],
+  slices: readonly Slice[],
 ): Promise<ReturnType<typeof newestAnswers>> {
   const { paging } = ctx.report;
-  const newest = slices.at(-1)?.slice;
+  const newest = slices.at(-1);
   if (paging.style !== 'lookup' || !newest || slices.length < 2) return () => () => () => true;
   const upstream = await upstreamRecords(ctx, day, newest, paging.lookup);
   return newestAnswers(paging.lookup.answerField, ownersAmong(upstream));
@@ -103,7 +100,8 @@ interface Exclusions {
  */
 export async function exclusionsOf(
   ctx: Pick<BuildContext, 'lake'>,
-  { slice, prefix }: StagedSlice,
+  prefix: string,
+  { parts }: Slice,
   keyField: string | undefined,
 ): Promise<Exclusions> {
   const left = new Map<string, number>();
@@ -113,7 +111,7 @@ export async function exclusionsOf(
     const keys = keysOf(list, keyField);
     return (index: number) => fingerprint(keys[index] ?? '') + fingerprint(contentOf(list, index));
   };
-  for (const part of slice.parts) {
+  for (const part of parts) {
     const inPart = new Set<string>();
     if (part.role === 'include') continue;
     for await (const list of pagesOfPart(ctx, prefix, part)) {

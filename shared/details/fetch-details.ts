@@ -272,6 +272,6 @@ async function* answeredKeys(
   { answerField }: Lookup,
 ): AsyncGenerator<string> {
   const prefix = attemptPrefix(ctx.report.name, ctx.brand, day, id);
-  for await (const list of pagesOf(ctx, { slice, prefix }, 'include'))
+  for await (const list of pagesOf(ctx, prefix, slice, 'include'))
     for (const key of keysOf(list, answerField)) if (key !== undefined) yield key;
 }

@@ -42,7 +42,7 @@ export async function build(
   options: BuildOptions,
   fed?: Builder,
 ): Promise<BuiltSnapshot | { conflict: KeyConflict }> {
-  const slices = staged.slices.map(({ slice }) => slice);
+  const { slices } = staged;
   const columns = await growToFit(
     ctx,
     staged.day,
@@ -79,21 +79,19 @@ async function buildFromChunks(
 async function addChunks(
   ctx: BuildContext,
   builder: Builder,
-  { day, slices }: StagedDay,
+  { day, prefix, slices }: StagedDay,
   excludedBy: string | undefined,
 ): Promise<void> {
-  const done = slices.filter(({ slice }) => slice.done);
+  const done = slices.filter((slice) => slice.done);
   const answersOfSlice = await answersOf(ctx, day, done);
-  for (const staged of done.toReversed()) {
+  for (const slice of done.toReversed()) {
     const answers = answersOfSlice();
-    const exclusions = await exclusionsOf(ctx, staged, excludedBy);
+    const exclusions = await exclusionsOf(ctx, prefix, slice, excludedBy);
     let ofDay = 0;
-    for await (const list of pagesOf(ctx, staged, 'include')) {
+    for await (const list of pagesOf(ctx, prefix, slice, 'include')) {
       const isNewest = answers(list);
       const verdictOf = exclusions.among(list);
-      ofDay += await builder.add(list, staged.slice, (index) =>
-        isNewest(index) ? verdictOf(index) : 'excluded',
-      );
+      ofDay += await builder.add(list, slice, (index) => (isNewest(index) ? verdictOf(index) : 'excluded'));
       if (builder.conflict) return;
     }
     if (ofDay === 0 && exclusions.holdMoreThanTheDay()) throw instantUnclear(ctx, day);
@@ -112,7 +110,7 @@ function ruleProvenBy(
   if (slice.repeatsConflict !== undefined)
     return overlap && slice.repeatsConflict !== versions ? 'changes' : 'is_none';
   const isKnown = current?.keyIsNone && !overlap;
-  return isKnown || slice !== slices.at(-1)?.slice ? 'is_none' : undefined;
+  return isKnown || slice !== slices.at(-1) ? 'is_none' : undefined;
 }
 
 /** I7: columns are appended before the first file that has them is committed. */

@@ -23,7 +23,7 @@ import { logChange, recordChange } from '../history/index.ts';
 import { isLeaseLive } from '../attempt/claim.ts';
 import { type BuildContext, type RunContext, committedOf } from '../context/context.ts';
 import { publishDay } from './publish.ts';
-import { type StagedDay, type StagedSlice, pagesOf } from '../attempt/staged-records.ts';
+import { type StagedDay, pagesOf } from '../attempt/staged-records.ts';
 
 /** One report of one brand in one rebuild. */
 export interface RebuildContext extends BuildContext, Pick<RunContext, 'runId' | 'leases' | 'progress'> {}
@@ -118,19 +118,18 @@ async function stagedOf(
   { slices, isKeyNew }: Replay,
 ): Promise<StagedDay> {
   const prefix = attemptPrefix(ctx.report.name, ctx.brand, day, attempt);
-  const staged: StagedSlice[] = [];
-  for (const slice of slices)
-    staged.push({ slice: isKeyNew ? await underNewKey(ctx, { slice, prefix }) : slice, prefix });
-  return { day, slices: staged };
+  const staged: Slice[] = [];
+  for (const slice of slices) staged.push(isKeyNew ? await underNewKey(ctx, prefix, slice) : slice);
+  return { day, prefix, slices: staged };
 }
 
 /** What was noted of the key while the records were staged holds of the key of then. */
-async function underNewKey(ctx: RebuildContext, staged: StagedSlice): Promise<Slice> {
-  const { repeatsConflict: _conflict, ...slice } = staged.slice;
+async function underNewKey(ctx: RebuildContext, prefix: string, ofThen: Slice): Promise<Slice> {
+  const { repeatsConflict: _conflict, ...slice } = ofThen;
   const field = primaryKeyField(ctx);
   let withoutKey = 0;
   for (const role of ['include', 'exclude', 'restore'] as const)
-    for await (const list of pagesOf(ctx, staged, role)) withoutKey += countWithoutKey(list, field);
+    for await (const list of pagesOf(ctx, prefix, slice, role)) withoutKey += countWithoutKey(list, field);
   return { ...slice, withoutKey };
 }
 
