@@ -4,7 +4,7 @@ import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
-import type { Grantee } from './acknowledge-wildcards.ts';
+import type { Grantee } from './key-grants.ts';
 import { output } from './output.ts';
 
 /** The topic that alarms and the watcher's messages go to: an existing one, or one that `alarmEmail` is subscribed to. */

@@ -6,7 +6,6 @@ import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import type { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
-import { acknowledgeWildcards } from './acknowledge-wildcards.ts';
 import type { Lake } from './lake.ts';
 import { savedQueries } from './saved-queries.ts';
 import { output } from './output.ts';
@@ -112,11 +111,6 @@ export class Analysts extends Construct {
         'lakeformation:GetDataAccess',
       ],
       ['*'],
-    );
-    acknowledgeWildcards(
-      policy,
-      ['*'],
-      'Athena and Lake Formation take no narrower resource for these actions.',
     );
     return policy;
   }

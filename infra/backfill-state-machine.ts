@@ -5,7 +5,7 @@
  * the month is complete; the last step lists all months. A month that fails stops no other, and the execution fails at
  * the end with the reasons. What happens inside of the steps: shared/operations/backfill-months.ts.
  */
-import { ArnFormat, Duration, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { ArnFormat, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import {
   Choice,
@@ -33,7 +33,6 @@ import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import type { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
-import { acknowledgeWildcards } from './acknowledge-wildcards.ts';
 import type { Lake } from './lake.ts';
 import { output } from './output.ts';
 import { PipelineFunction } from './pipeline-function.ts';
@@ -73,7 +72,6 @@ export class BackfillStateMachine extends Construct {
         level: LogLevel.ALL,
       },
     });
-    this.acknowledge(stateMachineName);
     output(this, 'Backfill', {
       value: consoleLink(this, 'states', `/statemachines/view/${this.stateMachine.stateMachineArn}`),
       description: 'Start a backfill here. Input: {"report", "brand", "from", "to"}',
@@ -97,30 +95,6 @@ export class BackfillStateMachine extends Construct {
     catalog.grantReports(worker, reports);
     worker.grantSecrets(Object.values(settings.brands).map(({ secretName }) => secretName));
     return worker;
-  }
-
-  private acknowledge(stateMachineName: string): void {
-    const { stateMachine, worker } = this;
-    const because = (arns: string[], reason: string) => acknowledgeWildcards(stateMachine, arns, reason);
-    because(
-      [`${worker.function.functionArn}:*`],
-      'The state machine starts the function under any of its versions, and nothing else.',
-    );
-    because(['*'], 'Log deliveries and traces have no resources that a policy could name.');
-    const executions = Stack.of(this).formatArn({
-      service: 'states',
-      resource: 'execution',
-      resourceName: Fn.select(6, Fn.split(':', stateMachine.stateMachineArn)),
-      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-    });
-    because(
-      [`${executions}:*`, `${executions}/${MAP_LABEL}:*`],
-      'The state machine controls the executions that it starts for the months; their names are not known before.',
-    );
-    because(
-      [this.executionsOf(stateMachineName)],
-      'The state machine reads the inputs of its running executions; their names are not known before.',
-    );
   }
 
   /** List running executions with their inputs → plan → read the months, several at the same time → conclude. */

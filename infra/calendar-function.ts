@@ -6,7 +6,6 @@ import type { Construct, IDependable } from 'constructs';
 import { objectPage } from '../shared/adapters/aws/console-url.ts';
 import { COVERAGE_PAGE_KEY } from '../shared/lake/paths.ts';
 import type { Settings } from '../shared/settings/settings.ts';
-import { acknowledgeWildcards } from './acknowledge-wildcards.ts';
 import type { AlarmTopic } from './alarm-topic.ts';
 import type { Lake } from './lake.ts';
 import { output } from './output.ts';
@@ -49,11 +48,6 @@ export class CalendarFunction extends PipelineFunction {
     });
     lake.grantWatch(this);
     topic.grantPublish(this);
-    acknowledgeWildcards(
-      Stack.of(this),
-      [`${this.function.functionArn}:*`],
-      'The role of the schedule starts the function under any of its versions, and nothing else.',
-    );
     this.#schedule = new Schedule(this, 'Schedule', {
       description: 'Looks whether anything is wrong',
       // Not on the hour, when most of the world's schedules start.

@@ -8,7 +8,7 @@ import { BrandReportsError } from '../shared/errors.ts';
 import { CHANGES_TABLE, LEDGER_TABLES } from '../shared/lake/paths.ts';
 import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
 import { viewsOf } from '../shared/reports/views-of.ts';
-import { acknowledgeWildcards, type Grantee } from './acknowledge-wildcards.ts';
+import type { Grantee } from './key-grants.ts';
 import { output } from './output.ts';
 
 /** Of tables and views. */
@@ -95,11 +95,10 @@ export class Catalog extends Construct {
 
   grantQuery(grantee: Grantee): void {
     this.grant(grantee, QUERY, ['*']);
-    // Athena needs the database `default`, and lists databases only for who may read all names.
+    // Athena needs the database `default`, and lists databases only for who may read all names; their tables stay closed.
     const [byDefault, all] = [[this.arn('database', 'default')], [this.arn('database', '*')]];
     Grant.addToPrincipal({ grantee, actions: ['glue:GetDatabase'], resourceArns: byDefault });
     Grant.addToPrincipal({ grantee, actions: ['glue:GetDatabases'], resourceArns: all });
-    acknowledgeWildcards(grantee, all, 'Names of databases only: their tables stay closed.');
   }
 
   private arn(resource: string, resourceName?: string): string {
@@ -114,11 +113,6 @@ export class Catalog extends Construct {
       ...tables.map((table) => this.arn('table', `${this.databaseName}/${table}`)),
     ];
     Grant.addToPrincipal({ grantee, actions, resourceArns });
-    acknowledgeWildcards(
-      grantee,
-      resourceArns,
-      'All tables of this one database: reports may be added later.',
-    );
   }
 }
 

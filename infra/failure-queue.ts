@@ -1,4 +1,4 @@
-import { Duration, Validations } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 
@@ -9,10 +9,6 @@ export class FailureQueue extends Queue {
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
       retentionPeriod: Duration.days(14),
-    });
-    Validations.of(this).acknowledge({
-      id: 'AwsSolutions-SQS3',
-      reason: 'It is a dead-letter queue itself: nothing consumes its messages.',
     });
   }
 }

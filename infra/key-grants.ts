@@ -1,6 +1,9 @@
 import { Stack } from 'aws-cdk-lib';
-import { Grant } from 'aws-cdk-lib/aws-iam';
-import type { Grantee } from './acknowledge-wildcards.ts';
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import type { IConstruct } from 'constructs';
+
+/** Who gets a permission: also the construct that its policies are below. */
+export type Grantee = IGrantable & IConstruct;
 
 const READ = ['kms:Decrypt'];
 /** Reading too, which S3 needs to put parts of an upload together. */

@@ -4,7 +4,7 @@
  * Versions keep what was there before, for two weeks of documents, and for a day of all else, which is made once and
  * never changed. The bucket outlives the stack, unless it was created by a deployment that failed.
  */
-import { Aws, Duration, RemovalPolicy, Tags, Validations } from 'aws-cdk-lib';
+import { Aws, Duration, RemovalPolicy, Tags } from 'aws-cdk-lib';
 import { Effect, PolicyStatement, StarPrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { BlockPublicAccess, Bucket, BucketEncryption, type LifecycleRule } from 'aws-cdk-lib/aws-s3';
@@ -43,11 +43,6 @@ export class LakeBucket extends Bucket {
     this.refuseUnconditionalWrites();
     // Otherwise CloudFormation would remove the policy from the bucket that it retains.
     if (keepLake) this.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
-    Validations.of(this).acknowledge({
-      id: 'AwsSolutions-S1',
-      reason:
-        'Server access logs cost more than the lake itself, and CloudTrail data events, where reads must be audited, name the same readers.',
-    });
   }
 
   /** I5: compare-and-swap of documents for everybody. Deleting them, and uploads of anything else, stay as they are. */

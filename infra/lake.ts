@@ -30,8 +30,7 @@ import {
 import type { Partition } from '../shared/ports.ts';
 import { type ReportDefinition, type ReportRegistry, reportsReadBy } from '../shared/reports/definition.ts';
 import { tablesBeside } from '../shared/reports/views-of.ts';
-import { acknowledgeWildcards, type Grantee } from './acknowledge-wildcards.ts';
-import { grantKey } from './key-grants.ts';
+import { type Grantee, grantKey } from './key-grants.ts';
 import { LakeBucket } from './lake-bucket.ts';
 import { output } from './output.ts';
 
@@ -156,13 +155,9 @@ export class Lake extends Construct {
     if (prefixes.length === 0) return;
     // A bucket that the stack empties is emptied when nobody can write any more, runs under way included.
     if (!this.keepsObjects) grantee.node.addDependency(this.bucket);
+    // The names of objects are not known before: a prefix is the narrowest resource.
     const resourceArns = prefixes.map((prefix) => this.bucket.arnForObjects(prefix));
     Grant.addToPrincipal({ grantee, actions, resourceArns });
-    acknowledgeWildcards(
-      grantee,
-      resourceArns,
-      'The names of objects are not known before: a prefix is the narrowest resource.',
-    );
   }
 
   /** Without a condition on the prefix: otherwise S3 answers 403 for a missing key instead of 404. */

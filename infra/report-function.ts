@@ -1,4 +1,4 @@
-import { Duration, Stack, TimeZone } from 'aws-cdk-lib';
+import { Duration, TimeZone } from 'aws-cdk-lib';
 import { Schedule, ScheduleExpression, ScheduleTargetInput, TimeWindow } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
@@ -6,7 +6,6 @@ import type { Construct, IDependable } from 'constructs';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { BrandSettings, Settings } from '../shared/settings/settings.ts';
 import type { Catalog } from './catalog.ts';
-import { acknowledgeWildcards } from './acknowledge-wildcards.ts';
 import type { Lake } from './lake.ts';
 import { PipelineFunction } from './pipeline-function.ts';
 import { staggered } from './staggered.ts';
@@ -55,11 +54,6 @@ export class ReportFunction extends PipelineFunction {
     lake.grantReports(this, [report]);
     catalog.grantReports(this, [report]);
     this.grantSecrets(Object.values(brands).map(({ brand }) => brand.secretName));
-    acknowledgeWildcards(
-      Stack.of(this),
-      [`${this.function.functionArn}:*`],
-      'The role of the schedules starts the function under any of its versions, and nothing else.',
-    );
     for (const [name, scheduled] of Object.entries(brands)) this.schedule(props, name, scheduled);
   }
 
