@@ -6,7 +6,7 @@
  */
 import * as z from 'zod/mini';
 import { DAY_MS, intervalMs, isDay } from '../days.ts';
-import { type DeploymentSettings, deploymentSchema } from './deployment.ts';
+import { deploymentSchema } from './deployment.ts';
 import { scheduleProblem } from './schedule.ts';
 import { chosenEnvironment } from './environments.ts';
 import { BrandReportsError } from '../errors.ts';
@@ -25,42 +25,10 @@ import type {
 } from '../reports/definition.ts';
 
 /** Checked settings, with all defaults filled in. */
-export interface Settings {
-  brands: Record<string, BrandSettings>;
-  /** Of each brand, shared by all its reports. */
-  requestsPerSecond: number;
-  pagesInFlight: number;
-  deployment: DeploymentSettings;
-}
+export type Settings = z.output<ReturnType<typeof settingsSchema>>;
 
 /** The settings of one brand. */
-export interface BrandSettings {
-  /** The address of the service with the brand's path. */
-  baseUrl: string;
-  /** The SERVICE in the names of the two headers. */
-  service: string;
-  /** IANA name; days begin and end in it. */
-  timeZone: string;
-  /** The first day to read. */
-  startDate: string;
-  /** In AWS Secrets Manager. */
-  secretName: string;
-  method: 'POST' | 'GET';
-  timestampUnit: 'seconds' | 'milliseconds';
-  firstPage: number;
-  endTime: 'auto' | 'inclusive' | 'exclusive';
-  endDate: 'whole_day' | 'midnight';
-  /** How late a record may appear: a day is closed this long after its end. */
-  lateMinutes: number;
-  /** An interrupted day is resumed within this time, and restarted later. */
-  resumeWithinHours: number;
-  /** Of one request. */
-  timeoutSeconds: number;
-  /** How long a version of a day is kept after another one has replaced it. */
-  snapshotRetentionDays: number;
-  /** Every report of the registry, in its order, with defaults filled in. */
-  reports: Record<string, ReportSettings>;
-}
+export type BrandSettings = z.output<ReturnType<typeof brandSchema>>;
 
 /** The settings of one report of one brand. */
 export interface ReportSettings {
@@ -133,6 +101,7 @@ export function settingsSchema(reports: ReportRegistry) {
         { error: 'an object that holds each brand by its name' },
       )
       .check(z.refine((brands) => Object.keys(brands).length > 0, { error: 'one brand or more' })),
+    /** Of each brand, shared by all its reports. */
     requestsPerSecond: z._default(number(Number.MIN_VALUE, 1000, 'a number above 0, up to 1000'), 5),
     pagesInFlight: z._default(integer(1, 32), 4),
     deployment: z.prefault(deploymentSchema(), {}),
@@ -141,31 +110,41 @@ export function settingsSchema(reports: ReportRegistry) {
 
 function brandSchema(reports: ReportRegistry) {
   return object({
+    /** The address of the service with the brand's path. */
     baseUrl: text(
       'an https address (http on loopback only) without user, fragment, bid, token, action and version',
       isBaseUrl,
     ),
+    /** The SERVICE in the names of the two headers. */
     service: text(
       'the <SERVICE> of the header X-<SERVICE>-DATE: letters, digits, "-", "_"',
       matches(/^[\w-]{1,60}$/),
     ),
+    /** IANA name; days begin and end in it. */
     timeZone: text('an IANA time zone, e.g. Europe/Berlin', isTimeZone, () =>
       Intl.supportedValuesOf('timeZone'),
     ),
+    /** The first day to read. */
     startDate: text(
       'a day of the calendar from 2000-01-01 on, YYYY-MM-DD',
       (day) => isDay(day) && day >= '2000-01-01',
     ),
+    /** In AWS Secrets Manager. */
     secretName: text('the name of a secret in Secrets Manager, not its ARN', matches(/^[\w/+=.@-]{1,512}$/)),
     method: z._default(oneOf('POST', 'GET'), 'POST'),
     timestampUnit: z._default(oneOf('seconds', 'milliseconds'), 'seconds'),
     firstPage: z._default(integer(0, 1), 1),
     endTime: z._default(oneOf('auto', 'inclusive', 'exclusive'), 'auto'),
     endDate: z._default(oneOf('whole_day', 'midnight'), 'whole_day'),
+    /** How late a record may appear: a day is closed this long after its end. */
     lateMinutes: z._default(integer(0, 1440), 15),
+    /** An interrupted day is resumed within this time, and restarted later. */
     resumeWithinHours: z._default(number(0, 168), 6),
+    /** Of one request. */
     timeoutSeconds: z._default(integer(1, 600), 30),
+    /** How long a version of a day is kept after another one has replaced it. */
     snapshotRetentionDays: z._default(integer(1, 3650), 30),
+    /** Every report of the registry, in its order, with defaults filled in. */
     reports: z.prefault(reportsSchema(reports), {}),
   });
 }
