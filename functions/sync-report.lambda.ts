@@ -19,13 +19,13 @@ export async function handler(event: unknown, lambda: Pick<Context, 'getRemainin
   const parsed = parseSyncEvent(event, enabled);
   const limits = timeLimits(lambda.getRemainingTimeInMillis());
   // Loaded by whoever asks for it: a scheduled run starts without.
-  if ('rebuild' in parsed) {
+  if (parsed.rebuild) {
     const { rebuildDays } = await import('../shared/operations/rebuild-days.ts');
-    const { brand, ...days } = parsed.rebuild;
-    const scope = { ...days, brands: [brand], reports: [report] };
+    const { brand, from, to } = parsed;
+    const scope = { from, to, brands: [brand], reports: [report] };
     return rebuildDays({ ...context, scope, clock: systemClock(), deadline: limits.deadline });
   }
-  const { brand, check, now, requestsPerSecond, ...range } = parsed.sync;
+  const { brand, check, now, requestsPerSecond, rebuild: _absent, ...range } = parsed;
   const options = {
     ...context,
     scope: {

@@ -13,12 +13,12 @@ describe('the event of the sync function', () => {
     ],
     ['to check the connection', { check: true, now: '2026-01-31T06:00:00Z' }],
   ])('is accepted: %s', (_name, event) => {
-    expect(parseSyncEvent(event, BRANDS)).toEqual({ sync: event });
+    expect(parseSyncEvent(event, BRANDS)).toEqual(event);
   });
 
   it('is one of a rebuild where it says so', () => {
     const days = { brand: 'acme', from: '2026-01-01', to: '2026-01-31' };
-    expect(parseSyncEvent({ rebuild: true, ...days }, BRANDS)).toEqual({ rebuild: days });
+    expect(parseSyncEvent({ rebuild: true, ...days }, BRANDS)).toEqual({ rebuild: true, ...days });
   });
 
   it.each<[string, unknown, string]>([
