@@ -105,16 +105,3 @@ function messagesIn(queue: IQueue): AlarmCondition {
 export function filledIn(text: string, values: Readonly<Record<string, string>>): string {
   return text.replace(/<(\w+)>/g, (placeholder, name: string) => values[name] ?? placeholder);
 }
-
-/** All kinds of alarms as a Markdown table, for docs/operations.md. */
-export function alarmsAsMarkdown(): string {
-  const rows = ALARMS.map(
-    ({ id, meaning, action }) => `| \`${id}\` | ${markdown(meaning)} | ${markdown(action)} |`,
-  );
-  return ['| Alarm | What it means | What to do |', '| --- | --- | --- |', ...rows].join('\n');
-}
-
-/** Placeholders as code, because Markdown takes `<…>` for HTML; names of test events in bold. */
-function markdown(text: string): string {
-  return text.replace(/<\w+>/g, '`$&`').replace(/"([\w-]+)"/g, '**$1**');
-}

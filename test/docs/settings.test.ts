@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import type { RefreshTier } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { type SettingReference, settingsReference } from '../../shared/settings/reference.ts';
+import { type SettingReference, settingsReference } from '../settings/settings-reference.ts';
 import { loadSettings } from '../../shared/settings/settings.ts';
 
 const page = readFileSync(new URL('../../docs/settings.md', import.meta.url), 'utf8');

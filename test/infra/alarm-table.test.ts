@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { ALARMS, alarmsAsMarkdown } from '../../infra/alarm-table.ts';
+import { ALARMS } from '../../infra/alarm-table.ts';
 
 const PAGE = 'docs/operations.md';
 const [BEGIN, END] = ['<!-- alarms: begin -->', '<!-- alarms: end -->'];
@@ -22,3 +22,16 @@ describe('the table of alarms', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 });
+
+/** All kinds of alarms as a Markdown table. */
+function alarmsAsMarkdown(): string {
+  const rows = ALARMS.map(
+    ({ id, meaning, action }) => `| \`${id}\` | ${markdown(meaning)} | ${markdown(action)} |`,
+  );
+  return ['| Alarm | What it means | What to do |', '| --- | --- | --- |', ...rows].join('\n');
+}
+
+/** Placeholders as code, because Markdown takes `<…>` for HTML; names of test events in bold. */
+function markdown(text: string): string {
+  return text.replace(/<\w+>/g, '`$&`').replace(/"([\w-]+)"/g, '**$1**');
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { reports } from '../../shared/reports/index.ts';
-import { settingsReference } from '../../shared/settings/reference.ts';
+import { settingsReference } from './settings-reference.ts';
 import { refunds } from '../fixtures/sixth-report.ts';
 
 const byPath = new Map(settingsReference(reports).map((setting) => [setting.path, setting]));

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
-import type { ReportRegistry } from '../reports/definition.ts';
-import { settingsSchema } from './settings.ts';
+import type { ReportRegistry } from '../../shared/reports/definition.ts';
+import { settingsSchema } from '../../shared/settings/settings.ts';
 
 /** One setting, as a page of the documentation lists it. */
 export interface SettingReference {
