@@ -12,7 +12,7 @@ import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { parseLedger } from '../lake/documents/ledger.ts';
 import { parseReportState } from '../lake/documents/report-state.ts';
 import { parseProgress } from '../lake/documents/progress.ts';
-import { parseRateBudget, unreadableBudget } from '../lake/documents/rate-budget.ts';
+import { parseRateBudget } from '../lake/documents/rate-budget.ts';
 import { parseStoredSchema } from '../lake/documents/schema.ts';
 import {
   LEDGERS_PREFIX,
@@ -123,9 +123,7 @@ async function* documentsOf(options: RepairOptions): AsyncGenerator<LakeDocument
       if (isProgressKey(key)) yield emptied(key, 'progress', parseProgress(key));
   }
   for await (const { key } of store.list(RATES_PREFIX)) {
-    if (!isRateBudgetKey(key)) continue;
-    const remake = async (damaged: Uint8Array) => ({ document: unreadableBudget(damaged), notes: [] });
-    yield { key, kind: 'rate', parse: parseRateBudget(key), remake };
+    if (isRateBudgetKey(key)) yield emptied(key, 'rate', parseRateBudget(key));
   }
 }
 

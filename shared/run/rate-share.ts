@@ -18,7 +18,6 @@ import {
   VALID_MS,
   afterLook,
   fairRate,
-  knownRuns,
   silentRuns,
   withRenewal,
   withoutRun,
@@ -110,7 +109,7 @@ export function createRateShare(options: RateShareOptions): RateShare {
 
   /** Runs of which the lake knows that they have ended. */
   async function endedRuns(seen: RateBudget): Promise<string[]> {
-    const others = knownRuns(seen).filter((run) => run !== runId);
+    const others = Object.keys(seen.runs).filter((run) => run !== runId);
     const areDead = await Promise.all(others.map((run) => runs.isDead(run)));
     return others.filter((_run, index) => areDead[index]);
   }

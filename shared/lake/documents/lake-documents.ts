@@ -7,7 +7,7 @@ import { CasDocument, DOCUMENT_RETRY, type HasRecentWrites } from './cas-documen
 import { type Ledger, parseLedger } from './ledger.ts';
 import { type ReportState, parseReportState } from './report-state.ts';
 import { type Progress, parseProgress } from './progress.ts';
-import { type RateBudget, parseRateBudget, unreadableBudget } from './rate-budget.ts';
+import { type RateBudget, parseRateBudget } from './rate-budget.ts';
 import { type StoredSchema, parseStoredSchema } from './schema.ts';
 import { type WatchRecord, parseWatchRecord } from './watch-record.ts';
 
@@ -80,14 +80,9 @@ export function createLakeDocuments({
     },
     rateBudget(brand) {
       const key = rateBudgetKey(brand);
-      return new CasDocument({
-        store,
-        key,
-        parse: parseRateBudget(key),
-        recover: unreadableBudget,
-        newId,
-        pause,
-      });
+      const parse = parseRateBudget(key);
+      const recover = () => parse(undefined);
+      return new CasDocument({ store, key, parse, recover, newId, pause });
     },
     watchRecord() {
       const parse = parseWatchRecord(WATCH_KEY);

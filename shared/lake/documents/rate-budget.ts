@@ -9,9 +9,9 @@
  * - A run that takes less uses less before it writes so, because another may take the rest at once.
  * - A run stops `VALID_MS` after its last renewal began. Others take its rate only after they have seen its counter
  *   unchanged for `FORGET_AFTER_MS`, each by its own clock: clocks are never compared.
- * An object that cannot be parsed stands for a run that has the whole rate and is forgotten in the same way.
+ * An object that cannot be parsed counts as none, as if somebody had deleted it: each run joins again with its next renewal,
+ * and until then the rates in use may exceed a limit for `RENEW_EVERY_MS`.
  */
-import { hash } from 'node:crypto';
 import * as z from 'zod/mini';
 import type { Json } from '../../json.ts';
 import { parseDocument, storedCount, storedObject } from './cas-document.ts';
@@ -54,25 +54,6 @@ export function parseRateBudget(key: string) {
     if (stored === undefined) return { version: 1, runs: {}, recentWrites: [] };
     return parseDocument(budget, key, stored);
   };
-}
-
-const UNKNOWN = 'unknown-';
-/** More than any limit. */
-const EVERYTHING = 1e6;
-
-/** The budget that an unreadable object stands for: whoever wrote into it has everything. Other damage is another run. */
-export function unreadableBudget(damaged: Uint8Array): RateBudget {
-  const run = `${UNKNOWN}${hash('sha256', damaged, 'hex').slice(0, 16)}`;
-  return {
-    version: 1,
-    runs: { [run]: { rate: EVERYTHING, wants: EVERYTHING, limit: EVERYTHING, renewals: 0 } },
-    recentWrites: [],
-  };
-}
-
-/** The runs that have an id of their own, so that a lake may know whether they live. */
-export function knownRuns({ runs }: RateBudget): string[] {
-  return Object.keys(runs).filter((run) => !run.startsWith(UNKNOWN));
 }
 
 /** What a run writes of itself. Rates are in requests per second. */

@@ -82,20 +82,14 @@ describe('a document of the lake', () => {
     },
   );
 
-  it('that has only hints has none where it is damaged', async () => {
-    const store = memoryStore();
-    const key = 'ledger/order_list/acme/state.json';
-    await store.put(key, Buffer.from('{}'), { ifAbsent: true });
-    const state = documentsOf(store).documents.reportState('order_list', 'acme');
-    expect(await state.cached()).toMatchObject({ months: {}, policy: '' });
-  });
-
-  it('that has the rate is the budget of a run that has everything, where it is damaged', async () => {
-    const store = memoryStore();
-    await store.put('rates/acme.json', Buffer.from('{}'), { ifAbsent: true });
-    const { runs } = await documentsOf(store).documents.rateBudget('acme').cached();
-    expect(Object.values(runs).map(({ rate }) => rate)).toEqual([1e6]);
-  });
+  it.each(all.filter(({ document }) => recovers.includes(document)))(
+    'is empty where it is damaged, because runs find out again what it says: $document',
+    async ({ open, key, empty }) => {
+      const store = memoryStore();
+      await store.put(key, Buffer.from('{}'), { ifAbsent: true });
+      expect(await open(documentsOf(store).documents).cached()).toMatchObject(empty);
+    },
+  );
 
   it('has one object for each ledger, which knows what was written to it', async () => {
     const { documents } = documentsOf();

@@ -8,10 +8,8 @@ import {
   VALID_MS,
   afterLook,
   fairRate,
-  knownRuns,
   parseRateBudget,
   silentRuns,
-  unreadableBudget,
   withRenewal,
   withoutRun,
 } from '../../../shared/lake/documents/rate-budget.ts';
@@ -145,30 +143,6 @@ describe('a silent run', () => {
   it('stopped long before it is forgotten, even if its clock is half as fast', () => {
     expect(FORGET_AFTER_MS).toBeGreaterThan(2 * VALID_MS);
     expect(FORGET_AFTER_MS).toBeLessThan(60_000);
-  });
-});
-
-describe('an unreadable budget', () => {
-  it('leaves nothing to anyone, and names a run that no lake knows', () => {
-    const budget = unreadableBudget(Buffer.from('?'));
-    const [run = ''] = Object.keys(budget.runs);
-    expect(run).toMatch(/^unknown-[0-9a-f]{16}$/);
-    expect(budget).toEqual({
-      version: 1,
-      runs: { [run]: { rate: 1e6, wants: 1e6, limit: 1e6, renewals: 0 } },
-      recentWrites: [],
-    });
-    expect(knownRuns(budget)).toEqual([]);
-    expect(knownRuns({ ...budget, runs: { ...budgetOf({ a: 1, b: 2 }).runs, ...budget.runs } })).toEqual([
-      'a',
-      'b',
-    ]);
-    expect(withRenewal(budget, renewal({ limit: 1000, wants: 1000 })).runs.a?.rate).toBe(0);
-  });
-
-  it('names another run where the damage is another', () => {
-    const [one, two] = ['?', '!'].map((text) => Object.keys(unreadableBudget(Buffer.from(text)).runs));
-    expect(one).not.toEqual(two);
   });
 });
 
