@@ -1,4 +1,4 @@
-/** MurmurHash3 (x86, 128 bits), as `shared/records/murmur.ts` computes it: its tests are run against that. */
+/** MurmurHash3 (x86, 128 bits), as `shared/records/murmur.ts` computes it. `test/lake/table/digest.test.ts` has its check values. */
 const C1: u32 = 0x239b961b;
 const C2: u32 = 0xab0e9789;
 const C3: u32 = 0x38b34ae5;

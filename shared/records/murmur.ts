@@ -9,7 +9,7 @@ export type Lanes = Int32Array;
 export const LANES = 4;
 
 /** What `murmur` may read behind its words. */
-export const SPARE_WORDS = 4;
+const SPARE_WORDS = 4;
 
 /** Texts as `murmur` takes them: UTF-16, two letters a word, so that a text has twice as many bytes as letters. */
 export class TextWords {
@@ -25,27 +25,6 @@ export class TextWords {
       words[index >> 1] = text.charCodeAt(index) | (text.charCodeAt(index + 1) << 16);
     if (even < text.length) words[even >> 1] = text.charCodeAt(even);
     for (let word = count; word < count + SPARE_WORDS; word += 1) words[word] = 0;
-    return words;
-  }
-}
-
-const WORD = 4;
-
-/** Bytes as `murmur` takes them. */
-export class ByteWords {
-  #words = new Int32Array(256);
-
-  /** The bytes `[start, end)`: valid until the next ones. */
-  of(bytes: DataView, start: number, end: number): Int32Array {
-    const count = (end - start + WORD - 1) >> 2;
-    if (this.#words.length < count + SPARE_WORDS) this.#words = new Int32Array((count + SPARE_WORDS) * 2);
-    const words = this.#words;
-    let at = start;
-    let word = 0;
-    for (; at + WORD <= end; at += WORD, word += 1) words[word] = bytes.getInt32(at, true);
-    for (let index = word; index < count + SPARE_WORDS; index += 1) words[index] = 0;
-    for (let shift = 0; at < end; at += 1, shift += 8)
-      words[word] = (words[word] ?? 0) | (bytes.getUint8(at) << shift);
     return words;
   }
 }
@@ -79,7 +58,7 @@ export function murmur(words: Int32Array, bytes: number, seed: Lanes, into: Lane
 }
 
 /** The last step of the hash: every bit of `lanes[at…at + 3]` comes to depend on the others. */
-export function finalMix(lanes: Lanes, at: number): void {
+function finalMix(lanes: Lanes, at: number): void {
   const sum = (lanes[at] ?? 0) + (lanes[at + 1] ?? 0) + (lanes[at + 2] ?? 0) + (lanes[at + 3] ?? 0);
   const m1 = avalanche(sum | 0);
   const m2 = avalanche(((lanes[at + 1] ?? 0) + sum) | 0);

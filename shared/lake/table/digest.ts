@@ -5,15 +5,27 @@
  * of a row are added, so that the order of columns does not matter; their sum is mixed, so that values cannot change rows
  * unnoticed; and the mixed sums are added, so that the order of rows does not matter and duplicates do.
  */
-import { SYNCED_AT } from '../../column-types.ts';
-import { ByteWords, finalMix, LANES, type Lanes, murmur } from '../../records/murmur.ts';
-import { viewOf } from '../../records/short-bytes.ts';
-import type { NamedColumn } from './coded-rows.ts';
+import { hash } from 'node:crypto';
+import { SYNCED_AT, type Value } from '../../column-types.ts';
+import {
+  allocated,
+  copied,
+  giveBackKernel,
+  type Kernel,
+  type Piece,
+  release,
+  takeKernel,
+} from '../../kernel/kernel.ts';
+import { LANES, type Lanes } from '../../records/murmur.ts';
+import { type CodedColumn, CodedRows, type NamedColumn } from './coded-rows.ts';
 import type { Row } from './columns.ts';
-import { hashedBytes, RowSums, seedOf } from './row-sums.ts';
+import type { Texts } from './texts.ts';
 
 /** Stands in each digest. Where another way of computing it begins, all days count as changed. */
 const VERSION = 'v2';
+/** I12: single rows are held until they are so many, or take so many bytes. */
+const PENDING_ROWS = 4_096;
+const PENDING_BYTES = 2 ** 22;
 
 /**
  * The content of a partition in any order of its rows: their number, and the sum (mod 2^128) of a hash of each.
@@ -22,7 +34,7 @@ const VERSION = 'v2';
 export class Digest {
   #rows = 0;
   #sum = 0n;
-  readonly #words = new ByteWords();
+  #pending = new CodedRows();
   readonly #hashes: RowHashes | undefined;
 
   /** @param hashes gets the hash of each row */
@@ -30,7 +42,7 @@ export class Digest {
     this.#hashes = hashes;
   }
 
-  /** Passes the columns of rows on, and adds the rows behind the last one: what `add` does, at a tenth of the cost. */
+  /** Passes the columns of rows on, and adds the rows behind the last one. */
   *addColumns(rows: number, columns: Iterable<NamedColumn>): Generator<NamedColumn, void, undefined> {
     const sums = new RowSums(rows);
     try {
@@ -38,44 +50,37 @@ export class Digest {
         if (counts(column[0])) sums.add(column);
         yield column;
       }
-      this.#add(rows, sums.mix());
+      this.#sum = BigInt.asUintN(128, this.#sum + sums.mix());
+      this.#rows += rows;
       this.#hashes?.append(sums.all());
     } finally {
       sums.close();
     }
   }
 
+  /** Adds a row: many rows are hashed at a time, by their columns. A column has values of one type. */
   add(row: Row): void {
-    const sum = new Int32Array(LANES);
-    const hashed = new Int32Array(LANES);
-    for (const [name, value] of Object.entries(row)) {
-      if (value === null || value === undefined || !counts(name)) continue;
-      const bytes = hashedBytes(value);
-      murmur(this.#words.of(viewOf(bytes), 0, bytes.length), bytes.length, seedOf(name), hashed, 0);
-      for (let lane = 0; lane < LANES; lane += 1) sum[lane] = (sum[lane] ?? 0) + (hashed[lane] ?? 0);
-    }
-    // Mixed once, each lane would depend on 32 bits of the sum only.
-    finalMix(sum, 0);
-    finalMix(sum, 0);
-    this.#add(
-      1,
-      new BigUint64Array(Uint32Array.from(sum).buffer).reduceRight((all, half) => (all << 64n) + half, 0n),
-    );
-    this.#hashes?.append(sum);
+    this.#pending.append(row);
+    if (this.#pending.rows >= PENDING_ROWS || this.#pending.bytes >= PENDING_BYTES) this.#addPending();
+  }
+
+  #addPending(): void {
+    const { rows } = this.#pending;
+    if (rows === 0) return;
+    const columns = this.#pending.columns();
+    this.#pending = new CodedRows();
+    for (const _column of this.addColumns(rows, columns));
   }
 
   get rows(): number {
+    this.#addPending();
     return this.#rows;
   }
 
   /** `<version>:<rows>:<32 hexadecimal digits>` */
   value(): string {
+    this.#addPending();
     return `${VERSION}:${this.#rows}:${this.#sum.toString(16).padStart(32, '0')}`;
-  }
-
-  #add(rows: number, hashes: bigint): void {
-    this.#sum = BigInt.asUintN(128, this.#sum + hashes);
-    this.#rows += rows;
   }
 }
 
@@ -115,4 +120,167 @@ export function columnHashes(rows: number, column: NamedColumn): Lanes {
 /** Whether the column belongs to the content of a row. */
 export function counts(column: string): boolean {
   return column !== SYNCED_AT;
+}
+
+/** Keeps values of different kinds apart: the text `1`, the number 1 and the integer 1 are three values. */
+const KINDS = { number: 1, bigint: 2, boolean: 3, date: 4 } as const;
+/** A number of 128 bits and its kind. */
+const TAGGED_BYTES = 17;
+/** Of a code, a start or an end. */
+const NUMBER_BYTES = 4;
+/** Of the hash of a value, and of the sum of a row. */
+const LANES_BYTES = LANES * NUMBER_BYTES;
+/** I12: so many bytes of texts are copied at once, or one text. */
+const BATCH_BYTES = 2 ** 22;
+/** Between two texts that are copied together. */
+const GAP_BYTES = 2 ** 6;
+
+/** By column: they are the same for every day. */
+const seeds = new Map<string, Lanes>();
+
+/** What the hashes of a column's values begin with. */
+function seedOf(column: string): Lanes {
+  const known = seeds.get(column);
+  if (known) return known;
+  const bytes = hash('sha256', column, 'buffer');
+  const seed = Int32Array.of(...[0, 4, 8, 12].map((at) => bytes.readInt32LE(at)));
+  seeds.set(column, seed);
+  return seed;
+}
+
+/** The bytes of which a value's hash is the hash: of a text in UTF-8, of everything else 16 and its kind. */
+function hashedBytes(value: Value): Buffer {
+  if (typeof value === 'string') return Buffer.from(value);
+  const bytes = Buffer.alloc(TAGGED_BYTES);
+  if (typeof value === 'bigint') {
+    bytes.writeBigInt64LE(BigInt.asIntN(64, value), 0);
+    bytes.writeBigInt64LE(BigInt.asIntN(64, value >> 64n), 8);
+    bytes[16] = KINDS.bigint;
+  } else {
+    // Adding 0 makes one zero of both.
+    bytes.writeDoubleLE((value instanceof Date ? value.getTime() : Number(value)) + 0, 0);
+    if (value instanceof Date) bytes[16] = KINDS.date;
+    else bytes[16] = typeof value === 'number' ? KINDS.number : KINDS.boolean;
+  }
+  return bytes;
+}
+
+/**
+ * Of each row the sum of the hashes of its values, in the kernel's memory, which it holds until it is closed. Each value
+ * of a column is hashed once, and a column's hashes depend on its seed.
+ */
+class RowSums {
+  readonly #kernel: Kernel = takeKernel();
+  readonly #rows: number;
+  readonly #sums: number;
+
+  constructor(rows: number) {
+    this.#kernel.releaseAll();
+    this.#rows = rows;
+    this.#sums = this.#kernel.allocateZeros(rows * LANES_BYTES);
+  }
+
+  add([name, column]: NamedColumn): void {
+    const kernel = this.#kernel;
+    const seed = copied(kernel, seedOf(name));
+    const codes = copied(kernel, column.codes.subarray(0, this.#rows));
+    const hashes =
+      'units' in column ? this.#hashUnits(column.units, seed) : this.#hashBytes(bytesOf(column), seed);
+    kernel.addHashes(this.#sums, this.#rows, codes.at, hashes.at, hashes.bytes / LANES_BYTES);
+    release(kernel, seed, codes, hashes);
+  }
+
+  /** Makes of each row's sum its hash, once. @returns the sum of the hashes of all rows: its lowest 128 bits count */
+  mix(): bigint {
+    const totals = this.#kernel.allocate(LANES * 8);
+    this.#kernel.mixSums(this.#sums, this.#rows, totals);
+    return new BigUint64Array(this.#kernel.memory.buffer, totals, LANES).reduceRight(
+      (sum, lane) => (sum << 32n) + lane,
+      0n,
+    );
+  }
+
+  /** A copy of them. */
+  all(): Lanes {
+    return new Int32Array(this.#kernel.memory.buffer, this.#sums, this.#rows * LANES).slice();
+  }
+
+  close(): void {
+    giveBackKernel(this.#kernel);
+  }
+
+  #hashBytes({ bytes, starts, ends }: Texts, seed: Piece): Piece {
+    const kernel = this.#kernel;
+    const hashes = allocated(kernel, starts.length * LANES_BYTES);
+    const from = copied(kernel, starts);
+    const to = copied(kernel, ends);
+    for (const { firstCode, codes, begin, end } of batchesOf({ bytes, starts, ends })) {
+      const batch = copied(kernel, bytes.subarray(begin, end));
+      const skipped = firstCode * NUMBER_BYTES;
+      const into = hashes.at + firstCode * LANES_BYTES;
+      // Where the first byte of all texts would be: the kernel adds modulo 2^32.
+      const textsAt = batch.at - begin;
+      kernel.hashTexts(textsAt, from.at + skipped, to.at + skipped, codes, seed.at, into);
+      release(kernel, batch);
+    }
+    release(kernel, from, to);
+    return hashes;
+  }
+
+  #hashUnits(values: Float64Array, seed: Piece): Piece {
+    const kernel = this.#kernel;
+    const hashes = allocated(kernel, values.length * LANES_BYTES);
+    const units = copied(kernel, values);
+    kernel.hashUnits(units.at, values.length, KINDS.bigint, seed.at, hashes.at);
+    release(kernel, units);
+    return hashes;
+  }
+}
+
+/** Codes whose texts lie in the bytes `[begin, end)`. */
+interface Batch {
+  firstCode: number;
+  codes: number;
+  begin: number;
+  end: number;
+}
+
+/** Texts that lie close behind each other: no byte is copied that is not of one, or between two. */
+function batchesOf({ bytes, starts, ends }: Texts): Batch[] {
+  if (bytes.length <= BATCH_BYTES)
+    return [{ firstCode: 0, codes: starts.length, begin: 0, end: bytes.length }];
+  const batches: Batch[] = [];
+  let batch: Batch = { firstCode: 0, codes: 0, begin: 0, end: 0 };
+  for (let code = 0; code < starts.length; code += 1) {
+    const [start = 0, end = 0] = [starts[code], ends[code]];
+    const isNull = start > end;
+    const isNext = start >= batch.end && start - batch.end <= GAP_BYTES && end - batch.begin <= BATCH_BYTES;
+    if (!isNull && !isNext) {
+      if (batch.codes > 0) batches.push(batch);
+      batch = { firstCode: code, codes: 0, begin: start, end: start };
+    }
+    batch.codes += 1;
+    if (!isNull) batch.end = end;
+  }
+  return [...batches, batch];
+}
+
+/** By code, the bytes of which the value's hash is the hash. */
+function bytesOf(column: Exclude<CodedColumn, { units: Float64Array }>): Texts {
+  if ('texts' in column) return column.texts;
+  const { values } = column;
+  const parts: Buffer[] = [];
+  const starts = new Uint32Array(values.length).fill(1);
+  const ends = new Uint32Array(values.length);
+  let at = 0;
+  for (let code = 0; code < values.length; code += 1) {
+    const value = values[code];
+    if (value === undefined) continue;
+    const part = hashedBytes(value);
+    parts.push(part);
+    starts[code] = at;
+    at += part.length;
+    ends[code] = at;
+  }
+  return { bytes: Buffer.concat(parts), starts, ends };
 }
