@@ -6,8 +6,7 @@ import { OWNER_KEY } from '../shared/adapters/aws/owner.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { CHANGES_TABLE, LEDGER_TABLES } from '../shared/lake/paths.ts';
-import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
-import { viewsOf } from '../shared/reports/views-of.ts';
+import { type ReportDefinition, type ReportRegistry, viewsOf } from '../shared/reports/definition.ts';
 import type { Grantee } from './key-grants.ts';
 import { output } from './output.ts';
 

@@ -28,8 +28,12 @@ import {
   tablePrefix,
 } from '../shared/lake/paths.ts';
 import type { Partition } from '../shared/ports.ts';
-import { type ReportDefinition, type ReportRegistry, reportsReadBy } from '../shared/reports/definition.ts';
-import { tablesBeside } from '../shared/reports/views-of.ts';
+import {
+  type ReportDefinition,
+  type ReportRegistry,
+  reportsReadBy,
+  tablesBeside,
+} from '../shared/reports/definition.ts';
 import { type Grantee, grantKey } from './key-grants.ts';
 import { LakeBucket } from './lake-bucket.ts';
 import { output } from './output.ts';

@@ -4,8 +4,7 @@ import { errorSummary } from '../outcome.ts';
 import type { TableShape } from '../ports.ts';
 import type { BrandReport } from '../context/context.ts';
 import { tableShape } from '../pipeline/publish.ts';
-import type { ReportView, View } from '../reports/definition.ts';
-import { viewsOf } from '../reports/views-of.ts';
+import { type ReportView, type View, viewsOf } from '../reports/definition.ts';
 
 /** By table, the columns that it has. */
 export type TableColumns = ReadonlyMap<string, readonly Column[]>;

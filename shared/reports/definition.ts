@@ -143,6 +143,9 @@ export interface States {
   final: readonly string[];
 }
 
+/** The states in which an order or a transaction changes no more: `new`, `mixed` and `locked` are those in which it may. */
+export const FINAL_STATES: readonly string[] = ['void', 'effective', 'paid'];
+
 /** Everything that the project knows about one report. */
 export interface ReportDefinition {
   /** The last part of the action; the report's name in settings. */
@@ -185,3 +188,16 @@ export function reportsReadBy({ name, day, checks }: ReportDefinition): string[]
 
 /** Definitions by report name, in the order of the registry. */
 export type ReportRegistry = Readonly<Record<string, ReportDefinition>>;
+
+/** The views that read the table, of whichever report they are. */
+export function viewsOf(reports: ReportRegistry, table: string): ReportView[] {
+  return Object.values(reports)
+    .flatMap(({ views }) => views)
+    .filter(({ needs }) => Object.hasOwn(needs, table));
+}
+
+/** The other tables that these views read. */
+export function tablesBeside(reports: ReportRegistry, table: string): string[] {
+  const read = viewsOf(reports, table).flatMap(({ needs }) => Object.keys(needs));
+  return [...new Set(read)].filter((other) => other !== table);
+}

@@ -1,5 +1,4 @@
-import type { ReportDefinition } from './definition.ts';
-import { FINAL_STATES } from './final-states.ts';
+import { FINAL_STATES, type ReportDefinition } from './definition.ts';
 import { channelConversion } from './views/channel-conversion.ts';
 import { publisherPerformance } from './views/publisher-performance.ts';
 import { unsettled } from './views/unsettled.ts';

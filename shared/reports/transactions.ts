@@ -1,6 +1,5 @@
 import { orders } from './orders.ts';
-import type { ReportDefinition } from './definition.ts';
-import { FINAL_STATES } from './final-states.ts';
+import { FINAL_STATES, type ReportDefinition } from './definition.ts';
 import { commissionDue } from './views/commission-due.ts';
 import { amountSql } from './views/view-sql.ts';
 

@@ -1,5 +1,4 @@
-import type { ReportView } from '../definition.ts';
-import { FINAL_STATES } from '../final-states.ts';
+import { FINAL_STATES, type ReportView } from '../definition.ts';
 import { NOW_SQL, TRANSACTION_STATE_SQL, amountSql, listSql, textSql } from './view-sql.ts';
 
 /**
