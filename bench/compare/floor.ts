@@ -4,7 +4,7 @@
  */
 import * as z from 'zod/mini';
 import { addDays } from '../../shared/days.ts';
-import { signedHeaders } from '../../shared/service/signature.ts';
+import { signedHeaders } from '../../shared/service/request.ts';
 import { ACTION, CREDENTIALS, SERVICE_NAME } from './service-messages.ts';
 
 const [baseUrl = '', firstDay = '', days = '', inFlight = ''] = process.argv.slice(2);

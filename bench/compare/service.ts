@@ -7,7 +7,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import * as z from 'zod/mini';
-import { digestOf } from '../../shared/service/signature.ts';
+import { digestOf } from '../../shared/service/request.ts';
 import {
   ACTION,
   CREDENTIALS,

@@ -15,7 +15,7 @@ import { type ResponseClass, classifyResponse } from './envelope.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { createRefusalBreaker } from './refusal-breaker.ts';
 import { NO_TURN } from './request-queue.ts';
-import { buildRequest } from './request.ts';
+import { buildRequest, signedHeaders } from './request.ts';
 import {
   type RetryPolicy,
   SERVICE_RETRY,
@@ -28,7 +28,6 @@ import {
   retryAfterMs,
   throwIfStopped,
 } from './retry.ts';
-import { signedHeaders } from './signature.ts';
 import { type Signing, createSigningSession } from './signing-session.ts';
 
 /** What a client needs of one brand and one run. */

@@ -9,7 +9,7 @@ import {
 import type { ReportService } from '../ports.ts';
 import { withoutZeros } from '../records/record-keys.ts';
 import type { Lookup, UpstreamRecord } from '../reports/definition.ts';
-import { contractError, describeKind, objectsOf, wholeData } from './records.ts';
+import { contractError, describeKind, objectsOf, wholeData } from './envelope.ts';
 
 /**
  * What the service returns for one upstream record; an empty list where it has nothing (docs/interface.md, section 4.2;

@@ -1,5 +1,6 @@
+import { hash } from 'node:crypto';
 import { type Json, type JsonObject, numberText, stringifyJson } from '../json.ts';
-import type { HttpRequest } from '../ports.ts';
+import type { Credentials, HttpRequest } from '../ports.ts';
 
 /** Routing parameters are always in the query string; the action's fields too where the method is GET (docs/interface.md, section 4). */
 export function buildRequest(
@@ -24,4 +25,24 @@ function textFields(fields: JsonObject): Record<string, string> {
   const text = (value: Json) =>
     typeof value === 'string' ? value : (numberText(value) ?? stringifyJson(value));
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, text(value)]));
+}
+
+/** The digest of the authentication header: 64 lower-case hexadecimal digits (docs/interface.md, section 5). */
+export function digestOf(credentials: Credentials, action: string, utcDate: string): string {
+  const { token, secret } = credentials;
+  return hash('sha256', [token, action, utcDate, secret].join(';'), 'hex');
+}
+
+/** The headers of one attempt (docs/interface.md, section 5); `service` is part of two of their names. @param utcDate an HTTP-date */
+export function signedHeaders(
+  service: string,
+  action: string,
+  credentials: Credentials,
+  utcDate: string,
+): Record<string, string> {
+  return {
+    'Content-Type': 'application/json',
+    [`X-${service}-DATE`]: utcDate,
+    [`X-${service}-AUTHENTICATION`]: digestOf(credentials, action, utcDate),
+  };
 }

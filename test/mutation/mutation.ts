@@ -22,10 +22,11 @@ const ROOMS: readonly Room[] = [
   { files: 'shared/lake/table/columns.ts' },
   { files: 'shared/lake/table/typed-columns.ts', tests: ['lake/table/typed-columns', 'lake/table/columns'] },
   { files: 'shared/{column-types,exact-values}.ts' },
-  { files: 'shared/service/paging/*.ts' },
+  { files: 'shared/service/paging/{end-of-pass,page}.ts' },
+  { files: 'shared/service/paging/pages.ts', tests: ['service/paging/pages', 'service/paging/confirm'] },
   {
     files:
-      'shared/service/{envelope,rate-limit,refusal-breaker,request-queue,retry,signature,signing-session}.ts',
+      'shared/service/{envelope,rate-limit,refusal-breaker,request-queue,request,retry,signing-session}.ts',
   },
 ];
 

@@ -20,7 +20,7 @@ import {
 } from '../../shared/records/record-list.ts';
 import { readText } from '../../shared/records/json-text.ts';
 import { splitEnvelope } from '../../shared/records/split-envelope.ts';
-import { recordsOf, wholeData } from '../../shared/service/records.ts';
+import { recordsOf, wholeData } from '../../shared/service/envelope.ts';
 
 /*
  * I6: what the fast reading of bytes may do, beside the exact parser: nothing but refuse, or return the same. Each

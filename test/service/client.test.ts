@@ -9,8 +9,8 @@ import type { CredentialSource, Credentials } from '../../shared/ports.ts';
 import { type ServiceClientOptions, createServiceClient } from '../../shared/service/client.ts';
 import { httpDate } from '../../shared/service/server-clock.ts';
 import { createRateLimiter, fixedRate } from '../../shared/service/rate-limit.ts';
-import { wholeData } from '../../shared/service/records.ts';
-import { digestOf } from '../../shared/service/signature.ts';
+import { wholeData } from '../../shared/service/envelope.ts';
+import { digestOf } from '../../shared/service/request.ts';
 import { type Received, type Reply, startScriptedService } from '../fakes/scripted-service.ts';
 import { virtualTime } from '../fakes/virtual-time.ts';
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { stringifyJson } from '../../shared/json.ts';
-import { wholeData } from '../../shared/service/records.ts';
-import { type ResponseClass, classifyResponse } from '../../shared/service/envelope.ts';
+import { classifyResponse, type ResponseClass, wholeData } from '../../shared/service/envelope.ts';
 
 const context = { brand: 'acme', action: 'report/order_list', quote: (text: string) => `<${text}>` };
 

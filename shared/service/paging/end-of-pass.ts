@@ -2,14 +2,14 @@
 // pass back to a page it has read, would keep a run busy without end, and one that repeats its last page instead of
 // answering an empty one would have records counted twice. Each paging style has one function that takes the pages as
 // they are read and returns those that are certain; it throws where the pass makes no progress. The fields that select
-// a page, and the terminal sign, are in `styles.ts`.
+// a page, and the terminal sign, are in `page.ts`.
 
 import { BrandReportsError } from '../../errors.ts';
 import { stringifyJson } from '../../json.ts';
 import { MetRecords } from '../../records/met-records.ts';
 import { keysOf } from '../../records/record-keys.ts';
 import { NO_RECORDS, type RecordList, filterList } from '../../records/record-list.ts';
-import { contractError } from '../records.ts';
+import { contractError } from '../envelope.ts';
 import { type Page, type PageRequest, type Resume, hashOf, shortHash, shortHashOf } from './page.ts';
 
 /** Takes the pages of a pass as they are read and returns those that are certain by now, in order. */

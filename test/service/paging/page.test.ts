@@ -1,13 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { NO_RECORDS, recordListOf } from '../../../shared/records/record-list.ts';
-import { type Json, parseJson, rawNumber, stringifyJson } from '../../../shared/json.ts';
+import { type Json, type JsonObject, parseJson, rawNumber, stringifyJson } from '../../../shared/json.ts';
 import {
+  type Cursor,
   hashOf,
   isCursor,
   shortHash,
   shortHashOf,
   storedCursor,
+  styleOf,
 } from '../../../shared/service/paging/page.ts';
+import type { Paging } from '../../../shared/reports/definition.ts';
+import { answersInTurn } from '../../fakes/paged-service.ts';
 
 const cursors: [string, Json][] = [
   ['text', 'c-1'],
@@ -72,5 +76,197 @@ describe('the hash of records', () => {
     expect(shortHash('c-1')).toBe(shortHash('c-1'));
     expect(hashOf(NO_RECORDS).startsWith(shortHash([]))).toBe(true);
     expect(shortHashOf(recordListOf([{ id: 'a' }]), 0)).toBe(shortHash({ id: 'a' }));
+  });
+});
+
+const bounds = { min: 1, max: 200, default: 200 };
+const position: Paging = { style: 'position', pageSize: { field: 'page_size', ...bounds } };
+const numbered: Paging = {
+  style: 'numbered',
+  pageSize: { field: 'page_size', ...bounds },
+  fixedFields: { sort_col: 'transid' },
+};
+const byCursor: Paging = { style: 'cursor', pageSize: { field: 'limit', ...bounds }, countField: 'count' };
+const uncounted: Paging = { style: 'cursor', pageSize: { field: 'limit', ...bounds } };
+
+function style(paging: Paging, firstPage = 1) {
+  const { service } = answersInTurn({});
+  const quoting = { ...service, quote: (text: string) => `<${text}>` };
+  return styleOf({
+    service: quoting,
+    action: 'report/any',
+    paging,
+    pageSize: 20,
+    firstPage,
+    fields: { status: 'new' },
+  });
+}
+
+function received(
+  data: JsonObject,
+  given: { cursor?: Cursor; envelope?: JsonObject; records?: number } = {},
+) {
+  const { cursor = null, envelope = {}, records: count = 0 } = given;
+  return { cursor, data, envelope, count };
+}
+
+/** What `next` of a page throws. */
+function refusal(paging: Paging, data: JsonObject, given: Parameters<typeof received>[1] = {}) {
+  try {
+    style(paging).next(received(data, given));
+  } catch (error) {
+    return error;
+  }
+  return 'nothing';
+}
+
+describe('the fields that select a page', () => {
+  it.each<[string, Paging, Cursor | null, JsonObject]>([
+    ['the first position', position, null, { first: 0, page_size: 20 }],
+    ['a position', position, '40', { first: '40', page_size: 20 }],
+    ['the position 0', position, 0, { first: 0, page_size: 20 }],
+    ['the first number', numbered, null, { sort_col: 'transid', page_number: 7, page_size: 20 }],
+    ['a number', numbered, 0, { sort_col: 'transid', page_number: 0, page_size: 20 }],
+    ['no cursor', byCursor, null, { limit: 20 }],
+    ['a cursor', byCursor, 'c-1', { cursor: 'c-1', limit: 20 }],
+    ['a cursor that is empty', byCursor, '', { cursor: '', limit: 20 }],
+  ])('are those of its style: %s', (_name, paging, cursor, fields) => {
+    expect(style(paging, 7).fields(cursor)).toEqual(fields);
+  });
+});
+
+describe('the next page', () => {
+  const pageInfo = (endCursor: Json) => ({ pageInfo: { hasNextPage: true, endCursor } });
+
+  it.each<[string, Json, string]>([
+    ['an integer as text', '20', '20'],
+    ['an integer', 20, '20'],
+    ['an integer of many digits as text', '9007199254740993', '9007199254740993'],
+    ['an integer of many digits', rawNumber('9007199254740993'), '9007199254740993'],
+    ['digits that are no canonical integer', '007', '"007"'],
+    ['a number with a fraction', rawNumber('1.10'), '1.10'],
+    ['text', 'x==', '"x=="'],
+  ])('by position is asked for with endCursor: %s', (_name, endCursor, next) => {
+    expect(stringifyJson(style(position).next(received(pageInfo(endCursor))))).toBe(next);
+  });
+
+  it('by position is none where hasNextPage is false, whatever endCursor says', () => {
+    expect(
+      style(position).next(received({ pageInfo: { hasNextPage: false, endCursor: '40' } }, { records: 20 })),
+    ).toBeNull();
+  });
+
+  it.each<[string, number, Cursor | undefined, number, number | null]>([
+    ['behind the first page', 1, undefined, 20, 2],
+    ['behind the first page, whose number is 0', 0, undefined, 20, 1],
+    ['behind a short page', 1, 4, 1, 5],
+    ['behind the page 0', 1, 0, 20, 1],
+    ['none behind an empty page', 1, 4, 0, null],
+  ])('by number is the one that follows: %s', (_name, firstPage, cursor, records, next) => {
+    const page = received({}, { records, ...(cursor !== undefined && { cursor }) });
+    expect(style(numbered, firstPage).next(page)).toBe(next);
+  });
+
+  it.each<[string, JsonObject, JsonObject, Cursor | null]>([
+    ['text', { cursor: 'c-1' }, {}, 'c-1'],
+    ['a number', { cursor: 0 }, {}, 0],
+    ['in the envelope', {}, { cursor: 'c-2' }, 'c-2'],
+    ['in both: that of the data', { cursor: 'c-1' }, { cursor: 'c-2' }, 'c-1'],
+    ['null', { cursor: null }, { cursor: 'c-2' }, null],
+    ['null in the envelope', {}, { cursor: null }, null],
+    ['empty', { cursor: '' }, {}, null],
+    ['absent', {}, {}, null],
+  ])('by cursor is what the page names: %s', (_name, data, envelope, next) => {
+    expect(style(byCursor).next(received(data, { envelope }))).toBe(next);
+  });
+
+  it.each<[string, Paging, JsonObject, number]>([
+    ['as many as there are', byCursor, { count: 2, cursor: null }, 2],
+    ['no number', byCursor, { count: 'many', cursor: null }, 2],
+    ['a number that is documented for no page', uncounted, { count: 3, cursor: null }, 2],
+  ])('by cursor does not depend on a count that says %s', (_name, paging, data, records) => {
+    expect(style(paging).next(received(data, { records }))).toBeNull();
+  });
+});
+
+describe('a page that does not say whether another follows', () => {
+  const needs = '"data.pageInfo" needs hasNextPage, true or false;';
+
+  it.each<[string, JsonObject, string]>([
+    ['no pageInfo', {}, `${needs} it is missing`],
+    ['pageInfo as a list', { pageInfo: [] }, `${needs} it is a list`],
+    ['pageInfo without hasNextPage', { pageInfo: {} }, `${needs} hasNextPage is missing`],
+    ['hasNextPage as text', { pageInfo: { hasNextPage: 'true' } }, `${needs} hasNextPage is a string`],
+    [
+      'no endCursor',
+      { pageInfo: { hasNextPage: true } },
+      'hasNextPage is true, so endCursor needs a position; it is missing',
+    ],
+    [
+      'an empty endCursor',
+      { pageInfo: { hasNextPage: true, endCursor: '' } },
+      'hasNextPage is true, so endCursor needs a position; it is empty',
+    ],
+    [
+      'an endCursor of null',
+      { pageInfo: { hasNextPage: true, endCursor: null } },
+      'hasNextPage is true, so endCursor needs a position; it is null',
+    ],
+  ])('I8: is refused: by position with %s', (_name, data, message) => {
+    expect(refusal(position, data)).toMatchObject({
+      ...{ kind: 'contract', code: 'page_info', message: `report/any: ${message}` },
+      context: { action: 'report/any' },
+    });
+  });
+
+  it.each<[string, Json, string]>([
+    ['an object', {}, 'an object'],
+    ['true', true, 'a boolean'],
+  ])('I8: is refused: by cursor with %s', (_name, cursor, kind) => {
+    expect(refusal(byCursor, { cursor })).toMatchObject({
+      kind: 'contract',
+      code: 'bad_cursor',
+      message: `report/any: "cursor" is ${kind}; text, a number or null is expected`,
+    });
+  });
+
+  it('I8: is refused: by cursor with another count of its records', () => {
+    expect(refusal(byCursor, { count: 3, cursor: 'c-1' }, { records: 2 })).toMatchObject({
+      kind: 'contract',
+      code: 'count_mismatch',
+      message: 'report/any: "data.count" says <3> records, the list has 2: one of them is wrong',
+    });
+  });
+
+  it.each<[string, Paging, JsonObject, JsonObject, boolean]>([
+    ['by cursor without any', byCursor, {}, {}, true],
+    ['by cursor with null', byCursor, { cursor: null }, {}, false],
+    ['by cursor with one in the envelope', byCursor, {}, { cursor: 'c-1' }, false],
+    ['by position', position, {}, {}, false],
+    ['by number', numbered, {}, {}, false],
+  ])('is known to lack its cursor, or not: %s', (_name, paging, data, envelope, lacks) => {
+    expect(style(paging).lacksCursor(received(data, { envelope }))).toBe(lacks);
+  });
+});
+
+describe('what identifies a page in its pass', () => {
+  it.each<[string, Paging, Cursor | null, Json]>([
+    ['its position', position, '40', '40'],
+    ['its records, at no position', position, null, 'hash'],
+    ['its cursor', byCursor, 'c-1', 'c-1'],
+    ['its records, without a cursor', byCursor, null, 'hash'],
+    ['its records, by number', numbered, 4, 'hash'],
+  ])('is %s', (_name, paging, cursor, identity) => {
+    expect(style(paging).seen(cursor, 'hash')).toBe(shortHash(identity));
+  });
+
+  it('is asked only of reports that have pages', () => {
+    const lookup: Paging = {
+      style: 'lookup',
+      lookup: { key: { column: 'id', field: 'id' }, optional: [], answerField: 'id', recordsChange: false },
+    };
+    expect(() => style(lookup)).toThrow(
+      expect.objectContaining({ kind: 'bug', code: 'not_paged', message: 'report/any has no pages' }),
+    );
   });
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parseJson } from '../../shared/json.ts';
-import { digestOf, signedHeaders } from '../../shared/service/signature.ts';
+import { digestOf, signedHeaders } from '../../shared/service/request.ts';
 
 function vector(name: string): string {
   const fixture = parseJson(
