@@ -118,7 +118,6 @@ export function lineOf(event: LogEvent): string | undefined {
     case 'catalog_entry_skipped':
     case 'catalog_rebuild_failed':
     case 'test_events_failed':
-    case 'update_not_remembered':
       return problemLine(event, event.event.replaceAll('_', ' '));
     case 'report_planned':
     case 'run_ended':

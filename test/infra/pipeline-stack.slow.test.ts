@@ -509,7 +509,7 @@ describe('the console', () => {
           'AnalystsPolicyArn',
           'AlarmTopicArn',
         ],
-        ...['OrderListFunction', 'RebuildCatalogFunction', 'Secret1', 'Secret2'],
+        ...['OrderListFunction', 'RebuildCatalogFunction', 'RebuiltCatalog', 'Secret1', 'Secret2'],
       ]),
     );
     const outputs = JSON.stringify(both.findOutputs('*'));
