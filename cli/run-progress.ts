@@ -1,7 +1,7 @@
 /**
  * What a user sees of a run's log events: the content of the progress line, and the lines that are printed where there
- * is no terminal. Pure functions over the union of all events: a renamed event does not compile, and neither does a new
- * one until this file says whether it is shown.
+ * is no terminal. Pure functions over the union of all events: a renamed event does not compile. An event with a message
+ * is a problem, and is shown with it.
  */
 import { type LogEvent, levelOf } from '../shared/log-events.ts';
 import { count, counted } from './output.ts';
@@ -100,36 +100,12 @@ export function lineOf(event: LogEvent): string | undefined {
       return problemLine(event, 'not published');
     case 'view_failed':
       return problemLine(event, `view ${event.view} not created`);
-    case 'reading_dropped':
-    case 'change_not_compared':
-    case 'committed_details_unreadable':
-    case 'changes_lost':
-    case 'failure_not_recorded':
-    case 'other_dates_excluded':
-    case 'column_typed_beside':
-    case 'fields_without_column':
-    case 'continuation_not_saved':
-    case 'end_date_not_probed':
-    case 'rate_budget_not_updated':
-    case 'clocks_differ':
-    case 'vacuum_failed':
-    case 'month_skipped':
-    case 'last_run_not_recorded':
-    case 'catalog_entry_skipped':
-    case 'catalog_rebuild_failed':
-    case 'test_events_failed':
-      return problemLine(event, event.event.replaceAll('_', ' '));
-    case 'report_planned':
-    case 'run_ended':
-    case 'look_ended':
-    case 'day_claimed':
-    case 'page_fetched':
+    // The next write of the work hits the same failure, and reports it.
     case 'lease_not_renewed':
-    case 'request_signed_again':
-    case 'catalog_rebuilt':
+    case 'look_ended':
       return undefined;
     default:
-      return event satisfies never;
+      return 'message' in event ? problemLine(event, event.event.replaceAll('_', ' ')) : undefined;
   }
 }
 

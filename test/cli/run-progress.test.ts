@@ -117,6 +117,11 @@ describe('without a terminal', () => {
       },
       'acme order_list view orders_daily not created: denied',
     ],
+    [
+      'a problem is named by its event',
+      { ...orders, event: 'vacuum_failed', kind: 'transient', code: 'disk', message: 'busy' },
+      'acme order_list vacuum failed: busy',
+    ],
     ['a page adds no line', { ...orders, event: 'page_fetched', day, page: 1, rows: 5 }, undefined],
   ])('in plain lines, %s', (_name, event, line) => {
     expect(lineOf(event)).toBe(line);
