@@ -12,7 +12,7 @@ import type { ReportName, SampleRecords } from '../../sample/brand.ts';
 import { seedBrand } from '../../sample/seed.ts';
 import { startSampleService } from '../../sample/server.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
-import { secretsManagerCredentials } from '../../shared/adapters/aws/secrets-manager-credentials.ts';
+import { secretsOf } from '../../shared/adapters/aws/secrets-manager-credentials.ts';
 import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { leaseOnlyRuns, openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import { DAY_MS, HOUR_MS, addDays, dayOf, earlier, intervalMs, startOfDay } from '../../shared/days.ts';
@@ -208,10 +208,7 @@ async function openWorld(clicksPerDay: number) {
   secrets.client.middlewareStack.add(counted, { step: 'initialize' });
   const store = openS3Store({ client: s3.client, bucket: s3.bucket, prefix: '' });
   const catalog = createGlueCatalog({ client: glue.client, database: 'brand_reports', lakeUrl: store.url });
-  const credentials = secretsManagerCredentials({
-    client: secrets.client,
-    secretNames: { [BRAND]: SECRET },
-  });
+  const credentials = secretsOf({ [BRAND]: { secretName: SECRET } }, secrets.client);
 
   return {
     settings,

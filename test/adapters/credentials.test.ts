@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { fixedCredentials, readCredentialsFile } from '../../shared/adapters/credentials.ts';
-import { secretsManagerCredentials } from '../../shared/adapters/aws/secrets-manager-credentials.ts';
+import { secretsOf } from '../../shared/adapters/aws/secrets-manager-credentials.ts';
 import type { CredentialSource } from '../../shared/ports.ts';
 import { AwsFault } from '../fakes/aws-json-server.ts';
 import { startSecretsServer } from '../fakes/secrets-server.ts';
@@ -22,7 +22,7 @@ afterEach(async () => {
   await server.close();
 });
 
-const inSecret = () => secretsManagerCredentials({ client: server.client, secretNames: { acme: NAME } });
+const inSecret = () => secretsOf({ acme: { secretName: NAME } }, server.client);
 
 /** The same credentials, from a secret and from text by brand. */
 function sourcesOf(json: string): [origin: string, source: CredentialSource][] {
@@ -87,7 +87,7 @@ describe('credentials', () => {
       message: expect.stringContaining(`brand ${brand}`),
     };
     expect(await refusal(fixedCredentials('{"other":{}}', 'the test'), brand)).toMatchObject(error);
-    const withoutBrands = secretsManagerCredentials({ client: server.client, secretNames: {} });
+    const withoutBrands = secretsOf({}, server.client);
     expect(await refusal(withoutBrands, brand)).toMatchObject(error);
   });
 });

@@ -4,18 +4,17 @@ import type { CredentialSource } from '../../ports.ts';
 import { CREDENTIALS_SHAPE, noCredentials, parseCredentials } from '../credentials.ts';
 import { awsClientOptions, awsError, awsFailure } from './errors.ts';
 
-/** Credentials from AWS Secrets Manager, one secret per brand: `{"bid":…,"token":…,"secret":…}`. Each read is a request. */
-export function secretsManagerCredentials({
-  client,
-  secretNames,
-}: {
-  client: SecretsManagerClient;
-  /** By brand. */
-  secretNames: Readonly<Record<string, string>>;
-}): CredentialSource {
+/**
+ * Credentials from AWS Secrets Manager, from the secrets that the settings name: `{"bid":…,"token":…,"secret":…}` in the
+ * one of each brand. Each read is a request.
+ */
+export function secretsOf(
+  brands: Readonly<Record<string, { secretName: string }>>,
+  client = new SecretsManagerClient(awsClientOptions),
+): CredentialSource {
   return {
     async read(brand) {
-      const name = Object.hasOwn(secretNames, brand) ? secretNames[brand] : undefined;
+      const name = Object.hasOwn(brands, brand) ? brands[brand]?.secretName : undefined;
       if (name === undefined)
         throw noCredentials(
           brand,
@@ -27,15 +26,6 @@ export function secretsManagerCredentials({
       return parseCredentials(text, brand, `the secret ${name}`);
     },
   };
-}
-
-/** Credentials from the secrets that the settings name. */
-export function secretsOf(brands: Readonly<Record<string, { secretName: string }>>): CredentialSource {
-  const names = Object.entries(brands).map(([brand, { secretName }]) => [brand, secretName]);
-  return secretsManagerCredentials({
-    client: new SecretsManagerClient(awsClientOptions),
-    secretNames: Object.fromEntries(names),
-  });
 }
 
 async function secretText(client: SecretsManagerClient, brand: string, name: string): Promise<string> {
