@@ -4,6 +4,7 @@ import { timestampFields, windowToRead, dayQueries } from '../planning/day-queri
 import { observeEndDate } from '../pipeline/probe-end-date.ts';
 import { fetchFirstPageOf, fetchFirstPage } from '../attempt/fetch.ts';
 import { type FetchContext, todayIn } from '../context/context.ts';
+import type { ReportService } from '../ports.ts';
 import {
   type RunOptions,
   createService,
@@ -11,7 +12,6 @@ import {
   selectBrands,
   selectReports,
 } from '../run/run.ts';
-import type { ServiceClient } from '../service/client.ts';
 import { fixedRate } from '../service/rate-limit.ts';
 import type { BrandSettings } from '../settings/settings.ts';
 
@@ -81,7 +81,7 @@ async function checkBrand(options: RunOptions, brand: string): Promise<BrandChec
   };
 }
 
-function clockFinding({ clockSkewMs }: ServiceClient): Finding {
+function clockFinding({ clockSkewMs }: ReportService): Finding {
   const seconds = Math.round(clockSkewMs / 1000);
   if (Math.abs(clockSkewMs) < MAX_QUIET_SKEW_MS) return ok('clock', `the clocks differ by ${seconds} s`);
   const message = `this machine's clock and the service's differ by ${seconds} s; requests are signed with the service's time, but correct this machine's clock (NTP)`;

@@ -30,7 +30,7 @@ import { type Deadline, type TimeBudget, createTimeBudget } from '../context/tim
 import { policyOf } from '../planning/policy.ts';
 import type { CredentialSource, RateSource, ReportService, SendRequest } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
-import { type ServiceClient, type ServiceClientOptions, createServiceClient } from '../service/client.ts';
+import { type ServiceClientOptions, createServiceClient } from '../service/client.ts';
 import { createRateLimiter } from '../service/rate-limit.ts';
 import type { BrandSettings, Settings } from '../settings/settings.ts';
 import { type SyncedReport, syncReports } from './sync.ts';
@@ -173,7 +173,7 @@ export function createService(
   options: RunOptions,
   brand: string,
   { highestRate, onRequest }: Pick<ServiceClientOptions, 'onRequest'> & { highestRate: RateSource },
-): ServiceClient {
+): ReportService {
   const { clock, log, random, credentials, send, signal } = options;
   const { baseUrl, service, method, timeoutSeconds } = brandSettingsOf(options, brand);
   const timeLeft = createTimeBudget(options.deadline, clock.monotonicMs);

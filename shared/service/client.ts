@@ -52,16 +52,8 @@ export interface ServiceClientOptions {
   sleep: Sleep;
   log?: BrandLog;
   /** Called after every attempt; without a status no response came. */
-  onRequest?(info: { action: string; attempt: number; status: number | undefined; ms: number }): void;
+  onRequest?(info: { action: string; attempt: number; status: number | undefined }): void;
   signal?: AbortSignal;
-}
-
-/** A ReportService with the counts of its attempts. */
-export interface ServiceClient extends ReportService {
-  /** Attempts sent so far. */
-  readonly requests: number;
-  /** Attempts that were retries. */
-  readonly retries: number;
 }
 
 interface Sent {
@@ -77,7 +69,7 @@ interface Tried extends Sent {
 }
 
 /** Calls of the service: signed, rate-limited, retried (docs/interface.md, sections 4 to 8). */
-export function createServiceClient(options: ServiceClientOptions): ServiceClient {
+export function createServiceClient(options: ServiceClientOptions): ReportService {
   const { brand, limiter, wallMs } = options;
   const log = options.log ?? (() => undefined);
   const policy = { ...SERVICE_RETRY, ...options.retry };
@@ -87,8 +79,6 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   const breaker = createRefusalBreaker(brand);
   const refusePause = refusalOfPause(policy, options.timeLeft ?? UNLIMITED_TIME);
   const eitherSignals = new WeakMap<AbortSignal, AbortSignal>();
-  let requests = 0;
-  let retries = 0;
 
   async function sendOnce(
     action: string,
@@ -103,7 +93,6 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     const date = httpDate(wallMs() + signing.skewMs);
     const headers = signedHeaders(options.service, action, signing.credentials, date);
     const request = buildRequest(options, { bid, token, action, version: '1.0' }, fields, headers);
-    requests += 1;
     const sentMs = wallMs();
     const result = await options.send(request, {
       timeoutMs: options.timeoutMs,
@@ -112,7 +101,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     });
     throwIfStopped(signal);
     const status = 'status' in result ? result.status : undefined;
-    options.onRequest?.({ action, attempt, status, ms: wallMs() - sentMs });
+    options.onRequest?.({ action, attempt, status });
     const response = classifyResponse(result, { brand, action, quote: signer.quote });
     if (status === 429 || status === 503) limiter.slowDown(slotMs);
     if (response.is === 'success') limiter.speedUp();
@@ -140,7 +129,6 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     if (refusal) throw gaveUp(refusal.message);
     if (!budget.spend())
       throw gaveUp('too many requests of this run have failed to retry more of them; a later run continues');
-    retries += 1;
     const { status } = error.context;
     log({
       event: 'request_retried',
