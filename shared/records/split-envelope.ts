@@ -6,7 +6,7 @@
  */
 import { DUPLICATES, isJsonObject, type Json, type JsonObject, parseJson } from '../json.ts';
 import { CLOSE_OBJECT, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-bytes.ts';
-import { type JsonText, readText } from './json-text.ts';
+import { type JsonText, readText } from './read-records.ts';
 import { type RecordList, textOf } from './record-list.ts';
 
 /** No place in a text. */

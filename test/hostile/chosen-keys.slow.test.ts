@@ -24,7 +24,7 @@ const CHOSEN = `
 describe('I12: what a service chooses does not hold up a run', () => {
   it('by keys of one record', async () => {
     const script = `
-      import { readText } from '${shared}records/json-text.ts';
+      import { readText } from '${shared}records/read-records.ts';
       ${CHOSEN}
       const keys = Array.from({ length: 240_000 }, (_, index) => '"' + chosen(index) + '":1');
       const list = readText(Buffer.from('[{' + keys.join(',') + '}]'), (text) => text.recordsAt(0));

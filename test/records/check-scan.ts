@@ -18,7 +18,7 @@ import {
   recordListOf,
   recordsOfList,
 } from '../../shared/records/record-list.ts';
-import { readText } from '../../shared/records/json-text.ts';
+import { readText } from '../../shared/records/read-records.ts';
 import { splitEnvelope } from '../../shared/records/split-envelope.ts';
 import { recordsOf, wholeData } from '../../shared/service/envelope.ts';
 

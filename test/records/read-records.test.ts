@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { recordsOfList } from '../../shared/records/record-list.ts';
-import { readText } from '../../shared/records/json-text.ts';
+import { readText } from '../../shared/records/read-records.ts';
 import { runs } from '../fixtures/property-runs.ts';
 import { checkScan } from './check-scan.ts';
 import { mutated, mutations, oddLists, plainLists } from './record-texts.ts';
