@@ -19,7 +19,7 @@ import {
 import { LANES, type Lanes } from '../../records/murmur.ts';
 import { type CodedColumn, CodedRows, type NamedColumn } from './coded-rows.ts';
 import type { Row } from './columns.ts';
-import type { Texts } from './texts.ts';
+import { type Texts, joinedBytes } from './texts.ts';
 
 /** Stands in each digest. Where another way of computing it begins, all days count as changed. */
 const VERSION = 'v2';
@@ -184,8 +184,7 @@ class RowSums {
     const kernel = this.#kernel;
     const seed = copied(kernel, seedOf(name));
     const codes = copied(kernel, column.codes.subarray(0, this.#rows));
-    const hashes =
-      'units' in column ? this.#hashUnits(column.units, seed) : this.#hashBytes(bytesOf(column), seed);
+    const hashes = this.#hashesOf(column, seed);
     kernel.addHashes(this.#sums, this.#rows, codes.at, hashes.at, hashes.bytes / LANES_BYTES);
     release(kernel, seed, codes, hashes);
   }
@@ -207,6 +206,11 @@ class RowSums {
 
   close(): void {
     giveBackKernel(this.#kernel);
+  }
+
+  #hashesOf(column: CodedColumn, seed: Piece): Piece {
+    if ('units' in column) return this.#hashUnits(column.units, seed);
+    return this.#hashBytes('texts' in column ? column.texts : joinedBytes(column.values, hashedBytes), seed);
   }
 
   #hashBytes({ bytes, starts, ends }: Texts, seed: Piece): Piece {
@@ -263,24 +267,4 @@ function batchesOf({ bytes, starts, ends }: Texts): Batch[] {
     if (!isNull) batch.end = end;
   }
   return [...batches, batch];
-}
-
-/** By code, the bytes of which the value's hash is the hash. */
-function bytesOf(column: Exclude<CodedColumn, { units: Float64Array }>): Texts {
-  if ('texts' in column) return column.texts;
-  const { values } = column;
-  const parts: Buffer[] = [];
-  const starts = new Uint32Array(values.length).fill(1);
-  const ends = new Uint32Array(values.length);
-  let at = 0;
-  for (let code = 0; code < values.length; code += 1) {
-    const value = values[code];
-    if (value === undefined) continue;
-    const part = hashedBytes(value);
-    parts.push(part);
-    starts[code] = at;
-    at += part.length;
-    ends[code] = at;
-  }
-  return { bytes: Buffer.concat(parts), starts, ends };
 }

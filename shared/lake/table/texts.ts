@@ -17,13 +17,22 @@ export function isNullText({ starts, ends }: Pick<Texts, 'starts' | 'ends'>, cod
 
 /** The texts of these values; what is not text is NULL. Lone surrogates are replaced. */
 export function textsOf(values: readonly (Value | undefined)[]): Texts {
+  return joinedBytes(values, (value) => (typeof value === 'string' ? Buffer.from(value) : undefined));
+}
+
+/** The bytes of each value, one behind the other. @param bytesOf `undefined` for what is to be NULL */
+export function joinedBytes(
+  values: readonly (Value | undefined)[],
+  bytesOf: (value: Value) => Buffer | undefined,
+): Texts {
   const parts: Buffer[] = [];
   const starts = new Uint32Array(values.length).fill(1);
   const ends = new Uint32Array(values.length);
   let at = 0;
-  for (const [code, value] of values.entries()) {
-    if (typeof value !== 'string') continue;
-    const part = Buffer.from(value);
+  for (let code = 0; code < values.length; code += 1) {
+    const value = values[code];
+    const part = value === undefined ? undefined : bytesOf(value);
+    if (!part) continue;
     parts.push(part);
     starts[code] = at;
     at += part.length;
