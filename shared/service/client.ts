@@ -212,7 +212,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     );
   }
 
-  function inOrder(turn: Turn): ServiceClient {
+  function inOrder(turn: Turn): ReportService {
     return {
       call: (action, fields, signal) => request(turn, action, fields, signal),
       inOrder,
@@ -222,12 +222,6 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
       },
       get clockSkewMs() {
         return clock.skewMs;
-      },
-      get requests() {
-        return requests;
-      },
-      get retries() {
-        return retries;
       },
     };
   }
