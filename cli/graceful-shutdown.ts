@@ -7,18 +7,14 @@ const DUPLICATE_SIGNAL_MS = 500;
 const REQUEST_GRACE_MS = 5_000;
 const EXIT_INTERRUPTED = 130;
 
-export interface GracefulShutdown {
-  deadline: Deadline;
-  signal: AbortSignal;
-  /** Removes the handlers: from then on a signal ends the process as usual. */
-  release: () => void;
-}
-
 /**
- * Lets a run end gracefully after `maxSeconds`, or at the first SIGINT or SIGTERM: it starts nothing new and keeps what
- * it has staged. A second signal ends the process immediately.
+ * Runs until everything is done. After `maxSeconds`, or at the first SIGINT or SIGTERM, the run starts nothing new, keeps
+ * what it has staged, and ends. A second signal ends the process immediately.
  */
-export function gracefulShutdown(maxSeconds: number | undefined): GracefulShutdown {
+export async function untilStopped<Outcome>(
+  maxSeconds: number | undefined,
+  run: (limits: { deadline: Deadline; signal: AbortSignal }) => Promise<Outcome>,
+): Promise<Outcome> {
   const deadline = {
     softMs: performance.now() + (maxSeconds ?? Number.POSITIVE_INFINITY) * 1000,
     hardMs: Number.POSITIVE_INFINITY,
@@ -35,9 +31,9 @@ export function gracefulShutdown(maxSeconds: number | undefined): GracefulShutdo
     note('Stopping; what was fetched so far is kept. Press Ctrl-C again to exit immediately.');
   };
   process.on('SIGINT', stop).on('SIGTERM', stop);
-  return {
-    deadline,
-    signal: controller.signal,
-    release: () => void process.off('SIGINT', stop).off('SIGTERM', stop),
-  };
+  try {
+    return await run({ deadline, signal: controller.signal });
+  } finally {
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+  }
 }

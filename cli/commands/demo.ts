@@ -16,15 +16,17 @@ import type { JsonObject } from '../../shared/json.ts';
 import { LEDGERS_PREFIX } from '../../shared/lake/paths.ts';
 import type { Lake } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { runSync } from '../../shared/run.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { EXIT } from '../exit-codes.ts';
+import { untilStopped } from '../graceful-shutdown.ts';
 import { DEFAULT_LAKE, lakeOption } from '../options.ts';
 import { print } from '../output.ts';
 import { showProgress } from '../progress-line.ts';
 import { resultTable, query } from '../query-result.ts';
 import { createSqlConnection } from '../sql-tables.ts';
 import { terminalColumns } from '../text-table.ts';
-import { syncText, syncUntilStopped } from './sync.ts';
+import { syncText } from './sync.ts';
 
 /** Written into the demo's lake: `status` needs it, and the next demo recognises its lake by it. */
 const SETTINGS_FILE = 'demo-settings.json';
@@ -119,7 +121,7 @@ async function openDemoLake(url: string): Promise<Lake> {
 
 async function syncSample(lake: Lake, settings: Settings, credentials: JsonObject): Promise<SyncOutcome> {
   const progress = showProgress();
-  return syncUntilStopped({
+  const options = {
     settings,
     reports,
     lake,
@@ -130,7 +132,9 @@ async function syncSample(lake: Lake, settings: Settings, credentials: JsonObjec
     log: progress.log,
     random: Math.random,
     newId,
-  }).finally(progress.end);
+  };
+  const run = untilStopped(undefined, (limits) => runSync({ ...options, ...limits }));
+  return run.finally(progress.end);
 }
 
 async function showQueries({ store }: Lake, settings: Settings): Promise<void> {

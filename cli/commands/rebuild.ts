@@ -9,7 +9,7 @@ import {
 } from '../../shared/operations/rebuild-days.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
-import { gracefulShutdown } from '../graceful-shutdown.ts';
+import { untilStopped } from '../graceful-shutdown.ts';
 import {
   brandOption,
   databaseOption,
@@ -61,7 +61,9 @@ export function addRebuild(program: Command): void {
     .action(async (report: string, flags: RebuildFlags) => {
       const progress = showProgress();
       const options = await rebuildOptions(report, flags, progress.log);
-      const outcome = await rebuildUntilStopped(options, flags.maxSeconds).finally(progress.end);
+      // A signal ends it after the current day.
+      const run = untilStopped(flags.maxSeconds, ({ deadline }) => rebuildDays({ ...options, deadline }));
+      const outcome = await run.finally(progress.end);
       if (flags.json) printJson(outcome);
       else print(rebuildText(outcome));
       process.exitCode = EXIT[outcome.status];
@@ -83,16 +85,6 @@ async function rebuildOptions(report: string, flags: RebuildFlags, log: Log): Pr
     },
     ...(await lakeAccess(flags, log)),
   };
-}
-
-/** Until all days are made again, `maxSeconds` are over, or a signal stops it behind the day that it is at. */
-async function rebuildUntilStopped(options: RebuildOptions, maxSeconds?: number): Promise<RebuildOutcome> {
-  const { deadline, release } = gracefulShutdown(maxSeconds);
-  try {
-    return await rebuildDays({ ...options, deadline });
-  } finally {
-    release();
-  }
 }
 
 const COLOURS = { complete: 'green', incomplete: 'yellow', busy: 'yellow', failed: 'red' } as const;

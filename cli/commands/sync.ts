@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { type DayOutcome, type ReportOutcome, type SyncOutcome, isUnfinished } from '../../shared/outcome.ts';
-import { type RunOptions, runSync } from '../../shared/run/run.ts';
+import { runSync } from '../../shared/run/run.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type RunFlags, createRunOptions } from '../run-options.ts';
 import {
@@ -19,7 +19,7 @@ import {
 } from '../options.ts';
 import { count, print, printJson } from '../output.ts';
 import { showProgress } from '../progress-line.ts';
-import { gracefulShutdown } from '../graceful-shutdown.ts';
+import { untilStopped } from '../graceful-shutdown.ts';
 import { table, terminalColumns } from '../text-table.ts';
 
 interface SyncFlags extends RunFlags {
@@ -54,21 +54,12 @@ export function addSync(program: Command): void {
     .action(async (reports: string[], flags: SyncFlags) => {
       const progress = showProgress();
       const options = await createRunOptions(flags, reports, progress.log);
-      const outcome = await syncUntilStopped(options, flags.maxSeconds).finally(progress.end);
+      const run = untilStopped(flags.maxSeconds, (limits) => runSync({ ...options, ...limits }));
+      const outcome = await run.finally(progress.end);
       if (flags.json) printJson(outcome);
       else print(syncText(outcome));
       process.exitCode = EXIT[outcome.status];
     });
-}
-
-/** Runs until everything is done, `maxSeconds` are over, or a signal stops it. */
-export async function syncUntilStopped(options: RunOptions, maxSeconds?: number): Promise<SyncOutcome> {
-  const { deadline, signal, release } = gracefulShutdown(maxSeconds);
-  try {
-    return await runSync({ ...options, deadline, signal });
-  } finally {
-    release();
-  }
 }
 
 const COLOURS = { complete: 'green', incomplete: 'yellow', busy: 'yellow', failed: 'red' } as const;
