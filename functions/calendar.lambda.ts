@@ -5,8 +5,25 @@ import { systemClock } from '../shared/adapters/system-clock.ts';
 import { type WatchOutcome, watch } from '../shared/watcher/index.ts';
 import { reports } from '../shared/reports/index.ts';
 import { consoleControls, consoleTextControls } from './console-controls.ts';
-import { countProblems } from './count-problems.ts';
 import { bundledSettings, environment, log } from './function-context.ts';
+
+/**
+ * Publishes the metric `Problems` as a line in CloudWatch's embedded metric format, which Lambda's logs turn into the
+ * metric. Not by `console`, which would wrap it.
+ * @param namespace the stack's name
+ */
+export function countProblems(namespace: string, problems: number): void {
+  const document = {
+    _aws: {
+      Timestamp: Date.now(),
+      CloudWatchMetrics: [
+        { Namespace: namespace, Dimensions: [[]], Metrics: [{ Name: 'Problems', Unit: 'Count' }] },
+      ],
+    },
+    Problems: problems,
+  };
+  process.stdout.write(`${JSON.stringify(document)}\n`);
+}
 
 /**
  * One look of the watcher, which needs nothing from its event.

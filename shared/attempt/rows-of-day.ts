@@ -11,8 +11,7 @@ import { exactDay, exactInstant } from '../exact-values.ts';
 import { type Json, stringifyJson } from '../json.ts';
 import { contentHashes } from '../records/content-hash.ts';
 import { MetRecords } from '../records/met-records.ts';
-import { keysOf } from '../records/record-keys.ts';
-import { type RecordList, recordAt, valuesOf } from '../records/record-list.ts';
+import { keysOf, type RecordList, recordAt, valuesOf } from '../records/record-list.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BuildContext } from '../context/context.ts';
 

@@ -17,8 +17,7 @@ import {
   withStagedGroup,
 } from '../lake/documents/progress.ts';
 import type { ObjectStore } from '../ports.ts';
-import { countWithoutKey } from '../records/record-keys.ts';
-import { type RecordList, bytesOfList } from '../records/record-list.ts';
+import { countWithoutKey, type RecordList, bytesOfList } from '../records/record-list.ts';
 import { readRecords } from '../records/read-records.ts';
 import { type Attempt, withRenewedLease } from './claim.ts';
 import type { RunContext } from '../context/context.ts';

@@ -4,8 +4,8 @@ import type { Committed } from '../lake/documents/ledger.ts';
 import { dayPartition, snapshotKey } from '../lake/paths.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
-import { recordsOfRows } from '../lake/table/record-of-row.ts';
-import { keyOf } from '../records/record-keys.ts';
+import { recordsOfRows } from '../lake/table/typed-columns.ts';
+import { keyOf } from '../records/record-list.ts';
 import type { Lookup } from '../reports/definition.ts';
 import type { RunContext } from '../context/context.ts';
 

@@ -16,7 +16,7 @@ import type { Slice } from '../lake/documents/progress.ts';
 import { attemptPrefix } from '../lake/paths.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
 import { type Replay, type ReplayObstacle, decideReplay } from '../planning/replay.ts';
-import { countWithoutKey } from '../records/record-keys.ts';
+import { countWithoutKey } from '../records/record-list.ts';
 import { build } from './build.ts';
 import type { BuiltSnapshot } from './builder.ts';
 import { logChange, recordChange } from '../history/index.ts';

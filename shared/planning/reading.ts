@@ -1,7 +1,7 @@
 import type { Committed } from '../lake/documents/ledger.ts';
 import type { Slice } from '../lake/documents/progress.ts';
 import { type Policy, closesAtMs } from './due.ts';
-import { refusedSummary } from './refused-lookups.ts';
+import { refusedSummary } from './lookups.ts';
 
 /** How a day was read, as the slices of its attempt tell it. */
 export interface Reading {

@@ -5,9 +5,8 @@
 import { hash } from 'node:crypto';
 import { parseJson, stringifyJson } from '../json.ts';
 import { BACKSLASH, isNested } from './json-bytes.ts';
-import { avalanche } from './murmur.ts';
+import { avalanche, shortHashOfBytes, viewOf } from './murmur.ts';
 import { type RecordList, STRIDE, bytesOfList, textOf } from './record-list.ts';
-import { shortHashOfBytes, viewOf } from './short-bytes.ts';
 
 /** @returns for each record a hash that is not 0 */
 export function contentHashes(list: RecordList): Int32Array {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { writeCoverage } from '../catalog/coverage.ts';
 import { ensureTableAndViews } from '../catalog/ensure-tables.ts';
 import { monthsComparedWith, writeSchemaChanges } from '../catalog/schema-changes.ts';
-import { vacuumLedgerTables } from './vacuum-ledger-tables.ts';
+import { vacuumLedgerTables, forgetOldVersions, vacuum } from './vacuum.ts';
 import { DAY_MS, daysOfMonth, monthOf, monthsFrom } from '../days.ts';
 import { asBrandReportsError, rethrowBugs } from '../errors.ts';
 import { readOrDamage, refreshUndamaged } from '../lake/documents/cas-document.ts';
@@ -20,7 +20,6 @@ import { type ReportOutcome, countFailedDays, errorSummary } from '../outcome.ts
 import { type RunContext, isDailyWorkDue, todayIn } from '../context/context.ts';
 import { hasPendingPublication } from '../pipeline/publish.ts';
 import { reconcile } from '../findings/index.ts';
-import { forgetOldVersions, vacuum } from './vacuum.ts';
 import { monthDueAtMs } from '../planning/due.ts';
 import { waitingDays } from '../planning/plan.ts';
 import { isNewlyCompared } from '../planning/schema-changes.ts';

@@ -22,10 +22,10 @@ import {
   type RunContext,
   createBrandReport,
   todayIn,
+  runClock,
 } from '../context/context.ts';
 import { type Range, saveContinuation } from './continuation.ts';
 import { DaysInFlight } from '../context/days-in-flight.ts';
-import { runClock } from '../context/run-clock.ts';
 import { type Deadline, type TimeBudget, createTimeBudget } from '../context/time-budget.ts';
 import { policyOf } from '../planning/policy.ts';
 import type { CredentialSource, RateSource, ReportService, SendRequest } from '../ports.ts';

@@ -7,7 +7,7 @@ import {
   rawNumber,
 } from '../json.ts';
 import type { ReportService } from '../ports.ts';
-import { withoutZeros } from '../records/record-keys.ts';
+import { withoutZeros } from '../records/record-list.ts';
 import type { Lookup, UpstreamRecord } from '../reports/definition.ts';
 import { contractError, describeKind, objectsOf, wholeData } from './envelope.ts';
 

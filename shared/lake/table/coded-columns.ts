@@ -8,7 +8,7 @@ import type { ColumnChunk, RowGroup } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
 import { readRleBitPackedHybrid } from 'hyparquet/src/encoding.js';
 import { type Column, type Value, typeSpec } from '../../column-types.ts';
-import { viewOf } from '../../records/short-bytes.ts';
+import { viewOf } from '../../records/murmur.ts';
 import type { CodedColumn, NamedColumn } from './coded-rows.ts';
 import { columnsOf, filledColumns, readMetadata } from './parquet.ts';
 import type { ReadableFile } from './readable-file.ts';

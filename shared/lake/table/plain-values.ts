@@ -6,7 +6,7 @@
  */
 import type { ParquetElement, PhysicalValue, TypeSpec, Value } from '../../column-types.ts';
 import { allocated, copied, giveBackKernel, takeKernel } from '../../kernel/kernel.ts';
-import { writableView } from '../../records/short-bytes.ts';
+import { writableView } from '../../records/murmur.ts';
 import type { CodedColumn } from './coded-rows.ts';
 import type { Texts } from './texts.ts';
 

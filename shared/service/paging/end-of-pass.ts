@@ -7,8 +7,7 @@
 import { BrandReportsError } from '../../errors.ts';
 import { stringifyJson } from '../../json.ts';
 import { MetRecords } from '../../records/met-records.ts';
-import { keysOf } from '../../records/record-keys.ts';
-import { NO_RECORDS, type RecordList, filterList } from '../../records/record-list.ts';
+import { keysOf, NO_RECORDS, type RecordList, filterList } from '../../records/record-list.ts';
 import { contractError } from '../envelope.ts';
 import { type Page, type PageRequest, type Resume, hashOf, shortHash, shortHashOf } from './page.ts';
 

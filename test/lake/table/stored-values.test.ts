@@ -7,7 +7,7 @@ import { typeSpec } from '../../../shared/column-types.ts';
 import { plainValues } from '../../../shared/lake/table/plain-values.ts';
 import { type Part, StoredValues } from '../../../shared/lake/table/stored-values.ts';
 import { textsOf } from '../../../shared/lake/table/texts.ts';
-import { viewOf } from '../../../shared/records/short-bytes.ts';
+import { viewOf } from '../../../shared/records/murmur.ts';
 import { runs } from '../../fixtures/property-runs.ts';
 
 const WIDEST = 20;

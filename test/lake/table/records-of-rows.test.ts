@@ -9,7 +9,7 @@ import {
   growSchema,
   observe,
 } from '../../../shared/lake/table/columns.ts';
-import { recordsOfRows } from '../../../shared/lake/table/record-of-row.ts';
+import { recordsOfRows } from '../../../shared/lake/table/typed-columns.ts';
 import { recordListOf } from '../../../shared/records/record-list.ts';
 import { runs } from '../../fixtures/property-runs.ts';
 import { anyRecord } from './records.ts';

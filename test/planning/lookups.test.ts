@@ -7,7 +7,22 @@ import {
   refusedAfter,
   refusedLookup,
   refusedSummary,
-} from '../../shared/planning/refused-lookups.ts';
+  newestAnswers,
+} from '../../shared/planning/lookups.ts';
+import { ownersAmong, recordListOf } from '../../shared/records/record-list.ts';
+
+it('I1: the newest slice that found a record of the upstream day has the answer that stays', () => {
+  const upstream = new Map([
+    ['7', {}],
+    ['08', {}],
+  ]);
+  const ofSlice = newestAnswers('click', ownersAmong(upstream));
+  const stays = (...clicks: string[]) => {
+    const isNewest = ofSlice()(recordListOf(clicks.map((click) => ({ click }))));
+    return clicks.filter((_click, index) => isNewest(index));
+  };
+  expect([stays('7', '7', '9'), stays('7', '8', '9'), stays('7', '08')]).toEqual([['7', '7'], ['8'], []]);
+});
 
 const START_MS = Date.parse('2026-03-10T00:00:00.000Z');
 const at = (hours: number) => new Date(START_MS + hours * HOUR_MS).toISOString();
