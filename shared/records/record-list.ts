@@ -108,11 +108,6 @@ export function bytesOfRecord({ bytes, records }: RecordList, index: number): Bu
   return bytes.subarray(records[index * STRIDE], records[index * STRIDE + 1]);
 }
 
-/** The records at some places, in the order of the list. @param isKept by the place of a record */
-export function filterList(list: RecordList, isKept: (index: number) => boolean): RecordList {
-  return recordListOf(recordsOfList(list).filter((_, index) => isKept(index)));
-}
-
 /** By record, the value of a field; `undefined` where the record does not have it. */
 export function valuesOf(list: RecordList, field: string): (Json | undefined)[] {
   const { bytes, count, fields, values, records } = list;

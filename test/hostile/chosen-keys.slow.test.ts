@@ -46,18 +46,4 @@ describe('I12: what a service chooses does not hold up a run', () => {
       console.log(columns.column('a')?.count);`;
     expect(await output(script)).toBe('192000');
   }, 60_000);
-
-  it('by pages of positions that overlap by a record', async () => {
-    const script = `
-      import { acceptPages } from '${shared}service/paging/end-of-pass.ts';
-      import { recordListOf } from '${shared}records/record-list.ts';
-      const page = (from, cursor, next) => {
-        const records = recordListOf(Array.from({ length: 250_000 }, (_, index) => ({ a: from + index })));
-        return { records, cursor, next, hash: String(from), seen: String(cursor), lacksCursor: false };
-      };
-      const accept = acceptPages({ paging: { style: 'position' } }, undefined);
-      accept(page(0, null, 2));
-      console.log(accept(page(249_999, 2, null))[0].records.count);`;
-    expect(await output(script)).toBe('249999');
-  }, 60_000);
 });

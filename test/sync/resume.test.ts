@@ -83,18 +83,6 @@ describe('a day that one run starts and another resumes', () => {
     },
   );
 
-  it('I1: of clicks without an id, has each once, though positions overlap', async () => {
-    const lake = sample.emptyLake();
-    const clicks = lake.brand.records.clicks_list;
-    lake.brand.records.clicks_list = clicks.map(({ at, record: { id: _id, ...record } }, index) => ({
-      at,
-      record: { ...record, number: index },
-    }));
-    await begin(lake, ['clicks_list']);
-    await resume(lake, ['clicks_list']);
-    expect(await wrongReports(onlyFirst(lake), FIRST, ['clicks_list'])).toEqual({});
-  });
-
   it.each(['clicks_list', 'order_list'] as const)(
     'I1: of %s, restarts where the last staged page has changed',
     async (report) => {

@@ -7,9 +7,9 @@
 import { BrandReportsError } from '../../errors.ts';
 import { stringifyJson } from '../../json.ts';
 import { MetRecords } from '../../records/met-records.ts';
-import { keysOf, NO_RECORDS, type RecordList, filterList } from '../../records/record-list.ts';
+import { keysOf, NO_RECORDS } from '../../records/record-list.ts';
 import { contractError } from '../envelope.ts';
-import { type Page, type PageRequest, type Resume, hashOf, shortHash, shortHashOf } from './page.ts';
+import { type Page, type PageRequest, type Resume, hashOf, shortHash } from './page.ts';
 
 /** Takes the pages of a pass as they are read and returns those that are certain by now, in order. */
 type AcceptPage = (page: Page) => readonly Page[];
@@ -54,9 +54,8 @@ function rejectRepeatedCursor(
 function acceptPositions(request: PageRequest, resume: Resume | undefined): AcceptPage {
   const { action, primaryKey } = request;
   const rejectRepeated = rejectRepeatedCursor(request, resume);
-  const withoutOverlap = dropOverlaps();
   const hashes = new Set<string>();
-  let before: ReadonlySet<string> = new Set();
+  let before: ReadonlySet<string | undefined> = new Set();
   return (page) => {
     rejectRepeated(page);
     if (page.next !== null && hashes.has(page.hash))
@@ -66,64 +65,14 @@ function acceptPositions(request: PageRequest, resume: Resume | undefined): Acce
         'a page has exactly the records of an earlier one; following it would not end',
       );
     hashes.add(page.hash);
-    const keys = keysOrContents(page.records, primaryKey);
-    if (page.next !== null && keys.every((key) => before.has(key))) {
+    const keys = keysOf(page.records, primaryKey);
+    if (page.next !== null && keys.every((key) => key !== undefined && before.has(key))) {
       const message = `hasNextPage is true after a page of ${keys.length} records without a new one`;
       throw contractError(action, 'no_progress', message);
     }
     before = new Set(keys);
-    return [withoutOverlap(page, keys, primaryKey)];
+    return [page];
   };
-}
-
-/**
- * I1: a position may name the last record again, so that a page begins with the end of the one before. Of records with
- * a key the overlap is dropped by it later; of others here, while no page shows that this service's pages have none.
- */
-function dropOverlaps() {
-  let before: readonly string[] = [];
-  let mayOverlap = true;
-  return (page: Page, keys: readonly string[], primaryKey: string | undefined): Page => {
-    const shared = mayOverlap ? overlapOf(before, keys) : 0;
-    if (before.length > 0 && shared === 0) mayOverlap = false;
-    before = keys;
-    if (shared === 0) return page;
-    const own = keysOf(page.records, primaryKey);
-    return {
-      ...page,
-      records: filterList(page.records, (place) => place >= shared || own[place] !== undefined),
-    };
-  };
-}
-
-/**
- * How many of the first are the last of those before, in the same order. By Knuth, Morris and Pratt, in linear time: a page
- * may have a million records, all the same.
- */
-function overlapOf(before: readonly string[], keys: readonly string[]): number {
-  const borders = bordersOf(keys);
-  let shared = 0;
-  for (const key of before.slice(Math.max(0, before.length - keys.length))) {
-    while (shared > 0 && key !== keys[shared]) shared = borders[shared - 1] ?? 0;
-    if (key === keys[shared]) shared += 1;
-  }
-  return shared;
-}
-
-/** Of so many first keys each: how many of them, but not all, are also their last. */
-function bordersOf(keys: readonly string[]): Uint32Array {
-  const borders = new Uint32Array(keys.length);
-  let border = 0;
-  for (let index = 1; index < keys.length; index += 1) {
-    while (border > 0 && keys[index] !== keys[border]) border = borders[border - 1] ?? 0;
-    if (keys[index] === keys[border]) border += 1;
-    borders[index] = border;
-  }
-  return borders;
-}
-
-function keysOrContents(records: RecordList, field: string | undefined): string[] {
-  return keysOf(records, field).map((key, place) => key ?? shortHashOf(records, place));
 }
 
 /** Whether a key is new does not depend on what its record says. */

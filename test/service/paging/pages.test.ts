@@ -102,33 +102,7 @@ describe('a pass has every record exactly once and in order, uninterrupted or re
     );
   });
 
-  it('I1: by positions, where some or all records have no key', async () => {
-    const interpretation = fc.record({
-      overlap: fc.integer({ min: 0, max: 4 }),
-      cap,
-      write: fc.constantFrom('text' as const, 'opaque' as const),
-      eager: fc.boolean(),
-    });
-    const keyless = fc.array(fc.boolean(), { minLength: 1, maxLength: 5 });
-    await fc.assert(
-      fc.asyncProperty(counts, interpretation, keyless, async (count, read, without) => {
-        const records = identified(count).map(
-          ({ id = null, ...record }, index): JsonObject =>
-            without[index % without.length] ? { ...record, name: `${String(id)}` } : { id, ...record },
-        );
-        const request = requestOf(positionService(records, read).service, position);
-        const found = recordsOf(await collect(request));
-        expect(found.filter(({ id }) => id === undefined)).toEqual(
-          records.filter((record) => !('id' in record)),
-        );
-        expect(distinct(found.filter(({ id }) => id !== undefined))).toEqual(
-          records.filter((record) => 'id' in record),
-        );
-      }),
-    );
-  });
-
-  it('I1: by positions, equal records without a key stay where a page has shown that pages do not overlap', async () => {
+  it('I1: by positions, equal records without a key stay', async () => {
     const records = [
       ...identified(20).slice(0, 19),
       { amount: 'a' },
