@@ -97,17 +97,6 @@ export function committedState(committed: Committed, hasReturnedRecords: boolean
   return state === 'closed' ? 'complete' : 'open';
 }
 
-/** The newest day whose committed state is complete; `null` where no day is. */
-export function newestCompleteDay(
-  days: Iterable<readonly [day: string, entry: DayEntry]>,
-  hasReturnedRecords: boolean,
-): string | null {
-  const complete = [...days].flatMap(([day, { committed }]) =>
-    committed && isComplete(committedState(committed, hasReturnedRecords)) ? [day] : [],
-  );
-  return complete.sort().at(-1) ?? null;
-}
-
 /**
  * When the day becomes overdue unless it is read before, in milliseconds; `null` for never: it can change no more, or
  * its state already says what is wrong with it (`missing`, `in_progress`, `failed`, `unverified`).

@@ -10,7 +10,6 @@ import {
   committedState,
   gracePeriodMs,
   isComplete,
-  newestCompleteDay,
   overdueAtMs,
 } from '../../shared/planning/day-state.ts';
 import { type UpstreamState, dueAtMs } from '../../shared/planning/due.ts';
@@ -167,30 +166,6 @@ describe('the state', () => {
     ['unverified', false],
   ])('%s means that the day is complete: %s', (state, complete) => {
     expect(isComplete(state)).toBe(complete);
-  });
-});
-
-describe('among the days of a ledger', () => {
-  const days: [string, DayEntry][] = [
-    ['2026-03-12', readAt(fromNow(-999), { settled: true })],
-    ['2026-03-13', readAt(fromNow(-99))],
-    ['2026-03-14', { ...readAt(NOW), failure: failure(later) }],
-    ['2026-03-15', readAt(NOW, { rows: 0 })],
-    ['2026-03-16', readAt(NOW, { state: 'open' })],
-    ['2026-03-17', { claim }],
-    ['2026-03-18', { failure: failure(later) }],
-  ];
-
-  it.each<[string, [string, DayEntry][], boolean, string | null]>([
-    ['is the newest that was read whole', days, true, '2026-03-15'],
-    ['is not an empty one of a report that never returned a record', days, false, '2026-03-14'],
-    ['may be one whose refresh failed', days.slice(0, 3), true, '2026-03-14'],
-    ['may be one whose refresh is overdue', days.slice(0, 2), true, '2026-03-13'],
-    ['does not depend on the order', days.toReversed(), true, '2026-03-15'],
-    ['is null where no day was read whole', days.slice(4), true, null],
-    ['is null where there is no day', [], true, null],
-  ])('the newest complete day %s', (_name, entries, hasReturnedRecords, newest) => {
-    expect(newestCompleteDay(entries, hasReturnedRecords)).toBe(newest);
   });
 });
 

@@ -21,32 +21,12 @@ declare module 'parquetjs-lite/parquet.js' {
     getCursor(): { nextRowGroup(): Promise<Record<string, unknown>[] | null> };
   }
 
-  interface Field {
-    type: string;
-    optional: boolean;
-    compression: string;
-  }
-
-  class ParquetSchema {
-    constructor(fields: Record<string, Field>);
-  }
-
-  class ParquetWriter {
-    static openFile(
-      schema: ParquetSchema,
-      path: string,
-      options: { rowGroupSize: number },
-    ): Promise<ParquetWriter>;
-    appendRow(row: Record<string, unknown>): Promise<void>;
-    close(): Promise<void>;
-  }
-
-  const parquetjs: {
+  export interface Parquetjs {
     ParquetEnvelopeReader: typeof ParquetEnvelopeReader;
     ParquetReader: typeof ParquetReader;
-    ParquetSchema: typeof ParquetSchema;
-    ParquetWriter: typeof ParquetWriter;
-  };
+  }
+
+  const parquetjs: Parquetjs;
   export default parquetjs;
 }
 
