@@ -83,24 +83,6 @@ describe('a day whose last page is bad for a day', () => {
   });
 });
 
-describe('a page that is not answered for days, between daily runs', () => {
-  it('is what the day fails with, and the first run after it reads the day', async () => {
-    await begin();
-    const mend = lake.service.addFault({
-      on: { when: (call) => asksFor(BAD)(call) && call.fields.cursor !== undefined },
-      fault: { kind: 'status', status: 500 },
-    });
-    const scope = { reports: [REPORT], from: BAD, to: BAD };
-    for (let run = 0; run < 5; run += 1) {
-      expect(errorOf(await lake.sync({ scope }), REPORT)?.code).toBe('http_500');
-      lake.nowMs += 24 * HOUR_MS;
-    }
-    mend();
-    expect(outcomesOf(await lake.sync({ scope }), REPORT)[BAD]).toBe('published');
-    expect((await ledgerEntry(lake, REPORT, BAD)).failure).toBeUndefined();
-  });
-});
-
 describe('a damaged ledger of an old month', () => {
   it('fails its month alone: the days of the other months are read, and coverage follows', async () => {
     await begin('2026-02-26');

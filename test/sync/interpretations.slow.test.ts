@@ -179,12 +179,4 @@ describe('a setting that contradicts the service', () => {
       expect(Object.values(closed)).not.toContain('published');
     },
   );
-
-  it('fails every sync until it is corrected', async () => {
-    const lake = await lakeWith({ endDate: 'midnight_exclusive' });
-    const scope = { reports: ['transaction_list'] };
-    for (let runs = 0; runs < 2; runs += 1) expect((await lake.sync({ scope })).status).toBe('failed');
-    expect((await lake.sync({ scope, brandSettings: { endDate: 'midnight' } })).status).toBe('complete');
-    expect(await wrongReports(lake, TODAY, ['transaction_list'])).toEqual({});
-  });
 });

@@ -1,16 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
-import { dayPartition, reportStateKey, snapshotKey } from '../../shared/lake/paths.ts';
-import {
-  coverageOf,
-  errorOf,
-  ledgerEntries,
-  ledgerEntry,
-  outcomesOf,
-  requestsOf,
-  wrongReports,
-} from './lake-contents.ts';
+import { dayPartition, snapshotKey } from '../../shared/lake/paths.ts';
+import { coverageOf, errorOf, ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
 import { BRAND, type SampleLake, type SampleLakeOptions, sampleLake } from './sample-lake.ts';
 
 const TODAY = '2026-03-10';
@@ -32,17 +23,6 @@ function damage(key: string, change: (body: Uint8Array) => Uint8Array): void {
   if (!stored) throw new Error(`${key} is not there`);
   lake.store.objects.set(key, { ...stored, body: change(stored.body) });
 }
-
-describe('what is only a hint', () => {
-  it('stops no run where it is damaged: the report state is made again', async () => {
-    await begin({ reports: ['transaction_list'], recordsTo: '2026-03-20T15:00:00Z' });
-    await lake.sync();
-    damage(reportStateKey('transaction_list', BRAND), () => Buffer.from('{"vers'));
-    lake.nowMs += HOUR_MS;
-    expect((await lake.sync()).status).toBe('complete');
-    expect(await wrongReports(lake, TODAY, ['transaction_list'])).toEqual({});
-  });
-});
 
 describe('a damaged snapshot of clicks', () => {
   it.each<[string, (key: string) => unknown]>([
@@ -153,42 +133,5 @@ describe('a range', () => {
       code: 'range_ahead',
       message: expect.stringContaining(`today is ${TODAY}`),
     });
-  });
-});
-
-describe('a day that fails again and again', () => {
-  it('does not keep the others from being read, though the service wants a long pause each time', async () => {
-    await begin({ startDate: '2026-01-20', clicksPerDay: 2, reports: ['order_list', 'transaction_list'] });
-    lake.service.addFault({
-      on: { action: 'report/transaction_list', when: ({ fields }) => fields.start_date === '20260215' },
-      fault: { kind: 'status', status: 503, retryAfter: '1200' },
-    });
-    for (let run = 0; run < 5; run += 1) {
-      await lake.sync();
-      lake.nowMs += HOUR_MS;
-    }
-    const days = async (report: 'order_list' | 'transaction_list') =>
-      (await ledgerEntries(lake, report)).filter(([, { committed }]) => committed).length;
-    expect([await days('order_list'), await days('transaction_list')]).toEqual([50, 49]);
-  });
-
-  it('because the service does not keep it stops only the days that were never read', async () => {
-    const refresh = [{ untilAgeDays: 60, every: '1 day' }];
-    await begin({
-      startDate: '2026-02-20',
-      reports: ['transaction_list'],
-      brandSettings: { reports: { transaction_list: { refresh } } },
-    });
-    await lake.sync();
-    lake.nowMs += DAY_MS + HOUR_MS;
-    restate(lake.brand, 'transaction_list', '2026-03-01', (held) =>
-      held.map(({ at, record }) => ({ at, record: { ...record, order_status: 'void' } })),
-    );
-    lake.service.addFault({
-      on: { when: ({ fields }) => Number(fields.start_date) < 20_260_220 },
-      fault: { kind: 'code', code: 40, msg: 'too long ago' },
-    });
-    await lake.sync({ brandSettings: { startDate: '2026-01-01' } });
-    expect(await wrongReports(lake, '2026-03-11', ['transaction_list'])).toEqual({});
   });
 });

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ReportName } from '../../sample/brand.ts';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { ledgerKey } from '../../shared/lake/paths.ts';
-import { coverageOf, ledgerEntries, outcomesOf } from './lake-contents.ts';
+import { coverageOf, ledgerEntries } from './lake-contents.ts';
 import { BRAND, NO_TIME, type SampleLake, type SampleLakeOptions, sampleLake } from './sample-lake.ts';
 
 const REPORT = 'transaction_list';
@@ -26,24 +26,6 @@ const committedDays = async (report: ReportName) =>
   (await ledgerEntries(lake, report)).filter(([, { committed }]) => committed).map(([day]) => day);
 
 describe('a clock that is wrong for long', () => {
-  it.each([6, 30])('of one of two machines of the service, by %i s, stops nothing', async (seconds) => {
-    await begin({ startDate: '2026-03-15', clicksPerDay: 10, interpretations: { pageCap: 3 } });
-    let requests = 0;
-    lake.service.addFault({
-      on: {
-        when: () => {
-          requests += 1;
-          return requests % 2 === 0;
-        },
-      },
-      fault: { kind: 'skewed_clock', skewMs: seconds * 1000 },
-    });
-    for (let run = 0; run < 3; run += 1) {
-      expect((await lake.sync()).status).toBe('complete');
-      lake.nowMs += HOUR_MS;
-    }
-  });
-
   it('of the service, an hour behind, lets rounds of a backfill go on', async () => {
     await begin({ startDate: '2026-02-01' });
     lake.service.addFault({ on: {}, fault: { kind: 'skewed_clock', skewMs: -HOUR_MS } });
@@ -75,22 +57,6 @@ describe('a clock that is wrong for long', () => {
 });
 
 describe('a failure that lasts', () => {
-  it('of a day in an older month is named by every run', async () => {
-    await begin({ startDate: '2026-01-20' });
-    lake.service.addFault({
-      on: { when: ({ fields }) => dateAsked(fields) === '20260125' },
-      fault: { kind: 'html' },
-    });
-    const outcomes = new Set<string | undefined>();
-    for (let run = 0; run < 12; run += 1) {
-      const outcome = await lake.sync();
-      expect(outcome.status).not.toBe('complete');
-      outcomes.add(outcomesOf(outcome, REPORT)['2026-01-25']);
-      lake.nowMs += HOUR_MS;
-    }
-    expect(outcomes).toEqual(new Set(['failed', 'waiting']));
-  });
-
   it('of a settled day that was asked for by name is given up after some tries, and it is settled', async () => {
     const brandSettings = { reports: { [REPORT]: { watchUnsettledDays: 0 } } };
     await begin({ startDate: '2025-10-01', clicksPerDay: 2, brandSettings });

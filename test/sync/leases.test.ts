@@ -133,21 +133,6 @@ describe('a lease', () => {
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
 
-  it('I5: lost by a run that then fails leaves no failure on the day that another run published', async () => {
-    const lake = sample.emptyLake();
-    const holder = await slowRun(lake, inChunk(TODAY));
-    lake.nowMs += 2 * MINUTE_MS;
-    await lake.sync({ scope });
-    const removeFault = lake.service.addFault({
-      on: { action: 'report/order_list' },
-      fault: { kind: 'html' },
-    });
-    holder.letGo();
-    await holder.done;
-    removeFault();
-    expect((await ledgerEntry(lake, 'order_list', TODAY)).failure).toBeUndefined();
-  });
-
   it('I5: is taken over at once where the registry says that its run is dead', async () => {
     const lake = sample.emptyLake();
     const holder = await slowRun(lake, inChunk(TODAY));

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { recordsOfDay, restate } from '../../sample/brand.ts';
+import { restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { numberText } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
@@ -61,67 +61,6 @@ describe('an order that is removed while pages are read', () => {
     lake.nowMs += HOUR_MS;
     expect((await lake.sync({ scope })).status).toBe('complete');
     expect(await wrongReports(lake, '2026-03-10', ['order_list'])).toEqual({});
-  });
-
-  it('I11: is read again until two readings in a row agree, and then as often as its age demands', async () => {
-    const lake = sample.emptyLake();
-    const readings: boolean[] = [];
-    for (let runs = 0; runs < 4; runs += 1) {
-      if (runs === 1) removeOneBetweenPages(lake);
-      readings.push(DAY in outcomesOf(await lake.sync({ scope }), 'order_list'));
-      lake.nowMs += HOUR_MS;
-    }
-    // The first is one of several pages, the second differs, the third differs from it, the fourth agrees.
-    expect(readings).toEqual([true, true, true, true]);
-    expect((await ledgerEntry(lake, 'order_list', DAY)).committed).toMatchObject({ confirmed: true });
-    expect(outcomesOf(await lake.sync({ scope }), 'order_list')).not.toHaveProperty(DAY);
-    lake.nowMs += 7 * DAY_MS;
-    expect(outcomesOf(await lake.sync({ scope }), 'order_list')).toHaveProperty(DAY);
-  });
-});
-
-describe('a day that is restated week after week', () => {
-  it('I11: is confirmed each time, however often it has changed', async () => {
-    const lake = sample.emptyLake();
-    for (let week = 0; week < 5; week += 1) {
-      restate(lake.brand, 'order_list', DAY, (held) =>
-        held.map(({ at, record }) => ({ at, record: { ...record, note: `week ${week}` } })),
-      );
-      for (let runs = 0; runs < 2; runs += 1) {
-        await lake.sync({ scope });
-        lake.nowMs += HOUR_MS;
-      }
-      lake.nowMs += 7 * DAY_MS;
-    }
-    const isRemoved = removeOneBetweenPages(lake);
-    await lake.sync({ scope });
-    expect(isRemoved()).toBe(true);
-    lake.nowMs += HOUR_MS;
-    await lake.sync({ scope });
-    const { committed } = await ledgerEntry(lake, 'order_list', DAY);
-    expect(committed?.rows).toBe(recordsOfDay(lake.brand, 'order_list', DAY).length);
-  });
-
-  it('I11: does not settle on one answer without records', async () => {
-    const lake = sample.emptyLake();
-    const transactions = { reports: ['transaction_list'] };
-    for (let week = 0; week < 5; week += 1) {
-      restate(lake.brand, 'transaction_list', DAY, (held) =>
-        held.map(({ at, record }) => ({ at, record: { ...record, order_status: `week ${week}` } })),
-      );
-      await lake.sync({ scope: transactions });
-      lake.nowMs += 7 * DAY_MS;
-    }
-    lake.nowMs = Date.parse('2026-05-01T15:00:00Z');
-    const held = lake.brand.records.transaction_list;
-    lake.brand.records.transaction_list = [];
-    await lake.sync({ scope: transactions });
-    lake.brand.records.transaction_list = held;
-    lake.nowMs += HOUR_MS;
-    await lake.sync({ scope: transactions });
-    const { committed } = await ledgerEntry(lake, 'transaction_list', DAY);
-    expect(committed).toMatchObject({ settled: true });
-    expect(committed?.rows).toBe(recordsOfDay(lake.brand, 'transaction_list', DAY).length);
   });
 });
 

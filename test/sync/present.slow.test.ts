@@ -47,18 +47,6 @@ const scenes = wrongTimes.flatMap(([name, ms]) =>
   moments.map(([moment, nowMs]): [string, number, string, number] => [name, ms, moment, nowMs]),
 );
 
-describe("a machine whose clock is wrong reads by the service's time", () => {
-  it('I10: at the cost of one refusal', async () => {
-    const lake = await completeLake(NOON);
-    const before = lake.service.requests.length;
-    await lake.sync({ clockAheadMs: -12 * HOUR_MS });
-    const refused = lake.service.requests
-      .slice(before)
-      .filter(({ code }) => code !== undefined && code !== 0);
-    expect(refused).toHaveLength(1);
-  });
-});
-
 describe('a run with a time of its own', () => {
   const both: [string, SyncOptions][] = [
     ['the days that are due', {}],

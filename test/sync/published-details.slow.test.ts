@@ -8,12 +8,9 @@ import type { Fault } from '../../sample/faults.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { type Json, numberText } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
-import { rollBack } from '../../shared/operations/rollback.ts';
-import { clickDetails } from '../../shared/reports/click-details.ts';
-import { diesAtN, diesAtNCatalog, ProcessDied } from '../fakes/dies-at-n-store.ts';
 import { changesOf } from './changes-of-day.ts';
 import { ledgerEntry, outcomesOf, publishedDays, requestsOf, serviceDays } from './lake-contents.ts';
-import { type SampleLake, blindRegistry, sampleLake, syncUntilComplete } from './sample-lake.ts';
+import { type SampleLake, sampleLake, syncUntilComplete } from './sample-lake.ts';
 
 const DAY = '2026-03-09';
 const CLICKS = 120;
@@ -122,30 +119,6 @@ describe('I1: the published detail of a click that is still there', () => {
     expect(await changesOf(lake, 'clicks_detail', DAY)).toEqual([]);
   });
 
-  it('stays where all lookups of a few clicks are refused, and those are asked for again', async () => {
-    const few = await sampleLake({
-      now: '2026-03-10T05:30:00Z',
-      recordsTo: '2026-03-10T03:59:00Z',
-      startDate: DAY,
-      clicksPerDay: 6,
-    });
-    await few.sync({ scope: both });
-    const before = await digestOf(few);
-    const stop = refuse(few, idsOf(few));
-    few.nowMs += 30 * DAY_MS;
-    await few.sync({ scope: byName });
-    expect(await digestOf(few)).toBe(before);
-    expect(await committed(few)).toMatchObject({
-      settled: false,
-      refusedLookups: { count: idsOf(few).length },
-    });
-    stop();
-    await runOn(few, 1);
-    expect(await committed(few)).not.toHaveProperty('refusedLookups');
-    expect(await digestOf(few)).toBe(before);
-    await few.close();
-  });
-
   it.each<[string, (key: string) => boolean]>([
     ['all raw records are gone', () => true],
     ['the chunks are gone, and not what names them', (key) => key.includes('chunk-')],
@@ -184,71 +157,6 @@ describe('I1: the published detail of a click that is still there', () => {
       expect(await digestOf(lake)).toBe(before);
       expect(await committed(lake)).toMatchObject({ settled: true });
     });
-
-    it('stays, and is not asked for, where they were rebuilt and the raw records are gone', async () => {
-      const lake = await publishedLake();
-      const before = await digestOf(lake);
-      await runOn(lake, 3);
-      expireRaw(lake);
-      forget(lake, idsOf(lake));
-      const retyped = { clicks_list: { columns: { app: 'string' } }, clicks_detail: { enabled: true } };
-      const since = requestsOf(lake, 'clicks_detail').length;
-      const rebuilt = await lake.rebuild(
-        { reports: ['clicks_list'], from: DAY, to: DAY },
-        { brandSettings: { reports: retyped } },
-      );
-      expect(rebuilt).toMatchObject({ reports: [{ days: [{ dt: DAY, outcome: 'published' }] }] });
-      await runOn(lake, 3);
-      expect(asked(lake, since)).toEqual([]);
-      expect(await digestOf(lake)).toBe(before);
-    });
-  });
-
-  it('stays beside that of a click that came late, where the raw records are gone', async () => {
-    const lake = sample.emptyLake();
-    const [late] = lake.brand.records.clicks_list.splice(0, 1);
-    await lake.sync({ scope: both });
-    expireRaw(lake);
-    const ids = idsOf(lake);
-    refuse(lake, ids);
-    if (late) lake.brand.records.clicks_list.unshift(late);
-    const since = requestsOf(lake, 'clicks_detail').length;
-    await runOn(lake, 2);
-    expect(asked(lake, since)).toEqual([String(late?.record.id)]);
-    expect((await committed(lake))?.rows).toBe(ids.length + 1);
-    expect(await digestOf(lake)).toBe(await servedDigest(lake));
-  });
-
-  it('stays where other lookups are refused in each run, and is what the service answers at last', async () => {
-    const lake = await publishedLake();
-    const ids = idsOf(lake);
-    restate(lake.brand, 'clicks_detail', DAY, (held) =>
-      held.map(({ at, record }) => ({ at, record: { ...record, campaign: 'winter' } })),
-    );
-    for (let round = 0; round < 5; round += 1) {
-      const stop = refuse(
-        lake,
-        ids.filter((_id, index) => index % 5 !== round),
-      );
-      lake.nowMs += HOUR_MS;
-      await lake.sync({ scope: { ...byName, reports: ['clicks_list', 'clicks_detail'] } });
-      stop();
-      expect((await committed(lake))?.rows).toBe(ids.length);
-    }
-    await runOn(lake, 1);
-    expect(await digestOf(lake)).toBe(await servedDigest(lake));
-  });
-
-  it('I4: stays where the time of each run is over in the middle', async () => {
-    const lake = await publishedLake();
-    const before = await digestOf(lake);
-    const ids = idsOf(lake);
-    refuse(lake, ids.slice(0, 20));
-    forget(lake, ids.slice(20, 70));
-    lake.nowMs += HOUR_MS;
-    const options = { scope: { ...byName, reports: ['clicks_detail'] }, maxRuns: 20 };
-    expect(await syncUntilComplete(lake, options)).toBeGreaterThan(3);
-    expect(await digestOf(lake)).toBe(before);
   });
 
   it('I4: stays as often as it was, where clicks have several details and runs have no time', async () => {
@@ -275,69 +183,6 @@ describe('I1: the published detail of a click that is still there', () => {
     expect(await digestOf(lists)).toBe(before);
     await lists.close();
   });
-
-  it('I4: stays whenever the process dies', async () => {
-    const lake = await publishedLake();
-    expireRaw(lake);
-    const ids = idsOf(lake);
-    refuse(lake, ids.slice(0, 20));
-    forget(lake, ids.slice(20, 70));
-    lake.nowMs += HOUR_MS;
-    const options = { scope: { ...byName, reports: ['clicks_detail'] } };
-    const before = await digestOf(lake);
-    let deaths = 0;
-    for (let n = 1, died = true; died; n += 1) {
-      const fork = lake.fork();
-      const store = diesAtN(fork.store, n, { when: n % 2 === 0 ? 'before' : 'after' });
-      const catalog = diesAtNCatalog(fork.catalog, store);
-      try {
-        await fork.sync({ ...options, lake: { store, catalog, runs: blindRegistry } });
-      } catch (thrown) {
-        if (!(thrown instanceof ProcessDied)) throw thrown;
-      }
-      died = store.life.dead;
-      if (died) deaths += 1;
-      await fork.sync({ ...options, leases: false });
-      expect(await digestOf(fork)).toBe(before);
-    }
-    expect(deaths).toBeGreaterThan(10);
-  });
-
-  it('stays in a version that was rolled back to, though the reading before had lost its click', async () => {
-    const lake = await publishedLake();
-    const before = await digestOf(lake);
-    const full = await committed(lake);
-    const clicks = recordsOfDay(lake.brand, 'clicks_list', DAY);
-    const first = clicks.slice(0, 20).map(({ id }) => id);
-    const held = lake.brand.records.clicks_list;
-    lake.brand.records.clicks_list = held.filter(({ record }) => first.includes(record.id ?? null));
-    lake.nowMs += HOUR_MS;
-    await lake.sync({ scope: byName });
-    expect((await committed(lake))?.rows).toBe(20);
-    const rollback = { ...lake.access(), settings: lake.settings(), report: clickDetails, day: DAY };
-    lake.nowMs += HOUR_MS;
-    expect(await rollBack(rollback, full?.snapshot ?? '')).toMatchObject({ status: 'complete' });
-    lake.brand.records.clicks_list = held;
-    refuse(lake, idsOf(lake).slice(0, 30));
-    forget(lake, idsOf(lake));
-    await lake.sync({ scope: { ...byName, reports: ['clicks_list'] } });
-    await runOn(lake, 2);
-    expect(await digestOf(lake)).toBe(before);
-  });
-
-  it('stays where the day is rebuilt from raw records that the service answered half', async () => {
-    const lake = await publishedLake();
-    const before = await digestOf(lake);
-    const ids = idsOf(lake);
-    refuse(lake, ids.slice(0, 20));
-    forget(lake, ids.slice(20, 70));
-    lake.nowMs += HOUR_MS;
-    await lake.sync({ scope: byName });
-    expect(await lake.rebuild({ reports: ['clicks_detail'], from: DAY, to: DAY })).toMatchObject({
-      status: 'complete',
-    });
-    expect(await digestOf(lake)).toBe(before);
-  });
 });
 
 describe('the published detail of a click', () => {
@@ -351,16 +196,6 @@ describe('the published detail of a click', () => {
     expireRaw(lake);
     await runOn(lake, 2);
     expect((await committed(lake))?.rows).toBe(ids.length - 1);
-    expect(await digestOf(lake)).toBe(await servedDigest(lake));
-  });
-
-  it('is replaced by what the service answers to a range that names the day', async () => {
-    const lake = await publishedLake();
-    restate(lake.brand, 'clicks_detail', DAY, (held) =>
-      held.map(({ at, record }) => ({ at, record: { ...record, campaign: 'winter' } })),
-    );
-    lake.nowMs += HOUR_MS;
-    await lake.sync({ scope: byName });
     expect(await digestOf(lake)).toBe(await servedDigest(lake));
   });
 

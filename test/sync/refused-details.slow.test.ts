@@ -4,7 +4,6 @@ import type { Fault } from '../../sample/faults.ts';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { type Json, type JsonObject, numberText } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
-import { changesOf } from './changes-of-day.ts';
 import { coverageOf, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
 import { NO_TIME, type SampleLake, type SyncOptions, sampleLake } from './sample-lake.ts';
 
@@ -145,18 +144,6 @@ describe('a click whose detail is refused', () => {
     expect(found.warnings).toEqual([]);
     expect(await committed(lake)).not.toHaveProperty('refusedLookups');
     expect(await wrongReports(lake, TODAY, ['clicks_detail'])).toEqual({});
-  });
-
-  it('changes the day when it is answered, and the change says so', async () => {
-    const lake = closedDay();
-    const stop = refuse(lake, clickIds(lake).slice(0, 1), CODE);
-    await run(lake);
-    stop();
-    lake.nowMs += 2 * HOUR_MS;
-    await run(lake);
-    const [summary] = await changesOf(lake, 'clicks_detail', DAY);
-    expect(summary).toMatchObject({ what: 'day', added: 1n, removed: 0n });
-    expect(Number(summary?.changed_at)).toBeGreaterThanOrEqual(lake.nowMs);
   });
 
   it('I11: keeps the day from settling until it is given up, and stays counted', async () => {
@@ -308,22 +295,6 @@ describe('a click whose detail is refused', () => {
       expect(error).toMatchObject({ kind: 'auth', code: 'refused' });
       expect([requests() - before, refused.includes(asked[0] ?? '')]).toEqual([2, false]);
     });
-  });
-
-  it('I4: is remembered where a run stops in the middle of the day', async () => {
-    const lake = closedDay();
-    const ids = await afterReleased(lake);
-    const stop = refuse(lake, ids.slice(0, 3), CODE);
-    const asked: string[] = [];
-    for (let status: string | undefined = 'incomplete'; status !== 'complete'; ) {
-      const step = await run(lake, { deadline: NO_TIME });
-      asked.push(...step.asked);
-      status = step.status;
-      expect(asked.length).toBeLessThanOrEqual(ids.length);
-    }
-    stop();
-    expect(asked.toSorted()).toEqual(ids.toSorted());
-    expect((await committed(lake))?.refusedLookups?.count).toBe(3);
   });
 });
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type ReportName, restate } from '../../sample/brand.ts';
+import type { ReportName } from '../../sample/brand.ts';
 import type { Interpretations } from '../../sample/interpretations.ts';
-import { HOUR_MS, MINUTE_MS, startOfDay } from '../../shared/days.ts';
-import { type JsonObject, numberText } from '../../shared/json.ts';
+import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { numberText } from '../../shared/json.ts';
 import { errorOf, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
-import { NO_TIME, type SampleLake, ZONE, sampleLake } from './sample-lake.ts';
+import { NO_TIME, type SampleLake, sampleLake } from './sample-lake.ts';
 
 const NOW = '2026-03-10T15:00:00Z';
 const TODAY = '2026-03-10';
@@ -56,12 +56,6 @@ async function pagesAskedDuring(
       const page = first ?? page_number ?? cursor ?? 'start';
       return numberText(page) ?? String(page);
     });
-}
-
-/** Whether a request is for a part of this day. */
-function isOf({ start_date, start_time }: JsonObject, day: string): boolean {
-  if (start_date !== undefined) return start_date === day.replaceAll('-', '');
-  return Number(numberText(start_time)) * 1000 === startOfDay(day, ZONE);
 }
 
 const onlyFirst = (lake: SampleLake) => ({ ...lake, startDate: FIRST });
@@ -209,67 +203,6 @@ describe('cursors that die between runs', () => {
     }
     expect(codes).toContain('cursor_dies');
     expect((await lake.sync({ scope })).status).toBe('complete');
-    expect(await wrongReports(onlyFirst(lake), FIRST, ['transaction_list'])).toEqual({});
-  });
-});
-
-describe('cursors that die while a run waits', () => {
-  const ways: { shows: string; deadCursor: Interpretations['deadCursor'] }[] = [
-    { shows: 'an empty last page', deadCursor: 'empty' },
-    { shows: 'the first page again', deadCursor: 'restart' },
-  ];
-  const opaque: [string, Partial<Interpretations>, ReportName][] = [
-    ['transactions', {}, 'transaction_list'],
-    ['attribution', { finalCursor: 'absent' }, 'amazon_attribution_report'],
-    ['clicks', { endCursor: 'opaque' }, 'clicks_list'],
-  ];
-
-  it.each(
-    opaque.flatMap(([records, interpretations, report]) =>
-      ways.flatMap(({ shows, deadCursor }) =>
-        [2, 3, 4].map((nth) => ({ records, interpretations, report, shows, deadCursor, nth })),
-      ),
-    ),
-  )(
-    'I8: $records are complete, each as often as held, where a cursor dies before request $nth and shows as $shows',
-    async ({ interpretations, report, deadCursor, nth }) => {
-      const lake = await lakeWith({ ...interpretations, deadCursor, cursorLife: { ms: MINUTE_MS } });
-      lake.service.addFault({
-        on: { action: `report/${report}`, when: ({ fields }) => isOf(fields, FIRST), nth },
-        fault: { kind: 'status', status: 429, retryAfter: '200' },
-      });
-      const outcome = await lake.sync({ scope: { reports: [report] } });
-      expect(errorOf(outcome, report)).toBeUndefined();
-      expect(outcome.status).toBe('complete');
-      expect(await wrongReports(lake, TODAY, [report])).toEqual({});
-      expect((await ledgerEntry(lake, report, FIRST)).committed?.state).toBe('closed');
-    },
-  );
-});
-
-describe('cursors that die within a run while a record of the first page is restated', () => {
-  it('I8: double no transaction where the list begins again', async () => {
-    const lake = await lakeWith({ deadCursor: 'restart', cursorLife: 'restart', pageCap: 4 }, 40);
-    let pages = 0;
-    lake.service.addFault({
-      on: {
-        action: 'report/transaction_list',
-        when({ fields }) {
-          if (!isOf(fields, FIRST) || fields.cursor === undefined) return false;
-          pages += 1;
-          if (pages !== 3) return false;
-          lake.service.forgetCursors();
-          restate(lake.brand, 'transaction_list', FIRST, ([first, ...others]) => {
-            if (!first) throw new Error('the day has transactions');
-            return [{ ...first, record: { ...first.record, order_status: 'restated' } }, ...others];
-          });
-          return false;
-        },
-      },
-      fault: { kind: 'html' },
-    });
-    expect((await resume(lake, ['transaction_list'])).status).toBe('complete');
-    expect(pages).toBeGreaterThan(3);
     expect(await wrongReports(onlyFirst(lake), FIRST, ['transaction_list'])).toEqual({});
   });
 });

@@ -68,31 +68,6 @@ describe.each<[Restated]>([['order_list'], ['transaction_list']])('a day of %s',
     },
   );
 
-  it('I11: does not settle within minutes of its close, however many readings agree, but the day after', async () => {
-    const lake = lakeOf(report, 'paid');
-    const scope = { reports: [report], from: DAY, to: DAY };
-    for (const time of ['05:20', '05:25', '05:30']) {
-      lake.nowMs = Date.parse(`2026-02-21T${time}:00Z`);
-      const { committed } = await run(lake, report, { scope });
-      expect(committed).toMatchObject({ state: 'closed', unsettled: 0, settled: false });
-    }
-    lake.nowMs += DAY_MS;
-    expect(await run(lake, report)).toMatchObject({ outcome: 'unchanged', committed: { settled: true } });
-  });
-
-  it.each<[string, string | undefined]>([
-    ['is new', 'new'],
-    ['is in a state that nobody has heard of', 'on hold'],
-    ['has no state', undefined],
-  ])('I11: does not settle within the refresh policy where one record %s', async (_name, state) => {
-    const lake = lakeOf(report, 'paid');
-    setState(lake, report, state, 1);
-    await run(lake, report);
-    lake.nowMs += 7 * DAY_MS;
-    const { committed } = await run(lake, report);
-    expect(committed).toMatchObject({ unsettled: 1, identicalPasses: 2, settled: false });
-  });
-
   it('I11: is watched behind the refresh policy where a record can change, until its limit', async () => {
     const lake = lakeOf(report, 'new');
     const brandSettings = { reports: { [report]: { refresh, watchUnsettledDays: 90 } } };
@@ -104,34 +79,6 @@ describe.each<[Restated]>([['order_list'], ['transaction_list']])('a day of %s',
       expect(committed?.settled).toBe(age > 90);
     }
     expect(ages).toEqual([47, 54, 61, 68, 75, 82, 89, 96]);
-  });
-
-  it('I11: is read until its records are final, long behind the refresh policy', async () => {
-    const lake = lakeOf(report, 'new');
-    await run(lake, report);
-    lake.nowMs += 100 * DAY_MS;
-    await run(lake, report);
-    setState(lake, report, 'paid');
-    lake.nowMs += 7 * DAY_MS;
-    expect(await run(lake, report)).toMatchObject({ outcome: 'published', committed: { unsettled: 0 } });
-    lake.nowMs += 7 * DAY_MS;
-    await run(lake, report);
-    expect((await ledgerEntry(lake, report, DAY)).committed?.settled).toBe(true);
-  });
-
-  it('I11: that settled early is not read where a record goes back, until a range names it', async () => {
-    const lake = lakeOf(report, 'effective');
-    await run(lake, report);
-    lake.nowMs += DAY_MS;
-    await run(lake, report);
-    setState(lake, report, 'new', 1);
-    lake.nowMs += 7 * DAY_MS;
-    expect((await run(lake, report)).outcome).toBeUndefined();
-    const scope = { reports: [report], from: DAY, to: DAY };
-    expect(await run(lake, report, { scope })).toMatchObject({
-      outcome: 'published',
-      committed: { unsettled: 1, settled: false },
-    });
   });
 
   it.each<[string, JsonObject]>([

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { type Held, restate } from '../../sample/brand.ts';
 import type { Fault } from '../../sample/faults.ts';
 import type { Interpretations } from '../../sample/interpretations.ts';
-import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
+import { HOUR_MS } from '../../shared/days.ts';
 import { numberText } from '../../shared/json.ts';
 import { ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
@@ -71,21 +71,6 @@ describe('orders without a transid', () => {
   });
 });
 
-describe('an empty first page of a day that had orders', () => {
-  it('I11: empties the day for one run, whatever its age', async () => {
-    const lake = sample.emptyLake();
-    for (let runs = 0; runs < 3; runs += 1) await lake.sync({ scope });
-    expect(await rowsOf(lake)).toBeGreaterThan(3);
-    lake.nowMs += 7 * DAY_MS;
-    atPage(lake, '1', () => {}, { kind: 'empty_page' });
-    await lake.sync({ scope });
-    expect(await rowsOf(lake)).toBe(0);
-    lake.nowMs += HOUR_MS;
-    await lake.sync({ scope });
-    expect(await wrongReports(lake, '2026-03-17', ['order_list'])).toEqual({});
-  });
-});
-
 describe('orders of a service that interprets pages in another way', () => {
   let own: SampleLake;
   afterEach(() => own.close());
@@ -106,13 +91,6 @@ describe('orders of a service that interprets pages in another way', () => {
     });
     return lake;
   }
-
-  it('I8: are complete though an empty page came once behind a first page that the service had capped', async () => {
-    own = await lakeOf(30, { pageCap: 20 });
-    atPage(own, '2', () => {}, { kind: 'empty_page' });
-    await own.sync({ scope: { ...scope, from: DAY, to: DAY } });
-    expect(await wrongReports(own, DAY, ['order_list'])).toEqual({});
-  });
 
   it('I8: are read with few requests where the last page comes again, and is another one in every response', async () => {
     own = await lakeOf(8, { pageCap: 3, pastLastPage: 'repeat' });

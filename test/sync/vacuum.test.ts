@@ -65,23 +65,6 @@ describe('the vacuum', () => {
     expect((await wrongReports(lake, '2026-03-15', ['transaction_list'])).transaction_list).toBeUndefined();
   });
 
-  it('keeps what was replaced for 30 days where the settings say nothing else, and a day more for its readers', async () => {
-    const options = { scope, brandSettings: { snapshotRetentionDays: 30 } };
-    const lake = sample.emptyLake();
-    await lake.sync(options);
-    const [old = ''] = snapshotsOf(lake);
-    lake.nowMs += HOUR_MS;
-    restateFirst(lake);
-    await lake.sync(options);
-    const kept = async () => (await ledgerEntry(lake, 'transaction_list', FIRST)).superseded?.length;
-    await syncDaily(lake, 28, options);
-    expect([await kept(), snapshotsOf(lake).includes(old)]).toEqual([1, true]);
-    await syncDaily(lake, 1, options);
-    expect([await kept(), snapshotsOf(lake).includes(old)]).toEqual([0, true]);
-    await syncDaily(lake, 1, options);
-    expect(snapshotsOf(lake)).not.toContain(old);
-  });
-
   it('I3: removes nothing in a run whose clock is 60 days ahead, and that no response corrects', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
