@@ -34,30 +34,6 @@ beforeAll(async () => {
 afterAll(() => folder.remove());
 
 describe('fields that vanished and came back', () => {
-  it('are rows of schema_changes, in SQL', async () => {
-    const { stdout, stderr } = await runCli([
-      'query',
-      '--json',
-      ...flags,
-      "SELECT * FROM schema_changes WHERE column_name = 'coupon' ORDER BY dt",
-    ]);
-    expect(stderr).toBe('');
-    expect(JSON.parse(stdout)).toEqual([
-      {
-        ...{ brand: 'acme', report: 'order_list', month: '2026-11' },
-        ...{ dt: '2026-11-17', column_name: 'coupon', change: 'vanished', rows: 200 },
-        ...{ share_before: 0.98, share_after: 0, since: '2026-11-16' },
-        detail: 'none of 200 rows has a value, usually 98 % of them',
-      },
-      {
-        ...{ brand: 'acme', report: 'order_list', month: '2026-11' },
-        ...{ dt: '2026-11-18', column_name: 'coupon', change: 'returned', rows: 200 },
-        ...{ share_before: 0, share_after: 0.98, since: '2026-11-17' },
-        detail: '98 % of 200 rows have a value again, after it had vanished on 2026-11-17',
-      },
-    ]);
-  });
-
   it('are lines of status, for two weeks', async () => {
     const { stdout } = await runCli(['status', ...flags, '--now', NOW]);
     expect(stdout).toContain(`

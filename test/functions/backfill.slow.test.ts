@@ -135,18 +135,6 @@ function failOrdersOf(day: string, times = Number.POSITIVE_INFINITY): () => void
   });
 }
 
-/** How often the first page of the orders of the day was requested. */
-function timesBegun(day: string): number {
-  const startsAt = startOfDay(day, ZONE) / 1000;
-  return sample.requests.filter(
-    ({ action, fields }) =>
-      action === 'report/order_list' &&
-      Number(fields.start_time) === startsAt &&
-      Number(fields.end_time) > startsAt &&
-      Number(fields.page_number) === 1,
-  ).length;
-}
-
 function daysPublished(table: string): string[] {
   return [...(glue.tables.get(table)?.partitions.keys() ?? [])].map((path) => path.slice(-10)).sort();
 }
@@ -167,18 +155,6 @@ describe('a backfill', () => {
     );
     expect(output).toEqual([complete('order_list', NEWER), complete('order_list', OLDER)]);
     expect(entered.filter(({ name }) => name === 'Wait')).toHaveLength(1);
-  });
-
-  it('reads failed days again, and no other', async () => {
-    const middle = addDays(FIRST, 1);
-    failOrdersOf(middle, 1);
-    const { output, entered } = await backfill({ report: 'order_list', ...RANGE });
-    expect(output).toEqual([complete('order_list', NEWER), complete('order_list', OLDER)]);
-    const runs = entered.filter(({ name }) => name === 'ReadMonth').map(({ input }) => input);
-    expect(runs).toHaveLength(3);
-    expect(runs).toContainEqual(expect.objectContaining({ progress: expect.objectContaining({ left: 1 }) }));
-    expect(timesBegun(middle)).toBeGreaterThan(1);
-    expect([-2, -1, 0, 2].map((days) => timesBegun(addDays(FIRST, days)))).toEqual([1, 1, 1, 1]);
   });
 
   it('fails with the months that are not complete, and lists those that are', async () => {
@@ -213,13 +189,6 @@ describe('a backfill', () => {
       { name: 'Wait', input: expect.objectContaining({ waitSeconds: 60 }) },
     ]);
     expect(output).toEqual([complete('order_list', { from: FIRST, to: FIRST })]);
-  });
-
-  it('ends at once where only an operator can fix the cause, with the command that does', async () => {
-    secrets.secrets.delete('brand-reports/acme');
-    const { error, entered } = await backfill({ report: 'order_list', ...RANGE });
-    expect(error?.cause).toMatch(/2 of 2 months .*create-secret.*create-secret/s);
-    expect(entered.filter(({ name }) => name === 'ReadMonth')).toHaveLength(2);
   });
 
   it('says that click details need their clicks, and reads them when these are there', async () => {
@@ -282,19 +251,6 @@ describe('a backfill', () => {
     );
     expect(entered.filter(({ name }) => name === 'ReadMonth').length).toBeGreaterThan(320);
     expect(error?.cause).toMatch(/^\d+ of \d+ months are not complete/);
-  });
-
-  it('prints a line for each run, with its traffic', () => {
-    expect(printed.some((line) => /"event":"run_ended".*"requests":[1-9]/.test(line))).toBe(true);
-  });
-
-  it('I9: leaves no credential in logs and results', () => {
-    const { acme } = sample.brands;
-    expect(printed.length).toBeGreaterThan(0);
-    for (const text of printed) {
-      expect(text).not.toContain(acme?.token);
-      expect(text).not.toContain(acme?.secret);
-    }
   });
 });
 

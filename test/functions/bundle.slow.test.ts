@@ -131,16 +131,6 @@ describe('the synthesised bundle', () => {
     expect(printed).not.toContain('"_aws"');
   });
 
-  it('backfills a range of days', async () => {
-    const day = addDays(dayOf(NOW.getTime(), 'UTC'), -5);
-    const plan = { report: 'order_list', brand: 'acme', from: day, to: day };
-    const planned = await deployment.invoke('backfill', { plan, execution: 'this', running: [] });
-    const { items } = z.parse(z.object({ items: z.array(z.unknown()) }), planned.answer);
-    expect(items).toHaveLength(1);
-    const { answer } = await deployment.invoke('backfill', items[0]);
-    expect(answer).toMatchObject({ next: 'end', outcome: { status: 'complete' } });
-  });
-
   it('makes days again from their raw records, without a request and without a secret', async () => {
     // Not the day that begins: just after midnight none of it is read yet.
     const [from, to] = [-2, -1].map((days) => addDays(dayOf(NOW.getTime(), 'UTC'), days));

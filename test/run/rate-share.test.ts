@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { MINUTE_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { parseJson } from '../../shared/json.ts';
 import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
@@ -114,12 +114,6 @@ describe('the rate of a brand', () => {
     );
   });
 
-  it('is all of one run that is alone', async () => {
-    const simulation = simulateRuns([STEADY], FAULTLESS);
-    await simulation.runUntil(100);
-    expect(simulation.rates()).toEqual([LIMIT]);
-  });
-
   it.each<[string, RunPlan, number, number[]]>([
     [
       'shared soon by a run that joins',
@@ -142,62 +136,11 @@ describe('the rate of a brand', () => {
     expect(simulation.rates()).toEqual(rates);
   });
 
-  it.each([0.5, 1, 4.9])(
-    'is %d requests per second for all soon after a run with that limit has joined, and as before soon after it has ended',
-    async (limit) => {
-      const lowered = { ...STEADY, limit, wants: limit, startMs: 60_000, endMs: 120_000 };
-      const simulation = simulateRuns([STEADY, lowered], FAULTLESS);
-      await simulation.runUntil(60_000 + 2 * RENEW_EVERY_MS);
-      expect(simulation.rates()).toEqual([limit / 2, limit / 2]);
-      await simulation.runUntil(120_000 + 2 * RENEW_EVERY_MS);
-      expect(simulation.rates()).toEqual([LIMIT, 0]);
-    },
-  );
-
   it('of a run that died is free at once where the lake knows the dead', async () => {
     const dies = { ...STEADY, diesMs: 60_000 };
     const simulation = simulateRuns([STEADY, dies], { ...FAULTLESS, knowsTheDead: true });
     await simulation.runUntil(60_000 + 2 * RENEW_EVERY_MS);
     expect(simulation.rates()).toEqual([LIMIT, 0]);
-  });
-
-  it.each<[string, Partial<RunPlan>]>([
-    ['', {}],
-    [', though its wall clock was set back', { wallSteps: [{ atMs: 61_000, byMs: -HOUR_MS }] }],
-    [
-      ', though its monotonic clock stood still',
-      { pauses: [{ atMs: 60_500, forMs: VALID_MS - 1000, monotonicStops: true }] },
-    ],
-  ])('is not used by a run that cannot renew%s, and used again once it can', async (_name, clocks) => {
-    const failsFrom = 60_000;
-    const failsTo = failsFrom + 2 * VALID_MS;
-    const simulation = simulateRuns([{ ...STEADY, ...clocks }], {
-      ...FAULTLESS,
-      fateOf: (_operation, nowMs) =>
-        failsFrom <= nowMs && nowMs < failsTo ? { ...FAST, outcome: 'refused' } : FAST,
-    });
-    await simulation.runUntil(failsFrom);
-    expect(simulation.rates()).toEqual([LIMIT]);
-    await simulation.runUntil(failsFrom + VALID_MS);
-    expect(simulation.rates()).toEqual([0]);
-    await simulation.runUntil(failsTo + RENEW_EVERY_MS);
-    expect(simulation.rates()).toEqual([LIMIT]);
-  });
-
-  it('is not used on the strength of a write whose answer took too long', async () => {
-    const answerMs = 40_000;
-    const simulation = simulateRuns([STEADY], {
-      ...FAULTLESS,
-      // Of the renewal at a minute, the write and not the reading.
-      fateOf: (_operation, nowMs) =>
-        60_015 < nowMs && nowMs < 60_025 ? { ...FAST, afterMs: answerMs } : FAST,
-    });
-    await simulation.runUntil(60_000 + VALID_MS);
-    const rates: number[] = [];
-    await simulation.runUntil(60_035 + answerMs, () => rates.push(...simulation.rates()));
-    expect(new Set(rates)).toEqual(new Set([0]));
-    await simulation.runUntil(60_100 + answerMs);
-    expect(simulation.rates()).toEqual([LIMIT]);
   });
 
   it.each<[string, string]>([
@@ -476,16 +419,6 @@ describe('the share of one run', () => {
       await tick();
       expect(stored().runs.run?.rate).toBe(LIMIT);
     }
-  });
-
-  it('cannot be had where the store fails for good, and the error says so', async () => {
-    const { share, fail } = steered();
-    const denied = new BrandReportsError('config', 's3_denied', 'no access');
-    fail(denied);
-    await expect(share.claim()).rejects.toMatchObject({
-      ...{ kind: 'config', code: 'rate_unavailable', cause: denied },
-      message: "no request may be sent, because this run's part of the brand's rate is unknown: no access",
-    });
   });
 
   it('fails with what is a mistake of the program', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { textOf } from '../../sample/actions/select.ts';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
-import { dayAfter, dayFromDigits, dayOf, startOfDay } from '../../sample/calendar.ts';
+import { dayAfter, startOfDay } from '../../sample/calendar.ts';
 import { defaultBrands } from '../../sample/default-brands.ts';
 import { seedBrand } from '../../sample/seed.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
@@ -110,33 +110,6 @@ describe('the records of a day', () => {
     expect(listOf(data)).toEqual([{ ...before[0], status: 'void' }, { transid: '1' }]);
     expect(recordsOfDay(acme, 'order_list', '2026-11-01')).toHaveLength(2);
     expect(recordsOfDay(acme, 'order_list', '2026-11-02')).toEqual(others);
-  });
-});
-
-describe('the calendar', () => {
-  it.each([
-    ['a day of 25 hours', 'America/New_York', '2026-11-01', '2026-11-01T04:00:00.000Z', 25],
-    ['a day of 23 hours', 'Europe/Berlin', '2026-03-29', '2026-03-28T23:00:00.000Z', 23],
-    ['a day that begins at one', 'Africa/Cairo', '2026-04-24', '2026-04-23T22:00:00.000Z', 23],
-    ['a zone far ahead', 'Pacific/Kiritimati', '2026-01-01', '2025-12-31T10:00:00.000Z', 24],
-    ['a zone far behind', 'Pacific/Pago_Pago', '2026-01-01', '2026-01-01T11:00:00.000Z', 24],
-    ['a zone with a quarter of an hour', 'Asia/Kathmandu', '2026-01-01', '2025-12-31T18:15:00.000Z', 24],
-  ])('finds the first instant and the length of %s', (_name, zone, day, start, hours) => {
-    const startMs = startOfDay(day, zone);
-    expect(new Date(startMs).toISOString()).toBe(start);
-    expect((startOfDay(dayAfter(day), zone) - startMs) / 3_600_000).toBe(hours);
-    expect([dayOf(startMs, zone), dayOf(startMs - 1, zone) < day]).toEqual([day, true]);
-  });
-
-  it.each([
-    ['20261101', '2026-11-01'],
-    ['20240229', '2024-02-29'],
-    ['20260229', undefined],
-    ['20261301', undefined],
-    ['2026-11-01', undefined],
-    ['', undefined],
-  ])('parses %j as %j', (digits, day) => {
-    expect(dayFromDigits(digits)).toBe(day);
   });
 });
 

@@ -34,67 +34,6 @@ function refusal(input: unknown): string {
 }
 
 describe('settings', () => {
-  it('fill in every default', () => {
-    const { brands, ...rest } = parseSettings({ brands: { acme: ACME } }, reports);
-    const { reports: byReport, ...acme } = brands.acme ?? {};
-    expect(rest).toEqual({
-      requestsPerSecond: 5,
-      pagesInFlight: 4,
-      deployment: {
-        schedules: true,
-        rawRetentionDays: 90,
-        logRetentionDays: 90,
-        keepLake: true,
-        tablePermissions: 'iam',
-        backfillConcurrency: 2,
-        queryScanLimitGb: 100,
-      },
-    });
-    expect(acme).toEqual({
-      ...ACME,
-      method: 'POST',
-      timestampUnit: 'seconds',
-      firstPage: 1,
-      endTime: 'auto',
-      endDate: 'whole_day',
-      lateMinutes: 15,
-      resumeWithinHours: 6,
-      timeoutSeconds: 30,
-      snapshotRetentionDays: 30,
-    });
-    expect(Object.keys(byReport ?? {})).toEqual(Object.keys(reports));
-    expect(
-      Object.entries(byReport ?? {}).map(([name, { enabled, pageSize }]) => [name, enabled, pageSize]),
-    ).toEqual([
-      ['clicks_list', true, 100],
-      ['clicks_detail', false, 1],
-      ['order_list', true, 100],
-      ['transaction_list', true, 200],
-      ['amazon_attribution_report', true, 200],
-    ]);
-    expect(byReport?.order_list).toEqual({
-      enabled: true,
-      schedule: 'rate(1 hour)',
-      filters: {},
-      columns: {},
-      refresh: [
-        { untilAgeDays: 2, every: 'run' },
-        { untilAgeDays: 35, every: '1 day' },
-        { untilAgeDays: 120, every: '7 days' },
-      ],
-      reportFallPercent: 20,
-      pageSize: 100,
-      states: { column: 'status', final: ['void', 'effective', 'paid'] },
-      watchUnsettledDays: 365,
-    });
-    expect(byReport?.transaction_list).toMatchObject({
-      states: { column: 'order_status', final: ['void', 'effective', 'paid'] },
-      watchUnsettledDays: 365,
-    });
-    expect(byReport?.clicks_list).toMatchObject({ watchUnsettledDays: 0 });
-    expect(byReport?.clicks_list).not.toHaveProperty('states');
-  });
-
   it('are the same as JSON, which a bundle holds', () => {
     const settings = parseSettings(
       withReport('order_list', { columns: { total: 'decimal(38,9)' } }),

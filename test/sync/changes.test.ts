@@ -87,27 +87,6 @@ describe('a closed day that changes', () => {
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
 
-  it('keeps its changes while nothing changes, and adds the next one behind them', async () => {
-    const lake = sample.emptyLake();
-    setStatus(lake, () => 'new');
-    await lake.sync({ scope });
-    setStatus(lake, (index) => (index === 0 ? 'void' : 'new'));
-    await syncLater(lake);
-    const first = (await ledgerEntry(lake, 'order_list', DAY)).committed;
-    const objects = changesObjects(lake);
-    await syncLater(lake);
-    const same = (await ledgerEntry(lake, 'order_list', DAY)).committed;
-    expect(same?.readFrom).not.toBe(first?.readFrom);
-    expect(same?.changes).toEqual(first?.changes);
-    expect(changesObjects(lake)).toEqual(objects);
-    setStatus(lake, (index) => (index < 2 ? 'void' : 'new'));
-    await syncLater(lake);
-    const changes = sumsOfChanges(await changesOf(lake, 'order_list', DAY));
-    expect(changes.map(({ altered }) => altered)).toEqual([1n, 1n]);
-    expect(changes.at(-1)?.previous_id).toBe(first?.snapshot);
-    expect((await ledgerEntry(lake, 'order_list', DAY)).committed?.changes?.times).toBe(2);
-  });
-
   it('explains every difference: its changes lead from the first version to the last', async () => {
     const lake = sample.emptyLake();
     setStatus(lake, () => 'new');
@@ -211,26 +190,6 @@ describe('a closed day that changes', () => {
     expect(lake.catalog.pointers.delete(pointer)).toBe(true);
     await syncLater(lake);
     expect(await changesOf(lake, 'order_list', DAY)).not.toEqual([]);
-  });
-
-  it('I3: keeps its changes, and what they replaced for a day', async () => {
-    const lake = sample.emptyLake();
-    setStatus(lake, () => 'new');
-    await lake.sync({ scope });
-    for (const status of ['void', 'effective']) {
-      setStatus(lake, () => status);
-      await syncLater(lake);
-    }
-    expect(changesObjects(lake)).toHaveLength(2);
-    lake.nowMs += 22 * HOUR_MS;
-    await syncLater(lake);
-    expect(changesObjects(lake)).toHaveLength(2);
-    lake.nowMs += 25 * HOUR_MS;
-    await syncLater(lake);
-    lake.nowMs += 25 * HOUR_MS;
-    await syncLater(lake);
-    expect(changesObjects(lake)).toHaveLength(1);
-    expect(sumsOfChanges(await changesOf(lake, 'order_list', DAY))).toHaveLength(2);
   });
 });
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ReportName, restate } from '../../sample/brand.ts';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
-import { numberText } from '../../shared/json.ts';
 import { ledgerEntry, publishedDays, requestsOf, wrongReports } from './lake-contents.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
 
@@ -120,24 +119,6 @@ describe('the open day', () => {
     );
   });
 
-  it('I2: is read by every run between its end and lateMinutes, and closed by the first pass after that', async () => {
-    const lake = sample.emptyLake();
-    await lake.sync({ scope });
-    lake.nowMs = END + 5 * MINUTE_MS;
-    await lake.sync({ scope });
-    addClick(lake, END - 1000, '779');
-    lake.nowMs = END + 10 * MINUTE_MS;
-    await lake.sync({ scope });
-    expect(await committedState(lake)).toMatchObject({ state: 'open' });
-    expect(await committedState(lake, 'clicks_detail')).toMatchObject({ state: 'open' });
-    addClick(lake, END - 1000, '780');
-    lake.nowMs = END + 16 * MINUTE_MS;
-    await lake.sync({ scope });
-    expect(await committedState(lake)).toMatchObject({ state: 'closed' });
-    expect(await committedState(lake, 'clicks_detail')).toMatchObject({ state: 'closed' });
-    expect(await wrongReports(lake, TOMORROW, ['clicks_list', 'clicks_detail'])).toEqual({});
-  });
-
   it('I2: keeps its last version where the pass that would close it fails', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
@@ -176,19 +157,6 @@ describe('the open day', () => {
     await lake.sync({ scope });
     expect(await committedState(lake)).toMatchObject({ state: 'open', readTo: lake.nowMs });
     expect(await wrongReports(lake, TODAY, ['clicks_list', 'clicks_detail'])).toEqual({});
-  });
-
-  it('I2: reads the detail of each click once while the day is open', async () => {
-    const lake = sample.emptyLake();
-    const ids: unknown[] = [];
-    const before = requestsOf(lake, 'clicks_detail').length;
-    for (let hours = 0; hours < 4; hours += 1) {
-      await lake.sync({ scope });
-      lake.nowMs += HOUR_MS;
-    }
-    for (const { fields } of requestsOf(lake, 'clicks_detail').slice(before)) ids.push(numberText(fields.id));
-    expect(new Set(ids).size).toBe(ids.length);
-    expect(ids.length).toBe((await ledgerEntry(lake, 'clicks_detail', TODAY)).committed?.rows);
   });
 
   it('I2: is one whole pass for orders, which may change after they were read', async () => {

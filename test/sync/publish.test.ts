@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import { readSchema } from '../../shared/lake/documents/read.ts';
 import { baseSchema } from '../../shared/lake/table/columns.ts';
@@ -39,20 +39,6 @@ const pointerOf = (lake: SampleLake, day: string) =>
   lake.catalog.pointers.get(`orders/brand=${BRAND}/dt=${day}`);
 
 describe('publishing', () => {
-  it('I3: is done by the next run where a process died between commit and publication', async () => {
-    const lake = sample.emptyLake();
-    const late = lateCatalog(lake.catalog);
-    const dying = lake.sync({
-      scope,
-      lake: { store: lake.store, catalog: late.catalog, runs: blindRegistry },
-    });
-    await expect(dying).rejects.toThrow('the process is gone');
-    expect((await ledgerEntry(lake, 'order_list', TODAY)).committed).toMatchObject({ published: false });
-    lake.nowMs += 2 * MINUTE_MS;
-    expect((await lake.sync({ scope })).status).toBe('complete');
-    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
-  });
-
   it('I3: ends at the newest commit where another run commits and publishes before its pointer arrives', async () => {
     const lake = sample.emptyLake();
     let overtaken = false;

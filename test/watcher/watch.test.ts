@@ -150,12 +150,6 @@ describe('a look of the watcher', () => {
     ]);
   });
 
-  it('tells where no run comes any more', async () => {
-    await fill();
-    const { problems } = await look(NOW_MS + DAY_MS);
-    expect(problems.map(({ what }) => what)).toContain('no run has ended any more');
-  });
-
   it('tells where nothing at all is in the lake, when a run should have come', async () => {
     expect(await look()).toEqual({ problems: [], message: null });
     const { problems } = await look(NOW_MS + 6 * HOUR_MS);
@@ -199,13 +193,6 @@ describe('a look of the watcher', () => {
     await storeDays(store, { report: 'order_list', brand: 'bolt' }, { [YESTERDAY]: { failure } });
     await storeDays(store, { report: 'clicks_list', brand: 'acme' }, { [YESTERDAY]: { failure } });
     expect(await look()).toMatchObject({ problems: [] });
-  });
-
-  it('draws the calendar, with what to do', async () => {
-    await fill({ [YESTERDAY]: { failure } });
-    await look();
-    expect(await page()).toMatch(/^<!doctype html>/);
-    expect(await page()).toContain('#/functions/BrandReports-order_list?tab=testing');
   });
 
   it('reads the report state, the ledgers of the last months, and no other in which nothing is due by the state', async () => {
@@ -267,24 +254,6 @@ describe('a finding', () => {
     expect(messages.at(-1)?.text).not.toContain('rows fell');
   });
 
-  it('of another day is told by itself', async () => {
-    await fill({ [YESTERDAY]: fallen() });
-    await look();
-    await setDay(addDays(TODAY, -3), fallen());
-    await lookAgain(1);
-    expect(messages[1]?.text).toContain('rows fell on 1 day: 2026-11-17\n');
-  });
-
-  it('that comes with others is told together with them, day by day', async () => {
-    const days = ['2026-11-15', '2026-11-16', '2026-11-18'];
-    await fill(Object.fromEntries(days.map((day) => [day, fallen()])));
-    await look();
-    expect(messages[0]?.text).toContain(
-      '- acme order_list: rows fell on 3 days: 2026-11-15 to 2026-11-16, 2026-11-18\n',
-    );
-    expect(subjects()).toEqual(['findings: 3 new']);
-  });
-
   it.each<[string, Record<string, DayEntry>]>([
     ['that another reading has to confirm', { [YESTERDAY]: fallen({ confirmed: false }) }],
     [
@@ -344,30 +313,6 @@ describe('fields that vanish and come back', () => {
   What to do: Nothing is to be done: where the days between are restated, later readings fill them.`,
     ]);
     expect(counts).toEqual([0, 0, 0]);
-  });
-
-  it('are told to be solved where the day is restated, and not where they are two weeks old', async () => {
-    const days = daysWithCoupon(settings, LAST, 1200);
-    await fill({ ...days, [LAST]: readDay(settings, 'order_list', { rows: 1200 }) });
-    await look();
-    await setDay(VANISHED, days[LAST] ?? {});
-    await keepAlive(NOW_MS + HOUR_MS);
-    await look(NOW_MS + HOUR_MS);
-    expect(messages.map(({ subject }) => subject)).toEqual([
-      'BrandReports: findings: 2 new',
-      'BrandReports: findings: 2 solved',
-    ]);
-    expect(messages[1]?.text).toContain(`- acme order_list: fields vanished: coupon, ${VANISHED} (since `);
-  });
-
-  it('leave without a word when they are no news any more', async () => {
-    await fill(daysWithCoupon(settings, LAST, 1200));
-    await look();
-    for (let hours = 1; hours <= 16 * 24; hours += 6) {
-      await keepAlive(NOW_MS + hours * HOUR_MS);
-      await look(NOW_MS + hours * HOUR_MS);
-    }
-    expect(messages.slice(1).filter(({ text }) => text.includes('fields'))).toEqual([]);
   });
 });
 

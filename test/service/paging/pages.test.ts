@@ -262,14 +262,6 @@ describe('a pass whose end is not proven fails', () => {
     expect(requests.length).toBeLessThanOrEqual(12);
   });
 
-  it('I9: a count of the service is quoted like any text of its', async () => {
-    const { service } = answersInTurn({ list: [], count: rawNumber('9'.repeat(400)) });
-    await expect(collect(requestOf({ ...service, quote: () => 'quoted' }, byCursor))).rejects.toMatchObject({
-      code: 'count_mismatch',
-      message: expect.stringContaining('says quoted'),
-    });
-  });
-
   it('I8: the keys of a response without a list are named', async () => {
     const { service } = answersInTurn({ orders: [], refunds: [], total: 0 });
     await expect(firstPage(requestOf(service, numbered))).rejects.toThrow(/orders, refunds, total/);
@@ -288,48 +280,6 @@ describe('a pass whose end is not proven fails', () => {
 });
 
 describe('the fields of a request', () => {
-  it('by position: from 0, endCursor as an integer where it is one and verbatim otherwise', async () => {
-    const ends: Json[] = ['20', '9007199254740993', 40, '007', 'x=='];
-    const answers = ends.map((end, index) => more(end, identified(100).slice(index * 10, index * 10 + 10)));
-    const { service, requests } = answersInTurn(...answers, last(identified(100).slice(50)));
-    await collect(
-      requestOf(service, position, { pageSize: 100, fields: { start_time: 1, publisher_id: '7' } }),
-    );
-    expect(requests.map(({ first }) => stringifyJson(first ?? null))).toEqual([
-      '0',
-      '20',
-      '9007199254740993',
-      '40',
-      '"007"',
-      '"x=="',
-    ]);
-    expect(requests[0]).toEqual({ start_time: 1, publisher_id: '7', first: 0, page_size: 100 });
-  });
-
-  it('by number: the sort order that keeps pages stable, from the first page', async () => {
-    const { service, requests } = answersInTurn(group('a'), { list: [] });
-    await collect(requestOf(service, numbered, { firstPage: 0, fields: { status: 'new' } }));
-    const fixed = { status: 'new', sort_col: 'transid', sort_dir: 'asc', page_size: 20 };
-    expect(requests).toEqual([
-      { ...fixed, page_number: 0 },
-      { ...fixed, page_number: 1 },
-    ]);
-  });
-
-  it('by cursor: none at first, then verbatim', async () => {
-    const { service, requests } = answersInTurn(
-      { list: [], cursor: ' a/+= ' },
-      { list: [], cursor: rawNumber('1.10') },
-      { ...group('a'), cursor: null },
-    );
-    await collect(requestOf(service, byCursor, { pageSize: 200 }));
-    expect(requests.map((fields) => stringifyJson(fields))).toEqual([
-      '{"limit":200}',
-      '{"cursor":" a/+= ","limit":200}',
-      '{"cursor":1.10,"limit":200}',
-    ]);
-  });
-
   it('I8: a short page is not the end', async () => {
     const { service, requests } = answersInTurn(group('a'), { list: [{ id: 'b' }] }, { list: [] });
     expect(recordsOf(await collect(requestOf(service, numbered)))).toHaveLength(3);
@@ -339,15 +289,6 @@ describe('the fields of a request', () => {
   it('a last page may hold nothing but the overlap', async () => {
     const { service } = answersInTurn(more('9', ten), last(ten.slice(9)));
     expect(recordsOf(await collect(requestOf(service, position)))).toHaveLength(11);
-  });
-
-  it('a report without pages is a bug', async () => {
-    const { service } = answersInTurn({});
-    const request = requestOf(service, {
-      style: 'lookup',
-      lookup: { key: { column: 'id', field: 'id' }, optional: [], answerField: 'id', recordsChange: false },
-    });
-    await expect(collect(request)).rejects.toMatchObject({ kind: 'bug' });
   });
 });
 
