@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseJson } from '../../../shared/json.ts';
-import { CasDocument } from '../../../shared/lake/documents/cas-document.ts';
 import {
   type KnownMonth,
   type ReportState,
@@ -12,7 +11,6 @@ import {
   markMonthsDirty,
 } from '../../../shared/lake/documents/report-state.ts';
 import { reportStateKey } from '../../../shared/lake/paths.ts';
-import { memoryStore } from '../../fakes/memory-store.ts';
 import { readAt } from '../../planning/entries.ts';
 
 const KEY = reportStateKey('order_list', 'acme');
@@ -337,16 +335,9 @@ describe('a stored report state', () => {
     ['a look at no time', broken({ examinedAt: 'x' }), 'examinedAt is "x"'],
     ['a vacuum at no time', broken({ vacuumedAt: 'x' }), 'vacuumedAt is "x"'],
     ['no recent writes', broken({ recentWrites: {} }), 'recentWrites'],
-  ])('is refused with its key and the field, and is not changed: %s', async (_name, value, place) => {
-    const store = memoryStore();
-    const body = Buffer.from(JSON.stringify(value));
-    await store.put(KEY, body, { ifAbsent: true });
-    const document = new CasDocument({ store, key: KEY, parse, newId: () => 'w2', pause: async () => {} });
-    const refusal = { kind: 'config', code: 'damaged_document', message: expect.stringContaining(KEY) };
-    await expect(document.update((state) => ({ ...state, hasReturnedRecords: true }))).rejects.toMatchObject(
-      refusal,
-    );
-    await expect(document.refresh()).rejects.toThrow(place);
-    expect(Buffer.from(store.objects.get(KEY)?.body ?? []).equals(body)).toBe(true);
+  ])('is refused with its key and the field: %s', (_name, value, place) => {
+    const damaged = { kind: 'config', code: 'damaged_document', message: expect.stringContaining(KEY) };
+    expect(() => parse(parseJson(JSON.stringify(value)))).toThrow(expect.objectContaining(damaged));
+    expect(() => parse(parseJson(JSON.stringify(value)))).toThrow(place);
   });
 });
