@@ -23,10 +23,3 @@ it('every title of a test has words beside its placeholders', async () => {
   expect(titles.length).toBeGreaterThan(500);
   expect(titles.filter(({ title }) => isBare(title))).toEqual([]);
 });
-
-it.each(['%s', 'I4: %s', '$name', 'I8: $report, $kind', '%s: %j'])(
-  'a title such as "%s" has no words',
-  (title) => {
-    expect(isBare(title)).toBe(true);
-  },
-);

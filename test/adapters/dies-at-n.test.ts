@@ -17,12 +17,6 @@ async function story(store: ObjectStore): Promise<void> {
 }
 
 describe('a process that dies', () => {
-  it('counts every operation', async () => {
-    const store = diesAtN(memoryStore(), Number.POSITIVE_INFINITY);
-    await story(store);
-    expect(store.operations).toBe(7);
-  });
-
   it.each([
     ['before', 1, []],
     ['after', 1, ['a']],

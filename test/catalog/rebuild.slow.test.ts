@@ -153,14 +153,6 @@ describe('a rebuild before the first sync', () => {
     expect(columnsOf('refunds')).toContain('refund_date');
   });
 
-  it('changes nothing the second time', async () => {
-    const store = memoryStore();
-    const first = await run(store);
-    const after = wholeCatalog();
-    expect(await run(store)).toEqual(first);
-    expect(wholeCatalog()).toEqual(after);
-  });
-
   it('is an operator error for a lake without a catalog', async () => {
     const lake = { store: memoryStore(), runs: blindRegistry };
     await expect(run(lake.store, { lake })).rejects.toMatchObject({ kind: 'config', code: 'no_catalog' });

@@ -77,14 +77,6 @@ describe('query', () => {
     );
   });
 
-  it('has every table, empty but typed, in a lake without data', async () => {
-    const { rows: found } = await rows(
-      'SELECT (SELECT count(*) FROM clicks) AS clicks, typeof(any_value(click)) AS click, typeof(any_value(dt)) AS dt FROM attribution',
-      ['--lake', join(sample.folder, 'nothing')],
-    );
-    expect(found).toEqual([{ clicks: 0, click: 'BIGINT', dt: 'VARCHAR' }]);
-  });
-
   it('lists all tables and views when the SQL names none', async () => {
     const { rows: found } = await rows('SHOW TABLES');
     expect(found.map(({ name }: { name: string }) => name)).toEqual([

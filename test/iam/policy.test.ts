@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { policyOf, policyOfRole } from './policy.ts';
-import { parseTemplate, resolve } from './template.ts';
+import { policyOf } from './policy.ts';
 
 const allow = { Effect: 'Allow', Action: 's3:GetObject', Resource: 'arn:aws:s3:::lake/raw/*' };
 const KEY = 'arn:aws:s3:::lake/raw/orders/x';
@@ -66,66 +65,5 @@ describe('a policy', () => {
     ['an effect', { ...allow, Effect: 'Perhaps' }],
   ])('is refused for %s that the evaluator does not know', (_what, statement) => {
     expect(() => policyOf([statement])).toThrow();
-  });
-});
-
-describe('the policies of a role', () => {
-  const policy = (Roles: object[], Action: string) => ({
-    Type: 'AWS::IAM::Policy',
-    Properties: {
-      Roles,
-      PolicyDocument: {
-        Statement: [
-          {
-            Effect: 'Allow',
-            Action,
-            Resource: { 'Fn::Join': ['', [{ 'Fn::GetAtt': ['Lake', 'Arn'] }, '/*']] },
-          },
-        ],
-      },
-    },
-  });
-  const inline = {
-    PolicyDocument: { Statement: [{ Effect: 'Allow', Action: 's3:ListBucket', Resource: '*' }] },
-  };
-  const role = (properties: object) =>
-    policyOfRole(
-      parseTemplate(
-        JSON.stringify({
-          Resources: {
-            Own: { Type: 'AWS::IAM::Role', Properties: properties },
-            Attached: policy([{ Ref: 'Own' }], 's3:GetObject'),
-            Others: policy([{ Ref: 'Other' }], 's3:PutObject'),
-          },
-        }),
-      ),
-      'Own',
-      { 'Lake.Arn': 'arn:aws:s3:::lake' },
-    );
-
-  it('are its inline and its attached ones', () => {
-    const allows = role({ Policies: [inline] });
-    const actions = ['s3:ListBucket', 's3:GetObject', 's3:PutObject'];
-    expect(actions.filter((action) => allows(action, KEY))).toEqual(['s3:ListBucket', 's3:GetObject']);
-  });
-
-  it('are refused where one of them is not in the template', () => {
-    expect(() => role({ ManagedPolicyArns: ['arn:aws:iam::aws:policy/AdministratorAccess'] })).toThrow();
-  });
-});
-
-describe('a value of a template', () => {
-  it.each<[string, unknown, unknown]>([
-    ['Ref', { Ref: 'Lake' }, 'lake'],
-    ['Fn::Sub', { 'Fn::Sub': `s3://\${Lake}/x` }, 's3://lake/x'],
-    ['Fn::Select of Fn::Split', { 'Fn::Select': [1, { 'Fn::Split': [':', 'a:b'] }] }, 'b'],
-    ['a value that is unknown', { 'Fn::GetAtt': ['Queue', 'Arn'] }, '<Queue.Arn>'],
-    ['what is inside of it', { a: [{ Ref: 'Lake' }, 1] }, { a: ['lake', 1] }],
-  ])('is resolved: %s', (_what, part, expected) => {
-    expect(resolve(part, { Lake: 'lake' })).toEqual(expected);
-  });
-
-  it('is refused for a function that the evaluator does not know', () => {
-    expect(() => resolve({ 'Fn::ImportValue': 'x' }, {})).toThrow('Fn::ImportValue is unknown');
   });
 });

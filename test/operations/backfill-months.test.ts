@@ -13,7 +13,7 @@ import {
   splitIntoMonths,
 } from '../../shared/operations/backfill-months.ts';
 import { addDays, dayOf, daysFrom, monthOf, startOfDay } from '../../shared/days.ts';
-import type { Ledger, Committed } from '../../shared/lake/documents/ledger.ts';
+import type { Ledger } from '../../shared/lake/documents/ledger.ts';
 import {
   type DayOutcome,
   type ErrorSummary,
@@ -21,6 +21,7 @@ import {
   reportStatus,
 } from '../../shared/outcome.ts';
 import { anyCharacter } from '../fixtures/texts.ts';
+import { NOW, readAt } from '../planning/entries.ts';
 
 const MONTH = { from: '2026-01-01', to: '2026-01-31' };
 const ZONES = [
@@ -256,31 +257,15 @@ describe('a reason', () => {
 });
 
 describe('the ledger of a month', () => {
-  const published: Committed = {
-    snapshot: 's1',
-    published: true,
-    rows: 3,
-    bytes: 100,
-    digest: '3:ab',
-    state: 'closed',
-    settled: false,
-    identicalPasses: 1,
-    confirmed: true,
-    attempt: 'a1',
-    pages: 1,
-    readFrom: '2026-01-06T10:00:00.000Z',
-    readTo: '2026-01-06T05:00:00.000Z',
-    queryFingerprint: 'as-now',
-  };
   const ledger: Ledger = {
     version: 1,
     report: 'clicks_list',
     brand: 'acme',
     month: '2026-01',
     days: {
-      '2026-01-01': { committed: published },
+      '2026-01-01': readAt(NOW, { rows: 3 }),
       '2026-01-02': {},
-      '2026-01-04': { committed: { ...published, rows: 4 } },
+      '2026-01-04': readAt(NOW, { rows: 4 }),
     },
     recentWrites: [],
   };

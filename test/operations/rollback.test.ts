@@ -163,28 +163,6 @@ describe('a rollback', () => {
     expect([await currentOf(lake), (await entryOf(lake)).committed?.settled]).toEqual([a, true]);
   });
 
-  it('leaves a day settled that settled early, though the version before has records that can change', async () => {
-    const lake = sample.emptyLake();
-    const order_list = { refresh: [{ untilAgeDays: 60, every: '1 day' }] };
-    const days: boolean[] = [];
-    let first = '';
-    for (const status of ['new', 'paid', 'paid', 'paid']) {
-      restate(lake.brand, 'order_list', FIRST, (held) =>
-        held.map((one) => ({ ...one, record: { ...one.record, status } })),
-      );
-      await lake.sync({ scope, brandSettings: { reports: { order_list } } });
-      if (status === 'new') first = await currentOf(lake);
-      days.push((await entryOf(lake)).committed?.settled ?? false);
-      lake.nowMs += DAY_MS;
-    }
-    expect(days).toEqual([false, false, true, true]);
-    await rollBack(optionsFor(lake), first);
-    lake.nowMs += 3 * DAY_MS;
-    const outcome = await lake.sync({ scope, brandSettings: { reports: { order_list } } });
-    expect(outcomesOf(outcome, 'order_list')).not.toHaveProperty(FIRST);
-    expect(await currentOf(lake)).toBe(first);
-  });
-
   it('can be taken back, as often as one likes', async () => {
     const { lake, a, b } = await restatedLake();
     for (const to of [a, b, a]) {
@@ -449,22 +427,6 @@ describe('beside a run that reads the day,', () => {
     expect([await currentOf(lake), (await entryOf(lake)).claim?.attempt]).toEqual([a, attempt]);
     lake.nowMs += MINUTE_MS;
     await lake.sync({ scope });
-    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
-  });
-
-  it('a version that another process commits first wins', async () => {
-    const { lake, a, b } = await restatedLake();
-    restateDay(lake, 'latest');
-    const gate = gatedStore(lake.store, (key) => key === 'ledger/order_list/acme/2026-03.json');
-    const rolling = rollBack(
-      optionsFor(lake, { lake: { store: gate.store, catalog: lake.catalog, runs: blindRegistry } }),
-      a,
-    );
-    await gate.reached;
-    await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
-    gate.letGo();
-    await expect(rolling).rejects.toMatchObject({ kind: 'conflict', code: 'changed_meanwhile' });
-    expect((await entryOf(lake)).superseded?.map(({ snapshot }) => snapshot)).toEqual([a, b]);
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
 });

@@ -24,7 +24,10 @@ export const policy: Policy = {
 };
 
 /** A day that was read at this time. */
-export function readAt(readFrom: string, change: Partial<Committed> = {}): DayEntry {
+export function readAt(
+  readFrom: string,
+  change: Partial<Committed> = {},
+): DayEntry & { committed: Committed } {
   return {
     committed: {
       snapshot: 's1',
@@ -48,8 +51,7 @@ export function readAt(readFrom: string, change: Partial<Committed> = {}): DayEn
 
 /** The same, read by a clock that was ahead. */
 export function readAhead(readFrom: string, change: Partial<Committed> = {}): DayEntry {
-  const { committed } = readAt(readFrom, change);
-  return committed ? { committed: marked(committed, readFrom, () => NOW_MS) } : {};
+  return { committed: marked(readAt(readFrom, change).committed, readFrom, () => NOW_MS) };
 }
 
 export const claim = { attempt: 'a1', runId: 'r1', at: NOW, restarts: 0 };

@@ -83,13 +83,6 @@ describe('rate limit', () => {
     expect(limiter.requestsPerSecond).toBe(10);
   });
 
-  it('sends half as many once the service has throttled the run', async () => {
-    const { time, limiter } = limited(10);
-    limiter.slowDown(await limiter.take(NO_TURN, waitsFor(anHour)));
-    await limiter.take(NO_TURN, waitsFor(anHour));
-    expect(time.wallMs() - start).toBe(200);
-  });
-
   it.each([
     { shows: 'a little late does not delay the next one', lateMs: 19, begun: [0, 219, 419] },
     { shows: 'very late moves the slots behind it', lateMs: 20, begun: [0, 220, 440] },
@@ -119,14 +112,6 @@ describe('rate limit', () => {
     const waiting = limiter.take(NO_TURN, waitsFor(anHour));
     limiter.pauseFor(60_000);
     await waiting;
-    expect(time.wallMs()).toBe(start + 60_000);
-  });
-
-  it('keeps to the longer of two pauses', async () => {
-    const { time, limiter } = limited(5);
-    limiter.pauseFor(60_000);
-    limiter.pauseFor(1_000);
-    await limiter.take(NO_TURN, waitsFor(anHour));
     expect(time.wallMs()).toBe(start + 60_000);
   });
 
@@ -265,15 +250,6 @@ describe('rate limit', () => {
     await expect(waitUntilSent()).rejects.toMatchObject({ code: 'out_of_time' });
     expect(time.wallMs() - start).toBe(failsAtMs);
     expect(time.slept.reduce((sum, ms) => sum + ms, 0)).toBe(failsAtMs);
-  });
-
-  it('says the rate that is left after the service throttled the run', async () => {
-    const { time, limiter, waitUntilSent } = timed(0.02, 0);
-    limiter.slowDown(await waitUntilSent());
-    await expect(waitUntilSent()).rejects.toMatchObject({
-      message: expect.stringContaining('is 0.01 requests per second'),
-    });
-    expect(time.slept).toEqual([]);
   });
 
   it('sends what has its slot in the last moment of the run', async () => {

@@ -5,30 +5,19 @@ import { enabledPolicy } from '../../shared/planning/policy.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
+import { readAt } from '../planning/entries.ts';
 
 /** A committed pass of a whole day, with the queries of the settings. */
 export function readDay(settings: Settings, report: string, changes: Partial<Committed> = {}): DayEntry {
   const definition = reports[report];
   const queryFingerprint = definition && enabledPolicy(settings, 'acme', definition)?.queryFingerprint;
-  return {
-    committed: {
-      snapshot: 's1',
-      published: true,
-      rows: 1234,
-      bytes: 100,
-      digest: '3:ab',
-      state: 'closed',
-      settled: true,
-      identicalPasses: 2,
-      confirmed: true,
-      attempt: 'a1',
-      pages: 1,
-      readFrom: '2026-11-01T10:00:00.000Z',
-      readTo: '2026-11-01T05:00:00.000Z',
-      queryFingerprint: queryFingerprint ?? '',
-      ...changes,
-    },
-  };
+  const standard = { rows: 1234, bytes: 100, digest: '3:ab', settled: true, identicalPasses: 2 };
+  return readAt('2026-11-01T10:00:00.000Z', {
+    ...standard,
+    readTo: '2026-11-01T05:00:00.000Z',
+    queryFingerprint: queryFingerprint ?? '',
+    ...changes,
+  });
 }
 
 /** Stores the days in the ledgers of their months, and a report state that says when each of these months is next due. */

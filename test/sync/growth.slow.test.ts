@@ -8,6 +8,7 @@ import { enabledPolicy } from '../../shared/planning/policy.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
+import { readAt } from '../planning/entries.ts';
 import { countingLake } from '../fakes/counting-lake.ts';
 import { rewriteDocument } from './lake-contents.ts';
 import {
@@ -79,23 +80,15 @@ async function fill(lake: SampleLake, brand: string, report: ReportDefinition, q
     const isDue = report.name === 'order_list' && DUE_DAYS.includes(day);
     const readMs = Date.parse(NOW) - (isDue ? 7 * DAY_MS - SLACK_MS - DUE_AFTER_MS : HOUR_MS);
     const read = new Date(readMs).toISOString();
-    const committed: Committed = {
+    const { committed } = readAt(read, {
       snapshot: `s-${day}`,
-      published: true,
       rows: DUE_DAYS.includes(day) ? 0 : 3,
-      bytes: 300,
       digest: `v2:${day}`,
-      state: 'closed',
       settled: !isDue,
       identicalPasses: 2,
-      confirmed: true,
-      attempt: 'a1',
-      pages: 1,
-      readFrom: read,
-      readTo: read,
       queryFingerprint,
       ...(report.day.by === 'upstream' && { upstreamDigest: `v2:${day}` }),
-    };
+    });
     lake.catalog.pointers.set(`${report.table}/${partitionPath(dayPartition(brand, day))}`, `s-${day}`);
     return [day, { committed }];
   });

@@ -52,15 +52,6 @@ describe('what the report state keeps of the last run', () => {
     });
   });
 
-  it('counts the responses of HTTP 429', async () => {
-    lake.service.addFault({
-      on: { action: 'report/order_list', times: 2 },
-      fault: { kind: 'status', status: 429, retryAfter: '1' },
-    });
-    await lake.sync();
-    expect(await lastRun()).toMatchObject({ status: 'complete', throttles: 2 });
-  });
-
   it('says why the run failed, and since when runs have failed like this', async () => {
     await lake.sync({ credentials: noSecret });
     const first = await lastRun();

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { restate } from '../../sample/brand.ts';
+import { type Held, restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { numberText } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
-import { coverageOf, ledgerEntry, outcomesOf, wrongReports } from './lake-contents.ts';
+import { coverageOf, ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
 import { NO_TIME, type SampleLake, sampleLake, syncUntilComplete } from './sample-lake.ts';
 
 const DAY = '2026-02-20';
+/** The day's first instant in New York, in seconds. */
+const DAY_START = String(Date.parse('2026-02-20T05:00:00Z') / 1000);
 /** An age at which the day is read once a week. */
 const refresh = [{ untilAgeDays: 60, every: '7 days' }];
 const scope = { reports: ['order_list'] };
@@ -29,38 +31,99 @@ beforeAll(async () => {
 });
 afterAll(() => sample.close());
 
-/** The first order is removed between the first and the second page of the day: the fourth falls through. */
-function removeOneBetweenPages(lake: SampleLake): () => boolean {
-  let isRemoved = false;
-  const dayStart = String(Date.parse('2026-02-20T05:00:00Z') / 1000);
+/** Acts once, when the second page of the day is requested. */
+function atSecondPage(lake: SampleLake, act: () => void): void {
+  let isOver = false;
   lake.service.addFault({
     on: {
       action: 'report/order_list',
       when({ fields: { start_time, page_number } }) {
-        if (isRemoved || numberText(start_time) !== dayStart || numberText(page_number) !== '2') return false;
-        isRemoved = true;
-        restate(lake.brand, 'order_list', DAY, (held) =>
-          held.toSorted((a, b) => (String(a.record.transid) < String(b.record.transid) ? -1 : 1)).slice(1),
-        );
+        if (isOver || numberText(start_time) !== DAY_START || numberText(page_number) !== '2') return false;
+        isOver = true;
+        act();
         return false;
       },
     },
     fault: { kind: 'html' },
   });
-  return () => isRemoved;
 }
+
+const rowsOf = async (lake: SampleLake) => (await ledgerEntry(lake, 'order_list', DAY)).committed?.rows;
 
 describe('an order that is removed while pages are read', () => {
   it('I11: makes another one fall through for one run, whatever the age of the day', async () => {
     const lake = sample.emptyLake();
-    const isRemoved = removeOneBetweenPages(lake);
+    // The first order goes: the fourth falls through.
+    atSecondPage(lake, () =>
+      restate(lake.brand, 'order_list', DAY, (held) =>
+        held.toSorted((a, b) => (String(a.record.transid) < String(b.record.transid) ? -1 : 1)).slice(1),
+      ),
+    );
     await lake.sync({ scope });
-    expect(isRemoved()).toBe(true);
     expect(await wrongReports(lake, '2026-03-10', ['order_list'])).not.toEqual({});
     expect((await ledgerEntry(lake, 'order_list', DAY)).committed?.confirmed).toBe(false);
     lake.nowMs += HOUR_MS;
     expect((await lake.sync({ scope })).status).toBe('complete');
     expect(await wrongReports(lake, '2026-03-10', ['order_list'])).toEqual({});
+  });
+});
+
+describe('orders without a transid', () => {
+  it('I11: that a new order moves to the next page are in the day twice for one run, whatever its age', async () => {
+    const lake = sample.emptyLake();
+    const withoutKey = ({ at, record: { transid: _transid, ...record } }: Held, index: number) => ({
+      at,
+      record: { ...record, number: index },
+    });
+    restate(lake.brand, 'order_list', DAY, (held) => held.map(withoutKey));
+    let held = 0;
+    atSecondPage(lake, () =>
+      restate(lake.brand, 'order_list', DAY, ([first, ...others]) => {
+        if (!first) throw new Error('the day has orders');
+        held = others.length + 2;
+        return [{ at: first.at, record: { number: 'new' } }, first, ...others];
+      }),
+    );
+    await lake.sync({ scope });
+    // The new order is missing, and the last one of the first page is the first one of the second, too.
+    expect(await rowsOf(lake)).toBe(held);
+    expect(await wrongReports(lake, '2026-03-10', ['order_list'])).not.toEqual({});
+    lake.nowMs += HOUR_MS;
+    await lake.sync({ scope });
+    expect(await wrongReports(lake, '2026-03-10', ['order_list'])).toEqual({});
+  });
+});
+
+describe('orders whose last page comes again, and is another one in every response', () => {
+  it('I8: are read with few requests', async () => {
+    const lake = await sampleLake({
+      now: '2026-03-10T15:00:00Z',
+      recordsTo: '2026-02-21T04:00:00Z',
+      startDate: DAY,
+      clicksPerDay: 20,
+      interpretations: { pageCap: 3, pastLastPage: 'repeat' },
+    });
+    restate(lake.brand, 'order_list', DAY, ([first]) => {
+      if (!first) throw new Error('the day has orders');
+      const transids = Array.from({ length: 8 }, (_, index) => String(1_000 + index));
+      return transids.map((transid) => ({ at: first.at, record: { ...first.record, transid } }));
+    });
+    lake.service.addFault({
+      on: {
+        when() {
+          for (const held of lake.brand.records.order_list)
+            held.record = { ...held.record, served: lake.service.requests.length };
+          if (lake.service.requests.length > 50) throw new Error('the pass does not end');
+          return false;
+        },
+      },
+      fault: { kind: 'html' },
+    });
+    expect((await lake.sync({ scope: { ...scope, from: DAY, to: DAY } })).status).toBe('complete');
+    expect(await rowsOf(lake)).toBe(8);
+    // Three pages, the last one twice more; and the day's last instant, which has no order.
+    expect(requestsOf(lake, 'order_list')).toHaveLength(6);
+    await lake.close();
   });
 });
 

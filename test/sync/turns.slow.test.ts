@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ReportName } from '../../sample/brand.ts';
 import { HOUR_MS } from '../../shared/days.ts';
-import { ledgerEntries, outcomesOf, wrongReports } from './lake-contents.ts';
+import { ledgerEntries, wrongReports } from './lake-contents.ts';
 import { type SampleLake, type SyncOptions, sampleLake } from './sample-lake.ts';
 
 const START = '2025-12-01';
@@ -60,16 +60,5 @@ describe('runs with little time and months to catch up on', () => {
     }
     expect((await lake.sync()).status).toBe('complete');
     expect(await wrongReports(lake, TODAY, PAGED)).toEqual({});
-  });
-
-  it('read the details of clicks that an earlier run brought, and of those that they bring', async () => {
-    await begin();
-    const reports = ['clicks_list', 'clicks_detail'];
-    const scope = { reports };
-    const outcome = await lake.sync({ scope });
-    expect(outcome.status).toBe('complete');
-    expect(Object.keys(outcomesOf(outcome, 'clicks_detail'))).toHaveLength(
-      Object.keys(outcomesOf(outcome, 'clicks_list')).length,
-    );
   });
 });

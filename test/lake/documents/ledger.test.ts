@@ -20,6 +20,7 @@ import {
   rollBackDay,
 } from '../../../shared/lake/documents/ledger.ts';
 import { ledgerKey } from '../../../shared/lake/paths.ts';
+import { readAt as dayReadAt } from '../../planning/entries.ts';
 
 const OF = { report: 'order_list', brand: 'acme', month: '2026-01' };
 const KEY = ledgerKey(OF.report, OF.brand, OF.month);
@@ -32,22 +33,13 @@ const DAY_MS = 24 * HOUR_MS;
 
 const claim: Claim = { attempt: 'a1', runId: 'r1', at: '2026-01-06T10:00:00.000Z', restarts: 0 };
 
-const published: Committed = {
-  snapshot: 's1',
+const { committed: published } = dayReadAt(NOW, {
   published: false,
   rows: 3,
   bytes: 100,
   digest: '3:ab',
-  state: 'closed',
-  settled: false,
-  identicalPasses: 1,
-  confirmed: true,
-  attempt: 'a1',
-  pages: 1,
-  readFrom: '2026-01-06T10:00:00.000Z',
   readTo: '2026-01-06T05:00:00.000Z',
-  queryFingerprint: 'as-now',
-};
+});
 
 const failed = {
   runId: 'r1',
