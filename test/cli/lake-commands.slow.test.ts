@@ -174,6 +174,7 @@ describe('status', () => {
       digest: expect.any(String),
       overdueAt: expect.any(String),
       sum: expect.any(String),
+      timeZone: 'America/New_York',
       readFrom: expect.any(String),
       readTo: expect.any(String),
       nextDue: expect.any(String),

@@ -200,6 +200,13 @@ describe('a response that no retry can help', () => {
     expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'contract', code: 'too_large' });
     expect(client.requests).toBe(1);
   });
+
+  it('of HTTP 500 that is larger than any page is an error of the service', async () => {
+    const { client } = await started(() => ({ status: 500, text: Buffer.alloc(32 * 2 ** 20 + 1, ' ') }), {
+      retry: { maxAttempts: 1 },
+    });
+    expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'transient', code: 'http_500' });
+  });
 });
 
 const transient: [string, Reply, string][] = [
