@@ -99,18 +99,6 @@ describe('the detail of a click', () => {
     expect(Math.max(...times)).toBe(2);
   });
 
-  it('goes with a click that is no more when its day is closed', async () => {
-    const lake = sample.emptyLake();
-    await runUntil(lake, AFTER_FIRST - 2 * HOUR_MS);
-    const [gone] = idsOf(lake, FIRST);
-    restate(lake.brand, 'clicks_list', FIRST, (held) => held.filter(({ record }) => record.id !== gone));
-    restate(lake.brand, 'clicks_detail', FIRST, (held) =>
-      held.filter(({ record }) => String(record.id) !== gone),
-    );
-    await runUntil(lake, AFTER_FIRST + HOUR_MS);
-    expect(await wrongReports(lake, '2026-03-10', ['clicks_list', 'clicks_detail'])).toEqual({});
-  });
-
   it('of a click that comes late is asked for alone', async () => {
     const lake = sample.emptyLake();
     const [late] = lake.brand.records.clicks_list.splice(0, 1);
@@ -123,14 +111,6 @@ describe('the detail of a click', () => {
       String(late?.record.id),
     ]);
     expect(await wrongReports(lake, '2026-03-12', ['clicks_detail'])).toEqual({});
-  });
-
-  it('is asked for again where a range names its day', async () => {
-    const lake = sample.emptyLake();
-    await runUntil(lake, AFTER_FIRST + HOUR_MS);
-    const before = sent(lake);
-    await lake.sync({ scope: { reports: ['clicks_detail'], from: FIRST, to: FIRST } });
-    expect([...timesAsked(lake, before).keys()].sort()).toEqual(idsOf(lake, FIRST).sort());
   });
 
   it('is not asked for again where what was staged of it is damaged, but what was published is not', async () => {

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ReportName } from '../../sample/brand.ts';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { ledgerKey } from '../../shared/lake/paths.ts';
-import { coverageOf, ledgerEntries } from './lake-contents.ts';
+import { ledgerEntries } from './lake-contents.ts';
 import { BRAND, NO_TIME, type SampleLake, type SampleLakeOptions, sampleLake } from './sample-lake.ts';
 
 const REPORT = 'transaction_list';
@@ -21,7 +21,6 @@ async function begin(options: Partial<SampleLakeOptions>): Promise<void> {
   });
 }
 
-const dateAsked = (fields: Record<string, unknown>) => String(fields.start_date ?? '');
 const committedDays = async (report: ReportName) =>
   (await ledgerEntries(lake, report)).filter(([, { committed }]) => committed).map(([day]) => day);
 
@@ -57,25 +56,6 @@ describe('a clock that is wrong for long', () => {
 });
 
 describe('a failure that lasts', () => {
-  it('of a settled day that was asked for by name is given up after some tries, and it is settled', async () => {
-    const brandSettings = { reports: { [REPORT]: { watchUnsettledDays: 0 } } };
-    await begin({ startDate: '2025-10-01', clicksPerDay: 2, brandSettings });
-    await lake.sync();
-    lake.service.addFault({
-      on: { when: ({ fields }) => dateAsked(fields) === '20251002' },
-      fault: { kind: 'code', code: 40, msg: 'too old' },
-    });
-    lake.nowMs += HOUR_MS;
-    const scope = { reports: [REPORT], from: '2025-10-02', to: '2025-10-02' };
-    expect((await lake.sync({ scope })).status).toBe('failed');
-    for (let run = 0; run < 5; run += 1) {
-      lake.nowMs += 2 * HOUR_MS;
-      await lake.sync();
-    }
-    expect((await lake.sync()).status).toBe('complete');
-    expect((await coverageOf(lake, REPORT))['2025-10-02']?.state).toBe('settled');
-  });
-
   it('of the ledger of an upstream month is named by the lookups', async () => {
     await begin({ now: '2026-03-02T15:00:00Z', startDate: '2026-02-27', reports: ['clicks_list'] });
     await lake.sync();
