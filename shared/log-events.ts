@@ -26,6 +26,8 @@ interface ReportDetails {
   end_date_not_probed: { message: string };
   /** By more than ten minutes, as two responses have shown. */
   clocks_differ: { message: string };
+  /** A run has recorded a later time, and the request that was to show the service's failed. */
+  service_time_unknown: ErrorSummary;
   day_claimed: { day: string; reason: string; resumed: boolean };
   /** What was staged is dropped and the day is read from its first page again. */
   day_restarted: { day: string; restarts: number; cause: string };
@@ -154,6 +156,7 @@ const LEVELS = {
   request_retried: 'warn',
   request_signed_again: 'info',
   clocks_differ: 'warn',
+  service_time_unknown: 'warn',
   credentials_not_reread: 'warn',
   rate_shared: 'info',
   rate_budget_not_updated: 'warn',

@@ -10,7 +10,8 @@ export interface DayOutcome {
   dt: string;
   /**
    * `pending`: left to the next run. `busy`: another run reads it. `unchanged`: read, and the same as committed.
-   * `waiting`: it failed in an earlier run and was not tried, because its backoff has not ended.
+   * `waiting`: it was not tried: it failed in an earlier run and its backoff has not ended, or a run whose clock is later
+   * than this one's has read it.
    */
   outcome: 'published' | 'unchanged' | 'pending' | 'busy' | 'waiting' | 'failed';
   rows: number;

@@ -128,7 +128,7 @@ export async function restartAttempt(
     if (before?.runId !== mine.runId || before.attempt !== mine.attempt) return current;
     return claimDay(current, day, before, mine);
   });
-  const entry = { ...days[day], claim: mine };
+  const entry = { ...withoutFuture(days[day] ?? {}), claim: mine };
   const situation = await situationOf(ctx, day, {}, false);
   await progress.update((current) => ({
     ...withRenewedLease(assertLeaseHeld(current, ctx.runId), ctx),

@@ -98,7 +98,10 @@ function unitMs(brand: BrandSettings): number {
   return brand.timestampUnit === 'seconds' ? 1000 : 1;
 }
 
-/** The part of a day to read now: from `lateMinutes` before `sinceMs` on, or the day from its start. */
+/**
+ * The part of a day to read now: from `lateMinutes` before `sinceMs` on, or the day from its start, also if a clock that was
+ * ahead has recorded `sinceMs`.
+ */
 export function windowToRead(
   brand: BrandSettings,
   day: string,
@@ -108,7 +111,7 @@ export function windowToRead(
   const startMs = startOfDay(day, brand.timeZone);
   const open = dayOf(nowMs, brand.timeZone) === day;
   const toMs = open ? nowMs : endOfDay(day, brand.timeZone);
-  if (!open || sinceMs === undefined) return { fromMs: startMs, toMs, whole: true };
+  if (!open || sinceMs === undefined || sinceMs > nowMs) return { fromMs: startMs, toMs, whole: true };
   const fromMs = Math.max(startMs, sinceMs - brand.lateMinutes * MINUTE_MS);
   return { fromMs, toMs, whole: fromMs === startMs };
 }

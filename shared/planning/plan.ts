@@ -93,11 +93,23 @@ function compare(a: readonly number[], b: readonly number[]): number {
   return a.map((value, index) => value - (b[index] ?? 0)).find((difference) => difference !== 0) ?? 0;
 }
 
-/** The days of these months that failed and are not due before their backoff ends, the newest first. */
-export function waitingDays(ledgers: ReadonlyMap<string, Ledger>, policy: Policy, nowMs: number): string[] {
+/**
+ * The days of these months that this run leaves to later ones, the newest first: those that failed and are not due before
+ * their backoff ends; of a range, those that a run with a later clock has read.
+ */
+export function waitingDays(
+  ledgers: ReadonlyMap<string, Ledger>,
+  policy: Policy,
+  nowMs: number,
+  range?: Continuation['range'],
+): string[] {
+  const waits = ([day, entry]: [string, DayEntry]) =>
+    range
+      ? range.from <= day && day <= range.to && isAheadOf(day, entry, policy, nowMs)
+      : entry.failure && (dueAtMs(day, entry, policy, nowMs) ?? 0) > nowMs;
   return [...ledgers.values()]
     .flatMap(({ days }) => Object.entries(days))
-    .filter(([day, entry]) => entry.failure && (dueAtMs(day, entry, policy, nowMs) ?? 0) > nowMs)
+    .filter(waits)
     .map(([day]) => day)
     .sort()
     .reverse();

@@ -52,7 +52,9 @@ function liveContinuations(ctx: RunContext, { continuations }: ReportState): Rep
   const nowMs = ctx.clock.now().getTime();
   const maxRangeAgeMs = Math.max(MAX_RANGE_PAUSE_MS, ctx.brandSettings.resumeWithinHours * HOUR_MS);
   const isLive = ([name, { since }]: [string, { since: string }]) => {
-    return nowMs - Date.parse(since) <= (name === nameOf(undefined) ? MAX_PAUSE_MS : maxRangeAgeMs);
+    // A clock that was ahead has left it if it lies far in the future: it would keep the open day from being read again.
+    const distanceMs = Math.abs(nowMs - Date.parse(since));
+    return distanceMs <= (name === nameOf(undefined) ? MAX_PAUSE_MS : maxRangeAgeMs);
   };
   return Object.fromEntries(Object.entries(continuations).filter(isLive));
 }

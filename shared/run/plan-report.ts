@@ -5,7 +5,7 @@
  * without losing what it holds, and the other months go on.
  */
 import { DAY_MS, monthOf, monthsFrom } from '../days.ts';
-import { BrandReportsError } from '../errors.ts';
+import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import { isFuture, readOrDamage } from '../lake/documents/cas-document.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
 import {
@@ -63,7 +63,7 @@ export async function planReport(ctx: RunContext, range: Range | undefined): Pro
 
   const nowMs = ctx.clock.now().getTime();
   const due = plan(ledgers, ctx.policy, nowMs, { continuation, ...(upstream && { upstream }) });
-  const waiting = range ? [] : waitingDays(ledgers, ctx.policy, nowMs);
+  const waiting = waitingDays(ledgers, ctx.policy, nowMs, range);
   ctx.log({ event: 'report_planned', dueDays: due.length });
   const columns = due.length + pending.length > 0 ? await prepareTable(ctx) : undefined;
   const unpublished = await publishDays(ctx, pending);
@@ -99,7 +99,12 @@ async function askForTime(ctx: RunContext): Promise<void> {
   const day = todayIn(ctx);
   const window = windowToRead(ctx.brandSettings, day, ctx.clock.now().getTime(), undefined);
   const [query] = dayQueries(ctx.report, ctx.brandSettings, ctx.settings, day, window);
-  if (query) await fetchFirstPage(ctx, query.fields);
+  try {
+    if (query) await fetchFirstPage(ctx, query.fields);
+  } catch (thrown) {
+    // A refusal has a date as well, and other days may be readable.
+    ctx.log({ event: 'service_time_unknown', ...errorSummary(rethrowBugs(thrown)) });
+  }
 }
 
 /** Logs clocks that differ. @throws BrandReportsError `config` if they differ by more than a day */

@@ -280,6 +280,12 @@ describe('the window to read', () => {
       start + hour,
       { fromMs: start + hour - late, toMs: start + hour, whole: false },
     ],
+    [
+      'the day so far, if a clock that was ahead recorded the last reading',
+      start + hour,
+      start + 2 * hour,
+      { fromMs: start, toMs: start + hour, whole: true },
+    ],
     ['all of the day from its end on', end, end - hour, { fromMs: start, toMs: end, whole: true }],
     ['all of a day in the past', end + 1000 * hour, undefined, { fromMs: start, toMs: end, whole: true }],
     [

@@ -76,6 +76,15 @@ describe('the plan', () => {
     expect(waitingDays(ledgers, all, NOW_MS)).toEqual(['2026-03-18', '2026-03-14', '2026-02-20']);
   });
 
+  it('names of a range the days that a run with a later clock has read, and no others', () => {
+    const later = readAt('2026-03-20T16:30:00.000Z');
+    const ledgers = ledgersOf({ '2026-03-14': later, '2026-03-15': later, '2026-03-16': old });
+    const range = { from: '2026-03-15', to: '2026-03-16' };
+    expect(waitingDays(ledgers, policy, Date.parse('2026-03-20T16:00:00.000Z'), range)).toEqual([
+      '2026-03-15',
+    ]);
+  });
+
   it('has failed days and others take turns: of the failed ones, the one that waited longest comes ahead where none has failed since a day was read', () => {
     const failed = (retryAt: string, lastAt: string) => ({
       failure: { ...failure(retryAt), times: 2, lastAt },

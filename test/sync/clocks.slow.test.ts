@@ -6,10 +6,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ReportName } from '../../sample/brand.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, daysFrom, endOfDay } from '../../shared/days.ts';
+import type { DayOutcome } from '../../shared/outcome.ts';
 import type { SendRequest } from '../../shared/ports.ts';
 import { httpDate } from '../../shared/service/server-clock.ts';
 import { coverageOf, ledgerEntries, publishedDays, serviceDays } from './lake-contents.ts';
-import { type SampleLake, ZONE, sampleLake } from './sample-lake.ts';
+import { NO_TIME, type SampleLake, ZONE, sampleLake } from './sample-lake.ts';
 
 const REPORTS: ReportName[] = ['clicks_list', 'order_list'];
 const FIRST = '2026-03-07';
@@ -73,9 +74,7 @@ async function walk({ machineMs, serviceMs, bothMs, send }: Scenario): Promise<W
     const { status, reports } = await lake.sync({ clockAheadMs, ...(send && { send: send(run) }) });
     mend();
     if (status !== 'complete') statuses.push(status);
-    readings += reports
-      .flatMap(({ days }) => days)
-      .filter(({ outcome }) => outcome === 'published' || outcome === 'unchanged').length;
+    readings += reports.flatMap(({ days }) => days).filter(isRead).length;
     for (const report of REPORTS)
       for (const [day, { committed }] of await ledgerEntries(lake, report)) {
         const isDated = Date.parse(committed?.readFrom ?? '') <= trueMs + MINUTE_MS;
@@ -139,6 +138,58 @@ describe('I2: a walk of two days closes no day too early, ends right, and reads 
       expect(error).toMatchObject({ kind: 'config', code: 'clocks_differ', message });
   });
 
+  it('both three days ahead in a run with little time: the next runs read the open day again', async () => {
+    const lake = sample.emptyLake();
+    lake.nowMs += 3 * DAY_MS;
+    await lake.sync({ deadline: NO_TIME });
+    lake.nowMs -= 3 * DAY_MS;
+    const openDay: string[] = [];
+    for (let run = 0; run < 8; run += 1) {
+      lake.nowMs += HOUR_MS;
+      const { reports } = await lake.sync({ scope: { reports: ['order_list'] }, deadline: NO_TIME });
+      openDay.push(...reports.flatMap(({ days }) => days.filter(isRead).map(({ dt }) => dt)));
+    }
+    expect(openDay.filter((day) => day === '2026-03-09').length).toBeGreaterThan(1);
+  });
+
+  it('the request for the time is refused after a clock was ahead: other days are read', async () => {
+    const lake = sample.emptyLake();
+    lake.nowMs += 3 * DAY_MS;
+    await lake.sync();
+    lake.nowMs -= 2 * DAY_MS;
+    const today = { code: 17, msg: 'today is not ready', kind: 'code' } as const;
+    const todayMs = endOfDay('2026-03-09', ZONE);
+    const mend = lake.service.addFault({
+      on: {
+        action: 'report/order_list',
+        when: ({ fields }) => Number(fields.start_time) * 1000 >= todayMs,
+      },
+      fault: today,
+    });
+    const { reports } = await lake.sync();
+    mend();
+    const orders = reports.find(({ report }) => report === 'order_list');
+    expect(orders?.days.filter(isRead).map(({ dt }) => dt)).toContain('2026-03-08');
+  });
+
+  it.each([3, 12])(
+    'a machine %s hours behind reads no range before what is committed, and says so',
+    async (hours) => {
+      const lake = sample.emptyLake();
+      await lake.sync();
+      lake.nowMs += HOUR_MS;
+      const sent = lake.service.requests.length;
+      const { status, reports } = await lake.sync({
+        scope: { reports: ['order_list'], from: FIRST, to: '2026-03-09' },
+        clockAheadMs: -hours * HOUR_MS,
+      });
+      const waiting = reports.flatMap(({ days }) => days.filter(({ outcome }) => outcome === 'waiting'));
+      expect([status, waiting.length]).toEqual(['incomplete', 3]);
+      for (const { fields } of lake.service.requests.slice(sent))
+        expect(Number(fields.start_time)).toBeLessThanOrEqual(Number(fields.end_time));
+    },
+  );
+
   it('both three days ahead, once: what that run read is read again', async () => {
     const { lake, early, readings } = await walk({ bothMs: once(3 * DAY_MS) });
     expect(early).toEqual([]);
@@ -147,6 +198,10 @@ describe('I2: a walk of two days closes no day too early, ends right, and reads 
     expect(readings).toBeLessThanOrEqual(right.readings + daysAhead * REPORTS.length);
   });
 });
+
+function isRead({ outcome }: DayOutcome): boolean {
+  return outcome === 'published' || outcome === 'unchanged';
+}
 
 async function expectRight(lake: SampleLake): Promise<void> {
   const days = daysFrom(FIRST, LAST_CLOSED);
