@@ -32,7 +32,7 @@ export const UNEXERCISED: readonly { name?: string; action: RegExp; resource: Re
   {
     name: 'backfill',
     action: /^s3:GetObject$/,
-    resource: /raw\/(clicks_list|transaction_list|amazon_attribution_report)\//,
+    resource: /raw\/(clicks_list|clicks_detail|transaction_list|amazon_attribution_report)\//,
     reason: 'read where several executions read one day: otherwise its pages become rows as they come',
   },
   {
