@@ -30,7 +30,8 @@ export async function tableShape({
 /**
  * Publishes what the ledger says now, the day's changes too, and reads the ledger again, until both agree; the ledger's
  * next write notes it. Without the second read a slow run could point the partition at its snapshot after a newer one was
- * committed and published.
+ * committed and published. A version is published at least once: a run that dies before the ledger's next write leaves the
+ * publication to the next run, which repeats it.
  */
 export async function publishDay(context: BrandReport, day: string): Promise<void> {
   const { catalog } = context.lake;
@@ -42,7 +43,6 @@ export async function publishDay(context: BrandReport, day: string): Promise<voi
     if (changes) await publishChanges(context, catalog, day, changes);
     await ledger.refresh();
     const wallMs = context.clock.wallMs();
-    // A run that dies before the next write leaves it to the next one, which publishes the same once more.
     ledger.updateLater((current) => recordPublished(current, day, snapshot, wallMs));
     const { committed } = (await ledger.cached()).days[day] ?? {};
     const isCurrent = committed?.snapshot === snapshot && committed.changes?.snapshot === changes?.snapshot;
