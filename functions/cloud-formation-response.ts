@@ -6,10 +6,7 @@ const CLOUDFORMATION_RETRY = { maxAttempts: 4, baseMs: 500, capMs: 2_000 };
 /** CloudFormation accepts a response of 4 kB, and shows the reason in a narrow column. */
 const MAX_REASON_LENGTH = 1_000;
 
-/** `catalog` is an attribute of the resource. */
-export type CloudFormationResponse =
-  | { status: 'SUCCESS'; catalog: string }
-  | { status: 'FAILED'; reason: string };
+export type CloudFormationResponse = { status: 'SUCCESS' } | { status: 'FAILED'; reason: string };
 
 /**
  * Sends the response of a custom resource. Without it CloudFormation waits until its timeout.
@@ -22,9 +19,7 @@ export async function respondToCloudFormation(
   const { StackId, RequestId, LogicalResourceId, PhysicalResourceId = 'brand-reports-catalog' } = request;
   const body = JSON.stringify({
     Status: response.status,
-    ...(response.status === 'FAILED'
-      ? { Reason: shortened(response.reason) }
-      : { Data: { Catalog: shortened(response.catalog) } }),
+    ...(response.status === 'FAILED' && { Reason: shortened(response.reason) }),
     // A different id at an update would mean a new resource, and CloudFormation would delete the old one.
     PhysicalResourceId,
     StackId,

@@ -79,6 +79,26 @@ export function parseRebuildProperties(resourceProperties: unknown): RebuildProp
   return { adopted: parsed.adopted, testEvents: new Map(testEvents) };
 }
 
+const nonced = z.object({ nonce: z.string() });
+
+/** An update of the resource, by the nonces before and after it. */
+export interface NoncePair {
+  from: string;
+  to: string;
+}
+
+/** @returns `undefined` for a request that updates nothing */
+export function noncePair({
+  RequestType,
+  ResourceProperties,
+  OldResourceProperties,
+}: CloudFormationRequest): NoncePair | undefined {
+  const [to, from] = [ResourceProperties, OldResourceProperties].map(
+    (each) => nonced.safeParse(each).data?.nonce,
+  );
+  return RequestType === 'Update' && from !== undefined && to !== undefined ? { from, to } : undefined;
+}
+
 function isJson(text: string): boolean {
   try {
     parseJson(text);

@@ -2,18 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SchemasClient } from '@aws-sdk/client-schemas';
 import type { Context } from 'aws-lambda';
 import { awsClientOptions } from '../shared/adapters/aws/errors.ts';
+import { openLakeStore } from '../shared/adapters/aws/lake-store.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
 import { createTestEvents } from '../shared/adapters/aws/test-events.ts';
-import { BrandReportsError, asBrandReportsError } from '../shared/errors.ts';
+import { asBrandReportsError } from '../shared/errors.ts';
 import { errorSummary } from '../shared/outcome.ts';
 import { rebuildCatalog, type RebuildOutcome } from '../shared/catalog/rebuild.ts';
 import { isAccessDenied, retryWhileAccessDenied } from '../shared/adapters/aws/retry-access-denied.ts';
 import { type CloudFormationResponse, respondToCloudFormation } from './cloud-formation-response.ts';
 import { refuseOwned } from './adoption.ts';
-import { createFunctionContext, log } from './function-context.ts';
+import { beginUpdate, endUpdate } from './failed-update.ts';
+import { createFunctionContext, environment, log } from './function-context.ts';
 import {
   type CloudFormationRequest,
   type RebuildProperties,
+  noncePair,
   parseRebuildEvent,
   parseRebuildProperties,
 } from './rebuild-catalog-event.ts';
@@ -38,47 +41,47 @@ export async function handler(
   const remainingMs = context.getRemainingTimeInMillis();
   const request = parseRebuildEvent(event);
   if (!request) return rebuild(remainingMs);
-  await respondToCloudFormation(request, await responseTo(request, remainingMs));
+  const update = { isRollback: false };
+  const response = await inTime(request, remainingMs, responseTo(request, remainingMs, update));
+  // A rollback that fails leaves a stack that cannot be deployed. The log and the failed update have the reason.
+  await respondToCloudFormation(request, update.isRollback ? { status: 'SUCCESS' } : response);
   return undefined;
 }
 
+/** @param update learns whether the request rolls an update back */
 async function responseTo(
   request: CloudFormationRequest,
   remainingMs: number,
+  update: { isRollback: boolean },
 ): Promise<CloudFormationResponse> {
   const { RequestType, ResourceProperties, OldResourceProperties, StackId } = request;
-  const endMs = performance.now() + remainingMs - Math.min(RESPONSE_MS, remainingMs / 4);
+  const pair = noncePair(request);
+  if (pair)
+    await orLogged('update_not_remembered', async () => {
+      update.isRollback = await beginUpdate(openLakeStore(environment('LAKE_URL')), pair);
+    });
   try {
     if (RequestType === 'Delete') {
       // Tables and registry stay: the lake outlives the stack, and the registry belongs to the account.
-      await testEventsOrLogged(() => inTime(endMs, removeTestEvents(ResourceProperties)));
-      return { status: 'SUCCESS', catalog: 'kept' };
-    }
-    const { adopted, testEvents } = parseRebuildProperties(ResourceProperties);
-    await inTime(
-      endMs,
-      retryWhileAccessDenied(clock, () => refuseOwned(adopted, StackId)),
-    );
-    const catalog = await inTime(endMs, rebuild(remainingMs)).then(
-      ({ status }) => status,
-      (thrown: unknown) => {
-        // CloudFormation would roll the update back by the reverse one, which would fail too, and leave a stack that
-        // cannot be deployed. Runs bring the catalog of their reports up to date anyway.
-        if (RequestType === 'Update') return `failed: ${logged('catalog_rebuild_failed', thrown)}`;
-        throw thrown;
-      },
-    );
-    await testEventsOrLogged(() =>
-      inTime(
-        endMs,
+      await orLogged('test_events_failed', () => removeTestEvents(ResourceProperties));
+    } else {
+      const { adopted, testEvents } = parseRebuildProperties(ResourceProperties);
+      await retryWhileAccessDenied(clock, () => refuseOwned(adopted, StackId));
+      await rebuild(remainingMs);
+      await orLogged('test_events_failed', () =>
         retryWhileAccessDenied(clock, async () => {
           for (const [name, own] of testEvents) await events.publish(name, own);
           if (RequestType === 'Update') await removeTestEvents(OldResourceProperties, testEvents);
         }),
-      ),
-    );
-    return { status: 'SUCCESS', catalog };
+      );
+      if (pair)
+        await orLogged('update_not_remembered', () => endUpdate(openLakeStore(environment('LAKE_URL'))));
+    }
+    return { status: 'SUCCESS' };
   } catch (thrown) {
+    // Rolled back only once: where only test events differ, both ways look alike, and the next failure must show.
+    if (update.isRollback)
+      await orLogged('update_not_remembered', () => endUpdate(openLakeStore(environment('LAKE_URL'))));
     return { status: 'FAILED', reason: logged('catalog_rebuild_failed', thrown) };
   }
 }
@@ -101,33 +104,38 @@ async function rebuild(remainingMs: number): Promise<RebuildOutcome> {
   return outcome;
 }
 
-/** A deployment succeeds without them, e.g. where they are forbidden, or the region has none. */
-async function testEventsOrLogged(work: () => Promise<void>): Promise<void> {
-  await work().catch((thrown: unknown) => logged('test_events_failed', thrown));
+type Convenience = 'test_events_failed' | 'update_not_remembered';
+
+/** For what the deployment succeeds without, e.g. where test events are forbidden, or the region has none. */
+async function orLogged(event: Convenience, work: () => Promise<void>): Promise<void> {
+  await work().catch((thrown: unknown) => logged(event, thrown));
 }
 
-function logged(event: 'test_events_failed' | 'catalog_rebuild_failed', thrown: unknown): string {
+function logged(event: Convenience | 'catalog_rebuild_failed', thrown: unknown): string {
   const error = errorSummary(asBrandReportsError(thrown));
   log({ event, ...error });
   return error.message;
 }
 
-/**
- * The result, while there is still time to respond.
- * @throws BrandReportsError `transient` afterwards
- */
-async function inTime<T>(endMs: number, work: Promise<T>): Promise<T> {
+/** The response, or a failure while there is still time to send it. */
+async function inTime(
+  { RequestType }: CloudFormationRequest,
+  remainingMs: number,
+  response: Promise<CloudFormationResponse>,
+): Promise<CloudFormationResponse> {
   const waiting = new AbortController();
-  const waitMs = Math.max(0, endMs - performance.now());
-  const late = sleep(waitMs, undefined, { signal: waiting.signal }).then(() => {
-    throw new BrandReportsError(
-      'transient',
-      'time_up',
-      'The time ran out before the catalog was rebuilt. What was done stays: test this function with Repair-the-catalog to continue.',
-    );
+  const waitMs = remainingMs - Math.min(RESPONSE_MS, remainingMs / 4);
+  const late = sleep(waitMs, undefined, { signal: waiting.signal }).then((): CloudFormationResponse => {
+    // Test events that cannot be removed must not block the deletion of the stack.
+    if (RequestType === 'Delete') return { status: 'SUCCESS' };
+    return {
+      status: 'FAILED',
+      reason:
+        'The time ran out before the catalog was rebuilt. What was done stays: deploy again to continue.',
+    };
   });
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([response, late]);
   } finally {
     late.catch(() => {});
     waiting.abort();

@@ -11,6 +11,7 @@ import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import {
   CHANGES_TABLE,
   COVERAGE_PAGE_KEY,
+  DEPLOYMENTS_PREFIX,
   LEDGERS_PREFIX,
   LEDGER_TABLES,
   QUERY_RESULTS_PREFIX,
@@ -113,12 +114,13 @@ export class Lake extends Construct {
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
-  /** For rebuilding the catalog: ledgers, which record what is published, what is made from them, and schemas. */
+  /** For rebuilding the catalog: ledgers, which record what is published, what is made from them, schemas, and what failed. */
   grantRebuild(grantee: Grantee): void {
     this.grant(grantee, CHANGE, [`${LEDGERS_PREFIX}*`]);
     const made = LEDGER_TABLES.map((table) => `${tablePrefix(table)}*`);
     this.grant(grantee, ['s3:PutObject'], made);
     this.grant(grantee, READ, [`${SCHEMAS_PREFIX}*`]);
+    this.grant(grantee, [...CHANGE, ...DELETE], [`${DEPLOYMENTS_PREFIX}*`]);
     this.grantList(grantee);
     grantKey(grantee, this.keyArn, 's3', 'write');
   }

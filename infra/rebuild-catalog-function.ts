@@ -18,7 +18,6 @@ import type { Settings } from '../shared/settings/settings.ts';
 import { REGISTRY, schemaName } from '../shared/adapters/aws/test-event-schemas.ts';
 import type { Catalog } from './catalog.ts';
 import type { Lake } from './lake.ts';
-import { output } from './output.ts';
 import { PipelineFunction } from './pipeline-function.ts';
 
 export interface RebuildCatalogFunctionProps {
@@ -74,11 +73,6 @@ export class RebuildCatalogFunction extends PipelineFunction {
           })),
         })),
       },
-    });
-    output(this, 'RebuiltCatalog', {
-      value: this.resource.getAttString('Catalog'),
-      description:
-        'How the last rebuild of the catalog by a deployment ended: complete, incomplete, or failed and why',
     });
     // The role includes its policies: without them the first call would be denied.
     this.resource.node.addDependency(this.function, this.role);

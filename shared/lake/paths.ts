@@ -13,6 +13,7 @@
  *   rates/<brand>.json
  *   status/coverage.html, watch.json           the calendar as a page; what the watcher has told
  *   damaged/<key>.<time>                       copies of documents that were damaged
+ *   deployments/failed-update.json             the update of the stack that has not succeeded, in S3 only
  *   query-results/…                            Athena's, in S3 only
  *   lake/<table>/<partition>/<snapshot id>.parquet   hard links to the published snapshots, in a folder only
  */
@@ -53,6 +54,8 @@ export const COVERAGE_PAGE_KEY = `${STATUS_PREFIX}coverage.html`;
 export const WATCH_KEY = `${STATUS_PREFIX}watch.json`;
 /** Copies of documents that a repair has replaced. */
 const DAMAGED_PREFIX = 'damaged/';
+/** What deployments of the stack have to remember. */
+export const DEPLOYMENTS_PREFIX = 'deployments/';
 /** Where Athena writes the results of queries; a lifecycle rule expires them. */
 export const QUERY_RESULTS_PREFIX = 'query-results/';
 /** What is never deleted and changes by compare-and-swap alone: the truth about the lake. */
@@ -63,6 +66,7 @@ export const OTHER_PREFIXES: readonly string[] = [
   RAW_PREFIX,
   RATES_PREFIX,
   DAMAGED_PREFIX,
+  DEPLOYMENTS_PREFIX,
   QUERY_RESULTS_PREFIX,
   STATUS_PREFIX,
 ];
@@ -191,6 +195,9 @@ export function reportStateKey(report: string, brand: string): string {
 export function schemaKey(table: string): string {
   return `${SCHEMAS_PREFIX}${table}.json`;
 }
+
+/** The update of the stack that has not succeeded. */
+export const FAILED_UPDATE_KEY = `${DEPLOYMENTS_PREFIX}failed-update.json`;
 
 /** `damaged/schema/orders.json.20260131T060000Z` */
 export function damagedCopyKey(key: string, at: Date): string {

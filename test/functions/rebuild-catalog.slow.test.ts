@@ -144,7 +144,6 @@ describe('rebuild-catalog for CloudFormation', () => {
           contentType: undefined,
           body: {
             Status: 'SUCCESS',
-            Data: { Catalog: 'complete' },
             PhysicalResourceId,
             StackId: REQUEST.StackId,
             RequestId: REQUEST.RequestId,
@@ -216,26 +215,74 @@ describe('rebuild-catalog for CloudFormation', () => {
     expect(String(responded()[0]?.Reason).length).toBeLessThanOrEqual(1000);
   });
 
-  it('does not fail an update whose rebuild fails, because the rollback would fail too, and says why', async () => {
-    const { printed } = await invoke(request('Update'), { database: 'nowhere' });
-    expect(responded()).toMatchObject([
-      { Status: 'SUCCESS', Data: { Catalog: expect.stringMatching(/^failed: .*the Glue database nowhere/) } },
-    ]);
-    expect(printed).toContain('catalog_rebuild_failed');
-    expect([...schemas.schemas.keys()]).toEqual([SCHEMA]);
-  });
+  describe('at an update whose rebuild fails', () => {
+    const update = (from: string, to: string, options: Parameters<typeof invoke>[1] = {}) =>
+      invoke(
+        request('Update', {
+          ResourceProperties: { nonce: to, testEvents: [] },
+          OldResourceProperties: { nonce: from, testEvents: [] },
+        }),
+        options,
+      );
+    const failing = { database: 'nowhere' };
+    const statuses = () => responded().map(({ Status }) => Status);
 
-  it('does not fail an update whose time runs out', async () => {
-    await whileSilent(glue, () => invoke(request('Update'), { remainingMs: 2000 }));
-    expect(responded()).toMatchObject([
-      { Status: 'SUCCESS', Data: { Catalog: expect.stringContaining('time ran out') } },
-    ]);
-  });
+    it('fails, and lets CloudFormation roll that very update back although the rebuild fails again', async () => {
+      await update('1', '2', failing);
+      const { printed } = await update('2', '1', failing);
+      expect(statuses()).toEqual(['FAILED', 'SUCCESS']);
+      expect(printed).toContain('catalog_rebuild_failed');
+    });
 
-  it('fails an update that cannot find out who owns what it adopts', async () => {
-    const ResourceProperties = { nonce: '2', adopted: { database: 'brand_reports' } };
-    await whileSilent(glue, () => invoke(request('Update', { ResourceProperties }), { remainingMs: 2000 }));
-    expect(responded()).toMatchObject([{ Status: 'FAILED' }]);
+    it('knows a rollback after an update that ran out of time', async () => {
+      await whileSilent(glue, () => update('1', '2', { remainingMs: 2000 }));
+      await update('2', '1', failing);
+      expect(statuses()).toEqual(['FAILED', 'SUCCESS']);
+    });
+
+    it.each<[string, () => Promise<unknown>]>([
+      ['an older version that is deployed after one that succeeded', () => update('1', '2')],
+      ['an update to another version than the one before the failed update', () => update('0', '2', failing)],
+      ['a lake that remembers no update', async () => {}],
+    ])('takes for no rollback: %s', async (_name, before) => {
+      await before();
+      await update('2', '1', failing);
+      expect(statuses().at(-1)).toBe('FAILED');
+    });
+
+    it('takes the failed update, deployed again, for no rollback, not even after one', async () => {
+      for (const [from, to] of [
+        ['1', '2'],
+        ['1', '2'],
+        ['2', '1'],
+        ['1', '2'],
+      ] as const)
+        await update(from, to, failing);
+      expect(statuses()).toEqual(['FAILED', 'FAILED', 'SUCCESS', 'FAILED']);
+    });
+
+    it('takes an update of test events alone, deployed again after its rollback, for no rollback', async () => {
+      for (let times = 0; times < 4; times += 1) await update('1', '1', failing);
+      expect(statuses()).toEqual(['FAILED', 'SUCCESS', 'FAILED', 'SUCCESS']);
+    });
+
+    it.each(['not JSON', '{"from":2}'])(
+      'goes on where what it remembered is damaged: %s',
+      async (damaged) => {
+        const body = Buffer.from(damaged);
+        s3.objects.set('deployments/failed-update.json', { body, etag: '"1"', modifiedAt: new Date() });
+        await update('1', '2', failing);
+        await update('2', '1', failing);
+        expect(statuses()).toEqual(['FAILED', 'SUCCESS']);
+      },
+    );
+
+    it('says so where it cannot remember the update, and goes on', async () => {
+      s3.faults.refuseAll = true;
+      const { printed } = await update('1', '2', { remainingMs: 4000 });
+      expect(printed).toContain('update_not_remembered');
+      expect(statuses()).toEqual(['FAILED']);
+    });
   });
 
   it('at an update removes the test events of functions that the stack has no longer', async () => {

@@ -464,7 +464,7 @@ describe('the console', () => {
           'AnalystsPolicyArn',
           'AlarmTopicArn',
         ],
-        ...['OrderListFunction', 'RebuildCatalogFunction', 'RebuiltCatalog', 'Secret1', 'Secret2'],
+        ...['OrderListFunction', 'RebuildCatalogFunction', 'Secret1', 'Secret2'],
       ]),
     );
     const outputs = JSON.stringify(both.findOutputs('*'));
