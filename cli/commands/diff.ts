@@ -10,7 +10,7 @@ import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { isJsonObject, parseJson } from '../../shared/json.ts';
 import { changesTable } from '../../shared/history/index.ts';
-import { COMPLETE_STATES } from '../../shared/planning/day-state.ts';
+import { COMPLETE_STATES, statesSql } from '../../shared/planning/day-state.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -84,8 +84,7 @@ async function changedDays(
   since: Date | undefined,
 ) {
   const isOfDay = `report = ${literal(report.name)} AND dt = ${literal(of)}`;
-  const closed = COMPLETE_STATES.map((state) => literal(state)).join(', ');
-  const daysSql = `SELECT brand, rows, committed_state IN (${closed}) AS closed FROM ${coverageTable.name} WHERE ${isOfDay} AND rows IS NOT NULL ORDER BY brand`;
+  const daysSql = `SELECT brand, rows, committed_state IN (${statesSql(COMPLETE_STATES)}) AS closed FROM ${coverageTable.name} WHERE ${isOfDay} AND rows IS NOT NULL ORDER BY brand`;
   // DuckDB keeps the order of a file: the changes as they happened, of each the row of the kind `day` first.
   const at = "strftime(changed_at, '%Y-%m-%dT%H:%M:%S.%gZ')";
   const factsSql = `SELECT * REPLACE (${at} AS changed_at) FROM ${changesTable.name} WHERE ${isOfDay} AND changed_at >= ${literal(since ?? new Date(0))}`;

@@ -189,9 +189,20 @@ function restartedTooOften(
   );
 }
 
+type LeaseContext = Pick<RunContext, 'leases' | 'runId' | 'clock' | 'lake'>;
+
+/** Whether another run reads the day. @param progressOf the progress document of an attempt at it */
+export async function isBeingRead(
+  ctx: LeaseContext,
+  { claim }: DayEntry,
+  progressOf: (attempt: string) => CasDocument<Progress>,
+): Promise<boolean> {
+  return claim !== undefined && isLeaseLive(ctx, claim, await refreshUndamaged(progressOf(claim.attempt)));
+}
+
 /** Whether another run works at the claimed day, as far as its signs of life tell. */
-export async function isLeaseLive(
-  ctx: Pick<RunContext, 'leases' | 'runId' | 'clock' | 'lake'>,
+async function isLeaseLive(
+  ctx: LeaseContext,
   claim: Claim,
   progress: Pick<Progress, 'lease'> | undefined,
 ): Promise<boolean> {

@@ -9,7 +9,6 @@ import { writeCoverage } from '../catalog/coverage.ts';
 import { writeSchemaChanges } from '../catalog/schema-changes.ts';
 import { monthOf } from '../days.ts';
 import { BrandReportsError, asBrandReportsError } from '../errors.ts';
-import { refreshUndamaged } from '../lake/documents/cas-document.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import {
   type Committed,
@@ -25,7 +24,7 @@ import { dayPartition, snapshotKey } from '../lake/paths.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { type ReadableFile, fileIn } from '../lake/table/readable-file.ts';
 import { type SnapshotContent, readContent } from '../lake/table/read-content.ts';
-import { isLeaseLive } from '../attempt/claim.ts';
+import { isBeingRead } from '../attempt/claim.ts';
 import { type BrandReport, type LakeAccess, createBrandReport } from '../context/context.ts';
 import { publishDay } from '../pipeline/publish.ts';
 import { enabledPolicy } from '../planning/policy.ts';
@@ -106,7 +105,9 @@ export async function rollBack(options: RollbackOptions, to: string): Promise<Ro
   const outcome = { brand: ctx.brand, report: report.name, day };
   assertCanReturn(entry, committed, to, day);
   const runId = newId();
-  if (await isBeingRead(ctx, documents, entry, day, runId)) return { status: 'busy', ...outcome };
+  const progressOf = (attempt: string) => documents.progress(report.name, ctx.brand, day, attempt);
+  if (await isBeingRead({ ...ctx, leases: true, runId }, entry, progressOf))
+    return { status: 'busy', ...outcome };
   const content = { snapshot: to, ...(await wholeContent(ctx, day, to)) };
   const changes = await recordRollback(options, ctx, committed, content);
 
@@ -217,18 +218,6 @@ function assertCanReturn(entry: DayEntry, committed: Committed, to: string, day:
 
 function refused(code: string, message: string): BrandReportsError {
   return new BrandReportsError('config', code, message);
-}
-
-async function isBeingRead(
-  { lake, clock, brand, report }: BrandReport,
-  documents: LakeDocuments,
-  { claim }: DayEntry,
-  day: string,
-  runId: string,
-): Promise<boolean> {
-  if (!claim) return false;
-  const progress = await refreshUndamaged(documents.progress(report.name, brand, day, claim.attempt));
-  return isLeaseLive({ leases: true, runId, clock, lake }, claim, progress);
 }
 
 /** @throws BrandReportsError `config` where the snapshot is missing or damaged */

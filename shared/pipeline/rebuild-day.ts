@@ -20,7 +20,7 @@ import { countWithoutKey } from '../records/record-list.ts';
 import { build } from './build.ts';
 import type { BuiltSnapshot } from './builder.ts';
 import { logChange, recordChange } from '../history/index.ts';
-import { isLeaseLive } from '../attempt/claim.ts';
+import { isBeingRead } from '../attempt/claim.ts';
 import { type BuildContext, type RunContext, committedOf } from '../context/context.ts';
 import { publishDay } from './publish.ts';
 import { type StagedDay, pagesOf } from '../attempt/staged-records.ts';
@@ -83,7 +83,8 @@ async function rebuildCommitted(
   entry: DayEntry,
   committed: Committed,
 ): Promise<Pick<RebuiltDay, 'outcome' | 'rows'> | RebuildObstacle> {
-  if (await isBeingRead(ctx, day, entry)) return { outcome: 'busy', rows: 0 };
+  if (await isBeingRead(ctx, entry, (attempt) => ctx.progress(day, attempt)))
+    return { outcome: 'busy', rows: 0 };
   // A closed pass agrees with itself at least: only a rollback leaves none.
   if (committed.state === 'closed' && committed.identicalPasses === 0) return 'rolled_back';
   const replay = await replayOf(ctx, day, committed);
@@ -94,11 +95,6 @@ async function rebuildCommitted(
   const isNew = ctx.policy.queryFingerprint !== committed.queryFingerprint;
   if (!built.unchanged || isNew) await commit(ctx, day, entry, committed, built);
   return { outcome: built.unchanged ? 'unchanged' : 'published', rows: built.rows };
-}
-
-async function isBeingRead(ctx: RebuildContext, day: string, { claim }: DayEntry): Promise<boolean> {
-  if (!claim) return false;
-  return isLeaseLive(ctx, claim, await refreshUndamaged(ctx.progress(day, claim.attempt)));
 }
 
 /** `raw_damaged` where what names the raw records is damaged. */
