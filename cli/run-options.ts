@@ -28,6 +28,7 @@ export interface RunFlags {
   now?: Date;
   from?: string;
   to?: string;
+  acceptFewer?: boolean;
 }
 
 /**
@@ -48,7 +49,13 @@ export async function createRunOptions(
   const areLocal = flags.credentials !== undefined || !isInS3(flags.lake);
   if (areLocal)
     await Promise.all((brands ?? Object.keys(settings.brands)).map((brand) => credentials.read(brand)));
-  const { from, to } = flags;
+  const { from, to, acceptFewer } = flags;
+  if (acceptFewer && from === undefined && to === undefined)
+    throw new BrandReportsError(
+      'config',
+      'no_days_named',
+      '--accept-fewer replaces rows that can change no more, so it needs the days: add --from and --to.',
+    );
   return {
     ...(await lakeAccess(flags, log)),
     settings,
@@ -60,6 +67,7 @@ export async function createRunOptions(
       ...(names.length > 0 && { reports: names }),
       ...(from !== undefined && { from }),
       ...(to !== undefined && { to }),
+      ...(acceptFewer && { acceptFewer }),
     },
   };
 }

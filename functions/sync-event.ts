@@ -22,6 +22,8 @@ function syncSchema(brands: readonly string[]) {
     /** With `to`: read these days again, `YYYY-MM-DD`, whether they are due or not. */
     from: z.optional(day()),
     to: z.optional(day()),
+    /** Whether fewer records of these days replace what can change no more. */
+    acceptFewer: z.optional(z.boolean({ error: 'true, false' })),
     rebuild: z.optional(z.never()),
     /** Only checks credentials, clock and first page; writes nothing. */
     check: z.optional(z.boolean({ error: 'true, false' })),
@@ -29,7 +31,13 @@ function syncSchema(brands: readonly string[]) {
     now: z.optional(text('an instant such as 2026-01-31T06:00:00Z', isInstant)),
     /** The most that this run may use of the brand's rate. */
     requestsPerSecond: z.optional(number(Number.MIN_VALUE, 1000, 'a number above 0, up to 1000')),
-  }).check(({ value, issues }) => refuseBackwards(value, issues));
+  }).check(({ value, issues }) => {
+    refuseBackwards(value, issues);
+    const { acceptFewer, from, to } = value;
+    const message = 'true only together with "from" or "to"';
+    if (acceptFewer && from === undefined && to === undefined)
+      issues.push({ code: 'custom', path: ['acceptFewer'], input: acceptFewer, message });
+  });
 }
 
 /** The days to make again from their raw records. */

@@ -96,7 +96,7 @@ function testEvents(brands: ReportFunctionProps['brands']): Record<string, unkno
   return {
     'Sync-now': {},
     'Check-the-connection': { check: true },
-    'Read-a-range-again': { brand, from: day, to: day },
+    'Read-a-range-again': { brand, from: day, to: day, acceptFewer: false },
     'Rebuild-from-raw-records': { rebuild: true, brand, from: day, to: day },
   };
 }

@@ -48,6 +48,8 @@ interface ReportDetails {
   day_finding: { day: string; check: string; message: string };
   /** The next run that looks at the day's month makes it. */
   check_not_made: { day: string; check: string } & ErrorSummary;
+  /** The service has fewer records than what can change no more: the version stays. */
+  rows_kept: { day: string; rows: number; keptRows: number; message: string };
   /** A later reading of the day is committed already. */
   reading_dropped: { day: string; message: string };
   /** A closed day has another content than before: how many records differ, unknown where a version is damaged. */
@@ -144,6 +146,7 @@ const LEVELS = {
   day_failed: 'error',
   day_finding: 'warn',
   check_not_made: 'warn',
+  rows_kept: 'warn',
   reading_dropped: 'warn',
   day_changed: 'info',
   change_not_compared: 'warn',

@@ -10,10 +10,11 @@ export interface DayOutcome {
   dt: string;
   /**
    * `pending`: left to the next run. `busy`: another run reads it. `unchanged`: read, and the same as committed.
+   * `kept`: the service has fewer records than what can change no more, so the version stays.
    * `waiting`: it was not tried: it failed in an earlier run and its backoff has not ended, or a run whose clock is later
    * than this one's has read it.
    */
-  outcome: 'published' | 'unchanged' | 'pending' | 'busy' | 'waiting' | 'failed';
+  outcome: 'published' | 'unchanged' | 'kept' | 'pending' | 'busy' | 'waiting' | 'failed';
   rows: number;
   pages: number;
   /** Lookups that the service refused: the day has been published without them. */
@@ -92,9 +93,14 @@ function isLeft(outcome: DayOutcome['outcome']): boolean {
   return outcome === 'pending' || outcome === 'busy';
 }
 
+/** Whether the day was read to its end. */
+export function wasRead({ outcome }: Pick<DayOutcome, 'outcome'>): boolean {
+  return outcome === 'published' || outcome === 'unchanged' || outcome === 'kept';
+}
+
 /** Whether any day was read to its end. */
 export function madeProgress({ days }: ReportOutcome): boolean {
-  return days.some(({ outcome }) => outcome === 'published' || outcome === 'unchanged');
+  return days.some(wasRead);
 }
 
 /** The outcome of a run, from those of its reports. */

@@ -35,6 +35,7 @@ export function addSync(program: Command): void {
     .addOption(brandOption())
     .addOption(fromOption('fetch this day and the ones after it, due or not'))
     .addOption(toOption('… up to and including this day (default: today)'))
+    .option('--accept-fewer', 'of the days that --from and --to name, believe fewer records than before')
     .addOption(lakeOption())
     .addOption(databaseOption())
     .addOption(settingsOption())
@@ -82,7 +83,7 @@ function nextStep(outcome: SyncOutcome): string | undefined {
 export function syncText(outcome: SyncOutcome): string {
   const { status, reports } = outcome;
   const next = nextStep(outcome);
-  const unfinished = (['pending', 'busy', 'waiting', 'failed'] as const).filter((outcome) =>
+  const unfinished = (['kept', 'pending', 'busy', 'waiting', 'failed'] as const).filter((outcome) =>
     reports.some(({ days }) => countOf(days, outcome) > 0),
   );
   const columns = [

@@ -4,9 +4,16 @@
  * claim is left alone while its run renews the lease, and taken over when that has stopped for a minute.
  */
 import { MINUTE_MS, monthOf } from '../days.ts';
-import { BrandReportsError } from '../errors.ts';
+import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import { type CasDocument, refreshUndamaged } from '../lake/documents/cas-document.ts';
-import { type Claim, type DayEntry, claimDay, withoutFuture } from '../lake/documents/ledger.ts';
+import {
+  type Claim,
+  type DayEntry,
+  claimDay,
+  claimLost,
+  isWhole,
+  withoutFuture,
+} from '../lake/documents/ledger.ts';
 import { EMPTY_PROGRESS, type Progress, type Slice, assertLeaseHeld } from '../lake/documents/progress.ts';
 import {
   type AttemptDecision,
@@ -191,13 +198,48 @@ function restartedTooOften(
 
 type LeaseContext = Pick<RunContext, 'leases' | 'runId' | 'clock' | 'lake'>;
 
-/** Whether another run reads the day. @param progressOf the progress document of an attempt at it */
-export async function isBeingRead(
+/** @param progressOf the progress document of an attempt at it */
+async function isBeingRead(
   ctx: LeaseContext,
   { claim }: DayEntry,
   progressOf: (attempt: string) => CasDocument<Progress>,
 ): Promise<boolean> {
-  return claim !== undefined && isLeaseLive(ctx, claim, await refreshUndamaged(progressOf(claim.attempt)));
+  if (!claim) return false;
+  const progress = claim.attempt === undefined ? undefined : progressOf(claim.attempt);
+  return isLeaseLive(ctx, claim, progress && (await refreshUndamaged(progress)));
+}
+
+/**
+ * Claims a day for a version that is made of what the lake has: the vacuum keeps it until it is committed. What another
+ * run has staged may be resumed after it.
+ * @param entry what the version was judged by
+ * @returns false if another run works at the day, or has done so since
+ */
+export async function claimForVersion(
+  ctx: LeaseContext & Pick<RunContext, 'ledger'>,
+  day: string,
+  entry: DayEntry,
+  progressOf: (attempt: string) => CasDocument<Progress>,
+): Promise<boolean> {
+  if (await isBeingRead(ctx, entry, progressOf)) return false;
+  const { claim: before } = entry;
+  const mine: Claim = { restarts: 0, ...before, runId: ctx.runId, at: wallTime(ctx) };
+  try {
+    await ctx.ledger(monthOf(day)).update((ledger) => {
+      if (!hasSameVersions(entry, ledger.days[day] ?? {})) throw claimLost(day);
+      return claimDay(ledger, day, before, mine);
+    });
+    return true;
+  } catch (thrown) {
+    if (rethrowBugs(thrown).kind !== 'conflict') throw thrown;
+    return false;
+  }
+}
+
+function hasSameVersions(one: DayEntry, other: DayEntry): boolean {
+  const versionsIn = ({ committed, superseded }: DayEntry) =>
+    JSON.stringify([committed?.snapshot, committed?.attempt, committed?.readFrom, superseded]);
+  return versionsIn(one) === versionsIn(other);
 }
 
 /** Whether another run works at the claimed day, as far as its signs of life tell. */
@@ -237,8 +279,8 @@ async function situationOf(
 
 function upstreamSnapshot(entry: DayEntry | undefined): Slice['upstream'] {
   if (!entry?.committed) return undefined;
-  const { snapshot, digest, bytes, state } = entry.committed;
-  return { snapshot, digest, bytes, closed: state === 'closed' };
+  const { snapshot, digest, bytes } = entry.committed;
+  return { snapshot, digest, bytes, closed: isWhole(entry.committed) };
 }
 
 function wallTime({ clock }: Pick<RunContext, 'clock'>): string {

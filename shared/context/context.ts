@@ -100,6 +100,10 @@ export interface RunContext extends BuildContext, FetchContext {
   daysInFlight: number;
   /** Shared by all brands and reports of the run. */
   days: DaysInFlight;
+  /** Whether fewer records replace what can change no more: a person has asked for that, and named the days. */
+  acceptsFewer: boolean;
+  /** Whether the service has returned a day of the report in this run. */
+  hasReturned: () => boolean;
   /** Leases only spare double work: without them runs take over each other's days, and only requests grow (I5). */
   leases: boolean;
   /** @param first how the document of a new attempt begins */

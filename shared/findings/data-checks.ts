@@ -32,7 +32,7 @@ export async function reconcile(
   for (const month of months) {
     const { days } = await ctx.ledger(month).cached();
     for (const [day, { committed }] of Object.entries(days).sort(([a], [b]) => (a < b ? -1 : 1))) {
-      if (committed?.state !== 'closed') continue;
+      if (!committed || committed.state === 'open') continue;
       const checks = await examine(ctx, day, committed);
       if (checks.size === 0) continue;
       const examined = { day, snapshot: committed.snapshot, checks };
@@ -104,7 +104,7 @@ async function completeDay(ctx: RunContext, name: string, day: string): Promise<
   if (!other || !ctx.brandSettings.reports[name]?.enabled) return undefined;
   const read = await readOrDamage(other.ledger(monthOf(day)).cached());
   const committed = 'value' in read ? read.value.days[day]?.committed : undefined;
-  const isComplete = committed?.state === 'closed' && committed.confirmed;
+  const isComplete = committed?.state === 'closed' || committed?.state === 'settled';
   return isComplete ? { report: other.report, day, committed } : undefined;
 }
 

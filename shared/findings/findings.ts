@@ -9,6 +9,7 @@ import { addDays, monthOf } from '../days.ts';
 import type { Committed, DayEntry, Ledger } from '../lake/documents/ledger.ts';
 import type { Check, ReportDefinition } from '../reports/definition.ts';
 import type { Policy } from '../planning/due.ts';
+import { MAX_CONTRADICTIONS } from '../planning/transitions.ts';
 
 /** Something odd about a day that is complete. */
 export interface Finding {
@@ -55,7 +56,17 @@ const COMMON = {
   never_agrees: {
     title: 'no two readings agree',
     advice:
-      'brand-reports diff shows the field that differs in every answer: tell the operator of the service. The day has the last answer and is not read again, until a range names it',
+      'brand-reports diff shows the field that differs in every answer: tell the operator of the service. The day has the last answer, and is read again as the refresh policy says',
+  },
+  rows_kept: {
+    title: 'the service has fewer records than the day',
+    advice:
+      'Nothing is to be done where the service keeps its records only so long. If it is right, read the day again with --accept-fewer',
+  },
+  given_up: {
+    title: 'not confirmed by its last readings',
+    advice:
+      'The day keeps what was read before, and is not read again. Compare it with the dashboard of the brand; to read it again, name its dates',
   },
   zone_seam: {
     title: 'another time zone than the day before',
@@ -76,24 +87,25 @@ export function entriesIn(ledgers: ReadonlyMap<string, Pick<Ledger, 'days'>>): F
 
 /** What is odd about a day. @returns nothing for a day that is open, or not read */
 export function findingsOf({ day, report, entryOn, policy }: FindingFacts): Finding[] {
-  const committed = entryOn(day)?.committed;
-  if (committed?.state !== 'closed') return [];
+  const { committed, disregarded } = entryOn(day) ?? {};
+  if (!committed || committed.state === 'open') return [];
   const since = committed.committedAt ?? committed.readFrom;
-  const { before, confirmed } = committed;
+  const { before } = committed;
+  const isCertain = committed.state !== 'unconfirmed';
   const falls = before && policy ? fallsBelow(before, committed, report.measure, policy.fallPercent) : [];
   // Rows that fell are far from what is usual as well: people are told of one thing once.
   const hasFewerRows = falls.some(({ check }) => check !== 'sum_fell');
   const unusual = hasFewerRows ? [] : unusualRows(day, committed, entryOn);
   return [
     ...falls.map(({ check, detail }) => ({
-      ...{ check, ...COMMON[check], detail, since: before?.at ?? since, isCertain: confirmed },
+      ...{ check, ...COMMON[check], detail, since: before?.at ?? since, isCertain },
       ...(check === 'sum_fell' && { title: `the sum of ${report.measure} fell` }),
     })),
     ...unusual.map((detail) => ({
-      ...{ check: 'unusual_rows', ...COMMON.unusual_rows, detail, since, isCertain: confirmed },
+      ...{ check: 'unusual_rows', ...COMMON.unusual_rows, detail, since, isCertain },
     })),
-    ...neverAgreed(committed).map((detail) => ({
-      ...{ check: 'never_agrees', ...COMMON.never_agrees, detail, since, isCertain: true },
+    ...endOf(committed, disregarded).map(({ check, detail, at = since }) => ({
+      ...{ check, ...COMMON[check], detail, since: at, isCertain: true },
     })),
     ...zoneSeam(day, committed, report, entryOn).map((detail) => ({
       ...{ check: 'zone_seam', ...COMMON.zone_seam, detail, since, isCertain: true },
@@ -106,9 +118,17 @@ export function findingsOf({ day, report, entryOn, policy }: FindingFacts): Find
   ];
 }
 
-/** Of a day that was given up because its readings differed again and again. */
-function neverAgreed({ lastReadingGivenUp, disagreements = 0 }: Committed): string[] {
-  return lastReadingGivenUp && disagreements > 0 ? [`${disagreements} in a row differed`] : [];
+/** Why the last readings are not what the day has, or are not believed: people are told of one cause. */
+function endOf(
+  { rows, state, settledBy, contradictions = 0 }: Committed,
+  disregarded: DayEntry['disregarded'],
+): { check: 'rows_kept' | 'given_up' | 'never_agrees'; detail: string; at?: string }[] {
+  const inRow = `${contradictions} in a row failed or differed`;
+  if (disregarded)
+    return [{ check: 'rows_kept', detail: `${rowsText(rows)}, ${disregarded.rows} now`, at: disregarded.at }];
+  if (settledBy === 'given_up') return [{ check: 'given_up', detail: inRow }];
+  const isDoubted = state !== 'settled' && contradictions >= MAX_CONTRADICTIONS;
+  return isDoubted ? [{ check: 'never_agrees', detail: inRow }] : [];
 }
 
 /**
@@ -122,7 +142,7 @@ function zoneSeam(
   entryOn: FindingFacts['entryOn'],
 ): string[] {
   const before = entryOn(addDays(day, -1))?.committed;
-  const isKnown = before?.settled && before.timeZone !== undefined && timeZone !== undefined;
+  const isKnown = before?.state === 'settled' && before.timeZone !== undefined && timeZone !== undefined;
   if (!isKnown || before.timeZone === timeZone || report.day.by === 'dates') return [];
   return [`${before.timeZone} before, ${timeZone} now`];
 }
@@ -198,7 +218,9 @@ function unusualRows(
   entryOn: FindingFacts['entryOn'],
 ): string[] {
   const weeks = Array.from({ length: WEEKS }, (_, week) => entryOn(addDays(day, -7 * (week + 1))));
-  const known = weeks.flatMap((week) => (week?.committed?.state === 'closed' ? [week.committed.rows] : []));
+  const known = weeks.flatMap(({ committed } = {}) =>
+    committed && committed.state !== 'open' ? [committed.rows] : [],
+  );
   if (known.length < MIN_WEEKS) return [];
   const usual = median(known);
   if (usual < MIN_ROWS_APART || Math.abs(rows - usual) < MIN_ROWS_APART) return [];
@@ -244,7 +266,7 @@ export function carriedFindings(
 /** Whether what is committed has only now come to have this finding: it is logged then, and not with every reading. */
 export function isNewFinding({ check }: Finding, facts: FindingFacts): boolean {
   const { before, readFrom } = facts.entryOn(facts.day)?.committed ?? {};
-  if (!before || check === 'never_agrees') return true;
+  if (!before || check === 'never_agrees' || check === 'given_up' || check === 'rows_kept') return true;
   if (check === 'zone_seam') return before.state === 'open';
   if (check !== 'unusual_rows') return before.at === readFrom;
   return before.state === 'open' || unusualRows(facts.day, before, facts.entryOn).length === 0;

@@ -49,7 +49,7 @@ export async function recordChange(
   replacement: Replacement,
 ): Promise<DayChanges | undefined> {
   const { before, after, cause, changedAt } = replacement;
-  if (before.state !== 'closed' || before.digest === after.digest) return before.changes;
+  if (before.state === 'open' || before.digest === after.digest) return before.changes;
   const diff = await diffOrLog(ctx, day, replacement);
   const change: Change = {
     id: after.snapshot,

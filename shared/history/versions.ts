@@ -4,7 +4,7 @@
  * one another without a gap; a snapshot that was rolled back to has one for each time that it was current. Everything is
  * pure, and follows from the ledger's entry alone: there is no second record of the past that could differ from it.
  */
-import type { DayEntry } from '../lake/documents/ledger.ts';
+import { type DayEntry, isWhole } from '../lake/documents/ledger.ts';
 
 /** A snapshot of a day, for a time in which queries found it. */
 export interface Version {
@@ -13,8 +13,8 @@ export interface Version {
   fromMs?: number;
   /** Missing: it is current. */
   toMs?: number;
-  /** It was read while the day was open. */
-  open: boolean;
+  /** Whether it holds the whole day, or was read while the day was open; missing: a repair has lost it. */
+  whole?: boolean;
 }
 
 /**
@@ -30,15 +30,16 @@ export function versionsOf({
   const versions: Version[] = [];
   const firstMs = Date.parse(versionsFrom ?? firstCommittedAt ?? '');
   let from: Pick<Version, 'fromMs'> = Number.isNaN(firstMs) ? {} : { fromMs: firstMs };
-  for (const { snapshot, at, open = false } of superseded) {
-    const version = { snapshot, open, ...from };
+  for (const { snapshot, at, whole } of superseded) {
+    const version = { snapshot, ...(whole !== undefined && { whole }), ...from };
     if (at === null) return [...versions, version];
     const toMs = Math.max(from.fromMs ?? Number.NEGATIVE_INFINITY, Date.parse(at));
     versions.push({ ...version, toMs });
     from = { fromMs: toMs };
   }
   if (!committed) return versions;
-  return [...versions, { snapshot: committed.snapshot, open: committed.state === 'open', ...from }];
+  const whole = committed.timeZone === undefined ? {} : { whole: isWhole(committed) };
+  return [...versions, { snapshot: committed.snapshot, ...whole, ...from }];
 }
 
 /**

@@ -10,24 +10,20 @@ import { writeSchemaChanges } from '../catalog/schema-changes.ts';
 import { monthOf } from '../days.ts';
 import { BrandReportsError, asBrandReportsError } from '../errors.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
-import {
-  type Committed,
-  type DayChanges,
-  type DayEntry,
-  type VersionContent,
-  rollBackDay,
-} from '../lake/documents/ledger.ts';
+import { type Committed, type DayEntry, attemptOfRollback, releaseDay } from '../lake/documents/ledger.ts';
 import { markMonthsDirty } from '../lake/documents/report-state.ts';
 import { listLedgers } from '../lake/documents/read.ts';
-import { versionsOf, logChange, recordChange } from '../history/index.ts';
+import { versionsOf } from '../history/index.ts';
 import { dayPartition, snapshotKey } from '../lake/paths.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { type ReadableFile, fileIn } from '../lake/table/readable-file.ts';
 import { type SnapshotContent, readContent } from '../lake/table/read-content.ts';
-import { isBeingRead } from '../attempt/claim.ts';
+import { claimForVersion } from '../attempt/claim.ts';
 import { type BrandReport, type LakeAccess, createBrandReport } from '../context/context.ts';
 import { publishDay } from '../pipeline/publish.ts';
+import { replaceVersion } from '../pipeline/replace-version.ts';
 import { enabledPolicy } from '../planning/policy.ts';
+import { afterCommand } from '../planning/transitions.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 
@@ -52,8 +48,8 @@ export interface KeptVersion {
   to: string | null;
   /** `null` where the snapshot cannot be read. */
   rows: number | null;
-  /** Read while the day was open. */
-  open: boolean;
+  /** Read while the day was open; `null`: not known since a repair. */
+  open: boolean | null;
 }
 
 /** The versions of a day, the oldest first. */
@@ -84,13 +80,13 @@ export async function listVersions(options: RollbackOptions): Promise<DayVersion
   const { day, report } = options;
   const { ctx, entry } = await openDay(options);
   const versions: KeptVersion[] = [];
-  for (const { snapshot, fromMs, toMs, open } of versionsOf(entry))
+  for (const { snapshot, fromMs, toMs, whole } of versionsOf(entry))
     versions.push({
       snapshot,
       from: iso(fromMs),
       to: iso(toMs),
       rows: await rowsOf(ctx, day, snapshot),
-      open,
+      open: whole === undefined ? null : !whole,
     });
   return { brand: ctx.brand, report: report.name, day, versions };
 }
@@ -106,23 +102,18 @@ export async function rollBack(options: RollbackOptions, to: string): Promise<Ro
   assertCanReturn(entry, committed, to, day);
   const runId = newId();
   const progressOf = (attempt: string) => documents.progress(report.name, ctx.brand, day, attempt);
-  if (await isBeingRead({ ...ctx, leases: true, runId }, entry, progressOf))
-    return { status: 'busy', ...outcome };
-  const content = { snapshot: to, ...(await wholeContent(ctx, day, to)) };
-  const changes = await recordRollback(options, ctx, committed, content);
-
   const month = monthOf(day);
   const dirty = { by: runId, at: new Date(clock.wallMs()).toISOString() };
   await ctx.reportState.update((state) => markMonthsDirty(state, [month], dirty, new Map()));
-  const { claim } = entry;
-  await ctx.ledger(month).update((ledger) =>
-    rollBackDay(ledger, day, {
-      from: { committed, claim },
-      content: { ...content, ...(changes && { changes }), published: ctx.lake.catalog === undefined },
-      wallMs: ctx.clock.wallMs(),
-    }),
-  );
-  if (changes && changes !== committed.changes) logChange(ctx, day, content.rows, changes);
+  const claimant = { ...ctx, leases: true, runId };
+  if (!(await claimForVersion(claimant, day, entry, progressOf))) return { status: 'busy', ...outcome };
+  let content: SnapshotContent;
+  try {
+    content = await wholeContent(ctx, day, to);
+    await commitRollback(options, claimant, committed, { snapshot: to, ...content });
+  } finally {
+    await ctx.ledger(month).update((ledger) => releaseDay(ledger, day, runId));
+  }
   await publishDay(ctx, day);
   await ctx.ledger(month).flush();
   if (ctx.policy) await writeCoverage(ctx, [month], (await ctx.reportState.cached()).hasReturnedRecords);
@@ -131,20 +122,29 @@ export async function rollBack(options: RollbackOptions, to: string): Promise<Ro
   return { status: 'complete', ...outcome, snapshot: to, rows: content.rows, replaced: { snapshot, rows } };
 }
 
-/** What the table `changes` says of it, to be committed with the rollback. */
-function recordRollback(
-  { settings, day }: RollbackOptions,
-  ctx: BrandReport,
-  before: Committed,
-  content: VersionContent,
-): Promise<DayChanges | undefined> {
+/**
+ * Of how the day is read all stays but its attempt, whose raw records are not those of this version. `unsettled` stays,
+ * because when the day is read next follows from what the service said last.
+ */
+function commitRollback(
+  { settings, day, newId }: RollbackOptions,
+  ctx: BrandReport & { runId: string },
+  replaced: Committed,
+  content: SnapshotContent & { snapshot: string },
+): Promise<void> {
   const own = settings?.brands[ctx.brand]?.reports[ctx.report.name];
-  const { keyIsNone } = before;
-  return recordChange({ ...ctx, ...(own && { settings: own }) }, day, {
-    before,
-    after: { ...content, ...(keyIsNone && { keyIsNone }) },
+  const attempt = attemptOfRollback(newId());
+  return replaceVersion({ ...ctx, ...(own && { settings: own }) }, day, {
+    runId: ctx.runId,
+    replaced,
     cause: 'rollback',
     changedAt: new Date(ctx.clock.wallMs()).toISOString(),
+    next: (current = replaced) => {
+      // Whoever goes back to fewer rows has decided it: they have not fallen.
+      const { before: _before, filled: _filled, sums: _sums, rescued: _rescued, ...reading } = current;
+      const published = ctx.lake.catalog === undefined;
+      return { ...reading, ...content, ...afterCommand(current, 'rolled_back')?.said, attempt, published };
+    },
   });
 }
 
@@ -209,10 +209,18 @@ function assertCanReturn(entry: DayEntry, committed: Committed, to: string, day:
     );
   if (versions.length === 0)
     throw refused('version_not_kept', `${to} is no version of ${day} that is kept. Allowed: ${allowed}.`);
-  if (committed.state === 'closed' && versions.every(({ open }) => open))
+  if (committed.state === 'open') return;
+  const whole = versions.filter((version) => version.whole);
+  if (whole.length === 0)
     throw refused(
       'version_is_part',
-      `${to} was read while ${day} was not over, and is a part of it. Choose a version that is not marked open.`,
+      `${to} was read while ${day} was not over, or a repair has lost whether it was. Choose a version that holds the whole day.`,
+    );
+  const { timeZone } = committed;
+  if (timeZone !== undefined && whole.every((version) => version.timeZone !== timeZone))
+    throw refused(
+      'version_of_other_zone',
+      `${to} was read in the time zone ${whole[0]?.timeZone}, and ${day} now begins and ends as in ${timeZone}. Choose a version of that zone.`,
     );
 }
 

@@ -84,8 +84,8 @@ export interface Builder {
 export async function createBuilder(ctx: BuildContext, day: string, basis: Basis): Promise<Builder> {
   const { lake, report, brand, settings } = ctx;
   const snapshot = ctx.newId();
-  const replacesClosed = (await committedOf(ctx, day))?.state === 'closed';
-  const hashes = replacesClosed ? new RowHashes() : undefined;
+  const { state } = (await committedOf(ctx, day)) ?? {};
+  const hashes = state === undefined || state === 'open' ? undefined : new RowHashes();
   const digest = new Digest(hashes);
   const rowsOfDay = createRowsOfDay(ctx, day, basis.keyField, basis.rule);
   const observations: Observations = {};

@@ -1,19 +1,27 @@
-import { monthOf } from '../days.ts';
-import { BrandReportsError } from '../errors.ts';
 import { isFuture } from '../lake/documents/cas-document.ts';
-import { commitDay } from '../lake/documents/ledger.ts';
+import { type Committed, laterReading } from '../lake/documents/ledger.ts';
 import { carriedFindings } from '../findings/index.ts';
-import { disagreementsAfter, doubtOf, neverAgrees, settles, watchedDays } from '../planning/due.ts';
+import { isBehindPolicy, isLast } from '../planning/due.ts';
 import { readingOf } from '../planning/reading.ts';
+import { afterReading } from '../planning/transitions.ts';
 import type { BuiltSnapshot } from './builder.ts';
 import type { Attempt } from '../attempt/claim.ts';
-import { logChange, recordChange } from '../history/index.ts';
 import { type RunContext, committedOf } from '../context/context.ts';
+import { replaceVersion } from './replace-version.ts';
+
+/** What a reading is committed as. */
+export interface ReadingCommit {
+  /** Id of the run's continuation: runs that continue it do not read the day again. */
+  continuation: string;
+  /** Whether fewer records replace what can change no more, because a person has asked for that. */
+  isAccepted: boolean;
+}
 
 /**
- * Records the snapshot in the ledger: the one commit point of a sync (I4). Without the claim that the commit checks, a
- * process that wakes up after an hour would replace what others have committed since.
- * @param continuation id of the run's continuation: runs that continue it do not read the day again
+ * Records a reading in the ledger: the version that it has built, or, if the reading is not believed, that the one before
+ * stays (I11). Without the claim that the commit checks, a process that wakes up after an hour would replace what others
+ * have committed since.
+ * @returns the rows of the version that stays although the reading has fewer; missing: the reading is committed
  * @throws BrandReportsError `conflict` where another run has taken the day over, or a later reading is committed; then
  * nothing was changed
  */
@@ -21,74 +29,54 @@ export async function commit(
   ctx: RunContext,
   { day, id, progress }: Attempt,
   { unchanged, hashes, ...snapshot }: BuiltSnapshot,
-  continuation: string,
-): Promise<void> {
+  { continuation, isAccepted }: ReadingCommit,
+): Promise<{ keptRows?: number }> {
+  const { policy, runId } = ctx;
   const { slices } = await progress.cached();
-  const { startedMs, closed, resumed, recordPages, said } = readingOf(day, ctx.policy, slices);
+  const { startedMs, closed, recordPages, said } = readingOf(day, policy, slices);
   const { hasReturnedRecords } = await ctx.reportState.cached();
   const replaced = await committedOf(ctx, day);
-  const changes =
-    replaced &&
-    (await recordChange(ctx, day, {
-      before: replaced,
-      after: snapshot,
-      ...(hashes && { afterHashes: hashes }),
-      cause: 'reading',
-      // Of several slices of lookups, the one that brought it.
-      changedAt: slices.at(-1)?.startedAt ?? said.readFrom,
-    }));
-  await ctx.ledger(monthOf(day)).update((ledger) => {
-    const before = ledger.days[day]?.committed;
-    // I11: passes with equal content, one after the other.
-    const isPass = before?.state === 'closed' && !isFuture(before);
-    const agreed = unchanged && isPass ? before.identicalPasses : 0;
-    const passes = { identicalPasses: closed ? agreed + 1 : 0, ...(resumed && { resumed }) };
-    const isLast = settles(day, ctx.policy, startedMs, { ...snapshot, ...passes });
-    const reading = { unchanged, recordPages, rows: snapshot.rows };
-    const { mayBeLast, ...doubt } = doubtOf(ctx.policy, reading, before);
-    // Where the service never returned a record, the address or the credentials may be another brand's.
-    const isVerified = hasReturnedRecords || snapshot.rows > 0;
-    const { queryFingerprint, fallPercent } = ctx.policy;
-    const content = { ...snapshot, unchanged, at: said.readFrom, queryFingerprint };
-    const compared = { ...snapshot, unchanged, readFromMs: startedMs };
-    const disagreements = disagreementsAfter(day, ctx.policy, compared, before);
-    const agrees = isLast && mayBeLast;
-    const isGivenUp = !agrees && neverAgrees({ ...reading, ...doubt, disagreements }, before);
-    const settled = closed && (agrees || isGivenUp) && isVerified && !said.refusedLookups?.retryAt;
-    const next = commitDay(ledger, day, {
-      runId: ctx.runId,
-      continuation,
-      wallMs: ctx.clock.wallMs(),
-      committed: {
-        ...snapshot,
-        // Without a catalog readers follow the ledger itself.
-        published: ctx.lake.catalog === undefined || (unchanged && (before?.published ?? false)),
-        state: closed ? 'closed' : 'open',
-        settled,
-        ...(settled && { watchedDays: watchedDays(day, ctx.policy, startedMs) }),
-        ...(settled && isGivenUp && { lastReadingGivenUp: true }),
-        ...passes,
-        ...doubt,
-        ...(disagreements > 0 && { disagreements }),
-        attempt: id,
-        ...said,
-        timeZone: ctx.policy.timeZone,
-        queryFingerprint,
-        ...carriedFindings(before, content, ctx.report.measure, fallPercent),
-        ...(changes && { changes }),
-      },
-    });
-    if (before?.snapshot !== replaced?.snapshot) throw replacedMeanwhile(day);
-    return next;
-  });
-  if (changes && changes !== replaced?.changes) logChange(ctx, day, snapshot.rows, changes);
-}
-
-/** What was recorded as changed is no longer what this commit would change. */
-function replacedMeanwhile(day: string): BrandReportsError {
-  return new BrandReportsError(
-    'conflict',
-    'replaced_meanwhile',
-    `another version of ${day} was committed while this run built its own; the next run reads the day again`,
+  const { queryFingerprint, timeZone, fallPercent } = policy;
+  // Where the service never returned a record, the address or the credentials may be another brand's.
+  const isVerified = hasReturnedRecords || snapshot.rows > 0;
+  const next = afterReading(
+    // What a clock ahead has closed is not over.
+    replaced && isFuture(replaced) ? { ...replaced, state: 'open' } : replaced,
+    {
+      ...{ kind: closed ? 'whole' : 'open', rows: snapshot.rows, digest: snapshot.digest, queryFingerprint },
+      ...{ isAlone: policy.pagesAreSnapshot || recordPages <= 1, isAccepted },
+    },
+    {
+      last: isLast(day, policy, startedMs, snapshot) && isVerified && !said.refusedLookups?.retryAt,
+      past: isBehindPolicy(day, policy, startedMs),
+    },
   );
+  if (!next) throw laterReading(day, replaced);
+  const keeps = next.outcome.keeps ? replaced : undefined;
+  const disregarded = { at: said.readFrom, rows: snapshot.rows, queryFingerprint };
+  const content = { ...snapshot, unchanged, at: said.readFrom, queryFingerprint };
+  await replaceVersion(ctx, day, {
+    runId,
+    replaced,
+    ...(!keeps && { hashes }),
+    reading: { continuation, ...(keeps && { disregarded }) },
+    cause: 'reading',
+    // Of several slices of lookups, the one that brought it.
+    changedAt: slices.at(-1)?.startedAt ?? said.readFrom,
+    next: (before): Committed =>
+      keeps
+        ? { ...(before ?? keeps), ...next.said }
+        : {
+            ...snapshot,
+            // Without a catalog readers follow the ledger itself.
+            published: ctx.lake.catalog === undefined || (unchanged && (before?.published ?? false)),
+            ...next.said,
+            attempt: id,
+            ...said,
+            timeZone,
+            queryFingerprint,
+            ...carriedFindings(before, content, ctx.report.measure, fallPercent),
+          },
+  });
+  return keeps ? { keptRows: keeps.rows } : {};
 }

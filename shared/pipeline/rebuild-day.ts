@@ -4,14 +4,13 @@
  * What the settings lead to now is honoured as far as the records tell; otherwise the day stays as it is, and the outcome
  * says why.
  *
- * No claim is needed: the commit is one compare-and-swap that replaces exactly what it was built from, and a run that
- * reads the day meanwhile wins (I5). A process that dies before it leaves a snapshot that nothing names, and one that dies
- * behind it a publication that the next run repeats (I4).
+ * The claim keeps the new version from the vacuum, and a run that takes it over wins (I5). A process that dies before the
+ * commit leaves a version that nothing names, and one that dies after it a publication that the next run repeats (I4).
  */
 import { monthOf } from '../days.ts';
 import { rethrowBugs } from '../errors.ts';
 import { refreshUndamaged } from '../lake/documents/cas-document.ts';
-import { type Committed, type DayEntry, rebuildDay as commitRebuilt } from '../lake/documents/ledger.ts';
+import { type Committed, type DayEntry, isRolledBack, releaseDay } from '../lake/documents/ledger.ts';
 import type { Slice } from '../lake/documents/progress.ts';
 import { attemptPrefix } from '../lake/paths.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
@@ -19,10 +18,11 @@ import { type Replay, type ReplayObstacle, decideReplay } from '../planning/repl
 import { countWithoutKey } from '../records/record-list.ts';
 import { build } from './build.ts';
 import type { BuiltSnapshot } from './builder.ts';
-import { logChange, recordChange } from '../history/index.ts';
-import { isBeingRead } from '../attempt/claim.ts';
+import { claimForVersion } from '../attempt/claim.ts';
 import { type BuildContext, type RunContext, committedOf } from '../context/context.ts';
+import { afterCommand } from '../planning/transitions.ts';
 import { publishDay } from './publish.ts';
+import { replaceVersion } from './replace-version.ts';
 import { type StagedDay, pagesOf } from '../attempt/staged-records.ts';
 
 /** One report of one brand in one rebuild. */
@@ -83,18 +83,21 @@ async function rebuildCommitted(
   entry: DayEntry,
   committed: Committed,
 ): Promise<Pick<RebuiltDay, 'outcome' | 'rows'> | RebuildObstacle> {
-  if (await isBeingRead(ctx, entry, (attempt) => ctx.progress(day, attempt)))
-    return { outcome: 'busy', rows: 0 };
-  // A closed pass agrees with itself at least: only a rollback leaves none.
-  if (committed.state === 'closed' && committed.identicalPasses === 0) return 'rolled_back';
+  if (isRolledBack(committed)) return 'rolled_back';
   const replay = await replayOf(ctx, day, committed);
   if (typeof replay === 'string') return replay;
-  const staged = await stagedOf(ctx, day, committed, replay);
-  const built = await build(ctx, staged, { readBack: true, isKeyNew: replay.isKeyNew });
-  if ('conflict' in built) return 'key_unclear';
-  const isNew = ctx.policy.queryFingerprint !== committed.queryFingerprint;
-  if (!built.unchanged || isNew) await commit(ctx, day, entry, committed, built);
-  return { outcome: built.unchanged ? 'unchanged' : 'published', rows: built.rows };
+  if (!(await claimForVersion(ctx, day, entry, (attempt) => ctx.progress(day, attempt))))
+    return { outcome: 'busy', rows: 0 };
+  try {
+    const staged = await stagedOf(ctx, day, committed, replay);
+    const built = await build(ctx, staged, { readBack: true, isKeyNew: replay.isKeyNew });
+    if ('conflict' in built) return 'key_unclear';
+    const isNew = ctx.policy.queryFingerprint !== committed.queryFingerprint;
+    if (!built.unchanged || isNew) await commit(ctx, day, committed, built);
+    return { outcome: built.unchanged ? 'unchanged' : 'published', rows: built.rows };
+  } finally {
+    await ctx.ledger(monthOf(day)).update((ledger) => releaseDay(ledger, day, ctx.runId));
+  }
 }
 
 /** `raw_damaged` where what names the raw records is damaged. */
@@ -129,31 +132,26 @@ async function underNewKey(ctx: RebuildContext, prefix: string, ofThen: Slice): 
   return { ...slice, withoutKey };
 }
 
-/** @throws BrandReportsError `conflict` where the day was committed or claimed meanwhile; then nothing was changed */
 async function commit(
   ctx: RebuildContext,
   day: string,
-  from: DayEntry,
   committed: Committed,
   { unchanged: _unchanged, hashes, ...content }: BuiltSnapshot,
 ): Promise<void> {
-  const changes = await recordChange(ctx, day, {
-    before: committed,
-    after: content,
-    ...(hashes && { afterHashes: hashes }),
+  await replaceVersion(ctx, day, {
+    runId: ctx.runId,
+    replaced: committed,
+    hashes,
     cause: 'rebuild',
     changedAt: new Date(ctx.clock.wallMs()).toISOString(),
+    next: (before = committed) => ({
+      ...withoutContent(before),
+      ...content,
+      ...afterCommand(before, 'rebuilt')?.said,
+      queryFingerprint: ctx.policy.queryFingerprint,
+      published: before.snapshot === content.snapshot ? before.published : ctx.lake.catalog === undefined,
+    }),
   });
-  const next: Committed = {
-    ...withoutContent(committed),
-    ...content,
-    queryFingerprint: ctx.policy.queryFingerprint,
-    published: ctx.lake.catalog === undefined,
-    ...(changes && { changes }),
-  };
-  const wallMs = ctx.clock.wallMs();
-  await ctx.ledger(monthOf(day)).update((ledger) => commitRebuilt(ledger, day, { from, next, wallMs }));
-  if (changes && changes !== committed.changes) logChange(ctx, day, content.rows, changes);
 }
 
 /** What the content says anew, also where it says nothing of it. */

@@ -9,13 +9,13 @@
  */
 import { monthOf } from '../days.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
-import { abandonDay, failDay, releaseDay } from '../lake/documents/ledger.ts';
+import { type Ledger, abandonDay, failDay, releaseDay } from '../lake/documents/ledger.ts';
 import { assertLeaseHeld } from '../lake/documents/progress.ts';
 import { type DayOutcome, errorSummary } from '../outcome.ts';
-import { daysWatched, isBehindPolicy, isEmptied } from '../planning/due.ts';
+import { isBehindPolicy } from '../planning/due.ts';
 import type { Continuation, DueDay } from '../planning/plan.ts';
 import { isEndOfRun } from '../service/retry.ts';
-import type { BuiltSnapshot } from './builder.ts';
+import { afterReading } from '../planning/transitions.ts';
 import { type Attempt, claim, withRenewedLease } from '../attempt/claim.ts';
 import { commit } from './commit.ts';
 import { type RunContext, committedOf } from '../context/context.ts';
@@ -51,10 +51,12 @@ export async function syncDay(
     stopRenewing = keepLease(ctx, claimed);
     const snapshot = await readDay(ctx, claimed, continuation.range !== undefined, onFetched);
     if (!snapshot) return await leftToNextRun(ctx, claimed);
-    if (!continuation.range) await assertNotEmptied(ctx, claimed, snapshot);
-    await commit(ctx, claimed, snapshot, continuation.id);
+    const isAccepted = ctx.acceptsFewer && continuation.range !== undefined;
+    const { keptRows } = await commit(ctx, claimed, snapshot, { continuation: continuation.id, isAccepted });
+    if (keptRows !== undefined) logKept(ctx, day, snapshot, keptRows);
     if (!(await isPublished(ctx, day))) await publishDay(ctx, day);
-    const outcome = snapshot.unchanged ? 'unchanged' : 'published';
+    const read = snapshot.unchanged ? 'unchanged' : 'published';
+    const outcome = keptRows === undefined ? read : 'kept';
     const done = ended(ctx, day, outcome, snapshot.rows, await pagesStaged(claimed));
     const refusedLookups = (await committedOf(ctx, day))?.refusedLookups?.count;
     return { outcome: { ...done.outcome, ...(refusedLookups && { refusedLookups }) } };
@@ -74,21 +76,16 @@ export async function syncDay(
   }
 }
 
-/** I1: records that the service has forgotten are not ours to remove. Only a range that names the day replaces them. */
-async function assertNotEmptied(
-  ctx: RunContext,
-  { day, progress }: Attempt,
-  { rows }: BuiltSnapshot,
-): Promise<void> {
-  const before = await committedOf(ctx, day);
-  const readFromMs = Date.parse((await progress.cached()).slices.at(-1)?.startedAt ?? '');
-  if (!before || !isEmptied(day, ctx.policy, { rows, readFromMs }, before)) return;
-  const { brand, report } = ctx;
-  throw new BrandReportsError(
-    'contract',
-    'day_emptied',
-    `${brand} ${report.name}: the service has ${rows} records of ${day}, which had ${before.rows} rows; at its age none can change, so these rows stay. If the service is right: brand-reports sync ${report.name} --brand ${brand} --from ${day} --to ${day}`,
-  );
+/** I11: records that the service has forgotten are not ours to remove. */
+function logKept(
+  { brand, report, log }: RunContext,
+  day: string,
+  { rows }: { rows: number },
+  keptRows: number,
+): void {
+  const again = `brand-reports sync ${report.name} --brand ${brand} --from ${day} --to ${day} --accept-fewer`;
+  const message = `the service has ${rows} records of ${day}, which had ${keptRows} rows; at its age none can change, so the rows stay. If the service is right: ${again}`;
+  log({ event: 'rows_kept', day, rows, keptRows, message });
 }
 
 function ended(ctx: RunContext, day: string, outcome: DayOutcome['outcome'], rows = 0, pages = 0): SyncedDay {
@@ -152,16 +149,21 @@ async function recordFailure(
     if (isDamaged)
       await attempt?.progress.update((current) => ({ ...assertLeaseHeld(current, runId), slices: [] }));
     const keep = await isResumable(attempt, error);
+    const isPast = isBehindPolicy(day, ctx.policy, nowMs);
     await ctx.ledger(monthOf(day)).update((ledger) =>
       failDay(ledger, day, {
-        ...{ runId, kind, code, message, queryFingerprint, nowMs, keep },
-        ...(isBehindPolicy(day, ctx.policy, nowMs) && { lastOfDays: daysWatched(ctx.policy) }),
+        ...{ runId, kind, code, message, queryFingerprint, nowMs, keep, isPast },
+        after: ctx.hasReturned() ? afterFailure(ledger, day, isPast) : undefined,
         ...(typeof retryAfterMs === 'number' && { retryAfterMs }),
       }),
     );
   } catch (thrown) {
     ctx.log({ event: 'failure_not_recorded', day, message: rethrowBugs(thrown).message });
   }
+}
+
+function afterFailure({ days }: Ledger, day: string, past: boolean) {
+  return afterReading(days[day]?.committed, { kind: 'failed' }, { past, last: past })?.said;
 }
 
 /** Whether the next run may go on behind what is staged: always after a transient failure, else while pages are left. */

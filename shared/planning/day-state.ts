@@ -19,7 +19,7 @@ export const DAY_STATES = {
   missing: 'problem',
   /** Committed, but due again for longer than the grace period. */
   overdue: 'problem',
-  /** Empty, and the report has never returned a record: a wrong setting would look the same. */
+  /** Empty, and the report has never returned a record; or nobody knows since a repair whether it is whole. */
   unverified: 'problem',
   /** Nothing is committed yet; a run is reading the day, or will resume it. */
   in_progress: 'problem',
@@ -90,11 +90,12 @@ export function failureOf({ day, entry, policy }: KnownDay): Failure | undefined
  * has dated in the future counts as missing.
  */
 export function committedState(committed: Committed, hasReturnedRecords: boolean): CommittedState {
-  const { state, settled, lastReadingGivenUp, rows } = committed;
+  const { state, timeZone, rows } = committed;
   if (isFuture(committed)) return 'missing';
-  if (rows === 0 && !hasReturnedRecords) return 'unverified';
-  if (settled && !lastReadingGivenUp) return 'settled';
-  return state === 'closed' ? 'complete' : 'open';
+  if ((rows === 0 && !hasReturnedRecords) || (state === 'unconfirmed' && timeZone === undefined))
+    return 'unverified';
+  if (state === 'open' || state === 'settled') return state;
+  return 'complete';
 }
 
 /**
@@ -109,10 +110,13 @@ export function overdueAtMs(
   if (['missing', 'unverified'].includes(committedState(entry.committed, hasReturnedRecords))) return null;
   // A claim makes a day due immediately, but does not say for how long it has been due. Nor does a reading that another
   // one has to confirm: after a backfill that is every day.
-  const idle = { committed: { ...entry.committed, confirmed: true } };
+  const { committed } = entry;
+  const idle: DayEntry = {
+    committed: committed.state === 'unconfirmed' ? { ...committed, state: 'closed' } : committed,
+  };
   const dueMs = dueAtMs(day, idle, policy, nowMs, upstream);
   if (dueMs === null) return null;
-  const { readFrom, upstreamDigest } = entry.committed;
+  const { readFrom, upstreamDigest } = committed;
   const changedAtMs = upstream && upstream.digest !== upstreamDigest ? Date.parse(upstream.readFrom) : 0;
   return Math.max(dueMs, Date.parse(readFrom), changedAtMs) + gracePeriodMs(policy);
 }

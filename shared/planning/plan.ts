@@ -1,7 +1,7 @@
 import { addDays, dayOf, daysOfMonth, monthOf, startOfDay, earlier } from '../days.ts';
 import { isFuture } from '../lake/documents/cas-document.ts';
-import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
-import { type Policy, type UpstreamDay, closesAtMs, dueAtMs } from './due.ts';
+import { type DayEntry, type Ledger, isWhole } from '../lake/documents/ledger.ts';
+import { type Policy, type UpstreamDay, closesAtMs, dueAtMs, lastAsked } from './due.ts';
 
 /** A day to read, and the reason. */
 export interface DueDay {
@@ -121,8 +121,8 @@ export function waitingDays(
  */
 function isAheadOf(day: string, entry: DayEntry | undefined, policy: Policy, nowMs: number): boolean {
   if (!entry?.committed || isFuture(entry.committed)) return false;
-  const { state, readFrom } = entry.committed;
-  return Date.parse(readFrom) > nowMs || (state === 'closed' && nowMs < closesAtMs(day, policy));
+  const { readFrom } = entry.committed;
+  return Date.parse(readFrom) > nowMs || (isWhole(entry.committed) && nowMs < closesAtMs(day, policy));
 }
 
 /** Whether the day was read already under this continuation, or since, with the queries of today's settings. */
@@ -134,12 +134,10 @@ function wasRead(
 ): boolean {
   if (!entry?.committed || isFuture(entry.committed) || entry.claim || entry.failure) return false;
   const { since } = continuation.range ?? {};
-  const isRecent = since !== undefined && Date.parse(entry.committed.readFrom) >= Date.parse(since);
+  const { at, queryFingerprint } = lastAsked(entry.committed, entry.disregarded);
+  const isRecent = since !== undefined && Date.parse(at) >= Date.parse(since);
   if (entry.continuation !== continuation.id && !isRecent) return false;
-  return (
-    entry.committed.queryFingerprint === policy.queryFingerprint &&
-    entry.committed.upstreamDigest === upstream?.digest
-  );
+  return queryFingerprint === policy.queryFingerprint && entry.committed.upstreamDigest === upstream?.digest;
 }
 
 function reasonFor(

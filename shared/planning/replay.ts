@@ -64,7 +64,7 @@ export function decideReplay(raw: RawDay, now: ReplaySettings): Replay | ReplayO
  * @returns `undefined` where the attempt does not hold them
  */
 function committedSlices({ committed, slices }: RawDay, { day }: ReportDefinition): Slice[] | undefined {
-  const isOnePass = committed.state === 'closed' && day.by !== 'upstream';
+  const isOnePass = committed.state !== 'open' && day.by !== 'upstream';
   if (isOnePass) return slices.length === 1 && slices[0]?.done ? [...slices] : undefined;
   const readToMs = Date.parse(committed.readTo);
   for (let end = slices.length; end > 0; end -= 1) {

@@ -79,7 +79,8 @@ export function fieldDays(entries: Iterable<readonly [dt: string, entry: DayEntr
 }
 
 function fieldDay(dt: string, { committed, firstCommittedAt }: DayEntry): FieldDay | 'not_compared' {
-  if (committed?.state !== 'closed' || committed.rows === 0 || !committed.filled) return 'not_compared';
+  if (!committed || committed.state === 'open' || committed.rows === 0 || !committed.filled)
+    return 'not_compared';
   const { rows } = committed;
   const filled = Object.entries(committed.filled);
   const rescued = Object.entries(committed.rescued ?? {});
@@ -92,7 +93,7 @@ function fieldDay(dt: string, { committed, firstCommittedAt }: DayEntry): FieldD
 
 /** Whether the day was just closed with this content, and says something: a reading that finds the same changes nothing. */
 export function isNewlyCompared(committed: Committed | undefined): boolean {
-  return committed?.state === 'closed' && committed.rows > 0 && committed.identicalPasses <= 1;
+  return committed !== undefined && committed.state !== 'open' && committed.rows > 0;
 }
 
 /**

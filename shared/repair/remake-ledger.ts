@@ -163,10 +163,7 @@ function unknownReading(
 ): Omit<Committed, 'rows' | 'bytes' | 'digest' | 'snapshot' | 'published'> {
   const beginning = `${day}T00:00:00.000Z`;
   return {
-    state: 'open',
-    settled: false,
-    identicalPasses: 0,
-    confirmed: false,
+    state: 'unconfirmed',
     attempt,
     pages: 0,
     readFrom: beginning,

@@ -58,6 +58,8 @@ export interface RunScope {
   to?: string;
   /** An instant, ISO 8601: days of the range that any run has read from then on are not read again. */
   since?: string;
+  /** Whether fewer records of these days replace what can change no more; needs `from` or `to`. */
+  acceptFewer?: boolean | undefined;
   /** The most that this run may use of the brand's rate. */
   requestsPerSecond?: number;
 }
@@ -252,6 +254,8 @@ export function createRunContext(
     daysInFlight: options.settings.pagesInFlight,
     days: run.days,
     leases: options.leases ?? true,
+    acceptsFewer: options.scope.acceptFewer ?? false,
+    hasReturned: () => false,
     progress: (day, attempt, first) => documents.progress(report.name, brand, day, attempt, first),
   };
 }

@@ -12,7 +12,14 @@
  */
 import { type BrandReportsError, asBrandReportsError, rethrowBugs } from '../errors.ts';
 import { finishReport, recordFailedRun } from './finish.ts';
-import { type DayOutcome, type ReportOutcome, type Traffic, errorSummary, reportStatus } from '../outcome.ts';
+import {
+  type DayOutcome,
+  type ReportOutcome,
+  type Traffic,
+  errorSummary,
+  reportStatus,
+  wasRead,
+} from '../outcome.ts';
 import type { RunContext } from '../context/context.ts';
 import type { Range } from './continuation.ts';
 import { type SyncedDay, syncDay } from '../pipeline/sync-day.ts';
@@ -207,7 +214,8 @@ async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Pro
     ...(sync.plans.length < MAX_PLANS && { clockSkewMs: plan.clockSkewMs }),
   };
   try {
-    const ctx = { ...sync.ctx, service: service.inOrder(turn) };
+    const hasReturned = () => [...sync.days.values()].some(wasRead);
+    const ctx = { ...sync.ctx, hasReturned, service: service.inOrder(turn) };
     const { outcome, error, endsReport }: SyncedDay = await syncDay(ctx, due, plan.continuation, onFetched);
     if (endsReport) sync.left = [];
     if (currentPlan(sync) !== plan && outcome.outcome === 'pending') ctx.time.giveDayBack();
@@ -239,7 +247,7 @@ async function finishSync(sync: ReportSync): Promise<SyncedReport['outcome']> {
     const error = failure && errorSummary(failure);
     const outcome = outcomeOf(reportStatus(days, error), error);
     const published = days.filter(({ outcome }) => outcome === 'published').map(({ dt }) => dt);
-    const committedDays = days.filter(isCommitted).map(({ dt }) => dt);
+    const committedDays = days.filter(wasRead).map(({ dt }) => dt);
     const examined = { seen, examinedAll, published, committedDays, columnsBefore };
     await finishReport(ctx, examined, sync.range() ? undefined : outcome);
     return outcome;
@@ -252,10 +260,6 @@ async function finishSync(sync: ReportSync): Promise<SyncedReport['outcome']> {
     ctx.log({ event: 'report_failed', ...errorSummary(error) });
     return outcome;
   }
-}
-
-function isCommitted({ outcome }: Pick<DayOutcome, 'outcome'>): boolean {
-  return outcome === 'published' || outcome === 'unchanged';
 }
 
 /**
@@ -271,7 +275,7 @@ function createCircuitBreaker() {
     isOpen: ({ reason }: DueDay) =>
       needsOperator || Math.max(unavailable, failures.get(reason) ?? 0) >= MAX_CONSECUTIVE_FAILURES,
     record({ reason }: DueDay, { outcome }: DayOutcome, error: BrandReportsError | undefined) {
-      const isRead = isCommitted({ outcome });
+      const isRead = wasRead({ outcome });
       if (isRead || (error && error.kind !== 'transient')) unavailable = 0;
       if (isRead) failures.delete(reason);
       if (!error) return;

@@ -23,7 +23,7 @@ export function firstComparedMonth(nowMs: number): string {
   return monthOf(addDays(dayOf(nowMs, 'UTC'), -(TOLD_DAYS + COMPARED_DAYS)));
 }
 /** Those that compare a day with what it was before: of these it counts when the change came, not how old the day is. */
-const OF_CHANGES = ['emptied', 'rows_fell', 'sum_fell', 'never_agrees'];
+const OF_CHANGES = ['emptied', 'rows_fell', 'sum_fell', 'never_agrees', 'rows_kept', 'given_up'];
 
 /** The findings of which people are to be told. */
 export function findingSuspects(

@@ -91,7 +91,7 @@ describe('a day compared with what it was before', () => {
   it('is certain when no other reading has to confirm it', () => {
     const fallen = { rows: 60, before: earlier(100) };
     expect(findingsOf(facts(fallen))).toMatchObject([{ isCertain: true }]);
-    expect(findingsOf(facts({ ...fallen, confirmed: false }))).toMatchObject([{ isCertain: false }]);
+    expect(findingsOf(facts({ ...fallen, state: 'unconfirmed' }))).toMatchObject([{ isCertain: false }]);
   });
 });
 
@@ -223,13 +223,13 @@ describe('a day in another time zone than the day before', () => {
     const report = { ...own.report, day };
     return { ...own, report, entryOn: (each: string) => before.get(each) ?? own.entryOn(each) };
   };
-  const moved = { settled: true, timeZone: 'Asia/Tokyo' };
+  const moved = { state: 'settled', timeZone: 'Asia/Tokyo' };
 
   it.each<[string, FindingFacts, string | null]>([
     ['which is settled', seam(moved), 'zone_seam (Asia/Tokyo before, UTC now)'],
-    ['which will be read again', seam({ ...moved, settled: false }), null],
+    ['which will be read again', seam({ ...moved }), null],
     ['in the same zone', seam({ ...moved, ...zones }), null],
-    ['whose zone a repair has lost', seam({ settled: true }), null],
+    ['whose zone a repair has lost', seam({ state: 'settled' }), null],
     ['of a report whose dates the service knows', seam(moved, { by: 'dates' }), null],
   ])('is a finding, or is none: %s', (_name, given, text) => {
     expect(findingsText(findingsOf(given))).toBe(text);
@@ -256,17 +256,17 @@ describe('a day whose readings never agree', () => {
   it.each<[string, Partial<Committed>, string | null]>([
     [
       'a finding once it is given up',
-      { lastReadingGivenUp: true, disagreements: 3 },
+      { settledBy: 'given_up', contradictions: 3 },
       'never_agrees (3 in a row differed)',
     ],
-    ['none before', { disagreements: 2 }, null],
-    ['none where the service refused the last one', { lastReadingGivenUp: true }, null],
+    ['none before', { contradictions: 2 }, null],
+    ['none where the service refused the last one', { settledBy: 'given_up' }, null],
   ])('is %s', (_name, change, expected) => {
-    expect(found({ settled: true, ...change })).toBe(expected);
+    expect(found({ state: 'settled', ...change })).toBe(expected);
   });
 
   it('is told with the reading that gives it up', () => {
-    const now = facts({ lastReadingGivenUp: true, disagreements: 3, before: { ...earlier(1), at: NOW } });
+    const now = facts({ settledBy: 'given_up', contradictions: 3, before: { ...earlier(1), at: NOW } });
     expect(findingsOf(now).map((finding) => isNewFinding(finding, now))).toEqual([true]);
   });
 });

@@ -49,15 +49,15 @@ describe('the state', () => {
     ['that is over and was not read since', facts(readAt(NOW, { state: 'open' })), 'open'],
     ['that was read whole', facts(readAt(NOW)), 'complete'],
     ['that was read whole and is being read again', facts({ ...readAt(NOW), claim }), 'complete'],
-    ['that is settled', facts(readAt('2026-03-16T05:00:00.000Z', { settled: true })), 'settled'],
+    ['that is settled', facts(readAt('2026-03-16T05:00:00.000Z', { state: 'settled' })), 'settled'],
     [
       'that is settled and whose refresh failed',
-      facts({ ...readAt(NOW, { settled: true }), failure: failure(later) }),
+      facts({ ...readAt(NOW, { state: 'settled' }), failure: failure(later) }),
       'failed',
     ],
     [
       'whose last reading was given up',
-      facts(readAt('2026-03-16T05:00:00.000Z', { settled: true, lastReadingGivenUp: true })),
+      facts(readAt('2026-03-16T05:00:00.000Z', { state: 'settled', settledBy: 'given_up' })),
       'complete',
     ],
     [
@@ -83,7 +83,7 @@ describe('the state', () => {
     ],
     [
       'that is empty and settled, of a report that never returned a record',
-      facts(readAt(NOW, { rows: 0, settled: true }), { hasReturnedRecords: false }),
+      facts(readAt(NOW, { rows: 0, state: 'settled' }), { hasReturnedRecords: false }),
       'unverified',
     ],
     [
@@ -107,7 +107,7 @@ describe('the state', () => {
       'overdue',
     ],
     ['that is complete, before it is due again', facts(readAt(fromNow(-23))), 'complete'],
-    ['that waits to be confirmed', facts(readAt(fromNow(-23), { confirmed: false })), 'complete'],
+    ['that waits to be confirmed', facts(readAt(fromNow(-23), { state: 'unconfirmed' })), 'complete'],
     [
       'that is complete, one minute before its grace period is over',
       facts(readAt(fromNow(-25.5 + 1 / 60))),
@@ -117,31 +117,31 @@ describe('the state', () => {
     ['that is overdue and being read', facts({ ...readAt(fromNow(-99)), claim }), 'overdue'],
     [
       'that is settled, but by other settings, which a run had time to notice',
-      facts(readAt(fromNow(-99), { settled: true, queryFingerprint: 'once' })),
+      facts(readAt(fromNow(-99), { state: 'settled', queryFingerprint: 'once' })),
       'overdue',
     ],
     [
       'that is settled, but by other settings, read a moment ago',
-      facts(readAt(NOW, { settled: true, queryFingerprint: 'once' })),
+      facts(readAt(NOW, { state: 'settled', queryFingerprint: 'once' })),
       'settled',
     ],
     [
       'whose upstream was read again a moment ago',
-      facts(readAt(fromNow(-99), { settled: true, upstreamDigest: '1:ab' }), {
+      facts(readAt(fromNow(-99), { state: 'settled', upstreamDigest: '1:ab' }), {
         upstream: upstream('2:cd', NOW),
       }),
       'settled',
     ],
     [
       'whose upstream has changed for longer than the grace period',
-      facts(readAt(fromNow(-99), { settled: true, upstreamDigest: '1:ab' }), {
+      facts(readAt(fromNow(-99), { state: 'settled', upstreamDigest: '1:ab' }), {
         upstream: upstream('2:cd', fromNow(-2)),
       }),
       'overdue',
     ],
     [
       'whose upstream is the same',
-      facts(readAt(fromNow(-99), { settled: true, upstreamDigest: '1:ab' }), {
+      facts(readAt(fromNow(-99), { state: 'settled', upstreamDigest: '1:ab' }), {
         upstream: upstream('1:ab', NOW),
       }),
       'settled',

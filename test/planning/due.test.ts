@@ -149,7 +149,7 @@ describe('a refresh', () => {
   });
 
   it('I11: is due immediately where a clock that was ahead has read or settled it', () => {
-    for (const change of [{}, { settled: true }]) {
+    for (const change of [{}, { state: 'settled' }]) {
       const ahead = readAhead('2027-01-01T00:00:00.000Z', change);
       expect(dueAtMs(day, ahead, policy, NOW_MS)).toBe(startOfDay(day, ZONE));
       expect(upstreamState(ahead)).toBeUndefined();
@@ -167,8 +167,8 @@ describe('a refresh', () => {
 
   it.each<[string, DayEntry | undefined]>([
     ['that was never read', undefined],
-    ['that is claimed', { ...readAt(NOW, { settled: true }), claim }],
-    ['that was read with other queries', readAt(NOW, { settled: true, queryFingerprint: 'once' })],
+    ['that is claimed', { ...readAt(NOW, { state: 'settled' }), claim }],
+    ['that was read with other queries', readAt(NOW, { state: 'settled', queryFingerprint: 'once' })],
     ['that is open', readAt(NOW, { state: 'open' })],
   ])('is due immediately for a day %s', (_name, entry) => {
     expect(dueAtMs(day, entry, policy, NOW_MS)).toBe(startOfDay(day, ZONE));
@@ -207,12 +207,12 @@ describe('a refresh', () => {
       startOfDay(day, ZONE),
     ],
   ])('after a change of the time zone, of a day %s', (_name, settled, timeZone, due) => {
-    const entry = readAt(NOW, { settled, timeZone, queryFingerprint: 'once', watchedDays: 120 });
+    const entry = readAt(NOW, { settled, timeZone, queryFingerprint: 'once' });
     expect(dueAtMs(day, entry, policy, NOW_MS)).toBe(due);
   });
 
   it('I11: is never due for a settled day', () => {
-    const settled = readAt(NOW, { settled: true, watchedDays: 120 });
+    const settled = readAt(NOW, { state: 'settled' });
     expect(dueAtMs(day, settled, policy, NOW_MS + 3650 * DAY_MS)).toBeNull();
   });
 
@@ -221,7 +221,7 @@ describe('a refresh', () => {
     ['shorter', [{ untilAgeDays: 2, every: 'run' }], false],
     ['longer', [{ untilAgeDays: 121, every: '7 days' }], true],
   ])('I11: reaches a settled day where the policy now watches %s', (_name, refresh, isDue) => {
-    const settled = readAt('2026-06-30T05:00:00.000Z', { settled: true, watchedDays: 120 });
+    const settled = readAt('2026-06-30T05:00:00.000Z', { state: 'settled' });
     const nowMs = Date.parse('2027-01-01T00:00:00.000Z');
     const due = dueAtMs(day, settled, { ...policy, refresh }, nowMs);
     expect(due !== null && due <= nowMs).toBe(isDue);
@@ -237,8 +237,8 @@ describe('a day settles', () => {
   const day = '2026-03-31';
   const lastCall = Date.parse('2026-07-30T04:00:00.000Z');
 
-  const once = { identicalPasses: 1 };
-  const twice = { identicalPasses: 2 };
+  const once = {};
+  const twice = {};
 
   it.each<[string, boolean, number, Pick<Committed, 'identicalPasses' | 'resumed'>, boolean]>([
     ['with the first pass behind the last tier', true, lastCall, once, true],
@@ -303,14 +303,14 @@ describe('a day whose records have states', () => {
   const isoAtAge = (age: number) => new Date(atAge(age)).toISOString();
   const final = { rows: 5, unsettled: 0, statesFingerprint: 'now' };
   const unsettled = { rows: 5, unsettled: 1, statesFingerprint: 'now' };
-  const twice = { identicalPasses: 2 };
-  const once = { identicalPasses: 1 };
+  const twice = {};
+  const once = {};
 
   type Pass = Parameters<typeof settles>[3];
   it.each<[string, Partial<Policy>, number, Pass, boolean]>([
     ['with the second of two passes that agree, all records final', {}, 10, { ...final, ...twice }, true],
     ['the day after its close', {}, 2, { ...final, ...twice }, true],
-    ['not within hours of its close, however many agree', {}, 1, { ...final, identicalPasses: 9 }, false],
+    ['not within hours of its close, however many agree', {}, 1, { ...final }, false],
     [
       'not within hours of its close, where pages are numbered',
       { pagesAreSnapshot: false },
@@ -391,7 +391,7 @@ describe('a day whose records have states', () => {
       'with the next run where all records are final and the reading is in doubt',
       {},
       50,
-      { ...final, confirmed: false },
+      { ...final, state: 'unconfirmed' },
       0,
     ],
   ])('I11: is due again %s', (_name, change, age, committed, days) => {
@@ -405,49 +405,43 @@ describe('a day whose records have states', () => {
   });
 
   it('I11: is not hurried where all records are final at the last tier, and the field of one is never the same', () => {
-    const entry = readAt(isoAtAge(122), { ...final, identicalPasses: 1 });
+    const entry = readAt(isoAtAge(122), { ...final });
     const dueMs = dueAtMs(day, entry, { ...own, pagesAreSnapshot: false }, atAge(122)) ?? Number.NaN;
     expect(daysBetween(day, dayOf(dueMs, ZONE))).toBe(129);
   });
 
   it.each<[string, Partial<Policy>, Partial<Committed>, boolean]>([
-    ['as it was', {}, { ...final, watchedDays: 9 }, false],
+    ['as it was', {}, { ...final }, false],
     [
       'with a longer policy, all records final',
       { refresh: [{ untilAgeDays: 900, every: '1 day' }] },
-      { ...final, watchedDays: 9 },
+      { ...final },
       false,
     ],
-    ['with other states', { statesFingerprint: 'other' }, { ...final, watchedDays: 9 }, true],
+    ['with other states', { statesFingerprint: 'other' }, { ...final }, true],
     [
       'with other states, read when it was older than any limit',
       { statesFingerprint: 'other' },
-      { ...final, watchedDays: 400 },
+      { ...final },
       false,
     ],
-    ['with states that the report did not have', {}, { rows: 5, watchedDays: 120 }, true],
-    ['without the states that it had', { statesFingerprint: undefined }, { ...final, watchedDays: 9 }, true],
+    ['with states that the report did not have', {}, { rows: 5 }, true],
+    ['without the states that it had', { statesFingerprint: undefined }, { ...final }, true],
     [
       'without the states that it had, read behind the policy',
       { statesFingerprint: undefined },
-      { ...final, watchedDays: 120 },
+      { ...final },
       false,
     ],
-    ['with a longer limit', { watchUnsettledDays: 400 }, { ...unsettled, watchedDays: 365 }, true],
-    [
-      'with a longer limit, all records final',
-      { watchUnsettledDays: 400 },
-      { ...final, watchedDays: 365 },
-      false,
-    ],
-    ['with a shorter limit', { watchUnsettledDays: 0 }, { ...unsettled, watchedDays: 365 }, false],
+    ['with a longer limit', { watchUnsettledDays: 400 }, { ...unsettled }, true],
+    ['with a longer limit, all records final', { watchUnsettledDays: 400 }, { ...final }, false],
+    ['with a shorter limit', { watchUnsettledDays: 0 }, { ...unsettled }, false],
   ])(
     'I11: is due again once settled, where the settings would not have it settled: %s',
     (_name, change, committed, isDue) => {
       const settled = readAt(isoAtAge((committed.watchedDays ?? 0) + 1), {
         ...committed,
-        settled: true,
-        identicalPasses: 2,
+        state: 'settled',
       });
       const nowMs = atAge(500);
       const dueMs = dueAtMs(day, settled, { ...own, ...change }, nowMs);
@@ -548,7 +542,7 @@ function afterPass(
     ...counts,
     settled,
     ...(settled && { watchedDays: daysBetween(day, dayOf(pass.at, ZONE)) - 1 }),
-    ...(settled && isGivenUp && { lastReadingGivenUp: true }),
+    ...(settled && isGivenUp && { settledBy: 'given_up' }),
     disagreements,
   });
 }
@@ -558,11 +552,11 @@ describe('a day that has another content in every answer', () => {
   const own: Policy = { ...policy, startDate: day, statesFingerprint: 'now' };
   const lastMs = startOfDay(addDays(day, 121), ZONE);
   const behind = { rows: 5, unsettled: 0, statesFingerprint: 'now', unchanged: false, readFromMs: lastMs };
-  const differed = { state: 'closed', queryFingerprint: own.queryFingerprint, disagreements: 1 } as const;
+  const differed = { state: 'closed', queryFingerprint: own.queryFingerprint, contradictions: 1 } as const;
 
   it.each<[string, Partial<typeof behind>, Parameters<typeof disagreementsAfter>[3], number]>([
     ['one more behind the policy', {}, differed, 2],
-    ['the first', {}, { ...differed, disagreements: undefined }, 1],
+    ['the first', {}, { ...differed, contradictions: undefined }, 1],
     ['none where it agrees', { unchanged: true }, differed, 0],
     ['none while the policy asks for more', { readFromMs: lastMs - 1 }, differed, 0],
     ['none while a record can change', { unsettled: 1 }, differed, 0],
@@ -573,13 +567,13 @@ describe('a day that has another content in every answer', () => {
     expect(disagreementsAfter(day, own, { ...behind, ...change }, before)).toBe(count);
   });
 
-  const third = { disagreements: 3, confirmed: true, rows: 5 };
+  const third = { contradictions: 3, rows: 5 };
   it.each<[string, Partial<typeof third>, { rows: number } | undefined, boolean]>([
     ['with the third that differs', {}, { rows: 5 }, true],
     ['with more records than before', {}, { rows: 4 }, true],
-    ['not with the second', { disagreements: 2 }, { rows: 5 }, false],
+    ['not with the second', { contradictions: 2 }, { rows: 5 }, false],
     ['not with fewer records than before', {}, { rows: 6 }, false],
-    ['not while another reading is to confirm it', { confirmed: false }, { rows: 5 }, false],
+    ['not while another reading is to confirm it', { state: 'unconfirmed' }, { rows: 5 }, false],
   ])('I11: is given up, or not: %s', (_name, change, before, expected) => {
     expect(neverAgrees({ ...third, ...change }, before)).toBe(expected);
   });
@@ -666,31 +660,31 @@ describe('a reading that records may have moved in', () => {
   });
 
   it.each<[string, Parameters<typeof doubtOf>[2], ReturnType<typeof doubtOf>]>([
-    ['a confirmed one', closed(10), { confirmed: false, mayBeLast: false }],
+    ['a confirmed one', closed(10), { state: 'unconfirmed', mayBeLast: false }],
     [
       'one of the open day',
       { ...closed(10, 2, false), state: 'open' },
-      { confirmed: false, mayBeLast: false },
+      { state: 'unconfirmed', mayBeLast: false },
     ],
-    ['one to confirm', closed(10, 0, false), { confirmed: false, contradictions: 1, mayBeLast: false }],
+    ['one to confirm', closed(10, 0, false), { state: 'unconfirmed', contradictions: 1, mayBeLast: false }],
     [
       'one that contradicted another',
       closed(10, 1, false),
-      { confirmed: false, contradictions: 2, mayBeLast: false },
+      { state: 'unconfirmed', contradictions: 2, mayBeLast: false },
     ],
-    ['the third of those', closed(10, 2, false), { confirmed: true, contradictions: 3, mayBeLast: false }],
+    ['the third of those', closed(10, 2, false), { contradictions: 3, mayBeLast: false }],
     [
       'a later one of a day that always contradicts itself',
       closed(10, 3),
-      { confirmed: true, contradictions: 3, mayBeLast: false },
+      { contradictions: 3, mayBeLast: false },
     ],
-    ['such a one, which had more records', closed(11, 3), { confirmed: false, mayBeLast: false }],
+    ['such a one, which had more records', closed(11, 3), { state: 'unconfirmed', mayBeLast: false }],
   ])('I11: a changed one of several pages counts contradictions behind %s', (_name, before, doubt) => {
     expect(doubtOf(numbered, changed, before)).toEqual(doubt);
   });
 
   it('I11: is due at once, whatever the age of its day, and comes behind the days never read', () => {
-    const days = { '2026-03-12': readAt('2026-03-20T14:00:00.000Z', { confirmed: false }) };
+    const days = { '2026-03-12': readAt('2026-03-20T14:00:00.000Z', { state: 'unconfirmed' }) };
     const due = plan(ledgersOf(days), { ...numbered, startDate: '2026-03-11' }, NOW_MS);
     expect(due.at(-1)).toEqual({ day: '2026-03-12', reason: 'refresh' });
     const confirmed = { '2026-03-12': readAt('2026-03-20T14:00:00.000Z') };
@@ -770,7 +764,7 @@ describe('the time at which a month is next due', () => {
   };
   const all = (month: string, to: string, entry: DayEntry) =>
     Object.fromEntries(daysFrom(`${month}-01`, to).map((day) => [day, entry]));
-  const settled = readAt(NOW, { settled: true });
+  const settled = readAt(NOW, { state: 'settled' });
 
   it.each<[string, Record<string, DayEntry>, string, string | undefined, string | null]>([
     ['nothing was read', {}, '2026-02', undefined, '2026-02-01T05:00:00.000Z'],
@@ -829,7 +823,7 @@ describe('refused lookups', () => {
 
   it.each<[string, DayEntry, string | null]>([
     ['are due at their retry time', readAt(readToday, retry(soon)), soon],
-    ['are not due once they are given up', readAt(readToday, { ...retry(), settled: true }), null],
+    ['are not due once they are given up', readAt(readToday, { ...retry(), state: 'settled' }), null],
     [
       'do not delay the whole day',
       readAt('2026-03-19T05:00:00.000Z', retry(later)),
@@ -847,7 +841,7 @@ describe('refused lookups', () => {
     ],
     [
       'do not keep the last pass from being confirmed',
-      readAt('2026-03-21T05:00:00.000Z', { ...retry('2026-03-29T05:00:00.000Z'), confirmed: false }),
+      readAt('2026-03-21T05:00:00.000Z', { ...retry('2026-03-29T05:00:00.000Z'), state: 'unconfirmed' }),
       '2026-03-21T05:00:00.000Z',
     ],
     [

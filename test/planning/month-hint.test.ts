@@ -107,7 +107,7 @@ describe('the hint that hides a month', () => {
 
 function settledSide(): Side {
   const now = new Date(START_MS).toISOString();
-  const entry = readAt(now, { digest: 'd1', upstreamDigest: 'd1', settled: true });
+  const entry = readAt(now, { digest: 'd1', upstreamDigest: 'd1', state: 'settled' });
   const days = Object.fromEntries(DAYS.map((day) => [day, entry]));
   return { days, state: parseReportState('state.json')(undefined), runs: [] };
 }

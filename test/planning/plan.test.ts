@@ -33,7 +33,7 @@ describe('the plan', () => {
       '2026-03-18': { ...old, claim },
       '2026-03-16': old,
       '2026-03-14': { failure: failure(later) },
-      '2026-03-13': readAt('2026-03-14T05:00:00.000Z', { settled: true }),
+      '2026-03-13': readAt('2026-03-14T05:00:00.000Z', { state: 'settled' }),
       '2026-03-12': { failure: failure(NOW) },
       '2026-03-11': recent,
     });
@@ -124,7 +124,7 @@ describe('the plan', () => {
   it('has every day of an empty lake, newest first, and no day of a complete one', () => {
     const days = daysFrom(policy.startDate, '2026-03-20');
     expect(plan(ledgersOf({}), policy, NOW_MS).map(({ day }) => day)).toEqual(days.toReversed());
-    const settled = Object.fromEntries(days.map((day) => [day, readAt(NOW, { settled: true })]));
+    const settled = Object.fromEntries(days.map((day) => [day, readAt(NOW, { state: 'settled' })]));
     expect(plan(ledgersOf(settled), policy, NOW_MS)).toEqual([]);
   });
 
@@ -157,13 +157,13 @@ describe('the plan', () => {
     ],
     [
       'a settled day that is in progress',
-      { ...readAt(NOW, { settled: true }), claim },
+      { ...readAt(NOW, { state: 'settled' }), claim },
       '2026-03-15',
       'in_progress',
     ],
     [
       'a settled day that was read with other queries',
-      readAt(NOW, { settled: true, queryFingerprint: 'once' }),
+      readAt(NOW, { state: 'settled', queryFingerprint: 'once' }),
       '2026-03-15',
       'refresh',
     ],
@@ -217,7 +217,7 @@ describe('a range to read again', () => {
   const range = { from: '2026-03-14', to: '2026-03-16' };
   const request = { id: 'q1', range };
   const read = (change: DayEntry = {}): DayEntry => ({
-    ...readAt(NOW, { settled: true }),
+    ...readAt(NOW, { state: 'settled' }),
     continuation: 'q1',
     ...change,
   });
@@ -226,7 +226,7 @@ describe('a range to read again', () => {
 
   it('has its days whatever the policy says, and no other', () => {
     const settled = Object.fromEntries(
-      daysFrom('2026-03-11', '2026-03-20').map((day) => [day, readAt(NOW, { settled: true })]),
+      daysFrom('2026-03-11', '2026-03-20').map((day) => [day, readAt(NOW, { state: 'settled' })]),
     );
     expect(days(settled)).toEqual(['2026-03-16 requested', '2026-03-15 requested', '2026-03-14 requested']);
   });
@@ -236,7 +236,7 @@ describe('a range to read again', () => {
       ledgersOf({
         '2026-03-14': { failure: failure('2026-03-20T16:00:00.000Z') },
         '2026-03-15': { failure: failure('2026-03-20T17:00:00.000Z') },
-        '2026-03-16': readAt(NOW, { settled: true }),
+        '2026-03-16': readAt(NOW, { state: 'settled' }),
         '2026-03-18': { claim },
       }),
       policy,
@@ -332,7 +332,7 @@ describe('a report with an upstream', () => {
     ['not while they are the same', readAt(NOW, { upstreamDigest: '1:ab' }), upstream('1:ab'), []],
     [
       'when they have changed',
-      readAt(NOW, { upstreamDigest: '1:ab', settled: true }),
+      readAt(NOW, { upstreamDigest: '1:ab', state: 'settled' }),
       upstream('2:cd'),
       ['2026-03-15 refresh'],
     ],
@@ -463,7 +463,7 @@ function entriesOf(
     const entry = readAt(at, {
       state: canClose ? 'closed' : 'open',
       settled: canClose && kind.startsWith('settled'),
-      ...(kind === 'settled early' && { watchedDays: 1 }),
+      ...(kind === 'settled early' && {}),
       unsettled: kind === 'unsettled' ? 1 : 0,
       statesFingerprint: 'now',
       queryFingerprint: kind === 'otherwise' ? 'once' : own.queryFingerprint,

@@ -11,7 +11,6 @@ const ORDERS = { report: 'order_list', brand: 'acme' };
 const settings = settingsOf('acme');
 const read = readDay(settings, ORDERS.report);
 const unsettled = readDay(settings, ORDERS.report, {
-  settled: false,
   readFrom: '2026-11-20T14:30:00.000Z',
 });
 

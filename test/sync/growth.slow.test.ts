@@ -85,7 +85,6 @@ async function fill(lake: SampleLake, brand: string, report: ReportDefinition, q
       rows: DUE_DAYS.includes(day) ? 0 : 3,
       digest: `v2:${day}`,
       settled: !isDue,
-      identicalPasses: 2,
       queryFingerprint,
       ...(report.day.by === 'upstream' && { upstreamDigest: `v2:${day}` }),
     });

@@ -70,7 +70,7 @@ describe('records that the service keeps no longer', () => {
       lake.nowMs += DAY_MS;
     }
     const { committed } = await ledgerEntry(lake, 'transaction_list', OLD);
-    expect(committed).toMatchObject({ settled: true, rows: expect.any(Number) });
+    expect(committed).toMatchObject({ state: 'settled', rows: expect.any(Number) });
     lake.brand.records.transaction_list = [];
     // Another question has every day read again.
     const brandSettings = { endDate: 'midnight', reports };

@@ -90,7 +90,7 @@ describe('publishing', () => {
       lake.nowMs += days * DAY_MS;
       await lake.sync({ scope });
     }
-    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed).toMatchObject({ settled: true });
+    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed).toMatchObject({ state: 'settled' });
     const expected = pointerOf(lake, FIRST);
     lake.catalog.pointers.set(`orders/brand=${BRAND}/dt=${FIRST}`, 'of-a-zombie');
     lake.nowMs += DAY_MS;
@@ -99,7 +99,7 @@ describe('publishing', () => {
   });
 
   it.each([
-    ['that is settled', { settled: true, published: false }],
+    ['that is settled', { state: 'settled', published: false }],
     ['whose content has not changed', { published: false }],
   ])('I3: is made up for where it is pending for a day %s', async (_name, published) => {
     const lake = sample.emptyLake();

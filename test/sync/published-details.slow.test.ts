@@ -131,7 +131,7 @@ describe('I1: the published detail of a click that is still there', () => {
     refuse(lake, ids.slice(0, 30));
     forget(lake, ids.slice(30, 70));
     await runOn(lake, 3);
-    expect(await committed(lake)).toMatchObject({ settled: true, rows: ids.length });
+    expect(await committed(lake)).toMatchObject({ state: 'settled', rows: ids.length });
     expect(await digestOf(lake)).toBe(before);
   });
 
@@ -155,7 +155,7 @@ describe('I1: the published detail of a click that is still there', () => {
       await runOn(lake, 3);
       expect(asked(lake, since)).toEqual([]);
       expect(await digestOf(lake)).toBe(before);
-      expect(await committed(lake)).toMatchObject({ settled: true });
+      expect(await committed(lake)).toMatchObject({ state: 'settled' });
     });
   });
 

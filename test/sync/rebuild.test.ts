@@ -378,7 +378,7 @@ describe('another time zone', () => {
       lake.nowMs += HOUR_MS;
     }
     const before = new Map(await ledgerEntries(lake, 'order_list'));
-    expect(before.get(DAY)?.committed).toMatchObject({ settled: true, timeZone: 'America/New_York' });
+    expect(before.get(DAY)?.committed).toMatchObject({ state: 'settled', timeZone: 'America/New_York' });
     expect(before.get(LAST)?.committed?.settled).toBe(false);
 
     const outcome = await lake.sync({ scope, brandSettings: { ...berlin, reports } });

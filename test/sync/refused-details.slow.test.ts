@@ -164,7 +164,7 @@ describe('a click whose detail is refused', () => {
       lake.nowMs = lastPass + hours * HOUR_MS;
       expect((await run(lake, { brandSettings })).asked).toEqual([refused]);
     }
-    expect(await committed(lake)).toMatchObject({ settled: true, refusedLookups: { count: 1 } });
+    expect(await committed(lake)).toMatchObject({ state: 'settled', refusedLookups: { count: 1 } });
     expect((await committed(lake))?.refusedLookups).not.toHaveProperty('retryAt');
     lake.nowMs += 240 * HOUR_MS;
     expect((await run(lake, { brandSettings })).asked).toEqual([]);
@@ -250,7 +250,7 @@ describe('a click whose detail is refused', () => {
         lake.nowMs += hours * HOUR_MS;
         expect((await run(lake, { ...alone, brandSettings })).status).toBe('complete');
       }
-      expect(await committed(lake)).toMatchObject({ rows: ids.length - 3, settled: true });
+      expect(await committed(lake)).toMatchObject({ rows: ids.length - 3, state: 'settled' });
       expect((await committed(lake))?.refusedLookups).toEqual({ count: 3 });
     });
 

@@ -91,7 +91,7 @@ describe('a range of days that is requested', () => {
     await lake.sync({ scope: transactions });
     lake.nowMs += 30 * DAY_MS;
     await lake.sync({ scope: transactions });
-    expect(await publishedOf(lake, FIRST, 'transaction_list')).toMatchObject({ settled: true });
+    expect(await publishedOf(lake, FIRST, 'transaction_list')).toMatchObject({ state: 'settled' });
     for (const day of DAYS) voidAll(lake, day);
     const options = { scope: { ...transactions, from: FIRST, to: TODAY } };
     const outcome = await lake.sync(options);

@@ -54,7 +54,7 @@ async function fill(days: Record<string, DayEntry> = {}, lastRun: Partial<LastRu
   const readFrom = new Date(NOW_MS - HOUR_MS / 2).toISOString();
   const read = readDay(settings, 'order_list', { readFrom });
   const all = Object.fromEntries(daysFrom(FIRST, TODAY).map((day) => [day, read]));
-  const today = readDay(settings, 'order_list', { readFrom, state: 'open', settled: false });
+  const today = readDay(settings, 'order_list', { readFrom, state: 'open' });
   await storeDays(store, { report: 'order_list', brand: 'acme' }, { ...all, [TODAY]: today, ...days });
   const months = [...new Set(daysFrom(FIRST, TODAY).map((day) => day.slice(0, 7)))];
   const known = { nextDue: null, asOf: readFrom, content: 'x' };
@@ -255,7 +255,7 @@ describe('a finding', () => {
   });
 
   it.each<[string, Record<string, DayEntry>]>([
-    ['that another reading has to confirm', { [YESTERDAY]: fallen({ confirmed: false }) }],
+    ['that another reading has to confirm', { [YESTERDAY]: fallen({ state: 'unconfirmed' }) }],
     [
       'that came more than two weeks ago',
       { [YESTERDAY]: fallen({ before: { ...before, at: '2026-11-06T15:00:00.000Z' } }) },

@@ -2,9 +2,9 @@
  * `ledger/<report>/<brand>/<YYYY-MM>.json`: what is committed, day by day. The ledger is the truth, and the catalog is
  * a projection of it that can always be rebuilt: if the catalog were the truth, a run that dies between writing and
  * publishing would leave a day without any record of it.
- * Every function here is a transition: ledger in, ledger out, for `CasDocument.update`. `claimDay` records which run reads a
- * day, `commitDay` commits what was read (I4), `rollBackDay` an older version, `rebuildDay` the same reading made again, `recordPublished` notes that the catalog
- * followed, `failDay` and `releaseDay` let others read the day. A transition refuses where what it builds on is gone (I5).
+ * Every function here is a transition: ledger in, ledger out, for `CasDocument.update`. `claimDay` records which run works on a
+ * day, `commitDay` commits a version, whatever made it (I4), `recordPublished` notes that the catalog followed, `failDay` and
+ * `releaseDay` let others work on the day. A transition refuses where what it builds on is gone (I5).
  */
 import * as z from 'zod/mini';
 import { exponentialMs } from '../../backoff.ts';
@@ -23,7 +23,8 @@ import {
 import { ledgerKey } from '../paths.ts';
 
 const claim = storedObject(() => ({
-  attempt: z.string(),
+  /** Missing: a rollback or a rebuild, which asks the service for nothing; what no run reads is not due for it. */
+  attempt: z.optional(z.string()),
   /** The run that reads the day now; `null` where it stopped cleanly and any run may resume. */
   runId: z.nullable(z.string()),
   /** Wall clock, ISO 8601: the lease's last renewal where the progress document has none yet. */
@@ -86,7 +87,7 @@ const published = storedObject(() => ({
   before: z.optional(
     storedObject(() => ({
       rows: storedCount,
-      state: z.enum(['open', 'closed']),
+      state: z.enum(['open', 'unconfirmed', 'closed', 'settled']),
       sum: z.optional(z.string()),
       at: storedTime,
     })),
@@ -97,23 +98,12 @@ const published = storedObject(() => ({
   examined: z.optional(z.record(z.string(), z.string())),
   /** Fingerprint of the states that `unsettled` was counted by. */
   statesFingerprint: z.optional(z.string()),
-  /** `open`: everything known up to `readTo`. `closed`: one pass that began when the day and its late minutes were over. */
-  state: z.enum(['open', 'closed']),
-  settled: z.boolean(),
-  /** Of a settled day: the age in days up to which it was watched: its last reading is of a later one. */
-  watchedDays: z.optional(storedCount),
-  /** It is settled though no other reading agrees with its last one: that was refused, or differed, again and again. */
-  lastReadingGivenUp: z.optional(z.boolean()),
-  /** How many closed passes in a row had this digest. */
-  identicalPasses: storedCount,
-  /** Whether several runs read the pass, one after the other. */
-  resumed: z.optional(z.boolean()),
-  /** False where records may have moved between the pages while they were read: another reading has to agree. */
-  confirmed: z.boolean(),
-  /** How many readings in a row were to confirm the one before, and differed; missing for none. */
+  /** What the version is: `planning/transitions.ts` says what becomes of it. */
+  state: z.enum(['open', 'unconfirmed', 'closed', 'settled']),
+  /** Of a settled day. `given_up`: its last readings failed, or contradicted it. */
+  settledBy: z.optional(z.enum(['policy', 'given_up'])),
+  /** How many readings in a row contradicted the one before, or failed after `refresh`; missing for none. */
   contradictions: z.optional(storedCount),
-  /** How many closed readings in a row, when the policy needed the last one, each differed from the one before; missing for none. */
-  disagreements: z.optional(storedCount),
   /** Records with one primary key differed in two passes: the field is no key of this reading's records. */
   keyIsNone: z.optional(z.boolean()),
   attempt: z.string(),
@@ -121,7 +111,7 @@ const published = storedObject(() => ({
   /** When the attempt began to read, and up to when everything is known. */
   readFrom: storedTime,
   readTo: storedTime,
-  /** The time zone in which the day was read; missing after a repair. */
+  /** The time zone in which the day was read; missing where a repair has lost how it was read. */
   timeZone: z.optional(z.string()),
   /** Fingerprint of the queries: filters, zone, units, date semantics, key. */
   queryFingerprint: z.string(),
@@ -137,14 +127,25 @@ const superseded = storedObject(() => ({
   snapshot: z.string(),
   /** Since when (the machine's clock) no query finds it any more; `null` until what replaced it is published. */
   at: z.nullable(storedTime),
-  /** It was read while the day was open. */
-  open: z.optional(z.literal(true)),
+  /** Whether it holds the whole day, or was read while the day was open; missing where a repair has lost it. */
+  whole: z.optional(z.boolean()),
+  /** The time zone in which it was read; missing where a repair has lost it. */
+  timeZone: z.optional(z.string()),
+}));
+
+const disregarded = storedObject(() => ({
+  /** When the reading began. */
+  at: storedTime,
+  rows: storedCount,
+  queryFingerprint: z.string(),
 }));
 
 const dayEntry = storedObject(() => ({
   committed: z.optional(published),
   claim: z.optional(claim),
   failure: z.optional(failure),
+  /** The last reading, if it lacked records that can change no more, so that the version stayed. */
+  disregarded: z.optional(disregarded),
   /** The versions that are kept beside the committed one, the oldest first (`versions.ts`). */
   superseded: z.optional(z.array(superseded)),
   /** From when on every version of the day is kept, by the machine's clock; missing: from the first one on. */
@@ -214,6 +215,23 @@ function markedEntry({ committed, failure, ...entry }: DayEntry, latestMs: () =>
   };
 }
 
+/** Whether the version is known to be one reading of the whole day (I2). */
+export function isWhole({ state, timeZone }: Pick<Committed, 'state' | 'timeZone'>): boolean {
+  return state !== 'open' && timeZone !== undefined;
+}
+
+const ROLLBACK = 'rollback-';
+
+/** What stands for the attempt of a version that was published again: its raw records are not those of the last reading. */
+export function attemptOfRollback(id: string): string {
+  return ROLLBACK + id;
+}
+
+/** Whether the version was published again by a rollback, and no reading has replaced it since. */
+export function isRolledBack({ attempt }: Pick<Committed, 'attempt'>): boolean {
+  return attempt.startsWith(ROLLBACK);
+}
+
 /** The entry as a run that reads the day takes it: a reading that a clock ahead has dated in the future is none to go on with. */
 export function withoutFuture(entry: DayEntry): DayEntry {
   if (!entry.committed || !isFuture(entry.committed)) return entry;
@@ -249,34 +267,43 @@ export function abandonDay(ledger: Ledger, day: string, run: string): Ledger {
   return withEntry(ledger, day, ({ claim: _claim, ...entry }): DayEntry => entry);
 }
 
-/** Lets any run resume what this one has staged. */
+/** Lets any run resume what this one, or the one before it, has staged. */
 export function releaseDay(ledger: Ledger, day: string, run: string): Ledger {
   const { claim } = ledger.days[day] ?? {};
   if (claim?.runId !== run) return ledger;
+  if (claim.attempt === undefined) return abandonDay(ledger, day, run);
   return withEntry(ledger, day, (entry): DayEntry => ({ ...entry, claim: { ...claim, runId: null } }));
+}
+
+/** A version that a claimed day is to have from now on; the same one where only what is said of it changes. */
+export interface DayCommit {
+  runId: string;
+  committed: Committed;
+  /** By the machine's clock. */
+  wallMs: number;
+  /** Of a reading: it ends the claim, and the failures before it. What a rollback or a rebuild finds staged may be resumed. */
+  reading?: { continuation: string; disregarded?: DayEntry['disregarded'] };
 }
 
 /**
  * I4: the only commit point, one compare-and-swap.
- * @throws conflict where another run has taken the claim over, or has committed a later reading
+ * @throws conflict where another run has taken the claim over, or a later reading is committed
  */
-export function commitDay(
-  ledger: Ledger,
-  day: string,
-  commit: { runId: string; committed: Committed; continuation: string; wallMs: number },
-): Ledger {
+export function commitDay(ledger: Ledger, day: string, commit: DayCommit): Ledger {
   return withEntry(ledger, day, (entry): DayEntry => {
-    if (entry.claim?.runId !== commit.runId || entry.claim.attempt !== commit.committed.attempt)
-      throw claimLost(day);
-    if (entry.committed && isLaterReading(entry.committed, commit.committed))
+    const { claim, failure, continuation, disregarded, ...rest } = entry;
+    const { committed, reading } = commit;
+    if (claim?.runId !== commit.runId) throw claimLost(day);
+    if (reading && claim.attempt !== committed.attempt && !reading.disregarded) throw claimLost(day);
+    if (entry.committed && isLaterReading(entry.committed, committed))
       throw laterReading(day, entry.committed);
-    const { claim: _claim, failure: _failure, continuation: _continuation, ...rest } = entry;
     const now = new Date(commit.wallMs).toISOString();
     return {
       ...rest,
+      ...(reading ?? { failure, continuation, disregarded }),
+      ...(!reading && claim.attempt !== undefined && { claim: { ...claim, runId: null } }),
       firstCommittedAt: entry.firstCommittedAt ?? now,
-      ...replaceCommitted(entry, commit.committed, now),
-      continuation: commit.continuation,
+      ...replaceCommitted(entry, committed, now),
     };
   });
 }
@@ -292,7 +319,7 @@ function replaceCommitted(
   const replaced: Superseded | undefined = before && {
     snapshot: before.snapshot,
     at: null,
-    ...(before.state === 'open' && { open: true }),
+    ...(before.timeZone !== undefined && { whole: isWhole(before), timeZone: before.timeZone }),
   };
   const versions = replaced ? [...superseded, replaced] : superseded;
   return {
@@ -306,12 +333,9 @@ function endedBy(versions: readonly Superseded[], now: string): Superseded[] {
   return versions.map((version) => ({ ...version, at: version.at ?? now }));
 }
 
-/** I2: a clock that is behind never brings an older version back, nor opens a day that was closed. Another time zone is another day. */
+/** I2: a clock that is behind never brings an older reading back. */
 function isLaterReading(current: Committed, next: Committed): boolean {
-  if (isFuture(current)) return false;
-  const isSameDay = current.queryFingerprint === next.queryFingerprint;
-  const reopens = isSameDay && current.state === 'closed' && next.state === 'open';
-  return reopens || Date.parse(next.readFrom) < Date.parse(current.readFrom);
+  return !isFuture(current) && Date.parse(next.readFrom) < Date.parse(current.readFrom);
 }
 
 /**
@@ -364,93 +388,6 @@ export function recordFindings(ledger: Ledger, { day, snapshot, checks }: Examin
 }
 
 /**
- * Publishes an older version again, as a commit of its own. All that says how the day is read stays: the refresh policy
- * goes on, and the next reading that finds other content replaces it. A run that no longer works at the day loses its
- * claim to it, but what it has staged may be resumed: its commit would else be that of a reading of the version before.
- * @param content the older version's; its snapshot is one of those that are kept
- * @throws conflict where the day was committed or claimed, or the version forgotten, since it was judged
- */
-export function rollBackDay(
-  ledger: Ledger,
-  day: string,
-  rollback: {
-    from: { committed: Committed; claim: Claim | undefined };
-    content: VersionContent & Pick<Committed, 'published' | 'changes'>;
-    wallMs: number;
-  },
-): Ledger {
-  return withEntry(ledger, day, (entry): DayEntry => {
-    const { committed, claim } = rollback.from;
-    const isKept = entry.superseded?.some(({ snapshot }) => snapshot === rollback.content.snapshot);
-    const isSame = entry.committed && isSameReading(entry.committed, committed);
-    if (!entry.committed || !isSame || !isSameClaim(entry.claim, claim) || !isKept)
-      throw changedMeanwhile(day);
-    const next: Committed = { ...readingOf(entry.committed), ...rollback.content, identicalPasses: 0 };
-    const now = new Date(rollback.wallMs).toISOString();
-    return {
-      ...entry,
-      ...replaceCommitted(entry, next, now),
-      ...(entry.claim && { claim: { ...entry.claim, runId: null } }),
-    };
-  });
-}
-
-/**
- * What the ledger says of how a day was read, without what it says of the content alone. `unsettled` stays, because when the
- * day is read next follows from what the service said last: by the older version's, a settled day would be due again, and
- * its reading undo the rollback.
- */
-function readingOf({
-  filled: _filled,
-  sums: _sums,
-  rescued: _rescued,
-  // Whoever goes back to fewer rows has decided it: they have not fallen.
-  before: _before,
-  // The next reading differs from what a person has chosen, and not from the one before.
-  disagreements,
-  ...reading
-}: Committed): Committed {
-  return { ...reading, ...(reading.lastReadingGivenUp && disagreements && { disagreements }) };
-}
-
-/**
- * Commits what was made again of the committed reading's raw records. A day that is read meanwhile is left to that run; a
- * run that no longer works at the day loses its claim to it, as in a rollback.
- * @param from what the ledger said of the day when it was begun
- * @param next with `published` for the case that it is another snapshot
- * @throws conflict where the day was committed or claimed since
- */
-export function rebuildDay(
-  ledger: Ledger,
-  day: string,
-  { from, next, wallMs }: { from: DayEntry; next: Committed; wallMs: number },
-): Ledger {
-  return withEntry(ledger, day, (entry): DayEntry => {
-    const { committed, claim } = entry;
-    if (!committed || !isSameReading(committed, from.committed) || !isSameClaim(claim, from.claim))
-      throw changedMeanwhile(day);
-    const isSame = next.snapshot === committed.snapshot;
-    const published = isSame ? committed.published : next.published;
-    return {
-      ...entry,
-      ...replaceCommitted(entry, { ...next, published }, new Date(wallMs).toISOString()),
-      ...(claim && { claim: { ...claim, runId: null } }),
-    };
-  });
-}
-
-function isSameReading(one: Committed, other: Committed | undefined): boolean {
-  const facts = ['snapshot', 'state', 'attempt', 'pages', 'readFrom', 'readTo', 'queryFingerprint'] as const;
-  // The same snapshot may have been left and come back to: then it has other changes.
-  const hasSameChanges = one.changes?.snapshot === other?.changes?.snapshot;
-  return hasSameChanges && facts.every((fact) => one[fact] === other?.[fact]);
-}
-
-function isSameClaim(one: Claim | undefined, other: Claim | undefined): boolean {
-  return one?.attempt === other?.attempt && one?.runId === other?.runId;
-}
-
-/**
  * Forgets versions whose time is over, the oldest first: those that were replaced so long ago, and of a day with very many
  * those that were replaced more than a day ago. What is forgotten may be deleted. A time that lies as far in the future is
  * that of a machine whose clock was ahead.
@@ -465,7 +402,12 @@ export function forgetVersions(ledger: Ledger, nowMs: number, keptMs: number): L
 }
 
 function withoutOldVersions(entry: DayEntry, nowMs: number, keptMs: number): DayEntry {
-  const { superseded = [] } = entry;
+  const { superseded = [], claim, ...rest } = entry;
+  if (claim) {
+    // A rollback may be about to publish one of them again. One that has slept for a day finds that it lost its claim.
+    const isDead = claim.attempt === undefined && Math.abs(nowMs - Date.parse(claim.at)) >= DAY_MS;
+    return isDead ? { ...rest, superseded } : entry;
+  }
   const isOver = ({ at }: Superseded, index: number) => {
     const ageMs = at === null ? 0 : Math.abs(nowMs - Date.parse(at));
     return ageMs >= keptMs || (superseded.length - index > MAX_SUPERSEDED && ageMs >= DAY_MS);
@@ -494,8 +436,10 @@ export function failDay(
     queryFingerprint: string;
     nowMs: number;
     keep: boolean;
-    /** Where the refresh policy asks for no later reading of the day: up to which age a day is watched at most. */
-    lastOfDays?: number;
+    /** Whether `refresh` has ended for the age of the day. */
+    isPast: boolean;
+    /** What the failure makes of the version's state. */
+    after?: Pick<Committed, 'state' | 'settledBy' | 'contradictions'> | undefined;
     /** What the service asked to wait. */
     retryAfterMs?: number;
   },
@@ -515,48 +459,18 @@ export function failDay(
     queryFingerprint: failed.queryFingerprint,
   };
   return withEntry(ledger, day, ({ claim: held, failure: _before, ...entry }): DayEntry => {
-    if (isGivenUp(entry, failed.queryFingerprint, times)) return entry;
-    const settled = settledWithout(entry.committed, failed, times);
-    if (settled) return { ...entry, committed: settled };
+    const committed = entry.committed && { ...entry.committed, ...failed.after };
     return {
       ...entry,
-      failure: next,
+      ...(committed && { committed }),
+      // Nobody waits for a settled day: the run that asked for it says that it failed.
+      ...(committed?.state !== 'settled' && { failure: next }),
       ...(held &&
         failed.keep && {
           claim: { ...held, runId: null, restarts: failed.kind === 'transient' ? held.restarts : 0 },
         }),
     };
   });
-}
-
-const MAX_TRIES_OF_SETTLED = 5;
-
-/** Whether a settled day, which only a range asks for, stays what it was: the service may not keep it any longer. */
-function isGivenUp({ committed }: DayEntry, queryFingerprint: string, times: number): boolean {
-  const isSettled = committed?.settled && committed.queryFingerprint === queryFingerprint;
-  return isSettled === true && times >= MAX_TRIES_OF_SETTLED;
-}
-
-/** With the waits between them: about three days, which an outage that answers with codes should not last. */
-const MAX_TRIES_OF_LAST_READING = 12;
-
-/**
- * A day whose last reading the service refuses, because it keeps such days no longer, would else fail in every run for
- * ever. What was read of it stays; its state says that nothing has confirmed it.
- */
-function settledWithout(
-  committed: Committed | undefined,
-  {
-    kind,
-    queryFingerprint,
-    lastOfDays,
-  }: Pick<Failure, 'kind' | 'queryFingerprint'> & { lastOfDays?: number },
-  times: number,
-): Committed | undefined {
-  if (kind !== 'contract' || lastOfDays === undefined || times < MAX_TRIES_OF_LAST_READING) return undefined;
-  if (committed?.state !== 'closed' || committed.queryFingerprint !== queryFingerprint) return undefined;
-  const { disagreements: _refusedInstead, ...kept } = committed;
-  return { ...kept, settled: true, watchedDays: lastOfDays, lastReadingGivenUp: true };
 }
 
 /**
@@ -568,18 +482,20 @@ function waitMs(
     kind,
     code,
     retryAfterMs = 0,
-    lastOfDays,
-  }: Pick<Failure, 'kind' | 'code'> & { retryAfterMs?: number; lastOfDays?: number },
+    isPast,
+  }: Pick<Failure, 'kind' | 'code'> & { retryAfterMs?: number; isPast: boolean },
   times: number,
 ): number {
   if (kind === 'auth' || kind === 'config') return 0;
-  const isUnavailable = kind === 'transient' || (code === 'service_code' && lastOfDays === undefined);
+  const isUnavailable = kind === 'transient' || (code === 'service_code' && !isPast);
   const backoff = isUnavailable ? UNAVAILABLE_DAY_RETRY : FAILED_DAY_RETRY;
   const backoffMs = times === 1 ? 0 : exponentialMs(times - 2, backoff);
   return Math.min(backoff.capMs, Math.max(retryAfterMs, backoffMs));
 }
 
-function laterReading(day: string, { state, readFrom }: Committed): BrandReportsError {
+/** That what is committed is newer than what a run has read. */
+export function laterReading(day: string, committed: Committed | undefined): BrandReportsError {
+  const { state, readFrom } = committed ?? {};
   return new BrandReportsError(
     'conflict',
     'later_reading',
@@ -587,18 +503,11 @@ function laterReading(day: string, { state, readFrom }: Committed): BrandReports
   );
 }
 
-function claimLost(day: string): BrandReportsError {
+/** That the claim is not the one that was expected. */
+export function claimLost(day: string): BrandReportsError {
   return new BrandReportsError(
     'conflict',
     'claim_lost',
     `another run has taken over ${day}; this run leaves it to that one`,
-  );
-}
-
-function changedMeanwhile(day: string): BrandReportsError {
-  return new BrandReportsError(
-    'conflict',
-    'changed_meanwhile',
-    `${day} was committed or claimed by a run meanwhile; nothing was changed. Look at its versions again, and repeat the command.`,
   );
 }

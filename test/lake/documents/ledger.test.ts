@@ -174,12 +174,10 @@ describe('a commit', () => {
   });
 
   it('keeps the snapshot where the content is unchanged', () => {
-    const committed = entryOf(
-      commitDay(ledgerOf({ committed: published, claim }), DAY, commitOf({ identicalPasses: 2 })),
-    );
+    const committed = entryOf(commitDay(ledgerOf({ committed: published, claim }), DAY, commitOf({})));
     expect(committed).toEqual({
       firstCommittedAt: NOW,
-      committed: { ...published, identicalPasses: 2, committedAt: NOW },
+      committed: { ...published, committedAt: NOW },
       superseded: [],
       continuation: 'q2',
     });
@@ -335,7 +333,7 @@ describe('a rollback', () => {
   const facts = { filled: { amount: 3 }, sums: { amount: '7.00' }, unsettled: 2 };
   const content = { snapshot: 's0', rows: 2, bytes: 90, digest: '2:cd', published: false };
   const day: DayEntry = {
-    committed: { ...published, published: true, settled: true, identicalPasses: 2, ...facts },
+    committed: { ...published, published: true, state: 'settled', ...facts },
     superseded: [{ snapshot: 's0', at: NOW }],
     firstCommittedAt: '2026-01-06T05:00:00.000Z',
     continuation: 'q1',
@@ -352,7 +350,7 @@ describe('a rollback', () => {
     const { filled: _filled, sums: _sums, ...reading } = day.committed ?? published;
     expect(entryOf(back(day))).toEqual({
       ...day,
-      committed: { ...reading, ...content, identicalPasses: 0, committedAt: '2026-01-06T11:00:00.000Z' },
+      committed: { ...reading, ...content, committedAt: '2026-01-06T11:00:00.000Z' },
       superseded: [
         { snapshot: 's0', at: NOW },
         { snapshot: 's1', at: null },
@@ -567,9 +565,9 @@ describe('a failure', () => {
   });
 
   it.each<[string, Partial<Committed>, number, boolean]>([
-    ['a settled day, which stays settled after five tries', { settled: true }, 4, false],
-    ['a settled day that was tried less often', { settled: true }, 3, true],
-    ['a settled day that was read with other queries', { settled: true, queryFingerprint: 'o' }, 4, true],
+    ['a settled day, which stays settled after five tries', { state: 'settled' }, 4, false],
+    ['a settled day that was tried less often', { state: 'settled' }, 3, true],
+    ['a settled day that was read with other queries', { state: 'settled', queryFingerprint: 'o' }, 4, true],
     ['a day that is not settled', {}, 4, true],
   ])('is recorded, or not, of %s', (_name, change, timesBefore, isRecorded) => {
     const committed = { ...published, queryFingerprint: failed.queryFingerprint, ...change };
@@ -591,17 +589,16 @@ describe('a failure', () => {
     it('I11: is given up after twelve tries: what was read stays, and no other reading is due', () => {
       expect(afterTries(published, 11)).toMatchObject({ committed: published, failure: { times: 11 } });
       expect(afterTries(published, 12)).toEqual({
-        committed: { ...published, settled: true, watchedDays: 120, lastReadingGivenUp: true },
+        committed: { ...published, state: 'settled', settledBy: 'given_up' },
       });
     });
 
     it('is not counted among the readings that differed', () => {
-      const { committed } = afterTries({ ...published, disagreements: 2 }, 12);
+      const { committed } = afterTries({ ...published, contradictions: 2 }, 12);
       expect(committed).toEqual({
         ...published,
-        settled: true,
-        watchedDays: 120,
-        lastReadingGivenUp: true,
+        state: 'settled',
+        settledBy: 'given_up',
       });
     });
 

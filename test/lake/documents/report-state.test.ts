@@ -107,7 +107,7 @@ describe('the content of a month', () => {
   it.each([
     [
       'the day was only read again',
-      { '2026-02-01': readAt('2026-04-01T00:00:00.000Z', { digest: 'd1', settled: true }) },
+      { '2026-02-01': readAt('2026-04-01T00:00:00.000Z', { digest: 'd1', state: 'settled' }) },
     ],
     ['a day without a commit is there', { '2026-02-03': {}, '2026-02-01': closed }],
   ])('is the same where %s', (_name, days) => {

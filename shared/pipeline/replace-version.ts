@@ -1,0 +1,47 @@
+/*
+ * The one way in which the version of a day is replaced, by a reading, a rollback or a rebuild: the day is claimed, the
+ * version is there, its change is recorded, and one transition of the ledger commits both (I4). Each way of its own used to
+ * forget a part of it: a claim that keeps the version from the vacuum, a change, or the check that nobody was faster (I5).
+ */
+import { monthOf } from '../days.ts';
+import type { BrandReport } from '../context/context.ts';
+import { logChange, recordChange } from '../history/index.ts';
+import { type Committed, type DayCommit, commitDay } from '../lake/documents/ledger.ts';
+import type { RowHashes } from '../lake/table/digest.ts';
+import type { ReportSettings } from '../settings/settings.ts';
+
+/** A version of a day that the run has claimed. */
+export interface Replacement extends Pick<DayCommit, 'runId' | 'reading'> {
+  /** The version that it was judged by; missing: the day has none. */
+  replaced: Committed | undefined;
+  /** What the ledger says from then on; what checks found meanwhile may be taken over. */
+  next: (before: Committed | undefined) => Omit<Committed, 'changes'>;
+  /** The hashes of its rows, where they are known. */
+  hashes?: RowHashes | undefined;
+  cause: 'reading' | 'rollback' | 'rebuild';
+  /** When the reading began that brought it, or when somebody asked for it; ISO 8601. */
+  changedAt: string;
+}
+
+/** @throws BrandReportsError `conflict` where another run has taken the day over; then nothing was changed */
+export async function replaceVersion(
+  ctx: BrandReport & { settings?: Pick<ReportSettings, 'key'> },
+  day: string,
+  { runId, replaced, next, hashes, reading, cause, changedAt }: Replacement,
+): Promise<void> {
+  const after = next(replaced);
+  const changes = replaced && (await changesOf());
+  const wallMs = ctx.clock.wallMs();
+  await ctx.ledger(monthOf(day)).update((ledger) => {
+    const committed = { ...next(ledger.days[day]?.committed), ...(changes && { changes }) };
+    return commitDay(ledger, day, { runId, committed, wallMs, ...(reading && { reading }) });
+  });
+  if (changes && changes !== replaced.changes) logChange(ctx, day, after.rows, changes);
+
+  async function changesOf() {
+    // A day that was never closed has only grown.
+    if (!replaced || (after.state === 'open' && !replaced.changes)) return replaced?.changes;
+    const afterHashes = hashes && { afterHashes: hashes };
+    return recordChange(ctx, day, { before: replaced, after, ...afterHashes, cause, changedAt });
+  }
+}

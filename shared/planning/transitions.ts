@@ -1,0 +1,257 @@
+/*
+ * What becomes of a day's version by everything that can happen to it: the complete table, state × event. Readings,
+ * rollbacks, rebuilds and repairs all ask it. A rule of their own in one of them would sooner or later lose records: each
+ * defect that was proven of the rules before this table lay where one repeated another one slightly differently.
+ * Time alone changes no state. Everything is pure; docs/states.md is printed from it (`npm run states`).
+ */
+
+/** What the version of a day is. */
+export const STATES = {
+  missing: 'there is no version',
+  open: 'the day was not over; the version holds everything up to a stated time',
+  unconfirmed: 'read whole after the end of the day, but another reading has to agree',
+  closed: 'read whole and believed; the refresh policy decides when it is read again',
+  settled: 'the policy asks for no further reading',
+} as const;
+
+/** One of the states above. */
+export type State = keyof typeof STATES;
+/** The state of a version. */
+export type VersionState = Exclude<State, 'missing'>;
+
+/** What can happen to a day. A reading is compared with the version; what holds of it first counts. */
+export const EVENTS = {
+  read_open: 'a reading that began before the day was over',
+  equal: 'a reading with the content of the version',
+  none: 'a reading without records',
+  fewer: 'a reading with fewer records than the version has rows',
+  query_changed: 'a reading with records, by other settings than the version',
+  different: 'any other reading',
+  failed: 'a reading that failed',
+  rolled_back: 'an older version is published again',
+  rebuilt: 'the version is made again from its raw records',
+  repaired: 'the ledger is made again from what is published',
+} as const;
+
+/** One of the events above. */
+export type DayEvent = keyof typeof EVENTS;
+
+/** What decides between the outcomes of an event. */
+export const FACTS = {
+  alone: 'one reading suffices: its pages are one snapshot, or it has only one',
+  last: 'the policy asks for no further reading',
+  past: '`refresh` has ended for the age of the day',
+  accepted: 'it was started with `--accept-fewer`',
+  unknown: 'how the version was read is not known since a repair',
+  third: 'it is the third contradicting reading in a row, or a later one',
+  twelfth: 'it is the twelfth in a row, after `refresh`, that failed or contradicted',
+} as const;
+
+/** One of the facts above. */
+export type Fact = keyof typeof FACTS;
+export type Facts = Readonly<Partial<Record<Fact, boolean>>>;
+
+/** One outcome of an event. */
+export interface Outcome {
+  /** All of these hold; missing: in all other cases. */
+  when?: readonly Fact[];
+  /** `refused`: nothing is changed. */
+  to: State | 'refused';
+  /** The reading, and with it the version, needs no other one to agree. */
+  believed?: true;
+  /** The version stays, although the reading differs from it. */
+  keeps?: true;
+  /** Settled though its last reading failed or differed. */
+  givenUp?: true;
+}
+
+/** The first outcome that applies; the last one always does. */
+type Outcomes = readonly Outcome[];
+
+const REFUSED: Outcomes = [{ to: 'refused' }];
+const BELIEVED: Outcomes = [
+  { when: ['last'], to: 'settled', believed: true },
+  { to: 'closed', believed: true },
+];
+const ALONE: Outcomes = only(['alone'], BELIEVED);
+const ACCEPTED: Outcomes = only(['accepted'], BELIEVED);
+/** As it is, and the policy goes on. */
+const KEPT: Outcomes = [
+  { when: ['last'], to: 'settled', keeps: true, givenUp: true },
+  { to: 'closed', keeps: true },
+];
+const GIVEN_UP: Outcomes = [{ when: ['twelfth'], to: 'settled', keeps: true, givenUp: true }];
+const DOUBTED: Outcomes = [...GIVEN_UP, { to: 'unconfirmed' }];
+const CONTRADICTED: Outcomes = [...GIVEN_UP, { when: ['third'], to: 'closed' }, { to: 'unconfirmed' }];
+/** Its records can change no more: what the service answers now is what it has forgotten. */
+const STAYS_SETTLED: Outcomes = [...ACCEPTED, { to: 'settled', keeps: true }];
+
+export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outcomes>>>> = {
+  missing: {
+    read_open: [{ to: 'open' }],
+    equal: REFUSED,
+    none: [{ to: 'unconfirmed' }],
+    fewer: REFUSED,
+    query_changed: REFUSED,
+    different: [...ALONE, { to: 'unconfirmed' }],
+    failed: [{ to: 'missing' }],
+    rolled_back: REFUSED,
+    rebuilt: REFUSED,
+    repaired: [{ to: 'unconfirmed' }],
+  },
+  open: {
+    read_open: [{ to: 'open' }],
+    equal: BELIEVED,
+    none: [...ACCEPTED, { when: ['past'], to: 'open', keeps: true }, { to: 'unconfirmed' }],
+    fewer: [...ACCEPTED, { to: 'unconfirmed' }],
+    query_changed: [...ALONE, { to: 'unconfirmed' }],
+    different: [...ALONE, { to: 'unconfirmed' }],
+    failed: [{ to: 'open' }],
+    rolled_back: [{ to: 'open' }],
+    rebuilt: [{ to: 'open' }],
+    repaired: [{ to: 'unconfirmed' }],
+  },
+  unconfirmed: {
+    read_open: [{ when: ['unknown'], to: 'open' }, ...REFUSED],
+    equal: BELIEVED,
+    none: [...ACCEPTED, ...only(['past'], KEPT), ...CONTRADICTED],
+    fewer: [...ACCEPTED, ...only(['unknown', 'past'], KEPT), ...CONTRADICTED],
+    query_changed: [...ALONE, { to: 'unconfirmed' }],
+    different: [...ALONE, ...CONTRADICTED],
+    failed: [...GIVEN_UP, { to: 'unconfirmed' }],
+    rolled_back: [{ to: 'closed' }],
+    rebuilt: [{ to: 'unconfirmed' }],
+    repaired: [{ to: 'unconfirmed' }],
+  },
+  closed: {
+    read_open: REFUSED,
+    equal: BELIEVED,
+    none: [...ACCEPTED, ...only(['past'], KEPT), { to: 'unconfirmed' }],
+    fewer: [...ACCEPTED, ...DOUBTED],
+    query_changed: [...ALONE, { to: 'unconfirmed' }],
+    different: [...ALONE, ...DOUBTED],
+    failed: [...GIVEN_UP, { to: 'closed' }],
+    rolled_back: [{ to: 'closed' }],
+    rebuilt: [{ to: 'closed' }],
+    repaired: [{ to: 'unconfirmed' }],
+  },
+  settled: {
+    read_open: REFUSED,
+    equal: BELIEVED,
+    none: STAYS_SETTLED,
+    fewer: STAYS_SETTLED,
+    query_changed: [...ALONE, { to: 'unconfirmed' }],
+    different: [...ALONE, { to: 'unconfirmed' }],
+    failed: [{ to: 'settled' }],
+    rolled_back: [{ to: 'settled' }],
+    rebuilt: [{ to: 'settled' }],
+    repaired: [{ to: 'unconfirmed' }],
+  },
+};
+
+function only(facts: readonly Fact[], outcomes: Outcomes): Outcomes {
+  return outcomes.map(({ when = [], ...outcome }) => ({ ...outcome, when: [...facts, ...when] }));
+}
+
+/** What becomes of the day. */
+export function outcomeOf(state: State, event: DayEvent, facts: Facts): Outcome {
+  const outcome = TRANSITIONS[state][event].find(({ when = [] }) => when.every((fact) => facts[fact]));
+  if (!outcome) throw new Error(`${state} × ${event} has no outcome for all other cases`);
+  return outcome;
+}
+
+/** So many contradicting readings in a row, and the day is read again as the policy says: a field is never the same. */
+export const MAX_CONTRADICTIONS = 3;
+/** So many failed or contradicting readings in a row after `refresh`, and no other will be better: about three days. */
+export const MAX_LAST_TRIES = 12;
+
+/** What a reading is compared by. */
+interface Content {
+  rows: number;
+  digest: string;
+  queryFingerprint: string;
+}
+
+/** A reading, or the failure of one. */
+export type Reading =
+  | (Content & { kind: 'whole' | 'open'; isAlone: boolean; isAccepted: boolean })
+  | { kind: 'failed' };
+
+/** The version that is read again, and how its last readings went. */
+export interface VersionBefore extends Content {
+  state: VersionState;
+  settledBy?: 'policy' | 'given_up' | undefined;
+  contradictions?: number | undefined;
+  /** Missing where a repair has lost it. */
+  timeZone?: string | undefined;
+}
+
+/** What becomes of a day that was read, and what its version is from then on. */
+export interface Next {
+  outcome: Outcome;
+  /** What the ledger says of the state of the version. */
+  said: { state: VersionState; settledBy?: 'policy' | 'given_up'; contradictions?: number };
+}
+
+/**
+ * What becomes of a day that was read.
+ * @param before missing where the day has no version
+ * @returns `undefined` where the reading is refused, or there still is no version
+ */
+export function afterReading(
+  before: VersionBefore | undefined,
+  reading: Reading,
+  policy: { last: boolean; past: boolean },
+): Next | undefined {
+  const state = before?.state ?? 'missing';
+  const event = eventOf(reading, before);
+  const isDoubtful = state === 'unconfirmed' || policy.past;
+  const counts = isDoubtful && ['none', 'fewer', 'different', 'failed'].includes(event);
+  const count = (before?.contradictions ?? 0) + (counts ? 1 : 0);
+  const outcome = outcomeOf(state, event, {
+    ...policy,
+    alone: reading.kind !== 'failed' && reading.isAlone,
+    accepted: reading.kind !== 'failed' && reading.isAccepted,
+    unknown: before !== undefined && before.timeZone === undefined,
+    third: count >= MAX_CONTRADICTIONS,
+    twelfth: policy.past && count >= MAX_LAST_TRIES,
+  });
+  const inRow = policy.past ? count : Math.min(count, MAX_CONTRADICTIONS);
+  return nextOf(outcome, before, outcome.believed ? 0 : inRow);
+}
+
+/** What becomes of a version that is replaced without a reading. */
+export function afterCommand(before: VersionBefore, event: 'rolled_back' | 'rebuilt'): Next | undefined {
+  return nextOf(outcomeOf(before.state, event, {}), before, before.contradictions ?? 0);
+}
+
+function nextOf(
+  outcome: Outcome,
+  before: Pick<VersionBefore, 'state' | 'settledBy'> | undefined,
+  contradictions: number,
+): Next | undefined {
+  const { to, givenUp, keeps } = outcome;
+  if (to === 'refused' || to === 'missing') return undefined;
+  const stays = before?.state === 'settled' && (keeps || !outcome.believed) ? before.settledBy : undefined;
+  const settledBy = stays ?? (givenUp ? 'given_up' : 'policy');
+  return {
+    outcome,
+    said: {
+      state: to,
+      ...(to === 'settled' && { settledBy }),
+      ...(contradictions > 0 && { contradictions }),
+    },
+  };
+}
+
+function eventOf(reading: Reading, before: VersionBefore | undefined): DayEvent {
+  if (reading.kind === 'failed') return 'failed';
+  if (reading.kind === 'open') return 'read_open';
+  if (before && reading.digest === before.digest) return 'equal';
+  if (reading.rows === 0) return 'none';
+  if (!before) return 'different';
+  const isSameQuery = before.timeZone === undefined || reading.queryFingerprint === before.queryFingerprint;
+  // A setting must not take rows away that can change no more.
+  if (reading.rows < before.rows && (isSameQuery || before.state === 'settled')) return 'fewer';
+  return isSameQuery ? 'different' : 'query_changed';
+}
