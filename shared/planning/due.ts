@@ -225,7 +225,7 @@ export function isLast(day: string, policy: Policy, readFromMs: number, counts: 
 
 /** Whether `refresh` has ended for the age of the day, whatever the states of its records. */
 export function isBehindPolicy(day: string, policy: Policy, readFromMs: number): boolean {
-  return isLast(day, policy, readFromMs, { rows: 0 });
+  return readFromMs >= Math.max(lastCallMs(day, policy, policy.refresh), closesAtMs(day, policy));
 }
 
 /**

@@ -5,20 +5,16 @@ import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts'
 import {
   type Policy,
   closesAtMs,
-  daysWatched,
-  disagreementsAfter,
-  doubtOf,
   dueAtMs,
   isBehindPolicy,
-  isEmptied,
+  isLast,
   monthDueAtMs,
-  neverAgrees,
   onlyRefusedDue,
-  settles,
   upstreamState,
 } from '../../shared/planning/due.ts';
 import { marked } from '../../shared/lake/documents/cas-document.ts';
 import { plan } from '../../shared/planning/plan.ts';
+import { afterReading } from '../../shared/planning/transitions.ts';
 import type { RefreshTier } from '../../shared/reports/definition.ts';
 import { runs } from '../fixtures/property-runs.ts';
 import {
@@ -149,7 +145,7 @@ describe('a refresh', () => {
   });
 
   it('I11: is due immediately where a clock that was ahead has read or settled it', () => {
-    for (const change of [{}, { state: 'settled' }]) {
+    for (const change of [{}, { state: 'settled' }] as const) {
       const ahead = readAhead('2027-01-01T00:00:00.000Z', change);
       expect(dueAtMs(day, ahead, policy, NOW_MS)).toBe(startOfDay(day, ZONE));
       expect(upstreamState(ahead)).toBeUndefined();
@@ -168,7 +164,7 @@ describe('a refresh', () => {
   it.each<[string, DayEntry | undefined]>([
     ['that was never read', undefined],
     ['that is claimed', { ...readAt(NOW, { state: 'settled' }), claim }],
-    ['that was read with other queries', readAt(NOW, { state: 'settled', queryFingerprint: 'once' })],
+    ['that was read with other queries', readAt(NOW, { queryFingerprint: 'once' })],
     ['that is open', readAt(NOW, { state: 'open' })],
   ])('is due immediately for a day %s', (_name, entry) => {
     expect(dueAtMs(day, entry, policy, NOW_MS)).toBe(startOfDay(day, ZONE));
@@ -197,34 +193,57 @@ describe('a refresh', () => {
     expect(dueAtMs(day, failed, policy, NOW_MS)).toBe(Date.parse(later));
   });
 
-  it.each<[string, boolean, string, number | null]>([
-    ['that is settled: it stays whole in its zone', true, 'Europe/Berlin', null],
-    ['that still has readings to come', false, 'Europe/Berlin', startOfDay(day, ZONE)],
-    [
-      'that is settled, if the zone is the same and the queries are others',
-      true,
-      ZONE,
-      startOfDay(day, ZONE),
-    ],
-  ])('after a change of the time zone, of a day %s', (_name, settled, timeZone, due) => {
-    const entry = readAt(NOW, { settled, timeZone, queryFingerprint: 'once' });
+  it.each<[string, Partial<Committed>, number | null]>([
+    ['that is settled', { state: 'settled' }, null],
+    ['that still has readings to come', {}, startOfDay(day, ZONE)],
+  ])('I11: after a change of the settings, of a day %s', (_name, change, due) => {
+    const entry = readAt(NOW, { ...change, timeZone: 'Europe/Berlin', queryFingerprint: 'once' });
     expect(dueAtMs(day, entry, policy, NOW_MS)).toBe(due);
   });
 
-  it('I11: is never due for a settled day', () => {
-    const settled = readAt(NOW, { state: 'settled' });
-    expect(dueAtMs(day, settled, policy, NOW_MS + 3650 * DAY_MS)).toBeNull();
+  it.each<[string, Partial<Policy>]>([
+    ['the same', {}],
+    ['a longer policy', { refresh: [{ untilAgeDays: 9000, every: '1 day' }] }],
+    ['other states', { statesFingerprint: 'other' }],
+    ['a longer limit for records that can change', { statesFingerprint: 'now', watchUnsettledDays: 9000 }],
+    ['another time zone', { timeZone: 'Asia/Tokyo' }],
+    ['other filters, key or units', { queryFingerprint: 'another' }],
+  ])('I11: is never due for a settled day, whatever the settings are: %s', (_name, change) => {
+    const counts = { rows: 5, unsettled: 2, statesFingerprint: 'now' };
+    const settled = readAt(NOW, { state: 'settled', ...counts });
+    for (const nowMs of [NOW_MS, NOW_MS + 3650 * DAY_MS])
+      expect(dueAtMs(day, settled, { ...policy, ...change }, nowMs)).toBeNull();
   });
 
-  it.each<[string, RefreshTier[], boolean]>([
-    ['as long', [{ untilAgeDays: 120, every: '1 day' }], false],
-    ['shorter', [{ untilAgeDays: 2, every: 'run' }], false],
-    ['longer', [{ untilAgeDays: 121, every: '7 days' }], true],
-  ])('I11: reaches a settled day where the policy now watches %s', (_name, refresh, isDue) => {
-    const settled = readAt('2026-06-30T05:00:00.000Z', { state: 'settled' });
-    const nowMs = Date.parse('2027-01-01T00:00:00.000Z');
-    const due = dueAtMs(day, settled, { ...policy, refresh }, nowMs);
-    expect(due !== null && due <= nowMs).toBe(isDue);
+  it('is not due for a settled day that a rollback or a rebuild has claimed', () => {
+    const settled = { ...readAt(NOW, { state: 'settled' }), claim: { runId: 'r1', at: NOW, restarts: 0 } };
+    expect(dueAtMs(day, settled, policy, NOW_MS)).toBeNull();
+  });
+
+  it.each<[string, Partial<Committed>, string, string]>([
+    ['by the policy from then on', {}, policy.queryFingerprint, '2026-03-21T14:30:00.000Z'],
+    [
+      'by the policy, though the version has other settings',
+      { queryFingerprint: 'once' },
+      policy.queryFingerprint,
+      '2026-03-21T14:30:00.000Z',
+    ],
+    [
+      'at once, if the settings have changed again',
+      { queryFingerprint: 'once' },
+      'twice',
+      '2026-03-01T05:00:00.000Z',
+    ],
+    [
+      'a day later, if the day was never read whole',
+      { state: 'open' },
+      policy.queryFingerprint,
+      '2026-03-21T15:00:00.000Z',
+    ],
+  ])('I11: after a reading that was disregarded is due %s', (_name, change, queryFingerprint, due) => {
+    const disregarded = { at: NOW, rows: 0, queryFingerprint };
+    const entry = { ...readAt('2026-03-02T06:00:00.000Z', change), disregarded };
+    expect(new Date(dueAtMs(day, entry, policy, NOW_MS) ?? 0).toISOString()).toBe(due);
   });
 
   it('is never due for a day before the start date', () => {
@@ -232,527 +251,136 @@ describe('a refresh', () => {
   });
 });
 
-describe('a day settles', () => {
-  // The last one of its month: the plan looks at no other.
-  const day = '2026-03-31';
-  const lastCall = Date.parse('2026-07-30T04:00:00.000Z');
-
-  const once = {};
-  const twice = {};
-
-  it.each<[string, boolean, number, Pick<Committed, 'identicalPasses' | 'resumed'>, boolean]>([
-    ['with the first pass behind the last tier', true, lastCall, once, true],
-    ['not with a pass of the last tier', true, lastCall - 1, twice, false],
-    ['not with a pass that several runs read', true, lastCall, { ...once, resumed: true }, false],
-    ['with a pass that several runs read and another one', true, lastCall, { ...twice, resumed: true }, true],
-    ['not with a first pass of numbered pages', false, lastCall, once, false],
-    ['with the second of two passes of numbered pages that agree', false, lastCall, twice, true],
-    ['not with two that agree too early', false, lastCall - 1, twice, false],
-  ])('I11: or stays unsettled: %s', (_name, pagesAreSnapshot, readFromMs, passes, settled) => {
-    expect(settles(day, { ...policy, pagesAreSnapshot }, readFromMs, passes)).toBe(settled);
-  });
-
-  it('I2: not before it can be closed, whatever the tiers say', () => {
-    const eager = { ...policy, refresh: [], lateMinutes: 1440 };
-    const closes = closesAtMs(day, eager);
-    expect([closes - 1, closes].map((ms) => settles(day, eager, ms, once))).toEqual([false, true]);
-  });
-
-  it.each([
-    ['pages that are a snapshot', true],
-    ['numbered pages', false],
-  ])('I11: is read as long as it can change, and not after: %s', (_name, pagesAreSnapshot) => {
-    const gaps = fc.array(fc.integer({ min: HOUR_MS, max: 20 * DAY_MS }), { minLength: 60, maxLength: 60 });
-    const flags = fc.array(fc.boolean(), { minLength: 60, maxLength: 60 });
-    fc.assert(
-      fc.property(gaps, flags, flags, (waits, changed, resumed) => {
-        const own = { ...policy, pagesAreSnapshot, startDate: day };
-        const passes: { at: number; digest: number; resumed: boolean }[] = [];
-        let entry: DayEntry = {};
-        let digest = 0;
-        let nowMs = startOfDay(day, ZONE) + 1_000;
-        for (const [index, wait] of waits.entries()) {
-          if (changed[index] && nowMs < lastCall) digest += 1;
-          const due = plan(ledgersOf({ [day]: entry }), own, nowMs).some((each) => each.day === day);
-          if (due) {
-            expect(entry.committed?.settled ?? false).toBe(false);
-            const pass = { at: nowMs, digest, resumed: resumed[index] ?? false };
-            passes.push(pass);
-            entry = afterPass(day, own, entry, pass);
-          }
-          nowMs += wait;
-        }
-        const isProofAlone = pagesAreSnapshot && !passes.at(-1)?.resumed;
-        const last = passes.slice(isProofAlone ? -1 : -2);
-        const isOver = nowMs > lastCall + 60 * DAY_MS;
-        if (isOver) expect(entry.committed?.settled).toBe(true);
-        if (entry.committed?.settled) {
-          expect(passes.at(-1)?.at).toBeGreaterThanOrEqual(lastCall);
-          expect(last.map((pass) => pass.digest)).toEqual(last.map(() => digest));
-        }
-      }),
-      runs(10),
-    );
-  });
-});
-
-describe('a day whose records have states', () => {
+describe('the last reading of a day', () => {
   const day = '2026-03-31';
   const own: Policy = { ...policy, statesFingerprint: 'now' };
-  const atAge = (age: number) => startOfDay(addDays(day, age), ZONE) + 10 * HOUR_MS;
-  const isoAtAge = (age: number) => new Date(atAge(age)).toISOString();
+  const atAge = (age: number) => startOfDay(addDays(day, age), ZONE);
   const final = { rows: 5, unsettled: 0, statesFingerprint: 'now' };
   const unsettled = { rows: 5, unsettled: 1, statesFingerprint: 'now' };
-  const twice = {};
-  const once = {};
 
-  type Pass = Parameters<typeof settles>[3];
-  it.each<[string, Partial<Policy>, number, Pass, boolean]>([
-    ['with the second of two passes that agree, all records final', {}, 10, { ...final, ...twice }, true],
-    ['the day after its close', {}, 2, { ...final, ...twice }, true],
-    ['not within hours of its close, however many agree', {}, 1, { ...final }, false],
-    [
-      'not within hours of its close, where pages are numbered',
-      { pagesAreSnapshot: false },
-      1,
-      { ...final, ...twice },
-      false,
-    ],
-    ['within hours of its close where the policy is over', { refresh: [] }, 1, { ...final, ...once }, true],
-    ['not with one pass, though its pages are a snapshot', {}, 10, { ...final, ...once }, false],
-    ['not with one pass of numbered pages', { pagesAreSnapshot: false }, 10, { ...final, ...once }, false],
-    ['with two of numbered pages', { pagesAreSnapshot: false }, 10, { ...final, ...twice }, true],
-    ['with two, of which the last was resumed', {}, 10, { ...final, ...twice, resumed: true }, true],
-    ['not with a record that can change', {}, 10, { ...unsettled, ...twice }, false],
-    ['not without a record', {}, 10, { ...final, rows: 0, ...twice }, false],
-    ['not where nobody counted', {}, 10, { rows: 5, ...twice }, false],
-    ['not where other states were counted', {}, 10, { ...final, statesFingerprint: 'then', ...twice }, false],
-    [
-      'not where the report has no states any more',
-      { statesFingerprint: undefined },
-      10,
-      { ...final, ...twice },
-      false,
-    ],
-    ['with one pass behind the policy, all records final', {}, 121, { ...final, ...once }, true],
-    ['with one pass behind the policy, without a record', {}, 121, { ...final, rows: 0, ...once }, true],
-    ['not behind the policy with a record that can change', {}, 121, { ...unsettled, ...twice }, false],
-    ['not at the limit with a record that can change', {}, 365, { ...unsettled, ...twice }, false],
-    ['behind the limit, whatever can change', {}, 366, { ...unsettled, ...once }, true],
-    ['behind a limit of its own', { watchUnsettledDays: 200 }, 201, { ...unsettled, ...once }, true],
-    [
-      'behind the policy where the limit is shorter',
-      { watchUnsettledDays: 90 },
-      121,
-      { ...unsettled, ...once },
-      true,
-    ],
-    [
-      'not before, where the limit is shorter',
-      { watchUnsettledDays: 90 },
-      100,
-      { ...unsettled, ...twice },
-      false,
-    ],
-  ])('I11: settles or not: %s', (_name, change, age, pass, settled) => {
-    expect(settles(day, { ...own, ...change }, atAge(age), pass)).toBe(settled);
+  it.each<[string, Partial<Policy>, Partial<Committed>, number]>([
+    ['after `refresh`, all records final', {}, final, 121],
+    ['after `refresh`, without a record', {}, { ...final, rows: 0 }, 121],
+    ['after `refresh`, if records have no states', { statesFingerprint: undefined }, { rows: 5 }, 121],
+    ['after the limit, if a record can change', {}, unsettled, 366],
+    ['after the limit, if nobody counted', {}, { rows: 5 }, 366],
+    ['after the limit, if other states were counted', {}, { ...final, statesFingerprint: 'then' }, 366],
+    ['after a limit of its own', { watchUnsettledDays: 200 }, unsettled, 201],
+    ['after `refresh`, if the limit is shorter', { watchUnsettledDays: 90 }, unsettled, 121],
+    ['once the day can be closed, without a tier', { refresh: [], watchUnsettledDays: 0 }, unsettled, 1],
+  ])('I11: begins %s, and not before', (_name, change, counts, age) => {
+    const given = { ...own, ...change };
+    const firstMs = Math.max(atAge(age), closesAtMs(day, given));
+    expect([firstMs - 1, firstMs].map((ms) => isLast(day, given, ms, counts))).toEqual([false, true]);
   });
 
-  it('I11: settles no sooner than a day behind its close, less half an hour for the schedule', () => {
-    const provenMs = closesAtMs(day, own) + 23.5 * HOUR_MS;
-    const pass = { ...final, ...twice };
-    expect([provenMs - 1, provenMs].map((ms) => settles(day, own, ms, pass))).toEqual([false, true]);
+  it('is after `refresh` at the same age, whatever its records are', () => {
+    const ages = [120, 121, 366].map((age) => isBehindPolicy(day, own, atAge(age)));
+    expect(ages).toEqual([false, true, true]);
   });
 
   it.each<[string, Partial<Policy>, number, Partial<Committed>, number]>([
-    ['every day while the policy says so', {}, 10, unsettled, 1],
-    ['every week while the policy says so', {}, 50, unsettled, 7],
-    ['every week behind the policy', {}, 121, unsettled, 7],
-    ['every week up to 180 days', {}, 173, unsettled, 7],
-    ['every month from then on', {}, 181, unsettled, 30],
-    ['a last time behind the limit', {}, 340, unsettled, 26],
-    ['behind a short policy every week', { refresh: [{ untilAgeDays: 2, every: 'run' }] }, 20, unsettled, 7],
+    ['as `refresh` says, though all records are final', {}, 50, final, 7],
+    ['every day at its age, though all records are final', {}, 10, final, 1],
+    ['every 14 days after `refresh`, if a record can change', {}, 121, unsettled, 14],
+    ['every 14 days up to the limit', {}, 300, unsettled, 14],
+    ['a last time after the limit', {}, 360, unsettled, 6],
     [
-      'behind a policy of long intervals no more often than it has them',
+      'every 14 days after a short policy',
+      { refresh: [{ untilAgeDays: 2, every: 'run' }] },
+      20,
+      unsettled,
+      14,
+    ],
+    [
+      'after a policy of long intervals no more often than it has them',
       { refresh: [{ untilAgeDays: 100, every: '20 days' }] },
       121,
       unsettled,
       20,
     ],
     [
-      'as if records could change, where other states were counted',
+      'as if records could change, if other states were counted',
       {},
       121,
       { ...final, statesFingerprint: 'then' },
-      7,
+      14,
     ],
-    ['a day later where all records are final', {}, 50, final, 1],
-    [
-      'with the next run where all records are final and the reading is in doubt',
-      {},
-      50,
-      { ...final, state: 'unconfirmed' },
-      0,
-    ],
-  ])('I11: is due again %s', (_name, change, age, committed, days) => {
-    const given = { ...own, ...change };
-    const dueMs = dueAtMs(day, readAt(isoAtAge(age), committed), given, atAge(age)) ?? Number.NaN;
+    ['with the next run if another reading has to agree', {}, 50, { ...final, state: 'unconfirmed' }, 0],
+  ])('I11: comes after others: due %s', (_name, change, age, committed, days) => {
+    const nowMs = atAge(age) + 10 * HOUR_MS;
+    const entry = readAt(new Date(nowMs).toISOString(), committed);
+    const dueMs = dueAtMs(day, entry, { ...own, ...change }, nowMs) ?? Number.NaN;
     expect(daysBetween(day, dayOf(dueMs, ZONE))).toBe(age + days);
   });
 
-  it('I11: is due with the next run where all records are final and each run reads it', () => {
-    expect(dueAtMs(day, readAt(isoAtAge(1), final), own, atAge(1))).toBe(atAge(1));
-  });
-
-  it('I11: is not hurried where all records are final at the last tier, and the field of one is never the same', () => {
-    const entry = readAt(isoAtAge(122), { ...final });
-    const dueMs = dueAtMs(day, entry, { ...own, pagesAreSnapshot: false }, atAge(122)) ?? Number.NaN;
-    expect(daysBetween(day, dayOf(dueMs, ZONE))).toBe(129);
-  });
-
-  it.each<[string, Partial<Policy>, Partial<Committed>, boolean]>([
-    ['as it was', {}, { ...final }, false],
-    [
-      'with a longer policy, all records final',
-      { refresh: [{ untilAgeDays: 900, every: '1 day' }] },
-      { ...final },
-      false,
-    ],
-    ['with other states', { statesFingerprint: 'other' }, { ...final }, true],
-    [
-      'with other states, read when it was older than any limit',
-      { statesFingerprint: 'other' },
-      { ...final },
-      false,
-    ],
-    ['with states that the report did not have', {}, { rows: 5 }, true],
-    ['without the states that it had', { statesFingerprint: undefined }, { ...final }, true],
-    [
-      'without the states that it had, read behind the policy',
-      { statesFingerprint: undefined },
-      { ...final },
-      false,
-    ],
-    ['with a longer limit', { watchUnsettledDays: 400 }, { ...unsettled }, true],
-    ['with a longer limit, all records final', { watchUnsettledDays: 400 }, { ...final }, false],
-    ['with a shorter limit', { watchUnsettledDays: 0 }, { ...unsettled }, false],
-  ])(
-    'I11: is due again once settled, where the settings would not have it settled: %s',
-    (_name, change, committed, isDue) => {
-      const settled = readAt(isoAtAge((committed.watchedDays ?? 0) + 1), {
-        ...committed,
-        state: 'settled',
-      });
-      const nowMs = atAge(500);
-      const dueMs = dueAtMs(day, settled, { ...own, ...change }, nowMs);
-      expect(dueMs !== null && dueMs <= nowMs).toBe(isDue);
-    },
-  );
-
-  it.each<[string, Partial<Policy>, number]>([
-    ['the limit', {}, 365],
-    ['the policy, where it is longer', { watchUnsettledDays: 30 }, 120],
-    ['the policy, where records have no states', { statesFingerprint: undefined }, 120],
-  ])('is watched at most up to the age of %s', (_name, change, days) => {
-    expect(daysWatched({ ...own, ...change })).toBe(days);
-  });
-
-  it('is behind the policy at the same age, whatever its records are', () => {
-    expect([120, 121].map((age) => isBehindPolicy(day, own, startOfDay(addDays(day, age), ZONE)))).toEqual([
-      false,
-      true,
-    ]);
-  });
-
-  const history = fc.record({
-    /** How long after a due time the run comes. */
-    delays: fc.array(fc.integer({ min: 0, max: 5 * HOUR_MS }), { minLength: 5, maxLength: 5 }),
-    /** The ages in days at which the content changes, and whether a record can change from then on. */
-    changes: fc.array(fc.tuple(fc.integer({ min: 0, max: 400 }), fc.boolean()), { maxLength: 12 }),
-    resumed: fc.array(fc.boolean(), { minLength: 7, maxLength: 7 }),
+  const lives = fc.record({
     pagesAreSnapshot: fc.boolean(),
-    watchUnsettledDays: fc.constantFrom(0, 50, 130, 365),
-  });
-
-  it('I11: is watched while a record can change up to the limit, and by no policy for ever', () => {
-    let early = 0;
-    fc.assert(
-      fc.property(history, ({ delays, changes, resumed, ...given }) => {
-        const policyOfDay = { ...own, ...given, startDate: day };
-        const changesAt = changes.map(([age, canChange]) => ({ ms: atAge(age), canChange }));
-        const contentAt = (ms: number) => {
-          const past = changesAt.filter((change) => change.ms <= ms).sort((a, b) => a.ms - b.ms);
-          return { digest: past.length, unsettled: (past.at(-1)?.canChange ?? true) ? 1 : 0 };
-        };
-        let entry: DayEntry = {};
-        let nowMs = closesAtMs(day, policyOfDay);
-        let passes = 0;
-        for (; passes < 1_000 && !entry.committed?.settled; passes += 1) {
-          const pass = { at: nowMs, ...contentAt(nowMs), resumed: resumed[passes % 7] ?? false };
-          entry = afterPass(day, policyOfDay, entry, pass);
-          const dueMs = dueAtMs(day, entry, policyOfDay, nowMs);
-          if (entry.committed?.settled) {
-            expect(dueMs).toBeNull();
-            const lastWatched = startOfDay(addDays(day, daysWatched(policyOfDay) + 1), ZONE);
-            if (pass.unsettled > 0) expect(pass.at).toBeGreaterThanOrEqual(lastWatched);
-            else if (!isBehindPolicy(day, policyOfDay, pass.at)) early += 1;
-            break;
-          }
-          if (dueMs === null) throw new Error('a day that is not settled is due some time');
-          nowMs = Math.max(dueMs, nowMs + HOUR_MS) + (delays[passes % 5] ?? 0);
-        }
-        expect(entry.committed?.settled).toBe(true);
-        expect(passes).toBeLessThan(250);
-      }),
-      { numRuns: 200 },
-    );
-    expect(early).toBeGreaterThan(20);
-  });
-});
-
-/** The entry as a commit leaves it after a whole pass. */
-function afterPass(
-  day: string,
-  own: Policy,
-  { committed }: DayEntry,
-  pass: { at: number; digest: number; resumed: boolean; unsettled?: number; rows?: number; pages?: number },
-): DayEntry {
-  const { rows = 1, pages = 2 } = pass;
-  const closed = pass.at >= closesAtMs(day, own);
-  const digest = String(pass.digest);
-  const isSame = committed?.state === 'closed' && committed.digest === digest;
-  const passes = {
-    identicalPasses: closed ? (isSame ? committed.identicalPasses : 0) + 1 : 0,
-    resumed: pass.resumed,
-  };
-  const reading = { unchanged: committed?.digest === digest, recordPages: pages, rows };
-  const { mayBeLast, ...doubt } = doubtOf(own, reading, committed);
-  const { statesFingerprint } = own;
-  const counts = { rows, unsettled: pass.unsettled, statesFingerprint };
-  const compared = { ...counts, unchanged: reading.unchanged, readFromMs: pass.at };
-  const disagreements = disagreementsAfter(day, own, compared, committed);
-  const agrees = mayBeLast && settles(day, own, pass.at, { ...passes, ...counts });
-  const isGivenUp = !agrees && neverAgrees({ ...reading, ...doubt, disagreements }, committed);
-  const settled = closed && (agrees || isGivenUp);
-  return readAt(new Date(pass.at).toISOString(), {
-    ...passes,
-    digest,
-    ...doubt,
-    state: closed ? 'closed' : 'open',
-    ...counts,
-    settled,
-    ...(settled && { watchedDays: daysBetween(day, dayOf(pass.at, ZONE)) - 1 }),
-    ...(settled && isGivenUp && { settledBy: 'given_up' }),
-    disagreements,
-  });
-}
-
-describe('a day that has another content in every answer', () => {
-  const day = '2026-03-31';
-  const own: Policy = { ...policy, startDate: day, statesFingerprint: 'now' };
-  const lastMs = startOfDay(addDays(day, 121), ZONE);
-  const behind = { rows: 5, unsettled: 0, statesFingerprint: 'now', unchanged: false, readFromMs: lastMs };
-  const differed = { state: 'closed', queryFingerprint: own.queryFingerprint, contradictions: 1 } as const;
-
-  it.each<[string, Partial<typeof behind>, Parameters<typeof disagreementsAfter>[3], number]>([
-    ['one more behind the policy', {}, differed, 2],
-    ['the first', {}, { ...differed, contradictions: undefined }, 1],
-    ['none where it agrees', { unchanged: true }, differed, 0],
-    ['none while the policy asks for more', { readFromMs: lastMs - 1 }, differed, 0],
-    ['none while a record can change', { unsettled: 1 }, differed, 0],
-    ['none behind a reading of the open day', {}, { ...differed, state: 'open' }, 0],
-    ['none behind a reading by other queries', {}, { ...differed, queryFingerprint: 'once' }, 0],
-    ['none where there is nothing to be compared', {}, undefined, 0],
-  ])('I11: counts %s', (_name, change, before, count) => {
-    expect(disagreementsAfter(day, own, { ...behind, ...change }, before)).toBe(count);
-  });
-
-  const third = { contradictions: 3, rows: 5 };
-  it.each<[string, Partial<typeof third>, { rows: number } | undefined, boolean]>([
-    ['with the third that differs', {}, { rows: 5 }, true],
-    ['with more records than before', {}, { rows: 4 }, true],
-    ['not with the second', { contradictions: 2 }, { rows: 5 }, false],
-    ['not with fewer records than before', {}, { rows: 6 }, false],
-    ['not while another reading is to confirm it', { state: 'unconfirmed' }, { rows: 5 }, false],
-  ])('I11: is given up, or not: %s', (_name, change, before, expected) => {
-    expect(neverAgrees({ ...third, ...change }, before)).toBe(expected);
-  });
-
-  const answers = fc.record({
-    pagesAreSnapshot: fc.boolean(),
-    watchUnsettledDays: fc.constantFrom(0, 130, 365),
-    unsettled: fc.constantFrom(0, 1),
-    pages: fc.integer({ min: 1, max: 3 }),
-    resumed: fc.array(fc.boolean(), { minLength: 7, maxLength: 7 }),
-    rows: fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 11, maxLength: 11 }),
+    unsettledUntilAge: fc.constantFrom(0, 30, 130, 500),
     delays: fc.array(fc.integer({ min: 0, max: 5 * HOUR_MS }), { minLength: 5, maxLength: 5 }),
+    answers: fc.array(fc.constantFrom('same', 'more', 'fewer', 'none', 'other', 'fails'), {
+      minLength: 40,
+      maxLength: 40,
+    }),
   });
 
-  it('I11: is not read for ever, and never settles on an answer that lacks records', () => {
-    let givenUp = 0;
+  it('I11: comes in every life of a day, never too early, and loses nothing that can change no more', () => {
     fc.assert(
-      fc.property(answers, ({ pagesAreSnapshot, watchUnsettledDays, unsettled, pages, ...given }) => {
-        const policyOfDay = { ...own, pagesAreSnapshot, watchUnsettledDays };
-        const overMs = startOfDay(addDays(day, unsettled ? daysWatched(policyOfDay) + 1 : 121), ZONE);
-        let entry: DayEntry = {};
-        let nowMs = closesAtMs(day, policyOfDay);
-        let behindPolicy = 0;
-        for (let passes = 0; !entry.committed?.settled; passes += 1) {
-          expect(behindPolicy).toBeLessThan(30);
-          const before = entry.committed;
-          const [rows = 1, resumed = false] = [given.rows[passes % 11], given.resumed[passes % 7]];
-          entry = afterPass(day, policyOfDay, entry, {
-            ...{ at: nowMs, digest: passes, resumed, unsettled, rows, pages },
-          });
-          if (nowMs >= overMs) behindPolicy += 1;
-          if (entry.committed?.settled) {
-            expect(nowMs).toBeGreaterThanOrEqual(overMs);
-            if (entry.committed.lastReadingGivenUp) givenUp += 1;
-            if (!pagesAreSnapshot) expect(rows).toBeGreaterThanOrEqual(before?.rows ?? 0);
-            break;
+      fc.property(lives, ({ pagesAreSnapshot, unsettledUntilAge, delays, answers }) => {
+        const given = { ...own, pagesAreSnapshot };
+        let committed: Committed | undefined;
+        let nowMs = closesAtMs(day, given);
+        let late = 0;
+        for (let reading = 0; committed?.state !== 'settled'; reading += 1) {
+          const before: Committed | undefined = committed;
+          const past = isBehindPolicy(day, given, nowMs);
+          if (past) late += 1;
+          expect(late).toBeLessThan(40);
+          const answer = before ? (answers[reading % 40] ?? 'same') : 'more';
+          const rows = { same: 0, other: 0, more: 1, fewer: -1, none: -1e9, fails: 0 }[answer];
+          const content = {
+            rows: Math.max(0, (before?.rows ?? 4) + rows),
+            unsettled: nowMs < atAge(unsettledUntilAge) ? 1 : 0,
+            statesFingerprint: 'now',
+          };
+          const isSame = answer === 'same' || (content.rows === before?.rows && content.rows === 0);
+          const digest = isSame && before ? before.digest : String(reading);
+          const last = isLast(day, given, nowMs, content);
+          const next = afterReading(
+            before,
+            answer === 'fails'
+              ? { kind: 'failed' }
+              : {
+                  ...{ kind: 'whole', rows: content.rows, digest, queryFingerprint: given.queryFingerprint },
+                  ...{ isAlone: pagesAreSnapshot, isAccepted: false },
+                },
+            { last: answer === 'fails' ? past : last, past },
+          );
+          if (!next) throw new Error('it was refused');
+          const stays = next.outcome.keeps || answer === 'fails';
+          const readFrom = new Date(nowMs).toISOString();
+          const { contradictions: _before, ...version } =
+            stays && before ? before : readAt(readFrom, { ...content, digest }).committed;
+          committed = { ...version, ...next.said, timeZone: ZONE };
+          if (past && before) expect(committed.rows).toBeGreaterThan(before.rows === 0 ? -1 : 0);
+          const entry: DayEntry = {
+            committed,
+            ...(stays && {
+              disregarded: { at: readFrom, rows: 0, queryFingerprint: given.queryFingerprint },
+            }),
+          };
+          if (committed.state === 'settled') {
+            expect(nowMs).toBeGreaterThanOrEqual(atAge(121));
+            expect(dueAtMs(day, entry, given, nowMs + 9000 * DAY_MS)).toBeNull();
+          } else {
+            const dueMs = dueAtMs(day, entry, given, nowMs) ?? Number.NaN;
+            nowMs = Math.max(dueMs, nowMs + HOUR_MS) + (delays[reading % 5] ?? 0);
           }
-          const dueMs = dueAtMs(day, entry, policyOfDay, nowMs) ?? Number.NaN;
-          nowMs = Math.max(dueMs, nowMs + HOUR_MS) + (given.delays[passes % 5] ?? 0);
         }
-        expect(dueAtMs(day, entry, policyOfDay, nowMs)).toBeNull();
       }),
-      { numRuns: 200 },
+      runs(50),
     );
-    expect(givenUp).toBeGreaterThan(20);
   });
-});
-
-describe('a reading that records may have moved in', () => {
-  const numbered = { ...policy, pagesAreSnapshot: false };
-  const changed = { unchanged: false, recordPages: 2, rows: 10 };
-
-  const closed = (rows: number, contradictions = 0, confirmed = true) =>
-    ({ rows, state: 'closed', confirmed, contradictions }) as const;
-
-  it.each<[string, Policy, Parameters<typeof doubtOf>[1], { rows: number } | undefined, boolean]>([
-    ['a first one of several pages', numbered, changed, undefined, true],
-    ['a changed one of several pages', numbered, changed, { rows: 10 }, true],
-    [
-      'a changed one of one page with fewer rows',
-      numbered,
-      { ...changed, recordPages: 1 },
-      { rows: 11 },
-      true,
-    ],
-    ['not one of one page', numbered, { ...changed, recordPages: 1 }, { rows: 10 }, false],
-    ['not the first one, of one page', numbered, { ...changed, recordPages: 1 }, undefined, false],
-    ['not one that changed nothing', numbered, { ...changed, unchanged: true }, { rows: 10 }, false],
-    ['not one whose pages are a snapshot', policy, changed, { rows: 10 }, false],
-    ['one that lacks records, though its pages are a snapshot', policy, changed, { rows: 11 }, true],
-    ['a first one without records', policy, { ...changed, recordPages: 0, rows: 0 }, undefined, true],
-    [
-      'one without records that changed nothing',
-      policy,
-      { ...changed, unchanged: true, rows: 0 },
-      undefined,
-      false,
-    ],
-  ])('I11: has to be confirmed: %s', (_name, own, reading, before, needed) => {
-    expect(doubtOf(own, reading, before && closed(before.rows))).toEqual({
-      confirmed: !needed,
-      mayBeLast: !needed,
-    });
-  });
-
-  it.each<[string, Parameters<typeof doubtOf>[2], ReturnType<typeof doubtOf>]>([
-    ['a confirmed one', closed(10), { state: 'unconfirmed', mayBeLast: false }],
-    [
-      'one of the open day',
-      { ...closed(10, 2, false), state: 'open' },
-      { state: 'unconfirmed', mayBeLast: false },
-    ],
-    ['one to confirm', closed(10, 0, false), { state: 'unconfirmed', contradictions: 1, mayBeLast: false }],
-    [
-      'one that contradicted another',
-      closed(10, 1, false),
-      { state: 'unconfirmed', contradictions: 2, mayBeLast: false },
-    ],
-    ['the third of those', closed(10, 2, false), { contradictions: 3, mayBeLast: false }],
-    [
-      'a later one of a day that always contradicts itself',
-      closed(10, 3),
-      { contradictions: 3, mayBeLast: false },
-    ],
-    ['such a one, which had more records', closed(11, 3), { state: 'unconfirmed', mayBeLast: false }],
-  ])('I11: a changed one of several pages counts contradictions behind %s', (_name, before, doubt) => {
-    expect(doubtOf(numbered, changed, before)).toEqual(doubt);
-  });
-
-  it('I11: is due at once, whatever the age of its day, and comes behind the days never read', () => {
-    const days = { '2026-03-12': readAt('2026-03-20T14:00:00.000Z', { state: 'unconfirmed' }) };
-    const due = plan(ledgersOf(days), { ...numbered, startDate: '2026-03-11' }, NOW_MS);
-    expect(due.at(-1)).toEqual({ day: '2026-03-12', reason: 'refresh' });
-    const confirmed = { '2026-03-12': readAt('2026-03-20T14:00:00.000Z') };
-    const settledFor = plan(ledgersOf(confirmed), { ...numbered, startDate: '2026-03-11' }, NOW_MS);
-    expect(settledFor.map(({ day }) => day)).not.toContain('2026-03-12');
-  });
-});
-
-describe('a reading without records of a day that had some', () => {
-  const day = '2026-01-10';
-  const tiers: RefreshTier[] = [{ untilAgeDays: 7, every: '1 day' }];
-  const short: Policy = { ...policy, refresh: tiers };
-  /** When its only tier ends. */
-  const lastMs = startOfDay('2026-01-18', ZONE);
-  const known = (readMs: number, given: Partial<Committed> = {}) => ({
-    rows: 5,
-    readFrom: new Date(readMs).toISOString(),
-    queryFingerprint: 'q',
-    ...given,
-  });
-
-  it.each<[string, ReturnType<typeof known> | undefined, number, number, boolean]>([
-    ['which had them at the age of its last reading', known(lastMs), 0, lastMs + DAY_MS, true],
-    ['which had them at a younger age', known(lastMs - 1), 0, lastMs + DAY_MS, false],
-    ['which was never read', undefined, 0, lastMs + DAY_MS, false],
-    ['which had none then either', known(lastMs, { rows: 0 }), 0, lastMs + DAY_MS, false],
-    ['and has some now', known(lastMs), 1, lastMs + DAY_MS, false],
-    [
-      'which was read at an unknown time, now at the age of its last reading',
-      known(0, { queryFingerprint: '' }),
-      0,
-      lastMs,
-      true,
-    ],
-    [
-      'which a repair found, with fewer records now, at the age of its last reading',
-      known(0, { queryFingerprint: '', rows: 2 }),
-      1,
-      lastMs,
-      true,
-    ],
-    [
-      'which a repair found, with as many records now',
-      known(0, { queryFingerprint: '', rows: 2 }),
-      2,
-      lastMs,
-      false,
-    ],
-    [
-      'which a repair found, with fewer records now, at a younger age',
-      known(0, { queryFingerprint: '', rows: 2 }),
-      1,
-      lastMs - 1,
-      false,
-    ],
-    [
-      'which was read at an unknown time, now at a younger age',
-      known(lastMs, { queryFingerprint: '' }),
-      0,
-      lastMs - 1,
-      false,
-    ],
-  ])(
-    'I11: is what the service no longer keeps, or not: a day %s',
-    (_name, earlier, rows, readFromMs, emptied) => {
-      expect(isEmptied(day, short, { rows, readFromMs }, earlier)).toBe(emptied);
-    },
-  );
 });
 
 describe('the time at which a month is next due', () => {
@@ -887,6 +515,7 @@ describe('refused lookups', () => {
 describe('what lookups need to know of their upstream day', () => {
   it.each<[string, Committed['state'], boolean]>([
     ['closed', 'closed', true],
+    ['settled', 'settled', true],
     ['open', 'open', false],
   ])('is its digest, when it was read, and whether it is closed: %s', (_name, state, closed) => {
     expect(upstreamState(readAt(NOW, { digest: '2:cd', state }))).toEqual({

@@ -76,8 +76,8 @@ async function wrongCoverage(lake: SampleLake, report: ReportName): Promise<unkn
 }
 
 function stateOf(committed: Committed | undefined): string {
-  if (committed?.settled) return 'settled';
-  return committed?.state === 'closed' ? 'complete' : 'open';
+  if (committed?.state === 'settled' || committed?.state === 'open') return committed.state;
+  return 'complete';
 }
 
 /**

@@ -61,7 +61,7 @@ describe('the detail of a click', () => {
     expect([...asked.keys()].sort()).toEqual(idsOf(lake, ...allDays).sort());
     expect(sent(lake) - before).toBe(asked.size);
     expect(await wrongReports(lake, '2026-03-16', ['clicks_detail'])).toEqual({});
-    expect((await ledgerEntry(lake, 'clicks_detail', LAST)).committed?.settled).toBe(true);
+    expect((await ledgerEntry(lake, 'clicks_detail', LAST)).committed?.state).toBe('settled');
   });
 
   it('is asked for a second time, a day later, where the definition says that it may change', async () => {

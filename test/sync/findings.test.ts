@@ -236,7 +236,7 @@ describe('an empty day', () => {
       const { findings } = await run(lake, [report]);
       expect(findings).toEqual([]);
       expect((await publishedDays(lake, report)).get(DAY)).toBe((await committed(lake, report))?.digest);
-      expect(await committed(lake, report)).toMatchObject({ rows: 0, state: 'closed', published: true });
+      expect(await committed(lake, report)).toMatchObject({ rows: 0, state: 'unconfirmed', published: true });
       expect((await coverageOf(lake, report))[DAY]).toMatchObject({ rows: 0n, state: 'complete' });
     },
   );

@@ -84,7 +84,7 @@ async function fill(lake: SampleLake, brand: string, report: ReportDefinition, q
       snapshot: `s-${day}`,
       rows: DUE_DAYS.includes(day) ? 0 : 3,
       digest: `v2:${day}`,
-      settled: !isDue,
+      state: isDue ? 'closed' : 'settled',
       queryFingerprint,
       ...(report.day.by === 'upstream' && { upstreamDigest: `v2:${day}` }),
     });

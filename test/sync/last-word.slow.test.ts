@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
+import type { LogEvent } from '../../shared/log-events.ts';
 import { dayPartition, snapshotKey } from '../../shared/lake/paths.ts';
 import { coverageOf, errorOf, ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
 import { BRAND, type SampleLake, type SampleLakeOptions, sampleLake } from './sample-lake.ts';
@@ -55,7 +56,7 @@ describe('a damaged snapshot of clicks', () => {
 describe('records that the service keeps no longer', () => {
   const OLD = '2026-02-21';
 
-  it('I11: stay where they are, unless a range asks for their day by name', async () => {
+  it('I11: stay where they are, unless a range that names their day accepts fewer', async () => {
     const refresh = [{ untilAgeDays: 2, every: '1 day' }];
     const reports = { transaction_list: { refresh, watchUnsettledDays: 0 } };
     await begin({
@@ -72,17 +73,22 @@ describe('records that the service keeps no longer', () => {
     const { committed } = await ledgerEntry(lake, 'transaction_list', OLD);
     expect(committed).toMatchObject({ state: 'settled', rows: expect.any(Number) });
     lake.brand.records.transaction_list = [];
-    // Another question has every day read again.
+    const scope = { from: OLD, to: OLD };
+    const messages: LogEvent[] = [];
+    const log = (event: LogEvent) => void (event.event === 'rows_kept' && messages.push(event));
     const brandSettings = { endDate: 'midnight', reports };
-    const outcome = await lake.sync({ brandSettings });
-    expect(outcomesOf(outcome, 'transaction_list')[OLD]).toBe('failed');
-    expect(errorOf(outcome, 'transaction_list')).toMatchObject({
-      code: 'day_emptied',
-      message: expect.stringContaining(`had ${committed?.rows} rows`),
-    });
-    expect((await ledgerEntry(lake, 'transaction_list', OLD)).committed?.snapshot).toBe(committed?.snapshot);
+    const outcome = await lake.sync({ brandSettings, scope, log });
+    expect([outcome.status, outcomesOf(outcome, 'transaction_list')[OLD]]).toEqual(['complete', 'kept']);
+    expect(messages).toMatchObject([
+      { day: OLD, keptRows: committed?.rows, message: expect.stringContaining('--accept-fewer') },
+    ]);
+    const kept = await ledgerEntry(lake, 'transaction_list', OLD);
+    expect(kept).toMatchObject({ committed: { ...committed }, disregarded: { rows: 0 } });
+    expect((await coverageOf(lake, 'transaction_list'))[OLD]?.findings).toBe(
+      `rows_kept (${committed?.rows} rows, 0 now)`,
+    );
     lake.nowMs += HOUR_MS;
-    await lake.sync({ brandSettings, scope: { from: OLD, to: OLD } });
+    await lake.sync({ brandSettings, scope: { ...scope, acceptFewer: true } });
     expect((await ledgerEntry(lake, 'transaction_list', OLD)).committed?.rows).toBe(0);
   });
 

@@ -4,7 +4,7 @@ import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { numberText } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import { coverageOf, ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
-import { NO_TIME, type SampleLake, sampleLake, syncUntilComplete } from './sample-lake.ts';
+import { type SampleLake, sampleLake } from './sample-lake.ts';
 
 const DAY = '2026-02-20';
 /** The day's first instant in New York, in seconds. */
@@ -61,7 +61,7 @@ describe('an order that is removed while pages are read', () => {
     );
     await lake.sync({ scope });
     expect(await wrongReports(lake, '2026-03-10', ['order_list'])).not.toEqual({});
-    expect((await ledgerEntry(lake, 'order_list', DAY)).committed?.confirmed).toBe(false);
+    expect((await ledgerEntry(lake, 'order_list', DAY)).committed?.state).toBe('unconfirmed');
     lake.nowMs += HOUR_MS;
     expect((await lake.sync({ scope })).status).toBe('complete');
     expect(await wrongReports(lake, '2026-03-10', ['order_list'])).toEqual({});
@@ -158,21 +158,5 @@ describe('a day with a field that differs in every answer', () => {
       await lake.sync({ scope: { ...scope, from: DAY, to: DAY }, log });
     const { state, findings: left } = (await coverageOf(lake, 'order_list'))[DAY] ?? {};
     expect([state, left ?? null]).toEqual(['settled', null]);
-  });
-});
-
-describe('a pass that several runs read', () => {
-  it('I11: does not settle its day alone, even where pages are a snapshot', async () => {
-    const lake = sample.emptyLake();
-    const transactions = { reports: ['transaction_list'] };
-    lake.nowMs += 90 * DAY_MS;
-    await syncUntilComplete(lake, { scope: { ...transactions, from: DAY, to: DAY }, deadline: NO_TIME });
-    const first = (await ledgerEntry(lake, 'transaction_list', DAY)).committed;
-    expect(first).toMatchObject({ state: 'closed', resumed: true });
-    lake.nowMs += 7 * DAY_MS;
-    await lake.sync({ scope: transactions });
-    const second = (await ledgerEntry(lake, 'transaction_list', DAY)).committed;
-    expect(second).toMatchObject({ state: 'settled' });
-    expect(second?.resumed).toBeUndefined();
   });
 });

@@ -106,7 +106,7 @@ describe('I1: the published detail of a click that is still there', () => {
     const before = await digestOf(lake);
     const ids = idsOf(lake);
     await runOn(lake, 3);
-    expect((await committed(lake))?.settled).toBe(true);
+    expect((await committed(lake))?.state).toBe('settled');
     lake.nowMs += 30 * DAY_MS;
     fail(lake, ids.slice(0, 60));
     const since = requestsOf(lake, 'clicks_detail').length;

@@ -158,7 +158,7 @@ describe('a click whose detail is refused', () => {
     const stop = refuse(lake, [refused], CODE);
     await run(lake, { brandSettings });
     for (const hours of [1, 3, 7, 15, 31, 55, 79]) {
-      expect((await committed(lake))?.settled).toBe(false);
+      expect((await committed(lake))?.state).toBe('closed');
       lake.nowMs = lastPass + hours * HOUR_MS - MINUTE_MS;
       expect((await run(lake, { brandSettings })).asked).toEqual([]);
       lake.nowMs = lastPass + hours * HOUR_MS;

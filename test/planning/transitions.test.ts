@@ -1,0 +1,278 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  type DayEvent,
+  EVENTS,
+  FACTS,
+  type Fact,
+  MAX_LAST_TRIES,
+  type Reading,
+  STATES,
+  type State,
+  TRANSITIONS,
+  type VersionBefore,
+  afterCommand,
+  afterReading,
+  outcomeOf,
+} from '../../shared/planning/transitions.ts';
+import { statesPage } from '../../bench/states.ts';
+import { runs } from '../fixtures/property-runs.ts';
+
+const states = Object.keys(STATES) as State[];
+const events = Object.keys(EVENTS) as DayEvent[];
+const facts = Object.keys(FACTS) as Fact[];
+const cells = states.flatMap((state) => events.map((event) => [state, event] as const));
+
+const version = (change: Partial<VersionBefore> = {}): VersionBefore => ({
+  ...{ state: 'closed', rows: 5, digest: '5:ab', queryFingerprint: 'q', timeZone: 'UTC' },
+  ...change,
+});
+const whole = (change: Partial<Extract<Reading, { kind: 'whole' | 'open' }>> = {}): Reading => ({
+  ...{ kind: 'whole', rows: 5, digest: '5:cd', queryFingerprint: 'q', isAlone: false, isAccepted: false },
+  ...change,
+});
+const early = { last: false, past: false };
+const past = { last: false, past: true };
+const last = { last: true, past: true };
+
+describe('the table of states', () => {
+  it.each(cells)(
+    'has one outcome for all other cases, after those with conditions: %s × %s',
+    (state, event) => {
+      const outcomes = TRANSITIONS[state][event];
+      expect(outcomes.map(({ when }) => when === undefined)).toEqual(
+        outcomes.map((_, at) => at === outcomes.length - 1),
+      );
+    },
+  );
+
+  it.each(states.filter((state) => state !== 'settled'))('has a way out of %s to settled', (state) => {
+    const reached = new Set<string>([state]);
+    for (const from of reached)
+      if (from !== 'refused')
+        for (const event of events)
+          for (const { to } of TRANSITIONS[from as State][event]) if (to !== from) reached.add(to);
+    expect(reached).toContain('settled');
+  });
+
+  it('never returns from a version that holds the whole day to a part of it', () => {
+    const isPart = (state: State, event: DayEvent) =>
+      TRANSITIONS[state][event].some(({ to, when }) => to === 'open' && !when?.includes('unknown'));
+    const wholes = (['unconfirmed', 'closed', 'settled'] as const).flatMap((state) =>
+      events.filter((event) => isPart(state, event)),
+    );
+    expect(wholes).toEqual([]);
+  });
+
+  it('keeps each version that can change no more, unless a person accepts fewer records', () => {
+    const lost = fc.record({
+      state: fc.constantFrom<State>('open', 'unconfirmed', 'closed', 'settled'),
+      known: fc.subarray(facts.filter((fact) => fact !== 'accepted')),
+    });
+    fc.assert(
+      fc.property(lost, ({ state, known }) => {
+        const set = { ...Object.fromEntries(known.map((fact) => [fact, true])), past: true };
+        expect(outcomeOf(state, 'none', set).keeps).toBe(true);
+        expect(outcomeOf(state, 'none', { ...set, accepted: true }).keeps).toBeUndefined();
+        expect(outcomeOf('settled', 'fewer', set)).toMatchObject({ to: 'settled', keeps: true });
+      }),
+    );
+  });
+
+  it('is printed in the docs: npm run states', () => {
+    expect(readFileSync('docs/states.md', 'utf8')).toBe(statesPage());
+  });
+});
+
+describe('a reading', () => {
+  it.each<[string, VersionBefore | undefined, Reading, typeof early, object | undefined]>([
+    ['the first, of one page', undefined, whole({ isAlone: true }), early, { state: 'closed' }],
+    ['the first, of several pages', undefined, whole(), early, { state: 'unconfirmed' }],
+    ['the first, without records', undefined, whole({ rows: 0 }), early, { state: 'unconfirmed' }],
+    ['the first, of the open day', undefined, whole({ kind: 'open' }), early, { state: 'open' }],
+    [
+      'the last, of one page',
+      version(),
+      whole({ isAlone: true }),
+      last,
+      { state: 'settled', settledBy: 'policy' },
+    ],
+    [
+      'that agrees',
+      version({ state: 'unconfirmed', contradictions: 2 }),
+      whole({ digest: '5:ab' }),
+      early,
+      { state: 'closed' },
+    ],
+    [
+      'that agrees, the last',
+      version(),
+      whole({ digest: '5:ab' }),
+      last,
+      { state: 'settled', settledBy: 'policy' },
+    ],
+    [
+      'that agrees that there is nothing',
+      version({ rows: 0, digest: '0:' }),
+      whole({ rows: 0, digest: '0:' }),
+      early,
+      { state: 'closed' },
+    ],
+    [
+      'with fewer records, of one page',
+      version(),
+      whole({ rows: 4, isAlone: true }),
+      early,
+      { state: 'unconfirmed' },
+    ],
+    [
+      'with fewer records, by another filter',
+      version(),
+      whole({ rows: 4, isAlone: true, queryFingerprint: 'r' }),
+      early,
+      { state: 'closed' },
+    ],
+    [
+      'that contradicts',
+      version({ state: 'unconfirmed' }),
+      whole(),
+      early,
+      { state: 'unconfirmed', contradictions: 1 },
+    ],
+    [
+      'that contradicts a third time',
+      version({ state: 'unconfirmed', contradictions: 2 }),
+      whole(),
+      early,
+      { state: 'closed', contradictions: 3 },
+    ],
+    [
+      'that contradicts once more',
+      version({ state: 'unconfirmed', contradictions: 3 }),
+      whole(),
+      early,
+      { state: 'closed', contradictions: 3 },
+    ],
+    [
+      'that contradicts a twelfth time',
+      version({ contradictions: 11 }),
+      whole(),
+      last,
+      { state: 'settled', settledBy: 'given_up', contradictions: 12 },
+    ],
+    [
+      'that fails a twelfth time',
+      version({ contradictions: 11 }),
+      { kind: 'failed' },
+      last,
+      { state: 'settled', settledBy: 'given_up', contradictions: 12 },
+    ],
+    [
+      'that fails while the day is young',
+      version({ contradictions: 1 }),
+      { kind: 'failed' },
+      early,
+      { state: 'closed', contradictions: 1 },
+    ],
+    ['that fails, of a day that was never read', undefined, { kind: 'failed' }, last, undefined],
+    [
+      'without records after `refresh`',
+      version(),
+      whole({ rows: 0 }),
+      past,
+      { state: 'closed', contradictions: 1 },
+    ],
+    [
+      'without records, the last',
+      version(),
+      whole({ rows: 0 }),
+      last,
+      { state: 'settled', settledBy: 'given_up', contradictions: 1 },
+    ],
+    [
+      'without records, accepted',
+      version({ state: 'settled' }),
+      whole({ rows: 0, isAccepted: true }),
+      last,
+      { state: 'settled', settledBy: 'policy' },
+    ],
+    [
+      'of a settled day with fewer records, by another filter',
+      version({ state: 'settled', settledBy: 'policy' }),
+      whole({ rows: 4, queryFingerprint: 'r' }),
+      last,
+      { state: 'settled', settledBy: 'policy', contradictions: 1 },
+    ],
+    [
+      'of a repaired day with fewer records after `refresh`',
+      version({ state: 'unconfirmed', timeZone: undefined, queryFingerprint: '' }),
+      whole({ rows: 4, isAlone: true }),
+      past,
+      { state: 'closed', contradictions: 1 },
+    ],
+    [
+      'of a repaired day that is not over',
+      version({ state: 'unconfirmed', timeZone: undefined }),
+      whole({ kind: 'open' }),
+      early,
+      { state: 'open' },
+    ],
+    ['of a closed day by a clock that is behind', version(), whole({ kind: 'open' }), early, undefined],
+  ])('%s', (_name, before, reading, policy, said) => {
+    expect(afterReading(before, reading, policy)?.said).toEqual(said);
+  });
+
+  it('settles a day with a whole version after at most twelve that fail or contradict, whatever they are', () => {
+    const answers = fc.array(
+      fc.constantFrom<Reading>(
+        { kind: 'failed' },
+        whole(),
+        whole({ rows: 4 }),
+        whole({ rows: 6, digest: '6:' }),
+        whole({ rows: 0, digest: '0:' }),
+        whole({ rows: 6, digest: '6:', queryFingerprint: 'r', isAlone: true }),
+      ),
+      { minLength: 2 * MAX_LAST_TRIES, maxLength: 2 * MAX_LAST_TRIES },
+    );
+    fc.assert(
+      fc.property(
+        answers,
+        fc.constantFrom<VersionBefore['state']>('unconfirmed', 'closed'),
+        (readings, state) => {
+          let before = version({ state });
+          let readAgain = 0;
+          for (const reading of readings) {
+            const next = afterReading(before, reading, last);
+            if (!next || before.state === 'settled') break;
+            readAgain += 1;
+            const content = reading.kind === 'failed' || next.outcome.keeps ? before : reading;
+            const { rows, digest, queryFingerprint } = content;
+            before = { ...version({ rows, digest, queryFingerprint }), ...next.said };
+            expect(before.rows).toBeGreaterThan(0);
+          }
+          expect(before.state).toBe('settled');
+          expect(readAgain).toBeLessThanOrEqual(MAX_LAST_TRIES);
+        },
+      ),
+      runs(100),
+    );
+  });
+});
+
+describe('a version that is replaced without a reading', () => {
+  it.each<[VersionBefore['state'], 'rolled_back' | 'rebuilt', VersionBefore['state']]>([
+    ['open', 'rolled_back', 'open'],
+    ['unconfirmed', 'rolled_back', 'closed'],
+    ['closed', 'rolled_back', 'closed'],
+    ['settled', 'rolled_back', 'settled'],
+    ['unconfirmed', 'rebuilt', 'unconfirmed'],
+    ['settled', 'rebuilt', 'settled'],
+  ])('is read as before: %s, %s: %s', (state, event, to) => {
+    const before = version({ state, ...(state === 'settled' && { settledBy: 'given_up' }) });
+    expect(afterCommand(before, event)?.said).toEqual({
+      state: to,
+      ...(to === 'settled' && { settledBy: 'given_up' }),
+    });
+  });
+});
