@@ -7,7 +7,9 @@ import {
   type DayEntry,
   type Failure,
   type Ledger,
+  type Superseded,
   type Committed,
+  type DayCommit,
   abandonDay,
   claimDay,
   commitDay,
@@ -17,7 +19,6 @@ import {
   releaseDay,
   recordFindings,
   recordPublished,
-  rollBackDay,
 } from '../../../shared/lake/documents/ledger.ts';
 import { ledgerKey } from '../../../shared/lake/paths.ts';
 import { readAt as dayReadAt } from '../../planning/entries.ts';
@@ -49,6 +50,7 @@ const failed = {
   queryFingerprint: 'q',
   nowMs: NOW_MS,
   keep: false,
+  isPast: false,
 } as const;
 
 const failure: Failure = {
@@ -69,6 +71,9 @@ const full: DayEntry = {
   continuation: 'q1',
 };
 
+/** What is known of a version that a reading has brought. */
+const whole = { whole: true, timeZone: 'America/New_York' };
+
 function ledgerOf(entry: DayEntry): Ledger {
   return { version: 1, ...OF, days: { [DAY]: entry }, recentWrites: [] };
 }
@@ -77,11 +82,11 @@ function entryOf(ledger: Ledger): DayEntry {
   return ledger.days[DAY] ?? {};
 }
 
-function commitOf(change: Partial<Committed> = {}, wallMs = NOW_MS) {
+function commitOf(change: Partial<Committed> = {}, wallMs = NOW_MS): DayCommit {
   return {
     runId: 'r1',
     committed: { ...published, ...change },
-    continuation: 'q2',
+    reading: { continuation: 'q2' },
     wallMs,
   };
 }
@@ -167,7 +172,7 @@ describe('a commit', () => {
       committed: { ...next, committedAt: NOW },
       superseded: [
         { snapshot: 's0', at: claim.at },
-        { snapshot: 's1', at: null },
+        { snapshot: 's1', at: null, ...whole },
       ],
       continuation: 'q2',
     });
@@ -203,10 +208,45 @@ describe('a commit', () => {
     expect(superseded?.map(({ snapshot }) => snapshot)).toEqual(['s0', 's1']);
   });
 
-  it('keeps in mind that a version is part of a day', () => {
-    const open: DayEntry = { committed: { ...published, state: 'open' }, claim };
-    const { superseded } = entryOf(commitDay(ledgerOf(open), DAY, commitOf({ snapshot: 's2' })));
-    expect(superseded).toEqual([{ snapshot: 's1', at: null, open: true }]);
+  it.each<[string, Partial<Committed>, Partial<Superseded>]>([
+    ['one that is part of a day', { state: 'open' }, { whole: false, timeZone: 'America/New_York' }],
+    ['a whole one', { state: 'unconfirmed' }, { whole: true, timeZone: 'America/New_York' }],
+    ['one whose reading a repair has lost', { state: 'unconfirmed', timeZone: undefined }, {}],
+  ])('records of a replaced version whether it is whole, and its zone: %s', (_name, change, known) => {
+    const before: DayEntry = { committed: { ...published, ...change }, claim };
+    const { superseded } = entryOf(commitDay(ledgerOf(before), DAY, commitOf({ snapshot: 's2' })));
+    expect(superseded).toEqual([{ snapshot: 's1', at: null, ...known }]);
+  });
+
+  describe('of a reading that was disregarded', () => {
+    const disregarded = { at: NOW, rows: 1, queryFingerprint: 'q' };
+    const kept = (entry: DayEntry) =>
+      commitDay(ledgerOf(entry), DAY, {
+        ...commitOf({ contradictions: 1 }),
+        reading: { continuation: 'q2', disregarded },
+      });
+
+    it('keeps the version, ends claim and failure, and records the reading', () => {
+      const entry = { ...full, claim: { ...claim, attempt: 'a2' } };
+      expect(entryOf(kept(entry))).toEqual({
+        firstCommittedAt: NOW,
+        committed: { ...published, contradictions: 1, committedAt: NOW },
+        superseded: full.superseded,
+        continuation: 'q2',
+        disregarded,
+      });
+    });
+
+    it('is forgotten with the next reading that is committed', () => {
+      const again = claimDay(kept(full), DAY, undefined, claim);
+      expect(entryOf(commitDay(again, DAY, commitOf())).disregarded).toBeUndefined();
+    });
+
+    it('I5: changes nothing where the day was taken over', () => {
+      expect(() => kept({ ...full, claim: { ...claim, runId: 'r2' } })).toThrow(
+        expect.objectContaining({ kind: 'conflict', code: 'claim_lost' }),
+      );
+    });
   });
 
   it.each<[string, DayEntry]>([
@@ -228,20 +268,10 @@ describe('a commit', () => {
     ...change,
   });
 
-  it.each<[string, Committed, Committed]>([
-    [
-      'a reading by one that began earlier',
-      readAt('2026-01-06T09:00:00.001Z'),
-      readAt('2026-01-06T09:00:00Z'),
-    ],
-    [
-      'a closed day by an open one',
-      readAt('2026-01-06T09:00:00Z'),
-      readAt('2026-01-06T09:30:00Z', { state: 'open' }),
-    ],
-  ])('I2: does not replace %s', (_name, current, next) => {
-    const ledger = ledgerOf({ committed: current, claim });
-    expect(() => commitDay(ledger, DAY, commitOf({ ...next, snapshot: 's2' }))).toThrow(
+  it('I2: does not replace a reading by one that began earlier', () => {
+    const ledger = ledgerOf({ committed: readAt('2026-01-06T09:00:00.001Z'), claim });
+    const earlier = readAt('2026-01-06T09:00:00Z', { snapshot: 's2' });
+    expect(() => commitDay(ledger, DAY, commitOf(earlier))).toThrow(
       expect.objectContaining({ kind: 'conflict', code: 'later_reading' }),
     );
   });
@@ -253,26 +283,18 @@ describe('a commit', () => {
       marked(readAt('2026-01-07T10:00:00.001Z'), '2026-01-07T10:00:00.001Z', () => NOW_MS),
       readAt('2026-01-06T09:00:00Z', { state: 'open' }),
     ],
-    [
-      'a day of another time zone that is closed',
-      readAt('2026-01-06T09:00:00Z', { queryFingerprint: 'before' }),
-      readAt('2026-01-06T09:30:00Z', { state: 'open' }),
-    ],
   ])('I2: replaces %s', (_name, current, next) => {
     const ledger = ledgerOf({ committed: current, claim });
     expect(entryOf(commitDay(ledger, DAY, commitOf(next))).committed).toEqual({ ...next, committedAt: NOW });
   });
 
   it('I2: never brings an older reading back, whatever clocks the runs have', () => {
-    const reading = fc.record({ readFromMs: fc.nat(100), closed: fc.boolean() });
     fc.assert(
-      fc.property(fc.array(reading, { maxLength: 10 }), (readings) => {
+      fc.property(fc.array(fc.nat(100), { maxLength: 10 }), (readings) => {
         let ledger = ledgerOf({});
-        for (const { readFromMs, closed } of readings) {
+        for (const readFromMs of readings) {
           const before = entryOf(ledger).committed;
-          const next = readAt(new Date(NOW_MS + readFromMs).toISOString(), {
-            state: closed ? 'closed' : 'open',
-          });
+          const next = readAt(new Date(NOW_MS + readFromMs).toISOString());
           try {
             ledger = commitDay(ledgerOf({ ...entryOf(ledger), claim }), DAY, commitOf(next));
           } catch (error) {
@@ -281,7 +303,6 @@ describe('a commit', () => {
           const after = entryOf(ledger).committed;
           if (!before) continue;
           expect(Date.parse(after?.readFrom ?? '')).toBeGreaterThanOrEqual(Date.parse(before.readFrom));
-          expect([before.state, after?.state]).not.toEqual(['closed', 'open']);
         }
       }),
     );
@@ -329,64 +350,71 @@ describe('an attempt that is abandoned', () => {
   });
 });
 
-describe('a rollback', () => {
-  const facts = { filled: { amount: 3 }, sums: { amount: '7.00' }, unsettled: 2 };
-  const content = { snapshot: 's0', rows: 2, bytes: 90, digest: '2:cd', published: false };
+describe('a version that is committed without a reading', () => {
+  const held: Claim = { runId: 'r1', at: NOW, restarts: 0 };
   const day: DayEntry = {
-    committed: { ...published, published: true, state: 'settled', ...facts },
+    committed: { ...published, published: true, state: 'settled' },
     superseded: [{ snapshot: 's0', at: NOW }],
     firstCommittedAt: '2026-01-06T05:00:00.000Z',
     continuation: 'q1',
+    failure,
+    disregarded: { at: NOW, rows: 1, queryFingerprint: 'q' },
   };
-  const back = (entry: DayEntry, change: Partial<Parameters<typeof rollBackDay>[2]> = {}) =>
-    rollBackDay(ledgerOf(entry), DAY, {
-      from: { committed: { ...published, ...day.committed }, claim: entry.claim },
-      content,
+  const back = (entry: DayEntry, snapshot = 's0') =>
+    commitDay(ledgerOf(entry), DAY, {
+      runId: 'r1',
+      committed: { ...published, snapshot, state: 'settled' },
       wallMs: NOW_MS + HOUR_MS,
-      ...change,
     });
 
-  it('commits the older content, keeps the newer one, and says the same of how the day is read', () => {
-    const { filled: _filled, sums: _sums, ...reading } = day.committed ?? published;
-    expect(entryOf(back(day))).toEqual({
+  it('replaces the one before, which is kept, and says nothing of the readings of the day', () => {
+    expect(entryOf(back({ ...day, claim: held }))).toEqual({
       ...day,
-      committed: { ...reading, ...content, committedAt: '2026-01-06T11:00:00.000Z' },
+      committed: {
+        ...published,
+        snapshot: 's0',
+        state: 'settled',
+        committedAt: '2026-01-06T11:00:00.000Z',
+      },
       superseded: [
         { snapshot: 's0', at: NOW },
-        { snapshot: 's1', at: null },
+        { snapshot: 's1', at: null, ...whole },
       ],
     });
   });
 
-  it('I5: takes the day from a run that no longer works at it, whose pages may be resumed', () => {
+  it('I5: leaves what another run has staged to be resumed', () => {
     const ledger = back({ ...day, claim });
     expect(entryOf(ledger).claim).toEqual({ ...claim, runId: null });
     expect(() => commitDay(ledger, DAY, commitOf())).toThrow(expect.objectContaining({ code: 'claim_lost' }));
   });
 
   it('is one more version: the next one replaces it like any other', () => {
-    const done = recordPublished(back(day), DAY, 's0', NOW_MS + 2 * HOUR_MS);
+    const done = recordPublished(back({ ...day, claim: held }), DAY, 's0', NOW_MS + 2 * HOUR_MS);
     const next = commitDay(
       claimDay(done, DAY, undefined, claim),
       DAY,
       commitOf({ snapshot: 's2', published: true }, NOW_MS + 3 * HOUR_MS),
     );
-    expect(entryOf(next).superseded).toEqual([
-      { snapshot: 's0', at: NOW },
-      { snapshot: 's1', at: '2026-01-06T12:00:00.000Z' },
-      { snapshot: 's0', at: '2026-01-06T13:00:00.000Z' },
+    expect(entryOf(next).superseded?.map(({ snapshot, at }) => [snapshot, at])).toEqual([
+      ['s0', NOW],
+      ['s1', '2026-01-06T12:00:00.000Z'],
+      ['s0', '2026-01-06T13:00:00.000Z'],
     ]);
   });
 
   it.each<[string, DayEntry]>([
-    ['another version was committed', { ...day, committed: { ...published, snapshot: 's2' } }],
-    ['a run has claimed the day', { ...day, claim }],
-    ['the version was forgotten', { ...day, superseded: [] }],
+    ['a run has claimed the day', { ...day, claim: { ...claim, runId: 'r2' } }],
+    ['its run has released the day', day],
     ['the ledger was made again', {}],
   ])('I5: changes nothing where meanwhile %s', (_name, entry) => {
-    const from = { committed: { ...published, ...day.committed }, claim: undefined };
-    expect(() => back(entry, { from })).toThrow(
-      expect.objectContaining({ kind: 'conflict', code: 'changed_meanwhile' }),
+    expect(() => back(entry)).toThrow(expect.objectContaining({ kind: 'conflict', code: 'claim_lost' }));
+  });
+
+  it('I2: does not replace a later reading', () => {
+    const committed = { ...published, readFrom: '2026-01-06T10:00:00.001Z' };
+    expect(() => back({ ...day, committed, claim: held })).toThrow(
+      expect.objectContaining({ kind: 'conflict', code: 'later_reading' }),
     );
   });
 });
@@ -432,6 +460,26 @@ describe('versions whose time is over', () => {
     expect(forgetVersions(ledger, NOW_MS, 30 * DAY_MS)).toBe(ledger);
   });
 
+  it.each<[string, Claim, number]>([
+    ['a run reads', claim, 3],
+    ['waits to be resumed', { ...claim, runId: null }, 3],
+    ['a rollback has claimed', { ...claim, attempt: undefined }, 3],
+    [
+      'a rollback has claimed that died a day ago',
+      { ...claim, attempt: undefined, at: new Date(NOW_MS - DAY_MS).toISOString() },
+      3,
+    ],
+  ])('I5: are kept of a day that %s', (_name, held, kept) => {
+    expect(keptOf({ ...agedDays(40, 35, 31), claim: held })).toBe(kept);
+  });
+
+  it('are forgotten once the claim of a dead rollback is gone', () => {
+    const held = { ...claim, attempt: undefined, at: new Date(NOW_MS - DAY_MS).toISOString() };
+    const once = forget({ ...agedDays(40), claim: held });
+    expect(entryOf(once).claim).toBeUndefined();
+    expect(keptOf(entryOf(once))).toBe(0);
+  });
+
   it('are the oldest of a day with more than 200', () => {
     expect(keptOf(agedDays(...Array.from({ length: 230 }, (_, index) => 25 - index / 10)))).toBe(200);
   });
@@ -459,8 +507,8 @@ describe('a publication', () => {
     const publishedMs = NOW_MS + 9 * DAY_MS;
     const at = new Date(publishedMs).toISOString();
     expect(entryOf(recordPublished(twice, DAY, 's2', publishedMs)).superseded).toEqual([
-      { snapshot: 's0', at },
-      { snapshot: 's1', at },
+      { snapshot: 's0', at, ...whole },
+      { snapshot: 's1', at, ...whole },
     ]);
   });
 
@@ -469,6 +517,7 @@ describe('a publication', () => {
     expect(entryOf(commitDay(ledgerOf(full), DAY, { ...commitOf(), committed })).superseded?.at(-1)).toEqual({
       snapshot: 's1',
       at: new Date(NOW_MS).toISOString(),
+      ...whole,
     });
   });
 
@@ -499,7 +548,7 @@ describe('a failure', () => {
     });
   });
 
-  it.each<[string, Pick<Failure, 'kind' | 'code'> & { lastOfDays?: number }, number[]]>([
+  it.each<[string, Pick<Failure, 'kind' | 'code'> & { isPast?: boolean }, number[]]>([
     [
       'doubles up to a day for a broken page',
       { kind: 'contract', code: 'no_list' },
@@ -516,8 +565,8 @@ describe('a failure', () => {
       [0, 5, 10, 20, 40, 60, 60],
     ],
     [
-      'doubles up to a day for a last reading that is refused with a code',
-      { kind: 'contract', code: 'service_code', lastOfDays: 120 },
+      'doubles up to a day for a refusal with a code after refresh has ended',
+      { kind: 'contract', code: 'service_code', isPast: true },
       [0, 5, 10, 20, 40, 80, 160, 320, 640, 1280, 1440],
     ],
     ['is none for refused credentials', { kind: 'auth', code: 'http_401' }, [0, 0, 0]],
@@ -564,55 +613,19 @@ describe('a failure', () => {
     expect(entryOf(after).claim?.restarts).toBe(restarts);
   });
 
-  it.each<[string, Partial<Committed>, number, boolean]>([
-    ['a settled day, which stays settled after five tries', { state: 'settled' }, 4, false],
-    ['a settled day that was tried less often', { state: 'settled' }, 3, true],
-    ['a settled day that was read with other queries', { state: 'settled', queryFingerprint: 'o' }, 4, true],
-    ['a day that is not settled', {}, 4, true],
-  ])('is recorded, or not, of %s', (_name, change, timesBefore, isRecorded) => {
-    const committed = { ...published, queryFingerprint: failed.queryFingerprint, ...change };
-    const ledger = ledgerOf({ committed, claim, failure: { ...failure, times: timesBefore } });
-    const after = entryOf(failDay(ledger, DAY, { ...failed, keep: true }));
-    expect(after.failure?.times).toBe(isRecorded ? timesBefore + 1 : undefined);
-    expect(after.claim?.attempt).toBe(isRecorded ? claim.attempt : undefined);
-    expect(after.committed).toEqual(committed);
-  });
-
-  describe('of the last reading', () => {
-    const refused = { ...failed, code: 'service_code', queryFingerprint: 'as-now', lastOfDays: 120 };
-    type Change = { lastOfDays?: undefined; kind?: Failure['kind'] };
-    const afterTries = (committed: Committed | undefined, times: number, change: Change = {}) => {
-      const before = { claim, failure: { ...failure, times: times - 1 }, ...(committed && { committed }) };
-      return entryOf(failDay(ledgerOf(before), DAY, { ...refused, ...change }));
-    };
-
-    it('I11: is given up after twelve tries: what was read stays, and no other reading is due', () => {
-      expect(afterTries(published, 11)).toMatchObject({ committed: published, failure: { times: 11 } });
-      expect(afterTries(published, 12)).toEqual({
-        committed: { ...published, state: 'settled', settledBy: 'given_up' },
-      });
-    });
-
-    it('is not counted among the readings that differed', () => {
-      const { committed } = afterTries({ ...published, contradictions: 2 }, 12);
-      expect(committed).toEqual({
-        ...published,
-        state: 'settled',
-        settledBy: 'given_up',
-      });
-    });
-
-    it.each<[string, Committed | undefined, Change]>([
-      ['the refresh policy asks for more readings', published, { lastOfDays: undefined }],
-      ['the service did not answer', published, { kind: 'transient' }],
-      ['an operator can correct it', published, { kind: 'auth' }],
-      ['nothing was read of the day', undefined, {}],
-      ['the day was not over when it was read', { ...published, state: 'open' }, {}],
-      ['the settings ask otherwise since', { ...published, queryFingerprint: 'before' }, {}],
-    ])('I11: is not given up where %s', (_name, committed, change) => {
-      expect(afterTries(committed, 99, change)).toMatchObject({ failure: { times: 99 } });
-      expect(afterTries(committed, 99, change).committed).toEqual(committed);
-    });
+  it.each<[string, Partial<Committed>, Partial<Committed>, boolean]>([
+    ['is recorded of a day that may be read again', {}, { state: 'closed', contradictions: 1 }, true],
+    ['is recorded of a day that nothing was read of whole', { state: 'open' }, { state: 'open' }, true],
+    ['is none of a settled day', { state: 'settled' }, { state: 'settled', settledBy: 'policy' }, false],
+    ['is none where it settles the day', {}, { state: 'settled', settledBy: 'given_up' }, false],
+  ])('%s, whose version has the state that it led to', (_name, change, after, isRecorded) => {
+    const committed = { ...published, ...change };
+    const times = 4;
+    const ledger = ledgerOf({ committed, claim, failure: { ...failure, times } });
+    const state = { state: committed.state, ...after };
+    const next = entryOf(failDay(ledger, DAY, { ...failed, keep: true, after: state }));
+    expect(next.committed).toEqual({ ...committed, ...after });
+    expect(next.failure?.times).toBe(isRecorded ? times + 1 : undefined);
   });
 
   it('I5: is not recorded by a run whose day was taken over', () => {
@@ -724,7 +737,7 @@ describe('a stored ledger', () => {
       '2026-02-01 is not a day of its month',
     ],
     ['a day that is null', broken({ days: { [DAY]: null } }), `days.${DAY}`],
-    ['a claim without an attempt', brokenDay({ claim: { ...claim, attempt: undefined } }), 'claim.attempt'],
+    ['a claim whose attempt is no text', brokenDay({ claim: { ...claim, attempt: null } }), 'claim.attempt'],
     ['a claim whose run is not text', brokenDay({ claim: { ...claim, runId: 7 } }), 'claim.runId is 7'],
     ['a claim at no time', brokenDay({ claim: { ...claim, at: 'noon' } }), 'claim.at is "noon"'],
     ['restarts below none', brokenDay({ claim: { ...claim, restarts: -1 } }), 'claim.restarts is -1'],
@@ -755,6 +768,12 @@ describe('a stored ledger', () => {
     ['a failure without an end', brokenDay({ failure: { ...failure, retryAt: 'never' } }), 'retryAt'],
     ['a failure that is a text', brokenDay({ failure: 'HTTP 500' }), 'failure is "HTTP 500"'],
     ['replaced snapshots without times', brokenDay({ superseded: [{ snapshot: 's0' }] }), 'superseded.0.at'],
+    [
+      'a disregarded reading without rows',
+      brokenDay({ disregarded: { at: NOW, queryFingerprint: 'q' } }),
+      'disregarded.rows',
+    ],
+    ['a day settled by nobody', brokenDay({ committed: { ...published, settledBy: 'early' } }), 'settledBy'],
     ['a request that is a number', brokenDay({ continuation: 1 }), 'continuation is 1'],
   ])('is refused with its key and the field: %s', (_name, value, place) => {
     const damaged = { kind: 'config', code: 'damaged_document', message: expect.stringContaining(KEY) };
