@@ -460,11 +460,12 @@ export function failDay(
   };
   return withEntry(ledger, day, ({ claim: held, failure: _before, ...entry }): DayEntry => {
     const committed = entry.committed && { ...entry.committed, ...failed.after };
+    const after: DayEntry = { ...entry, ...(committed && { committed }) };
+    // Nobody waits for a settled day: the run that read it reports the failure, and a claim would make the day due.
+    if (committed?.state === 'settled') return after;
     return {
-      ...entry,
-      ...(committed && { committed }),
-      // Nobody waits for a settled day: the run that asked for it says that it failed.
-      ...(committed?.state !== 'settled' && { failure: next }),
+      ...after,
+      failure: next,
       ...(held &&
         failed.keep && {
           claim: { ...held, runId: null, restarts: failed.kind === 'transient' ? held.restarts : 0 },

@@ -626,6 +626,7 @@ describe('a failure', () => {
     const next = entryOf(failDay(ledger, DAY, { ...failed, keep: true, after: state }));
     expect(next.committed).toEqual({ ...committed, ...after });
     expect(next.failure?.times).toBe(isRecorded ? times + 1 : undefined);
+    expect(next.claim?.attempt).toBe(isRecorded ? claim.attempt : undefined);
   });
 
   it('I5: is not recorded by a run whose day was taken over', () => {
