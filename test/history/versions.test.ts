@@ -2,16 +2,18 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { DAY_MS } from '../../shared/days.ts';
 import {
+  type DayCommit,
+  type Committed,
   type DayEntry,
   type Ledger,
   claimDay,
   commitDay,
   forgetVersions,
   recordPublished,
-  rollBackDay,
+  releaseDay,
 } from '../../shared/lake/documents/ledger.ts';
 import { versionAt, versionsOf } from '../../shared/history/versions.ts';
-import { readAt } from '../planning/entries.ts';
+import { ZONE, readAt } from '../planning/entries.ts';
 import { runs } from '../fixtures/property-runs.ts';
 
 const DAY = '2026-03-18';
@@ -34,16 +36,8 @@ class History {
 
   commit(published: boolean): void {
     this.#commits += 1;
-    const snapshot = `s${this.#commits}`;
-    const claim = { attempt: 'a1', runId: 'r1', at: iso(this.nowMs), restarts: 0 };
-    const { committed } = readAt(iso(this.nowMs), { snapshot, published });
-    this.ledger = commitDay(claimDay(this.ledger, DAY, undefined, claim), DAY, {
-      runId: 'r1',
-      committed,
-      continuation: 'c',
-      wallMs: this.nowMs,
-    });
-    this.#finds(published);
+    const { committed } = readAt(iso(this.nowMs), { snapshot: `s${this.#commits}`, published });
+    this.#replace({ committed, reading: { continuation: 'c' } }, 'a1');
   }
 
   rollBack(choice: number, published: boolean): void {
@@ -51,13 +45,15 @@ class History {
     const others = superseded.filter(({ snapshot }) => snapshot !== committed?.snapshot);
     const version = others[choice % Math.max(1, others.length)];
     if (!committed || !version) return;
-    const content = { snapshot: version.snapshot, rows: 1, bytes: 1, digest: 'd', published };
-    this.ledger = rollBackDay(this.ledger, DAY, {
-      from: { committed, claim: undefined },
-      content,
-      wallMs: this.nowMs,
-    });
-    this.#finds(published);
+    this.#replace({ committed: { ...committed, snapshot: version.snapshot, published } });
+  }
+
+  #replace(commit: Pick<DayCommit, 'committed' | 'reading'>, attempt?: string): void {
+    const claim = { attempt, runId: 'r1', at: iso(this.nowMs), restarts: 0 };
+    const claimed = claimDay(this.ledger, DAY, undefined, claim);
+    const committed = commitDay(claimed, DAY, { ...commit, runId: 'r1', wallMs: this.nowMs });
+    this.ledger = releaseDay(committed, DAY, 'r1');
+    this.#finds(commit.committed.published);
   }
 
   publish(): void {
@@ -149,14 +145,14 @@ describe('the versions of a day', () => {
       ...readAt(iso(START_MS), { snapshot: 's3' }),
       firstCommittedAt: iso(START_MS),
       superseded: [
-        { snapshot: 's1', at: iso(START_MS + DAY_MS), open: true },
-        { snapshot: 's2', at: iso(START_MS + DAY_MS / 2) },
+        { snapshot: 's1', at: iso(START_MS + DAY_MS), whole: false, timeZone: ZONE },
+        { snapshot: 's2', at: iso(START_MS + DAY_MS / 2), whole: true, timeZone: ZONE },
       ],
     };
     expect(versionsOf(entry)).toEqual([
-      { snapshot: 's1', fromMs: START_MS, toMs: START_MS + DAY_MS, open: true },
-      { snapshot: 's2', fromMs: START_MS + DAY_MS, toMs: START_MS + DAY_MS, open: false },
-      { snapshot: 's3', fromMs: START_MS + DAY_MS, open: false },
+      { snapshot: 's1', fromMs: START_MS, toMs: START_MS + DAY_MS, whole: false },
+      { snapshot: 's2', fromMs: START_MS + DAY_MS, toMs: START_MS + DAY_MS, whole: true },
+      { snapshot: 's3', fromMs: START_MS + DAY_MS, whole: true },
     ]);
   });
 
@@ -164,8 +160,26 @@ describe('the versions of a day', () => {
     const entry: DayEntry = {
       ...readAt(iso(START_MS), { snapshot: 's2', published: false }),
       firstCommittedAt: iso(START_MS),
-      superseded: [{ snapshot: 's1', at: null }],
+      superseded: [{ snapshot: 's1', at: null, whole: true }],
     };
-    expect(versionsOf(entry)).toEqual([{ snapshot: 's1', fromMs: START_MS, open: false }]);
+    expect(versionsOf(entry)).toEqual([{ snapshot: 's1', fromMs: START_MS, whole: true }]);
+  });
+
+  it.each<[string, Partial<Committed>, boolean | undefined]>([
+    ['is part of it while the day is open', { state: 'open' }, false],
+    ['is whole, even if another reading has to agree', { state: 'unconfirmed' }, true],
+    ['is whole after its last reading', { state: 'settled' }, true],
+    [
+      'is neither where a repair has lost its reading',
+      { state: 'unconfirmed', timeZone: undefined },
+      undefined,
+    ],
+  ])('hold the day or a part of it: the current one %s', (_name, change, whole) => {
+    expect(versionsOf(readAt(iso(START_MS), change))).toEqual([{ snapshot: 's1', whole }]);
+  });
+
+  it('hold the day or a part of it: of one that a repair found beside the current one nobody knows it', () => {
+    const entry = { ...readAt(iso(START_MS)), superseded: [{ snapshot: 's0', at: iso(START_MS) }] };
+    expect(versionsOf(entry)[0]).toEqual({ snapshot: 's0', toMs: START_MS });
   });
 });
