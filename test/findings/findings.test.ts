@@ -223,13 +223,13 @@ describe('a day in another time zone than the day before', () => {
     const report = { ...own.report, day };
     return { ...own, report, entryOn: (each: string) => before.get(each) ?? own.entryOn(each) };
   };
-  const moved = { state: 'settled', timeZone: 'Asia/Tokyo' };
+  const moved = { state: 'settled' as const, timeZone: 'Asia/Tokyo' };
 
   it.each<[string, FindingFacts, string | null]>([
     ['which is settled', seam(moved), 'zone_seam (Asia/Tokyo before, UTC now)'],
-    ['which will be read again', seam({ ...moved }), null],
+    ['which will be read again', seam({ ...moved, state: 'closed' }), null],
     ['in the same zone', seam({ ...moved, ...zones }), null],
-    ['whose zone a repair has lost', seam({ state: 'settled' }), null],
+    ['whose zone a repair has lost', seam({ state: 'settled', timeZone: undefined }), null],
     ['of a report whose dates the service knows', seam(moved, { by: 'dates' }), null],
   ])('is a finding, or is none: %s', (_name, given, text) => {
     expect(findingsText(findingsOf(given))).toBe(text);
@@ -252,22 +252,50 @@ describe('a day in another time zone than the day before', () => {
   });
 });
 
-describe('a day whose readings never agree', () => {
-  it.each<[string, Partial<Committed>, string | null]>([
+describe('a day whose last readings are not believed', () => {
+  const disregarded = { at: NOW, rows: 2, queryFingerprint: policy.queryFingerprint };
+  const ofDay = (change: Partial<Committed>, isDisregarded = false): FindingFacts => {
+    const own = facts({ rows: 7, ...change });
+    const entryOn = (day: string) => {
+      const entry = own.entryOn(day);
+      return entry && { ...entry, ...(isDisregarded && { disregarded }) };
+    };
+    return { ...own, entryOn };
+  };
+
+  it.each<[string, FindingFacts, string | null]>([
+    ['no finding after two', ofDay({ state: 'unconfirmed', contradictions: 2 }), null],
     [
-      'a finding once it is given up',
-      { settledBy: 'given_up', contradictions: 3 },
-      'never_agrees (3 in a row differed)',
+      'a finding after three that it was read as often as the policy says',
+      ofDay({ contradictions: 3 }),
+      'never_agrees (3 in a row failed or differed)',
     ],
-    ['none before', { contradictions: 2 }, null],
-    ['none where the service refused the last one', { settledBy: 'given_up' }, null],
-  ])('is %s', (_name, change, expected) => {
-    expect(found({ state: 'settled', ...change })).toBe(expected);
+    ['no finding once one is believed', ofDay({}), null],
+    ['no finding where it settles by the policy', ofDay({ state: 'settled', contradictions: 3 }), null],
+    [
+      'a finding where it is given up',
+      ofDay({ state: 'settled', settledBy: 'given_up', contradictions: 12 }),
+      'given_up (12 in a row failed or differed)',
+    ],
+    ['a finding where its rows stay', ofDay({ state: 'settled' }, true), 'rows_kept (7 rows, 2 now)'],
+    [
+      'one finding where its rows stay and it is given up',
+      ofDay({ state: 'settled', settledBy: 'given_up', contradictions: 1 }, true),
+      'rows_kept (7 rows, 2 now)',
+    ],
+    ['no finding while it is open', ofDay({ state: 'open', contradictions: 3 }, true), null],
+  ])('has %s', (_name, given, expected) => {
+    expect(findingsText(findingsOf(given))).toBe(expected);
   });
 
-  it('is told with the reading that gives it up', () => {
-    const now = facts({ settledBy: 'given_up', contradictions: 3, before: { ...earlier(1), at: NOW } });
-    expect(findingsOf(now).map((finding) => isNewFinding(finding, now))).toEqual([true]);
+  it.each<[string, FindingFacts, string]>([
+    ['never agrees', ofDay({ contradictions: 3, before: earlier(1) }), READ],
+    ['is given up', ofDay({ state: 'settled', settledBy: 'given_up', before: earlier(1) }), READ],
+    ['keeps its rows', ofDay({ state: 'settled', before: earlier(1) }, true), NOW],
+  ])('that %s is told with the reading that shows it', (_name, given, since) => {
+    const findings = findingsOf(given);
+    expect(findings).toMatchObject([{ since, isCertain: true }]);
+    expect(findings.map((finding) => isNewFinding(finding, given))).toEqual([true]);
   });
 });
 

@@ -13,6 +13,7 @@ import {
   overdueAtMs,
 } from '../../shared/planning/day-state.ts';
 import { type UpstreamState, dueAtMs } from '../../shared/planning/due.ts';
+import type { VersionState } from '../../shared/planning/transitions.ts';
 import { runs } from '../fixtures/property-runs.ts';
 import { NOW, NOW_MS, claim, failure, later, policy, readAt } from './entries.ts';
 
@@ -56,9 +57,9 @@ describe('the state', () => {
       'failed',
     ],
     [
-      'whose last reading was given up',
+      'whose last readings were given up',
       facts(readAt('2026-03-16T05:00:00.000Z', { state: 'settled', settledBy: 'given_up' })),
-      'complete',
+      'settled',
     ],
     [
       'that was read whole and whose refresh failed, before the start date',
@@ -109,6 +110,16 @@ describe('the state', () => {
     ['that is complete, before it is due again', facts(readAt(fromNow(-23))), 'complete'],
     ['that waits to be confirmed', facts(readAt(fromNow(-23), { state: 'unconfirmed' })), 'complete'],
     [
+      'that a repair has found, whole or not',
+      facts(readAt(NOW, { state: 'unconfirmed', timeZone: undefined })),
+      'unverified',
+    ],
+    [
+      'that a repair has found, and that is due for long',
+      facts(readAt(fromNow(-99), { state: 'unconfirmed', timeZone: undefined })),
+      'unverified',
+    ],
+    [
       'that is complete, one minute before its grace period is over',
       facts(readAt(fromNow(-25.5 + 1 / 60))),
       'complete',
@@ -116,14 +127,19 @@ describe('the state', () => {
     ['that is complete, when its grace period is over', facts(readAt(fromNow(-25.5))), 'overdue'],
     ['that is overdue and being read', facts({ ...readAt(fromNow(-99)), claim }), 'overdue'],
     [
-      'that is settled, but by other settings, which a run had time to notice',
+      'that is settled, by other settings',
       facts(readAt(fromNow(-99), { state: 'settled', queryFingerprint: 'once' })),
+      'settled',
+    ],
+    [
+      'that was read whole by other settings, which a run had time to notice',
+      facts(readAt(fromNow(-2), { queryFingerprint: 'once' })),
       'overdue',
     ],
     [
-      'that is settled, but by other settings, read a moment ago',
-      facts(readAt(NOW, { state: 'settled', queryFingerprint: 'once' })),
-      'settled',
+      'that was read whole by other settings, a moment ago',
+      facts(readAt(NOW, { queryFingerprint: 'once' })),
+      'complete',
     ],
     [
       'whose upstream was read again a moment ago',
@@ -172,8 +188,8 @@ describe('the state', () => {
 describe('for every entry, policy and time', () => {
   const hours = fc.integer({ min: -24 * 40, max: 24 });
   const committed = fc.record({
-    state: fc.constantFrom('open' as const, 'closed' as const),
-    settled: fc.boolean(),
+    state: fc.constantFrom<VersionState>('open', 'unconfirmed', 'closed', 'settled'),
+    timeZone: fc.constantFrom(policy.timeZone, policy.timeZone, undefined),
     rows: fc.constantFrom(0, 7),
     queryFingerprint: fc.constantFrom(policy.queryFingerprint, policy.queryFingerprint, 'once'),
     upstreamDigest: fc.constantFrom('1:ab', '2:cd'),
@@ -202,8 +218,8 @@ describe('for every entry, policy and time', () => {
         ...rest
       }): KnownDay => {
         const committedEntry = (read: NonNullable<typeof committedRead>) => {
-          const { readHours, settled, ...change } = read;
-          return readAt(fromNow(readHours), { ...change, settled: settled && change.state === 'closed' });
+          const { readHours, ...change } = read;
+          return readAt(fromNow(readHours), change);
         };
         return {
           day,

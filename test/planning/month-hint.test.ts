@@ -138,9 +138,7 @@ function changed(
   const entry = readAt(now, {
     digest,
     upstreamDigest,
-    settled: to === 'settled',
-    confirmed: to !== 'unconfirmed',
-    state: to === 'open' ? 'open' : 'closed',
+    state: to === 'open' || to === 'unconfirmed' || to === 'settled' ? to : 'closed',
   });
   if (to === 'claimed') return { ...entry, claim };
   return to === 'failed'

@@ -5,6 +5,7 @@ import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
 import { mayBeDue, parseReportState, recordMonths } from '../../shared/lake/documents/report-state.ts';
 import { type Policy, type UpstreamState, closesAtMs, monthDueAtMs } from '../../shared/planning/due.ts';
 import { type Continuation, type DueDay, plan, waitingDays } from '../../shared/planning/plan.ts';
+import type { VersionState } from '../../shared/planning/transitions.ts';
 import { runs } from '../fixtures/property-runs.ts';
 import {
   NOW,
@@ -24,6 +25,8 @@ import {
 function summary(due: DueDay[]): string[] {
   return due.map(({ day, reason }) => `${day} ${reason}`);
 }
+
+const disregarded = { at: NOW, rows: 0, queryFingerprint: policy.queryFingerprint };
 
 describe('the plan', () => {
   it('begins with open day and yesterday, the one read longest ago first, then has days in progress, days never read, refreshes, days that failed', () => {
@@ -165,7 +168,31 @@ describe('the plan', () => {
       'a settled day that was read with other queries',
       readAt(NOW, { state: 'settled', queryFingerprint: 'once' }),
       '2026-03-15',
+      undefined,
+    ],
+    [
+      'a day that was read with other queries',
+      readAt(NOW, { queryFingerprint: 'once' }),
+      '2026-03-15',
       'refresh',
+    ],
+    [
+      'a day whose last reading had too few records, by today’s queries',
+      { ...readAt(NOW, { queryFingerprint: 'once' }), disregarded },
+      '2026-03-15',
+      undefined,
+    ],
+    [
+      'a day that another reading has to confirm',
+      readAt(NOW, { state: 'unconfirmed' }),
+      '2026-03-15',
+      'refresh',
+    ],
+    [
+      'a day that a rollback has claimed',
+      { ...recent, claim: { runId: 'r1', at: NOW, restarts: 0 } },
+      '2026-03-15',
+      undefined,
     ],
     ['a day that was left open', readAt(NOW, { state: 'open' }), '2026-03-15', 'refresh'],
     ['a day that has just been read', recent, '2026-03-15', undefined],
@@ -294,6 +321,11 @@ describe('a range to read again', () => {
   it.each<[string, DayEntry, number]>([
     ['is left out that any run has read since', { ...readAt(NOW), continuation: 'q0' }, 0],
     ['is read that was last read before', { ...readAt('2026-03-20T00:00:00Z'), continuation: 'q0' }, 1],
+    [
+      'is left out whose reading since then had too few records',
+      { ...readAt('2026-03-19T05:00:00Z'), disregarded, continuation: 'q0' },
+      0,
+    ],
     ['is read that failed since', { ...readAt(NOW), continuation: 'q0', failure: failure(NOW) }, 1],
     [
       'is read that was read otherwise since',
@@ -394,7 +426,7 @@ const zone = fc.constantFrom(
 // Mostly settled days, or there would hardly ever be a month to hide.
 const kind = fc.oneof(
   { weight: 100, arbitrary: fc.constant('settled') },
-  { weight: 10, arbitrary: fc.constantFrom('closed', 'final', 'unsettled', 'settled early') },
+  { weight: 10, arbitrary: fc.constantFrom('closed', 'unsettled', 'unconfirmed', 'disregarded') },
   { weight: 2, arbitrary: fc.constantFrom('none', 'open', 'otherwise', 'claimed', 'failed') },
 );
 
@@ -461,17 +493,21 @@ function entriesOf(
     const fromMs = canClose ? closesMs : startMs;
     const at = new Date(Math.max(fromMs, nowMs - hoursAgo * HOUR_MS)).toISOString();
     const entry = readAt(at, {
-      state: canClose ? 'closed' : 'open',
-      settled: canClose && kind.startsWith('settled'),
-      ...(kind === 'settled early' && {}),
+      state: canClose ? closedState(kind) : 'open',
       unsettled: kind === 'unsettled' ? 1 : 0,
       statesFingerprint: 'now',
       queryFingerprint: kind === 'otherwise' ? 'once' : own.queryFingerprint,
     });
     if (kind === 'claimed') return [day, { ...entry, claim }];
+    const disregarded = { at, rows: 0, queryFingerprint: own.queryFingerprint };
+    if (kind === 'disregarded') return [day, { ...entry, disregarded }];
     return [day, kind === 'failed' ? { ...entry, failure: failure(at) } : entry];
   });
   return Object.fromEntries(entries);
+}
+
+function closedState(kind: string): VersionState {
+  return kind === 'settled' || kind === 'unconfirmed' ? kind : 'closed';
 }
 
 describe('the open day', () => {

@@ -7,6 +7,7 @@ import { parseReportState } from '../../shared/lake/documents/report-state.ts';
 import { reportDaysIn } from '../../shared/day-facts.ts';
 import { DAY_STATES } from '../../shared/planning/day-state.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
+import type { VersionState } from '../../shared/planning/transitions.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { calendarPage } from '../../shared/status/calendar.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
@@ -34,8 +35,7 @@ const settings = {
 /** How many hours before now the day was read, and what else the ledger has of it. */
 const entry = fc.record({
   readHoursAgo: fc.option(fc.integer({ min: 0, max: 24 * 20 }), { nil: undefined }),
-  state: fc.constantFrom('open' as const, 'closed' as const),
-  settled: fc.boolean(),
+  state: fc.constantFrom<VersionState>('open', 'unconfirmed', 'closed', 'settled'),
   rows: fc.constantFrom(0, 5),
   digest: fc.constantFrom('1:ab', '2:cd'),
   isClaimed: fc.boolean(),
@@ -54,7 +54,7 @@ function ledgerOf(
     const made = entries[index];
     if (!made) return [];
     const readFrom = new Date(NOW_MS - (made.readHoursAgo ?? 0) * HOUR_MS).toISOString();
-    const { state, settled, rows, digest } = made;
+    const { state, rows, digest } = made;
     return [
       [
         day,
@@ -62,7 +62,6 @@ function ledgerOf(
           ...(made.readHoursAgo !== undefined &&
             readDay(settings, report, {
               state,
-              settled: settled && state === 'closed',
               rows,
               digest,
               upstreamDigest: '1:ab',

@@ -11,7 +11,7 @@ import { readAt } from '../planning/entries.ts';
 export function readDay(settings: Settings, report: string, changes: Partial<Committed> = {}): DayEntry {
   const definition = reports[report];
   const queryFingerprint = definition && enabledPolicy(settings, 'acme', definition)?.queryFingerprint;
-  const standard = { rows: 1234, bytes: 100, digest: '3:ab', state: 'settled' };
+  const standard = { rows: 1234, bytes: 100, digest: '3:ab', state: 'settled' as const };
   return readAt('2026-11-01T10:00:00.000Z', {
     ...standard,
     readTo: '2026-11-01T05:00:00.000Z',

@@ -11,6 +11,7 @@ const ORDERS = { report: 'order_list', brand: 'acme' };
 const settings = settingsOf('acme');
 const read = readDay(settings, ORDERS.report);
 const unsettled = readDay(settings, ORDERS.report, {
+  state: 'closed',
   readFrom: '2026-11-20T14:30:00.000Z',
 });
 
