@@ -43,7 +43,7 @@ export const FACTS = {
   past: '`refresh` has ended for the age of the day',
   accepted: 'it was started with `--accept-fewer`',
   unknown: 'how the version was read is not known since a repair',
-  third: 'it is the third contradicting reading in a row, or a later one',
+  third: 'it is the third contradicting reading in a row, or a later one, before `refresh` ends',
   twelfth: 'it is the twelfth in a row, after `refresh`, that failed or contradicted',
 } as const;
 
@@ -213,7 +213,7 @@ export function afterReading(
     alone: reading.kind !== 'failed' && reading.isAlone,
     accepted: reading.kind !== 'failed' && reading.isAccepted,
     unknown: before !== undefined && before.timeZone === undefined,
-    third: count >= MAX_CONTRADICTIONS,
+    third: !policy.past && count >= MAX_CONTRADICTIONS,
     twelfth: policy.past && count >= MAX_LAST_TRIES,
   });
   const inRow = policy.past ? count : Math.min(count, MAX_CONTRADICTIONS);

@@ -31,7 +31,7 @@ export interface Examined {
   seen: SeenMonths;
   /** Whether these are all months, as they are once a day. */
   examinedAll: boolean;
-  /** The days whose content is new since this run. */
+  /** The days whose content, or finding, is new since this run. */
   published: readonly string[];
   /** The days that the run has committed, also where their content is the same. */
   committedDays: readonly string[];

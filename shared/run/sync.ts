@@ -246,7 +246,9 @@ async function finishSync(sync: ReportSync): Promise<SyncedReport['outcome']> {
     const failure = failedDay ?? plans.map(({ error }) => error).find((error) => error);
     const error = failure && errorSummary(failure);
     const outcome = outcomeOf(reportStatus(days, error), error);
-    const published = days.filter(({ outcome }) => outcome === 'published').map(({ dt }) => dt);
+    const published = days
+      .filter(({ outcome }) => outcome === 'published' || outcome === 'kept')
+      .map(({ dt }) => dt);
     const committedDays = days.filter(wasRead).map(({ dt }) => dt);
     const examined = { seen, examinedAll, published, committedDays, columnsBefore };
     await finishReport(ctx, examined, sync.range() ? undefined : outcome);
