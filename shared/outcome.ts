@@ -10,7 +10,7 @@ export interface DayOutcome {
   dt: string;
   /**
    * `pending`: left to the next run. `busy`: another run reads it. `unchanged`: read, and the same as committed.
-   * `kept`: the service has fewer records than what can change no more, so the version stays.
+   * `kept`: the version stays: the service has fewer records than what can change no more, or never agrees with itself.
    * `waiting`: it was not tried: it failed in an earlier run and its backoff has not ended, or a run whose clock is later
    * than this one's has read it.
    */

@@ -124,7 +124,7 @@ function endOf(
   disregarded: DayEntry['disregarded'],
 ): { check: 'rows_kept' | 'given_up' | 'never_agrees'; detail: string; at?: string }[] {
   const inRow = `${contradictions} in a row failed or differed`;
-  if (disregarded)
+  if (disregarded && disregarded.rows < rows)
     return [{ check: 'rows_kept', detail: `${rowsText(rows)}, ${disregarded.rows} now`, at: disregarded.at }];
   if (settledBy === 'given_up') return [{ check: 'given_up', detail: inRow }];
   const isDoubted = state !== 'settled' && contradictions >= MAX_CONTRADICTIONS;

@@ -21,7 +21,7 @@ export interface ReadingCommit {
  * Records a reading in the ledger: the version that it has built, or, if the reading is not believed, that the one before
  * stays (I11). Without the claim that the commit checks, a process that wakes up after an hour would replace what others
  * have committed since.
- * @returns the rows of the version that stays although the reading has fewer; missing: the reading is committed
+ * @returns how many rows the version has that stays although the reading differs; missing: the reading is committed
  * @throws BrandReportsError `conflict` where another run has taken the day over, or a later reading is committed; then
  * nothing was changed
  */
@@ -30,7 +30,7 @@ export async function commit(
   { day, id, progress }: Attempt,
   { unchanged, hashes, ...snapshot }: BuiltSnapshot,
   { continuation, isAccepted }: ReadingCommit,
-): Promise<{ keptRows?: number }> {
+): Promise<{ kept?: number }> {
   const { policy, runId } = ctx;
   const { slices } = await progress.cached();
   const { startedMs, closed, recordPages, said } = readingOf(day, policy, slices);
@@ -78,5 +78,5 @@ export async function commit(
             ...carriedFindings(before, content, ctx.report.measure, fallPercent),
           },
   });
-  return keeps ? { keptRows: keeps.rows } : {};
+  return keeps ? { kept: keeps.rows } : {};
 }

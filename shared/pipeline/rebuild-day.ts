@@ -96,7 +96,8 @@ async function rebuildCommitted(
     if (!built.unchanged || isNew) await commit(ctx, day, committed, built);
     return { outcome: built.unchanged ? 'unchanged' : 'published', rows: built.rows };
   } finally {
-    await ctx.ledger(monthOf(day)).update((ledger) => releaseDay(ledger, day, ctx.runId));
+    // With the next write: most rebuilt days are unchanged.
+    ctx.ledger(monthOf(day)).updateLater((ledger) => releaseDay(ledger, day, ctx.runId));
   }
 }
 

@@ -52,11 +52,11 @@ export async function syncDay(
     const snapshot = await readDay(ctx, claimed, continuation.range !== undefined, onFetched);
     if (!snapshot) return await leftToNextRun(ctx, claimed);
     const isAccepted = ctx.acceptsFewer && continuation.range !== undefined;
-    const { keptRows } = await commit(ctx, claimed, snapshot, { continuation: continuation.id, isAccepted });
-    if (keptRows !== undefined) logKept(ctx, day, snapshot, keptRows);
+    const { kept } = await commit(ctx, claimed, snapshot, { continuation: continuation.id, isAccepted });
+    if (kept !== undefined && snapshot.rows < kept) logKept(ctx, day, snapshot, kept);
     if (!(await isPublished(ctx, day))) await publishDay(ctx, day);
     const read = snapshot.unchanged ? 'unchanged' : 'published';
-    const outcome = keptRows === undefined ? read : 'kept';
+    const outcome = kept === undefined ? read : 'kept';
     const done = ended(ctx, day, outcome, snapshot.rows, await pagesStaged(claimed));
     const refusedLookups = (await committedOf(ctx, day))?.refusedLookups?.count;
     return { outcome: { ...done.outcome, ...(refusedLookups && { refusedLookups }) } };
