@@ -32,28 +32,34 @@ export interface RemakeOptions extends LakeAccess {
 }
 
 /**
- * The ledger as the published snapshots show it. How a day was read is lost: it counts as open and read up to its
- * beginning, so the next run reads all of it. Until then readers keep the snapshot (I2, I3).
+ * The ledger as the published snapshots show it. How a day was read is lost, also whether its version holds the whole day:
+ * the next run reads it again. Until then readers keep the snapshot (I2, I3).
  */
 export async function remakeLedger(
   { lake, newId, clock }: RemakeOptions,
   scope: LedgerScope,
 ): Promise<Remade> {
   const { report, brand, month } = scope;
-  const found = await snapshotsByDay(lake, month, report.table, brandPartitions(brand));
-  const ofChanges = await snapshotsByDay(lake, month, CHANGES_TABLE, changesPartition(brand, report.name));
   const now = new Date(clock.wallMs()).toISOString();
+  const found = await snapshotsByDay(lake, now, month, report.table, brandPartitions(brand));
+  const ofChanges = await snapshotsByDay(
+    lake,
+    now,
+    month,
+    CHANGES_TABLE,
+    changesPartition(brand, report.name),
+  );
   const days: Ledger['days'] = {};
   const notes: string[] = [];
-  for (const [day, { current, older, isAlone }] of [...found].sort(([a], [b]) => (a < b ? -1 : 1))) {
+  for (const [day, { current, others, isAlone }] of [...found].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const content = await contentOf(lake, current);
     if ('problem' in content) {
       notes.push(`${day}: ${content.problem}, so it counts as missing`);
       continue;
     }
-    if (older.length > 0)
+    if (others.length > 0)
       notes.push(
-        `${day}: ${older.length} earlier versions are kept; when each was current is not known any more`,
+        `${day}: ${others.length} other versions are kept; when each was current, and whether it is whole, is not known any more`,
       );
     const { changes, note } = await changesOf(lake, ofChanges.get(day)?.current);
     if (note !== undefined) notes.push(`${day}: ${note}`);
@@ -64,7 +70,7 @@ export async function remakeLedger(
         published: isAlone,
         ...(changes && { changes }),
       },
-      ...(older.length > 0 && { superseded: older }),
+      ...(others.length > 0 && { superseded: others }),
       versionsFrom: now,
     };
   }
@@ -89,8 +95,8 @@ function sourceOf({ catalog }: Lake): string {
 interface DaySnapshots {
   /** What readers find; `undefined` where the catalog points at none of those that are there. */
   current: Snapshot | undefined;
-  /** I3: those written before it, the oldest first, are kept as long as the settings say. */
-  older: Superseded[];
+  /** I3: the others, the oldest first, are kept as long as the settings say, from now on. */
+  others: Superseded[];
   /** Two links of a folder are left by a crash: neither is current until the publication is repeated. */
   isAlone: boolean;
 }
@@ -103,6 +109,7 @@ interface Snapshot extends ListedObject {
 /** By day of the month, the snapshots of a table. Without a catalog the newest one is current. */
 async function snapshotsByDay(
   { store, catalog }: Lake,
+  now: string,
   month: string,
   table: string,
   leading: Partition,
@@ -119,12 +126,11 @@ async function snapshotsByDay(
     const ids = pointed?.get(partitionPath([...leading, ['dt', day]])) ?? [];
     const byAge = snapshots.toSorted((a, b) => a.modifiedAt.getTime() - b.modifiedAt.getTime());
     const current = (pointed ? byAge.filter(({ id }) => ids.includes(id)) : byAge).at(-1);
-    const upToIt = current ? byAge.slice(0, byAge.indexOf(current) + 1) : [];
-    const older = upToIt.slice(1).map((next, index) => ({
-      snapshot: upToIt[index]?.id ?? '',
-      at: next.modifiedAt.toISOString(),
-    }));
-    days.set(day, { current, older, isAlone: !pointed || ids.length === 1 });
+    // One that is newer than what readers find was rolled back from: when, nobody knows.
+    const others = byAge
+      .filter((snapshot) => snapshot !== current)
+      .map(({ id }) => ({ snapshot: id, at: now }));
+    days.set(day, { current, others, isAlone: !pointed || ids.length === 1 });
   }
   return days;
 }

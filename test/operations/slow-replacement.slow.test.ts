@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { restate } from '../../sample/brand.ts';
+import { HOUR_MS } from '../../shared/days.ts';
+import { dayPartition, snapshotKey } from '../../shared/lake/paths.ts';
+import { rollBack } from '../../shared/operations/rollback.ts';
+import type { ObjectStore } from '../../shared/ports.ts';
+import { orders } from '../../shared/reports/orders.ts';
+import { ledgerEntry } from '../sync/lake-contents.ts';
+import { BRAND, type SampleLake, blindRegistry, sampleLake } from '../sync/sample-lake.ts';
+
+const DAY = '2026-03-08';
+const scope = { reports: ['order_list'] };
+const range = { ...scope, from: DAY, to: DAY };
+
+let sample: SampleLake;
+beforeAll(async () => {
+  sample = await sampleLake({
+    now: '2026-03-10T15:00:00Z',
+    startDate: DAY,
+    recordsTo: '2026-03-10T22:00:00Z',
+    clicksPerDay: 8,
+    brandSettings: {
+      snapshotRetentionDays: 2,
+      reports: { order_list: { refresh: [{ untilAgeDays: 1, every: 'run' }], watchUnsettledDays: 0 } },
+    },
+  });
+});
+afterAll(() => sample.close());
+
+const currentOf = async (lake: SampleLake) =>
+  (await ledgerEntry(lake, 'order_list', DAY)).committed?.snapshot ?? '';
+const isThere = (lake: SampleLake, id: string) =>
+  lake.store.objects.has(snapshotKey('orders', dayPartition(BRAND, DAY), id));
+
+/** A lake of a settled day with a version before, of which `a` is not current. */
+async function restatedLake() {
+  const lake = sample.emptyLake();
+  await lake.sync({ scope });
+  const a = await currentOf(lake);
+  lake.nowMs += 2 * HOUR_MS;
+  restate(lake.brand, 'order_list', DAY, (held) =>
+    held.map(({ at, record }, index) => ({ at, record: index === 0 ? { ...record, word: 'b' } : record })),
+  );
+  await lake.sync({ scope: range });
+  lake.nowMs += HOUR_MS;
+  return { lake, a, b: await currentOf(lake) };
+}
+
+/** A store before whose first answer of this kind the process sleeps, while the schedule goes on. */
+function sleepyStore(lake: SampleLake, hours: number, operation: 'finish' | 'list'): ObjectStore {
+  let slept = false;
+  const sleep = async () => {
+    if (slept) return;
+    slept = true;
+    for (let run = 0; run < hours / 10; run += 1) {
+      lake.nowMs += 10 * HOUR_MS;
+      await lake.sync({ scope });
+    }
+  };
+  return {
+    ...lake.store,
+    async *list(prefix: string) {
+      if (operation === 'list' && prefix.endsWith('.parquet')) await sleep();
+      yield* lake.store.list(prefix);
+    },
+    create(key: string) {
+      const writer = lake.store.create(key);
+      const finish = async () => {
+        await writer.finish();
+        if (operation === 'finish' && key.includes('/orders/')) await sleep();
+      };
+      return { ...writer, finish };
+    },
+  };
+}
+
+describe.each([
+  ['twenty hours', 20, 'complete'],
+  ['four days', 96, 'refused'],
+] as const)('a process that sleeps for %s', (_name, hours, ends) => {
+  it('never publishes by a rollback what the vacuum has removed', async () => {
+    const { lake, a, b } = await restatedLake();
+    const store = sleepyStore(lake, hours, 'list');
+    const access = { ...lake.access(), lake: { store, catalog: lake.catalog, runs: blindRegistry } };
+    const rolledBack = rollBack(
+      { ...access, settings: lake.settings(), report: orders, brand: BRAND, day: DAY },
+      a,
+    );
+    if (ends === 'complete') expect((await rolledBack).status).toBe('complete');
+    else await expect(rolledBack).rejects.toThrow(/another run has taken over|it is missing/);
+    expect(await currentOf(lake)).toBe(ends === 'complete' ? a : b);
+    expect(isThere(lake, await currentOf(lake))).toBe(true);
+  });
+
+  it('never publishes by a rebuild what the vacuum has removed', async () => {
+    const { lake } = await restatedLake();
+    const brandSettings = { reports: { order_list: { columns: { commission: 'string' } } } };
+    const lakeOf = { store: sleepyStore(lake, hours, 'finish'), catalog: lake.catalog, runs: blindRegistry };
+    const outcome = await lake.rebuild(
+      { reports: ['order_list'], from: DAY, to: DAY },
+      { brandSettings, lake: lakeOf },
+    );
+    expect(outcome.reports[0]?.days).toMatchObject([
+      { dt: DAY, outcome: ends === 'complete' ? 'published' : 'busy' },
+    ]);
+    expect(isThere(lake, await currentOf(lake))).toBe(true);
+  });
+});
