@@ -21,7 +21,7 @@ import { ERROR_KINDS } from '../../errors.ts';
 import type { Json } from '../../json.ts';
 import { STATUSES } from '../../outcome.ts';
 import { marked, parseDocument, storedCount, storedTime, storedObject } from './cas-document.ts';
-import type { Ledger } from './ledger.ts';
+import { type Ledger, isWhole } from './ledger.ts';
 
 const month = storedObject(() => ({
   /** When a day of the month is next due (ISO 8601); `null` where all its days are settled. */
@@ -154,7 +154,7 @@ function isExamined({ upstream: examined }: KnownMonth, upstream: KnownMonth | u
 /** Fingerprint of what a lookup needs to know of the committed days of a month. */
 export function monthContent({ days }: Pick<Ledger, 'days'>): string {
   const committed = Object.entries(days).flatMap(([day, entry]) =>
-    entry.committed ? [[day, entry.committed.digest, entry.committed.state]] : [],
+    entry.committed ? [[day, entry.committed.digest, isWhole(entry.committed)]] : [],
   );
   const sorted = committed.sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
   return hash('sha256', JSON.stringify(sorted), 'hex').slice(0, 16);
