@@ -5,21 +5,22 @@
  * It holds until a reading finds other content: how and when the day is read stays as it was, and a day that has settled
  * is read no more. A closed day never goes back to a version that was read while it was open, which is part of it (I2).
  */
+
+import { claimForVersion } from '../attempt/claim.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
 import { writeSchemaChanges } from '../catalog/schema-changes.ts';
+import { type BrandReport, createBrandReport, type LakeAccess } from '../context/context.ts';
 import { monthOf } from '../days.ts';
-import { BrandReportsError, asBrandReportsError } from '../errors.ts';
-import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
-import { type Committed, type DayEntry, attemptOfRollback, releaseDay } from '../lake/documents/ledger.ts';
-import { markMonthsDirty } from '../lake/documents/report-state.ts';
-import { listLedgers } from '../lake/documents/read.ts';
+import { asBrandReportsError, BrandReportsError } from '../errors.ts';
 import { versionsOf } from '../history/index.ts';
+import { createLakeDocuments, type LakeDocuments } from '../lake/documents/lake-documents.ts';
+import { attemptOfRollback, type Committed, type DayEntry, releaseDay } from '../lake/documents/ledger.ts';
+import { listLedgers } from '../lake/documents/read.ts';
+import { markMonthsDirty } from '../lake/documents/report-state.ts';
 import { dayPartition, snapshotKey } from '../lake/paths.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
-import { type ReadableFile, fileIn } from '../lake/table/readable-file.ts';
-import { type SnapshotContent, readContent } from '../lake/table/read-content.ts';
-import { claimForVersion } from '../attempt/claim.ts';
-import { type BrandReport, type LakeAccess, createBrandReport } from '../context/context.ts';
+import { readContent, type SnapshotContent } from '../lake/table/read-content.ts';
+import { fileIn, type ReadableFile } from '../lake/table/readable-file.ts';
 import { publishDay } from '../pipeline/publish.ts';
 import { replaceVersion } from '../pipeline/replace-version.ts';
 import { enabledPolicy } from '../planning/policy.ts';
@@ -141,7 +142,8 @@ function commitRollback(
     changedAt: new Date(ctx.clock.wallMs()).toISOString(),
     next: (current = replaced) => {
       // Whoever goes back to fewer rows has decided it: they have not fallen.
-      const { before: _before, filled: _filled, sums: _sums, rescued: _rescued, ...reading } = current;
+      const { before: _before, contradictions: _contradictions, ...others } = current;
+      const { filled: _filled, sums: _sums, rescued: _rescued, ...reading } = others;
       const published = ctx.lake.catalog === undefined;
       return { ...reading, ...content, ...afterCommand(current, 'rolled_back')?.said, attempt, published };
     },

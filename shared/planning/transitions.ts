@@ -222,7 +222,9 @@ export function afterReading(
 
 /** What becomes of a version that is replaced without a reading. */
 export function afterCommand(before: VersionBefore, event: 'rolled_back' | 'rebuilt'): Next | undefined {
-  return nextOf(outcomeOf(before.state, event, {}), before, before.contradictions ?? 0);
+  // The next reading is compared with the older version: that they differ is no contradiction of readings.
+  const contradictions = event === 'rolled_back' ? 0 : (before.contradictions ?? 0);
+  return nextOf(outcomeOf(before.state, event, {}), before, contradictions);
 }
 
 function nextOf(
