@@ -49,6 +49,12 @@ function textOf(lake: SampleLake, key: string): string {
   return Buffer.from(lake.store.objects.get(key)?.body ?? []).toString();
 }
 
+/** What the ledger has of the version of the first day: without a zone nobody knows whether it is whole. */
+async function versionOf(lake: SampleLake) {
+  const { state, timeZone } = (await ledgerEntry(lake, 'order_list', FIRST)).committed ?? {};
+  return { state, ...(timeZone !== undefined && { timeZone }) };
+}
+
 const progressKey = (lake: SampleLake) =>
   [...lake.store.objects.keys()].find((key) => key.startsWith('raw/order_list/') && key.endsWith('.json')) ??
   '';
@@ -122,12 +128,13 @@ describe('a repair', () => {
     expect((await readSchema(lake.store, ordersReport())).columns).toEqual(columns.columns);
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
     expect((await repair(lake, true)).status).toBe('ok');
+    if (keys.includes(LEDGER)) expect(await versionOf(lake)).toEqual({ state: 'unconfirmed' });
 
     lake.nowMs += HOUR_MS;
     expect((await lake.sync({ scope })).status).toBe('complete');
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
     expect((await coverageOf(lake, 'order_list'))[FIRST]?.state).toBe('complete');
-    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.state).toBe('closed');
+    expect(await versionOf(lake)).toEqual({ state: 'closed', timeZone: 'America/New_York' });
   });
 
   it('reads every day of a month again whose ledger was made again, settled ones too', async () => {
@@ -138,7 +145,7 @@ describe('a repair', () => {
       lake.nowMs += 2 * DAY_MS;
       await lake.sync({ scope, brandSettings });
     }
-    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.settled).toBe(true);
+    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.state).toBe('settled');
     damage(lake, LEDGER);
     const { documents } = await repair(lake, true);
     expect(documents[0]?.notes.join('\n')).toMatch(
@@ -147,7 +154,7 @@ describe('a repair', () => {
     lake.nowMs += HOUR_MS;
     const { reports } = await lake.sync({ scope, brandSettings });
     expect(reports.flatMap(({ days }) => days).map(({ dt }) => dt)).toContain(FIRST);
-    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.state).toBe('closed');
+    expect(await versionOf(lake)).toEqual({ state: 'settled', timeZone: 'America/New_York' });
   });
 
   it('works on S3 and Glue alike', async () => {
@@ -258,13 +265,13 @@ describe('a repair', () => {
     const brandSettings = { reports: { order_list: { refresh, watchUnsettledDays: 0 } } };
     lake.nowMs += DAY_MS;
     const outcome = await lake.sync({ scope, brandSettings });
-    expect(outcomesOf(outcome, 'order_list')[FIRST]).toBe('failed');
-    const { committed, failure } = await ledgerEntry(lake, 'order_list', FIRST);
-    expect(failure).toMatchObject({
-      code: 'day_emptied',
-      message: expect.stringContaining(`--from ${FIRST}`),
-    });
+    expect(outcomesOf(outcome, 'order_list')[FIRST]).toBe('kept');
+    const { committed, disregarded } = await ledgerEntry(lake, 'order_list', FIRST);
+    expect(disregarded).toMatchObject({ rows });
     expect(committed).toMatchObject({ snapshot: before?.snapshot, rows: before?.rows, published: true });
+    expect(committed).toMatchObject({ state: 'settled', settledBy: 'given_up' });
+    lake.nowMs += DAY_MS;
+    expect(outcomesOf(await lake.sync({ scope, brandSettings }), 'order_list')).not.toHaveProperty(FIRST);
   });
 
   it('a day whose reading has fewer records before its last one is read once more', async () => {
@@ -274,10 +281,10 @@ describe('a repair', () => {
     restate(lake.brand, 'order_list', FIRST, (held) => held.slice(1));
     lake.nowMs += HOUR_MS;
     await lake.sync({ scope });
-    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.confirmed).toBe(false);
+    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.state).toBe('unconfirmed');
     lake.nowMs += HOUR_MS;
     expect(outcomesOf(await lake.sync({ scope }), 'order_list')[FIRST]).toBe('unchanged');
-    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.confirmed).toBe(true);
+    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.state).toBe('closed');
   });
 
   it('keeps the versions before and what has changed since, but does not claim to know when', async () => {

@@ -255,7 +255,10 @@ describe('a finding', () => {
   });
 
   it.each<[string, Record<string, DayEntry>]>([
-    ['that another reading has to confirm', { [YESTERDAY]: fallen({ state: 'unconfirmed' }) }],
+    [
+      'that another reading has to confirm',
+      { [YESTERDAY]: fallen({ state: 'unconfirmed', readFrom: new Date(NOW_MS).toISOString() }) },
+    ],
     [
       'that came more than two weeks ago',
       { [YESTERDAY]: fallen({ before: { ...before, at: '2026-11-06T15:00:00.000Z' } }) },
