@@ -14,10 +14,11 @@ import {
   startOfDay,
 } from '../../shared/days.ts';
 import type { Committed, DayEntry, Ledger } from '../../shared/lake/documents/ledger.ts';
-import { type Policy, closesAtMs, daysWatched, doubtOf, settles } from '../../shared/planning/due.ts';
+import { type Policy, closesAtMs, isBehindPolicy, isLast } from '../../shared/planning/due.ts';
 import { plan } from '../../shared/planning/plan.ts';
+import { MAX_CONTRADICTIONS, afterReading } from '../../shared/planning/transitions.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
-import { type HeldDay, ZONE, atAge, versionAt } from './brand.ts';
+import { type HeldDay, ZONE, versionAt } from './brand.ts';
 
 /** What is simulated of a report. */
 export interface Simulated {
@@ -37,10 +38,18 @@ export interface Spent {
 export const LOOKBACK_DAYS = 35;
 
 /** The requests of a pass over so many rows: numbered pages end with an empty one, and the day's last instant is asked for. */
-function requestsOfPass({ paging, day }: ReportDefinition, rows: number): number {
+function requestsOfPass(report: ReportDefinition, rows: number): number {
+  const { paging, day } = report;
   if (paging.style === 'lookup') return rows;
-  const pages = Math.max(1, Math.ceil(rows / paging.pageSize.default));
-  return pages + (paging.style === 'numbered' ? 1 : 0) + (day.by === 'timestamps' ? 1 : 0);
+  return (
+    Math.max(1, recordPagesOf(report, rows)) +
+    (paging.style === 'numbered' ? 1 : 0) +
+    (day.by === 'timestamps' ? 1 : 0)
+  );
+}
+
+function recordPagesOf({ paging }: ReportDefinition, rows: number): number {
+  return paging.style === 'lookup' ? rows : Math.ceil(rows / paging.pageSize.default);
 }
 
 /** Runs of every hour, a few minutes past. */
@@ -100,32 +109,42 @@ function committedAfter(
   const before = entry?.committed;
   const closed = nowMs >= closesAtMs(held.day, policy);
   const digest = String(versionAt(held, nowMs));
-  const unchanged = before?.digest === digest;
-  const rows = rowsAt(held, nowMs);
   const readFrom = new Date(nowMs).toISOString();
-  const agreed = unchanged && before.state === 'closed' ? before.identicalPasses : 0;
-  const { statesFingerprint } = policy;
-  const counts = {
-    rows,
-    ...(statesFingerprint !== undefined && { statesFingerprint, unsettled: nowMs >= held.finalMs ? 0 : 1 }),
-  };
-  const identicalPasses = closed ? agreed + 1 : 0;
-  const reading = { unchanged, recordPages: requestsOfPass(report, rows), rows, isSure: true };
-  const { mayBeLast, ...doubt } = doubtOf(policy, reading, before);
-  const settled = closed && mayBeLast && settles(held.day, policy, nowMs, { identicalPasses, ...counts });
+  const { queryFingerprint, timeZone } = policy;
+  const counts = countsAt(held, policy, nowMs);
+  const { rows } = counts;
+  const next = afterReading(
+    before,
+    {
+      ...{ kind: closed ? 'whole' : 'open', rows, digest, queryFingerprint },
+      ...{ isAlone: isAlone({ report, policy }, rows), isAccepted: false },
+    },
+    { last: isLast(held.day, policy, nowMs, counts), past: isBehindPolicy(held.day, policy, nowMs) },
+  );
+  if (!next) throw new Error(`${held.day}: a reading was refused`);
+  // None of these days loses records, so no version is kept against its reading.
   return {
     ...{ snapshot: 's', published: true, bytes: 1, attempt: 'a', pages: 1, readTo: readFrom },
-    ...{ ...counts, digest, state: closed ? 'closed' : 'open', settled, identicalPasses, readFrom },
-    ...doubt,
-    ...(settled && { watchedDays: daysBetween(held.day, dayOf(nowMs, ZONE)) - 1 }),
-    queryFingerprint: policy.queryFingerprint,
+    ...{ ...counts, digest, ...next.said, readFrom, timeZone, queryFingerprint },
+  };
+}
+
+/** Whether a reading of so many rows needs no other one to agree. */
+function isAlone({ report, policy }: Pick<Simulated, 'report' | 'policy'>, rows: number): boolean {
+  return policy.pagesAreSnapshot || recordPagesOf(report, rows) <= 1;
+}
+
+function countsAt(held: HeldDay, { statesFingerprint }: Policy, atMs: number) {
+  return {
+    rows: rowsAt(held, atMs),
+    ...(statesFingerprint !== undefined && { statesFingerprint, unsettled: atMs >= held.finalMs ? 0 : 1 }),
   };
 }
 
 /**
  * The least that the policy needs, for one who knows when each record becomes final: every run reads the open day, the first
- * behind its end closes it, and then it is read at the policy's intervals while records can change, until two readings
- * agree when none can, or the policy ends. Readings that only confirm another one (I11) are no part of it.
+ * after its end closes it, and then it is read at the policy's intervals until the policy ends, which is later while
+ * records can change. A reading that another one has to confirm (I11) is repeated by the next run.
  */
 export function leastRequests(simulated: Simulated): Spent {
   const { policy, days } = simulated;
@@ -134,32 +153,32 @@ export function leastRequests(simulated: Simulated): Spent {
   const [firstMs = 0] = runs;
   for (const held of days) {
     const closesMs = closesAtMs(held.day, policy);
-    let [agreeing, version, lastMs] = [0, Number.NaN, 0];
+    let [isBelieved, contradictions, version, lastMs] = [true, 0, Number.NaN, 0];
     for (let run = Math.max(0, Math.ceil((startOfDay(held.day, ZONE) - firstMs) / HOUR_MS)); ; run += 1) {
       const atMs = runs[run];
       if (atMs === undefined) break;
       const isClosed = lastMs >= closesMs;
-      if (isClosed && atMs - lastMs < intervalAt(policy, held.day, atMs)) continue;
+      if (isClosed && isBelieved && atMs - lastMs < intervalAt(policy, held, atMs)) continue;
       read(held, atMs);
       const changed = versionAt(held, atMs) !== version;
       [version, lastMs] = [versionAt(held, atMs), atMs];
       if (atMs < closesMs) continue;
-      agreeing = changed ? 1 : agreeing + 1;
-      const isBehindPolicy = atMs >= atAge(held.day, daysWatched(policy) + 1);
-      const isFinal = atMs >= held.finalMs;
-      if (isFinal && agreeing >= 2) break;
-      if (isBehindPolicy && agreeing >= (policy.pagesAreSnapshot ? 1 : 2)) break;
+      const counts = countsAt(held, policy, atMs);
+      const isDoubted = changed && (counts.rows === 0 || !isAlone(simulated, counts.rows));
+      contradictions = isDoubted ? contradictions + (isBelieved ? 0 : 1) : 0;
+      isBelieved = !isDoubted || (!isBelieved && contradictions >= MAX_CONTRADICTIONS);
+      if (isBelieved && isLast(held.day, policy, atMs, counts)) break;
     }
   }
   return spent;
 }
 
-/** The interval of the tier that holds for the day's age; behind the last one that of days that are watched longer. */
-function intervalAt(policy: Policy, day: string, atMs: number): number {
+/** The interval of the tier that holds for the day's age; after the last one that of days with records that can change. */
+function intervalAt(policy: Policy, { day, finalMs }: HeldDay, atMs: number): number {
   const age = daysBetween(day, dayOf(atMs, ZONE));
   const tier = policy.refresh.find(({ untilAgeDays }) => age <= untilAgeDays);
   if (tier) return intervalMs(tier.every);
-  return policy.statesFingerprint === undefined ? 0 : 7 * DAY_MS;
+  return policy.statesFingerprint === undefined || atMs >= finalMs ? 0 : 14 * DAY_MS;
 }
 
 /** What reading the last days again costs, once a day or in every run. */

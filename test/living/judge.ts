@@ -31,7 +31,7 @@ import {
   wrongPointers,
 } from '../simulation/contents.ts';
 import { type RowTexts, asToldBy, formOfRecord, formOfRow, textsOfRow, unlike } from '../simulation/forms.ts';
-import { isFinal, isNeeded } from './policy.ts';
+import { isNeeded, mayChange } from './policy.ts';
 
 /** What was seen of a day each time that its content changed. */
 export interface SeenVersion {
@@ -242,23 +242,21 @@ export function createJudge(
     const table = heldTable(report);
     const { timeZone } = brand;
     for (const day of daysFrom(startDate, dayOf(nowMs - 1000, timeZone))) {
-      const { committed } = entries.get(day) ?? {};
+      const { committed, disregarded } = entries.get(day) ?? {};
+      const lastAt = disregarded?.at ?? committed?.readFrom;
       const last = committed && {
-        atMs: Date.parse(committed.readFrom),
-        closed: committed.state === 'closed',
-      };
-      if (last && nowMs - last.atMs <= leniency.resumedMs) continue;
-      if (
-        committed?.settled &&
-        isFinal(
+        atMs: Date.parse(lastAt ?? ''),
+        closed: committed.state !== 'open',
+        mayChange: mayChange(
           wordAt(brand, table, day, Date.parse(committed.readFrom)).map(({ record }) => record),
           table,
-        )
-      )
-        continue;
+        ),
+      };
+      if (last && nowMs - last.atMs <= leniency.resumedMs) continue;
+      if (committed?.settledBy === 'given_up') continue;
       if (isNeeded(table, day, last, nowMs, { timeZone }))
         found(
-          `${new Date(nowMs).toISOString()} ${table} ${day}: was read last ${committed?.readFrom}, which is too long ago`,
+          `${new Date(nowMs).toISOString()} ${table} ${day}: was read last ${lastAt}, which is too long ago`,
         );
     }
   }
@@ -279,8 +277,8 @@ export function createJudge(
     const known = seen.get(`${report.table} ${day}`)?.at(-1)?.committed.snapshot;
     const from = superseded.findIndex(({ snapshot }) => snapshot === known);
     if (known === undefined || from === -1) return;
-    for (const { snapshot, open } of superseded.slice(from + 1)) {
-      const state = open ? 'open' : committed.state;
+    for (const { snapshot, whole } of superseded.slice(from + 1)) {
+      const state = whole === false ? 'open' : committed.state;
       await rowsOf(report, day, { ...committed, snapshot, state }, columns);
     }
   }

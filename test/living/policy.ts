@@ -45,14 +45,13 @@ const FINAL: Partial<Record<HeldTable, { field: string; states: readonly string[
   transactions: { field: 'order_status', states: ['paid', 'void'] },
 };
 
-/** Whether no record of a day can change any more; an empty day may still get some. */
-export function isFinal(records: readonly JsonObject[], table: HeldTable): boolean {
+/** While a record of a day can change, the day is read again after the last tier, up to this age. */
+const WATCHED: Tier = { untilAgeDays: 365, everyMs: 14 * DAY_MS };
+
+/** Whether a record of a day can still change, by its state. */
+export function mayChange(records: readonly JsonObject[], table: HeldTable): boolean {
   const final = FINAL[table];
-  return (
-    final !== undefined &&
-    records.length > 0 &&
-    records.every((record) => final.states.includes(String(record[final.field])))
-  );
+  return final !== undefined && records.some((record) => !final.states.includes(String(record[final.field])));
 }
 
 /** A reading of a day. */
@@ -60,6 +59,8 @@ export interface Reading {
   atMs: number;
   /** Whether it closed the day. */
   closed: boolean;
+  /** Whether a record that it found can still change. */
+  mayChange: boolean;
 }
 
 /**
@@ -77,7 +78,7 @@ export function isNeeded(
   if (!last) return true;
   if (!last.closed) return last.atMs < nowMs;
   const age = daysBetween(day, dayOf(nowMs, timeZone));
-  const tiers = POLICY[table];
+  const tiers = last.mayChange ? [...POLICY[table], WATCHED] : POLICY[table];
   const tier = tiers.find(({ untilAgeDays }) => age <= untilAgeDays);
   if (tier)
     return last.atMs < nowMs && nowMs - last.atMs >= tier.everyMs - Math.min(earlyMs, tier.everyMs / 10);
@@ -98,16 +99,12 @@ export function leastRequests(
   const least: Record<HeldTable, number> = { clicks: 0, orders: 0, transactions: 0, attribution: 0 };
   for (const table of ['clicks', 'orders', 'transactions', 'attribution'] as const) {
     for (const day of brand.days) {
-      let last: (Reading & { word: string; isFinal: boolean }) | undefined;
-      let isSettled = false;
+      let last: Reading | undefined;
       for (const nowMs of runsMs) {
-        if (isSettled) break;
         if (!isNeeded(table, day, last, nowMs, { timeZone: brand.timeZone, earlyMs: HOUR_MS / 2 })) continue;
         const records = wordAt(brand, table, day, nowMs).map(({ record }) => record);
         const closed = closes(day, nowMs, brand.timeZone);
-        const now = { atMs: nowMs, closed, word: JSON.stringify(records), isFinal: isFinal(records, table) };
-        isSettled = last?.closed === true && now.isFinal && last.word === now.word;
-        last = now;
+        last = { atMs: nowMs, closed, mayChange: mayChange(records, table) };
         least[table] += requestsOf(table, records.length, perPage[table]);
       }
     }

@@ -41,7 +41,8 @@ async function judgeDays(judged: Judged, report: ReportDefinition, entries: Entr
       watch.report('lost', `${name}: never committed`);
       continue;
     }
-    if (committed.state !== 'closed' || (!committed.settled && isVerified) || claim || failure)
+    const isOver = committed.state === 'settled' || (committed.state === 'closed' && !isVerified);
+    if (!isOver || claim || failure)
       watch.report('other', `${name}: not settled ${JSON.stringify({ ...committed, claim, failure })}`);
     try {
       await compare(judged, name, { report, day, snapshot: committed.snapshot });
