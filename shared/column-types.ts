@@ -43,7 +43,7 @@ export type ColumnType = ScalarType | DecimalType;
 /** A decimal is held as a whole number of its smallest unit: 1.5 in a `decimal(9,2)` is 150n. */
 export type Value = ScalarValues[ScalarType];
 
-/** A value as Parquet stores it: days and milliseconds since 1970, a decimal's units, text as text. */
+/** A value as Parquet stores it: days and microseconds since 1970, a decimal's units, text as text. */
 export type PhysicalValue = string | bigint | number | boolean;
 
 /** Derived column: when the reading that brought a row began. It does not count as content, or no re-read day would be equal. */
@@ -63,7 +63,7 @@ export interface ParquetElement {
   type: 'BOOLEAN' | 'INT32' | 'INT64' | 'DOUBLE' | 'BYTE_ARRAY' | 'FIXED_LEN_BYTE_ARRAY';
   type_length?: number;
   /** The older annotations, which every reader knows: a timestamp so annotated is in UTC. */
-  converted_type?: 'UTF8' | 'DATE' | 'TIMESTAMP_MILLIS' | 'DECIMAL';
+  converted_type?: 'UTF8' | 'DATE' | 'TIMESTAMP_MICROS' | 'DECIMAL';
   precision?: number;
   scale?: number;
 }
@@ -101,6 +101,9 @@ export interface TypeSpec<V extends Value = Value> {
   hive: string;
   duckdb: string;
 }
+
+/** Of a millisecond. */
+const MICROS = 1_000n;
 
 const SCALAR_TYPES = {
   string: {
@@ -181,10 +184,11 @@ const SCALAR_TYPES = {
       return [iso, ...whole, String(ms / 1000), String(ms)];
     },
     parquet: {
-      element: { type: 'INT64', converted_type: 'TIMESTAMP_MILLIS' },
-      toPhysical: (held) => BigInt(held.getTime()),
+      // Iceberg has microseconds only: Spark would read milliseconds as times of January 1970, without an error.
+      element: { type: 'INT64', converted_type: 'TIMESTAMP_MICROS' },
+      toPhysical: (held) => BigInt(held.getTime()) * MICROS,
       readByHyparquet: true,
-      fromPhysical: (stored) => (typeof stored === 'bigint' ? new Date(Number(stored)) : undefined),
+      fromPhysical: (stored) => (typeof stored === 'bigint' ? new Date(Number(stored / MICROS)) : undefined),
     },
     trino: 'timestamp(3)',
     hive: 'timestamp',

@@ -108,7 +108,6 @@ function columnsIn(body: Buffer): Column[] {
 const hiveTypes: Record<string, string> = {
   UTF8: 'string',
   DATE: 'date',
-  TIMESTAMP_MILLIS: 'timestamp',
   TIMESTAMP_MICROS: 'timestamp',
   INT_64: 'bigint',
   INT64: 'bigint',

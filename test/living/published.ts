@@ -23,16 +23,18 @@ export async function writeFiles(lake: Lake, folder: string): Promise<void> {
   }
 }
 
-/** The columns of published files whose type is not the one that the table's schema says. */
+/** The columns of published files whose field id or type is not the one that follows from the table's schema. */
 export async function wrongTypes(lake: Lake, folder: string): Promise<string[]> {
   const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
   const wrong: string[] = [];
   for (const report of Object.values(reports)) {
     const { columns } = await readSchema(lake.store, report);
-    const expected = new Map(columns.map(({ name, type }) => [name, storedAs(type)]));
+    const expected = new Map(
+      columns.map(({ name, type }, index) => [name, `${index + 1} ${storedAs(type)}`]),
+    );
     const files = join(folder, 'lake', report.table, '**', '*.parquet').replaceAll("'", "''");
     const found = await duckdb.runAndReadAll(
-      `SELECT DISTINCT name, concat_ws(' ', type, converted_type, precision, scale) AS type
+      `SELECT DISTINCT name, concat_ws(' ', field_id, type, converted_type, precision, scale) AS type
        FROM parquet_schema('${files}') WHERE num_children IS NULL ORDER BY ALL`,
     );
     for (const [name, type] of found.getRows())
@@ -57,5 +59,5 @@ const SCALARS: Readonly<Record<string, string>> = {
   double: 'DOUBLE',
   boolean: 'BOOLEAN',
   date: 'INT32 DATE',
-  timestamp: 'INT64 TIMESTAMP_MILLIS',
+  timestamp: 'INT64 TIMESTAMP_MICROS',
 };

@@ -47,6 +47,7 @@ export interface ParquetFile {
  * Writes a table as Parquet for Athena: every column optional, ZSTD, row groups of ROW_GROUP_ROWS rows or fewer, each
  * written when it is full. Annotations are the older converted types, which every reader knows: by the format's rules a
  * timestamp so annotated is in UTC, and no engine moves it to the zone of its session.
+ * @param columns all of the table, in the order of its schema
  */
 export function writeParquet(output: ObjectWriter, columns: readonly Column[]): ParquetFile {
   const bytes = new ByteWriter();
@@ -249,8 +250,12 @@ function filledRows(groups: readonly RowGroup[]): Record<string, number> {
   return Object.fromEntries(filled);
 }
 
-function schemaElement({ name, type }: Column): SchemaElement {
-  return { name, repetition_type: 'OPTIONAL', ...typeSpec(type).parquet.element };
+/**
+ * A column's id is its place in the table, from 1. Columns are only appended (I7), so it is the same in all files: readers
+ * of Iceberg find a column by its id, whatever columns an older file has.
+ */
+function schemaElement({ name, type }: Column, place: number): SchemaElement {
+  return { name, repetition_type: 'OPTIONAL', field_id: place + 1, ...typeSpec(type).parquet.element };
 }
 
 /** Hides the annotations that hyparquet would convert otherwise than we do; the types of those columns by name. */

@@ -78,9 +78,12 @@ export function hyparquetWriterFileOf(
     compressors: { ZSTD: (page) => zstdCompressSync(page) },
   });
   for (const group of groups) {
-    const columnData = elements.map(({ name, type }) => ({
+    const columnData = elements.map(({ name, type, converted_type: converted }) => ({
       name,
-      data: [...(group.get(name) ?? [])],
+      // It multiplies the milliseconds of a Date as a double, which is inexact after the year 2255.
+      data: [...(group.get(name) ?? [])].map((value) =>
+        converted === 'TIMESTAMP_MICROS' && value instanceof Date ? BigInt(value.getTime()) * 1_000n : value,
+      ),
       ...(type === 'BOOLEAN' && { encoding: 'PLAIN' as const }),
     }));
     void writer.write({ columnData, rowGroupSize: 1_000_000 });

@@ -169,7 +169,7 @@ describe('what engines see', () => {
       ['DOUBLE', undefined],
       ['BOOLEAN', undefined],
       ['INT32', 'DATE'],
-      ['INT64', 'TIMESTAMP_MILLIS'],
+      ['INT64', 'TIMESTAMP_MICROS'],
       ['FIXED_LEN_BYTE_ARRAY', 'DECIMAL'],
       ['FIXED_LEN_BYTE_ARRAY', 'DECIMAL'],
       ['FIXED_LEN_BYTE_ARRAY', 'DECIMAL'],

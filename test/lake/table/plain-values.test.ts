@@ -22,7 +22,7 @@ describe('values as Parquet lays them out', () => {
     ['booleans', 'boolean', [true, false, false, true, true, true, true, true, true], [0xf9, 1]],
     ['days', 'date', [new Date(86_400_000), new Date(-172_800_000)], [1, 0, 0, 0, 0xfe, 255, 255, 255]],
     ['64 bits', 'bigint', [-2n], [0xfe, 255, 255, 255, 255, 255, 255, 255]],
-    ['instants', 'timestamp', [new Date(258)], [2, 1, 0, 0, 0, 0, 0, 0]],
+    ['instants', 'timestamp', [new Date(258)], [0xd0, 0xef, 3, 0, 0, 0, 0, 0]],
     ['a double', 'double', [-0], [0, 0, 0, 0, 0, 0, 0, 128]],
     ['a byte each', 'decimal(2,0)', [1n, -1n, 99n, -99n], [1, 255, 99, 157]],
     ['three bytes each', 'decimal(5,2)', [258n, -2n], [0, 1, 2, 255, 255, 0xfe]],
