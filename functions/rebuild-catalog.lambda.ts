@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SchemasClient } from '@aws-sdk/client-schemas';
 import type { Context } from 'aws-lambda';
 import { awsClientOptions } from '../shared/adapters/aws/errors.ts';
-import { openLakeStore } from '../shared/adapters/aws/lake-store.ts';
+import { openBucket } from '../shared/adapters/aws/lake-store.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
 import { createTestEvents } from '../shared/adapters/aws/test-events.ts';
 import { asBrandReportsError } from '../shared/errors.ts';
@@ -58,7 +58,7 @@ async function responseTo(
   const pair = noncePair(request);
   if (pair)
     await orLogged('update_not_remembered', async () => {
-      update.isRollback = await beginUpdate(openLakeStore(environment('LAKE_URL')), pair);
+      update.isRollback = await beginUpdate(openBucket(environment('LAKE_URL')), pair);
     });
   try {
     if (RequestType === 'Delete') {
@@ -74,14 +74,13 @@ async function responseTo(
           if (RequestType === 'Update') await removeTestEvents(OldResourceProperties, testEvents);
         }),
       );
-      if (pair)
-        await orLogged('update_not_remembered', () => endUpdate(openLakeStore(environment('LAKE_URL'))));
+      if (pair) await orLogged('update_not_remembered', () => endUpdate(openBucket(environment('LAKE_URL'))));
     }
     return { status: 'SUCCESS' };
   } catch (thrown) {
     // Rolled back only once: where only test events differ, both ways look alike, and the next failure must show.
     if (update.isRollback)
-      await orLogged('update_not_remembered', () => endUpdate(openLakeStore(environment('LAKE_URL'))));
+      await orLogged('update_not_remembered', () => endUpdate(openBucket(environment('LAKE_URL'))));
     return { status: 'FAILED', reason: logged('catalog_rebuild_failed', thrown) };
   }
 }

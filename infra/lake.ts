@@ -12,6 +12,7 @@ import {
   CHANGES_TABLE,
   COVERAGE_PAGE_KEY,
   DEPLOYMENTS_PREFIX,
+  FORMAT_KEY,
   LEDGERS_PREFIX,
   LEDGER_TABLES,
   QUERY_RESULTS_PREFIX,
@@ -104,7 +105,7 @@ export class Lake extends Construct {
     // They follow from the ledgers: nobody who writes them reads them.
     this.grant(grantee, ['s3:PutObject', ...DELETE], made);
     this.grant(grantee, [...CHANGE, ...DELETE], raw);
-    this.grant(grantee, CHANGE, [...documents, `${RATES_PREFIX}*`]);
+    this.grant(grantee, CHANGE, [...documents, FORMAT_KEY, `${RATES_PREFIX}*`]);
     const own = reports.map(({ table }) => table);
     const beside = own
       .flatMap((table) => tablesBeside(this.reports, table))
@@ -137,7 +138,7 @@ export class Lake extends Construct {
   /** For the watcher, who also draws the calendar: reads all ledgers, and writes what it has seen. */
   grantWatch(grantee: Grantee): void {
     this.grant(grantee, READ, [`${LEDGERS_PREFIX}*`]);
-    this.grant(grantee, CHANGE, [WATCH_KEY]);
+    this.grant(grantee, CHANGE, [WATCH_KEY, FORMAT_KEY]);
     this.grant(grantee, ['s3:PutObject'], [COVERAGE_PAGE_KEY]);
     this.grantList(grantee);
     grantKey(grantee, this.keyArn, 's3', 'write');

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { inOurFormat } from '../lake/documents/lake-format.ts';
 import type { Lake } from '../ports.ts';
 import { badLake } from './bad-lake.ts';
 import { createLocalCatalog } from './local/catalog.ts';
@@ -24,7 +25,7 @@ function openFolder(folder: string, database: string | undefined): Lake {
     );
   }
   return {
-    store: openLocalStore(folder),
+    store: inOurFormat(openLocalStore(folder)),
     runs: createLocalRunRegistry(folder),
     catalog: createLocalCatalog(folder),
   };

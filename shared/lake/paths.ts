@@ -9,6 +9,7 @@
  *   snapshots/changes/brand=<brand>/report=<report>/dt=<day>/<snapshot id>/part-0000.parquet
  *   raw/<report>/brand=<brand>/dt=<day>/<attempt id>/chunk-000000.json-seq.zst, progress.json
  *   ledger/<report>/<brand>/<YYYY-MM>.json, state.json
+ *   ledger/format.json                         the number of this layout (documents/lake-format.ts)
  *   schema/<table>.json
  *   rates/<brand>.json
  *   status/coverage.html, watch.json           the calendar as a page; what the watcher has told
@@ -42,6 +43,8 @@ export const SNAPSHOTS_PREFIX = 'snapshots/';
 export const RAW_PREFIX = 'raw/';
 /** The ledgers and states of all reports. */
 export const LEDGERS_PREFIX = 'ledger/';
+/** The number of the lake's layout; beside the ledgers, so that the bucket protects it as it protects them. */
+export const FORMAT_KEY = `${LEDGERS_PREFIX}format.json`;
 /** The schemas of all tables. */
 export const SCHEMAS_PREFIX = 'schema/';
 /** Which runs share the rate of each brand. */

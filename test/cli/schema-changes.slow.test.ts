@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
+import { inOurFormat } from '../../shared/lake/documents/lake-format.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { daysWithCoupon } from '../status/field-days.ts';
 import { TODAY, settingsOf } from '../status/made-statuses.ts';
@@ -25,7 +26,7 @@ beforeAll(async () => {
     JSON.stringify({ brands: { acme: { baseUrl, service, timeZone, startDate, secretName } } }),
   );
   await storeDays(
-    openLocalStore(lake),
+    inOurFormat(openLocalStore(lake)),
     { report: 'order_list', brand: 'acme' },
     daysWithCoupon(parsed, LAST),
   );

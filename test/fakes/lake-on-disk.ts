@@ -1,12 +1,17 @@
 /** A lake in memory as a folder: what opens files, such as DuckDB, can read it there. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { LAKE_FORMAT } from '../../shared/lake/documents/lake-format.ts';
+import { FORMAT_KEY } from '../../shared/lake/paths.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 
 export async function writeLake(store: ObjectStore, folder: string): Promise<void> {
-  for await (const { key } of store.list('')) {
-    const stored = await store.get(key);
+  for await (const { key } of store.list('')) await write(key, (await store.get(key))?.body ?? '');
+  // A store in memory is never opened as a lake, which would have numbered it.
+  await write(FORMAT_KEY, JSON.stringify({ format: LAKE_FORMAT }));
+
+  async function write(key: string, body: Uint8Array | string): Promise<void> {
     await mkdir(dirname(join(folder, key)), { recursive: true });
-    await writeFile(join(folder, key), stored?.body ?? '');
+    await writeFile(join(folder, key), body);
   }
 }

@@ -3,6 +3,7 @@ import * as z from 'zod/mini';
 import { handler as calendar } from '../../functions/calendar.lambda.ts';
 import { openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import { addDays, addMonths, dayOf, monthOf } from '../../shared/days.ts';
+import { inOurFormat } from '../../shared/lake/documents/lake-format.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
@@ -35,7 +36,7 @@ let sns: Awaited<ReturnType<typeof startSnsServer>>;
 beforeAll(async () => {
   s3 = await startS3Server({ pageSize: 1000 });
   sns = await startSnsServer();
-  const store = openS3Store({ client: s3.client, bucket: s3.bucket, prefix: 'prod' });
+  const store = inOurFormat(openS3Store({ client: s3.client, bucket: s3.bucket, prefix: 'prod' }));
   const read = readDay(settings, 'order_list');
   await storeDays(
     store,
@@ -115,6 +116,18 @@ describe('the watcher', () => {
   it('fails where it cannot look, so that the failure is not taken for an answer', async () => {
     process.env.LAKE_URL = 's3://nowhere';
     await expect(calendar()).rejects.toThrow('Create the bucket nowhere');
+  });
+
+  it('fails in a lake of another format, without a message, a metric or a change', async () => {
+    const ours = s3.objects.get('prod/ledger/format.json');
+    const published = sns.published.length;
+    const stdout = jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
+    if (ours) s3.objects.set('prod/ledger/format.json', { ...ours, body: Buffer.from('{"format":2}') });
+    const before = new Map(s3.objects);
+    await expect(calendar()).rejects.toThrow('s3://lake/prod has format 2;');
+    expect(s3.objects).toEqual(before);
+    expect([sns.published.length, stdout.mock.calls]).toEqual([published, []]);
+    if (ours) s3.objects.set('prod/ledger/format.json', ours);
   });
 
   it('names the permission where it may not publish', async () => {

@@ -277,6 +277,19 @@ describe('rebuild-catalog for CloudFormation', () => {
       },
     );
 
+    it('names the format of a lake that another program wrote, and lets that very update be rolled back', async () => {
+      const format = { body: Buffer.from('{"format":2}'), etag: '"1"', modifiedAt: new Date() };
+      s3.objects.set('ledger/format.json', format);
+      await update('1', '2');
+      await update('2', '1');
+      expect(responded()).toMatchObject([
+        { Status: 'FAILED', Reason: expect.stringMatching(/s3:\/\/lake has format 2;.*Next step: use the/) },
+        { Status: 'SUCCESS' },
+      ]);
+      expect(glue.tables.size).toBe(0);
+      expect([...s3.objects]).toEqual([['ledger/format.json', format]]);
+    });
+
     it('says so where it cannot remember the update, and goes on', async () => {
       s3.faults.refuseAll = true;
       const { printed } = await update('1', '2', { remainingMs: 4000 });

@@ -101,6 +101,11 @@ export async function exercise(deployment: Deployment): Promise<void> {
     await sync(deployment, report, { brand: 'acme', from: day, to: day });
     await sync(deployment, report, { rebuild: true, brand: 'acme', from: day, to: day });
   }
+  // Whoever writes to a lake first gives it the number of its format.
+  for (const report of Object.keys(reports))
+    await inEmptyLake(deployment, () => sync(deployment, report, { brand: 'acme', from: day, to: day }));
+  await inEmptyLake(deployment, () => backfill(deployment, 'order_list', 'acme', day));
+  await inEmptyLake(deployment, () => invoke('calendar', {}));
   await lookTwice(deployment);
   removeTables();
   await deploy('Update', { changed: true });
@@ -149,18 +154,26 @@ async function sync({ invoke }: Deployment, report: string, more: object = {}): 
 
 const planned = z.object({ answer: z.object({ items: z.array(z.unknown()) }) });
 
-async function backfillAll({ invoke, sample }: Deployment, day: string): Promise<void> {
+async function backfillAll(deployment: Deployment, day: string): Promise<void> {
   const [clicks = '', ...others] = Object.keys(reports);
-  const backfill = async (report: string) => {
-    // One report is enough for the secrets of all brands.
-    for (const brand of report === clicks ? Object.keys(sample.brands) : ['acme']) {
-      const plan = { report, brand, from: day, to: day };
-      const { answer } = z.parse(planned, await invoke('backfill', { plan, execution: 'this', running: [] }));
-      for (const item of answer.items) await invoke('backfill', item);
-    }
-  };
-  await backfill(clicks);
-  await Promise.all(others.map(backfill));
+  // One report is enough for the secrets of all brands.
+  for (const brand of Object.keys(deployment.sample.brands)) await backfill(deployment, clicks, brand, day);
+  await Promise.all(others.map((report) => backfill(deployment, report, 'acme', day)));
+}
+
+async function backfill({ invoke }: Deployment, report: string, brand: string, day: string): Promise<void> {
+  const plan = { report, brand, from: day, to: day };
+  const { answer } = z.parse(planned, await invoke('backfill', { plan, execution: 'this', running: [] }));
+  for (const item of answer.items) await invoke('backfill', item);
+}
+
+/** Afterwards the lake is as it was. */
+async function inEmptyLake({ s3 }: Deployment, work: () => Promise<unknown>): Promise<void> {
+  const held = [...s3.objects];
+  s3.objects.clear();
+  await work();
+  s3.objects.clear();
+  for (const [key, stored] of held) s3.objects.set(key, stored);
 }
 
 let fields = 0;

@@ -1,4 +1,5 @@
 import { S3Client } from '@aws-sdk/client-s3';
+import { inOurFormat } from '../../lake/documents/lake-format.ts';
 import type { ObjectStore } from '../../ports.ts';
 import { badLake } from '../bad-lake.ts';
 import { awsClientOptions } from './errors.ts';
@@ -9,6 +10,14 @@ import { openS3Store } from './s3-store.ts';
  * @throws BrandReportsError `config` for any other address
  */
 export function openLakeStore(url: string): ObjectStore {
+  return inOurFormat(openBucket(url));
+}
+
+/**
+ * The same store for a lake of any format: for what is not part of a lake's layout.
+ * @throws BrandReportsError `config` for any other address
+ */
+export function openBucket(url: string): ObjectStore {
   const [, bucket, prefix = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/.exec(url) ?? [];
   const trimmed = prefix.replace(/\/$/, '');
   if (bucket === undefined || /(^|\/)(\.|\/|$)|[\0\\]/.test(trimmed.replace(/^$/, 'none'))) {
