@@ -44,7 +44,7 @@ export async function createRunOptions(
   const settings = await readSettings(flags);
   const names = wanted.map(reportNamed);
   const brands = flags.brand === undefined ? undefined : [brandNamed(flags.brand, settings)];
-  checkRange(flags, settings, flags.now ?? new Date());
+  checkRange(flags, settings);
   const credentials = await credentialSource(flags, settings);
   const areLocal = flags.credentials !== undefined || !isInS3(flags.lake);
   if (areLocal)
@@ -143,7 +143,10 @@ export function unknown(
 }
 
 /** @throws BrandReportsError `config` where the days are in the wrong order or in the future */
-function checkRange({ from, to, brand }: RunFlags, { brands }: Settings, now: Date): void {
+export function checkRange(
+  { from, to, brand, now = new Date() }: Pick<RunFlags, 'from' | 'to' | 'brand' | 'now'>,
+  { brands }: Settings,
+): void {
   checkOrder(from, to);
   const zones = Object.entries(brands).filter(([name]) => brand === undefined || name === brand);
   const today =

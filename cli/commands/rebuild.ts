@@ -17,6 +17,7 @@ import {
   fromOption,
   jsonOption,
   lakeOption,
+  nowOption,
   seconds,
   settingsOption,
   toOption,
@@ -26,14 +27,14 @@ import { showProgress } from '../progress-line.ts';
 import {
   type RunFlags,
   brandNamed,
-  checkOrder,
+  checkRange,
   lakeAccess,
   readSettings,
   reportNamed,
 } from '../run-options.ts';
 import { table, terminalColumns } from '../text-table.ts';
 
-interface RebuildFlags extends Omit<RunFlags, 'credentials' | 'now'> {
+interface RebuildFlags extends Omit<RunFlags, 'credentials'> {
   from: string;
   to: string;
   maxSeconds?: number;
@@ -52,6 +53,7 @@ export function addRebuild(program: Command): void {
     .addOption(databaseOption())
     .addOption(settingsOption())
     .addOption(environmentOption())
+    .addOption(nowOption())
     .option('--max-seconds <n>', 'start no further day after this time', seconds)
     .addOption(jsonOption('print the outcome as one JSON document'))
     .addHelpText(
@@ -73,7 +75,7 @@ export function addRebuild(program: Command): void {
 async function rebuildOptions(report: string, flags: RebuildFlags, log: Log): Promise<RebuildOptions> {
   const settings = await readSettings(flags);
   const { brand, from, to } = flags;
-  checkOrder(from, to);
+  checkRange(flags, settings);
   return {
     settings,
     reports,

@@ -15,6 +15,7 @@ import {
   environmentOption,
   jsonOption,
   lakeOption,
+  nowOption,
   settingsOption,
 } from '../options.ts';
 import { count, counted, note, print, printJson } from '../output.ts';
@@ -28,6 +29,7 @@ interface RollbackFlags {
   database?: string;
   settings: string;
   environment?: string;
+  now?: Date;
   json?: boolean;
 }
 
@@ -43,6 +45,7 @@ export function addRollback(program: Command): void {
     .addOption(databaseOption())
     .addOption(settingsOption())
     .addOption(environmentOption())
+    .addOption(nowOption())
     .addOption(jsonOption('print the versions, or what was done, as one JSON document'))
     .addHelpText(
       'after',

@@ -1,6 +1,7 @@
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { addDays } from '../../shared/days.ts';
 import { runCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 
@@ -109,3 +110,38 @@ it('rebuild leaves a day whose raw records are gone as it is, and says so', asyn
   expect(stdout).toContain(`acme order_list ${sample.firstDay} (raw_expired)`);
   expect(stdout).toContain(`brand-reports sync order_list --brand acme --from ${sample.firstDay}`);
 }, 60_000);
+
+it('rebuild and rollback plan by --now, and publish by the machine', async () => {
+  const of = addDays(sample.firstDay, 1);
+  const file = (name: string) =>
+    JSON.parse(readFileSync(join(sample.lake, 'ledger/order_list/acme', name), 'utf8'));
+  const ledgerOfDay = () => file(`${of.slice(0, 7)}.json`).days[of];
+  const settings = await sample.writeSettings('one-more-type.json', {
+    brands: {
+      acme: {
+        baseUrl: `${sample.service.url}/api/acme`,
+        service: sample.service.serviceName,
+        timeZone: 'America/New_York',
+        startDate: sample.firstDay,
+        secretName: 'none',
+        reports: { order_list: { columns: { ...TYPES, amount: 'string' } } },
+      },
+    },
+  });
+  const [before] = ledgerOfDay().superseded;
+  const beganMs = Date.now();
+  const now = new Date(beganMs - 3_600_000).toISOString();
+  const which = ['order_list', '--from', of, '--to', of];
+  const shared = ['--settings', settings, '--lake', sample.lake, '--now', now];
+  expect((await runCli(['rebuild', ...which, ...shared])).code).toBe(0);
+  expect(file('state.json').months[of.slice(0, 7)]).toMatchObject({ nextDue: now });
+  const rebuilt = ledgerOfDay().superseded.at(-1);
+  expect(rebuilt.snapshot).not.toBe(before.snapshot);
+  expect(Date.parse(rebuilt.at)).toBeGreaterThanOrEqual(beganMs);
+
+  const day = ['order_list', of];
+  expect((await runCli(['rollback', ...day, '--to', before.snapshot, ...shared])).code).toBe(0);
+  const { committed, superseded } = ledgerOfDay();
+  expect(committed.snapshot).toBe(before.snapshot);
+  expect(Date.parse(superseded.at(-1).at)).toBeGreaterThan(Date.parse(rebuilt.at));
+}, 120_000);

@@ -87,6 +87,8 @@ it('--environment applies the settings of that environment', async () => {
 
 describe('wrong usage or settings', () => {
   const given = () => ['--settings', settings, '--credentials', credentials, '--lake', lake];
+  const inLake = () => ['--settings', settings, '--lake', lake];
+  const days = ['--from', '2026-01-01', '--to', '2026-01-02'];
   const at = (name: string) => join(folder.path, name);
   const tomorrow = new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10);
   it.each<[string, () => string[], RegExp]>([
@@ -120,6 +122,21 @@ describe('wrong usage or settings', () => {
       'an instant in the future',
       () => ['sync', '--now', '2126-01-02T12:00:00Z', ...given()],
       /in the future/,
+    ],
+    [
+      'a rebuild at an instant in the future',
+      () => ['rebuild', 'order_list', ...days, '--now', '2126-01-02T12:00:00Z', ...inLake()],
+      /now 2126-01-02T12:00:00\.000Z is in the future/,
+    ],
+    [
+      'a rebuild of a day in the future of --now',
+      () => ['rebuild', 'order_list', ...days, '--now', '2026-01-01T12:00:00Z', ...inLake()],
+      /--to 2026-01-02 is in the future\. Allowed: up to 2026-01-01/,
+    ],
+    [
+      'a rollback at an instant in the future',
+      () => ['rollback', 'order_list', '2026-01-01', '--now', '2126-01-02T12:00:00Z', ...inLake()],
+      /now 2126-01-02T12:00:00\.000Z is in the future/,
     ],
     [
       'an instant without a zone',
