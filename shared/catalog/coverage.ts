@@ -10,6 +10,7 @@ import type { Ledger } from '../lake/documents/ledger.ts';
 import { COVERAGE_TABLE, MONTH_PARTITION_KEYS } from '../lake/paths.ts';
 import type { TableShape } from '../ports.ts';
 import { type DayFacts, type ReportDays, dayFacts } from '../day-facts.ts';
+import { isExpected } from '../planning/day-state.ts';
 import type { BrandReport } from '../context/context.ts';
 import { findingFacts, findingsText } from '../findings/index.ts';
 import { NOW_SQL } from '../reports/views/view-sql.ts';
@@ -31,6 +32,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'overdue_at', type: 'timestamp' },
   { name: 'findings', type: 'string' },
   { name: 'time_zone', type: 'string' },
+  { name: 'start_date', type: 'string' },
 ];
 
 export const coverageTable: TableShape = {
@@ -44,14 +46,16 @@ export const coverageTable: TableShape = {
 /** The state of a day now, in SQL: a row is as old as the last run, which may have been days ago. */
 export const STATE_NOW_SQL = `CASE WHEN overdue_at <= ${NOW_SQL} THEN 'overdue' ELSE state END`;
 
-/** The rows of a month's coverage, one for each day of the ledger, in order, with the columns of `coverageTable`. */
+/** The rows of a month's coverage, one for each day of the ledger that is expected, in order, with the columns of `coverageTable`. */
 export function coverageRows(ledger: Ledger, of: ReportDays, nowMs: number): Row[] {
-  return Object.keys(ledger.days)
-    .sort()
-    .map((day) => coverageRow(dayFacts(day, of, nowMs)));
+  const { policy } = of;
+  return Object.entries(ledger.days)
+    .filter(([day, entry]) => isExpected({ day, entry, policy }))
+    .map(([day]) => coverageRow(dayFacts(day, of, nowMs), policy?.startDate ?? null))
+    .sort((a, b) => (String(a.dt) < String(b.dt) ? -1 : 1));
 }
 
-function coverageRow({ failure, findings = [], ...facts }: DayFacts): Row {
+function coverageRow({ failure, findings = [], ...facts }: DayFacts, startDate: string | null): Row {
   return {
     dt: facts.dt,
     state: facts.state,
@@ -68,6 +72,7 @@ function coverageRow({ failure, findings = [], ...facts }: DayFacts): Row {
     overdue_at: timestamp(facts.overdueAt),
     findings: findingsText(findings),
     time_zone: facts.timeZone,
+    start_date: startDate,
   };
 }
 

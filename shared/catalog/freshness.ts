@@ -16,8 +16,8 @@ function countOf(state: ProblemState): string {
   if (state !== 'missing') return `count(CASE WHEN state = '${state}' THEN 1 END)`;
   // Days without a row are missing too.
   return `greatest(
-    date_diff('day', CAST(min(dt) AS date), CAST(max(now) AS date))
-      - count(CASE WHEN state <> 'missing' AND CAST(dt AS date) < CAST(now AS date) THEN 1 END),
+    coalesce(date_diff('day', CAST(min(expected_dt) AS date), CAST(max(now) AS date)), 0)
+      - count(CASE WHEN state <> 'missing' AND CAST(expected_dt AS date) < CAST(now AS date) THEN 1 END),
     0
   )`;
 }
@@ -25,7 +25,7 @@ function countOf(state: ProblemState): string {
 /**
  * One row per brand and report: up to when its data is complete, and how many days are in which state. It is computed
  * when it is queried, so that a dead pipeline shows as overdue. Hours are counted when they begin. Days without a row
- * are missing too, from the first day up to yesterday in UTC, which has begun in every zone.
+ * are missing too, from the first day since the start date up to yesterday in UTC, which has begun in every zone.
  */
 export const freshness: View = {
   name: 'freshness',
@@ -51,6 +51,7 @@ export const freshness: View = {
   ${PROBLEM_STATES.map((state) => `CAST(${countOf(state)} AS bigint) AS days_${state}`).join(',\n  ')}
 FROM (
   SELECT brand, report, dt, committed_state, read_from, failed_since,
+    CASE WHEN dt < max(start_date) OVER (PARTITION BY brand, report) THEN NULL ELSE dt END AS expected_dt,
     ${STATE_NOW_SQL} AS state,
     ${NOW_SQL} AS now
   FROM ${coverageTable.name}

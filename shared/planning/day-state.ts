@@ -78,10 +78,14 @@ export interface KnownDay {
   upstream?: UpstreamState | undefined;
 }
 
-/** Why the day failed. No run reads a day before the start date again, so what is committed of it is all there will be. */
+/** Whether a version of the day is there, or is to be: no run reads a day before the start date. */
+export function isExpected({ day, entry, policy }: Pick<KnownDay, 'day' | 'entry' | 'policy'>): boolean {
+  return entry?.committed !== undefined || !policy || day >= policy.startDate;
+}
+
+/** Why the day failed. Of a day before the start date, what is committed is all there will be. */
 export function failureOf({ day, entry, policy }: KnownDay): Failure | undefined {
-  const isLeftAsItIs = entry?.committed !== undefined && policy !== undefined && day < policy.startDate;
-  return isLeftAsItIs ? undefined : entry?.failure;
+  return policy && day < policy.startDate ? undefined : entry?.failure;
 }
 
 /**

@@ -67,8 +67,19 @@ export async function finishReport(
   // A view may have waited for a new column. Once a day, damage by a crash or a manual edit of the catalog is repaired.
   if (isDaily || (await hasGrown(ctx, columnsBefore))) await ensureTableAndViews(ctx);
   // The report's very first record makes every empty day before it complete instead of unverified.
-  const verified = hasReturnedRecords && !before.hasReturnedRecords ? await readableMonths(ctx) : [];
-  const covered = [...new Set([...months, ...verified])];
+  const verified =
+    hasReturnedRecords && !before.hasReturnedRecords
+      ? await readableMonths(ctx, monthsFrom(ctx.policy.startDate, todayIn(ctx)))
+      : [];
+  // A later start date clears the days before it that were never read; the plan leaves their months out.
+  const left =
+    before.policy === policyFingerprint(ctx.policy)
+      ? []
+      : await readableMonths(
+          ctx,
+          Object.keys(before.months).filter((month) => month < monthOf(ctx.policy.startDate)),
+        );
+  const covered = [...new Set([...months, ...verified, ...left])];
   await writeCoverage(ctx, covered, hasReturnedRecords);
   await writeSchemaChanges(ctx, isDaily ? covered : await monthsWithOtherFields(ctx, seen, committedDays));
 
@@ -170,12 +181,10 @@ async function hasRecords(ctx: RunContext, months: readonly string[]): Promise<b
   return ledgers.some(({ days }) => Object.values(days).some(({ committed }) => (committed?.rows ?? 0) > 0));
 }
 
-/** All months since the start date, without those whose ledger is damaged. */
-async function readableMonths(ctx: RunContext): Promise<string[]> {
+/** The months without those whose ledger is damaged. */
+async function readableMonths(ctx: RunContext, months: readonly string[]): Promise<string[]> {
   const readable = await Promise.all(
-    monthsFrom(ctx.policy.startDate, todayIn(ctx)).map(async (month) =>
-      (await refreshUndamaged(ctx.ledger(month))) ? [month] : [],
-    ),
+    months.map(async (month) => ((await refreshUndamaged(ctx.ledger(month))) ? [month] : [])),
   );
   return readable.flat();
 }

@@ -2,7 +2,7 @@ import { type MonthSpan, addMonths, dayOf, daysFrom, isInSpan, monthOf } from '.
 import type { DamagedDocument, ReportLedgers } from '../lake/documents/read.ts';
 import type { ReportState } from '../lake/documents/report-state.ts';
 import { type DayFacts, damagedDay, dayFacts, reportDaysIn } from '../day-facts.ts';
-import { gracePeriodMs, isComplete } from '../planning/day-state.ts';
+import { gracePeriodMs, isComplete, isExpected } from '../planning/day-state.ts';
 import type { Policy } from '../planning/due.ts';
 import { enabledPolicy } from '../planning/policy.ts';
 import { type SchemaChange, newSchemaChanges } from '../planning/schema-changes.ts';
@@ -66,7 +66,8 @@ function tableStatus(
   const schemaChanges = newSchemaChanges(entries, today);
   const known = reportDaysIn(lake, of);
   const expected = policy ? daysFrom(policy.startDate, today) : [];
-  const days = [...new Set([...entries.map(([day]) => day), ...expected])]
+  const stored = entries.flatMap(([day, entry]) => (isExpected({ day, entry, policy }) ? [day] : []));
+  const days = [...new Set([...stored, ...expected])]
     .filter((day) => isInSpan(monthOf(day), span))
     .sort()
     .map((day) => {

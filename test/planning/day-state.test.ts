@@ -10,6 +10,7 @@ import {
   committedState,
   gracePeriodMs,
   isComplete,
+  isExpected,
   overdueAtMs,
 } from '../../shared/planning/day-state.ts';
 import { type UpstreamState, dueAtMs } from '../../shared/planning/due.ts';
@@ -39,6 +40,22 @@ function stateOf({ day, entry, policy: own, hasReturnedRecords, upstream }: Know
     .state;
 }
 
+describe('a day is expected', () => {
+  const laterStart = { policy: { ...policy, startDate: '2026-03-16' } };
+  it.each<[string, KnownDay, boolean]>([
+    ['from the start date on', facts(undefined), true],
+    ['if it has a version, whenever the settings begin', facts(readAt(NOW), laterStart), true],
+    ['never before the start date without a version', facts({}, laterStart), false],
+    ['nor if it failed then', facts({ failure: failure(later) }, laterStart), false],
+    ['nor if a run has begun it then', facts({ claim }, laterStart), false],
+    [
+      'if the settings do not have the report',
+      facts({ failure: failure(later) }, { policy: undefined }),
+      true,
+    ],
+  ])('%s', (_name, known, expected) => expect(isExpected(known)).toBe(expected));
+});
+
 describe('the state', () => {
   it.each<[string, KnownDay, DayState]>([
     ['that the ledger does not name', facts(undefined), 'missing'],
@@ -65,11 +82,6 @@ describe('the state', () => {
       'that was read whole and whose refresh failed, before the start date',
       facts({ ...readAt(NOW), failure: failure(later) }, { policy: { ...policy, startDate: '2026-03-16' } }),
       'complete',
-    ],
-    [
-      'that was never read and failed, before the start date',
-      facts({ failure: failure(later) }, { policy: { ...policy, startDate: '2026-03-16' } }),
-      'failed',
     ],
     [
       'that was read whole and whose refresh failed, of a report that is not in the settings',
@@ -240,7 +252,7 @@ describe('for every entry, policy and time', () => {
     fc.assert(
       fc.property(anyFacts, (given) => {
         const { committed: entry, claim: isClaimed, failure } = given.entry ?? {};
-        const isLeftAsItIs = entry !== undefined && given.day < (given.policy?.startDate ?? '');
+        const isLeftAsItIs = given.day < (given.policy?.startDate ?? '');
         const hasFailed = failure !== undefined && !isLeftAsItIs;
         const stored = entry && !hasFailed ? committedState(entry, given.hasReturnedRecords) : undefined;
         const overdueMs = overdueAtMs(given, NOW_MS);

@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { resultObjects, query } from '../../cli/query-result.ts';
+import { createSqlConnection } from '../../cli/sql-tables.ts';
+import { consoleControls, consoleTextControls } from '../../functions/console-controls.ts';
+import { DAY_MS, HOUR_MS, addDays, dayOf, daysFrom } from '../../shared/days.ts';
+import { openLocalStore } from '../../shared/adapters/local/store.ts';
+import { readLedgers } from '../../shared/lake/documents/read.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { parseSettings, type Settings } from '../../shared/settings/settings.ts';
+import { tableStatuses } from '../../shared/status/table-statuses.ts';
+import { watch } from '../../shared/watcher/watch.ts';
+import { numberText } from '../../shared/json.ts';
+import { writeLake } from '../fakes/lake-on-disk.ts';
+import { temporaryFolder } from '../fakes/temporary-folder.ts';
+import { coverageOf, ledgerEntry } from './lake-contents.ts';
+import { type SampleLake, sampleLake } from './sample-lake.ts';
+
+/*
+ * A day of February is refused by the service whenever it is requested. The days before and after it are read. Then the
+ * settings begin in March.
+ */
+const FIRST = '2026-02-25';
+const REFUSED = '2026-02-27';
+const LATER = '2026-03-04';
+const TODAY = '2026-03-10';
+const REPORT = 'order_list';
+const off = { enabled: false };
+const only = {
+  clicks_list: off,
+  clicks_detail: off,
+  transaction_list: off,
+  amazon_attribution_report: off,
+};
+
+let lake: SampleLake;
+beforeAll(async () => {
+  lake = await sampleLake({
+    now: `${TODAY}T15:00:00Z`,
+    startDate: FIRST,
+    clicksPerDay: 6,
+    brandSettings: { reports: only },
+  });
+  lake.service.addFault({
+    on: { when: ({ fields }) => isOfRefusedDay(numberText(fields.start_time), numberText(fields.end_time)) },
+    fault: { kind: 'code', code: 17, msg: 'no longer kept' },
+  });
+  for (let days = 0; days < 3; days += 1) {
+    await lake.sync();
+    lake.nowMs += DAY_MS;
+  }
+  lake.nowMs -= DAY_MS;
+  expect((await ledgerEntry(lake, REPORT, REFUSED)).failure).toMatchObject({ code: 'service_code' });
+});
+afterAll(() => lake.close());
+
+/** Whether a query is one of the refused day, and not the one second after the day before. */
+function isOfRefusedDay(from: string | undefined, to: string | undefined): boolean {
+  const ms = Number(from) * 1000;
+  const midnightMs = Date.parse(`${REFUSED}T05:00:00Z`);
+  return from !== to && ms >= midnightMs && ms < midnightMs + DAY_MS;
+}
+
+const begin = (startDate: string) => ({ brandSettings: { startDate } });
+
+function settingsOf(startDate: string): Settings {
+  return parseSettings(
+    {
+      brands: {
+        acme: {
+          baseUrl: lake.brand.baseUrl,
+          service: lake.service.serviceName,
+          timeZone: 'America/New_York',
+          startDate,
+          secretName: 'none',
+          reports: only,
+        },
+      },
+    },
+    reports,
+  );
+}
+
+async function shownDays(startDate: string): Promise<Record<string, string>> {
+  const ledgers = await readLedgers(lake.store, reports, {}, lake.nowMs);
+  const [orders] = tableStatuses(settingsOf(startDate), reports, ledgers, lake.nowMs).filter(
+    ({ report }) => report === REPORT,
+  );
+  return Object.fromEntries(orders?.days.map(({ dt, state }) => [dt, state]) ?? []);
+}
+
+async function publishedDays(): Promise<Record<string, unknown>> {
+  const rows = Object.entries(await coverageOf(lake, REPORT));
+  return Object.fromEntries(rows.map(([dt, { state }]) => [dt, state]));
+}
+
+const messages: string[] = [];
+let looks = 0;
+
+async function problems(startDate: string): Promise<string[]> {
+  const found = await watch({
+    settings: settingsOf(startDate),
+    reports,
+    store: lake.store,
+    clock: { wallMs: () => lake.nowMs, sleep: async () => {} },
+    random: () => 0,
+    newId: () => `look-${++looks}`,
+    log: () => {},
+    notifier: { tell: async ({ subject }) => void messages.push(subject) },
+    countProblems: () => {},
+    message: { pipeline: 'Pipeline', page: '', controls: consoleTextControls('us-east-1', 'Pipeline') },
+    controls: consoleControls('us-east-1', 'Pipeline'),
+  });
+  return found.problems.map(({ what }) => what);
+}
+
+async function freshness(startDate: string): Promise<unknown> {
+  const folder = await temporaryFolder();
+  await writeLake(lake.store, folder.path);
+  const sql = 'SELECT days_failed, days_missing, days_overdue, failing_since IS NULL AS well FROM freshness';
+  const connection = await createSqlConnection(
+    { store: openLocalStore(folder.path), reports, settings: settingsOf(startDate), nowMs: lake.nowMs },
+    sql,
+  );
+  const rows = resultObjects(await query(connection, sql));
+  connection.closeSync();
+  await folder.remove();
+  return JSON.parse(JSON.stringify(rows));
+}
+
+describe('a day that was never read', () => {
+  it('is failed while the settings have it', async () => {
+    expect((await shownDays(FIRST))[REFUSED]).toBe('failed');
+    expect((await publishedDays())[REFUSED]).toBe('failed');
+    expect(await problems(FIRST)).toEqual([`1 day failed: ${REFUSED}`]);
+    expect(messages).toEqual([expect.stringContaining('1 new')]);
+  });
+
+  it('is expected no longer once the settings begin later, by status and by the watcher', async () => {
+    const days = await shownDays(LATER);
+    expect(Object.keys(days)).toEqual(daysFrom(FIRST, '2026-03-12').filter((day) => day !== REFUSED));
+    expect(Object.values(days)).not.toContain('failed');
+    lake.nowMs += 2 * HOUR_MS;
+    expect(await problems(LATER)).toEqual([]);
+    expect(messages.at(-1)).toContain('all is well again');
+  });
+
+  it('is no row of coverage after the next run, though no run reads its month any more', async () => {
+    expect((await lake.sync(begin(LATER))).status).toBe('complete');
+    const days = await publishedDays();
+    expect(Object.keys(days)).toEqual(daysFrom(FIRST, '2026-03-12').filter((day) => day !== REFUSED));
+    expect(Object.values(days)).not.toContain('failed');
+  });
+
+  it('is not missing by freshness', async () => {
+    // The view compares with the machine's time, months after the lake's.
+    const since = daysFrom('2026-03-13', addDays(dayOf(Date.now(), 'UTC'), -1)).length;
+    expect(await freshness(LATER)).toMatchObject([{ days_failed: 0, days_missing: since, well: true }]);
+  });
+
+  it('is expected again, and requested, once the settings begin earlier', async () => {
+    lake.nowMs += DAY_MS;
+    await lake.sync(begin(FIRST));
+    expect((await publishedDays())[REFUSED]).toBe('failed');
+    expect((await shownDays(FIRST))[REFUSED]).toBe('failed');
+  });
+});
