@@ -32,6 +32,7 @@ import type { ObjectStore, TableShape } from '../shared/ports.ts';
 import type { ReportDefinition, ReportRegistry, View } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { note } from './output.ts';
+import { tablesNamedIn } from './sql-names.ts';
 import {
   VERSION_COLUMNS,
   keptVersions,
@@ -109,7 +110,8 @@ export interface SqlLake {
 export async function createSqlConnection(lake: SqlLake, sql: string): Promise<DuckDBConnection> {
   const { store, reports, asOfMs, day } = lake;
   const all = Object.values(reports);
-  const isNamed = isNamedIn(sql);
+  const connection = await (await DuckDBInstance.create(':memory:')).connect();
+  const isNamed = await tablesNamedIn(connection, sql);
   const present = [...LEDGER_TABLES, freshness.name];
   const changes = [changesTable.name, ...changeViews(reports).map(({ name }) => name)];
   if (asOfMs !== undefined)
@@ -137,7 +139,6 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
       `The path ${files.folder} contains "brand=", "report=" or "dt=", which DuckDB would read as a partition. Use a path without them, for example a symbolic link.`,
     );
 
-  const connection = await (await DuckDBInstance.create(':memory:')).connect();
   await connection.run(
     "SET TimeZone = 'UTC'; SET enable_external_file_cache = false; SET autoinstall_known_extensions = false",
   );
@@ -297,10 +298,6 @@ function ledgerTableSql(
   const values = rows.map((row) => `(${columns.map((column) => literal(row[column.name])).join(', ')})`);
   const insert = values.length === 0 ? '' : `; INSERT INTO ${name} VALUES ${values.join(', ')}`;
   return `CREATE TABLE ${name} (${definition})${insert}`;
-}
-
-function isNamedIn(sql: string): (name: string) => boolean {
-  return (name) => new RegExp(`\\b${name}\\b`, 'i').test(sql);
 }
 
 function identifier(name: string): string {

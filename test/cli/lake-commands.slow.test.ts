@@ -58,7 +58,6 @@ describe('query', () => {
     const { rows: found } = await rows(
       "SELECT comment FROM duckdb_columns() WHERE table_name = 'unsettled' AND column_name = 'age_days'",
     );
-    // The name of a view has to be in the SQL for it to be there.
     expect(found).toEqual([{ comment: 'Days since then, up to today in UTC' }]);
   });
 

@@ -48,6 +48,12 @@ async function ask(sql: string, where = folder, asOfMs?: number): Promise<unknow
   return JSON.parse(JSON.stringify(resultObjects(result)));
 }
 
+/** How many orders the first run found. */
+function rowsOfThen(): unknown {
+  const [perDay = []] = moments[0]?.found ?? [];
+  return perDay.reduce<number>((sum, day) => sum + Number(Object(day).rows), 0);
+}
+
 async function folderNow(): Promise<string> {
   const path = await mkdtemp(join(temporary.path, "now [x]*'s-"));
   await writeLake(lake.store, path);
@@ -139,15 +145,36 @@ describe('a query as of an instant', () => {
   });
 
   it.each([
-    ['coverage', 'SELECT * FROM coverage'],
-    ['freshness', 'SELECT * FROM orders, freshness'],
-    ['orders_versions', 'SELECT * FROM orders_versions'],
-  ])('refuses %s, which it could only answer as of now', async (name, sql) => {
+    ['a table', 'coverage', 'SELECT * FROM coverage'],
+    ['a view', 'freshness', 'SELECT * FROM orders, freshness'],
+    ['versions', 'orders_versions', 'SELECT * FROM orders_versions'],
+    ['a table in a second statement', 'coverage', 'FROM orders; FROM main.Coverage'],
+    ['a table in a subquery', 'coverage', 'SELECT (SELECT max(dt) FROM coverage) FROM orders'],
+    ['a table that its own alias hides', 'changes', 'WITH changes AS (FROM changes) FROM changes'],
+    ['a table in the SQL of a function', 'restatements', "FROM query('FROM restatements')"],
+    ['a table in a statement of another kind', 'coverage', 'EXPLAIN FROM coverage'],
+  ])('refuses %s that it could only answer as of now: %s', async (_what, name, sql) => {
     await expect(ask(sql, folder, moments[0]?.atMs)).rejects.toMatchObject({
       kind: 'config',
       code: 'not_as_of',
       message: expect.stringContaining(`cannot answer for ${name}:`),
     });
+  });
+
+  it.each([
+    ['a column', 'SELECT count(*) AS changes FROM orders'],
+    ['the alias of a table', 'SELECT count(coverage.dt) AS n FROM orders AS coverage'],
+    ['text', "SELECT count(*) AS n FROM orders WHERE dt <> 'freshness changes'"],
+    ['a quoted name', 'SELECT count(*) AS n FROM (SELECT dt AS "orders_versions" FROM orders)'],
+    ['a comment', 'SELECT count(*) AS n FROM orders -- coverage'],
+    ['a common table expression', 'WITH coverage AS (FROM orders) SELECT count(*) AS n FROM coverage'],
+    [
+      'a recursive one',
+      'WITH RECURSIVE changes AS (SELECT 0 AS n UNION ALL SELECT n + 1 FROM changes WHERE n < 1) SELECT count(*) AS n FROM orders, changes WHERE changes.n = 1',
+    ],
+  ])('accepts the name of a refused table as %s', async (_what, sql) => {
+    const [counted] = await ask(sql, folder, moments[0]?.atMs);
+    expect(Object.values(counted ?? {})).toEqual([rowsOfThen()]);
   });
 
   it('does not list what it refuses', async () => {
