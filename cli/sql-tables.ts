@@ -35,6 +35,7 @@ import { note } from './output.ts';
 import { tablesNamedIn } from './sql-names.ts';
 import {
   VERSION_COLUMNS,
+  enumerated,
   keptVersions,
   refusePresent,
   snapshotKeysAt,
@@ -162,6 +163,51 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   return connection;
 }
 
+/** An object of a table that answers also without it. */
+interface OptionalFile {
+  key: string;
+  /** For the warning: which day, and what of it. */
+  name: string;
+}
+
+/**
+ * The local files of those objects that DuckDB can open, by key. A warning names the days of all others: DuckDB would
+ * refuse every query of the table for one object that is lost or cut off.
+ */
+async function readableFiles(
+  connection: DuckDBConnection,
+  files: SnapshotFiles,
+  objects: readonly OptionalFile[],
+): Promise<ReadonlyMap<string, string>> {
+  const byKey = new Map(objects.map((object) => [object.key, object]));
+  const all = await openableFiles(connection, files, [...byKey.keys()]);
+  if (all.size === byKey.size) return all;
+  const readable = new Map<string, string>();
+  for (const key of byKey.keys())
+    for (const [, path] of await openableFiles(connection, files, [key])) readable.set(key, path);
+  const lost = [...byKey.values()].filter(({ key }) => !readable.has(key)).map(({ name }) => name);
+  note(
+    `warning: these files are missing or damaged, and their rows are left out: ${enumerated(lost)}. "brand-reports verify" shows what is wrong with each.`,
+  );
+  return readable;
+}
+
+/** The local files of these objects, or none if one of them cannot be opened. @throws where the store does not respond */
+async function openableFiles(
+  connection: DuckDBConnection,
+  files: SnapshotFiles,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  try {
+    const paths = await files.pathsOf(keys);
+    await connection.run(`FROM parquet_file_metadata([${paths.map((path) => literal(path)).join(', ')}])`);
+    return new Map(keys.map((key, index) => [key, paths[index] ?? '']));
+  } catch (thrown) {
+    if (thrown instanceof BrandReportsError && thrown.code !== 'object_missing') throw thrown;
+    return new Map();
+  }
+}
+
 async function addTable(
   connection: DuckDBConnection,
   { store, nowMs, asOfMs }: SqlLake,
@@ -194,7 +240,7 @@ async function addChanges(
   for (const view of changeViews(reports)) await createView(connection, view);
 }
 
-/** One row for each row of each version; a file is read once, whatever number of versions it is. */
+/** One row for each row of each version that can be read; a file is read once, whatever number of versions it is. */
 async function addVersions(
   connection: DuckDBConnection,
   store: ObjectStore,
@@ -203,14 +249,15 @@ async function addVersions(
   ledgers: readonly ReportLedgers[],
 ): Promise<void> {
   const { columns } = await readSchema(store, report);
-  const versions = keptVersions(daysOfLedgers(ledgers));
-  const paths = await files.pathsOf(versions.map(({ key }) => key));
+  const kept = keptVersions(daysOfLedgers(ledgers));
+  const paths = await readableFiles(connection, files, kept);
+  const versions = kept.filter(({ key }) => paths.has(key));
   const names = VERSION_COLUMNS.map(({ name }) => name);
   const values = versions.map(
-    ({ columns }, index) =>
-      `(${[literal(paths[index]), ...names.map((name) => literal(columns[name]))].join(', ')})`,
+    ({ key, columns }) =>
+      `(${[literal(paths.get(key)), ...names.map((name) => literal(columns[name]))].join(', ')})`,
   );
-  const rows = `SELECT rows.*, ${names.map((name) => `versions.${name}`).join(', ')} FROM ${readParquet([...new Set(paths)], ["filename = '_file'"])} AS rows JOIN (VALUES ${values.join(', ')}) AS versions(_file, ${names.join(', ')}) USING (_file)`;
+  const rows = `SELECT rows.*, ${names.map((name) => `versions.${name}`).join(', ')} FROM ${readParquet([...paths.values()], ["filename = '_file'"])} AS rows JOIN (VALUES ${values.join(', ')}) AS versions(_file, ${names.join(', ')}) USING (_file)`;
   await createRelation(
     connection,
     versionsTable(report),

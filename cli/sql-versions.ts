@@ -43,24 +43,34 @@ export function snapshotKeysAt(days: readonly DayOfLedger[], atMs: number, nowMs
   );
 }
 
-const NAMED_DAYS = 10;
+const MOST_NAMES = 10;
+
+/** e.g. `acme orders 2026-03-08, acme orders 2026-03-09 and 3 more` */
+export function enumerated(names: readonly string[]): string {
+  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
+  return `${names.slice(0, MOST_NAMES).join(', ')}${more}`;
+}
 
 function notKept(days: readonly DayOfLedger[], atMs: number): BrandReportsError {
-  const names = days.slice(0, NAMED_DAYS).map(({ brand, report, day }) => `${brand} ${report.table} ${day}`);
-  const more = days.length > NAMED_DAYS ? ` and ${days.length - NAMED_DAYS} more` : '';
   const knownFromMs = Math.max(...days.map(({ entry }) => versionsOf(entry)[0]?.fromMs ?? 0));
   const next =
     knownFromMs > atMs ? `: from ${new Date(knownFromMs).toISOString()} on these days are known` : '';
   return new BrandReportsError(
     'config',
     'version_not_kept',
-    `What these days were at ${new Date(atMs).toISOString()} is not kept any longer: ${names.join(', ')}${more}. A version that was replaced is kept for the days of the setting "snapshotRetentionDays". Choose a later instant${next}.`,
+    `What these days were at ${new Date(atMs).toISOString()} is not kept any longer: ${enumerated(days.map(nameOf))}. A version that was replaced is kept for the days of the setting "snapshotRetentionDays". Choose a later instant${next}.`,
   );
+}
+
+function nameOf({ brand, report, day }: DayOfLedger): string {
+  return `${brand} ${report.table} ${day}`;
 }
 
 /** A version of a day with the key of its object. */
 export interface KeptVersion {
   key: string;
+  /** The day and the version, for a message. */
+  name: string;
   /** By the names of `VERSION_COLUMNS`. */
   columns: Row;
 }
@@ -70,6 +80,7 @@ export function keptVersions(days: readonly DayOfLedger[]): KeptVersion[] {
   return days.flatMap((day) =>
     versionsOf(day.entry).map(({ snapshot, fromMs, toMs }) => ({
       key: snapshotKeyOf(day, snapshot),
+      name: `${nameOf(day)} (version ${snapshot})`,
       columns: {
         _snapshot: snapshot,
         _valid_from: fromMs === undefined ? null : new Date(fromMs),

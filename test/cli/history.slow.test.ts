@@ -72,6 +72,16 @@ it('a restated day is asked as of before, rolled back, checked, and replaced by 
     expect.stringContaining(`its older version ${second?.snapshot} is cut off`),
   ]);
 
+  const bySnapshot = 'SELECT DISTINCT _snapshot FROM orders_versions';
+  const found = await runCli(['query', '--json', ...inLake, bySnapshot]);
+  const others = JSON.parse(found.stdout).map((row: { _snapshot: string }) => row._snapshot);
+  expect([found.code, others.includes(first?.snapshot), others.includes(second?.snapshot)]).toEqual([
+    ...[0, true, false],
+  ]);
+  expect(found.stderr).toMatch(
+    new RegExp(`^warning: .*left out: acme orders ${day} \\(version ${second?.snapshot}\\)\\. .*verify`),
+  );
+
   expect((await sync()).code).toBe(0);
   expect(await words()).toEqual({ orders, restated: orders });
   expect((await listed()).map(({ snapshot }) => snapshot).slice(0, 3)).toEqual(

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { query, resultObjects } from '../../cli/query-result.ts';
@@ -225,6 +225,18 @@ describe('the versions of a table', () => {
         ...{ amount_then: expect.any(Number), amount_later: 13.5 },
       },
     ]);
+  });
+
+  it('leave out an earlier version whose object is lost, and no other one', async () => {
+    const path = join(temporary.path, 'lost');
+    await cp(folder, path, { recursive: true });
+    const rows =
+      'SELECT _valid_to IS NULL AS current, _snapshot, dt, count(*) AS rows FROM orders_versions GROUP BY ALL ORDER BY ALL';
+    const before = await ask(rows, path);
+    const lost = Object(before[0]);
+    expect(lost.current).toBe(false);
+    await rm(join(path, `snapshots/orders/brand=acme/dt=${lost.dt}/${lost._snapshot}`), { recursive: true });
+    expect(await ask(rows, path)).toEqual(before.slice(1));
   });
 
   it('of a table without data are none, in typed columns', async () => {
