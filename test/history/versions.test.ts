@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { DAY_MS } from '../../shared/days.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import {
   type DayCommit,
   type Committed,
@@ -25,6 +25,8 @@ const iso = (ms: number) => new Date(ms).toISOString();
 class History {
   ledger: Ledger = { version: 1, report: 'r', brand: 'b', month: '2026-03', days: {}, recentWrites: [] };
   nowMs = START_MS;
+  /** By how much the clock of the machine that takes a step is ahead. */
+  aheadMs = 0;
   /** What queries find from a time on. */
   readonly found: { fromMs: number; snapshot: string }[] = [];
   readonly forgottenAtMs: number[] = [];
@@ -51,7 +53,7 @@ class History {
   #replace(commit: Pick<DayCommit, 'committed' | 'reading'>, attempt?: string): void {
     const claim = { attempt, runId: 'r1', at: iso(this.nowMs), restarts: 0 };
     const claimed = claimDay(this.ledger, DAY, undefined, claim);
-    const committed = commitDay(claimed, DAY, { ...commit, runId: 'r1', wallMs: this.nowMs });
+    const committed = commitDay(claimed, DAY, { ...commit, runId: 'r1', wallMs: this.nowMs + this.aheadMs });
     this.ledger = releaseDay(committed, DAY, 'r1');
     this.#finds(commit.committed.published);
   }
@@ -59,7 +61,7 @@ class History {
   publish(): void {
     const { committed } = this.entry;
     if (!committed || committed.published) return;
-    this.ledger = recordPublished(this.ledger, DAY, committed.snapshot, this.nowMs);
+    this.ledger = recordPublished(this.ledger, DAY, committed.snapshot, this.nowMs + this.aheadMs);
     if (this.#commits > 1) this.#finds(true);
   }
 
@@ -85,12 +87,15 @@ class History {
   }
 }
 
-const step = fc.record({
+const stepFields = {
   afterMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 2 * DAY_MS })),
   what: fc.constantFrom('commit', 'rollBack', 'publish', 'publish', 'forget'),
   published: fc.boolean(),
   choice: fc.nat(20),
-});
+};
+const step = fc.record(stepFields);
+/** How far a clock is off at most. */
+const WORST_MS = 3 * HOUR_MS;
 
 describe('versionAt', () => {
   it('is what a query found at that time, in any history of commits, publications and rollbacks', () => {
@@ -118,6 +123,53 @@ describe('versionAt', () => {
       ),
       runs(125),
     );
+  });
+
+  it('is wrong by no more than the clocks were, and keeps the order of publications', () => {
+    const skewed = fc.record({ ...stepFields, aheadMs: fc.integer({ min: -WORST_MS, max: WORST_MS }) });
+    fc.assert(
+      fc.property(fc.array(skewed, { minLength: 1, maxLength: 25 }), (steps) => {
+        const history = new History();
+        for (const { afterMs, what, published, choice, aheadMs } of steps) {
+          history.nowMs += afterMs;
+          history.aheadMs = aheadMs;
+          if (what === 'commit') history.commit(published);
+          else if (what === 'rollBack') history.rollBack(choice, published);
+          else if (what === 'publish') history.publish();
+        }
+        const { nowMs, entry, found } = history;
+        const farFromAll = found
+          .flatMap(({ fromMs }) => [fromMs - WORST_MS - 1, fromMs + WORST_MS])
+          .filter(
+            (ms) =>
+              ms <= nowMs && found.every(({ fromMs }) => ms < fromMs - WORST_MS || ms >= fromMs + WORST_MS),
+          );
+        for (const atMs of farFromAll)
+          expect([atMs, versionAt(entry, atMs, nowMs)]).toEqual([atMs, history.at(atMs)]);
+        const versions = versionsOf(entry);
+        for (const [index, { toMs }] of versions.entries()) expect(toMs).toBe(versions[index + 1]?.fromMs);
+      }),
+      runs(125),
+    );
+  });
+
+  it.each<[string, number]>([
+    ['ahead', 40 * DAY_MS],
+    ['behind', -40 * DAY_MS],
+  ])('is right again after the next publication, where a clock was a month %s', (_name, aheadMs) => {
+    const history = new History();
+    history.commit(true);
+    history.nowMs += HOUR_MS;
+    history.aheadMs = aheadMs;
+    history.commit(true);
+    history.nowMs += HOUR_MS;
+    history.aheadMs = 0;
+    history.commit(true);
+    history.nowMs += HOUR_MS;
+    history.forget();
+    expect(versionsOf(history.entry).map(({ snapshot }) => snapshot)).toEqual(['s1', 's2', 's3']);
+    for (const atMs of [history.nowMs - HOUR_MS, history.nowMs])
+      expect([atMs, versionAt(history.entry, atMs, history.nowMs)]).toEqual([atMs, history.at(atMs)]);
   });
 
   const NOW_MS = START_MS + 10 * DAY_MS;

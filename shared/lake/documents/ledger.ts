@@ -252,6 +252,41 @@ function withEntry(ledger: Ledger, day: string, change: (entry: DayEntry) => Day
   return { ...ledger, days: { ...ledger.days, [day]: change(ledger.days[day] ?? {}) } };
 }
 
+/** A stored time that is further ahead is wrong: a run whose clock is a day from the service's ends at once. */
+const MAX_AHEAD_MS = DAY_MS;
+
+/**
+ * Changes what queries find of a day. As-of queries rely on the order of a day's publications, so a machine whose clock is
+ * behind repeats the time of the publication before. A stored time more than a day ahead becomes the current time, or it
+ * would date every later publication; a clock that is before the day itself corrects nothing.
+ */
+function withPublication(
+  ledger: Ledger,
+  day: string,
+  wallMs: number,
+  change: (entry: DayEntry, now: string) => DayEntry,
+): Ledger {
+  return withEntry(ledger, day, (entry) => {
+    const { committed, firstCommittedAt, versionsFrom, superseded = [] } = entry;
+    const maxMs = wallMs > Date.parse(day) - DAY_MS ? wallMs + MAX_AHEAD_MS : Number.POSITIVE_INFINITY;
+    const times = [firstCommittedAt, versionsFrom, committed?.committedAt, ...superseded.map(({ at }) => at)];
+    const earlierMs = times.map((at) => Date.parse(at ?? '')).filter((atMs) => atMs <= maxMs);
+    const now = new Date(Math.max(wallMs, ...earlierMs)).toISOString();
+    const corrected = <T extends string | null | undefined>(at: T) =>
+      at && Date.parse(at) > maxMs ? now : at;
+    const versions = superseded.map((version) => ({ ...version, at: corrected(version.at) }));
+    return change(
+      {
+        ...entry,
+        ...(entry.superseded && { superseded: versions }),
+        ...(firstCommittedAt && { firstCommittedAt: corrected(firstCommittedAt) }),
+        ...(versionsFrom && { versionsFrom: corrected(versionsFrom) }),
+      },
+      now,
+    );
+  });
+}
+
 /** Records which run reads the day. @throws conflict where the claim is no longer the one that the decision was based on */
 export function claimDay(ledger: Ledger, day: string, expected: Claim | undefined, next: Claim): Ledger {
   return withEntry(ledger, day, (entry): DayEntry => {
@@ -290,14 +325,13 @@ export interface DayCommit {
  * @throws conflict where another run has taken the claim over, or a later reading is committed
  */
 export function commitDay(ledger: Ledger, day: string, commit: DayCommit): Ledger {
-  return withEntry(ledger, day, (entry): DayEntry => {
+  return withPublication(ledger, day, commit.wallMs, (entry, now): DayEntry => {
     const { claim, failure, continuation, disregarded, ...rest } = entry;
     const { committed, reading } = commit;
     if (claim?.runId !== commit.runId) throw claimLost(day);
     if (reading && claim.attempt !== committed.attempt && !reading.disregarded) throw claimLost(day);
     if (entry.committed && isLaterReading(entry.committed, committed))
       throw laterReading(day, entry.committed);
-    const now = new Date(commit.wallMs).toISOString();
     return {
       ...rest,
       ...(reading ?? { failure, continuation, disregarded }),
@@ -343,13 +377,13 @@ function isLaterReading(current: Committed, next: Committed): boolean {
  * find what it replaced, however long ago it was committed.
  */
 export function recordPublished(ledger: Ledger, day: string, snapshot: string, wallMs: number): Ledger {
-  const { committed, superseded } = ledger.days[day] ?? {};
+  const { committed } = ledger.days[day] ?? {};
   if (!committed || committed.published || committed.snapshot !== snapshot) return ledger;
-  const now = new Date(wallMs).toISOString();
-  return withEntry(
+  return withPublication(
     ledger,
     day,
-    (entry): DayEntry => ({
+    wallMs,
+    ({ superseded, ...entry }, now): DayEntry => ({
       ...entry,
       committed: { ...committed, published: true },
       ...(superseded && { superseded: endedBy(superseded, now) }),

@@ -18,6 +18,7 @@ import {
   parseLedger,
   releaseDay,
   recordFindings,
+  rebuildDay,
   recordPublished,
 } from '../../../shared/lake/documents/ledger.ts';
 import { ledgerKey } from '../../../shared/lake/paths.ts';
@@ -528,6 +529,50 @@ describe('a publication', () => {
   ])('I3: is not recorded %s', (_name, entry, snapshot) => {
     const ledger = ledgerOf(entry);
     expect(recordPublished(ledger, DAY, snapshot, NOW_MS)).toBe(ledger);
+  });
+});
+
+describe('the time of a publication', () => {
+  const day: DayEntry = {
+    committed: { ...published, published: true, committedAt: NOW },
+    superseded: [{ snapshot: 's0', at: NOW }],
+    firstCommittedAt: '2026-01-06T05:00:00.000Z',
+    claim,
+  };
+  const content = { snapshot: 's0', rows: 2, bytes: 90, digest: '2:cd', published: true };
+  const next = { ...published, snapshot: 's2', published: true };
+  const transitions: [string, (entry: DayEntry, wallMs: number) => Ledger][] = [
+    ['a reading', (entry, wallMs) => commitDay(ledgerOf(entry), DAY, commitOf(next, wallMs))],
+    [
+      'a rollback',
+      (entry, wallMs) => {
+        const from = { committed: entry.committed ?? published, claim: entry.claim };
+        return rollBackDay(ledgerOf(entry), DAY, { from, content, wallMs });
+      },
+    ],
+    ['a rebuild', (entry, wallMs) => rebuildDay(ledgerOf(entry), DAY, { from: entry, next, wallMs })],
+    [
+      'a later publication',
+      (entry, wallMs) => {
+        const pending = commitDay(ledgerOf(entry), DAY, commitOf({ ...next, published: false }, NOW_MS));
+        return recordPublished(pending, DAY, 's2', wallMs);
+      },
+    ],
+  ];
+
+  it.each(transitions)('of %s is never before the one of the publication before', (_name, publish) => {
+    const { superseded, committed } = entryOf(publish(day, NOW_MS - 3 * HOUR_MS));
+    expect(superseded?.map(({ at }) => at)).toEqual([NOW, NOW]);
+    expect(committed?.committedAt).toBe(NOW);
+  });
+
+  it.each(transitions)('of %s follows no time that is more than a day ahead', (_name, publish) => {
+    const far = new Date(NOW_MS + 40 * DAY_MS).toISOString();
+    const wrong = { ...day, superseded: [{ snapshot: 's0', at: far }], firstCommittedAt: far };
+    const { superseded, firstCommittedAt } = entryOf(publish(wrong, NOW_MS + HOUR_MS));
+    expect([firstCommittedAt, ...(superseded ?? []).map(({ at }) => at)]).toEqual([
+      ...Array(3).fill(expect.stringMatching(/^2026-01-06T1[01]:00/)),
+    ]);
   });
 });
 
