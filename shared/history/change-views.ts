@@ -28,7 +28,7 @@ function changesDaily(reports: ReportRegistry): View {
       ['brand', 'string', 'The brand'],
       ['report', 'string', 'The report, by the last part of its action'],
       ['dt', 'string', 'The day that changed'],
-      ['changed_at', 'timestamp', 'When the reading began that brought the change, in UTC'],
+      ['changed_at', 'timestamp', 'When the new version replaced the one before, in UTC'],
       ['cause', 'string', 'reading, rollback or rebuild'],
       ['rows_before', 'bigint', 'Rows of the version before'],
       ['rows_after', 'bigint', 'Rows of the new version'],

@@ -19,7 +19,10 @@ import type { BrandReport } from '../context/context.ts';
 const MAX_LISTED_DAY_BYTES = 64 * 2 ** 20;
 
 /** What a change is recorded with: a report of a brand, with its settings where it has any. */
-export type ChangesContext = Pick<BrandReport, 'brand' | 'report' | 'lake' | 'schema' | 'newId' | 'log'> & {
+export type ChangesContext = Pick<
+  BrandReport,
+  'brand' | 'report' | 'lake' | 'schema' | 'clock' | 'newId' | 'log'
+> & {
   settings?: Pick<ReportSettings, 'key'>;
 };
 
@@ -33,8 +36,6 @@ export interface Replacement {
   /** The hashes of its rows, where they are known: otherwise its snapshot is read. */
   afterHashes?: RowHashes;
   cause: ChangeCause;
-  /** When the reading began that brought it, or when somebody asked for it; ISO 8601. */
-  changedAt: string;
 }
 
 /**
@@ -48,13 +49,13 @@ export async function recordChange(
   day: string,
   replacement: Replacement,
 ): Promise<DayChanges | undefined> {
-  const { before, after, cause, changedAt } = replacement;
+  const { before, after, cause } = replacement;
   if (before.state === 'open' || before.digest === after.digest) return before.changes;
   const diff = await diffOrLog(ctx, day, replacement);
   const change: Change = {
     id: after.snapshot,
     previousId: before.snapshot,
-    at: atOrBehind(changedAt, before.changes),
+    at: timeOfChange(ctx, before.changes),
     cause,
     rowsBefore: before.rows,
     rowsAfter: after.rows,
@@ -66,10 +67,13 @@ export async function recordChange(
   return { ...written, last: summaryOf(change) };
 }
 
-/** A reading that was resumed began before what was committed meanwhile, and yet is committed behind it. */
-function atOrBehind(changedAt: string, earlier: DayChanges | undefined): Date {
+/**
+ * The machine's time, as of publications: what queries found at an instant and the changes since then make what they find
+ * now. The times of a day's changes grow, even if a clock is behind.
+ */
+function timeOfChange({ clock }: ChangesContext, earlier: DayChanges | undefined): Date {
   const lastMs = earlier ? Date.parse(earlier.last.at) : Number.NEGATIVE_INFINITY;
-  return new Date(Math.max(Date.parse(changedAt), lastMs + 1));
+  return new Date(Math.max(clock.wallMs(), lastMs + 1));
 }
 
 /** To be called when the change is committed. @param rows of the new version */

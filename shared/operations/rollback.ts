@@ -139,7 +139,6 @@ function commitRollback(
     runId: ctx.runId,
     replaced,
     cause: 'rollback',
-    changedAt: new Date(ctx.clock.wallMs()).toISOString(),
     next: (current = replaced) => {
       // Whoever goes back to fewer rows has decided it: they have not fallen.
       const { before: _before, contradictions: _contradictions, ...others } = current;

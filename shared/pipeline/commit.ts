@@ -61,8 +61,6 @@ export async function commit(
     ...(!keeps && { hashes }),
     reading: { continuation, ...(keeps && { disregarded }) },
     cause: 'reading',
-    // Of several slices of lookups, the one that brought it.
-    changedAt: slices.at(-1)?.startedAt ?? said.readFrom,
     next: (before): Committed =>
       keeps
         ? { ...(before ?? keeps), ...next.said }

@@ -144,7 +144,6 @@ async function commit(
     replaced: committed,
     hashes,
     cause: 'rebuild',
-    changedAt: new Date(ctx.clock.wallMs()).toISOString(),
     next: (before = committed) => ({
       ...withoutContent(before),
       ...content,

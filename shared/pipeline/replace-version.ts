@@ -19,15 +19,13 @@ export interface Replacement extends Pick<DayCommit, 'runId' | 'reading'> {
   /** The hashes of its rows, where they are known. */
   hashes?: RowHashes | undefined;
   cause: 'reading' | 'rollback' | 'rebuild';
-  /** When the reading began that brought it, or when somebody asked for it; ISO 8601. */
-  changedAt: string;
 }
 
 /** @throws BrandReportsError `conflict` where another run has taken the day over; then nothing was changed */
 export async function replaceVersion(
   ctx: BrandReport & { settings?: Pick<ReportSettings, 'key'> },
   day: string,
-  { runId, replaced, next, hashes, reading, cause, changedAt }: Replacement,
+  { runId, replaced, next, hashes, reading, cause }: Replacement,
 ): Promise<void> {
   const after = next(replaced);
   const changes = replaced && (await changesOf());
@@ -42,6 +40,6 @@ export async function replaceVersion(
     // A day that was never closed has only grown.
     if (!replaced || (after.state === 'open' && !replaced.changes)) return replaced?.changes;
     const afterHashes = hashes && { afterHashes: hashes };
-    return recordChange(ctx, day, { before: replaced, after, ...afterHashes, cause, changedAt });
+    return recordChange(ctx, day, { before: replaced, after, ...afterHashes, cause });
   }
 }

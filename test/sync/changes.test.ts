@@ -53,14 +53,14 @@ describe('a closed day that changes', () => {
     const { committed } = await ledgerEntry(lake, 'order_list', DAY);
     expect(committed?.changes).toMatchObject({
       times: 1,
-      last: { at: committed?.readFrom, rowsBefore: first?.rows, added: 0, removed: 1, altered: 2 },
+      last: { at: committed?.committedAt, rowsBefore: first?.rows, added: 0, removed: 1, altered: 2 },
     });
     const rows = await changesOf(lake, 'order_list', DAY);
     expect(rows.filter(({ what }) => what === 'day')).toEqual([
       {
         change_id: committed?.snapshot,
         previous_id: first?.snapshot,
-        changed_at: new Date(committed?.readFrom ?? ''),
+        changed_at: new Date(committed?.committedAt ?? ''),
         cause: 'reading',
         what: 'day',
         rows_before: BigInt(first?.rows ?? 0),

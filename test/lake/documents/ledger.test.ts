@@ -18,7 +18,6 @@ import {
   parseLedger,
   releaseDay,
   recordFindings,
-  rebuildDay,
   recordPublished,
 } from '../../../shared/lake/documents/ledger.ts';
 import { ledgerKey } from '../../../shared/lake/paths.ts';
@@ -539,18 +538,16 @@ describe('the time of a publication', () => {
     firstCommittedAt: '2026-01-06T05:00:00.000Z',
     claim,
   };
-  const content = { snapshot: 's0', rows: 2, bytes: 90, digest: '2:cd', published: true };
   const next = { ...published, snapshot: 's2', published: true };
   const transitions: [string, (entry: DayEntry, wallMs: number) => Ledger][] = [
     ['a reading', (entry, wallMs) => commitDay(ledgerOf(entry), DAY, commitOf(next, wallMs))],
     [
-      'a rollback',
+      'a rollback or a rebuild',
       (entry, wallMs) => {
-        const from = { committed: entry.committed ?? published, claim: entry.claim };
-        return rollBackDay(ledgerOf(entry), DAY, { from, content, wallMs });
+        const { reading: _reading, ...commit } = commitOf(next, wallMs);
+        return commitDay(ledgerOf(entry), DAY, commit);
       },
     ],
-    ['a rebuild', (entry, wallMs) => rebuildDay(ledgerOf(entry), DAY, { from: entry, next, wallMs })],
     [
       'a later publication',
       (entry, wallMs) => {
