@@ -8,7 +8,7 @@
  * only spares double work.
  */
 import { monthOf } from '../days.ts';
-import { BrandReportsError, rethrowBugs } from '../errors.ts';
+import { type BrandReportsError, rethrowBugs } from '../errors.ts';
 import { type Ledger, abandonDay, failDay, releaseDay } from '../lake/documents/ledger.ts';
 import { assertLeaseHeld } from '../lake/documents/progress.ts';
 import { type DayOutcome, errorSummary } from '../outcome.ts';
