@@ -27,7 +27,14 @@ const full = {
     { records: 100_000, rounds: 5 },
     { records: 1_000_000, rounds: 3 },
   ],
-  waiting: { pages: 512, latencyMs: 50, inFlight: [4, 16], rounds: 3 },
+  waiting: {
+    cases: [
+      { days: 4, pagesPerDay: 128, inFlight: 4, latencyMs: 50 },
+      { days: 16, pagesPerDay: 34, inFlight: 16, latencyMs: 50 },
+      { days: 12, pagesPerDay: 8, inFlight: 4, latencyMs: 200 },
+    ],
+    rounds: 3,
+  },
   start: { rounds: 7 },
   growth: { days: 400, recordsPerDay: 5, rounds: 3 },
   brands: [
@@ -39,7 +46,7 @@ const full = {
 };
 const small: typeof full = {
   speed: [{ records: 10_000, rounds: 2 }],
-  waiting: { pages: 32, latencyMs: 20, inFlight: [4], rounds: 1 },
+  waiting: { cases: [{ days: 4, pagesPerDay: 8, inFlight: 4, latencyMs: 20 }], rounds: 1 },
   start: { rounds: 2 },
   growth: { days: 20, recordsPerDay: 5, rounds: 1 },
   brands: [{ brands: 5, days: 4, pagesPerDay: 2, latencyMs: 20 }],

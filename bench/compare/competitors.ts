@@ -13,6 +13,8 @@ export interface Task {
   days: number;
   /** Of each brand. */
   inFlight: number;
+  /** Whether ours runs on the last day, so that it is the open one; missing: all days ended long ago. */
+  lastIsOpen?: boolean;
   /** How many brands have these days; ours alone. Missing: one. */
   brands?: number;
 }
@@ -33,7 +35,7 @@ const peersFolder = fileURLToPath(new URL('../peers/', import.meta.url));
 export const ours: Competitor = {
   name: 'ours',
   rows: 'lake/lake/transactions/**/*.parquet',
-  async command({ url, folder, days, inFlight, brands = 1 }) {
+  async command({ url, folder, days, inFlight, lastIsOpen, brands = 1 }) {
     const names = Array.from({ length: brands }, (_, index) => `bench-${index}`);
     const brand = {
       baseUrl: url,
@@ -51,10 +53,12 @@ export const ours: Competitor = {
       ['--credentials', join(folder, 'credentials.json')],
       ['--lake', join(folder, 'lake')],
     ].flat();
-    const range = ['--from', FIRST_DAY, '--to', addDays(FIRST_DAY, days - 1)];
+    const lastDay = addDays(FIRST_DAY, days - 1);
+    const range = ['--from', FIRST_DAY, '--to', lastDay];
+    const now = lastIsOpen ? ['--now', `${lastDay}T18:00:00Z`] : [];
     return {
       program: process.execPath,
-      args: [commandLine, 'sync', 'transaction_list', ...range, ...files, '--json'],
+      args: [commandLine, 'sync', 'transaction_list', ...range, ...now, ...files, '--json'],
     };
   },
 };

@@ -1,10 +1,11 @@
 /**
  * How much longer a run takes than the service's own latency, with several days in flight. A day's pages can only be
- * asked for one after the other, so the latency floor is: pages of a day × latency × days that follow one another.
+ * requested one after the other, so the latency floor is: pages × latency ÷ days in flight. The last day is the open one,
+ * which a run reads before all others: if the others waited for it, that would show here.
  * How late timers fire in our process says how long its own work holds up requests.
  */
-import { type BrandService, startBrandService } from './brand-service.ts';
-import { type Competitor, floor, ours } from './competitors.ts';
+import { startBrandService } from './brand-service.ts';
+import { type Competitor, type Task, floor, ours } from './competitors.ts';
 import { withFolder } from './folder.ts';
 import { measure } from './measure.ts';
 import { observe } from './observed.ts';
@@ -14,45 +15,51 @@ import { RECORDS_PER_PAGE } from './records.ts';
 /** How long a run may take to start and to end. */
 const START_AND_END_MS = 1_000;
 
-export async function printWaiting(options: {
-  pages: number;
+/** Days of one report, so many of them read at the same time. */
+export interface WaitingCase {
+  days: number;
+  pagesPerDay: number;
+  inFlight: number;
   latencyMs: number;
-  inFlight: readonly number[];
+}
+
+export async function printWaiting(options: {
+  cases: readonly WaitingCase[];
   rounds: number;
 }): Promise<void> {
-  const { pages, latencyMs, inFlight, rounds } = options;
+  const { cases, rounds } = options;
   const rows: string[][] = [];
-  for (const days of inFlight) {
+  for (const { days, pagesPerDay, inFlight, latencyMs } of cases) {
+    const pages = days * pagesPerDay;
     const service = await startBrandService({ pages, days, latencyMs });
-    const floorMs = (pages / days) * latencyMs;
+    const task = { url: service.url, days, inFlight, lastIsOpen: true };
+    const floorMs = (pages / inFlight) * latencyMs;
     const walls = new Map<Competitor, number[]>([ours, floor].map((each) => [each, []]));
     for (let round = 0; round < rounds; round += 1)
-      for (const [competitor, all] of walls) all.push(await wallMs(competitor, service));
-    const { delayMs } = await watched(service);
+      for (const [competitor, all] of walls) all.push(await wallMs(competitor, task));
+    const { delayMs } = await withFolder(async (folder) => observe(await ours.command({ ...task, folder })));
     await service.stop();
+    const ratios = (all: number[], besideMs: number) =>
+      spread(
+        all.map((ms) => (ms - besideMs) / floorMs),
+        2,
+      );
     for (const [competitor, all] of walls)
       rows.push([
-        `${competitor.name}, ${days} days in flight`,
+        `${competitor.name}: ${days} days of ${pagesPerDay} pages, ${latencyMs} ms a page, ${inFlight} days in flight`,
         spread(
           all.map((ms) => ms / 1000),
           2,
         ),
         (floorMs / 1000).toFixed(2),
-        spread(
-          all.map((ms) => ms / floorMs),
-          2,
-        ),
-        spread(
-          all.map((ms) => (ms - START_AND_END_MS) / floorMs),
-          2,
-        ),
+        ratios(all, 0),
+        ratios(all, START_AND_END_MS),
         competitor === ours
           ? [delayMs.median, delayMs.p99, delayMs.max].map((ms) => ms.toFixed(0)).join(' / ')
           : '',
       ]);
   }
-  const count = (pages * RECORDS_PER_PAGE).toLocaleString('en-US');
-  console.log(`### ${count} records with ${latencyMs} ms a page, ${rounds} rounds`);
+  console.log(`### Waiting for pages of ${RECORDS_PER_PAGE} records, the open day among the days, ${rounds} rounds`);
   const heads = [
     '',
     'seconds',
@@ -64,18 +71,10 @@ export async function printWaiting(options: {
   printTable(heads, rows);
 }
 
-async function wallMs(competitor: Competitor, service: BrandService): Promise<number> {
+async function wallMs(competitor: Competitor, task: Omit<Task, 'folder'>): Promise<number> {
   return withFolder(async (folder) => {
-    const { code, stderr, wallMs } = await measure(await competitor.command(taskOf(service, folder)));
+    const { code, stderr, wallMs } = await measure(await competitor.command({ ...task, folder }));
     if (code !== 0) throw new Error(`${competitor.name} ended with ${code}:\n${stderr.slice(-2000)}`);
     return wallMs;
   });
-}
-
-async function watched(service: BrandService) {
-  return withFolder(async (folder) => observe(await ours.command(taskOf(service, folder))));
-}
-
-function taskOf({ url, plan }: BrandService, folder: string) {
-  return { url, folder, days: plan.days, inFlight: plan.days };
 }
