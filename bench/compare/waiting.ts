@@ -59,7 +59,9 @@ export async function printWaiting(options: {
           : '',
       ]);
   }
-  console.log(`### Waiting for pages of ${RECORDS_PER_PAGE} records, the open day among the days, ${rounds} rounds`);
+  console.log(
+    `### Waiting for pages of ${RECORDS_PER_PAGE} records, the open day among the days, ${rounds} rounds`,
+  );
   const heads = [
     '',
     'seconds',

@@ -8,6 +8,8 @@ export interface DueDay {
   day: string;
   /** Why the day is planned; its state is something else (`dayState`). */
   reason: 'open' | 'yesterday' | 'in_progress' | 'never_read' | 'refresh' | 'requested' | 'retry' | 'failing';
+  /** The lowest first: its turn among the days of all reports, then its place among the days of its own. */
+  order: readonly [turn: number, reason: number, waitsSinceMs: number];
 }
 
 /** What consecutive runs read until it is done: the days that are due, or a range of days. */
@@ -21,45 +23,45 @@ export interface Continuation {
 export interface PlanOptions {
   continuation?: Continuation;
   upstream?: UpstreamDay;
+  /** The only day to plan. */
+  only?: string;
 }
 
 /**
- * The days due, in the order in which they are read: open day and yesterday, days in progress, days never read
- * (newest first), refreshes, days that failed again and again. A day that failed is not due before its backoff ends,
- * unless a range asks for it by name. The days that failed take turns with the others: where none has failed since
- * one was read, the one that waited longest is read ahead.
+ * The due days, in the order in which they are read: open day and yesterday, days in progress, days never read
+ * (newest first), re-reads, days that failed before. A day that failed is not due before its backoff ends,
+ * unless it is read with `--from`/`--to`. The days that failed take turns with the others: if none has failed since
+ * a day was read, the one that waited longest is read right after the urgent days.
  */
 export function plan(
   ledgers: ReadonlyMap<string, Ledger>,
   policy: Policy,
   nowMs: number,
-  { continuation, upstream }: PlanOptions = {},
+  { continuation, upstream, only }: PlanOptions = {},
 ): DueDay[] {
   const today = dayOf(nowMs, policy.timeZone);
   const range = continuation?.range;
   const isFailuresTurn = lastFailedMs(ledgers) <= lastReadMs(ledgers);
   const { from, to } = range ?? { from: policy.startDate, to: today };
   const last = earlier(to, today);
-  const due = [...ledgers.keys()]
-    .flatMap(daysOfMonth)
+  const due = (only === undefined ? [...ledgers.keys()].flatMap(daysOfMonth) : [only])
     .filter((day) => from <= day && day <= last)
     .filter((day) => nowMs >= startOfDay(day, policy.timeZone) + 1000)
     .filter((day) => !upstream || upstream(day))
-    .flatMap((day) => {
+    .flatMap((day): DueDay[] => {
       const entry = ledgers.get(monthOf(day))?.days[day];
       if (isAheadOf(day, entry, policy, nowMs)) return [];
       if (continuation && wasRead(entry, continuation, policy, upstream?.(day))) return [];
       const dueMs = dueAtMs(day, entry, policy, nowMs, upstream?.(day));
       if (!range && (dueMs === null || dueMs > nowMs)) return [];
       const reason = reasonFor(day, entry, { today, nowMs, requested: range !== undefined, isFailuresTurn });
-      return [{ due: { day, reason }, order: [rankOf(reason), longestWaiting(reason, entry)] }];
+      return [{ day, reason, order: [...ORDER[reason], longestWaiting(reason, entry)] }];
     })
-    .sort((a, b) => compare(a.order, b.order) || (a.due.day < b.due.day ? 1 : -1))
-    .map((each) => each.due);
+    .sort(byOrder);
   const ahead = isFailuresTurn ? due.find(({ reason }) => reason === 'retry') : undefined;
   if (!ahead) return due;
-  const [urgent, others] = [due.filter(isUrgent), due.filter((each) => !isUrgent(each) && each !== ahead)];
-  return [...urgent, ahead, ...others];
+  ahead.order = AHEAD;
+  return due.sort(byOrder);
 }
 
 /** When a day of these months failed last, in milliseconds; 0 where none has. */
@@ -89,8 +91,10 @@ function longestWaiting(reason: DueDay['reason'], entry: DayEntry | undefined): 
   return reason === 'retry' ? Date.parse(entry?.failure?.retryAt ?? '') : 0;
 }
 
-function compare(a: readonly number[], b: readonly number[]): number {
-  return a.map((value, index) => value - (b[index] ?? 0)).find((difference) => difference !== 0) ?? 0;
+/** Sorts due days of one report. */
+export function byOrder(a: DueDay, b: DueDay): number {
+  const difference = a.order.map((value, index) => value - (b.order[index] ?? 0)).find((each) => each !== 0);
+  return difference ?? (a.day < b.day ? 1 : -1);
 }
 
 /**
@@ -161,19 +165,18 @@ function reasonFor(
   return requested ? 'requested' : 'refresh';
 }
 
-const ORDER_BEHIND_URGENT: readonly DueDay['reason'][] = [
-  'in_progress',
-  'never_read',
-  'requested',
-  'refresh',
-  'retry',
-  'failing',
-];
-
-/** Open day and yesterday have the same. */
-function rankOf(reason: DueDay['reason']): number {
-  return isUrgent({ reason }) ? -1 : ORDER_BEHIND_URGENT.indexOf(reason);
-}
+/** By reason: the turn, and the place in it. Open day and yesterday have the same. */
+const ORDER: Readonly<Record<DueDay['reason'], readonly [turn: number, reason: number]>> = {
+  open: [0, 0],
+  yesterday: [0, 0],
+  in_progress: [1, 1],
+  never_read: [1, 2],
+  requested: [1, 3],
+  refresh: [1, 4],
+  retry: [2, 0],
+  failing: [2, 1],
+};
+const AHEAD: DueDay['order'] = [1, 0, 0];
 
 /** Whether the day is the open one or yesterday's: those of every report come before all other days. */
 export function isUrgent({ reason }: Pick<DueDay, 'reason'>): boolean {

@@ -47,8 +47,15 @@ export interface ReportPlan {
   error?: BrandReportsError;
 }
 
-/** @param range days to read again, whatever the policy says; missing: the days that are due */
-export async function planReport(ctx: RunContext, range: Range | undefined): Promise<ReportPlan> {
+/**
+ * @param range days to read again, whatever the policy says; missing: the days that are due
+ * @param upstreamDue the days of the upstream report that this run reads: each of them may make a day due (`planDay`)
+ */
+export async function planReport(
+  ctx: RunContext,
+  range: Range | undefined,
+  upstreamDue: readonly string[],
+): Promise<ReportPlan> {
   if (range) assertBegun(ctx, range);
   const continuation = await resumeOrStart(ctx, range);
   const state = await ctx.reportState.cached();
@@ -65,11 +72,12 @@ export async function planReport(ctx: RunContext, range: Range | undefined): Pro
   const due = plan(ledgers, ctx.policy, nowMs, { continuation, ...(upstream && { upstream }) });
   const waiting = waitingDays(ledgers, ctx.policy, nowMs, range);
   ctx.log({ event: 'report_planned', dueDays: due.length });
-  const columns = due.length + pending.length > 0 ? await prepareTable(ctx) : undefined;
+  const daysToRead = [...due.map(({ day }) => day), ...upstreamDue];
+  const columns = daysToRead.length + pending.length > 0 ? await prepareTable(ctx) : undefined;
   const unpublished = await publishDays(ctx, pending);
   if (due.length > 0) await probeEndDate(ctx);
   const seen = new Map([...ledgers.keys()].map((month) => [month, state.months[month]]));
-  await markInProgress(ctx, due, damagedMonths, seen);
+  await markInProgress(ctx, daysToRead, damagedMonths, seen);
   const error = damaged ?? upstreamDamaged ?? unpublished;
   return {
     continuation,
@@ -82,6 +90,21 @@ export async function planReport(ctx: RunContext, range: Range | undefined): Pro
     ...(columns !== undefined && { columns }),
     ...(error && { error }),
   };
+}
+
+/** Plans one day again, whose upstream day the run has committed since. @returns `undefined` if it is not due */
+export async function planDay(
+  ctx: RunContext,
+  { continuation, seen }: ReportPlan,
+  day: string,
+): Promise<DueDay | undefined> {
+  const month = monthOf(day);
+  if (!ctx.upstream || !seen.has(month)) return undefined;
+  const ledgers = new Map([[month, await ctx.ledger(month).cached()]]);
+  const { days } = await ctx.upstream.ledger(month).cached();
+  const upstream = () => upstreamState(days[day]);
+  const [due] = plan(ledgers, ctx.policy, ctx.clock.now().getTime(), { continuation, upstream, only: day });
+  return due;
 }
 
 function assertBegun(ctx: RunContext, { from }: Range): void {
@@ -202,11 +225,11 @@ async function refreshed(
  */
 async function markInProgress(
   ctx: RunContext,
-  due: readonly DueDay[],
+  days: readonly string[],
   damagedMonths: readonly string[],
   seen: SeenMonths,
 ): Promise<void> {
-  const months = [...new Set([...due.map(({ day }) => monthOf(day)), ...damagedMonths])];
+  const months = [...new Set([...days.map(monthOf), ...damagedMonths])];
   if (months.length === 0) return;
   const dirty = { by: ctx.runId, at: new Date(ctx.clock.wallMs()).toISOString() };
   await ctx.reportState.update((current) => markMonthsDirty(current, months, dirty, seen));

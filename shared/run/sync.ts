@@ -2,10 +2,11 @@
  * The reports of one brand in one run, from the plan to the vacuum.
  *
  * Each report is planned (`plan-report.ts`), and each due day goes through `pipeline/sync-day.ts` by itself: claim →
- * read → commit → publish. The open day and yesterday of every report come first; then the reports
- * take turns, so that a run with little time brings something of each, and no backlog of one starves the others. A
- * report whose upstream report is in the same run is planned after it, and once more for the days that it brought. A
- * plan that was made by a wrong clock is made again: the service's first response shows its time.
+ * read → commit → publish. The days of all reports are one queue, from which each worker takes the first day that it may
+ * read: the open day and yesterday of every report, then the others, and last the days that failed before. Among equal
+ * days the reports take turns, so that a run with little time brings something of each, and no backlog of one starves
+ * the others. A day of lookups waits for its own upstream day, and is planned again as soon as that is committed. A plan
+ * that was made by a wrong clock is made again: the service's first response shows its time.
  *
  * A day that fails stops no other, until five fail in a row or one needs an operator. At the end
  * `finish.ts` vacuums once a day, writes `coverage`, and records when each month is next due.
@@ -23,8 +24,8 @@ import {
 import type { RunContext } from '../context/context.ts';
 import type { Range } from './continuation.ts';
 import { type SyncedDay, syncDay } from '../pipeline/sync-day.ts';
-import { type ReportPlan, planReport } from './plan-report.ts';
-import { type DueDay, isUrgent } from '../planning/plan.ts';
+import { type ReportPlan, planDay, planReport } from './plan-report.ts';
+import { type DueDay, byOrder, isUrgent } from '../planning/plan.ts';
 import { isEndOfRun } from '../service/retry.ts';
 import { clocksAgree } from '../service/server-clock.ts';
 
@@ -50,10 +51,12 @@ export interface SyncedReport {
 
 /** A report in the middle of a run. */
 interface ReportSync extends ReportToSync {
+  /** The report of the run whose records this one looks up. */
+  upstream: ReportSync | undefined;
   plans: ReportPlan[];
-  /** Of the current plan, the days that no worker has taken. */
-  left: DueDay[];
-  inFlight: number;
+  /** The days that no worker has taken, in the order in which they are read. */
+  left: Map<string, DueDay>;
+  inFlight: Set<string>;
   taken: number;
   /** By day, in the order in which they were planned. */
   days: Map<string, DayOutcome>;
@@ -67,22 +70,13 @@ interface ReportSync extends ReportToSync {
 /** Syncs reports of one brand. @returns how each ended, in their order; bugs are thrown */
 export async function syncReports(reports: readonly ReportToSync[]): Promise<SyncedReport[]> {
   const syncs = reports.map(beginSync);
-  const lookups = syncs.filter(({ ctx }) => ctx.upstream);
-  const paged = syncs.filter(({ ctx }) => !ctx.upstream);
-  const upstreamOf = ({ ctx }: ReportSync) =>
-    syncs.find((sync) => sync.ctx.report.name === ctx.upstream?.report.name);
-  /** The upstream day is not to be read in this run, or has been: otherwise what is about to change is looked up. */
-  const hasUpstream = (due: DueDay, sync: ReportSync) => {
-    const outcome = upstreamOf(sync)?.days.get(due.day)?.outcome;
-    return outcome === undefined || !NOT_READ.includes(outcome);
-  };
-  await readInTurns(paged, isUrgent);
-  await readInTurns(lookups, (due, sync) => isUrgent(due) && hasUpstream(due, sync));
-  // What fails again and again comes last: a service that wants a long pause after it ends the run for all reports.
-  await readInTurns(syncs, (due, sync) => due.reason !== 'retry' && hasUpstream(due, sync));
-  await readInTurns(paged, () => true);
-  await Promise.all(lookups.filter((sync) => (upstreamOf(sync)?.taken ?? 0) > 0).map(planAgain));
-  await readInTurns(lookups, () => true);
+  for (const sync of syncs)
+    sync.upstream = syncs.find(({ ctx }) => ctx.report.name === sync.ctx.upstream?.report.name);
+  const upstreamFirst = syncs.toSorted((a, b) => Number(!!a.upstream) - Number(!!b.upstream));
+  do {
+    for (const sync of upstreamFirst) if (needsPlan(sync)) await planAgain(sync);
+    await readDays(syncs);
+  } while (syncs.some(needsPlan));
 
   const synced: SyncedReport[] = [];
   for (const sync of syncs) synced.push({ ctx: sync.ctx, outcome: await finishSync(sync) });
@@ -92,42 +86,41 @@ export async function syncReports(reports: readonly ReportToSync[]): Promise<Syn
 function beginSync(report: ReportToSync): ReportSync {
   return {
     ...report,
+    upstream: undefined,
     plans: [],
-    left: [],
-    inFlight: 0,
+    left: new Map(),
+    inFlight: new Set(),
     taken: 0,
     days: new Map(),
     breaker: createCircuitBreaker(),
   };
 }
 
-/** Plans what is not planned, and reads the wanted days of all plans, several at a time. */
-async function readInTurns(
-  syncs: readonly ReportSync[],
-  wanted: (due: DueDay, sync: ReportSync) => boolean,
-): Promise<void> {
+/** Reads the days of all plans, several at a time. */
+async function readDays(syncs: readonly ReportSync[]): Promise<void> {
   const [first] = syncs;
   if (!first) return;
   const { brand, days, daysInFlight } = first.ctx;
+  /** A day that ends may be what a lookup has waited for, and the last one to end is followed by none. */
   const next = async () => {
-    while (!days.hasRoom(brand) && candidatesOf(syncs, wanted).length > 0) await days.changed();
-    return takeNext(syncs, wanted);
+    for (;;) {
+      const day = days.hasRoom(brand) ? takeNext(syncs) : undefined;
+      if (day || !syncs.some(({ inFlight }) => inFlight.size > 0)) return day;
+      await days.changed();
+    }
   };
   // While a day is built, the next one is fetched: to build takes no request, and the service takes most of the time.
   const worker = async () => {
     let built = Promise.resolve();
     for (let day = await next(); day; day = await next()) {
       const fetched = Promise.withResolvers<void>();
-      const ended = readDay(day, fetched.resolve);
+      const ended = readDay(day, syncs, fetched.resolve);
       await Promise.all([fetched.promise, built]);
       built = ended;
     }
     await built;
   };
-  do {
-    for (const sync of syncs.filter(needsPlan)) await planAgain(sync);
-    await Promise.all(Array.from({ length: daysInFlight }, worker));
-  } while (syncs.some(needsPlan));
+  await Promise.all(Array.from({ length: daysInFlight }, worker));
 }
 
 /** Whether there is no plan, or only one of a clock that was corrected since. */
@@ -146,11 +139,12 @@ async function planAgain(sync: ReportSync): Promise<void> {
   const { ctx, plans, days } = sync;
   if (sync.brokeOff) return;
   try {
-    const plan = await planReport(ctx, sync.range());
+    const plan = await planReport(ctx, sync.range(), [...(sync.upstream?.left.keys() ?? [])]);
     plans.push(plan);
     for (const [day, { outcome }] of days) if (NOT_READ.includes(outcome)) days.delete(day);
-    sync.left = plan.due.filter(({ day }) => !['busy', 'failed'].includes(days.get(day)?.outcome ?? ''));
-    for (const { day } of sync.left) days.set(day, notRead(day, 'pending'));
+    const left = plan.due.filter(({ day }) => !['busy', 'failed'].includes(days.get(day)?.outcome ?? ''));
+    sync.left = new Map(left.map((due) => [due.day, due]));
+    for (const day of sync.left.keys()) days.set(day, notRead(day, 'pending'));
     for (const day of plan.waiting) if (!days.has(day)) days.set(day, notRead(day, 'waiting'));
   } catch (thrown) {
     sync.brokeOff = { thrown };
@@ -163,70 +157,106 @@ function notRead(dt: string, outcome: 'pending' | 'waiting'): DayOutcome {
   return { dt, outcome, rows: 0, pages: 0 };
 }
 
+/** Plans a day of lookups whose upstream day has just been committed. */
+async function planDayAgain(sync: ReportSync, day: string): Promise<void> {
+  const { ctx, left, days, inFlight, brokeOff } = sync;
+  const plan = currentPlan(sync);
+  if (!plan || brokeOff || inFlight.has(day)) return;
+  try {
+    const due = await planDay(ctx, plan, day);
+    if (!due && left.delete(day)) days.delete(day);
+    if (!due || left.has(day)) return;
+    sync.left = new Map([...left.values(), due].sort(byOrder).map((each) => [each.day, each]));
+    days.set(day, notRead(day, 'pending'));
+  } catch (thrown) {
+    sync.brokeOff = { thrown };
+  }
+}
+
 interface NextDay {
   sync: ReportSync;
   plan: ReportPlan;
   due: DueDay;
 }
 
-/** Of each report the first day that is left. */
-function candidatesOf(
-  syncs: readonly ReportSync[],
-  wanted: (due: DueDay, sync: ReportSync) => boolean,
-): NextDay[] {
-  return syncs.flatMap((sync) => {
-    const plan = currentPlan(sync);
-    const due = sync.left.find((each) => wanted(each, sync) && !sync.breaker.isOpen(each));
-    return plan && due && !sync.brokeOff ? [{ sync, plan, due }] : [];
-  });
+/** The first day of the report that may be read now. */
+function firstDayOf(sync: ReportSync): NextDay[] {
+  const plan = currentPlan(sync);
+  if (!plan) return [];
+  for (const due of sync.left.values())
+    if (mayRead(sync, due) && !isAwaited(sync.upstream, due.day)) return [{ sync, plan, due }];
+  return [];
+}
+
+function mayRead({ brokeOff, breaker }: ReportSync, due: DueDay): boolean {
+  return !brokeOff && !breaker.isOpen(due);
+}
+
+/** Whether the run reads the upstream day, or is going to: otherwise what is about to change would be looked up. */
+function isAwaited(upstream: ReportSync | undefined, day: string): boolean {
+  const due = upstream?.left.get(day);
+  return (
+    upstream !== undefined && (upstream.inFlight.has(day) || (due !== undefined && mayRead(upstream, due)))
+  );
 }
 
 /**
- * The next day to read: the first one left of the report with the fewest days in flight, or else the fewest taken, or
- * else the one read longest ago, so that runs with time for one day read another report each time.
+ * The next day to read: of all reports the first one by its turn, or else of the report with the fewest days in flight,
+ * or else the fewest taken, or else the one read longest ago, so that runs with time for one day read another report each
+ * time.
  */
-function takeNext(
-  syncs: readonly ReportSync[],
-  wanted: (due: DueDay, sync: ReportSync) => boolean,
-): NextDay | undefined {
-  const [next] = candidatesOf(syncs, wanted).sort(
-    (a, b) =>
-      a.sync.inFlight - b.sync.inFlight ||
-      a.sync.taken - b.sync.taken ||
-      a.plan.lastReadMs - b.plan.lastReadMs,
-  );
+function takeNext(syncs: readonly ReportSync[]): NextDay | undefined {
+  const paged = syncs.filter(({ ctx }) => !ctx.upstream);
+  const isPagedRead = paged.some((sync) => sync.inFlight.size > 0 || firstDayOf(sync).length > 0);
+  // Before the service has accepted a request, a refused lookup would look like wrong credentials.
+  const mayLookUp = !isPagedRead || paged.some(({ ctx }) => ctx.service.hasAnswered);
+  const [next] = (mayLookUp ? syncs : paged)
+    .flatMap(firstDayOf)
+    .sort(
+      (a, b) =>
+        a.due.order[0] - b.due.order[0] ||
+        a.sync.inFlight.size - b.sync.inFlight.size ||
+        a.sync.taken - b.sync.taken ||
+        a.plan.lastReadMs - b.plan.lastReadMs,
+    );
   if (!next?.sync.ctx.time.tryStartDay()) return undefined;
   const { sync, due } = next;
-  sync.left = sync.left.filter((other) => other !== due);
+  sync.left.delete(due.day);
   sync.ctx.days.begin(sync.ctx.brand);
-  sync.inFlight += 1;
+  sync.inFlight.add(due.day);
   sync.taken += 1;
   return next;
 }
 
 /** @param onFetched called when the day needs no further page, and in any case at its end */
-async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Promise<void> {
+async function readDay(
+  { sync, plan, due }: NextDay,
+  syncs: readonly ReportSync[],
+  onFetched: () => void,
+): Promise<void> {
   const { report, service } = sync.ctx;
   const turn = {
     urgent: isUrgent(due),
     report: report.name,
-    rank: plan.due.indexOf(due),
+    rank: sync.taken,
     ...(sync.plans.length < MAX_PLANS && { clockSkewMs: plan.clockSkewMs }),
   };
   try {
     const hasReturned = () => [...sync.days.values()].some(wasRead);
     const ctx = { ...sync.ctx, hasReturned, service: service.inOrder(turn) };
     const { outcome, error, endsReport }: SyncedDay = await syncDay(ctx, due, plan.continuation, onFetched);
-    if (endsReport) sync.left = [];
+    if (endsReport) sync.left.clear();
     if (currentPlan(sync) !== plan && outcome.outcome === 'pending') ctx.time.giveDayBack();
     sync.breaker.record(due, outcome, error);
     sync.days.set(due.day, outcome);
     sync.failedDay ??= error;
+    const lookups = isCommitted(outcome) ? syncs.filter(({ upstream }) => upstream === sync) : [];
+    for (const each of lookups) await planDayAgain(each, due.day);
   } catch (thrown) {
     sync.brokeOff ??= { thrown };
   } finally {
+    sync.inFlight.delete(due.day);
     sync.ctx.days.end(sync.ctx.brand);
-    sync.inFlight -= 1;
     onFetched();
   }
 }

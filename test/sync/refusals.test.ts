@@ -117,7 +117,8 @@ describe('a service that asks for a long pause', () => {
     const { clock, sleptMs } = machine();
     const outcome = await sync({ clock, ...littleTime() });
     expect(sleptMs()).toBeLessThan(MINUTE_MS);
-    expect(new Set(errorsOf(outcome))).toEqual(new Set(['http_503', undefined]));
+    expect(errorsOf(outcome)).toContain('http_503');
+    expect(errorsOf(outcome).filter((code) => code !== 'http_503' && code !== undefined)).toEqual([]);
     const days = outcome.reports.flatMap((report) => report.days.map((day) => day.outcome));
     const failed = days.filter((day) => day === 'failed');
     expect(failed.length).toBeGreaterThan(0);
@@ -125,7 +126,8 @@ describe('a service that asks for a long pause', () => {
     expect(days).toContain('pending');
     expect(await failedDays()).toHaveLength(failed.length);
     removeFault();
-    lake.nowMs += HOUR_MS;
+    // A lookup that got no response waits for an hour after it.
+    lake.nowMs += 2 * HOUR_MS;
     expect((await sync()).status).toBe('complete');
     expect(await wrongReports(lake, TODAY)).toEqual({});
   });

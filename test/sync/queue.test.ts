@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type ReportName, recordsOfDay } from '../../sample/brand.ts';
+import { sendRequest } from '../../shared/adapters/send-request.ts';
+import { HOUR_MS, dayOf, daysFrom, startOfDay } from '../../shared/days.ts';
+import type { LogEvent } from '../../shared/log-events.ts';
+import type { SendRequest } from '../../shared/ports.ts';
+import { wrongReports } from './lake-contents.ts';
+import { type SampleLake, type SyncOptions, ZONE, sampleLake } from './sample-lake.ts';
+
+const TODAY = '2026-03-10';
+const YESTERDAY = '2026-03-09';
+const FIRST = '2026-03-05';
+const SECOND_MS = 1000;
+const CLICKS: ReportName[] = ['clicks_list', 'clicks_detail'];
+
+let sample: SampleLake;
+beforeAll(async () => {
+  sample = await sampleLake({ now: `${TODAY}T17:00:00Z`, startDate: FIRST, clicksPerDay: 4 });
+});
+afterAll(() => sample.close());
+
+/** A request, as far as these tests tell requests apart. */
+interface Asked {
+  report: ReportName;
+  day: string;
+}
+
+/** Whether a request is for this day, or for the detail of one of its clicks. */
+function asksFor({ report, day }: Asked) {
+  const ids = new Set(recordsOfDay(sample.brand, 'clicks_list', day).map(({ id }) => String(id)));
+  const startSeconds = String(startOfDay(day, ZONE) / 1000);
+  return ({ url, body = '' }: Parameters<SendRequest>[0]) => {
+    if (!url.includes(`report/${report}`)) return false;
+    const [, id = ''] = /"id":"?(\w+)/.exec(body) ?? [];
+    return report === 'clicks_detail' ? ids.has(id) : body.includes(`"start_time":${startSeconds}`);
+  };
+}
+
+/** Requests of which the held ones are sent after an awaited one. */
+function holding(held: Asked, awaited: Asked): SendRequest {
+  const [isHeld, isAwaited] = [asksFor(held), asksFor(awaited)];
+  const came = Promise.withResolvers<void>();
+  return async (request, limits) => {
+    if (isAwaited(request)) came.resolve();
+    if (isHeld(request)) await came.promise;
+    return sendRequest(request, limits);
+  };
+}
+
+/** The days of a run in the order in which it claimed and ended them: `claimed clicks_list 2026-03-10`. */
+function steps() {
+  const seen: string[] = [];
+  const log = (event: LogEvent) => {
+    if (event.event === 'day_claimed') seen.push(`claimed ${event.report} ${event.day}`);
+    if (event.event === 'day_ended') seen.push(`ended ${event.report} ${event.day}`);
+  };
+  return { seen, log };
+}
+
+describe('the days of a run are one queue:', () => {
+  it.each<{ name: string; reports: ReportName[]; held: Asked; awaited: Asked }>([
+    {
+      name: 'an older day is read while an urgent one still is',
+      reports: ['order_list'],
+      held: { report: 'order_list', day: YESTERDAY },
+      awaited: { report: 'order_list', day: FIRST },
+    },
+    {
+      name: 'clicks of the open day are looked up while yesterday’s are still read',
+      reports: CLICKS,
+      held: { report: 'clicks_list', day: YESTERDAY },
+      awaited: { report: 'clicks_detail', day: TODAY },
+    },
+    {
+      name: 'clicks of a day never read before are looked up while those of another one are still read',
+      reports: CLICKS,
+      held: { report: 'clicks_list', day: FIRST },
+      awaited: { report: 'clicks_detail', day: '2026-03-06' },
+    },
+  ])(
+    '$name',
+    async ({ reports, held, awaited }) => {
+      const lake = sample.emptyLake();
+      const { status } = await lake.sync({ scope: { reports }, send: holding(held, awaited) });
+      expect(status).toBe('complete');
+      expect(await wrongReports(lake, TODAY, reports)).toEqual({});
+    },
+    20_000,
+  );
+
+  it.each<{ name: string; pagesInFlight: number; before: ReportName[] }>([
+    { name: 'of an empty lake, one at a time', pagesInFlight: 1, before: [] },
+    { name: 'of an empty lake, several at a time', pagesInFlight: 4, before: [] },
+    { name: 'that is read again, one at a time', pagesInFlight: 1, before: ['clicks_list'] },
+    { name: 'that is read again, several at a time', pagesInFlight: 4, before: ['clicks_list'] },
+  ])('clicks are looked up after their own day $name', async ({ pagesInFlight, before }) => {
+    const lake = sample.emptyLake();
+    if (before.length > 0) await lake.sync({ scope: { reports: before } });
+    lake.nowMs += 20 * HOUR_MS;
+    const today = dayOf(lake.nowMs, ZONE);
+    const { seen, log } = steps();
+    const options = { scope: { reports: CLICKS }, commonSettings: { pagesInFlight }, log };
+    expect((await lake.sync(options)).status).toBe('complete');
+    const read = daysFrom(FIRST, today).filter((day) => seen.includes(`claimed clicks_list ${day}`));
+    expect(read).toContain(TODAY);
+    for (const day of read)
+      expect(seen.indexOf(`claimed clicks_detail ${day}`)).toBeGreaterThan(
+        seen.indexOf(`ended clicks_list ${day}`),
+      );
+    expect(await wrongReports(lake, today, CLICKS)).toEqual({});
+  });
+});
+
+describe('a day that failed twice', () => {
+  const FAILING = '2026-03-07';
+  const ORDERS: ReportName[] = ['order_list', 'transaction_list'];
+  const EARLIER = '2026-02-20';
+
+  /** A lake that has all orders but those of one day, which have failed twice, and no transaction. */
+  async function failedTwice() {
+    const lake = sample.emptyLake();
+    const mend = sample.service.addFault({
+      on: { action: 'report/order_list', when: ({ fields }) => isFailing(fields) },
+      fault: { kind: 'code', code: 1003, msg: 'no such day' },
+    });
+    const sync = async (options: SyncOptions) => {
+      const { seen, log } = steps();
+      const send: SendRequest = async (request, limits) => {
+        lake.nowMs += SECOND_MS;
+        return sendRequest(request, limits);
+      };
+      const commonSettings = { pagesInFlight: 1 };
+      const brandSettings = { startDate: EARLIER };
+      await lake.sync({ scope: { reports: ORDERS }, commonSettings, brandSettings, log, send, ...options });
+      lake.nowMs += HOUR_MS;
+      return seen.filter((step) => step.startsWith('claimed'));
+    };
+    await sync({ scope: { reports: ['order_list'] } });
+    await sync({ scope: { reports: ['order_list'], from: FAILING, to: FAILING } });
+    lake.nowMs += 8 * HOUR_MS;
+    return { lake, mend, sync };
+  }
+
+  /** The range before it ends with a request for the one instant at which this day begins. */
+  const isFailing = ({ start_time: from, end_time: to }: Record<string, unknown>) =>
+    String(from) === String(startOfDay(FAILING, ZONE) / 1000) && String(to) !== String(from);
+
+  it('comes after the days of all reports', async () => {
+    const { mend, sync } = await failedTwice();
+    const claimed = await sync({});
+    expect(claimed).toContain(`claimed transaction_list ${EARLIER}`);
+    expect(claimed.at(-1)).toBe(`claimed order_list ${FAILING}`);
+    mend();
+  });
+
+  it('is tried before others that can wait, if runs with little time have read some since', async () => {
+    const { lake, mend, sync } = await failedTwice();
+    const claimed: string[] = [];
+    for (let run = 0; run < 3; run += 1) {
+      const softMs = lake.nowMs + 16 * SECOND_MS;
+      claimed.push(...(await sync({ deadline: { softMs, hardMs: Number.POSITIVE_INFINITY } })));
+    }
+    expect(claimed).toContain(`claimed order_list ${FAILING}`);
+    expect(claimed).not.toContain(`claimed transaction_list ${EARLIER}`);
+    mend();
+  });
+});
