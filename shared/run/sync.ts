@@ -250,7 +250,7 @@ async function readDay(
     sync.breaker.record(due, outcome, error);
     sync.days.set(due.day, outcome);
     sync.failedDay ??= error;
-    const lookups = isCommitted(outcome) ? syncs.filter(({ upstream }) => upstream === sync) : [];
+    const lookups = wasRead(outcome) ? syncs.filter(({ upstream }) => upstream === sync) : [];
     for (const each of lookups) await planDayAgain(each, due.day);
   } catch (thrown) {
     sync.brokeOff ??= { thrown };

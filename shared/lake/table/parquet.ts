@@ -36,6 +36,12 @@ export interface ParquetFile {
    */
   writeGroup(rows: number, columns: Iterable<NamedColumn>): Promise<void>;
   /**
+   * Appends the rows of another file, in their order: a row group of COPIED_ROWS rows or more as its bytes, without its
+   * bounds, and smaller ones row by row, so that many short files do not make a file of many short row groups.
+   * @throws if the other file cannot be read; then this one has to be aborted
+   */
+  appendFile(file: ReadableFile): Promise<void>;
+  /**
    * Afterwards the file exists, whole.
    * @returns `filled`: by column that has a value, the rows that have one
    */
@@ -89,6 +95,14 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
     rowsWritten += rows;
     await writeOut();
   };
+  const copyGroup = async (file: ReadableFile, { columns: chunks, ...group }: RowGroup, size: number) => {
+    const start = startOf(chunks);
+    const moved = BigInt(bytes.offset - start);
+    bytes.appendBytes(await file.range(start, start + size));
+    groups.push({ ...group, columns: chunks.map((chunk) => movedChunk(chunk, moved)) });
+    rowsWritten += Number(group.num_rows);
+    await writeOut();
+  };
   const writePending = async () => {
     const { rows } = pending;
     if (rows === 0) return;
@@ -96,11 +110,22 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
     pending = new CodedRows();
     await writeGroup(rows, cells);
   };
+  const append = async (row: Row) => {
+    pending.append(row);
+    if (pending.rows >= maxRowsOfGroup(columns.length) || pending.bytes >= ROW_GROUP_BYTES)
+      await writePending();
+  };
   return {
-    async append(row) {
-      pending.append(row);
-      if (pending.rows >= maxRowsOfGroup(columns.length) || pending.bytes >= ROW_GROUP_BYTES)
-        await writePending();
+    append,
+    async appendFile(file) {
+      const { isAlike, groups: others } = await openGroups(file, columns);
+      for (const { group, rows } of others) {
+        const { total_compressed_size: size } = group;
+        if (isAlike && size !== undefined && group.num_rows >= COPIED_ROWS) {
+          await writePending();
+          await copyGroup(file, group, Number(size));
+        } else for (const row of await rows()) await append(row);
+      }
     },
     async writeGroup(rows, cells) {
       await writePending();
@@ -111,7 +136,7 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
       writeMetadata(bytes, {
         version: 2,
         created_by: 'brand-reports',
-        schema: [{ name: 'root', num_children: columns.length }, ...columns.map(schemaElement)],
+        schema: schemaOf(columns),
         num_rows: BigInt(rowsWritten),
         row_groups: groups,
         key_value_metadata: [{ key: FIELDS_KEY, value: JSON.stringify(fieldsOf(columns)) }],
@@ -123,6 +148,31 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
       return { rows: rowsWritten, bytes: bytes.offset, filled: filledRows(groups) };
     },
     abort: () => output.abort(),
+  };
+}
+
+/** A row group of so many rows is copied without being decoded. */
+const COPIED_ROWS = 1_000;
+
+function startOf(chunks: readonly ColumnChunk[]): number {
+  const starts = chunks.flatMap(({ meta_data }) =>
+    meta_data ? [Number(meta_data.dictionary_page_offset ?? meta_data.data_page_offset)] : [],
+  );
+  return Math.min(...starts);
+}
+
+/** The same chunk so many bytes further on. Its bounds stay behind: what the reader made of them need not be what was written. */
+function movedChunk({ file_offset, meta_data }: ColumnChunk, by: bigint): ColumnChunk {
+  if (!meta_data) throw new Error('a column of a row group has no metadata');
+  const { dictionary_page_offset: dictionary, statistics } = meta_data;
+  return {
+    file_offset: file_offset + by,
+    meta_data: {
+      ...meta_data,
+      data_page_offset: meta_data.data_page_offset + by,
+      dictionary_page_offset: dictionary && dictionary + by,
+      statistics: statistics && { null_count: statistics.null_count },
+    },
   };
 }
 
@@ -204,32 +254,56 @@ export async function* readParquetRows(
   file: ReadableFile,
   columns?: readonly string[],
 ): AsyncGenerator<Row, void, undefined> {
+  for (const { rows } of (await openGroups(file)).groups) yield* await rows(columns);
+}
+
+/** A row group; its rows are read when they are wanted. */
+interface StoredGroup {
+  group: RowGroup;
+  rows: (columns?: readonly string[]) => Promise<Row[]>;
+}
+
+/** @returns `isAlike`: whether its columns are these, stored in the same way */
+async function openGroups(
+  file: ReadableFile,
+  columns: readonly Column[] = [],
+): Promise<{ isAlike: boolean; groups: StoredGroup[] }> {
   const source = sourceOf(file);
   const metadata = await parquetMetadataAsync(source);
+  const isAlike = elementsText(metadata.schema) === elementsText(schemaOf(columns));
   const physical = hideAnnotations(metadata);
-  let rowStart = 0;
-  for (const group of metadata.row_groups) {
-    const rowEnd = rowStart + Number(group.num_rows);
-    const names = filledColumns(group).filter((name) => columns?.includes(name) ?? true);
-    const rows: Row[] = await parquetReadObjects({
-      file: source,
-      metadata,
-      columns: names,
-      rowStart,
-      rowEnd,
-      compressors: { ZSTD: (page) => zstdDecompressSync(page) },
-      parsers: { stringFromBytes: (text) => text && utf8.decode(text) },
-    });
-    const converted = names.flatMap((name) => {
-      const spec = physical.get(name);
-      return spec ? [{ name, parquet: spec.parquet }] : [];
-    });
-    for (const row of rows) {
-      for (const { name, parquet } of converted) row[name] = parquet.fromPhysical(row[name]);
-      yield row;
-    }
-    rowStart = rowEnd;
-  }
+  let rowEnd = 0;
+  const groups = metadata.row_groups.map((group): StoredGroup => {
+    const rowStart = rowEnd;
+    rowEnd += Number(group.num_rows);
+    const range = { rowStart, rowEnd };
+    return {
+      group,
+      async rows(wanted) {
+        const names = filledColumns(group).filter((name) => wanted?.includes(name) ?? true);
+        const rows: Row[] = await parquetReadObjects({
+          ...{ file: source, metadata, columns: names, ...range },
+          compressors: { ZSTD: (page) => zstdDecompressSync(page) },
+          parsers: { stringFromBytes: (text) => text && utf8.decode(text) },
+        });
+        for (const name of names) {
+          const parquet = physical.get(name)?.parquet;
+          if (parquet) for (const row of rows) row[name] = parquet.fromPhysical(row[name]);
+        }
+        return rows;
+      },
+    };
+  });
+  return { isAlike, groups };
+}
+
+function elementsText(schema: readonly SchemaElement[]): string {
+  const facts = schema.map((element) =>
+    Object.entries(element)
+      .filter(([, value]) => value !== undefined)
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
+  return JSON.stringify(facts);
 }
 
 /** I12: a column without any value in the row group is not read, since most columns of a wide table are empty. */
@@ -248,6 +322,10 @@ function filledRows(groups: readonly RowGroup[]): Record<string, number> {
     if (rows > 0) filled.set(name, (filled.get(name) ?? 0) + rows);
   }
   return Object.fromEntries(filled);
+}
+
+function schemaOf(columns: readonly Column[]): SchemaElement[] {
+  return [{ name: 'root', num_children: columns.length }, ...columns.map(schemaElement)];
 }
 
 /**

@@ -1,0 +1,57 @@
+import { describe, expect, it } from '@jest/globals';
+import { parquetMetadata } from 'hyparquet';
+import type { Column } from '../../../shared/column-types.ts';
+import type { Row } from '../../../shared/lake/table/columns.ts';
+import { readParquetRows, writeParquet } from '../../../shared/lake/table/parquet.ts';
+import { readWithParquetjs } from '../../../shared/lake/table/parquetjs-reader.ts';
+import { CollectingWriter, duckdbRows, parquetOf, readable, types } from './parquet-files.ts';
+
+const columns = types.map((type, index): Column => ({ name: `c${index}`, type }));
+
+function* rows(count: number, from = 0): Generator<Row> {
+  for (let index = from; index < from + count; index += 1)
+    yield {
+      c0: index % 4 === 0 ? undefined : `text ${index % 300}`,
+      c1: BigInt(index) * 1_000_003n,
+      c2: index / 8,
+      c3: index % 3 === 0,
+      c4: new Date(index * 86_400_000),
+      c5: new Date(index * 1_001),
+      c6: BigInt(index),
+    };
+}
+
+describe('appending a file', () => {
+  it.each<[string, Column[], number[], number[]]>([
+    ['few rows: they join those before', columns, [3, 4], [7]],
+    ['many rows: they stay a row group', columns, [5_000], [5_000]],
+    ['few after many', columns, [5_000, 2], [5_000, 2]],
+    ['many between few: the order stays', columns, [2, 5_000, 3, 4], [2, 5_000, 7]],
+    ['many rows in other columns: they are written anew', columns.slice(0, 4), [5_000, 2], [5_002]],
+  ])('has every reader read its rows: %s', async (_name, of, sizes, groups) => {
+    const output = new CollectingWriter();
+    const file = writeParquet(output, columns);
+    let from = 0;
+    for (const size of sizes) {
+      await file.appendFile(readable(await parquetOf(of, rows(size, from))));
+      from += size;
+    }
+    const { bytes } = await file.finish();
+    const expected = await parquetOf(of, rows(from));
+    const wanted = await Array.fromAsync(readParquetRows(readable(expected)));
+    const written = output.bytes();
+    expect(written).toHaveLength(bytes);
+    expect(await Array.fromAsync(readParquetRows(readable(written)))).toEqual(wanted);
+    expect(await Array.fromAsync(readWithParquetjs(written, of))).toEqual(
+      await Array.fromAsync(readWithParquetjs(expected, of)),
+    );
+    expect(await duckdbRows(written, of)).toEqual(await duckdbRows(expected, of));
+    const { row_groups } = parquetMetadata(written);
+    expect(row_groups.map(({ num_rows }) => Number(num_rows))).toEqual(groups);
+  });
+
+  it('fails where the file is none', async () => {
+    const file = writeParquet(new CollectingWriter(), columns);
+    await expect(file.appendFile(readable(Buffer.from('no Parquet file')))).rejects.toThrow();
+  });
+});
