@@ -12,6 +12,7 @@ import { type Column, typeSpec, type Value } from '../shared/column-types.ts';
 import { DAY_PARTITION_KEYS, LEDGER_TABLES } from '../shared/lake/paths.ts';
 import type { Row } from '../shared/lake/table/columns.ts';
 import {
+  type DayOfLedger,
   type ReportLedgers,
   committedChangesKey,
   committedDays,
@@ -33,28 +34,21 @@ import type { ReportDefinition, ReportRegistry, View } from '../shared/reports/d
 import type { Settings } from '../shared/settings/settings.ts';
 import { note } from './output.ts';
 import { tablesNamedIn } from './sql-names.ts';
-import {
-  VERSION_COLUMNS,
-  enumerated,
-  keptVersions,
-  refusePresent,
-  snapshotKeysAt,
-  versionsTable,
-} from './sql-versions.ts';
+import { oneLine } from './terminal-text.ts';
+import { VERSION_COLUMNS, keptVersions, refusePresent, snapshotsAt, versionsTable } from './sql-versions.ts';
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { newId } from '../shared/adapters/new-id.ts';
-import { objectNotFound } from '../shared/adapters/object-not-found.ts';
 import { forEachConcurrent } from '../shared/concurrency.ts';
 
 /** Snapshots as local files, which is what DuckDB can open. */
 export interface SnapshotFiles {
   /** The folder that holds every path. */
   folder: string;
-  /** @returns the paths, in the order of the keys; they exist */
+  /** @returns the paths, in the order of the keys; an object that is missing has no file there */
   pathsOf(keys: readonly string[]): Promise<string[]>;
 }
 
@@ -84,7 +78,7 @@ async function download(store: ObjectStore, keys: readonly string[], folder: str
 
 async function downloadOne(store: ObjectStore, key: string, path: string): Promise<void> {
   const object = await store.get(key);
-  if (!object) throw objectNotFound(`${store.url}/${key}`);
+  if (!object) return;
   await mkdir(dirname(path), { recursive: true });
   const temporary = `${path}.${newId()}`;
   await writeFile(temporary, object.body);
@@ -101,6 +95,18 @@ export interface SqlLake {
   asOfMs?: number;
   /** `changes` has this day alone, and `coverage` its month; missing: all days. */
   day?: string;
+  /** Called with each file that is missing or damaged; missing: its rows are left out with a warning. */
+  onUnreadable?: (what: string, why: string) => void;
+}
+
+/** By key. */
+type Paths = ReadonlyMap<string, string>;
+
+/** A file whose rows are in a table. */
+interface TableFile {
+  key: string;
+  /** For a warning: `orders of acme, 2026-01-31`. */
+  what: string;
 }
 
 /**
@@ -153,7 +159,7 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   for (const report of wanted) {
     const own = ledgers.filter((ledger) => ledger.report === report);
     tables.set(report.table, await addTable(connection, lake, files, report, own));
-    if (isNamed(versionsTable(report))) await addVersions(connection, store, files, report, own);
+    if (isNamed(versionsTable(report))) await addVersions(connection, lake, files, report, own);
   }
   for (const view of all.flatMap(({ views }) => views))
     if (missingColumns(view, tables).length === 0) await createView(connection, viewOver(view, tables));
@@ -163,122 +169,140 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   return connection;
 }
 
-/** An object of a table that answers also without it. */
-interface OptionalFile {
-  key: string;
-  /** For the warning: which day, and what of it. */
-  name: string;
-}
-
-/**
- * The local files of those objects that DuckDB can open, by key. A warning names the days of all others: DuckDB would
- * refuse every query of the table for one object that is lost or cut off.
- */
-async function readableFiles(
-  connection: DuckDBConnection,
-  files: SnapshotFiles,
-  objects: readonly OptionalFile[],
-): Promise<ReadonlyMap<string, string>> {
-  const byKey = new Map(objects.map((object) => [object.key, object]));
-  const all = await openableFiles(connection, files, [...byKey.keys()]);
-  if (all.size === byKey.size) return all;
-  const readable = new Map<string, string>();
-  for (const key of byKey.keys())
-    for (const [, path] of await openableFiles(connection, files, [key])) readable.set(key, path);
-  const lost = [...byKey.values()].filter(({ key }) => !readable.has(key)).map(({ name }) => name);
-  note(
-    `warning: these files are missing or damaged, and their rows are left out: ${enumerated(lost)}. "brand-reports verify" shows what is wrong with each.`,
-  );
-  return readable;
-}
-
-/** The local files of these objects, or none if one of them cannot be opened. @throws where the store does not respond */
-async function openableFiles(
-  connection: DuckDBConnection,
-  files: SnapshotFiles,
-  keys: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  try {
-    const paths = await files.pathsOf(keys);
-    await connection.run(`FROM parquet_file_metadata([${paths.map((path) => literal(path)).join(', ')}])`);
-    return new Map(keys.map((key, index) => [key, paths[index] ?? '']));
-  } catch (thrown) {
-    if (thrown instanceof BrandReportsError && thrown.code !== 'object_missing') throw thrown;
-    return new Map();
-  }
-}
-
 async function addTable(
   connection: DuckDBConnection,
-  { store, nowMs, asOfMs }: SqlLake,
+  lake: SqlLake,
   files: SnapshotFiles,
   report: ReportDefinition,
   ledgers: readonly ReportLedgers[],
 ): Promise<readonly Column[]> {
+  const { store, nowMs, asOfMs } = lake;
   const { columns } = await readSchema(store, report);
   // I3: the keys come from the ledger, and a snapshot's files never change.
-  const keys =
+  const snapshots =
     asOfMs === undefined
-      ? committedDays(ledgers).map(committedSnapshotKey)
-      : snapshotKeysAt(daysOfLedgers(ledgers), asOfMs, nowMs);
-  const paths = await files.pathsOf(keys);
-  const rows = paths.length === 0 ? [] : [`SELECT * FROM ${readParquet(paths)}`];
-  await createRelation(connection, report.table, [...columns, ...PARTITION_COLUMNS], rows);
+      ? committedDays(ledgers).map((day) => ({ key: committedSnapshotKey(day), day }))
+      : snapshotsAt(daysOfLedgers(ledgers), asOfMs, nowMs);
+  const tableFiles = snapshots.map(({ key, day }) => ({ key, what: nameOf(day) }));
+  const all = [...columns, ...PARTITION_COLUMNS];
+  await createRelation(connection, lake, { name: report.table, columns: all }, files, tableFiles, (paths) =>
+    rowsOfFiles(paths, PARTITION_COLUMNS),
+  );
   return columns;
 }
 
 async function addChanges(
   connection: DuckDBConnection,
-  { reports, day }: SqlLake,
+  lake: SqlLake,
   files: SnapshotFiles,
   ledgers: readonly ReportLedgers[],
 ): Promise<void> {
-  const days = committedDays(ledgers).filter((each) => day === undefined || each.day === day);
-  const paths = await files.pathsOf(days.flatMap((each) => committedChangesKey(each) ?? []));
-  const rows = paths.length === 0 ? [] : [`SELECT * FROM ${readParquet(paths, [], CHANGES_PARTITION)}`];
-  await createRelation(connection, changesTable.name, [...changesTable.columns, ...CHANGES_PARTITION], rows);
-  for (const view of changeViews(reports)) await createView(connection, view);
+  const days = committedDays(ledgers).filter(({ day }) => lake.day === undefined || lake.day === day);
+  const objects = days.flatMap((day): TableFile[] => {
+    const key = committedChangesKey(day);
+    return key === undefined ? [] : [{ key, what: `changes of ${nameOf(day)}` }];
+  });
+  const { name, columns, partitionKeys } = changesTable;
+  const all = [...columns, ...textColumns(partitionKeys)];
+  await createRelation(connection, lake, { name, columns: all }, files, objects, (paths) =>
+    rowsOfFiles(paths, textColumns(['brand', 'report', 'dt']), 'substr(dt, 1, 7) AS month'),
+  );
+  for (const view of changeViews(lake.reports)) await createView(connection, view);
 }
 
 /** One row for each row of each version that can be read; a file is read once, whatever number of versions it is. */
 async function addVersions(
   connection: DuckDBConnection,
-  store: ObjectStore,
+  lake: SqlLake,
   files: SnapshotFiles,
   report: ReportDefinition,
   ledgers: readonly ReportLedgers[],
 ): Promise<void> {
-  const { columns } = await readSchema(store, report);
-  const kept = keptVersions(daysOfLedgers(ledgers));
-  const paths = await readableFiles(connection, files, kept);
-  const versions = kept.filter(({ key }) => paths.has(key));
+  const { columns } = await readSchema(lake.store, report);
+  const versions = keptVersions(daysOfLedgers(ledgers));
   const names = VERSION_COLUMNS.map(({ name }) => name);
-  const values = versions.map(
-    ({ key, columns }) =>
-      `(${[literal(paths.get(key)), ...names.map((name) => literal(columns[name]))].join(', ')})`,
-  );
-  const rows = `SELECT rows.*, ${names.map((name) => `versions.${name}`).join(', ')} FROM ${readParquet([...paths.values()], ["filename = '_file'"])} AS rows JOIN (VALUES ${values.join(', ')}) AS versions(_file, ${names.join(', ')}) USING (_file)`;
+  const rowsOf = (paths: Paths) => {
+    const values = versions.flatMap(({ key, columns: ofVersion }) => {
+      const path = paths.get(key);
+      const cells = [literal(path), ...names.map((name) => literal(ofVersion[name]))];
+      return path === undefined ? [] : [`(${cells.join(', ')})`];
+    });
+    return `SELECT rows.*, ${names.map((name) => `versions.${name}`).join(', ')} FROM ${readParquet(paths, PARTITION_COLUMNS, ["filename = '_file'"])} AS rows JOIN (VALUES ${values.join(', ')}) AS versions(_file, ${names.join(', ')}) USING (_file)`;
+  };
+  const all = [...columns, ...PARTITION_COLUMNS, ...VERSION_COLUMNS];
   await createRelation(
     connection,
-    versionsTable(report),
-    [...columns, ...PARTITION_COLUMNS, ...VERSION_COLUMNS],
-    versions.length === 0 ? [] : [rows],
+    lake,
+    { name: versionsTable(report), columns: all },
+    files,
+    versions,
+    rowsOf,
   );
 }
 
-/** The select without rows gives every column its type, even one that no file has yet. */
+/**
+ * A view over the files. One that is missing or damaged is left out with a warning, so that it takes nothing else away.
+ * @param rowsOf selects the rows of these files, at least one
+ */
 async function createRelation(
   connection: DuckDBConnection,
-  name: string,
-  columns: readonly Pick<Column, 'name' | 'type'>[],
-  rows: readonly string[],
+  lake: SqlLake,
+  { name, columns }: { name: string; columns: readonly Pick<Column, 'name' | 'type'>[] },
+  files: SnapshotFiles,
+  tableFiles: readonly TableFile[],
+  rowsOf: (paths: Paths) => string,
 ): Promise<void> {
   const names = columns.map((column) => identifier(column.name)).join(', ');
+  // The select without rows gives every column its type, even one that no file has yet.
   const empty = columns
     .map((column) => `NULL::${typeSpec(column.type).duckdb} AS ${identifier(column.name)}`)
     .join(', ');
-  const union = [`SELECT ${empty} WHERE false`, ...rows].join(' UNION ALL BY NAME ');
-  await connection.run(`CREATE VIEW ${identifier(name)} AS SELECT ${names} FROM (${union})`);
+  const create = (paths: Paths) => {
+    const rows = paths.size === 0 ? [] : [rowsOf(paths)];
+    const union = [`SELECT ${empty} WHERE false`, ...rows].join(' UNION ALL BY NAME ');
+    return connection.run(`CREATE VIEW ${identifier(name)} AS SELECT ${names} FROM (${union})`);
+  };
+  const all = await files.pathsOf(tableFiles.map(({ key }) => key));
+  const paths = new Map(tableFiles.map(({ key }, index) => [key, all[index] ?? '']));
+  try {
+    // DuckDB opens each file for that.
+    await create(paths);
+  } catch (thrown) {
+    const readable = await readablePaths(connection, lake, tableFiles, paths);
+    if (readable.size === paths.size) throw thrown;
+    await create(readable);
+  }
+}
+
+async function readablePaths(
+  connection: DuckDBConnection,
+  { store, onUnreadable = warn }: SqlLake,
+  tableFiles: readonly TableFile[],
+  paths: Paths,
+): Promise<Paths> {
+  const readable = new Map<string, string>();
+  for (const [key, path] of paths) {
+    try {
+      await connection.run(`SELECT 1 FROM read_parquet(${literal(path)}) LIMIT 0`);
+      readable.set(key, path);
+    } catch (thrown) {
+      const { what = key } = tableFiles.find((file) => file.key === key) ?? {};
+      const [why = ''] = (thrown instanceof Error ? thrown.message : String(thrown)).split('\n', 1);
+      onUnreadable(what, oneLine(why));
+      // A damaged copy must not outlive the object that it is of.
+      if (store.localFolder === undefined) await rm(path, { force: true });
+    }
+  }
+  return readable;
+}
+
+function warn(what: string, why: string): void {
+  note(`warning: ${what} cannot be read and is left out: ${why}. "brand-reports verify" shows what to do.`);
+}
+
+/** `orders of acme, 2026-01-31` */
+function nameOf({ brand, report, day }: Omit<DayOfLedger, 'entry'>): string {
+  return `${report.table} of ${oneLine(brand)}, ${day}`;
 }
 
 async function createView(connection: DuckDBConnection, { name, sql, columns }: View): Promise<void> {
@@ -290,19 +314,26 @@ async function createView(connection: DuckDBConnection, { name, sql, columns }: 
 }
 
 const PARTITION_COLUMNS = textColumns(DAY_PARTITION_KEYS);
-const CHANGES_PARTITION = textColumns(changesTable.partitionKeys);
 
 function textColumns(names: readonly string[]) {
   return names.map((name) => ({ name, type: 'string' as const }));
 }
 
 /** @param partition the columns that the paths have */
-function readParquet(
-  paths: readonly string[],
-  options: readonly string[] = [],
-  partition = PARTITION_COLUMNS,
+function rowsOfFiles(
+  paths: Paths,
+  partition: readonly Pick<Column, 'name' | 'type'>[],
+  ...more: readonly string[]
 ): string {
-  const list = paths.map((path) => literal(path)).join(', ');
+  return `SELECT ${['*', ...more].join(', ')} FROM ${readParquet(paths, partition)}`;
+}
+
+function readParquet(
+  paths: Paths,
+  partition: readonly Pick<Column, 'name' | 'type'>[],
+  options: readonly string[] = [],
+): string {
+  const list = [...paths.values()].map((path) => literal(path)).join(', ');
   const types = partition.map(({ name, type }) => `${literal(name)}: ${typeSpec(type).duckdb}`).join(', ');
   const all = ['hive_partitioning = true', `hive_types = {${types}}`, 'union_by_name = true', ...options];
   return `read_parquet([${list}], ${all.join(', ')})`;

@@ -30,16 +30,22 @@ export function refusePresent(named: readonly string[]): void {
   );
 }
 
+/** A snapshot of a day. */
+interface DaySnapshot {
+  key: string;
+  day: DayOfLedger;
+}
+
 /**
- * The keys of the snapshots that were current at `atMs`; days that were committed later have none.
+ * The snapshots that were current at `atMs`; days that were committed later have none.
  * @throws BrandReportsError `config` that names the days whose snapshot of then is not kept
  */
-export function snapshotKeysAt(days: readonly DayOfLedger[], atMs: number, nowMs: number): string[] {
+export function snapshotsAt(days: readonly DayOfLedger[], atMs: number, nowMs: number): DaySnapshot[] {
   const found = days.map((day) => ({ day, version: versionAt(day.entry, atMs, nowMs) }));
   const unknown = found.flatMap(({ day, version }) => (version === 'unknown' ? [day] : []));
   if (unknown.length > 0) throw notKept(unknown, atMs);
   return found.flatMap(({ day, version }) =>
-    typeof version === 'object' ? [snapshotKeyOf(day, version.snapshot)] : [],
+    typeof version === 'object' ? [{ key: snapshotKeyOf(day, version.snapshot), day }] : [],
   );
 }
 
@@ -69,8 +75,8 @@ function nameOf({ brand, report, day }: DayOfLedger): string {
 /** A version of a day with the key of its object. */
 export interface KeptVersion {
   key: string;
-  /** The day and the version, for a message. */
-  name: string;
+  /** For a warning. */
+  what: string;
   /** By the names of `VERSION_COLUMNS`. */
   columns: Row;
 }
@@ -80,7 +86,7 @@ export function keptVersions(days: readonly DayOfLedger[]): KeptVersion[] {
   return days.flatMap((day) =>
     versionsOf(day.entry).map(({ snapshot, fromMs, toMs }) => ({
       key: snapshotKeyOf(day, snapshot),
-      name: `${nameOf(day)} (version ${snapshot})`,
+      what: `version ${snapshot} of ${day.report.table} of ${day.brand}, ${day.day}`,
       columns: {
         _snapshot: snapshot,
         _valid_from: fromMs === undefined ? null : new Date(fromMs),

@@ -5,7 +5,7 @@ import { Construct } from 'constructs';
 import { OWNER_KEY } from '../shared/adapters/aws/owner.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { BrandReportsError } from '../shared/errors.ts';
-import { CHANGES_TABLE, LEDGER_TABLES } from '../shared/lake/paths.ts';
+import { LEDGER_TABLES } from '../shared/lake/paths.ts';
 import { type ReportDefinition, type ReportRegistry, viewsOf } from '../shared/reports/definition.ts';
 import type { Grantee } from './key-grants.ts';
 import { output } from './output.ts';
@@ -71,9 +71,9 @@ export class Catalog extends Construct {
     return database.ref;
   }
 
-  /** For runs of these reports: their tables, those made from ledgers, changes, and the views that read them. */
+  /** For runs of these reports: their tables, those made from ledgers, and the views that read them. */
   grantReports(grantee: Grantee, reports: readonly ReportDefinition[]): void {
-    const own = [...reports.map(({ table }) => table), ...LEDGER_TABLES, CHANGES_TABLE];
+    const own = [...reports.map(({ table }) => table), ...LEDGER_TABLES];
     const views = reports.flatMap(({ table }) => viewsOf(this.reports, table).map(({ name }) => name));
     this.grant(grantee, DEFINE, [...new Set([...own, ...views])]);
     this.grant(grantee, PUBLISH, own);

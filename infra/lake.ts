@@ -9,6 +9,7 @@ import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import {
+  CHANGES_PREFIX,
   CHANGES_TABLE,
   COVERAGE_PAGE_KEY,
   DEPLOYMENTS_PREFIX,
@@ -20,7 +21,7 @@ import {
   SCHEMAS_PREFIX,
   SNAPSHOTS_PREFIX,
   WATCH_KEY,
-  changesPartition,
+  changesPrefix,
   monthPartition,
   partitionPrefix,
   reportLedgersPrefix,
@@ -89,7 +90,9 @@ export class Lake extends Construct {
         ? [`${tablePrefix(table)}*`]
         : reports.map(({ name }) => `${partitionPrefix(table, partition(name))}*`);
     const made = LEDGER_TABLES.flatMap((table) => partsOf(table, (name) => monthPartition('*', name)));
-    const changes = partsOf(CHANGES_TABLE, (name) => changesPartition('*', name));
+    // Each is the copy of the other.
+    const changes = reports.map(({ name }) => `${changesPrefix('*', name)}*`);
+    const changesMade = partsOf(CHANGES_TABLE, (name) => monthPartition('*', name));
     const raw = reports.map(({ name }) => `${reportRawPrefix(name)}*`);
     const documents = reports.flatMap(({ name, table }) => [
       `${reportLedgersPrefix(name)}*`,
@@ -102,7 +105,8 @@ export class Lake extends Construct {
         : [];
     });
     this.grant(grantee, [...UPLOAD, ...DELETE], [...snapshots, ...changes]);
-    // They follow from the ledgers: nobody who writes them reads them.
+    this.grant(grantee, READ, changesMade);
+    // They follow from the ledgers: nobody who writes the others reads them.
     this.grant(grantee, ['s3:PutObject', ...DELETE], made);
     this.grant(grantee, [...CHANGE, ...DELETE], raw);
     this.grant(grantee, CHANGE, [...documents, FORMAT_KEY, `${RATES_PREFIX}*`]);
@@ -120,6 +124,8 @@ export class Lake extends Construct {
     this.grant(grantee, CHANGE, [`${LEDGERS_PREFIX}*`]);
     const made = LEDGER_TABLES.map((table) => `${tablePrefix(table)}*`);
     this.grant(grantee, ['s3:PutObject'], made);
+    this.grant(grantee, CHANGE, [`${CHANGES_PREFIX}*`]);
+    this.grant(grantee, READ, [`${tablePrefix(CHANGES_TABLE)}*`]);
     this.grant(grantee, READ, [`${SCHEMAS_PREFIX}*`]);
     this.grant(grantee, [...CHANGE, ...DELETE], [`${DEPLOYMENTS_PREFIX}*`]);
     this.grantList(grantee);

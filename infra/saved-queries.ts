@@ -63,6 +63,7 @@ ORDER BY dt DESC, brand, report, column_name`,
       sql: `SELECT *
 FROM changes_daily
 WHERE dt >= ${daysAgo(90)}
+  AND month >= substr(${daysAgo(90)}, 1, 7)
 ORDER BY changed_at DESC, brand, report, dt DESC`,
     },
     {
@@ -76,7 +77,7 @@ ORDER BY changed_at DESC, brand, report, dt DESC`,
   max(measure) AS measure,
   sum(coalesce(measure_after, 0) - coalesce(measure_before, 0)) AS measure_more
 FROM changes_daily
-WHERE dt < CAST(CAST(date_trunc('month', current_date) AS date) AS varchar)
+WHERE month < substr(CAST(current_date AS varchar), 1, 7)
   AND changed_at >= CAST(date_trunc('month', current_date) AS timestamp)
 GROUP BY brand, report, dt
 ORDER BY dt DESC, brand, report`,
@@ -88,6 +89,7 @@ ORDER BY dt DESC, brand, report`,
 FROM changes
 WHERE what IN ('added', 'removed', 'altered')
   AND dt >= ${daysAgo(7)}
+  AND month >= substr(${daysAgo(7)}, 1, 7)
 ORDER BY changed_at DESC, brand, report, dt DESC
 LIMIT 500`,
     },

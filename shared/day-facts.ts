@@ -37,7 +37,7 @@ export interface DayFacts {
   /** The sum of the report's `measure`, as a decimal number with all its digits; missing if there is none. */
   sum?: string;
   /** How often the day changed since it was closed, and the newest change; missing if it never changed. */
-  changes?: Pick<DayChanges, 'times' | 'last'>;
+  changes?: Required<Pick<DayChanges, 'times' | 'last'>>;
   /** When the day is due (again), in the past if it is due now; `null` for never or unknown. */
   nextDue: string | null;
   /** When the day becomes overdue unless it is read before; `null` for never or unknown. */
@@ -119,7 +119,7 @@ function committedFacts(committed: Committed, { report: { measure }, hasReturned
     committedState: committedState(committed, hasReturnedRecords),
     ...{ rows, pages, refusedLookups: refusedLookups?.count ?? 0, digest, readFrom, readTo, timeZone },
     ...(sum !== undefined && { sum }),
-    ...(changes && { changes: { times: changes.times, last: changes.last } }),
+    ...(changes?.last && { changes: { times: changes.times, last: changes.last } }),
   };
 }
 

@@ -22,7 +22,7 @@ export async function printRestated({ records, rounds }: { records: number; roun
       };
       runs.push({ first: await cpuOf(before.url), again: await cpuOf(after.url) });
       const changes = globSync(join(folder, 'lake/lake/changes/**/*.parquet'));
-      if (changes.length !== 1) throw new Error(`ours has recorded the changes of ${changes.length} days`);
+      if (changes.length !== 1) throw new Error(`ours has recorded the changes of ${changes.length} months`);
     });
   await Promise.all([before.stop(), after.stop()]);
   const count = records.toLocaleString('en-US');

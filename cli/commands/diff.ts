@@ -101,21 +101,19 @@ async function changedDays(
 
 /** @throws BrandReportsError `config` where an object that has changes is missing or damaged */
 async function readFacts(lake: SqlLake, [days, facts]: [string, string]): Promise<[Fact[], Fact[]]> {
-  try {
-    const connection = await createSqlConnection(lake, `${days}; ${facts}`);
-    const rowsOf = async (sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJson();
-    const results: [Fact[], Fact[]] = [await rowsOf(days), await rowsOf(facts)];
-    connection.closeSync();
-    return results;
-  } catch (thrown) {
-    if (thrown instanceof BrandReportsError) throw thrown;
-    const [why = ''] = (thrown instanceof Error ? thrown.message : String(thrown)).split('\n', 1);
-    throw new BrandReportsError(
-      'config',
-      'changes_unreadable',
-      `The changes of ${lake.day} cannot be read: ${oneLine(why)}. Run again; if it stays so, "brand-reports verify" names the days that are damaged.`,
-    );
-  }
+  const connection = await createSqlConnection({ ...lake, onUnreadable }, `${days}; ${facts}`);
+  const rowsOf = async (sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJson();
+  const results: [Fact[], Fact[]] = [await rowsOf(days), await rowsOf(facts)];
+  connection.closeSync();
+  return results;
+}
+
+function onUnreadable(what: string, why: string): never {
+  throw new BrandReportsError(
+    'config',
+    'changes_unreadable',
+    `The ${what} cannot be read: ${why}. "brand-reports verify" shows what to do.`,
+  );
 }
 
 function changeOf(facts: readonly Fact[]) {

@@ -30,7 +30,7 @@ import {
   snapshotKeyOf,
 } from '../../shared/lake/documents/read.ts';
 import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
-import { changesInRows, changesTable } from '../../shared/history/index.ts';
+import { changesTable, isOfContent, summaryOfRows } from '../../shared/history/index.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -123,13 +123,15 @@ async function verifyTables(
     const versions = olderVersions(daysOfLedgers([reportLedgers]).filter(isWanted));
     const damaged = reportLedgers.damaged.filter(({ month }) => month !== undefined);
     const mismatches: Mismatch[] = [];
+    const repeated = new Set<string>();
     for (const day of days) {
       showLine(`${brand} ${report.table} ${day.day} · ${counted(day.committed.rows, 'row')}`);
-      const mismatch = await verifyDay(store, day);
+      const mismatch = await verifyDay(store, day, repeated);
       if (mismatch) mismatches.push(mismatch);
     }
     showLine(`${brand} ${report.table} · ${counted(versions.length, 'older version')}`);
-    mismatches.push(...(await damagedVersions(store, reportLedgers, versions)));
+    const unique = versions.filter(({ snapshot }) => !repeated.has(snapshot));
+    mismatches.push(...(await damagedVersions(store, reportLedgers, unique)));
     const rows = days.reduce((sum, { committed }) => sum + committed.rows, 0);
     if (days.length + damaged.length > 0)
       verified.push({
@@ -184,13 +186,20 @@ async function damagedVersions(
   return found.flat();
 }
 
-/** @returns how the day differs from the ledger; a snapshot that was replaced meanwhile is compared again */
-async function verifyDay(store: ObjectStore, first: CommittedDay): Promise<Mismatch | undefined> {
+/**
+ * @param repeated gets the ids of older versions that one of equal content has replaced: no row is lost with them
+ * @returns how the day differs from the ledger; a snapshot that was replaced meanwhile is compared again
+ */
+async function verifyDay(
+  store: ObjectStore,
+  first: CommittedDay,
+  repeated: Set<string>,
+): Promise<Mismatch | undefined> {
   let current = first;
   for (;;) {
     const { columns } = await readSchema(store, current.report);
     const ofRows = await compare(store, current, columns);
-    const message = ofRows ?? (await compareChanges(store, current));
+    const message = ofRows ?? (await compareChanges(store, current, repeated));
     if (message === undefined) return undefined;
     const { report, brand, day, committed } = current;
     const latest = await committedNow(store, report, brand, day);
@@ -225,35 +234,54 @@ async function compare(
     : 'the digest differs: the values are not the ones that were written';
 }
 
-/** There are as many changes as the ledger says, and each lists what it counts. */
-async function compareChanges(store: ObjectStore, day: CommittedDay): Promise<string | undefined> {
+/** There are as many changes as the ledger says, and each lists what it counts; one of them is in memory at a time. */
+async function compareChanges(
+  store: ObjectStore,
+  day: CommittedDay,
+  repeated: Set<string>,
+): Promise<string | undefined> {
   const { changes, snapshot } = day.committed;
   const key = committedChangesKey(day);
   if (!changes || key === undefined) return undefined;
   const object = await store.get(key);
-  if (!object) return 'the changes of the day are missing';
+  if (!object) return `the changes of the day are missing (${key}); ${RESTORED_DAILY}`;
+  const summaries: Row[] = [];
   try {
-    const rows = await Array.fromAsync(readWithParquetjs(object.body, changesTable.columns));
-    const { times, last } = changesInRows(rows);
-    const isLast = isDeepStrictEqual(last, changes.last) && rows.findLast(isDay)?.change_id === snapshot;
-    if (times !== changes.times || !isLast)
-      return `its changes are not those of the ledger: ${counted(times, 'change')} instead of ${count(changes.times)}, or another last one`;
-    const wrong = [...Map.groupBy(rows, ({ changed_at }) => Number(changed_at)).values()].find(
-      (facts) => !listsWhatItCounts(facts),
-    );
-    return wrong && `the change to ${String(wrong[0]?.change_id)} does not list the records that it counts`;
+    for await (const facts of changesOneByOne(readWithParquetjs(object.body, changesTable.columns))) {
+      const [summary] = facts;
+      if (summary?.what !== 'day' || !listsWhatItCounts(facts))
+        return `the change to ${String(summary?.change_id)} does not list the records that it counts`;
+      summaries.push(summary);
+      if (!isOfContent(summary)) repeated.add(String(summary.previous_id));
+    }
+    const { changeId, ...summary } = summaryOfRows(summaries);
+    const { at, times, last } = changes;
+    return isDeepStrictEqual(summary, { at, times, ...(last && { last }) }) && changeId === snapshot
+      ? undefined
+      : `its changes are not those of the ledger: ${counted(summary.times, 'change')} instead of ${count(times)}, or another last one`;
   } catch (thrown) {
-    return `its changes cannot be read: ${asBrandReportsError(thrown).message}`;
+    return `its changes cannot be read (${key}: ${asBrandReportsError(thrown).message}); if you delete the object, ${RESTORED_DAILY}`;
   }
 }
 
-function isDay({ what }: Row): boolean {
-  return what === 'day';
+const RESTORED_DAILY = 'the next daily run writes it again if the table "changes" still has them';
+
+/** The rows of each change, which lie together. */
+async function* changesOneByOne(rows: AsyncIterable<Row>): AsyncGenerator<Row[], void, undefined> {
+  let facts: Row[] = [];
+  for await (const row of rows) {
+    if (row.what === 'day' && facts.length > 0) {
+      yield facts;
+      facts = [];
+    }
+    facts.push(row);
+  }
+  if (facts.length > 0) yield facts;
 }
 
 /** @param facts the rows of one change */
 function listsWhatItCounts(facts: readonly Row[]): boolean {
-  const { listed, added, removed, altered } = facts.find(isDay) ?? {};
+  const [{ listed, added, removed, altered } = {}] = facts;
   const copiesOf = (name: string) =>
     facts.reduce((sum, { what, copies }) => sum + (what === name ? Number(copies) : 0), 0);
   const keys = new Set(facts.flatMap(({ what, key }) => (what === 'altered' ? [key] : [])));

@@ -14,7 +14,7 @@ import { isExpected } from '../planning/day-state.ts';
 import type { BrandReport } from '../context/context.ts';
 import { findingFacts, findingsText } from '../findings/index.ts';
 import { NOW_SQL } from '../reports/views/view-sql.ts';
-import { writeLedgerTable } from './ledger-tables.ts';
+import { contentOfRows, writeLedgerTable } from './ledger-tables.ts';
 
 const COLUMNS: readonly Column[] = [
   { name: 'dt', type: 'string' },
@@ -89,15 +89,16 @@ export async function writeCoverage(
   run: BrandReport,
   months: readonly string[],
   hasReturnedRecords: boolean,
+  checksObjects = false,
 ): Promise<void> {
-  const rowsOf = async (month: string) => {
+  const contentOf = async (month: string) => {
     const ledger = await run.ledger(month).cached();
     const upstreamOn = await upstreamDays(run, month);
     const of = { ...(await findingFacts(run, month)), policy: run.policy, hasReturnedRecords, upstreamOn };
-    return coverageRows(ledger, of, run.clock.laterMs());
+    return contentOfRows(coverageRows(ledger, of, run.clock.laterMs()));
   };
-  const table = { shape: coverageTable, ledgersOf: (month: string) => [month], rowsOf };
-  await writeLedgerTable(run, table, months);
+  const table = { shape: coverageTable, ledgersOf: (month: string) => [month], contentOf };
+  await writeLedgerTable(run, table, months, checksObjects);
 }
 
 /** An unreadable ledger of the upstream report is that report's failure and does not stop the coverage of this one. */

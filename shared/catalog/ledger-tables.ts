@@ -1,30 +1,53 @@
 /*
  * Tables that are made from ledgers alone, a partition for each brand, report and month. They keep no state of their own,
  * so they can be made again at any time, and are published like any partition. The id of a snapshot begins with a hash
- * of its rows: rows that are published already are not written again.
+ * of what its rows follow from: rows that are published already are not written again.
  */
 import { hash } from 'node:crypto';
 import { refreshUndamaged } from '../lake/documents/cas-document.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
 import type { Row } from '../lake/table/columns.ts';
-import { monthPartition, partitionPath, snapshotKey } from '../lake/paths.ts';
+import { monthPartition, partitionPath, partitionPrefix, snapshotKey } from '../lake/paths.ts';
 import type { BrandReport } from '../context/context.ts';
-import type { Partition, TableShape } from '../ports.ts';
+import type { ParquetFile } from '../lake/table/parquet.ts';
+import type { TableShape } from '../ports.ts';
 
 /** A table that is made from ledgers. */
 export interface LedgerTable {
   shape: TableShape;
   /** The months whose ledgers the rows of a month follow from. */
   ledgersOf: (month: string) => readonly string[];
-  /** The rows of a month, by these ledgers as they are cached; `undefined` where one is damaged: then what is published stays. */
-  rowsOf: (month: string) => Promise<Row[] | undefined>;
+  /** What a month contains, by these ledgers as they are cached; `undefined` where one is damaged: then what is published stays. */
+  contentOf: (month: string) => Promise<MonthContent | undefined>;
 }
 
-/** Brings these months of a table to what the ledgers say. */
+/** The rows of a month. */
+export interface MonthContent {
+  /** What they follow from: equal identities have equal rows. Empty: there are none. */
+  identity: readonly unknown[];
+  /** @returns `false` where the content has turned out to be another one: then nothing was written */
+  write: (file: ParquetFile) => Promise<boolean>;
+}
+
+export function contentOfRows(rows: readonly Row[]): MonthContent {
+  return {
+    identity: rows,
+    async write(file) {
+      for (const row of rows) await file.append(row);
+      return true;
+    },
+  };
+}
+
+/**
+ * Brings these months of a table to what the ledgers say.
+ * @param checksObjects whether a month whose object is lost is written again: one listing more
+ */
 export async function writeLedgerTable(
   run: BrandReport,
-  { shape, ledgersOf, rowsOf }: LedgerTable,
+  { shape, ledgersOf, contentOf }: LedgerTable,
   months: readonly string[],
+  checksObjects: boolean,
 ): Promise<void> {
   const { catalog } = run.lake;
   if (!catalog || months.length === 0) return;
@@ -33,18 +56,27 @@ export async function writeLedgerTable(
   const [from = '', ...later] = months.toSorted();
   const within = { from, to: later.at(-1) ?? from };
   const published = await catalog.snapshotsByPartition(shape.name, leading, within);
+  const stored = checksObjects
+    ? new Set(
+        await Array.fromAsync(run.lake.store.list(partitionPrefix(shape.name, leading)), ({ key }) => key),
+      )
+    : undefined;
   for (const month of months) {
     const partition = monthPartition(run.brand, run.report.name, month);
     let snapshots = published.get(partitionPath(partition)) ?? [];
     for (;;) {
-      const rows = await rowsOf(month);
-      if (!rows) break;
-      const content = contentId(rows);
-      const isPublished = snapshots.length === 1 && snapshots[0]?.startsWith(`${content}-`);
+      const content = await contentOf(month);
+      if (!content) break;
+      const { identity } = content;
+      const id = hashOf(identity);
+      const [only = '', ...others] = snapshots;
+      const isThere = stored?.has(snapshotKey(shape.name, partition, only)) ?? true;
+      const isPublished = others.length === 0 && only.startsWith(`${id}-`) && isThere;
       // A month without rows has no partition, unless it had some before.
-      if (isPublished || (rows.length === 0 && snapshots.length === 0)) break;
-      const snapshot = `${content}-${run.newId()}`;
-      await writeRows(run, shape, partition, snapshot, rows);
+      if (isPublished || (identity.length === 0 && snapshots.length === 0)) break;
+      const snapshot = `${id}-${run.newId()}`;
+      if (!(await writeSnapshot(run, shape, snapshotKey(shape.name, partition, snapshot), content))) continue;
+      stored?.add(snapshotKey(shape.name, partition, snapshot));
       await catalog.setSnapshot(shape, partition, snapshot);
       snapshots = [snapshot];
       // Another run may have committed since, and its rows, older or newer, were replaced by these.
@@ -53,20 +85,27 @@ export async function writeLedgerTable(
   }
 }
 
-function contentId(rows: readonly Row[]): string {
-  const content = JSON.stringify(rows, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
+function hashOf(identity: readonly unknown[]): string {
+  const content = JSON.stringify(identity, (_key, value) =>
+    typeof value === 'bigint' ? String(value) : value,
+  );
   return hash('sha256', content, 'hex').slice(0, 16);
 }
 
-async function writeRows(
+async function writeSnapshot(
   { lake }: BrandReport,
-  { name, columns }: TableShape,
-  partition: Partition,
-  snapshot: string,
-  rows: readonly Row[],
-): Promise<void> {
+  { columns }: TableShape,
+  key: string,
+  content: MonthContent,
+): Promise<boolean> {
   const { writeParquet } = await loadParquet();
-  const parquet = writeParquet(lake.store.create(snapshotKey(name, partition, snapshot)), columns);
-  for (const row of rows) await parquet.append(row);
-  await parquet.finish();
+  const parquet = writeParquet(lake.store.create(key), columns);
+  try {
+    const isWritten = await content.write(parquet);
+    await (isWritten ? parquet.finish() : parquet.abort());
+    return isWritten;
+  } catch (thrown) {
+    await parquet.abort();
+    throw thrown;
+  }
 }

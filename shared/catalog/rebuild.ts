@@ -18,6 +18,7 @@ import type { Catalog, TableShape } from '../ports.ts';
 import type { ReportRegistry, View } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 import { changesTable, changeViews } from '../history/index.ts';
+import { writeChanges } from './changes.ts';
 import { coverageTable, writeCoverage } from './coverage.ts';
 import { schemaChangesTable, writeSchemaChanges } from './schema-changes.ts';
 import { ensureTable, missingColumns, viewOver } from './ensure-tables.ts';
@@ -59,11 +60,7 @@ export async function rebuildCatalog(options: RebuildOptions): Promise<RebuildOu
   const { published, remaining } = await publishAll(options, documents);
   return {
     status: remaining === 0 ? 'complete' : 'incomplete',
-    tables: [
-      ...Object.values(options.reports).map(({ table }) => table),
-      ...LEDGER_TABLES,
-      changesTable.name,
-    ],
+    tables: [...Object.values(options.reports).map(({ table }) => table), ...LEDGER_TABLES],
     views: ready.map(({ view }) => view.name),
     waiting: Object.fromEntries(waiting.map(({ view, missing }) => [view.name, missing])),
     published,
@@ -183,6 +180,7 @@ async function coverMonths(context: BrandReport, months: readonly string[]): Pro
   const { hasReturnedRecords } = await context.reportState.cached();
   await writeCoverage(context, months, hasReturnedRecords);
   await writeSchemaChanges(context, months);
+  await writeChanges(context, months);
   return months;
 }
 

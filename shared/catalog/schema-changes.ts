@@ -7,7 +7,7 @@ import type { Row } from '../lake/table/columns.ts';
 import type { BrandReport } from '../context/context.ts';
 import { HISTORY_DAYS, fieldDays, schemaChanges } from '../planning/schema-changes.ts';
 import type { TableShape } from '../ports.ts';
-import { writeLedgerTable } from './ledger-tables.ts';
+import { contentOfRows, writeLedgerTable } from './ledger-tables.ts';
 
 const COLUMNS: readonly Column[] = [
   { name: 'dt', type: 'string' },
@@ -41,19 +41,26 @@ export function schemaChangeRows(
 }
 
 /** Updates the changes of fields in these months from the ledgers. */
-export async function writeSchemaChanges(run: BrandReport, months: readonly string[]): Promise<void> {
-  const rowsOf = async (month: string) => {
+export async function writeSchemaChanges(
+  run: BrandReport,
+  months: readonly string[],
+  checksObjects = false,
+): Promise<void> {
+  const contentOf = async (month: string) => {
     const ledgers = await Promise.all(
       comparedMonths(month).map((each) => readOrDamage(run.ledger(each).cached())),
     );
     const readable = ledgers.flatMap((read) => ('value' in read ? [read.value] : []));
     if (readable.length < ledgers.length) return undefined;
-    return schemaChangeRows(
-      readable.flatMap(({ days }) => Object.entries(days)),
-      month,
+    return contentOfRows(
+      schemaChangeRows(
+        readable.flatMap(({ days }) => Object.entries(days)),
+        month,
+      ),
     );
   };
-  await writeLedgerTable(run, { shape: schemaChangesTable, ledgersOf: comparedMonths, rowsOf }, months);
+  const table = { shape: schemaChangesTable, ledgersOf: comparedMonths, contentOf };
+  await writeLedgerTable(run, table, months, checksObjects);
 }
 
 /** The months that hold the days of this one, and those that they are compared with. */

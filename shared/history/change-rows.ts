@@ -5,12 +5,13 @@
  */
 import type { Column } from '../column-types.ts';
 import type { DayChanges } from '../lake/documents/ledger.ts';
-import { CHANGES_PARTITION_KEYS, CHANGES_TABLE } from '../lake/paths.ts';
+import { CHANGES_TABLE, MONTH_PARTITION_KEYS } from '../lake/paths.ts';
 import type { Row } from '../lake/table/columns.ts';
 import type { ChangedRecord, TableDiff } from '../lake/table/diff.ts';
 import type { TableShape } from '../ports.ts';
 
 const COLUMNS: readonly Column[] = [
+  { name: 'dt', type: 'string' },
   { name: 'change_id', type: 'string' },
   { name: 'previous_id', type: 'string' },
   { name: 'changed_at', type: 'timestamp' },
@@ -33,7 +34,7 @@ const COLUMNS: readonly Column[] = [
 export const changesTable: TableShape = {
   name: CHANGES_TABLE,
   description: 'What later readings changed on a day after it was first closed: a row for each changed field',
-  partitionKeys: CHANGES_PARTITION_KEYS,
+  partitionKeys: MONTH_PARTITION_KEYS,
   columns: COLUMNS,
 };
 
@@ -42,6 +43,7 @@ export type ChangeCause = 'reading' | 'rollback' | 'rebuild';
 
 /** One version of a day replaced by another. */
 export interface Change {
+  day: string;
   /** The snapshots. */
   id: string;
   previousId: string;
@@ -56,19 +58,10 @@ export interface Change {
   diff: TableDiff | undefined;
 }
 
-/** What the ledger says of the newest change. */
-export function summaryOf({
-  at,
-  rowsBefore,
-  diff,
-}: Pick<Change, 'at' | 'rowsBefore' | 'diff'>): DayChanges['last'] {
-  const counts = diff && { added: diff.added, removed: diff.removed, altered: diff.altered };
-  return { at: at.toISOString(), rowsBefore, ...counts };
-}
-
 /** The rows of a change, in the columns of `changesTable`; the one that sums it up is the first. */
 export function* changeRows({ diff, ...change }: Change): Generator<Row, void, undefined> {
   const common = {
+    dt: change.day,
     change_id: change.id,
     previous_id: change.previousId,
     changed_at: change.at,
@@ -108,14 +101,46 @@ function recordRows(record: ChangedRecord): Row[] {
   return [{ key: record.key, copies: BigInt(record.copies), record: JSON.stringify(record.record) }];
 }
 
-/** What the ledger says of the changes that have these rows, the oldest first. @throws if they sum up no change */
-export function changesInRows(rows: readonly Row[]): Pick<DayChanges, 'times' | 'last'> {
-  const days = rows.filter(({ what }) => what === 'day');
-  const { changed_at: at, rows_before: rowsBefore, added, removed, altered } = days.at(-1) ?? {};
-  if (!(at instanceof Date)) throw new Error('it has no change');
+/** What the ledger contains of changes by their rows alone. */
+export type ChangesSummary = Pick<DayChanges, 'at' | 'times' | 'last'>;
+
+/**
+ * Sums up the changes that have these rows, the oldest first. A change to equal content is none that people hear of.
+ * @returns `changeId`: of the newest change
+ * @throws if no row is the first one of a change
+ */
+export function summaryOfRows(rows: Iterable<Row>): ChangesSummary & { changeId: string } {
+  let newest: Row | undefined;
+  let last: Row | undefined;
+  let times = 0;
+  for (const row of rows) {
+    if (row.what !== 'day') continue;
+    newest = row;
+    if (!isOfContent(row)) continue;
+    last = row;
+    times += 1;
+  }
+  if (!newest) throw new Error('it has no change');
+  const { change_id: changeId } = newest;
+  return { changeId: String(changeId), at: timeOf(newest), times, ...(last && { last: lastOf(last) }) };
+}
+
+/** Whether a change, by its first row, led to other content, as far as that is known. */
+export function isOfContent({ added, removed, altered }: Row): boolean {
+  return added !== 0n || removed !== 0n || altered !== 0n;
+}
+
+function lastOf(row: Row): NonNullable<DayChanges['last']> {
+  const { rows_before: rowsBefore, added, removed, altered } = row;
   const isCounted = typeof added === 'bigint';
-  const diff = isCounted
-    ? { added: Number(added), removed: Number(removed), altered: Number(altered) }
-    : undefined;
-  return { times: days.length, last: summaryOf({ at, rowsBefore: Number(rowsBefore), diff }) };
+  return {
+    at: timeOf(row),
+    rowsBefore: Number(rowsBefore),
+    ...(isCounted && { added: Number(added), removed: Number(removed), altered: Number(altered) }),
+  };
+}
+
+function timeOf({ changed_at: at }: Row): string {
+  if (!(at instanceof Date)) throw new Error('a change has no time');
+  return at.toISOString();
 }

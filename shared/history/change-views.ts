@@ -1,6 +1,7 @@
 /*
  * What happened to days after they were closed, in SQL: the table `changes` (`history/change-rows.ts`) has a row for each
- * fact, these views one for each change and one for each day that changed.
+ * fact, these views one for each change and one for each day that changed. They leave out changes to equal content. Their
+ * column `month` is the table's partition key: a condition on it keeps Athena from reading other months.
  */
 import { changesTable } from './change-rows.ts';
 import type { ReportRegistry, View } from '../reports/definition.ts';
@@ -27,6 +28,7 @@ function changesDaily(reports: ReportRegistry): View {
     columns: [
       ['brand', 'string', 'The brand'],
       ['report', 'string', 'The report, by the last part of its action'],
+      ['month', 'string', 'The month of the day; a condition on it reads that month alone'],
       ['dt', 'string', 'The day that changed'],
       ['changed_at', 'timestamp', 'When the new version replaced the one before, in UTC'],
       ['cause', 'string', 'reading, rollback or rebuild'],
@@ -43,6 +45,7 @@ function changesDaily(reports: ReportRegistry): View {
     sql: `SELECT
   CAST(brand AS varchar) AS brand,
   CAST(report AS varchar) AS report,
+  CAST(month AS varchar) AS month,
   CAST(dt AS varchar) AS dt,
   CAST(changed_at AS timestamp) AS changed_at,
   CAST(cause AS varchar) AS cause,
@@ -52,13 +55,14 @@ function changesDaily(reports: ReportRegistry): View {
   ${sumOf('new_value')} AS measure_after,
   CAST(change_id AS varchar) AS change_id
 FROM (
-  SELECT brand, report, dt, change_id, changed_at, cause, what, column_name, old_value, new_value,
+  SELECT brand, report, month, dt, change_id, changed_at, cause, what, column_name, old_value, new_value,
     rows_before, rows_after, added, removed, altered,
     CAST(${measure} AS varchar) AS measure
   FROM ${changesTable.name}
   WHERE what IN ('day', 'sum')
 ) AS facts
-GROUP BY brand, report, dt, changed_at, cause, change_id`,
+GROUP BY brand, report, month, dt, changed_at, cause, change_id
+HAVING coalesce(max(added + removed + altered), 1) > 0`,
   };
 }
 
@@ -69,6 +73,7 @@ const restatements: View = {
   columns: [
     ['brand', 'string', 'The brand'],
     ['report', 'string', 'The report, by the last part of its action'],
+    ['month', 'string', 'The month of the day; a condition on it reads that month alone'],
     ['dt', 'string', 'The day that changed'],
     ['first_rows', 'bigint', 'Rows when the day was closed first'],
     ['rows_now', 'bigint', 'Rows of the newest version'],
@@ -83,6 +88,7 @@ const restatements: View = {
   sql: `SELECT
   CAST(brand AS varchar) AS brand,
   CAST(report AS varchar) AS report,
+  CAST(month AS varchar) AS month,
   CAST(dt AS varchar) AS dt,
   CAST(min_by(rows_before, changed_at) AS bigint) AS first_rows,
   CAST(max_by(rows_after, changed_at) AS bigint) AS rows_now,
@@ -94,6 +100,6 @@ const restatements: View = {
   CAST(sum(altered) AS bigint) AS altered,
   CAST(sum(CASE WHEN added IS NULL THEN 1 ELSE 0 END) AS bigint) AS unknown_changes
 FROM ${changesTable.name}
-WHERE what = 'day'
-GROUP BY brand, report, dt`,
+WHERE what = 'day' AND coalesce(added + removed + altered, 1) > 0
+GROUP BY brand, report, month, dt`,
 };

@@ -1,4 +1,5 @@
-export { changesTable, changesInRows } from './change-rows.ts';
+export { changesTable, isOfContent, summaryOfRows } from './change-rows.ts';
 export { changeViews } from './change-views.ts';
+export { appendChanges, writeChangesAgain } from './day-changes.ts';
 export { logChange, recordChange } from './record-change.ts';
 export { versionAt, versionsOf } from './versions.ts';

@@ -1,22 +1,21 @@
 /*
- * Records what replacing a version of a closed day changed. The table `changes` has one partition a day, whose snapshot
- * has all changes of the day so far. It is written before the commit and named in the ledger by the commit itself: a
- * change is there exactly if the version is that it led to (I4).
+ * Records what replacing a version of a day changed, once the day was closed. The change is written before the commit and
+ * named in the ledger by the commit itself: a change is there exactly if the version is that it led to (I4).
  */
-import { asBrandReportsError } from '../errors.ts';
 import type { Committed, DayChanges } from '../lake/documents/ledger.ts';
-import { changesPartition, dayPartition, snapshotKey } from '../lake/paths.ts';
+import { dayPartition, snapshotKey } from '../lake/paths.ts';
 import type { TableDiff } from '../lake/table/diff.ts';
 import type { RowHashes } from '../lake/table/digest.ts';
-import { loadDiff, loadParquet } from '../lake/table/load-parquet.ts';
+import { loadDiff } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
 import type { ReportSettings } from '../settings/settings.ts';
-import { type Change, type ChangeCause, changeRows, changesTable, summaryOf } from './change-rows.ts';
+import { type ChangeCause, changeRows } from './change-rows.ts';
+import { addChange, damageOf } from './day-changes.ts';
 import type { BrandReport } from '../context/context.ts';
 
-/** Each change writes all those before it again: of a day that has so much, later changes are only counted. */
-const MAX_LISTED_DAY_BYTES = 64 * 2 ** 20;
+/** Each change writes all those before it again, and `verify` reads them: later changes of the day are only counted. */
+const MAX_LISTED_DAY_ROWS = 50_000;
 
 /** What a change is recorded with: a report of a brand, with its settings where it has any. */
 export type ChangesContext = Pick<
@@ -39,8 +38,8 @@ export interface Replacement {
 }
 
 /**
- * Writes what replacing the committed version of a day changes. An open day that grows is no change, nor is a version of
- * equal content.
+ * Writes what replacing the committed version of a day changes, even if the content is equal: then nothing was added,
+ * removed or altered. An open day that grows is no change.
  * @returns what the ledger is to say in `committed.changes`, to be committed together with the new version
  * @throws BrandReportsError where the store cannot be read or written now
  */
@@ -50,9 +49,10 @@ export async function recordChange(
   replacement: Replacement,
 ): Promise<DayChanges | undefined> {
   const { before, after, cause } = replacement;
-  if (before.state === 'open' || before.digest === after.digest) return before.changes;
-  const diff = await diffOrLog(ctx, day, replacement);
-  const change: Change = {
+  const wasClosed = before.state !== 'open' || before.changes !== undefined;
+  if (!wasClosed || before.snapshot === after.snapshot) return before.changes;
+  const change = {
+    day,
     id: after.snapshot,
     previousId: before.snapshot,
     at: timeOfChange(ctx, before.changes),
@@ -61,23 +61,37 @@ export async function recordChange(
     rowsAfter: after.rows,
     sumsBefore: before.sums ?? {},
     sumsAfter: after.sums ?? {},
-    diff,
   };
-  const written = await writeChanges(ctx, day, before.changes, change);
-  return { ...written, last: summaryOf(change) };
+  const diff = before.digest === after.digest ? NOTHING_CHANGED : await diffOrLog(ctx, day, replacement);
+  const room = MAX_LISTED_DAY_ROWS - (before.changes?.rows ?? 0);
+  const listed = [...changeRows({ ...change, diff })];
+  const rows = listed.length <= room ? listed : [...changeRows({ ...change, diff: diff && countsOf(diff) })];
+  return addChange(ctx, day, before.changes, rows);
 }
+
+function countsOf({ added, removed, altered }: TableDiff): TableDiff {
+  return { added, removed, altered };
+}
+
+const NOTHING_CHANGED: TableDiff = { added: 0, removed: 0, altered: 0, records: [] };
 
 /**
  * The machine's time, as of publications: what queries found at an instant and the changes since then make what they find
  * now. The times of a day's changes grow, even if a clock is behind.
  */
 function timeOfChange({ clock }: ChangesContext, earlier: DayChanges | undefined): Date {
-  const lastMs = earlier ? Date.parse(earlier.last.at) : Number.NEGATIVE_INFINITY;
+  const lastMs = earlier ? Date.parse(earlier.at) : Number.NEGATIVE_INFINITY;
   return new Date(Math.max(clock.wallMs(), lastMs + 1));
 }
 
-/** To be called when the change is committed. @param rows of the new version */
-export function logChange({ log }: ChangesContext, day: string, rows: number, { last }: DayChanges): void {
+/** To be called when the change is committed. A change to equal content is no news. @param rows of the new version */
+export function logChange(
+  { log }: ChangesContext,
+  day: string,
+  rows: number,
+  { at, last }: DayChanges,
+): void {
+  if (last?.at !== at) return;
   const { rowsBefore, added, removed, altered } = last;
   log({ event: 'day_changed', day, rowsBefore, rows, added, removed, altered });
 }
@@ -93,14 +107,14 @@ async function diffOrLog(
       key: snapshotKey(ctx.report.table, dayPartition(ctx.brand, day), version.snapshot),
       bytes: version.bytes,
     });
-  const isLong = (before.changes?.bytes ?? 0) > MAX_LISTED_DAY_BYTES;
+  const room = MAX_LISTED_DAY_ROWS - (before.changes?.rows ?? 0);
   try {
     const { diffTables, openVersion } = await loadDiff();
     const old = await openVersion(snapshot(before));
     if (old.digest !== before.digest) throw new Error('its digest is not the one that was committed');
     const replacing = await openVersion(snapshot(after), afterHashes);
     const key = before.keyIsNone || after.keyIsNone ? undefined : await keyColumn(ctx);
-    return await diffTables(old, replacing, key, isLong ? { records: 0, bytes: 0 } : undefined);
+    return await diffTables(old, replacing, key, room > 0 ? undefined : { records: 0, bytes: 0 });
   } catch (thrown) {
     const message = `version ${before.snapshot} cannot be compared: ${damageOf(thrown)}`;
     ctx.log({ event: 'change_not_compared', day, message });
@@ -108,50 +122,8 @@ async function diffOrLog(
   }
 }
 
-/** What is wrong with an object that can be read but is not what was written. @throws where the store fails */
-function damageOf(thrown: unknown): string {
-  const { kind, code, message } = asBrandReportsError(thrown);
-  // What cannot be parsed as Parquet is no bug here: the file is not the one that was written.
-  if (kind !== 'bug' && code !== 'object_missing') throw thrown;
-  return message;
-}
-
 async function keyColumn({ report, settings, schema }: ChangesContext): Promise<string | undefined> {
   const field = primaryKeyField({ report, settings });
   const { columns } = await schema.cached();
   return field === undefined ? undefined : columns.find((column) => column.field === field)?.name;
-}
-
-/** The changes before, and then this one. */
-async function writeChanges(
-  ctx: ChangesContext,
-  day: string,
-  earlier: DayChanges | undefined,
-  change: Change,
-): Promise<Pick<DayChanges, 'snapshot' | 'bytes' | 'times'>> {
-  const { readParquetRows, writeParquet } = await loadParquet();
-  const partition = changesPartition(ctx.brand, ctx.report.name, day);
-  const keyOf = (snapshot: string) => snapshotKey(changesTable.name, partition, snapshot);
-  const snapshot = ctx.newId();
-  const file = writeParquet(ctx.lake.store.create(keyOf(snapshot)), changesTable.columns);
-  try {
-    if (earlier)
-      for await (const row of readParquetRows(
-        fileIn(ctx.lake.store, { key: keyOf(earlier.snapshot), bytes: earlier.bytes }),
-      ))
-        await file.append(row);
-    for (const row of changeRows(change)) await file.append(row);
-    const { bytes } = await file.finish();
-    return { snapshot, bytes, times: (earlier?.times ?? 0) + 1 };
-  } catch (thrown) {
-    await file.abort();
-    if (!earlier) throw thrown;
-    // What is lost cannot be written again, and must not keep the day from being read.
-    ctx.log({
-      event: 'changes_lost',
-      day,
-      message: `the ${earlier.times} changes before are lost: ${damageOf(thrown)}`,
-    });
-    return writeChanges(ctx, day, undefined, change);
-  }
 }

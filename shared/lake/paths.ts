@@ -5,8 +5,8 @@
  *
  *   snapshots/<table>/brand=<brand>/dt=<day>/<snapshot id>/part-0000.parquet
  *   snapshots/coverage/brand=<brand>/report=<report>/month=<month>/<snapshot id>/part-0000.parquet
- *   snapshots/schema_changes/…                 the same
- *   snapshots/changes/brand=<brand>/report=<report>/dt=<day>/<snapshot id>/part-0000.parquet
+ *   snapshots/schema_changes/…, snapshots/changes/…   the same
+ *   changes/brand=<brand>/report=<report>/dt=<day>/<id>/part-0000.parquet   of a day; no table reads them
  *   raw/<report>/brand=<brand>/dt=<day>/<attempt id>/chunk-000000.json-seq.zst, progress.json
  *   ledger/<report>/<brand>/<YYYY-MM>.json, state.json
  *   ledger/format.json                         the number of this layout (documents/lake-format.ts)
@@ -25,20 +25,20 @@ import type { Partition } from '../ports.ts';
 export const DAY_PARTITION_KEYS = ['brand', 'dt'] as const;
 /** Partition keys of the tables that are made from ledgers, in the order of the folders. */
 export const MONTH_PARTITION_KEYS = ['brand', 'report', 'month'] as const;
-/** Partition keys of `changes`, in the order of the folders. */
-export const CHANGES_PARTITION_KEYS = ['brand', 'report', 'dt'] as const;
 
 /** The table of which days are present or missing. */
 export const COVERAGE_TABLE = 'coverage';
 /** The table of fields that come and go. */
 export const SCHEMA_CHANGES_TABLE = 'schema_changes';
-/** The table of what later readings of a closed day changed; it is stored like a report's table. */
+/** The table of what later readings of closed days changed. */
 export const CHANGES_TABLE = 'changes';
 /** The tables that are made from ledgers; they are stored like a report's table. */
-export const LEDGER_TABLES: readonly string[] = [COVERAGE_TABLE, SCHEMA_CHANGES_TABLE];
+export const LEDGER_TABLES: readonly string[] = [COVERAGE_TABLE, SCHEMA_CHANGES_TABLE, CHANGES_TABLE];
 
 /** The snapshots of all tables. */
 export const SNAPSHOTS_PREFIX = 'snapshots/';
+/** The changes of each closed day, which the ledgers name; the table `changes` is made from them. */
+export const CHANGES_PREFIX = 'changes/';
 /** The raw records of all reports; a lifecycle rule expires them. */
 export const RAW_PREFIX = 'raw/';
 /** The ledgers and states of all reports. */
@@ -66,6 +66,7 @@ export const DOCUMENT_PREFIXES: readonly string[] = [LEDGERS_PREFIX, SCHEMAS_PRE
 /** Every other prefix of a lake in S3. */
 export const OTHER_PREFIXES: readonly string[] = [
   SNAPSHOTS_PREFIX,
+  CHANGES_PREFIX,
   RAW_PREFIX,
   RATES_PREFIX,
   DAMAGED_PREFIX,
@@ -96,11 +97,6 @@ export function monthPartition(brand: string, report: string, month?: string): P
   return partitionOf(MONTH_PARTITION_KEYS, month === undefined ? [brand, report] : [brand, report, month]);
 }
 
-/** The partition of a day in `changes`; without a day, all partitions of the report. */
-export function changesPartition(brand: string, report: string, day?: string): Partition {
-  return partitionOf(CHANGES_PARTITION_KEYS, day === undefined ? [brand, report] : [brand, report, day]);
-}
-
 /** `snapshots/orders/`: the location of the table in Glue. */
 export function tablePrefix(table: string): string {
   return `${SNAPSHOTS_PREFIX}${table}/`;
@@ -127,6 +123,17 @@ export function snapshotKey(table: string, partition: Partition, snapshot: strin
 export function snapshotOfKey(key: string): string | undefined {
   const [file, id] = key.split('/').reverse();
   return file === SNAPSHOT_FILE && id !== '' ? id : undefined;
+}
+
+/** `changes/brand=acme/report=order_list/`: the changes of all days of a report. */
+export function changesPrefix(brand: string, report: string): string {
+  return `${CHANGES_PREFIX}${partitionPath(monthPartition(brand, report))}/`;
+}
+
+/** The object that has all changes of a day up to one of them. */
+export function changesKey(brand: string, report: string, day: string, id: string): string {
+  const [, dayKey] = DAY_PARTITION_KEYS;
+  return `${changesPrefix(brand, report)}${partitionPath([[dayKey, day]])}/${id}/${SNAPSHOT_FILE}`;
 }
 
 /** `raw/order_list/`: every attempt of a report. */

@@ -3,6 +3,7 @@
  * after a change of column types or the key. Each day is `pipeline/rebuild-day.ts`; here they are put in
  * order, and what follows from the ledgers (tables, `coverage`, the hints of the report state) follows them again at the end.
  */
+import { writeChanges } from '../catalog/changes.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
 import { ensureTable, ensureTableAndViews } from '../catalog/ensure-tables.ts';
 import { monthsComparedWith, writeSchemaChanges } from '../catalog/schema-changes.ts';
@@ -153,6 +154,7 @@ async function finish(
   const { hasReturnedRecords } = await ctx.reportState.cached();
   await writeCoverage(ctx, months, hasReturnedRecords);
   await writeSchemaChanges(ctx, monthsComparedWith(published, todayIn(ctx)));
+  await writeChanges(ctx, months);
   const [wallMs, nowMs] = [ctx.clock.wallMs(), ctx.clock.now().getTime()];
   const examined = new Map(months.map((month) => [month, { dueMs: nowMs }]));
   const run = { id: ctx.runId, wallMs, nowMs, seen: new Map() };

@@ -5,8 +5,8 @@
  * It holds until a reading finds other content: how and when the day is read stays as it was, and a day that has settled
  * is read no more. A closed day never goes back to a version that was read while it was open, which is part of it (I2).
  */
-
 import { claimForVersion } from '../attempt/claim.ts';
+import { writeChanges } from '../catalog/changes.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
 import { writeSchemaChanges } from '../catalog/schema-changes.ts';
 import { type BrandReport, createBrandReport, type LakeAccess } from '../context/context.ts';
@@ -20,7 +20,7 @@ import { markMonthsDirty } from '../lake/documents/report-state.ts';
 import { dayPartition, snapshotKey } from '../lake/paths.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { readContent, type SnapshotContent } from '../lake/table/read-content.ts';
-import { fileIn, type ReadableFile } from '../lake/table/readable-file.ts';
+import { findFile } from '../lake/table/readable-file.ts';
 import { publishDay } from '../pipeline/publish.ts';
 import { replaceVersion } from '../pipeline/replace-version.ts';
 import { enabledPolicy } from '../planning/policy.ts';
@@ -119,6 +119,7 @@ export async function rollBack(options: RollbackOptions, to: string): Promise<Ro
   await ctx.ledger(month).flush();
   if (ctx.policy) await writeCoverage(ctx, [month], (await ctx.reportState.cached()).hasReturnedRecords);
   await writeSchemaChanges(ctx, [month]);
+  await writeChanges(ctx, [month]);
   const { snapshot, rows } = committed;
   return { status: 'complete', ...outcome, snapshot: to, rows: content.rows, replaced: { snapshot, rows } };
 }
@@ -236,7 +237,7 @@ async function wholeContent(ctx: BrandReport, day: string, snapshot: string): Pr
       'version_unreadable',
       `${keyOf(ctx, day, snapshot)} cannot be read (${why}); nothing was changed. Choose another version.`,
     );
-  const file = await fileOf(ctx, day, snapshot);
+  const file = await findFile(ctx.lake.store, keyOf(ctx, day, snapshot));
   if (!file) throw unreadable('it is missing');
   try {
     return await readContent(file);
@@ -249,7 +250,7 @@ async function wholeContent(ctx: BrandReport, day: string, snapshot: string): Pr
 }
 
 async function rowsOf(ctx: BrandReport, day: string, snapshot: string): Promise<number | null> {
-  const file = await fileOf(ctx, day, snapshot);
+  const file = await findFile(ctx.lake.store, keyOf(ctx, day, snapshot));
   const { openCodedFile } = await loadCodedFile();
   try {
     return file ? (await openCodedFile(file)).rows : null;
@@ -257,14 +258,6 @@ async function rowsOf(ctx: BrandReport, day: string, snapshot: string): Promise<
     if (asBrandReportsError(thrown).kind !== 'bug') throw thrown;
     return null;
   }
-}
-
-/** `undefined` where the object is missing. */
-async function fileOf(ctx: BrandReport, day: string, snapshot: string): Promise<ReadableFile | undefined> {
-  const { store } = ctx.lake;
-  const key = keyOf(ctx, day, snapshot);
-  for await (const object of store.list(key)) if (object.key === key) return fileIn(store, object);
-  return undefined;
 }
 
 function keyOf({ report, brand }: BrandReport, day: string, snapshot: string): string {

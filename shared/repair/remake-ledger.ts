@@ -2,9 +2,8 @@ import { monthOf } from '../days.ts';
 import { asBrandReportsError } from '../errors.ts';
 import type { Committed, DayChanges, Ledger, Superseded, VersionContent } from '../lake/documents/ledger.ts';
 import {
-  CHANGES_TABLE,
   brandPartitions,
-  changesPartition,
+  changesPrefix,
   parseDayKey,
   partitionPath,
   partitionPrefix,
@@ -13,7 +12,7 @@ import {
 import { loadParquet } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
 import { readContent } from '../lake/table/read-content.ts';
-import { changesInRows } from '../history/index.ts';
+import { summaryOfRows } from '../history/index.ts';
 import type { LakeAccess } from '../context/context.ts';
 import type { Lake, ListedObject, Partition } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
@@ -42,13 +41,7 @@ export async function remakeLedger(
   const { report, brand, month } = scope;
   const now = new Date(clock.wallMs()).toISOString();
   const found = await snapshotsByDay(lake, now, month, report.table, brandPartitions(brand));
-  const ofChanges = await snapshotsByDay(
-    lake,
-    now,
-    month,
-    CHANGES_TABLE,
-    changesPartition(brand, report.name),
-  );
+  const ofChanges = await objectsByDay(lake, month, changesPrefix(brand, report.name));
   const days: Ledger['days'] = {};
   const notes: string[] = [];
   for (const [day, { current, others, isAlone }] of [...found].sort(([a], [b]) => (a < b ? -1 : 1))) {
@@ -61,7 +54,7 @@ export async function remakeLedger(
       notes.push(
         `${day}: ${others.length} other versions are kept; when each was current, and whether it is whole, is not known any more`,
       );
-    const { changes, note } = await changesOf(lake, ofChanges.get(day)?.current);
+    const { changes, note } = await changesOf(lake, content.snapshot, ofChanges.get(day));
     if (note !== undefined) notes.push(`${day}: ${note}`);
     days[day] = {
       committed: {
@@ -114,17 +107,11 @@ async function snapshotsByDay(
   table: string,
   leading: Partition,
 ): Promise<Map<string, DaySnapshots>> {
-  const prefix = partitionPrefix(table, leading);
-  const stored = (await Array.fromAsync(store.list(prefix))).flatMap((object): Snapshot[] => {
-    const of = parseDayKey(prefix, object.key);
-    const isOfMonth = of && monthOf(of.day) === month && snapshotOfKey(object.key) === of.id;
-    return isOfMonth ? [{ ...object, ...of }] : [];
-  });
+  const stored = await objectsByDay({ store }, month, partitionPrefix(table, leading));
   const pointed = await catalog?.snapshotsByPartition(table, leading);
   const days = new Map<string, DaySnapshots>();
-  for (const [day, snapshots] of Map.groupBy(stored, ({ day }) => day)) {
+  for (const [day, byAge] of stored) {
     const ids = pointed?.get(partitionPath([...leading, ['dt', day]])) ?? [];
-    const byAge = snapshots.toSorted((a, b) => a.modifiedAt.getTime() - b.modifiedAt.getTime());
     const current = (pointed ? byAge.filter(({ id }) => ids.includes(id)) : byAge).at(-1);
     // One that is newer than what readers find was rolled back from: when, nobody knows.
     const others = byAge
@@ -133,6 +120,21 @@ async function snapshotsByDay(
     days.set(day, { current, others, isAlone: !pointed || ids.length === 1 });
   }
   return days;
+}
+
+/** By day of the month, the objects below a prefix, the oldest first. */
+async function objectsByDay(
+  { store }: Pick<Lake, 'store'>,
+  month: string,
+  prefix: string,
+): Promise<Map<string, Snapshot[]>> {
+  const stored = (await Array.fromAsync(store.list(prefix))).flatMap((object): Snapshot[] => {
+    const of = parseDayKey(prefix, object.key);
+    const isOfMonth = of && monthOf(of.day) === month && snapshotOfKey(object.key) === of.id;
+    return isOfMonth ? [{ ...object, ...of }] : [];
+  });
+  const byAge = stored.sort((a, b) => a.modifiedAt.getTime() - b.modifiedAt.getTime());
+  return Map.groupBy(byAge, ({ day }) => day);
 }
 
 async function contentOf(
@@ -147,20 +149,25 @@ async function contentOf(
   }
 }
 
-/** What the ledger has to have of a day's changes; `note` where they cannot be read. */
+/** What the ledger has to contain of a day's changes: the object whose newest change led to the version; `note` where one cannot be read. */
 async function changesOf(
   { store }: Lake,
-  object: Snapshot | undefined,
+  version: string,
+  objects: readonly Snapshot[] = [],
 ): Promise<{ changes?: DayChanges; note?: string }> {
-  if (!object) return {};
-  const { id: snapshot, bytes } = object;
-  try {
-    const { readParquetRows } = await loadParquet();
-    const rows = await Array.fromAsync(readParquetRows(fileIn(store, object)));
-    return { changes: { snapshot, bytes, ...changesInRows(rows) } };
-  } catch (thrown) {
-    return { note: `what changed of it is lost: ${object.key}: ${asBrandReportsError(thrown).message}` };
+  const { readParquetRows } = await loadParquet();
+  const notes: string[] = [];
+  for (const object of objects.toReversed()) {
+    const { id: snapshot, bytes, key } = object;
+    try {
+      const rows = await Array.fromAsync(readParquetRows(fileIn(store, object)));
+      const { changeId, ...summary } = summaryOfRows(rows);
+      if (changeId === version) return { changes: { snapshot, bytes, rows: rows.length, ...summary } };
+    } catch (thrown) {
+      notes.push(`what changed of it is lost: ${key}: ${asBrandReportsError(thrown).message}`);
+    }
   }
+  return notes[0] === undefined ? {} : { note: notes[0] };
 }
 
 function unknownReading(

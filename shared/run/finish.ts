@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { writeChanges } from '../catalog/changes.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
 import { ensureTableAndViews } from '../catalog/ensure-tables.ts';
 import { monthsComparedWith, writeSchemaChanges } from '../catalog/schema-changes.ts';
@@ -17,7 +18,7 @@ import {
   withLastRun,
 } from '../lake/documents/report-state.ts';
 import { type ReportOutcome, countFailedDays, errorSummary } from '../outcome.ts';
-import { type RunContext, isDailyWorkDue, todayIn } from '../context/context.ts';
+import { type RunContext, committedOf, isDailyWorkDue, todayIn } from '../context/context.ts';
 import { hasPendingPublication } from '../pipeline/publish.ts';
 import { reconcile } from '../findings/index.ts';
 import { monthDueAtMs } from '../planning/due.ts';
@@ -80,8 +81,10 @@ export async function finishReport(
           Object.keys(before.months).filter((month) => month < monthOf(ctx.policy.startDate)),
         );
   const covered = [...new Set([...months, ...verified, ...left])];
-  await writeCoverage(ctx, covered, hasReturnedRecords);
-  await writeSchemaChanges(ctx, isDaily ? covered : await monthsWithOtherFields(ctx, seen, committedDays));
+  await writeCoverage(ctx, covered, hasReturnedRecords, isDaily);
+  const otherFields = isDaily ? covered : await monthsWithOtherFields(ctx, seen, committedDays);
+  await writeSchemaChanges(ctx, otherFields, isDaily);
+  await writeChanges(ctx, isDaily ? covered : await monthsWithChanges(ctx, seen, committedDays), isDaily);
 
   const examined = new Map<string, ExaminedMonth>();
   for (const month of covered) examined.set(month, await examinedMonth(ctx, month, nowMs));
@@ -116,6 +119,19 @@ async function monthsWithOtherFields(
   );
   const left = [...seen].flatMap(([month, known]) => (known?.dirty ? daysOfMonth(month) : []));
   return monthsComparedWith([...changed.flat(), ...left], todayIn(ctx));
+}
+
+/** The months of committed days that have changes, and those of a run that died. */
+async function monthsWithChanges(
+  ctx: RunContext,
+  seen: SeenMonths,
+  committedDays: readonly string[],
+): Promise<string[]> {
+  const committed = await Promise.all(
+    committedDays.map(async (day) => ((await committedOf(ctx, day))?.changes ? [monthOf(day)] : [])),
+  );
+  const left = [...seen].flatMap(([month, known]) => (known?.dirty ? [month] : []));
+  return [...new Set([...committed.flat(), ...left])];
 }
 
 /** Records that a run failed before it could finish. Never fails: the watcher notices as well where no run reports. */

@@ -2,10 +2,9 @@ import { DAY_MS, monthOf } from '../days.ts';
 import { refreshUndamaged } from '../lake/documents/cas-document.ts';
 import { type DayEntry, type Ledger, forgetVersions } from '../lake/documents/ledger.ts';
 import {
-  CHANGES_TABLE,
   brandPartitions,
   brandRawPrefix,
-  changesPartition,
+  changesPrefix,
   parseDayKey,
   partitionPrefix,
   monthPartition,
@@ -60,7 +59,8 @@ export const SNAPSHOT_GRACE_MS = DAY_MS;
 const ATTEMPT_GRACE_MS = 7 * DAY_MS;
 
 /**
- * Garbage collection: removes snapshots, of changes too, older than a day that neither ledger nor catalog references, and
+ * Garbage collection: removes snapshots that neither ledger nor catalog references, and changes that no ledger
+ * references, both when they are older than a day, and
  * attempts that no ledger references after a week. Only here, and only by the report's own runs, is anything of the lake
  * deleted. A day that is being read is left alone: its snapshot may be written but not committed yet (I4).
  * @returns the months of which it found snapshots, for `forgetOldVersions`
@@ -81,17 +81,15 @@ export async function vacuum(ctx: RunContext): Promise<string[]> {
   const nowMs = clock.earlierMs();
   const isWithinGrace = (at: string | null) =>
     at === null || Math.abs(nowMs - Date.parse(at)) < SNAPSHOT_GRACE_MS;
-  const changesOfReport = changesPartition(brand, report.name);
-  const publishedChanges = await publishedSnapshots(ctx, CHANGES_TABLE, changesOfReport);
   const changes = await unreferenced(
     ctx,
-    partitionPrefix(CHANGES_TABLE, changesOfReport),
+    changesPrefix(brand, report.name),
     SNAPSHOT_GRACE_MS,
     (id, entry) => {
-      // A snapshot of changes is replaced together with one of the day.
+      // The object of a day's changes is replaced together with a version of the day.
       const mayBeRead = entry.superseded?.some(({ at }) => isWithinGrace(at));
-      const isCurrent = publishedChanges.has(id) || entry.committed?.changes?.snapshot === id;
-      return isCurrent || mayBeRead || entry.claim !== undefined;
+      const { snapshot, unread = [] } = entry.committed?.changes ?? {};
+      return snapshot === id || unread.includes(id) || mayBeRead || entry.claim !== undefined;
     },
   );
   const attempts = await unreferenced(

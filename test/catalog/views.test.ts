@@ -200,9 +200,9 @@ describe('an amount that is text', () => {
 
 describe('changes', () => {
   const day = (id: string, at: string, before: number, after: number, added: number | null, removed = 0) =>
-    `('acme', 'order_list', '2026-03-03', '${id}', '${at}', 'reading', 'day', ${before}, ${after}, ${added}, ${removed}, 1, NULL, NULL, NULL)`;
+    `('acme', 'order_list', '2026-03', '2026-03-03', '${id}', '${at}', 'reading', 'day', ${before}, ${after}, ${added}, ${removed}, 1, NULL, NULL, NULL)`;
   const sum = (id: string, at: string, column: string, before: string, after: string) =>
-    `('acme', 'order_list', '2026-03-03', '${id}', '${at}', 'reading', 'sum', NULL, NULL, NULL, NULL, NULL, '${column}', ${before}, ${after})`;
+    `('acme', 'order_list', '2026-03', '2026-03-03', '${id}', '${at}', 'reading', 'sum', NULL, NULL, NULL, NULL, NULL, '${column}', ${before}, ${after})`;
   const [FIRST, SECOND] = ['2026-03-05 06:00:00', '2026-04-02 06:00:00'];
 
   beforeEach(async () => {
@@ -213,7 +213,7 @@ describe('changes', () => {
     await connection.run(`CREATE TABLE ${changesTable.name} (${defined})`);
     for (const { view } of over) await connection.run(`CREATE VIEW ${view.name} AS ${view.sql}`);
     await connection.run(
-      `INSERT INTO changes (brand, report, dt, change_id, changed_at, cause, what, rows_before, rows_after, added, removed, altered, column_name, old_value, new_value)
+      `INSERT INTO changes (brand, report, month, dt, change_id, changed_at, cause, what, rows_before, rows_after, added, removed, altered, column_name, old_value, new_value)
        VALUES ${[
          day('b', FIRST, 10, 12, 3),
          sum('b', FIRST, 'commission', "'1.500000000'", "'2.000000000'"),
@@ -243,14 +243,34 @@ describe('changes', () => {
     ]);
   });
 
+  it('leave out a change to equal content', async () => {
+    const before = await rows('SELECT * FROM restatements');
+    await connection.run(
+      `INSERT INTO changes (brand, report, month, dt, change_id, changed_at, cause, what, rows_before, rows_after, added, removed, altered)
+       VALUES ('acme', 'order_list', '2026-03', '2026-03-03', 'e', '2026-04-04 06:00:00', 'rebuild', 'day', 9, 9, 0, 0, 0)`,
+    );
+    expect(await rows('SELECT change_id FROM changes_daily ORDER BY changed_at')).toEqual([
+      { change_id: 'b' },
+      { change_id: 'c' },
+    ]);
+    expect(await rows('SELECT * FROM restatements')).toEqual(before);
+  });
+
   it('are summed up by day, from the first version to what is there now', async () => {
     await connection.run(
-      `INSERT INTO changes (brand, report, dt, change_id, changed_at, cause, what, rows_before, rows_after)
-       VALUES ('acme', 'order_list', '2026-03-03', 'd', '2026-04-03 06:00:00', 'reading', 'day', 9, 8)`,
+      `INSERT INTO changes (brand, report, month, dt, change_id, changed_at, cause, what, rows_before, rows_after)
+       VALUES ('acme', 'order_list', '2026-03', '2026-03-03', 'd', '2026-04-03 06:00:00', 'reading', 'day', 9, 8)`,
     );
     expect(await rows('SELECT * FROM restatements')).toEqual([
       {
-        ...{ brand: 'acme', report: 'order_list', dt: '2026-03-03', first_rows: '10', rows_now: '8' },
+        ...{
+          brand: 'acme',
+          report: 'order_list',
+          month: '2026-03',
+          dt: '2026-03-03',
+          first_rows: '10',
+          rows_now: '8',
+        },
         ...{ changes: '3', first_changed_at: FIRST, last_changed_at: '2026-04-03 06:00:00' },
         ...{ added: '3', removed: '3', altered: '2', unknown_changes: '1' },
       },

@@ -1,5 +1,3 @@
-import { readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { addDays } from '../../shared/days.ts';
@@ -113,18 +111,5 @@ describe('the changes of a lake', () => {
       { changes: 2, added: 0, removed: 1, altered: 1, facts: expect.any(Number) },
       { changes: 2, added: 0, removed: 0, altered: 1, facts: expect.any(Number) },
     ]);
-  });
-
-  it('are verified: damage is a mismatch', async () => {
-    expect((await runCli(['verify', 'orders', ...inLake])).code).toBe(0);
-    const folder = join(sample.lake, `snapshots/changes/brand=acme/report=order_list/dt=${day}`);
-    for (const snapshot of readdirSync(folder))
-      writeFileSync(join(folder, snapshot, 'part-0000.parquet'), 'no Parquet file');
-    const { code, stdout } = await runCli(['verify', 'orders', ...inLake]);
-    expect(code).toBe(1);
-    expect(stdout).toMatch(/its changes cannot be read/);
-    const diff = await runCli(['diff', 'orders', day, ...inLake]);
-    expect(diff.code).toBe(2);
-    expect(diff.stderr).toMatch(/^error: The changes of \S+ cannot be read: .*\. Run again; if/m);
   });
 });

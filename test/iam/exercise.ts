@@ -226,7 +226,7 @@ function leaveOver({ s3 }: Deployment, now: Date, day: string): void {
       for (const key of [
         `snapshots/${table}/brand=acme/dt=${day}/${id}/part-0000.parquet`,
         // Of a day that has just changed, what was replaced stays.
-        `snapshots/changes/brand=acme/report=${name}/dt=${addDays(day, -40)}/${id}/part-0000.parquet`,
+        `changes/brand=acme/report=${name}/dt=${addDays(day, -40)}/${id}/part-0000.parquet`,
         ...LEDGER_TABLES.map(
           (made) =>
             `snapshots/${made}/brand=acme/report=${name}/month=${day.slice(0, 7)}/${id}/part-0000.parquet`,

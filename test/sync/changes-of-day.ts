@@ -1,24 +1,36 @@
 import type { ReportName } from '../../sample/brand.ts';
-import { changesPartition, partitionPath, snapshotKey } from '../../shared/lake/paths.ts';
+import { changesKey } from '../../shared/lake/paths.ts';
 import type { Row } from '../../shared/lake/table/columns.ts';
-import { ledgerEntry, rowsOf } from './lake-contents.ts';
+import { ledgerEntry, ledgerTableRows, rowsOf } from './lake-contents.ts';
 import { BRAND, type SampleLake } from './sample-lake.ts';
 
 /**
- * The rows of `changes` of a day; `[]` where the ledger names none. NULLs are left out.
- * @throws where the catalog does not point at what the ledger names
+ * The changes of a day, in the object that the ledger names; `[]` where it names none. NULLs are left out.
+ * @throws where the table `changes` has other rows of the day
  */
 export async function changesOf(lake: SampleLake, report: ReportName, day: string): Promise<Row[]> {
   const { committed } = await ledgerEntry(lake, report, day);
-  const partition = changesPartition(BRAND, report, day);
-  const pointer = lake.catalog.pointers.get(`changes/${partitionPath(partition)}`);
-  const snapshot = committed?.changes?.snapshot;
-  if (pointer !== snapshot) throw new Error(`the catalog points at ${pointer}, the ledger at ${snapshot}`);
-  if (snapshot === undefined) return [];
-  const rows = await rowsOf(lake, snapshotKey('changes', partition, snapshot));
+  const id = committed?.changes?.snapshot;
+  const rows = id === undefined ? [] : withoutNulls(await rowsOf(lake, changesKey(BRAND, report, day, id)));
+  const inTable = (await changesInTable(lake, report)).filter(({ dt }) => dt === day);
+  const differs = textOf(inTable) !== textOf(rows);
+  if (differs) throw new Error(`the table has ${textOf(inTable)}, and the object of the day ${textOf(rows)}`);
+  return rows;
+}
+
+/** The rows of the table `changes` of a report. */
+export async function changesInTable(lake: SampleLake, report: ReportName): Promise<Row[]> {
+  return withoutNulls(await ledgerTableRows(lake, 'changes', report));
+}
+
+function withoutNulls(rows: readonly Row[]): Row[] {
   return rows.map((row) =>
     Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null && value !== undefined)),
   );
+}
+
+function textOf(rows: readonly Row[]): string {
+  return JSON.stringify(rows, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
 }
 
 /** Those that sum up a change each, the oldest first. */

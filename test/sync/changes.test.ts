@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { HOUR_MS } from '../../shared/days.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
-import { dayPartition, snapshotKey } from '../../shared/lake/paths.ts';
+import { changesKey, dayPartition, snapshotKey } from '../../shared/lake/paths.ts';
+import { storeAround } from '../fakes/lake-around.ts';
 import { ledgerEntry, rowsOf, wrongReports } from './lake-contents.ts';
-import { changesOf, sumsOfChanges } from './changes-of-day.ts';
+import { changesInTable, changesOf, sumsOfChanges } from './changes-of-day.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
 
 const DAY = '2026-03-09';
@@ -58,6 +59,7 @@ describe('a closed day that changes', () => {
     const rows = await changesOf(lake, 'order_list', DAY);
     expect(rows.filter(({ what }) => what === 'day')).toEqual([
       {
+        dt: DAY,
         change_id: committed?.snapshot,
         previous_id: first?.snapshot,
         changed_at: new Date(committed?.committedAt ?? ''),
@@ -165,31 +167,146 @@ describe('a closed day that changes', () => {
     },
   );
 
-  it('begins its changes anew where those before are lost, and says so', async () => {
+  it('is recorded where it has the same content in another version, which nobody hears of', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
+    const { committed: before } = await ledgerEntry(lake, 'order_list', DAY);
+    lake.store.objects.delete(snapshotKey('orders', dayPartition('acme', DAY), before?.snapshot ?? ''));
+    const log: LogEvent[] = [];
+    lake.nowMs += HOUR_MS;
+    await lake.sync({ scope: { ...scope, from: DAY, to: DAY }, log: (event) => log.push(event) });
+    const { committed } = await ledgerEntry(lake, 'order_list', DAY);
+    expect(committed?.snapshot).not.toBe(before?.snapshot);
+    expect(committed?.changes).toMatchObject({ times: 0, at: committed?.readFrom });
+    expect(await changesOf(lake, 'order_list', DAY)).toMatchObject([
+      {
+        ...{ change_id: committed?.snapshot, previous_id: before?.snapshot },
+        ...{ added: 0n, removed: 0n, altered: 0n, listed: true },
+      },
+      ...(await changesOf(lake, 'order_list', DAY)).slice(1),
+    ]);
+    expect(log.filter(({ event }) => event === 'day_changed')).toEqual([]);
+    setStatus(lake, () => 'void');
+    await syncLater(lake);
+    const { committed: next } = await ledgerEntry(lake, 'order_list', DAY);
+    expect(next?.changes).toMatchObject({ times: 1, at: next?.readFrom, last: { at: next?.readFrom } });
+  });
+
+  it('appears in the table with the run that found it, in the partition of its month', async () => {
     const lake = sample.emptyLake();
     setStatus(lake, () => 'new');
     await lake.sync({ scope });
     setStatus(lake, () => 'void');
     await syncLater(lake);
-    for (const key of changesObjects(lake)) lake.store.objects.delete(key);
-    setStatus(lake, () => 'effective');
+    const partitions = [...lake.catalog.pointers.keys()].filter((path) => path.startsWith('changes/'));
+    expect(partitions).toEqual([TABLE_POINTER]);
+    expect(sumsOfChanges(await changesInTable(lake, 'order_list'))).toMatchObject([{ dt: DAY }]);
+  });
+});
+
+describe('changes that are lost or damaged', () => {
+  const cut: Damage = (lake, key) => {
+    const object = lake.store.objects.get(key);
+    if (object) lake.store.objects.set(key, { ...object, body: object.body.subarray(0, 100) });
+  };
+  const remove: Damage = (lake, key) => lake.store.objects.delete(key);
+
+  async function changedTwice(): Promise<SampleLake> {
+    const lake = sample.emptyLake();
+    for (const status of ['new', 'void', 'effective']) {
+      setStatus(lake, () => status);
+      await syncLater(lake);
+    }
+    return lake;
+  }
+
+  it.each<[string, Damage]>([
+    ['is missing', remove],
+    ['is cut off', cut],
+  ])('are taken from the table by the next change where the object of the day %s', async (_name, damage) => {
+    const lake = await changedTwice();
+    const before = await changesOf(lake, 'order_list', DAY);
+    damage(lake, await changesObject(lake));
+    setStatus(lake, () => 'new');
+    await syncLater(lake);
+    const after = await changesOf(lake, 'order_list', DAY);
+    expect(after.slice(0, before.length)).toEqual(before);
+    expect((await ledgerEntry(lake, 'order_list', DAY)).committed?.changes?.times).toBe(3);
+  });
+
+  it.each<[string, Damage]>([
+    ['is missing', remove],
+    ['is cut off', cut],
+  ])('are taken from the table by the daily work where the object of the day %s', async (_name, damage) => {
+    const lake = await changedTwice();
+    const before = await changesOf(lake, 'order_list', DAY);
+    damage(lake, await changesObject(lake));
+    lake.nowMs += 25 * HOUR_MS;
+    await syncLater(lake);
+    expect(await changesOf(lake, 'order_list', DAY)).toEqual(before);
+  });
+
+  it.each<[string, (lake: SampleLake) => void]>([
+    ['the catalog has lost the partition', (lake) => lake.catalog.pointers.delete(TABLE_POINTER)],
+    ['its object is missing', (lake) => remove(lake, tableObject(lake))],
+  ])('are in the table again after the daily work where %s', async (_name, damage) => {
+    const lake = await changedTwice();
+    const before = await changesInTable(lake, 'order_list');
+    damage(lake);
+    lake.nowMs += 25 * HOUR_MS;
+    await syncLater(lake);
+    expect(await changesInTable(lake, 'order_list')).toEqual(before);
+  });
+
+  it('begin anew where the object of the day and the table are lost; what cannot be read is kept', async () => {
+    const lake = await changedTwice();
+    const damaged = await changesObject(lake);
+    cut(lake, damaged);
+    remove(lake, tableObject(lake));
+    setStatus(lake, () => 'new');
     const log: LogEvent[] = [];
     await syncLater(lake, log);
     expect(log.filter(({ event }) => event === 'changes_lost')).toHaveLength(1);
     expect((await ledgerEntry(lake, 'order_list', DAY)).committed?.changes?.times).toBe(1);
     expect(sumsOfChanges(await changesOf(lake, 'order_list', DAY))).toHaveLength(1);
+    lake.nowMs += 40 * 24 * HOUR_MS;
+    await syncLater(lake);
+    expect(lake.store.objects.has(damaged)).toBe(true);
   });
 
-  it('is published anew where the catalog has lost its changes', async () => {
-    const lake = sample.emptyLake();
+  it('are left out of the table alone, day by day, and come back with their object', async () => {
+    const lake = await changedTwice();
+    const key = await changesObject(lake);
+    const object = lake.store.objects.get(key);
+    const before = await changesInTable(lake, 'order_list');
+    remove(lake, key);
+    remove(lake, tableObject(lake));
+    lake.nowMs += 25 * HOUR_MS;
+    await syncLater(lake);
+    expect((await changesInTable(lake, 'order_list')).filter(({ dt }) => dt === DAY)).toEqual([]);
+    if (object) lake.store.objects.set(key, object);
+    lake.nowMs += 25 * HOUR_MS;
+    await syncLater(lake);
+    expect((await changesInTable(lake, 'order_list')).filter(({ dt }) => dt === DAY)).toEqual(before);
+  });
+
+  it('stay whole if reading them fails once in an unexpected way', async () => {
+    const lake = await changedTwice();
+    const before = await changesOf(lake, 'order_list', DAY);
+    const key = await changesObject(lake);
+    let failures = 0;
+    const store = storeAround(lake.store, async ({ name, on }, act) => {
+      if (name !== 'range' || on !== key || failures > 0) return act();
+      failures += 1;
+      throw new RangeError('Array buffer allocation failed');
+    });
     setStatus(lake, () => 'new');
-    await lake.sync({ scope });
-    setStatus(lake, () => 'void');
-    await syncLater(lake);
-    const pointer = `changes/brand=acme/report=order_list/dt=${DAY}`;
-    expect(lake.catalog.pointers.delete(pointer)).toBe(true);
-    await syncLater(lake);
-    expect(await changesOf(lake, 'order_list', DAY)).not.toEqual([]);
+    lake.nowMs += HOUR_MS;
+    await lake.sync({ scope, lake: { ...lake.access().lake, store } });
+    expect(failures).toBe(1);
+    const after = await changesOf(lake, 'order_list', DAY);
+    expect(after.slice(0, before.length)).toEqual(before);
+    expect(sumsOfChanges(after)).toHaveLength(3);
   });
 });
 
@@ -212,6 +329,15 @@ describe('a report without a key', () => {
   });
 });
 
-function changesObjects({ store }: SampleLake): string[] {
-  return [...store.objects.keys()].filter((key) => key.startsWith('snapshots/changes/'));
+type Damage = (lake: SampleLake, key: string) => void;
+
+const TABLE_POINTER = 'changes/brand=acme/report=order_list/month=2026-03';
+
+async function changesObject(lake: SampleLake): Promise<string> {
+  const { committed } = await ledgerEntry(lake, 'order_list', DAY);
+  return changesKey('acme', 'order_list', DAY, committed?.changes?.snapshot ?? '');
+}
+
+function tableObject({ catalog }: SampleLake): string {
+  return `snapshots/${TABLE_POINTER}/${catalog.pointers.get(TABLE_POINTER)}/part-0000.parquet`;
 }

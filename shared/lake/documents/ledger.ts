@@ -50,19 +50,26 @@ const failure = storedObject(() => ({
 }));
 
 const changes = storedObject(() => ({
-  /** Of the table `changes`: its object has all changes of the day so far. */
+  /** The id of its object, which has all changes of the day so far (`changesKey`). */
   snapshot: z.string().check(z.regex(SNAPSHOT_ID)),
   bytes: storedCount,
-  /** How many changes there were. */
+  rows: storedCount,
+  /** When the newest change was made, even one to equal content. */
+  at: storedTime,
+  /** How many changes of content there were. */
   times: storedCount,
-  /** The newest one; counts are missing where the version before could not be read. */
-  last: storedObject(() => ({
-    at: storedTime,
-    rowsBefore: storedCount,
-    added: z.optional(storedCount),
-    removed: z.optional(storedCount),
-    altered: z.optional(storedCount),
-  })),
+  /** The newest of these; counts are missing where the version before could not be read. */
+  last: z.optional(
+    storedObject(() => ({
+      at: storedTime,
+      rowsBefore: storedCount,
+      added: z.optional(storedCount),
+      removed: z.optional(storedCount),
+      altered: z.optional(storedCount),
+    })),
+  ),
+  /** Earlier objects that could not be read, so that this one lacks their changes. The vacuum keeps them. */
+  unread: z.optional(z.array(z.string())),
 }));
 
 const published = storedObject(() => ({
@@ -169,7 +176,7 @@ const ledger = storedObject(() => ({
 export type Claim = z.infer<typeof claim>;
 /** Why a day failed, how often in a row, and when it is tried again. */
 export type Failure = z.infer<typeof failure>;
-/** The changes of a closed day, in a snapshot of the table `changes`. */
+/** The changes of a closed day, and the object that has them. */
 export type DayChanges = z.infer<typeof changes>;
 /** What is committed of a day: its snapshot and how it was read. */
 export type Committed = z.infer<typeof published>;
@@ -418,6 +425,17 @@ export function recordFindings(ledger: Ledger, { day, snapshot, checks }: Examin
         examined: { ...committed.examined, ...Object.fromEntries(examined) },
       },
     }),
+  );
+}
+
+/** Names an object with the same changes, because the one before is lost. @returns the same ledger if another one is named */
+export function restoreChanges(ledger: Ledger, day: string, lost: string, restored: DayChanges): Ledger {
+  const { committed } = ledger.days[day] ?? {};
+  if (committed?.changes?.snapshot !== lost) return ledger;
+  return withEntry(
+    ledger,
+    day,
+    (entry): DayEntry => ({ ...entry, committed: { ...committed, changes: restored } }),
   );
 }
 

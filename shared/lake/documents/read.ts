@@ -6,9 +6,8 @@ import { type Committed, type DayEntry, type Ledger, parseLedger } from './ledge
 import { type ReportState, parseReportState } from './report-state.ts';
 import { parseStoredSchema } from './schema.ts';
 import {
-  CHANGES_TABLE,
   LEDGERS_PREFIX,
-  changesPartition,
+  changesKey,
   dayPartition,
   reportStateKey,
   ledgerKey,
@@ -235,7 +234,7 @@ export function committedSnapshotKey({ committed, ...day }: CommittedDay): strin
 /** The key of the object that has the changes of a committed day; `undefined` where it never changed. */
 export function committedChangesKey({ brand, report, day, committed }: CommittedDay): string | undefined {
   const { changes } = committed;
-  return changes && snapshotKey(CHANGES_TABLE, changesPartition(brand, report.name, day), changes.snapshot);
+  return changes && changesKey(brand, report.name, day, changes.snapshot);
 }
 
 async function readDocument<T>(

@@ -10,3 +10,9 @@ export interface ReadableFile {
 export function fileIn(store: ObjectStore, { key, bytes }: { key: string; bytes: number }): ReadableFile {
   return { bytes, range: (start, end) => store.range(key, start, end) };
 }
+
+/** The same, of a size that is not known. @returns `undefined` where the object is missing */
+export async function findFile(store: ObjectStore, key: string): Promise<ReadableFile | undefined> {
+  for await (const object of store.list(key)) if (object.key === key) return fileIn(store, object);
+  return undefined;
+}

@@ -1,0 +1,65 @@
+import { readOrDamage } from '../lake/documents/cas-document.ts';
+import { type DayChanges, type Ledger, restoreChanges } from '../lake/documents/ledger.ts';
+import { changesKey, changesPrefix } from '../lake/paths.ts';
+import type { BrandReport } from '../context/context.ts';
+import { appendChanges, changesTable, writeChangesAgain } from '../history/index.ts';
+import { type MonthContent, writeLedgerTable } from './ledger-tables.ts';
+
+/** Updates the table `changes` in these months from the objects that the ledgers name. */
+export async function writeChanges(
+  run: BrandReport,
+  months: readonly string[],
+  checksObjects = false,
+): Promise<void> {
+  if (checksObjects) await restoreMissing(run, months);
+  /** Ids of objects that cannot be read and have no copy. Without them in its identity, a month is tried again each time. */
+  const lost = new Set<string>();
+  const contentOf = async (month: string): Promise<MonthContent | undefined> => {
+    const read = await readOrDamage(run.ledger(month).cached());
+    if (!('value' in read)) return undefined;
+    const days = changedDays(read.value).filter(({ changes }) => !lost.has(changes.snapshot));
+    return {
+      identity: days.map(({ day, changes }) => [day, changes.snapshot]),
+      async write(file) {
+        for (const { day, changes } of days) {
+          if ((await appendChanges(file, run, day, changes)) === undefined) continue;
+          if (!(await restored(run, month, day, changes))) lost.add(changes.snapshot);
+          return false;
+        }
+        return true;
+      },
+    };
+  };
+  const ledgersOf = (month: string) => [month];
+  await writeLedgerTable(run, { shape: changesTable, ledgersOf, contentOf }, months, checksObjects);
+}
+
+function changedDays({ days }: Ledger): { day: string; changes: DayChanges }[] {
+  const changed = Object.entries(days).flatMap(([day, { committed }]) =>
+    committed?.changes ? [{ day, changes: committed.changes }] : [],
+  );
+  return changed.sort((a, b) => (a.day < b.day ? -1 : 1));
+}
+
+/** Writes those objects of days again that are missing or have another size, from what the table still has of them. */
+async function restoreMissing(run: BrandReport, months: readonly string[]): Promise<void> {
+  const { brand, report, lake } = run;
+  const sizes = new Map<string, number>();
+  for await (const { key, bytes } of lake.store.list(changesPrefix(brand, report.name)))
+    sizes.set(key, bytes);
+  for (const month of months) {
+    const read = await readOrDamage(run.ledger(month).cached());
+    for (const { day, changes } of 'value' in read ? changedDays(read.value) : []) {
+      const bytes = sizes.get(changesKey(brand, report.name, day, changes.snapshot));
+      if (bytes !== changes.bytes) await restored(run, month, day, changes);
+    }
+  }
+}
+
+/** @returns whether the ledger names an object now that has the changes of the day */
+async function restored(run: BrandReport, month: string, day: string, lost: DayChanges): Promise<boolean> {
+  const changes = await writeChangesAgain(run, day, lost);
+  if (!changes) return false;
+  await run.ledger(month).update((ledger) => restoreChanges(ledger, day, lost.snapshot, changes));
+  return true;
+}

@@ -1,0 +1,150 @@
+import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { restate } from '../../sample/brand.ts';
+import { addDays } from '../../shared/days.ts';
+import { runCli } from './run-cli.ts';
+import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
+
+let sample: SampleBrandForCli;
+let [day, other] = ['', ''];
+let inLake: string[];
+
+/** Two closed days of orders; the first one has changed twice, the other one once. */
+beforeEach(async () => {
+  sample = await serveSampleBrand();
+  [day, other] = [sample.firstDay, addDays(sample.firstDay, 1)];
+  inLake = ['--lake', sample.lake];
+  await sync();
+  setStatus(day, 'restated');
+  setStatus(other, 'restated');
+  await sync();
+  setStatus(day, 'restated again');
+  await sync();
+});
+afterEach(() => sample.close());
+
+async function sync(): Promise<void> {
+  const { code, stderr } = await runCli([
+    'sync',
+    'order_list',
+    '--from',
+    day,
+    '--to',
+    other,
+    ...sample.flags,
+  ]);
+  if (code !== 0) throw new Error(stderr);
+}
+
+function setStatus(of: string, status: string): void {
+  const { acme } = sample.service.brands;
+  if (!acme) throw new Error('the service has no brand acme');
+  restate(acme, 'order_list', of, (held) =>
+    held.map(({ at, record }) => ({ at, record: { ...record, status } })),
+  );
+}
+
+async function query(sql: string): Promise<{ rows: unknown; stderr: string }> {
+  const { stdout, stderr, code } = await runCli(['query', '--json', ...inLake, sql]);
+  if (code !== 0) throw new Error(stdout + stderr);
+  return { rows: JSON.parse(stdout), stderr };
+}
+
+/** The newest file below a folder of the lake. */
+function newestFile(...folders: string[]): string {
+  const folder = join(sample.lake, ...folders);
+  const files = readdirSync(folder).map((id) => join(folder, id, 'part-0000.parquet'));
+  return files.sort((a, b) => statSync(a).mtimeMs - statSync(b).mtimeMs).at(-1) ?? '';
+}
+
+function changesOf(of: string): string {
+  return newestFile('changes', 'brand=acme', 'report=order_list', `dt=${of}`);
+}
+
+const TIMES = 'SELECT dt, count(*) AS times FROM changes_daily GROUP BY dt ORDER BY dt';
+
+describe('a version that was replaced by one of equal content', () => {
+  it('is a change that verify accepts, and that restatements and changes_daily leave out', async () => {
+    rmSync(newestFile('snapshots', 'orders', 'brand=acme', `dt=${day}`));
+    expect((await runCli(['verify', 'orders', ...inLake])).code).toBe(1);
+    await sync();
+    expect((await runCli(['verify', 'orders', ...inLake])).stdout).toMatch(/^ok: /m);
+    const summaries = "SELECT added, altered > 0 AS altered FROM changes WHERE what = 'day' AND dt = ";
+    expect((await query(`${summaries}'${day}' ORDER BY changed_at`)).rows).toEqual([
+      { added: 0, altered: true },
+      { added: 0, altered: true },
+      { added: 0, altered: false },
+    ]);
+    expect((await query(TIMES)).rows).toEqual([
+      { dt: day, times: 2 },
+      { dt: other, times: 1 },
+    ]);
+    expect((await query('SELECT dt, changes FROM restatements ORDER BY dt')).rows).toEqual([
+      { dt: day, changes: 2 },
+      { dt: other, changes: 1 },
+    ]);
+  });
+
+  it('is one too if it went there and back again by hand', async () => {
+    const versions = JSON.parse((await runCli(['rollback', 'order_list', day, '--json', ...inLake])).stdout);
+    const [, back, now] = versions.versions.map(({ snapshot }: { snapshot: string }) => snapshot);
+    for (const to of [back, now, back]) {
+      const { code, stderr } = await runCli(['rollback', 'order_list', day, '--to', to, ...inLake]);
+      expect([code, stderr]).toEqual([0, expect.anything()]);
+    }
+    expect((await runCli(['verify', 'orders', ...inLake])).stdout).toMatch(/^ok: /m);
+  });
+});
+
+describe('files that are lost or damaged', () => {
+  const damages: [string, (path: string) => void][] = [
+    ['is missing', (path) => rmSync(path)],
+    ['is cut off', (path) => truncateSync(path, 100)],
+    ['is no Parquet file', (path) => writeFileSync(path, 'no Parquet file')],
+    ['is empty', (path) => truncateSync(path, 0)],
+  ];
+
+  it.each(damages)(
+    'take no other rows away where the object of the changes of a day %s',
+    async (_name, damage) => {
+      damage(changesOf(day));
+      const { rows, stderr } = await query(TIMES);
+      expect(rows).toEqual([{ dt: other, times: 1 }]);
+      expect(stderr).toContain(`changes of orders of acme, ${day} cannot be read and is left out`);
+      expect((await query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+      const diff = await runCli(['diff', 'orders', day, ...inLake]);
+      expect([diff.code, diff.stderr]).toEqual([
+        2,
+        expect.stringContaining(`orders of acme, ${day} cannot be read`),
+      ]);
+      expect((await runCli(['diff', 'orders', other, ...inLake])).code).toBe(0);
+      const verified = await runCli(['verify', 'orders', ...inLake]);
+      expect([verified.code, verified.stdout]).toEqual([1, expect.stringContaining(`acme orders ${day}: `)]);
+    },
+  );
+
+  it.each(damages)('take no other rows away where an older version %s', async (_name, damage) => {
+    const [first] = readdirSync(join(sample.lake, 'snapshots/orders/brand=acme', `dt=${day}`));
+    const versionsOf = `SELECT dt, count(DISTINCT _snapshot) AS versions FROM orders_versions WHERE dt IN ('${day}', '${other}') GROUP BY dt ORDER BY dt`;
+    expect((await query(versionsOf)).rows).toEqual([
+      { dt: day, versions: 3 },
+      { dt: other, versions: 2 },
+    ]);
+    damage(join(sample.lake, 'snapshots/orders/brand=acme', `dt=${day}`, first ?? '', 'part-0000.parquet'));
+    const { rows, stderr } = await query(versionsOf);
+    expect(rows).toEqual([
+      { dt: day, versions: 2 },
+      { dt: other, versions: 2 },
+    ]);
+    expect(stderr).toMatch(new RegExp(`version \\S+ of orders of acme, ${day} cannot be read`));
+  });
+
+  it.each(damages)('take no other rows away where the version of a day %s', async (_name, damage) => {
+    const rowsOf = `SELECT DISTINCT dt FROM orders WHERE dt IN ('${day}', '${other}')`;
+    damage(newestFile('snapshots', 'orders', 'brand=acme', `dt=${day}`));
+    const { rows, stderr } = await query(rowsOf);
+    expect(rows).toEqual([{ dt: other }]);
+    expect(stderr).toContain(`orders of acme, ${day} cannot be read and is left out`);
+  });
+});
