@@ -240,7 +240,7 @@ async function wholeContent(ctx: BrandReport, day: string, snapshot: string): Pr
   const file = await findFile(ctx.lake.store, keyOf(ctx, day, snapshot));
   if (!file) throw unreadable('it is missing');
   try {
-    return await readContent(file);
+    return await readContent(file, ctx.report.measure);
   } catch (thrown) {
     const { kind, message } = asBrandReportsError(thrown);
     // A store that does not answer says nothing of the object.

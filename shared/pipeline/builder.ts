@@ -99,7 +99,7 @@ export async function createBuilder(ctx: BuildContext, day: string, basis: Basis
     return {
       columns: chosen,
       file: writeParquet(output, chosen),
-      facts: new ColumnFacts(chosen, settings.states),
+      facts: new ColumnFacts(chosen, settings.states, report.measure),
     };
   });
   let current: Slice | undefined;

@@ -45,7 +45,7 @@ export async function remakeLedger(
   const days: Ledger['days'] = {};
   const notes: string[] = [];
   for (const [day, { current, others, isAlone }] of [...found].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const content = await contentOf(lake, current);
+    const content = await contentOf(lake, current, report.measure);
     if ('problem' in content) {
       notes.push(`${day}: ${content.problem}, so it counts as missing`);
       continue;
@@ -140,10 +140,11 @@ async function objectsByDay(
 async function contentOf(
   { store }: Lake,
   snapshot: Snapshot | undefined,
+  measure: string | undefined,
 ): Promise<VersionContent | { problem: string }> {
   if (!snapshot) return { problem: 'no snapshot of it is left that readers find' };
   try {
-    return { snapshot: snapshot.id, ...(await readContent(fileIn(store, snapshot))) };
+    return { snapshot: snapshot.id, ...(await readContent(fileIn(store, snapshot), measure)) };
   } catch (thrown) {
     return { problem: `${snapshot.key} cannot be read (${asBrandReportsError(thrown).message})` };
   }

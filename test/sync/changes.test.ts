@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { HOUR_MS } from '../../shared/days.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
-import { changesKey, dayPartition, snapshotKey } from '../../shared/lake/paths.ts';
+import { changesKey, dayPartition, schemaKey, snapshotKey } from '../../shared/lake/paths.ts';
 import { storeAround } from '../fakes/lake-around.ts';
 import { ledgerEntry, rowsOf, wrongReports } from './lake-contents.ts';
 import { changesInTable, changesOf, sumsOfChanges } from './changes-of-day.ts';
@@ -190,6 +190,28 @@ describe('a closed day that changes', () => {
     await syncLater(lake);
     const { committed: next } = await ledgerEntry(lake, 'order_list', DAY);
     expect(next?.changes).toMatchObject({ times: 1, at: next?.readFrom, last: { at: next?.readFrom } });
+  });
+
+  it('has the sum of the column that says most before and after, even if its amounts are texts', async () => {
+    const lake = sample.emptyLake();
+    const setCommission = (commission: string) =>
+      restate(lake.brand, 'order_list', DAY, (held) =>
+        held.map(({ at, record }) => ({ at, record: { ...record, commission } })),
+      );
+    const range = { ...scope, from: DAY, to: DAY };
+    setCommission('1.50');
+    await lake.sync({ scope: range });
+    setCommission('2.50');
+    lake.nowMs += HOUR_MS;
+    await lake.sync({ scope: range });
+    const { rows = 0 } = (await ledgerEntry(lake, 'order_list', DAY)).committed ?? {};
+    const sums = (await changesOf(lake, 'order_list', DAY)).filter(
+      ({ what, column_name }) => what === 'sum' && column_name === 'commission',
+    );
+    const places = (sum: number) => `${sum.toFixed(1)}00000000`;
+    expect(sums).toMatchObject([{ old_value: places(1.5 * rows), new_value: places(2.5 * rows) }]);
+    const schema = await lake.store.get(schemaKey('orders'));
+    expect(String(Buffer.from(schema?.body ?? []))).toMatch(/"name":"commission","type":"string"/);
   });
 
   it('appears in the table with the run that found it, in the partition of its month', async () => {

@@ -33,10 +33,15 @@ export class ColumnFacts {
   #rows = 0;
   #final = 0;
 
-  /** @param states where the report has them: which rows can change no more */
-  constructor(columns: readonly Column[], states: States | undefined) {
-    const summed = columns.filter(({ type }) => isNumeric(type)).slice(0, MAX_SUMS);
-    this.#types = new Map(summed.map(({ name, type }) => [name, type]));
+  /**
+   * @param states where the report has them: which rows can change no more
+   * @param measure the column whose sum says most about the report: it is summed even if its amounts are texts
+   */
+  constructor(columns: readonly Column[], states: States | undefined, measure?: string) {
+    const types = columns.map(
+      ({ name, type }) => [name, name === measure && type === 'string' ? AMOUNT : type] as const,
+    );
+    this.#types = new Map(types.filter(([, type]) => isNumeric(type)).slice(0, MAX_SUMS));
     this.#states = states;
   }
 
@@ -75,10 +80,22 @@ export class ColumnFacts {
   }
 
   #add(name: string, type: ColumnType, rows: number, column: CodedColumn): void {
-    if ('texts' in column) return;
     const sum = this.#sums.get(name) ?? createSum(type);
-    if (addRows(sum, rows, column)) this.#sums.set(name, sum);
+    const hasValue = 'texts' in column ? addTexts(sum, rows, column) : addRows(sum, rows, column);
+    if (hasValue) this.#sums.set(name, sum);
   }
+}
+
+/** The type of amounts that are texts. */
+const AMOUNT = 'decimal(38,9)';
+
+/** Adds the texts that are numbers. @returns whether some row has one */
+function addTexts(sum: Sum, rows: number, column: CodedColumn): boolean {
+  const texts = textsByCode(column);
+  const values = texts.map((text) =>
+    text === undefined ? undefined : typeSpec(AMOUNT).toValue(text.trim()),
+  );
+  return addRows(sum, rows, { codes: column.codes, values });
 }
 
 /** @returns whether some row has a value */

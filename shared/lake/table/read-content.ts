@@ -21,11 +21,11 @@ export interface SnapshotContent {
  * Reads a snapshot whole, and counts again what was counted when it was written. I12: memory holds a row group.
  * @throws where it is no Parquet file of ours, or cannot be read
  */
-export async function readContent(file: ReadableFile): Promise<SnapshotContent> {
+export async function readContent(file: ReadableFile, measure?: string): Promise<SnapshotContent> {
   const { openCodedFile } = await loadCodedFile();
   const opened = await openCodedFile(file);
   const digest = new Digest();
-  const facts = new ColumnFacts(opened.columns, undefined);
+  const facts = new ColumnFacts(opened.columns, undefined, measure);
   const filled = new Map<string, number>();
   for await (const { rows, columns } of opened.groups()) {
     for (const [name, column] of digest.addColumns(rows, facts.count(rows, columns))) {

@@ -45,6 +45,18 @@ describe('sums of numeric columns', () => {
     expect(factsOf(groups).sums).toEqual(sums);
   });
 
+  it.each<[string, (string | null)[], string | undefined]>([
+    ['numbers', ['1.50', ' 2 ', '-0.25'], '3.250000000'],
+    ['numbers and other texts', ['1.50', 'on request', '', null], '1.500000000'],
+    ['no number', ['on request', null], undefined],
+  ])('have the column that says most even if its amounts are texts: %s', (_name, amounts, sum) => {
+    const facts = new ColumnFacts([...columns, { name: 'commission', type: 'string' }], states, 'commission');
+    const coded = new CodedRows();
+    for (const commission of amounts) coded.append({ commission, status: 'paid' });
+    expect([...facts.count(amounts.length, coded.columns())]).toHaveLength(2);
+    expect(facts.sums).toEqual(sum === undefined ? {} : { commission: sum });
+  });
+
   it('do not depend on the order of the rows', () => {
     const rows = fc.array(
       fc.record({ rate: fc.double({ noNaN: true, min: -1e6, max: 1e6 }), clicks: fc.bigInt() }),
