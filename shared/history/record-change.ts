@@ -6,7 +6,7 @@ import type { Committed, DayChanges } from '../lake/documents/ledger.ts';
 import { dayPartition, snapshotKey } from '../lake/paths.ts';
 import type { TableDiff } from '../lake/table/diff.ts';
 import type { RowHashes } from '../lake/table/digest.ts';
-import { loadDiff } from '../lake/table/load-parquet.ts';
+import { loadDiff, loadRetyped } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
 import type { ReportSettings } from '../settings/settings.ts';
@@ -26,7 +26,10 @@ export type ChangesContext = Pick<
 };
 
 /** The content of a version. */
-export type Version = Pick<Committed, 'snapshot' | 'rows' | 'bytes' | 'digest' | 'keyIsNone' | 'sums'>;
+export type Version = Pick<
+  Committed,
+  'snapshot' | 'rows' | 'bytes' | 'digest' | 'keyIsNone' | 'sums' | 'filled'
+>;
 
 /** A version that is to replace the committed one. */
 export interface Replacement {
@@ -114,7 +117,18 @@ async function diffOrLog(
     if (old.digest !== before.digest) throw new Error('its digest is not the one that was committed');
     const replacing = await openVersion(snapshot(after), afterHashes);
     const key = before.keyIsNone || after.keyIsNone ? undefined : await keyColumn(ctx);
-    return await diffTables(old, replacing, key, room > 0 ? undefined : { records: 0, bytes: 0 });
+    const limits = room > 0 ? undefined : { records: 0, bytes: 0 };
+    const { retypedFields, recordHashes } = await loadRetyped();
+    const { columns } = await ctx.schema.cached();
+    const retyped = retypedFields(columns, before.filled, after.filled);
+    if (retyped.size === 0) return await diffTables(old, replacing, key, limits);
+    const byRecord = async (version: Version) => recordHashes(snapshot(version), columns, retyped);
+    return await diffTables(
+      { ...old, hashes: await byRecord(before) },
+      { ...replacing, hashes: await byRecord(after) },
+      key,
+      limits,
+    );
   } catch (thrown) {
     const message = `version ${before.snapshot} cannot be compared: ${damageOf(thrown)}`;
     ctx.log({ event: 'change_not_compared', day, message });

@@ -26,7 +26,10 @@ const COLUMNS: readonly Column[] = [{ name: 'transid', type: 'string', field: 't
 async function dayOfVersions() {
   const store = memoryStore();
   let ids = 0;
-  const newId = () => `id-${String((ids += 1)).padStart(4, '0')}`;
+  const newId = () => {
+    ids += 1;
+    return `id-${ids}`;
+  };
   const clock = runClock(
     { wallMs: () => 0, monotonicMs: () => 0, sleep: async () => {}, every: () => () => {} },
     { clockSkewMs: 0 },

@@ -214,6 +214,40 @@ describe('a closed day that changes', () => {
     expect(String(Buffer.from(schema?.body ?? []))).toMatch(/"name":"commission","type":"string"/);
   });
 
+  it.each<[string, Record<string, string>]>([
+    ['texts', { amount: 'string' }],
+    ['a narrower number', { amount: 'decimal(18,2)' }],
+    ['instants', { create_time: 'timestamp' }],
+    ['several types', { amount: 'string', create_time: 'timestamp', transid: 'bigint' }],
+  ])('altered no record where only the settings have other types: %s', async (_name, columns) => {
+    const lake = sample.emptyLake();
+    restate(lake.brand, 'order_list', DAY, (held) =>
+      held.map(({ at, record }, index) => ({
+        at,
+        record: { ...record, amount: index === 0 ? 'on request' : (record.amount ?? null) },
+      })),
+    );
+    const brandSettings = (own: object) => ({ reports: { order_list: { refresh, ...own } } });
+    await lake.sync({ scope, brandSettings: brandSettings({ columns: { amount: 'decimal(38,9)' } }) });
+    const { committed: before } = await ledgerEntry(lake, 'order_list', DAY);
+    lake.nowMs += HOUR_MS;
+    await lake.sync({ scope, brandSettings: brandSettings({ columns }) });
+    const { committed } = await ledgerEntry(lake, 'order_list', DAY);
+    expect(committed?.digest).not.toBe(before?.digest);
+    expect(sumsOfChanges(await changesOf(lake, 'order_list', DAY))).toMatchObject([
+      { added: 0n, removed: 0n, altered: 0n },
+    ]);
+    restate(lake.brand, 'order_list', DAY, (held) =>
+      held.map(({ at, record }, index) => ({
+        at,
+        record: index === 0 ? { ...record, amount: 1.5 } : record,
+      })),
+    );
+    lake.nowMs += HOUR_MS;
+    await lake.sync({ scope, brandSettings: brandSettings({ columns: { amount: 'decimal(38,9)' } }) });
+    expect(sumsOfChanges(await changesOf(lake, 'order_list', DAY)).at(-1)).toMatchObject({ altered: 1n });
+  });
+
   it('appears in the table with the run that found it, in the partition of its month', async () => {
     const lake = sample.emptyLake();
     setStatus(lake, () => 'new');

@@ -1,0 +1,72 @@
+/*
+ * Compares versions that have a field in other columns: new `columns` in the settings put the values of a field into a
+ * further column (I7). By their rows all records would differ, though the service has changed none of them.
+ */
+import { type Column, RESCUED, typeSpec } from '../../column-types.ts';
+import { type Json, isJsonObject, parseJson, stringifyJson } from '../../json.ts';
+import type { Row } from './columns.ts';
+import { Digest, RowHashes } from './digest.ts';
+import { readParquetRows } from './parquet.ts';
+import type { ReadableFile } from './readable-file.ts';
+import { recordsOfRows } from './typed-columns.ts';
+
+/** By column that has a value: the rows that have one. */
+type Filled = Readonly<Record<string, number>> | undefined;
+
+/** By field with several columns of which one version fills others than the other version does: these columns. */
+export function retypedFields(
+  columns: readonly Column[],
+  before: Filled = {},
+  after: Filled = {},
+): ReadonlyMap<string, readonly Column[]> {
+  const byField = Map.groupBy(columns, ({ field = '' }) => field);
+  const isFilled = (of: NonNullable<Filled>, { name }: Column) => (of[name] ?? 0) > 0;
+  const isRetyped = ([field, own]: [string, Column[]]) =>
+    field !== '' &&
+    own.length > 1 &&
+    own.some((column) => isFilled(before, column) !== isFilled(after, column)) &&
+    [before, after].every((of) => own.some((column) => isFilled(of, column)));
+  return new Map([...byField].filter(isRetyped));
+}
+
+/** The hash of each row by its record: a retyped field counts once, whichever columns or `_rescued` hold it. */
+export async function recordHashes(
+  file: ReadableFile,
+  columns: readonly Column[],
+  retyped: ReadonlyMap<string, readonly Column[]>,
+): Promise<RowHashes> {
+  const hashes = new RowHashes();
+  const digest = new Digest(hashes);
+  const recordOf = recordsOfRows(columns);
+  for await (const row of readParquetRows(file)) {
+    const record = recordOf(row);
+    const content: Row = { ...row, [RESCUED]: rescuedWithout(row, retyped) };
+    for (const [field, own] of retyped) {
+      for (const { name } of own) delete content[name];
+      const value = record[field];
+      if (value !== undefined && value !== null) content[own[0]?.name ?? field] = comparable(value, own);
+    }
+    digest.add(content);
+  }
+  digest.value();
+  return hashes;
+}
+
+function rescuedWithout(
+  { [RESCUED]: text }: Row,
+  retyped: ReadonlyMap<string, readonly Column[]>,
+): string | undefined {
+  const rescued = typeof text === 'string' ? parseJson(text) : undefined;
+  if (!isJsonObject(rescued)) return undefined;
+  const others = Object.entries(rescued).filter(([field]) => !retyped.has(field));
+  return others.length === 0 ? undefined : stringifyJson(Object.fromEntries(others));
+}
+
+/** Equal for texts and numbers that mean the same to one of the columns: 1.5 and `1.50`. */
+function comparable(value: Json, columns: readonly Column[]): string {
+  for (const { type } of columns) {
+    const held = type === 'string' ? undefined : typeSpec(type).toValue(value);
+    if (held !== undefined) return typeSpec(type).texts(held)[0];
+  }
+  return typeof value === 'string' ? value : stringifyJson(value);
+}
