@@ -3,7 +3,8 @@
  * the lake keeps every value (I6), but a query of the old column has silently nothing to add up any more. So each
  * complete day is compared with the days before it, by what the ledgers say of its columns. What is found is a function of the
  * ledgers alone: it is the same for `schema_changes`, `status` and the watcher, whenever it is asked, and a day that is
- * restated may change it. It is quiet where the days are few, small or irregular: better to miss a change there than
+ * restated may change it. A day that was read before the others shows an older form of the service's records, and no
+ * change of its own. It is quiet where the days are few, small or irregular: better to miss a change there than
  * to report what nobody reads any more.
  */
 import { addDays } from '../days.ts';
@@ -32,6 +33,8 @@ export interface SchemaChange {
   since: string;
   /** In words, with the numbers. */
   detail: string;
+  /** `YYYY-MM-DD`, of a field that is gone on a day too old to be news: when readings of it and all later days found that first. */
+  found?: string;
 }
 
 /** What a ledger says of the columns of a complete day that has rows. */
@@ -46,6 +49,8 @@ export interface FieldDay {
   isCut: boolean;
   /** Whether it was read as news, and not long after, as a part of the history. */
   isNews: boolean;
+  /** Since when it has this content, ISO 8601; later readings that found the same do not count. */
+  contentAt: string | undefined;
 }
 
 /** How far back a day is compared: a field that comes once a month is no new one each time. */
@@ -81,14 +86,15 @@ export function fieldDays(entries: Iterable<readonly [dt: string, entry: DayEntr
 function fieldDay(dt: string, { committed, firstCommittedAt }: DayEntry): FieldDay | 'not_compared' {
   if (!committed || committed.state === 'open' || committed.rows === 0 || !committed.filled)
     return 'not_compared';
-  const { rows } = committed;
+  const { rows, committedAt: contentAt } = committed;
   const filled = Object.entries(committed.filled);
   const rescued = Object.entries(committed.rescued ?? {});
   const present = new Map(filled);
   for (const name of DERIVED_COLUMNS) present.delete(name);
   for (const [column, values] of rescued) present.set(column, Math.max(values, present.get(column) ?? 0));
   const isNews = firstCommittedAt === undefined || firstCommittedAt < addDays(dt, NEWS_DAYS + 2);
-  return { dt, rows, present, rescued: new Map(rescued), isCut: filled.length >= MAX_FILLED, isNews };
+  const isCut = filled.length >= MAX_FILLED;
+  return { dt, rows, present, rescued: new Map(rescued), isCut, isNews, contentAt };
 }
 
 /** Whether the day was just closed with this content, and says something: a reading that finds the same changes nothing. */
@@ -102,25 +108,49 @@ export function isNewlyCompared(committed: Committed | undefined): boolean {
  * @param from only what is different from this day on
  */
 export function schemaChanges(days: readonly FieldDay[], from = ''): SchemaChange[] {
-  return days.flatMap((day, index) => {
-    if (day.dt < from) return [];
-    const oldest = addDays(day.dt, -HISTORY_DAYS);
-    const start = days.findIndex(({ dt }) => dt >= oldest);
-    return changesOn(day, days.slice(start, index));
-  });
+  return days.flatMap((day, index) => (day.dt < from ? [] : changesOn(day, historyOf(days, index))));
+}
+
+function historyOf(days: readonly FieldDay[], index: number): FieldDay[] {
+  const oldest = addDays(days[index]?.dt ?? '', -HISTORY_DAYS);
+  const start = days.findIndex(({ dt }) => dt >= oldest);
+  return days.slice(start, index);
 }
 
 /** Changes of so many days are news. */
 export const SHOWN_DAYS = 14;
 
-/** What is different on the days of the last two weeks. @param today in the brand's time zone */
+/**
+ * What is different on the days of the last two weeks, and which fields the readings of these weeks have found gone from
+ * older days on: a service that renames a field does so in all records that it returns.
+ * @param today in the brand's time zone
+ */
 export function newSchemaChanges(
   entries: Iterable<readonly [dt: string, entry: DayEntry]>,
   today: string,
 ): SchemaChange[] {
   const from = addDays(today, -SHOWN_DAYS);
-  const oldest = addDays(from, -HISTORY_DAYS);
-  return schemaChanges(fieldDays([...entries].filter(([dt]) => dt >= oldest)), from);
+  const days = fieldDays(entries);
+  return [...goneLately(days, from), ...schemaChanges(days, from)];
+}
+
+function goneLately(days: readonly FieldDay[], from: string): SchemaChange[] {
+  const gone: SchemaChange[] = [];
+  const known = new Set<string>();
+  let found = '9';
+  for (let index = days.length - 1; index >= 0; index -= 1) {
+    const day = days[index];
+    if (day?.contentAt === undefined || day.contentAt < from) break;
+    if (day.contentAt < found) found = day.contentAt.slice(0, from.length);
+    const changes = day.dt < from ? changesOn(day, historyOf(days, index)) : [];
+    for (const change of changes) {
+      if (change.change !== 'vanished' || known.has(change.column)) continue;
+      gone.unshift({ ...change, found });
+      known.add(change.column);
+    }
+    for (const column of day.present.keys()) known.add(column);
+  }
+  return gone;
 }
 
 const WORDS: Record<FieldChange, string> = {
@@ -180,6 +210,8 @@ function changeOf(column: string, compared: Comparison): Found | undefined {
 function vanished(column: string, { day, history, usual, previous }: Comparison): Found | undefined {
   const shares = sharesOf(usual, (each) => rowsWith(each, column));
   const hadIt = (each: FieldDay) => (rowsWith(each, column) ?? 0) > 0;
+  // Otherwise the service may have sent it only since the day was read.
+  if (!history.some((each) => hadIt(each) && !isOlder(day, each))) return undefined;
   if (!hadIt(previous) || allButOneAtLeast(shares) * day.rows < EXPECTED_VALUES) return undefined;
   const shareBefore = median(shares);
   return {
@@ -197,7 +229,7 @@ function returned(column: string, now: number, { day, history }: Comparison): Fo
   const missed = history.findIndex(({ rows }, index) => index > last && rows >= MIN_ROWS_OF_USUAL);
   const missedDay = history[missed];
   const compared = missedDay && last >= 0 && comparison(missedDay, history.slice(0, missed));
-  if (!compared || !vanished(column, compared)) return undefined;
+  if (!compared || !vanished(column, compared) || isOlder(day, missedDay)) return undefined;
   const shareAfter = now / day.rows;
   return {
     change: 'returned',
@@ -259,6 +291,11 @@ function nullShare(column: string, now: number, { day, usual, previous }: Compar
     since: previous.dt,
     detail: `${percent(shareAfter)} of ${day.rows} rows have no value, usually ${percent(shareBefore)}`,
   };
+}
+
+/** Whether its content is known to be older than that of the other day. */
+function isOlder({ contentAt }: FieldDay, other: FieldDay): boolean {
+  return contentAt !== undefined && other.contentAt !== undefined && contentAt < other.contentAt;
 }
 
 /** How many rows have the field, in its column or in `_rescued`; `undefined` where the ledger does not say. */

@@ -30,15 +30,16 @@ const SAYINGS: Record<FieldChange, { title: string; advice: string }> = {
 
 /** The fields that came, went or changed, of which people are told like of findings: once, and as no problem. */
 export function fieldSuspects({ brand, report, schemaChanges = [] }: TableStatus, nowMs: number): Suspect[] {
-  return schemaChanges.flatMap(({ dt, column, change, detail }) => {
+  return schemaChanges.flatMap(({ dt, column, change, detail, found }) => {
     const { title, advice } = SAYINGS[change];
     const sinceMs = Date.parse(`${dt}T00:00:00Z`);
     // Before it leaves `schemaChanges`, in whatever zone: else it would be told to be solved.
-    const untilMs = sinceMs + SHOWN_DAYS * DAY_MS;
+    const untilMs = Date.parse(`${found ?? dt}T00:00:00Z`) + SHOWN_DAYS * DAY_MS;
     if (nowMs >= untilMs) return [];
     return [
       {
-        id: `${brand} ${report} field ${change} ${column} ${dt}`,
+        // Readings of still older days move the day on which a field was there last.
+        id: `${brand} ${report} field ${change} ${column} ${found === undefined ? dt : 'found later'}`,
         ...{ brand, report, what: `${title}: ${column}, ${dt}`, sinceMs },
         graceMs: 0,
         why: detail,

@@ -257,6 +257,73 @@ describe('what is found', () => {
     ]);
   });
 
+  describe('after a release of the service', () => {
+    const releasedOn = addDays(FIRST, 60);
+    /** A day that was read before the release has `coupon`, one that was read since has `code` and `extra` instead. */
+    const before: Day = { ...of(90), committedAt: '2026-02-01T00:00:00.000Z' };
+    const since = (days = 0): Day => ({
+      rows: 100,
+      filled: { id: 100, code: 90, extra: 95 },
+      committedAt: `${addDays(releasedOn, days)}T00:00:00.000Z`,
+    });
+
+    it.each<[string, Day[], string[]]>([
+      [
+        'all later days are read again',
+        [...times(14, before), ...times(46, since())],
+        ['15 coupon vanished'],
+      ],
+      [
+        'a day settled with the old fields stays among them',
+        [...times(14, before), ...times(8, since()), before, ...times(8, since())],
+        ['15 coupon vanished'],
+      ],
+      ['days with the old fields alternate with them', times(20, [before, since(1)]).flat(), []],
+      [
+        'a day is restated, and has the field that has vanished from the days before it',
+        [...times(14, before), since(), { ...of(90), committedAt: '2026-03-03T00:00:00.000Z' }],
+        ['15 coupon vanished', '16 coupon returned'],
+      ],
+    ])('names no field of a day that was read before it: %s', (_name, days, changes) => {
+      const ofOldFields = found(days).filter((change) => !/ new$/.test(change));
+      expect(ofOldFields).toEqual(changes);
+    });
+
+    it('has as news, for two weeks, that the old name is gone, however old the day is', () => {
+      const entries = entriesOf([...times(14, before), ...times(46, since())]);
+      const seen = (days: number) =>
+        newSchemaChanges(entries, addDays(releasedOn, days)).map(
+          ({ dt, column, change, found: foundOn }) => `${dt} ${column} ${change} ${foundOn}`,
+        );
+      const gone = [`${addDays(FIRST, 14)} coupon vanished ${releasedOn}`];
+      expect([seen(0), seen(14), seen(15)]).toEqual([gone, gone, []]);
+    });
+
+    it('has it as news once, while older days are read again too', () => {
+      const entries = entriesOf([...times(10, before), ...times(4, since(3)), ...times(46, since())]);
+      expect(newSchemaChanges(entries, addDays(releasedOn, 3))).toMatchObject([
+        { dt: addDays(FIRST, 10), column: 'coupon', change: 'vanished', found: releasedOn },
+      ]);
+    });
+
+    it('has no news of a field that vanished long ago, where its day is restated', () => {
+      const restated = { ...of(0), committedAt: `${releasedOn}T00:00:00.000Z` };
+      const old = { ...of(0), committedAt: '2026-02-10T00:00:00.000Z' };
+      const entries = entriesOf([...times(14, before), restated, ...times(40, old)]);
+      expect(newSchemaChanges(entries, releasedOn)).toEqual([]);
+    });
+  });
+
+  it('names no column of the own settings on a day that was not rebuilt', () => {
+    const rebuilt: Day = {
+      rows: 100,
+      filled: { id: 100, amount: 90, amount_string: 90 },
+      committedAt: '2026-03-01T00:00:00.000Z',
+    };
+    const kept: Day = { rows: 100, filled: { id: 100, amount: 90 }, committedAt: '2026-02-01T00:00:00.000Z' };
+    expect(found([...times(14, rebuilt), kept, rebuilt])).toEqual([]);
+  });
+
   it('follows the ledger where the day is restated', () => {
     expect(found([...usual, 0])).toEqual(['15 coupon vanished']);
     expect(found([...usual, 90])).toEqual([]);
