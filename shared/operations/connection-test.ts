@@ -13,7 +13,7 @@ import {
   selectReports,
 } from '../run/run.ts';
 import { fixedRate } from '../service/rate-limit.ts';
-import type { BrandSettings } from '../settings/settings.ts';
+import { type BrandSettings, undocumentedStates } from '../settings/settings.ts';
 
 /** What was found, and what to do where it is not `ok`. */
 export interface Finding {
@@ -71,7 +71,8 @@ async function checkBrand(options: RunOptions, brand: string): Promise<BrandChec
   const reports: ReportCheck[] = [];
   for (const report of selectReports(options, brand)) {
     const context = createFetchContext(options, { brand, report, service });
-    reports.push({ report: report.name, findings: await checkReport(context) });
+    const findings = [...(await checkReport(context)), ...statesFindings(context)];
+    reports.push({ report: report.name, findings });
   }
   return {
     brand,
@@ -86,6 +87,12 @@ function clockFinding({ clockSkewMs }: ReportService): Finding {
   if (Math.abs(clockSkewMs) < MAX_QUIET_SKEW_MS) return ok('clock', `the clocks differ by ${seconds} s`);
   const message = `this machine's clock and the service's differ by ${seconds} s; requests are signed with the service's time, but correct this machine's clock (NTP)`;
   return { level: 'warning', code: 'clock', message };
+}
+
+function statesFindings({ report, settings }: FetchContext): Finding[] {
+  return undocumentedStates(report, settings.states).map((state) =>
+    warning('states', `states.final has ${state}: days with records in another state are read for longer`),
+  );
 }
 
 async function checkReport(context: FetchContext): Promise<Finding[]> {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { ReportDefinition, States } from '../reports/definition.ts';
+import { type ReportDefinition, type States, comparedState } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings, Settings } from '../settings/settings.ts';
 import { maxGapMs } from '../settings/schedule.ts';
 import { queryFingerprint } from './day-queries.ts';
@@ -34,7 +34,7 @@ export function enabledPolicy(
 
 /** Rows that were counted by other states are not known to be final. */
 function statesFingerprint({ column, final }: States): string {
-  return hash('sha256', JSON.stringify([column, final.toSorted()]), 'hex').slice(0, 16);
+  return hash('sha256', JSON.stringify([column, final.map(comparedState).toSorted()]), 'hex').slice(0, 16);
 }
 
 /** Fingerprint of everything that due times depend on: the hints of the report state are valid for one policy only. */

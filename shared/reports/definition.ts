@@ -146,6 +146,11 @@ export interface States {
 /** The states in which an order or a transaction changes no more: `new`, `mixed` and `locked` are those in which it may. */
 export const FINAL_STATES: readonly string[] = ['void', 'effective', 'paid'];
 
+/** A state as it is compared: the interface has the words of states only as values of filters, so records may have `EFFECTIVE`. */
+export function comparedState(state: string): string {
+  return state.toLowerCase();
+}
+
 /** Everything that the project knows about one report. */
 export interface ReportDefinition {
   /** The last part of the action; the report's name in settings. */

@@ -15,13 +15,16 @@ import { NOT_A_SETTING, integer, number, object, oneOf, parseInput, text } from 
 import { ALLOWED_TYPES, type ColumnType, parseColumnType } from '../column-types.ts';
 import { DAY_PARTITION_KEYS } from '../lake/paths.ts';
 import { DERIVED_COLUMNS } from '../lake/table/columns.ts';
-import type {
-  Filter,
-  PageSize,
-  RefreshTier,
-  ReportDefinition,
-  ReportRegistry,
-  States,
+import { closestMatch } from '../validation/closest-match.ts';
+import {
+  FINAL_STATES,
+  type Filter,
+  type PageSize,
+  type RefreshTier,
+  type ReportDefinition,
+  type ReportRegistry,
+  type States,
+  comparedState,
 } from '../reports/definition.ts';
 
 /** Checked settings, with all defaults filled in. */
@@ -178,7 +181,7 @@ function reportSchema(report: ReportDefinition) {
     refresh: z._default(refreshSchema(), [...report.refresh]),
     reportFallPercent: z._default(integer(1, 100), 20),
     states: report.states
-      ? z._default(statesSchema(report, report.states), { ...report.states, final: [...report.states.final] })
+      ? z._default(statesSchema(report), { ...report.states, final: [...report.states.final] })
       : NOT_A_SETTING,
     watchUnsettledDays: report.states ? z._default(integer(0, 36_500), WATCH_UNSETTLED_DAYS) : NOT_A_SETTING,
     page_size: pageSizeIn('page_size'),
@@ -250,23 +253,28 @@ function columnsSchema() {
 /** Disputes and payments of an order end within a year; what lasts longer is no reason to ask for its day for ever. */
 const WATCH_UNSETTLED_DAYS = 365;
 
-/** Where the interface documents what the column may hold, a misspelt state would keep every day from settling. */
-function statesSchema({ filters }: ReportDefinition, { final }: States) {
-  const documented = Object.entries(filters).flatMap(([name, filter]) =>
-    filter.kind === 'enum' ? [[name, [...new Set([...filter.values, ...final])]] as const] : [],
-  );
+function statesSchema({ filters }: ReportDefinition) {
   const column = text('a column in snake_case', matches(/^[a-z0-9_]+$/), () =>
-    documented.map(([name]) => name),
+    Object.keys(filters).filter((name) => filters[name]?.kind === 'enum'),
   );
   const state = text('a text that is not empty', (value) => value !== '');
-  const schema = object({ column, final: z.array(state, { error: 'a list of states' }) });
-  return schema.check(({ value, issues }) => {
-    const states = documented.find(([name]) => name === value.column)?.[1];
-    if (!states) return;
-    for (const [index, each] of value.final.entries())
-      for (const { message } of oneOf(...states).safeParse(each).error?.issues ?? [])
-        issues.push({ code: 'custom', path: ['final', index], input: each, message });
-  });
+  return object({ column, final: z.array(state, { error: 'a list of states' }) });
+}
+
+/**
+ * The final states that the interface does not document for their column. They are accepted, because it documents the
+ * words of states only as values of filters; a misspelt one has days read for longer than they can change.
+ */
+export function undocumentedStates({ filters }: ReportDefinition, states: States | undefined): string[] {
+  const filter = filters[states?.column ?? ''];
+  if (!states || filter?.kind !== 'enum') return [];
+  const documented = [...new Set([...filter.values, ...FINAL_STATES])];
+  return states.final
+    .filter((state) => !documented.includes(comparedState(state)))
+    .map((state) => {
+      const meant = closestMatch(state, documented);
+      return `"${state}" (documented: ${documented.join(', ')}${meant ? `; did you mean ${meant}?` : ''})`;
+    });
 }
 
 function refreshSchema() {

@@ -254,7 +254,7 @@ describe('unsettled', () => {
         orders: [
           order('1', 'new', '10', '1'),
           order('1', 'effective', '10', '2'),
-          order('1', 'void', '10', '4'),
+          order('1', 'VOID', '10', '4'),
         ],
         transactions: [
           transaction('new', '1'),

@@ -49,6 +49,7 @@ describe('the policy of a report', () => {
   it.each<[string, JsonObject, boolean]>([
     ['as before', {}, true],
     ['with the same states in another order', { final: ['paid', 'void', 'effective'] }, true],
+    ['with the same states in other letters', { final: ['Paid', 'VOID', 'effective'] }, true],
     ['with other final states', { final: ['void', 'paid'] }, false],
     ['with another column', { column: 'state' }, false],
   ])('knows by which states rows are counted: %s', (_name, change, isSame) => {

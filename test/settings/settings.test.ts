@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { asBrandReportsError } from '../../shared/errors.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { loadSettings, parseSettings } from '../../shared/settings/settings.ts';
+import { loadSettings, parseSettings, undocumentedStates } from '../../shared/settings/settings.ts';
 import { refunds } from '../fixtures/sixth-report.ts';
 
 const ACME = {
@@ -62,6 +62,25 @@ describe('settings', () => {
     };
     expect(acme).toMatchObject({ method: 'GET', firstPage: 0 });
     expect(byReport?.order_list).toEqual({ ...order_list, pageSize: 20 });
+  });
+
+  it.each<[string, string, string, string[], string[]]>([
+    ['documented ones in any letters', 'order_list', 'status', ['EFFECTIVE', 'Void'], []],
+    ['a number', 'order_list', 'status', ['4'], ['"4" (documented: new, void, effective, paid)']],
+    [
+      'a misspelt one',
+      'transaction_list',
+      'sku_status',
+      ['void', 'payd'],
+      ['"payd" (documented: new, void, locked, paid, effective; did you mean paid?)'],
+    ],
+    ['any one of a column that is no filter', 'order_list', 'payment_state', ['Done'], []],
+  ])('accept final states, and name those that nobody documents: %s', (_name, name, column, final, found) => {
+    const states = { column, final };
+    const report = reports[name];
+    const settings = parseSettings(withReport(name, { states }), reports).brands.acme?.reports[name];
+    expect(settings?.states).toEqual(states);
+    expect(report && undocumentedStates(report, settings?.states)).toEqual(found);
   });
 
   it('in the committed cdk.json are those of the README', () => {
@@ -289,9 +308,9 @@ describe('settings', () => {
       'refresh.0.every is "0 days"',
     ],
     [
-      'a misspelt state of a documented column',
-      withReport('transaction_list', { states: { column: 'sku_status', final: ['void', 'payd'] } }),
-      'states.final.1 is "payd"; allowed: new, void, locked, paid, effective; did you mean paid?',
+      'a final state that is no text',
+      withReport('transaction_list', { states: { column: 'sku_status', final: ['void', 4] } }),
+      'states.final.1 is 4; allowed: a text that is not empty',
     ],
     [
       'the name of a field instead of a column',

@@ -12,8 +12,14 @@ import {
   type Piece,
   takeKernel,
 } from '../../kernel/kernel.ts';
-import type { States } from '../../reports/definition.ts';
-import type { CodedColumn, CodedUnits, CodedValues, NamedColumn } from './coded-rows.ts';
+import { type States, comparedState } from '../../reports/definition.ts';
+import {
+  type CodedColumn,
+  type CodedUnits,
+  type CodedValues,
+  type NamedColumn,
+  valueOfCode,
+} from './coded-rows.ts';
 import { isNullText } from './texts.ts';
 
 /** A table may have a thousand numeric columns, and a ledger holds the sums of a month's days. */
@@ -27,7 +33,7 @@ const STABLE_DIGITS = 12;
 
 export class ColumnFacts {
   readonly #types: ReadonlyMap<string, ColumnType>;
-  readonly #states: States | undefined;
+  readonly #states: { column: string; type: ColumnType; final: ReadonlySet<string> } | undefined;
   readonly #sums = new Map<string, Sum>();
   readonly #rescued = new Map<string, number>();
   #rows = 0;
@@ -42,7 +48,8 @@ export class ColumnFacts {
       ({ name, type }) => [name, name === measure && type === 'string' ? AMOUNT : type] as const,
     );
     this.#types = new Map(types.filter(([, type]) => isNumeric(type)).slice(0, MAX_SUMS));
-    this.#states = states;
+    const type = columns.find(({ name }) => name === states?.column)?.type ?? 'string';
+    this.#states = states && { column: states.column, type, final: new Set(states.final.map(comparedState)) };
   }
 
   /** Passes the columns of rows on. */
@@ -52,7 +59,7 @@ export class ColumnFacts {
       const [name, column] = named;
       const type = this.#types.get(name);
       if (type !== undefined) this.#add(name, type, rows, column);
-      if (name === this.#states?.column) this.#final += finalRows(rows, column, this.#states.final);
+      if (name === this.#states?.column) this.#final += finalRows(rows, column, this.#states);
       yield named;
     }
   }
@@ -163,24 +170,32 @@ function isNumeric(type: ColumnType): boolean {
   return type === 'bigint' || type === 'double' || type.startsWith('decimal(');
 }
 
-function finalRows(rows: number, column: CodedColumn, final: readonly string[]): number {
-  const texts = textsByCode(column);
+/** A number is compared by any of its texts: a column of decimals shows 4 as 4.000000000. */
+function finalRows(
+  rows: number,
+  column: CodedColumn,
+  { type, final }: { type: ColumnType; final: ReadonlySet<string> },
+): number {
+  const texts = textsByCode(column, type);
   const counts = rowsByCode(rows, column, texts.length);
   let found = 0;
-  for (const [code, text] of texts.entries())
-    if (text !== undefined && final.includes(text)) found += counts[code] ?? 0;
+  for (const [code, alike] of texts.entries())
+    if (alike.some((text) => final.has(comparedState(text)))) found += counts[code] ?? 0;
   return found;
 }
 
-function textsByCode(column: CodedColumn): (string | undefined)[] {
-  if ('values' in column)
-    return column.values.map((value) => (value === undefined ? undefined : String(value)));
-  if ('units' in column)
-    return Array.from(column.units, (value) => (Number.isNaN(value) ? undefined : String(value)));
-  const { texts } = column;
-  return Array.from(texts.starts, (start, code) =>
-    isNullText(texts, code) ? undefined : texts.bytes.toString('utf8', start, texts.ends[code]),
-  );
+function textsByCode(column: CodedColumn, type: ColumnType): (readonly string[])[] {
+  if ('texts' in column) {
+    const { texts } = column;
+    return Array.from(texts.starts, (start, code) =>
+      isNullText(texts, code) ? [] : [texts.bytes.toString('utf8', start, texts.ends[code])],
+    );
+  }
+  const { length } = 'units' in column ? column.units : column.values;
+  return Array.from({ length }, (_, code) => {
+    const value = valueOfCode(column, code);
+    return value === undefined ? [] : typeSpec(type).texts(value);
+  });
 }
 
 /** By code, how many rows have it. */

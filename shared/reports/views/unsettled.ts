@@ -61,7 +61,7 @@ FROM (
       ${amountSql('commission')} AS commission
     FROM transactions
   ) AS records
-  WHERE state IS NULL OR state NOT IN (${listSql(FINAL_STATES)})
+  WHERE state IS NULL OR lower(state) NOT IN (${listSql(FINAL_STATES)})
   GROUP BY brand, dt, state, currency
 ) AS sums`,
 };

@@ -73,12 +73,25 @@ describe('rows whose state can change', () => {
   it.each<[string, Row[][], number]>([
     ['final states only', [[{ status: 'paid' }, { status: 'void' }]], 0],
     ['another state', [[{ status: 'paid' }, { status: 'new' }]], 1],
-    ['a state in other letters', [[{ status: 'PAID' }]], 1],
+    ['a final state in other letters', [[{ status: 'PAID' }]], 0],
     ['rows without a state', [[{ status: null }, { clicks: 1n }]], 2],
     ['a row group without the column', [[{ clicks: 1n }], [{ status: 'paid' }]], 1],
     ['no row', [], 0],
   ])('are counted for %s', (_name, groups, unsettled) => {
     expect(factsOf(groups).unsettled).toBe(unsettled);
+  });
+
+  it.each<[string, Column['type'], Row['state'], number]>([
+    ['a whole number', 'bigint', 4n, 0],
+    ['a decimal number', 'decimal(38,9)', 4_000_000_000n, 0],
+    ['another number', 'decimal(38,9)', 4n, 1],
+    ['a text', 'string', 'Effective', 0],
+  ])('are counted by the text of a state that is %s', (_name, type, state, unsettled) => {
+    const facts = new ColumnFacts([{ name: 'state', type }], { column: 'state', final: ['4', 'EFFECTIVE'] });
+    const coded = new CodedRows();
+    coded.append({ state });
+    expect([...facts.count(1, coded.columns())]).toHaveLength(1);
+    expect(facts.unsettled).toBe(unsettled);
   });
 
   it('are not counted where the report has no states', () => {
