@@ -26,19 +26,24 @@ const MAX_PROBLEMS = 30;
 const MAX_WHY = 400;
 
 /** The message that tells of a change: what is new, what is still open, what is solved. */
-export function changeMessage({ opened, remaining, solved }: Change, options: MessageOptions): Message {
+export function changeMessage(
+  { opened, remaining, leaving, solved }: Change,
+  options: MessageOptions,
+): Message {
   const { pipeline, page, nowMs } = options;
   const [problems, findings] = partition(opened);
   const still = partition(remaining)[0];
-  const headline = headlineOf({ opened: problems, remaining: still, solved }, findings.length);
+  const gone = partition(leaving)[0];
+  const headline = headlineOf({ opened: problems, remaining: still, leaving: gone, solved }, findings.length);
   return {
     subject: `${pipeline}: ${headline}`,
     text: [
       `${pipeline}, ${timeText(nowMs)}: ${headline}.`,
       ...section('NEW', problems, options),
       ...section('STILL OPEN', still, options),
+      ...toldSection('GONE FOR THE FIRST TIME', gone),
       ...section('FINDINGS', toldTogether(findings), options),
-      ...solvedSection(solved),
+      ...toldSection('SOLVED', solved),
       '',
       `All days: ${page}`,
       '',
@@ -47,9 +52,9 @@ export function changeMessage({ opened, remaining, solved }: Change, options: Me
 }
 
 /** `problems: 1 new, 2 solved, 3 open; findings: 1 new` */
-function headlineOf({ opened, remaining, solved }: Change, newFindings: number): string {
+function headlineOf({ opened, remaining, leaving, solved }: Change, newFindings: number): string {
   const [problems, findings] = partition(solved);
-  const open = opened.length + remaining.length;
+  const open = opened.length + remaining.length + leaving.length;
   const ofProblems = countsText({ new: opened.length, solved: problems.length, open });
   const ofFindings = countsText({ new: newFindings, solved: findings.length });
   const parts = [
@@ -89,14 +94,14 @@ function section(title: string, problems: readonly OpenProblem[], { controls }: 
   ];
 }
 
-function solvedSection(solved: Change['solved']): string[] {
-  if (solved.length === 0) return [];
-  const shown = solved.slice(0, MAX_PROBLEMS);
+function toldSection(title: string, told: Change['solved']): string[] {
+  if (told.length === 0) return [];
+  const shown = told.slice(0, MAX_PROBLEMS);
   return [
     '',
-    'SOLVED',
+    title,
     ...shown.map(({ what, since }) => `- ${what} (since ${timeText(Date.parse(since))})`),
-    ...andMore(solved.length),
+    ...andMore(told.length),
   ];
 }
 

@@ -4,6 +4,7 @@
  * told, so that of two looks one tells it, and counts as told only behind the message. Where a look died in between,
  * nobody knows what people have read: the next one, an hour later, says how it is then.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { MINUTE_MS } from '../days.ts';
 import type { WatchRecord } from '../lake/documents/watch-record.ts';
 import { type OpenProblem, type Suspect, openProblems } from './open-problems.ts';
@@ -15,6 +16,8 @@ export const MINUTES_BETWEEN_MESSAGES = 60;
 export interface Change {
   opened: OpenProblem[];
   remaining: OpenProblem[];
+  /** Gone for the first time: they count as open, because a problem that comes and goes would else send a message each time. */
+  leaving: WatchRecord['told'][string][];
   /** As the message put it that told of them. */
   solved: WatchRecord['told'][string][];
 }
@@ -26,24 +29,49 @@ export interface Look {
 }
 
 /**
- * What a message has to say; nothing is opened or solved where the problems are those that were told. A finding that is
- * too old to be told of is not solved.
+ * What a message has to say; nothing is opened or solved where the problems are those that were told. A problem is solved
+ * if two watcher runs in a row do not see it. A finding that is too old to be told of is not solved.
  */
 export function changeFrom(
   told: WatchRecord['told'],
   problems: readonly OpenProblem[],
   nowMs: number,
 ): Change {
-  const isOver = ({ finding }: WatchRecord['told'][string]) =>
-    finding !== undefined && nowMs >= Date.parse(finding.until);
   const open = new Set(problems.map(({ id }) => id));
+  const gone = Object.entries(told).flatMap(([id, problem]) =>
+    open.has(id) || isOver(problem, nowMs) ? [] : [problem],
+  );
   return {
     opened: problems.filter(({ id }) => !Object.hasOwn(told, id)),
     remaining: problems.filter(({ id }) => Object.hasOwn(told, id)),
-    solved: Object.entries(told).flatMap(([id, problem]) =>
-      open.has(id) || isOver(problem) ? [] : [problem],
-    ),
+    leaving: gone.filter((problem) => !isSolved(problem, nowMs)),
+    solved: gone.filter((problem) => isSolved(problem, nowMs)),
   };
+}
+
+type Told = WatchRecord['told'][string];
+
+function isOver({ finding }: Told, nowMs: number): boolean {
+  return finding !== undefined && nowMs >= Date.parse(finding.until);
+}
+
+/** Whether an earlier watcher run did not see it either. */
+function isSolved({ goneAt }: Told, nowMs: number): boolean {
+  return goneAt !== undefined && Date.parse(goneAt) < nowMs;
+}
+
+/** What was told, with the time since when it is gone. */
+function toldSince(
+  told: WatchRecord['told'],
+  open: readonly OpenProblem[],
+  now: string,
+): WatchRecord['told'] {
+  const ids = new Set(open.map(({ id }) => id));
+  const since = Object.entries(told).map(([id, { goneAt, ...problem }]): [string, Told] => [
+    id,
+    ids.has(id) ? problem : { ...problem, goneAt: goneAt ?? now },
+  ]);
+  return Object.fromEntries(since);
 }
 
 /** The record after a look has seen what looks wrong. Where there is news and it may be told, the look claims to tell it. */
@@ -53,30 +81,40 @@ export function afterLook(
   { id, nowMs }: Look,
 ): WatchRecord {
   const now = new Date(nowMs).toISOString();
-  const seen = Object.fromEntries(suspects.map(({ id }) => [id, record.seen[id] ?? now]));
-  const isSame =
-    Object.keys(seen).length === Object.keys(record.seen).length &&
-    Object.entries(seen).every(([suspect, at]) => record.seen[suspect] === at);
-  const { opened, solved } = changeFrom(record.told, openProblems(suspects, seen, nowMs), nowMs);
+  // The grace period of a problem that was told does not begin anew while it is gone for one watcher run.
+  const leaving = Object.entries(record.told).filter(([, problem]) => !isSolved(problem, nowMs));
+  const kept = leaving.flatMap(([id]) => (record.seen[id] === undefined ? [] : [id]));
+  const ids = [...suspects.map(({ id }) => id), ...kept];
+  const seen = Object.fromEntries(ids.map((id) => [id, record.seen[id] ?? now]));
+  const open = openProblems(suspects, seen, nowMs);
+  const told = toldSince(record.told, open, now);
+  const isSame = isDeepStrictEqual([seen, told], [record.seen, record.told]);
+  const { opened, solved } = changeFrom(told, open, nowMs);
   const isUncertain = record.telling !== undefined && !record.telling.isTold;
   const isNews = mayTell(record, nowMs) && (isUncertain || opened.length + solved.length > 0);
   if (isSame && !isNews) return record;
-  return { ...record, seen, ...(isNews && { telling: { by: id, at: now, isTold: false } }) };
+  return { ...record, seen, told, ...(isNews && { telling: { by: id, at: now, isTold: false } }) };
 }
 
 /** The record when the look's message was sent. */
 export function afterMessage(
   record: WatchRecord,
   problems: readonly OpenProblem[],
-  { id }: Look,
+  { id, nowMs }: Look,
 ): WatchRecord {
   if (record.telling?.by !== id) return record;
-  const told = problems.map((problem) => {
+  const { leaving } = changeFrom(record.told, problems, nowMs);
+  const kept = Object.entries(record.told).filter(([, problem]) => leaving.includes(problem));
+  const told = problems.map((problem): [string, Told] => {
     const since = new Date(problem.sinceMs).toISOString();
     const what = `${problem.brand} ${problem.report}: ${problem.what}`;
-    return [problem.id, { since, what, ...storedFinding(problem) }] as const;
+    return [problem.id, { since, what, ...storedFinding(problem) }];
   });
-  return { ...record, told: Object.fromEntries(told), telling: { ...record.telling, isTold: true } };
+  return {
+    ...record,
+    told: Object.fromEntries([...kept, ...told]),
+    telling: { ...record.telling, isTold: true },
+  };
 }
 
 function storedFinding({ finding }: OpenProblem): Pick<WatchRecord['told'][string], 'finding'> {

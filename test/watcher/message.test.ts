@@ -34,12 +34,19 @@ const SOLVED = {
   since: '2026-11-18T06:00:00.000Z',
   what: 'acme transaction_list: 1 day overdue: 2026-11-17',
 };
+const LEAVING = {
+  since: '2026-11-18T06:00:00.000Z',
+  what: 'globex order_list: 1 day failed: 2026-11-18',
+};
 
 describe('a message', () => {
   it('says what is new, what is still open and what is solved; since when, why, and what to do', () => {
-    const message = changeMessage({ opened: [FAILED], remaining: [THROTTLED], solved: [SOLVED] }, options);
-    expect(message.subject).toBe('BrandReports: problems: 1 new, 1 solved, 2 open');
-    expect(message.text).toBe(`BrandReports, 2026-11-20 15:50 UTC: problems: 1 new, 1 solved, 2 open.
+    const message = changeMessage(
+      { opened: [FAILED], remaining: [THROTTLED], leaving: [LEAVING], solved: [SOLVED] },
+      options,
+    );
+    expect(message.subject).toBe('BrandReports: problems: 1 new, 1 solved, 3 open');
+    expect(message.text).toBe(`BrandReports, 2026-11-20 15:50 UTC: problems: 1 new, 1 solved, 3 open.
 
 NEW
 - acme order_list: 2 days failed: 2026-11-18 to 2026-11-19
@@ -53,6 +60,9 @@ STILL OPEN
   since 2026-11-19 06:00 UTC
   Why: the service answered 40 of 90 requests of the last run with HTTP 429
   What to do: Nothing is lost, but runs take longer. Lower the setting requestsPerSecond and deploy.
+
+GONE FOR THE FIRST TIME
+- globex order_list: 1 day failed: 2026-11-18 (since 2026-11-18 06:00 UTC)
 
 SOLVED
 - acme transaction_list: 1 day overdue: 2026-11-17 (since 2026-11-18 06:00 UTC)
@@ -78,7 +88,7 @@ All days: ${options.page}
     ];
     const solved = { ...SOLVED, finding: { day: '2026-11-17', until: '2026-12-01T00:00:00.000Z' } };
     const told = fell('2026-11-10', 'told before', 5);
-    const message = changeMessage({ opened, remaining: [told], solved: [solved] }, options);
+    const message = changeMessage({ opened, remaining: [told], leaving: [], solved: [solved] }, options);
     expect(message.subject).toBe('BrandReports: problems: 1 new, 1 open; findings: 2 new, 1 solved');
     expect(
       message.text,
@@ -105,12 +115,22 @@ All days: ${options.page}
   });
 
   it.each<[string, Parameters<typeof changeMessage>[0], string]>([
-    ['the last problem is solved', { opened: [], remaining: [], solved: [SOLVED] }, 'all is well again'],
+    [
+      'the last problem is solved',
+      { opened: [], remaining: [], leaving: [], solved: [SOLVED] },
+      'all is well again',
+    ],
+    [
+      'one is solved and another one is gone for the first time',
+      { opened: [], remaining: [], leaving: [LEAVING], solved: [SOLVED] },
+      'problems: 1 solved, 1 open',
+    ],
     [
       'it is, and there is a finding',
       {
         opened: [{ ...FAILED, finding: { title: 't', day: '2026-11-18', detail: 'd', untilMs: 0 } }],
         remaining: [],
+        leaving: [],
         solved: [SOLVED],
       },
       'all is well again; findings: 1 new',
@@ -120,6 +140,7 @@ All days: ${options.page}
       {
         opened: [],
         remaining: [THROTTLED],
+        leaving: [],
         solved: [{ ...SOLVED, finding: { day: '2026-11-18', until: SOLVED.since } }],
       },
       'problems: 1 open; findings: 1 solved',
@@ -129,7 +150,7 @@ All days: ${options.page}
   });
 
   it('says that all is well again', () => {
-    const message = changeMessage({ opened: [], remaining: [], solved: [SOLVED] }, options);
+    const message = changeMessage({ opened: [], remaining: [], leaving: [], solved: [SOLVED] }, options);
     expect(message.subject).toBe('BrandReports: all is well again');
     expect(message.text).toMatch(/all is well again\.\n\nSOLVED\n- acme transaction_list/);
   });
@@ -139,7 +160,10 @@ All days: ${options.page}
     ['a character that would be cut in half', `${'x'.repeat(399)}🦊`, `${'x'.repeat(399)}\ufffd…`],
     ['what steers a screen', 'a\u0000b\u001b[2Jc\u202Ed\u2028e', 'a b [2Jc d e'],
   ])('is text that can be sent where a reason holds %s', (_name, why, shown) => {
-    const { text } = changeMessage({ opened: [{ ...FAILED, why }], remaining: [], solved: [] }, options);
+    const { text } = changeMessage(
+      { opened: [{ ...FAILED, why }], remaining: [], leaving: [], solved: [] },
+      options,
+    );
     expect(text).toContain(`  Why: ${shown}\n`);
     expect(() => encodeURIComponent(text)).not.toThrow();
   });
@@ -151,7 +175,7 @@ All days: ${options.page}
       why: '界\n'.repeat(5000),
     }));
     const solved = opened.map(() => SOLVED);
-    const { subject, text } = changeMessage({ opened, remaining: opened, solved }, options);
+    const { subject, text } = changeMessage({ opened, remaining: opened, leaving: solved, solved }, options);
     expect(subject.length).toBeLessThanOrEqual(100);
     expect(Buffer.byteLength(text)).toBeLessThan(256_000);
     expect(text).toContain('- and 4970 more');
@@ -160,7 +184,7 @@ All days: ${options.page}
   it('has a subject that SNS takes, whatever the stack is called', () => {
     const pipeline = 'BrandReports-a-staging-environment';
     const { subject } = changeMessage(
-      { opened: [FAILED], remaining: [], solved: [] },
+      { opened: [FAILED], remaining: [], leaving: [], solved: [] },
       { ...options, pipeline },
     );
     expect(subject).toMatch(/^[ -~]{1,100}$/);

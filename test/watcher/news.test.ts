@@ -12,6 +12,11 @@ function suspect(id: string, graceMs = 0): Suspect {
   return { id, brand: 'acme', report: id, what: `${id} is wrong`, why: 'it is', graceMs, remedy };
 }
 
+/** Of `acme a: a is wrong`. */
+function idIn(what: string): string {
+  return what.replace(/^acme (.*):.*$/, '$1');
+}
+
 /** How a look ends: `untold` dies before the message, `unrecorded` behind it. */
 type Fate = 'ends' | 'untold' | 'unrecorded';
 
@@ -19,7 +24,7 @@ type Fate = 'ends' | 'untold' | 'unrecorded';
 function startWatcher() {
   let record = parseWatchRecord('watch.json')(undefined);
   let looks = 0;
-  const messages: { atMs: number; opened: string[]; remaining: string[]; solved: string[] }[] = [];
+  const messages: { atMs: number; opened: string[]; open: string[]; solved: string[] }[] = [];
   const ids = (problems: readonly OpenProblem[]) => problems.map(({ id }) => id);
   return {
     messages,
@@ -30,8 +35,11 @@ function startWatcher() {
       const problems = openProblems(suspects, record.seen, nowMs);
       if (record.telling?.by !== look.id || fate === 'untold') return;
       const change = changeFrom(record.told, problems, nowMs);
-      const solved = change.solved.map(({ what }) => what);
-      messages.push({ atMs: nowMs, opened: ids(change.opened), remaining: ids(change.remaining), solved });
+      const [leaving, solved] = [change.leaving, change.solved].map((told) =>
+        told.map(({ what }) => idIn(what)),
+      );
+      const open = [...ids([...change.opened, ...change.remaining]), ...(leaving ?? [])].sort();
+      messages.push({ atMs: nowMs, opened: ids(change.opened), open, solved: solved ?? [] });
       if (fate === 'ends') record = afterMessage(record, problems, look);
     },
   };
@@ -64,35 +72,51 @@ describe('the watcher, whatever goes wrong and whenever it looks', () => {
     fc.assert(
       fc.property(looks, (history) => {
         const { messages } = livedThrough(history.map((look) => ({ ...look, fate: 'ends' as const })));
-        let open: string[] = [];
-        for (const { opened, remaining, solved } of messages) {
-          const now = [...opened, ...remaining].sort();
-          expect(now).not.toEqual(open);
-          expect(opened.filter((id) => open.includes(id))).toEqual([]);
-          expect(solved).toEqual(
-            open.filter((id) => !now.includes(id)).map((id) => `acme ${id}: ${id} is wrong`),
-          );
-          open = now;
+        let before: string[] = [];
+        for (const { opened, open, solved } of messages) {
+          expect(open).not.toEqual(before);
+          expect(opened.filter((id) => before.includes(id))).toEqual([]);
+          expect(solved.toSorted()).toEqual(before.filter((id) => !open.includes(id)));
+          before = open;
         }
       }),
     );
   });
 
-  it('loses no change: once looks end, an hour later the last message says what is open', () => {
+  it('solves a problem only if two looks in a row did not see it', () => {
+    fc.assert(
+      fc.property(looks, (history) => {
+        const { messages } = livedThrough(history);
+        const atMs = history.map((_, index) => timeOf(history, index));
+        for (const message of messages) {
+          const index = atMs.indexOf(message.atMs);
+          const lastTwo = history.slice(Math.max(0, index - 1), index + 1).flatMap((look) => look.wrong);
+          expect(message.solved.filter((id) => lastTwo.includes(id))).toEqual([]);
+        }
+      }),
+    );
+  });
+
+  it('loses no change: once looks end, two hours later the last message says what is open', () => {
     fc.assert(
       fc.property(looks, wrong, (history, last) => {
         const { watcher, nowMs, messages } = livedThrough(history);
-        for (const hours of [1, 2])
+        for (const hours of [1, 2, 3])
           watcher.look(
             nowMs + hours * HOUR_MS,
             last.map((id) => suspect(id)),
           );
-        const { opened, remaining } = messages.at(-1) ?? { opened: [], remaining: [] };
-        expect([...opened, ...remaining].sort()).toEqual([...last].sort());
+        expect(messages.at(-1)?.open ?? []).toEqual([...last].sort());
       }),
     );
   });
 });
+
+function timeOf(history: readonly { afterMinutes: number }[], index: number): number {
+  return history
+    .slice(0, index + 1)
+    .reduce((ms, { afterMinutes }) => ms + afterMinutes * MINUTE_MS, START_MS);
+}
 
 function livedThrough(history: { afterMinutes: number; wrong: string[]; fate: Fate }[]) {
   const watcher = startWatcher();
@@ -112,14 +136,38 @@ describe('a look', () => {
   it('an hour later by the schedule’s minute tells, however late within it the last one did', () => {
     const { look, messages } = startWatcher();
     look(START_MS + 58_000, [suspect('a')]);
-    look(START_MS + HOUR_MS + 1_000, []);
-    expect(messages.map(({ solved }) => solved)).toEqual([[], ['acme a: a is wrong']]);
+    look(START_MS + HOUR_MS + 1_000, [suspect('b')]);
+    expect(messages.map(({ opened }) => opened)).toEqual([['a'], ['b']]);
+  });
+
+  it('tells nothing of a problem that is gone for one look, nor begins its grace period anew', () => {
+    const { look, messages } = startWatcher();
+    const wrong = [suspect('a', HOUR_MS)];
+    for (const [hours, seen] of [wrong, wrong, [], wrong, [], wrong, [], []].entries())
+      look(START_MS + hours * HOUR_MS, seen);
+    expect(messages.map(({ opened, solved }) => [opened, solved])).toEqual([
+      [['a'], []],
+      [[], ['a']],
+    ]);
+  });
+
+  it('that tells of another problem counts one that is gone for the first time as open', () => {
+    const { look, messages } = startWatcher();
+    for (const [hours, seen] of [['a'], ['b'], ['a', 'b']].entries())
+      look(
+        START_MS + hours * HOUR_MS,
+        seen.map((id) => suspect(id)),
+      );
+    expect(messages.map(({ opened, open, solved }) => [opened, open, solved])).toEqual([
+      [['a'], ['a'], []],
+      [['b'], ['a', 'b'], []],
+    ]);
   });
 
   it('waits for the grace period, from when a look first saw what is wrong', () => {
     const { look, messages } = startWatcher();
     for (const hours of [0, 1, 2, 3]) look(START_MS + hours * HOUR_MS, [suspect('a', 2 * HOUR_MS)]);
-    expect(messages).toEqual([{ atMs: START_MS + 2 * HOUR_MS, opened: ['a'], remaining: [], solved: [] }]);
+    expect(messages).toEqual([{ atMs: START_MS + 2 * HOUR_MS, opened: ['a'], open: ['a'], solved: [] }]);
   });
 
   it('counts the grace period anew where it was right in between', () => {

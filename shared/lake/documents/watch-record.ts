@@ -16,6 +16,8 @@ const record = storedObject(() => ({
     storedObject(() => ({
       since: storedTime,
       what: z.string(),
+      /** When a watcher run first did not see it; missing while it lasts. */
+      goneAt: z.optional(storedTime),
       /** Of a finding: its day, and from when on nobody is told that it is gone. */
       finding: z.optional(storedObject(() => ({ day: z.string(), until: storedTime }))),
     })),
