@@ -120,9 +120,12 @@ export function overdueAtMs(
   };
   const dueMs = dueAtMs(day, idle, policy, nowMs, upstream);
   if (dueMs === null) return null;
-  const { readFrom, upstreamDigest } = committed;
+  const { readFrom, upstreamDigest, committedAt } = committed;
   const changedAtMs = upstream && upstream.digest !== upstreamDigest ? Date.parse(upstream.readFrom) : 0;
-  return Math.max(dueMs, Date.parse(readFrom), changedAtMs) + gracePeriodMs(policy);
+  // A reading may have begun long before the run that went on with it and committed it.
+  const committedMs = Date.parse(committedAt ?? readFrom);
+  const newestMs = Math.max(Date.parse(readFrom), committedMs > nowMs ? 0 : committedMs);
+  return Math.max(dueMs, newestMs, changedAtMs) + gracePeriodMs(policy);
 }
 
 const GRACE_INTERVALS = 2;

@@ -137,6 +137,21 @@ describe('the state', () => {
       'complete',
     ],
     ['that is complete, when its grace period is over', facts(readAt(fromNow(-25.5))), 'overdue'],
+    [
+      'whose reading began long before a run committed it',
+      facts(readAt(fromNow(-99), { committedAt: fromNow(-1) })),
+      'complete',
+    ],
+    [
+      'whose reading was committed longer ago than the grace period',
+      facts(readAt(fromNow(-99), { committedAt: fromNow(-2) })),
+      'overdue',
+    ],
+    [
+      'whose commit a clock ahead has dated in the future',
+      facts(readAt(fromNow(-99), { committedAt: fromNow(99) })),
+      'overdue',
+    ],
     ['that is overdue and being read', facts({ ...readAt(fromNow(-99)), claim }), 'overdue'],
     [
       'that is settled, by other settings',

@@ -98,8 +98,7 @@ const AMOUNT = 'decimal(38,9)';
 
 /** Adds the texts that are numbers. @returns whether some row has one */
 function addTexts(sum: Sum, rows: number, column: CodedColumn): boolean {
-  const texts = textsByCode(column);
-  const values = texts.map((text) =>
+  const values = textsByCode(column, 'string').map(([text]) =>
     text === undefined ? undefined : typeSpec(AMOUNT).toValue(text.trim()),
   );
   return addRows(sum, rows, { codes: column.codes, values });
