@@ -17,6 +17,7 @@ import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { leaseOnlyRuns, openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import { DAY_MS, HOUR_MS, addDays, dayOf, earlier, intervalMs, startOfDay } from '../../shared/days.ts';
 import { parseJson } from '../../shared/json.ts';
+import { inOurFormat } from '../../shared/lake/documents/lake-format.ts';
 import { parseLedger } from '../../shared/lake/documents/ledger.ts';
 import { dayPartition, parseLedgerKey, snapshotKey } from '../../shared/lake/paths.ts';
 import { levelOf } from '../../shared/log-events.ts';
@@ -226,7 +227,8 @@ async function openWorld(clicksPerDay: number) {
       } = await runSync({
         settings,
         reports,
-        lake: { store, catalog, runs: leaseOnlyRuns },
+        // Each run is a process of its own, which reads the lake's format number.
+        lake: { store: inOurFormat(store), catalog, runs: leaseOnlyRuns },
         credentials,
         send: sendRequest,
         clock,
@@ -247,7 +249,7 @@ async function openWorld(clicksPerDay: number) {
       const outcome = await watch({
         settings,
         reports,
-        store,
+        store: inOurFormat(store),
         clock,
         random: () => 0.5,
         newId: randomUUID,

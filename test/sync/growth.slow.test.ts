@@ -3,7 +3,15 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, addMonths, daysFrom, monthOf } from '../../
 import type { JsonObject } from '../../shared/json.ts';
 import type { Committed } from '../../shared/lake/documents/ledger.ts';
 import { LAST_RUN_RENEWED_MS } from '../../shared/lake/documents/report-state.ts';
-import { dayPartition, reportStateKey, ledgerKey, partitionPath } from '../../shared/lake/paths.ts';
+import { LAKE_FORMAT, inOurFormat } from '../../shared/lake/documents/lake-format.ts';
+import {
+  FORMAT_KEY,
+  dayPartition,
+  reportStateKey,
+  ledgerKey,
+  partitionPath,
+} from '../../shared/lake/paths.ts';
+import type { ObjectStore } from '../../shared/ports.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -99,13 +107,17 @@ async function fill(lake: SampleLake, brand: string, report: ReportDefinition, q
   }
 }
 
-/** One scheduled run. @returns all that it asked of the lake, and how often */
-async function sync(lake: SampleLake, options: SyncOptions = {}): Promise<Record<string, number>> {
+/** One scheduled run. @param opened the store as the run sees it @returns all that it asked of the lake, and how often */
+async function sync(
+  lake: SampleLake,
+  options: SyncOptions = {},
+  opened: (store: ObjectStore) => ObjectStore = (store) => store,
+): Promise<Record<string, number>> {
   const counting = countingLake(lake);
   const { store, catalog } = counting;
   const outcome = await lake.sync({
     commonSettings: settingsOf(BRANDS),
-    lake: { store, catalog, runs: blindRegistry },
+    lake: { store: opened(store), catalog, runs: blindRegistry },
     ...options,
   });
   expect(outcome).toMatchObject({ status: 'complete' });
@@ -139,6 +151,14 @@ describe('a scheduled run over ten years', () => {
     const states = brands.flatMap((brand) => REPORTS.map((report) => [stateOf(report, brand), 1]));
     expect(states).toHaveLength(250);
     expect(asked).toEqual(Object.fromEntries(states));
+  });
+
+  it('asks for the format’s number beside it, once, where the lake was opened as commands open it', async () => {
+    const lake = laterFork(DUE_AFTER_MS - MINUTE_MS);
+    await lake.store.put(FORMAT_KEY, Buffer.from(`{"format":${LAKE_FORMAT}}`), { ifAbsent: true });
+    const { [`get ${FORMAT_KEY}`]: checks, ...others } = await sync(lake, {}, inOurFormat);
+    expect(checks).toBe(1);
+    expect(Object.keys(others)).toHaveLength(BRANDS.length * REPORTS.length);
   });
 
   it('writes that object where its last sign of life is three hours old, and only then', async () => {
