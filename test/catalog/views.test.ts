@@ -8,6 +8,7 @@ import { viewOver } from '../../shared/catalog/ensure-tables.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
 import { changesTable } from '../../shared/history/change-rows.ts';
 import type { ReportView, View } from '../../shared/reports/definition.ts';
+import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { reports } from '../../shared/reports/index.ts';
 
 type Columns = readonly (readonly [name: string, type: ColumnType])[];
@@ -255,6 +256,27 @@ describe('changes', () => {
     ]);
     expect(await rows('SELECT * FROM restatements')).toEqual(before);
   });
+
+  it.each(['changes_daily', 'restatements'])(
+    'are read of one month alone where %s is asked with its month',
+    async (name) => {
+      const folder = await temporaryFolder();
+      for (const month of ['2026-02', '2026-03'])
+        await connection.run(
+          `COPY (SELECT * EXCLUDE month, '${month}' AS month FROM changes) TO '${folder.path}' (FORMAT parquet, PARTITION_BY (brand, report, month), OVERWRITE_OR_IGNORE)`,
+        );
+      const types = changesTable.partitionKeys.map((key) => `'${key}': VARCHAR`).join(', ');
+      await connection.run(
+        `DROP TABLE changes; CREATE VIEW changes AS SELECT * FROM read_parquet('${folder.path}/**/*.parquet', hive_types = {${types}})`,
+      );
+      const filesRead = async (condition: string) => {
+        const [plan] = await rows(`EXPLAIN ANALYZE SELECT * FROM ${name} WHERE ${condition}`);
+        return /Total Files Read: (\d+)/.exec(String(plan?.explain_value))?.[1];
+      };
+      expect([await filesRead('true'), await filesRead("month = '2026-03'")]).toEqual(['2', '1']);
+      await folder.remove();
+    },
+  );
 
   it('are summed up by day, from the first version to what is there now', async () => {
     await connection.run(
