@@ -4,7 +4,7 @@
  * forget a part of it: a claim that keeps the version from the vacuum, a change, or the check that nobody was faster (I5).
  */
 import { monthOf } from '../days.ts';
-import type { BrandReport } from '../context/context.ts';
+import { type BrandReport, publicationMs } from '../context/context.ts';
 import { logChange, recordChange } from '../history/index.ts';
 import { type Committed, type DayCommit, commitDay } from '../lake/documents/ledger.ts';
 import type { RowHashes } from '../lake/table/digest.ts';
@@ -29,7 +29,7 @@ export async function replaceVersion(
 ): Promise<void> {
   const after = next(replaced);
   const changes = replaced && (await changesOf());
-  const wallMs = ctx.clock.wallMs();
+  const wallMs = publicationMs(ctx);
   await ctx.ledger(monthOf(day)).update((ledger) => {
     const committed = { ...next(ledger.days[day]?.committed), ...(changes && { changes }) };
     return commitDay(ledger, day, { runId, committed, wallMs, ...(reading && { reading }) });
