@@ -9,7 +9,8 @@
 // | a day that failed (no jitter)   | FAILED_DAY_RETRY, lake/documents/ledger.ts                              | unlimited | 5 min             | 24 h  |
 // | a day that the service did not  | UNAVAILABLE_DAY_RETRY, lake/documents/ledger.ts (no jitter)             | unlimited | 5 min             | 1 h   |
 // | answer, or refused with a code  | at least the Retry-After, up to the cap                                 |           |                   |       |
-// | a lookup that was refused       | LOOKUP_RETRY, planning/refused-lookups.ts (no jitter)                   | 8         | 1 h               | 24 h  |
+// | a lookup that was refused       | REFUSED_LOOKUP_RETRY, planning/lookups.ts (no jitter)                   | 8         | 1 h               | 24 h  |
+// | a lookup without a record       | EMPTY_LOOKUP_RETRY, planning/lookups.ts (no jitter, four times as long) | 5         | 1 h               | 72 h  |
 // | a conditional write to S3       | S3_WRITE_RETRY, adapters/aws/s3-store.ts                                | 6         | 50 ms             | 1 s   |
 // | a change of a Glue table        | GLUE_RETRY, adapters/aws/glue-catalog.ts                                | 10        | 20 ms             | 1 s   |
 // | the lock of a lake folder       | LOCK_RETRY, adapters/local/lock.ts                                      | 1000      | 1 ms              | 50 ms |

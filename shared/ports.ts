@@ -234,6 +234,8 @@ export interface ReportService {
   inOrder(turn: Turn): ReportService;
   /** Whether the service has accepted any request of the run: until then a refusal may mean the credentials. */
   readonly hasAnswered: boolean;
+  /** Whether it has accepted a request of this action in this run: until then a refusal may mean the action. */
+  hasAnsweredTo(action: string): boolean;
   /** Text from the service for a message or a log: on one line, short, and without credentials (I9). */
   quote(text: string): string;
   /** Clock skew: service time minus local time, ms; 0 while they agree within 2 s, or responses do not show another. */

@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import { DAY_MS, MINUTE_MS, monthOf } from '../days.ts';
 import { rethrowBugs } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
-import type { RefusedLookup, Slice, SlicePart } from '../lake/documents/progress.ts';
+import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import { attemptPrefix } from '../lake/paths.ts';
 import { dayQueries, windowToRead } from '../planning/day-queries.ts';
-import { isDue, refusedAfter, refusedLookup } from '../planning/lookups.ts';
+import { type MissingLookup, isDue, missingAfter, refusedLookup } from '../planning/lookups.ts';
 import { keysOf, ownersAmong, recordListOf } from '../records/record-list.ts';
 import type { Lookup, UpstreamRecord } from '../reports/definition.ts';
 import { lookUp } from '../service/lookup.ts';
@@ -14,7 +14,7 @@ import type { Attempt } from '../attempt/claim.ts';
 import { type CommittedDetails, committedDetails } from './committed-details.ts';
 import type { RunContext } from '../context/context.ts';
 import { fetchFirstPage } from '../attempt/fetch.ts';
-import { type LookupAnswer, createRefusals, lookUpBatch } from './look-up-batch.ts';
+import { type LookupAnswer, type Refusals, createRefusals, lookUpBatch } from './look-up-batch.ts';
 import type { StagedPage } from '../attempt/stage.ts';
 import { pagesOf } from '../attempt/staged-records.ts';
 import { upstreamRecords } from '../attempt/upstream-records.ts';
@@ -43,7 +43,11 @@ export async function* lookedUpPages(
     const records = recordListOf(found);
     return { records, cursor, next, hash: hashOf(records), seen: cursor };
   };
-  const refusals = createRefusals((key) => known.refused.has(key));
+  const refusals = createRefusals(
+    (key) => known.missing.get(key)?.code !== undefined,
+    () => ctx.service.hasAnsweredTo(ctx.report.action),
+    known.hasFailed,
+  );
   try {
     for (let left = asked.filter(({ rank }) => rank > cursor); left.length > 0; ) {
       const batch = left.slice(0, KEYS_PER_PAGE);
@@ -51,6 +55,7 @@ export async function* lookedUpPages(
       const { answers, failure } = await lookUpBatch(ctx, lookup, records, refusals);
       // Where the service refuses the action itself, what it refused before is no click's fault.
       if (failure && (failure.kind !== 'transient' || answers.length === 0)) throw failure;
+      await assertAnswersAny(ctx, slice, known, lookup, refusals);
       left = left.slice(answers.length);
       for (const { key, records: found } of answers) if (found.length > 0) known.found.add(key);
       const isEnd = left.length === 0 && (await keysToKeep(known)).size === 0;
@@ -80,9 +85,10 @@ interface Known {
   upstream: ReadonlyMap<string, UpstreamRecord>;
   /** The key of the record that an answer names. */
   ownerOf: (answered: string) => string | undefined;
-  /** What earlier slices were answered, and which lookups they were refused. */
-  answers: ReadonlyMap<string, Answer>;
-  refused: ReadonlyMap<string, RefusedLookup>;
+  /** When earlier slices found a record the only time, in milliseconds; infinite if it was answered again since. */
+  foundAtMs: ReadonlyMap<string, number>;
+  /** The lookups that have brought no record to earlier slices. */
+  missing: ReadonlyMap<string, MissingLookup>;
   /** Those of which this slice has records. */
   found: Set<string>;
   committed: CommittedDetails;
@@ -110,8 +116,8 @@ async function whatIsKnown(
   return {
     upstream,
     ownerOf,
-    answers: await answersBefore(ctx, attempt, earlier, lookup, ownerOf),
-    refused: refusedAfter(earlier),
+    foundAtMs: await foundBefore(ctx, attempt, earlier, lookup, ownerOf),
+    missing: missingAfter(earlier),
     found,
     committed: committedDetails(ctx, day, committed, lookup),
     isCommittedAttempt: attempt.id === committed?.attempt,
@@ -120,8 +126,8 @@ async function whatIsKnown(
 }
 
 /** Which of the upstream records are in the committed snapshot, and were found by no slice. */
-async function keysToKeep({ upstream, ownerOf, answers, found, committed }: Known): Promise<Set<string>> {
-  const isMissing = (key: string) => !found.has(key) && !answers.get(key)?.found;
+async function keysToKeep({ upstream, ownerOf, foundAtMs, found, committed }: Known): Promise<Set<string>> {
+  const isMissing = (key: string) => !found.has(key) && !foundAtMs.has(key);
   if (![...upstream.keys()].some(isMissing)) return new Set();
   const owners = (await committed.keys()).flatMap((key) => ownerOf(key) ?? []);
   return new Set(owners.filter(isMissing));
@@ -132,19 +138,16 @@ function withoutRecord(
   answers: readonly LookupAnswer[],
   known: Known,
 ): Pick<StagedPage, 'refused' | 'empty'> {
-  const nowMs = ctx.clock.now().getTime();
+  const counts = ctx.service.hasAnsweredTo(ctx.report.action);
   return {
     refused: answers.flatMap(({ key, refusal }) =>
-      refusal ? refusedLookup(key, refusal.code, known.refused.get(key), nowMs) : [],
+      refusal ? refusedLookup(key, refusal.code, known.missing.get(key), counts) : [],
     ),
     empty: answers.flatMap(({ key, records, refusal }) => (records.length === 0 && !refusal ? [key] : [])),
   };
 }
 
-/**
- * The upstream records that the slice asks for: those that no earlier slice was answered, less the refused ones whose wait
- * is not over.
- */
+/** The upstream records that the slice requests: those that no earlier slice has requested, and those whose wait is over. */
 async function recordsToAskFor(
   ctx: RunContext,
   day: string,
@@ -153,57 +156,52 @@ async function recordsToAskFor(
   lookup: Lookup,
 ): Promise<RankedRecord[]> {
   // The raw records of what is committed are gone: its snapshot says what was found.
-  const areRawGone = known.isCommittedAttempt && known.answers.size === 0;
-  const keys = areRawGone && !lookup.recordsChange ? await known.committed.keys() : [];
-  const foundBefore = new Set(keys.flatMap((key) => known.ownerOf(key) ?? []));
+  const areRawGone = known.isCommittedAttempt && known.foundAtMs.size === 0;
+  const published = areRawGone && !lookup.recordsChange ? await publishedKeys(known) : new Set();
   const asked = [...known.upstream.values()].filter(({ key }) => {
-    const refused = known.refused.get(key);
-    if (refused) return isDue(refused, Date.parse(slice.startedAt));
-    if (slice.onlyRefused || foundBefore.has(key)) return false;
-    return isAskedAgain(known.answers.get(key), slice, lookup);
+    const { missing, foundAtMs } = known;
+    const [lookedUp, atMs] = [missing.get(key), foundAtMs.get(key)];
+    // A record that was found stays found, though the service answers later that it has none.
+    if (lookedUp && (lookedUp.code !== undefined || atMs === undefined)) return isDue(lookedUp, slice);
+    if (slice.onlyRefused || published.has(key)) return false;
+    return atMs === undefined || (lookup.recordsChange && hasAged(slice, atMs));
   });
   if ((slice.onlyRefused || known.hasFailed) && asked.length > 0)
     await goAhead(ctx, day, slice, known, lookup);
   return scattered(slice, asked);
 }
 
-/** How a record was answered before. `atMs`: when it was found the only time; infinite where it was answered again since. */
-type Answer = { found: true; atMs: number } | { found: false; upstreamClosed: boolean };
-
 /** A day later by the hourly schedule, whose runs do not begin at the same second. */
 const CHANGED_AFTER_MS = DAY_MS - 30 * MINUTE_MS;
 
-function isAskedAgain(answer: Answer | undefined, { startedAt, upstream }: Slice, lookup: Lookup): boolean {
-  if (!answer) return true;
-  // Nothing was found: what is known of a click may come later than the click, but not later than the day is closed.
-  if (!answer.found) return upstream?.closed === true && !answer.upstreamClosed;
-  return lookup.recordsChange && Date.parse(startedAt) - answer.atMs >= CHANGED_AFTER_MS;
+function hasAged({ startedAt }: Slice, atMs: number): boolean {
+  return Date.parse(startedAt) - atMs >= CHANGED_AFTER_MS;
 }
 
-/** What earlier slices were answered, by the key of the upstream record. */
-async function answersBefore(
+/** The upstream records of which the committed snapshot has records. */
+async function publishedKeys({ committed, ownerOf }: Known): Promise<Set<string>> {
+  return new Set((await committed.keys()).flatMap((key) => ownerOf(key) ?? []));
+}
+
+/** When earlier slices found records, by the key of the upstream record. */
+async function foundBefore(
   ctx: RunContext,
   attempt: Attempt,
   earlier: readonly Slice[],
   lookup: Lookup,
   ownerOf: (answered: string) => string | undefined,
-): Promise<Map<string, Answer>> {
-  const answers = new Map<string, Answer>();
+): Promise<Map<string, number>> {
+  const found = new Map<string, number>();
   for (const slice of earlier) {
     const atMs = Date.parse(slice.startedAt);
-    for (const key of slice.parts.flatMap((part) => part.empty ?? [])) {
-      const found = answers.get(key)?.found;
-      const upstreamClosed = slice.upstream?.closed === true;
-      answers.set(key, found ? { found, atMs: Infinity } : { found: false, upstreamClosed });
-    }
+    for (const key of slice.parts.flatMap((part) => part.empty ?? []))
+      if (found.has(key)) found.set(key, Infinity);
     for await (const answered of answeredKeys(ctx, attempt, slice, lookup)) {
       const key = ownerOf(answered);
-      const before = key === undefined ? undefined : answers.get(key);
-      const isFirst = !before?.found || before.atMs === atMs;
-      if (key !== undefined) answers.set(key, { found: true, atMs: isFirst ? atMs : Infinity });
+      if (key !== undefined) found.set(key, (found.get(key) ?? atMs) === atMs ? atMs : Infinity);
     }
   }
-  return answers;
+  return found;
 }
 
 /** An upstream record and its place in the order in which a slice looks them up. */
@@ -234,14 +232,46 @@ async function goAhead(
   ctx: RunContext,
   day: string,
   slice: Slice,
-  { upstream, answers }: Known,
+  known: Known,
   lookup: Lookup,
 ): Promise<void> {
   if (ctx.service.hasAnswered) return;
-  const found = [...upstream.values()].filter(({ key }) => answers.get(key)?.found);
-  const [first] = scattered(slice, found);
-  if (first) await answerAlone(() => lookUp(ctx.service, ctx.report.action, lookup, first.record));
+  await lookUpFoundOne(ctx, slice, known, lookup);
   if (!ctx.service.hasAnswered) await answerAlone(() => firstUpstreamPage(ctx, day));
+}
+
+/**
+ * Looks up a record that was found before, unless the service has answered a lookup in this run.
+ * @returns whether there is such a record
+ */
+async function lookUpFoundOne(ctx: RunContext, slice: Slice, known: Known, lookup: Lookup): Promise<boolean> {
+  const { action } = ctx.report;
+  if (ctx.service.hasAnsweredTo(action)) return true;
+  const { upstream, foundAtMs, found } = known;
+  const isFound = ({ key }: UpstreamRecord) => foundAtMs.has(key) || found.has(key);
+  const staged = [...upstream.values()].filter(isFound);
+  const published = staged.length > 0 ? new Set() : await publishedKeys(known);
+  const candidates =
+    staged.length > 0 ? staged : [...upstream.values()].filter(({ key }) => published.has(key));
+  const [first] = scattered(slice, candidates);
+  if (first) await answerAlone(() => lookUp(ctx.service, action, lookup, first.record));
+  return first !== undefined;
+}
+
+/**
+ * If the service refuses even a record that was found before, and has answered no lookup in this run, it refuses the
+ * action: the day fails, and no lookup of it loses a try.
+ */
+async function assertAnswersAny(
+  ctx: RunContext,
+  slice: Slice,
+  known: Known,
+  lookup: Lookup,
+  refusals: Refusals,
+): Promise<void> {
+  if (refusals.met.length === 0 || ctx.service.hasAnsweredTo(ctx.report.action)) return;
+  const isKnown = await lookUpFoundOne(ctx, slice, known, lookup);
+  if (isKnown && !ctx.service.hasAnsweredTo(ctx.report.action)) throw refusals.ofAction();
 }
 
 /** Asks for the sake of the answer: a refusal says nothing about the day. */

@@ -69,8 +69,10 @@ async function lookUpOne(
   }
 }
 
-/** New refusals in a run, with not one answer: the service refuses the action, not the records. */
+/** Refusals without one answer: the service refuses the action, not the records. */
 const MAX_REFUSED_WITHOUT_ANSWER = 9;
+/** The same of a day that failed before: an outage of the action should cost few requests an hour. */
+const MAX_REFUSED_AFTER_FAILURE = 1;
 /** New refusals in a run, with fewer answers. */
 const MAX_REFUSED = 100;
 /** Lookups in a row that got no answer, however often they were sent: the service is unavailable. */
@@ -84,14 +86,31 @@ export interface Refusals {
   add(key: string, refusal: BrandReportsError): void;
   /** A lookup got no answer. @throws the failure, where that is not the fault of this lookup alone */
   addUnanswered(failure: BrandReportsError): void;
+  /** The first refusal, as one of the action itself. */
+  ofAction(): BrandReportsError;
 }
 
-/** @param wasRefused whether an earlier run was refused the lookup: another refusal of it says nothing about the service */
-export function createRefusals(wasRefused: (key: string) => boolean): Refusals {
+/**
+ * @param wasRefused whether an earlier run was refused the lookup: another refusal of it says nothing about the service
+ * @param hasAnswered whether the service has answered any lookup in this run, of whatever day
+ * @param hasFailed whether the day failed the last time
+ */
+export function createRefusals(
+  wasRefused: (key: string) => boolean,
+  hasAnswered: () => boolean,
+  hasFailed: boolean,
+): Refusals {
   const met: BrandReportsError[] = [];
   let answers = 0;
   let refusedAnew = 0;
   let unanswered = 0;
+  const asRefusedAction = ({ kind, code, message, context }: BrandReportsError) =>
+    new BrandReportsError(
+      kind,
+      code,
+      `${message}; lookups refused: ${met.length}, answered: ${answers}, so the service must refuse the action itself: the day waits for a later run`,
+      { context },
+    );
   return {
     met,
     countAnswer() {
@@ -107,15 +126,16 @@ export function createRefusals(wasRefused: (key: string) => boolean): Refusals {
       unanswered = 0;
       met.push(refusal);
       if (!wasRefused(key)) refusedAnew += 1;
-      const limit = answers === 0 ? MAX_REFUSED_WITHOUT_ANSWER : MAX_REFUSED;
-      if (refusedAnew <= Math.max(limit, answers)) return;
-      const { kind, code, message, context } = refusal;
-      throw new BrandReportsError(
-        kind,
-        code,
-        `${message}; so many lookups were refused (${refusedAnew}, and ${answers} answered) that the service must refuse the action itself: the day waits for a later run`,
-        { context },
-      );
+      const limit = answers === 0 ? MAX_REFUSED_WITHOUT_ANSWER : Math.max(MAX_REFUSED, answers);
+      const isRefused = hasAnswered()
+        ? refusedAnew > limit
+        : met.length > (hasFailed ? MAX_REFUSED_AFTER_FAILURE : limit);
+      if (isRefused) throw asRefusedAction(refusal);
+    },
+    ofAction() {
+      const [first] = met;
+      if (!first) throw new Error('a lookup was refused');
+      return asRefusedAction(first);
     },
   };
 }

@@ -114,9 +114,10 @@ function isWhole({ report, brandSettings }: RunContext, places: string): boolean
   return places === report.name || Object.keys(filters).length === 0;
 }
 
-/** Whether the day was looked up from what is committed of its upstream day now: otherwise it is about to be read again. */
-function isLookedUp({ upstreamDigest }: Committed, values: Content): boolean {
-  return upstreamDigest === undefined || upstreamDigest === values.committed.digest;
+/** Whether the day was looked up from what is committed of its upstream day now, and no lookup is to be repeated. */
+function isLookedUp({ upstreamDigest, refusedLookups }: Committed, values: Content): boolean {
+  if (upstreamDigest === undefined) return true;
+  return upstreamDigest === values.committed.digest && refusedLookups?.retryAt === undefined;
 }
 
 function fingerprintOf(check: Check, { values, places }: Inputs): string {

@@ -53,6 +53,11 @@ const COMMON = {
     advice:
       'Compare the day with the dashboard of the brand. Nothing is to be done where orders were cancelled or corrected',
   },
+  lookups_given_up: {
+    title: 'lookups refused at every try',
+    advice:
+      'Ask the operator of the service why it refuses them. Where it answers them again, read the day again by its date',
+  },
   never_agrees: {
     title: 'no two readings agree',
     advice:
@@ -104,6 +109,9 @@ export function findingsOf({ day, report, entryOn, policy }: FindingFacts): Find
     ...unusual.map((detail) => ({
       ...{ check: 'unusual_rows', ...COMMON.unusual_rows, detail, since, isCertain },
     })),
+    ...givenUpLookups(committed).map((detail) => ({
+      ...{ check: 'lookups_given_up', ...COMMON.lookups_given_up, detail, since, isCertain: true },
+    })),
     ...endOf(committed, disregarded).map(({ check, detail, at = since }) => ({
       ...{ check, ...COMMON[check], detail, since: at, isCertain: true },
     })),
@@ -116,6 +124,12 @@ export function findingsOf({ day, report, entryOn, policy }: FindingFacts): Find
       return [{ check: name, title: counts, detail: String(count), advice, since, isCertain: true }];
     }),
   ];
+}
+
+/** Of a day whose lookups no run repeats any more. */
+function givenUpLookups({ refusedLookups }: Committed): string[] {
+  if (!refusedLookups || refusedLookups.retryAt !== undefined) return [];
+  return [String(refusedLookups.count)];
 }
 
 /** Why the last readings are not what the day has, or are not believed: people are told of one cause. */

@@ -110,10 +110,11 @@ export function onlyRefusedDue(
   return passMs === null || passMs > nowMs;
 }
 
-/** When the first refused lookup is tried again. */
+/** When the first lookup without a record is repeated: at once if a clock that was ahead began its wait. */
 function refusedDueAtMs(committed: Committed | undefined): number | null {
-  const retryAt = committed?.refusedLookups?.retryAt;
-  return retryAt === undefined ? null : Date.parse(retryAt);
+  const { readFrom, refusedLookups } = committed ?? {};
+  if (readFrom === undefined || refusedLookups?.retryAt === undefined) return null;
+  return Date.parse(isFuture(refusedLookups) ? readFrom : refusedLookups.retryAt);
 }
 
 /** When the whole day is due, or what came since; refused lookups and failures aside. */

@@ -78,6 +78,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
   const signer = createSigningSession(brand, options.credentials, clock, log);
   const breaker = createRefusalBreaker(brand);
   const refusePause = refusalOfPause(policy, options.timeLeft ?? UNLIMITED_TIME);
+  const answeredActions = new Set<string>();
   const eitherSignals = new WeakMap<AbortSignal, AbortSignal>();
 
   async function sendOnce(
@@ -186,6 +187,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
         tried = await tryOnce(turn, action, fields, attempt + tried.sent, signal);
       const { response, askedWaitMs, sent } = tried;
       if (response.is === 'success') {
+        answeredActions.add(action);
         assertClock(turn);
         return response.response;
       }
@@ -220,6 +222,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
       get hasAnswered() {
         return breaker.hasAccepted;
       },
+      hasAnsweredTo: (action) => answeredActions.has(action),
       get clockSkewMs() {
         return clock.skewMs;
       },

@@ -20,6 +20,7 @@ export function pagedService(answer: (fields: JsonObject, number: number) => Dat
     },
     inOrder: () => service,
     hasAnswered: true,
+    hasAnsweredTo: () => true,
     quote: (text) => text,
     clockSkewMs: 0,
   };

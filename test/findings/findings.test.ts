@@ -299,6 +299,15 @@ describe('a day whose last readings are not believed', () => {
   });
 });
 
+describe('lookups without a record', () => {
+  it.each<[string, Committed['refusedLookups'], string | null]>([
+    ['no finding while one of them is repeated', { count: 3, retryAt: NOW }, null],
+    ['a finding after all tries', { count: 3 }, 'lookups_given_up (3)'],
+  ])('are %s', (_name, refusedLookups, expected) => {
+    expect(found({ ...(refusedLookups && { refusedLookups }) })).toBe(expected);
+  });
+});
+
 describe('whether a finding is new', () => {
   const isNew = (change: Partial<Committed>, weeks?: readonly number[]) => {
     const now = facts(change, weeks);

@@ -484,6 +484,18 @@ describe('refused lookups', () => {
     expect(dueMs === null ? null : new Date(dueMs).toISOString()).toBe(due);
   });
 
+  it('are due at once if a clock that was ahead began their wait', () => {
+    const committed = readAt(readToday).committed;
+    const refusedLookups = marked(
+      { count: 1, retryAt: '2027-01-01T00:00:00.000Z' },
+      '2026-12-29T00:00:00.000Z',
+      () => NOW_MS,
+    );
+    const entry = { committed: { ...committed, ...retry(), refusedLookups } };
+    expect(dueAtMs(day, entry, tiers, NOW_MS, upstream)).toBe(Date.parse(readToday));
+    expect(onlyRefusedDue(day, entry, tiers, NOW_MS, upstream)).toBe(true);
+  });
+
   it.each<[string, DayEntry, boolean]>([
     ['is so at their retry time', readAt(readToday, retry(NOW)), true],
     ['is not so before', readAt(readToday, retry(later)), false],

@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { HOUR_MS } from '../../shared/days.ts';
 import type { RefusedLookup, Slice } from '../../shared/lake/documents/progress.ts';
 import {
-  LOOKUP_RETRY,
-  isDue,
-  refusedAfter,
+  EMPTY_LOOKUP_RETRY,
+  REFUSED_LOOKUP_RETRY,
+  missingAfter,
   refusedLookup,
   refusedSummary,
   newestAnswers,
@@ -27,12 +27,22 @@ it('I1: the newest slice that found a record of the upstream day has the answer 
 const START_MS = Date.parse('2026-03-10T00:00:00.000Z');
 const at = (hours: number) => new Date(START_MS + hours * HOUR_MS).toISOString();
 
-function slice(startedAtHours: number, refused: RefusedLookup[]): Slice {
+interface SliceOptions {
+  refused?: RefusedLookup[];
+  empty?: string[];
+  closed?: boolean;
+}
+
+function slice(
+  startedAtHours: number,
+  { refused = [], empty = [], closed = true }: SliceOptions = {},
+): Slice {
   return {
     fromMs: 0,
     toMs: 0,
     whole: true,
     startedAt: at(startedAtHours),
+    upstream: { snapshot: 'u', digest: 'd', bytes: 1, closed },
     parts: [
       {
         role: 'include',
@@ -44,6 +54,7 @@ function slice(startedAtHours: number, refused: RefusedLookup[]): Slice {
         records: 0,
         chunks: [],
         refused,
+        empty,
         done: true,
       },
     ],
@@ -53,57 +64,97 @@ function slice(startedAtHours: number, refused: RefusedLookup[]): Slice {
   };
 }
 
-const once = (key: string, hours = 1) => ({ key, code: 'service_code', tries: 1, retryAt: at(hours) });
-const givenUp = { key: 'g', code: 'other_id', tries: 8 };
+const refused = (key: string, tries = 1) => ({ key, code: 'service_code', tries });
+const last = REFUSED_LOOKUP_RETRY.maxAttempts;
 
-describe('a refused lookup', () => {
-  it('waits twice as long each time, a day at most, and is given up after its last try', () => {
-    const waits: (number | undefined)[] = [];
-    let before: RefusedLookup | undefined;
-    for (let tries = 1; tries <= LOOKUP_RETRY.maxAttempts; tries += 1) {
-      before = refusedLookup('a', 'other_id', before, START_MS);
-      expect(before).toMatchObject({ key: 'a', code: 'other_id', tries });
-      waits.push(
-        before.retryAt === undefined ? undefined : (Date.parse(before.retryAt) - START_MS) / HOUR_MS,
-      );
-    }
+/** The waits of a lookup that each slice repeats as soon as it may, in hours; the last one has no end. */
+function waitsOf(answer: (slices: readonly Slice[]) => SliceOptions): (number | undefined)[] {
+  const slices: Slice[] = [];
+  const waits: (number | undefined)[] = [];
+  for (let hours: number | undefined = 0; hours !== undefined && slices.length < 20; ) {
+    slices.push(slice(hours, answer(slices)));
+    const retryAt: string | undefined = refusedSummary(slices)?.retryAt;
+    const next = retryAt === undefined ? undefined : (Date.parse(retryAt) - START_MS) / HOUR_MS;
+    waits.push(next === undefined ? undefined : next - hours);
+    hours = next;
+  }
+  return waits;
+}
+
+describe('a lookup that brings no record', () => {
+  it('waits twice as long after each refusal, a day at most, and is given up after its last try', () => {
+    const waits = waitsOf((slices) => ({
+      refused: [refusedLookup('a', 'other_id', missingAfter(slices).get('a'), true)],
+    }));
     expect(waits).toEqual([1, 2, 4, 8, 16, 24, 24, undefined]);
+    expect(waits).toHaveLength(REFUSED_LOOKUP_RETRY.maxAttempts);
   });
 
-  it.each<[string, RefusedLookup, number, boolean]>([
-    ['not before its wait is over', once('a'), HOUR_MS - 1, false],
-    ['when its wait is over', once('a'), HOUR_MS, true],
-    ['never again once it is given up', givenUp, 1000 * HOUR_MS, false],
-  ])('is due %s', (_name, refused, afterMs, due) => {
-    expect(isDue(refused, START_MS + afterMs)).toBe(due);
+  it('waits four times as long after each answer without a record, and is given up within four days', () => {
+    const waits = waitsOf(() => ({ empty: ['a'] }));
+    expect(waits).toEqual([1, 4, 16, 64, undefined]);
+    expect(waits).toHaveLength(EMPTY_LOOKUP_RETRY.maxAttempts);
+  });
+
+  it('is never given up by refusals in runs in which no lookup was answered', () => {
+    const waits = waitsOf((slices) => ({
+      refused: [refusedLookup('a', 'other_id', missingAfter(slices).get('a'), false)],
+    }));
+    expect(new Set(waits)).toEqual(new Set([1]));
+  });
+
+  it('has all tries left if it was refused after answers without a record', () => {
+    const [before] = missingAfter([slice(0, { empty: ['a'] }), slice(1, { empty: ['a'] })]).values();
+    expect(before).toMatchObject({ tries: 2 });
+    expect(refusedLookup('a', 'c', before, true)).toEqual({ key: 'a', code: 'c', tries: 1 });
   });
 });
 
 describe('after some slices', () => {
-  it.each<[string, Slice[], RefusedLookup[]]>([
-    ['is nothing without slices', [], []],
-    ['is what the slice was refused', [slice(0, [once('a'), givenUp])], [once('a'), givenUp]],
-    ['keeps what a later slice did not ask for', [slice(0, [once('a')]), slice(0.5, [])], [once('a')]],
-    ['lacks what a later slice asked for and found', [slice(0, [once('a')]), slice(1, [])], []],
+  const keysAfter = (slices: readonly Slice[]) => [...missingAfter(slices).keys()].sort();
+  const openEmpty = slice(0, { empty: ['a'], closed: false });
+
+  it.each<[string, Slice[], string[]]>([
+    ['nothing, without slices', [], []],
     [
-      'has the last refusal of what a later slice asked for',
-      [slice(0, [once('a'), once('b')]), slice(1, [{ ...once('a', 3), tries: 2 }])],
-      [{ ...once('a', 3), tries: 2 }],
+      'what was refused, or answered without a record',
+      [slice(0, { refused: [refused('a')], empty: ['b'] })],
+      ['a', 'b'],
     ],
-    ['keeps what was given up', [slice(0, [givenUp]), slice(99, [])], [givenUp]],
-  ])('what is refused %s', (_name, slices, refused) => {
-    expect([...refusedAfter(slices).values()]).toEqual(refused);
+    [
+      'not what a clock ahead keeps waiting, once a later slice has found it',
+      [{ ...slice(0, { refused: [refused('a')] }), stagedAt: at(240) }, slice(1)],
+      [],
+    ],
+    [
+      'what a later run was refused last, until the wait after that is over',
+      [{ ...slice(0, { refused: [refused('a')] }), stagedAt: at(5) }, slice(5.9)],
+      ['a'],
+    ],
+    ['what a later slice did not repeat', [slice(0, { refused: [refused('a')] }), slice(0.9)], ['a']],
+    ['not what a later slice found', [slice(0, { refused: [refused('a')], empty: ['b'] }), slice(1)], []],
+    ['what was given up', [slice(0, { refused: [refused('a', last)] }), slice(99)], ['a']],
+    [
+      'what the open day had no record of, until the day is closed',
+      [openEmpty, slice(9, { closed: false })],
+      ['a'],
+    ],
+    ['not what the closed day has a record of', [openEmpty, slice(9)], []],
+  ])('is missing: %s', (_name, slices, keys) => {
+    expect(keysAfter(slices)).toEqual(keys);
   });
 
-  it.each<[string, RefusedLookup[], object | undefined]>([
-    ['nothing', [], undefined],
+  it.each<[string, SliceOptions, object | undefined]>([
+    ['nothing, if nothing is missing', {}, undefined],
     [
-      'their number and the earliest retry',
-      [once('a', 3), once('b', 1), givenUp],
+      'how many were refused, and the first retry',
+      { refused: [refused('a', 3), refused('b'), refused('g', last)] },
       { count: 3, retryAt: at(1) },
     ],
-    ['their number alone, where all are given up', [givenUp], { count: 1 }],
-  ])('what is refused is %s in the ledger', (_name, refused, summary) => {
-    expect(refusedSummary([slice(0, refused)])).toEqual(summary);
+    ['how many were refused, after all tries', { refused: [refused('g', last)] }, { count: 1 }],
+    ['the first retry, if nothing was refused', { empty: ['a'] }, { count: 0, retryAt: at(1) }],
+    ['nothing of what the open day had no record of', { empty: ['a'], closed: false }, undefined],
+  ])('the ledger has %s', (_name, options, summary) => {
+    expect(refusedSummary([slice(0, options)])).toEqual(summary);
   });
 });

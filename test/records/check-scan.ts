@@ -31,6 +31,7 @@ const service: ReportService = {
   call: () => Promise.reject(new Error('not called')),
   inOrder: () => service,
   hasAnswered: true,
+  hasAnsweredTo: () => true,
   quote: (text) => text,
   clockSkewMs: 0,
 };

@@ -80,7 +80,7 @@ describe('the detail of a click', () => {
     expect(await wrongReports(lake, '2026-03-16', ['clicks_detail'])).toEqual({});
   });
 
-  it('that is not there is asked for again with the closing reading of its day, and no more', async () => {
+  it('that is not there is asked for again with the closing reading of its day, then four times in four days', async () => {
     const lake = sample.emptyLake();
     const before = sent(lake);
     await runUntil(lake, Date.parse('2026-03-09T06:30:00Z'));
@@ -96,7 +96,20 @@ describe('the detail of a click', () => {
     const asked = timesAsked(lake, before);
     const times = [...missing].map((id) => asked.get(id) ?? 0);
     expect(missing.size).toBeGreaterThan(3);
-    expect(Math.max(...times)).toBe(2);
+    expect(Math.max(...times)).toBe(6);
+    expect((await ledgerEntry(lake, 'clicks_detail', FIRST)).committed).not.toHaveProperty('refusedLookups');
+  });
+
+  it('that appears after its day is closed is found, and the day settles afterwards', async () => {
+    const lake = sample.emptyLake();
+    const { clicks_detail: details } = lake.brand.records;
+    const late = details.splice(0, 3);
+    await runUntil(lake, AFTER_FIRST + 0.4 * HOUR_MS);
+    lake.brand.records.clicks_detail.unshift(...late);
+    await runUntil(lake, AFTER_FIRST + 4 * DAY_MS);
+    expect(await wrongReports(lake, '2026-03-14', ['clicks_detail'])).toEqual({});
+    const { committed } = await ledgerEntry(lake, 'clicks_detail', FIRST);
+    expect(committed).toMatchObject({ settled: true, findings: { clicks_without_detail: 0 } });
   });
 
   it('of a click that comes late is asked for alone', async () => {

@@ -83,7 +83,7 @@ describe('clicks of one tracking link that differ between rows', () => {
 const DETAILS: ReportName[] = ['clicks_list', 'clicks_detail'];
 
 describe('clicks without detail', () => {
-  it('are counted where the service answers with none, and not where it refuses', async () => {
+  it('are counted after the last try where the service answers with none, apart from those that it refuses', async () => {
     const lake = sample.emptyLake();
     const ids = recordsOfDay(lake.brand, 'clicks_list', DAY).map(({ id }) => String(id));
     const isOneOf = (some: readonly string[], id: Json | undefined) =>
@@ -94,10 +94,16 @@ describe('clicks without detail', () => {
     change(lake, 'clicks_detail', DAY, (held) =>
       held.map((one) => (isOneOf(ids.slice(2, 5), one.record.id) ? { ...one, record: {} } : one)),
     );
-    await run(lake, DETAILS);
+    const firstMs = lake.nowMs;
+    for (const hours of [0, 1, 3, 5, 7, 15, 21, 31, 55, 79, 85]) {
+      expect(await findingsOf(lake, 'clicks_detail')).toEqual({});
+      lake.nowMs = firstMs + hours * HOUR_MS;
+      await run(lake, DETAILS);
+      expect(await committed(lake, 'clicks_detail')).toMatchObject({ refusedLookups: { count: 2 } });
+    }
     stop();
-    expect(await committed(lake, 'clicks_detail')).toMatchObject({ refusedLookups: { count: 2 } });
-    expect(await findingsOf(lake, 'clicks_detail')).toEqual({ [DAY]: 'clicks_without_detail (3)' });
+    const found = 'lookups_given_up (2); clicks_without_detail (3)';
+    expect(await findingsOf(lake, 'clicks_detail')).toEqual({ [DAY]: found });
   });
 
   it('are not counted while the day has other clicks, which no run could look up yet', async () => {

@@ -124,7 +124,10 @@ const published = storedObject(() => ({
   queryFingerprint: z.string(),
   /** For a report with an upstream: the digest of the upstream partition that was looked up. */
   upstreamDigest: z.optional(z.string()),
-  /** Lookups that the service refused, and when the first of them is tried again; no time where all tries are used up. */
+  /**
+   * How many lookups the service refused, and when the first lookup is repeated that was refused or answered without a
+   * record; no time after all tries.
+   */
   refusedLookups: z.optional(storedObject(() => ({ count: storedCount, retryAt: z.optional(storedTime) }))),
   /** What later versions changed since the day was closed first; missing where nothing did. */
   changes: z.optional(changes),
@@ -217,7 +220,9 @@ export function parseLedger(
 function markedEntry({ committed, failure, ...entry }: DayEntry, latestMs: () => number): DayEntry {
   return {
     ...entry,
-    ...(committed && { committed: marked(committed, committed.readFrom, latestMs) }),
+    ...(committed && {
+      committed: marked(withMarkedLookups(committed, latestMs), committed.readFrom, latestMs),
+    }),
     ...(failure && { failure: marked(failure, failure.lastAt, latestMs) }),
   };
 }
@@ -237,6 +242,17 @@ export function attemptOfRollback(id: string): string {
 /** Whether the version was published again by a rollback, and no reading has replaced it since. */
 export function isRolledBack({ attempt }: Pick<Committed, 'attempt'>): boolean {
   return attempt.startsWith(ROLLBACK);
+}
+
+/** No lookup waits longer for its next try. */
+export const MAX_LOOKUP_WAIT_MS = 3 * DAY_MS;
+
+/** A clock that was ahead may have begun the wait of lookups, though not the reading. */
+function withMarkedLookups(committed: Committed, latestMs: () => number): Committed {
+  const { refusedLookups } = committed;
+  if (refusedLookups?.retryAt === undefined) return committed;
+  const beganAt = new Date(Date.parse(refusedLookups.retryAt) - MAX_LOOKUP_WAIT_MS).toISOString();
+  return { ...committed, refusedLookups: marked(refusedLookups, beganAt, latestMs) };
 }
 
 /** The entry as a run that reads the day takes it: a reading that a clock ahead has dated in the future is none to go on with. */

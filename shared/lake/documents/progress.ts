@@ -19,9 +19,8 @@ const refusedLookup = storedObject(() => ({
   key: z.string(),
   /** The code of the last refusal. */
   code: z.string(),
+  /** Those in runs in which the service answered some lookup. */
   tries: storedCount,
-  /** When it is asked for again; missing where its tries are used up. */
-  retryAt: z.optional(storedTime),
 }));
 
 /** The action's fields that select a part. */
@@ -47,7 +46,7 @@ const part = storedObject(() => ({
   chunks: z.array(chunk),
   /** The lookups that the service refused. */
   refused: z.optional(z.array(refusedLookup)),
-  /** The keys of lookups that were answered without a record. Of more than some hundreds the first ones: the others are asked again. */
+  /** The keys of lookups that were answered without a record; of more than `MAX_EMPTY_KEPT` the first ones. */
   empty: z.optional(z.array(z.string())),
   done: z.boolean(),
 }));
@@ -80,7 +79,7 @@ const slice = storedObject(() => ({
   observations: z.record(z.string(), storedCount),
   /** Records without the report's primary key. */
   withoutKey: storedCount,
-  /** Of lookups: whether it asks only for those that were refused, because everything else was answered. */
+  /** Of lookups: whether it repeats only those that brought no record, because everything else was answered. */
   onlyRefused: z.optional(z.boolean()),
   /** Of lookups: the upstream day changed before all of it was looked up, and the next slice goes on. */
   endedEarly: z.optional(z.boolean()),
@@ -144,8 +143,11 @@ export interface StagedGroup {
   stagedAt: string;
 }
 
-/** The document is written with each group, and a service without any detail must not make it large. */
-const MAX_EMPTY_KEPT = 1000;
+/**
+ * The document is written with each group, and a service without any detail must not make it large. What is left out counts
+ * as never requested.
+ */
+const MAX_EMPTY_KEPT = 10_000;
 
 /** The progress with one more group behind its last slice. */
 export function withStagedGroup(progress: Progress, group: StagedGroup): Progress {

@@ -702,6 +702,16 @@ describe('a stored ledger', () => {
     expect(isMarked()).toEqual([false, false]);
   });
 
+  it.each<[string, string, boolean]>([
+    ['of a wait that may have begun by now', '2026-01-09T10:10:00.000Z', false],
+    ['of a wait that begins later than now', '2026-01-09T10:10:00.001Z', true],
+  ])('marks the next try of a lookup if it is that %s', (_name, retryAt, isMarked) => {
+    const days = { [DAY]: { committed: { ...published, refusedLookups: { count: 1, retryAt } } } };
+    const ledger = parseLedger(KEY, OF, () => NOW_MS)(stored({ ...ledgerOf({}), days }));
+    expect(isFuture(entryOf(ledger).committed?.refusedLookups ?? {})).toBe(isMarked);
+    expect(stored(ledger)).toEqual(stored({ ...ledgerOf({}), days }));
+  });
+
   it('is read exactly as it was written, for days in every state', () => {
     const steps = fc.array(
       fc.tuple(

@@ -113,7 +113,7 @@ describe('a staged group', () => {
   });
 
   it('adds the lookups that the service refused to those of earlier groups', () => {
-    const [one, two] = ['1', '2'].map((key) => ({ key, code: 'c', tries: 1, retryAt: AT }));
+    const [one, two] = ['1', '2'].map((key) => ({ key, code: 'c', tries: 1 }));
     if (!one || !two) throw new Error('there are two');
     const refusedAfter = (...groups: (typeof one)[][]) =>
       lastSlice(
@@ -300,7 +300,6 @@ describe('stored progress', () => {
     ['a refused lookup without a key', brokenRefused({ key: undefined }), 'refused.0.key'],
     ['a refused lookup without a code', brokenRefused({ code: undefined }), 'refused.0.code'],
     ['half a try of a refused lookup', brokenRefused({ tries: 0.5 }), 'refused.0.tries is 0.5'],
-    ['a refused lookup tried at no time', brokenRefused({ retryAt: 'soon' }), 'refused.0.retryAt is "soon"'],
     ['a last page without its cursor', brokenPart({ last: { hash: 'h' } }), 'last.cursor'],
     ['pages below none', brokenPart({ pages: -1 }), 'pages is -1'],
     ['half a record', brokenPart({ records: 1.5 }), 'records is 1.5'],
