@@ -44,7 +44,7 @@ describe('the event of the sync function', () => {
     [
       'an unknown key',
       { brands: 'acme' },
-      'brands is unknown; allowed: brand, from, to, rebuild, check, now, requestsPerSecond; did you mean brand?',
+      'brands is unknown; allowed: brand, from, to, acceptFewer, rebuild, check, now, requestsPerSecond; did you mean brand?',
     ],
     ['an unknown brand', { brand: 'acne' }, 'brand is "acne"; allowed: acme, globex; did you mean acme?'],
     ['a day that does not exist', { from: '2026-02-30' }, 'from is "2026-02-30"; allowed: a day, YYYY-MM-DD'],

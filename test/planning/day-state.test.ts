@@ -53,7 +53,7 @@ describe('a day is expected', () => {
       facts({ failure: failure(later) }, { policy: undefined }),
       true,
     ],
-  ])('%s', (_name, known, expected) => expect(isExpected(known)).toBe(expected));
+  ])('or it is not: %s', (_name, known, expected) => expect(isExpected(known)).toBe(expected));
 });
 
 describe('the state', () => {

@@ -219,7 +219,7 @@ describe('a reading', () => {
       { state: 'open' },
     ],
     ['of a closed day by a clock that is behind', version(), whole({ kind: 'open' }), early, undefined],
-  ])('%s', (_name, before, reading, policy, said) => {
+  ])('leads to the next state: %s', (_name, before, reading, policy, said) => {
     expect(afterReading(before, reading, policy)?.said).toEqual(said);
   });
 

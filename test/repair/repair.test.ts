@@ -298,7 +298,7 @@ describe('a repair', () => {
     damage(lake, LEDGER);
     const { documents } = await repair(lake, true);
     expect(documents[0]?.notes).toContainEqual(
-      expect.stringContaining(`${FIRST}: 1 earlier versions are kept`),
+      expect.stringContaining(`${FIRST}: 1 other versions are kept`),
     );
     const entry = await ledgerEntry(lake, 'order_list', FIRST);
     expect(entry.superseded).toEqual([{ snapshot: first, at: expect.any(String) }]);

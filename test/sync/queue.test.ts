@@ -78,7 +78,7 @@ describe('the days of a run are one queue:', () => {
       awaited: { report: 'clicks_detail', day: '2026-03-06' },
     },
   ])(
-    '$name',
+    'A day waits for no phase: $name',
     async ({ reports, held, awaited }) => {
       const lake = sample.emptyLake();
       const { status } = await lake.sync({ scope: { reports }, send: holding(held, awaited) });
