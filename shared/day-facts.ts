@@ -113,8 +113,18 @@ const NOTHING_COMMITTED = {
 };
 
 function committedFacts(committed: Committed, { report: { measure }, hasReturnedRecords }: ReportDays) {
-  const { rows, pages, digest, readFrom, readTo, refusedLookups, sums, changes, timeZone = null } = committed;
-  const sum = measure === undefined ? undefined : sums?.[measure];
+  const {
+    rows,
+    pages,
+    digest,
+    readFrom,
+    readTo,
+    refusedLookups,
+    values,
+    changes,
+    timeZone = null,
+  } = committed;
+  const sum = measure === undefined ? undefined : values?.sums?.[measure];
   return {
     committedState: committedState(committed, hasReturnedRecords),
     ...{ rows, pages, refusedLookups: refusedLookups?.count ?? 0, digest, readFrom, readTo, timeZone },

@@ -137,7 +137,9 @@ function isAlone({ report, policy }: Pick<Simulated, 'report' | 'policy'>, rows:
 function countsAt(held: HeldDay, { statesFingerprint }: Policy, atMs: number) {
   return {
     rows: rowsAt(held, atMs),
-    ...(statesFingerprint !== undefined && { statesFingerprint, unsettled: atMs >= held.finalMs ? 0 : 1 }),
+    ...(statesFingerprint !== undefined && {
+      unsettled: { rows: atMs >= held.finalMs ? 0 : 1, states: statesFingerprint },
+    }),
   };
 }
 

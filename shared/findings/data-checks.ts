@@ -51,10 +51,10 @@ async function examine(ctx: RunContext, day: string, committed: Committed): Prom
       const inputs = await inputsOf(ctx, check, day, committed);
       if (!inputs) continue;
       const fingerprint = fingerprintOf(check, inputs);
-      if (committed.examined?.[check.name] === fingerprint) continue;
+      if (committed.checks?.examined?.[check.name] === fingerprint) continue;
       const count = await countOf(ctx, check, inputs, committed);
       made.set(check.name, { fingerprint, count });
-      if (count !== undefined && count > 0 && count !== committed.findings?.[check.name])
+      if (count !== undefined && count > 0 && count !== committed.checks?.findings?.[check.name])
         ctx.log({ event: 'day_finding', day, check: check.name, message: `${check.counts}: ${count}` });
     } catch (thrown) {
       // Whatever it is: bytes that are no Parquet look like a bug of their reader, and a finding is worth no run.

@@ -9,7 +9,7 @@ import { addDays, monthOf } from '../days.ts';
 import type { Committed, DayEntry, Ledger } from '../lake/documents/ledger.ts';
 import type { Check, ReportDefinition } from '../reports/definition.ts';
 import type { Policy } from '../planning/due.ts';
-import { MAX_CONTRADICTIONS } from '../planning/transitions.ts';
+import { MAX_CONTRADICTIONS, settledBy } from '../planning/transitions.ts';
 
 /** Something odd about a day that is complete. */
 export interface Finding {
@@ -95,7 +95,7 @@ export function findingsOf({ day, report, entryOn, policy }: FindingFacts): Find
   const { committed, disregarded } = entryOn(day) ?? {};
   if (!committed || committed.state === 'open') return [];
   const since = committed.committedAt ?? committed.readFrom;
-  const { before } = committed;
+  const { before } = committed.checks ?? {};
   const isCertain = committed.state !== 'unconfirmed';
   const falls = before && policy ? fallsBelow(before, committed, report.measure, policy.fallPercent) : [];
   // Rows that fell are far from what is usual as well: people are told of one thing once.
@@ -119,7 +119,7 @@ export function findingsOf({ day, report, entryOn, policy }: FindingFacts): Find
       ...{ check: 'zone_seam', ...COMMON.zone_seam, detail, since, isCertain: true },
     })),
     ...report.checks.flatMap(({ name, counts, advice }: Check) => {
-      const count = committed.findings?.[name] ?? 0;
+      const count = committed.checks?.findings?.[name] ?? 0;
       if (count === 0) return [];
       return [{ check: name, title: counts, detail: String(count), advice, since, isCertain: true }];
     }),
@@ -134,13 +134,14 @@ function givenUpLookups({ refusedLookups }: Committed): string[] {
 
 /** Why the last readings are not what the day has, or are not believed: people are told of one cause. */
 function endOf(
-  { rows, state, settledBy, contradictions = 0 }: Committed,
+  { rows, state, contradictions = 0 }: Committed,
   disregarded: DayEntry['disregarded'],
 ): { check: 'rows_kept' | 'given_up' | 'never_agrees'; detail: string; at?: string }[] {
   const inRow = `${contradictions} in a row failed or differed`;
   if (disregarded && disregarded.rows < rows)
     return [{ check: 'rows_kept', detail: `${rowsText(rows)}, ${disregarded.rows} now`, at: disregarded.at }];
-  if (settledBy === 'given_up') return [{ check: 'given_up', detail: inRow }];
+  if (state === 'settled' && settledBy({ contradictions }) === 'given_up')
+    return [{ check: 'given_up', detail: inRow }];
   const isDoubted = state !== 'settled' && contradictions >= MAX_CONTRADICTIONS;
   return isDoubted ? [{ check: 'never_agrees', detail: inRow }] : [];
 }
@@ -172,8 +173,9 @@ const MIN_ROWS_LOST = 10;
 /** A sum of fewer rows than these depends on single ones. */
 const MIN_ROWS_OF_SUM = 20;
 
-type Before = NonNullable<Committed['before']>;
-type Reading = Pick<Committed, 'rows' | 'sums'>;
+type Checks = NonNullable<Committed['checks']>;
+type Before = NonNullable<Checks['before']>;
+type Reading = Pick<Committed, 'rows' | 'values'>;
 interface Fall {
   check: 'emptied' | 'rows_fell' | 'sum_fell';
   detail: string;
@@ -181,7 +183,7 @@ interface Fall {
 
 function fallsBelow(
   before: Pick<Before, 'rows' | 'sum'>,
-  { rows, sums }: Reading,
+  { rows, values }: Reading,
   measure: string | undefined,
   percent: number,
 ): Fall[] {
@@ -190,7 +192,7 @@ function fallsBelow(
   const falls: Fall[] = [];
   if (rows < before.rows * share && before.rows - rows >= MIN_ROWS_LOST)
     falls.push({ check: 'rows_fell', detail: `${rowsText(before.rows)} before, ${rows} now` });
-  const sum = (measure === undefined ? undefined : sums?.[measure]) ?? '0';
+  const sum = (measure === undefined ? undefined : values?.sums?.[measure]) ?? '0';
   const sumBefore = Number(before.sum ?? 0);
   if (sumBefore > 0 && Number(sum) < sumBefore * share && before.rows >= MIN_ROWS_OF_SUM)
     falls.push({ check: 'sum_fell', detail: `${sumText(before.sum ?? '')} before, ${sumText(sum)} now` });
@@ -257,29 +259,27 @@ function median(values: readonly number[]): number {
  * holds until they are made again. A day that fell stays compared with what it was before, however often it is read,
  * until it is back: otherwise the next reading, which finds one row more, would hide the loss.
  */
-export function carriedFindings(
+export function carriedChecks(
   before: Committed | undefined,
   reading: Reading & Pick<Committed, 'queryFingerprint'> & { unchanged: boolean; at: string },
   measure: string | undefined,
   percent: number,
-): Pick<Committed, 'before' | 'findings' | 'examined'> {
+): Checks | undefined {
   // Other queries, e.g. with a filter, have other rows.
-  if (before?.queryFingerprint !== reading.queryFingerprint) return {};
-  const { findings, examined, before: earlier, rows, state, sums } = before;
+  if (before?.queryFingerprint !== reading.queryFingerprint) return undefined;
+  const { rows, state, values, checks } = before;
+  const earlier = checks?.before;
   const hasFallen = (now: Reading) => earlier && fallsBelow(earlier, now, measure, percent).length > 0;
   const stays = reading.unchanged || (hasFallen(before) && hasFallen(reading));
-  const sum = measure === undefined ? undefined : sums?.[measure];
+  const sum = measure === undefined ? undefined : values?.sums?.[measure];
   const compared = stays ? earlier : { rows, state, ...(sum !== undefined && { sum }), at: reading.at };
-  return {
-    ...(compared && { before: compared }),
-    ...(findings && { findings }),
-    ...(examined && { examined }),
-  };
+  return { ...checks, ...(compared && { before: compared }) };
 }
 
 /** Whether what is committed has only now come to have this finding: it is logged then, and not with every reading. */
 export function isNewFinding({ check }: Finding, facts: FindingFacts): boolean {
-  const { before, readFrom } = facts.entryOn(facts.day)?.committed ?? {};
+  const { checks, readFrom } = facts.entryOn(facts.day)?.committed ?? {};
+  const { before } = checks ?? {};
   if (!before || check === 'never_agrees' || check === 'given_up' || check === 'rows_kept') return true;
   if (check === 'zone_seam') return before.state === 'open';
   if (check !== 'unusual_rows') return before.at === readFrom;

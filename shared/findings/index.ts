@@ -5,6 +5,6 @@ export {
   type FindingFacts,
   entriesIn,
   findingsOf,
-  carriedFindings,
+  carriedChecks,
   COMPARED_DAYS,
 } from './findings.ts';

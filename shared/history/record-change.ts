@@ -26,10 +26,7 @@ export type ChangesContext = Pick<
 };
 
 /** The content of a version. */
-export type Version = Pick<
-  Committed,
-  'snapshot' | 'rows' | 'bytes' | 'digest' | 'keyIsNone' | 'sums' | 'filled'
->;
+export type Version = Pick<Committed, 'snapshot' | 'rows' | 'bytes' | 'digest' | 'values'>;
 
 /** A version that is to replace the committed one. */
 export interface Replacement {
@@ -62,8 +59,8 @@ export async function recordChange(
     cause,
     rowsBefore: before.rows,
     rowsAfter: after.rows,
-    sumsBefore: before.sums ?? {},
-    sumsAfter: after.sums ?? {},
+    sumsBefore: before.values?.sums ?? {},
+    sumsAfter: after.values?.sums ?? {},
   };
   const diff = before.digest === after.digest ? NOTHING_CHANGED : await diffOrLog(ctx, day, replacement);
   const room = MAX_LISTED_DAY_ROWS - (before.changes?.rows ?? 0);
@@ -116,11 +113,11 @@ async function diffOrLog(
     const old = await openVersion(snapshot(before));
     if (old.digest !== before.digest) throw new Error('its digest is not the one that was committed');
     const replacing = await openVersion(snapshot(after), afterHashes);
-    const key = before.keyIsNone || after.keyIsNone ? undefined : await keyColumn(ctx);
+    const key = before.values?.keyIsNone || after.values?.keyIsNone ? undefined : await keyColumn(ctx);
     const limits = room > 0 ? undefined : { records: 0, bytes: 0 };
     const { retypedFields, recordHashes } = await loadRetyped();
     const { columns } = await ctx.schema.cached();
-    const retyped = retypedFields(columns, before.filled, after.filled);
+    const retyped = retypedFields(columns, before.values?.filled, after.values?.filled);
     if (retyped.size === 0) return await diffTables(old, replacing, key, limits);
     const byRecord = async (version: Version) => recordHashes(snapshot(version), columns, retyped);
     return await diffTables(

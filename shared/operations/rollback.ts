@@ -142,10 +142,15 @@ function commitRollback(
     cause: 'rollback',
     next: (current = replaced) => {
       // Whoever goes back to fewer rows has decided it: they have not fallen.
-      const { before: _before, contradictions: _contradictions, ...others } = current;
-      const { filled: _filled, sums: _sums, rescued: _rescued, ...reading } = others;
+      const { contradictions: _contradictions, ...reading } = current;
+      const { before: _before, ...checks } = current.checks ?? {};
+      const { keyIsNone } = current.values ?? {};
+      const values = { ...content.values, ...(keyIsNone && { keyIsNone }) };
       const published = ctx.lake.catalog === undefined;
-      return { ...reading, ...content, ...afterCommand(current, 'rolled_back')?.said, attempt, published };
+      return {
+        ...{ ...reading, ...content, checks, values },
+        ...{ ...afterCommand(current, 'rolled_back')?.said, attempt, published },
+      };
     },
   });
 }

@@ -109,7 +109,7 @@ function ruleProvenBy(
   const overlap = report.paging.style === 'position';
   if (slice.repeatsConflict !== undefined)
     return overlap && slice.repeatsConflict !== versions ? 'changes' : 'is_none';
-  const isKnown = current?.keyIsNone && !overlap;
+  const isKnown = current?.values?.keyIsNone && !overlap;
   return isKnown || slice !== slices.at(-1) ? 'is_none' : undefined;
 }
 

@@ -24,16 +24,7 @@ import { type KeyRule, type Verdict, type Versions, createRowsOfDay } from '../a
 /** What is to be committed; `snapshot` is the committed one's if the content is the same. */
 export type BuiltSnapshot = Pick<
   Committed,
-  | 'snapshot'
-  | 'rows'
-  | 'bytes'
-  | 'digest'
-  | 'keyIsNone'
-  | 'filled'
-  | 'sums'
-  | 'rescued'
-  | 'unsettled'
-  | 'statesFingerprint'
+  'snapshot' | 'rows' | 'bytes' | 'digest' | 'values' | 'unsettled'
 > & {
   unchanged: boolean;
   /** Of its rows, if it replaces a closed day: they show what it changes. */
@@ -130,23 +121,25 @@ export async function createBuilder(ctx: BuildContext, day: string, basis: Basis
     async finish(readBack) {
       rowsOfDay.end();
       const { file, facts } = await groups.flush();
-      const { statesFingerprint } = ctx.policy;
-      const known = {
-        sums: facts.sums,
-        ...(facts.rescued && { rescued: facts.rescued }),
-        ...(facts.unsettled !== undefined && { unsettled: facts.unsettled }),
-        ...(statesFingerprint !== undefined && { statesFingerprint }),
+      const { statesFingerprint: states } = ctx.policy;
+      const { sums, rescued, unsettled } = facts;
+      const counted = {
+        ...{ sums, ...(rescued && { rescued }) },
         ...(basis.rule === 'is_none' && { keyIsNone: true }),
       };
+      const known =
+        states !== undefined && unsettled !== undefined ? { unsettled: { rows: unsettled, states } } : {};
       const committed = await committedOf(ctx, day);
       if (committed?.digest === digest.value() && (await isIntact(ctx, day, committed, readBack))) {
-        const { snapshot: same, rows, bytes, filled } = committed;
-        const content = { snapshot: same, rows, bytes, digest: committed.digest, ...(filled && { filled }) };
-        return { ...content, ...known, unchanged: true };
+        const { snapshot: same, rows, bytes, values } = committed;
+        const content = { snapshot: same, rows, bytes, digest: committed.digest };
+        const { filled } = values ?? {};
+        return { ...content, ...known, values: { ...(filled && { filled }), ...counted }, unchanged: true };
       }
       const { filled, ...written } = await file.finish();
       isEnded = true;
-      const content = { snapshot, ...written, digest: digest.value(), filled: fullest(filled) };
+      const values = { filled: fullest(filled), ...counted };
+      const content = { snapshot, ...written, digest: digest.value(), values };
       return { ...content, ...known, unchanged: false, ...(hashes && { hashes }) };
     },
     async abort() {

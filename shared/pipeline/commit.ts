@@ -1,6 +1,6 @@
 import { isFuture } from '../lake/documents/cas-document.ts';
 import { type Committed, laterReading } from '../lake/documents/ledger.ts';
-import { carriedFindings } from '../findings/index.ts';
+import { carriedChecks } from '../findings/index.ts';
 import { isBehindPolicy, isLast } from '../planning/due.ts';
 import { readingOf } from '../planning/reading.ts';
 import { afterReading } from '../planning/transitions.ts';
@@ -61,20 +61,21 @@ export async function commit(
     ...(!keeps && { hashes }),
     reading: { continuation, ...(keeps && { disregarded }) },
     cause: 'reading',
-    next: (before): Committed =>
-      keeps
-        ? { ...(before ?? keeps), ...next.said }
-        : {
-            ...snapshot,
-            // Without a catalog readers follow the ledger itself.
-            published: ctx.lake.catalog === undefined || (unchanged && (before?.published ?? false)),
-            ...next.said,
-            attempt: id,
-            ...said,
-            timeZone,
-            queryFingerprint,
-            ...carriedFindings(before, content, ctx.report.measure, fallPercent),
-          },
+    next: (before): Committed => {
+      if (keeps) return { ...(before ?? keeps), ...next.said };
+      const checks = carriedChecks(before, content, ctx.report.measure, fallPercent);
+      return {
+        ...snapshot,
+        // Without a catalog readers follow the ledger itself.
+        published: ctx.lake.catalog === undefined || (unchanged && (before?.published ?? false)),
+        ...next.said,
+        attempt: id,
+        ...said,
+        timeZone,
+        queryFingerprint,
+        ...(checks && { checks }),
+      };
+    },
   });
   return keeps ? { kept: keeps.rows } : {};
 }

@@ -156,8 +156,7 @@ async function commit(
 
 /** What the content says anew, also where it says nothing of it. */
 function withoutContent(committed: Committed): Committed {
-  const { keyIsNone: _none, filled: _filled, sums: _sums, rescued: _rescued, ...rest } = committed;
-  const { unsettled: _unsettled, statesFingerprint: _states, ...others } = rest;
+  const { values: _values, unsettled: _unsettled, ...others } = committed;
   return others;
 }
 

@@ -159,12 +159,12 @@ export function lastAsked(
 }
 
 /** How many rows of the day are in which state, as its last reading counted them. */
-type StateCounts = Partial<Pick<Committed, 'rows' | 'unsettled' | 'statesFingerprint'>>;
+type StateCounts = Partial<Pick<Committed, 'rows' | 'unsettled'>>;
 
 /** Whether a record may still change, by its state: also where the rows were counted by other states. */
-function isUnsettled({ rows = 0, unsettled, statesFingerprint }: StateCounts, policy: Policy): boolean {
+function isUnsettled({ rows = 0, unsettled }: StateCounts, policy: Policy): boolean {
   if (policy.statesFingerprint === undefined) return false;
-  return statesFingerprint === policy.statesFingerprint ? rows > 0 && unsettled !== 0 : true;
+  return unsettled?.states === policy.statesFingerprint ? rows > 0 && unsettled.rows > 0 : true;
 }
 
 /** After `refresh` a day with a record that can still change is read so often, up to `watchUnsettledDays`. */

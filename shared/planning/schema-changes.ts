@@ -84,11 +84,11 @@ export function fieldDays(entries: Iterable<readonly [dt: string, entry: DayEntr
 }
 
 function fieldDay(dt: string, { committed, firstCommittedAt }: DayEntry): FieldDay | 'not_compared' {
-  if (!committed || committed.state === 'open' || committed.rows === 0 || !committed.filled)
+  if (!committed || committed.state === 'open' || committed.rows === 0 || !committed.values?.filled)
     return 'not_compared';
   const { rows, committedAt: contentAt } = committed;
-  const filled = Object.entries(committed.filled);
-  const rescued = Object.entries(committed.rescued ?? {});
+  const filled = Object.entries(committed.values.filled);
+  const rescued = Object.entries(committed.values.rescued ?? {});
   const present = new Map(filled);
   for (const name of DERIVED_COLUMNS) present.delete(name);
   for (const [column, values] of rescued) present.set(column, Math.max(values, present.get(column) ?? 0));

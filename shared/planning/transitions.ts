@@ -180,7 +180,6 @@ export type Reading =
 /** The version that is read again, and how its last readings went. */
 export interface VersionBefore extends Content {
   state: VersionState;
-  settledBy?: 'policy' | 'given_up' | undefined;
   contradictions?: number | undefined;
   /** Missing where a repair has lost it. */
   timeZone?: string | undefined;
@@ -190,7 +189,7 @@ export interface VersionBefore extends Content {
 export interface Next {
   outcome: Outcome;
   /** What the ledger says of the state of the version. */
-  said: { state: VersionState; settledBy?: 'policy' | 'given_up'; contradictions?: number };
+  said: { state: VersionState; contradictions?: number };
 }
 
 /**
@@ -205,7 +204,8 @@ export function afterReading(
 ): Next | undefined {
   const state = before?.state ?? 'missing';
   const event = eventOf(reading, before);
-  const isDoubtful = state === 'unconfirmed' || policy.past;
+  // What is forgotten after a day has settled changes nothing of how it settled.
+  const isDoubtful = state === 'unconfirmed' || (policy.past && state !== 'settled');
   const counts = isDoubtful && ['none', 'fewer', 'different', 'failed'].includes(event);
   const count = (before?.contradictions ?? 0) + (counts ? 1 : 0);
   const outcome = outcomeOf(state, event, {
@@ -217,33 +217,27 @@ export function afterReading(
     twelfth: policy.past && count >= MAX_LAST_TRIES,
   });
   const inRow = policy.past ? count : Math.min(count, MAX_CONTRADICTIONS);
-  return nextOf(outcome, before, outcome.believed ? 0 : inRow);
+  return nextOf(outcome, outcome.believed ? 0 : inRow);
 }
 
 /** What becomes of a version that is replaced without a reading. */
 export function afterCommand(before: VersionBefore, event: 'rolled_back' | 'rebuilt'): Next | undefined {
   // The next reading is compared with the older version: that they differ is no contradiction of readings.
   const contradictions = event === 'rolled_back' ? 0 : (before.contradictions ?? 0);
-  return nextOf(outcomeOf(before.state, event, {}), before, contradictions);
+  return nextOf(outcomeOf(before.state, event, {}), contradictions);
 }
 
-function nextOf(
-  outcome: Outcome,
-  before: Pick<VersionBefore, 'state' | 'settledBy'> | undefined,
-  contradictions: number,
-): Next | undefined {
-  const { to, givenUp, keeps } = outcome;
+function nextOf(outcome: Outcome, contradictions: number): Next | undefined {
+  const { to } = outcome;
   if (to === 'refused' || to === 'missing') return undefined;
-  const stays = before?.state === 'settled' && (keeps || !outcome.believed) ? before.settledBy : undefined;
-  const settledBy = stays ?? (givenUp ? 'given_up' : 'policy');
-  return {
-    outcome,
-    said: {
-      state: to,
-      ...(to === 'settled' && { settledBy }),
-      ...(contradictions > 0 && { contradictions }),
-    },
-  };
+  return { outcome, said: { state: to, ...(contradictions > 0 && { contradictions }) } };
+}
+
+/** What settled a day: the policy, or that its last readings failed or contradicted it. */
+export function settledBy({
+  contradictions = 0,
+}: Pick<VersionBefore, 'contradictions'>): 'policy' | 'given_up' {
+  return contradictions > 0 ? 'given_up' : 'policy';
 }
 
 function eventOf(reading: Reading, before: VersionBefore | undefined): DayEvent {

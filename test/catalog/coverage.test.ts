@@ -19,8 +19,8 @@ const check = {
 const before = { rows: 100, state: 'closed' as const, at: NOW };
 const DAYS: Record<string, DayEntry> = {
   '2026-03-12': readAt(NOW),
-  '2026-03-13': readAt(NOW, { rows: 40, before }),
-  '2026-03-14': readAt(NOW, { rows: 0, before, findings: { link_differs: 2 } }),
+  '2026-03-13': readAt(NOW, { rows: 40, checks: { before } }),
+  '2026-03-14': readAt(NOW, { rows: 0, checks: { before, findings: { link_differs: 2 } } }),
   '2026-03-15': {},
 };
 

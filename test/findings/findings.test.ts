@@ -4,7 +4,7 @@ import { addDays } from '../../shared/days.ts';
 import type { Committed } from '../../shared/lake/documents/ledger.ts';
 import {
   type FindingFacts,
-  carriedFindings,
+  carriedChecks,
   findingsOf,
   findingsText,
   isNewFinding,
@@ -46,37 +46,57 @@ const sums = (commission: string) => ({ commission });
 
 describe('a day compared with what it was before', () => {
   it.each<[string, Partial<Committed>, string | null]>([
-    ['the same rows', { rows: 120, before: earlier(120) }, null],
-    ['more rows', { rows: 500, before: earlier(120) }, null],
-    ['as many percent fewer as may be', { rows: 96, before: earlier(120) }, null],
-    ['one row fewer than that', { rows: 95, before: earlier(120) }, 'rows_fell (120 rows before, 95 now)'],
-    ['two rows of three', { rows: 2, before: earlier(3) }, null],
-    ['nine rows fewer', { rows: 1, before: earlier(10) }, null],
-    ['ten rows fewer', { rows: 1, before: earlier(11) }, 'rows_fell (11 rows before, 1 now)'],
-    ['no row at all any more', { rows: 0, before: earlier(1) }, 'emptied (1 row before)'],
-    ['no row, as before', { rows: 0, before: earlier(0) }, null],
+    ['the same rows', { rows: 120, checks: { before: earlier(120) } }, null],
+    ['more rows', { rows: 500, checks: { before: earlier(120) } }, null],
+    ['as many percent fewer as may be', { rows: 96, checks: { before: earlier(120) } }, null],
+    [
+      'one row fewer than that',
+      { rows: 95, checks: { before: earlier(120) } },
+      'rows_fell (120 rows before, 95 now)',
+    ],
+    ['two rows of three', { rows: 2, checks: { before: earlier(3) } }, null],
+    ['nine rows fewer', { rows: 1, checks: { before: earlier(10) } }, null],
+    ['ten rows fewer', { rows: 1, checks: { before: earlier(11) } }, 'rows_fell (11 rows before, 1 now)'],
+    ['no row at all any more', { rows: 0, checks: { before: earlier(1) } }, 'emptied (1 row before)'],
+    ['no row, as before', { rows: 0, checks: { before: earlier(0) } }, null],
     ['no earlier version', { rows: 0 }, null],
     [
       'a lower sum of as many rows',
-      { rows: 50, sums: sums('79.900000000'), before: earlier(50, '100.000000000') },
+      { rows: 50, values: { sums: sums('79.900000000') }, checks: { before: earlier(50, '100.000000000') } },
       'sum_fell (100 before, 79.9 now)',
     ],
-    ['a sum that fell by less', { rows: 50, sums: sums('80'), before: earlier(50, '100') }, null],
-    ['a sum of few rows', { rows: 19, sums: sums('1'), before: earlier(19, '100') }, null],
-    ['a sum that was negative', { rows: 50, sums: sums('-90'), before: earlier(50, '-10') }, null],
-    ['no value to sum any more', { rows: 50, before: earlier(50, '100') }, 'sum_fell (100 before, 0 now)'],
+    [
+      'a sum that fell by less',
+      { rows: 50, values: { sums: sums('80') }, checks: { before: earlier(50, '100') } },
+      null,
+    ],
+    [
+      'a sum of few rows',
+      { rows: 19, values: { sums: sums('1') }, checks: { before: earlier(19, '100') } },
+      null,
+    ],
+    [
+      'a sum that was negative',
+      { rows: 50, values: { sums: sums('-90') }, checks: { before: earlier(50, '-10') } },
+      null,
+    ],
+    [
+      'no value to sum any more',
+      { rows: 50, checks: { before: earlier(50, '100') } },
+      'sum_fell (100 before, 0 now)',
+    ],
     [
       'fewer rows and a lower sum',
-      { rows: 20, sums: sums('1E+2'), before: earlier(50, '10000') },
+      { rows: 20, values: { sums: sums('1E+2') }, checks: { before: earlier(50, '10000') } },
       'rows_fell (50 rows before, 20 now); sum_fell (10000 before, 1E+2 now)',
     ],
-    ['fewer rows while the day is open', { rows: 1, state: 'open', before: earlier(100) }, null],
+    ['fewer rows while the day is open', { rows: 1, state: 'open', checks: { before: earlier(100) } }, null],
   ])('with %s', (_name, change, text) => {
     expect(found(change)).toBe(text);
   });
 
   it('may fall as far as the setting says, and as far as it likes where the report is not enabled', () => {
-    const fallen = facts({ rows: 60, before: earlier(100) });
+    const fallen = facts({ rows: 60, checks: { before: earlier(100) } });
     const textAt = (fallPercent: number) =>
       findingsText(findingsOf({ ...fallen, policy: { ...policy, fallPercent } }));
     expect([20, 39, 40, 100].map(textAt)).toEqual([
@@ -89,7 +109,7 @@ describe('a day compared with what it was before', () => {
   });
 
   it('is certain when no other reading has to confirm it', () => {
-    const fallen = { rows: 60, before: earlier(100) };
+    const fallen = { rows: 60, checks: { before: earlier(100) } };
     expect(findingsOf(facts(fallen))).toMatchObject([{ isCertain: true }]);
     expect(findingsOf(facts({ ...fallen, state: 'unconfirmed' }))).toMatchObject([{ isCertain: false }]);
   });
@@ -130,11 +150,13 @@ describe('a day compared with its weekday', () => {
   });
 
   it('is not told to be unusual where its rows fell', () => {
-    expect(found({ rows: 10, before: earlier(100) }, EIGHT)).toBe('rows_fell (100 rows before, 10 now)');
-    expect(found({ rows: 10, sums: sums('1'), before: earlier(20, '90') }, EIGHT)).toMatch(
-      /rows_fell.*sum_fell/,
+    expect(found({ rows: 10, checks: { before: earlier(100) } }, EIGHT)).toBe(
+      'rows_fell (100 rows before, 10 now)',
     );
-    expect(found({ rows: 10, before: earlier(11) }, EIGHT)).toMatch(/^unusual_rows/);
+    expect(
+      found({ rows: 10, values: { sums: sums('1') }, checks: { before: earlier(20, '90') } }, EIGHT),
+    ).toMatch(/rows_fell.*sum_fell/);
+    expect(found({ rows: 10, checks: { before: earlier(11) } }, EIGHT)).toMatch(/^unusual_rows/);
   });
 
   it('does not count weeks whose day is not over', () => {
@@ -154,7 +176,11 @@ describe('a brand whose days never change', () => {
         fc.array(fc.boolean(), { maxLength: 10 }),
         fc.integer({ min: 1, max: 100 }),
         (rows, sum, isKnown, fallPercent) => {
-          const same = { rows, sums: sums(String(sum)), before: earlier(rows, String(sum)) };
+          const same = {
+            rows,
+            values: { sums: sums(String(sum)) },
+            checks: { before: earlier(rows, String(sum)) },
+          };
           const weeks = isKnown.map((known) => (known ? rows : undefined));
           const constant = facts(same, weeks);
           expect(findingsOf({ ...constant, policy: { ...policy, fallPercent } })).toEqual([]);
@@ -167,10 +193,10 @@ describe('a brand whose days never change', () => {
 describe('the checks of a report', () => {
   it.each<[string, Partial<Committed>, string | null]>([
     ['not made', {}, null],
-    ['that found nothing', { findings: { link_differs: 0 } }, null],
-    ['that found something', { findings: { link_differs: 3 } }, 'link_differs (3)'],
-    ['that the report has no more', { findings: { another: 3 } }, null],
-    ['of a day that is open', { findings: { link_differs: 3 }, state: 'open' }, null],
+    ['that found nothing', { checks: { findings: { link_differs: 0 } } }, null],
+    ['that found something', { checks: { findings: { link_differs: 3 } } }, 'link_differs (3)'],
+    ['that the report has no more', { checks: { findings: { another: 3 } } }, null],
+    ['of a day that is open', { checks: { findings: { link_differs: 3 } }, state: 'open' }, null],
   ])('are findings: %s', (_name, change, text) => {
     expect(found(change)).toBe(text);
   });
@@ -183,11 +209,11 @@ describe('the next reading', () => {
     ...change,
   });
   const carried = (now: Partial<Committed>, next: ReturnType<typeof reading> & { unchanged: boolean }) =>
-    carriedFindings(readAt(READ, now).committed, next, 'commission', policy.fallPercent);
+    carriedChecks(readAt(READ, now).committed, next, 'commission', policy.fallPercent);
 
   it('is compared with the content that it replaces', () => {
-    const now = { rows: 120, sums: sums('12.5'), before: earlier(100) };
-    expect(carried(now, reading(121)).before).toEqual({
+    const now = { rows: 120, values: { sums: sums('12.5') }, checks: { before: earlier(100) } };
+    expect(carried(now, reading(121))?.before).toEqual({
       rows: 120,
       state: 'closed',
       sum: '12.5',
@@ -196,22 +222,23 @@ describe('the next reading', () => {
   });
 
   it('stays compared with what the day was before it fell, until it is back', () => {
-    const fallen = { rows: 40, before: earlier(100) };
-    expect(carried(fallen, reading(41)).before).toEqual(earlier(100));
-    expect(carried(fallen, reading(79)).before).toEqual(earlier(100));
-    expect(carried(fallen, reading(95)).before).toMatchObject({ rows: 40 });
+    const fallen = { rows: 40, checks: { before: earlier(100) } };
+    expect(carried(fallen, reading(41))?.before).toEqual(earlier(100));
+    expect(carried(fallen, reading(79))?.before).toEqual(earlier(100));
+    expect(carried(fallen, reading(95))?.before).toMatchObject({ rows: 40 });
   });
 
   it('takes over all where its content is the same, and what the checks counted in any case', () => {
-    const now = { before: earlier(100), findings: { link_differs: 2 }, examined: { link_differs: 'ab' } };
-    expect(carried(now, { ...reading(1), unchanged: true })).toEqual(now);
-    expect(carried(now, reading(1))).toMatchObject({ findings: now.findings, examined: now.examined });
+    const checks = { before: earlier(100), findings: { link_differs: 2 }, examined: { link_differs: 'ab' } };
+    expect(carried({ checks }, { ...reading(1), unchanged: true })).toEqual(checks);
+    const { findings, examined } = checks;
+    expect(carried({ checks }, reading(1))).toMatchObject({ findings, examined });
   });
 
   it('is compared with nothing where it asked for something else, or for the first time', () => {
-    const now = { rows: 100, before: earlier(100), findings: { link_differs: 2 } };
-    expect(carried(now, reading(1, { queryFingerprint: 'filtered' }))).toEqual({});
-    expect(carriedFindings(undefined, reading(1), undefined, 20)).toEqual({});
+    const now = { rows: 100, checks: { before: earlier(100), findings: { link_differs: 2 } } };
+    expect(carried(now, reading(1, { queryFingerprint: 'filtered' }))).toBeUndefined();
+    expect(carriedChecks(undefined, reading(1), undefined, 20)).toBeUndefined();
   });
 });
 
@@ -237,11 +264,11 @@ describe('a day in another time zone than the day before', () => {
 
   it('is logged with its first closed reading in that zone', () => {
     const now = seam(moved);
-    const isNew = (before: Committed['before']) =>
+    const isNew = (before: NonNullable<Committed['checks']>['before']) =>
       findingsOf(now).map((finding) =>
         isNewFinding(finding, {
           ...now,
-          entryOn: () => readAt(READ, { ...zones, ...(before && { before }) }),
+          entryOn: () => readAt(READ, { ...zones, ...(before && { checks: { before } }) }),
         }),
       );
     expect([isNew(undefined), isNew({ ...earlier(1), state: 'open' }), isNew(earlier(1))]).toEqual([
@@ -271,16 +298,16 @@ describe('a day whose last readings are not believed', () => {
       'never_agrees (3 in a row failed or differed)',
     ],
     ['no finding once one is believed', ofDay({}), null],
-    ['no finding where it settles by the policy', ofDay({ state: 'settled', contradictions: 3 }), null],
+    ['no finding where it settles by the policy', ofDay({ state: 'settled' }), null],
     [
       'a finding where it is given up',
-      ofDay({ state: 'settled', settledBy: 'given_up', contradictions: 12 }),
+      ofDay({ state: 'settled', contradictions: 12 }),
       'given_up (12 in a row failed or differed)',
     ],
     ['a finding where its rows stay', ofDay({ state: 'settled' }, true), 'rows_kept (7 rows, 2 now)'],
     [
       'one finding where its rows stay and it is given up',
-      ofDay({ state: 'settled', settledBy: 'given_up', contradictions: 1 }, true),
+      ofDay({ state: 'settled', contradictions: 1 }, true),
       'rows_kept (7 rows, 2 now)',
     ],
     ['no finding while it is open', ofDay({ state: 'open', contradictions: 3 }, true), null],
@@ -289,9 +316,9 @@ describe('a day whose last readings are not believed', () => {
   });
 
   it.each<[string, FindingFacts, string]>([
-    ['never agrees', ofDay({ contradictions: 3, before: earlier(1) }), READ],
-    ['is given up', ofDay({ state: 'settled', settledBy: 'given_up', before: earlier(1) }), READ],
-    ['keeps its rows', ofDay({ state: 'settled', before: earlier(1) }, true), NOW],
+    ['never agrees', ofDay({ contradictions: 3, checks: { before: earlier(1) } }), READ],
+    ['is given up', ofDay({ state: 'settled', contradictions: 12, checks: { before: earlier(1) } }), READ],
+    ['keeps its rows', ofDay({ state: 'settled', checks: { before: earlier(1) } }, true), NOW],
   ])('that %s is told with the reading that shows it', (_name, given, since) => {
     const findings = findingsOf(given);
     expect(findings).toMatchObject([{ since, isCertain: true }]);
@@ -315,19 +342,31 @@ describe('whether a finding is new', () => {
   };
   it.each<[string, boolean[], boolean[]]>([
     ['new with the first version', isNew({ rows: 0 }, EIGHT), [true]],
-    ['new with the reading that brought the fall', isNew({ rows: 1, before: earlier(50) }), [true]],
     [
-      'not new with the reading after it',
-      isNew({ rows: 2, before: { ...earlier(50), at: '2026-03-15T06:00:00.000Z' } }),
-      [false],
-    ],
-    ['new where the day was usual before', isNew({ rows: 300, before: earlier(100) }, EIGHT), [true]],
-    [
-      'new where it was as unusual before, but not over',
-      isNew({ rows: 310, before: { ...earlier(300), state: 'open' } }, EIGHT),
+      'new with the reading that brought the fall',
+      isNew({ rows: 1, checks: { before: earlier(50) } }),
       [true],
     ],
-    ['not new where it was as unusual before', isNew({ rows: 310, before: earlier(300) }, EIGHT), [false]],
+    [
+      'not new with the reading after it',
+      isNew({ rows: 2, checks: { before: { ...earlier(50), at: '2026-03-15T06:00:00.000Z' } } }),
+      [false],
+    ],
+    [
+      'new where the day was usual before',
+      isNew({ rows: 300, checks: { before: earlier(100) } }, EIGHT),
+      [true],
+    ],
+    [
+      'new where it was as unusual before, but not over',
+      isNew({ rows: 310, checks: { before: { ...earlier(300), state: 'open' } } }, EIGHT),
+      [true],
+    ],
+    [
+      'not new where it was as unusual before',
+      isNew({ rows: 310, checks: { before: earlier(300) } }, EIGHT),
+      [false],
+    ],
   ])('follows from what was there before: %s', (_name, given, expected) => {
     expect(given).toEqual(expected);
   });

@@ -12,6 +12,7 @@ import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { findingsOf } from '../../shared/findings/findings.ts';
 import { fieldDays, schemaChanges } from '../../shared/planning/schema-changes.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
+import { settledBy } from '../../shared/planning/transitions.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
 import {
@@ -253,7 +254,7 @@ export function createJudge(
         ),
       };
       if (last && nowMs - last.atMs <= leniency.resumedMs) continue;
-      if (committed?.settledBy === 'given_up') continue;
+      if (committed?.state === 'settled' && settledBy(committed) === 'given_up') continue;
       if (isNeeded(table, day, last, nowMs, { timeZone }))
         found(
           `${new Date(nowMs).toISOString()} ${table} ${day}: was read last ${lastAt}, which is too long ago`,

@@ -88,16 +88,15 @@ describe('a rollback', () => {
     restateDay(lake, 'later');
     await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
     await rollBack(optionsFor(lake), written?.snapshot ?? '');
-    const { rows, bytes, digest, filled, sums, unsettled } = (await entryOf(lake)).committed ?? {};
-    expect({ rows, bytes, digest, filled, sums, unsettled }).toEqual({
+    const { rows, bytes, digest, values, unsettled } = (await entryOf(lake)).committed ?? {};
+    expect({ rows, bytes, digest, values, unsettled }).toEqual({
       rows: written?.rows,
       bytes: written?.bytes,
       digest: written?.digest,
-      filled: written?.filled,
-      sums: written?.sums,
+      values: written?.values,
       unsettled: written?.unsettled,
     });
-    expect(Object.keys(sums ?? {})).not.toEqual([]);
+    expect(Object.keys(values?.sums ?? {})).not.toEqual([]);
   });
 
   it('is recorded in changes, as the opposite of what it takes back', async () => {

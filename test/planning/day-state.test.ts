@@ -75,7 +75,7 @@ describe('the state', () => {
     ],
     [
       'whose last readings were given up',
-      facts(readAt('2026-03-16T05:00:00.000Z', { state: 'settled', settledBy: 'given_up' })),
+      facts(readAt('2026-03-16T05:00:00.000Z', { state: 'settled', contradictions: 12 })),
       'settled',
     ],
     [

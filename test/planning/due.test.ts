@@ -209,7 +209,7 @@ describe('a refresh', () => {
     ['another time zone', { timeZone: 'Asia/Tokyo' }],
     ['other filters, key or units', { queryFingerprint: 'another' }],
   ])('I11: is never due for a settled day, whatever the settings are: %s', (_name, change) => {
-    const counts = { rows: 5, unsettled: 2, statesFingerprint: 'now' };
+    const counts = { rows: 5, unsettled: { rows: 2, states: 'now' } };
     const settled = readAt(NOW, { state: 'settled', ...counts });
     for (const nowMs of [NOW_MS, NOW_MS + 3650 * DAY_MS])
       expect(dueAtMs(day, settled, { ...policy, ...change }, nowMs)).toBeNull();
@@ -255,8 +255,8 @@ describe('the last reading of a day', () => {
   const day = '2026-03-31';
   const own: Policy = { ...policy, statesFingerprint: 'now' };
   const atAge = (age: number) => startOfDay(addDays(day, age), ZONE);
-  const final = { rows: 5, unsettled: 0, statesFingerprint: 'now' };
-  const unsettled = { rows: 5, unsettled: 1, statesFingerprint: 'now' };
+  const final = { rows: 5, unsettled: { rows: 0, states: 'now' } };
+  const unsettled = { rows: 5, unsettled: { rows: 1, states: 'now' } };
 
   it.each<[string, Partial<Policy>, Partial<Committed>, number]>([
     ['after `refresh`, all records final', {}, final, 121],
@@ -264,7 +264,12 @@ describe('the last reading of a day', () => {
     ['after `refresh`, if records have no states', { statesFingerprint: undefined }, { rows: 5 }, 121],
     ['after the limit, if a record can change', {}, unsettled, 366],
     ['after the limit, if nobody counted', {}, { rows: 5 }, 366],
-    ['after the limit, if other states were counted', {}, { ...final, statesFingerprint: 'then' }, 366],
+    [
+      'after the limit, if other states were counted',
+      {},
+      { ...final, unsettled: { rows: 0, states: 'then' } },
+      366,
+    ],
     ['after a limit of its own', { watchUnsettledDays: 200 }, unsettled, 201],
     ['after `refresh`, if the limit is shorter', { watchUnsettledDays: 90 }, unsettled, 121],
     ['once the day can be closed, without a tier', { refresh: [], watchUnsettledDays: 0 }, unsettled, 1],
@@ -303,7 +308,7 @@ describe('the last reading of a day', () => {
       'as if records could change, if other states were counted',
       {},
       121,
-      { ...final, statesFingerprint: 'then' },
+      { ...final, unsettled: { rows: 0, states: 'then' } },
       14,
     ],
     ['with the next run if another reading has to agree', {}, 50, { ...final, state: 'unconfirmed' }, 0],
@@ -340,8 +345,7 @@ describe('the last reading of a day', () => {
           const rows = { same: 0, other: 0, more: 1, fewer: -1, none: -1e9, fails: 0 }[answer];
           const content = {
             rows: Math.max(0, (before?.rows ?? 4) + rows),
-            unsettled: nowMs < atAge(unsettledUntilAge) ? 1 : 0,
-            statesFingerprint: 'now',
+            unsettled: { rows: nowMs < atAge(unsettledUntilAge) ? 1 : 0, states: 'now' },
           };
           const isSame = answer === 'same' || (content.rows === before?.rows && content.rows === 0);
           const digest = isSame && before ? before.digest : String(reading);

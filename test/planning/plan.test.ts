@@ -494,8 +494,7 @@ function entriesOf(
     const at = new Date(Math.max(fromMs, nowMs - hoursAgo * HOUR_MS)).toISOString();
     const entry = readAt(at, {
       state: canClose ? closedState(kind) : 'open',
-      unsettled: kind === 'unsettled' ? 1 : 0,
-      statesFingerprint: 'now',
+      unsettled: { rows: kind === 'unsettled' ? 1 : 0, states: 'now' },
       queryFingerprint: kind === 'otherwise' ? 'once' : own.queryFingerprint,
     });
     if (kind === 'claimed') return [day, { ...entry, claim }];

@@ -27,12 +27,13 @@ function entryOf(dt: string, day: Day): DayEntry {
 
 /** So many rows have `coupon`, all have `id`. */
 function of(coupon: number, rows = 100): Partial<Committed> {
-  return { rows, filled: { id: rows, _synced_at: rows, ...(coupon > 0 && { coupon }) } };
+  return { rows, values: { filled: { id: rows, _synced_at: rows, ...(coupon > 0 && { coupon }) } } };
 }
 
 /** `coupon` is text in so many of 100 rows. */
 function asText(rescued: number, filled = 100 - rescued): Partial<Committed> {
-  return { ...of(filled), rescued: { coupon: rescued } };
+  const { values, ...facts } = of(filled);
+  return { ...facts, values: { ...values, rescued: { coupon: rescued } } };
 }
 
 function times<T>(count: number, day: T): T[] {
@@ -123,7 +124,7 @@ describe('a field', () => {
       ['24 coupon vanished'],
     ],
     ['that vanishes long after the last day', [...usual, ...times(HISTORY_DAYS, undefined), 0], []],
-    ['of which the ledger does not say', [...usual, { rows: 100, filled: undefined }, 90], []],
+    ['of which the ledger does not say', [...usual, { rows: 100, values: undefined }, 90], []],
   ])('one %s', (_name, days, expected) => {
     expect(found(days)).toEqual(expected);
   });
@@ -133,7 +134,12 @@ describe('a field', () => {
       Array.from({ length: MAX_FILLED }, (_, index) => [`column_${index}`, 100]),
     );
     const known = { ...full, coupon: 90 };
-    expect(found([...times(14, { rows: 100, filled: known }), { rows: 100, filled: full }])).toEqual([]);
+    expect(
+      found([
+        ...times(14, { rows: 100, values: { filled: known } }),
+        { rows: 100, values: { filled: full } },
+      ]),
+    ).toEqual([]);
   });
 });
 
@@ -263,7 +269,7 @@ describe('what is found', () => {
     const before: Day = { ...of(90), committedAt: '2026-02-01T00:00:00.000Z' };
     const since = (days = 0): Day => ({
       rows: 100,
-      filled: { id: 100, code: 90, extra: 95 },
+      values: { filled: { id: 100, code: 90, extra: 95 } },
       committedAt: `${addDays(releasedOn, days)}T00:00:00.000Z`,
     });
 
@@ -317,10 +323,14 @@ describe('what is found', () => {
   it('names no column of the own settings on a day that was not rebuilt', () => {
     const rebuilt: Day = {
       rows: 100,
-      filled: { id: 100, amount: 90, amount_string: 90 },
+      values: { filled: { id: 100, amount: 90, amount_string: 90 } },
       committedAt: '2026-03-01T00:00:00.000Z',
     };
-    const kept: Day = { rows: 100, filled: { id: 100, amount: 90 }, committedAt: '2026-02-01T00:00:00.000Z' };
+    const kept: Day = {
+      rows: 100,
+      values: { filled: { id: 100, amount: 90 } },
+      committedAt: '2026-02-01T00:00:00.000Z',
+    };
     expect(found([...times(14, rebuilt), kept, rebuilt])).toEqual([]);
   });
 

@@ -8,7 +8,7 @@ export function daysWithCoupon(settings: Settings, last: string, rows = 200): Re
   const vanish = addDays(last, -1);
   const known = (dt: string): Partial<Committed> => ({
     rows,
-    filled: { id: rows, ...(dt !== vanish && { coupon: 0.98 * rows, note: 0.5 * rows }) },
+    values: { filled: { id: rows, ...(dt !== vanish && { coupon: 0.98 * rows, note: 0.5 * rows }) } },
   });
   return Object.fromEntries(
     daysFrom(addDays(last, -20), last).map((dt) => [dt, readDay(settings, 'order_list', known(dt))]),

@@ -111,7 +111,7 @@ describe('the statuses of some months', () => {
   it('have the sum of the column that says most, and what changed, as far as the ledger knows', async () => {
     const last = { at: '2026-11-12T06:02:00.000Z', rowsBefore: 5, added: 1 };
     const changes = { snapshot: 'c1', bytes: 9, rows: 4, at: last.at, times: 2, last };
-    const known = { sums: { commission: '12.500000000', amount: '100.000000000' }, changes };
+    const known = { values: { sums: { commission: '12.500000000', amount: '100.000000000' } }, changes };
     const store = memoryStore();
     const entries = { '2026-11-17': read, '2026-11-18': readDay(settings, ORDERS.report, known) };
     await storeDays(store, ORDERS, entries);

@@ -78,7 +78,9 @@ describe('a closed day that changes', () => {
       { column_name: 'status', old_value: 'new', new_value: 'void' },
     ]);
     const sums = rows.filter(({ what, column_name }) => what === 'sum' && column_name === 'amount');
-    expect(sums).toMatchObject([{ old_value: first?.sums?.amount, new_value: committed?.sums?.amount }]);
+    expect(sums).toMatchObject([
+      { old_value: first?.values?.sums?.amount, new_value: committed?.values?.sums?.amount },
+    ]);
     expect(log).toContainEqual({
       event: 'day_changed',
       brand: 'acme',

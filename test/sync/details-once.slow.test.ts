@@ -109,7 +109,7 @@ describe('the detail of a click', () => {
     await runUntil(lake, AFTER_FIRST + 4 * DAY_MS);
     expect(await wrongReports(lake, '2026-03-14', ['clicks_detail'])).toEqual({});
     const { committed } = await ledgerEntry(lake, 'clicks_detail', FIRST);
-    expect(committed).toMatchObject({ settled: true, findings: { clicks_without_detail: 0 } });
+    expect(committed).toMatchObject({ state: 'settled', checks: { findings: { clicks_without_detail: 0 } } });
   });
 
   it('of a click that comes late is asked for alone', async () => {

@@ -109,7 +109,7 @@ describe('clicks without detail', () => {
   it('are not counted while the day has other clicks, which no run could look up yet', async () => {
     const lake = sample.emptyLake();
     await run(lake, DETAILS);
-    const { examined } = (await committed(lake, 'clicks_detail')) ?? {};
+    const { examined } = (await committed(lake, 'clicks_detail'))?.checks ?? {};
     change(lake, 'clicks_list', DAY, (held) => [
       ...held,
       ...held.slice(0, 12).map((one, index) => ({ ...one, record: { ...one.record, id: `777${index}` } })),
@@ -123,7 +123,7 @@ describe('clicks without detail', () => {
     const clicks = await committed(lake, 'clicks_list');
     const details = await committed(lake, 'clicks_detail');
     expect(details?.upstreamDigest).not.toBe(clicks?.digest);
-    expect(details).toMatchObject({ findings: { clicks_without_detail: 0 }, examined });
+    expect(details).toMatchObject({ checks: { findings: { clicks_without_detail: 0 }, examined } });
   });
 });
 
@@ -149,12 +149,12 @@ describe('orders of transactions that are not among the orders', () => {
     expect(await findingsOf(lake, 'transaction_list')).toEqual({ [DAY]: 'orders_unknown (3)' });
     // Of the first day and yesterday the orders of a day beside are not known.
     for (const day of [BEFORE, AFTER])
-      expect((await committed(lake, 'transaction_list', day))?.findings).toBeUndefined();
+      expect((await committed(lake, 'transaction_list', day))?.checks?.findings).toBeUndefined();
     change(lake, 'order_list', DAY, (held) => [...held, ...lost]);
     lake.nowMs += 24 * HOUR_MS;
     expect(await settledRun(lake)).toEqual([]);
     expect(await findingsOf(lake, 'transaction_list')).toEqual({});
-    expect((await committed(lake, 'transaction_list'))?.findings).toEqual({ orders_unknown: 0 });
+    expect((await committed(lake, 'transaction_list'))?.checks?.findings).toEqual({ orders_unknown: 0 });
   });
 
   it('are found on the day before or after', async () => {
@@ -166,7 +166,7 @@ describe('orders of transactions that are not among the orders', () => {
     change(lake, 'order_list', DAY, (held) => held);
     lake.brand.records.order_list.sort((a, b) => a.at - b.at);
     expect(await settledRun(lake)).toEqual([]);
-    expect((await committed(lake, 'transaction_list'))?.findings).toEqual({ orders_unknown: 0 });
+    expect((await committed(lake, 'transaction_list'))?.checks?.findings).toEqual({ orders_unknown: 0 });
   });
 
   it.each<[string, SyncOptions, (lake: SampleLake) => void]>([
@@ -202,7 +202,7 @@ describe('orders of transactions that are not among the orders', () => {
     spoil(lake);
     const scope = options.brandSettings ? { scope: { reports: ['transaction_list'] } } : {};
     expect(await settledRun(lake, { ...options, ...scope })).toEqual([]);
-    expect((await committed(lake, 'transaction_list'))?.findings ?? {}).toEqual({});
+    expect((await committed(lake, 'transaction_list'))?.checks?.findings ?? {}).toEqual({});
   });
 });
 
@@ -318,16 +318,16 @@ describe('the checks of a day', () => {
     const lake = sample.emptyLake();
     change(lake, ATTRIBUTION, DAY, withFields({ track_url: 'https://go.example/1' }, 9));
     await run(lake, [ATTRIBUTION]);
-    expect((await committed(lake, ATTRIBUTION))?.findings).toEqual({ click_differs: 1 });
+    expect((await committed(lake, ATTRIBUTION))?.checks?.findings).toEqual({ click_differs: 1 });
     await rewriteDocument(lake, ledgerKey(ATTRIBUTION, BRAND, '2026-03'), ({ days, ...ledger }) => {
       if (!isJsonObject(days) || !isJsonObject(days[DAY]) || !isJsonObject(days[DAY].committed))
         throw new Error(`${DAY} is not committed`);
-      const { findings: _findings, examined: _examined, ...rest } = days[DAY].committed;
+      const { checks: _checks, ...rest } = days[DAY].committed;
       return { ...ledger, days: { ...days, [DAY]: { ...days[DAY], committed: rest } } };
     });
     lake.nowMs += HOUR_MS;
     expect((await run(lake, [ATTRIBUTION])).findings).toHaveLength(1);
-    expect((await committed(lake, ATTRIBUTION))?.findings).toEqual({ click_differs: 1 });
+    expect((await committed(lake, ATTRIBUTION))?.checks?.findings).toEqual({ click_differs: 1 });
   });
 
   it('stop nothing where a snapshot cannot be read: they are made when it can', async () => {
@@ -347,15 +347,15 @@ describe('the checks of a day', () => {
     expect((await coverageOf(lake, ATTRIBUTION))[DAY]).toMatchObject({ state: 'complete' });
     lake.nowMs += HOUR_MS;
     expect((await run(lake, [ATTRIBUTION])).notMade).toEqual([]);
-    expect((await committed(lake, ATTRIBUTION))?.findings).toEqual({ click_differs: 0 });
+    expect((await committed(lake, ATTRIBUTION))?.checks?.findings).toEqual({ click_differs: 0 });
   });
 
   it('wait for the next run where time is up', async () => {
     const lake = sample.emptyLake();
     await syncUntilComplete(lake, { scope: { reports: [ATTRIBUTION] } });
-    expect((await committed(lake, ATTRIBUTION))?.findings).toBeUndefined();
+    expect((await committed(lake, ATTRIBUTION))?.checks?.findings).toBeUndefined();
     lake.nowMs += HOUR_MS;
     await run(lake, [ATTRIBUTION]);
-    expect((await committed(lake, ATTRIBUTION))?.findings).toEqual({ click_differs: 0 });
+    expect((await committed(lake, ATTRIBUTION))?.checks?.findings).toEqual({ click_differs: 0 });
   });
 });

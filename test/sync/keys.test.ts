@@ -70,7 +70,7 @@ describe('different records with one key', () => {
     const scope = scopeOf('order_list');
     giveIds(lake, 'order_list', 'transid', { [PAGE]: PAGE - 1 });
     expect(await passesDuring(lake, 'order_list', () => lake.sync({ scope }))).toBe(2);
-    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.keyIsNone).toBe(true);
+    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.values?.keyIsNone).toBe(true);
     lake.nowMs += 60_000;
     expect(await passesDuring(lake, 'order_list', () => lake.sync({ scope }))).toBe(1);
     expect(await wrong(lake, 'order_list')).toEqual({});
@@ -118,7 +118,7 @@ describe('a record that changes while its day is paged', () => {
     removeFault();
     expect(changes).toBe(1);
     expect(await wrong(lake, 'order_list')).toEqual({});
-    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.keyIsNone).toBeUndefined();
+    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.values?.keyIsNone).toBeUndefined();
   });
 });
 
@@ -203,7 +203,7 @@ describe('an order of the next day that changes before it is excluded', () => {
     expect(await passesDuring(lake, 'order_list', sync)).toBe(2);
     removeFault();
     expect(await wrong(lake, 'order_list')).toEqual({});
-    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.keyIsNone).toBeUndefined();
+    expect((await ledgerEntry(lake, 'order_list', FIRST)).committed?.values?.keyIsNone).toBeUndefined();
   });
 });
 
@@ -236,7 +236,7 @@ describe('clicks that are other ones in every response, where pages overlap', ()
     const held = lake.brand.records.clicks_list.filter(
       ({ at }) => startOfDay(day, ZONE) <= at && at < Math.min(endOfDay(day, ZONE), lake.nowMs),
     );
-    expect([committed?.rows, committed?.keyIsNone]).toEqual([held.length, undefined]);
+    expect([committed?.rows, committed?.values?.keyIsNone]).toEqual([held.length, undefined]);
   }
 
   it('I1: are there once, after every reading of a closed day', async () => {

@@ -65,7 +65,7 @@ async function readNext(lake: SampleLake, report: ReportName, brandSettings = {}
 }
 
 function howRead(committed: Committed | undefined) {
-  const facts = ['state', 'settledBy', 'contradictions', 'attempt', 'pages'] as const;
+  const facts = ['state', 'contradictions', 'attempt', 'pages'] as const;
   const times = ['readFrom', 'readTo', 'queryFingerprint'] as const;
   return [...facts, ...times].map((fact) => committed?.[fact]);
 }

@@ -223,7 +223,7 @@ describe('a look of the watcher', () => {
 describe('a finding', () => {
   const before = { rows: 1234, state: 'closed' as const, at: new Date(NOW_MS - HOUR_MS).toISOString() };
   const fallen = (change: Partial<Committed> = {}) =>
-    readDay(settings, 'order_list', { rows: 100, before, ...change });
+    readDay(settings, 'order_list', { rows: 100, checks: { before }, ...change });
   const subjects = () => messages.map(({ subject }) => subject.replace('BrandReports: ', ''));
   /** A look an hour after the last one, by which a run has ended. */
   const lookAgain = async (hours: number) => {
@@ -263,7 +263,7 @@ describe('a finding', () => {
     ],
     [
       'that came more than two weeks ago',
-      { [YESTERDAY]: fallen({ before: { ...before, at: '2026-11-06T15:00:00.000Z' } }) },
+      { [YESTERDAY]: fallen({ checks: { before: { ...before, at: '2026-11-06T15:00:00.000Z' } } }) },
     ],
     ['of an unusual day of the history', { '2026-11-05': readDay(settings, 'order_list', { rows: 1 }) }],
   ])('is told to nobody: one %s', async (_name, days) => {

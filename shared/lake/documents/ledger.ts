@@ -72,6 +72,37 @@ const changes = storedObject(() => ({
   unread: z.optional(z.array(z.string())),
 }));
 
+const versionState = () => z.enum(['open', 'unconfirmed', 'closed', 'settled']);
+
+/** What was counted of a version's values while it was written. */
+const values = storedObject(() => ({
+  /** By column that has a value: the rows that have one. Only of the fullest columns, at most 250. */
+  filled: z.optional(z.record(z.string(), storedCount)),
+  /** By numeric column that has a value: the sum, as text, because a number would round it. */
+  sums: z.optional(z.record(z.string(), z.string())),
+  /** By column: the rows whose value it cannot hold, or not exactly, so that it is in `_rescued`; of the 20 with the most. */
+  rescued: z.optional(z.record(z.string(), storedCount)),
+  /** Records with one primary key differed in two passes: the field is no key of them. */
+  keyIsNone: z.optional(z.boolean()),
+}));
+
+/** What the data checks compare a version with, and what they found. */
+const checks = storedObject(() => ({
+  /** What the day had before its content changed, and since when it has what it has now. */
+  before: z.optional(
+    storedObject(() => ({
+      rows: storedCount,
+      state: versionState(),
+      sum: z.optional(z.string()),
+      at: storedTime,
+    })),
+  ),
+  /** By check of the report's definition: what it counted last; a check that could not be made is missing. */
+  findings: z.optional(z.record(z.string(), storedCount)),
+  /** By check: a fingerprint of what it last examined. */
+  examined: z.optional(z.record(z.string(), z.string())),
+}));
+
 const published = storedObject(() => ({
   /** The snapshot's id; its object is `snapshotKey(table, partition, snapshot)`. */
   snapshot: z.string().check(z.regex(SNAPSHOT_ID)),
@@ -82,37 +113,14 @@ const published = storedObject(() => ({
   digest: z.string(),
   /** When this content was committed, by the machine's clock: readings that found the same leave it. */
   committedAt: z.optional(storedTime),
-  /** By column that has a value: the rows that have one. Only of the fullest columns, at most 250. */
-  filled: z.optional(z.record(z.string(), storedCount)),
-  /** By numeric column that has a value: the sum, as text, because a number would round it. */
-  sums: z.optional(z.record(z.string(), z.string())),
-  /** By column: the rows whose value it cannot hold, or not exactly, so that it is in `_rescued`; of the 20 with the most. */
-  rescued: z.optional(z.record(z.string(), storedCount)),
-  /** Of a report whose records have a state: the rows that can still change. */
-  unsettled: z.optional(storedCount),
-  /** What the day had before its content changed, and since when it has what it has now. */
-  before: z.optional(
-    storedObject(() => ({
-      rows: storedCount,
-      state: z.enum(['open', 'unconfirmed', 'closed', 'settled']),
-      sum: z.optional(z.string()),
-      at: storedTime,
-    })),
-  ),
-  /** By check of the report's definition: what it counted last; a check that could not be made is missing. */
-  findings: z.optional(z.record(z.string(), storedCount)),
-  /** By check: a fingerprint of what it last examined. */
-  examined: z.optional(z.record(z.string(), z.string())),
-  /** Fingerprint of the states that `unsettled` was counted by. */
-  statesFingerprint: z.optional(z.string()),
+  values: z.optional(values),
+  /** Of a report whose records have a state: the rows that can still change, by states with this fingerprint. */
+  unsettled: z.optional(storedObject(() => ({ rows: storedCount, states: z.string() }))),
+  checks: z.optional(checks),
   /** What the version is: `planning/transitions.ts` says what becomes of it. */
-  state: z.enum(['open', 'unconfirmed', 'closed', 'settled']),
-  /** Of a settled day. `given_up`: its last readings failed, or contradicted it. */
-  settledBy: z.optional(z.enum(['policy', 'given_up'])),
+  state: versionState(),
   /** How many readings in a row contradicted the one before, or failed after `refresh`; missing for none. */
   contradictions: z.optional(storedCount),
-  /** Records with one primary key differed in two passes: the field is no key of this reading's records. */
-  keyIsNone: z.optional(z.boolean()),
   attempt: z.string(),
   pages: storedCount,
   /** When the attempt began to read, and up to when everything is known. */
@@ -184,10 +192,7 @@ export type DayChanges = z.infer<typeof changes>;
 /** What is committed of a day: its snapshot and how it was read. */
 export type Committed = z.infer<typeof published>;
 /** What the ledger says of a version by its content alone, however it was read. */
-export type VersionContent = Pick<
-  Committed,
-  'snapshot' | 'rows' | 'bytes' | 'digest' | 'filled' | 'sums' | 'rescued'
->;
+export type VersionContent = Pick<Committed, 'snapshot' | 'rows' | 'bytes' | 'digest' | 'values'>;
 /** A version that was replaced. */
 export type Superseded = z.infer<typeof superseded>;
 /** Everything that the ledger says about one day. */
@@ -427,7 +432,8 @@ export interface ExaminedDay {
 export function recordFindings(ledger: Ledger, { day, snapshot, checks }: ExaminedDay): Ledger {
   const committed = ledger.days[day]?.committed;
   if (committed?.snapshot !== snapshot) return ledger;
-  const findings = Object.entries(committed.findings ?? {}).filter(([name]) => !checks.has(name));
+  const { findings: before = {}, examined: known } = committed.checks ?? {};
+  const findings = Object.entries(before).filter(([name]) => !checks.has(name));
   const counted = [...checks].flatMap(([name, { count }]) => (count === undefined ? [] : [[name, count]]));
   const examined = [...checks].map(([name, { fingerprint }]) => [name, fingerprint]);
   return withEntry(
@@ -437,8 +443,11 @@ export function recordFindings(ledger: Ledger, { day, snapshot, checks }: Examin
       ...entry,
       committed: {
         ...committed,
-        findings: Object.fromEntries([...findings, ...counted]),
-        examined: { ...committed.examined, ...Object.fromEntries(examined) },
+        checks: {
+          ...committed.checks,
+          findings: Object.fromEntries([...findings, ...counted]),
+          examined: { ...known, ...Object.fromEntries(examined) },
+        },
       },
     }),
   );
@@ -507,7 +516,7 @@ export function failDay(
     /** Whether `refresh` has ended for the age of the day. */
     isPast: boolean;
     /** What the failure makes of the version's state. */
-    after?: Pick<Committed, 'state' | 'settledBy' | 'contradictions'> | undefined;
+    after?: Pick<Committed, 'state' | 'contradictions'> | undefined;
     /** What the service asked to wait. */
     retryAfterMs?: number;
   },

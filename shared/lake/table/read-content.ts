@@ -11,10 +11,12 @@ export interface SnapshotContent {
   rows: number;
   bytes: number;
   digest: string;
-  filled: Record<string, number>;
-  sums: Record<string, string>;
-  /** Where some values are in `_rescued`. */
-  rescued?: Record<string, number>;
+  values: {
+    filled: Record<string, number>;
+    sums: Record<string, string>;
+    /** Where some values are in `_rescued`. */
+    rescued?: Record<string, number>;
+  };
 }
 
 /**
@@ -38,9 +40,11 @@ export async function readContent(file: ReadableFile, measure?: string): Promise
     rows: digest.rows,
     bytes: file.bytes,
     digest: digest.value(),
-    filled: fullest(Object.fromEntries(filled)),
-    sums: facts.sums,
-    ...(facts.rescued && { rescued: facts.rescued }),
+    values: {
+      filled: fullest(Object.fromEntries(filled)),
+      sums: facts.sums,
+      ...(facts.rescued && { rescued: facts.rescued }),
+    },
   };
 }
 

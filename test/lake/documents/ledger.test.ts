@@ -93,8 +93,7 @@ function commitOf(change: Partial<Committed> = {}, wallMs = NOW_MS): DayCommit {
 
 describe('what checks found', () => {
   const before = {
-    findings: { link_differs: 2, others: 1 },
-    examined: { link_differs: 'ab', others: 'cd' },
+    checks: { findings: { link_differs: 2, others: 1 }, examined: { link_differs: 'ab', others: 'cd' } },
   };
   const recorded = (snapshot: string, count: number | undefined) =>
     entryOf(
@@ -108,17 +107,15 @@ describe('what checks found', () => {
   it('is recorded beside what others found', () => {
     expect(recorded('s1', 3)).toEqual({
       ...published,
-      findings: { link_differs: 3, others: 1 },
-      examined: { link_differs: 'ef', others: 'cd' },
+      checks: { findings: { link_differs: 3, others: 1 }, examined: { link_differs: 'ef', others: 'cd' } },
     });
   });
 
   it('is no count where a check does not apply any more', () => {
     expect(recorded('s1', undefined)).toMatchObject({
-      findings: { others: 1 },
-      examined: { link_differs: 'ef' },
+      checks: { findings: { others: 1 }, examined: { link_differs: 'ef' } },
     });
-    expect(recorded('s1', undefined)?.findings).not.toHaveProperty('link_differs');
+    expect(recorded('s1', undefined)?.checks?.findings).not.toHaveProperty('link_differs');
   });
 
   it('is dropped where other content was committed meanwhile, or nothing is', () => {
@@ -658,8 +655,8 @@ describe('a failure', () => {
   it.each<[string, Partial<Committed>, Partial<Committed>, boolean]>([
     ['is recorded of a day that may be read again', {}, { state: 'closed', contradictions: 1 }, true],
     ['is recorded of a day that nothing was read of whole', { state: 'open' }, { state: 'open' }, true],
-    ['is none of a settled day', { state: 'settled' }, { state: 'settled', settledBy: 'policy' }, false],
-    ['is none where it settles the day', {}, { state: 'settled', settledBy: 'given_up' }, false],
+    ['is none of a settled day', { state: 'settled' }, { state: 'settled' }, false],
+    ['is none where it settles the day', {}, { state: 'settled' }, false],
   ])('%s, whose version has the state that it led to', (_name, change, after, isRecorded) => {
     const committed = { ...published, ...change };
     const times = 4;
@@ -826,7 +823,6 @@ describe('a stored ledger', () => {
       brokenDay({ disregarded: { at: NOW, queryFingerprint: 'q' } }),
       'disregarded.rows',
     ],
-    ['a day settled by nobody', brokenDay({ committed: { ...published, settledBy: 'early' } }), 'settledBy'],
     ['a request that is a number', brokenDay({ continuation: 1 }), 'continuation is 1'],
   ])('is refused with its key and the field: %s', (_name, value, place) => {
     const damaged = { kind: 'config', code: 'damaged_document', message: expect.stringContaining(KEY) };
