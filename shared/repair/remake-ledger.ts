@@ -38,11 +38,13 @@ export async function remakeLedger(options: RemakeOptions, scope: LedgerScope): 
   const { lake, newId } = options;
   const { report, brand, month } = scope;
   const now = new Date(publicationMs(options)).toISOString();
-  const found = await snapshotsByDay(lake, now, month, report.table, brandPartitions(brand));
+  const found = await snapshotsByDay(lake, month, report.table, brandPartitions(brand));
   const ofChanges = await objectsByDay(lake, month, changesPrefix(brand, report.name));
   const days: Ledger['days'] = {};
   const notes: string[] = [];
-  for (const [day, { current, others, isAlone }] of [...found].sort(([a], [b]) => (a < b ? -1 : 1))) {
+  for (const [day, snapshots] of [...found].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const recorded = await recordedChanges(lake, ofChanges.get(day));
+    const { current, others, isAlone } = versionsAmong(snapshots, recorded, now);
     const content = await contentOf(lake, current, report.measure);
     if ('problem' in content) {
       notes.push(`${day}: ${content.problem}, so it counts as missing`);
@@ -52,8 +54,8 @@ export async function remakeLedger(options: RemakeOptions, scope: LedgerScope): 
       notes.push(
         `${day}: ${others.length} other versions are kept; when each was current, and whether it is whole, is not known any more`,
       );
-    const { changes, note } = await changesOf(lake, content.snapshot, ofChanges.get(day));
-    if (note !== undefined) notes.push(`${day}: ${note}`);
+    const changes = recorded.found.find(({ changeId }) => changeId === content.snapshot)?.changes;
+    if (!changes && recorded.note !== undefined) notes.push(`${day}: ${recorded.note}`);
     days[day] = {
       committed: {
         ...unknownReading(day, `repair-${newId()}`),
@@ -79,17 +81,7 @@ export async function remakeLedger(options: RemakeOptions, scope: LedgerScope): 
 function sourceOf({ catalog }: Lake): string {
   return catalog
     ? 'the catalog'
-    : 'the snapshots, the newest of each day, because no catalog was named (--database)';
-}
-
-/** The snapshots of a day. */
-interface DaySnapshots {
-  /** What readers find; `undefined` where the catalog points at none of those that are there. */
-  current: Snapshot | undefined;
-  /** I3: the others, the oldest first, are kept as long as the settings say, from now on. */
-  others: Superseded[];
-  /** Two links of a folder are left by a crash: neither is current until the publication is repeated. */
-  isAlone: boolean;
+    : 'the snapshots, of each day the one of the last change, or the newest, because no catalog was named (--database)';
 }
 
 interface Snapshot extends ListedObject {
@@ -97,27 +89,50 @@ interface Snapshot extends ListedObject {
   id: string;
 }
 
-/** By day of the month, the snapshots of a table. Without a catalog the newest one is current. */
+/** The snapshots of a day, the oldest first, and those that readers find; missing: there is no catalog. */
+interface DaySnapshots {
+  byAge: readonly Snapshot[];
+  pointed?: readonly string[];
+}
+
 async function snapshotsByDay(
   { store, catalog }: Lake,
-  now: string,
   month: string,
   table: string,
   leading: Partition,
 ): Promise<Map<string, DaySnapshots>> {
   const stored = await objectsByDay({ store }, month, partitionPrefix(table, leading));
   const pointed = await catalog?.snapshotsByPartition(table, leading);
-  const days = new Map<string, DaySnapshots>();
-  for (const [day, byAge] of stored) {
-    const ids = pointed?.get(partitionPath([...leading, ['dt', day]])) ?? [];
-    const current = (pointed ? byAge.filter(({ id }) => ids.includes(id)) : byAge).at(-1);
-    // One that is newer than what readers find was rolled back from: when, nobody knows.
-    const others = byAge
-      .filter((snapshot) => snapshot !== current)
-      .map(({ id }) => ({ snapshot: id, at: now }));
-    days.set(day, { current, others, isAlone: !pointed || ids.length === 1 });
-  }
-  return days;
+  return new Map(
+    [...stored].map(([day, byAge]) => {
+      const ids = pointed && (pointed.get(partitionPath([...leading, ['dt', day]])) ?? []);
+      return [day, { byAge, ...(ids && { pointed: ids }) }];
+    }),
+  );
+}
+
+/** The versions of a day. */
+interface DayVersions {
+  /** What readers find; `undefined` if the catalog points at none of those that are there. */
+  current: Snapshot | undefined;
+  /** I3: the others, the oldest first, are kept as long as the settings say, from now on: one may have been rolled back from. */
+  others: Superseded[];
+  /** Two links of a folder are left by a crash: neither is current until the publication is repeated. */
+  isAlone: boolean;
+}
+
+/** Without a catalog the last change tells what is current: a rollback leaves newer snapshots. */
+function versionsAmong(
+  { byAge, pointed }: DaySnapshots,
+  { found }: RecordedChanges,
+  now: string,
+): DayVersions {
+  const changed = byAge.find(({ id }) => id === found[0]?.changeId);
+  const current = pointed ? byAge.findLast(({ id }) => pointed.includes(id)) : (changed ?? byAge.at(-1));
+  const others = byAge
+    .filter((snapshot) => snapshot !== current)
+    .map(({ id }) => ({ snapshot: id, at: now }));
+  return { current, others, isAlone: !pointed || pointed.length === 1 };
 }
 
 /** By day of the month, the objects below a prefix, the oldest first. */
@@ -148,25 +163,28 @@ async function contentOf(
   }
 }
 
-/** What the ledger has to contain of a day's changes: the object whose newest change led to the version; `note` where one cannot be read. */
-async function changesOf(
-  { store }: Lake,
-  version: string,
-  objects: readonly Snapshot[] = [],
-): Promise<{ changes?: DayChanges; note?: string }> {
+/** What the objects of a day's changes say, the newest first, with the version that the last change of each led to. */
+interface RecordedChanges {
+  found: readonly { changes: DayChanges; changeId: string }[];
+  /** If one of them cannot be read. */
+  note?: string;
+}
+
+async function recordedChanges({ store }: Lake, objects: readonly Snapshot[] = []): Promise<RecordedChanges> {
   const { readParquetRows } = await loadParquet();
-  const notes: string[] = [];
+  const found: { changes: DayChanges; changeId: string }[] = [];
+  let note: string | undefined;
   for (const object of objects.toReversed()) {
     const { id: snapshot, bytes, key } = object;
     try {
       const rows = await Array.fromAsync(readParquetRows(fileIn(store, object)));
       const { changeId, ...summary } = summaryOfRows(rows);
-      if (changeId === version) return { changes: { snapshot, bytes, rows: rows.length, ...summary } };
+      found.push({ changeId, changes: { snapshot, bytes, rows: rows.length, ...summary } });
     } catch (thrown) {
-      notes.push(`what changed of it is lost: ${key}: ${asBrandReportsError(thrown).message}`);
+      note ??= `what changed of it is lost: ${key}: ${asBrandReportsError(thrown).message}`;
     }
   }
-  return notes[0] === undefined ? {} : { note: notes[0] };
+  return { found, ...(note !== undefined && { note }) };
 }
 
 function unknownReading(

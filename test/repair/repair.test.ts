@@ -4,8 +4,10 @@ import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { versionAt } from '../../shared/history/versions.ts';
-import { readLedger, readSchema } from '../../shared/lake/documents/read.ts';
-import { DAY_PARTITION_KEYS, dayPartition, rateBudgetKey } from '../../shared/lake/paths.ts';
+import { readLedger, readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
+import { DAY_PARTITION_KEYS, dayPartition, rateBudgetKey, snapshotKey } from '../../shared/lake/paths.ts';
+import { rollBack } from '../../shared/operations/rollback.ts';
+import { tableStatuses } from '../../shared/status/table-statuses.ts';
 import { type RepairOutcome, repairLake } from '../../shared/repair/repair.ts';
 import type { Lake } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -307,6 +309,80 @@ describe('a repair', () => {
     const anHourAgo = lake.nowMs - HOUR_MS / 2;
     expect(versionAt(entry, anHourAgo, lake.nowMs + 1)).toBe('unknown');
     expect(versionAt(entry, lake.nowMs, lake.nowMs + 1)).toEqual({ snapshot: before.committed?.snapshot });
+  });
+
+  it.each<[string, (lake: SampleLake) => Lake | undefined]>([
+    ['with a catalog', () => undefined],
+    ['without one', ({ store }) => ({ store, runs: blindRegistry })],
+  ])(
+    'I3: after a rollback keeps the version that was chosen, and the one before: %s',
+    async (_name, lakeOf) => {
+      const lake = await syncedLake();
+      const first = (await ledgerEntry(lake, 'order_list', FIRST)).committed?.snapshot ?? '';
+      restate(lake.brand, 'order_list', FIRST, (held) => held.slice(1));
+      await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
+      const second = (await ledgerEntry(lake, 'order_list', FIRST)).committed?.snapshot ?? '';
+      const access = { ...lake.access(), settings: lake.settings(), report: ordersReport(), day: FIRST };
+      await rollBack(access, first);
+      damage(lake, LEDGER);
+      await repair(lake, true, lakeOf(lake));
+      const { committed, superseded } = await ledgerEntry(lake, 'order_list', FIRST);
+      expect([committed?.snapshot, superseded?.map(({ snapshot }) => snapshot)]).toEqual([first, [second]]);
+      expect(committed?.changes).toMatchObject({ times: 2 });
+      for (let day = 0; day < 3; day += 1) {
+        lake.nowMs += DAY_MS;
+        await lake.sync({ scope });
+      }
+      for (const id of [first, second])
+        expect(lake.store.objects.has(snapshotKey('orders', dayPartition('acme', FIRST), id))).toBe(true);
+    },
+  );
+
+  it('I2: knows of no version whether it holds the whole day, until a run has read the day again', async () => {
+    const lake = await syncedLake();
+    const part = (await ledgerEntry(lake, 'order_list', TODAY)).committed?.snapshot ?? '';
+    restate(lake.brand, 'order_list', TODAY, (held) =>
+      held.map(({ at, record }) => ({ at, record: { ...record, word: 'later' } })),
+    );
+    lake.nowMs += DAY_MS;
+    damage(lake, LEDGER);
+    await repair(lake, true);
+    const settings = lake.settings();
+    const readers = { settings, reports, nowMs: lake.nowMs };
+    const status = async (day: string) => {
+      const lakes = await readLedgers(lake.store, reports);
+      const [orders] = tableStatuses(readers.settings, readers.reports, lakes, readers.nowMs).filter(
+        ({ report }) => report === 'order_list',
+      );
+      return orders?.days.find(({ dt }) => dt === day)?.state;
+    };
+    expect([await status(FIRST), await status(TODAY)]).toEqual(['unverified', 'unverified']);
+    await lake.sync({ scope });
+    expect([await status(FIRST), await status(TODAY)]).toEqual(['complete', 'complete']);
+    const access = { ...lake.access(), settings, report: ordersReport(), day: TODAY };
+    await expect(rollBack(access, part)).rejects.toMatchObject({ code: 'version_is_part' });
+    expect(await wrongReports(lake, '2026-03-11', ['order_list'])).toEqual({});
+  });
+
+  it('I11: days that the service keeps no longer settle with what they have, and are asked for once', async () => {
+    const lake = await syncedLake();
+    const before = (await ledgerEntry(lake, 'order_list', FIRST)).committed;
+    const refresh = [{ untilAgeDays: 2, every: 'run' }];
+    const brandSettings = { reports: { order_list: { refresh, watchUnsettledDays: 0 } } };
+    damage(lake, LEDGER);
+    await repair(lake, true);
+    lake.nowMs += 30 * DAY_MS;
+    const isOld = ({ at }: { at: number }) => at < lake.nowMs - 20 * DAY_MS;
+    lake.brand.records.order_list = lake.brand.records.order_list.filter((held) => !isOld(held));
+    const outcomes = [];
+    for (let run = 0; run < 4; run += 1) {
+      outcomes.push(outcomesOf(await lake.sync({ scope, brandSettings }), 'order_list')[FIRST]);
+      lake.nowMs += DAY_MS;
+    }
+    expect(outcomes).toEqual(['kept', undefined, undefined, undefined]);
+    const { committed, failure } = await ledgerEntry(lake, 'order_list', FIRST);
+    expect(committed).toMatchObject({ snapshot: before?.snapshot, rows: before?.rows, state: 'settled' });
+    expect(failure).toBeUndefined();
   });
 });
 
