@@ -53,6 +53,8 @@ export interface SyncedReport {
 interface ReportSync extends ReportToSync {
   /** The report of the run whose records this one looks up. */
   upstream: ReportSync | undefined;
+  /** The reports of the run that look up records of this one. */
+  lookups: ReportSync[];
   plans: ReportPlan[];
   /** The days that no worker has taken, in the order in which they are read. */
   left: Map<string, DueDay>;
@@ -70,8 +72,10 @@ interface ReportSync extends ReportToSync {
 /** Syncs reports of one brand. @returns how each ended, in their order; bugs are thrown */
 export async function syncReports(reports: readonly ReportToSync[]): Promise<SyncedReport[]> {
   const syncs = reports.map(beginSync);
-  for (const sync of syncs)
+  for (const sync of syncs) {
     sync.upstream = syncs.find(({ ctx }) => ctx.report.name === sync.ctx.upstream?.report.name);
+    sync.upstream?.lookups.push(sync);
+  }
   const upstreamFirst = syncs.toSorted((a, b) => Number(!!a.upstream) - Number(!!b.upstream));
   do {
     for (const sync of upstreamFirst) if (needsPlan(sync)) await planAgain(sync);
@@ -87,6 +91,7 @@ function beginSync(report: ReportToSync): ReportSync {
   return {
     ...report,
     upstream: undefined,
+    lookups: [],
     plans: [],
     left: new Map(),
     inFlight: new Set(),
@@ -114,7 +119,7 @@ async function readDays(syncs: readonly ReportSync[]): Promise<void> {
     let built = Promise.resolve();
     for (let day = await next(); day; day = await next()) {
       const fetched = Promise.withResolvers<void>();
-      const ended = readDay(day, syncs, fetched.resolve);
+      const ended = readDay(day, fetched.resolve);
       await Promise.all([fetched.promise, built]);
       built = ended;
     }
@@ -179,25 +184,18 @@ interface NextDay {
   due: DueDay;
 }
 
-/** The first day of the report that may be read now. */
+/** The first day of the report that may be read now: a lookup waits for its upstream day, or it would look up what is about to change. */
 function firstDayOf(sync: ReportSync): NextDay[] {
+  const { upstream, left } = sync;
   const plan = currentPlan(sync);
-  if (!plan) return [];
-  for (const due of sync.left.values())
-    if (mayRead(sync, due) && !isAwaited(sync.upstream, due.day)) return [{ sync, plan, due }];
-  return [];
+  const isAwaited = (day: string) => upstream && (upstream.inFlight.has(day) || mayRead(upstream, day));
+  const due = left.values().find(({ day }) => mayRead(sync, day) && !isAwaited(day));
+  return plan && due ? [{ sync, plan, due }] : [];
 }
 
-function mayRead({ brokeOff, breaker }: ReportSync, due: DueDay): boolean {
-  return !brokeOff && !breaker.isOpen(due);
-}
-
-/** Whether the run reads the upstream day, or is going to: otherwise what is about to change would be looked up. */
-function isAwaited(upstream: ReportSync | undefined, day: string): boolean {
-  const due = upstream?.left.get(day);
-  return (
-    upstream !== undefined && (upstream.inFlight.has(day) || (due !== undefined && mayRead(upstream, due)))
-  );
+function mayRead({ left, brokeOff, breaker }: ReportSync, day: string): boolean {
+  const due = left.get(day);
+  return due !== undefined && !brokeOff && !breaker.isOpen(due);
 }
 
 /**
@@ -229,11 +227,7 @@ function takeNext(syncs: readonly ReportSync[]): NextDay | undefined {
 }
 
 /** @param onFetched called when the day needs no further page, and in any case at its end */
-async function readDay(
-  { sync, plan, due }: NextDay,
-  syncs: readonly ReportSync[],
-  onFetched: () => void,
-): Promise<void> {
+async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Promise<void> {
   const { report, service } = sync.ctx;
   const turn = {
     urgent: isUrgent(due),
@@ -250,8 +244,7 @@ async function readDay(
     sync.breaker.record(due, outcome, error);
     sync.days.set(due.day, outcome);
     sync.failedDay ??= error;
-    const lookups = wasRead(outcome) ? syncs.filter(({ upstream }) => upstream === sync) : [];
-    for (const each of lookups) await planDayAgain(each, due.day);
+    if (wasRead(outcome)) for (const lookups of sync.lookups) await planDayAgain(lookups, due.day);
   } catch (thrown) {
     sync.brokeOff ??= { thrown };
   } finally {
