@@ -4,7 +4,7 @@ import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { HOUR_MS, dayOf, daysFrom, startOfDay } from '../../shared/days.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import type { SendRequest } from '../../shared/ports.ts';
-import { wrongReports } from './lake-contents.ts';
+import { outcomesOf, wrongReports } from './lake-contents.ts';
 import { type SampleLake, type SyncOptions, ZONE, sampleLake } from './sample-lake.ts';
 
 const TODAY = '2026-03-10';
@@ -109,6 +109,25 @@ describe('the days of a run are one queue:', () => {
       );
     expect(await wrongReports(lake, today, CLICKS)).toEqual({});
   });
+});
+
+it('clicks are looked up although the service no longer returns the days that they are in', async () => {
+  const lake = sample.emptyLake();
+  await lake.sync({ scope: { reports: ['clicks_list'] } });
+  lake.nowMs += 20 * HOUR_MS;
+  const mend = sample.service.addFault({
+    on: { action: 'report/clicks_list' },
+    fault: { kind: 'status', status: 503 },
+  });
+  const outcome = await lake.sync({
+    scope: { reports: CLICKS, from: FIRST, to: TODAY },
+    commonSettings: { pagesInFlight: 1 },
+  });
+  mend();
+  const ofClicks = Object.values(outcomesOf(outcome, 'clicks_list'));
+  expect(ofClicks.sort()).toEqual(['failed', 'failed', 'failed', 'failed', 'failed', 'pending']);
+  const ofDetails = Object.values(outcomesOf(outcome, 'clicks_detail'));
+  expect(ofDetails).toEqual(ofClicks.map(() => 'published'));
 });
 
 describe('a day that failed twice', () => {
