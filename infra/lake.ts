@@ -105,7 +105,7 @@ export class Lake extends Construct {
         : [];
     });
     this.grant(grantee, [...UPLOAD, ...DELETE], [...snapshots, ...changes]);
-    this.grant(grantee, READ, changesMade);
+    this.grant(grantee, UPLOAD, changesMade);
     // They follow from the ledgers: nobody who writes the others reads them.
     this.grant(grantee, ['s3:PutObject', ...DELETE], made);
     this.grant(grantee, [...CHANGE, ...DELETE], raw);
@@ -125,7 +125,7 @@ export class Lake extends Construct {
     const made = LEDGER_TABLES.map((table) => `${tablePrefix(table)}*`);
     this.grant(grantee, ['s3:PutObject'], made);
     this.grant(grantee, CHANGE, [`${CHANGES_PREFIX}*`]);
-    this.grant(grantee, READ, [`${tablePrefix(CHANGES_TABLE)}*`]);
+    this.grant(grantee, UPLOAD, [`${tablePrefix(CHANGES_TABLE)}*`]);
     this.grant(grantee, READ, [`${SCHEMAS_PREFIX}*`]);
     this.grant(grantee, [...CHANGE, ...DELETE], [`${DEPLOYMENTS_PREFIX}*`]);
     this.grantList(grantee);

@@ -36,8 +36,19 @@ export const UNEXERCISED: readonly { name?: string; action: RegExp; resource: Re
     reason: 'read where several executions read one day: otherwise its pages become rows as they come',
   },
   {
+    action: /^s3:GetObject$/,
+    resource: /^arn:aws:s3:::lake\/snapshots\/changes\//,
+    reason: 'read where the changes of a day have lost their own object: test/sync/changes.test.ts loses it',
+  },
+  {
+    name: 'rebuild-catalog',
+    action: /^s3:PutObject$/,
+    resource: /^arn:aws:s3:::lake\/changes\//,
+    reason: 'written where the changes of a day have lost their object, as above',
+  },
+  {
     action: /^s3:AbortMultipartUpload$/,
-    resource: /^arn:aws:s3:::lake\/snapshots\/(?!coverage|schema_changes)/,
+    resource: /^arn:aws:s3:::lake\/(changes\/|snapshots\/(?!coverage|schema_changes))/,
     reason:
       'only an object larger than 5 MB is uploaded in parts; test/adapters/aws/s3-store.test.ts breaks one off',
   },
