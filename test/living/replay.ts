@@ -3,7 +3,9 @@
  * what it lists must give each later version, and its counts and sums must be those of the versions.
  */
 import type { Column } from '../../shared/column-types.ts';
-import { changesKey } from '../../shared/lake/paths.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { monthOf } from '../../shared/days.ts';
+import { changesKey, monthPartition, snapshotKey } from '../../shared/lake/paths.ts';
 import type { Row } from '../../shared/lake/table/columns.ts';
 import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
 import { changesTable } from '../../shared/history/change-rows.ts';
@@ -66,6 +68,17 @@ async function changesOf(
     return [];
   }
   const rows = await Array.fromAsync(readWithParquetjs(stored.body, changesTable.columns));
+  const month = monthPartition(BRAND, report.name, monthOf(day));
+  const current = await lake.catalog?.snapshotOf(changesTable.name, month);
+  const table = await lake.store.get(snapshotKey(changesTable.name, month, current ?? ''));
+  const inTable = table ? await Array.fromAsync(readWithParquetjs(table.body, changesTable.columns)) : [];
+  if (
+    !isDeepStrictEqual(
+      inTable.filter(({ dt }) => dt === day),
+      rows,
+    )
+  )
+    found(`the table has other changes than ${named.snapshot}`);
   const changes = [...Map.groupBy(rows, ({ change_id }) => change_id).values()].flatMap((all) => {
     const [summary, ...more] = all.filter(({ what }) => what === 'day');
     if (!summary || more.length > 0)
