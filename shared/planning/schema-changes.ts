@@ -51,6 +51,8 @@ export interface FieldDay {
   isNews: boolean;
   /** Since when it has this content, ISO 8601; later readings that found the same do not count. */
   contentAt: string | undefined;
+  /** Whether this content has replaced another one: not on the days of a history, of which the newest are read first. */
+  isRestated: boolean;
 }
 
 /** How far back a day is compared: a field that comes once a month is no new one each time. */
@@ -94,7 +96,9 @@ function fieldDay(dt: string, { committed, firstCommittedAt }: DayEntry): FieldD
   for (const [column, values] of rescued) present.set(column, Math.max(values, present.get(column) ?? 0));
   const isNews = firstCommittedAt === undefined || firstCommittedAt < addDays(dt, NEWS_DAYS + 2);
   const isCut = filled.length >= MAX_FILLED;
-  return { dt, rows, present, rescued: new Map(rescued), isCut, isNews, contentAt };
+  const isRestated =
+    firstCommittedAt !== undefined && contentAt !== undefined && firstCommittedAt < contentAt;
+  return { dt, rows, present, rescued: new Map(rescued), isCut, isNews, contentAt, isRestated };
 }
 
 /** Whether the day was just closed with this content, and says something: a reading that finds the same changes nothing. */
@@ -142,7 +146,7 @@ function goneLately(days: readonly FieldDay[], from: string): SchemaChange[] {
     const day = days[index];
     if (day?.contentAt === undefined || day.contentAt < from) break;
     if (day.contentAt < found) found = day.contentAt.slice(0, from.length);
-    const changes = day.dt < from ? changesOn(day, historyOf(days, index)) : [];
+    const changes = day.dt < from && day.isRestated ? changesOn(day, historyOf(days, index)) : [];
     for (const change of changes) {
       if (change.change !== 'vanished' || known.has(change.column)) continue;
       gone.unshift({ ...change, found });
@@ -293,9 +297,14 @@ function nullShare(column: string, now: number, { day, usual, previous }: Compar
   };
 }
 
-/** Whether its content is known to be older than that of the other day. */
+/** Whether the other day has been restated since this one was read. */
 function isOlder({ contentAt }: FieldDay, other: FieldDay): boolean {
-  return contentAt !== undefined && other.contentAt !== undefined && contentAt < other.contentAt;
+  return (
+    contentAt !== undefined &&
+    other.contentAt !== undefined &&
+    contentAt < other.contentAt &&
+    other.isRestated
+  );
 }
 
 /** How many rows have the field, in its column or in `_rescued`; `undefined` where the ledger does not say. */

@@ -312,6 +312,17 @@ describe('what is found', () => {
       ]);
     });
 
+    it('compares the days of a history, of which the newest are read first', () => {
+      const history = (day: Facts, index: number): Facts => {
+        const readAtMs = Date.parse('2026-04-01T00:00:00Z') - index * 60_000;
+        const at = new Date(readAtMs).toISOString();
+        return { ...day, committedAt: at, firstCommittedAt: at };
+      };
+      const days = [...times(14, of(90)), ...times(20, of(0))].map(history);
+      expect(found(days)).toEqual(['15 coupon vanished']);
+      expect(newSchemaChanges(entriesOf(days), '2026-04-02')).toEqual([]);
+    });
+
     it('has no news of a field that vanished long ago, where its day is restated', () => {
       const restated = { ...of(0), committedAt: `${releasedOn}T00:00:00.000Z` };
       const old = { ...of(0), committedAt: '2026-02-10T00:00:00.000Z' };

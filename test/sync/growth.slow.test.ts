@@ -179,8 +179,8 @@ describe('a scheduled run over ten years', () => {
     const lake = laterFork(DUE_AFTER_MS);
     const scope = { reports: ['order_list'], brands: ['acme'] };
     const asked = await sync(lake, { scope });
-    // A day is published, and then the coverage of its month: after each the ledger is read again.
-    const ledgers = DUE_DAYS.map((day) => [ledgerOf('order_list', 'acme', day), 1 + 2]);
+    // A day is published, and then the coverage of its month and its changes: after each the ledger is read again.
+    const ledgers = DUE_DAYS.map((day) => [ledgerOf('order_list', 'acme', day), 1 + 3]);
     expect(only(asked, 'get ledger/')).toEqual({
       [stateOf('order_list', 'acme')]: 1,
       ...Object.fromEntries([...ledgers, ...DUE_DAYS.flatMap((day) => weeksBefore('order_list', day))]),
@@ -190,6 +190,7 @@ describe('a scheduled run over ten years', () => {
     expect(only(asked, 'snapshotsByPartition')).toEqual({
       [`snapshotsByPartition orders ${from}-01..${to}-31`]: 1,
       [`snapshotsByPartition coverage ${from}..${to}`]: 1,
+      [`snapshotsByPartition changes ${from}..${to}`]: 1,
     });
     // Empty days are read again to confirm that they are, and only their coverage is published.
     const again = DUE_DAYS.flatMap((day) => [
@@ -210,7 +211,7 @@ describe('a scheduled run over ten years', () => {
     expect(only(await sync(lake, { scope }), 'get ledger/')).toEqual({
       [stateOf('clicks_detail', 'acme')]: 1,
       [stateOf('clicks_list', 'acme')]: 1,
-      [ledgerOf('clicks_detail', 'acme', day)]: 1 + 2,
+      [ledgerOf('clicks_detail', 'acme', day)]: 1 + 3,
       ...Object.fromEntries(weeksBefore('clicks_detail', day)),
       [ledgerOf('clicks_list', 'acme', day)]: 1,
     });
