@@ -112,6 +112,11 @@ describe('wrong usage or settings', () => {
       () => ['sync', '--from', '2026-01-02', '--to', '2026-01-01', ...given()],
       /--from 2026-01-02 is after --to 2026-01-01/,
     ],
+    [
+      'fewer records of days that nobody named',
+      () => ['sync', '--accept-fewer', ...given()],
+      /--accept-fewer replaces rows .* add --from and --to/,
+    ],
     ['a day in the future', () => ['sync', '--to', tomorrow, ...given()], /in the future. Allowed: up to/],
     [
       'a day in the future of --now',

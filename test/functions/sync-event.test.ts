@@ -11,6 +11,9 @@ describe('the event of the sync function', () => {
       'to read a range again',
       { brand: 'acme', from: '2026-01-01', to: '2026-01-31', requestsPerSecond: 0.5 },
     ],
+    ['to accept fewer records of a range', { brand: 'acme', from: '2026-01-01', acceptFewer: true }],
+    ['to accept fewer records up to a day', { to: '2026-01-31', acceptFewer: true }],
+    ['to accept fewer records of no day', { acceptFewer: false }],
     ['to check the connection', { check: true, now: '2026-01-31T06:00:00Z' }],
   ])('is accepted: %s', (_name, event) => {
     expect(parseSyncEvent(event, BRANDS)).toEqual(event);
@@ -52,6 +55,21 @@ describe('the event of the sync function', () => {
       'a range backwards',
       { from: '2026-02-02', to: '2026-02-01' },
       'from is "2026-02-02"; allowed: a day not after 2026-02-01',
+    ],
+    [
+      'fewer records of days that nobody named',
+      { brand: 'acme', acceptFewer: true },
+      'acceptFewer is true; allowed: true only together with "from" or "to"',
+    ],
+    [
+      'fewer records that are text',
+      { from: '2026-01-01', acceptFewer: 'yes' },
+      'acceptFewer is "yes"; allowed: true, false',
+    ],
+    [
+      'a rebuild that accepts fewer records',
+      { rebuild: true, brand: 'acme', from: '2026-01-01', to: '2026-01-01', acceptFewer: true },
+      'acceptFewer is unknown; allowed: rebuild, brand, from, to',
     ],
     ['a check that is text', { check: 'true' }, 'check is "true"; allowed: true, false'],
     [

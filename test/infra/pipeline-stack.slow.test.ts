@@ -442,7 +442,7 @@ describe('the console', () => {
         { name: 'Check-the-connection', value: '{"check":true}' },
         {
           name: 'Read-a-range-again',
-          value: '{"brand":"acme","from":"2026-01-01","to":"2026-01-01"}',
+          value: '{"brand":"acme","from":"2026-01-01","to":"2026-01-01","acceptFewer":false}',
         },
         {
           name: 'Rebuild-from-raw-records',
