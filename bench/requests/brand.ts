@@ -77,7 +77,7 @@ export function versionAt({ changesMs }: HeldDay, atMs: number): number {
 }
 
 /** When a day is of this age. */
-export function atAge(day: string, age: number): number {
+function atAge(day: string, age: number): number {
   return startOfDay(addDays(day, age), ZONE);
 }
 
