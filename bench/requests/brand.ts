@@ -2,7 +2,7 @@
  * What a brand's service holds of a day as time passes: orders that become final after days to weeks, and transactions
  * that are paid later. The same seed is the same brand.
  */
-import { DAY_MS, HOUR_MS, addDays, daysFrom, endOfDay, startOfDay } from '../../shared/days.ts';
+import { DAY_MS, HOUR_MS, daysFrom, endOfDay, startOfDay } from '../../shared/days.ts';
 
 export const ZONE = 'UTC';
 
@@ -74,11 +74,6 @@ export function versionAt({ changesMs }: HeldDay, atMs: number): number {
     else to = middle;
   }
   return from;
-}
-
-/** When a day is of this age. */
-function atAge(day: string, age: number): number {
-  return startOfDay(addDays(day, age), ZONE);
 }
 
 /** Numerical Recipes' generator: the same everywhere, and no more is needed here. */
