@@ -13,6 +13,7 @@ import {
   claimLost,
   isWhole,
   withoutFuture,
+  type Ledger,
 } from '../lake/documents/ledger.ts';
 import { EMPTY_PROGRESS, type Progress, type Slice, assertLeaseHeld } from '../lake/documents/progress.ts';
 import {
@@ -26,6 +27,7 @@ import {
 } from '../planning/attempt-decision.ts';
 import { onlyRefusedDue, upstreamState } from '../planning/due.ts';
 import type { RunContext } from '../context/context.ts';
+import { type OpenDay, changeDay } from '../context/open-day.ts';
 
 const LEASE_MS = MINUTE_MS;
 const MAX_RESTARTS = 3;
@@ -34,8 +36,7 @@ const MAX_RESTARTS = 3;
 export type RestartCause = Obstacle | 'last_page_changed' | 'cursor_died' | 'key_conflict';
 
 /** A claimed day: one attempt at it, whose pages may come from several runs. */
-export interface Attempt {
-  day: string;
+export interface Attempt extends OpenDay {
   id: string;
   progress: CasDocument<Progress>;
   /** Whether it continues behind pages that an earlier run staged. */
@@ -50,9 +51,9 @@ export interface Attempt {
  * @param byName whether the day was asked for by name: then all of it is read
  * @returns `undefined` where another run has the day
  */
-export async function claim(ctx: RunContext, day: string, byName: boolean): Promise<Attempt | undefined> {
-  const ledger = ctx.ledger(monthOf(day));
-  const entry = withoutFuture((await ledger.cached()).days[day] ?? {});
+export async function claim(ctx: RunContext, open: OpenDay, byName: boolean): Promise<Attempt | undefined> {
+  const { day } = open;
+  const entry = withoutFuture(open.entry);
   const situation = await situationOf(ctx, day, entry, byName);
   const earlier = attemptToContinue(entry, situation);
   // What a damaged document names can be fetched again.
@@ -63,20 +64,16 @@ export async function claim(ctx: RunContext, day: string, byName: boolean): Prom
   const id = before && earlier !== undefined ? earlier : ctx.newId();
   const restarts = entry.claim?.restarts ?? 0;
   const mine: Claim = { attempt: id, runId: ctx.runId, at: wallTime(ctx), restarts };
-  try {
-    await ledger.update((current) => claimDay(current, day, entry.claim, mine));
-  } catch (error) {
-    if (error instanceof BrandReportsError && error.kind === 'conflict') return undefined;
-    throw error;
-  }
+  const claimed = await claimOrLeave(ctx, open, (current) => claimDay(current, day, entry.claim, mine));
+  if (!claimed) return undefined;
   if (earlier !== undefined && earlier !== id) ctx.log({ event: 'attempt_dropped', day, attempt: earlier });
 
   if (id !== earlier)
-    return newAttempt(ctx, { day, id, restarts }, decideAttempt(entry, EMPTY_PROGRESS, situation));
+    return newAttempt(ctx, { ...claimed, id, restarts }, decideAttempt(entry, EMPTY_PROGRESS, situation));
   const progress = ctx.progress(day, id);
   const staged = await progress.refresh();
   const decision = decideAttempt(entry, staged, situation);
-  const attempt: Attempt = { day, id, progress, resumed: decision.kind === 'resume', restarts };
+  const attempt: Attempt = { ...claimed, id, progress, resumed: decision.kind === 'resume', restarts };
   if (decision.kind === 'restart') {
     await progress.update((current) => withRenewedLease(current, ctx));
     const isBlameless = decision.obstacle === 'too_old' && waitsAfterOutage(entry);
@@ -96,7 +93,7 @@ export async function claim(ctx: RunContext, day: string, byName: boolean): Prom
 /** Nobody else knows its id before the claim, and nothing is lost with it: its progress is written with its first pages. */
 function newAttempt(
   ctx: RunContext,
-  attempt: Pick<Attempt, 'day' | 'id' | 'restarts'>,
+  attempt: OpenDay & Pick<Attempt, 'id' | 'restarts'>,
   { slices }: AttemptDecision,
 ): Attempt {
   const { queryFingerprint } = ctx.policy;
@@ -130,19 +127,19 @@ export async function restartAttempt(
   if (restarts > MAX_RESTARTS) throw restartedTooOften(ctx, day, cause);
   ctx.log({ event: 'day_restarted', day, restarts, cause });
   const mine: Claim = { attempt: id, runId: ctx.runId, at: wallTime(ctx), restarts };
-  const { days } = await ctx.ledger(monthOf(day)).update((current) => {
+  const restarted = await changeDay(ctx, attempt, (current) => {
     const before = current.days[day]?.claim;
     if (before?.runId !== mine.runId || before.attempt !== mine.attempt) return current;
     return claimDay(current, day, before, mine);
   });
-  const entry = { ...withoutFuture(days[day] ?? {}), claim: mine };
+  const entry = { ...withoutFuture(restarted.entry), claim: mine };
   const situation = await situationOf(ctx, day, {}, false);
   await progress.update((current) => ({
     ...withRenewedLease(assertLeaseHeld(current, ctx.runId), ctx),
     queryFingerprint: ctx.policy.queryFingerprint,
     slices: slicesAfterRestart(entry, current, situation, conflict),
   }));
-  return { ...attempt, resumed: false, restarts };
+  return { ...restarted, resumed: false, restarts };
 }
 
 function restartedTooOften(
@@ -212,27 +209,35 @@ async function isBeingRead(
 /**
  * Claims a day for a version that is made of what the lake has: the vacuum keeps it until it is committed. What another
  * run has staged may be resumed after it.
- * @param entry what the version was judged by
- * @returns false if another run works at the day, or has done so since
+ * @param open what the version was judged by
+ * @returns `undefined` if another run works at the day, or has done so since
  */
 export async function claimForVersion(
-  ctx: LeaseContext & Pick<RunContext, 'ledger'>,
-  day: string,
-  entry: DayEntry,
+  ctx: LeaseContext & Pick<RunContext, 'ledger' | 'brand' | 'report'>,
+  open: OpenDay,
   progressOf: (attempt: string) => CasDocument<Progress>,
-): Promise<boolean> {
-  if (await isBeingRead(ctx, entry, progressOf)) return false;
+): Promise<OpenDay | undefined> {
+  const { day, entry } = open;
+  if (await isBeingRead(ctx, entry, progressOf)) return undefined;
   const { claim: before } = entry;
   const mine: Claim = { restarts: 0, ...before, runId: ctx.runId, at: wallTime(ctx) };
+  return claimOrLeave(ctx, open, (ledger) => {
+    if (!hasSameVersions(entry, ledger.days[day] ?? {})) throw claimLost(day);
+    return claimDay(ledger, day, before, mine);
+  });
+}
+
+/** @returns `undefined` if another run was faster */
+async function claimOrLeave(
+  ctx: Pick<RunContext, 'ledger' | 'brand' | 'report'>,
+  open: OpenDay,
+  transition: (ledger: Ledger) => Ledger,
+): Promise<OpenDay | undefined> {
   try {
-    await ctx.ledger(monthOf(day)).update((ledger) => {
-      if (!hasSameVersions(entry, ledger.days[day] ?? {})) throw claimLost(day);
-      return claimDay(ledger, day, before, mine);
-    });
-    return true;
+    return await changeDay(ctx, open, transition);
   } catch (thrown) {
     if (rethrowBugs(thrown).kind !== 'conflict') throw thrown;
-    return false;
+    return undefined;
   }
 }
 

@@ -9,7 +9,7 @@ import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompre
 import { BrandReportsError } from '../errors.ts';
 import type { Json } from '../json.ts';
 import { type Observations, observe } from '../lake/table/columns.ts';
-import { attemptPrefix, chunkName } from '../lake/paths.ts';
+import { chunkName } from '../lake/paths.ts';
 import {
   type RefusedLookup,
   type StagedGroup,
@@ -145,8 +145,8 @@ export class Stage {
   }
 
   async #writeChunk(): Promise<string> {
-    const { lake, report, brand } = this.#ctx;
-    const prefix = attemptPrefix(report.name, brand, this.#attempt.day, this.#attempt.id);
+    const { lake } = this.#ctx;
+    const prefix = this.#attempt.keys.attempt(this.#attempt.id);
     const body = await compress(this.#chunk.subarray(0, this.#bytes));
     const { slices } = await this.#attempt.progress.cached();
     const used = slices.flatMap(({ parts }) => parts.flatMap(({ chunks }) => chunks)).length;

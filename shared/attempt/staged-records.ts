@@ -6,19 +6,18 @@
 import { hash } from 'node:crypto';
 import { BrandReportsError } from '../errors.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
-import { attemptPrefix } from '../lake/paths.ts';
 import { newestAnswers } from '../planning/lookups.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
 import { keysOf, ownersAmong, type RecordList } from '../records/record-list.ts';
 import type { Attempt } from './claim.ts';
 import type { BuildContext } from '../context/context.ts';
+import type { OpenDay } from '../context/open-day.ts';
 import { type Verdict, contentOf } from './rows-of-day.ts';
 import { readChunk } from './stage.ts';
 import { upstreamRecords } from './upstream-records.ts';
 
 /** What was staged of a day. */
-export interface StagedDay {
-  day: string;
+export interface StagedDay extends OpenDay {
   /** Of the attempt: where its chunks lie. */
   prefix: string;
   /** The oldest first. */
@@ -26,13 +25,9 @@ export interface StagedDay {
 }
 
 /** All that the attempt has staged so far. */
-export async function stagedDay(
-  { brand, report }: Pick<BuildContext, 'brand' | 'report'>,
-  { day, id, progress }: Pick<Attempt, 'day' | 'id' | 'progress'>,
-): Promise<StagedDay> {
-  const prefix = attemptPrefix(report.name, brand, day, id);
-  const { slices } = await progress.cached();
-  return { day, prefix, slices };
+export async function stagedDay(attempt: Attempt): Promise<StagedDay> {
+  const { slices } = await attempt.progress.cached();
+  return { ...attempt, prefix: attempt.keys.attempt(attempt.id), slices };
 }
 
 /** How many records are staged, including those that are excluded. */

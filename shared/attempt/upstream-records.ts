@@ -1,6 +1,6 @@
 import { asBrandReportsError, BrandReportsError } from '../errors.ts';
 import type { Slice } from '../lake/documents/progress.ts';
-import { dayPartition, snapshotKey } from '../lake/paths.ts';
+import { versionKey } from '../lake/paths.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
 import type { Lookup, ReportDefinition, UpstreamRecord } from '../reports/definition.ts';
@@ -15,7 +15,7 @@ export async function upstreamRecords(
 ): Promise<Map<string, UpstreamRecord>> {
   const { store } = ctx.lake;
   if (!upstream || !ctx.upstream) return new Map();
-  const key = snapshotKey(ctx.upstream.report.table, dayPartition(ctx.brand, day), upstream.snapshot);
+  const key = versionKey(ctx.upstream.report.table, ctx.brand, day, upstream.snapshot);
   const file = fileIn(store, { key, bytes: upstream.bytes });
   const optional = lookup.optional.map(({ column }) => column);
   const records = new Map<string, UpstreamRecord>();

@@ -2,10 +2,10 @@
  * The contexts of the pipeline's steps, from small to large, so that the type of a step's parameter shows what it can
  * use: fetching a page needs no lake, the catalog needs no service, and only reading days needs a run.
  */
-import { DAY_MS, dayOf, monthOf } from '../days.ts';
+import { DAY_MS, dayOf } from '../days.ts';
 import type { CasDocument } from '../lake/documents/cas-document.ts';
 import type { LakeDocuments } from '../lake/documents/lake-documents.ts';
-import type { Committed, Ledger } from '../lake/documents/ledger.ts';
+import type { Ledger } from '../lake/documents/ledger.ts';
 import type { ReportState } from '../lake/documents/report-state.ts';
 import type { Progress } from '../lake/documents/progress.ts';
 import type { StoredSchema } from '../lake/documents/schema.ts';
@@ -169,14 +169,6 @@ export function createBrandReport(
       upstream: { ...upstream, reportState: documents.reportState(upstream.report.name, brand) },
     }),
   };
-}
-
-/** What is committed of a day, as far as this process knows. */
-export async function committedOf(
-  { ledger }: Pick<BrandReport, 'ledger'>,
-  day: string,
-): Promise<Committed | undefined> {
-  return (await ledger(monthOf(day)).cached()).days[day]?.committed;
 }
 
 /** Today in the brand's time zone, `YYYY-MM-DD`. */

@@ -1,13 +1,12 @@
 import type { JsonObject } from '../json.ts';
 import { asBrandReportsError } from '../errors.ts';
-import type { Committed } from '../lake/documents/ledger.ts';
-import { dayPartition, snapshotKey } from '../lake/paths.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
 import { recordsOfRows } from '../lake/table/typed-columns.ts';
 import { keyOf } from '../records/record-list.ts';
 import type { Lookup } from '../reports/definition.ts';
 import type { RunContext } from '../context/context.ts';
+import type { OpenDay } from '../context/open-day.ts';
 
 /** What is committed of a report that looks up another one's records, where no raw record tells it. */
 export interface CommittedDetails {
@@ -22,15 +21,14 @@ const RECORDS_PER_PAGE = 50;
 /** A snapshot that is missing or damaged holds nothing. I12: memory holds the keys, and a row group. */
 export function committedDetails(
   ctx: RunContext,
-  day: string,
-  committed: Committed | undefined,
+  { day, committed, keys }: OpenDay,
   { answerField }: Lookup,
 ): CommittedDetails {
   /** @param field the only one that is read; missing: all */
   async function* records(field?: string): AsyncGenerator<JsonObject> {
     if (!committed || committed.rows === 0) return;
     const { snapshot, bytes } = committed;
-    const key = snapshotKey(ctx.report.table, dayPartition(ctx.brand, day), snapshot);
+    const key = keys.version(snapshot);
     const file = fileIn(ctx.lake.store, { key, bytes });
     try {
       const { readParquetColumns, readParquetRows } = await loadParquet();
@@ -48,15 +46,15 @@ export function committedDetails(
     }
   }
   async function readKeys(): Promise<string[]> {
-    const keys: string[] = [];
-    for await (const record of records(answerField)) keys.push(keyOf(record[answerField]) ?? '');
-    return keys;
+    const found: string[] = [];
+    for await (const record of records(answerField)) found.push(keyOf(record[answerField]) ?? '');
+    return found;
   }
-  let keys: Promise<readonly string[]> | undefined;
+  let read: Promise<readonly string[]> | undefined;
   return {
     keys() {
-      keys ??= readKeys();
-      return keys;
+      read ??= readKeys();
+      return read;
     },
     async *pages(isWanted) {
       let page: JsonObject[] = [];

@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto';
-import { DAY_MS, MINUTE_MS, monthOf } from '../days.ts';
+import { DAY_MS, MINUTE_MS } from '../days.ts';
 import { rethrowBugs } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
-import { attemptPrefix } from '../lake/paths.ts';
 import { dayQueries, windowToRead } from '../planning/day-queries.ts';
 import { type MissingLookup, isDue, missingAfter, refusedLookup } from '../planning/lookups.ts';
 import { keysOf, ownersAmong, recordListOf } from '../records/record-list.ts';
@@ -105,11 +104,10 @@ async function whatIsKnown(
   part: SlicePart,
   lookup: Lookup,
 ): Promise<Known> {
-  const { day, progress } = attempt;
+  const { day, progress, entry, committed } = attempt;
   const earlier = (await progress.cached()).slices.slice(0, -1);
   const upstream = await upstreamRecords(ctx, day, slice, lookup);
   const ownerOf = ownersAmong(upstream);
-  const { committed, failure } = (await ctx.ledger(monthOf(day)).cached()).days[day] ?? {};
   const found = new Set<string>();
   if (part.pages > 0)
     for await (const key of answeredKeys(ctx, attempt, slice, lookup)) found.add(ownerOf(key) ?? key);
@@ -119,9 +117,9 @@ async function whatIsKnown(
     foundAtMs: await foundBefore(ctx, attempt, earlier, lookup, ownerOf),
     missing: missingAfter(earlier),
     found,
-    committed: committedDetails(ctx, day, committed, lookup),
+    committed: committedDetails(ctx, attempt, lookup),
     isCommittedAttempt: attempt.id === committed?.attempt,
-    hasFailed: failure !== undefined,
+    hasFailed: entry.failure !== undefined,
   };
 }
 
@@ -296,11 +294,10 @@ async function firstUpstreamPage(ctx: RunContext, day: string): Promise<void> {
 /** The keys that the records of a slice name, as the service wrote them. */
 async function* answeredKeys(
   ctx: RunContext,
-  { day, id }: Attempt,
+  { keys, id }: Attempt,
   slice: Slice,
   { answerField }: Lookup,
 ): AsyncGenerator<string> {
-  const prefix = attemptPrefix(ctx.report.name, ctx.brand, day, id);
-  for await (const list of pagesOf(ctx, prefix, slice, 'include'))
+  for await (const list of pagesOf(ctx, keys.attempt(id), slice, 'include'))
     for (const key of keysOf(list, answerField)) if (key !== undefined) yield key;
 }

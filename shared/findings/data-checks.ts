@@ -10,7 +10,7 @@ import { addDays, daysFrom, earlier, monthOf, monthsFrom } from '../days.ts';
 import { asBrandReportsError } from '../errors.ts';
 import { readOrDamage } from '../lake/documents/cas-document.ts';
 import { type Committed, type ExaminedDay, recordFindings } from '../lake/documents/ledger.ts';
-import { dayPartition, snapshotKey } from '../lake/paths.ts';
+import { versionKey } from '../lake/paths.ts';
 import type { Row } from '../lake/table/columns.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
@@ -179,7 +179,7 @@ async function* rowsOf(
 ): AsyncGenerator<Row, void, undefined> {
   if (committed.rows === 0) return;
   const { readParquetRows } = await loadParquet();
-  const key = snapshotKey(report.table, dayPartition(brand, day), committed.snapshot);
+  const key = versionKey(report.table, brand, day, committed.snapshot);
   yield* readParquetRows(fileIn(lake.store, { key, bytes: committed.bytes }), columns);
 }
 

@@ -3,7 +3,7 @@
  * named in the ledger by the commit itself: a change is there exactly if the version is that it led to (I4).
  */
 import type { Committed, DayChanges } from '../lake/documents/ledger.ts';
-import { dayPartition, snapshotKey } from '../lake/paths.ts';
+import { versionKey } from '../lake/paths.ts';
 import type { TableDiff } from '../lake/table/diff.ts';
 import type { RowHashes } from '../lake/table/digest.ts';
 import { loadDiff, loadRetyped } from '../lake/table/load-parquet.ts';
@@ -104,7 +104,7 @@ async function diffOrLog(
 ): Promise<TableDiff | undefined> {
   const snapshot = (version: Version) =>
     fileIn(ctx.lake.store, {
-      key: snapshotKey(ctx.report.table, dayPartition(ctx.brand, day), version.snapshot),
+      key: versionKey(ctx.report.table, ctx.brand, day, version.snapshot),
       bytes: version.bytes,
     });
   const room = MAX_LISTED_DAY_ROWS - (before.changes?.rows ?? 0);

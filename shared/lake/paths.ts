@@ -119,6 +119,11 @@ export function snapshotKey(table: string, partition: Partition, snapshot: strin
   return `${snapshotPrefix(table, partition, snapshot)}${SNAPSHOT_FILE}`;
 }
 
+/** The key of a version of a day, in a report's table. */
+export function versionKey(table: string, brand: string, day: string, snapshot: string): string {
+  return snapshotKey(table, dayPartition(brand, day), snapshot);
+}
+
 /** The id of the snapshot that an object under `snapshots/` is; `undefined` where the object is not one of ours. */
 export function snapshotOfKey(key: string): string | undefined {
   const [file, id] = key.split('/').reverse();

@@ -10,6 +10,7 @@ import { writeChanges } from '../catalog/changes.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
 import { writeSchemaChanges } from '../catalog/schema-changes.ts';
 import { type BrandReport, createBrandReport, type LakeAccess } from '../context/context.ts';
+import { type OpenDay, changeDay, openDayAnew } from '../context/open-day.ts';
 import { monthOf } from '../days.ts';
 import { asBrandReportsError, BrandReportsError } from '../errors.ts';
 import { versionsOf } from '../history/index.ts';
@@ -17,7 +18,6 @@ import { createLakeDocuments, type LakeDocuments } from '../lake/documents/lake-
 import { attemptOfRollback, type Committed, type DayEntry, releaseDay } from '../lake/documents/ledger.ts';
 import { listLedgers } from '../lake/documents/read.ts';
 import { markMonthsDirty } from '../lake/documents/report-state.ts';
-import { dayPartition, snapshotKey } from '../lake/paths.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { readContent, type SnapshotContent } from '../lake/table/read-content.ts';
 import { findFile } from '../lake/table/readable-file.ts';
@@ -79,14 +79,14 @@ export type RollbackOutcome =
 /** @throws BrandReportsError `config` where the lake has nothing of the day, or has it of several brands */
 export async function listVersions(options: RollbackOptions): Promise<DayVersions> {
   const { day, report } = options;
-  const { ctx, entry } = await openDay(options);
+  const { ctx, open } = await dayOfBrand(options);
   const versions: KeptVersion[] = [];
-  for (const { snapshot, fromMs, toMs, whole } of versionsOf(entry))
+  for (const { snapshot, fromMs, toMs, whole } of versionsOf(open.entry))
     versions.push({
       snapshot,
       from: iso(fromMs),
       to: iso(toMs),
-      rows: await rowsOf(ctx, day, snapshot),
+      rows: await rowsOf(ctx, open, snapshot),
       open: whole === undefined ? null : !whole,
     });
   return { brand: ctx.brand, report: report.name, day, versions };
@@ -98,22 +98,23 @@ export async function listVersions(options: RollbackOptions): Promise<DayVersion
  */
 export async function rollBack(options: RollbackOptions, to: string): Promise<RollbackOutcome> {
   const { day, report, clock, newId } = options;
-  const { ctx, documents, entry, committed } = await openDay(options);
+  const { ctx, documents, open, committed } = await dayOfBrand(options);
   const outcome = { brand: ctx.brand, report: report.name, day };
-  assertCanReturn(entry, committed, to, day);
+  assertCanReturn(open.entry, committed, to, day);
   const runId = newId();
   const progressOf = (attempt: string) => documents.progress(report.name, ctx.brand, day, attempt);
   const month = monthOf(day);
   const dirty = { by: runId, at: new Date(clock.wallMs()).toISOString() };
   await ctx.reportState.update((state) => markMonthsDirty(state, [month], dirty, new Map()));
   const claimant = { ...ctx, leases: true, runId };
-  if (!(await claimForVersion(claimant, day, entry, progressOf))) return { status: 'busy', ...outcome };
+  const claimed = await claimForVersion(claimant, open, progressOf);
+  if (!claimed) return { status: 'busy', ...outcome };
   let content: SnapshotContent;
   try {
-    content = await wholeContent(ctx, day, to);
-    await commitRollback(options, claimant, committed, { snapshot: to, ...content });
+    content = await wholeContent(ctx, open, to);
+    await commitRollback(options, claimant, claimed, committed, { snapshot: to, ...content });
   } finally {
-    await ctx.ledger(month).update((ledger) => releaseDay(ledger, day, runId));
+    await changeDay(ctx, claimed, (ledger) => releaseDay(ledger, day, runId));
   }
   await publishDay(ctx, day);
   await ctx.ledger(month).flush();
@@ -129,16 +130,16 @@ export async function rollBack(options: RollbackOptions, to: string): Promise<Ro
  * because when the day is read next follows from what the service said last.
  */
 function commitRollback(
-  { settings, day, newId }: RollbackOptions,
+  { settings, newId }: RollbackOptions,
   ctx: BrandReport & { runId: string },
+  open: OpenDay,
   replaced: Committed,
   content: SnapshotContent & { snapshot: string },
-): Promise<void> {
+): Promise<OpenDay> {
   const own = settings?.brands[ctx.brand]?.reports[ctx.report.name];
   const attempt = attemptOfRollback(newId());
-  return replaceVersion({ ...ctx, ...(own && { settings: own }) }, day, {
+  return replaceVersion({ ...ctx, ...(own && { settings: own }) }, open, {
     runId: ctx.runId,
-    replaced,
     cause: 'rollback',
     next: (current = replaced) => {
       // Whoever goes back to fewer rows has decided it: they have not fallen.
@@ -155,14 +156,15 @@ function commitRollback(
   });
 }
 
-interface OpenDay {
+/** The day of the only brand that has it. */
+interface DayOfBrand {
   ctx: BrandReport;
   documents: LakeDocuments;
-  entry: DayEntry;
+  open: OpenDay;
   committed: Committed;
 }
 
-async function openDay(options: RollbackOptions): Promise<OpenDay> {
+async function dayOfBrand(options: RollbackOptions): Promise<DayOfBrand> {
   const { lake, report, reports, settings, day } = options;
   const documents = createLakeDocuments({ store: lake.store, ...options });
   const listed = await listLedgers(lake.store, reports, { from: monthOf(day), to: monthOf(day) });
@@ -171,8 +173,8 @@ async function openDay(options: RollbackOptions): Promise<OpenDay> {
     brands.map(async ({ brand }) => {
       const policy = enabledPolicy(settings, brand, report);
       const ctx = createBrandReport(options, documents, { brand, report, policy });
-      const entry = (await ctx.ledger(monthOf(day)).refresh()).days[day] ?? {};
-      return entry.committed ? [{ ctx, documents, entry, committed: entry.committed }] : [];
+      const open = await openDayAnew(ctx, day);
+      return open.committed ? [{ ctx, documents, open, committed: open.committed }] : [];
     }),
   );
   const all = found.flat();
@@ -182,7 +184,7 @@ async function openDay(options: RollbackOptions): Promise<OpenDay> {
   return only;
 }
 
-function nothingCommitted({ report, day, brand, lake }: RollbackOptions, all: readonly OpenDay[]) {
+function nothingCommitted({ report, day, brand, lake }: RollbackOptions, all: readonly DayOfBrand[]) {
   const whose = brand === undefined ? '' : ` of the brand "${brand}"`;
   const hint = all.length > 0 ? ` It has the day of: ${brandsOf(all)}.` : '';
   return new BrandReportsError(
@@ -192,7 +194,7 @@ function nothingCommitted({ report, day, brand, lake }: RollbackOptions, all: re
   );
 }
 
-function severalBrands({ report, day }: RollbackOptions, all: readonly OpenDay[]) {
+function severalBrands({ report, day }: RollbackOptions, all: readonly DayOfBrand[]) {
   return new BrandReportsError(
     'config',
     'several_brands',
@@ -200,7 +202,7 @@ function severalBrands({ report, day }: RollbackOptions, all: readonly OpenDay[]
   );
 }
 
-function brandsOf(days: readonly OpenDay[]): string {
+function brandsOf(days: readonly DayOfBrand[]): string {
   return days.map(({ ctx }) => ctx.brand).join(', ');
 }
 
@@ -236,13 +238,13 @@ function refused(code: string, message: string): BrandReportsError {
 }
 
 /** @throws BrandReportsError `config` where the snapshot is missing or damaged */
-async function wholeContent(ctx: BrandReport, day: string, snapshot: string): Promise<SnapshotContent> {
+async function wholeContent(ctx: BrandReport, { keys }: OpenDay, snapshot: string): Promise<SnapshotContent> {
   const unreadable = (why: string) =>
     refused(
       'version_unreadable',
-      `${keyOf(ctx, day, snapshot)} cannot be read (${why}); nothing was changed. Choose another version.`,
+      `${keys.version(snapshot)} cannot be read (${why}); nothing was changed. Choose another version.`,
     );
-  const file = await findFile(ctx.lake.store, keyOf(ctx, day, snapshot));
+  const file = await findFile(ctx.lake.store, keys.version(snapshot));
   if (!file) throw unreadable('it is missing');
   try {
     return await readContent(file, ctx.report.measure);
@@ -254,8 +256,8 @@ async function wholeContent(ctx: BrandReport, day: string, snapshot: string): Pr
   }
 }
 
-async function rowsOf(ctx: BrandReport, day: string, snapshot: string): Promise<number | null> {
-  const file = await findFile(ctx.lake.store, keyOf(ctx, day, snapshot));
+async function rowsOf(ctx: BrandReport, { keys }: OpenDay, snapshot: string): Promise<number | null> {
+  const file = await findFile(ctx.lake.store, keys.version(snapshot));
   const { openCodedFile } = await loadCodedFile();
   try {
     return file ? (await openCodedFile(file)).rows : null;
@@ -263,10 +265,6 @@ async function rowsOf(ctx: BrandReport, day: string, snapshot: string): Promise<
     if (asBrandReportsError(thrown).kind !== 'bug') throw thrown;
     return null;
   }
-}
-
-function keyOf({ report, brand }: BrandReport, day: string, snapshot: string): string {
-  return snapshotKey(report.table, dayPartition(brand, day), snapshot);
 }
 
 function iso(ms: number | undefined): string | null {

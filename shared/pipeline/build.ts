@@ -10,7 +10,7 @@ import {
   mergeObservations,
 } from '../lake/table/columns.ts';
 import { type Builder, type BuiltSnapshot, type KeyConflict, createBuilder } from './builder.ts';
-import { type BuildContext, committedOf } from '../context/context.ts';
+import type { BuildContext } from '../context/context.ts';
 import type { KeyRule } from '../attempt/rows-of-day.ts';
 import {
   type StagedDay,
@@ -59,14 +59,14 @@ async function buildFromChunks(
   options: BuildOptions,
   basis: { columns: readonly Column[]; keyField: string | undefined; rule: KeyRule },
 ): Promise<BuiltSnapshot | { conflict: KeyConflict }> {
-  const builder = await createBuilder(ctx, staged.day, basis);
+  const builder = await createBuilder(ctx, staged, basis);
   try {
     await addChunks(ctx, builder, staged, basis.rule === 'identifies' ? basis.keyField : undefined);
     if (!builder.conflict) return await builder.finish(options.readBack);
   } finally {
     await builder.abort();
   }
-  const current = options.isKeyNew ? undefined : await committedOf(ctx, staged.day);
+  const current = options.isKeyNew ? undefined : staged.committed;
   const rule = ruleProvenBy(ctx, builder.conflict, staged, current);
   return rule ? buildFromChunks(ctx, staged, options, { ...basis, rule }) : { conflict: builder.conflict };
 }

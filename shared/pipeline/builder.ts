@@ -9,7 +9,6 @@ import type { Column } from '../column-types.ts';
 import { asBrandReportsError } from '../errors.ts';
 import type { Committed } from '../lake/documents/ledger.ts';
 import type { Slice } from '../lake/documents/progress.ts';
-import { dayPartition, snapshotKey } from '../lake/paths.ts';
 import { ColumnFacts, fullest } from '../lake/table/column-facts.ts';
 import { type Observations, growSchema, observe } from '../lake/table/columns.ts';
 import { Digest, RowHashes } from '../lake/table/digest.ts';
@@ -18,7 +17,8 @@ import { fileIn } from '../lake/table/readable-file.ts';
 import { ROW_GROUP_BYTES, maxRowsOfGroup } from '../lake/table/row-group-limits.ts';
 import { RowGroups } from '../lake/table/row-groups.ts';
 import type { RecordList } from '../records/record-list.ts';
-import { type BuildContext, committedOf } from '../context/context.ts';
+import type { BuildContext } from '../context/context.ts';
+import type { OpenDay } from '../context/open-day.ts';
 import { type KeyRule, type Verdict, type Versions, createRowsOfDay } from '../attempt/rows-of-day.ts';
 
 /** What is to be committed; `snapshot` is the committed one's if the content is the same. */
@@ -72,10 +72,11 @@ export interface Builder {
   abort(): Promise<void>;
 }
 
-export async function createBuilder(ctx: BuildContext, day: string, basis: Basis): Promise<Builder> {
-  const { lake, report, brand, settings } = ctx;
+export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Basis): Promise<Builder> {
+  const { lake, report, settings } = ctx;
+  const { day, committed, keys } = open;
   const snapshot = ctx.newId();
-  const { state } = (await committedOf(ctx, day)) ?? {};
+  const { state } = committed ?? {};
   const hashes = state === undefined || state === 'open' ? undefined : new RowHashes();
   const digest = new Digest(hashes);
   const rowsOfDay = createRowsOfDay(ctx, day, basis.keyField, basis.rule);
@@ -86,7 +87,7 @@ export async function createBuilder(ctx: BuildContext, day: string, basis: Basis
   const groups = new RowGroups(limits, digest, async () => {
     const { writeParquet } = await loadParquet();
     const chosen = columns ?? growSchema(await ctx.schema.cached(), observations, settings.columns).columns;
-    const output = lake.store.create(snapshotKey(report.table, dayPartition(brand, day), snapshot));
+    const output = lake.store.create(keys.version(snapshot));
     return {
       columns: chosen,
       file: writeParquet(output, chosen),
@@ -129,8 +130,7 @@ export async function createBuilder(ctx: BuildContext, day: string, basis: Basis
       };
       const known =
         states !== undefined && unsettled !== undefined ? { unsettled: { rows: unsettled, states } } : {};
-      const committed = await committedOf(ctx, day);
-      if (committed?.digest === digest.value() && (await isIntact(ctx, day, committed, readBack))) {
+      if (committed?.digest === digest.value() && (await isIntact(ctx, open, committed, readBack))) {
         const { snapshot: same, rows, bytes, values } = committed;
         const content = { snapshot: same, rows, bytes, digest: committed.digest };
         const { filled } = values ?? {};
@@ -152,12 +152,12 @@ export async function createBuilder(ctx: BuildContext, day: string, basis: Basis
 
 /** Whether the committed object exists, ends like a Parquet file and, with `readBack`, has the digest of the ledger. */
 async function isIntact(
-  { lake, report, brand }: BuildContext,
-  day: string,
+  { lake }: BuildContext,
+  { keys }: OpenDay,
   { snapshot, bytes, digest }: Committed,
   readBack: boolean,
 ): Promise<boolean> {
-  const key = snapshotKey(report.table, dayPartition(brand, day), snapshot);
+  const key = keys.version(snapshot);
   const file = fileIn(lake.store, { key, bytes });
   try {
     if (Buffer.from(await file.range(bytes - 4, bytes)).toString('latin1') !== 'PAR1') return false;

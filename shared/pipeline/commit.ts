@@ -6,7 +6,8 @@ import { readingOf } from '../planning/reading.ts';
 import { afterReading } from '../planning/transitions.ts';
 import type { BuiltSnapshot } from './builder.ts';
 import type { Attempt } from '../attempt/claim.ts';
-import { type RunContext, committedOf } from '../context/context.ts';
+import type { RunContext } from '../context/context.ts';
+import type { OpenDay } from '../context/open-day.ts';
 import { replaceVersion } from './replace-version.ts';
 
 /** What a reading is committed as. */
@@ -21,21 +22,21 @@ export interface ReadingCommit {
  * Records a reading in the ledger: the version that it has built, or, if the reading is not believed, that the one before
  * stays (I11). Without the claim that the commit checks, a process that wakes up after an hour would replace what others
  * have committed since.
- * @returns how many rows the version has that stays although the reading differs; missing: the reading is committed
+ * @returns the day from then on; `kept`: how many rows the version has that stays although the reading differs
  * @throws BrandReportsError `conflict` where another run has taken the day over, or a later reading is committed; then
  * nothing was changed
  */
 export async function commit(
   ctx: RunContext,
-  { day, id, progress }: Attempt,
+  attempt: Attempt,
   { unchanged, hashes, ...snapshot }: BuiltSnapshot,
   { continuation, isAccepted }: ReadingCommit,
-): Promise<{ kept?: number }> {
+): Promise<{ open: OpenDay; kept?: number }> {
   const { policy, runId } = ctx;
+  const { day, id, progress, committed: replaced } = attempt;
   const { slices } = await progress.cached();
   const { startedMs, closed, recordPages, said } = readingOf(day, policy, slices);
   const { hasReturnedRecords } = await ctx.reportState.cached();
-  const replaced = await committedOf(ctx, day);
   const { queryFingerprint, timeZone, fallPercent } = policy;
   // Where the service never returned a record, the address or the credentials may be another brand's.
   const isVerified = hasReturnedRecords || snapshot.rows > 0;
@@ -55,9 +56,8 @@ export async function commit(
   const keeps = next.outcome.keeps ? replaced : undefined;
   const disregarded = { at: said.readFrom, rows: snapshot.rows, queryFingerprint };
   const content = { ...snapshot, unchanged, at: said.readFrom, queryFingerprint };
-  await replaceVersion(ctx, day, {
+  const open = await replaceVersion(ctx, attempt, {
     runId,
-    replaced,
     ...(!keeps && { hashes }),
     reading: { continuation, ...(keeps && { disregarded }) },
     cause: 'reading',
@@ -77,5 +77,5 @@ export async function commit(
       };
     },
   });
-  return keeps ? { kept: keeps.rows } : {};
+  return { open, ...(keeps && { kept: keeps.rows }) };
 }

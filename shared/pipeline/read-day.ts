@@ -56,7 +56,7 @@ export async function readDay(
       if (outcome === 'out_of_time' || !(await publicationFits(ctx, attempt))) return undefined;
       // Not before: the only day of a run always fits, and the next one starts after this.
       onFetched();
-      const built = await build(ctx, await stagedDay(ctx, attempt), { readBack }, builder);
+      const built = await build(ctx, await stagedDay(attempt), { readBack }, builder);
       if (!('conflict' in built)) return built;
       // I1: the day is read once more before a record is dropped whose key another one has.
       attempt = await restartAttempt(ctx, attempt, 'key_conflict', built.conflict.versions);
@@ -115,12 +115,12 @@ function servicePages(
 }
 
 /** @returns `undefined` if records are staged already: only the chunks have all of them */
-async function builderOfPages(ctx: RunContext, { day, progress }: Attempt): Promise<Builder | undefined> {
-  if (recordsOf((await progress.cached()).slices) > 0) return undefined;
+async function builderOfPages(ctx: RunContext, attempt: Attempt): Promise<Builder | undefined> {
+  if (recordsOf((await attempt.progress.cached()).slices) > 0) return undefined;
   // Another day may be built for each one that is read.
   const days = Math.max(2 * ctx.daysInFlight, ctx.days.count);
   const groupBytes = Math.max(MIN_PENDING_BYTES, PENDING_BYTES / days);
-  return createBuilder(ctx, day, { keyField: primaryKeyField(ctx), rule: 'identifies', groupBytes });
+  return createBuilder(ctx, attempt, { keyField: primaryKeyField(ctx), rule: 'identifies', groupBytes });
 }
 
 /** Whether to go on: a restarted day is read to its end, as long as the process certainly still exists. */

@@ -10,16 +10,16 @@
 import { monthOf } from '../days.ts';
 import { rethrowBugs } from '../errors.ts';
 import { refreshUndamaged } from '../lake/documents/cas-document.ts';
-import { type Committed, type DayEntry, isRolledBack, releaseDay } from '../lake/documents/ledger.ts';
+import { type Committed, isRolledBack, releaseDay } from '../lake/documents/ledger.ts';
 import type { Slice } from '../lake/documents/progress.ts';
-import { attemptPrefix } from '../lake/paths.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
 import { type Replay, type ReplayObstacle, decideReplay } from '../planning/replay.ts';
 import { countWithoutKey } from '../records/record-list.ts';
 import { build } from './build.ts';
 import type { BuiltSnapshot } from './builder.ts';
 import { claimForVersion } from '../attempt/claim.ts';
-import { type BuildContext, type RunContext, committedOf } from '../context/context.ts';
+import type { BuildContext, RunContext } from '../context/context.ts';
+import { type OpenDay, openDay, openDayAnew } from '../context/open-day.ts';
 import { afterCommand } from '../planning/transitions.ts';
 import { publishDay } from './publish.ts';
 import { replaceVersion } from './replace-version.ts';
@@ -55,11 +55,11 @@ export interface RebuiltDay {
 /** Makes a day again of which something is committed. Failures are returned; bugs are thrown. */
 export async function rebuildDay(ctx: RebuildContext, day: string): Promise<RebuiltDay> {
   try {
-    const entry = (await ctx.ledger(monthOf(day)).refresh()).days[day] ?? {};
-    if (!entry.committed) throw new Error(`${day} has never been committed`);
-    const rebuilt = await rebuildCommitted(ctx, day, entry, entry.committed);
-    if (typeof rebuilt === 'string') return kept(ctx, day, entry.committed, rebuilt);
-    const committed = await committedOf(ctx, day);
+    const open = await openDayAnew(ctx, day);
+    if (!open.committed) throw new Error(`${day} has never been committed`);
+    const rebuilt = await rebuildCommitted(ctx, open, open.committed);
+    if (typeof rebuilt === 'string') return kept(ctx, day, open.committed, rebuilt);
+    const { committed } = await openDay(ctx, day);
     if (committed && !committed.published) await publishDay(ctx, day);
     return { dt: day, ...rebuilt };
   } catch (thrown) {
@@ -79,21 +79,21 @@ export async function rebuildDay(ctx: RebuildContext, day: string): Promise<Rebu
 
 async function rebuildCommitted(
   ctx: RebuildContext,
-  day: string,
-  entry: DayEntry,
+  open: OpenDay,
   committed: Committed,
 ): Promise<Pick<RebuiltDay, 'outcome' | 'rows'> | RebuildObstacle> {
+  const { day } = open;
   if (isRolledBack(committed)) return 'rolled_back';
   const replay = await replayOf(ctx, day, committed);
   if (typeof replay === 'string') return replay;
-  if (!(await claimForVersion(ctx, day, entry, (attempt) => ctx.progress(day, attempt))))
-    return { outcome: 'busy', rows: 0 };
+  const claimed = await claimForVersion(ctx, open, (attempt) => ctx.progress(day, attempt));
+  if (!claimed) return { outcome: 'busy', rows: 0 };
   try {
-    const staged = await stagedOf(ctx, day, committed, replay);
+    const staged = await stagedOf(ctx, claimed, committed, replay);
     const built = await build(ctx, staged, { readBack: true, isKeyNew: replay.isKeyNew });
     if ('conflict' in built) return 'key_unclear';
     const isNew = ctx.policy.queryFingerprint !== committed.queryFingerprint;
-    if (!built.unchanged || isNew) await commit(ctx, day, committed, built);
+    if (!built.unchanged || isNew) await commit(ctx, claimed, committed, built);
     return { outcome: built.unchanged ? 'unchanged' : 'published', rows: built.rows };
   } finally {
     // With the next write: most rebuilt days are unchanged.
@@ -113,14 +113,14 @@ async function replayOf(
 
 async function stagedOf(
   ctx: RebuildContext,
-  day: string,
+  open: OpenDay,
   { attempt }: Committed,
   { slices, isKeyNew }: Replay,
 ): Promise<StagedDay> {
-  const prefix = attemptPrefix(ctx.report.name, ctx.brand, day, attempt);
+  const prefix = open.keys.attempt(attempt);
   const staged: Slice[] = [];
   for (const slice of slices) staged.push(isKeyNew ? await underNewKey(ctx, prefix, slice) : slice);
-  return { day, prefix, slices: staged };
+  return { ...open, prefix, slices: staged };
 }
 
 /** What was noted of the key while the records were staged holds of the key of then. */
@@ -135,13 +135,12 @@ async function underNewKey(ctx: RebuildContext, prefix: string, ofThen: Slice): 
 
 async function commit(
   ctx: RebuildContext,
-  day: string,
+  open: OpenDay,
   committed: Committed,
   { unchanged: _unchanged, hashes, ...content }: BuiltSnapshot,
 ): Promise<void> {
-  await replaceVersion(ctx, day, {
+  await replaceVersion(ctx, open, {
     runId: ctx.runId,
-    replaced: committed,
     hashes,
     cause: 'rebuild',
     next: (before = committed) => ({

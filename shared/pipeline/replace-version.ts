@@ -3,8 +3,8 @@
  * version is there, its change is recorded, and one transition of the ledger commits both (I4). Each way of its own used to
  * forget a part of it: a claim that keeps the version from the vacuum, a change, or the check that nobody was faster (I5).
  */
-import { monthOf } from '../days.ts';
 import { type BrandReport, publicationMs } from '../context/context.ts';
+import { type OpenDay, changeDay } from '../context/open-day.ts';
 import { logChange, recordChange } from '../history/index.ts';
 import { type Committed, type DayCommit, commitDay } from '../lake/documents/ledger.ts';
 import type { RowHashes } from '../lake/table/digest.ts';
@@ -12,8 +12,6 @@ import type { ReportSettings } from '../settings/settings.ts';
 
 /** A version of a day that the run has claimed. */
 export interface Replacement extends Pick<DayCommit, 'runId' | 'reading'> {
-  /** The version that it was judged by; missing: the day has none. */
-  replaced: Committed | undefined;
   /** What the ledger says from then on; what checks found meanwhile may be taken over. */
   next: (before: Committed | undefined) => Omit<Committed, 'changes'>;
   /** The hashes of its rows, where they are known. */
@@ -24,17 +22,19 @@ export interface Replacement extends Pick<DayCommit, 'runId' | 'reading'> {
 /** @throws BrandReportsError `conflict` where another run has taken the day over; then nothing was changed */
 export async function replaceVersion(
   ctx: BrandReport & { settings?: Pick<ReportSettings, 'key'> },
-  day: string,
-  { runId, replaced, next, hashes, reading, cause }: Replacement,
-): Promise<void> {
+  open: OpenDay,
+  { runId, next, hashes, reading, cause }: Replacement,
+): Promise<OpenDay> {
+  const { day, committed: replaced } = open;
   const after = next(replaced);
   const changes = replaced && (await changesOf());
   const wallMs = publicationMs(ctx);
-  await ctx.ledger(monthOf(day)).update((ledger) => {
+  const replacing = await changeDay(ctx, open, (ledger) => {
     const committed = { ...next(ledger.days[day]?.committed), ...(changes && { changes }) };
     return commitDay(ledger, day, { runId, committed, wallMs, ...(reading && { reading }) });
   });
   if (changes && changes !== replaced.changes) logChange(ctx, day, after.rows, changes);
+  return replacing;
 
   async function changesOf() {
     // A day that was never closed has only grown.

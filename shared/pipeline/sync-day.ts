@@ -7,7 +7,6 @@
  * the ledger decides at the commit, and the run that lost it ends the day as `busy`. The lease in the progress document
  * only spares double work.
  */
-import { monthOf } from '../days.ts';
 import { type BrandReportsError, rethrowBugs } from '../errors.ts';
 import { type Ledger, abandonDay, failDay, releaseDay } from '../lake/documents/ledger.ts';
 import { assertLeaseHeld } from '../lake/documents/progress.ts';
@@ -18,7 +17,8 @@ import { isEndOfRun } from '../service/retry.ts';
 import { afterReading } from '../planning/transitions.ts';
 import { type Attempt, claim, withRenewedLease } from '../attempt/claim.ts';
 import { commit } from './commit.ts';
-import { type RunContext, committedOf } from '../context/context.ts';
+import type { RunContext } from '../context/context.ts';
+import { changeDay, openDay } from '../context/open-day.ts';
 import { publishDay } from './publish.ts';
 import { readDay } from './read-day.ts';
 
@@ -45,20 +45,24 @@ export async function syncDay(
   let claimed: Attempt | undefined;
   let stopRenewing = () => {};
   try {
-    claimed = await claim(ctx, day, continuation.range !== undefined);
+    claimed = await claim(ctx, await openDay(ctx, day), continuation.range !== undefined);
     if (!claimed) return ended(ctx, day, 'busy');
     ctx.log({ event: 'day_claimed', day, reason, resumed: claimed.resumed });
     stopRenewing = keepLease(ctx, claimed);
     const snapshot = await readDay(ctx, claimed, continuation.range !== undefined, onFetched);
     if (!snapshot) return await leftToNextRun(ctx, claimed);
     const isAccepted = ctx.acceptsFewer && continuation.range !== undefined;
-    const { kept } = await commit(ctx, claimed, snapshot, { continuation: continuation.id, isAccepted });
+    const { open, kept } = await commit(ctx, claimed, snapshot, {
+      continuation: continuation.id,
+      isAccepted,
+    });
     if (kept !== undefined && snapshot.rows < kept) logKept(ctx, day, snapshot, kept);
-    if (!(await isPublished(ctx, day))) await publishDay(ctx, day);
+    // False also for an unchanged day whose snapshot was committed but never published.
+    if (!open.committed?.published) await publishDay(ctx, day);
     const read = snapshot.unchanged ? 'unchanged' : 'published';
     const outcome = kept === undefined ? read : 'kept';
     const done = ended(ctx, day, outcome, snapshot.rows, await pagesStaged(claimed));
-    const refusedLookups = (await committedOf(ctx, day))?.refusedLookups?.count;
+    const refusedLookups = open.committed?.refusedLookups?.count;
     return { outcome: { ...done.outcome, ...(refusedLookups && { refusedLookups }) } };
   } catch (thrown) {
     const error = rethrowBugs(thrown);
@@ -96,14 +100,14 @@ function ended(ctx: RunContext, day: string, outcome: DayOutcome['outcome'], row
 /** Keeps what is staged; any run may resume it immediately. */
 async function leftToNextRun(ctx: RunContext, attempt: Attempt): Promise<SyncedDay> {
   const { day } = attempt;
-  await ctx.ledger(monthOf(day)).update((ledger) => releaseDay(ledger, day, ctx.runId));
+  await changeDay(ctx, attempt, (ledger) => releaseDay(ledger, day, ctx.runId));
   return ended(ctx, day, 'pending', 0, await pagesStaged(attempt));
 }
 
 /** A later reading is committed already: it stays, and this one is not resumed. */
 async function leftAsItIs(ctx: RunContext, day: string, { message }: BrandReportsError): Promise<SyncedDay> {
   ctx.log({ event: 'reading_dropped', day, message });
-  await ctx.ledger(monthOf(day)).update((ledger) => abandonDay(ledger, day, ctx.runId));
+  await changeDay(ctx, { day }, (ledger) => abandonDay(ledger, day, ctx.runId));
   return ended(ctx, day, 'busy');
 }
 
@@ -114,11 +118,6 @@ function keepLease(ctx: RunContext, { day, progress }: Attempt): () => void {
       .update((current) => withRenewedLease(assertLeaseHeld(current, ctx.runId), ctx))
       .catch((error: unknown) => ctx.log({ event: 'lease_not_renewed', day, message: String(error) }));
   });
-}
-
-/** False also for an unchanged day whose snapshot was committed but never published. */
-async function isPublished(ctx: RunContext, day: string): Promise<boolean> {
-  return (await committedOf(ctx, day))?.published ?? false;
 }
 
 async function pagesStaged({ progress }: Attempt): Promise<number> {
@@ -150,7 +149,7 @@ async function recordFailure(
       await attempt?.progress.update((current) => ({ ...assertLeaseHeld(current, runId), slices: [] }));
     const keep = await isResumable(attempt, error);
     const isPast = isBehindPolicy(day, ctx.policy, nowMs);
-    await ctx.ledger(monthOf(day)).update((ledger) =>
+    await changeDay(ctx, { day }, (ledger) =>
       failDay(ledger, day, {
         ...{ runId, kind, code, message, queryFingerprint, nowMs, keep, isPast },
         after: ctx.hasReturned() ? afterFailure(ledger, day, isPast) : undefined,

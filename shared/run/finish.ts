@@ -18,7 +18,8 @@ import {
   withLastRun,
 } from '../lake/documents/report-state.ts';
 import { type ReportOutcome, countFailedDays, errorSummary } from '../outcome.ts';
-import { type RunContext, committedOf, isDailyWorkDue, todayIn } from '../context/context.ts';
+import { type RunContext, isDailyWorkDue, todayIn } from '../context/context.ts';
+import { openDay } from '../context/open-day.ts';
 import { hasPendingPublication } from '../pipeline/publish.ts';
 import { reconcile } from '../findings/index.ts';
 import { monthDueAtMs } from '../planning/due.ts';
@@ -113,8 +114,7 @@ async function monthsWithOtherFields(
 ): Promise<string[]> {
   const changed = await Promise.all(
     committedDays.map(async (day) => {
-      const { days } = await ctx.ledger(monthOf(day)).cached();
-      return isNewlyCompared(days[day]?.committed) ? [day] : [];
+      return isNewlyCompared((await openDay(ctx, day)).committed) ? [day] : [];
     }),
   );
   const left = [...seen].flatMap(([month, known]) => (known?.dirty ? daysOfMonth(month) : []));
@@ -128,7 +128,7 @@ async function monthsWithChanges(
   committedDays: readonly string[],
 ): Promise<string[]> {
   const committed = await Promise.all(
-    committedDays.map(async (day) => ((await committedOf(ctx, day))?.changes ? [monthOf(day)] : [])),
+    committedDays.map(async (day) => ((await openDay(ctx, day)).committed?.changes ? [monthOf(day)] : [])),
   );
   const left = [...seen].flatMap(([month, known]) => (known?.dirty ? [month] : []));
   return [...new Set([...committed.flat(), ...left])];

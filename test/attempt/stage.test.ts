@@ -8,6 +8,7 @@ import { chunkName } from '../../shared/lake/paths.ts';
 import { emptySlice } from '../../shared/lake/documents/progress.ts';
 import type { Attempt } from '../../shared/attempt/claim.ts';
 import type { RunContext } from '../../shared/context/context.ts';
+import { openDay } from '../../shared/context/open-day.ts';
 import { Stage, type StagedPage, readChunk } from '../../shared/attempt/stage.ts';
 import { recordListOf, recordsOfList } from '../../shared/records/record-list.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
@@ -88,7 +89,7 @@ async function claimed(run: RunContext): Promise<Attempt> {
     lease: { runId: run.runId, renewedAt: '2026-01-06T09:59:00.000Z' },
     slices: [emptySlice(window, PARTS)],
   }));
-  return { day: DAY, id: 'a1', progress, resumed: false, restarts: 0 };
+  return { ...(await openDay(run, DAY)), id: 'a1', progress, resumed: false, restarts: 0 };
 }
 
 function page(number: number, records: readonly JsonObject[], isLast = false): StagedPage {

@@ -8,13 +8,12 @@ import { parseStoredSchema } from './schema.ts';
 import {
   LEDGERS_PREFIX,
   changesKey,
-  dayPartition,
   reportStateKey,
   ledgerKey,
   parseReportStateKey,
   parseLedgerKey,
   schemaKey,
-  snapshotKey,
+  versionKey,
 } from '../paths.ts';
 import type { ObjectStore } from '../../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../../reports/definition.ts';
@@ -223,7 +222,7 @@ export function committedDays(reports: readonly ReportLedgers[]): CommittedDay[]
 
 /** The key of a snapshot's Parquet object. */
 export function snapshotKeyOf({ brand, report, day }: TableDay, snapshot: string): string {
-  return snapshotKey(report.table, dayPartition(brand, day), snapshot);
+  return versionKey(report.table, brand, day, snapshot);
 }
 
 /** The key of a committed day's Parquet object. */
