@@ -19,7 +19,7 @@ export interface ReadingCommit {
 }
 
 /**
- * Records a reading in the ledger: the version that it has built, or, if the reading is not believed, that the one before
+ * Records a reading in the ledger (I4): the version that it has built, or, if the reading is not believed, that the one before
  * stays (I11). Without the claim that the commit checks, a process that wakes up after an hour would replace what others
  * have committed since.
  * @returns the day from then on; `kept`: how many rows the version has that stays although the reading differs

@@ -6,7 +6,7 @@
 import { type BrandReport, publicationMs } from '../context/context.ts';
 import { type OpenDay, changeDay } from '../context/open-day.ts';
 import { logChange, recordChange } from '../history/index.ts';
-import { type Committed, type DayCommit, commitDay } from '../lake/documents/ledger.ts';
+import { type Committed, type DayCommit, commitDay, isWhole } from '../lake/documents/ledger.ts';
 import type { RowHashes } from '../lake/table/digest.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 
@@ -37,8 +37,9 @@ export async function replaceVersion(
   return replacing;
 
   async function changesOf() {
-    // A day that was never closed has only grown.
-    if (!replaced || (after.state === 'open' && !replaced.changes)) return replaced?.changes;
+    if (!replaced) return undefined;
+    // Of a repaired day that is not over nobody knows more than that it has grown.
+    if (after.state === 'open' && !isWhole(replaced)) return replaced.changes;
     const afterHashes = hashes && { afterHashes: hashes };
     return recordChange(ctx, day, { before: replaced, after, ...afterHashes, cause });
   }

@@ -154,6 +154,22 @@ describe('a rollback', () => {
     }
   });
 
+  it('is refused to a version that was read in another time zone: it has other hours', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope });
+    const a = await currentOf(lake, '2026-03-09');
+    lake.nowMs += HOUR_MS;
+    await lake.sync({ scope, brandSettings: { timeZone: 'Europe/Berlin' } });
+    const before = await entryOf(lake, '2026-03-09');
+    expect(before.committed).toMatchObject({ timeZone: 'Europe/Berlin' });
+    expect(before.committed?.snapshot).not.toBe(a);
+    await expect(rollBack(optionsFor(lake, { day: '2026-03-09' }), a)).rejects.toMatchObject({
+      code: 'version_of_other_zone',
+      message: expect.stringMatching(/America.New_York.*Europe.Berlin/),
+    });
+    expect(await entryOf(lake, '2026-03-09')).toEqual(before);
+  });
+
   it('leaves a settled day settled: no run reads it again', async () => {
     const { lake, a } = await restatedLake();
     lake.nowMs += 3 * DAY_MS;
