@@ -40,7 +40,7 @@ export async function replayChanges(lake: Lake, judge: Judge): Promise<Replayed>
     const columns = await judge.columnsOf(report);
     const days = [...judge.seen].filter(([name]) => name.startsWith(`${report.table} `));
     for (const [name, versions] of days) {
-      const closed = versions.filter(({ committed }) => committed.state === 'closed');
+      const closed = versions.filter(({ committed }) => committed.state !== 'open');
       const found = (text: string) => void replayed.findings.push(`${name}: ${text}`);
       const changes = await changesOf(lake, report, name.slice(report.table.length + 1), versions, found);
       if (changes.length > 0) replayed.days += 1;
