@@ -12,6 +12,7 @@ import { type Observations, observe } from '../lake/table/columns.ts';
 import { chunkName } from '../lake/paths.ts';
 import {
   type RefusedLookup,
+  type SlicePart,
   type StagedGroup,
   assertLeaseHeld,
   withStagedGroup,
@@ -50,6 +51,8 @@ export interface StagedPage {
   next: Json;
   /** Short hash of the cursor that it was fetched with. */
   seen: string;
+  /** Of the last page. */
+  answer?: SlicePart['answer'];
   /** Of lookups: those that the service refused. */
   refused?: readonly RefusedLookup[];
   /** Of lookups: the keys of those that were answered without a record. */
@@ -113,6 +116,7 @@ export class Stage {
       pages: this.#pages.length,
       recordPages: this.#recordPages,
       records,
+      answer: last.answer,
       refused: this.#pages.flatMap(({ refused }) => refused ?? []),
       empty: this.#pages.flatMap(({ empty }) => empty ?? []),
       observations: this.#observations,

@@ -54,7 +54,8 @@ export async function* pagesOf(
   for (const part of parts) if (part.role === role) yield* pagesOfPart(ctx, prefix, part);
 }
 
-async function* pagesOfPart(
+/** The pages of a query that have records. */
+export async function* pagesOfPart(
   { lake }: Pick<BuildContext, 'lake'>,
   prefix: string,
   { chunks }: SlicePart,

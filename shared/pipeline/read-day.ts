@@ -11,7 +11,9 @@
  */
 import { rethrowBugs } from '../errors.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
+import { isBehindPolicy } from '../planning/due.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
+import { ShownHabits } from '../service/paging/habits.ts';
 import { pages } from '../service/paging/pages.ts';
 import { build } from './build.ts';
 import { type Builder, type BuiltSnapshot, createBuilder } from './builder.ts';
@@ -19,6 +21,7 @@ import { type Attempt, restartAttempt } from '../attempt/claim.ts';
 import type { RunContext } from '../context/context.ts';
 import { explained, leadsOn, pageRequest } from '../attempt/fetch.ts';
 import { lookedUpPages } from '../details/index.ts';
+import { answerBefore, knownHabits, learnHabits, readingBefore, withAnswer } from '../attempt/proven.ts';
 import { Stage, type StagedPage } from '../attempt/stage.ts';
 import { recordsOf, stagedDay } from '../attempt/staged-records.ts';
 
@@ -35,7 +38,8 @@ const PUBLISH_BASE_MS = 5_000;
 
 /**
  * Reads the rest of the attempt's last slice, and makes a version of the day.
- * @param readBack whether to re-read the committed snapshot before it is reported as `unchanged`
+ * @param readBack whether the day is read with `--from`/`--to`: then nothing is taken from earlier readings, and the
+ * committed snapshot is re-read before it is reported as `unchanged`
  * @param onFetched called when all pages are staged
  * @returns `undefined` if time was up before
  */
@@ -50,7 +54,7 @@ export async function readDay(
     attempt = await restartAttempt(ctx, attempt, 'last_page_changed');
   const builder = await builderOfPages(ctx, attempt);
   try {
-    const outcome = await readPages(ctx, attempt, builder);
+    const outcome = await readPages(ctx, attempt, builder, readBack);
     if (outcome === 'cursor_died') attempt = await restartAttempt(ctx, attempt, outcome);
     else {
       if (outcome === 'out_of_time' || !(await publicationFits(ctx, attempt))) return undefined;
@@ -72,15 +76,26 @@ async function readPages(
   ctx: RunContext,
   attempt: Attempt,
   builder: Builder | undefined,
+  requested: boolean,
 ): Promise<'complete' | 'out_of_time' | 'cursor_died'> {
   const slice = await lastSliceOf(attempt);
+  const before = await readingBefore(ctx, attempt, slice);
+  // What is final, or contradicts an earlier reading, must not depend on what earlier ones have proven.
+  const isLast = isBehindPolicy(attempt.day, ctx.policy, Date.parse(slice.startedAt));
+  const isProof = requested || isLast || slice.repeatsConflict !== undefined;
   for (const [index, part] of slice.parts.entries()) {
     if (part.done) continue;
     const stage = new Stage(ctx, attempt, index, primaryKeyField(ctx));
+    const isWhole = slice.parts.length > 1 && part.pages === 0;
+    const answered = isWhole ? withAnswer(ctx, before?.parts[index]) : (page: StagedPage) => page;
+    const known = isProof ? undefined : await answerBefore(ctx, attempt, index, before);
+    for (const page of known ?? []) await stage.add(answered(page));
+    if (known) continue;
+    const shown = new ShownHabits(isProof ? undefined : await knownHabits(ctx));
     let pagesRead = part.pages;
     try {
-      for await (const page of servicePages(ctx, attempt, slice, part)) {
-        await stage.add(page);
+      for await (const page of servicePages(ctx, attempt, slice, part, shown)) {
+        await stage.add(answered(page));
         if (part.role === 'include') await builder?.add(page.records, slice);
         pagesRead += 1;
         ctx.log({ event: 'page_fetched', day: attempt.day, page: pagesRead, rows: page.records.count });
@@ -88,6 +103,7 @@ async function readPages(
         await stage.flush();
         return 'out_of_time';
       }
+      learnHabits(ctx, shown.own);
     } catch (thrown) {
       const error = rethrowBugs(thrown);
       if (error.code === 'cursor_died') return 'cursor_died';
@@ -104,6 +120,7 @@ function servicePages(
   attempt: Attempt,
   slice: Slice,
   part: SlicePart,
+  shown: ShownHabits,
 ): AsyncIterable<StagedPage> {
   const { paging } = ctx.report;
   if (paging.style === 'lookup') return lookedUpPages(ctx, attempt, slice, part, paging.lookup);
@@ -111,7 +128,7 @@ function servicePages(
     part.pages > 0
       ? { cursor: part.cursor, seen: part.seen, ...(part.last && { last: part.last }) }
       : undefined;
-  return pages(pageRequest(ctx, part.fields), resume);
+  return pages(pageRequest(ctx, part.fields), resume, shown);
 }
 
 /** @returns `undefined` if records are staged already: only the chunks have all of them */

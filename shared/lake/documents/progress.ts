@@ -44,6 +44,8 @@ const part = storedObject(() => ({
   recordPages: storedCount,
   records: storedCount,
   chunks: z.array(chunk),
+  /** If the slice has several queries and one run has read this one: which records it returned, and whether these are those of the reading before. */
+  answer: z.optional(storedObject(() => ({ records: z.string(), agrees: z.boolean() }))),
   /** The lookups that the service refused. */
   refused: z.optional(z.array(refusedLookup)),
   /** The keys of lookups that were answered without a record; of more than `MAX_EMPTY_KEPT` the first ones. */
@@ -135,6 +137,7 @@ export interface StagedGroup {
   pages: number;
   recordPages: number;
   records: number;
+  answer?: SlicePart['answer'];
   refused: readonly RefusedLookup[];
   empty: readonly string[];
   observations: Observations;
@@ -164,6 +167,7 @@ export function withStagedGroup(progress: Progress, group: StagedGroup): Progres
           recordPages: part.recordPages + group.recordPages,
           records: part.records + group.records,
           chunks: group.chunk ? [...part.chunks, group.chunk] : part.chunks,
+          ...(group.answer && { answer: group.answer }),
           ...(group.empty.length > 0 && {
             empty: [...(part.empty ?? []), ...group.empty].slice(0, MAX_EMPTY_KEPT),
           }),

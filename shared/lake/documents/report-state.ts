@@ -4,6 +4,7 @@
  *   to find that nothing in them is due.
  * - Unfinished work: the continuations of runs with little time.
  * - What was done once: the daily work, the vacuum, the probe of `endDate`, whether the service ever returned a record.
+ * - How the service pages, as the readings of a week have shown.
  * - How the last run ended.
  * What the state contains of months is a hint that can be rebuilt from the ledgers. A wrong hint may cause an unnecessary
  * read, never a missed one: `mayBeDue` is true whenever the state does not know. So a run marks a month dirty before it
@@ -74,6 +75,16 @@ const state = storedObject(() => ({
   probedEndDate: z.optional(z.string()),
   /** When the service last asked for a pause instead of answering the probe. */
   probePausedAt: z.optional(storedTime),
+  /** How the service pages (`PagingHabits`), as readings have shown since a time, with settings of this fingerprint. */
+  paging: z.optional(
+    storedObject(() => ({
+      settings: z.string(),
+      since: storedTime,
+      longest: storedCount,
+      followed: z.optional(storedCount),
+      endsWithoutCursor: z.optional(z.boolean()),
+    })),
+  ),
   vacuumedAt: z.optional(storedTime),
   /** When a run last examined all months, whatever their hints were. */
   examinedAt: z.optional(storedTime),

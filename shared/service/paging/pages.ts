@@ -7,6 +7,7 @@ import type { BrandReportsError } from '../../errors.ts';
 import { type Json, stringifyJson } from '../../json.ts';
 import { contractError, recordsOf } from '../envelope.ts';
 import { acceptPages } from './end-of-pass.ts';
+import { ShownHabits } from './habits.ts';
 import {
   type Cursor,
   type Page,
@@ -26,12 +27,17 @@ const MAX_PAGES = 100_000;
  * The pages of a pass in order; the next one is fetched while the consumer works on the last (docs/interface.md,
  * sections 4.1 and 4.3 to 4.5). The last page, and no other, has no `next`; it may be empty. Records that several
  * pages have in common are left in.
+ * @param shown what earlier passes have shown of the service; without it each end that may be wrong is requested twice
  * @throws BrandReportsError of the service; `contract` where the end is not proven or the pass makes no progress
  */
-export async function* pages(request: PageRequest, resume?: Resume): AsyncGenerator<Page, void, undefined> {
+export async function* pages(
+  request: PageRequest,
+  resume?: Resume,
+  shown = new ShownHabits(),
+): AsyncGenerator<Page, void, undefined> {
   const stop = new AbortController();
   const ask = (cursor: Cursor | null) => fetchPage(request, cursor, stop.signal);
-  const confirm = confirmPages(request, resume, ask);
+  const confirm = confirmPages(request, resume, ask, shown);
   const accept = acceptPages(request, resume);
   let read = resume?.seen.length ?? 0;
   let ahead = ask(storedCursor(resume?.cursor ?? null));
@@ -39,6 +45,7 @@ export async function* pages(request: PageRequest, resume?: Resume): AsyncGenera
     for (;;) {
       const page = await confirm(await ahead);
       const accepted = accept(page);
+      for (const one of accepted) shown.add(one);
       const ended = accepted.at(-1)?.next === null;
       read += 1;
       if (!ended) {
@@ -93,7 +100,8 @@ async function fetchPage(request: PageRequest, cursor: Cursor | null, signal?: A
 // the day in the middle or have it twice, and one page answered wrongly would be the end of the pass. A dead cursor
 // shows as a refusal, as an empty last page, or as the first page with new cursors; only the first is an error by
 // itself. Each paging style has one function that takes a page as it was fetched and returns the page to go on with.
-// Ordinary pages cost no further request, except an only numbered page of 20 records or more.
+// Ordinary pages cost no further request, except an only numbered page of 20 records or more. What earlier passes have
+// shown of the service saves further requests, but never after a page that may be full.
 
 type AskPage = (cursor: Cursor | null) => Promise<Page>;
 type ConfirmPage = (page: Page) => Promise<Page>;
@@ -103,37 +111,49 @@ type ConfirmPage = (page: Page) => Promise<Page>;
  * @param ask fetches a page of the pass
  * @returns a function that throws BrandReportsError `contract` with code `cursor_died` where the pass has to begin anew
  */
-function confirmPages(request: PageRequest, resume: Resume | undefined, ask: AskPage): ConfirmPage {
-  return request.paging.style === 'numbered'
-    ? confirmNumbered(request, resume, ask)
-    : confirmCursors(request, resume, ask);
+function confirmPages(
+  request: PageRequest,
+  resume: Resume | undefined,
+  ask: AskPage,
+  shown: ShownHabits,
+): ConfirmPage {
+  const confirmStyle = request.paging.style === 'numbered' ? confirmNumbered : confirmCursors;
+  return confirmStyle(request, resume, ask, shown);
 }
 
 /** An empty page behind one that may be full ends the pass only if the service says so twice. */
-function confirmNumbered(request: PageRequest, resume: Resume | undefined, ask: AskPage): ConfirmPage {
+function confirmNumbered(
+  request: PageRequest,
+  resume: Resume | undefined,
+  ask: AskPage,
+  shown: ShownHabits,
+): ConfirmPage {
   const { pageSize, paging } = request;
   // A cap on pages is hardly below the least size that can be asked for.
   const leastSize = paging.style === 'numbered' ? paging.pageSize.min : pageSize;
   // How long the page before a resumed pass was is not known: it may have been full.
   let before = resume ? Number.POSITIVE_INFINITY : 0;
-  let longest = 0;
   let count = 0;
   return async (fetched) => {
-    const mayBeCapped = count === 1 ? before >= leastSize : count > 1 && before >= longest;
+    const mayBeCapped = count > (before >= leastSize ? 0 : 1) && !shown.isShort(before);
     const isBehindFull = before >= pageSize || mayBeCapped;
     const page = fetched.records.count === 0 && isBehindFull ? await ask(fetched.cursor) : fetched;
     before = page.records.count;
-    longest = Math.max(longest, before);
     count += 1;
     return page;
   };
 }
 
-function confirmCursors(request: PageRequest, resume: Resume | undefined, ask: AskPage): ConfirmPage {
+function confirmCursors(
+  request: PageRequest,
+  resume: Resume | undefined,
+  ask: AskPage,
+  shown: ShownHabits,
+): ConfirmPage {
   const first = firstPageOf(resume);
   let before: ReadPage | undefined = resume?.last && { ...resume.last, next: resume.cursor };
   return async (fetched) => {
-    const lacksEnd = fetched.lacksCursor && (fetched.cursor !== null || isFull(fetched, request));
+    const lacksEnd = fetched.lacksCursor && shown.mayLeadOn(fetched, request.pageSize);
     // The page before has said that more records follow.
     const isContradiction = before !== undefined && isEmptyEnd(fetched);
     const page = lacksEnd || isContradiction ? await ask(fetched.cursor) : fetched;
@@ -176,10 +196,6 @@ export type ReadPage = { cursor: Json; hash: string; next: Json };
 
 function isEmptyEnd({ records, next }: Page): boolean {
   return records.count === 0 && next === null;
-}
-
-function isFull({ records }: Page, { pageSize }: PageRequest): boolean {
-  return records.count >= pageSize;
 }
 
 /** A position that is a number means the same place for ever. */

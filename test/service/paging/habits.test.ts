@@ -1,0 +1,152 @@
+import { describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../../shared/json.ts';
+import type { ReportService } from '../../../shared/ports.ts';
+import type { Paging } from '../../../shared/reports/definition.ts';
+import { type PagingHabits, ShownHabits } from '../../../shared/service/paging/habits.ts';
+import { pages } from '../../../shared/service/paging/pages.ts';
+import { cursorService, numberedService } from '../../fakes/paged-service.ts';
+
+const pageSize = { min: 20, max: 200, default: 100 };
+const styles: Record<'cursor' | 'numbered', Paging> = {
+  cursor: { style: 'cursor', pageSize: { field: 'limit', ...pageSize } },
+  numbered: { style: 'numbered', pageSize: { field: 'page_size', ...pageSize }, fixedFields: {} },
+};
+
+function identified(count: number): JsonObject[] {
+  return Array.from({ length: count }, (_, index) => ({ id: `id-${index}` }));
+}
+
+const numbered = (held: number, cap = 100, pastTheEnd: 'empty' | 'repeat' = 'empty') =>
+  numberedService(identified(held), { pastTheEnd, firstPage: 1, cap, list: 'list' });
+const cursors = (held: number, cap: number, end: null | '' | 'absent') =>
+  cursorService(identified(held), {
+    ...{ end, cap, place: 'data', empty: 0 },
+    write: (at) => `c-${at}`,
+    read: (cursor) => Number(String(cursor).slice(2)),
+  });
+
+async function readAll(style: keyof typeof styles, service: ReportService, known?: PagingHabits) {
+  const shown = new ShownHabits(known);
+  const request = {
+    ...{ service, action: 'report/any', paging: styles[style], pageSize: 100, firstPage: 1, fields: {} },
+  };
+  let records = 0;
+  for await (const page of pages(request, undefined, shown)) records += page.records.count;
+  return { records, shown: shown.own };
+}
+
+describe('a pass that knows the habits of the service', () => {
+  it.each<{
+    pass: string;
+    style: 'cursor' | 'numbered';
+    held: number;
+    service: ReturnType<typeof numbered>;
+    known?: PagingHabits;
+    requests: number;
+  }>([
+    { pass: 'nothing is known', style: 'numbered', held: 30, service: numbered(30), requests: 3 },
+    {
+      pass: 'a longer page was seen',
+      ...{ style: 'numbered', held: 30, service: numbered(30), known: { longest: 31 }, requests: 2 },
+    },
+    {
+      pass: 'no longer page was seen',
+      ...{ style: 'numbered', held: 30, service: numbered(30), known: { longest: 30 }, requests: 3 },
+    },
+    {
+      pass: 'longer pages were seen, and a shorter one that another page followed',
+      ...{ style: 'numbered', held: 30, service: numbered(30) },
+      ...{ known: { longest: 90, followed: 10 }, requests: 3 },
+    },
+    {
+      pass: 'the cap is lower than before, and the pass itself shows it',
+      ...{ style: 'numbered', held: 30, service: numbered(30, 20) },
+      ...{ known: { longest: 90, followed: 90 }, requests: 4 },
+    },
+    {
+      pass: 'the last numbered page is full',
+      ...{ style: 'numbered', held: 40, service: numbered(40, 20) },
+      ...{ known: { longest: 20, followed: 20 }, requests: 4 },
+    },
+    {
+      pass: 'the service ends without a cursor, which is not known',
+      ...{ style: 'cursor', held: 30, service: cursors(30, 20, 'absent'), requests: 3 },
+    },
+    {
+      pass: 'the service is known to end without a cursor',
+      ...{ style: 'cursor', held: 30, service: cursors(30, 20, 'absent') },
+      ...{ known: { longest: 20, followed: 20, endsWithoutCursor: true }, requests: 2 },
+    },
+    {
+      pass: 'the last page without a cursor is full',
+      ...{ style: 'cursor', held: 40, service: cursors(40, 20, 'absent') },
+      ...{ known: { longest: 20, followed: 20, endsWithoutCursor: true }, requests: 3 },
+    },
+    {
+      pass: 'the only page without a cursor is as long as the cap',
+      ...{ style: 'cursor', held: 20, service: cursors(20, 20, 'absent') },
+      ...{ known: { longest: 20, followed: 20, endsWithoutCursor: true }, requests: 2 },
+    },
+    {
+      pass: 'the only page without a cursor is the longest so far, and no page was followed',
+      ...{ style: 'cursor', held: 20, service: cursors(20, 20, 'absent') },
+      ...{ known: { longest: 20, endsWithoutCursor: true }, requests: 1 },
+    },
+  ])(
+    'I8: requests what one response cannot prove: $pass: $requests requests',
+    async ({ style, held, service, known, requests }) => {
+      expect((await readAll(style, service.service, known)).records).toBe(held);
+      expect(service.requests).toHaveLength(requests);
+    },
+  );
+
+  it('I8: reads on where a full page of the middle has lost its cursor', async () => {
+    const { service } = cursors(50, 20, 'absent');
+    let calls = 0;
+    const losesOne: ReportService = {
+      ...service,
+      async call(...asked) {
+        const answer = await service.call(...asked);
+        calls += 1;
+        const { cursor: _lost, ...data } = answer.data;
+        return calls === 2 ? { ...answer, data } : answer;
+      },
+    };
+    const known = { longest: 20, followed: 20, endsWithoutCursor: true };
+    expect((await readAll('cursor', losesOne, known)).records).toBe(50);
+  });
+});
+
+describe('what a pass shows', () => {
+  it.each<[string, 'cursor' | 'numbered', ReturnType<typeof numbered>, PagingHabits]>([
+    ['one page', 'numbered', numbered(30), { longest: 30, endsWithoutCursor: false }],
+    ['several pages', 'numbered', numbered(50, 20), { longest: 20, followed: 20, endsWithoutCursor: false }],
+    [
+      'a last page that comes again, which does not follow itself',
+      'numbered',
+      numbered(30, 100, 'repeat'),
+      { longest: 30, endsWithoutCursor: false },
+    ],
+    ['an empty day', 'cursor', cursors(0, 20, 'absent'), { longest: 0 }],
+    [
+      'one page without a cursor, which one response does not prove',
+      'cursor',
+      cursors(9, 20, 'absent'),
+      { longest: 9 },
+    ],
+    [
+      'several pages, the last one without a cursor',
+      'cursor',
+      cursors(30, 20, 'absent'),
+      { longest: 20, followed: 20, endsWithoutCursor: true },
+    ],
+    [
+      'several pages that end with null',
+      'cursor',
+      cursors(30, 20, null),
+      { longest: 20, followed: 20, endsWithoutCursor: false },
+    ],
+  ])('is learned from its records: %s', async (_name, style, { service }, habits) => {
+    expect((await readAll(style, service)).shown).toEqual(habits);
+  });
+});

@@ -1,0 +1,326 @@
+/** What readings of a day send to the service once earlier readings have shown how it answers. */
+import { afterAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { Held, ReportName } from '../../sample/brand.ts';
+import type { Interpretations } from '../../sample/interpretations.ts';
+import { DAY_MS, HOUR_MS, addDays, dayOf, startOfDay } from '../../shared/days.ts';
+import { type JsonObject, numberText } from '../../shared/json.ts';
+import { ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
+import { type SampleLake, type SyncOptions, ZONE, sampleLake } from './sample-lake.ts';
+
+const DAY = '2026-03-08';
+const NEXT = addDays(DAY, 1);
+const TODAY = '2026-03-12';
+const NOW = `${TODAY}T15:00:00Z`;
+const REPORTS: readonly ReportName[] = ['order_list', 'transaction_list'];
+const ROWS = 30;
+/** The pages of the next day are longer. */
+const NEXT_ROWS = 50;
+
+const lakes: SampleLake[] = [];
+afterAll(() => Promise.all(lakes.map((lake) => lake.close())));
+
+const orderAt = (at: number, number: number): Held => ({
+  at,
+  record: { transid: String(1000 + number), status: 'new', commission: number },
+});
+const transactionAt = (at: number, number: number): Held => ({
+  at,
+  record: { order_id: String(number), order_status: 'new' },
+});
+
+/** Records of two days, none of them at a day's first instant. */
+function recordsOf(recordAt: typeof orderAt): Held[] {
+  const of = (day: string, rows: number, from: number) =>
+    Array.from({ length: rows }, (_, index) =>
+      recordAt(startOfDay(day, ZONE) + (index + 1) * 600_000 + 7000, from + index),
+    );
+  return [...of(DAY, ROWS, 0), ...of(NEXT, NEXT_ROWS, 100)];
+}
+
+/** A record of the next day at the instant that ends the day. */
+const AT_END = orderAt(startOfDay(NEXT, ZONE), 500);
+
+function reportSettings(untilAgeDays: number, more: JsonObject = {}) {
+  const settings = { refresh: [{ untilAgeDays, every: 'run' }], watchUnsettledDays: 0 };
+  return { order_list: settings, transaction_list: { ...settings, ...more } };
+}
+
+interface LakeOptions {
+  /** Whether the service has an order of the next day at the instant that ends the day. */
+  isAtEnd?: boolean;
+  /** Up to which age a day is read in every run. */
+  untilAgeDays?: number;
+  brandSettings?: JsonObject;
+}
+
+async function lakeWith(
+  interpretations: Partial<Interpretations>,
+  { isAtEnd = false, untilAgeDays = 30, brandSettings = {} }: LakeOptions = {},
+): Promise<SampleLake> {
+  const lake = await sampleLake({
+    ...{ now: NOW, startDate: DAY, interpretations, reports: REPORTS },
+    brandSettings: { ...brandSettings, reports: reportSettings(untilAgeDays) },
+  });
+  lakes.push(lake);
+  const { records } = lake.brand;
+  records.order_list = [...recordsOf(orderAt), ...(isAtEnd ? [AT_END] : [])];
+  records.transaction_list = recordsOf(transactionAt);
+  return lake;
+}
+
+/** One run, and the requests that it has sent for the day. */
+async function reading(lake: SampleLake, options: SyncOptions = {}) {
+  const startDay = DAY.replaceAll('-', '');
+  const [startMs, endMs] = [startOfDay(DAY, ZONE), startOfDay(NEXT, ZONE)];
+  const ofDay = (report: ReportName) =>
+    requestsOf(lake, report, ({ start_date, start_time, end_time }) => {
+      const [from, to] = [start_time, end_time].map((time) => Number(numberText(time)) * 1000);
+      const isOrder = from !== undefined && from >= startMs && Math.abs((to ?? 0) - endMs) <= 1000;
+      return start_date === startDay || isOrder;
+    }).length;
+  const before = REPORTS.map(ofDay);
+  expect((await lake.sync(options)).status).toBe('complete');
+  expect(await wrongReports(lake, dayOf(lake.nowMs, ZONE), REPORTS)).toEqual({});
+  lake.nowMs += HOUR_MS;
+  const [orders, transactions] = REPORTS.map((report, index) => ofDay(report) - (before[index] ?? 0));
+  return { orders, transactions };
+}
+
+async function readings(lake: SampleLake, count: number) {
+  const sent: Awaited<ReturnType<typeof reading>>[] = [];
+  for (let number = 0; number < count; number += 1) sent.push(await reading(lake));
+  return { orders: sent.map(({ orders }) => orders), transactions: sent.map((one) => one.transactions) };
+}
+
+describe('three readings of a day', () => {
+  const ends = [
+    { endTime: 'exclusive', isAtEnd: false, asked: 1 },
+    { endTime: 'exclusive', isAtEnd: true, asked: 1 },
+    { endTime: 'inclusive', isAtEnd: false, asked: 1 },
+    { endTime: 'inclusive', isAtEnd: true, asked: 2 },
+  ] as const;
+  const forms = ['null', 'absent', 'empty'] as const;
+  /** By cap: the requests of a range of orders in each reading, and of transactions that end with and without a cursor. */
+  const caps = [
+    { pageCap: 100, orders: [3, 2, 2], ended: [1, 1, 1], absent: [1, 1, 1] },
+    { pageCap: 20, orders: [3, 3, 3], ended: [2, 2, 2], absent: [3, 2, 2] },
+    { pageCap: 10, orders: [5, 5, 5], ended: [3, 3, 3], absent: [4, 4, 4] },
+  ];
+  const services = ends.flatMap((end, at) =>
+    caps.map((cap, index) => ({ ...end, ...cap, finalCursor: forms[(at + index) % forms.length] ?? 'null' })),
+  );
+
+  it.each(services)(
+    'I1: send what the service makes necessary: the end $endTime, a record there: $isAtEnd, $pageCap records a page, the last cursor $finalCursor',
+    async ({ endTime, isAtEnd, asked, pageCap, finalCursor, orders, ended, absent }) => {
+      const lake = await lakeWith({ endTime, pageCap, finalCursor }, { isAtEnd });
+      expect(await readings(lake, 3)).toEqual({
+        // Two readings ask for the end of the range, the third one knows it.
+        orders: orders.map((count, index) => count + (index < 2 ? asked : 0)),
+        transactions: finalCursor === 'absent' ? absent : ended,
+      });
+    },
+  );
+});
+
+describe('what was proven', () => {
+  it.each<{ what: string; change: (lake: SampleLake) => void; orders: number[] }>([
+    { what: 'nothing changes', change: () => {}, orders: [2] },
+    {
+      what: 'an order of the day changes',
+      change: ({ brand: { records } }) => {
+        records.order_list = records.order_list.map((held, index) =>
+          index === 3 ? { ...held, record: { ...held.record, status: 'void' } } : held,
+        );
+      },
+      orders: [2],
+    },
+    {
+      what: 'an order arrives at the end of the day, and stays',
+      change: ({ brand: { records } }) => void records.order_list.push(AT_END),
+      orders: [4, 4, 2],
+    },
+    {
+      what: 'an order of the day arrives late',
+      change: ({ brand: { records } }) =>
+        void records.order_list.push(orderAt(startOfDay(DAY, ZONE) + HOUR_MS, 77)),
+      orders: [3, 3, 2],
+    },
+    {
+      what: 'an order of the day is removed',
+      change: ({ brand: { records } }) => void records.order_list.shift(),
+      orders: [3, 3, 2],
+    },
+  ])('I1: holds while a reading returns the same orders: $what', async ({ change, orders }) => {
+    const lake = await lakeWith({});
+    await readings(lake, 3);
+    change(lake);
+    expect((await readings(lake, orders.length)).orders).toEqual(orders);
+  });
+
+  it.each([
+    { isAtEnd: false, orders: [6, 5, 2] },
+    { isAtEnd: true, orders: [9, 8, 2] },
+  ])(
+    'I1: holds for all ranges around the end with endTime "inclusive": a record there: $isAtEnd',
+    async ({ isAtEnd, orders }) => {
+      const refusing = { endTime: 'inclusive', equalTimes: 'refused' } as const;
+      const lake = await lakeWith(refusing, { isAtEnd, brandSettings: { endTime: 'inclusive' } });
+      expect((await readings(lake, 3)).orders).toEqual(orders);
+    },
+  );
+
+  it('I1: holds for the midnight that ends a day of transactions', async () => {
+    const lake = await lakeWith(
+      { endDate: 'midnight_inclusive' },
+      { brandSettings: { endDate: 'midnight' } },
+    );
+    lake.brand.records.transaction_list.push(transactionAt(startOfDay(NEXT, ZONE), 500));
+    const sent: number[] = [];
+    for (let number = 0; number < 3; number += 1) {
+      const before = requestsOf(lake, 'transaction_list').length;
+      await reading(lake);
+      sent.push(requestsOf(lake, 'transaction_list').length - before);
+    }
+    // Two requests a day, and in the third reading one.
+    expect(sent).toEqual([10, 10, 5]);
+  });
+
+  it('I1: does not depend on what the service does with the end of a range: it is noticed in the next reading', async () => {
+    const lake = await lakeWith({ endTime: 'exclusive' }, { isAtEnd: true });
+    expect((await readings(lake, 3)).orders).toEqual([4, 3, 2]);
+    lake.service.interpretations.endTime = 'inclusive';
+    expect((await readings(lake, 3)).orders).toEqual([4, 4, 2]);
+    lake.service.interpretations.endTime = 'exclusive';
+    expect((await readings(lake, 3)).orders).toEqual([3, 3, 2]);
+  });
+
+  it('I1: one empty answer for the end of a day is corrected by the next reading', async () => {
+    const lake = await lakeWith({ endTime: 'inclusive' }, { isAtEnd: true });
+    const stop = lake.service.addFault({
+      on: {
+        action: 'report/order_list',
+        when: ({ fields }) => numberText(fields.start_time) === numberText(fields.end_time),
+      },
+      fault: { kind: 'empty_page' },
+    });
+    await lake.sync();
+    stop();
+    expect((await ledgerEntry(lake, 'order_list', DAY)).committed?.rows).toBe(ROWS + 1);
+    lake.nowMs += HOUR_MS;
+    expect((await readings(lake, 3)).orders).toEqual([4, 4, 2]);
+  });
+
+  it('I1: a changed record at the end of a day costs one more reading', async () => {
+    const lake = await lakeWith({ endTime: 'inclusive' }, { isAtEnd: true });
+    await readings(lake, 3);
+    const { records } = lake.brand;
+    const changed = { ...AT_END, record: { ...AT_END.record, status: 'void' } };
+    records.order_list = records.order_list.map((held) => (held === AT_END ? changed : held));
+    const [first, ...others] = (await readings(lake, 3)).orders;
+    expect(first).toBeGreaterThan(4);
+    expect(others).toEqual([2, 2]);
+  });
+
+  it('I8: is forgotten where the service ends its pages otherwise', async () => {
+    const lake = await lakeWith({ pageCap: 20, finalCursor: 'absent' });
+    expect((await readings(lake, 2)).transactions).toEqual([3, 2]);
+    lake.service.interpretations.finalCursor = 'null';
+    expect((await readings(lake, 1)).transactions).toEqual([2]);
+    lake.service.interpretations.finalCursor = 'absent';
+    expect((await readings(lake, 2)).transactions).toEqual([3, 2]);
+  });
+
+  it('I8: is forgotten with the settings that it depends on', async () => {
+    const lake = await lakeWith({ pageCap: 20, finalCursor: 'absent' });
+    await readings(lake, 2);
+    const brandSettings = { reports: reportSettings(30, { limit: 150 }) };
+    expect((await reading(lake, { brandSettings })).transactions).toBe(3);
+  });
+
+  it('I8: is proven again after a week', async () => {
+    const lake = await lakeWith({ pageCap: 20, finalCursor: 'absent' });
+    await readings(lake, 2);
+    lake.nowMs += 7 * DAY_MS - 3 * HOUR_MS;
+    expect((await readings(lake, 1)).transactions).toEqual([2]);
+    lake.nowMs += 2 * HOUR_MS;
+    expect((await readings(lake, 2)).transactions).toEqual([3, 2]);
+  });
+
+  it('I1: is proven again by the last reading of a day, and by one with a range', async () => {
+    const lake = await lakeWith({ pageCap: 20, finalCursor: 'absent' }, { untilAgeDays: 5 });
+    expect(await readings(lake, 3)).toEqual({ orders: [4, 4, 3], transactions: [3, 2, 2] });
+    const scope = { reports: REPORTS, from: DAY, to: DAY };
+    expect(await reading(lake, { scope })).toEqual({ orders: 4, transactions: 3 });
+    lake.nowMs += 2 * DAY_MS;
+    expect(await reading(lake)).toEqual({ orders: 4, transactions: 3 });
+    expect((await ledgerEntry(lake, 'transaction_list', DAY)).committed?.settled).toBe(true);
+  });
+
+  it('I1: is asked for again where the raw records of the reading before are gone', async () => {
+    const lake = await lakeWith({ endTime: 'inclusive' }, { isAtEnd: true });
+    await readings(lake, 3);
+    for (const key of [...lake.store.objects.keys()])
+      if (key.startsWith(`raw/order_list/brand=acme/dt=${DAY}/`) && key.includes('chunk'))
+        lake.store.objects.delete(key);
+    expect((await readings(lake, 1)).orders).toEqual([4]);
+  });
+});
+
+describe('a service that changes its ways in mid-life', () => {
+  const step = fc.record({
+    endTime: fc.constantFrom('inclusive' as const, 'exclusive' as const),
+    finalCursor: fc.constantFrom('null' as const, 'absent' as const, 'empty' as const),
+    pageCap: fc.constantFrom(7, 10, 15, 100),
+    // What happens to the orders before the run.
+    change: fc.constantFrom(
+      'none',
+      'added',
+      'added at the end',
+      'restated',
+      'restated at the end',
+      'removed',
+    ),
+  });
+
+  function changed(orders: readonly Held[], what: string, number: number): Held[] {
+    const endMs = startOfDay(NEXT, ZONE);
+    const restated = (held: Held) => ({ ...held, record: { ...held.record, commission: number } });
+    const places = orders.flatMap(({ at }, index) => (at === endMs ? [index] : []));
+    const at = what === 'restated at the end' ? (places[0] ?? -1) : number % Math.max(1, orders.length);
+    if (what.startsWith('added')) {
+      const atMs = what === 'added' ? startOfDay(DAY, ZONE) + number * 60_000 : endMs;
+      return [...orders, orderAt(atMs, 600 + number)];
+    }
+    if (what === 'removed') return orders.toSpliced(at, 1);
+    return orders.map((held, index) => (what !== 'none' && index === at ? restated(held) : held));
+  }
+
+  it.each([true, false])(
+    'I1: leaves after each reading, and after the last one, what it holds: with keys: %s',
+    async (hasKey) => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 8 }), async (steps) => {
+          const lake = await lakeWith({}, { untilAgeDays: 5 });
+          const keyless = ({ at, record: { transid: _transid, ...record } }: Held) => ({ at, record });
+          let orders = recordsOf(orderAt);
+          for (const [number, { change, endTime, finalCursor, pageCap }] of steps.entries()) {
+            orders = changed(orders, change, number);
+            lake.brand.records.order_list = hasKey ? orders : orders.map(keyless);
+            Object.assign(lake.service.interpretations, { endTime, finalCursor, pageCap });
+            await reading(lake);
+          }
+          lake.nowMs = startOfDay(addDays(TODAY, 4), ZONE) + HOUR_MS;
+          for (let last = 0; last < 2; last += 1) {
+            await lake.sync();
+            lake.nowMs += HOUR_MS;
+          }
+          expect(await wrongReports(lake, dayOf(lake.nowMs, ZONE), REPORTS)).toEqual({});
+          expect((await ledgerEntry(lake, 'order_list', DAY)).committed?.settled).toBe(true);
+        }),
+        { numRuns: 6 },
+      );
+    },
+  );
+});
