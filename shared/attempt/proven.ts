@@ -13,14 +13,13 @@ import { rethrowBugs } from '../errors.ts';
 import { refreshUndamaged } from '../lake/documents/cas-document.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import type { ReportState } from '../lake/documents/report-state.ts';
-import { attemptPrefix } from '../lake/paths.ts';
 import { Digest } from '../lake/table/digest.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
 import { contentHashes } from '../records/content-hash.ts';
 import { NO_RECORDS, countWithoutKey, keysOf } from '../records/record-list.ts';
 import { type PagingHabits, joinedHabits } from '../service/paging/habits.ts';
 import type { Attempt } from './claim.ts';
-import { type RunContext, committedOf } from '../context/context.ts';
+import type { RunContext } from '../context/context.ts';
 import type { StagedPage } from './stage.ts';
 import { pagesOfPart } from './staged-records.ts';
 
@@ -33,15 +32,15 @@ interface ReadingBefore {
 /** @returns `undefined` if the slice has one query only, or the reading before had other ones */
 export async function readingBefore(
   ctx: RunContext,
-  { day, id }: Attempt,
+  { day, id, committed, keys }: Attempt,
   slice: Slice,
 ): Promise<ReadingBefore | undefined> {
-  const committed = slice.parts.length > 1 ? await committedOf(ctx, day) : undefined;
-  if (!committed || committed.attempt === id || committed.keyIsNone) return undefined;
+  if (slice.parts.length < 2 || !committed || committed.attempt === id || committed.values?.keyIsNone)
+    return undefined;
   const before = (await refreshUndamaged(ctx.progress(day, committed.attempt)))?.slices.at(-1);
   const queriesOf = ({ parts }: Slice) => parts.map(({ role, fields }) => ({ role, fields }));
   if (!before?.done || !isDeepStrictEqual(queriesOf(before), queriesOf(slice))) return undefined;
-  return { prefix: attemptPrefix(ctx.report.name, ctx.brand, day, committed.attempt), parts: before.parts };
+  return { prefix: keys.attempt(committed.attempt), parts: before.parts };
 }
 
 /** Adds to the last page of a query which records the query returned, and whether these are those of the reading before. */

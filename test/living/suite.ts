@@ -81,7 +81,11 @@ export function itLives(plan: LifePlan): void {
     const emptied = [...life.judge.seen].flatMap(([name, versions]) =>
       versions.flatMap(({ rows }, index) => {
         const before = versions[index - 1];
-        const isEmptied = rows.length === 0 && before !== undefined && before.committed.state !== 'open' && before.rows.length > 0;
+        const isEmptied =
+          rows.length === 0 &&
+          before !== undefined &&
+          before.committed.state !== 'open' &&
+          before.rows.length > 0;
         return isEmptied ? [name] : [];
       }),
     );

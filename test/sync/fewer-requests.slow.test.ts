@@ -255,7 +255,7 @@ describe('what was proven', () => {
     expect(await reading(lake, { scope })).toEqual({ orders: 4, transactions: 3 });
     lake.nowMs += 2 * DAY_MS;
     expect(await reading(lake)).toEqual({ orders: 4, transactions: 3 });
-    expect((await ledgerEntry(lake, 'transaction_list', DAY)).committed?.settled).toBe(true);
+    expect((await ledgerEntry(lake, 'transaction_list', DAY)).committed?.state).toBe('settled');
   });
 
   it('I1: is asked for again where the raw records of the reading before are gone', async () => {
@@ -317,7 +317,7 @@ describe('a service that changes its ways in mid-life', () => {
             lake.nowMs += HOUR_MS;
           }
           expect(await wrongReports(lake, dayOf(lake.nowMs, ZONE), REPORTS)).toEqual({});
-          expect((await ledgerEntry(lake, 'order_list', DAY)).committed?.settled).toBe(true);
+          expect((await ledgerEntry(lake, 'order_list', DAY)).committed?.state).toBe('settled');
         }),
         { numRuns: 6 },
       );
