@@ -1,22 +1,27 @@
-/** Prints what a quarter's hourly runs ask of the service, beside the least that the refresh policy needs and a fixed lookback. */
-import { DAY_MS, HOUR_MS } from '../shared/days.ts';
-import { LOOKBACK_DAYS, leastRequests, lookbackRequests, plannedRequests } from './requests/quarter.ts';
-import { simulatedReports } from './requests/simulated.ts';
+/**
+ * Prints what runs send to the service. In a lake of 400 days, after the run that first read them: beside one request a page
+ * and one proof of the end for each reading. In the first 61 days of a brand: beside a script that re-reads the last 35 days
+ * at the same hours.
+ */
+import { HOUR_MS } from '../shared/days.ts';
+import { type Spent, spentBy } from './requests/simulated.ts';
 
-const QUARTER = { from: '2026-07-01', to: '2026-09-30' };
-const SEED = 7;
+const lake = await spentBy({ daysBefore: 386, days: 14, runEveryMs: HOUR_MS });
+const life = await spentBy({ daysBefore: 0, days: 61, runEveryMs: 8 * HOUR_MS });
+const number = (value: number) => value.toLocaleString('en').padStart(10);
 
-const number = (value: number) => value.toLocaleString('en').padStart(11);
-const heads = ['requests', 'least', 'more', 'daily', 'hourly'].map((head) => head.padStart(11)).join(' ');
-process.stdout.write(
-  `${QUARTER.from} to ${QUARTER.to}; daily, hourly: a lookback of ${LOOKBACK_DAYS} days\n`,
-);
-process.stdout.write(`${'report'.padEnd(26)} ${heads}\n`);
-for (const simulated of simulatedReports(QUARTER, SEED)) {
-  const planned = plannedRequests(simulated).requests;
-  const least = leastRequests(simulated).requests;
-  const [daily, hourly] = [DAY_MS, HOUR_MS].map((everyMs) => lookbackRequests(simulated, everyMs).requests);
-  const more = `${((planned / least - 1) * 100).toFixed(1)} %`.padStart(11);
-  const cells = [number(planned), number(least), more, number(daily ?? 0), number(hourly ?? 0)];
-  process.stdout.write(`${simulated.report.name.padEnd(26)} ${cells.join(' ')}\n`);
+function print(title: string, against: string, spent: readonly Spent[], partOf: (one: Spent) => number) {
+  console.log(`\n${title}`);
+  console.log(`${'report'.padEnd(26)}   readings   requests ${against.padStart(10)}      ratio`);
+  for (const one of spent) {
+    const ratio = (one.requests / partOf(one)).toFixed(2).padStart(10);
+    const cells = [number(one.readings), number(one.requests), number(partOf(one)), ratio];
+    console.log(`${one.report.padEnd(26)} ${cells.join(' ')}`);
+  }
 }
+
+print('A lake of 400 days, 14 of them with hourly runs', 'least', lake, ({ least }) => least);
+console.log(
+  `The first run of the lake sent ${lake.map(({ report, first }) => `${first} for ${report}`).join(', ')}`,
+);
+print('The first 61 days, three runs a day', 'lookback', life, ({ lookback }) => lookback);

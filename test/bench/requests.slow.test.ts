@@ -1,21 +1,21 @@
-import { describe, expect, it } from '@jest/globals';
-import { leastRequests, lookbackRequests, plannedRequests } from '../../bench/requests/quarter.ts';
-import { simulatedReports } from '../../bench/requests/simulated.ts';
-import { HOUR_MS } from '../../shared/days.ts';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { type Spent, spentBy } from '../../bench/requests/simulated.ts';
+import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 
-const COUNTED = { from: '2026-07-01', to: '2026-07-21' };
-const SEED = 7;
-const DAYS_BEFORE = 50;
+describe.each([
+  { service: 'includes the end of a range', interpretation: {} },
+  {
+    service: 'excludes it, caps its pages and ends without a cursor',
+    interpretation: { endTime: 'exclusive', cursorEnd: 'absent', pages: 'capped' } as const,
+  },
+])('requests to a service that $service', ({ interpretation }) => {
+  let spent: Spent[];
+  beforeAll(async () => {
+    spent = await spentBy({ daysBefore: 50, days: 4, runEveryMs: HOUR_MS, interpretation });
+  }, 5 * MINUTE_MS);
 
-describe('the requests of simulated weeks', () => {
-  it.each(simulatedReports(COUNTED, SEED, DAYS_BEFORE).map((each) => [each.report.name, each] as const))(
-    'are at most 15 % above the least that the policy of %s needs, and a part of a lookback’s',
-    (_name, simulated) => {
-      const planned = plannedRequests(simulated).requests;
-      const least = leastRequests(simulated).requests;
-      expect(planned).toBeLessThanOrEqual(1.15 * least);
-      expect(planned).toBeGreaterThanOrEqual(0.98 * least);
-      expect(planned).toBeLessThan(lookbackRequests(simulated, HOUR_MS).requests / 5);
-    },
-  );
+  it('are at most 1.2 times a request a page and a proof of the end for each reading', () => {
+    for (const { report, requests, least } of spent)
+      expect({ report, isBound: requests <= 1.2 * least }).toEqual({ report, isBound: true });
+  });
 });

@@ -18,7 +18,7 @@ import {
 
 export interface BrandPlan {
   timeZone: string;
-  /** The first day, and how many there are. What takes weeks in two months takes days in two weeks. */
+  /** The first day, and how many there are. What takes weeks in two months or more takes days in two weeks. */
   firstDay: string;
   dayCount: number;
 }
@@ -62,7 +62,7 @@ export function livingBrand(plan: BrandPlan, random: Random): LivingBrand {
     made += 1;
     return made;
   };
-  const lifeDayMs = (DAY_MS * dayCount) / FULL_LIFE_DAYS;
+  const lifeDayMs = DAY_MS * Math.min(1, dayCount / FULL_LIFE_DAYS);
   const make: Record<HeldTable, (day: DayOfLife, maker: Maker) => Living[]> = {
     clicks: clicksOf,
     orders: ordersOf,

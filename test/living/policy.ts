@@ -112,8 +112,8 @@ export function leastRequests(
   return least;
 }
 
-/** Numbered pages end with an empty one, and the end of a range of orders is asked for alone. */
+/** Numbered pages end with an empty one. */
 function requestsOf(table: HeldTable, records: number, perPage: number): number {
   const pages = Math.ceil(records / perPage);
-  return table === 'orders' ? pages + 2 : Math.max(1, pages);
+  return table === 'orders' ? pages + 1 : Math.max(1, pages);
 }
