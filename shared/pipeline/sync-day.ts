@@ -73,7 +73,7 @@ export async function syncDay(
     if (claimed && error.code === 'rate_unavailable')
       return { ...(await leftToNextRun(ctx, claimed)), endsReport: true, error };
     if (error.kind === 'conflict') return ended(ctx, day, 'busy');
-    await recordFailure(ctx, day, claimed, error);
+    await recordFailure(ctx, day, claimed, error, continuation.range !== undefined);
     return { ...ended(ctx, day, 'failed', 0, claimed ? await pagesStaged(claimed) : 0), error };
   } finally {
     stopRenewing();
@@ -136,6 +136,7 @@ async function recordFailure(
   day: string,
   attempt: Attempt | undefined,
   error: BrandReportsError,
+  isRequested: boolean,
 ): Promise<void> {
   const { runId } = ctx;
   const { queryFingerprint } = ctx.policy;
@@ -151,7 +152,7 @@ async function recordFailure(
     const isPast = isBehindPolicy(day, ctx.policy, nowMs);
     await changeDay(ctx, { day }, (ledger) =>
       failDay(ledger, day, {
-        ...{ runId, kind, code, message, queryFingerprint, nowMs, keep, isPast },
+        ...{ runId, kind, code, message, queryFingerprint, nowMs, keep, isPast, isRequested },
         after: ctx.hasReturned() ? afterFailure(ledger, day, isPast) : undefined,
         ...(typeof retryAfterMs === 'number' && { retryAfterMs }),
       }),

@@ -515,6 +515,8 @@ export function failDay(
     keep: boolean;
     /** Whether `refresh` has ended for the age of the day. */
     isPast: boolean;
+    /** Whether the day was named. */
+    isRequested: boolean;
     /** What the failure makes of the version's state. */
     after?: Pick<Committed, 'state' | 'contradictions'> | undefined;
     /** What the service asked to wait. */
@@ -538,8 +540,9 @@ export function failDay(
   return withEntry(ledger, day, ({ claim: held, failure: _before, ...entry }): DayEntry => {
     const committed = entry.committed && { ...entry.committed, ...failed.after };
     const after: DayEntry = { ...entry, ...(committed && { committed }) };
-    // Nobody waits for a settled day: the run that read it reports the failure, and a claim would make the day due.
-    if (committed?.state === 'settled') return after;
+    // A settled day is read because a person asked for it, who hears of the failure; or because lookups are due, which wait.
+    const isOver = failed.isRequested || entry.committed?.state !== 'settled';
+    if (committed?.state === 'settled' && isOver) return after;
     return {
       ...after,
       failure: next,

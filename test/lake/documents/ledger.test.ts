@@ -51,6 +51,7 @@ const failed = {
   nowMs: NOW_MS,
   keep: false,
   isPast: false,
+  isRequested: true,
 } as const;
 
 const failure: Failure = {
@@ -666,6 +667,12 @@ describe('a failure', () => {
     expect(next.committed).toEqual({ ...committed, ...after });
     expect(next.failure?.times).toBe(isRecorded ? times + 1 : undefined);
     expect(next.claim?.attempt).toBe(isRecorded ? claim.attempt : undefined);
+  });
+
+  it('delays the lookups of a settled day that are due by themselves', () => {
+    const ledger = ledgerOf({ committed: { ...published, state: 'settled' }, claim });
+    const { failure: recorded } = entryOf(failDay(ledger, DAY, { ...failed, isRequested: false }));
+    expect(recorded?.times).toBe(1);
   });
 
   it('I5: is not recorded by a run whose day was taken over', () => {
