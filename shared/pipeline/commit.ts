@@ -1,7 +1,7 @@
 import { isFuture } from '../lake/documents/cas-document.ts';
 import { type Committed, laterReading } from '../lake/documents/ledger.ts';
 import { carriedChecks } from '../findings/index.ts';
-import { isBehindPolicy, isLast } from '../planning/due.ts';
+import { type Policy, isBehindPolicy, isLast } from '../planning/due.ts';
 import { readingOf } from '../planning/reading.ts';
 import { afterReading } from '../planning/transitions.ts';
 import type { BuiltSnapshot } from './builder.ts';
@@ -35,22 +35,20 @@ export async function commit(
   const { policy, runId } = ctx;
   const { day, id, progress, committed: replaced } = attempt;
   const { slices } = await progress.cached();
-  const { startedMs, closed, recordPages, said } = readingOf(day, policy, slices);
+  const { startedMs, closed, resumed, recordPages, said } = readingOf(day, policy, slices);
   const { hasReturnedRecords } = await ctx.reportState.cached();
   const { queryFingerprint, timeZone, fallPercent } = policy;
   // Where the service never returned a record, the address or the credentials may be another brand's.
   const isVerified = hasReturnedRecords || snapshot.rows > 0;
+  const last = isLast(day, policy, startedMs, snapshot) && isVerified && !said.refusedLookups?.retryAt;
   const next = afterReading(
     // What a clock ahead has closed is not over.
     replaced && isFuture(replaced) ? { ...replaced, state: 'open' } : replaced,
     {
       ...{ kind: closed ? 'whole' : 'open', rows: snapshot.rows, digest: snapshot.digest, queryFingerprint },
-      ...{ isAlone: policy.pagesAreSnapshot || recordPages <= 1, isAccepted },
+      ...{ isAlone: isAlone(policy, { last, resumed, recordPages }), isAccepted },
     },
-    {
-      last: isLast(day, policy, startedMs, snapshot) && isVerified && !said.refusedLookups?.retryAt,
-      past: isBehindPolicy(day, policy, startedMs),
-    },
+    { last, past: isBehindPolicy(day, policy, startedMs) },
   );
   if (!next) throw laterReading(day, replaced);
   const keeps = next.outcome.keeps ? replaced : undefined;
@@ -78,4 +76,15 @@ export async function commit(
     },
   });
   return { open, ...(keeps && { kept: keeps.rows }) };
+}
+
+/**
+ * Whether the reading needs no other one to agree (I11). The last word needs more: records may have moved between two
+ * queries, or while another run went on with the reading, and nobody would see it any more.
+ */
+function isAlone(
+  { pagesAreSnapshot }: Policy,
+  { last, resumed, recordPages }: { last: boolean; resumed: boolean; recordPages: number },
+): boolean {
+  return last ? pagesAreSnapshot && !resumed : pagesAreSnapshot || recordPages <= 1;
 }

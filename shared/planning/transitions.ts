@@ -38,7 +38,7 @@ export type DayEvent = keyof typeof EVENTS;
 
 /** What decides between the outcomes of an event. */
 export const FACTS = {
-  alone: 'one reading suffices: its pages are one snapshot, or it has only one',
+  alone: 'one reading suffices: its pages are one snapshot, or, unless it is the last, it has only one page',
   last: 'the policy asks for no further reading',
   past: '`refresh` has ended for the age of the day',
   accepted: 'it was started with `--accept-fewer`',
