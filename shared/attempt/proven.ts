@@ -14,9 +14,8 @@ import { refreshUndamaged } from '../lake/documents/cas-document.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import type { ReportState } from '../lake/documents/report-state.ts';
 import { Digest } from '../lake/table/digest.ts';
-import { primaryKeyField } from '../planning/primary-key.ts';
 import { contentHashes } from '../records/content-hash.ts';
-import { NO_RECORDS, countWithoutKey, keysOf } from '../records/record-list.ts';
+import { NO_RECORDS } from '../records/record-list.ts';
 import { type PagingHabits, joinedHabits } from '../service/paging/habits.ts';
 import type { Attempt } from './claim.ts';
 import type { RunContext } from '../context/context.ts';
@@ -44,13 +43,12 @@ export async function readingBefore(
 }
 
 /** Adds to the last page of a query which records the query returned, and whether these are those of the reading before. */
-export function withAnswer(ctx: RunContext, before: SlicePart | undefined): (page: StagedPage) => StagedPage {
+export function withAnswer(before: SlicePart | undefined): (page: StagedPage) => StagedPage {
   const digest = new Digest();
   return (page) => {
     const { records: list } = page;
-    const isKeyed = countWithoutKey(list, primaryKeyField(ctx)) === 0;
-    const identities = isKeyed ? keysOf(list, primaryKeyField(ctx)) : [...contentHashes(list)].map(String);
-    for (const identity of identities) digest.add({ identity: identity ?? '' });
+    // A record that changed may have moved to the end of the day.
+    for (const content of contentHashes(list)) digest.add({ content: String(content) });
     if (page.next !== null) return page;
     const records = digest.value();
     return { ...page, answer: { records, agrees: records === before?.answer?.records } };

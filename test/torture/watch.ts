@@ -68,7 +68,7 @@ export function watched({ lake, world, time, watch }: Watched): TrueLake {
       if (!entry.committed || JSON.stringify(before) === JSON.stringify(entry.committed)) continue;
       committed.set(name, entry.committed);
       watch.committedSnapshots.add(entry.committed.snapshot);
-      if (!before || readingOf(before) !== readingOf(entry.committed))
+      if (!entry.disregarded && (!before || readingOf(before) !== readingOf(entry.committed)))
         await judge(report, day, before, entry.committed);
     }
   }
