@@ -40,19 +40,28 @@ export async function commit(
   const { queryFingerprint, timeZone, fallPercent } = policy;
   // Where the service never returned a record, the address or the credentials may be another brand's.
   const isVerified = hasReturnedRecords || snapshot.rows > 0;
-  const last = isLast(day, policy, startedMs, snapshot) && isVerified && !said.refusedLookups?.retryAt;
-  const next = afterReading(
-    // What a clock ahead has closed is not over.
-    replaced && isFuture(replaced) ? { ...replaced, state: 'open' } : replaced,
-    {
-      ...{ kind: closed ? 'whole' : 'open', rows: snapshot.rows, digest: snapshot.digest, queryFingerprint },
-      ...{ isAlone: isAlone(policy, { last, resumed, recordPages }), isAccepted },
-    },
-    { last, past: isBehindPolicy(day, policy, startedMs) },
-  );
+  const nextOf = (counts: Pick<Committed, 'rows' | 'unsettled'>) => {
+    const last = isLast(day, policy, startedMs, counts) && isVerified && !said.refusedLookups?.retryAt;
+    return afterReading(
+      // What a clock ahead has closed is not over.
+      replaced && isFuture(replaced) ? { ...replaced, state: 'open' } : replaced,
+      {
+        ...{ kind: closed ? 'whole' : 'open', rows: snapshot.rows, digest: snapshot.digest },
+        ...{ queryFingerprint, isAlone: isAlone(policy, { last, resumed, recordPages }), isAccepted },
+      },
+      { last, past: isBehindPolicy(day, policy, startedMs) },
+    );
+  };
+  const read = nextOf(snapshot);
+  // Where the version stays, its records decide whether the policy goes on.
+  const next = read?.outcome.keeps && replaced ? nextOf(replaced) : read;
   if (!next) throw laterReading(day, replaced);
   const keeps = next.outcome.keeps ? replaced : undefined;
-  const disregarded = { at: said.readFrom, rows: snapshot.rows, queryFingerprint };
+  const { upstreamDigest } = said;
+  const disregarded = {
+    ...{ at: said.readFrom, rows: snapshot.rows, queryFingerprint },
+    ...(upstreamDigest !== undefined && { upstreamDigest }),
+  };
   const content = { ...snapshot, unchanged, at: said.readFrom, queryFingerprint };
   const open = await replaceVersion(ctx, attempt, {
     runId,

@@ -114,8 +114,9 @@ export function overdueAtMs(
   if (['missing', 'unverified'].includes(committedState(entry.committed, hasReturnedRecords))) return null;
   // A claim makes a day due immediately, but does not say for how long it has been due. Nor does a reading that another
   // one has to confirm: after a backfill that is every day.
-  const { committed } = entry;
+  const { committed, disregarded } = entry;
   const idle: DayEntry = {
+    ...(disregarded && { disregarded }),
     committed: committed.state === 'unconfirmed' ? { ...committed, state: 'closed' } : committed,
   };
   const dueMs = dueAtMs(day, idle, policy, nowMs, upstream);

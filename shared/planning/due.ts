@@ -127,7 +127,8 @@ function passDueAtMs(
 ): number | null {
   const started = startOfDay(day, policy.timeZone);
   if (!committed || isFuture(committed) || claim?.attempt !== undefined) return started;
-  if (upstream && upstream.digest !== committed.upstreamDigest) return started;
+  const asked = lastAsked(committed, disregarded);
+  if (upstream && upstream.digest !== asked.upstreamDigest) return started;
   const askedAtMs = Date.parse(committed.readFrom);
   switch (committed.state) {
     case 'settled':
@@ -142,7 +143,6 @@ function passDueAtMs(
     case 'closed': {
       // Nothing is read for the sake of lookups that are tried again by their own times.
       if (committed.refusedLookups?.retryAt && isLast(day, policy, askedAtMs, committed)) return null;
-      const asked = lastAsked(committed, disregarded);
       if (asked.queryFingerprint !== policy.queryFingerprint) return started;
       const age = daysBetween(day, dayOf(nowMs, policy.timeZone));
       return refreshAtMs(day, Date.parse(asked.at), policy, tiersOf(policy, committed), age);
@@ -152,10 +152,10 @@ function passDueAtMs(
 
 /** When the service was asked last, and for what: a reading that was disregarded counts as well. */
 export function lastAsked(
-  { readFrom, queryFingerprint }: Committed,
+  { readFrom: at, queryFingerprint, upstreamDigest }: Committed,
   disregarded: DayEntry['disregarded'],
-): { at: string; queryFingerprint: string } {
-  return disregarded ?? { at: readFrom, queryFingerprint };
+): { at: string; queryFingerprint: string; upstreamDigest?: string | undefined } {
+  return disregarded ?? { at, queryFingerprint, upstreamDigest };
 }
 
 /** How many rows of the day are in which state, as its last reading counted them. */

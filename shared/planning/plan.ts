@@ -138,10 +138,10 @@ function wasRead(
 ): boolean {
   if (!entry?.committed || isFuture(entry.committed) || entry.claim || entry.failure) return false;
   const { since } = continuation.range ?? {};
-  const { at, queryFingerprint } = lastAsked(entry.committed, entry.disregarded);
+  const { at, queryFingerprint, upstreamDigest } = lastAsked(entry.committed, entry.disregarded);
   const isRecent = since !== undefined && Date.parse(at) >= Date.parse(since);
   if (entry.continuation !== continuation.id && !isRecent) return false;
-  return queryFingerprint === policy.queryFingerprint && entry.committed.upstreamDigest === upstream?.digest;
+  return queryFingerprint === policy.queryFingerprint && upstreamDigest === upstream?.digest;
 }
 
 function reasonFor(

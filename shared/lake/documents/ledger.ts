@@ -156,6 +156,7 @@ const disregarded = storedObject(() => ({
   at: storedTime,
   rows: storedCount,
   queryFingerprint: z.string(),
+  upstreamDigest: z.optional(z.string()),
 }));
 
 const dayEntry = storedObject(() => ({
