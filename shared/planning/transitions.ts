@@ -206,7 +206,9 @@ export function afterReading(
   const event = eventOf(reading, before);
   // What is forgotten after a day has settled changes nothing of how it settled.
   const isDoubtful = state === 'unconfirmed' || (policy.past && state !== 'settled');
-  const counts = isDoubtful && ['none', 'fewer', 'different', 'failed'].includes(event);
+  // Before that a failure contradicts no reading.
+  const counts =
+    isDoubtful && (['none', 'fewer', 'different'].includes(event) || (event === 'failed' && policy.past));
   const count = (before?.contradictions ?? 0) + (counts ? 1 : 0);
   const outcome = outcomeOf(state, event, {
     ...policy,

@@ -163,6 +163,13 @@ describe('a reading', () => {
       early,
       { state: 'closed', contradictions: 1 },
     ],
+    [
+      'that fails, of an unconfirmed day that is young',
+      version({ state: 'unconfirmed', contradictions: 2 }),
+      { kind: 'failed' },
+      early,
+      { state: 'unconfirmed', contradictions: 2 },
+    ],
     ['that fails, of a day that was never read', undefined, { kind: 'failed' }, last, undefined],
     [
       'without records after `refresh`',
