@@ -9,7 +9,7 @@
  * were refused, are a further slice of the committed attempt.
  */
 import { HOUR_MS, dayOf, endOfDay } from '../days.ts';
-import type { Committed, DayEntry } from '../lake/documents/ledger.ts';
+import { type Committed, type DayEntry, isRolledBack } from '../lake/documents/ledger.ts';
 import { type Progress, type Slice, emptySlice } from '../lake/documents/progress.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
@@ -51,7 +51,7 @@ export function attemptToContinue(entry: DayEntry, situation: DaySituation): str
   const { claim, committed } = entry;
   if (!situation.upstream) return claim?.attempt ?? growingAttempt(entry, situation)?.attempt;
   const isSame = committed?.queryFingerprint === situation.queryFingerprint;
-  const answered = isSame ? committed.attempt : undefined;
+  const answered = isSame && !isRolledBack(committed) ? committed.attempt : undefined;
   if (!situation.byName) return claim?.attempt ?? answered;
   return claim?.attempt === committed?.attempt ? undefined : claim?.attempt;
 }
@@ -99,7 +99,8 @@ function growingAttempt({ committed }: DayEntry, situation: DaySituation): Commi
   const { day, nowMs, report, brandSettings, queryFingerprint } = situation;
   if (report.openDay !== 'slices' || dayOf(nowMs, brandSettings.timeZone) !== day) return undefined;
   const isSame = committed?.state === 'open' && committed.queryFingerprint === queryFingerprint;
-  return isSame ? committed : undefined;
+  // A rollback has staged nothing, and its version would stay one of a rollback for ever.
+  return isSame && !isRolledBack(committed) ? committed : undefined;
 }
 
 /** Up to when the attempt's committed slices are complete, in milliseconds. */
