@@ -11,7 +11,7 @@ import {
   type DayEntry,
   claimDay,
   claimLost,
-  isWhole,
+  isClosedForLookups,
   withoutFuture,
   type Ledger,
 } from '../lake/documents/ledger.ts';
@@ -285,7 +285,7 @@ async function situationOf(
 function upstreamSnapshot(entry: DayEntry | undefined): Slice['upstream'] {
   if (!entry?.committed) return undefined;
   const { snapshot, digest, bytes } = entry.committed;
-  return { snapshot, digest, bytes, closed: isWhole(entry.committed) };
+  return { snapshot, digest, bytes, closed: isClosedForLookups(entry.committed) };
 }
 
 function wallTime({ clock }: Pick<RunContext, 'clock'>): string {

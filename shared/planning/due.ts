@@ -22,7 +22,7 @@ import {
   type DayEntry,
   type Failure,
   type Ledger,
-  isWhole,
+  isClosedForLookups,
 } from '../lake/documents/ledger.ts';
 import type { RefreshTier } from '../reports/definition.ts';
 
@@ -62,7 +62,7 @@ export function upstreamState(entry: DayEntry | undefined): UpstreamState | unde
   if (!committed || isFuture(committed)) return undefined;
   return {
     digest: committed.digest,
-    closed: isWhole(committed),
+    closed: isClosedForLookups(committed),
     readFrom: committed.readFrom,
   };
 }

@@ -238,6 +238,11 @@ export function isWhole({ state, timeZone }: Pick<Committed, 'state' | 'timeZone
   return state !== 'open' && timeZone !== undefined;
 }
 
+/** Whether the records of the day may be looked up as those of a closed day: what settled after a repair is read no more. */
+export function isClosedForLookups(committed: Pick<Committed, 'state' | 'timeZone'>): boolean {
+  return isWhole(committed) || committed.state === 'settled';
+}
+
 const ROLLBACK = 'rollback-';
 
 /** What stands for the attempt of a version that was published again: its raw records are not those of the last reading. */
