@@ -236,7 +236,8 @@ async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Pro
     ...(sync.plans.length < MAX_PLANS && { clockSkewMs: plan.clockSkewMs }),
   };
   try {
-    const hasReturned = () => [...sync.days.values()].some(wasRead);
+    // A day without clicks needs no lookup.
+    const hasReturned = () => service.hasAnsweredTo(report.action) && [...sync.days.values()].some(wasRead);
     const ctx = { ...sync.ctx, hasReturned, service: service.inOrder(turn) };
     const { outcome, error, endsReport }: SyncedDay = await syncDay(ctx, due, plan.continuation, onFetched);
     if (endsReport) sync.left.clear();

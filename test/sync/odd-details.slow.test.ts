@@ -1,0 +1,87 @@
+/** Days of lookups after a rollback, after a repair, and in an outage of their action. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { recordsOfDay, restate } from '../../sample/brand.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
+import { numberText } from '../../shared/json.ts';
+import { rollBack } from '../../shared/operations/rollback.ts';
+import { repairLake } from '../../shared/repair/repair.ts';
+import { clickDetails } from '../../shared/reports/click-details.ts';
+import { ledgerEntry } from './lake-contents.ts';
+import { BRAND, type SampleLake, sampleLake } from './sample-lake.ts';
+
+const DAY = '2026-03-05';
+const scope = { reports: ['clicks_list', 'clicks_detail'] };
+
+let sample: SampleLake;
+beforeAll(async () => {
+  sample = await sampleLake({
+    now: '2026-03-06T15:00:00Z',
+    startDate: DAY,
+    recordsTo: '2026-03-06T04:00:00Z',
+    clicksPerDay: 20,
+  });
+});
+afterAll(() => sample.close());
+
+async function syncDaily(lake: SampleLake, days: number): Promise<void> {
+  for (let day = 0; day < days; day += 1) {
+    await lake.sync({ scope });
+    lake.nowMs += DAY_MS;
+  }
+}
+
+const loseClick = (lake: SampleLake) => restate(lake.brand, 'clicks_list', DAY, (held) => held.slice(1));
+
+it('a day that was read again after a rollback can be rebuilt', async () => {
+  const lake = sample.emptyLake();
+  await syncDaily(lake, 1);
+  loseClick(lake);
+  await syncDaily(lake, 1);
+  const [before] = (await ledgerEntry(lake, 'clicks_detail', DAY)).superseded ?? [];
+  const of = { settings: lake.settings(), report: clickDetails, brand: BRAND, day: DAY };
+  await rollBack({ ...lake.access(), ...of }, before?.snapshot ?? '');
+  loseClick(lake);
+  await syncDaily(lake, 1);
+  const { reports } = await lake.rebuild({ reports: ['clicks_detail'], from: DAY, to: DAY });
+  expect(reports[0]?.days).toMatchObject([{ dt: DAY, outcome: 'unchanged' }]);
+});
+
+it('repaired days settle whose clicks the service has forgotten', async () => {
+  const lake = sample.emptyLake();
+  await syncDaily(lake, 6);
+  for (const report of scope.reports) {
+    const key = `ledger/${report}/${BRAND}/2026-03.json`;
+    lake.store.objects.set(key, {
+      body: Buffer.from('{'),
+      etag: 'damaged',
+      modifiedAt: new Date(lake.nowMs),
+    });
+  }
+  await repairLake({ ...lake.access(), apply: true });
+  for (const report of ['clicks_list', 'clicks_detail'] as const) restate(lake.brand, report, DAY, () => []);
+  await syncDaily(lake, 6);
+  const { state, rows } = (await ledgerEntry(lake, 'clicks_detail', DAY)).committed ?? {};
+  expect({ state, hasRows: (rows ?? 0) > 0 }).toEqual({ state: 'settled', hasRows: true });
+});
+
+it('an outage of the action gives no day up, although days without clicks are read', async () => {
+  const lake = sample.emptyLake();
+  const [first] = recordsOfDay(lake.brand, 'clicks_list', DAY).map(({ id }) => numberText(id) ?? String(id));
+  const action = 'report/clicks_detail';
+  const endRefusal = lake.service.addFault({
+    on: { action, when: ({ fields: { id } }) => (numberText(id) ?? String(id)) === first },
+    fault: { kind: 'code', code: 17, msg: 'no detail' },
+  });
+  await lake.sync({ scope });
+  endRefusal();
+  const endOutage = lake.service.addFault({ on: { action }, fault: { kind: 'status', status: 503 } });
+  for (let run = 0; run < 60; run += 1) {
+    lake.nowMs += 3 * HOUR_MS;
+    await lake.sync({ scope });
+  }
+  endOutage();
+  const { committed, failure } = await ledgerEntry(lake, 'clicks_detail', DAY);
+  expect(committed?.state).toBe('closed');
+  expect(committed?.contradictions).toBeUndefined();
+  expect(failure?.times).toBeGreaterThan(12);
+});
