@@ -2,8 +2,9 @@
  * What earlier readings have proven, so that a reading sends fewer requests (I1, I8).
  * - Whether a range includes its end: nothing proves that, because an exclusive service answers the query of one instant
  *   with nothing, and so does an inclusive one that has no record there. But a reading that returns the very records of
- *   the reading before has no new one at the end of the range, whatever the service does. Then the answers of the queries
- *   that exclude records still hold, if two readings in a row got them: one empty answer may be wrong.
+ *   the reading before, with the same content, has no new one at the end of the range, whatever the service does. Then the
+ *   answers of the queries that exclude records still hold, if two readings in a row got them for the same keys: one empty
+ *   answer may be wrong.
  * - How the service pages: see `service/paging/habits.ts`. It is in the report's state for a week, and then proven again.
  */
 import { hash } from 'node:crypto';
@@ -14,8 +15,9 @@ import { refreshUndamaged } from '../lake/documents/cas-document.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import type { ReportState } from '../lake/documents/report-state.ts';
 import { Digest } from '../lake/table/digest.ts';
+import { primaryKeyField } from '../planning/primary-key.ts';
 import { contentHashes } from '../records/content-hash.ts';
-import { NO_RECORDS } from '../records/record-list.ts';
+import { NO_RECORDS, keysOf } from '../records/record-list.ts';
 import { type PagingHabits, joinedHabits } from '../service/paging/habits.ts';
 import type { Attempt } from './claim.ts';
 import type { RunContext } from '../context/context.ts';
@@ -43,15 +45,23 @@ export async function readingBefore(
 }
 
 /** Adds to the last page of a query which records the query returned, and whether these are those of the reading before. */
-export function withAnswer(before: SlicePart | undefined): (page: StagedPage) => StagedPage {
-  const digest = new Digest();
+export function withAnswer(ctx: RunContext, before: SlicePart | undefined): (page: StagedPage) => StagedPage {
+  const [contents, identities] = [new Digest(), new Digest()];
+  const field = primaryKeyField(ctx);
   return (page) => {
     const { records: list } = page;
-    // A record that changed may have moved to the end of the day.
-    for (const content of contentHashes(list)) digest.add({ content: String(content) });
+    const hashes = contentHashes(list);
+    for (const [index, key] of keysOf(list, field).entries()) {
+      contents.add({ content: String(hashes[index]) });
+      identities.add({ identity: key ?? String(hashes[index]) });
+    }
     if (page.next !== null) return page;
-    const records = digest.value();
-    return { ...page, answer: { records, agrees: records === before?.answer?.records } };
+    const [records, keys] = [contents.value(), identities.value()];
+    const { answer } = before ?? {};
+    return {
+      ...page,
+      answer: { records, keys, isSame: records === answer?.records, agrees: keys === answer?.keys },
+    };
   };
 }
 
@@ -64,8 +74,9 @@ export async function answerBefore(
 ): Promise<StagedPage[] | undefined> {
   const part = before?.parts[index];
   const read = (await progress.cached()).slices.at(-1)?.parts ?? [];
-  const queries = [...read.slice(0, index), ...(before?.parts.slice(0, index + 1) ?? [])];
-  if (!before || !part || index === 0 || !queries.every(({ answer }) => answer?.agrees)) return undefined;
+  const hasChanged = read.slice(0, index).some(({ answer }) => !answer?.isSame);
+  if (!before || !part || index === 0 || hasChanged) return undefined;
+  if (!before.parts.slice(0, index + 1).every(({ answer }) => answer?.agrees)) return undefined;
   try {
     const lists = await Array.fromAsync(pagesOfPart(ctx, before.prefix, part));
     const page = { cursor: null, hash: '', seen: '' };

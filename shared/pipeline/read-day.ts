@@ -87,7 +87,7 @@ async function readPages(
     if (part.done) continue;
     const stage = new Stage(ctx, attempt, index, primaryKeyField(ctx));
     const isWhole = slice.parts.length > 1 && part.pages === 0;
-    const answered = isWhole ? withAnswer(before?.parts[index]) : (page: StagedPage) => page;
+    const answered = isWhole ? withAnswer(ctx, before?.parts[index]) : (page: StagedPage) => page;
     const known = isProof ? undefined : await answerBefore(ctx, attempt, index, before);
     for (const page of known ?? []) await stage.add(answered(page));
     if (known) continue;

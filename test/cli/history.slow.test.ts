@@ -79,7 +79,7 @@ it('a restated day is asked as of before, rolled back, checked, and replaced by 
     ...[0, true, false],
   ]);
   expect(found.stderr).toMatch(
-    new RegExp(`^warning: .*left out: acme orders ${day} \\(version ${second?.snapshot}\\)\\. .*verify`),
+    new RegExp(`^warning: version ${second?.snapshot} of orders of acme, ${day} .* left out: .*verify`),
   );
 
   expect((await sync()).code).toBe(0);

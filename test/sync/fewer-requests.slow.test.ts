@@ -134,7 +134,7 @@ describe('what was proven', () => {
           index === 3 ? { ...held, record: { ...held.record, status: 'void' } } : held,
         );
       },
-      orders: [3, 3, 2],
+      orders: [3, 2, 2],
     },
     {
       what: 'an order arrives at the end of the day, and stays',
@@ -152,12 +152,15 @@ describe('what was proven', () => {
       change: ({ brand: { records } }) => void records.order_list.shift(),
       orders: [3, 3, 2],
     },
-  ])('I1: holds while a reading returns the same orders with the same content: $what', async ({ change, orders }) => {
-    const lake = await lakeWith({});
-    await readings(lake, 3);
-    change(lake);
-    expect((await readings(lake, orders.length)).orders).toEqual(orders);
-  });
+  ])(
+    'I1: holds while a reading returns the same orders with the same content: $what',
+    async ({ change, orders }) => {
+      const lake = await lakeWith({});
+      await readings(lake, 3);
+      change(lake);
+      expect((await readings(lake, orders.length)).orders).toEqual(orders);
+    },
+  );
 
   it.each([
     { isAtEnd: false, orders: [6, 5, 2] },
@@ -218,7 +221,7 @@ describe('what was proven', () => {
     const { records } = lake.brand;
     const changed = { ...AT_END, record: { ...AT_END.record, status: 'void' } };
     records.order_list = records.order_list.map((held) => (held === AT_END ? changed : held));
-    expect((await readings(lake, 3)).orders).toEqual([4, 4, 2]);
+    expect((await readings(lake, 3)).orders).toEqual([4, 2, 2]);
   });
 
   it('I8: is forgotten where the service ends its pages otherwise', async () => {

@@ -44,8 +44,13 @@ const part = storedObject(() => ({
   recordPages: storedCount,
   records: storedCount,
   chunks: z.array(chunk),
-  /** If the slice has several queries and one run has read this one: which records it returned, and whether these are those of the reading before. */
-  answer: z.optional(storedObject(() => ({ records: z.string(), agrees: z.boolean() }))),
+  /**
+   * If the slice has several queries and one run has read this one: fingerprints of the records and of their keys, and
+   * whether the reading before returned the same records (`isSame`), or at least the same keys (`agrees`).
+   */
+  answer: z.optional(
+    storedObject(() => ({ records: z.string(), keys: z.string(), isSame: z.boolean(), agrees: z.boolean() })),
+  ),
   /** The lookups that the service refused. */
   refused: z.optional(z.array(refusedLookup)),
   /** The keys of lookups that were answered without a record; of more than `MAX_EMPTY_KEPT` the first ones. */
