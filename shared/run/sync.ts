@@ -164,13 +164,15 @@ function notRead(dt: string, outcome: 'pending' | 'waiting'): DayOutcome {
 
 /** Plans a day of lookups whose upstream day has just been committed. */
 async function planDayAgain(sync: ReportSync, day: string): Promise<void> {
-  const { ctx, left, days, inFlight, brokeOff } = sync;
+  const { ctx, days, inFlight, brokeOff } = sync;
   const plan = currentPlan(sync);
   if (!plan || brokeOff || inFlight.has(day)) return;
   try {
     const due = await planDay(ctx, plan, day);
+    // Another day may have been planned or taken meanwhile.
+    const { left } = sync;
     if (!due && left.delete(day)) days.delete(day);
-    if (!due || left.has(day)) return;
+    if (!due || left.has(day) || inFlight.has(day)) return;
     sync.left = new Map([...left.values(), due].sort(byOrder).map((each) => [each.day, each]));
     days.set(day, notRead(day, 'pending'));
   } catch (thrown) {

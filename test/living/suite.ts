@@ -13,7 +13,7 @@ import { writeFiles, wrongTypes } from './published.ts';
 import { replayChanges } from './replay.ts';
 
 /** Requests made, by those that the refresh policy needs at least. A short life has late and removed orders in each reading. */
-const MAX_REQUESTS = 1.3;
+const MAX_REQUESTS = 1.4;
 /** `snapshotRetentionDays` is 30. */
 const KEPT_MS = 29 * DAY_MS;
 

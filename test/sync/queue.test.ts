@@ -1,11 +1,13 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ReportName, recordsOfDay } from '../../sample/brand.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { HOUR_MS, dayOf, daysFrom, startOfDay } from '../../shared/days.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import type { SendRequest } from '../../shared/ports.ts';
+import { storeAround } from '../fakes/lake-around.ts';
 import { outcomesOf, wrongReports } from './lake-contents.ts';
-import { type SampleLake, type SyncOptions, ZONE, sampleLake } from './sample-lake.ts';
+import { type SampleLake, type SyncOptions, ZONE, blindRegistry, sampleLake } from './sample-lake.ts';
 
 const TODAY = '2026-03-10';
 const YESTERDAY = '2026-03-09';
@@ -87,6 +89,20 @@ describe('the days of a run are one queue:', () => {
     },
     20_000,
   );
+
+  it('clicks are looked up also if several of their days are committed by one write', async () => {
+    const lake = sample.emptyLake();
+    /** Fault: a store that is slow to write ledgers, so that changes of several days wait for one write. */
+    const store = storeAround(lake.store, async ({ name, on }, act) => {
+      if (name === 'put' && on.startsWith('ledger/clicks_list/')) await setTimeout(20);
+      return act();
+    });
+    const slow = { store, catalog: lake.catalog, runs: blindRegistry };
+    const { status } = await lake.sync({
+      ...{ scope: { reports: CLICKS }, lake: slow, commonSettings: { pagesInFlight: 16 } },
+    });
+    expect(status).toBe('complete');
+  });
 
   it.each<{ name: string; pagesInFlight: number; before: ReportName[] }>([
     { name: 'of an empty lake, one at a time', pagesInFlight: 1, before: [] },
