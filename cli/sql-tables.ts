@@ -122,7 +122,7 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   const present = [...LEDGER_TABLES, freshness.name];
   const changes = [changesTable.name, ...changeViews(reports).map(({ name }) => name)];
   if (asOfMs !== undefined)
-    refusePresent([...present, ...changes, ...all.map(versionsTable)].filter(isNamed));
+    refusePresent([...new Set([...present, ...changes, ...all.map(versionsTable)])].filter(isNamed));
   const month = day === undefined ? undefined : monthOf(day);
   const span = month === undefined ? {} : { from: month, to: month };
   const ledgers = await readLedgers(store, reports, span, lake.nowMs);

@@ -99,7 +99,7 @@ function versionsText({ brand, report, day: of, versions }: DayVersions): string
     from ?? 'unknown',
     to ?? 'current',
     rows === null ? 'unreadable' : count(rows),
-    open ? 'while the day was open' : 'whole',
+    open === null ? 'not known' : open ? 'while the day was open' : 'whole',
   ]);
   const columns = [
     { name: 'snapshot' },
