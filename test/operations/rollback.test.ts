@@ -77,7 +77,7 @@ describe('a rollback', () => {
     expect(superseded?.map(({ snapshot }) => snapshot)).toEqual([a, b]);
     expect(pointerOf(lake)).toBe(a);
     const covered = (await coverageOf(lake, 'order_list'))[FIRST];
-    expect([covered?.digest, covered?.state]).toEqual([committed?.digest, 'settled']);
+    expect([covered?.digest, covered?.state]).toEqual([committed?.digest, 'complete']);
   });
 
   it('says of the content what was said when it was written', async () => {
