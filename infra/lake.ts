@@ -91,7 +91,8 @@ export class Lake extends Construct {
         : reports.map(({ name }) => `${partitionPrefix(table, partition(name))}*`);
     const made = LEDGER_TABLES.flatMap((table) => partsOf(table, (name) => monthPartition('*', name)));
     // Each is the copy of the other.
-    const changes = reports.map(({ name }) => `${changesPrefix('*', name)}*`);
+    const changes =
+      reports.length > 1 ? [`${CHANGES_PREFIX}*`] : reports.map(({ name }) => `${changesPrefix('*', name)}*`);
     const changesMade = partsOf(CHANGES_TABLE, (name) => monthPartition('*', name));
     const raw = reports.map(({ name }) => `${reportRawPrefix(name)}*`);
     const documents = reports.flatMap(({ name, table }) => [
