@@ -19,7 +19,7 @@ import {
 } from '../lake/documents/report-state.ts';
 import { type ReportOutcome, countFailedDays, errorSummary } from '../outcome.ts';
 import { type RunContext, isDailyWorkDue, todayIn } from '../context/context.ts';
-import { openDay } from '../context/open-day.ts';
+import { type OpenDay, openDay } from '../context/open-day.ts';
 import { hasPendingPublication } from '../pipeline/publish.ts';
 import { reconcile } from '../findings/index.ts';
 import { monthDueAtMs } from '../planning/due.ts';
@@ -83,9 +83,10 @@ export async function finishReport(
         );
   const covered = [...new Set([...months, ...verified, ...left])];
   await writeCoverage(ctx, covered, hasReturnedRecords, isDaily);
-  const otherFields = isDaily ? covered : await monthsWithOtherFields(ctx, seen, committedDays);
+  const days = await Promise.all(committedDays.map((day) => openDay(ctx, day)));
+  const otherFields = isDaily ? covered : monthsWithOtherFields(ctx, seen, days);
   await writeSchemaChanges(ctx, otherFields, isDaily);
-  await writeChanges(ctx, isDaily ? covered : await monthsWithChanges(ctx, seen, committedDays), isDaily);
+  await writeChanges(ctx, isDaily ? covered : monthsWithChanges(seen, days), isDaily);
 
   const examined = new Map<string, ExaminedMonth>();
   for (const month of covered) examined.set(month, await examinedMonth(ctx, month, nowMs));
@@ -107,31 +108,17 @@ export async function finishReport(
  * The months whose fields may differ from what is published: by the closed days whose content this run has committed, and
  * by those of a run that died. What is missed all the same is found once a day.
  */
-async function monthsWithOtherFields(
-  ctx: RunContext,
-  seen: SeenMonths,
-  committedDays: readonly string[],
-): Promise<string[]> {
-  const changed = await Promise.all(
-    committedDays.map(async (day) => {
-      return isNewlyCompared((await openDay(ctx, day)).committed) ? [day] : [];
-    }),
-  );
+function monthsWithOtherFields(ctx: RunContext, seen: SeenMonths, days: readonly OpenDay[]): string[] {
+  const changed = days.flatMap(({ day, committed }) => (isNewlyCompared(committed) ? [day] : []));
   const left = [...seen].flatMap(([month, known]) => (known?.dirty ? daysOfMonth(month) : []));
-  return monthsComparedWith([...changed.flat(), ...left], todayIn(ctx));
+  return monthsComparedWith([...changed, ...left], todayIn(ctx));
 }
 
 /** The months of committed days that have changes, and those of a run that died. */
-async function monthsWithChanges(
-  ctx: RunContext,
-  seen: SeenMonths,
-  committedDays: readonly string[],
-): Promise<string[]> {
-  const committed = await Promise.all(
-    committedDays.map(async (day) => ((await openDay(ctx, day)).committed?.changes ? [monthOf(day)] : [])),
-  );
+function monthsWithChanges(seen: SeenMonths, days: readonly OpenDay[]): string[] {
+  const changed = days.flatMap(({ day, committed }) => (committed?.changes ? [monthOf(day)] : []));
   const left = [...seen].flatMap(([month, known]) => (known?.dirty ? [month] : []));
-  return [...new Set([...committed.flat(), ...left])];
+  return [...new Set([...changed, ...left])];
 }
 
 /** Records that a run failed before it could finish. Never fails: the watcher notices as well where no run reports. */
