@@ -169,6 +169,11 @@ function restartedTooOften(
       why: 'its pages were staged at a time that is still to come',
       next: 'compare the clocks of the machines that run this with the service’s, and do not use --now',
     },
+    older_than_committed: {
+      code: 'restarted_too_often',
+      why: 'what is committed was read later by the clock of the run that read it',
+      next: 'compare the clocks of the machines that run this with the service’s, and do not use --now',
+    },
     queries_changed: {
       code: 'restarted_too_often',
       why: 'the settings were changed while it was read',

@@ -13,6 +13,7 @@ import { type Committed, type DayEntry, isRolledBack } from '../lake/documents/l
 import { type Progress, type Slice, emptySlice } from '../lake/documents/progress.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
+import { beganAt } from './reading.ts';
 import { type Window, dayQueries, windowToRead } from './day-queries.ts';
 
 /** What the decision depends on, in addition to the ledger entry and the staged progress. */
@@ -37,6 +38,7 @@ export type Obstacle =
   | 'queries_changed'
   | 'too_old'
   | 'started_in_the_future'
+  | 'older_than_committed'
   | 'upstream_changed'
   | 'day_has_ended';
 
@@ -59,11 +61,11 @@ export function attemptToContinue(entry: DayEntry, situation: DaySituation): str
 /** @param staged what that attempt has staged so far */
 export function decideAttempt(entry: DayEntry, staged: Progress, situation: DaySituation): AttemptDecision {
   const committedToMs = committedUpTo(entry, attemptToContinue(entry, situation));
-  const slices = withNewSlice(staged, committedToMs, situation);
+  const slices = withNewSlice(staged, entry.committed, committedToMs, situation);
   const isNew = !entry.claim || !hasPagesToResume(staged, committedToMs);
   const goesOn = { kind: slices.length > 1 ? 'append' : 'start', slices } as const;
   if (isNew) return goesOn;
-  const obstacle = obstacleToResuming(staged, situation);
+  const obstacle = obstacleToResuming(staged, entry.committed, situation);
   if (!obstacle) return { kind: 'resume', slices: staged.slices };
   const dropsNothing = slices.length > staged.slices.length;
   return dropsNothing || obstacle === 'upstream_changed' ? goesOn : { kind: 'restart', slices, obstacle };
@@ -81,7 +83,8 @@ export function slicesAfterRestart(
 ): Slice[] {
   const dropped = staged.slices.at(-1);
   const others = { ...staged, slices: staged.slices.slice(0, -1) };
-  const slices = withNewSlice(others, committedUpTo(entry, entry.claim?.attempt), situation);
+  const committedToMs = committedUpTo(entry, entry.claim?.attempt);
+  const slices = withNewSlice(others, entry.committed, committedToMs, situation);
   const repeatsConflict = conflict ?? dropped?.repeatsConflict;
   if (repeatsConflict === undefined) return slices;
   return slices.map((slice) => (slice === slices.at(-1) ? { ...slice, repeatsConflict } : slice));
@@ -117,6 +120,7 @@ function hasPagesToResume({ slices }: Progress, committedToMs: number | undefine
 
 function obstacleToResuming(
   { slices, queryFingerprint }: Progress,
+  committed: Committed | undefined,
   { day, nowMs, brandSettings, upstream, ...now }: DaySituation,
 ): Obstacle | undefined {
   const slice = slices.at(-1);
@@ -124,6 +128,8 @@ function obstacleToResuming(
   if (queryFingerprint !== now.queryFingerprint) return 'queries_changed';
   const startedMs = Date.parse(slice.startedAt);
   if (startedMs > nowMs) return 'started_in_the_future';
+  // A clock ahead has dated what is committed. All pages would be read, and the commit refused.
+  if (isOlder(slice, committed)) return 'older_than_committed';
   // A lookup is a call of its own, and neither its age nor other calls make it wrong: only its upstream day matters.
   if (slice.upstream) return isSame(slice.upstream, upstream) ? undefined : 'upstream_changed';
   const stagedMs = Date.parse(slice.stagedAt ?? slice.startedAt);
@@ -134,6 +140,10 @@ function obstacleToResuming(
   return nowMs < endMs || isWholePassAfterEnd ? undefined : 'day_has_ended';
 }
 
+function isOlder(slice: Slice, committed: Committed | undefined): boolean {
+  return committed !== undefined && Date.parse(beganAt(slice)) < Date.parse(committed.readFrom);
+}
+
 function isSame(one: NonNullable<Slice['upstream']>, other: Slice['upstream']): boolean {
   return other !== undefined && one.snapshot === other.snapshot && one.closed === other.closed;
 }
@@ -141,6 +151,7 @@ function isSame(one: NonNullable<Slice['upstream']>, other: Slice['upstream']): 
 /** The slices that stay, followed by a new one for what has not been read yet. */
 function withNewSlice(
   staged: Progress,
+  committed: Committed | undefined,
   committedToMs: number | undefined,
   { day, nowMs, report, brandSettings, settings, queryFingerprint, upstream, onlyRefusedDue }: DaySituation,
 ): Slice[] {
@@ -153,7 +164,10 @@ function withNewSlice(
   const window: Window = windowToRead(brandSettings, day, nowMs, sinceMs);
   const startedAt = new Date(nowMs).toISOString();
   const kept = finished.filter(() => upstream !== undefined || !window.whole);
-  const lookups = upstream && { upstream, ...goingOn(kept.at(-1), upstream, report, onlyRefusedDue) };
+  const lookups = upstream && {
+    upstream,
+    ...goingOn(kept.at(-1), committed, upstream, report, onlyRefusedDue),
+  };
   const next = emptySlice(
     { ...window, startedAt, ...lookups },
     dayQueries(report, brandSettings, settings, day, window),
@@ -164,12 +178,13 @@ function withNewSlice(
 /** What lookups have left of those of the slice before: once the upstream day is closed, what was empty is asked again. */
 function goingOn(
   before: Slice | undefined,
+  committed: Committed | undefined,
   upstream: NonNullable<Slice['upstream']>,
   { paging }: ReportDefinition,
   onlyRefusedDue: boolean,
 ): Pick<Slice, 'passStartedAt' | 'onlyRefused'> {
   if (before?.upstream?.closed !== upstream.closed) return {};
-  const isSamePass = onlyRefusedDue || before.endedEarly;
+  const isSamePass = (onlyRefusedDue || before.endedEarly) && !isOlder(before, committed);
   const isAnswered = !before.endedEarly && before.upstream.digest === upstream.digest;
   const mayChange = paging.style === 'lookup' && paging.lookup.recordsChange;
   return {

@@ -353,6 +353,13 @@ describe('a claim', () => {
       'append',
     ],
     [
+      'of a lookup appends where a clock ahead has dated what is committed later than it began',
+      { claim, committed: committed({ readFrom: at('09:30') }) },
+      progress([lookedUp]),
+      situation('clicks_detail', at('10:00'), { upstream }),
+      'append',
+    ],
+    [
       'of a lookup starts where there is no upstream day any more',
       { claim },
       progress([lookedUp]),
@@ -363,7 +370,7 @@ describe('a claim', () => {
     expect(decideAttempt(entry, staged, now).kind).toBe(kind);
   });
 
-  it.each<[string, Progress, DaySituation, string]>([
+  it.each<[name: string, Progress, DaySituation, obstacle: string, committed?: Committed]>([
     [
       'the settings now lead to other queries',
       progress([staged], { queryFingerprint: 'before' }),
@@ -395,6 +402,13 @@ describe('a claim', () => {
       'started_in_the_future',
     ],
     [
+      'a clock ahead has dated what is committed later than it began',
+      progress([slice(at('00:00'), at('09:30'))]),
+      situation('order_list'),
+      'older_than_committed',
+      committed({ attempt: 'a0', readFrom: at('09:45') }),
+    ],
+    [
       'I2: the day has ended since it began',
       progress([slice(at('00:00'), at('23:00'))]),
       situation('order_list', at('01:00', NEXT_DAY)),
@@ -412,8 +426,9 @@ describe('a claim', () => {
       situation('order_list', at('00:00', NEXT_DAY)),
       'day_has_ended',
     ],
-  ])('restarts where %s', (_name, staged, now, obstacle) => {
-    expect(decideAttempt({ claim }, staged, now)).toMatchObject({ kind: 'restart', obstacle });
+  ])('restarts where %s', (_name, staged, now, obstacle, ...[before]) => {
+    const entry = { claim, ...(before && { committed: before }) };
+    expect(decideAttempt(entry, staged, now)).toMatchObject({ kind: 'restart', obstacle });
   });
 });
 
