@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { dayPartition, partitionPath } from '../../shared/lake/paths.ts';
@@ -7,23 +7,20 @@ import { orders } from '../../shared/reports/orders.ts';
 import { ProcessDied, diesAtN, diesAtNCatalog } from '../fakes/dies-at-n-store.ts';
 import { changesOf } from '../sync/changes-of-day.ts';
 import { coverageOf, ledgerEntry, publishedDays } from '../sync/lake-contents.ts';
-import { BRAND, type SampleLake, blindRegistry, sampleLake } from '../sync/sample-lake.ts';
+import { BRAND, type SampleLake, blindRegistry } from '../sync/sample-lake.ts';
+import { sharedLakes } from '../sync/shared-lakes.ts';
 
 /** Of a month in which nothing is due: no run looks at it by itself. */
 const FIRST = '2026-02-27';
 const scope = { reports: ['order_list'] };
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: '2026-03-10T15:00:00Z',
-    startDate: FIRST,
-    clicksPerDay: 4,
-    // No run reads the day again unless it is asked to.
-    brandSettings: { reports: { order_list: { refresh: [{ untilAgeDays: 30, every: '30 days' }] } } },
-  });
+const sample = sharedLakes({
+  now: '2026-03-10T15:00:00Z',
+  startDate: FIRST,
+  clicksPerDay: 4,
+  // No run reads the day again unless it is asked to.
+  brandSettings: { reports: { order_list: { refresh: [{ untilAgeDays: 30, every: '30 days' }] } } },
 });
-afterAll(() => sample.close());
 
 const currentOf = async (lake: SampleLake) =>
   (await ledgerEntry(lake, 'order_list', FIRST)).committed?.snapshot ?? '';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
@@ -11,26 +11,23 @@ import { writeLake } from '../fakes/lake-on-disk.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { changesOf } from '../sync/changes-of-day.ts';
 import { coverageOf, ledgerEntry, outcomesOf, wrongReports } from '../sync/lake-contents.ts';
-import { BRAND, type SampleLake, blindRegistry, sampleLake } from '../sync/sample-lake.ts';
+import { BRAND, type SampleLake, blindRegistry } from '../sync/sample-lake.ts';
+import { sharedLakes } from '../sync/shared-lakes.ts';
 
 const FIRST = '2026-03-08';
 const TODAY = '2026-03-10';
 const scope = { reports: ['order_list'] };
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: '2026-03-10T15:00:00Z',
-    startDate: FIRST,
-    recordsTo: '2026-03-10T22:00:00Z',
-    clicksPerDay: 8,
-    // The first day settles at its first reading.
-    brandSettings: {
-      reports: { order_list: { refresh: [{ untilAgeDays: 1, every: 'run' }], watchUnsettledDays: 0 } },
-    },
-  });
+const sample = sharedLakes({
+  now: '2026-03-10T15:00:00Z',
+  startDate: FIRST,
+  recordsTo: '2026-03-10T22:00:00Z',
+  clicksPerDay: 8,
+  // The first day settles at its first reading.
+  brandSettings: {
+    reports: { order_list: { refresh: [{ untilAgeDays: 1, every: 'run' }], watchUnsettledDays: 0 } },
+  },
 });
-afterAll(() => sample.close());
 
 const entryOf = (lake: SampleLake, day = FIRST) => ledgerEntry(lake, 'order_list', day);
 const currentOf = async (lake: SampleLake, day = FIRST) =>

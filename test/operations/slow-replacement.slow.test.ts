@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { HOUR_MS } from '../../shared/days.ts';
 import { dayPartition, snapshotKey } from '../../shared/lake/paths.ts';
@@ -6,26 +6,23 @@ import { rollBack } from '../../shared/operations/rollback.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { orders } from '../../shared/reports/orders.ts';
 import { ledgerEntry } from '../sync/lake-contents.ts';
-import { BRAND, type SampleLake, blindRegistry, sampleLake } from '../sync/sample-lake.ts';
+import { BRAND, type SampleLake, blindRegistry } from '../sync/sample-lake.ts';
+import { sharedLakes } from '../sync/shared-lakes.ts';
 
 const DAY = '2026-03-08';
 const scope = { reports: ['order_list'] };
 const range = { ...scope, from: DAY, to: DAY };
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: '2026-03-10T15:00:00Z',
-    startDate: DAY,
-    recordsTo: '2026-03-10T22:00:00Z',
-    clicksPerDay: 8,
-    brandSettings: {
-      snapshotRetentionDays: 2,
-      reports: { order_list: { refresh: [{ untilAgeDays: 1, every: 'run' }], watchUnsettledDays: 0 } },
-    },
-  });
+const sample = sharedLakes({
+  now: '2026-03-10T15:00:00Z',
+  startDate: DAY,
+  recordsTo: '2026-03-10T22:00:00Z',
+  clicksPerDay: 8,
+  brandSettings: {
+    snapshotRetentionDays: 2,
+    reports: { order_list: { refresh: [{ untilAgeDays: 1, every: 'run' }], watchUnsettledDays: 0 } },
+  },
 });
-afterAll(() => sample.close());
 
 const currentOf = async (lake: SampleLake) =>
   (await ledgerEntry(lake, 'order_list', DAY)).committed?.snapshot ?? '';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { openS3Store } from '../../shared/adapters/aws/s3-store.ts';
@@ -15,7 +15,8 @@ import { startGlueServer } from '../fakes/glue-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
 import { changesOf } from '../sync/changes-of-day.ts';
 import { coverageOf, ledgerEntry, outcomesOf, wrongReports } from '../sync/lake-contents.ts';
-import { type SampleLake, blindRegistry, sampleLake } from '../sync/sample-lake.ts';
+import { type SampleLake, blindRegistry } from '../sync/sample-lake.ts';
+import { sharedLakes } from '../sync/shared-lakes.ts';
 
 const FIRST = '2026-03-07';
 const TODAY = '2026-03-10';
@@ -24,11 +25,7 @@ const STATE = 'ledger/order_list/acme/state.json';
 const SCHEMA = 'schema/orders.json';
 const scope = { reports: ['order_list'] };
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({ now: '2026-03-10T15:00:00Z', startDate: FIRST, clicksPerDay: 6 });
-});
-afterAll(() => sample.close());
+const sample = sharedLakes({ now: '2026-03-10T15:00:00Z', startDate: FIRST, clicksPerDay: 6 });
 
 async function syncedLake(): Promise<SampleLake> {
   const lake = sample.emptyLake();

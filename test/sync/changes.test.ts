@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
@@ -6,25 +6,22 @@ import { changesKey, dayPartition, schemaKey, snapshotKey } from '../../shared/l
 import { storeAround } from '../fakes/lake-around.ts';
 import { ledgerEntry, rowsOf, wrongReports } from './lake-contents.ts';
 import { changesInTable, changesOf, sumsOfChanges } from './changes-of-day.ts';
-import { type SampleLake, sampleLake } from './sample-lake.ts';
+import type { SampleLake } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const DAY = '2026-03-09';
 const TODAY = '2026-03-10';
 const refresh = [{ untilAgeDays: 20, every: 'run' }];
 const scope = { reports: ['order_list'] };
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: '2026-03-10T15:00:00Z',
-    startDate: '2026-03-08',
-    clicksPerDay: 8,
-    brandSettings: {
-      reports: { order_list: { refresh }, transaction_list: { refresh } },
-    },
-  });
+const sample = sharedLakes({
+  now: '2026-03-10T15:00:00Z',
+  startDate: '2026-03-08',
+  clicksPerDay: 8,
+  brandSettings: {
+    reports: { order_list: { refresh }, transaction_list: { refresh } },
+  },
 });
-afterAll(() => sample.close());
 
 /** The status of each order of the day by its place; the amount stays. `undefined` removes it. */
 function setStatus(lake: SampleLake, statusOf: (index: number) => string | undefined): void {

@@ -1,32 +1,29 @@
 /** What a clock that was days ahead has left in the ledger means nothing once the clock is right again. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { type Held, recordsOfDay, restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { type Json, numberText } from '../../shared/json.ts';
 import { ledgerEntry, outcomesOf } from './lake-contents.ts';
-import { type SampleLake, sampleLake } from './sample-lake.ts';
+import type { SampleLake } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const DAY = '2026-02-20';
 const CLOSED_AT = Date.parse('2026-02-21T05:15:00Z');
 const refresh = [{ untilAgeDays: 20, every: '7 days' }];
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: '2026-02-20T20:00:00Z',
-    recordsTo: '2026-02-22T20:00:00Z',
-    startDate: DAY,
-    clicksPerDay: 20,
-    brandSettings: {
-      reports: {
-        clicks_detail: { enabled: true },
-        order_list: { refresh },
-        transaction_list: { refresh, watchUnsettledDays: 20 },
-      },
+const sample = sharedLakes({
+  now: '2026-02-20T20:00:00Z',
+  recordsTo: '2026-02-22T20:00:00Z',
+  startDate: DAY,
+  clicksPerDay: 20,
+  brandSettings: {
+    reports: {
+      clicks_detail: { enabled: true },
+      order_list: { refresh },
+      transaction_list: { refresh, watchUnsettledDays: 20 },
     },
-  });
+  },
 });
-afterAll(() => sample.close());
 
 /** Runs while the clocks of the machine and the service are ahead. */
 async function syncAhead(lake: SampleLake, aheadMs: number, reports: readonly string[]): Promise<void> {

@@ -2,7 +2,7 @@
  * Wrong clocks, one scenario a row: hourly runs over two days of virtual time, in which the machine's clock, the service's
  * clock or one `Date` is wrong. Each scenario has to end like the walk in which all clocks are right.
  */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { ReportName } from '../../sample/brand.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, daysFrom, endOfDay } from '../../shared/days.ts';
@@ -10,7 +10,8 @@ import type { DayOutcome } from '../../shared/outcome.ts';
 import type { SendRequest } from '../../shared/ports.ts';
 import { httpDate } from '../../shared/service/server-clock.ts';
 import { coverageOf, ledgerEntries, publishedDays, serviceDays } from './lake-contents.ts';
-import { NO_TIME, type SampleLake, ZONE, sampleLake } from './sample-lake.ts';
+import { NO_TIME, type SampleLake, ZONE } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const REPORTS: ReportName[] = ['clicks_list', 'order_list'];
 const FIRST = '2026-03-07';
@@ -20,22 +21,20 @@ const RUNS = 49;
 const REQUESTS_TO_LEARN = 2;
 const refresh = [{ untilAgeDays: 20, every: '1 day' }];
 
-let sample: SampleLake;
+const sample = sharedLakes({
+  now: '2026-03-09T16:00:00.000Z',
+  recordsTo: '2026-03-16T16:00:00.000Z',
+  startDate: FIRST,
+  clicksPerDay: 6,
+  reports: REPORTS,
+  brandSettings: {
+    reports: { clicks_list: { refresh }, order_list: { refresh, watchUnsettledDays: 0 } },
+  },
+});
 let right: Walk;
 beforeAll(async () => {
-  sample = await sampleLake({
-    now: '2026-03-09T16:00:00.000Z',
-    recordsTo: '2026-03-16T16:00:00.000Z',
-    startDate: FIRST,
-    clicksPerDay: 6,
-    reports: REPORTS,
-    brandSettings: {
-      reports: { clicks_list: { refresh }, order_list: { refresh, watchUnsettledDays: 0 } },
-    },
-  });
   right = await walk({});
 });
-afterAll(() => sample.close());
 
 /** What is wrong in a run; runs are counted from 0. */
 interface Scenario {

@@ -1,23 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { ReportName } from '../../sample/brand.ts';
 import { yieldingStore } from '../fakes/yielding-store.ts';
 import { wrongReports } from './lake-contents.ts';
-import { REPORTS, type SampleLake, sampleLake, blindRegistry } from './sample-lake.ts';
+import { REPORTS, type SampleLake, blindRegistry } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const NOW = '2026-03-10T15:00:00Z';
 const TODAY = '2026-03-10';
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: NOW,
-    startDate: '2026-03-08',
-    clicksPerDay: 4,
-    interpretations: { pageCap: 3 },
-  });
+const sample = sharedLakes({
+  now: NOW,
+  startDate: '2026-03-08',
+  clicksPerDay: 4,
+  interpretations: { pageCap: 3 },
 });
-afterAll(() => sample.close());
 
 /** Several runs at once on one lake; `yields` decides how they interleave: per run, how often each operation waits. */
 async function runsAtOnce(

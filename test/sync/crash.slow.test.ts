@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { type ReportName, restate } from '../../sample/brand.ts';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import type { Committed } from '../../shared/lake/documents/ledger.ts';
@@ -10,10 +10,10 @@ import {
   NO_TIME,
   type SampleLake,
   type SyncOptions,
-  sampleLake,
   syncUntilComplete,
   blindRegistry,
 } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const NOW = '2026-03-01T17:00:00Z';
 const [YESTERDAY, TODAY] = ['2026-02-28', '2026-03-01'];
@@ -25,15 +25,10 @@ const groups: { reports: ReportName[] }[] = [
   { reports: ['amazon_attribution_report'] },
 ];
 
-let sample: SampleLake;
-let smallPages: SampleLake;
-beforeAll(async () => {
-  // Two days in two months: each has a ledger and a coverage of its own.
-  const options = { now: NOW, recordsTo: '2026-03-01T22:00:00Z', startDate: '2026-02-28' };
-  sample = await sampleLake({ ...options, clicksPerDay: 4 });
-  smallPages = await sampleLake({ ...options, clicksPerDay: 4, interpretations: { pageCap: 2 } });
-});
-afterAll(() => Promise.all([sample.close(), smallPages.close()]));
+// Two days in two months: each has a ledger and a coverage of its own.
+const options = { now: NOW, recordsTo: '2026-03-01T22:00:00Z', startDate: YESTERDAY, clicksPerDay: 4 };
+const sample = sharedLakes(options);
+const smallPages = sharedLakes({ ...options, interpretations: { pageCap: 2 } });
 
 /** A run whose process dies at its n-th operation on the lake. @returns whether it died */
 async function dyingRun(

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { numberText } from '../../shared/json.ts';
@@ -6,23 +6,20 @@ import { clickDetails } from '../../shared/reports/click-details.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
-import { type SampleLake, type SyncOptions, sampleLake } from './sample-lake.ts';
+import type { SampleLake, SyncOptions } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const FIRST = '2026-03-09';
 const LAST = '2026-03-11';
 const AFTER_FIRST = Date.parse('2026-03-10T05:30:00Z');
 const scope = { reports: ['clicks_list', 'clicks_detail'] };
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: '2026-03-09T05:30:00Z',
-    recordsTo: '2026-03-12T04:00:00Z',
-    startDate: FIRST,
-    clicksPerDay: 30,
-  });
+const sample = sharedLakes({
+  now: '2026-03-09T05:30:00Z',
+  recordsTo: '2026-03-12T04:00:00Z',
+  startDate: FIRST,
+  clicksPerDay: 30,
 });
-afterAll(() => sample.close());
 
 /** Runs every hour until then. */
 async function runUntil(lake: SampleLake, untilMs: number, options: SyncOptions = {}): Promise<void> {

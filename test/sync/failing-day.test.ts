@@ -1,22 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Fault } from '../../sample/faults.ts';
 import { numberText } from '../../shared/json.ts';
 import { errorOf, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
-import { type SampleLake, sampleLake } from './sample-lake.ts';
+import type { SampleLake } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const FIRST = '2026-03-09';
 const scope = { reports: ['order_list'], from: FIRST, to: FIRST };
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: '2026-03-10T15:00:00Z',
-    startDate: FIRST,
-    clicksPerDay: 40,
-    interpretations: { pageCap: 1 },
-  });
+const sample = sharedLakes({
+  now: '2026-03-10T15:00:00Z',
+  startDate: FIRST,
+  clicksPerDay: 40,
+  interpretations: { pageCap: 1 },
 });
-afterAll(() => sample.close());
 
 /** How many requests a run makes, and the code of its error. */
 async function run(lake: SampleLake): Promise<{ requests: number; code: string | undefined }> {

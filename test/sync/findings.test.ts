@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { type Held, type ReportName, recordsOfDay, restate } from '../../sample/brand.ts';
 import { HOUR_MS } from '../../shared/days.ts';
 import { type Json, type JsonObject, isJsonObject, numberText } from '../../shared/json.ts';
@@ -14,16 +14,13 @@ import {
   sampleLake,
   syncUntilComplete,
 } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const [BEFORE, DAY, AFTER, TODAY] = ['2026-03-09', '2026-03-10', '2026-03-11', '2026-03-12'];
 /** In New York, when three days are over and closed. */
 const NOW = '2026-03-12T16:00:00Z';
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({ now: NOW, startDate: BEFORE, clicksPerDay: 60 });
-});
-afterAll(() => sample.close());
+const sample = sharedLakes({ now: NOW, startDate: BEFORE, clicksPerDay: 60 });
 
 /** One run. @returns the findings that it logged, and the checks that it could not make */
 async function run(lake: SampleLake, reports: readonly ReportName[], options: SyncOptions = {}) {

@@ -2,7 +2,7 @@
  * The same promise as in `published-details.slow.test.ts`, whatever happens in whatever order: lookups that are refused or
  * forgotten, clicks that come and go, raw records that expire, runs without time, deaths, rollbacks and rebuilds.
  */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Held, recordsOfDay, restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
@@ -13,14 +13,8 @@ import { listVersions, rollBack } from '../../shared/operations/rollback.ts';
 import { clickDetails } from '../../shared/reports/click-details.ts';
 import { ProcessDied, diesAtN, diesAtNCatalog } from '../fakes/dies-at-n-store.ts';
 import { ledgerEntry, publishedDays, rowsOf, serviceDays, tableOf } from './lake-contents.ts';
-import {
-  BRAND,
-  NO_TIME,
-  type SampleLake,
-  type SyncOptions,
-  blindRegistry,
-  sampleLake,
-} from './sample-lake.ts';
+import { BRAND, NO_TIME, type SyncOptions, blindRegistry } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const DAY = '2026-03-09';
 const both = { reports: ['clicks_list', 'clicks_detail'] };
@@ -33,16 +27,12 @@ const retyped = {
 
 type Looked = 'clicks_list' | 'clicks_detail';
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: '2026-03-09T20:30:00Z',
-    recordsTo: '2026-03-10T03:59:00Z',
-    startDate: DAY,
-    clicksPerDay: 80,
-  });
+const sample = sharedLakes({
+  now: '2026-03-09T20:30:00Z',
+  recordsTo: '2026-03-10T03:59:00Z',
+  startDate: DAY,
+  clicksPerDay: 80,
 });
-afterAll(() => sample.close());
 
 /** A lake, and what its service does not answer. */
 class World {

@@ -1,29 +1,26 @@
 /** Readings that are disregarded because the service has forgotten records: they are not repeated, and nothing is overdue. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { coverageOf, ledgerEntry, outcomesOf } from './lake-contents.ts';
-import { type SampleLake, sampleLake } from './sample-lake.ts';
+import type { SampleLake } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const DAY = '2026-03-05';
 const both = { reports: ['clicks_list', 'clicks_detail'] };
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: '2026-03-06T15:00:00Z',
-    startDate: DAY,
-    recordsTo: '2026-03-06T04:00:00Z',
-    clicksPerDay: 20,
-    brandSettings: {
-      reports: {
-        clicks_detail: { enabled: true },
-        order_list: { refresh: [{ untilAgeDays: 2, every: '1 day' }], watchUnsettledDays: 60 },
-      },
+const sample = sharedLakes({
+  now: '2026-03-06T15:00:00Z',
+  startDate: DAY,
+  recordsTo: '2026-03-06T04:00:00Z',
+  clicksPerDay: 20,
+  brandSettings: {
+    reports: {
+      clicks_detail: { enabled: true },
+      order_list: { refresh: [{ untilAgeDays: 2, every: '1 day' }], watchUnsettledDays: 60 },
     },
-  });
+  },
 });
-afterAll(() => sample.close());
 
 async function syncDaily(lake: SampleLake, days: number, reports: string[]): Promise<void> {
   for (let day = 0; day < days; day += 1) {

@@ -1,23 +1,20 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ReportName, recordsOfDay, restate } from '../../sample/brand.ts';
 import { HOUR_MS, endOfDay, startOfDay } from '../../shared/days.ts';
 import { type JsonObject, numberText } from '../../shared/json.ts';
 import { ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
 import { NO_TIME, type SampleLake, ZONE, sampleLake, syncUntilComplete } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const FIRST = '2026-03-09';
 const PAGE = 3;
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: '2026-03-10T15:00:00Z',
-    startDate: FIRST,
-    clicksPerDay: 20,
-    interpretations: { pageCap: PAGE },
-  });
+const sample = sharedLakes({
+  now: '2026-03-10T15:00:00Z',
+  startDate: FIRST,
+  clicksPerDay: 20,
+  interpretations: { pageCap: PAGE },
 });
-afterAll(() => sample.close());
 
 const scopeOf = (report: ReportName) => ({ reports: [report], from: FIRST, to: FIRST });
 const wrong = (lake: SampleLake, report: ReportName) =>

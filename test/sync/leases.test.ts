@@ -1,26 +1,23 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { MINUTE_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import type { RunRegistry } from '../../shared/ports.ts';
 import { gatedStore } from '../fakes/gated-store.ts';
 import { ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
-import { NO_TIME, type SampleLake, type SyncOptions, sampleLake, blindRegistry } from './sample-lake.ts';
+import { NO_TIME, type SampleLake, type SyncOptions, blindRegistry } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const NOW = '2026-03-10T15:00:00Z';
 const [EARLIER, TODAY] = ['2026-03-09', '2026-03-10'];
 const scope = { reports: ['order_list'] };
 const SECOND = 1000;
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: NOW,
-    startDate: EARLIER,
-    clicksPerDay: 8,
-    interpretations: { pageCap: 2 },
-  });
+const sample = sharedLakes({
+  now: NOW,
+  startDate: EARLIER,
+  clicksPerDay: 8,
+  interpretations: { pageCap: 2 },
 });
-afterAll(() => sample.close());
 
 /** A run that waits in the middle of a day until `letGo` is called. */
 async function slowRun(lake: SampleLake, holds: (key: string) => boolean, options: SyncOptions = {}) {

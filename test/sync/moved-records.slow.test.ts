@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { type Held, restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { numberText } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import { coverageOf, ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const DAY = '2026-02-20';
 /** The day's first instant in New York, in seconds. */
@@ -13,23 +14,19 @@ const DAY_START = String(Date.parse('2026-02-20T05:00:00Z') / 1000);
 const refresh = [{ untilAgeDays: 60, every: '7 days' }];
 const scope = { reports: ['order_list'] };
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: '2026-03-10T15:00:00Z',
-    recordsTo: '2026-02-21T20:00:00Z',
-    startDate: DAY,
-    clicksPerDay: 20,
-    interpretations: { pageCap: 3 },
-    brandSettings: {
-      reports: {
-        order_list: { refresh, watchUnsettledDays: 0 },
-        transaction_list: { refresh, watchUnsettledDays: 0 },
-      },
+const sample = sharedLakes({
+  now: '2026-03-10T15:00:00Z',
+  recordsTo: '2026-02-21T20:00:00Z',
+  startDate: DAY,
+  clicksPerDay: 20,
+  interpretations: { pageCap: 3 },
+  brandSettings: {
+    reports: {
+      order_list: { refresh, watchUnsettledDays: 0 },
+      transaction_list: { refresh, watchUnsettledDays: 0 },
     },
-  });
+  },
 });
-afterAll(() => sample.close());
 
 /** Acts once, when the second page of the day is requested. */
 function atSecondPage(lake: SampleLake, act: () => void): void {

@@ -1,5 +1,5 @@
 /** Days of lookups after a rollback, after a repair, and in an outage of their action. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { numberText } from '../../shared/json.ts';
@@ -7,21 +7,18 @@ import { rollBack } from '../../shared/operations/rollback.ts';
 import { repairLake } from '../../shared/repair/repair.ts';
 import { clickDetails } from '../../shared/reports/click-details.ts';
 import { ledgerEntry } from './lake-contents.ts';
-import { BRAND, type SampleLake, sampleLake } from './sample-lake.ts';
+import { BRAND, type SampleLake } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const DAY = '2026-03-05';
 const scope = { reports: ['clicks_list', 'clicks_detail'] };
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: '2026-03-06T15:00:00Z',
-    startDate: DAY,
-    recordsTo: '2026-03-06T04:00:00Z',
-    clicksPerDay: 20,
-  });
+const sample = sharedLakes({
+  now: '2026-03-06T15:00:00Z',
+  startDate: DAY,
+  recordsTo: '2026-03-06T04:00:00Z',
+  clicksPerDay: 20,
 });
-afterAll(() => sample.close());
 
 async function syncDaily(lake: SampleLake, days: number): Promise<void> {
   for (let day = 0; day < days; day += 1) {

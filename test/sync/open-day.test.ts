@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { type ReportName, restate } from '../../sample/brand.ts';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { ledgerEntry, publishedDays, requestsOf, wrongReports } from './lake-contents.ts';
-import { type SampleLake, sampleLake } from './sample-lake.ts';
+import type { SampleLake } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const TODAY = '2026-03-09';
 const TOMORROW = '2026-03-10';
@@ -10,16 +11,12 @@ const TOMORROW = '2026-03-10';
 const END = Date.parse('2026-03-10T04:00:00Z');
 const scope = { reports: ['clicks_list', 'clicks_detail'] };
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: '2026-03-09T12:00:00Z',
-    recordsTo: '2026-03-10T12:00:00Z',
-    startDate: TODAY,
-    clicksPerDay: 60,
-  });
+const sample = sharedLakes({
+  now: '2026-03-09T12:00:00Z',
+  recordsTo: '2026-03-10T12:00:00Z',
+  startDate: TODAY,
+  clicksPerDay: 60,
 });
-afterAll(() => sample.close());
 
 /** Adds a click and its detail, which the service returns from now on. */
 function addClick({ brand }: SampleLake, at: number, id: string): void {

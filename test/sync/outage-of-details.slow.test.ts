@@ -1,11 +1,12 @@
 /** The action of the lookups refuses everything for days, while every other action answers. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { consoleControls, consoleTextControls } from '../../functions/console-controls.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import type { Message } from '../../shared/ports.ts';
 import { watch } from '../../shared/watcher/index.ts';
 import { requestsOf, wrongReports } from './lake-contents.ts';
-import { type SampleLake, sampleLake } from './sample-lake.ts';
+import type { SampleLake } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const FIRST = '2026-03-09';
 const START = Date.parse('2026-03-09T04:30:00Z');
@@ -19,17 +20,13 @@ const brandSettings = {
   },
 };
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: new Date(START).toISOString(),
-    recordsTo: '2026-03-17T04:00:00Z',
-    startDate: FIRST,
-    clicksPerDay: 24,
-    brandSettings,
-  });
+const sample = sharedLakes({
+  now: new Date(START).toISOString(),
+  recordsTo: '2026-03-17T04:00:00Z',
+  startDate: FIRST,
+  clicksPerDay: 24,
+  brandSettings,
 });
-afterAll(() => sample.close());
 
 /** Runs every hour until then, and twenty minutes later the watcher. @returns its messages */
 async function watchedRuns(lake: SampleLake, untilMs: number): Promise<Message[]> {

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { type Held, restate } from '../../sample/brand.ts';
 import { addDays } from '../../shared/days.ts';
 import type { Json } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import { errorOf, ledgerEntry, wrongReports } from './lake-contents.ts';
-import { BRAND, type SampleLake, sampleLake } from './sample-lake.ts';
+import { BRAND, sampleLake } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const REPORT = 'amazon_attribution_report';
 const TODAY = '2026-03-11';
@@ -12,17 +13,13 @@ const DAY = '2026-03-09';
 const compact = (day: string) => day.replaceAll('-', '');
 const [before, after] = [addDays(DAY, -1), addDays(DAY, 1)];
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: '2026-03-11T15:00:00Z',
-    startDate: '2026-03-08',
-    clicksPerDay: 40,
-    reports: [REPORT],
-    interpretations: { pageCap: 3 },
-  });
+const sample = sharedLakes({
+  now: '2026-03-11T15:00:00Z',
+  startDate: '2026-03-08',
+  clicksPerDay: 40,
+  reports: [REPORT],
+  interpretations: { pageCap: 3 },
 });
-afterAll(() => sample.close());
 
 /** Gives the records of the day these dates, in turn. `null` takes the date away. */
 function dated(dates: readonly (Json | null)[]): (held: Held[]) => Held[] {
@@ -47,9 +44,10 @@ async function syncDated(dates: readonly (Json | null)[], brandSettings = {}) {
 
 describe('the date of an attribution record', () => {
   it('I1: keeps a record out of the day of another date, and says so', async () => {
-    const { rows, error, events } = await syncDated([compact(DAY), compact(DAY), compact(after), before]);
+    const dates = [compact(DAY), compact(DAY), compact(after), before];
+    const { lake, rows, error, events } = await syncDated(dates);
     const of = (date: string) =>
-      sample.brand.records[REPORT].filter(({ record }) => record.date === date).length;
+      lake.brand.records[REPORT].filter(({ record }) => record.date === date).length;
     expect(error).toBeUndefined();
     expect(rows).toBe(of(compact(DAY)));
     expect(rows).toBeGreaterThan(1);

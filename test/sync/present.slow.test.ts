@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { ReportName } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, endOfDay } from '../../shared/days.ts';
 import { reportStateKey } from '../../shared/lake/paths.ts';
 import { isJsonObject, parseJson } from '../../shared/json.ts';
 import { ledgerEntry, wrongReports } from './lake-contents.ts';
-import { BRAND, type SampleLake, type SyncOptions, ZONE, sampleLake } from './sample-lake.ts';
+import { BRAND, type SampleLake, type SyncOptions, ZONE } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const FIRST = '2026-03-08';
 const YESTERDAY = '2026-03-09';
@@ -13,17 +14,13 @@ const NOON = Date.parse('2026-03-10T16:00:00.000Z');
 const END = endOfDay(TODAY, ZONE);
 const REPORTS: ReportName[] = ['clicks_list', 'order_list'];
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: new Date(NOON).toISOString(),
-    recordsTo: '2026-03-12T16:00:00.000Z',
-    startDate: FIRST,
-    clicksPerDay: 6,
-    reports: REPORTS,
-  });
+const sample = sharedLakes({
+  now: new Date(NOON).toISOString(),
+  recordsTo: '2026-03-12T16:00:00.000Z',
+  startDate: FIRST,
+  clicksPerDay: 6,
+  reports: REPORTS,
 });
-afterAll(() => sample.close());
 
 /** A lake that was complete an hour ago. */
 async function completeLake(nowMs: number): Promise<SampleLake> {

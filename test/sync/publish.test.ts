@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
@@ -10,24 +10,21 @@ import { reports } from '../../shared/reports/index.ts';
 import { lateCatalog } from '../fakes/late-catalog.ts';
 import { yieldingStore } from '../fakes/yielding-store.ts';
 import { ledgerEntry, outcomesOf, rewriteDocument, wrongReports } from './lake-contents.ts';
-import { BRAND, type SampleLake, sampleLake, blindRegistry } from './sample-lake.ts';
+import { BRAND, type SampleLake, blindRegistry } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const FIRST = '2026-03-08';
 const TODAY = '2026-03-10';
 const scope = { reports: ['order_list'] };
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: '2026-03-10T15:00:00Z',
-    startDate: FIRST,
-    clicksPerDay: 6,
-    brandSettings: {
-      reports: { order_list: { refresh: [{ untilAgeDays: 4, every: 'run' }], watchUnsettledDays: 0 } },
-    },
-  });
+const sample = sharedLakes({
+  now: '2026-03-10T15:00:00Z',
+  startDate: FIRST,
+  clicksPerDay: 6,
+  brandSettings: {
+    reports: { order_list: { refresh: [{ untilAgeDays: 4, every: 'run' }], watchUnsettledDays: 0 } },
+  },
 });
-afterAll(() => sample.close());
 
 function mark(lake: SampleLake, day: string, fields: JsonObject): void {
   restate(lake.brand, 'order_list', day, (held) =>

@@ -2,7 +2,7 @@
  * What was published of a click stays as long as the click does: whatever the service answers later, and whatever is left
  * of the raw records.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
 import type { Fault } from '../../sample/faults.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
@@ -11,6 +11,7 @@ import type { LogEvent } from '../../shared/log-events.ts';
 import { changesOf } from './changes-of-day.ts';
 import { ledgerEntry, outcomesOf, publishedDays, requestsOf, serviceDays } from './lake-contents.ts';
 import { type SampleLake, sampleLake, syncUntilComplete } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const DAY = '2026-03-09';
 const CLICKS = 120;
@@ -18,16 +19,12 @@ const both = { reports: ['clicks_list', 'clicks_detail'] };
 const byName = { ...both, from: DAY, to: DAY };
 const REFUSED: Fault = { kind: 'code', code: 17, msg: 'too old' };
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: '2026-03-10T05:30:00Z',
-    recordsTo: '2026-03-10T03:59:00Z',
-    startDate: DAY,
-    clicksPerDay: CLICKS,
-  });
+const sample = sharedLakes({
+  now: '2026-03-10T05:30:00Z',
+  recordsTo: '2026-03-10T03:59:00Z',
+  startDate: DAY,
+  clicksPerDay: CLICKS,
 });
-afterAll(() => sample.close());
 
 const faults: (() => void)[] = [];
 afterEach(() => {

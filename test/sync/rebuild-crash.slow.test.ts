@@ -1,20 +1,17 @@
 import { hash } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import type { ReportName } from '../../sample/brand.ts';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import { ProcessDied, diesAtN, diesAtNCatalog } from '../fakes/dies-at-n-store.ts';
 import { changesOf } from './changes-of-day.ts';
 import { coverageOf, ledgerEntries, publishedDays } from './lake-contents.ts';
-import { type SampleLake, blindRegistry, sampleLake } from './sample-lake.ts';
+import { type SampleLake, blindRegistry } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const [FIRST, DAY, TODAY] = ['2026-02-27', '2026-02-28', '2026-03-01'];
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({ now: '2026-03-01T17:00:00Z', startDate: FIRST, clicksPerDay: 4 });
-});
-afterAll(() => sample.close());
+const sample = sharedLakes({ now: '2026-03-01T17:00:00Z', startDate: FIRST, clicksPerDay: 4 });
 
 function fingerprintOf({ store, catalog }: SampleLake): string {
   const objects = [...store.objects].map(([key, { body }]) => `${key} ${hash('md5', body)}`);

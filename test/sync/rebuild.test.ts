@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { type Held, type ReportName, restate } from '../../sample/brand.ts';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
@@ -18,17 +18,14 @@ import {
   tableOf,
   wrongReports,
 } from './lake-contents.ts';
-import { BRAND, NO_TIME, REPORTS, type SampleLake, blindRegistry, sampleLake } from './sample-lake.ts';
+import { BRAND, NO_TIME, REPORTS, type SampleLake, blindRegistry } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const FIRST = '2026-03-06';
 const [DAY, LAST, TODAY] = ['2026-03-07', '2026-03-09', '2026-03-10'];
 const LEDGER = 'ledger/order_list/acme/2026-03.json';
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({ now: '2026-03-10T15:00:00Z', startDate: FIRST, clicksPerDay: 6 });
-});
-afterAll(() => sample.close());
+const sample = sharedLakes({ now: '2026-03-10T15:00:00Z', startDate: FIRST, clicksPerDay: 6 });
 
 async function synced(reports: readonly ReportName[] = ['order_list']): Promise<SampleLake> {
   const lake = sample.emptyLake();
@@ -303,16 +300,12 @@ describe('a day whose raw records do not tell', () => {
 
 describe('another key', () => {
   const noKey = ordersWith({ key: 'no_such_field' });
-  let paged: SampleLake;
-  beforeAll(async () => {
-    paged = await sampleLake({
-      now: '2026-03-10T15:00:00Z',
-      startDate: FIRST,
-      clicksPerDay: 6,
-      interpretations: { pageCap: 2 },
-    });
+  const paged = sharedLakes({
+    now: '2026-03-10T15:00:00Z',
+    startDate: FIRST,
+    clicksPerDay: 6,
+    interpretations: { pageCap: 2 },
   });
-  afterAll(() => paged.close());
 
   /** The three orders of the day in the order of their pages. */
   const restated = (lake: SampleLake, change: (orders: Held[]) => Held[]) =>

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
 import type { Fault } from '../../sample/faults.ts';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
@@ -6,6 +6,7 @@ import { type Json, type JsonObject, numberText } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import { coverageOf, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
 import { NO_TIME, type SampleLake, type SyncOptions, sampleLake } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const DAY = '2026-03-09';
 const TODAY = '2026-03-10';
@@ -13,16 +14,12 @@ const TODAY = '2026-03-10';
 const AFTER = Date.parse('2026-03-10T04:30:00Z');
 const scope = { reports: ['clicks_list', 'clicks_detail'] };
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: '2026-03-09T16:00:00Z',
-    recordsTo: '2026-03-10T04:00:00Z',
-    startDate: DAY,
-    clicksPerDay: 220,
-  });
+const sample = sharedLakes({
+  now: '2026-03-09T16:00:00Z',
+  recordsTo: '2026-03-10T04:00:00Z',
+  startDate: DAY,
+  clicksPerDay: 220,
 });
-afterAll(() => sample.close());
 
 const faults: (() => void)[] = [];
 afterEach(() => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { DAY_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { isJsonObject } from '../../shared/json.ts';
@@ -6,22 +6,19 @@ import { dayPartition, ledgerKey, partitionPath, progressKey, snapshotKey } from
 import type { ObjectStore } from '../../shared/ports.ts';
 import { ignoresEmptyRange } from '../fakes/ignores-empty-range.ts';
 import { ledgerEntry, outcomesOf, rewriteDocument, wrongReports } from './lake-contents.ts';
-import { BRAND, type SampleLake, blindRegistry, sampleLake } from './sample-lake.ts';
+import { BRAND, type SampleLake, blindRegistry } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const FIRST = '2026-03-07';
 const TODAY = '2026-03-10';
 const REPORT = 'order_list';
 const scope = { reports: [REPORT] };
 
-let sample: SampleLake;
+const sample = sharedLakes({ now: '2026-03-10T15:00:00Z', startDate: FIRST, reports: [REPORT] });
 let lake: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({ now: '2026-03-10T15:00:00Z', startDate: FIRST, reports: [REPORT] });
-});
 beforeEach(() => {
   lake = sample.emptyLake();
 });
-afterAll(() => sample.close());
 
 async function snapshotOf(day: string): Promise<string> {
   const { committed } = await ledgerEntry(lake, REPORT, day);

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { ledgerEntry, outcomesOf, wrongReports } from './lake-contents.ts';
-import { NO_TIME, type SampleLake, sampleLake } from './sample-lake.ts';
+import { NO_TIME, type SampleLake } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const FIRST = '2026-03-07';
 const TODAY = '2026-03-10';
@@ -20,16 +21,12 @@ const brand = {
   },
 };
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: '2026-03-10T15:00:00Z',
-    startDate: FIRST,
-    clicksPerDay: 6,
-    brandSettings: brand,
-  });
+const sample = sharedLakes({
+  now: '2026-03-10T15:00:00Z',
+  startDate: FIRST,
+  clicksPerDay: 6,
+  brandSettings: brand,
 });
-afterAll(() => sample.close());
 
 function voidAll(lake: SampleLake, day: string): void {
   for (const report of ['order_list', 'transaction_list'] as const)

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS, addDays } from '../../shared/days.ts';
 import { type Json, type JsonObject, numberText } from '../../shared/json.ts';
 import { coverageOf, ledgerEntry, outcomesOf } from './lake-contents.ts';
-import { type SampleLake, type SyncOptions, sampleLake } from './sample-lake.ts';
+import type { SampleLake, SyncOptions } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const DAY = '2026-02-20';
 const refresh = [{ untilAgeDays: 60, every: '7 days' }];
@@ -11,17 +12,13 @@ const refresh = [{ untilAgeDays: 60, every: '7 days' }];
 type Restated = 'order_list' | 'transaction_list';
 const STATE: Record<Restated, string> = { order_list: 'status', transaction_list: 'order_status' };
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: '2026-03-10T15:00:00Z',
-    recordsTo: '2026-02-21T20:00:00Z',
-    startDate: DAY,
-    clicksPerDay: 20,
-    brandSettings: { reports: { order_list: { refresh }, transaction_list: { refresh } } },
-  });
+const sample = sharedLakes({
+  now: '2026-03-10T15:00:00Z',
+  recordsTo: '2026-02-21T20:00:00Z',
+  startDate: DAY,
+  clicksPerDay: 20,
+  brandSettings: { reports: { order_list: { refresh }, transaction_list: { refresh } } },
 });
-afterAll(() => sample.close());
 
 function asksForDay({ fields }: { fields: Record<string, Json> }): boolean {
   const start = String(Date.parse('2026-02-20T05:00:00Z') / 1000);

@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { MINUTE_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { rateBudgetKey } from '../../shared/lake/paths.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { ledgerEntries, wrongReports } from './lake-contents.ts';
-import { BRAND, type SampleLake, blindRegistry, sampleLake } from './sample-lake.ts';
+import { BRAND, blindRegistry } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const REPORT = 'order_list';
 const KEY = rateBudgetKey(BRAND);
 /** More than a run of a few minutes takes: one that does not end fails by them. */
 const MOST_LOOKS = 1_000;
 
-let lake: SampleLake;
-beforeAll(async () => {
-  lake = await sampleLake({ now: '2026-03-10T15:00:00Z', startDate: '2026-03-09', reports: [REPORT] });
-});
-afterAll(() => lake.close());
+const sample = sharedLakes({ now: '2026-03-10T15:00:00Z', startDate: '2026-03-09', reports: [REPORT] });
 
 /** The store of a lake whose rates nobody may write. */
 function withoutRates(store: ObjectStore): ObjectStore {
@@ -53,7 +50,7 @@ describe('a run that gets nothing of the rate', () => {
   ])(
     'ends %s: its days are left to the next run, and none has failed',
     async (_name, timeMs, endsAfterMs) => {
-      const ran = lake.emptyLake();
+      const ran = sample.emptyLake();
       const startMs = ran.service.now().getTime();
       const requests = ran.service.requests.length;
       const { status, reports } = await ran.sync({
@@ -77,7 +74,7 @@ describe('a run that gets nothing of the rate', () => {
 
 describe('a run that may not share the rate', () => {
   it('says so and leaves its days to the next run, and none has failed', async () => {
-    const ran = lake.emptyLake();
+    const ran = sample.emptyLake();
     const requests = ran.service.requests.length;
     const denied = { store: withoutRates(ran.store), catalog: ran.catalog, runs: blindRegistry };
     const { status, reports } = await ran.sync({ lake: denied });

@@ -1,28 +1,25 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { ledgerEntry } from './lake-contents.ts';
-import { type SampleLake, blindRegistry, sampleLake } from './sample-lake.ts';
+import { type SampleLake, blindRegistry } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const DAY = '2026-02-20';
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: '2026-02-25T15:00:00Z',
-    recordsTo: '2026-02-21T20:00:00Z',
-    startDate: DAY,
-    clicksPerDay: 40,
-    brandSettings: {
-      reports: {
-        clicks_list: { refresh: [{ untilAgeDays: 60, every: '7 days' }] },
-        clicks_detail: { enabled: true, refresh: [{ untilAgeDays: 60, every: '7 days' }] },
-        transaction_list: { refresh: [{ untilAgeDays: 10, every: '7 days' }], watchUnsettledDays: 60 },
-      },
+const sample = sharedLakes({
+  now: '2026-02-25T15:00:00Z',
+  recordsTo: '2026-02-21T20:00:00Z',
+  startDate: DAY,
+  clicksPerDay: 40,
+  brandSettings: {
+    reports: {
+      clicks_list: { refresh: [{ untilAgeDays: 60, every: '7 days' }] },
+      clicks_detail: { enabled: true, refresh: [{ untilAgeDays: 60, every: '7 days' }] },
+      transaction_list: { refresh: [{ untilAgeDays: 10, every: '7 days' }], watchUnsettledDays: 60 },
     },
-  });
+  },
 });
-afterAll(() => sample.close());
 
 const keysOfDay = (lake: SampleLake, prefix: string) =>
   [...lake.store.objects.keys()].filter((key) => key.startsWith(prefix) && key.includes(`dt=${DAY}`));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { type ReportName, restate } from '../../sample/brand.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
@@ -6,27 +6,24 @@ import type { Catalog } from '../../shared/ports.ts';
 import { ProcessDied } from '../fakes/dies-at-n-store.ts';
 import { gatedStore } from '../fakes/gated-store.ts';
 import { coverageOf, ledgerEntry, wrongReports } from './lake-contents.ts';
-import { type SampleLake, type SyncOptions, sampleLake, blindRegistry } from './sample-lake.ts';
+import { type SampleLake, type SyncOptions, blindRegistry } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const FIRST = '2026-03-08';
 const TODAY = '2026-03-10';
 const scope = { reports: ['transaction_list'] };
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({
-    now: '2026-03-10T15:00:00Z',
-    startDate: FIRST,
-    clicksPerDay: 4,
-    brandSettings: {
-      snapshotRetentionDays: 1,
-      reports: {
-        transaction_list: { refresh: [{ untilAgeDays: 2, every: 'run' }], watchUnsettledDays: 0 },
-      },
+const sample = sharedLakes({
+  now: '2026-03-10T15:00:00Z',
+  startDate: FIRST,
+  clicksPerDay: 4,
+  brandSettings: {
+    snapshotRetentionDays: 1,
+    reports: {
+      transaction_list: { refresh: [{ untilAgeDays: 2, every: 'run' }], watchUnsettledDays: 0 },
     },
-  });
+  },
 });
-afterAll(() => sample.close());
 
 function restateFirst(lake: SampleLake): void {
   restate(lake.brand, 'transaction_list', FIRST, (held) =>

@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import type { Catalog } from '../../shared/ports.ts';
 import { coverageOf } from './lake-contents.ts';
-import { type SampleLake, sampleLake, blindRegistry } from './sample-lake.ts';
+import { type SampleLake, blindRegistry } from './sample-lake.ts';
+import { sharedLakes } from './shared-lakes.ts';
 
 const FIRST = '2026-03-09';
 const scope = { reports: ['order_list'] };
 /** Those that need no column of transactions. */
 const OF_ORDERS = ['orders_daily', 'publisher_performance', 'channel_conversion'];
 
-let sample: SampleLake;
-beforeAll(async () => {
-  sample = await sampleLake({ now: '2026-03-10T15:00:00Z', startDate: FIRST, clicksPerDay: 4 });
-});
-afterAll(() => sample.close());
+const sample = sharedLakes({ now: '2026-03-10T15:00:00Z', startDate: FIRST, clicksPerDay: 4 });
 
 function without(lake: SampleLake, day: string, field: string): void {
   restate(lake.brand, 'order_list', day, (held) =>
