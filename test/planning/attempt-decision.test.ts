@@ -113,7 +113,6 @@ const pass = slice(at('00:00'), at('00:00', NEXT_DAY), { startedAt: at('01:00', 
 
 describe('the attempt that a claim continues', () => {
   it.each<[string, DayEntry, DaySituation, string | undefined]>([
-    ['none, for a day that was never read', {}, situation('clicks_list'), undefined],
     ['the claimed one', { claim }, situation('order_list'), 'a1'],
     [
       'the committed one of the open day that grows',
@@ -138,12 +137,6 @@ describe('the attempt that a claim continues', () => {
       { committed: committed() },
       situation('clicks_list', at('01:00', NEXT_DAY)),
       undefined,
-    ],
-    [
-      'the committed one of a day whose refused lookups are due',
-      { committed: committed({ state: 'closed' }) },
-      situation('clicks_detail', at('10:00', NEXT_DAY), { upstream, onlyRefusedDue: true }),
-      'a1',
     ],
     [
       'the committed one of a day of lookups, open or closed',
@@ -188,7 +181,6 @@ describe('the attempt that a claim continues', () => {
 
 describe('a claim', () => {
   it.each<[string, DayEntry, Progress, DaySituation, string]>([
-    ['of a day that was never read starts', {}, progress([]), situation('order_list'), 'start'],
     [
       'of the open day appends to what is committed',
       { committed: committed() },
@@ -202,13 +194,6 @@ describe('a claim', () => {
       progress([]),
       situation('clicks_list'),
       'start',
-    ],
-    [
-      'I4: resumes what an earlier run staged',
-      { claim },
-      progress([staged]),
-      situation('order_list'),
-      'resume',
     ],
     [
       'I4: resumes what is complete but not committed',
@@ -231,7 +216,6 @@ describe('a claim', () => {
       situation('order_list'),
       'resume',
     ],
-    ['starts where nothing was staged', { claim }, progress([]), situation('order_list'), 'start'],
     [
       'starts where no page was staged',
       { claim },
@@ -245,20 +229,6 @@ describe('a claim', () => {
       progress([finished]),
       situation('clicks_list'),
       'append',
-    ],
-    [
-      'of a lookup appends to what was looked up of an earlier snapshot of its upstream',
-      { claim },
-      progress([{ ...staged, upstream }]),
-      situation('clicks_detail', at('10:00'), { upstream: { ...upstream, snapshot: 'u2' } }),
-      'append',
-    ],
-    [
-      'of a lookup resumes while its upstream is the same',
-      { claim },
-      progress([{ ...staged, upstream }]),
-      situation('clicks_detail', at('10:00'), { upstream }),
-      'resume',
     ],
     [
       'of a lookup resumes however old it is, and also when the day is over',
@@ -384,21 +354,9 @@ describe('a claim', () => {
       'too_old',
     ],
     [
-      'it began longer than resumeWithinHours ago, and does not say when a page was staged',
-      progress([slice(at('00:00'), at('03:59'))]),
-      situation('order_list'),
-      'too_old',
-    ],
-    [
       'a lookup began at a time that is still to come',
       progress([{ ...lookedUp, startedAt: at('10:01') }]),
       situation('clicks_detail', at('10:00'), { upstream }),
-      'started_in_the_future',
-    ],
-    [
-      'it began at a time that is still to come',
-      progress([slice(at('00:00'), at('10:01'))]),
-      situation('order_list'),
       'started_in_the_future',
     ],
     [
@@ -407,12 +365,6 @@ describe('a claim', () => {
       situation('order_list'),
       'older_than_committed',
       committed({ attempt: 'a0', readFrom: at('09:45') }),
-    ],
-    [
-      'I2: the day has ended since it began',
-      progress([slice(at('00:00'), at('23:00'))]),
-      situation('order_list', at('01:00', NEXT_DAY)),
-      'day_has_ended',
     ],
     [
       'I2: the day has ended and slices would be mixed with the pass',
@@ -586,18 +538,12 @@ describe('the slices to read', () => {
 
   it.each<[string, Slice[], Slice[]]>([
     [
-      'the last one is marked, those before it are not',
-      [staged, staged],
-      [staged, { ...staged, resumed: true }],
-    ],
-    [
       'the last of three alone is marked',
       [staged, staged, staged],
       [staged, staged, { ...staged, resumed: true }],
     ],
     ['a finished one is not marked', [finished], [finished]],
     ['a lookup is not marked', [lookedUp], [lookedUp]],
-    ['nothing is marked where there is none', [], []],
   ])('that another run goes on with say so: %s', (_name, before, after) => {
     expect(asResumed(before.map((one) => ({ ...one })))).toEqual(after);
   });
@@ -646,10 +592,5 @@ describe('the slices to read', () => {
     expect(next).toMatchObject({ upstream: now, done: false, ...flags });
     expect(next?.onlyRefused).toBe('onlyRefused' in flags ? true : undefined);
     expect(slices.length).toBe(2);
-  });
-
-  it('have each query of the day', () => {
-    const { slices } = decideAttempt({}, progress([]), situation('order_list', at('03:00', NEXT_DAY)));
-    expect(slices[0]?.parts.map(({ role }) => role)).toEqual(['include', 'exclude']);
   });
 });

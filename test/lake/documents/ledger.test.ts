@@ -200,12 +200,6 @@ describe('a commit', () => {
     expect(other.firstCommittedAt).toBe(NOW);
   });
 
-  it('keeps every version that was replaced, however long ago', () => {
-    const at = NOW_MS + 400 * DAY_MS;
-    const { superseded } = entryOf(commitDay(ledgerOf(full), DAY, commitOf({ snapshot: 's2' }, at)));
-    expect(superseded?.map(({ snapshot }) => snapshot)).toEqual(['s0', 's1']);
-  });
-
   it.each<[string, Partial<Committed>, Partial<Superseded>]>([
     ['one that is part of a day', { state: 'open' }, { whole: false, timeZone: 'America/New_York' }],
     ['a whole one', { state: 'unconfirmed' }, { whole: true, timeZone: 'America/New_York' }],
@@ -239,19 +233,12 @@ describe('a commit', () => {
       const again = claimDay(kept(full), DAY, undefined, claim);
       expect(entryOf(commitDay(again, DAY, commitOf())).disregarded).toBeUndefined();
     });
-
-    it('I5: changes nothing where the day was taken over', () => {
-      expect(() => kept({ ...full, claim: { ...claim, runId: 'r2' } })).toThrow(
-        expect.objectContaining({ kind: 'conflict', code: 'claim_lost' }),
-      );
-    });
   });
 
   it.each<[string, DayEntry]>([
     ['the day was taken over', { claim: { ...claim, runId: 'r2' } }],
     ['the day was released', { claim: { ...claim, runId: null } }],
     ['another attempt is claimed', { claim: { ...claim, attempt: 'a2' } }],
-    ['another run has published it', { committed: published }],
     ['the ledger was made again', {}],
   ])('I5: changes nothing where %s', (_name, entry) => {
     const ledger = ledgerOf(entry);
@@ -275,7 +262,6 @@ describe('a commit', () => {
   });
 
   it.each<[string, Committed, Committed]>([
-    ['one that began at the same time', readAt('2026-01-06T09:00:00Z'), readAt('2026-01-06T09:00:00Z')],
     [
       'one that a clock ahead has read',
       marked(readAt('2026-01-07T10:00:00.001Z'), '2026-01-07T10:00:00.001Z', () => NOW_MS),
@@ -306,22 +292,11 @@ describe('a commit', () => {
     );
   });
 
-  it('of an open day replaces an earlier reading of it', () => {
-    const open = { state: 'open' } as const;
-    const ledger = ledgerOf({ committed: readAt('2026-01-06T09:00:00Z', open), claim });
-    const next = readAt('2026-01-06T09:30:00Z', open);
-    expect(entryOf(commitDay(ledger, DAY, commitOf(next))).committed).toEqual({ ...next, committedAt: NOW });
-  });
-
   it('that comes too late says what is committed, and what to compare', () => {
     const ledger = ledgerOf({ committed: readAt('2026-01-06T09:00:00Z'), claim });
     expect(() => commitDay(ledger, DAY, commitOf({ readFrom: '2026-01-06T08:00:00Z' }))).toThrow(
       /2026-01-05 was read at 2026-01-06T09:00:00Z and is closed.*compare the clock/,
     );
-  });
-
-  it('of a day that was never read replaces nothing', () => {
-    expect(entryOf(commitDay(ledgerOf({ claim }), DAY, commitOf())).superseded).toEqual([]);
   });
 
   it('touches no other day, and does not change what it was given', () => {
@@ -401,20 +376,12 @@ describe('a version that is committed without a reading', () => {
     ]);
   });
 
-  it.each<[string, DayEntry]>([
-    ['a run has claimed the day', { ...day, claim: { ...claim, runId: 'r2' } }],
-    ['its run has released the day', day],
-    ['the ledger was made again', {}],
-  ])('I5: changes nothing where meanwhile %s', (_name, entry) => {
-    expect(() => back(entry)).toThrow(expect.objectContaining({ kind: 'conflict', code: 'claim_lost' }));
-  });
-
-  it('I2: does not replace a later reading', () => {
-    const committed = { ...published, readFrom: '2026-01-06T10:00:00.001Z' };
-    expect(() => back({ ...day, committed, claim: held })).toThrow(
-      expect.objectContaining({ kind: 'conflict', code: 'later_reading' }),
-    );
-  });
+  it.each<[string, DayEntry]>([['the ledger was made again', {}]])(
+    'I5: changes nothing where meanwhile %s',
+    (_name, entry) => {
+      expect(() => back(entry)).toThrow(expect.objectContaining({ kind: 'conflict', code: 'claim_lost' }));
+    },
+  );
 });
 
 describe('versions whose time is over', () => {
@@ -446,7 +413,6 @@ describe('versions whose time is over', () => {
   });
 
   it.each<[string, DayEntry]>([
-    ['none was replaced', { committed: published }],
     ['all are young enough', agedDays(29, 1)],
     [
       'their replacement is not published',
@@ -461,7 +427,6 @@ describe('versions whose time is over', () => {
   it.each<[string, Claim, number]>([
     ['a run reads', claim, 3],
     ['waits to be resumed', { ...claim, runId: null }, 3],
-    ['a rollback has claimed', { ...claim, attempt: undefined }, 3],
     [
       'a rollback has claimed that died a day ago',
       { ...claim, attempt: undefined, at: new Date(NOW_MS - DAY_MS).toISOString() },
@@ -510,19 +475,9 @@ describe('a publication', () => {
     ]);
   });
 
-  it('I3: comes with the commit where there is no catalog', () => {
-    const committed = { ...published, snapshot: 's2', published: true };
-    expect(entryOf(commitDay(ledgerOf(full), DAY, { ...commitOf(), committed })).superseded?.at(-1)).toEqual({
-      snapshot: 's1',
-      at: new Date(NOW_MS).toISOString(),
-      ...whole,
-    });
-  });
-
   it.each<[string, DayEntry, string]>([
     ['of a snapshot that was replaced meanwhile', full, 's0'],
     ['of a day that is not published', { claim }, 's1'],
-    ['a second time', { committed: { ...published, published: true } }, 's1'],
   ])('I3: is not recorded %s', (_name, entry, snapshot) => {
     const ledger = ledgerOf(entry);
     expect(recordPublished(ledger, DAY, snapshot, NOW_MS)).toBe(ledger);
@@ -632,11 +587,6 @@ describe('a failure', () => {
     expect((Date.parse(failure?.retryAt ?? '') - NOW_MS) / 60_000).toBe(minutes);
   });
 
-  it('waits a day at most, however often it failed', () => {
-    const often = ledgerOf({ claim, failure: { ...failure, times: 100_000 } });
-    expect(entryOf(failDay(often, DAY, failed)).failure?.retryAt).toBe('2026-01-07T10:00:00.000Z');
-  });
-
   it.each<[string, boolean, Claim | undefined]>([
     ['is kept for the next run where it can be resumed', true, { ...claim, runId: null }],
     ['is dropped where it cannot', false, undefined],
@@ -673,11 +623,6 @@ describe('a failure', () => {
     const ledger = ledgerOf({ committed: { ...published, state: 'settled' }, claim });
     const { failure: recorded } = entryOf(failDay(ledger, DAY, { ...failed, isRequested: false }));
     expect(recorded?.times).toBe(1);
-  });
-
-  it('I5: is not recorded by a run whose day was taken over', () => {
-    const ledger = ledgerOf({ claim: { ...claim, runId: 'r2' } });
-    expect(failDay(ledger, DAY, failed)).toBe(ledger);
   });
 
   it('I5: is not recorded by a run whose day was taken over and has been published since', () => {
@@ -762,10 +707,7 @@ describe('a stored ledger', () => {
 
   it.each<[string, unknown, string]>([
     ['another version', broken({ version: 2 }), 'version is 2'],
-    ['days as a list', broken({ days: [full] }), 'days'],
-    ['recent writes that are not text', broken({ recentWrites: [1] }), 'recentWrites.0 is 1'],
     ['another report’s ledger', broken({ report: 'clicks_list' }), 'ledger/clicks_list/acme/2026-01.json'],
-    ['another brand’s ledger', broken({ brand: 'globex' }), 'ledger/order_list/globex/2026-01.json'],
     ['another month’s ledger', broken({ month: '2026-02' }), 'ledger/order_list/acme/2026-02.json'],
     [
       'a day that is none',
@@ -782,36 +724,20 @@ describe('a stored ledger', () => {
       brokenDay({ committed: { ...published, refusedLookups: { count: 0.5 } } }),
       'refusedLookups.count is 0.5',
     ],
-    [
-      'refused lookups tried at no time',
-      brokenDay({ committed: { ...published, refusedLookups: { count: 1, retryAt: 'soon' } } }),
-      'refusedLookups.retryAt is "soon"',
-    ],
     ['a day that no calendar has', broken({ days: { '2026-01-32': full } }), 'days.2026-01-32'],
     [
       'a day of another month',
       broken({ days: { '2026-02-01': full } }),
       '2026-02-01 is not a day of its month',
     ],
-    ['a day that is null', broken({ days: { [DAY]: null } }), `days.${DAY}`],
-    ['a claim whose attempt is no text', brokenDay({ claim: { ...claim, attempt: null } }), 'claim.attempt'],
-    ['a claim whose run is not text', brokenDay({ claim: { ...claim, runId: 7 } }), 'claim.runId is 7'],
     ['a claim at no time', brokenDay({ claim: { ...claim, at: 'noon' } }), 'claim.at is "noon"'],
     ['restarts below none', brokenDay({ claim: { ...claim, restarts: -1 } }), 'claim.restarts is -1'],
-    ['a snapshot without a name', brokenDay({ committed: { ...published, snapshot: null } }), 'snapshot'],
     [
       'a snapshot in another place',
       brokenDay({ committed: { ...published, snapshot: '../../../x' } }),
       'snapshot is "../../../x"',
     ],
-    [
-      'a publication flag that is text',
-      brokenDay({ committed: { ...published, published: 'no' } }),
-      'published is "no"',
-    ],
-    ['half a row', brokenDay({ committed: { ...published, rows: 0.5 } }), 'rows is 0.5'],
     ['an unknown state', brokenDay({ committed: { ...published, state: 'shut' } }), 'state is "shut"'],
-    ['an attempt without a time', brokenDay({ committed: { ...published, readFrom: '' } }), 'readFrom is ""'],
     [
       'an attempt whose time is not an instant',
       brokenDay({ committed: { ...published, readTo: '2026-02-30T00:00:00Z' } }),
@@ -823,14 +749,12 @@ describe('a stored ledger', () => {
       'queryFingerprint',
     ],
     ['a failure without an end', brokenDay({ failure: { ...failure, retryAt: 'never' } }), 'retryAt'],
-    ['a failure that is a text', brokenDay({ failure: 'HTTP 500' }), 'failure is "HTTP 500"'],
     ['replaced snapshots without times', brokenDay({ superseded: [{ snapshot: 's0' }] }), 'superseded.0.at'],
     [
       'a disregarded reading without rows',
       brokenDay({ disregarded: { at: NOW, queryFingerprint: 'q' } }),
       'disregarded.rows',
     ],
-    ['a request that is a number', brokenDay({ continuation: 1 }), 'continuation is 1'],
   ])('is refused with its key and the field: %s', (_name, value, place) => {
     const damaged = { kind: 'config', code: 'damaged_document', message: expect.stringContaining(KEY) };
     expect(() => parse(parseJson(JSON.stringify(value)))).toThrow(expect.objectContaining(damaged));
