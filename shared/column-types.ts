@@ -87,11 +87,6 @@ export interface TypeSpec<V extends Value = Value> {
   parquet: {
     element: ParquetElement;
     toPhysical(held: V): PhysicalValue;
-    /**
-     * Whether hyparquet itself returns our value. Otherwise the annotation is hidden from it, and `fromPhysical`
-     * converts what it returns.
-     */
-    readByHyparquet: boolean;
     /** A value as Parquet stores it, without its annotation; `undefined` where it is of another kind. */
     fromPhysical(stored: unknown): V | undefined;
   };
@@ -112,7 +107,6 @@ const SCALAR_TYPES = {
     parquet: {
       element: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
       toPhysical: (held) => held,
-      readByHyparquet: true,
       fromPhysical: (stored) => (stored instanceof Uint8Array ? utf8.decode(stored) : undefined),
     },
     trino: 'varchar',
@@ -126,7 +120,6 @@ const SCALAR_TYPES = {
     parquet: {
       element: { type: 'INT64' },
       toPhysical: (held) => held,
-      readByHyparquet: true,
       fromPhysical: (stored) => (typeof stored === 'bigint' ? stored : undefined),
     },
     trino: 'bigint',
@@ -139,7 +132,6 @@ const SCALAR_TYPES = {
     parquet: {
       element: { type: 'DOUBLE' },
       toPhysical: (held) => held,
-      readByHyparquet: true,
       fromPhysical: (stored) => (typeof stored === 'number' ? stored : undefined),
     },
     trino: 'double',
@@ -152,7 +144,6 @@ const SCALAR_TYPES = {
     parquet: {
       element: { type: 'BOOLEAN' },
       toPhysical: (held) => held,
-      readByHyparquet: true,
       fromPhysical: (stored) => (typeof stored === 'boolean' ? stored : undefined),
     },
     trino: 'boolean',
@@ -168,7 +159,6 @@ const SCALAR_TYPES = {
     parquet: {
       element: { type: 'INT32', converted_type: 'DATE' },
       toPhysical: (held) => Math.floor(held.getTime() / DAY_MS),
-      readByHyparquet: true,
       fromPhysical: (stored) => (typeof stored === 'number' ? new Date(stored * DAY_MS) : undefined),
     },
     trino: 'date',
@@ -187,7 +177,6 @@ const SCALAR_TYPES = {
       // Iceberg has microseconds only: Spark would read milliseconds as times of January 1970, without an error.
       element: { type: 'INT64', converted_type: 'TIMESTAMP_MICROS' },
       toPhysical: (held) => BigInt(held.getTime()) * MICROS,
-      readByHyparquet: true,
       fromPhysical: (stored) => (typeof stored === 'bigint' ? new Date(Number(stored / MICROS)) : undefined),
     },
     trino: 'timestamp(3)',
@@ -212,8 +201,6 @@ function decimalSpec(type: DecimalType): TypeSpec<bigint> {
         ...shape,
       },
       toPhysical: (held) => held,
-      // hyparquet would turn decimals into floating-point numbers.
-      readByHyparquet: false,
       fromPhysical: (stored) => (stored instanceof Uint8Array ? bigEndianInteger(stored) : undefined),
     },
     trino: type,

@@ -94,22 +94,6 @@ describe('a column type', () => {
     expect(typeSpec(type).parquet.element).toEqual(element);
   });
 
-  it('is read by the library itself, but for decimals', () => {
-    const types: ColumnType[] = [
-      'string',
-      'bigint',
-      'double',
-      'boolean',
-      'date',
-      'timestamp',
-      'decimal(9,2)',
-    ];
-    const parquet = types.map((type) => ({ type, ...typeSpec(type).parquet }));
-    expect(parquet.filter(({ readByHyparquet }) => !readByHyparquet).map(({ type }) => type)).toEqual([
-      'decimal(9,2)',
-    ]);
-  });
-
   const bytes = (...values: number[]) => Uint8Array.from(values);
   it.each<[ColumnType, unknown, Value | undefined]>([
     ['string', Buffer.from('ä'), 'ä'],

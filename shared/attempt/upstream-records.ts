@@ -1,7 +1,7 @@
 import { asBrandReportsError, BrandReportsError } from '../errors.ts';
 import type { Slice } from '../lake/documents/progress.ts';
 import { versionKey } from '../lake/paths.ts';
-import { loadParquet } from '../lake/table/load-parquet.ts';
+import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
 import type { Lookup, ReportDefinition, UpstreamRecord } from '../reports/definition.ts';
 import type { BrandReport } from '../context/context.ts';
@@ -19,7 +19,7 @@ export async function upstreamRecords(
   const file = fileIn(store, { key, bytes: upstream.bytes });
   const optional = lookup.optional.map(({ column }) => column);
   const records = new Map<string, UpstreamRecord>();
-  const { readParquetRows } = await loadParquet();
+  const { readParquetRows } = await loadCodedFile();
   try {
     for await (const row of readParquetRows(file, [lookup.key.column, ...optional])) {
       const value = row[lookup.key.column];

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json.ts';
 import { asBrandReportsError } from '../errors.ts';
-import { loadParquet } from '../lake/table/load-parquet.ts';
+import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
 import { recordsOfRows } from '../lake/table/typed-columns.ts';
 import { keyOf } from '../records/record-list.ts';
@@ -31,13 +31,12 @@ export function committedDetails(
     const key = keys.version(snapshot);
     const file = fileIn(ctx.lake.store, { key, bytes });
     try {
-      const { readParquetColumns, readParquetRows } = await loadParquet();
-      const columns = (await readParquetColumns(file)).filter(
-        (column) => field === undefined || column.field === field,
-      );
+      const { openCodedFile, rowsOf } = await loadCodedFile();
+      const opened = await openCodedFile(file);
+      const columns = opened.columns.filter((column) => field === undefined || column.field === field);
       const recordOf = recordsOfRows(columns);
       const names = columns.map(({ name }) => name);
-      for await (const row of readParquetRows(file, names)) yield recordOf(row);
+      for await (const group of opened.groups(names)) for (const row of rowsOf(group)) yield recordOf(row);
     } catch (thrown) {
       const { kind, code, message } = asBrandReportsError(thrown);
       if (kind !== 'bug' && code !== 'object_missing') throw thrown;

@@ -12,7 +12,7 @@ import { readOrDamage } from '../lake/documents/cas-document.ts';
 import { type Committed, type ExaminedDay, recordFindings } from '../lake/documents/ledger.ts';
 import { versionKey } from '../lake/paths.ts';
 import type { Row } from '../lake/table/columns.ts';
-import { loadParquet } from '../lake/table/load-parquet.ts';
+import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
 import { errorSummary } from '../outcome.ts';
 import { COMPARED_DAYS, type FindingFacts, entriesIn, findingsOf, isNewFinding } from './findings.ts';
@@ -178,7 +178,7 @@ async function* rowsOf(
   columns: readonly string[],
 ): AsyncGenerator<Row, void, undefined> {
   if (committed.rows === 0) return;
-  const { readParquetRows } = await loadParquet();
+  const { readParquetRows } = await loadCodedFile();
   const key = versionKey(report.table, brand, day, committed.snapshot);
   yield* readParquetRows(fileIn(lake.store, { key, bytes: committed.bytes }), columns);
 }

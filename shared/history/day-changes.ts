@@ -8,7 +8,7 @@ import { asBrandReportsError } from '../errors.ts';
 import type { DayChanges } from '../lake/documents/ledger.ts';
 import { changesKey, monthPartition, snapshotKey } from '../lake/paths.ts';
 import type { Row } from '../lake/table/columns.ts';
-import { loadParquet } from '../lake/table/load-parquet.ts';
+import { loadCodedFile, loadParquet } from '../lake/table/load-parquet.ts';
 import type { ParquetFile } from '../lake/table/parquet.ts';
 import { fileIn, findFile } from '../lake/table/readable-file.ts';
 import type { BrandReport } from '../context/context.ts';
@@ -119,7 +119,7 @@ async function rowsInTable(
   day: string,
   { at }: DayChanges,
 ): Promise<Row[]> {
-  const { readParquetRows } = await loadParquet();
+  const { readParquetRows } = await loadCodedFile();
   const month = monthPartition(brand, report.name, monthOf(day));
   const snapshot = await lake.catalog?.snapshotOf(changesTable.name, month);
   const file = snapshot && (await findFile(lake.store, snapshotKey(changesTable.name, month, snapshot)));

@@ -12,7 +12,7 @@ import type { Slice } from '../lake/documents/progress.ts';
 import { ColumnFacts, fullest } from '../lake/table/column-facts.ts';
 import { type Observations, growSchema, observe } from '../lake/table/columns.ts';
 import { Digest, RowHashes } from '../lake/table/digest.ts';
-import { loadParquet } from '../lake/table/load-parquet.ts';
+import { loadCodedFile, loadParquet } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
 import { ROW_GROUP_BYTES, maxRowsOfGroup } from '../lake/table/row-group-limits.ts';
 import { RowGroups } from '../lake/table/row-groups.ts';
@@ -162,7 +162,7 @@ async function isIntact(
   try {
     if (Buffer.from(await file.range(bytes - 4, bytes)).toString('latin1') !== 'PAR1') return false;
     if (!readBack) return true;
-    const { readParquetRows } = await loadParquet();
+    const { readParquetRows } = await loadCodedFile();
     const found = new Digest();
     for await (const row of readParquetRows(file)) found.add(row);
     return found.value() === digest;

@@ -9,7 +9,7 @@ import {
   partitionPrefix,
   snapshotOfKey,
 } from '../lake/paths.ts';
-import { loadParquet } from '../lake/table/load-parquet.ts';
+import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
 import { readContent } from '../lake/table/read-content.ts';
 import { summaryOfRows } from '../history/index.ts';
@@ -171,7 +171,7 @@ interface RecordedChanges {
 }
 
 async function recordedChanges({ store }: Lake, objects: readonly Snapshot[] = []): Promise<RecordedChanges> {
-  const { readParquetRows } = await loadParquet();
+  const { readParquetRows } = await loadCodedFile();
   const found: { changes: DayChanges; changeId: string }[] = [];
   let note: string | undefined;
   for (const object of objects.toReversed()) {

@@ -4,7 +4,7 @@ import { asBrandReportsError } from '../errors.ts';
 import type { StoredSchema } from '../lake/documents/schema.ts';
 import { snapshotOfKey, tablePrefix } from '../lake/paths.ts';
 import { DERIVED_COLUMNS, baseSchema } from '../lake/table/columns.ts';
-import { loadParquet } from '../lake/table/load-parquet.ts';
+import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
 import type { LakeAccess } from '../context/context.ts';
 import type { ListedObject, ObjectStore } from '../ports.ts';
@@ -48,9 +48,9 @@ async function columnsOf(
   object: ListedObject,
 ): Promise<{ columns?: Column[]; note?: string }> {
   const { key } = object;
-  const { readParquetColumns } = await loadParquet();
+  const { openCodedFile } = await loadCodedFile();
   try {
-    const columns = await readParquetColumns(fileIn(store, object));
+    const { columns } = await openCodedFile(fileIn(store, object));
     const isOurs = DERIVED_COLUMNS.every((derived) => columns.some(({ name }) => name === derived));
     return isOurs ? { columns } : { note: `${key} is no snapshot of a report` };
   } catch (thrown) {

@@ -3,7 +3,7 @@ import { restate } from '../../sample/brand.ts';
 import { createGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { type JsonObject, isJsonObject } from '../../shared/json.ts';
 import { type Row, baseSchema } from '../../shared/lake/table/columns.ts';
-import { readParquetRows } from '../../shared/lake/table/parquet.ts';
+import { readParquetRows } from '../../shared/lake/table/coded-columns.ts';
 import { ledgerKey, schemaKey } from '../../shared/lake/paths.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';

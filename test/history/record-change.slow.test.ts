@@ -7,7 +7,7 @@ import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.
 import { changesKey, dayPartition, snapshotKey } from '../../shared/lake/paths.ts';
 import type { Row } from '../../shared/lake/table/columns.ts';
 import { readContent } from '../../shared/lake/table/read-content.ts';
-import { readParquetRows } from '../../shared/lake/table/parquet.ts';
+import { readParquetRows } from '../../shared/lake/table/coded-columns.ts';
 import { orders as report } from '../../shared/reports/orders.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
 import { blindRegistry } from '../sync/sample-lake.ts';

@@ -19,7 +19,7 @@ import { parseStoredSchema } from '../../shared/lake/documents/schema.ts';
 import type { Row } from '../../shared/lake/table/columns.ts';
 import { rowMapper } from '../lake/table/row-mapper.ts';
 import { Digest } from '../../shared/lake/table/digest.ts';
-import { readParquetRows } from '../../shared/lake/table/parquet.ts';
+import { readParquetRows } from '../../shared/lake/table/coded-columns.ts';
 import type { DayOutcome, SyncOutcome } from '../../shared/outcome.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';

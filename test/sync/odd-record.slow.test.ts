@@ -6,7 +6,7 @@ import type { JsonObject } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { dayPartition, snapshotKey } from '../../shared/lake/paths.ts';
-import { readParquetRows } from '../../shared/lake/table/parquet.ts';
+import { readParquetRows } from '../../shared/lake/table/coded-columns.ts';
 import { startHttpServer } from '../fakes/http-server.ts';
 import { ledgerEntry, wrongReports } from './lake-contents.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';

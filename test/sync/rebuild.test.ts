@@ -393,9 +393,9 @@ describe('another time zone', () => {
     expect(
       [FIRST, DAY, '2026-03-08', LAST, TODAY].map((day) => [rows[day]?.time_zone, rows[day]?.findings]),
     ).toEqual([
-      ...Array.from({ length: 3 }, () => ['America/New_York', null]),
+      ...Array.from({ length: 3 }, () => ['America/New_York', undefined]),
       ['Europe/Berlin', 'zone_seam (America/New_York before, Europe/Berlin now)'],
-      ['Europe/Berlin', null],
+      ['Europe/Berlin', undefined],
     ]);
   });
 });

@@ -63,7 +63,8 @@ describe.each<[Restated]>([['order_list'], ['transaction_list']])('a day of %s',
     const { committed } = await ledgerEntry(lake, report, DAY);
     expect(committed).toMatchObject({ state: 'settled', unsettled: { rows: 0 } });
     expect(committed?.rows).toBe(recordsOfDay(lake.brand, report, DAY).length);
-    expect((await coverageOf(lake, report))[DAY]).toMatchObject({ state: 'settled', next_due: null });
+    const { state, next_due: due } = (await coverageOf(lake, report))[DAY] ?? {};
+    expect([state, due]).toEqual(['settled', undefined]);
   });
 
   it('I11: that is read with a filter on a final state is read as often as others', async () => {

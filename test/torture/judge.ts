@@ -9,7 +9,7 @@ import {
   partitionPrefix,
   snapshotOfKey,
 } from '../../shared/lake/paths.ts';
-import { readParquetRows } from '../../shared/lake/table/parquet.ts';
+import { readParquetRows } from '../../shared/lake/table/coded-columns.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { BRAND, type Entries, ledgerEntries, wrongPointers } from '../simulation/contents.ts';
 import { type Watched, compare } from './watch.ts';

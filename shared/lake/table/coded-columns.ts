@@ -4,13 +4,14 @@
  * day are compared at a fraction of what their rows would cost. One row group is in memory at a time (I12).
  */
 import { zstdDecompressSync } from 'node:zlib';
-import type { ColumnChunk, RowGroup } from 'hyparquet';
+import type { RowGroup } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
 import { readRleBitPackedHybrid } from 'hyparquet/src/encoding.js';
 import { type Column, type Value, typeSpec } from '../../column-types.ts';
 import { viewOf } from '../../records/murmur.ts';
-import type { CodedColumn, NamedColumn } from './coded-rows.ts';
-import { columnsOf, filledColumns, readMetadata } from './parquet.ts';
+import { type CodedColumn, type NamedColumn, valueOfCode } from './coded-rows.ts';
+import type { Row } from './columns.ts';
+import { columnsOf, filledColumns, readMetadata, startOf } from './parquet-footer.ts';
 import type { ReadableFile } from './readable-file.ts';
 import type { Texts } from './texts.ts';
 
@@ -23,7 +24,7 @@ export interface CodedGroup {
 
 /** A snapshot of a table. */
 export interface CodedFile {
-  columns: readonly Column[];
+  columns: Column[];
   rows: number;
   /** All rows. @param names only these columns */
   groups(names?: readonly string[]): AsyncGenerator<CodedGroup, void, undefined>;
@@ -39,10 +40,8 @@ export async function openCodedFile(file: ReadableFile): Promise<CodedFile> {
     columns,
     rows: Number(metadata.num_rows),
     async *groups(names) {
-      for (const group of metadata.row_groups) {
-        const wanted = placesIn(group, columns).filter(({ column }) => names?.includes(column.name) ?? true);
-        yield { rows: Number(group.num_rows), columns: await chunksOf(file, group, wanted, wholeColumn) };
-      }
+      const wanted = columns.filter(({ name }) => names?.includes(name) ?? true);
+      for (const group of metadata.row_groups) yield await readGroup(file, group, wanted);
     },
     async *pick(rows) {
       let firstRow = 0;
@@ -59,6 +58,38 @@ export async function openCodedFile(file: ReadableFile): Promise<CodedFile> {
       }
     },
   };
+}
+
+/** A row group of the file, and of its columns these. */
+export async function readGroup(
+  file: ReadableFile,
+  group: RowGroup,
+  columns: readonly Column[],
+): Promise<CodedGroup> {
+  const places = placesIn(group, columns);
+  return { rows: Number(group.num_rows), columns: await chunksOf(file, group, places, wholeColumn) };
+}
+
+/** The rows of a file; a NULL is missing from its row. @param names only these columns */
+export async function* readParquetRows(
+  file: ReadableFile,
+  names?: readonly string[],
+): AsyncGenerator<Row, void, undefined> {
+  for await (const group of (await openCodedFile(file)).groups(names)) yield* rowsOf(group);
+}
+
+export function rowsOf({ rows, columns }: CodedGroup): Row[] {
+  const made = Array.from({ length: rows }, (): Row => ({}));
+  for (const [name, column] of columns) {
+    // What many rows have is one value in memory.
+    const values: (Value | undefined)[] = [];
+    for (const [index, row] of made.entries()) {
+      const code = column.codes[index] ?? 0;
+      values[code] ??= valueOfCode(column, code);
+      if (values[code] !== undefined) row[name] = values[code];
+    }
+  }
+  return made;
 }
 
 /** Where a column of a row group lies in the file. */
@@ -78,11 +109,6 @@ function placesIn(group: RowGroup, columns: readonly Column[]): Place[] {
       const start = Number(startOf(chunk));
       return { column, start, end: start + Number(chunk?.meta_data?.total_compressed_size ?? 0) };
     });
-}
-
-function startOf(chunk: ColumnChunk | undefined): bigint {
-  const { dictionary_page_offset: dictionary, data_page_offset: data = 0n } = chunk?.meta_data ?? {};
-  return dictionary ?? data;
 }
 
 /** In one request, as the columns of a row group lie one behind the other; each is unpacked when it is asked for. */

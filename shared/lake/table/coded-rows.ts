@@ -1,6 +1,6 @@
 import type { Value } from '../../column-types.ts';
 import type { Row } from './columns.ts';
-import { type Texts, textsOf } from './texts.ts';
+import { type Texts, textOfCode, textsOf } from './texts.ts';
 
 /**
  * A column of many rows, each different value once: the value of a row is that of its code, and `undefined` is NULL.
@@ -28,9 +28,10 @@ export interface CodedUnits {
   units: Float64Array;
 }
 
-/** What a code of a column stands for that holds no texts; `undefined` for NULL. */
-export function valueOfCode(column: CodedValues | CodedUnits, code: number): Value | undefined {
+/** What a code of a column stands for; `undefined` for NULL. */
+export function valueOfCode(column: CodedColumn, code: number): Value | undefined {
   if ('values' in column) return column.values[code];
+  if ('texts' in column) return textOfCode(column.texts, code);
   const units = column.units[code] ?? Number.NaN;
   return Number.isNaN(units) ? undefined : BigInt(units);
 }

@@ -11,7 +11,6 @@ import { type CodedColumn, valueOfCode } from './coded-rows.ts';
 import { type CodedFile, openCodedFile } from './coded-columns.ts';
 import { Digest, RowHashes, columnHashes, counts } from './digest.ts';
 import type { ReadableFile } from './readable-file.ts';
-import { isNullText } from './texts.ts';
 
 /** How many changed records are listed at most, and how many letters these may have in both versions. */
 const LISTED_LIMITS = { records: 10_000, bytes: 16 * 2 ** 20 };
@@ -260,13 +259,8 @@ async function textsOf(
 }
 
 function textAt(column: CodedColumn, row: number, spec: TypeSpec): string | undefined {
-  const code = column.codes[row] ?? 0;
-  if (!('texts' in column)) {
-    const value = valueOfCode(column, code);
-    return value === undefined ? undefined : spec.texts(value)[0];
-  }
-  const { bytes, starts, ends } = column.texts;
-  return isNullText(column.texts, code) ? undefined : bytes.toString('utf8', starts[code], ends[code]);
+  const value = valueOfCode(column, column.codes[row] ?? 0);
+  return value === undefined ? undefined : spec.texts(value)[0];
 }
 
 /** Removed records first, then those that were added and altered, each in the order of their rows. */

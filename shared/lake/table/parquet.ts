@@ -1,27 +1,21 @@
 /**
- * Writes and reads Parquet files, a row group at a time: only the row group at hand is in memory (I12). A day of any
- * size can be written, since the file is uploaded in parts while it grows and exists only after `finish`.
- * How a column type is stored is in its row of `column-types.ts`. What is written here is also read by Athena, DuckDB
- * and parquetjs-lite (`parquetjs-reader.ts`), which `verify` and the tests compare with this reader.
+ * Writes Parquet files, a row group at a time: only the row group at hand is in memory (I12). A day of any size can be
+ * written, since the file is uploaded in parts while it grows and exists only after `finish`.
+ * How a column type is stored is in its row of `column-types.ts`. What is written here is read by `coded-columns.ts`,
+ * Athena, DuckDB and parquetjs-lite (`parquetjs-reader.ts`), which `verify` and the tests compare.
  */
 import { promisify } from 'node:util';
-import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import {
-  type ColumnChunk,
-  type FileMetaData,
-  type RowGroup,
-  type SchemaElement,
-  parquetMetadataAsync,
-  parquetReadObjects,
-} from 'hyparquet';
+import { constants, zstdCompress, zstdCompressSync } from 'node:zlib';
+import type { ColumnChunk, RowGroup, SchemaElement } from 'hyparquet';
 import { ByteWriter } from 'hyparquet-writer';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
-import * as z from 'zod/mini';
 import type { ObjectWriter } from '../../ports.ts';
-import { type Column, type TypeSpec, typeOfElement, typeSpec } from '../../column-types.ts';
+import { type Column, typeSpec } from '../../column-types.ts';
+import { readGroup, rowsOf } from './coded-columns.ts';
 import { type CodedColumn, CodedRows, type NamedColumn } from './coded-rows.ts';
 import { type Compress, writeColumnChunk } from './column-chunk.ts';
-import { DERIVED_COLUMNS, type Row } from './columns.ts';
+import type { Row } from './columns.ts';
+import { FIELDS_KEY, columnsOf, readMetadata, startOf } from './parquet-footer.ts';
 import type { ReadableFile } from './readable-file.ts';
 import { ROW_GROUP_BYTES, maxRowsOfGroup } from './row-group-limits.ts';
 import { MAX_STORED_BYTES, storedFrame } from './stored-frame.ts';
@@ -96,7 +90,7 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
     await writeOut();
   };
   const copyGroup = async (file: ReadableFile, { columns: chunks, ...group }: RowGroup, size: number) => {
-    const start = startOf(chunks);
+    const start = Math.min(...chunks.map((chunk) => Number(startOf(chunk))));
     const moved = BigInt(bytes.offset - start);
     bytes.appendBytes(await file.range(start, start + size));
     groups.push({ ...group, columns: chunks.map((chunk) => movedChunk(chunk, moved)) });
@@ -118,13 +112,14 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
   return {
     append,
     async appendFile(file) {
-      const { isAlike, groups: others } = await openGroups(file, columns);
-      for (const { group, rows } of others) {
+      const metadata = await readMetadata(file);
+      const isAlike = elementsText(metadata.schema) === elementsText(schemaOf(columns));
+      for (const group of metadata.row_groups) {
         const { total_compressed_size: size } = group;
         if (isAlike && size !== undefined && group.num_rows >= COPIED_ROWS) {
           await writePending();
           await copyGroup(file, group, Number(size));
-        } else for (const row of await rows()) await append(row);
+        } else for (const row of rowsOf(await readGroup(file, group, columnsOf(metadata)))) await append(row);
       }
     },
     async writeGroup(rows, cells) {
@@ -153,13 +148,6 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[]): 
 
 /** A row group of so many rows is copied without being decoded. */
 const COPIED_ROWS = 1_000;
-
-function startOf(chunks: readonly ColumnChunk[]): number {
-  const starts = chunks.flatMap(({ meta_data }) =>
-    meta_data ? [Number(meta_data.dictionary_page_offset ?? meta_data.data_page_offset)] : [],
-  );
-  return Math.min(...starts);
-}
 
 /** The same chunk so many bytes further on. Its bounds stay behind: what the reader made of them need not be what was written. */
 function movedChunk({ file_offset, meta_data }: ColumnChunk, by: bigint): ColumnChunk {
@@ -203,98 +191,10 @@ function compressor(): Compress {
   };
 }
 
-/** Under this key a file names the record's field of each column that is called otherwise. */
-const FIELDS_KEY = 'brand-reports.fields';
-
 function fieldsOf(columns: readonly Column[]): Record<string, string> {
   return Object.fromEntries(
     columns.flatMap(({ name, field }) => (field === undefined || field === name ? [] : [[name, field]])),
   );
-}
-
-const storedFields = z.record(z.string(), z.string());
-
-/**
- * The columns of a file that `writeParquet` wrote for a report's table, in the order of its schema; a column of a type
- * that we never write is left out.
- */
-export async function readParquetColumns(file: ReadableFile): Promise<Column[]> {
-  return columnsOf(await readMetadata(file));
-}
-
-/** What the footer of a file says. */
-export function readMetadata(file: ReadableFile): Promise<FileMetaData> {
-  return parquetMetadataAsync(sourceOf(file));
-}
-
-/** The columns that the footer names: those of `readParquetColumns`. */
-export function columnsOf({ schema, key_value_metadata: metadata = [] }: FileMetaData): Column[] {
-  const stored = metadata.find(({ key }) => key === FIELDS_KEY)?.value ?? '{}';
-  const fields = z.parse(storedFields, JSON.parse(stored));
-  return schema.slice(1).flatMap((element): Column[] => {
-    const { name } = element;
-    const type = typeOfElement(element);
-    if (type === undefined) return [];
-    return [{ name, type, ...(!DERIVED_COLUMNS.includes(name) && { field: fields[name] ?? name }) }];
-  });
-}
-
-function sourceOf(file: ReadableFile) {
-  return {
-    byteLength: file.bytes,
-    slice: async (start: number, end = file.bytes) => ownBuffer(await file.range(start, end)),
-  };
-}
-
-/**
- * Reads what `writeParquet` wrote, a row group at a time; a NULL may be missing from its row.
- * @param columns only these; one that the file does not have is NULL
- */
-export async function* readParquetRows(
-  file: ReadableFile,
-  columns?: readonly string[],
-): AsyncGenerator<Row, void, undefined> {
-  for (const { rows } of (await openGroups(file)).groups) yield* await rows(columns);
-}
-
-/** A row group; its rows are read when they are wanted. */
-interface StoredGroup {
-  group: RowGroup;
-  rows: (columns?: readonly string[]) => Promise<Row[]>;
-}
-
-/** @returns `isAlike`: whether its columns are these, stored in the same way */
-async function openGroups(
-  file: ReadableFile,
-  columns: readonly Column[] = [],
-): Promise<{ isAlike: boolean; groups: StoredGroup[] }> {
-  const source = sourceOf(file);
-  const metadata = await parquetMetadataAsync(source);
-  const isAlike = elementsText(metadata.schema) === elementsText(schemaOf(columns));
-  const physical = hideAnnotations(metadata);
-  let rowEnd = 0;
-  const groups = metadata.row_groups.map((group): StoredGroup => {
-    const rowStart = rowEnd;
-    rowEnd += Number(group.num_rows);
-    const range = { rowStart, rowEnd };
-    return {
-      group,
-      async rows(wanted) {
-        const names = filledColumns(group).filter((name) => wanted?.includes(name) ?? true);
-        const rows: Row[] = await parquetReadObjects({
-          ...{ file: source, metadata, columns: names, ...range },
-          compressors: { ZSTD: (page) => zstdDecompressSync(page) },
-          parsers: { stringFromBytes: (text) => text && utf8.decode(text) },
-        });
-        for (const name of names) {
-          const parquet = physical.get(name)?.parquet;
-          if (parquet) for (const row of rows) row[name] = parquet.fromPhysical(row[name]);
-        }
-        return rows;
-      },
-    };
-  });
-  return { isAlike, groups };
 }
 
 function elementsText(schema: readonly SchemaElement[]): string {
@@ -304,14 +204,6 @@ function elementsText(schema: readonly SchemaElement[]): string {
       .sort(([a], [b]) => (a < b ? -1 : 1)),
   );
   return JSON.stringify(facts);
-}
-
-/** I12: a column without any value in the row group is not read, since most columns of a wide table are empty. */
-export function filledColumns({ columns }: RowGroup): string[] {
-  return columns.flatMap(({ meta_data }) => {
-    const isEmpty = meta_data?.statistics?.null_count === meta_data?.num_values;
-    return isEmpty ? [] : (meta_data?.path_in_schema ?? []);
-  });
 }
 
 function filledRows(groups: readonly RowGroup[]): Record<string, number> {
@@ -334,23 +226,4 @@ function schemaOf(columns: readonly Column[]): SchemaElement[] {
  */
 function schemaElement({ name, type }: Column, place: number): SchemaElement {
   return { name, repetition_type: 'OPTIONAL', field_id: place + 1, ...typeSpec(type).parquet.element };
-}
-
-/** Hides the annotations that hyparquet would convert otherwise than we do; the types of those columns by name. */
-function hideAnnotations(metadata: FileMetaData): Map<string, TypeSpec> {
-  const hidden = new Map<string, TypeSpec>();
-  for (const element of metadata.schema.slice(1)) {
-    const type = typeOfElement(element);
-    if (type === undefined || typeSpec(type).parquet.readByHyparquet) continue;
-    hidden.set(element.name, typeSpec(type));
-    delete element.converted_type;
-  }
-  return hidden;
-}
-
-// The reader's own decoder would remove a byte order mark.
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-function ownBuffer(bytes: Uint8Array): ArrayBuffer {
-  return new Uint8Array(bytes).buffer;
 }

@@ -6,7 +6,7 @@ import { type Column, RESCUED, typeSpec } from '../../column-types.ts';
 import { type Json, isJsonObject, parseJson, stringifyJson } from '../../json.ts';
 import type { Row } from './columns.ts';
 import { Digest, RowHashes } from './digest.ts';
-import { readParquetRows } from './parquet.ts';
+import { readParquetRows } from './coded-columns.ts';
 import type { ReadableFile } from './readable-file.ts';
 import { recordsOfRows } from './typed-columns.ts';
 

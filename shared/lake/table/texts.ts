@@ -15,6 +15,11 @@ export function isNullText({ starts, ends }: Pick<Texts, 'starts' | 'ends'>, cod
   return (starts[code] ?? 1) > (ends[code] ?? 0);
 }
 
+/** The text that a code stands for; `undefined` for NULL. */
+export function textOfCode({ bytes, starts, ends }: Texts, code: number): string | undefined {
+  return isNullText({ starts, ends }, code) ? undefined : bytes.toString('utf8', starts[code], ends[code]);
+}
+
 /** The texts of these values; what is not text is NULL. Lone surrogates are replaced. */
 export function textsOf(values: readonly (Value | undefined)[]): Texts {
   return joinedBytes(values, (value) => (typeof value === 'string' ? Buffer.from(value) : undefined));

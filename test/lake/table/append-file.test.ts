@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { parquetMetadata } from 'hyparquet';
 import type { Column } from '../../../shared/column-types.ts';
 import type { Row } from '../../../shared/lake/table/columns.ts';
-import { readParquetRows, writeParquet } from '../../../shared/lake/table/parquet.ts';
+import { readParquetRows } from '../../../shared/lake/table/coded-columns.ts';
+import { writeParquet } from '../../../shared/lake/table/parquet.ts';
 import { readWithParquetjs } from '../../../shared/lake/table/parquetjs-reader.ts';
 import { CollectingWriter, duckdbRows, parquetOf, readable, types } from './parquet-files.ts';
 

@@ -9,7 +9,8 @@ import { DAY_MS } from '../../../shared/days.ts';
 import type { CodedColumn } from '../../../shared/lake/table/coded-rows.ts';
 import type { Row } from '../../../shared/lake/table/columns.ts';
 import { Digest } from '../../../shared/lake/table/digest.ts';
-import { readParquetRows, writeParquet } from '../../../shared/lake/table/parquet.ts';
+import { readParquetRows } from '../../../shared/lake/table/coded-columns.ts';
+import { writeParquet } from '../../../shared/lake/table/parquet.ts';
 import { readWithParquetjs } from '../../../shared/lake/table/parquetjs-reader.ts';
 import { anyCharacter } from '../../fixtures/texts.ts';
 import {

@@ -11,7 +11,8 @@ import {
 } from '../../../shared/lake/table/columns.ts';
 import type { CodedColumn } from '../../../shared/lake/table/coded-rows.ts';
 import { Digest } from '../../../shared/lake/table/digest.ts';
-import { readParquetRows, writeParquet } from '../../../shared/lake/table/parquet.ts';
+import { readParquetRows } from '../../../shared/lake/table/coded-columns.ts';
+import { writeParquet } from '../../../shared/lake/table/parquet.ts';
 import { ROW_GROUP_ROWS } from '../../../shared/lake/table/row-group-limits.ts';
 import { readWithParquetjs } from '../../../shared/lake/table/parquetjs-reader.ts';
 import { CollectingWriter, duckdb, duckdbRows, parquetOf, readable, types } from './parquet-files.ts';
@@ -75,14 +76,14 @@ function digestOf(rows: Iterable<Row>): string {
 
 async function digestsOf(bytes: Uint8Array, columns: readonly Column[]): Promise<Record<string, string>> {
   return {
-    hyparquet: digestOf(await Array.fromAsync(readParquetRows(readable(bytes)))),
+    ours: digestOf(await Array.fromAsync(readParquetRows(readable(bytes)))),
     'parquetjs-lite': digestOf(await Array.fromAsync(readWithParquetjs(bytes, columns))),
     DuckDB: digestOf(await duckdbRows(bytes, columns)),
   };
 }
 
 function all(digest: string): Record<string, string> {
-  return { hyparquet: digest, 'parquetjs-lite': digest, DuckDB: digest };
+  return { ours: digest, 'parquetjs-lite': digest, DuckDB: digest };
 }
 
 describe('three readers read what was written', () => {

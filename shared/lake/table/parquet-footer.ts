@@ -1,0 +1,47 @@
+/* What the footer of a Parquet file says, for what writes and what reads one. */
+import { type ColumnChunk, type FileMetaData, type RowGroup, parquetMetadataAsync } from 'hyparquet';
+import * as z from 'zod/mini';
+import { type Column, typeOfElement } from '../../column-types.ts';
+import { DERIVED_COLUMNS } from './columns.ts';
+import type { ReadableFile } from './readable-file.ts';
+
+/** Under this key a file names the record's field of each column that is called otherwise. */
+export const FIELDS_KEY = 'brand-reports.fields';
+
+const storedFields = z.record(z.string(), z.string());
+
+/** What the footer of a file says. */
+export function readMetadata(file: ReadableFile): Promise<FileMetaData> {
+  return parquetMetadataAsync({
+    byteLength: file.bytes,
+    slice: async (start, end = file.bytes) => new Uint8Array(await file.range(start, end)).buffer,
+  });
+}
+
+/**
+ * The columns of a report's table, in the order of its schema; a column of a type that we never write is left out.
+ */
+export function columnsOf({ schema, key_value_metadata: metadata = [] }: FileMetaData): Column[] {
+  const stored = metadata.find(({ key }) => key === FIELDS_KEY)?.value ?? '{}';
+  const fields = z.parse(storedFields, JSON.parse(stored));
+  return schema.slice(1).flatMap((element): Column[] => {
+    const { name } = element;
+    const type = typeOfElement(element);
+    if (type === undefined) return [];
+    return [{ name, type, ...(!DERIVED_COLUMNS.includes(name) && { field: fields[name] ?? name }) }];
+  });
+}
+
+/** I12: a column without any value in the row group is not read, since most columns of a wide table are empty. */
+export function filledColumns({ columns }: RowGroup): string[] {
+  return columns.flatMap(({ meta_data }) => {
+    const isEmpty = meta_data?.statistics?.null_count === meta_data?.num_values;
+    return isEmpty ? [] : (meta_data?.path_in_schema ?? []);
+  });
+}
+
+/** Where the bytes of a column begin. */
+export function startOf(chunk: ColumnChunk | undefined): bigint {
+  const { dictionary_page_offset: dictionary, data_page_offset: data = 0n } = chunk?.meta_data ?? {};
+  return dictionary ?? data;
+}
