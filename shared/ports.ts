@@ -56,8 +56,6 @@ export interface ObjectStore {
   readonly url: string;
   /** The absolute path of a lake that is a folder: `<localFolder>/<key>` is the object's file. */
   readonly localFolder?: string;
-  /** How far the store's clock is ahead of the machine's, ms, as its responses show; missing: the machine's is the only one. */
-  clockAheadMs?(): number;
   get(key: string): Promise<StoredObject | undefined>;
   /** Bytes `[start, end)` of an object that exists. */
   range(key: string, start: number, end: number): Promise<Uint8Array>;

@@ -38,20 +38,6 @@ export function runClock(clock: Clock, service: Pick<ReportService, 'clockSkewMs
   return { ...clock, earlierMs, laterMs, now: () => new Date(Math.min(latestMs, earlierMs())) };
 }
 
-/**
- * The time of a publication, ms: the store's, which machines that share a lake have in common, or the machine's. Never the
- * service's: as-of queries are about when queries found a version.
- */
-export function publicationMs({
-  clock,
-  lake,
-}: {
-  clock: Pick<Clock, 'wallMs'>;
-  lake: Pick<Lake, 'store'>;
-}): number {
-  return clock.wallMs() + (lake.store.clockAheadMs?.() ?? 0);
-}
-
 /** One report of one brand in a lake: everything that its part of the catalog is made from. */
 export interface BrandReport {
   brand: string;

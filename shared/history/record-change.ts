@@ -12,7 +12,7 @@ import { primaryKeyField } from '../planning/primary-key.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 import { type ChangeCause, changeRows } from './change-rows.ts';
 import { addChange, damageOf } from './day-changes.ts';
-import { type BrandReport, publicationMs } from '../context/context.ts';
+import type { BrandReport } from '../context/context.ts';
 
 /** Each change writes all those before it again, and `verify` reads them: later changes of the day are only counted. */
 const MAX_LISTED_DAY_ROWS = 50_000;
@@ -81,7 +81,7 @@ const NOTHING_CHANGED: TableDiff = { added: 0, removed: 0, altered: 0, records: 
  */
 function timeOfChange(ctx: ChangesContext, earlier: DayChanges | undefined): Date {
   const lastMs = earlier ? Date.parse(earlier.at) : Number.NEGATIVE_INFINITY;
-  return new Date(Math.max(publicationMs(ctx), lastMs + 1));
+  return new Date(Math.max(ctx.clock.wallMs(), lastMs + 1));
 }
 
 /** To be called when the change is committed. A change to equal content is no news. @param rows of the new version */

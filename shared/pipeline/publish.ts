@@ -8,7 +8,7 @@ import { type Ledger, recordPublished } from '../lake/documents/ledger.ts';
 import { DAY_PARTITION_KEYS, brandPartitions, dayPartition, partitionPath } from '../lake/paths.ts';
 import { errorSummary } from '../outcome.ts';
 import type { TableShape } from '../ports.ts';
-import { type BrandReport, publicationMs } from '../context/context.ts';
+import type { BrandReport } from '../context/context.ts';
 
 /** The table's shape for the catalog, with every column found so far. */
 export async function tableShape({
@@ -34,7 +34,7 @@ export async function publishDay(context: BrandReport, day: string): Promise<voi
     const { snapshot } = wanted;
     await catalog.setSnapshot(await tableShape(context), dayPartition(context.brand, day), snapshot);
     await ledger.refresh();
-    const wallMs = publicationMs(context);
+    const wallMs = context.clock.wallMs();
     ledger.updateLater((current) => recordPublished(current, day, snapshot, wallMs));
     const { committed } = (await ledger.cached()).days[day] ?? {};
     if (committed?.published && committed.snapshot === snapshot) return;

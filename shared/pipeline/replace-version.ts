@@ -3,7 +3,7 @@
  * version is there, its change is recorded, and one transition of the ledger commits both (I4). Each way of its own used to
  * forget a part of it: a claim that keeps the version from the vacuum, a change, or the check that nobody was faster (I5).
  */
-import { type BrandReport, publicationMs } from '../context/context.ts';
+import type { BrandReport } from '../context/context.ts';
 import { type OpenDay, changeDay } from '../context/open-day.ts';
 import { logChange, recordChange } from '../history/index.ts';
 import { type Committed, type DayCommit, commitDay, isWhole } from '../lake/documents/ledger.ts';
@@ -28,7 +28,7 @@ export async function replaceVersion(
   const { day, committed: replaced } = open;
   const after = next(replaced);
   const changes = replaced && (await changesOf());
-  const wallMs = publicationMs(ctx);
+  const wallMs = ctx.clock.wallMs();
   const replacing = await changeDay(ctx, open, (ledger) => {
     const committed = { ...next(ledger.days[day]?.committed), ...(changes && { changes }) };
     return commitDay(ledger, day, { runId, committed, wallMs, ...(reading && { reading }) });

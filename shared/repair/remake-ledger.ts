@@ -13,7 +13,7 @@ import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
 import { readContent } from '../lake/table/read-content.ts';
 import { summaryOfRows } from '../history/index.ts';
-import { type LakeAccess, publicationMs } from '../context/context.ts';
+import type { LakeAccess } from '../context/context.ts';
 import type { Lake, ListedObject, Partition } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { Remade } from './remake-schema.ts';
@@ -35,9 +35,9 @@ export interface RemakeOptions extends LakeAccess {
  * the next run reads it again. Until then readers keep the snapshot (I2, I3).
  */
 export async function remakeLedger(options: RemakeOptions, scope: LedgerScope): Promise<Remade> {
-  const { lake, newId } = options;
+  const { lake, newId, clock } = options;
   const { report, brand, month } = scope;
-  const now = new Date(publicationMs(options)).toISOString();
+  const now = new Date(clock.wallMs()).toISOString();
   const found = await snapshotsByDay(lake, month, report.table, brandPartitions(brand));
   const ofChanges = await objectsByDay(lake, month, changesPrefix(brand, report.name));
   const days: Ledger['days'] = {};

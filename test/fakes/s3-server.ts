@@ -1,6 +1,6 @@
 /**
  * One S3 bucket over real HTTP, with conditional writes and multipart uploads as documented, listing few keys a page.
- * Faults: `conflicts`, `unavailable`, `refuseMissing`, `refuseAll`, `refuseParts`, `loseAnswer`, `aheadMs`; each says below what it does.
+ * Faults: `conflicts`, `unavailable`, `refuseMissing`, `refuseAll`, `refuseParts`, `loseAnswer`; each says below what it does.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -31,8 +31,6 @@ interface S3Faults {
   refuseParts: boolean;
   /** The next write is performed, but its answer is lost. */
   loseAnswer: boolean;
-  /** By how much its clock is ahead of the machine's, ms. */
-  aheadMs: number;
 }
 
 interface Call {
@@ -70,7 +68,6 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
     refuseAll: false,
     refuseParts: false,
     loseAnswer: false,
-    aheadMs: 0,
   };
 
   function respond(request: IncomingMessage, received: Buffer, response: ServerResponse): void {
@@ -83,13 +80,7 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
     requests.push(`${method} ${call.key}${query.size > 0 ? `?${[...query.keys()].join('&')}` : ''}`);
     const answer = name === bucket ? faulty(call) : fault(404, 'NoSuchBucket');
     if (answer === 'lost') response.destroy();
-    else
-      response
-        .writeHead(answer.status, {
-          date: new Date(Date.now() + faults.aheadMs).toUTCString(),
-          ...answer.headers,
-        })
-        .end(method === 'HEAD' ? undefined : answer.body);
+    else response.writeHead(answer.status, answer.headers).end(method === 'HEAD' ? undefined : answer.body);
   }
 
   function faulty(call: Call): Answer | 'lost' {

@@ -280,23 +280,6 @@ describe('a rollback', () => {
     expect((await rollBack(optionsFor(lake, { day: TODAY }), a)).status).toBe('complete');
   });
 
-  it('is dated by the clock of the store, where the clock of the machine is behind', async () => {
-    const { lake, a } = await restatedLake();
-    const { clock } = lake.access();
-    const behind = { ...clock, wallMs: () => clock.wallMs() - 3 * HOUR_MS };
-    const store = { ...lake.store, clockAheadMs: () => 3 * HOUR_MS };
-    const options = optionsFor(lake, {
-      lake: { store, catalog: lake.catalog, runs: blindRegistry },
-      clock: behind,
-    });
-    expect((await rollBack(options, a)).status).toBe('complete');
-    const now = new Date(lake.nowMs).toISOString();
-    const { superseded, committed } = await entryOf(lake);
-    expect([superseded?.at(-1)?.at, committed?.committedAt, committed?.changes?.at]).toEqual([
-      ...[now, now, now],
-    ]);
-  });
-
   it('is before the change of a reading that began before it and was resumed behind it', async () => {
     const { lake, a } = await restatedLake();
     restateDay(lake, 'latest');

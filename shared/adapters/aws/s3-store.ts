@@ -136,8 +136,6 @@ export function openS3Store({
 
   return {
     url,
-    // The SDK learns it from the `Date` of responses, to sign by it, if both clocks differ by five minutes or more.
-    clockAheadMs: () => client.config.systemClockOffset,
     get,
     range,
     put,

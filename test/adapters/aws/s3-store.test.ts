@@ -43,15 +43,6 @@ describe('S3', () => {
     expect(openS3Store({ client: server.client, bucket: 'b', prefix: '' }).url).toBe('s3://b');
   });
 
-  it.each([
-    ['behind', 3_600_000],
-    ['ahead', -3_600_000],
-  ])('shows its own time, where the clock of the machine is an hour %s', async (_name, aheadMs) => {
-    server.faults.aheadMs = aheadMs;
-    await store.put('key', body, { ifAbsent: true });
-    expect(Math.abs((store.clockAheadMs?.() ?? 0) - aheadMs)).toBeLessThan(60_000);
-  });
-
   it('I5: reports a conflict where its own write was done and the response lost, and the write is there', async () => {
     server.faults.loseAnswer = true;
     expect(await store.put('key', body, { ifAbsent: true })).toBe('conflict');
