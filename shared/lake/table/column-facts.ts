@@ -20,7 +20,6 @@ import {
   type NamedColumn,
   valueOfCode,
 } from './coded-rows.ts';
-import { isNullText } from './texts.ts';
 
 /** A table may have a thousand numeric columns, and a ledger holds the sums of a month's days. */
 const MAX_SUMS = 50;
@@ -184,13 +183,8 @@ function finalRows(
 }
 
 function textsByCode(column: CodedColumn, type: ColumnType): (readonly string[])[] {
-  if ('texts' in column) {
-    const { texts } = column;
-    return Array.from(texts.starts, (start, code) =>
-      isNullText(texts, code) ? [] : [texts.bytes.toString('utf8', start, texts.ends[code])],
-    );
-  }
-  const { length } = 'units' in column ? column.units : column.values;
+  const { length } =
+    'texts' in column ? column.texts.starts : 'units' in column ? column.units : column.values;
   return Array.from({ length }, (_, code) => {
     const value = valueOfCode(column, code);
     return value === undefined ? [] : typeSpec(type).texts(value);

@@ -1,6 +1,6 @@
 import { type Column, RESCUED } from '../../column-types.ts';
 import { isJsonObject, parseJson } from '../../json.ts';
-import type { CodedColumn } from './coded-rows.ts';
+import { type CodedColumn, valueOfCode } from './coded-rows.ts';
 import { ColumnFacts, fullest } from './column-facts.ts';
 import { Digest } from './digest.ts';
 import { loadCodedFile } from './load-parquet.ts';
@@ -50,12 +50,11 @@ export async function readContent(file: ReadableFile, measure?: string): Promise
 
 /** Counts the fields of `_rescued` that have a column. */
 function addRescued(facts: ColumnFacts, columns: readonly Column[], coded: CodedColumn): void {
-  if (!('texts' in coded)) return;
-  const { bytes, starts, ends } = coded.texts;
   const columnOf = new Map(columns.map(({ name, field }) => [field, name]));
   for (const code of coded.codes) {
-    if (code === 0) continue;
-    const rescued = parseJson(bytes.toString('utf8', starts[code], ends[code]));
+    const text = valueOfCode(coded, code);
+    if (typeof text !== 'string') continue;
+    const rescued = parseJson(text);
     for (const field of isJsonObject(rescued) ? Object.keys(rescued) : []) {
       const column = columnOf.get(field);
       if (column !== undefined) facts.addRescued(column, 1);
