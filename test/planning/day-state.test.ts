@@ -78,25 +78,10 @@ describe('the state', () => {
       facts(readAt('2026-03-16T05:00:00.000Z', { state: 'settled', contradictions: 12 })),
       'settled',
     ],
-    [
-      'that was read whole and whose refresh failed, before the start date',
-      facts({ ...readAt(NOW), failure: failure(later) }, { policy: { ...policy, startDate: '2026-03-16' } }),
-      'complete',
-    ],
-    [
-      'that was read whole and whose refresh failed, of a report that is not in the settings',
-      facts({ ...readAt(NOW), failure: failure(later) }, { policy: undefined }),
-      'failed',
-    ],
     ['that is empty, of a report that has returned records', facts(readAt(NOW, { rows: 0 })), 'complete'],
     [
       'that is empty, of a report that never returned a record',
       facts(readAt(NOW, { rows: 0 }), { hasReturnedRecords: false }),
-      'unverified',
-    ],
-    [
-      'that is empty and settled, of a report that never returned a record',
-      facts(readAt(NOW, { rows: 0, state: 'settled' }), { hasReturnedRecords: false }),
       'unverified',
     ],
     [
@@ -153,11 +138,6 @@ describe('the state', () => {
       'overdue',
     ],
     ['that is overdue and being read', facts({ ...readAt(fromNow(-99)), claim }), 'overdue'],
-    [
-      'that is settled, by other settings',
-      facts(readAt(fromNow(-99), { state: 'settled', queryFingerprint: 'once' })),
-      'settled',
-    ],
     [
       'that was read whole by other settings, which a run had time to notice',
       facts(readAt(fromNow(-2), { queryFingerprint: 'once' })),

@@ -153,22 +153,10 @@ describe('the plan', () => {
     ['a day in progress that keeps failing', { claim, failure: failure(later) }, '2026-03-15', undefined],
     ['a day in progress whose backoff is over', { claim, failure: failure(NOW) }, '2026-03-15', 'retry'],
     [
-      'a published day that is due and whose backoff is over',
-      { ...old, failure: failure(NOW) },
-      '2026-03-15',
-      'retry',
-    ],
-    [
       'a settled day that is in progress',
       { ...readAt(NOW, { state: 'settled' }), claim },
       '2026-03-15',
       'in_progress',
-    ],
-    [
-      'a settled day that was read with other queries',
-      readAt(NOW, { state: 'settled', queryFingerprint: 'once' }),
-      '2026-03-15',
-      undefined,
     ],
     [
       'a day that was read with other queries',
@@ -177,22 +165,10 @@ describe('the plan', () => {
       'refresh',
     ],
     [
-      'a day whose last reading had too few records, by today’s queries',
-      { ...readAt(NOW, { queryFingerprint: 'once' }), disregarded },
-      '2026-03-15',
-      undefined,
-    ],
-    [
       'a day that another reading has to confirm',
       readAt(NOW, { state: 'unconfirmed' }),
       '2026-03-15',
       'refresh',
-    ],
-    [
-      'a day that a rollback has claimed',
-      { ...recent, claim: { runId: 'r1', at: NOW, restarts: 0 } },
-      '2026-03-15',
-      undefined,
     ],
     ['a day that was left open', readAt(NOW, { state: 'open' }), '2026-03-15', 'refresh'],
     ['a day that has just been read', recent, '2026-03-15', undefined],
@@ -393,16 +369,6 @@ describe('a report with an upstream', () => {
     expect(dueWith('1:ab')).toEqual([]);
     expect(summary(dueWith('2:cd'))).toEqual(['2026-03-15 requested']);
   });
-
-  it('is read for a range only where the upstream has days', () => {
-    const range = { from: '2026-03-14', to: '2026-03-16' };
-    const upstreams = (each: string) => (each === day ? upstream('1:ab') : undefined);
-    const requested = plan(ledgersOf({}), policy, NOW_MS, {
-      continuation: { id: 'q1', range },
-      upstream: upstreams,
-    });
-    expect(summary(requested)).toEqual(['2026-03-15 never_read']);
-  });
 });
 
 const every = fc.constantFrom('run', '30 minutes', '6 hours', '1 day', '7 days', '30 days');
@@ -508,13 +474,3 @@ function entriesOf(
 function closedState(kind: string): VersionState {
   return kind === 'settled' || kind === 'unconfirmed' ? kind : 'closed';
 }
-
-describe('the open day', () => {
-  it('is the day of the brand’s zone', () => {
-    for (const timeZone of [ZONE, 'Pacific/Kiritimati', 'Pacific/Pago_Pago']) {
-      const [first] = plan(ledgersOf({}), { ...policy, timeZone }, NOW_MS);
-      expect(first).toMatchObject({ day: dayOf(NOW_MS, timeZone), reason: 'open' });
-      expect(endOfDay(first?.day ?? '', timeZone)).toBeGreaterThan(NOW_MS);
-    }
-  });
-});

@@ -101,13 +101,6 @@ describe('a reading', () => {
     ],
     ['that agrees, the last', version(), whole({ digest: '5:ab' }), last, { state: 'settled' }],
     [
-      'that agrees that there is nothing',
-      version({ rows: 0, digest: '0:' }),
-      whole({ rows: 0, digest: '0:' }),
-      early,
-      { state: 'closed' },
-    ],
-    [
       'with fewer records, of one page',
       version(),
       whole({ rows: 4, isAlone: true }),
@@ -131,13 +124,6 @@ describe('a reading', () => {
     [
       'that contradicts a third time',
       version({ state: 'unconfirmed', contradictions: 2 }),
-      whole(),
-      early,
-      { state: 'closed', contradictions: 3 },
-    ],
-    [
-      'that contradicts once more',
-      version({ state: 'unconfirmed', contradictions: 3 }),
       whole(),
       early,
       { state: 'closed', contradictions: 3 },

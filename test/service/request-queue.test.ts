@@ -147,13 +147,6 @@ describe('waiting requests', () => {
 });
 
 describe('waiting in the queue', () => {
-  it('ends when the item is started', async () => {
-    const queue = createRequestQueue<Waiting>();
-    const waited = waitInQueue(queue, NO_TURN, undefined, (item) => item);
-    queue.next()?.start();
-    await expect(waited).resolves.toBeUndefined();
-  });
-
   it('fails with what the item fails with, which then waits no longer', async () => {
     const queue = createRequestQueue<Waiting>();
     const waited = waitInQueue(queue, NO_TURN, undefined, (item) => item);

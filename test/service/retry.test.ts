@@ -28,11 +28,6 @@ describe('retries', () => {
       { 'retry-after': 'Tue, 03 Nov 2026 15:21:00 GMT', date: 'Tue, 03 Nov 2026 15:20:50 GMT' },
       10_000,
     ],
-    [
-      'a date, beside one that is none',
-      { 'retry-after': 'Tue, 03 Nov 2026 15:21:00 GMT', date: 'today' },
-      60_000,
-    ],
     ['a date that is over', { 'retry-after': 'Tue, 03 Nov 2026 15:00:00 GMT' }, 0],
     ['a negative number', { 'retry-after': '-5' }, undefined],
     ['a number with a unit', { 'retry-after': '5s' }, undefined],

@@ -116,11 +116,6 @@ describe('settings', () => {
       'pagesInflight is unknown; allowed: brands, requestsPerSecond, pagesInFlight, deployment; did you mean pagesInFlight?',
     ],
     [
-      'an unknown key of a brand',
-      withBrand({ timezone: 'x' }),
-      'brands.acme.timezone is unknown; allowed: baseUrl, service',
-    ],
-    [
       'a missing value',
       withBrand({ service: undefined }),
       'brands.acme.service is missing; allowed: the <SERVICE> of',
@@ -129,11 +124,6 @@ describe('settings', () => {
       'an unknown report',
       withReport('order_lists', {}),
       'brands.acme.reports.order_lists is unknown; allowed: clicks_list, clicks_detail, order_list, transaction_list, amazon_attribution_report; did you mean order_list?',
-    ],
-    [
-      'a setting that only other reports have',
-      withReport('order_list', { limit: 3 }),
-      'brands.acme.reports.order_list.limit is 3; allowed: nothing',
     ],
     [
       'a key where the report has a fixed one',
@@ -146,11 +136,6 @@ describe('settings', () => {
       'filters.status is unknown; allowed: publisher_id, channel_id',
     ],
     [
-      'a filter where there is none',
-      withReport('clicks_detail', { filters: { id: '1' } }),
-      'filters.id is unknown; allowed: no key',
-    ],
-    [
       'a value outside an enumeration',
       withReport('order_list', { filters: { status: 'neww' } }),
       'brands.acme.reports.order_list.filters.status is "neww"; allowed: new, void, effective; did you mean new?',
@@ -159,11 +144,6 @@ describe('settings', () => {
       'a number for a text filter',
       withReport('order_list', { filters: { publisher_id: 1234 } }),
       'filters.publisher_id is 1234; allowed: a text',
-    ],
-    [
-      'a text for a number filter',
-      withReport('amazon_attribution_report', { filters: { publisher_uid: '7' } }),
-      'filters.publisher_uid is "7"; allowed: a whole number from 0',
     ],
     [
       'an http address',
@@ -179,11 +159,6 @@ describe('settings', () => {
       'a routing parameter in the address',
       withBrand({ baseUrl: 'https://a.example/?token=abc' }),
       'baseUrl is "https://a.example/?…"',
-    ],
-    [
-      'a user in the address',
-      withBrand({ baseUrl: 'https://me:pass@a.example/' }),
-      'baseUrl is "https://…@a.example/"',
     ],
     [
       'a service name that a header cannot have',
@@ -209,22 +184,7 @@ describe('settings', () => {
       { ...withBrand({}), requestsPerSecond: 0 },
       'requestsPerSecond is 0; allowed: a number above 0',
     ],
-    [
-      '33 pages in flight',
-      { ...withBrand({}), pagesInFlight: 33 },
-      'pagesInFlight is 33; allowed: a whole number from 1 to 32',
-    ],
-    [
-      'a page too small',
-      withReport('order_list', { page_size: 19 }),
-      'page_size is 19; allowed: a whole number from 20 to 100',
-    ],
     ['a page too large', withReport('clicks_list', { page_size: 101 }), 'page_size is 101'],
-    [
-      'a limit too small',
-      withReport('transaction_list', { limit: 0 }),
-      'limit is 0; allowed: a whole number from 1 to 200',
-    ],
     ['a limit too large', withReport('transaction_list', { limit: 201 }), 'limit is 201'],
     [
       'a retention that CloudWatch does not know',
@@ -318,19 +278,9 @@ describe('settings', () => {
       'states.column is "skuStatus"; allowed: a column in snake_case; did you mean sku_status?',
     ],
     [
-      'a misspelt part of the states',
-      withReport('order_list', { states: { column: 'status', finals: ['void'] } }),
-      'states.finals is unknown; allowed: column, final; did you mean final?',
-    ],
-    [
       'final states that are no list',
       withReport('order_list', { states: { column: 'status', final: 'void' } }),
       'states.final is "void"; allowed: a list of states',
-    ],
-    [
-      'states of a report whose records have none',
-      withReport('clicks_list', { states: { column: 'status', final: ['void'] } }),
-      'states is an object; allowed: nothing: this report has no such setting',
     ],
     [
       'a limit that is no age',

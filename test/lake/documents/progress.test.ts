@@ -127,14 +127,6 @@ describe('a staged group', () => {
     expect(refusedAfter([one], [], [two])?.refused).toEqual([one, two]);
   });
 
-  it('adds no chunk where its pages are empty', () => {
-    const after = withStagedGroup(
-      progressOf(emptySlice(window, queries)),
-      groupOf({ chunk: undefined, records: 0 }),
-    );
-    expect(lastSlice(after).parts[0]).toMatchObject({ chunks: [], pages: 1, cursor: '2' });
-  });
-
   it('keeps the page to fetch again where the group has none', () => {
     const once = withStagedGroup(progressOf(emptySlice(window, queries)), groupOf());
     const twice = withStagedGroup(once, groupOf({ last: undefined, cursor: '3' }));
@@ -284,16 +276,6 @@ describe('stored progress', () => {
     ['a window with a fraction', brokenSlice({ fromMs: 0.5 }), 'slices.0.fromMs is 0.5'],
     ['a slice begun at no time', brokenSlice({ startedAt: 'today' }), 'startedAt is "today"'],
     ['a slice without parts', brokenSlice({ parts: undefined }), 'slices.0.parts'],
-    [
-      'observations that are texts',
-      brokenSlice({ observations: { id: 'text' } }),
-      'observations.id is "text"',
-    ],
-    [
-      'an upstream without a digest',
-      brokenSlice({ upstream: { ...upstream, digest: undefined } }),
-      'upstream.digest',
-    ],
     ['an unknown role', brokenPart({ role: 'more' }), 'role is "more"'],
     ['a question of objects', brokenPart({ fields: { start_time: {} } }), 'fields.start_time'],
     ['no cursor', brokenPart({ cursor: undefined }), 'cursor is undefined: a JSON value was expected'],

@@ -197,17 +197,6 @@ describe('the ledger of one month', () => {
       ...{ days: {}, recentWrites: [] },
     });
   });
-
-  it('is refused where it is that of another brand', async () => {
-    const store = await lakeOfTwoBrands();
-    const stored = await store.get('ledger/order_list/acme/2026-02.json');
-    await store.put('ledger/order_list/initech/2026-02.json', stored?.body ?? new Uint8Array(), {
-      ifAbsent: true,
-    });
-    await expect(readLedger(store, orders, 'initech', '2026-02')).rejects.toMatchObject({
-      code: 'damaged_document',
-    });
-  });
 });
 
 describe('the schema of a report', () => {

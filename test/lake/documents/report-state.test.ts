@@ -68,22 +68,10 @@ describe('a month of a report that looks up another one', () => {
     ['so, though that one is due', examined, upstreamOf({ nextDue: NOW, content: 'c1' }), false],
     ['the other one has changed', examined, upstreamOf({ ...settled, content: 'c2' }), true],
     ['a run is at work in the other one', examined, dirtyBy('other'), true],
-    [
-      'a run is at work in the other one, whose content it noted',
-      examined,
-      upstreamOf({ nextDue: null, content: 'c1', dirty: [{ by: 'other', at: NOW }] }),
-      true,
-    ],
     ['nothing is known of the other one', examined, empty, true],
     ['the content of the other one is not known', examined, upstreamOf(settled), true],
     ['it is not known what was examined', stateOf(settled), upstreamOf({ ...settled, content: 'c1' }), true],
     ['neither is known', stateOf(settled), upstreamOf(settled), true],
-    [
-      'its own time has come',
-      stateOf({ nextDue: NOW, asOf: NOW, upstream: 'c1' }),
-      upstreamOf({ ...settled, content: 'c1' }),
-      true,
-    ],
   ])('may have due days, or none: %s', (_name, state, upstream, expected) => {
     expect(mayBeDue(state, 'p1', MONTH, NOW_MS, upstream)).toBe(expected);
   });
@@ -186,16 +174,6 @@ describe('a run that ends', () => {
       stateOf({ nextDue: '2026-03-10T10:00:00.001Z', asOf: NOW, content: 'c1' }),
     );
     expect(record(state, null)).toEqual(stateOf({ nextDue: null, asOf: NOW, content: 'c1' }));
-  });
-
-  it('records what it knows of the month, and only that', () => {
-    const known = { content: 'c2', upstream: 'c3' };
-    const before = stateOf({ nextDue: null, asOf: NOW, content: 'c1' });
-    const after = recordMonths(before, new Map([[MONTH, { dueMs: null, ...known }]]), 'p1', {
-      ...me,
-      seen: seenIn(before),
-    });
-    expect(after).toEqual(stateOf({ nextDue: null, asOf: NOW, ...known }));
   });
 
   it.each<[string, ReportState, ReportState]>([
@@ -325,11 +303,6 @@ describe('a stored report state', () => {
     ['a request since no time', broken({ continuations: { due: { id: 'q', since: 'x' } } }), 'since is "x"'],
     ['a request without an id', broken({ continuations: { due: { since: NOW } } }), 'continuations.due.id'],
     ['proof that is a text', broken({ hasReturnedRecords: 'yes' }), 'hasReturnedRecords is "yes"'],
-    [
-      'a mark that is shared with no one',
-      brokenMonth({ dirty: [{ by: 'x', at: NOW, shared: 'x' }] }),
-      'shared is "x"',
-    ],
     ['a month whose content is a number', brokenMonth({ content: 7 }), 'content is 7'],
     ['a month that examined a number', brokenMonth({ upstream: 7 }), 'upstream is 7'],
     ['a look at no time', broken({ examinedAt: 'x' }), 'examinedAt is "x"'],

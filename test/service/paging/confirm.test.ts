@@ -160,7 +160,6 @@ describe('a list that begins again while its first page changes', () => {
   });
 
   const [page, other] = [identified(10), identified(20).slice(10)];
-  const positions = (endCursor: string) => ({ pageInfo: { hasNextPage: true, endCursor } });
 
   it.each<[string, 'cursor' | 'position', JsonObject[]]>([
     [
@@ -178,15 +177,6 @@ describe('a list that begins again while its first page changes', () => {
       [
         { list: page, cursor: 'a' },
         { list: page.slice(9), cursor: null },
-      ],
-    ],
-    [
-      'pages overlap by a record',
-      'position',
-      [
-        { list: page, ...positions('a') },
-        { list: [...page.slice(9), ...other], ...positions('b') },
-        { list: other, pageInfo: { hasNextPage: false } },
       ],
     ],
   ])('is not suspected, and costs no further request: %s', async (_name, style, answers) => {

@@ -140,12 +140,6 @@ describe('what a pass shows', () => {
       cursors(30, 20, 'absent'),
       { longest: 20, followed: 20, endsWithoutCursor: true },
     ],
-    [
-      'several pages that end with null',
-      'cursor',
-      cursors(30, 20, null),
-      { longest: 20, followed: 20, endsWithoutCursor: false },
-    ],
   ])('is learned from its records: %s', async (_name, style, { service }, habits) => {
     expect((await readAll(style, service)).shown).toEqual(habits);
   });

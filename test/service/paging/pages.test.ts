@@ -1,14 +1,11 @@
 import { recordsOfList } from '../../../shared/records/record-list.ts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { sendRequest } from '../../../shared/adapters/send-request.ts';
 import { type Json, type JsonObject, parseJson, rawNumber, stringifyJson } from '../../../shared/json.ts';
 import type { ReportService } from '../../../shared/ports.ts';
 import type { PageSize, Paging } from '../../../shared/reports/definition.ts';
-import { createServiceClient } from '../../../shared/service/client.ts';
 import type { Page, PageRequest, Resume } from '../../../shared/service/paging/page.ts';
 import { firstPage, pages, samePage } from '../../../shared/service/paging/pages.ts';
-import { createRateLimiter, fixedRate } from '../../../shared/service/rate-limit.ts';
 import {
   answersInTurn,
   cursorService,
@@ -16,8 +13,6 @@ import {
   pagedService,
   positionService,
 } from '../../fakes/paged-service.ts';
-import { startScriptedService } from '../../fakes/scripted-service.ts';
-import { virtualTime } from '../../fakes/virtual-time.ts';
 
 const PAGE_SIZE: PageSize = { field: 'page_size', min: 20, max: 100, default: 100 };
 const LIMIT: PageSize = { field: 'limit', min: 1, max: 200, default: 200 };
@@ -189,7 +184,6 @@ const more = (endCursor: Json, records: JsonObject[]): JsonObject => ({
   list: records,
   pageInfo: { hasNextPage: true, endCursor },
 });
-const last = (records: JsonObject[]): JsonObject => ({ list: records, pageInfo: { hasNextPage: false } });
 /** An end in every style: what reads on past a fault comes to it. */
 const terminal: JsonObject = { list: [], pageInfo: { hasNextPage: false }, cursor: null };
 const group = (name: string): JsonObject => ({ list: [{ id: `${name}1` }, { id: `${name}2` }] });
@@ -267,29 +261,8 @@ describe('a pass whose end is not proven fails', () => {
   });
 });
 
-describe('the fields of a request', () => {
-  it('I8: a short page is not the end', async () => {
-    const { service, requests } = answersInTurn(group('a'), { list: [{ id: 'b' }] }, { list: [] });
-    expect(recordsOf(await collect(requestOf(service, numbered)))).toHaveLength(3);
-    expect(requests).toHaveLength(3);
-  });
-
-  it('a last page may hold nothing but the overlap', async () => {
-    const { service } = answersInTurn(more('9', ten), last(ten.slice(9)));
-    expect(recordsOf(await collect(requestOf(service, position)))).toHaveLength(11);
-  });
-});
-
 describe('one page alone', () => {
   const interpretation = { pastTheEnd: 'empty' as const, firstPage: 1, cap: 100, list: 'list' };
-
-  it('is the first one', async () => {
-    const { service, requests } = numberedService(identified(50), interpretation);
-    const page = await firstPage(requestOf(service, numbered));
-    expect(page).toMatchObject({ cursor: null, next: 2 });
-    expect(page.records.count).toBe(20);
-    expect(requests).toHaveLength(1);
-  });
 
   it('is the same as long as its records, their order and its continuation are', async () => {
     const records = identified(50);
@@ -361,39 +334,4 @@ describe('looking ahead', () => {
     await expect(pass.next()).rejects.toThrow('gone');
     expect(await pass.next()).toEqual({ done: true, value: undefined });
   });
-});
-
-it('pages come through the signed client with all their digits', async () => {
-  const time = virtualTime(Date.parse('2026-11-03T15:20:00Z'));
-  const scripted = await startScriptedService(({ body, number }) => {
-    if (number === 2) return 'reset';
-    const first = typeof body === 'object' && body !== null && 'first' in body ? body.first : null;
-    return {
-      text:
-        first === 0
-          ? '{"code":0,"data":{"list":[{"id":9007199254740993}],"pageInfo":{"hasNextPage":true,"endCursor":"1"}}}'
-          : '{"code":0,"data":{"list":[{"id":9007199254740995}],"pageInfo":{"hasNextPage":false,"endCursor":"2"}}}',
-    };
-  });
-  const client = createServiceClient({
-    brand: 'acme',
-    baseUrl: scripted.url,
-    service: 'ACME',
-    method: 'POST',
-    timeoutMs: 5_000,
-    credentials: { read: async () => ({ bid: '1', token: 'token-1', secret: 'secret-1' }) },
-    limiter: createRateLimiter({
-      highest: fixedRate(1_000),
-      monotonicMs: time.monotonicMs,
-      sleep: time.sleep,
-    }),
-    wallMs: time.wallMs,
-    send: sendRequest,
-    random: () => 0,
-    sleep: time.sleep,
-  });
-  const all = await collect(requestOf(client, position));
-  await scripted.close();
-  expect(stringifyJson(recordsOf(all))).toBe('[{"id":9007199254740993},{"id":9007199254740995}]');
-  expect(scripted.received).toHaveLength(3);
 });
