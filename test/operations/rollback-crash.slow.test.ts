@@ -1,12 +1,11 @@
 import { expect, it } from '@jest/globals';
-import { restate } from '../../sample/brand.ts';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { dayPartition, partitionPath } from '../../shared/lake/paths.ts';
 import { rollBack } from '../../shared/operations/rollback.ts';
 import { orders } from '../../shared/reports/orders.ts';
 import { ProcessDied, diesAtN, diesAtNCatalog } from '../fakes/dies-at-n-store.ts';
 import { changesOf } from '../sync/changes-of-day.ts';
-import { coverageOf, ledgerEntry, publishedDays } from '../sync/lake-contents.ts';
+import { alter, coverageOf, ledgerEntry, publishedDays } from '../sync/lake-contents.ts';
 import { BRAND, type SampleLake, blindRegistry } from '../sync/sample-lake.ts';
 import { sharedLakes } from '../sync/shared-lakes.ts';
 
@@ -45,12 +44,7 @@ it.each(['before', 'after'] as const)(
     await prepared.sync({ scope });
     const a = await currentOf(prepared);
     prepared.nowMs += HOUR_MS;
-    restate(prepared.brand, 'order_list', FIRST, (held) =>
-      held.map(({ at, record }, index) => ({
-        at,
-        record: index === 0 ? { ...record, word: 'later' } : record,
-      })),
-    );
+    alter(prepared, 'order_list', FIRST, { word: 'later' }, 1);
     await prepared.sync({ scope: { ...scope, from: FIRST, to: FIRST } });
     const b = await currentOf(prepared);
     const { nowMs } = prepared;

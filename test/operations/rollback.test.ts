@@ -10,7 +10,7 @@ import { gatedStore } from '../fakes/gated-store.ts';
 import { writeLake } from '../fakes/lake-on-disk.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { changesOf } from '../sync/changes-of-day.ts';
-import { coverageOf, ledgerEntry, outcomesOf, wrongReports } from '../sync/lake-contents.ts';
+import { alter, coverageOf, ledgerEntry, outcomesOf, wrongReports } from '../sync/lake-contents.ts';
 import { BRAND, type SampleLake, blindRegistry } from '../sync/sample-lake.ts';
 import { sharedLakes } from '../sync/shared-lakes.ts';
 
@@ -37,9 +37,7 @@ const pointerOf = (lake: SampleLake, day = FIRST) =>
 
 /** One order of the day is another one from now on. */
 function restateDay(lake: SampleLake, word: string, day = FIRST): void {
-  restate(lake.brand, 'order_list', day, (held) =>
-    held.map(({ at, record }, index) => ({ at, record: index === 0 ? { ...record, word } : record })),
-  );
+  alter(lake, 'order_list', day, { word }, 1);
 }
 
 /** The first day has a version A, and B is current. */
@@ -241,7 +239,7 @@ describe('a rollback', () => {
     const rolling = rollBack(
       optionsFor(lake, {
         day: TODAY,
-        lake: { store: gate.store, catalog: lake.catalog, runs: blindRegistry },
+        lake: lake.over(gate.store),
       }),
       p1,
     );
@@ -286,7 +284,7 @@ describe('a rollback', () => {
     const gate = gatedStore(lake.store, (key) => key.includes(`dt=${FIRST}/`) && key.includes('/chunk-'));
     const running = lake.sync({
       scope: { ...scope, from: FIRST, to: FIRST },
-      lake: { store: gate.store, catalog: lake.catalog, runs: blindRegistry },
+      lake: lake.over(gate.store),
     });
     await gate.reached;
     lake.nowMs += 2 * MINUTE_MS;
@@ -303,10 +301,7 @@ describe('a rollback', () => {
   it('is busy where the version was left and come back to meanwhile: no change is lost', async () => {
     const { lake, a, b } = await restatedLake();
     const gate = gatedStore(lake.store, (key) => key === 'ledger/order_list/acme/2026-03.json');
-    const slow = rollBack(
-      optionsFor(lake, { lake: { store: gate.store, catalog: lake.catalog, runs: blindRegistry } }),
-      a,
-    );
+    const slow = rollBack(optionsFor(lake, { lake: lake.over(gate.store) }), a);
     await gate.reached;
     await rollBack(optionsFor(lake), a);
     lake.nowMs += MINUTE_MS;
@@ -428,7 +423,7 @@ describe('beside a run that reads the day,', () => {
     const gate = gatedStore(lake.store, (key) => key.includes(`dt=${FIRST}/`) && key.includes('/chunk-'));
     const running = lake.sync({
       scope: { ...scope, from: FIRST, to: FIRST },
-      lake: { store: gate.store, catalog: lake.catalog, runs: blindRegistry },
+      lake: lake.over(gate.store),
     });
     await gate.reached;
     return { running, letGo: gate.letGo };

@@ -1,11 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { restate } from '../../sample/brand.ts';
 import { HOUR_MS } from '../../shared/days.ts';
 import { dayPartition, snapshotKey } from '../../shared/lake/paths.ts';
 import { rollBack } from '../../shared/operations/rollback.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { orders } from '../../shared/reports/orders.ts';
-import { ledgerEntry } from '../sync/lake-contents.ts';
+import { alter, ledgerEntry } from '../sync/lake-contents.ts';
 import { BRAND, type SampleLake, blindRegistry } from '../sync/sample-lake.ts';
 import { sharedLakes } from '../sync/shared-lakes.ts';
 
@@ -35,9 +34,7 @@ async function restatedLake() {
   await lake.sync({ scope });
   const a = await currentOf(lake);
   lake.nowMs += 2 * HOUR_MS;
-  restate(lake.brand, 'order_list', DAY, (held) =>
-    held.map(({ at, record }, index) => ({ at, record: index === 0 ? { ...record, word: 'b' } : record })),
-  );
+  alter(lake, 'order_list', DAY, { word: 'b' }, 1);
   // The second reading agrees: the day is settled.
   for (let reading = 0; reading < 2; reading += 1) {
     await lake.sync({ scope: range });
@@ -81,7 +78,7 @@ describe.each([
   it('never publishes by a rollback what the vacuum has removed', async () => {
     const { lake, a, b } = await restatedLake();
     const store = sleepyStore(lake, hours, 'list');
-    const access = { ...lake.access(), lake: { store, catalog: lake.catalog, runs: blindRegistry } };
+    const access = { ...lake.access(), lake: lake.over(store) };
     const rolledBack = rollBack(
       { ...access, settings: lake.settings(), report: orders, brand: BRAND, day: DAY },
       a,

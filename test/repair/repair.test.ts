@@ -14,7 +14,7 @@ import { reports } from '../../shared/reports/index.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
 import { changesOf } from '../sync/changes-of-day.ts';
-import { coverageOf, ledgerEntry, outcomesOf, wrongReports } from '../sync/lake-contents.ts';
+import { alter, coverageOf, ledgerEntry, outcomesOf, wrongReports } from '../sync/lake-contents.ts';
 import { type SampleLake, blindRegistry } from '../sync/sample-lake.ts';
 import { sharedLakes } from '../sync/shared-lakes.ts';
 
@@ -226,11 +226,7 @@ describe('a repair', () => {
         return lake.store.put(key, body, precondition);
       },
     };
-    const { status, documents } = await repair(lake, true, {
-      store,
-      catalog: lake.catalog,
-      runs: blindRegistry,
-    });
+    const { status, documents } = await repair(lake, true, lake.over(store));
     expect([status, documents[0]?.outcome]).toEqual(['damaged', 'changed']);
     expect(textOf(lake, STATE)).toBe('{"of":"another"}');
   });
@@ -338,9 +334,7 @@ describe('a repair', () => {
   it('I2: knows of no version whether it holds the whole day, until a run has read the day again', async () => {
     const lake = await syncedLake();
     const part = (await ledgerEntry(lake, 'order_list', TODAY)).committed?.snapshot ?? '';
-    restate(lake.brand, 'order_list', TODAY, (held) =>
-      held.map(({ at, record }) => ({ at, record: { ...record, word: 'later' } })),
-    );
+    alter(lake, 'order_list', TODAY, { word: 'later' });
     lake.nowMs += DAY_MS;
     damage(lake, LEDGER);
     await repair(lake, true);

@@ -6,7 +6,7 @@ import { ROW_GROUP_CELLS } from '../../shared/lake/table/row-group-limits.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { countingLake } from '../fakes/counting-lake.ts';
 import { startHttpServer } from '../fakes/http-server.ts';
-import { NO_TIME, type SampleLake, type SyncOptions, blindRegistry, sampleLake } from './sample-lake.ts';
+import { NO_TIME, type SampleLake, type SyncOptions, sampleLake } from './sample-lake.ts';
 
 /*
  * A version is built while its pages come in, and must be what its raw records make: a rebuild finds it unchanged. Whether
@@ -79,7 +79,7 @@ async function syncPages(
     for (let run = 0; status !== 'complete' && status !== 'failed'; run += 1) {
       if (run > 2 * PAGES) throw new Error(`the day is not there after ${run} runs: ${status}`);
       ({ status } = await own.sync({
-        lake: { store, catalog: own.catalog, runs: blindRegistry },
+        lake: own.over(store),
         brandSettings: settings,
         commonSettings: { pagesInFlight: 16 },
         scope: { from: DAY, to: DAY },

@@ -4,7 +4,7 @@ import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import { changesKey, dayPartition, schemaKey, snapshotKey } from '../../shared/lake/paths.ts';
 import { storeAround } from '../fakes/lake-around.ts';
-import { ledgerEntry, rowsOf, wrongReports } from './lake-contents.ts';
+import { alter, ledgerEntry, rowsOf, wrongReports } from './lake-contents.ts';
 import { changesInTable, changesOf, sumsOfChanges } from './changes-of-day.ts';
 import type { SampleLake } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
@@ -119,9 +119,7 @@ describe('a closed day that changes', () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     const before = (await ledgerEntry(lake, 'order_list', TODAY)).committed;
-    restate(lake.brand, 'order_list', TODAY, (held) =>
-      held.map(({ at, record }) => ({ at, record: { ...record, status: 'of later' } })),
-    );
+    alter(lake, 'order_list', TODAY, { status: 'of later' });
     await syncLater(lake);
     const { committed } = await ledgerEntry(lake, 'order_list', TODAY);
     expect(committed?.digest).not.toBe(before?.digest);
@@ -218,10 +216,7 @@ describe('a closed day that changes', () => {
 
   it('has the sum of the column that says most before and after, even if its amounts are texts', async () => {
     const lake = sample.emptyLake();
-    const setCommission = (commission: string) =>
-      restate(lake.brand, 'order_list', DAY, (held) =>
-        held.map(({ at, record }) => ({ at, record: { ...record, commission } })),
-      );
+    const setCommission = (commission: string) => alter(lake, 'order_list', DAY, { commission });
     const range = { ...scope, from: DAY, to: DAY };
     setCommission('1.50');
     await lake.sync({ scope: range });
@@ -261,12 +256,7 @@ describe('a closed day that changes', () => {
     expect(sumsOfChanges(await changesOf(lake, 'order_list', DAY))).toMatchObject([
       { added: 0n, removed: 0n, altered: 0n },
     ]);
-    restate(lake.brand, 'order_list', DAY, (held) =>
-      held.map(({ at, record }, index) => ({
-        at,
-        record: index === 0 ? { ...record, amount: 1.5 } : record,
-      })),
-    );
+    alter(lake, 'order_list', DAY, { amount: 1.5 }, 1);
     lake.nowMs += HOUR_MS;
     await lake.sync({ scope, brandSettings: brandSettings({ columns: { amount: 'decimal(38,9)' } }) });
     expect(sumsOfChanges(await changesOf(lake, 'order_list', DAY)).at(-1)).toMatchObject({ altered: 1n });
@@ -395,9 +385,7 @@ describe('a report without a key', () => {
     const lake = sample.emptyLake();
     const transactions = { reports: ['transaction_list'] };
     await lake.sync({ scope: transactions });
-    restate(lake.brand, 'transaction_list', DAY, (held) =>
-      held.map(({ at, record }, index) => ({ at, record: index === 0 ? { ...record, note: 'x' } : record })),
-    );
+    alter(lake, 'transaction_list', DAY, { note: 'x' }, 1);
     lake.nowMs += HOUR_MS;
     await lake.sync({ scope: transactions });
     const rows = await changesOf(lake, 'transaction_list', DAY);

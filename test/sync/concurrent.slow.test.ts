@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { ReportName } from '../../sample/brand.ts';
 import { yieldingStore } from '../fakes/yielding-store.ts';
 import { wrongReports } from './lake-contents.ts';
-import { REPORTS, type SampleLake, blindRegistry } from './sample-lake.ts';
+import { REPORTS, type SampleLake } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
 const NOW = '2026-03-10T15:00:00Z';
@@ -28,7 +28,7 @@ async function runsAtOnce(
     const next = () => own[operation++ % own.length] ?? 0;
     const store = yieldingStore(lake.store, next);
     const scope = reports ? { reports } : {};
-    return lake.sync({ leases, scope, lake: { store, catalog: lake.catalog, runs: blindRegistry } });
+    return lake.sync({ leases, scope, lake: lake.over(store) });
   });
   return Promise.all(runs);
 }

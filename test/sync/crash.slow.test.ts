@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { type ReportName, restate } from '../../sample/brand.ts';
+import type { ReportName } from '../../sample/brand.ts';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import type { Committed } from '../../shared/lake/documents/ledger.ts';
 import { diesAtN, diesAtNCatalog, ProcessDied } from '../fakes/dies-at-n-store.ts';
 import { changesOf, sumsOfChanges } from './changes-of-day.ts';
-import { coverageOf, ledgerEntries, ledgerEntry, wrongReports } from './lake-contents.ts';
+import { alter, coverageOf, ledgerEntries, ledgerEntry, wrongReports } from './lake-contents.ts';
 import {
   NO_TIME,
   type SampleLake,
@@ -142,10 +142,7 @@ describe('a process that dies before or after any operation on the lake', () => 
     const published = sample.emptyLake();
     await published.sync({ scope: { reports } });
     const original = (await ledgerEntry(published, 'order_list', YESTERDAY)).committed;
-    const state = (status: string) =>
-      restate(published.brand, 'order_list', YESTERDAY, (held) =>
-        held.map(({ at, record }) => ({ at, record: { ...record, status } })),
-      );
+    const state = (status: string) => alter(published, 'order_list', YESTERDAY, { status });
     state('first');
     published.nowMs += HOUR_MS;
     await published.sync({ scope });
@@ -183,10 +180,7 @@ describe('a process that dies before or after any operation on the lake', () => 
       lake = sample.emptyLake();
       await dyingRun(lake, n, 'after', { scope: { reports } });
     }
-    for (const day of [YESTERDAY, TODAY])
-      restate(lake.brand, 'order_list', day, (held) =>
-        held.map(({ at, record }) => ({ at, record: { ...record, status: 'restated' } })),
-      );
+    for (const day of [YESTERDAY, TODAY]) alter(lake, 'order_list', day, { status: 'restated' });
     lake.advance(2 * MINUTE_MS);
     expect((await lake.sync({ scope: { reports } })).status).toBe('complete');
     expect(await wrongReports(lake, TODAY, reports)).toEqual({});
@@ -196,9 +190,7 @@ describe('a process that dies before or after any operation on the lake', () => 
     const reports: ReportName[] = ['clicks_list'];
     const published = sample.emptyLake();
     await published.sync({ scope: { reports } });
-    restate(published.brand, 'clicks_list', YESTERDAY, (held) =>
-      held.map(({ at, record }) => ({ at, record: { ...record, referrer: 'restated' } })),
-    );
+    alter(published, 'clicks_list', YESTERDAY, { referrer: 'restated' });
     const { nowMs } = published;
     const begin = () => {
       const lake = published.fork();

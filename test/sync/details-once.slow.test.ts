@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { recordsOfDay, restate } from '../../sample/brand.ts';
+import { recordsOfDay } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { numberText } from '../../shared/json.ts';
 import { clickDetails } from '../../shared/reports/click-details.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
-import { ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
+import { alter, ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
 import type { SampleLake, SyncOptions } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
@@ -66,10 +66,7 @@ describe('the detail of a click', () => {
     const before = sent(lake);
     const options = { reports: changing() };
     await runUntil(lake, AFTER_FIRST, options);
-    for (const day of allDays)
-      restate(lake.brand, 'clicks_detail', day, (held) =>
-        held.map(({ at, record }) => ({ at, record: { ...record, landing: 'changed' } })),
-      );
+    for (const day of allDays) alter(lake, 'clicks_detail', day, { landing: 'changed' });
     await runUntil(lake, Date.parse('2026-03-16T05:30:00Z'), options);
     const asked = timesAsked(lake, before);
     expect([...asked.keys()].sort()).toEqual(idsOf(lake, ...allDays).sort());

@@ -6,14 +6,7 @@ import { ledgerKey } from '../../shared/lake/paths.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { coverageOf, ledgerEntry, publishedDays, rewriteDocument, wrongReports } from './lake-contents.ts';
-import {
-  BRAND,
-  type SampleLake,
-  type SyncOptions,
-  blindRegistry,
-  sampleLake,
-  syncUntilComplete,
-} from './sample-lake.ts';
+import { BRAND, type SampleLake, type SyncOptions, sampleLake, syncUntilComplete } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
 const [BEFORE, DAY, AFTER, TODAY] = ['2026-03-09', '2026-03-10', '2026-03-11', '2026-03-12'];
@@ -293,7 +286,7 @@ describe('the checks of a day', () => {
         return lake.store.range(key, start, end);
       },
     };
-    await run(lake, ORDERS, { lake: { store, catalog: lake.catalog, runs: blindRegistry } });
+    await run(lake, ORDERS, { lake: lake.over(store) });
     return [...read].sort();
   }
 
@@ -335,7 +328,7 @@ describe('the checks of a day', () => {
       range: async (key, start, end) =>
         isBroken(key) ? Buffer.alloc(end - start, 'x') : lake.store.range(key, start, end),
     };
-    const broken = { store, catalog: lake.catalog, runs: blindRegistry };
+    const broken = lake.over(store);
     const { status, notMade } = await run(lake, [ATTRIBUTION], { lake: broken });
     expect({ status, notMade }).toEqual({
       status: 'complete',

@@ -4,7 +4,7 @@
  * back, must have the digest that the ledger states and be the one that the catalog points at, and must hold exactly
  * the service's records.
  */
-import { type ReportName, recordsOfDay } from '../../sample/brand.ts';
+import { type ReportName, recordsOfDay, restate } from '../../sample/brand.ts';
 import { daysFrom } from '../../shared/days.ts';
 import { type JsonObject, isJsonObject, parseJson } from '../../shared/json.ts';
 import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
@@ -131,6 +131,19 @@ export async function ledgerEntries(
 /** The ledger's entry of one day; `{}` where it has none. */
 export async function ledgerEntry(lake: SampleLake, report: ReportName, day: string): Promise<DayEntry> {
   return Object.fromEntries(await ledgerEntries(lake, report))[day] ?? {};
+}
+
+/** From now on the service's records of a day, or the first ones, have these fields. */
+export function alter(
+  { brand }: SampleLake,
+  report: ReportName,
+  day: string,
+  fields: JsonObject,
+  first = Number.POSITIVE_INFINITY,
+): void {
+  restate(brand, report, day, (held) =>
+    held.map(({ at, record }, index) => ({ at, record: index < first ? { ...record, ...fields } : record })),
+  );
 }
 
 /** Changes a stored JSON document behind the back of a run, as another process would. */

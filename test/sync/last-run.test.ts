@@ -6,7 +6,7 @@ import { parseJsonDocument } from '../../shared/lake/documents/cas-document.ts';
 import { reportStateKey } from '../../shared/lake/paths.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import type { ReportName } from '../../sample/brand.ts';
-import { type SampleLake, blindRegistry, sampleLake } from './sample-lake.ts';
+import { type SampleLake, sampleLake } from './sample-lake.ts';
 
 const REPORT = 'order_list';
 const KEY = reportStateKey(REPORT, 'acme');
@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => lake.close());
 
-const openLake = () => ({ store: lake.store, catalog: lake.catalog, runs: blindRegistry });
+const openLake = () => lake.over(lake.store);
 
 async function lastRun() {
   const stored = await lake.store.get(KEY);

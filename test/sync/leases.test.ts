@@ -24,7 +24,7 @@ async function slowRun(lake: SampleLake, holds: (key: string) => boolean, option
   const gate = gatedStore(lake.store, holds);
   const done = lake.sync({
     scope,
-    lake: { store: gate.store, catalog: lake.catalog, runs: blindRegistry },
+    lake: lake.over(gate.store),
     ...options,
   });
   await gate.reached;
@@ -70,7 +70,7 @@ describe('a lease', () => {
       throw new BrandReportsError('transient', 'network', 'the store does not answer');
     };
     const gate = gatedStore({ ...lake.store, put }, inChunk(TODAY));
-    const options = { lake: { store: gate.store, catalog: lake.catalog, runs: blindRegistry } };
+    const options = { lake: lake.over(gate.store) };
     const done = lake.sync({ scope: { ...scope, from: TODAY, to: TODAY }, ...options });
     await gate.reached;
     lake.advance(20 * SECOND);

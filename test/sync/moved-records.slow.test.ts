@@ -3,7 +3,7 @@ import { type Held, restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { numberText } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
-import { coverageOf, ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
+import { alter, coverageOf, ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
@@ -131,9 +131,7 @@ describe('a day with a field that differs in every answer', () => {
     const log = (event: LogEvent) => void (event.event === 'day_finding' && findings.push(event));
     const ages: number[] = [];
     for (let run = 0; run < 45; run += 1) {
-      restate(lake.brand, 'order_list', DAY, (held) =>
-        held.map(({ at, record }) => ({ at, record: { ...record, answered: `run ${run}` } })),
-      );
+      alter(lake, 'order_list', DAY, { answered: `run ${run}` });
       const read = outcomesOf(await lake.sync({ scope, log }), 'order_list');
       if (DAY in read) ages.push(Math.floor((lake.nowMs - Date.parse(DAY)) / DAY_MS));
       lake.nowMs += run < 6 ? HOUR_MS : run < 14 ? 5 * DAY_MS : DAY_MS;

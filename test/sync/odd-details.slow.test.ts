@@ -1,4 +1,4 @@
-/** Days of lookups after a rollback, after a repair, and in an outage of their action. */
+/** Days of lookups after a rollback, after a repair, and in an outage of their action; readings that are disregarded. */
 import { expect, it } from '@jest/globals';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
@@ -6,7 +6,7 @@ import { numberText } from '../../shared/json.ts';
 import { rollBack } from '../../shared/operations/rollback.ts';
 import { repairLake } from '../../shared/repair/repair.ts';
 import { clickDetails } from '../../shared/reports/click-details.ts';
-import { ledgerEntry } from './lake-contents.ts';
+import { coverageOf, ledgerEntry, outcomesOf } from './lake-contents.ts';
 import { BRAND, type SampleLake } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
@@ -18,11 +18,17 @@ const sample = sharedLakes({
   startDate: DAY,
   recordsTo: '2026-03-06T04:00:00Z',
   clicksPerDay: 20,
+  brandSettings: {
+    reports: {
+      clicks_detail: { enabled: true },
+      order_list: { refresh: [{ untilAgeDays: 2, every: '1 day' }], watchUnsettledDays: 60 },
+    },
+  },
 });
 
-async function syncDaily(lake: SampleLake, days: number): Promise<void> {
+async function syncDaily(lake: SampleLake, days: number, of = scope): Promise<void> {
   for (let day = 0; day < days; day += 1) {
-    await lake.sync({ scope });
+    await lake.sync({ scope: of });
     lake.nowMs += DAY_MS;
   }
 }
@@ -81,4 +87,39 @@ it('an outage of the action gives no day up, although days without clicks are re
   expect(committed?.state).toBe('closed');
   expect(committed?.contradictions).toBeUndefined();
   expect(failure?.times).toBeGreaterThan(12);
+});
+
+it('settled details of clicks that became fewer are asked for once', async () => {
+  const lake = sample.emptyLake();
+  await syncDaily(lake, 6);
+  restate(lake.brand, 'clicks_list', DAY, (held) => held.slice(0, 5));
+  await lake.sync({ scope: { reports: ['clicks_list'], from: DAY, to: DAY, acceptFewer: true } });
+  const read: unknown[] = [];
+  for (let run = 0; run < 4; run += 1) {
+    read.push(outcomesOf(await lake.sync({ scope }), 'clicks_detail')[DAY]);
+    lake.nowMs += 12 * HOUR_MS;
+  }
+  expect(read).toEqual(['kept', undefined, undefined, undefined]);
+  expect((await coverageOf(lake, 'clicks_detail'))[DAY]?.state).toBe('settled');
+});
+
+it('I11: one answer without records does not settle a day whose rows can still change', async () => {
+  const lake = sample.emptyLake();
+  const orders = { reports: ['order_list'] };
+  await syncDaily(lake, 4, orders);
+  const { committed } = await ledgerEntry(lake, 'order_list', DAY);
+  expect(committed).toMatchObject({ state: 'closed', unsettled: { rows: expect.any(Number) } });
+  lake.nowMs = Date.parse(committed?.readFrom ?? '') + 14 * DAY_MS + HOUR_MS;
+  const records = lake.brand.records.order_list;
+  restate(lake.brand, 'order_list', DAY, () => []);
+  await lake.sync({ scope: orders });
+  expect((await ledgerEntry(lake, 'order_list', DAY)).committed).toMatchObject({
+    state: 'closed',
+    rows: committed?.rows,
+  });
+  await syncDaily(lake, 3, orders);
+  expect((await coverageOf(lake, 'order_list'))[DAY]?.state).toBe('complete');
+  lake.brand.records.order_list = records;
+  lake.nowMs += 12 * DAY_MS;
+  expect(outcomesOf(await lake.sync({ scope: orders }), 'order_list')[DAY]).toBe('unchanged');
 });

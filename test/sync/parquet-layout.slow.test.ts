@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { restate } from '../../sample/brand.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { schemaChangesTable } from '../../shared/catalog/schema-changes.ts';
 import type { Column } from '../../shared/column-types.ts';
@@ -8,6 +7,7 @@ import { changesTable } from '../../shared/history/index.ts';
 import { readSchema } from '../../shared/lake/documents/read.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { duckdb } from '../lake/table/parquet-files.ts';
+import { alter } from './lake-contents.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
 
 const DAY = '2026-03-09';
@@ -23,9 +23,7 @@ beforeAll(async () => {
   });
   await lake.sync();
   // A new field and other states: older files have fewer columns, and `changes` and `schema_changes` have rows.
-  restate(lake.brand, 'order_list', DAY, (held) =>
-    held.map(({ at, record }) => ({ at, record: { ...record, a_new_field: 'x', status: 'void' } })),
-  );
+  alter(lake, 'order_list', DAY, { a_new_field: 'x', status: 'void' });
   lake.nowMs += DAY_MS;
   await lake.sync();
 });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import { readSchema } from '../../shared/lake/documents/read.ts';
@@ -9,8 +8,8 @@ import type { Catalog, TableShape } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { lateCatalog } from '../fakes/late-catalog.ts';
 import { yieldingStore } from '../fakes/yielding-store.ts';
-import { ledgerEntry, outcomesOf, rewriteDocument, wrongReports } from './lake-contents.ts';
-import { BRAND, type SampleLake, blindRegistry } from './sample-lake.ts';
+import { alter, ledgerEntry, outcomesOf, rewriteDocument, wrongReports } from './lake-contents.ts';
+import { BRAND, type SampleLake } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
 const FIRST = '2026-03-08';
@@ -27,9 +26,7 @@ const sample = sharedLakes({
 });
 
 function mark(lake: SampleLake, day: string, fields: JsonObject): void {
-  restate(lake.brand, 'order_list', day, (held) =>
-    held.map(({ at, record }) => ({ at, record: { ...record, ...fields } })),
-  );
+  alter(lake, 'order_list', day, { ...fields });
 }
 
 const pointerOf = (lake: SampleLake, day: string) =>
@@ -52,7 +49,7 @@ describe('publishing', () => {
       },
     };
     const slowScope = { ...scope, from: FIRST, to: FIRST };
-    await lake.sync({ scope: slowScope, lake: { store: lake.store, catalog, runs: blindRegistry } });
+    await lake.sync({ scope: slowScope, lake: lake.over(lake.store, catalog) });
     const { committed } = await ledgerEntry(lake, 'order_list', FIRST);
     expect(overtaken).toBe(true);
     expect(pointerOf(lake, FIRST)).toBe(committed?.snapshot);
@@ -65,9 +62,7 @@ describe('publishing', () => {
     mark(lake, FIRST, { status: 'void' });
     const late = lateCatalog(lake.catalog);
     lake.nowMs += HOUR_MS;
-    await lake
-      .sync({ scope, lake: { store: lake.store, catalog: late.catalog, runs: blindRegistry } })
-      .catch(() => undefined);
+    await lake.sync({ scope, lake: lake.over(lake.store, late.catalog) }).catch(() => undefined);
     mark(lake, FIRST, { status: 'effective' });
     lake.nowMs += HOUR_MS;
     await lake.sync({ scope });
@@ -122,7 +117,7 @@ describe('publishing', () => {
     const lake = sample.emptyLake();
     const shapes: TableShape[] = [];
     const catalog: Catalog = { ...lake.catalog, ensureTable: async (shape) => void shapes.push(shape) };
-    await lake.sync({ scope, lake: { store: lake.store, catalog, runs: blindRegistry } });
+    await lake.sync({ scope, lake: lake.over(lake.store, catalog) });
     const columns = shapes
       .filter(({ name }) => name === 'orders')
       .flatMap(({ columns }) => columns.map(({ name }) => name));
@@ -145,7 +140,7 @@ describe('columns that concurrent runs meet', () => {
       const run = (day: string, turns: number) => {
         const store = yieldingStore(lake.store, () => turns);
         const options = { scope: { ...scope, from: day, to: day } };
-        return lake.sync({ ...options, lake: { store, catalog: lake.catalog, runs: blindRegistry } });
+        return lake.sync({ ...options, lake: lake.over(store) });
       };
       const outcomes = await Promise.all([run(FIRST, seed % 3), run('2026-03-09', (seed + 1) % 4)]);
       expect(outcomes.map(({ status }) => status)).toEqual(['complete', 'complete']);

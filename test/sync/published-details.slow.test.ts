@@ -9,7 +9,7 @@ import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { type Json, numberText } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import { changesOf } from './changes-of-day.ts';
-import { ledgerEntry, outcomesOf, publishedDays, requestsOf, serviceDays } from './lake-contents.ts';
+import { alter, ledgerEntry, outcomesOf, publishedDays, requestsOf, serviceDays } from './lake-contents.ts';
 import { type SampleLake, sampleLake, syncUntilComplete } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
@@ -144,9 +144,7 @@ describe('I1: the published detail of a click that is still there', () => {
       lake.nowMs += 30 * DAY_MS;
       expireRaw(lake, isGone);
       forget(lake, idsOf(lake));
-      restate(lake.brand, 'clicks_list', DAY, (held) =>
-        held.map(({ at, record }) => ({ at, record: { ...record, country: 'FR' } })),
-      );
+      alter(lake, 'clicks_list', DAY, { country: 'FR' });
       const since = requestsOf(lake, 'clicks_detail').length;
       await lake.sync({ scope: { ...byName, reports: ['clicks_list'] } });
       await runOn(lake, 3);

@@ -7,7 +7,7 @@ import type { LogEvent } from '../../shared/log-events.ts';
 import type { SendRequest } from '../../shared/ports.ts';
 import { storeAround } from '../fakes/lake-around.ts';
 import { outcomesOf, wrongReports } from './lake-contents.ts';
-import { type SampleLake, type SyncOptions, ZONE, blindRegistry, sampleLake } from './sample-lake.ts';
+import { type SampleLake, type SyncOptions, ZONE, sampleLake } from './sample-lake.ts';
 
 const TODAY = '2026-03-10';
 const YESTERDAY = '2026-03-09';
@@ -97,7 +97,7 @@ describe('the days of a run are one queue:', () => {
       if (name === 'put' && on.startsWith('ledger/clicks_list/')) await setTimeout(20);
       return act();
     });
-    const slow = { store, catalog: lake.catalog, runs: blindRegistry };
+    const slow = lake.over(store);
     const { status } = await lake.sync({
       ...{ scope: { reports: CLICKS }, lake: slow, commonSettings: { pagesInFlight: 16 } },
     });

@@ -7,6 +7,7 @@ import { dayPartition, progressKey, snapshotKey } from '../../shared/lake/paths.
 import type { RebuildOutcome } from '../../shared/operations/rebuild-days.ts';
 import { changesOf } from './changes-of-day.ts';
 import {
+  alter,
   coverageOf,
   ledgerEntries,
   ledgerEntry,
@@ -18,7 +19,7 @@ import {
   tableOf,
   wrongReports,
 } from './lake-contents.ts';
-import { BRAND, NO_TIME, REPORTS, type SampleLake, blindRegistry } from './sample-lake.ts';
+import { BRAND, NO_TIME, REPORTS, type SampleLake } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
 const FIRST = '2026-03-06';
@@ -421,9 +422,7 @@ describe('a rebuild beside other runs', () => {
 
   it('I5: changes nothing where a run commits the day meanwhile, whose reading stays', async () => {
     const lake = await synced();
-    restate(lake.brand, 'order_list', DAY, (held) =>
-      held.map(({ at, record }) => ({ at, record: { ...record, status: 'restated' } })),
-    );
+    alter(lake, 'order_list', DAY, { status: 'restated' });
     let runs = 0;
     const store = {
       ...lake.store,
@@ -444,7 +443,7 @@ describe('a rebuild beside other runs', () => {
     };
     const outcome = await lake.rebuild(scopeOf('order_list', DAY, DAY), {
       brandSettings,
-      lake: { store, catalog: lake.catalog, runs: blindRegistry },
+      lake: lake.over(store),
     });
     expect(outcomes(outcome)).toEqual({ [DAY]: 'busy' });
     expect((await publishedDays(lake, 'order_list')).get(DAY)).toBe(

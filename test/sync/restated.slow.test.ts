@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
-import { ledgerEntry, outcomesOf, wrongReports } from './lake-contents.ts';
+import { alter, ledgerEntry, outcomesOf, wrongReports } from './lake-contents.ts';
 import { NO_TIME, type SampleLake } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
@@ -30,9 +29,7 @@ const sample = sharedLakes({
 
 function voidAll(lake: SampleLake, day: string): void {
   for (const report of ['order_list', 'transaction_list'] as const)
-    restate(lake.brand, report, day, (held) =>
-      held.map(({ at, record }) => ({ at, record: { ...record, status: 'void', at: lake.nowMs } })),
-    );
+    alter(lake, report, day, { status: 'void', at: lake.nowMs });
 }
 
 async function publishedOf(

@@ -13,7 +13,7 @@ import { type SampleService, startSampleService } from '../../sample/server.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
-import type { Lake, RunRegistry } from '../../shared/ports.ts';
+import type { Catalog, Lake, ObjectStore, RunRegistry } from '../../shared/ports.ts';
 import type { LakeAccess } from '../../shared/context/context.ts';
 import type { ReportRegistry } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -67,6 +67,8 @@ export interface SampleLake {
     scope: RebuildScope,
     options?: Partial<Omit<RebuildOptions, 'settings'>> & Pick<SyncOptions, 'brandSettings'>,
   ): Promise<RebuildOutcome>;
+  /** The same lake behind another store, or another catalog. */
+  over(store: ObjectStore, catalog?: Catalog): Lake;
   /** What any other operation on the lake works with, which is a process of its own. */
   access(): LakeAccess & { reports: ReportRegistry };
   /** Lets time pass: whatever is done at intervals (a lease is renewed) is done on the way. */
@@ -233,6 +235,7 @@ function createLake(
         scope: { ...(options.reports && { reports: options.reports }), ...given.scope },
       });
     },
+    over: (behind, pointing = catalog) => ({ store: behind, catalog: pointing, runs: blindRegistry }),
     access: () => accessOf(() => time.nowMs),
     rebuild(scope, { brandSettings, ...given } = {}) {
       return rebuildDays({

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { ledgerEntry } from './lake-contents.ts';
-import { type SampleLake, blindRegistry } from './sample-lake.ts';
+import type { SampleLake } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
 const DAY = '2026-02-20';
@@ -49,7 +49,7 @@ describe('raw records of a reading that was never committed', () => {
         return isDays ? { ...writer, finish: () => Promise.reject(new Error('the disk is full')) } : writer;
       },
     };
-    const dying = { store, catalog: lake.catalog, runs: blindRegistry };
+    const dying = lake.over(store);
     await lake.sync({ scope, lake: dying }).catch(() => {});
     lake.nowMs += HOUR_MS;
     const rebuilt = await lake.rebuild({ reports: ['clicks_detail'], from: DAY, to: DAY });

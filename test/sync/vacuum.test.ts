@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { type ReportName, restate } from '../../sample/brand.ts';
+import type { ReportName } from '../../sample/brand.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import type { Catalog } from '../../shared/ports.ts';
 import { ProcessDied } from '../fakes/dies-at-n-store.ts';
 import { gatedStore } from '../fakes/gated-store.ts';
-import { coverageOf, ledgerEntry, wrongReports } from './lake-contents.ts';
-import { type SampleLake, type SyncOptions, blindRegistry } from './sample-lake.ts';
+import { alter, coverageOf, ledgerEntry, wrongReports } from './lake-contents.ts';
+import type { SampleLake, SyncOptions } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
 const FIRST = '2026-03-08';
@@ -26,9 +26,7 @@ const sample = sharedLakes({
 });
 
 function restateFirst(lake: SampleLake): void {
-  restate(lake.brand, 'transaction_list', FIRST, (held) =>
-    held.map(({ at, record }) => ({ at, record: { ...record, seen: lake.nowMs } })),
-  );
+  alter(lake, 'transaction_list', FIRST, { seen: lake.nowMs });
 }
 
 /** Runs so far apart that each vacuums. */
@@ -85,7 +83,7 @@ describe('the vacuum', () => {
       ...lake.catalog,
       setSnapshot: () => Promise.reject(new BrandReportsError('transient', 'aws_unavailable', 'no Glue')),
     };
-    await lake.sync({ scope, lake: { store: lake.store, catalog, runs: blindRegistry } });
+    await lake.sync({ scope, lake: lake.over(lake.store, catalog) });
     lake.nowMs += 2 * DAY_MS;
     await lake.sync({ scope });
     expect((await ledgerEntry(lake, 'transaction_list', FIRST)).committed?.published).toBe(true);
@@ -180,7 +178,7 @@ describe('the vacuum', () => {
         return written;
       },
     };
-    await lake.sync({ scope, lake: { store, catalog: lake.catalog, runs: blindRegistry } }).catch(() => {});
+    await lake.sync({ scope, lake: lake.over(store) }).catch(() => {});
     expect([isDead, snapshotsOf(lake).includes(old)]).toEqual([true, true]);
     lake.nowMs += 5 * MINUTE_MS;
     await lake.sync({ scope });
@@ -202,7 +200,7 @@ describe('the vacuum', () => {
     };
     const failing = await lake.sync({
       scope,
-      lake: { store, catalog: lake.catalog, runs: blindRegistry },
+      lake: lake.over(store),
       log: ({ event }) => void events.push(event),
     });
     expect(failing.status).toBe('complete');
@@ -228,7 +226,7 @@ describe('the vacuum', () => {
     );
     const slow = lake.sync({
       scope,
-      lake: { store: gate.store, catalog: lake.catalog, runs: blindRegistry },
+      lake: lake.over(gate.store),
     });
     await gate.reached;
     const [first, second] = snapshotsOf(lake);

@@ -4,7 +4,7 @@ import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import type { Catalog } from '../../shared/ports.ts';
 import { coverageOf } from './lake-contents.ts';
-import { type SampleLake, blindRegistry } from './sample-lake.ts';
+import type { SampleLake } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
 const FIRST = '2026-03-09';
@@ -75,7 +75,7 @@ describe('the views of a report', () => {
       ...lake.catalog,
       ensureView: async ({ name, sql }) => void (name === 'publisher_performance' && written.push(sql)),
     };
-    const options = { scope, lake: { store: lake.store, catalog, runs: blindRegistry } };
+    const options = { scope, lake: lake.over(lake.store, catalog) };
     const { order_list: held } = lake.brand.records;
     for (const day of [FIRST, '2026-03-10']) without(lake, day, 'currency');
     await lake.sync(options);
@@ -95,7 +95,7 @@ describe('the views of a report', () => {
     };
     const outcome = await lake.sync({
       scope,
-      lake: { store: lake.store, catalog, runs: blindRegistry },
+      lake: lake.over(lake.store, catalog),
       log: (event) => void ('view' in event && logged.push(`${event.event} ${event.view}`)),
     });
     expect(outcome.status).toBe('complete');
