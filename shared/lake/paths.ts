@@ -77,6 +77,9 @@ export const OTHER_PREFIXES: readonly string[] = [
 /** The folder of a local lake that any tool can read as `lake/<table>/**`. */
 export const LOCAL_CATALOG_FOLDER = 'lake';
 
+/** What versions, attempts, changes and chunks are named by: one part of a key, which leads to no other folder. */
+export const OBJECT_ID = /^\w[\w.-]{0,199}$/;
+
 /** `brand=acme/dt=2026-01-31` */
 export function partitionPath(partition: Partition): string {
   return partition.map(([key, value]) => `${key}=${value}`).join('/');
@@ -178,7 +181,7 @@ export function parseDayKey(brandPrefix: string, key: string): { day: string; id
   const [, dayKey] = DAY_PARTITION_KEYS;
   const day = folder.slice(`${dayKey}=`.length);
   const isOurs = key.startsWith(brandPrefix) && folder === `${dayKey}=${day}` && isDay(day);
-  return isOurs && id !== '' && name !== undefined ? { day, id } : undefined;
+  return isOurs && OBJECT_ID.test(id) && name !== undefined ? { day, id } : undefined;
 }
 
 /** `ledger/order_list/`: the ledgers and states of a report, for all brands. */
@@ -230,7 +233,7 @@ export function isProgressKey(key: string): boolean {
   const [, report = '', brandFolder = ''] = key.split('/');
   const brand = brandFolder.slice(`${DAY_PARTITION_KEYS[0]}=`.length);
   const of = parseDayKey(brandRawPrefix(report, brand), key);
-  return of !== undefined && isName(of.id) && key === progressKey(report, brand, of.day, of.id);
+  return of !== undefined && key === progressKey(report, brand, of.day, of.id);
 }
 
 /** Whether a key is that of a rate budget. */

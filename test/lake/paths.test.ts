@@ -89,6 +89,7 @@ describe('keys of a lake', () => {
     ['not a day', 'raw/order_list/brand=acme/dt=2026-02-30/a1/progress.json'],
     ['another partition key', 'raw/order_list/brand=acme/day=2026-01-31/a1/progress.json'],
     ['no attempt', 'raw/order_list/brand=acme/dt=2026-01-31/progress.json'],
+    ['an attempt of another name', 'raw/order_list/brand=acme/dt=2026-01-31/~old copy/progress.json'],
     ['another brand', 'raw/order_list/brand=other/dt=2026-01-31/a1/progress.json'],
   ])('I4: an object with a foreign key is not treated as one of ours: %s', (_name, key) => {
     expect(parseDayKey(brandRawPrefix('order_list', 'acme'), key)).toBeUndefined();

@@ -21,6 +21,7 @@ import { MINUTE_MS } from '../../days.ts';
 import { BrandReportsError, rethrowBugs } from '../../errors.ts';
 import { type Json, parseJson } from '../../json.ts';
 import type { ObjectStore, PutOutcome } from '../../ports.ts';
+import { OBJECT_ID } from '../paths.ts';
 
 /** Every compare-and-swap document holds the ids of its last writes. */
 export interface HasRecentWrites {
@@ -286,6 +287,12 @@ export function isFuture(object: object): boolean {
   const { [FUTURE]: isAhead } = object;
   return typeof isAhead === 'function' && isAhead() === true;
 }
+
+/**
+ * An id that becomes a part of a key. Without the pattern, whoever can change one document could have the runs read, publish
+ * or delete objects anywhere in the lake.
+ */
+export const storedId = z.string().check(z.regex(OBJECT_ID));
 
 /** A count as documents store it. */
 export const storedCount = z.int().check(z.nonnegative());

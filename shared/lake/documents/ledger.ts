@@ -17,6 +17,7 @@ import {
   isFuture,
   marked,
   storedCount,
+  storedId,
   storedTime,
   storedObject,
 } from './cas-document.ts';
@@ -24,7 +25,7 @@ import { ledgerKey } from '../paths.ts';
 
 const claim = storedObject(() => ({
   /** Missing: a rollback or a rebuild, which asks the service for nothing; what no run reads is not due for it. */
-  attempt: z.optional(z.string()),
+  attempt: z.optional(storedId),
   /** The run that reads the day now; `null` where it stopped cleanly and any run may resume. */
   runId: z.nullable(z.string()),
   /** Wall clock, ISO 8601: the lease's last renewal where the progress document has none yet. */
@@ -32,8 +33,6 @@ const claim = storedObject(() => ({
   /** How often the attempt was restarted, for whatever cause. */
   restarts: storedCount,
 }));
-
-const SNAPSHOT_ID = /^\w[\w.-]{0,199}$/;
 
 const failure = storedObject(() => ({
   since: storedTime,
@@ -51,7 +50,7 @@ const failure = storedObject(() => ({
 
 const changes = storedObject(() => ({
   /** The id of its object, which has all changes of the day so far (`changesKey`). */
-  snapshot: z.string().check(z.regex(SNAPSHOT_ID)),
+  snapshot: storedId,
   bytes: storedCount,
   rows: storedCount,
   /** When the newest change was made, even one to equal content. */
@@ -69,7 +68,7 @@ const changes = storedObject(() => ({
     })),
   ),
   /** Earlier objects that could not be read, so that this one lacks their changes. The vacuum keeps them. */
-  unread: z.optional(z.array(z.string())),
+  unread: z.optional(z.array(storedId)),
 }));
 
 const versionState = () => z.enum(['open', 'unconfirmed', 'closed', 'settled']);
@@ -105,7 +104,7 @@ const checks = storedObject(() => ({
 
 const published = storedObject(() => ({
   /** The snapshot's id; its object is `snapshotKey(table, partition, snapshot)`. */
-  snapshot: z.string().check(z.regex(SNAPSHOT_ID)),
+  snapshot: storedId,
   /** Whether the catalog was seen to point at `snapshot`. */
   published: z.boolean(),
   rows: storedCount,
@@ -121,7 +120,7 @@ const published = storedObject(() => ({
   state: versionState(),
   /** How many readings in a row contradicted the one before, or failed after `refresh`; missing for none. */
   contradictions: z.optional(storedCount),
-  attempt: z.string(),
+  attempt: storedId,
   pages: storedCount,
   /** When the attempt began to read, and up to when everything is known. */
   readFrom: storedTime,
@@ -142,7 +141,7 @@ const published = storedObject(() => ({
 }));
 
 const superseded = storedObject(() => ({
-  snapshot: z.string(),
+  snapshot: storedId,
   /** Since when (the machine's clock) no query finds it any more; `null` until what replaced it is published. */
   at: z.nullable(storedTime),
   /** Whether it holds the whole day, or was read while the day was open; missing where a repair has lost it. */

@@ -9,11 +9,11 @@ import * as z from 'zod/mini';
 import { BrandReportsError } from '../../errors.ts';
 import { type Json, type JsonObject, isJson } from '../../json.ts';
 import { type Observations, mergeObservations } from '../table/columns.ts';
-import { parseDocument, storedCount, storedTime, storedObject } from './cas-document.ts';
+import { parseDocument, storedCount, storedId, storedTime, storedObject } from './cas-document.ts';
 
 const json = z.custom<Json>(isJson, { error: 'a JSON value was expected' });
 
-const chunk = storedObject(() => ({ name: z.string(), records: storedCount }));
+const chunk = storedObject(() => ({ name: storedId, records: storedCount }));
 
 const refusedLookup = storedObject(() => ({
   key: z.string(),
@@ -76,7 +76,7 @@ const slice = storedObject(() => ({
   /** For a report with an upstream: the snapshot of the upstream day that is looked up, and its digest. */
   upstream: z.optional(
     storedObject(() => ({
-      snapshot: z.string(),
+      snapshot: storedId,
       digest: z.string(),
       bytes: storedCount,
       closed: z.boolean(),

@@ -21,6 +21,7 @@ import {
   recordPublished,
 } from '../../../shared/lake/documents/ledger.ts';
 import { ledgerKey } from '../../../shared/lake/paths.ts';
+import { HOSTILE_IDS } from '../../fixtures/hostile-ids.ts';
 import { readAt as dayReadAt } from '../../planning/entries.ts';
 
 const OF = { report: 'order_list', brand: 'acme', month: '2026-01' };
@@ -759,5 +760,39 @@ describe('a stored ledger', () => {
     const damaged = { kind: 'config', code: 'damaged_document', message: expect.stringContaining(KEY) };
     expect(() => parse(parseJson(JSON.stringify(value)))).toThrow(expect.objectContaining(damaged));
     expect(() => parse(parseJson(JSON.stringify(value)))).toThrow(place);
+  });
+
+  const changes = { snapshot: 'c1', bytes: 1, rows: 1, at: NOW, times: 1 };
+
+  /** Every field that becomes a part of a key. */
+  describe.each<[string, (id: string) => object]>([
+    ['committed.snapshot', (id) => ({ committed: { ...published, snapshot: id } })],
+    ['committed.attempt', (id) => ({ committed: { ...published, attempt: id } })],
+    [
+      'committed.changes.snapshot',
+      (id) => ({ committed: { ...published, changes: { ...changes, snapshot: id } } }),
+    ],
+    [
+      'committed.changes.unread.0',
+      (id) => ({ committed: { ...published, changes: { ...changes, unread: [id] } } }),
+    ],
+    ['claim.attempt', (id) => ({ claim: { ...claim, attempt: id } })],
+    ['superseded.0.snapshot', (id) => ({ superseded: [{ snapshot: id, at: NOW }] })],
+  ])('%s', (field, change) => {
+    it('may be an id of ours', () => {
+      for (const id of ['0199f1c2-7d7e-7000-8000-0123456789ab', 'rollback-s1'])
+        expect(parse(stored(ledgerOf({ ...full, ...change(id) })))).toMatchObject({
+          days: { [DAY]: change(id) },
+        });
+    });
+
+    it.each(HOSTILE_IDS)('is refused as %j, which names another place', (id) => {
+      expect(() => parse(stored(ledgerOf({ ...full, ...change(id) })))).toThrow(
+        expect.objectContaining({
+          code: 'damaged_document',
+          message: expect.stringContaining(`days.${DAY}.${field} is `),
+        }),
+      );
+    });
   });
 });

@@ -11,6 +11,7 @@ import {
   parseProgress,
   withStagedGroup,
 } from '../../../shared/lake/documents/progress.ts';
+import { HOSTILE_IDS } from '../../fixtures/hostile-ids.ts';
 
 const KEY = 'raw/order_list/brand=acme/dt=2026-01-05/a1/progress.json';
 const AT = '2026-01-06T10:00:00.000Z';
@@ -292,5 +293,15 @@ describe('stored progress', () => {
     const damaged = { kind: 'config', code: 'damaged_document', message: expect.stringContaining(KEY) };
     expect(() => parse(parseJson(JSON.stringify(value)))).toThrow(expect.objectContaining(damaged));
     expect(() => parse(parseJson(JSON.stringify(value)))).toThrow(place);
+  });
+
+  /** Every field that becomes a part of a key. */
+  describe.each<[string, (id: string) => unknown]>([
+    ['slices.0.parts.0.chunks.0.name', (id) => brokenPart({ chunks: [{ name: id, records: 1 }] })],
+    ['slices.0.upstream.snapshot', (id) => brokenSlice({ upstream: { ...upstream, snapshot: id } })],
+  ])('%s', (field, change) => {
+    it.each(HOSTILE_IDS)('is refused as %j, which names another place', (id) => {
+      expect(() => parse(parseJson(JSON.stringify(change(id))))).toThrow(`${field} is `);
+    });
   });
 });
