@@ -23,7 +23,7 @@ export interface MessageOptions {
 
 /** Problems put in full: of more the page shows all. */
 const MAX_PROBLEMS = 30;
-const MAX_WHY = 400;
+const MAX_FOREIGN = 400;
 
 /** The message that tells of a change: what is new, what is still open, what is solved. */
 export function changeMessage(
@@ -85,9 +85,9 @@ function section(title: string, problems: readonly OpenProblem[], { controls }: 
     '',
     title,
     ...shown.flatMap(({ brand, report, what, sinceMs, why, remedy: { sentence, start } }) => [
-      `- ${brand} ${report}: ${what}`,
+      `- ${brand} ${report}: ${foreign(what)}`,
       `  since ${timeText(sinceMs)}`,
-      `  Why: ${shortened(why)}`,
+      `  Why: ${foreign(why)}`,
       `  What to do: ${start ? `${sentence}: ${controls[start](report, brand)}` : `${sentence}.`}`,
     ]),
     ...andMore(problems.length),
@@ -100,7 +100,7 @@ function toldSection(title: string, told: Change['solved']): string[] {
   return [
     '',
     title,
-    ...shown.map(({ what, since }) => `- ${what} (since ${timeText(Date.parse(since))})`),
+    ...shown.map(({ what, since }) => `- ${foreign(what)} (since ${timeText(Date.parse(since))})`),
     ...andMore(told.length),
   ];
 }
@@ -109,17 +109,33 @@ function andMore(count: number): string[] {
   return count > MAX_PROBLEMS ? [`- and ${count - MAX_PROBLEMS} more`] : [];
 }
 
-/** What stands between words: also what would steer the reader's screen. */
-const BETWEEN_WORDS = /[\s\p{Cc}\u202A-\u202E\u2066-\u2069]+/gu;
+/** What stands between words: also what would steer the reader's screen, or would hide a link. */
+const BETWEEN_WORDS = /[\s\p{Cc}\p{Cf}]+/gu;
 
 /**
- * On one line, because the text is read line by line. Half a surrogate pair, which a service may send and cutting may
- * leave, is no text: the client of SNS throws it back, and with it the whole message.
+ * The signs by which mail programs find links: of a scheme, of `www.`, before what may be a top-level domain, and of a
+ * share. Names of files in a lake are none, and neither is the one address that a message has people paste.
  */
-function shortened(text: string): string {
+const SIGNS_OF_LINKS = new RegExp(
+  [
+    String.raw`(?!(?<=\bfile):\/\/secret\.json(?:\s|$)):(?=\/\/)`,
+    String.raw`(?<=\b(?:mailto|tel|sms|sip|callto)):(?=\S)`,
+    String.raw`(?<=\bwww)[.。．｡]`,
+    String.raw`[.。．｡](?!(?:json(?:-seq)?|zst|parquet|html)(?![\p{L}\p{N}-]))(?=\p{L}[\p{L}\p{M}\p{N}-])`,
+    String.raw`\\(?=\\[\p{L}\p{N}])`,
+  ].join('|'),
+  'giu',
+);
+
+/**
+ * Text that a service may have written: on one line, because the message is read line by line, and with no link in it,
+ * because people trust a mail of their own pipeline: `https[:]//evil[.]example`. Half a surrogate pair, which a service may
+ * send and cutting may leave, is no text: the client of SNS throws it back, and with it the whole message.
+ */
+function foreign(text: string): string {
   const line = text.replaceAll(BETWEEN_WORDS, ' ');
-  const kept = line.length <= MAX_WHY ? line : `${line.slice(0, MAX_WHY)}…`;
-  return kept.toWellFormed();
+  const kept = line.length <= MAX_FOREIGN ? line : `${line.slice(0, MAX_FOREIGN)}…`;
+  return kept.toWellFormed().replaceAll(SIGNS_OF_LINKS, '[$&]');
 }
 
 /** `2026-11-20 15:05 UTC` */

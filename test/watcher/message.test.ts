@@ -1,7 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { consoleTextControls } from '../../functions/console-controls.ts';
 import { changeMessage } from '../../shared/watcher/message.ts';
 import type { OpenProblem } from '../../shared/watcher/open-problems.ts';
+import { runs } from '../fixtures/property-runs.ts';
+import { anyCharacter } from '../fixtures/texts.ts';
 
 const options = {
   pipeline: 'BrandReports',
@@ -38,6 +41,13 @@ const LEAVING = {
   since: '2026-11-18T06:00:00.000Z',
   what: 'globex order_list: 1 day failed: 2026-11-18',
 };
+
+/**
+ * What mail programs make links of, each in its own way: addresses of any scheme, names that begin with `www.` or end with
+ * a top-level domain, mail addresses, and shares of Windows.
+ */
+const LINKS =
+  /[a-z][\w+.-]*:\/\/\S*|\b(?:mailto|tel):\S+|\bwww[.。．｡]\S+|[\p{L}\p{N}-][.。．｡](?:com|рф|xn--p1ai)(?![\p{L}\p{N}])\S*|\\\\[\p{L}\p{N}]\S*/giu;
 
 describe('a message', () => {
   it('says what is new, what is still open and what is solved; since when, why, and what to do', () => {
@@ -158,7 +168,7 @@ All days: ${options.page}
   it.each([
     ['half a character of the service', 'before \ud83d after', 'before \ufffd after'],
     ['a character that would be cut in half', `${'x'.repeat(399)}🦊`, `${'x'.repeat(399)}\ufffd…`],
-    ['what steers a screen', 'a\u0000b\u001b[2Jc\u202Ed\u2028e', 'a b [2Jc d e'],
+    ['what steers a screen', 'a\u0000b\u001b[2Jc\u202Ed\u2028e\u200Bf', 'a b [2Jc d e f'],
   ])('is text that can be sent where a reason holds %s', (_name, why, shown) => {
     const { text } = changeMessage(
       { opened: [{ ...FAILED, why }], remaining: [], leaving: [], solved: [] },
@@ -166,6 +176,97 @@ All days: ${options.page}
     );
     expect(text).toContain(`  Why: ${shown}\n`);
     expect(() => encodeURIComponent(text)).not.toThrow();
+  });
+
+  it.each<[string, string, string]>([
+    ['an address', 'see https://evil.example/a?b=c', 'see https[:]//evil[.]example/a?b=c'],
+    ['an address in capitals', 'HTTP://EVIL.EXAMPLE', 'HTTP[:]//EVIL[.]EXAMPLE'],
+    ['an address of a host without a dot', 'http://2130706433/a', 'http[:]//2130706433/a'],
+    ['an address of another scheme', 'ms-word:ofe|u|ftp://a.example', 'ms-word:ofe|u|ftp[:]//a[.]example'],
+    ['a share of another machine', 'file://evil/share', 'file[:]//evil/share'],
+    ['a share as Windows has it', String.raw`\\evil\share`, String.raw`[\]\evil\share`],
+    ['a bare name', 'evil.example/login', 'evil[.]example/login'],
+    ['a bare name that begins like a file', 'evil.json.example', 'evil.json[.]example'],
+    ['a name that only www makes one', 'www.x', 'www[.]x'],
+    ['a name in another script', 'пример.рф и भारत.भारत', 'пример[.]рф и भारत[.]भारत'],
+    ['a name in Punycode', 'a.xn--p1ai', 'a[.]xn--p1ai'],
+    ['a full stop of another script', 'evil。example evil．example', 'evil[。]example evil[．]example'],
+    ['a mail address', 'mail help@evil.example', 'mail help@evil[.]example'],
+    ['what opens a mail or a call', 'mailto:a@b TEL:+1', 'mailto[:]a@b TEL[:]+1'],
+    [
+      'a name that is hidden from a search',
+      'evil.\u200Dexample evil\u00AD.example',
+      'evil. example evil [.]example',
+    ],
+  ])('makes no link of what a service wrote: %s', (_name, written, shown) => {
+    const opened = [{ ...FAILED, why: written, what: written }];
+    const told = { ...SOLVED, what: written };
+    const { text } = changeMessage({ opened, remaining: [], leaving: [told], solved: [told] }, options);
+    expect(text).toContain(`- acme order_list: ${shown}\n`);
+    expect(text).toContain(`  Why: ${shown}\n`);
+    expect(text.split(`- ${shown} (since`)).toHaveLength(3);
+  });
+
+  it.each([
+    'config (aws_refused): AccessDenied: grant s3:GetObject on arn:aws:s3:::lake/* at 15:50, 1.5 times',
+    'ledger/order_list/acme/2026-01.json: days.2026-01-05 is 7; part-0000.parquet, chunk-000000.json-seq.zst',
+    "create it: aws secretsmanager create-secret --name 'a' --secret-string file://secret.json",
+  ])('leaves what we write as it is, so that it can be pasted: %s', (why) => {
+    const { text } = changeMessage(
+      { opened: [{ ...FAILED, why }], remaining: [], leaving: [], solved: [] },
+      options,
+    );
+    expect(text).toContain(`  Why: ${why}\n`);
+  });
+
+  it('has the links to the console, and no other one, whatever a service wrote', () => {
+    const piece = fc.oneof(
+      anyCharacter,
+      fc.constantFrom(
+        'http',
+        'https',
+        'ftp',
+        'file',
+        '://',
+        ':',
+        '//',
+        '\\\\',
+        'www',
+        '.',
+        '。',
+        '@',
+        'mailto:',
+        'evil',
+      ),
+      fc.constantFrom(
+        'com',
+        'рф',
+        'xn--p1ai',
+        'json',
+        'secret.json',
+        ' ',
+        '\u200b',
+        '\u00ad',
+        '\n',
+        '(',
+        '"',
+        '[',
+      ),
+    );
+    const written = fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join(''));
+    fc.assert(
+      fc.property(written, written, (why, what) => {
+        const opened = [{ ...FAILED, why, what }];
+        const told = { ...SOLVED, what };
+        const change = { opened, remaining: opened, leaving: [told], solved: [told] };
+        const { text } = changeMessage(change, options);
+        const links = text.replaceAll('file://secret.json', '').match(LINKS) ?? [];
+        expect(links.map((link) => new URL(link).hostname)).toEqual(
+          Array(3).fill('eu-central-1.console.aws.amazon.com'),
+        );
+      }),
+      runs(500),
+    );
   });
 
   it('fits into SNS, however many problems there are and however long their reasons', () => {
