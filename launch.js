@@ -29,7 +29,7 @@ export async function launch(main) {
   } else {
     console.error(
       `brand-reports needs Node 22.18 or newer, and this is ${process.version}. Install Node 24 (https://nodejs.org), ` +
-        'or on Linux run "npm ci" in the repository, which brings Node 24 along.',
+        'or on Linux run "npm ci --ignore-scripts" in the repository, which brings Node 24 along.',
     );
     process.exitCode = 2;
   }
