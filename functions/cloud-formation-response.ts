@@ -44,6 +44,8 @@ async function put(url: string, body: string): Promise<string | undefined> {
     const { ok, status } = await fetch(url, {
       method: 'PUT',
       body: Buffer.from(body),
+      // Only the first address was checked.
+      redirect: 'manual',
       signal: AbortSignal.timeout(5_000),
     });
     return ok ? undefined : `HTTP ${status}`;

@@ -8,7 +8,7 @@ import type { Adopted } from './adoption.ts';
 /** CloudFormation's request to a custom resource, as far as it is used. */
 const request = z.object({
   RequestType: z.enum(['Create', 'Update', 'Delete']),
-  ResponseURL: z.string().check(z.refine(isResponseUrl)),
+  ResponseURL: z.string(),
   StackId: z.string(),
   RequestId: z.string(),
   LogicalResourceId: z.string(),
@@ -19,13 +19,20 @@ const request = z.object({
 
 export type CloudFormationRequest = z.infer<typeof request>;
 
+/** Where the function runs. */
+export interface ResponsePlace {
+  region: string;
+  /** The server that stands for AWS, if the environment names one: the local AWS of the tests. */
+  endpoint?: string | undefined;
+}
+
 /**
  * @returns the request of CloudFormation, or `undefined` for `{}`: a rebuild started by hand
  * @throws BrandReportsError `config` for everything else
  */
-export function parseRebuildEvent(event: unknown): CloudFormationRequest | undefined {
+export function parseRebuildEvent(event: unknown, place: ResponsePlace): CloudFormationRequest | undefined {
   const parsed = z.safeParse(request, event);
-  if (parsed.success) return parsed.data;
+  if (parsed.success && isResponseUrl(parsed.data.ResponseURL, place)) return parsed.data;
   if (typeof event === 'object' && event !== null && Object.keys(event).length === 0) return undefined;
   // I9: the event is not quoted, because anyone with its ResponseURL could respond for the stack.
   throw new BrandReportsError(
@@ -108,9 +115,20 @@ function isJson(text: string): boolean {
   }
 }
 
-/** A signed address of S3; plain HTTP on the loopback only. */
-function isResponseUrl(url: string): boolean {
-  if (!URL.canParse(url)) return false;
-  const { protocol, hostname } = new URL(url);
-  return protocol === 'https:' || (protocol === 'http:' && /^(localhost|127(\.\d+){3})$/.test(hostname));
+/** The end of the names of S3 in each partition of AWS. */
+const S3_DOMAINS = String.raw`(?:amazonaws\.(?:com|com\.cn|eu)|(?:c2s|csp\.hci)\.ic\.gov|sc2s\.sgov\.gov|cloud\.adc-e\.uk)`;
+
+/**
+ * Whether CloudFormation takes responses at this address: an object of its bucket in the region. The address comes with the
+ * event, and whoever may start the function could otherwise have it send requests from inside the account. An end such as
+ * `amazonaws.com` proves nothing: machines and buckets of anybody have such names.
+ */
+function isResponseUrl(address: string, { region, endpoint }: ResponsePlace): boolean {
+  if (!URL.canParse(address)) return false;
+  const { origin, hostname, username, password } = new URL(address);
+  if (username !== '' || password !== '') return false;
+  if (endpoint) return origin === new URL(endpoint).origin;
+  const bucket = `cloudformation-custom-resource-response-${region.replaceAll('-', '')}`;
+  const host = new RegExp(String.raw`^${bucket}\.s3(?:[.-](?:dualstack\.)?${region})?\.${S3_DOMAINS}$`);
+  return host.test(hostname) && origin === `https://${hostname}`;
 }

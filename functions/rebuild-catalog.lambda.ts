@@ -39,7 +39,10 @@ export async function handler(
   context: Pick<Context, 'getRemainingTimeInMillis'>,
 ): Promise<RebuildOutcome | undefined> {
   const remainingMs = context.getRemainingTimeInMillis();
-  const request = parseRebuildEvent(event);
+  const request = parseRebuildEvent(event, {
+    region: environment('AWS_REGION'),
+    endpoint: process.env.AWS_ENDPOINT_URL_CLOUDFORMATION ?? process.env.AWS_ENDPOINT_URL,
+  });
   if (!request) return rebuild(remainingMs);
   const update = { isRollback: false };
   const response = await inTime(request, remainingMs, responseTo(request, remainingMs, update));

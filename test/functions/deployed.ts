@@ -14,6 +14,7 @@ import { startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { type Access, PLACE } from '../fakes/access.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
+import { startHttpServer } from '../fakes/http-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
 import { startSchemasServer } from '../fakes/schemas-server.ts';
 import { startSecretsServer } from '../fakes/secrets-server.ts';
@@ -79,6 +80,8 @@ export async function deployToDoubles(now: () => Date) {
   const secrets = await startSecretsServer({ access });
   const schemas = await startSchemasServer({ access });
   const sns = await startSnsServer({ access });
+  /** Takes the response of the custom resource. */
+  const cloudFormation = await startHttpServer((_request, _body, response) => response.end());
   for (const [brand, credentials] of Object.entries(sampleCredentials(sample)))
     secrets.secrets.set(`brand-reports/${brand}`, JSON.stringify(credentials));
   const functions = await synthesise();
@@ -146,6 +149,7 @@ export async function deployToDoubles(now: () => Date) {
           AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
           AWS_ENDPOINT_URL_SCHEMAS: schemas.url,
           AWS_ENDPOINT_URL_SNS: sns.url,
+          AWS_ENDPOINT_URL_CLOUDFORMATION: cloudFormation.url,
         },
       },
     );
@@ -161,6 +165,7 @@ export async function deployToDoubles(now: () => Date) {
     secrets,
     schemas,
     sns,
+    cloudFormation,
     functions,
     policies,
     /** Without recording it as a call. */
@@ -173,7 +178,9 @@ export async function deployToDoubles(now: () => Date) {
     /** What the functions printed so far. */
     printed: () => printed,
     async close() {
-      await Promise.all([sample, s3, glue, secrets, schemas, sns].map((server) => server.close()));
+      await Promise.all(
+        [sample, s3, glue, secrets, schemas, sns, cloudFormation].map((server) => server.close()),
+      );
       rmSync(folder, { recursive: true });
     },
   };

@@ -59,7 +59,7 @@ afterEach(async () => {
 
 const REQUEST = {
   RequestType: 'Create',
-  ResponseURL: `https://s3.example/answer?${SIGNATURE}`,
+  ResponseURL: `https://cloudformation-custom-resource-response-useast1.s3.amazonaws.com/answer?${SIGNATURE}`,
   StackId: 'arn:aws:cloudformation:us-east-1:123456789012:stack/BrandReports/1',
   RequestId: 'request-1',
   LogicalResourceId: 'RebuildCatalog',
@@ -89,7 +89,10 @@ function request(RequestType: string, change: object = {}) {
 }
 
 /** Runs the handler in a process of its own, with the local servers for AWS. */
-async function invoke(event: unknown, { remainingMs = 900_000, database = 'brand_reports' } = {}) {
+async function invoke(
+  event: unknown,
+  { remainingMs = 900_000, database = 'brand_reports', endpoint = cloudFormation.url } = {},
+) {
   const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
   const { stdout, stderr } = await execute(
     process.execPath,
@@ -112,6 +115,7 @@ async function invoke(event: unknown, { remainingMs = 900_000, database = 'brand
         AWS_ENDPOINT_URL_S3: s3.url,
         AWS_ENDPOINT_URL_GLUE: glue.url,
         AWS_ENDPOINT_URL_SCHEMAS: schemas.url,
+        AWS_ENDPOINT_URL_CLOUDFORMATION: endpoint,
       },
     },
   );
@@ -358,17 +362,60 @@ describe('rebuild-catalog for CloudFormation', () => {
   });
 
   it.each([
-    ['refuses', () => `${cloudFormation.url}/answer`, 'HTTP 500'],
-    ['does not exist', () => 'http://127.0.0.1:1/answer', 'TypeError'],
-  ])('I9: never prints the address of a response, not even one that %s', async (_name, address, why) => {
+    ['refuses', () => cloudFormation.url, 'HTTP 500'],
+    ['does not exist', () => 'http://127.0.0.1:1', 'TypeError'],
+  ])('I9: never prints the address of a response, not even one that %s', async (_name, server, why) => {
     cloudFormation.refusals = 100;
-    const ResponseURL = `${address()}?${SIGNATURE}`;
-    const { printed, last } = await invoke(request('Delete', { ResponseURL }));
+    const ResponseURL = `${server()}/answer?${SIGNATURE}`;
+    const { printed, last } = await invoke(request('Delete', { ResponseURL }), { endpoint: server() });
     expect(last).toMatchObject({
       errorMessage: `CloudFormation did not accept the response in 4 tries: ${why}`,
     });
     expect(printed).not.toContain(ResponseURL);
     expect(printed).not.toContain(SIGNATURE);
+  });
+
+  describe('where another server waits on the machine', () => {
+    let another: HttpServer;
+    let received: string[];
+    beforeEach(async () => {
+      received = [];
+      another = await startHttpServer((heard, _body, response) => {
+        received.push(`${heard.method} ${heard.url}`);
+        response.end();
+      });
+    });
+    afterEach(() => another.close());
+
+    it.each([302, 307])('follows no redirect to it: HTTP %d', async (status) => {
+      const redirecting = await startHttpServer((_heard, _body, response) =>
+        response.writeHead(status, { location: `${another.url}/2018-06-01/runtime/invocation/next` }).end(),
+      );
+      const ResponseURL = `${redirecting.url}/answer?${SIGNATURE}`;
+      const { last } = await invoke(request('Delete', { ResponseURL }), { endpoint: redirecting.url });
+      await redirecting.close();
+      expect(received).toEqual([]);
+      expect(last).toMatchObject({ errorMessage: expect.stringContaining(`in 4 tries: HTTP ${status}`) });
+    });
+
+    it.each<[string, () => string, string | undefined]>([
+      ['nothing stands for AWS', () => another.url, ''],
+      ['another one stands for AWS', () => another.url, undefined],
+      [
+        'its name stands before the one of AWS',
+        () => cloudFormation.url.replace('//', `//${new URL(another.url).host}@`),
+        undefined,
+      ],
+    ])('sends it nothing, whatever the event names, if %s', async (_name, server, endpoint) => {
+      const ResponseURL = `${server()}/answer?${SIGNATURE}`;
+      const { printed, last } = await invoke(
+        request('Create', { ResponseURL }),
+        endpoint === undefined ? {} : { endpoint },
+      );
+      expect(last).toMatchObject({ errorMessage: expect.stringMatching(/^the event is neither/) });
+      expect([received, responded(), [...glue.tables.keys()]]).toEqual([[], [], []]);
+      expect(printed).not.toContain(SIGNATURE);
+    });
   });
 });
 
@@ -403,6 +450,63 @@ describe('rebuild-catalog by hand', () => {
   });
 });
 
+describe('the address of a response', () => {
+  const address = (rest: string) => `https://cloudformation-custom-resource-response-${rest}`;
+  const isTaken = (ResponseURL: string, region: string) => {
+    try {
+      return parseRebuildEvent({ ...REQUEST, ResponseURL }, { region })?.ResponseURL === ResponseURL;
+    } catch {
+      return false;
+    }
+  };
+
+  it.each([
+    ['us-east-1', 'useast1.s3.amazonaws.com/arn%3Aaws?Signature=a'],
+    ['us-east-1', 'useast1.s3.us-east-1.amazonaws.com:443/'],
+    ['eu-west-1', 'euwest1.s3-eu-west-1.amazonaws.com/arn%3Aaws%3Acloudformation'],
+    ['eu-central-1', 'eucentral1.s3.dualstack.eu-central-1.amazonaws.com/'],
+    ['us-gov-west-1', 'usgovwest1.s3.us-gov-west-1.amazonaws.com/'],
+    ['cn-north-1', 'cnnorth1.s3.cn-north-1.amazonaws.com.cn/'],
+    ['eusc-de-east-1', 'euscdeeast1.s3.eusc-de-east-1.amazonaws.eu/'],
+    ['us-iso-east-1', 'usisoeast1.s3.us-iso-east-1.c2s.ic.gov/'],
+  ])('is in the bucket of CloudFormation in %s: %s', (region, rest) => {
+    expect(isTaken(address(rest), region)).toBe(true);
+  });
+
+  it.each([
+    ['without TLS', address('useast1.s3.amazonaws.com/').replace('https', 'http')],
+    ['another bucket', 'https://evil.s3.amazonaws.com/'],
+    ['a bucket of almost that name', address('useast1-evil.s3.amazonaws.com/')],
+    [
+      'a bucket whose name ends like that one',
+      'https://evil.cloudformation-custom-resource-response-useast1.s3.amazonaws.com/',
+    ],
+    ['the bucket of another region', address('euwest1.s3.eu-west-1.amazonaws.com/')],
+    ['a machine at AWS', 'https://ec2-203-0-113-1.compute-1.amazonaws.com/'],
+    ['an API at AWS', 'https://abc.execute-api.us-east-1.amazonaws.com/'],
+    ['a name that ends like that of AWS', address('useast1.s3.evil-amazonaws.com/')],
+    ['a name that begins like that of AWS', address('useast1.s3.amazonaws.com.evil.example/')],
+    ['a name with a full stop of another script', address('useast1.s3.amazonaws.com。evil.example/')],
+    ['a letter of another script', address('useast1.s3.аmazonaws.com/')],
+    ['a full stop at the end', address('useast1.s3.amazonaws.com./')],
+    ['another port', address('useast1.s3.amazonaws.com:8443/')],
+    ['a user', address('useast1.s3.amazonaws.com/').replace('//', '//user@')],
+    ['a password', address('useast1.s3.amazonaws.com/').replace('//', '//:secret@')],
+    ['the name of AWS as a user', address('useast1.s3.amazonaws.com@evil.example/')],
+    [
+      'a backslash',
+      address('useast1.s3.amazonaws.com\\\\@evil.example/').replace('https://', 'https:\\\\evil.example\\'),
+    ],
+    ['the metadata of a machine', 'http://169.254.169.254/latest/meta-data/'],
+    ['the loopback', 'http://127.0.0.1/'],
+    ['the loopback with TLS', 'https://localhost/'],
+    ['a file', 'file:///etc/passwd'],
+    ['no address', 's3.amazonaws.com'],
+  ])('is refused: %s', (_name, url) => {
+    expect(isTaken(url, 'us-east-1')).toBe(false);
+  });
+});
+
 describe('the event of rebuild-catalog', () => {
   it.each<[string, unknown]>([
     ['nothing', null],
@@ -415,6 +519,8 @@ describe('the event of rebuild-catalog', () => {
     ['a request with a file as response address', { ...REQUEST, ResponseURL: 'file:///etc/passwd' }],
     ['a request of another kind', { ...REQUEST, RequestType: 'Read' }],
   ])('I9: is refused without being quoted: %s', (_name, event) => {
-    expect(() => parseRebuildEvent(event)).toThrow(/^the event is neither \{\}(?!.*5ec2e7)/);
+    expect(() => parseRebuildEvent(event, { region: 'us-east-1' })).toThrow(
+      /^the event is neither \{\}(?!.*5ec2e7)/,
+    );
   });
 });

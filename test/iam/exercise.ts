@@ -7,7 +7,6 @@ import { DAY_MS, addDays, dayOf } from '../../shared/days.ts';
 import { isJsonObject } from '../../shared/json.ts';
 import { LEDGER_TABLES, schemaKey } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { startHttpServer } from '../fakes/http-server.ts';
 import type { Deployment } from '../functions/deployed.ts';
 import { type Permission, covers } from './policy.ts';
 
@@ -65,11 +64,10 @@ export interface Usage extends Permission {
 export async function exercise(deployment: Deployment): Promise<void> {
   const { sample, invoke } = deployment;
   const now = new Date();
-  const cloudFormation = await startHttpServer((_request, _body, response) => response.end());
   const deploy = (RequestType: 'Create' | 'Update' | 'Delete', value: unknown) =>
     invoke('rebuild-catalog', {
       RequestType,
-      ResponseURL: `${cloudFormation.url}/answer`,
+      ResponseURL: `${deployment.cloudFormation.url}/answer`,
       StackId: 'stack',
       RequestId: 'request',
       LogicalResourceId: 'resource',
@@ -124,7 +122,6 @@ export async function exercise(deployment: Deployment): Promise<void> {
   forgetPublications(deployment);
   await invoke('rebuild-catalog', {});
   await deploy('Delete', {});
-  await cloudFormation.close();
 }
 
 /** The watcher tells of a run that failed; of that it may read what it has told only where something is told. */
