@@ -4,10 +4,11 @@
  * them, so the deployment fails before that, and is rolled back.
  */
 import { GlueClient } from '@aws-sdk/client-glue';
-import { S3Client } from '@aws-sdk/client-s3';
 import { awsClientOptions } from '../shared/adapters/aws/errors.ts';
+import { s3Client } from '../shared/adapters/aws/lake-store.ts';
 import { ownerOfBucket, ownerOfDatabase } from '../shared/adapters/aws/owner.ts';
 import { BrandReportsError } from '../shared/errors.ts';
+import { environment } from './function-context.ts';
 
 /** What the settings say to adopt. */
 export interface Adopted {
@@ -18,7 +19,7 @@ export interface Adopted {
 /** @throws BrandReportsError `config` for this stack's own bucket, and for the database of any stack */
 export async function refuseOwned({ bucket, database }: Adopted, stackId: string): Promise<void> {
   // A bucket may be what an earlier stack of the same name left. A database never outlives its stack.
-  if (bucket !== undefined && (await ownerOfBucket(new S3Client(awsClientOptions), bucket)) === stackId)
+  if (bucket !== undefined && (await ownerOfBucket(s3Client(environment('LAKE_OWNER')), bucket)) === stackId)
     throw owned('adoptBucket', bucket, stackId);
   const owner =
     database === undefined ? undefined : await ownerOfDatabase(new GlueClient(awsClientOptions), database);

@@ -31,7 +31,7 @@ export function countProblems(namespace: string, problems: number): void {
  * @throws BrandReportsError if the look fails: the alarm of the missing metric, and the queue, tell of that
  */
 export function handler(): Promise<WatchOutcome> {
-  const store = openLakeStore(environment('LAKE_URL'));
+  const store = openLakeStore(environment('LAKE_URL'), environment('LAKE_OWNER'));
   const [region, stack] = [environment('AWS_REGION'), environment('FUNCTION_PREFIX')];
   return watch({
     settings: bundledSettings(),

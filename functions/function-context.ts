@@ -22,7 +22,7 @@ export function createFunctionContext() {
   return {
     settings,
     reports,
-    lake: openS3Lake(environment('LAKE_URL'), environment('DATABASE')),
+    lake: openS3Lake(environment('LAKE_URL'), environment('LAKE_OWNER'), environment('DATABASE')),
     credentials: secretsOf(settings.brands),
     send: sendRequest,
     log,

@@ -61,7 +61,7 @@ async function responseTo(
   const pair = noncePair(request);
   if (pair)
     await orLogged('update_not_remembered', async () => {
-      update.isRollback = await beginUpdate(openBucket(environment('LAKE_URL')), pair);
+      update.isRollback = await beginUpdate(lakeBucket(), pair);
     });
   try {
     if (RequestType === 'Delete') {
@@ -77,13 +77,12 @@ async function responseTo(
           if (RequestType === 'Update') await removeTestEvents(OldResourceProperties, testEvents);
         }),
       );
-      if (pair) await orLogged('update_not_remembered', () => endUpdate(openBucket(environment('LAKE_URL'))));
+      if (pair) await orLogged('update_not_remembered', () => endUpdate(lakeBucket()));
     }
     return { status: 'SUCCESS' };
   } catch (thrown) {
     // Rolled back only once: where only test events differ, both ways look alike, and the next failure must show.
-    if (update.isRollback)
-      await orLogged('update_not_remembered', () => endUpdate(openBucket(environment('LAKE_URL'))));
+    if (update.isRollback) await orLogged('update_not_remembered', () => endUpdate(lakeBucket()));
     return { status: 'FAILED', reason: logged('catalog_rebuild_failed', thrown) };
   }
 }
@@ -104,6 +103,11 @@ async function rebuild(remainingMs: number): Promise<RebuildOutcome> {
   );
   log({ event: 'catalog_rebuilt', ...outcome });
   return outcome;
+}
+
+/** Of a lake in any format. */
+function lakeBucket() {
+  return openBucket(environment('LAKE_URL'), environment('LAKE_OWNER'));
 }
 
 type Convenience = 'test_events_failed' | 'update_not_remembered';

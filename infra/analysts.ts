@@ -37,6 +37,7 @@ export class Analysts extends Construct {
         bytesScannedCutoffPerQuery: Math.round(queryScanLimitGb * 1e9),
         resultConfiguration: {
           outputLocation: lake.queryResultsUrl,
+          expectedBucketOwner: Stack.of(this).account,
           encryptionConfiguration:
             lakeKeyArn === undefined
               ? { encryptionOption: 'SSE_S3' }

@@ -86,7 +86,7 @@ export class BackfillStateMachine extends Construct {
       description: `Does the steps of the state machine ${stateMachineName}: start that, not this function`,
       handler: 'backfill',
       environment: {
-        LAKE_URL: lake.url,
+        ...lake.environment,
         DATABASE: catalog.databaseName,
       },
       testEvents: { 'Show-the-plan': { plan: exampleInput(settings), execution: '', running: [] } },

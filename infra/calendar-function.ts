@@ -37,7 +37,7 @@ export class CalendarFunction extends PipelineFunction {
         'Watches every day of every report, tells what has changed, draws which days are in the lake',
       handler: 'calendar',
       environment: {
-        LAKE_URL: lake.url,
+        ...lake.environment,
         FUNCTION_PREFIX: stackName,
         TOPIC_ARN: topic.topic.topicArn,
         PAGE_URL: page,

@@ -4,6 +4,7 @@
  * a report's function its own, the rebuild the ledgers, analysts the snapshots. All prefixes are in
  * shared/lake/paths.ts. I3: nothing expires snapshots by age, so that no running query loses its files.
  */
+import { Stack } from 'aws-cdk-lib';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
@@ -56,6 +57,8 @@ const DELETE = ['s3:DeleteObject'];
 export class Lake extends Construct {
   readonly bucket: IBucket;
   readonly url: string;
+  /** By which a function finds the lake: where it is, and the account that its bucket has to belong to. */
+  readonly environment: { LAKE_URL: string; LAKE_OWNER: string };
   readonly queryResultsUrl: string;
   /** The customer-managed key of the bucket, where it has one. */
   private readonly keyArn: string | undefined;
@@ -74,6 +77,7 @@ export class Lake extends Construct {
         ? new LakeBucket(this, 'Bucket', deployment)
         : Bucket.fromBucketName(this, 'Bucket', adoptBucket);
     this.url = `s3://${this.bucket.bucketName}`;
+    this.environment = { LAKE_URL: this.url, LAKE_OWNER: Stack.of(this).account };
     this.queryResultsUrl = `${this.url}/${QUERY_RESULTS_PREFIX}`;
     output(this, 'LakeUrl', { value: this.url, description: 'The lake' });
   }

@@ -45,7 +45,7 @@ export class RebuildCatalogFunction extends PipelineFunction {
       description:
         'Rebuilds tables, views and partitions of the catalog from the lake; runs when a deployment changes them',
       handler: 'rebuild-catalog',
-      environment: { LAKE_URL: lake.url, DATABASE: catalog.databaseName },
+      environment: { ...lake.environment, DATABASE: catalog.databaseName },
       testEvents: { 'Repair-the-catalog': {} },
     });
     lake.grantRebuild(this);

@@ -44,7 +44,7 @@ export class ReportFunction extends PipelineFunction {
       handler: 'sync-report',
       environment: {
         REPORT: report.name,
-        LAKE_URL: lake.url,
+        ...lake.environment,
         DATABASE: catalog.databaseName,
       },
       ...(reservedConcurrency !== undefined && { reservedConcurrency }),

@@ -138,6 +138,7 @@ async function importMs(path: string): Promise<number> {
     AWS_REGION: 'eu-central-1',
     REPORT: 'transaction_list',
     LAKE_URL: 's3://bench/lake',
+    LAKE_OWNER: '123456789012',
     DATABASE: 'bench',
     METRICS_NAMESPACE: 'bench',
   };

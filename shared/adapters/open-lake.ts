@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { BrandReportsError } from '../errors.ts';
 import { inOurFormat } from '../lake/documents/lake-format.ts';
 import type { Lake } from '../ports.ts';
 import { badLake } from './bad-lake.ts';
@@ -14,7 +15,18 @@ export async function openLake(url: string, { database }: { database?: string } 
   if (!/^[a-z0-9+.-]+:\/\//i.test(url)) return openFolder(url, database);
   // A folder needs nothing of AWS, whose SDK takes longer to load than a small run takes.
   const { openS3Lake } = await import('./aws/s3-lake.ts');
-  return openS3Lake(url, database);
+  return openS3Lake(url, ownerInEnvironment(), database);
+}
+
+/** @throws BrandReportsError `config` for what is no account of AWS */
+function ownerInEnvironment(): string | undefined {
+  const { BRAND_REPORTS_LAKE_OWNER: owner } = process.env;
+  if (owner === undefined || /^\d{12}$/.test(owner)) return owner;
+  throw new BrandReportsError(
+    'config',
+    'bad_lake_owner',
+    `The environment variable BRAND_REPORTS_LAKE_OWNER is "${owner}"; allowed: the 12 digits of the AWS account that owns the bucket. Correct it, or unset it to take a bucket of any account.`,
+  );
 }
 
 function openFolder(folder: string, database: string | undefined): Lake {

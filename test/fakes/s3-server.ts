@@ -1,12 +1,13 @@
 /**
  * One S3 bucket over real HTTP, with conditional writes and multipart uploads as documented, listing few keys a page.
- * Faults: `conflicts`, `unavailable`, `refuseMissing`, `refuseAll`, `refuseParts`, `loseAnswer`; each says below what it does.
+ * Faults: `conflicts`, `unavailable`, `refuseMissing`, `refuseAll`, `refuseParts`, `loseAnswer`, `owner`; each says below
+ * what it does.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { S3Client } from '@aws-sdk/client-s3';
 import { compareKeys } from '../../shared/adapters/keys.ts';
-import { type Access, accessKeyOf } from './access.ts';
+import { type Access, PLACE, accessKeyOf } from './access.ts';
 import { awsTestOptions } from './aws-test-options.ts';
 import { startHttpServer } from './http-server.ts';
 
@@ -31,6 +32,8 @@ interface S3Faults {
   refuseParts: boolean;
   /** The next write is performed, but its answer is lost. */
   loseAnswer: boolean;
+  /** The account that owns the bucket: requests that name another one are refused. */
+  owner: string;
 }
 
 interface Call {
@@ -61,6 +64,8 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
   const tags = new Map<string, string>();
   /** `PUT key`, or `PUT key?uploads` with the names of the query. */
   const requests: string[] = [];
+  /** The accounts that requests have named as the owner of the bucket; `undefined` for one that named none. */
+  const namedOwners = new Set<string | undefined>();
   const faults: S3Faults = {
     conflicts: 0,
     unavailable: 0,
@@ -68,6 +73,7 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
     refuseAll: false,
     refuseParts: false,
     loseAnswer: false,
+    owner: PLACE.split(':').at(-1) ?? '',
   };
 
   function respond(request: IncomingMessage, received: Buffer, response: ServerResponse): void {
@@ -77,6 +83,7 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
     const body = decoded(headers, received);
     const call = { accessKey: accessKeyOf(request), method, key: parts.join('/'), query, headers, body };
     query.delete('x-id');
+    namedOwners.add(ownerIn(call));
     requests.push(`${method} ${call.key}${query.size > 0 ? `?${[...query.keys()].join('&')}` : ''}`);
     const answer = name === bucket ? faulty(call) : fault(404, 'NoSuchBucket');
     if (answer === 'lost') response.destroy();
@@ -84,7 +91,8 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
   }
 
   function faulty(call: Call): Answer | 'lost' {
-    if (faults.refuseAll) return fault(403, 'AccessDenied');
+    if (faults.refuseAll || (ownerIn(call) ?? faults.owner) !== faults.owner)
+      return fault(403, 'AccessDenied');
     if (faults.unavailable > 0) {
       faults.unavailable -= 1;
       return fault(503, 'ServiceUnavailable');
@@ -226,7 +234,11 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
 
   const server = await startHttpServer(respond);
   const client = new S3Client(awsTestOptions(server.url));
-  return { ...server, bucket, client, objects, uploads, tags, requests, faults };
+  return { ...server, bucket, client, objects, uploads, tags, requests, namedOwners, faults };
+}
+
+function ownerIn({ headers }: Call): string | undefined {
+  return headers['x-amz-expected-bucket-owner']?.toString();
 }
 
 /** The actions that must be allowed; which keys may be deleted together is judged key by key. */

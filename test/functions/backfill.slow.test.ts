@@ -43,6 +43,7 @@ beforeAll(async () => {
   Object.assign(globalThis, { BRAND_REPORTS_SETTINGS: parseSettings(settings, reports) });
   Object.assign(process.env, {
     LAKE_URL: 's3://lake',
+    LAKE_OWNER: '123456789012',
     DATABASE: 'brand_reports',
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'test',

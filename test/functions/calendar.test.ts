@@ -52,6 +52,7 @@ beforeEach(() => {
   process.env = {
     ...environment,
     LAKE_URL: 's3://lake/prod',
+    LAKE_OWNER: '123456789012',
     FUNCTION_PREFIX: 'BrandReports',
     TOPIC_ARN: 'arn:aws:sns:us-east-1:123456789012:alarms',
     PAGE_URL: 'https://page.example',

@@ -108,6 +108,7 @@ async function invoke(
       env: {
         PATH: process.env.PATH,
         LAKE_URL: 's3://lake',
+        LAKE_OWNER: '123456789012',
         DATABASE: database,
         AWS_REGION: 'us-east-1',
         AWS_ACCESS_KEY_ID: 'test',

@@ -20,6 +20,10 @@ describe('the role of a function', () => {
     expect(deployment.refused).toEqual([]);
   });
 
+  it('is used for the bucket of its own account alone: every call names that', () => {
+    expect([...deployment.s3.namedOwners]).toEqual(['123456789012']);
+  });
+
   it('has no permission that nothing uses, but for those with a reason', () => {
     const unused = usage.filter(({ calls, reason }) => calls === 0 && reason === undefined);
     expect(unused.map(({ name, action, resource }) => `${name}: ${action} ${resource}`)).toEqual([]);

@@ -327,6 +327,17 @@ describe('the lake of the stack', () => {
     expect(readers.filter((policy) => policy.includes(secretsKeyArn))).toEqual(reading);
   });
 
+  it.each<[string, object]>([
+    ['its own bucket', {}],
+    ['an adopted bucket', { adoptBucket: 'old-lake' }],
+  ])('is known to each function with the account that owns it: %s', (_name, deployment) => {
+    const functions = Object.values(deployed(deployment).findResources('AWS::Lambda::Function'));
+    const ours = functions.filter(({ Properties }) => Properties.Environment?.Variables.LAKE_URL);
+    expect(ours).toHaveLength(REPORTS.length + 3);
+    for (const { Properties } of ours)
+      expect(Properties.Environment.Variables.LAKE_OWNER).toEqual({ Ref: 'AWS::AccountId' });
+  });
+
   it('is an existing one where a setting names it', () => {
     const adopted = deployed({ adoptBucket: 'old-lake' });
     adopted.resourceCountIs('AWS::S3::Bucket', 0);
@@ -489,6 +500,7 @@ describe('Athena', () => {
         ResultConfiguration: {
           EncryptionConfiguration: { EncryptionOption: 'SSE_S3' },
           OutputLocation: Match.anyValue(),
+          ExpectedBucketOwner: { Ref: 'AWS::AccountId' },
         },
       },
     });

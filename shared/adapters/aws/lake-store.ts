@@ -7,21 +7,36 @@ import { openS3Store } from './s3-store.ts';
 
 /**
  * Opens the object store of a lake at `s3://bucket/prefix`, without its catalog.
+ * @param owner the account that the bucket has to belong to; `undefined`: any
  * @throws BrandReportsError `config` for any other address
  */
-export function openLakeStore(url: string): ObjectStore {
-  return inOurFormat(openBucket(url));
+export function openLakeStore(url: string, owner: string | undefined): ObjectStore {
+  return inOurFormat(openBucket(url, owner));
+}
+
+/**
+ * A client of S3 whose every request names the owner of the bucket, also those that the SDK's upload makes by itself. A name
+ * is free for anybody once a bucket is deleted: without the owner, reports would go to the next one who takes it.
+ */
+export function s3Client(owner: string | undefined): S3Client {
+  const client = new S3Client(awsClientOptions);
+  if (owner !== undefined)
+    client.middlewareStack.add(
+      (next) => (args) => next({ ...args, input: { ...args.input, ExpectedBucketOwner: owner } }),
+      { step: 'initialize' },
+    );
+  return client;
 }
 
 /**
  * The same store for a lake of any format: for what is not part of a lake's layout.
  * @throws BrandReportsError `config` for any other address
  */
-export function openBucket(url: string): ObjectStore {
+export function openBucket(url: string, owner: string | undefined): ObjectStore {
   const [, bucket, prefix = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/.exec(url) ?? [];
   const trimmed = prefix.replace(/\/$/, '');
   if (bucket === undefined || /(^|\/)(\.|\/|$)|[\0\\]/.test(trimmed.replace(/^$/, 'none'))) {
     throw badLake(`"${url}" is not a lake`);
   }
-  return openS3Store({ client: new S3Client(awsClientOptions), bucket, prefix: trimmed });
+  return openS3Store({ client: s3Client(owner), bucket, prefix: trimmed, owner });
 }

@@ -4,10 +4,11 @@ import { leaseOnlyRuns } from './s3-store.ts';
 
 /**
  * Opens a lake at `s3://bucket/prefix`, with a Glue database as its catalog where one is named.
+ * @param owner the account that the bucket has to belong to; `undefined`: any
  * @throws BrandReportsError `config` for any other address
  */
-export function openS3Lake(url: string, database?: string): Lake {
-  const store = openLakeStore(url);
+export function openS3Lake(url: string, owner: string | undefined, database?: string): Lake {
+  const store = openLakeStore(url, owner);
   if (database === undefined) return { store, runs: leaseOnlyRuns };
   return { store, runs: leaseOnlyRuns, catalog: glueCatalogWhenUsed(database, store.url) };
 }

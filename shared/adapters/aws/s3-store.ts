@@ -47,15 +47,20 @@ export const leaseOnlyRuns: RunRegistry = {
   isDead: async () => false,
 };
 
-/** @param prefix without `/` at either end; `''` is the whole bucket */
+/**
+ * @param prefix without `/` at either end; `''` is the whole bucket
+ * @param owner the account that the client's requests name as the owner of the bucket
+ */
 export function openS3Store({
   client,
   bucket,
   prefix,
+  owner,
 }: {
   client: S3Client;
   bucket: string;
   prefix: string;
+  owner?: string | undefined;
 }): ObjectStore {
   const base = prefix === '' ? '' : `${checkedKey(prefix)}/`;
   const url = `s3://${bucket}/${base}`.replace(/\/$/, '');
@@ -66,7 +71,7 @@ export function openS3Store({
     ...(key.endsWith('.html') && { ContentType: 'text/html; charset=utf-8' }),
   });
   const failure = (error: unknown, doing: keyof typeof PERMISSIONS, key: string) =>
-    awsError(error, `${doing} ${url}/${key}`, nextStep(error, bucket, PERMISSIONS[doing]));
+    awsError(error, `${doing} ${url}/${key}`, nextStep(error, bucket, owner, PERMISSIONS[doing]));
 
   async function get(key: string): Promise<StoredObject | undefined> {
     try {
@@ -193,10 +198,11 @@ function isMissing(error: unknown): boolean {
   return status === 404 && name !== 'NoSuchBucket';
 }
 
-function nextStep(error: unknown, bucket: string, permissions: string): string {
+function nextStep(error: unknown, bucket: string, owner: string | undefined, permissions: string): string {
+  const owned = owner === undefined ? '' : ` that the account ${owner} owns the bucket,`;
   return awsFailure(error).name === 'NoSuchBucket'
     ? `Create the bucket ${bucket} or name another lake.`
-    : `Check the AWS credentials and the region, and grant on ${bucket}: ${permissions}.`;
+    : `Check${owned} the AWS credentials and the region, and grant on ${bucket}: ${permissions}.`;
 }
 
 function present<T>(value: T | undefined, key: string): T {

@@ -35,7 +35,7 @@ catalogContract('Glue, opened when it is used', async () => {
   Object.assign(process.env, variables);
   return {
     open() {
-      const { catalog } = openS3Lake(lakeUrl, 'reports');
+      const { catalog } = openS3Lake(lakeUrl, undefined, 'reports');
       if (!catalog) throw new Error('the lake has no catalog');
       return catalog;
     },

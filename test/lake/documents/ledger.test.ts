@@ -778,7 +778,7 @@ describe('a stored ledger', () => {
     ],
     ['claim.attempt', (id) => ({ claim: { ...claim, attempt: id } })],
     ['superseded.0.snapshot', (id) => ({ superseded: [{ snapshot: id, at: NOW }] })],
-  ])('%s', (field, change) => {
+  ])('the id at %s', (field, change) => {
     it('may be an id of ours', () => {
       for (const id of ['0199f1c2-7d7e-7000-8000-0123456789ab', 'rollback-s1'])
         expect(parse(stored(ledgerOf({ ...full, ...change(id) })))).toMatchObject({

@@ -299,7 +299,7 @@ describe('stored progress', () => {
   describe.each<[string, (id: string) => unknown]>([
     ['slices.0.parts.0.chunks.0.name', (id) => brokenPart({ chunks: [{ name: id, records: 1 }] })],
     ['slices.0.upstream.snapshot', (id) => brokenSlice({ upstream: { ...upstream, snapshot: id } })],
-  ])('%s', (field, change) => {
+  ])('the id at %s', (field, change) => {
     it.each(HOSTILE_IDS)('is refused as %j, which names another place', (id) => {
       expect(() => parse(parseJson(JSON.stringify(change(id))))).toThrow(`${field} is `);
     });
