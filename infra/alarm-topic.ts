@@ -4,15 +4,18 @@ import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
-import type { Grantee } from './key-grants.ts';
+import { type Grantee, customerKey, grantKey } from './key-grants.ts';
 import { output } from './output.ts';
 
 /** The topic that alarms and the watcher's messages go to: an existing one, or one that `alarmEmail` is subscribed to. */
 export class AlarmTopic extends Construct {
   readonly topic: ITopic;
+  /** The customer-managed key of an own topic, if it has one. */
+  readonly #keyArn: string | undefined;
 
-  constructor(scope: Construct, id: string, { alarmTopicArn, alarmEmail }: DeploymentSettings) {
+  constructor(scope: Construct, id: string, { alarmTopicArn, alarmEmail, lakeKeyArn }: DeploymentSettings) {
     super(scope, id);
+    this.#keyArn = alarmTopicArn === undefined ? lakeKeyArn : undefined;
     this.topic =
       alarmTopicArn === undefined
         ? this.newTopic(alarmEmail)
@@ -25,11 +28,16 @@ export class AlarmTopic extends Construct {
 
   grantPublish(grantee: Grantee): void {
     Grant.addToPrincipal({ grantee, actions: ['sns:Publish'], resourceArns: [this.topic.topicArn] });
+    grantKey(grantee, this.#keyArn, 'sns', 'write');
   }
 
   private newTopic(alarmEmail: string | undefined): Topic {
     const { stackName } = Stack.of(this);
-    const topic = new Topic(this, 'Topic', { displayName: `${stackName} alarms`, enforceSSL: true });
+    const topic = new Topic(this, 'Topic', {
+      displayName: `${stackName} alarms`,
+      enforceSSL: true,
+      masterKey: customerKey(this, this.#keyArn),
+    });
     this.letAlarmsPublish(topic);
     if (alarmEmail !== undefined) topic.addSubscription(new EmailSubscription(alarmEmail));
     return topic;

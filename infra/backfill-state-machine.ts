@@ -33,6 +33,7 @@ import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import type { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
+import { customerKey } from './key-grants.ts';
 import type { Lake } from './lake.ts';
 import { output } from './output.ts';
 import { PipelineFunction } from './pipeline-function.ts';
@@ -54,7 +55,7 @@ export class BackfillStateMachine extends Construct {
 
   constructor(scope: Construct, id: string, props: BackfillStateMachineProps) {
     super(scope, id);
-    const { backfillConcurrency, logRetentionDays } = props.settings.deployment;
+    const { backfillConcurrency, logRetentionDays, lakeKeyArn } = props.settings.deployment;
     const stateMachineName = `${Stack.of(this).stackName}-backfill`;
     this.worker = this.newWorker(stateMachineName, props);
     this.stateMachine = new StateMachine(this, 'StateMachine', {
@@ -67,6 +68,7 @@ export class BackfillStateMachine extends Construct {
           // Log groups under this prefix do not count against the size limit of the account's log resource policy.
           logGroupName: `/aws/vendedlogs/states/${stateMachineName}`,
           retention: logRetentionDays,
+          encryptionKey: customerKey(this, lakeKeyArn),
           removalPolicy: RemovalPolicy.DESTROY,
         }),
         level: LogLevel.ALL,

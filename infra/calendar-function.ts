@@ -1,15 +1,15 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Schedule, ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
-import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
-import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct, IDependable } from 'constructs';
 import { objectPage } from '../shared/adapters/aws/console-url.ts';
 import { COVERAGE_PAGE_KEY } from '../shared/lake/paths.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import type { AlarmTopic } from './alarm-topic.ts';
+import type { FailureQueue } from './failure-queue.ts';
 import type { Lake } from './lake.ts';
 import { output } from './output.ts';
 import { PipelineFunction } from './pipeline-function.ts';
+import { ScheduleTarget } from './schedule-target.ts';
 
 export interface CalendarFunctionProps {
   settings: Settings;
@@ -17,9 +17,9 @@ export interface CalendarFunctionProps {
   /** Where the watcher's messages go. */
   topic: AlarmTopic;
   /** The queue for events that the schedule could not deliver. */
-  undelivered: IQueue;
+  undelivered: FailureQueue;
   /** The queue for looks that failed. */
-  failed: IQueue;
+  failed: FailureQueue;
 }
 
 /** The watcher: every hour it looks whether anything is wrong, and draws which days are in the lake. */
@@ -53,11 +53,7 @@ export class CalendarFunction extends PipelineFunction {
       // Not on the hour, when most of the world's schedules start.
       schedule: ScheduleExpression.expression('cron(50 * * * ? *)'),
       enabled: settings.deployment.schedules,
-      target: new LambdaInvoke(this.function, {
-        retryAttempts: 2,
-        maxEventAge: Duration.minutes(15),
-        deadLetterQueue: undelivered,
-      }),
+      target: new ScheduleTarget(this, undelivered),
     });
     output(this, 'CoveragePage', {
       value: page,

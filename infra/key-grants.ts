@@ -1,13 +1,19 @@
 import { Stack } from 'aws-cdk-lib';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
-import type { IConstruct } from 'constructs';
+import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
+import type { Construct, IConstruct } from 'constructs';
 
 /** Who gets a permission: also the construct that its policies are below. */
 export type Grantee = IGrantable & IConstruct;
 
 const READ = ['kms:Decrypt'];
-/** Reading too, which S3 needs to put parts of an upload together. */
+/** Reading too: S3 puts parts of an upload together, and queues and topics use a data key for several messages. */
 const WRITE = [...READ, 'kms:GenerateDataKey'];
+
+/** The key that a setting names. The stack cannot change its policy: docs/operations.md has what that must allow. */
+export function customerKey(scope: Construct, keyArn: string | undefined, id = 'Key'): IKey | undefined {
+  return keyArn === undefined ? undefined : Key.fromKeyArn(scope, id, keyArn);
+}
 
 /**
  * Lets somebody use a customer-managed key of KMS, through one service alone.
@@ -16,7 +22,7 @@ const WRITE = [...READ, 'kms:GenerateDataKey'];
 export function grantKey(
   grantee: Grantee,
   keyArn: string | undefined,
-  service: 's3' | 'secretsmanager',
+  service: 's3' | 'secretsmanager' | 'sns' | 'sqs',
   use: 'read' | 'write',
 ): void {
   if (keyArn === undefined) return;

@@ -6,12 +6,12 @@
  */
 import { Aws, Duration, RemovalPolicy, Tags } from 'aws-cdk-lib';
 import { Effect, PolicyStatement, StarPrincipal } from 'aws-cdk-lib/aws-iam';
-import { Key } from 'aws-cdk-lib/aws-kms';
 import { BlockPublicAccess, Bucket, BucketEncryption, type LifecycleRule } from 'aws-cdk-lib/aws-s3';
 import type { Construct } from 'constructs';
 import { OWNER_KEY } from '../shared/adapters/aws/owner.ts';
 import { DOCUMENT_PREFIXES, OTHER_PREFIXES, QUERY_RESULTS_PREFIX, RAW_PREFIX } from '../shared/lake/paths.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
+import { customerKey } from './key-grants.ts';
 
 /** How long documents can be had back as they were. */
 const DOCUMENT_VERSION_DAYS = 14;
@@ -25,7 +25,7 @@ export class LakeBucket extends Bucket {
         ? { encryption: BucketEncryption.S3_MANAGED }
         : {
             encryption: BucketEncryption.KMS,
-            encryptionKey: Key.fromKeyArn(scope, 'Key', lakeKeyArn),
+            encryptionKey: customerKey(scope, lakeKeyArn),
             // Otherwise S3 would call KMS, which is billed, for each object.
             bucketKeyEnabled: true,
           }),

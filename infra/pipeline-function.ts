@@ -9,15 +9,14 @@ import {
   LoggingFormat,
   Runtime,
 } from 'aws-cdk-lib/aws-lambda';
-import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
-import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { testPage } from '../shared/adapters/aws/console-url.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { bundleFunction } from './bundle-function.ts';
 import { consoleLink } from './console-link.ts';
-import { grantKey } from './key-grants.ts';
+import type { FailureQueue } from './failure-queue.ts';
+import { customerKey, grantKey } from './key-grants.ts';
 import { output } from './output.ts';
 
 export interface PipelineFunctionProps {
@@ -33,7 +32,7 @@ export interface PipelineFunctionProps {
   /** Instances reserved for it, which are also its maximum. */
   reservedConcurrency?: number;
   /** The queue for events that the function failed on or that waited too long for it. */
-  onFailure?: IQueue;
+  onFailure?: FailureQueue;
   /** Events by name, which the console offers under "Test" to everybody in the account. */
   testEvents: Readonly<Record<string, unknown>>;
 }
@@ -56,10 +55,11 @@ export class PipelineFunction extends Construct implements IGrantable {
     this.testEvents = props.testEvents;
     const { settings, onFailure, reservedConcurrency } = props;
     this.settings = settings;
-    const { logRetentionDays } = settings.deployment;
+    const { logRetentionDays, lakeKeyArn } = settings.deployment;
     // Without a fixed name: a group left over from a deleted stack would block the next deployment.
     const logGroup = new LogGroup(this, 'Logs', {
       retention: logRetentionDays,
+      encryptionKey: customerKey(this, lakeKeyArn),
       removalPolicy: RemovalPolicy.DESTROY,
     });
     this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
@@ -77,7 +77,7 @@ export class PipelineFunction extends Construct implements IGrantable {
       // The next scheduled run is the retry; an event that waited longer for an instance is outdated.
       retryAttempts: 0,
       maxEventAge: Duration.minutes(15),
-      ...(onFailure && { onFailure: new SqsDestination(onFailure) }),
+      ...(onFailure && { onFailure }),
       ...(reservedConcurrency !== undefined && { reservedConcurrentExecutions: reservedConcurrency }),
       loggingFormat: LoggingFormat.JSON,
       logGroup,

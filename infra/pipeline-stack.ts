@@ -6,7 +6,7 @@
  * get a workgroup and a policy (analysts.ts). I9: secrets are neither created nor read here, only named, so that no
  * credential is in the template.
  */
-import { Annotations, Stack, type StackProps, Duration } from 'aws-cdk-lib';
+import { Annotations, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { ReportDefinition, ReportRegistry } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
@@ -17,22 +17,11 @@ import { BackfillStateMachine } from './backfill-state-machine.ts';
 import { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
 import { CalendarFunction } from './calendar-function.ts';
+import { FailureQueue } from './failure-queue.ts';
 import { Lake } from './lake.ts';
 import { output } from './output.ts';
 import { ReportFunction, type ScheduledBrand } from './report-function.ts';
 import { RebuildCatalogFunction } from './rebuild-catalog-function.ts';
-import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
-
-/** A dead-letter queue: keeps failed events for two weeks, for a person to look at. */
-export class FailureQueue extends Queue {
-  constructor(scope: Construct, id: string) {
-    super(scope, id, {
-      encryption: QueueEncryption.SQS_MANAGED,
-      enforceSSL: true,
-      retentionPeriod: Duration.days(14),
-    });
-  }
-}
 
 /** Instances that an account has to leave unreserved. */
 const UNRESERVED = 100;
@@ -51,8 +40,8 @@ export class PipelineStack extends Stack {
     const { deployment } = settings;
     const lake = new Lake(this, 'Lake', { reports, deployment });
     const catalog = new Catalog(this, 'Catalog', { reports, deployment });
-    const undelivered = new FailureQueue(this, 'Undelivered');
-    const failed = new FailureQueue(this, 'Failed');
+    const undelivered = new FailureQueue(this, 'Undelivered', deployment);
+    const failed = new FailureQueue(this, 'Failed', deployment);
 
     const enabled = enabledReports(reports, settings);
     this.warnOfQuota(enabled.length * (deployment.reservedConcurrency ?? 0));

@@ -1,13 +1,13 @@
 import { Duration, TimeZone } from 'aws-cdk-lib';
 import { Schedule, ScheduleExpression, ScheduleTargetInput, TimeWindow } from 'aws-cdk-lib/aws-scheduler';
-import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
-import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct, IDependable } from 'constructs';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { BrandSettings, Settings } from '../shared/settings/settings.ts';
 import type { Catalog } from './catalog.ts';
+import type { FailureQueue } from './failure-queue.ts';
 import type { Lake } from './lake.ts';
 import { PipelineFunction } from './pipeline-function.ts';
+import { ScheduleTarget } from './schedule-target.ts';
 import { staggered } from './staggered.ts';
 
 export interface ReportFunctionProps {
@@ -18,9 +18,9 @@ export interface ReportFunctionProps {
   lake: Lake;
   catalog: Catalog;
   /** The queue for events that a schedule could not deliver. */
-  undelivered: IQueue;
+  undelivered: FailureQueue;
   /** The queue for events that the function failed on. */
-  failed: IQueue;
+  failed: FailureQueue;
 }
 
 export interface ScheduledBrand {
@@ -78,13 +78,7 @@ export class ReportFunction extends PipelineFunction {
       enabled: settings.deployment.schedules,
       timeWindow:
         windowMinutes === 0 ? TimeWindow.off() : TimeWindow.flexible(Duration.minutes(windowMinutes)),
-      target: new LambdaInvoke(this.function, {
-        input: ScheduleTargetInput.fromObject({ brand: brandName }),
-        // For delivery only: the function's own failures go to the queue `failed`.
-        retryAttempts: 2,
-        maxEventAge: Duration.minutes(15),
-        deadLetterQueue: undelivered,
-      }),
+      target: new ScheduleTarget(this, undelivered, ScheduleTargetInput.fromObject({ brand: brandName })),
     });
   }
 }

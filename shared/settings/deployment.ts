@@ -34,7 +34,7 @@ export function deploymentSchema() {
         /^[a-z0-9_]{1,255}$/.test(name),
       ),
     ),
-    /** A key of KMS, by its ARN, that encrypts the bucket and query results; missing: keys of S3. */
+    /** A key of KMS, by its ARN, that encrypts bucket, query results, logs, queues and topic; missing: keys of AWS. */
     lakeKeyArn: z.optional(keyArn()),
     /** The key of KMS, by its ARN, that encrypts the brands' secrets; missing: the one of Secrets Manager. */
     secretsKeyArn: z.optional(keyArn()),

@@ -7,12 +7,18 @@ import { ACME, stackOf } from './stack.ts';
 
 const BRANDS = 60;
 
+/** Keys of the customer, which every role has to be allowed to use. */
+const DEPLOYMENT = {
+  lakeKeyArn: 'arn:aws:kms:ap-southeast-2:123456789012:key/12345678-90ab-cdef-1234-567890abcdef',
+  secretsKeyArn: 'arn:aws:kms:ap-southeast-2:123456789012:key/12345678-90ab-cdef-1234-567890abcdef',
+};
+
 /** A stack as large as the docs promise, with names of a usual length. */
 function largeStack(): Template {
   const names = Array.from({ length: BRANDS }, (_, index) => `a-brand-of-the-agency-${index + 1}`);
   const all = Object.fromEntries(Object.keys(reports).map((name) => [name, { enabled: true }]));
   const brands = names.map((name) => [name, { ...ACME, secretName: `brand-reports/${name}`, reports: all }]);
-  return Template.fromStack(stackOf({ brands: Object.fromEntries(brands) }));
+  return Template.fromStack(stackOf({ brands: Object.fromEntries(brands), deployment: DEPLOYMENT }));
 }
 
 const policySchema = z.object({

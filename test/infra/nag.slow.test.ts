@@ -112,6 +112,15 @@ describe('the AWS Solutions rules', () => {
     ['the sample settings', {}],
     ['every report', { brands: { acme: { ...ACME, reports: { clicks_detail: { enabled: true } } } } }],
     ['a lake that is deleted with the stack', { deployment: { keepLake: false, alarmEmail: 'a@b.example' } }],
+    [
+      'keys of the customer',
+      {
+        deployment: {
+          lakeKeyArn: 'arn:aws:kms:us-east-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef',
+          secretsKeyArn: 'arn:aws:kms:us-east-1:123456789012:key/mrk-1234567890abcdef1234567890abcdef',
+        },
+      },
+    ],
     ['an adopted bucket and database', { deployment: { adoptBucket: 'a-lake', adoptDatabase: 'lake' } }],
   ])('find nothing without a reason in a stack of %s', (name, settings) => {
     expect(findings(name, { brands: { acme: ACME }, ...settings })).toEqual([]);

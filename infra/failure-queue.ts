@@ -1,0 +1,33 @@
+import { Duration } from 'aws-cdk-lib';
+import { Grant } from 'aws-cdk-lib/aws-iam';
+import type { DestinationConfig, IDestination, IFunction } from 'aws-cdk-lib/aws-lambda';
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import type { Construct } from 'constructs';
+import type { DeploymentSettings } from '../shared/settings/deployment.ts';
+import { type Grantee, customerKey, grantKey } from './key-grants.ts';
+
+/** A dead-letter queue: keeps failed events for two weeks, for a person to look at. Functions name it as `onFailure`. */
+export class FailureQueue extends Queue implements IDestination {
+  readonly #keyArn: string | undefined;
+
+  constructor(scope: Construct, id: string, { lakeKeyArn }: DeploymentSettings) {
+    super(scope, id, {
+      encryption: lakeKeyArn === undefined ? QueueEncryption.SQS_MANAGED : QueueEncryption.KMS,
+      encryptionMasterKey: customerKey(scope, lakeKeyArn, `${id}Key`),
+      enforceSSL: true,
+      retentionPeriod: Duration.days(14),
+    });
+    this.#keyArn = lakeKeyArn;
+  }
+
+  /** For whose role Lambda or the Scheduler sends events. CDK's own grants would allow to use the key for anything. */
+  grantSend(grantee: Grantee): void {
+    Grant.addToPrincipal({ grantee, actions: ['sqs:SendMessage'], resourceArns: [this.queueArn] });
+    grantKey(grantee, this.#keyArn, 'sqs', 'write');
+  }
+
+  bind(_scope: Construct, failing: IFunction): DestinationConfig {
+    this.grantSend(failing);
+    return { destination: this.queueArn };
+  }
+}

@@ -1,0 +1,168 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { Template } from 'aws-cdk-lib/assertions';
+import * as z from 'zod/mini';
+import { resolve } from '../iam/template.ts';
+import { ACME, stackOf } from './stack.ts';
+
+const LAKE_KEY = 'arn:aws:kms:us-east-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef';
+const SECRETS_KEY = 'arn:aws:kms:us-east-1:123456789012:key/mrk-1234567890abcdef1234567890abcdef';
+const KEYS = { lakeKeyArn: LAKE_KEY, secretsKeyArn: SECRETS_KEY };
+const VALUES = {
+  'AWS::Partition': 'aws',
+  'AWS::Region': 'us-east-1',
+  'AWS::AccountId': '123456789012',
+  'AWS::URLSuffix': 'amazonaws.com',
+};
+
+const oneOrMore = z.pipe(
+  z.union([z.string(), z.array(z.string())]),
+  z.transform((given) => [given].flat()),
+);
+const policySchema = z.object({
+  PolicyDocument: z.object({
+    Statement: z.array(
+      z.object({
+        Action: oneOrMore,
+        Resource: oneOrMore,
+        Condition: z.optional(z.record(z.string(), z.record(z.string(), oneOrMore))),
+      }),
+    ),
+  }),
+});
+const keyPolicySchema = z.array(
+  z.object({
+    Principal: z.object({ Service: z.string() }),
+    Action: z.array(z.string()),
+    Condition: z.record(z.string(), z.record(z.string(), oneOrMore)),
+  }),
+);
+
+function deployed(deployment: object): Template {
+  return Template.fromStack(stackOf({ brands: { acme: ACME }, deployment }));
+}
+
+function propertyOf(template: Template, type: string, property: string): Record<string, unknown> {
+  const found = Object.entries(template.findResources(type));
+  return Object.fromEntries(found.map(([id, { Properties }]) => [id, Properties[property]]));
+}
+
+/** Each policy of an identity: what it may do beside KMS, and with which key through which service. */
+function usesOf(template: Template) {
+  const policies = ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy'].flatMap((type) =>
+    Object.entries(template.findResources(type)),
+  );
+  return policies.map(([id, { Properties }]) => {
+    const { Statement } = z.parse(policySchema, resolve(Properties, VALUES)).PolicyDocument;
+    const ofKeys = Statement.filter(({ Action }) => Action.some((action) => action.startsWith('kms:')));
+    return {
+      id,
+      actions: Statement.flatMap(({ Action }) => Action),
+      keys: ofKeys.flatMap(({ Action, Resource, Condition }) =>
+        Resource.flatMap((key) =>
+          (Condition?.StringEquals?.['kms:ViaService'] ?? ['any service']).map((service) => ({
+            key,
+            through: service.replace('.us-east-1.amazonaws.com', ''),
+            actions: Action.join(' '),
+          })),
+        ),
+      ),
+    };
+  });
+}
+
+const encrypted = deployed(KEYS);
+
+describe('with a key of the customer', () => {
+  it.each([
+    ['AWS::SNS::Topic', 'KmsMasterKeyId', 1],
+    ['AWS::SQS::Queue', 'KmsMasterKeyId', 2],
+    ['AWS::Logs::LogGroup', 'KmsKeyId', 8],
+  ])('every %s is encrypted by it, and by keys of AWS without', (type, property, count) => {
+    const keys = Object.values(propertyOf(encrypted, type, property));
+    expect(keys).toEqual(Array(count).fill(LAKE_KEY));
+    expect(Object.values(propertyOf(deployed({}), type, property))).toEqual(Array(count).fill(undefined));
+  });
+
+  it('a role may use it through the services whose encrypted contents it reads or writes, and through no other', () => {
+    const write = 'kms:Decrypt kms:GenerateDataKey';
+    for (const { id, actions, keys } of usesOf(encrypted)) {
+      const may = (prefix: string) => actions.some((action) => action.startsWith(prefix));
+      const expected = [
+        ...(may('s3:') ? [{ key: LAKE_KEY, through: 's3', actions: write }] : []),
+        ...(may('sqs:') ? [{ key: LAKE_KEY, through: 'sqs', actions: write }] : []),
+        ...(may('sns:') ? [{ key: LAKE_KEY, through: 'sns', actions: write }] : []),
+        ...(may('secretsmanager:')
+          ? [{ key: SECRETS_KEY, through: 'secretsmanager', actions: 'kms:Decrypt' }]
+          : []),
+      ];
+      expect({ id, keys: new Set(keys) }).toEqual({ id, keys: new Set(expected) });
+    }
+  });
+
+  it('the roles by which functions and schedules send events to the queues are among them', () => {
+    const senders = usesOf(encrypted).filter(({ actions }) => actions.includes('sqs:SendMessage'));
+    // Each report and the calendar: a role of the function, and one of its schedules.
+    expect(senders).toHaveLength(2 * 5);
+  });
+
+  it('nobody may use it for an existing topic, which has a key of its own or none', () => {
+    const alarmTopicArn = 'arn:aws:sns:us-east-1:123456789012:alerts';
+    const throughTopics = usesOf(deployed({ ...KEYS, alarmTopicArn })).flatMap(({ keys }) =>
+      keys.filter(({ through }) => through === 'sns'),
+    );
+    expect(throughTopics).toEqual([]);
+  });
+
+  it('nobody may use any key where a setting names none', () => {
+    expect(usesOf(deployed({})).flatMap(({ keys }) => keys)).toEqual([]);
+  });
+});
+
+describe('the policy of the key in docs/operations.md', () => {
+  const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+  const [, json = ''] = /^## Keys of KMS$[^]*?^```json$([^]*?)^```$/m.exec(page) ?? [];
+  const filled = json.replaceAll('REGION', 'us-east-1').replaceAll('ACCOUNT', '123456789012');
+  const statements = z.parse(keyPolicySchema, JSON.parse(filled));
+  const statementOf = (service: string) => statements.find(({ Principal }) => Principal.Service === service);
+  /** As `ArnLike` reads a pattern. */
+  const isLike = (patterns: readonly string[] = [], arn: string) =>
+    patterns.some((pattern) =>
+      new RegExp(`^${pattern.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll('\\*', '.*')}$`).test(arn),
+    );
+
+  it('lets CloudWatch Logs encrypt every log group of the stack, and no other', () => {
+    const { Action, Condition } = statementOf('logs.us-east-1.amazonaws.com') ?? {};
+    const patterns = Condition?.ArnLike?.['kms:EncryptionContext:aws:logs:arn'];
+    const groupOf = (name: string) => `arn:aws:logs:us-east-1:123456789012:log-group:${name}`;
+    expect(Action).toEqual([
+      'kms:Encrypt',
+      'kms:Decrypt',
+      'kms:ReEncrypt*',
+      'kms:GenerateDataKey*',
+      'kms:Describe*',
+    ]);
+    // CloudFormation names a group without a name by the stack and the resource.
+    const names = Object.entries(propertyOf(encrypted, 'AWS::Logs::LogGroup', 'LogGroupName')).map(
+      ([id, name]) => (typeof name === 'string' ? name : `BrandReports-${id}-1A2B3C4D5E6F`),
+    );
+    expect(names).toHaveLength(8);
+    for (const name of names) expect([name, isLike(patterns, groupOf(name))]).toEqual([name, true]);
+    expect(isLike(patterns, groupOf('/aws/lambda/another'))).toBe(false);
+  });
+
+  it('lets every alarm of the stack publish to its topic, and no other account', () => {
+    const { Action, Condition } = statementOf('cloudwatch.amazonaws.com') ?? {};
+    expect(Action).toEqual(['kms:Decrypt', 'kms:GenerateDataKey*']);
+    expect(Condition?.StringEquals).toEqual({ 'aws:SourceAccount': ['123456789012'] });
+    const names = Object.values(propertyOf(encrypted, 'AWS::CloudWatch::Alarm', 'AlarmName'));
+    expect(names).toHaveLength(4);
+    for (const name of names)
+      expect(
+        isLike(
+          Condition?.ArnLike?.['aws:SourceArn'],
+          `arn:aws:cloudwatch:us-east-1:123456789012:alarm:${name}`,
+        ),
+      ).toBe(true);
+  });
+});
