@@ -5,6 +5,7 @@
  * the tables that the SQL names are set up, since a lake in S3 has to be
  * downloaded first. Before the caller's SQL runs, DuckDB is locked: it reads the lake's folder and no other file.
  */
+import { rm } from 'node:fs/promises';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
@@ -33,57 +34,10 @@ import type { ObjectStore, TableShape } from '../shared/ports.ts';
 import type { ReportDefinition, ReportRegistry, View } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { note } from './output.ts';
+import { type SnapshotFiles, snapshotFiles } from './snapshot-cache.ts';
 import { tablesNamedIn } from './sql-names.ts';
 import { oneLine } from './terminal-text.ts';
 import { VERSION_COLUMNS, keptVersions, refusePresent, snapshotsAt, versionsTable } from './sql-versions.ts';
-import { hash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { newId } from '../shared/adapters/new-id.ts';
-import { forEachConcurrent } from '../shared/concurrency.ts';
-
-/** Snapshots as local files, which is what DuckDB can open. */
-export interface SnapshotFiles {
-  /** The folder that holds every path. */
-  folder: string;
-  /** @returns the paths, in the order of the keys; an object that is missing has no file there */
-  pathsOf(keys: readonly string[]): Promise<string[]>;
-}
-
-const MAX_PARALLEL_DOWNLOADS = 8;
-
-/** The files of a local lake themselves; those of a lake in S3 are downloaded once, since a snapshot never changes. */
-export function snapshotFiles(store: ObjectStore): SnapshotFiles {
-  const { localFolder } = store;
-  if (localFolder !== undefined) {
-    return { folder: localFolder, pathsOf: async (keys) => keys.map((key) => join(localFolder, key)) };
-  }
-  const folder = join(cacheFolder(), hash('sha256', store.url).slice(0, 16));
-  return { folder, pathsOf: (keys) => download(store, keys, folder) };
-}
-
-function cacheFolder(): string {
-  return join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'brand-reports');
-}
-
-async function download(store: ObjectStore, keys: readonly string[], folder: string): Promise<string[]> {
-  const missing = keys.filter((key) => !existsSync(join(folder, key)));
-  await forEachConcurrent(missing, MAX_PARALLEL_DOWNLOADS, (key) =>
-    downloadOne(store, key, join(folder, key)),
-  );
-  return keys.map((key) => join(folder, key));
-}
-
-async function downloadOne(store: ObjectStore, key: string, path: string): Promise<void> {
-  const object = await store.get(key);
-  if (!object) return;
-  await mkdir(dirname(path), { recursive: true });
-  const temporary = `${path}.${newId()}`;
-  await writeFile(temporary, object.body);
-  await rename(temporary, path);
-}
 
 export interface SqlLake {
   store: ObjectStore;
