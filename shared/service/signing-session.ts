@@ -38,7 +38,7 @@ export function createSigningSession(
   clock: ServiceClock,
   log: BrandLog,
 ): SigningSession {
-  const secrets = new Set<string>();
+  const known: Credentials[] = [];
   let redact = redactor([]);
   let current: Promise<Credentials> | undefined;
   let rereading: Promise<void> | undefined;
@@ -48,8 +48,8 @@ export function createSigningSession(
 
   async function read(): Promise<Credentials> {
     const credentials = await source.read(brand);
-    secrets.add(credentials.token).add(credentials.secret);
-    redact = redactor([...secrets]);
+    known.push(credentials);
+    redact = redactor(known);
     return credentials;
   }
 

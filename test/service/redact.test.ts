@@ -1,9 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import type { Credentials } from '../../shared/ports.ts';
 import { quoted, redactor } from '../../shared/service/redact.ts';
 
 const token = 'tök en/+"&=1';
-const redact = redactor([token, '', 'geheim']);
+const of = (one: Partial<Credentials>): Credentials => ({ bid: '', token: '', secret: '', ...one });
+const redact = redactor([of({ token, secret: 'geheim' })]);
+
+/** What credentials may contain: `credentials.ts` accepts no other characters. */
+const visible = (minLength: number, maxLength: number) =>
+  fc.string({
+    unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
+    minLength,
+    maxLength,
+  });
 
 describe('I9: redaction', () => {
   it.each([
@@ -37,7 +47,7 @@ describe('I9: redaction', () => {
   });
 
   it('replaces the longer of two secrets where one is the beginning of the other', () => {
-    expect(redactor(['abc', 'abcdef'])('abcdef')).toBe('[redacted]');
+    expect(redactor([of({ token: 'abc', secret: 'abcdef' })])('abcdef')).toBe('[redacted]');
   });
 
   it('replaces a secret whichever of its characters are escaped, and however', () => {
@@ -56,17 +66,17 @@ describe('I9: redaction', () => {
           .map((byte) => `%${byte.toString(16).padStart(2, '0')}`)
           .join(''),
     ];
-    const escaped = fc.array(
-      fc.tuple(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 1 }), fc.constantFrom(...escapes)),
-      { minLength: 1, maxLength: 6 },
-    );
+    const escaped = fc.array(fc.tuple(visible(1, 1), fc.constantFrom(...escapes)), {
+      minLength: 1,
+      maxLength: 6,
+    });
     fc.assert(
       fc.property(escaped, (parts) => {
         const secret = parts.map(([text]) => text).join('');
         const echoed = parts
           .map(([text, escaped]) => Array.from(text, (character) => escaped(character)).join(''))
           .join('');
-        expect(redactor([secret])(`before:${echoed}`)).toBe('before:[redacted]');
+        expect(redactor([of({ secret })])(`→${echoed}`)).toBe('→[redacted]');
       }),
     );
   });
@@ -75,13 +85,107 @@ describe('I9: redaction', () => {
     const secret = 'S'.repeat(32);
     fc.assert(
       fc.property(fc.integer({ min: 150, max: 210 }), (at) => {
-        expect(quoted(redactor([secret]), `${'x'.repeat(at)}${secret}tail`)).not.toContain('SS');
+        expect(quoted(redactor([of({ secret })]), `${'x'.repeat(at)}${secret}tail`)).not.toContain('SS');
       }),
     );
   });
 
   it('puts text on one line of at most 200 characters', () => {
-    expect(quoted(redact, ' a\r\n\tb\u2028c\u0007\u200bd ')).toBe('a b c d');
+    expect(quoted(redact, ' a\r\n\tb\u2028c\u0007\u200bd ')).toBe('a b cd');
     expect(quoted(redact, 'y'.repeat(500))).toBe(`${'y'.repeat(200)}…`);
+  });
+});
+
+describe('I9: a bid', () => {
+  const short = redactor([of({ bid: '12' })]);
+  const long = redactor([of({ bid: '123456' })]);
+
+  it.each([
+    ['alone', '12', '[redacted]'],
+    ['at the end of a sentence', 'no brand 12.', 'no brand [redacted].'],
+    ['in JSON', '{"bid":12,"x":"12"}', '{"bid":[redacted],"x":"[redacted]"}'],
+    ['in an address', '/a?bid=12&token=', '/a?bid=[redacted]&token='],
+    ['beside an underscore', 'bid_12_x', 'bid_[redacted]_x'],
+    ['with zeros before it', 'brand 00012', 'brand [redacted]'],
+    ['between escaped quotes of an address', 'bid%2212%22', 'bid%22[redacted]%22'],
+    ['between escaped quotes of JSON', String.raw`bid\u002212\u0022`, String.raw`bid\u0022[redacted]\u0022`],
+    ['after an escaped line end', String.raw`bid\n12`, String.raw`bid\n[redacted]`],
+    ['between HTML quotes', 'bid&quot;12&quot;', 'bid&quot;[redacted]&quot;'],
+    ['between HTML quotes without semicolons', 'bid&quot12&quot', 'bid&quot[redacted]&quot'],
+    ['with escaped digits', 'bid=%31%32', 'bid=[redacted]'],
+    ['split by a character that nobody sees', 'brand 1\u200b2', 'brand [redacted]'],
+  ])('of two digits is replaced as a whole word: %s', (_name, echoed, clean) => {
+    expect(short(echoed)).toBe(clean);
+  });
+
+  it.each(['code 1201, 312 rows', 'a12', '12th', '2012-11-13', 'x12y', '1\u200b12', '%2F1212'])(
+    'of two digits stays a part of other words: %s',
+    (text) => {
+      expect(short(text)).toBe(text.replaceAll('\u200b', ''));
+    },
+  );
+
+  it('of six characters is replaced anywhere', () => {
+    expect(long('brand0123456789 of A123456B')).toBe('brand0[redacted]789 of A[redacted]B');
+  });
+
+  it.each(['1,001', '1.001', '1001', '1001.0'])('is replaced as services print numbers: %s', (printed) => {
+    expect(redactor([of({ bid: '1001' })])(`brand ${printed} is unknown`)).toMatch(
+      /^brand \[redacted\](\.0)? is unknown$/,
+    );
+  });
+});
+
+describe('I9: a secret that is written in another way', () => {
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  const encodings: ((text: string) => string)[] = [
+    base64,
+    (text) => base64(text).replaceAll('=', ''),
+    (text) => Buffer.from(text).toString('base64url'),
+    (text) => encodeURIComponent(base64(text)),
+    (text) => JSON.stringify(base64(text)).replaceAll('/', '\\/'),
+    (text) => base64(text).replaceAll(/.{20}/g, '$&\r\n'),
+    (text) => Buffer.from(text).toString('hex'),
+    (text) => Buffer.from(text).toString('hex').toUpperCase(),
+  ];
+
+  it('is replaced with all that was encoded with it', () => {
+    fc.assert(
+      fc.property(
+        visible(8, 48),
+        visible(0, 12),
+        visible(0, 12),
+        fc.constantFrom(...encodings),
+        (secret, before, after, encode) => {
+          const echoed = `unknown: ${encode(`${before}${secret}${after}`)}, try again`;
+          expect(redactor([of({ secret })])(echoed)).toMatch(/^unknown: "?\[redacted\][="]*, try again$/);
+        },
+      ),
+    );
+  });
+
+  it.each([
+    ['a character that nobody sees', '\u200b'],
+    ['a soft hyphen', '\u00ad'],
+    ['a filler', '\u3164'],
+    ['a control character', '\u0007'],
+    ['an escape of it', String.raw`\u200b`],
+    ['a line end', '\n'],
+  ])('is replaced with %s in the middle', (_name, between) => {
+    const secret = 'a-secret-0001';
+    const split = Array.from(secret).join(between);
+    expect(quoted(redactor([of({ secret })]), `before ${split} after`)).toBe('before [redacted] after');
+  });
+
+  it('leaves ordinary text readable', () => {
+    const text = fc.string({ unit: 'grapheme-ascii', maxLength: 200 });
+    const random = { token: 'Jq8#zT0w-Vb4!xLk', secret: '9Qp~r2M_c7^YdFh5' };
+    fc.assert(
+      fc.property(text, (ordinary) => {
+        expect(redactor([of({ bid: '48151623', ...random })])(ordinary)).toBe(
+          ordinary.replaceAll(/(?!\s)\p{Cc}/gu, ''),
+        );
+      }),
+    );
   });
 });

@@ -135,7 +135,7 @@ describe('text of the service', () => {
     await session.refreshAfterRejection(await session.sign());
     const secrets = [old.token, old.secret, renewed.token, renewed.secret];
     expect(session.quote(secrets.join('\n'))).toBe(secrets.map(() => '[redacted]').join(' '));
-    expect(session.quote('of bid 12')).toBe('of bid 12');
+    expect(session.quote('of bid 12')).toBe('of bid [redacted]');
   });
 
   it('I9: is quoted before any were read, too', () => {
