@@ -17,8 +17,8 @@ export const environmentOption = () =>
 export const credentialsOption = () =>
   new Option(
     '--credentials <file>',
-    'a JSON file {"<brand>": {"bid": …, "token": …, "secret": …}} (default: the same JSON in the environment ' +
-      'variable BRAND_REPORTS_CREDENTIALS; for a lake in S3 else AWS Secrets Manager)',
+    'a JSON file {"<brand>": {"bid": …, "token": …, "secret": …, "baseUrl": …}}; "baseUrl" is optional (default: the ' +
+      'same JSON in the environment variable BRAND_REPORTS_CREDENTIALS; for a lake in S3 else AWS Secrets Manager)',
   );
 
 export const lakeOption = () =>

@@ -15,6 +15,7 @@ import type { LakeAccess } from '../shared/context/context.ts';
 import type { CredentialSource } from '../shared/ports.ts';
 import { reports } from '../shared/reports/index.ts';
 import type { RunOptions } from '../shared/run/run.ts';
+import { readCredentials } from '../shared/service/credentials.ts';
 import { type Settings, loadSettings } from '../shared/settings/settings.ts';
 
 /** The flags of the commands that send requests to the service: sync and check. */
@@ -47,8 +48,11 @@ export async function createRunOptions(
   checkRange(flags, settings);
   const credentials = await credentialSource(flags, settings);
   const areLocal = flags.credentials !== undefined || !isInS3(flags.lake);
+  const chosen = brands ?? Object.keys(settings.brands);
   if (areLocal)
-    await Promise.all((brands ?? Object.keys(settings.brands)).map((brand) => credentials.read(brand)));
+    await Promise.all(
+      chosen.map((brand) => readCredentials(credentials, brand, settings.brands[brand]?.baseUrl ?? '')),
+    );
   const { from, to, acceptFewer } = flags;
   if (acceptFewer && from === undefined && to === undefined)
     throw new BrandReportsError(
@@ -181,7 +185,7 @@ async function credentialSource(
   if (inline) return fixedCredentials(inline, 'BRAND_REPORTS_CREDENTIALS');
   if (isInS3(lake)) {
     const { secretsOf } = await import('../shared/adapters/aws/secrets-manager-credentials.ts');
-    return secretsOf(brands);
+    return secretsOf(brands, { needsBaseUrl: false });
   }
   throw new BrandReportsError(
     'config',

@@ -23,7 +23,7 @@ export function createFunctionContext() {
     settings,
     reports,
     lake: openS3Lake(environment('LAKE_URL'), environment('LAKE_OWNER'), environment('DATABASE')),
-    credentials: secretsOf(settings.brands),
+    credentials: secretsOf(settings.brands, { needsBaseUrl: true }),
     send: sendRequest,
     log,
     random: Math.random,

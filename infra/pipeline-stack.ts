@@ -102,7 +102,7 @@ export class PipelineStack extends Stack {
     for (const [index, name] of [...new Set(names)].entries())
       output(this, `Secret${index + 1}`, {
         value: consoleLink(this, 'secretsmanager', `!/secret?name=${encodeURIComponent(name)}`),
-        description: `Put the credentials into this secret before the first run: ${name}`,
+        description: `Put bid, token, secret and baseUrl into this secret before the first run: ${name}`,
       });
   }
 }

@@ -27,7 +27,7 @@ export function sampleSettings(service: SampleService): JsonObject {
 
 /** The credentials of its brands, as a `--credentials FILE` holds them. */
 export function sampleCredentials(service: SampleService): JsonObject {
-  return eachBrand(service, ({ bid, token, secret }) => ({ bid, token, secret }));
+  return eachBrand(service, ({ bid, token, secret, baseUrl }) => ({ bid, token, secret, baseUrl }));
 }
 
 function eachBrand(service: SampleService, describe: (brand: SampleBrand) => JsonObject): JsonObject {

@@ -151,6 +151,8 @@ export interface Credentials {
   bid: string;
   token: string;
   secret: string;
+  /** The only address that they may be sent to; missing: whichever the settings name. */
+  baseUrl?: string;
 }
 
 /** Where a brand's credentials come from. Its errors are `config` or `auth` and never contain what was read (I9). */

@@ -178,7 +178,6 @@ async function openWorld(clicksPerDay: number) {
   const s3 = await startS3Server({ bucket: 'lake', pageSize: 1000 });
   const glue = await startGlueServer('brand_reports');
   const secrets = await startSecretsServer();
-  secrets.secrets.set(SECRET, JSON.stringify(CREDENTIALS));
   const all = recordsOf(clicksPerDay);
   const service = await startSampleService({
     now: () => new Date(clock.wallMs()),
@@ -186,6 +185,7 @@ async function openWorld(clicksPerDay: number) {
   });
   const { [BRAND]: brand } = service.brands;
   if (!brand) throw new Error(`the service has no brand ${BRAND}`);
+  secrets.secrets.set(SECRET, JSON.stringify({ ...CREDENTIALS, baseUrl: brand.baseUrl }));
   const brands = { [BRAND]: brandSettings(brand.baseUrl) };
   const settings = parseSettings({ brands }, reports);
   const fastSettings = parseSettings({ brands, requestsPerSecond: 1000 }, reports);
@@ -209,7 +209,7 @@ async function openWorld(clicksPerDay: number) {
   secrets.client.middlewareStack.add(counted, { step: 'initialize' });
   const store = openS3Store({ client: s3.client, bucket: s3.bucket, prefix: '' });
   const catalog = createGlueCatalog({ client: glue.client, database: 'brand_reports', lakeUrl: store.url });
-  const credentials = secretsOf({ [BRAND]: { secretName: SECRET } }, secrets.client);
+  const credentials = secretsOf(settings.brands, { needsBaseUrl: true, client: secrets.client });
 
   return {
     settings,

@@ -2,10 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { BrandReportsError } from '../errors.ts';
 import { isCanonicalInteger, isJsonObject, type Json, numberText, parseJson } from '../json.ts';
 import type { CredentialSource, Credentials } from '../ports.ts';
+import { BASE_URL, isBaseUrl } from '../validation/base-url.ts';
 import { errorCode } from './local/disk-errors.ts';
 
-/** How the credentials of one brand are written. */
-export const CREDENTIALS_SHAPE = '{"bid":"…","token":"…","secret":"…"}';
+/** How the credentials of one brand are written. @param baseUrl the address that they may be sent to */
+export function credentialsShape(baseUrl: string): string {
+  return `{"bid":"…","token":"…","secret":"…","baseUrl":"${baseUrl}"}`;
+}
+
+export const CREDENTIALS_SHAPE = credentialsShape('https://…');
 
 /**
  * Credentials from JSON by brand: `{"acme":{"bid":…,"token":…,"secret":…}}`.
@@ -56,11 +61,15 @@ function credentialsIn(value: Json, brand: string, origin: string, shape: string
     if (typeof found === 'string' && /^[!-~]+$/.test(found)) return found;
     throw noCredentials(brand, origin, wrong(name, found), `Allowed: ${shape}`);
   };
-  const bid = isJsonObject(value) ? numberText(value.bid) : undefined;
+  const { bid: written, baseUrl } = isJsonObject(value) ? value : {};
+  const bid = numberText(written);
+  if (baseUrl !== undefined && !(typeof baseUrl === 'string' && isBaseUrl(baseUrl)))
+    throw noCredentials(brand, origin, `"baseUrl" is not ${BASE_URL}`, `Allowed: ${shape}`);
   return {
     bid: field('bid', bid !== undefined && isCanonicalInteger(bid) ? bid : undefined),
     token: field('token'),
     secret: field('secret'),
+    ...(baseUrl !== undefined && { baseUrl }),
   };
 }
 

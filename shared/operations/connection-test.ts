@@ -7,11 +7,13 @@ import { type FetchContext, todayIn } from '../context/context.ts';
 import type { ReportService } from '../ports.ts';
 import {
   type RunOptions,
+  brandSettingsOf,
   createService,
   createFetchContext,
   selectBrands,
   selectReports,
 } from '../run/run.ts';
+import { readCredentials } from '../service/credentials.ts';
 import { fixedRate } from '../service/rate-limit.ts';
 import { type BrandSettings, undocumentedStates } from '../settings/settings.ts';
 
@@ -59,8 +61,16 @@ export async function runCheck(options: RunOptions): Promise<CheckOutcome> {
 
 async function checkBrand(options: RunOptions, brand: string): Promise<BrandCheck> {
   const credentials = await findingsOf(async () => {
-    await options.credentials.read(brand);
-    return [ok('credentials', 'the credentials can be read')];
+    const { baseUrl } = await readCredentials(
+      options.credentials,
+      brand,
+      brandSettingsOf(options, brand).baseUrl,
+    );
+    const where =
+      baseUrl === undefined
+        ? 'name no baseUrl, so any address in the settings receives them'
+        : 'are for the baseUrl of the settings';
+    return [ok('credentials', `the credentials can be read; they ${where}`)];
   });
   if (credentials.some(({ level }) => level === 'error'))
     return { brand, clockSkewMs: 0, findings: credentials, reports: [] };

@@ -275,7 +275,7 @@ export function selectReports(
   return Object.values(reports).filter(({ name }) => isSelected(name));
 }
 
-function brandSettingsOf({ settings }: Pick<RunOptions, 'settings'>, brand: string): BrandSettings {
+export function brandSettingsOf({ settings }: Pick<RunOptions, 'settings'>, brand: string): BrandSettings {
   const found = settings.brands[brand];
   if (found) return found;
   throw new BrandReportsError(

@@ -75,7 +75,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
   const policy = { ...SERVICE_RETRY, ...options.retry };
   const budget = createRetryBudget(policy.budget);
   const clock = createServiceClock(wallMs);
-  const signer = createSigningSession(brand, options.credentials, clock, log);
+  const signer = createSigningSession(options, clock, log);
   const breaker = createRefusalBreaker(brand);
   const refusePause = refusalOfPause(policy, options.timeLeft ?? UNLIMITED_TIME);
   const answeredActions = new Set<string>();

@@ -5,9 +5,11 @@
  * the service's time, else the credentials are read again, and only if they changed it is signed again. Every request
  * that was signed before the correction may use it.
  */
+import { BrandReportsError } from '../errors.ts';
 import type { BrandLog } from '../log-events.ts';
 import type { CredentialSource, Credentials } from '../ports.ts';
 import type { ServiceClock } from './server-clock.ts';
+import { OTHER_BASE_URL, readCredentials } from './credentials.ts';
 import { quoted, redactor } from './redact.ts';
 
 /** The credentials and the clock that one attempt was signed with. */
@@ -23,7 +25,10 @@ export interface Signing {
 export interface SigningSession {
   /** @throws BrandReportsError of the credential source */
   sign(): Promise<Signing>;
-  /** After a refusal: whether a new signature differs from the refused one, so that a retry may succeed. */
+  /**
+   * After a refusal: whether a new signature differs from the refused one, so that a retry may succeed.
+   * @throws BrandReportsError if the credentials, read again, are for another address
+   */
   refreshAfterRejection(refused: Signing): Promise<boolean>;
   /** I9: text from outside, redacted and fit for messages. */
   quote: (text: string) => string;
@@ -33,8 +38,7 @@ const MIN_SKEW_CHANGE_MS = 1_000;
 
 /** @param clock the service's, as its responses show it */
 export function createSigningSession(
-  brand: string,
-  source: CredentialSource,
+  { brand, baseUrl, credentials: source }: { brand: string; baseUrl: string; credentials: CredentialSource },
   clock: ServiceClock,
   log: BrandLog,
 ): SigningSession {
@@ -47,7 +51,7 @@ export function createSigningSession(
   let clockCorrectedAfter: number | undefined;
 
   async function read(): Promise<Credentials> {
-    const credentials = await source.read(brand);
+    const credentials = await readCredentials(source, brand, baseUrl);
     known.push(credentials);
     redact = redactor(known);
     return credentials;
@@ -65,7 +69,8 @@ export function createSigningSession(
     try {
       const after = await read();
       if (!same(before, after)) current = Promise.resolve(after);
-    } catch {
+    } catch (error) {
+      if (error instanceof BrandReportsError && error.code === OTHER_BASE_URL) throw error;
       log({ event: 'credentials_not_reread' });
     }
   }

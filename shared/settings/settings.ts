@@ -11,6 +11,7 @@ import { scheduleProblem } from './schedule.ts';
 import { chosenEnvironment } from './environments.ts';
 import { BrandReportsError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
+import { BASE_URL, isBaseUrl } from '../validation/base-url.ts';
 import { NOT_A_SETTING, integer, number, object, oneOf, parseInput, text } from '../validation/input.ts';
 import { ALLOWED_TYPES, type ColumnType, parseColumnType } from '../column-types.ts';
 import { DAY_PARTITION_KEYS } from '../lake/paths.ts';
@@ -114,10 +115,7 @@ export function settingsSchema(reports: ReportRegistry) {
 function brandSchema(reports: ReportRegistry) {
   return object({
     /** The address of the service with the brand's path. */
-    baseUrl: text(
-      'an https address (http on loopback only) without user, fragment, bid, token, action and version',
-      isBaseUrl,
-    ),
+    baseUrl: text(BASE_URL, isBaseUrl),
     /** The SERVICE in the names of the two headers. */
     service: text(
       'the <SERVICE> of the header X-<SERVICE>-DATE: letters, digits, "-", "_"',
@@ -294,20 +292,6 @@ function refreshSchema() {
 
 function matches(pattern: RegExp) {
   return (value: string) => pattern.test(value);
-}
-
-function isBaseUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname, username, password, hash, searchParams } = new URL(text);
-  const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-  const routed = ['bid', 'token', 'action', 'version'].some((name) => searchParams.has(name));
-  return (
-    (protocol === 'https:' || (protocol === 'http:' && loopback)) &&
-    !username &&
-    !password &&
-    !hash &&
-    !routed
-  );
 }
 
 /** By its exact name: EventBridge schedules run in the zone too, and Intl alone also accepts offsets and any case. */

@@ -85,7 +85,7 @@ export async function openS3Scenario({ now, startDate }: Span): Promise<S3Scenar
   const s3 = await startS3Server({ bucket, pageSize: 50 });
   const glue = await startGlueServer(database);
   const secrets = await startSecretsServer();
-  secrets.secrets.set(secretName, JSON.stringify(account));
+  secrets.secrets.set(secretName, JSON.stringify({ ...account, baseUrl: service.baseUrl }));
   const settings = join(folder, 'settings.json');
   await writeFile(settings, JSON.stringify(settingsOf(service, startDate)));
 

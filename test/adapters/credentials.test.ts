@@ -22,7 +22,9 @@ afterEach(async () => {
   await server.close();
 });
 
-const inSecret = () => secretsOf({ acme: { secretName: NAME } }, server.client);
+const BASE_URL = 'https://api.example.com/acme';
+const inSecret = (needsBaseUrl = false) =>
+  secretsOf({ acme: { secretName: NAME, baseUrl: BASE_URL } }, { needsBaseUrl, client: server.client });
 
 /** The same credentials, from a secret and from text by brand. */
 function sourcesOf(json: string): [origin: string, source: CredentialSource][] {
@@ -66,6 +68,17 @@ describe('credentials', () => {
     ],
     ['a bid in another notation', '{"bid":1e3,"token":"hush-t","secret":"hush-s"}', '"bid" is not text or'],
     ['a list', '["hush-t"]', '"bid" is missing'],
+    ...[
+      ['an address without TLS', '"http://hush.example.com/"'],
+      ['an address with a user', '"https://hush@example.com/"'],
+      ['an address with a token', '"https://example.com/?token=hush"'],
+      ['an address that is null', 'null'],
+      ['an address that is a list', '["https://hush.example.com/"]'],
+    ].map(([name = '', baseUrl = '']): [string, string, string] => [
+      name,
+      `{"bid":1,"token":"hush-t","secret":"hush-s","baseUrl":${baseUrl}}`,
+      '"baseUrl" is not an https address (http on loopback only)',
+    ]),
     ['a text', '"hush-t"', '"bid" is missing'],
     ['a truncated text', '{"bid":1,"token":"hush-t', 'it is not JSON'],
     ['no JSON', 'hush-t', 'it is not JSON'],
@@ -87,8 +100,31 @@ describe('credentials', () => {
       message: expect.stringContaining(`brand ${brand}`),
     };
     expect(await refusal(fixedCredentials('{"other":{}}', 'the test'), brand)).toMatchObject(error);
-    const withoutBrands = secretsOf({}, server.client);
+    const withoutBrands = secretsOf({}, { needsBaseUrl: false, client: server.client });
     expect(await refusal(withoutBrands, brand)).toMatchObject(error);
+  });
+});
+
+describe('the address that credentials are for', () => {
+  const pinned = GOOD.replace('}', `,"baseUrl":"${BASE_URL}"}`);
+
+  it('is read with them', async () => {
+    for (const [, source] of sourcesOf(pinned))
+      expect(await source.read('acme')).toEqual({ bid: 'b1', token: 't1', secret: 's1', baseUrl: BASE_URL });
+  });
+
+  it('is required of a secret in a deployment, and the error has the JSON and the command', async () => {
+    server.secrets.set(NAME, GOOD);
+    const error = await refusal(inSecret(true));
+    expect(error).toMatchObject({ kind: 'config', code: 'bad_credentials' });
+    for (const part of [
+      `brand acme in the secret ${NAME}: "baseUrl" is missing`,
+      `put {"bid":"…","token":"…","secret":"…","baseUrl":"${BASE_URL}"} into secret.json`,
+      `aws secretsmanager put-secret-value --secret-id '${NAME}' --secret-string file://secret.json`,
+    ])
+      expect(error).toMatchObject({ message: expect.stringContaining(part) });
+    server.secrets.set(NAME, pinned);
+    expect(await inSecret(true).read('acme')).toMatchObject({ baseUrl: BASE_URL });
   });
 });
 
@@ -97,7 +133,7 @@ describe('a secret', () => {
     [
       'does not exist',
       undefined,
-      `{"bid":"…","token":"…","secret":"…"} into secret.json and create it: aws secretsmanager create-secret --name '${NAME}' --secret-string file://secret.json`,
+      `{"bid":"…","token":"…","secret":"…","baseUrl":"https://…"} into secret.json and create it: aws secretsmanager create-secret --name '${NAME}' --secret-string file://secret.json`,
     ],
     [
       'is being deleted',

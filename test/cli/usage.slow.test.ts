@@ -33,6 +33,9 @@ beforeAll(async () => {
   await file('typo.json', { brands: { acme: { ...brand, timezone: 'UTC' } } });
   await file('broken.json', '{');
   credentials = await file('credentials.json', { acme: { bid: '1', token: 'tttt', secret: 'ssss' } });
+  await file('elsewhere.json', {
+    acme: { bid: '1', token: 'tttt', secret: 'ssss', baseUrl: 'https://elsewhere.example.com/' },
+  });
   await file('no-acme.json', { globex: { bid: '1', token: 'tttt', secret: 'ssss' } });
   lake = join(folder.path, 'lake');
 });
@@ -179,6 +182,11 @@ describe('wrong usage or settings', () => {
       () => ['sync', ...given(), '--credentials', at('no-acme.json')],
       /the brand is not in it/,
     ],
+    ...['sync', 'check'].map((command): [string, () => string[], RegExp] => [
+      `${command} with credentials for another address`,
+      () => [command, ...given(), '--credentials', at('elsewhere.json')],
+      /are for https:\/\/elsewhere\.example\.com\/ only, so none was sent/,
+    ]),
     [
       'a database for a lake in a folder',
       () => ['sync', '--database', 'reports', ...given()],

@@ -144,7 +144,7 @@ describe('the settings for the sample service', () => {
   it('come with the credentials that the service accepts', async () => {
     const service = await startAcme();
     expect(sampleCredentials(service)).toEqual({
-      acme: { bid: '1001', token: 'a-token', secret: 'a-secret' },
+      acme: { bid: '1001', token: 'a-token', secret: 'a-secret', baseUrl: `${service.url}/api/acme` },
     });
   });
 

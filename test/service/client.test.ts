@@ -408,6 +408,21 @@ describe('I10: clock and credentials', () => {
     },
   );
 
+  it('I9: nothing is sent with credentials for another address, at first or after they were read again', async () => {
+    const elsewhere = { ...renewed, baseUrl: 'https://elsewhere.example.com/api/brand' };
+    const never = await started(() => success, { credentials: credentialsInSequence(elsewhere).source });
+    expect(await failure(never.client.call(action, {}))).toMatchObject({ code: 'other_base_url' });
+    expect(never.client.requests).toBe(0);
+
+    const { source } = credentialsInSequence(old, elsewhere);
+    const { client, service } = await started(({ number }) => (number === 1 ? success : refusal), {
+      credentials: source,
+    });
+    await client.call(action, {});
+    expect(await failure(client.call(action, {}))).toMatchObject({ code: 'other_base_url' });
+    expect(service.received.map(({ query }) => query.get('token'))).toEqual([old.token, old.token]);
+  });
+
   it('I10: clock and credentials may both be wrong', async () => {
     const { source } = credentialsInSequence(old, renewed);
     const { client } = await started(

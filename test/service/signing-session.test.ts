@@ -6,6 +6,7 @@ import { createServiceClock, httpDate } from '../../shared/service/server-clock.
 import { type Signing, createSigningSession } from '../../shared/service/signing-session.ts';
 
 const NOW_MS = Date.parse('2026-11-03T15:20:00Z');
+const baseUrl = 'https://api.example.com/acme?tenant=1';
 const old: Credentials = { bid: '12', token: 'old-token-0001', secret: 'old-secret-0001' };
 const renewed: Credentials = { bid: '12', token: 'new-token-0002', secret: 'new-secret-0002' };
 
@@ -25,7 +26,9 @@ function sessionWith(...sequence: (Credentials | Error)[]) {
   /** A response whose date says that the service's clock is so much ahead. */
   const learn = (aheadMs: number) => clock.learn({ date: httpDate(NOW_MS + aheadMs) }, NOW_MS, NOW_MS);
   return {
-    session: createSigningSession('acme', source, clock, (event) => log.push(event)),
+    session: createSigningSession({ brand: 'acme', baseUrl, credentials: source }, clock, (event) =>
+      log.push(event),
+    ),
     clock,
     learn,
     brands,
@@ -126,6 +129,46 @@ describe('after a refusal', () => {
     expect(await session.refreshAfterRejection(refused)).toBe(false);
     expect((await session.sign()).credentials).toEqual(old);
     expect(log).toEqual([{ event: 'credentials_not_reread' }]);
+  });
+});
+
+describe('the address of the credentials', () => {
+  const elsewhere = { ...renewed, baseUrl: 'https://evil.example.com/acme?tenant=1' };
+
+  it.each([
+    ['as in the settings', baseUrl],
+    ['with the port of its scheme', 'https://api.example.com:443/acme?tenant=1'],
+    ['with its host in capitals', 'https://API.example.com/acme?tenant=1'],
+  ])('may be the one of the settings: %s', async (_name, allowed) => {
+    const { session } = sessionWith({ ...old, baseUrl: allowed });
+    expect((await session.sign()).credentials.token).toBe(old.token);
+  });
+
+  it.each([
+    ['scheme', 'http://127.0.0.1/acme?tenant=1'],
+    ['host', 'https://api.example.org/acme?tenant=1'],
+    ['port', 'https://api.example.com:8443/acme?tenant=1'],
+    ['path', 'https://api.example.com/globex?tenant=1'],
+    ['query string', 'https://api.example.com/acme?tenant=2'],
+  ])('I9: refuses to sign for another %s, and names both', async (_name, allowed) => {
+    const { session } = sessionWith({ ...old, baseUrl: allowed });
+    const refusal = session.sign();
+    await expect(refusal).rejects.toMatchObject({ kind: 'config', code: 'other_base_url' });
+    const shown = allowed.replace(/tenant=./, '…');
+    const message = `brand acme to https://api.example.com/acme?…, but its credentials are for ${shown} only`;
+    await expect(refusal).rejects.toThrow(message);
+  });
+
+  it('I9: is checked again when the credentials are read again', async () => {
+    const { session } = sessionWith(old, elsewhere);
+    const refresh = session.refreshAfterRejection(await session.sign());
+    await expect(refresh).rejects.toMatchObject({ code: 'other_base_url' });
+    expect((await session.sign()).credentials).toEqual(old);
+  });
+
+  it('I9: is shown without a bid', async () => {
+    const { session } = sessionWith({ ...old, baseUrl: 'https://api.example.com/12' });
+    await expect(session.sign()).rejects.toThrow('are for https://api.example.com/[redacted] only');
   });
 });
 

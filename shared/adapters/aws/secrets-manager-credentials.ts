@@ -1,31 +1,49 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { BrandReportsError } from '../../errors.ts';
 import type { CredentialSource } from '../../ports.ts';
-import { CREDENTIALS_SHAPE, noCredentials, parseCredentials } from '../credentials.ts';
+import { shownAddress } from '../../validation/base-url.ts';
+import { CREDENTIALS_SHAPE, credentialsShape, noCredentials, parseCredentials } from '../credentials.ts';
 import { awsClientOptions, awsError, awsFailure } from './errors.ts';
 
 /**
- * Credentials from AWS Secrets Manager, from the secrets that the settings name: `{"bid":…,"token":…,"secret":…}` in the
- * one of each brand. Each read is a request.
+ * Credentials from AWS Secrets Manager, from the secret of each brand that the settings name. Each read is a request.
+ * @param needsBaseUrl whether a secret must name the address that it may be sent to
  */
 export function secretsOf(
-  brands: Readonly<Record<string, { secretName: string }>>,
-  client = new SecretsManagerClient(awsClientOptions),
+  brands: Readonly<Record<string, { secretName: string; baseUrl: string }>>,
+  {
+    needsBaseUrl,
+    client = new SecretsManagerClient(awsClientOptions),
+  }: { needsBaseUrl: boolean; client?: SecretsManagerClient },
 ): CredentialSource {
   return {
     async read(brand) {
-      const name = Object.hasOwn(brands, brand) ? brands[brand]?.secretName : undefined;
-      if (name === undefined)
+      const settings = Object.hasOwn(brands, brand) ? brands[brand] : undefined;
+      if (settings === undefined)
         throw noCredentials(
           brand,
           'the settings',
           'they name no secret for it',
           'Add the brand with its secretName.',
         );
+      const { secretName: name, baseUrl } = settings;
       const text = await secretText(client, brand, name);
-      return parseCredentials(text, brand, `the secret ${name}`);
+      const credentials = parseCredentials(text, brand, `the secret ${name}`);
+      if (needsBaseUrl && credentials.baseUrl === undefined) throw withoutBaseUrl(brand, name, baseUrl);
+      return credentials;
     },
   };
+}
+
+function withoutBaseUrl(brand: string, name: string, baseUrl: string): BrandReportsError {
+  const address = shownAddress(baseUrl);
+  const put = `aws secretsmanager put-secret-value --secret-id '${name}' --secret-string file://secret.json`;
+  return noCredentials(
+    brand,
+    `the secret ${name}`,
+    '"baseUrl" is missing: a deployment sends credentials only to the address beside them',
+    `The settings have ${address}. If that is the service's address, put ${credentialsShape(address)} into secret.json and store it: ${put}`,
+  );
 }
 
 async function secretText(client: SecretsManagerClient, brand: string, name: string): Promise<string> {

@@ -1,0 +1,29 @@
+import { BrandReportsError } from '../errors.ts';
+import type { CredentialSource, Credentials } from '../ports.ts';
+import { shownAddress } from '../validation/base-url.ts';
+import { quoted, redactor } from './redact.ts';
+
+/**
+ * Reads the credentials of a brand for the address in its settings. If the credentials name another address, nothing may
+ * be sent: whoever can change the settings would otherwise receive the token.
+ * @throws BrandReportsError `config` for another address, and those of the source
+ */
+export async function readCredentials(
+  source: CredentialSource,
+  brand: string,
+  baseUrl: string,
+): Promise<Credentials> {
+  const credentials = await source.read(brand);
+  const { baseUrl: allowed = baseUrl } = credentials;
+  if (new URL(allowed).href === new URL(baseUrl).href) return credentials;
+  const shown = (url: string) => quoted(redactor([credentials]), shownAddress(url));
+  throw new BrandReportsError(
+    'config',
+    OTHER_BASE_URL,
+    `The settings send the requests of brand ${brand} to ${shown(baseUrl)}, but its credentials are for ${shown(allowed)} only, so none was sent. Find out who changed "baseUrl". If the settings are wrong, correct "baseUrl" there. If the service has moved, change "baseUrl" beside the credentials.`,
+    { context: { brand } },
+  );
+}
+
+/** The code of that error. */
+export const OTHER_BASE_URL = 'other_base_url';
