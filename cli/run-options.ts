@@ -15,6 +15,7 @@ import type { LakeAccess } from '../shared/context/context.ts';
 import type { CredentialSource } from '../shared/ports.ts';
 import { reports } from '../shared/reports/index.ts';
 import type { RunOptions } from '../shared/run/run.ts';
+import { note } from './output.ts';
 import { readCredentials } from '../shared/service/credentials.ts';
 import { type Settings, loadSettings } from '../shared/settings/settings.ts';
 
@@ -181,7 +182,7 @@ async function credentialSource(
   { brands }: Settings,
 ): Promise<CredentialSource> {
   const inline = process.env.BRAND_REPORTS_CREDENTIALS;
-  if (file !== undefined) return readCredentialsFile(file);
+  if (file !== undefined) return readCredentialsFile(file, (message) => note(`warning: ${message}`));
   if (inline) return fixedCredentials(inline, 'BRAND_REPORTS_CREDENTIALS');
   if (isInS3(lake)) {
     const { secretsOf } = await import('../shared/adapters/aws/secrets-manager-credentials.ts');

@@ -1,11 +1,21 @@
+/**
+ * The snapshots of a lake as files on this machine. A lake in S3 may be private, so its copies are for this user alone, in
+ * the user's cache. A copy that no query has used for 30 days is removed by a later query.
+ */
 import { hash } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
+import { textOf } from '../shared/adapters/error-fields.ts';
 import { newId } from '../shared/adapters/new-id.ts';
+import { othersMay } from '../shared/adapters/others-may.ts';
 import { forEachConcurrent } from '../shared/concurrency.ts';
+import { DAY_MS } from '../shared/days.ts';
+import { BrandReportsError } from '../shared/errors.ts';
 import type { ObjectStore } from '../shared/ports.ts';
+import { shellWord } from '../shared/validation/shell-word.ts';
+import { note } from './output.ts';
 
 /** Snapshots as local files, which is what DuckDB can open. */
 export interface SnapshotFiles {
@@ -16,34 +26,112 @@ export interface SnapshotFiles {
 }
 
 const MAX_PARALLEL_DOWNLOADS = 8;
+const MAX_UNUSED_MS = 30 * DAY_MS;
 
-/** The files of a local lake themselves; those of a lake in S3 are downloaded once, since a snapshot never changes. */
+/**
+ * The files of a local lake themselves; those of a lake in S3 are downloaded once, since a snapshot never changes.
+ * @throws BrandReportsError `config` if there is no folder for copies, or other users may write into it
+ */
 export function snapshotFiles(store: ObjectStore): SnapshotFiles {
   const { localFolder } = store;
   if (localFolder !== undefined) {
     return { folder: localFolder, pathsOf: async (keys) => keys.map((key) => join(localFolder, key)) };
   }
-  const folder = join(cacheFolder(), hash('sha256', store.url).slice(0, 16));
+  const folder = join(openCache(), hash('sha256', store.url).slice(0, 16));
   return { folder, pathsOf: (keys) => download(store, keys, folder) };
 }
 
-function cacheFolder(): string {
-  return join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'brand-reports');
+function openCache(): string {
+  const cache = join(userCache(), 'brand-reports');
+  try {
+    mkdirSync(cache, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw noCache(`The folder ${cache} for copies of the lake cannot be made (${textOf(error, 'code')})`);
+  }
+  const found = statSync(cache);
+  const access = othersMay(found);
+  if (access === 'write')
+    throw new BrandReportsError(
+      'config',
+      'unsafe_cache',
+      `Other users may change the copies of the lake in ${cache}. Remove them: rm -r ${shellWord(cache)}. The next query downloads them again; XDG_CACHE_HOME names another folder.`,
+    );
+  if (access === 'read')
+    note(
+      `warning: other users may read the copies of the lake in ${cache}. Keep them out: chmod 700 ${shellWord(cache)}`,
+    );
+  removeUnused(cache, found.mtimeMs);
+  return cache;
+}
+
+/** By the XDG specification, which has relative paths ignored. */
+function userCache(): string {
+  const { XDG_CACHE_HOME: chosen = '', HOME: home = homeFolder() } = process.env;
+  if (isAbsolute(chosen)) return chosen;
+  if (isAbsolute(home)) return join(home, '.cache');
+  throw noCache('This user has no home folder for copies of the lake');
+}
+
+/** Node throws if the system's list of users has none, as in a container with any user id. */
+function homeFolder(): string {
+  try {
+    return homedir();
+  } catch {
+    return '';
+  }
+}
+
+function noCache(why: string): BrandReportsError {
+  const nextStep = 'Set XDG_CACHE_HOME to the absolute path of a folder that you may write.';
+  return new BrandReportsError('config', 'no_cache', `${why}. ${nextStep}`);
+}
+
+/** At most daily: the time of the cache's own folder shows when. What cannot be removed now stays until then. */
+function removeUnused(cache: string, lastMs: number): void {
+  const now = Date.now();
+  if (Math.abs(now - lastMs) < DAY_MS) return;
+  utimesSync(cache, new Date(now), new Date(now));
+  removeUnusedIn(cache, now - MAX_UNUSED_MS);
+}
+
+function removeUnusedIn(folder: string, sinceMs: number): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    try {
+      if (entry.isDirectory()) removeUnusedIn(path, sinceMs);
+      if (lstatSync(path).mtimeMs >= sinceMs) continue;
+      if (entry.isDirectory()) rmdirSync(path);
+      else rmSync(path);
+    } catch {
+      // The folder is not empty, or another query was faster.
+    }
+  }
 }
 
 async function download(store: ObjectStore, keys: readonly string[], folder: string): Promise<string[]> {
-  const missing = keys.filter((key) => !existsSync(join(folder, key)));
+  const missing = keys.filter((key) => !isUsed(join(folder, key)));
   await forEachConcurrent(missing, MAX_PARALLEL_DOWNLOADS, (key) =>
     downloadOne(store, key, join(folder, key)),
   );
   return keys.map((key) => join(folder, key));
 }
 
+/** Whether the copy exists; it then counts as used now. */
+function isUsed(path: string): boolean {
+  const now = new Date();
+  try {
+    utimesSync(path, now, now);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 async function downloadOne(store: ObjectStore, key: string, path: string): Promise<void> {
   const object = await store.get(key);
   if (!object) return;
-  await mkdir(dirname(path), { recursive: true });
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.${newId()}`;
-  await writeFile(temporary, object.body);
+  await writeFile(temporary, object.body, { mode: 0o600 });
   await rename(temporary, path);
 }

@@ -47,7 +47,7 @@ export const ours: Competitor = {
     const forEach = <T>(value: T) => Object.fromEntries(names.map((name) => [name, value]));
     const settings = { brands: forEach(brand), requestsPerSecond: 1000, pagesInFlight: inFlight };
     await writeFile(join(folder, 'settings.json'), JSON.stringify(settings));
-    await writeFile(join(folder, 'credentials.json'), JSON.stringify(forEach(CREDENTIALS)));
+    await writeFile(join(folder, 'credentials.json'), JSON.stringify(forEach(CREDENTIALS)), { mode: 0o600 });
     const files = [
       ['--settings', join(folder, 'settings.json')],
       ['--credentials', join(folder, 'credentials.json')],

@@ -1,9 +1,13 @@
-import { readFile } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { open, readFile, realpath, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { BrandReportsError } from '../errors.ts';
 import { isCanonicalInteger, isJsonObject, type Json, numberText, parseJson } from '../json.ts';
 import type { CredentialSource, Credentials } from '../ports.ts';
 import { BASE_URL, isBaseUrl } from '../validation/base-url.ts';
+import { shellWord } from '../validation/shell-word.ts';
 import { errorCode } from './local/disk-errors.ts';
+import { othersMay } from './others-may.ts';
 
 /** How the credentials of one brand are written. @param baseUrl the address that they may be sent to */
 export function credentialsShape(baseUrl: string): string {
@@ -20,17 +24,71 @@ export function fixedCredentials(text: string, origin: string): CredentialSource
   return { read: async (brand) => brandIn(text, brand, origin) };
 }
 
-/** Credentials from a file of that shape, read again each time: it may change while a run works. */
-export function readCredentialsFile(path: string): CredentialSource {
+/**
+ * Credentials from a file of that shape, read again each time: it may change while a run works. A pipe, such as a shell's
+ * `<(command)`, can be read only once.
+ * @param warn called once if other users may read the file. A file that they may change is refused.
+ */
+export function readCredentialsFile(path: string, warn: (message: string) => void): CredentialSource {
   const origin = `the file ${path}`;
+  let piped: Promise<string> | undefined;
+  let isWarned = false;
+
+  async function read(brand: string): Promise<string> {
+    if (!(await stat(path)).isFile()) {
+      piped ??= readFile(path, 'utf8');
+      return piped;
+    }
+    const file = await open(path);
+    try {
+      const found = await file.stat();
+      await assertOwn(path, found, (why, nextStep) => noCredentials(brand, origin, why, nextStep));
+      const isReadable = othersMay(found) === 'read';
+      if (isReadable && !isWarned)
+        warn(`other users may read ${path}. Keep them out: chmod go= ${shellWord(path)}`);
+      isWarned ||= isReadable;
+      return await file.readFile('utf8');
+    } finally {
+      await file.close();
+    }
+  }
+
   return {
     async read(brand) {
-      const text = await readFile(path, 'utf8').catch((error: unknown) => {
+      const text = await read(brand).catch((error: unknown) => {
+        if (error instanceof BrandReportsError) throw error;
         throw noCredentials(brand, origin, `it cannot be read (${errorCode(error)})`, 'Check --credentials.');
       });
       return brandIn(text, brand, origin);
     },
   };
+}
+
+/** @throws the refusal if other users may change or replace the file */
+async function assertOwn(
+  path: string,
+  found: Stats,
+  refusal: (why: string, nextStep: string) => BrandReportsError,
+): Promise<void> {
+  const own = found.uid === process.getuid?.() ? '' : `sudo chown "$(id -u)" ${shellWord(path)} && `;
+  if (othersMay(found) === 'write')
+    throw refusal(
+      `other users may change it (owner ${found.uid}, mode ${modeOf(found)})`,
+      `Check its contents, then run: ${own}chmod 600 ${shellWord(path)}`,
+    );
+  // A file that a shell has removed already, but still holds open, has no folder.
+  const folder = await realpath(path).then(dirname, () => '');
+  const around = await stat(folder).catch(() => undefined);
+  // With the sticky bit, as in /tmp, users rename and remove their own files only.
+  if (around && (around.mode & 0o1002) === 0o002)
+    throw refusal(
+      `other users may replace it, because they may write into ${folder} (mode ${modeOf(around)})`,
+      `Check its contents, then run: chmod o-w ${shellWord(folder)}`,
+    );
+}
+
+function modeOf({ mode }: Stats): string {
+  return (mode & 0o7777).toString(8);
 }
 
 function brandIn(text: string, brand: string, origin: string): Credentials {

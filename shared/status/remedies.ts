@@ -1,4 +1,5 @@
 import type { ErrorKind } from '../errors.ts';
+import { shellWord } from '../validation/shell-word.ts';
 import { type Html, html } from './html.ts';
 import type { ProblemState } from '../planning/day-state.ts';
 import type { Problem } from './problems.ts';
@@ -27,19 +28,14 @@ export function commandControls({
   settings: string;
   environment?: string;
 }): Controls {
-  const chosen = environment === undefined ? '' : ` --environment ${quoted(environment)}`;
-  const flags = `--lake ${quoted(lake)} --settings ${quoted(settings)}${chosen}`;
+  const chosen = environment === undefined ? '' : ` --environment ${shellWord(environment)}`;
+  const flags = `--lake ${shellWord(lake)} --settings ${shellWord(settings)}${chosen}`;
   const database = lake.startsWith('s3://') ? ' --database NAME' : '';
   return {
     sync: (reports, brand) =>
       html`<code>npx brand-reports sync ${reports.join(' ')} --brand ${brand} ${flags}${database}</code>`,
     check: (_reports, brand) => html`<code>npx brand-reports check --brand ${brand} ${flags}</code>`,
   };
-}
-
-/** Quoted, so that a shell reads it as one word. */
-function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** What to do about similar problems of one brand. */

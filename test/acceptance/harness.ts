@@ -86,7 +86,7 @@ export async function openScenario(options: {
     return { bid, token, secret };
   });
   const write = async (name: string, content: Json) => {
-    await writeFile(join(folder, name), JSON.stringify(content));
+    await writeFile(join(folder, name), JSON.stringify(content), { mode: 0o600 });
     return join(folder, name);
   };
   const files = [

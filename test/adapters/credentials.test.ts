@@ -1,7 +1,10 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { chmod, chown, mkdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { inspect } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { fileURLToPath } from 'node:url';
+import { inspect, promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { othersMay } from '../../shared/adapters/others-may.ts';
 import { fixedCredentials, readCredentialsFile } from '../../shared/adapters/credentials.ts';
 import { secretsOf } from '../../shared/adapters/aws/secrets-manager-credentials.ts';
 import type { CredentialSource } from '../../shared/ports.ts';
@@ -179,18 +182,116 @@ describe('a secret', () => {
 });
 
 describe('a credentials file', () => {
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+  let path: string;
+  let warnings: string[];
+  const source = (of = path) => readCredentialsFile(of, (message) => warnings.push(message));
+
+  beforeEach(async () => {
+    folder = await temporaryFolder();
+    path = join(folder.path, 'credentials.json');
+    warnings = [];
+    await writeFile(path, `{"acme":${GOOD}}`, { mode: 0o600 });
+  });
+  afterEach(() => folder.remove());
+
   it('is read again each time, and named when it cannot be', async () => {
-    const folder = await temporaryFolder();
-    const path = join(folder.path, 'credentials.json');
-    const source = readCredentialsFile(path);
-    await writeFile(path, `{"acme":${GOOD}}`);
-    expect(await source.read('acme')).toMatchObject({ token: 't1' });
+    const file = source();
+    expect(await file.read('acme')).toMatchObject({ token: 't1' });
     await writeFile(path, `{"acme":${GOOD.replace('t1', 't2')}}`);
-    expect(await source.read('acme')).toMatchObject({ token: 't2' });
+    expect(await file.read('acme')).toMatchObject({ token: 't2' });
     await rm(path);
-    const error = await refusal(source);
+    const error = await refusal(file);
     expect(error).toMatchObject({ kind: 'config', code: 'bad_credentials' });
     expect(error).toMatchObject({ message: expect.stringMatching(/credentials\.json.*ENOENT/) });
-    await folder.remove();
+    expect(warnings).toEqual([]);
+  });
+
+  it.each([0o660, 0o602, 0o620, 0o666])('that others may change is refused: mode %i', async (mode) => {
+    await chmod(path, mode);
+    expect(await refusal(source())).toMatchObject({
+      kind: 'config',
+      code: 'bad_credentials',
+      message: expect.stringMatching(
+        /other users may change it \(owner \d+, mode \d+\)\. Check its contents, then run: chmod 600 \S+credentials\.json$/,
+      ),
+    });
+  });
+
+  it('of another user is refused, with the command that makes it one’s own', async () => {
+    const { uid } = await stat(path);
+    jest.spyOn(process, 'getuid').mockReturnValue(uid + 1);
+    if (uid === 0) await chown(path, 4242, 0);
+    expect(await refusal(source())).toMatchObject({
+      message: expect.stringMatching(/other users may change it .*sudo chown "\$\(id -u\)" \S+ && chmod 600/),
+    });
+    jest.restoreAllMocks();
+  });
+
+  it.each([0o640, 0o604, 0o644])('that others may read is read, with one warning: mode %i', async (mode) => {
+    await chmod(path, mode);
+    const file = source();
+    await Promise.all([file.read('acme'), file.read('acme')]);
+    await file.read('acme');
+    expect(warnings).toEqual([`other users may read ${path}. Keep them out: chmod go= ${path}`]);
+  });
+
+  it.each([
+    ['everybody may write into', 0o777, false],
+    ['everybody may write into, but not remove others’ files from', 0o1777, true],
+    ['a group may write into, whose files would have another owner', 0o770, true],
+  ])('in a folder that %s is refused or not', async (_name, mode, isRead) => {
+    await chmod(folder.path, mode);
+    const refused = { message: expect.stringContaining(`chmod o-w ${folder.path}`) };
+    expect(await refusal(source())).toEqual(isRead ? 'read' : expect.objectContaining(refused));
+    expect(warnings).toEqual([]);
+  });
+
+  it('may be a link, as Kubernetes mounts secrets, whose file counts', async () => {
+    await mkdir(join(folder.path, '..data'));
+    const file = join(folder.path, '..data', 'acme.json');
+    await writeFile(file, `{"acme":${GOOD}}`, { mode: 0o600 });
+    await symlink('..data/acme.json', join(folder.path, 'acme.json'));
+    const linked = source(join(folder.path, 'acme.json'));
+    expect(await linked.read('acme')).toMatchObject({ token: 't1' });
+    await chmod(file, 0o666);
+    expect(await refusal(linked)).toMatchObject({ message: expect.stringContaining('may change it') });
+  });
+
+  it.each([
+    ['a pipe of the shell', '<(cat credentials.json)'],
+    ['standard input that is piped', '/dev/stdin < <(cat credentials.json)'],
+    ['standard input that is a file', '/dev/stdin < credentials.json'],
+    ['standard input that is a text', '/dev/stdin <<< "$(cat credentials.json)"'],
+  ])('may be %s, which is read for every brand and again', async (_name, argument) => {
+    const module = fileURLToPath(new URL('../../shared/adapters/credentials.ts', import.meta.url));
+    const script = `
+      import { readCredentialsFile } from '${module}';
+      const source = readCredentialsFile(process.argv[1], console.log);
+      await Promise.all([source.read('acme'), source.read('acme')]);
+      console.log((await source.read('acme')).token);`;
+    const command = `exec '${process.execPath}' --input-type=module -e "$SCRIPT" ${argument}`;
+    const env = { ...process.env, NODE_OPTIONS: '', SCRIPT: script };
+    const { stdout } = await promisify(execFile)('bash', ['-c', command], { cwd: folder.path, env });
+    expect(stdout).toBe('t1\n');
+  });
+});
+
+describe('what other users may do', () => {
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  it.each([
+    ['a file of mine', 1000, 0o100600, 'nothing'],
+    ['a file of mine that my group may read', 1000, 0o100640, 'read'],
+    ['a folder of mine that others may enter', 1000, 0o040701, 'read'],
+    ['a file of mine that my group may change', 1000, 0o100620, 'write'],
+    ['a file of root that my group may read', 0, 0o100440, 'nothing'],
+    ['a file of root that everybody may read', 0, 0o100444, 'read'],
+    ['a file of somebody else', 1001, 0o100400, 'write'],
+  ])('with %s', (_name, uid, mode, expected) => {
+    jest.spyOn(process, 'getuid').mockReturnValue(1000);
+    expect(othersMay({ uid, mode })).toBe(expected);
   });
 });

@@ -57,7 +57,7 @@ export async function serveSampleBrand({
   };
   const settings = await writeSettings('settings.json', {});
   const credentials = join(folder, 'credentials.json');
-  await writeFile(credentials, JSON.stringify(sampleCredentials(service)));
+  await writeFile(credentials, JSON.stringify(sampleCredentials(service)), { mode: 0o600 });
   const lake = join(folder, 'lake');
   return {
     service,

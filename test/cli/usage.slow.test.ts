@@ -23,7 +23,7 @@ beforeAll(async () => {
   folder = await temporaryFolder();
   const file = async (name: string, content: unknown) => {
     const path = join(folder.path, name);
-    await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
+    await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content), { mode: 0o600 });
     return path;
   };
   settings = await file('settings.json', {

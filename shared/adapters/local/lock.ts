@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { BrandReportsError } from '../../errors.ts';
 import { diskError } from './disk-errors.ts';
+import { makeLakeFolder } from './lake-folder.ts';
 import { sleepWithJitter } from '../sleep-with-jitter.ts';
 import { fieldOf, textOf } from '../error-fields.ts';
 
@@ -78,7 +79,7 @@ function keep(path: string | undefined): undefined {
   kept?.database.close();
   kept = undefined;
   if (path === undefined) return;
-  mkdirSync(dirname(path), { recursive: true });
+  makeLakeFolder(dirname(path));
   const database = new DatabaseSync(path, { timeout: 0 });
   kept = { path, file: fileAt(path), database };
   // Nothing is ever written into it, so no journal has to be looked for each time.

@@ -37,6 +37,7 @@ import type {
 } from '../../ports.ts';
 import { errorCode, isMissing, onDisk } from './disk-errors.ts';
 import { checkedKey, checkedPrefix, compareKeys } from '../keys.ts';
+import { makeLakeFolder } from './lake-folder.ts';
 import { underLakeLock } from './lock.ts';
 import { objectNotFound } from '../object-not-found.ts';
 
@@ -99,6 +100,7 @@ class Temporaries {
 
   /** Removes the files of dead writers. */
   #prepare(): void {
+    makeLakeFolder(dirname(this.#folder));
     mkdirSync(this.#folder, { recursive: true });
     this.#isReady = true;
     const oldest = Date.now() - MAX_TEMPORARY_AGE_MS;

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { access, mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { access, chmod, mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -48,6 +48,29 @@ describe('a lake folder', () => {
     await Promise.all(processes.map((each) => once(each, 'exit')));
     expect(await readFile(join(lake, 'counter'), 'utf8')).toBe('120');
     expect(await readdir(join(lake, '.tmp'))).toEqual([]);
+  });
+
+  it.each<[string, (lake: string) => Promise<unknown>]>([
+    ['an object', (at) => openLocalStore(at).put('key', new Uint8Array(1), { ifAbsent: true })],
+    ['a streamed object', async (at) => openLocalStore(at).create('a/key').write(new Uint8Array(1))],
+    ['a run', (at) => createLocalRunRegistry(at).register('run')],
+    ['a removal', (at) => openLocalStore(at).delete(['key'])],
+  ])('is created for its user alone, by %s', async (_name, write) => {
+    const umask = process.umask(0);
+    try {
+      await write(lake);
+      expect((await stat(lake)).mode & 0o777).toBe(0o700);
+    } finally {
+      process.umask(umask);
+    }
+  });
+
+  it('keeps its mode where it exists, and folders in it have the usual one', async () => {
+    await mkdir(lake);
+    await chmod(lake, 0o755);
+    await openLocalStore(lake).put('a/key', new Uint8Array(1), { ifAbsent: true });
+    expect((await stat(lake)).mode & 0o777).toBe(0o755);
+    expect((await stat(join(lake, 'a'))).mode & 0o777).toBe(0o777 & ~process.umask());
   });
 
   it('is not created by reading', async () => {

@@ -1,0 +1,4 @@
+/** The text quoted, so that a shell reads it as one word. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

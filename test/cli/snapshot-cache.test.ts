@@ -1,0 +1,172 @@
+import { chmod, lstat, mkdir, readFile, readdir, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { type SnapshotFiles, snapshotFiles } from '../../cli/snapshot-cache.ts';
+import { memoryStore } from '../fakes/memory-store.ts';
+import { temporaryFolder } from '../fakes/temporary-folder.ts';
+
+const KEY = 'snapshots/orders/brand=acme/dt=2026-03-01/v1/part-0000.parquet';
+const DAY_MS = 86_400_000;
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let cache: string;
+let said: string;
+let environment: NodeJS.ProcessEnv;
+const umask = process.umask();
+
+beforeEach(async () => {
+  environment = process.env;
+  folder = await temporaryFolder();
+  process.env = { ...environment, HOME: folder.path, XDG_CACHE_HOME: join(folder.path, 'cache') };
+  cache = join(folder.path, 'cache', 'brand-reports');
+  said = '';
+  jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    said += String(text);
+    return true;
+  });
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  process.env = environment;
+  process.umask(umask);
+  await folder.remove();
+});
+
+async function bucket(...keys: string[]) {
+  const store = memoryStore();
+  for (const key of keys) await store.put(key, Buffer.from(`content of ${key}`), { ifAbsent: true });
+  return store;
+}
+
+async function modesIn(top: string): Promise<number[]> {
+  const names = await readdir(top, { recursive: true });
+  const modes = await Promise.all(names.map(async (name) => (await lstat(join(top, name))).mode));
+  return [...new Set(modes)].sort();
+}
+
+const setAge = (path: string, days: number) => {
+  const then = new Date(Date.now() - days * DAY_MS);
+  return utimes(path, then, then);
+};
+
+async function copied(files: SnapshotFiles, ...keys: string[]): Promise<string[]> {
+  const paths = await files.pathsOf(keys);
+  for (const [index, path] of paths.entries())
+    expect(await readFile(path, 'utf8')).toBe(`content of ${keys[index]}`);
+  return paths;
+}
+
+describe('copies of a lake in S3', () => {
+  it.each([0, 0o022, 0o077])('are for their user alone, with the umask %i', async (mask) => {
+    process.umask(mask);
+    const [path = ''] = await copied(snapshotFiles(await bucket(KEY)), KEY);
+    expect(path.startsWith(`${cache}/`)).toBe(true);
+    expect(await modesIn(join(folder.path, 'cache'))).toEqual([0o040700, 0o100600]);
+    expect(said).toBe('');
+  });
+
+  it.each([0o770, 0o702, 0o777])('are refused where others may write: mode %i', async (mode) => {
+    await mkdir(cache, { recursive: true });
+    await chmod(cache, mode);
+    const store = await bucket(KEY);
+    const message = `Remove them: rm -r ${cache}.`;
+    expect(() => snapshotFiles(store)).toThrow(
+      expect.objectContaining({
+        kind: 'config',
+        code: 'unsafe_cache',
+        message: expect.stringContaining(message),
+      }),
+    );
+  });
+
+  it('are refused in a folder of another user', async () => {
+    await mkdir(cache, { recursive: true, mode: 0o700 });
+    const { uid } = await stat(cache);
+    const store = await bucket(KEY);
+    jest.spyOn(process, 'getuid').mockReturnValue(uid + 1);
+    if (uid !== 0) expect(() => snapshotFiles(store)).toThrow('Other users may change');
+  });
+
+  it.each([0o750, 0o705, 0o711])('are used with a warning where others may read: mode %i', async (mode) => {
+    await mkdir(cache, { recursive: true });
+    await chmod(cache, mode);
+    await copied(snapshotFiles(await bucket(KEY)), KEY);
+    expect(said).toMatch(/^warning: other users may read the copies .* chmod 700 \S+brand-reports\n$/);
+  });
+
+  it.each(['cache', './cache', ''])(
+    'are in the home folder where XDG_CACHE_HOME is not absolute: "%s"',
+    async (named) => {
+      process.env.XDG_CACHE_HOME = named;
+      const [path = ''] = await copied(snapshotFiles(await bucket(KEY)), KEY);
+      expect(path.startsWith(join(folder.path, '.cache', 'brand-reports'))).toBe(true);
+    },
+  );
+
+  it.each([
+    ['a home that is not absolute', 'home', /no home folder .* Set XDG_CACHE_HOME to the absolute path/],
+    [
+      'a home that cannot be',
+      '/dev/null',
+      /\/dev\/null\/\.cache\/brand-reports .* cannot be made \(ENOTDIR\)/,
+    ],
+  ])('need a folder: %s', async (_name, home, message) => {
+    process.env = { ...process.env, HOME: home, XDG_CACHE_HOME: '' };
+    const store = await bucket(KEY);
+    expect(() => snapshotFiles(store)).toThrow(
+      expect.objectContaining({ kind: 'config', code: 'no_cache', message: expect.stringMatching(message) }),
+    );
+  });
+});
+
+describe('copies that no query has used for 30 days', () => {
+  const [used, unused] = ['2026-03-02', '2026-03-03'].map((day) => KEY.replace('2026-03-01', day));
+  let store: Awaited<ReturnType<typeof bucket>>;
+  let paths: string[];
+
+  beforeEach(async () => {
+    store = await bucket(KEY, used ?? '', unused ?? '');
+    paths = await copied(snapshotFiles(store), KEY, used ?? '', unused ?? '');
+  });
+
+  const exists = (path = '') =>
+    stat(path).then(
+      () => true,
+      () => false,
+    );
+
+  it('are removed with their folders, and the others stay', async () => {
+    await Promise.all(paths.map((path) => setAge(path, 31)));
+    await copied(snapshotFiles(store), used ?? '');
+    await setAge(paths[0] ?? '', 29);
+    await setAge(cache, 2);
+    snapshotFiles(store);
+    expect(await Promise.all(paths.map(exists))).toEqual([true, true, false]);
+    const emptied = join(paths[2] ?? '', '..');
+    await setAge(emptied, 31);
+    await setAge(cache, 2);
+    snapshotFiles(store);
+    expect(await exists(emptied)).toBe(false);
+    await copied(snapshotFiles(store), unused ?? '');
+  });
+
+  it('are looked for once a day', async () => {
+    await Promise.all(paths.map((path) => setAge(path, 31)));
+    snapshotFiles(store);
+    expect(await Promise.all(paths.map(exists))).toEqual([true, true, true]);
+    await setAge(cache, 2);
+    snapshotFiles(store);
+    expect(await Promise.all(paths.map(exists))).toEqual([false, false, false]);
+  });
+
+  it('never take what a link leads to', async () => {
+    const outside = join(folder.path, 'outside');
+    await mkdir(outside);
+    await writeFile(join(outside, 'kept'), '');
+    await setAge(join(outside, 'kept'), 100);
+    await symlink(outside, join(cache, 'link'));
+    await setAge(cache, 2);
+    snapshotFiles(store);
+    expect(await exists(join(outside, 'kept'))).toBe(true);
+  });
+});
