@@ -41,7 +41,7 @@ async function bucket(...keys: string[]) {
 async function modesIn(top: string): Promise<number[]> {
   const names = await readdir(top, { recursive: true });
   const modes = await Promise.all(names.map(async (name) => (await lstat(join(top, name))).mode));
-  return [...new Set(modes)].sort();
+  return [...new Set(modes)].sort((a, b) => a - b);
 }
 
 const setAge = (path: string, days: number) => {

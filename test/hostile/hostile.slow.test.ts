@@ -59,6 +59,7 @@ async function run(lake: SampleLake, options: SyncOptions, timeoutSeconds = 1): 
   for (const text of [JSON.stringify(said[0]), JSON.stringify(said[1]), JSON.stringify(said[2])]) {
     expect(text).not.toContain(CREDENTIALS.secret);
     expect(text).not.toContain(CREDENTIALS.token);
+    expect(text).not.toMatch(/bid\W{1,4}1001/);
   }
   expect(JSON.stringify(said[1])).not.toMatch(digest);
   return outcome;
