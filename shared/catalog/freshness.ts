@@ -1,7 +1,7 @@
 import { COMPLETE_STATES, PROBLEM_STATES, type ProblemState, statesSql } from '../planning/day-state.ts';
 import type { View } from '../reports/definition.ts';
 import { NOW_SQL } from '../reports/views/view-sql.ts';
-import { STATE_NOW_SQL, coverageTable } from './coverage.ts';
+import { IS_AHEAD_SQL, STATE_NOW_SQL, coverageTable } from './coverage.ts';
 
 /** What `days_<state>` counts. */
 const COUNTED: Record<ProblemState, string> = {
@@ -50,7 +50,9 @@ export const freshness: View = {
   CAST(min(failed_since) AS timestamp) AS failing_since,
   ${PROBLEM_STATES.map((state) => `CAST(${countOf(state)} AS bigint) AS days_${state}`).join(',\n  ')}
 FROM (
-  SELECT brand, report, dt, committed_state, read_from, failed_since,
+  SELECT brand, report, dt, failed_since,
+    CASE WHEN ${IS_AHEAD_SQL} THEN NULL ELSE committed_state END AS committed_state,
+    CASE WHEN ${IS_AHEAD_SQL} THEN NULL ELSE read_from END AS read_from,
     CASE WHEN dt < max(start_date) OVER (PARTITION BY brand, report) THEN NULL ELSE dt END AS expected_dt,
     ${STATE_NOW_SQL} AS state,
     ${NOW_SQL} AS now

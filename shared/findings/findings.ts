@@ -6,7 +6,7 @@
  * have counted (`findings/data-checks.ts` makes them). Only days that were read whole after their end are judged.
  */
 import { addDays, monthOf } from '../days.ts';
-import type { Committed, DayEntry, Ledger } from '../lake/documents/ledger.ts';
+import { type Committed, type DayEntry, type Ledger, withoutFuture } from '../lake/documents/ledger.ts';
 import type { Check, ReportDefinition } from '../reports/definition.ts';
 import type { Policy } from '../planning/due.ts';
 import { MAX_CONTRADICTIONS, settledBy } from '../planning/transitions.ts';
@@ -85,9 +85,12 @@ const COMMON = {
   },
 } as const;
 
-/** The days of these ledgers, by month. */
+/** The days of these ledgers, by month. A reading that a clock ahead has dated in the future counts as missing. */
 export function entriesIn(ledgers: ReadonlyMap<string, Pick<Ledger, 'days'>>): FindingFacts['entryOn'] {
-  return (day) => ledgers.get(monthOf(day))?.days[day];
+  return (day) => {
+    const entry = ledgers.get(monthOf(day))?.days[day];
+    return entry && withoutFuture(entry);
+  };
 }
 
 /** What is odd about a day. @returns nothing for a day that is open, or not read */

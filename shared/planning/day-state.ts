@@ -4,7 +4,7 @@
  * `day-facts.ts` applies them. They build on `due.ts` (when a day is due). What a run did with a day is something else:
  * `DayOutcome.outcome`.
  */
-import { isFuture } from '../lake/documents/cas-document.ts';
+import { startOfDay } from '../days.ts';
 import type { Committed, DayEntry, Failure } from '../lake/documents/ledger.ts';
 import { type Policy, type UpstreamState, dueAtMs } from './due.ts';
 
@@ -58,7 +58,7 @@ export function statesSql(states: readonly DayState[]): string {
 }
 
 /** What a committed version is, whatever happened since. */
-export type CommittedState = Extract<DayState, 'missing' | 'open' | 'complete' | 'settled' | 'unverified'>;
+export type CommittedState = Extract<DayState, 'open' | 'complete' | 'settled' | 'unverified'>;
 
 /** Whether a day of this state was read whole after its end, and nothing is wrong with it. */
 export function isComplete(state: DayState | null): boolean {
@@ -78,9 +78,17 @@ export interface KnownDay {
   upstream?: UpstreamState | undefined;
 }
 
-/** Whether a version of the day is there, or is to be: no run reads a day before the start date. */
-export function isExpected({ day, entry, policy }: Pick<KnownDay, 'day' | 'entry' | 'policy'>): boolean {
-  return entry?.committed !== undefined || !policy || day >= policy.startDate;
+/**
+ * Whether a version of the day is there, or is to be: no run reads a day before the start date. What the ledger says of a
+ * day that has not begun comes from a clock that was ahead.
+ */
+export function isExpected(
+  { day, entry, policy }: Pick<KnownDay, 'day' | 'entry' | 'policy'>,
+  nowMs: number,
+): boolean {
+  if (!policy) return true;
+  if (startOfDay(day, policy.timeZone) > nowMs) return false;
+  return entry?.committed !== undefined || day >= policy.startDate;
 }
 
 /** Why the day failed. Of a day before the start date, what is committed is all there will be. */
@@ -90,12 +98,10 @@ export function failureOf({ day, entry, policy }: KnownDay): Failure | undefined
 
 /**
  * What the committed snapshot holds, whatever happened since. A failed or overdue refresh does not change that a day was
- * read whole: "newest complete day" means the newest one whose committed state is complete. A reading that a clock ahead
- * has dated in the future counts as missing.
+ * read whole: "newest complete day" means the newest one whose committed state is complete.
  */
 export function committedState(committed: Committed, hasReturnedRecords: boolean): CommittedState {
   const { state, timeZone, rows } = committed;
-  if (isFuture(committed)) return 'missing';
   if ((rows === 0 && !hasReturnedRecords) || (state === 'unconfirmed' && timeZone === undefined))
     return 'unverified';
   if (state === 'open' || state === 'settled') return state;
@@ -111,7 +117,7 @@ export function overdueAtMs(
   nowMs: number,
 ): number | null {
   if (!policy || !entry?.committed || entry.failure) return null;
-  if (['missing', 'unverified'].includes(committedState(entry.committed, hasReturnedRecords))) return null;
+  if (committedState(entry.committed, hasReturnedRecords) === 'unverified') return null;
   // A claim makes a day due immediately, but does not say for how long it has been due. Nor does a reading that another
   // one has to confirm: after a backfill that is every day.
   const { committed, disregarded } = entry;

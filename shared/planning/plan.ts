@@ -1,6 +1,6 @@
 import { addDays, dayOf, daysOfMonth, monthOf, startOfDay, earlier } from '../days.ts';
 import { isFuture } from '../lake/documents/cas-document.ts';
-import { type DayEntry, type Ledger, isWhole } from '../lake/documents/ledger.ts';
+import { type DayEntry, type Ledger, isWhole, withoutFuture } from '../lake/documents/ledger.ts';
 import { type Policy, type UpstreamDay, closesAtMs, dueAtMs, lastAsked } from './due.ts';
 
 /** A day to read, and the reason. */
@@ -49,7 +49,7 @@ export function plan(
     .filter((day) => nowMs >= startOfDay(day, policy.timeZone) + 1000)
     .filter((day) => !upstream || upstream(day))
     .flatMap((day): DueDay[] => {
-      const entry = ledgers.get(monthOf(day))?.days[day];
+      const entry = withoutFuture(ledgers.get(monthOf(day))?.days[day] ?? {});
       if (isAheadOf(day, entry, policy, nowMs)) return [];
       if (continuation && wasRead(entry, continuation, policy, upstream?.(day))) return [];
       const dueMs = dueAtMs(day, entry, policy, nowMs, upstream?.(day));
@@ -66,12 +66,12 @@ export function plan(
 
 /** When a day of these months failed last, in milliseconds; 0 where none has. */
 function lastFailedMs(ledgers: ReadonlyMap<string, Ledger>): number {
-  return latestMs(ledgers, ({ failure }) => failure?.lastAt);
+  return latestMs(ledgers, ({ failure }) => (failure && !isFuture(failure) ? failure.lastAt : undefined));
 }
 
 /** When the last reading of these months began, in milliseconds; 0 where none did. */
 export function lastReadMs(ledgers: ReadonlyMap<string, Ledger>): number {
-  return latestMs(ledgers, ({ committed }) => committed?.readFrom);
+  return latestMs(ledgers, (entry) => withoutFuture(entry).committed?.readFrom);
 }
 
 function latestMs(
@@ -86,9 +86,9 @@ function latestMs(
  * Of equal rank, what waited longest comes first: with time for one day a run, the open day would otherwise be read in
  * every run and yesterday in none, and a few days that fail for good would keep others that failed from being tried.
  */
-function longestWaiting(reason: DueDay['reason'], entry: DayEntry | undefined): number {
-  if (isUrgent({ reason })) return Date.parse(entry?.committed?.readFrom ?? '') || 0;
-  return reason === 'retry' ? Date.parse(entry?.failure?.retryAt ?? '') : 0;
+function longestWaiting(reason: DueDay['reason'], entry: DayEntry): number {
+  if (isUrgent({ reason })) return Date.parse(entry.committed?.readFrom ?? '') || 0;
+  return reason === 'retry' ? Date.parse(entry.failure?.retryAt ?? '') : 0;
 }
 
 /** Sorts due days of one report. */
@@ -107,10 +107,11 @@ export function waitingDays(
   nowMs: number,
   range?: Continuation['range'],
 ): string[] {
+  const today = dayOf(nowMs, policy.timeZone);
   const waits = ([day, entry]: [string, DayEntry]) =>
     range
-      ? range.from <= day && day <= range.to && isAheadOf(day, entry, policy, nowMs)
-      : entry.failure && (dueAtMs(day, entry, policy, nowMs) ?? 0) > nowMs;
+      ? range.from <= day && day <= range.to && isAheadOf(day, withoutFuture(entry), policy, nowMs)
+      : day <= today && entry.failure && (dueAtMs(day, entry, policy, nowMs) ?? 0) > nowMs;
   return [...ledgers.values()]
     .flatMap(({ days }) => Object.entries(days))
     .filter(waits)
@@ -123,20 +124,20 @@ export function waitingDays(
  * I2: whether what is committed is newer than anything that a run with this time can read: a time that lies behind would
  * replace a complete day by a part of it.
  */
-function isAheadOf(day: string, entry: DayEntry | undefined, policy: Policy, nowMs: number): boolean {
-  if (!entry?.committed || isFuture(entry.committed)) return false;
+function isAheadOf(day: string, entry: DayEntry, policy: Policy, nowMs: number): boolean {
+  if (!entry.committed) return false;
   const { readFrom } = entry.committed;
   return Date.parse(readFrom) > nowMs || (isWhole(entry.committed) && nowMs < closesAtMs(day, policy));
 }
 
 /** Whether the day was read already under this continuation, or since, with the queries of today's settings. */
 function wasRead(
-  entry: DayEntry | undefined,
+  entry: DayEntry,
   continuation: Continuation,
   policy: Policy,
   upstream: { digest: string } | undefined,
 ): boolean {
-  if (!entry?.committed || isFuture(entry.committed) || entry.claim || entry.failure) return false;
+  if (!entry.committed || entry.claim || entry.failure) return false;
   const { since } = continuation.range ?? {};
   const { at, queryFingerprint, upstreamDigest } = lastAsked(entry.committed, entry.disregarded);
   const isRecent = since !== undefined && Date.parse(at) >= Date.parse(since);
@@ -146,7 +147,7 @@ function wasRead(
 
 function reasonFor(
   day: string,
-  entry: DayEntry | undefined,
+  entry: DayEntry,
   {
     today,
     nowMs,
@@ -154,14 +155,14 @@ function reasonFor(
     isFailuresTurn,
   }: { today: string; nowMs: number; requested: boolean; isFailuresTurn: boolean },
 ): DueDay['reason'] {
-  if (entry?.failure && Date.parse(entry.failure.retryAt) > nowMs) return 'failing';
+  if (entry.failure && Date.parse(entry.failure.retryAt) > nowMs) return 'failing';
   // What fails again and again must not cost the other days their turn in every run.
-  if (entry?.failure && entry.failure.times > 1 && !isFailuresTurn) return 'retry';
+  if (entry.failure && entry.failure.times > 1 && !isFailuresTurn) return 'retry';
   if (day === today) return 'open';
   if (day === addDays(today, -1)) return 'yesterday';
-  if (entry?.failure) return 'retry';
-  if (entry?.claim) return 'in_progress';
-  if (!entry?.committed) return 'never_read';
+  if (entry.failure) return 'retry';
+  if (entry.claim) return 'in_progress';
+  if (!entry.committed) return 'never_read';
   return requested ? 'requested' : 'refresh';
 }
 

@@ -73,14 +73,12 @@ export async function finishReport(
     hasReturnedRecords && !before.hasReturnedRecords
       ? await readableMonths(ctx, monthsFrom(ctx.policy.startDate, todayIn(ctx)))
       : [];
-  // A later start date clears the days before it that were never read; the plan leaves their months out.
-  const left =
-    before.policy === policyFingerprint(ctx.policy)
-      ? []
-      : await readableMonths(
-          ctx,
-          Object.keys(before.months).filter((month) => month < monthOf(ctx.policy.startDate)),
-        );
+  // The plan leaves these months out. A later start date clears the days before it that were never read, and no day to
+  // come has been read, whatever a run with a clock ahead has written of it.
+  const isOtherPolicy = before.policy !== policyFingerprint(ctx.policy);
+  const isLeft = (month: string) =>
+    month > monthOf(todayIn(ctx)) || (isOtherPolicy && month < monthOf(ctx.policy.startDate));
+  const left = await readableMonths(ctx, Object.keys(before.months).filter(isLeft));
   const covered = [...new Set([...months, ...verified, ...left])];
   await writeCoverage(ctx, covered, hasReturnedRecords, isDaily);
   const days = await Promise.all(committedDays.map((day) => openDay(ctx, day)));

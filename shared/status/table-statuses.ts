@@ -66,7 +66,7 @@ function tableStatus(
   const schemaChanges = newSchemaChanges(entries, today);
   const known = reportDaysIn(lake, of);
   const expected = policy ? daysFrom(policy.startDate, today) : [];
-  const stored = entries.flatMap(([day, entry]) => (isExpected({ day, entry, policy }) ? [day] : []));
+  const stored = entries.flatMap(([day, entry]) => (isExpected({ day, entry, policy }, nowMs) ? [day] : []));
   const days = [...new Set([...stored, ...expected])]
     .filter((day) => isInSpan(monthOf(day), span))
     .sort()

@@ -4,6 +4,7 @@
  * number comes first: where none comes any more, an alarm is raised, so a look that dies on the way is noticed.
  */
 import { lastMonths, isInSpan, monthOf } from '../days.ts';
+import { isFuture } from '../lake/documents/cas-document.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { mayBeDue } from '../lake/documents/report-state.ts';
 import {
@@ -125,8 +126,10 @@ function suspectsIn(
     if (!policy) return [];
     const stored = lake.find((each) => each.brand === table.brand && each.report.name === report.name);
     const isJudgedHere = (month: string) => !stored || isJudged(month, stored);
-    const lastRun = stored?.state.lastRun;
-    const watched = { table, policy, isJudged: isJudgedHere, lastRun };
+    const { lastRun } = stored?.state ?? {};
+    // The end of a run whose clock was ahead would hide for weeks that no other has ended since.
+    const known = lastRun && !isFuture(lastRun) ? lastRun : undefined;
+    const watched = { table, policy, isJudged: isJudgedHere, lastRun: known };
     return [
       ...suspectsOf(watched, nowMs),
       ...findingSuspects(watched, nowMs),

@@ -46,6 +46,11 @@ describe('a day is expected', () => {
     ['from the start date on', facts(undefined), true],
     ['if it has a version, whenever the settings begin', facts(readAt(NOW), laterStart), true],
     ['never before the start date without a version', facts({}, laterStart), false],
+    [
+      'nor before it begins, though a run with a clock ahead has read it',
+      facts(readAt(later), { day: '2026-03-21' }),
+      false,
+    ],
     ['nor if it failed then', facts({ failure: failure(later) }, laterStart), false],
     ['nor if a run has begun it then', facts({ claim }, laterStart), false],
     [
@@ -53,7 +58,7 @@ describe('a day is expected', () => {
       facts({ failure: failure(later) }, { policy: undefined }),
       true,
     ],
-  ])('or it is not: %s', (_name, known, expected) => expect(isExpected(known)).toBe(expected));
+  ])('or it is not: %s', (_name, known, expected) => expect(isExpected(known, NOW_MS)).toBe(expected));
 });
 
 describe('the state', () => {

@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { DAY_MS, HOUR_MS, addDays, dayOf, daysFrom, endOfDay, startOfDay } from '../../shared/days.ts';
+import { marked } from '../../shared/lake/documents/cas-document.ts';
 import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
 import { mayBeDue, parseReportState, recordMonths } from '../../shared/lake/documents/report-state.ts';
 import { type Policy, type UpstreamState, closesAtMs, monthDueAtMs } from '../../shared/planning/due.ts';
-import { type Continuation, type DueDay, plan, waitingDays } from '../../shared/planning/plan.ts';
+import { type Continuation, type DueDay, lastReadMs, plan, waitingDays } from '../../shared/planning/plan.ts';
 import type { VersionState } from '../../shared/planning/transitions.ts';
 import { runs } from '../fixtures/property-runs.ts';
 import {
@@ -213,6 +214,25 @@ describe('a day that a clock ahead has read', () => {
       const due = plan(ledgers, policy, NOW_MS, options);
       expect(summary(due.filter((each) => each.day === day))).toEqual(expected);
     }
+  });
+
+  it('is read before the days that were, and is not the last reading', () => {
+    const ledgers = ledgersOf({
+      '2026-03-20': readAhead('2026-03-25T20:00:00.000Z', { state: 'open' }),
+      '2026-03-19': recent,
+      '2026-03-17': recent,
+    });
+    expect(lastReadMs(ledgers)).toBe(Date.parse(recent.committed.readFrom));
+    expect(summary(plan(ledgers, policy, NOW_MS)).slice(0, 2)).toEqual([
+      '2026-03-20 open',
+      '2026-03-19 yesterday',
+    ]);
+  });
+
+  it('does not wait for a run if it has not begun, whatever failed then', () => {
+    const ahead = { ...failure('2026-03-26T20:00:00.000Z'), lastAt: '2026-03-25T20:00:00.000Z' };
+    const ledgers = ledgersOf({ '2026-03-25': { failure: marked(ahead, ahead.lastAt, () => NOW_MS) } });
+    expect(waitingDays(ledgers, policy, NOW_MS)).toEqual([]);
   });
 });
 

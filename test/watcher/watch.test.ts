@@ -169,6 +169,13 @@ describe('a look of the watcher', () => {
     expect((await look(NOW_MS + 1)).problems.map(({ what }) => what)).toEqual([]);
   });
 
+  it('tells that no run has ended, though the last one said so by a clock that was weeks ahead', async () => {
+    await fill({}, { at: new Date(NOW_MS + 20 * DAY_MS).toISOString() });
+    await look();
+    const { problems } = await look(NOW_MS + 6 * HOUR_MS);
+    expect(problems.map(({ what }) => what)).toContain('no run has ended yet');
+  });
+
   it('sees a failed day of a year ago, which is due by the report state', async () => {
     await fill({ [FIRST]: { failure } });
     await look();

@@ -114,13 +114,20 @@ export async function readWantedLedgers(
   store: ObjectStore,
   reports: ReportRegistry,
   wants: WantsMonth,
-  realNowMs?: number,
+  realNowMs = Number.POSITIVE_INFINITY,
 ): Promise<ReportLedgers[]> {
   const listed = await listLedgers(store, reports);
   const withStates = await Promise.all(
     listed.map(async ({ report, brand, months }) => {
       const key = reportStateKey(report.name, brand);
-      const read = await orDamaged({ key }, readDocument(store, key, parseReportState(key)));
+      const read = await orDamaged(
+        { key },
+        readDocument(
+          store,
+          key,
+          parseReportState(key, () => realNowMs),
+        ),
+      );
       return {
         report,
         brand,

@@ -97,7 +97,7 @@ export type ReportState = z.infer<typeof state>;
 
 /**
  * Reads a stored report state; `undefined` gives the state of a report that no run has read yet. It is marked if the time
- * at which a run last examined all months is in the future.
+ * at which a run last examined all months is in the future, and its last run if that ended in the future.
  */
 export function parseReportState(key: string, latestMs = () => Number.POSITIVE_INFINITY) {
   return (stored: Json | undefined): ReportState => {
@@ -111,7 +111,9 @@ export function parseReportState(key: string, latestMs = () => Number.POSITIVE_I
         recentWrites: [],
       };
     const parsed = parseDocument(state, key, stored);
-    return marked(parsed, parsed.examinedAt ?? '', latestMs);
+    const { lastRun, examinedAt = '' } = parsed;
+    const ended = lastRun && { lastRun: marked(lastRun, lastRun.at, latestMs) };
+    return marked({ ...parsed, ...ended }, examinedAt, latestMs);
   };
 }
 
