@@ -14,7 +14,7 @@ import { forEachConcurrent } from '../shared/concurrency.ts';
 import { DAY_MS } from '../shared/days.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import type { ObjectStore } from '../shared/ports.ts';
-import { shellWord } from '../shared/validation/shell-word.ts';
+import { shellWord } from '../shared/shell-word.ts';
 import { note } from './output.ts';
 
 /** Snapshots as local files, which is what DuckDB can open. */

@@ -3,40 +3,52 @@
  * parquetjs-lite, a reader that shares no code with the writer, and compared with the row count and the digest of the
  * ledger. A run may publish meanwhile: a day that differs is looked up in the ledger again, and counts as a mismatch only
  * if its snapshot is still the current one. Of older versions, whose digests nobody keeps, it checks that each is there
- * and ends like a Parquet file: to read all of them would take many times as long.
+ * and ends like a Parquet file: to read all of them would take many times as long. Of a local lake it checks as well what
+ * other tools read there. Each finding has a command that heals it.
  */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { isDeepStrictEqual, styleText } from 'node:util';
 import type { Command } from 'commander';
-import type { Column } from '../../shared/column-types.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
-import { mapConcurrent } from '../../shared/concurrency.ts';
-import { type MonthSpan, monthOf } from '../../shared/days.ts';
+import type { Column } from '../../shared/column-types.ts';
+import { type MonthSpan, isDay, monthOf } from '../../shared/days.ts';
 import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
-import { brandPartitions, partitionPrefix } from '../../shared/lake/paths.ts';
-import type { Row } from '../../shared/lake/table/columns.ts';
-import { Digest } from '../../shared/lake/table/digest.ts';
+import { changesTable, isOfContent, summaryOfRows } from '../../shared/history/index.ts';
+import { readOrDamage } from '../../shared/lake/documents/cas-document.ts';
 import {
   type CommittedDay,
   type DamagedDocument,
-  type DayOfLedger,
   type ReportLedgers,
   committedChangesKey,
   committedDays,
   committedSnapshotKey,
-  daysOfLedgers,
   readLedger,
   readLedgers,
   readSchema,
-  snapshotKeyOf,
 } from '../../shared/lake/documents/read.ts';
+import { schemaKey, versionKey } from '../../shared/lake/paths.ts';
+import type { Row } from '../../shared/lake/table/columns.ts';
+import { Digest } from '../../shared/lake/table/digest.ts';
 import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
-import { changesTable, isOfContent, summaryOfRows } from '../../shared/history/index.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
+import { lostVersions } from '../../shared/repair/index.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { shellWord } from '../../shared/shell-word.ts';
 import { EXIT } from '../exit-codes.ts';
+import { type LinkDamage, linkDamages, linkKey, linking } from '../local-links.ts';
 import { checkOrder, unknown } from '../run-options.ts';
-import { fromOption, jsonOption, lakeOption, toOption } from '../options.ts';
+import {
+  credentialsOption,
+  databaseOption,
+  environmentOption,
+  fromOption,
+  jsonOption,
+  lakeOption,
+  settingsOption,
+  toOption,
+} from '../options.ts';
 import { count, counted, print, printJson } from '../output.ts';
 import { showLine } from '../progress-line.ts';
 import { table, terminalColumns } from '../text-table.ts';
@@ -47,13 +59,15 @@ interface VerifyFlags {
   from?: string;
   to?: string;
   json?: boolean;
+  /** These and the next ones are for the commands that it advises. */
+  database?: string;
+  settings: string;
+  environment?: string;
+  credentials?: string;
 }
 
-interface Mismatch {
-  dt: string;
-  snapshot: string;
-  message: string;
-}
+/** What is wrong, and the command that heals it. */
+type Mismatch = Omit<LinkDamage, 'brand'>;
 
 interface VerifiedTable {
   brand: string;
@@ -63,37 +77,72 @@ interface VerifiedTable {
   /** Older versions of these days that are kept. */
   versions: number;
   mismatches: Mismatch[];
-  /** Ledgers that cannot be read, so that nothing is known of their months. */
-  damaged?: DamagedDocument[];
+  /** Documents that cannot be read, so that nothing is known of what they describe. */
+  damaged?: (DamagedDocument & Pick<Mismatch, 'advice'>)[];
 }
 
 export function addVerify(program: Command): void {
   program
     .command('verify')
     .description(
-      're-read the current snapshots with an independent Parquet reader and compare them with the ledger',
+      're-read the current snapshots with an independent Parquet reader and compare them with the ledger; says how to heal what differs',
     )
     .argument('[table...]', 'e.g. orders (default: all)')
     .option('--brand <name>', 'only this brand')
     .addOption(fromOption('only this day and the ones after it'))
     .addOption(toOption('… up to and including this day'))
     .addOption(lakeOption())
+    .addOption(databaseOption())
+    .addOption(settingsOption())
+    .addOption(environmentOption())
+    .addOption(credentialsOption())
     .addOption(jsonOption('print the findings as one JSON document'))
     .addHelpText(
       'after',
-      '\nExample:\n  $ brand-reports verify orders transactions --from 2026-01-01 --to 2026-01-31',
+      '\nIt needs nothing but the lake: the other flags are repeated in the commands that it advises.\n' +
+        '\nExample:\n  $ brand-reports verify orders transactions --from 2026-01-01 --to 2026-01-31',
     )
     .action(async (names: string[], flags: VerifyFlags) => {
       checkOrder(flags.from, flags.to);
       const wanted = names.map(tableNamed);
       const { store } = await openLake(flags.lake);
       const tables = await verifyTables(store, wanted, flags);
+      if (tables.length === 0) throw nothingToVerify(store, flags);
       const failed = tables.some(({ mismatches, damaged = [] }) => mismatches.length + damaged.length > 0);
       const status = failed ? 'failed' : 'ok';
       if (flags.json) printJson({ status, tables });
-      else print(verifyText(tables, store.url));
+      else print(verifyText(tables));
       process.exitCode = failed ? EXIT.failed : EXIT.complete;
     });
+}
+
+type Remedies = ReturnType<typeof remediesOf>;
+
+/** Commands that heal, with the flags that `verify` was given: they run when they are pasted. */
+function remediesOf({ lake, database, settings, environment, credentials }: VerifyFlags) {
+  const flag = (name: string, value: string | undefined) =>
+    value === undefined ? '' : ` --${name} ${shellWord(value)}`;
+  const inLake = `${flag('lake', lake)}${flag('database', database)}`;
+  const chosen = `${inLake}${flag('settings', settings)}${flag('environment', environment)}`;
+  const days = ({ report, brand, day }: Pick<CommittedDay, 'report' | 'brand' | 'day'>) =>
+    ` ${report.name}${flag('brand', brand)} --from ${day} --to ${day}${chosen}`;
+  const sync = (day: Pick<CommittedDay, 'report' | 'brand' | 'day'>) =>
+    `npx brand-reports sync${days(day)}${flag('credentials', credentials)}`;
+  return {
+    repair: `npx brand-reports repair --apply${inLake}`,
+    sync,
+    /** From its raw records or, if they are not kept any longer, from the service. */
+    remake: (day: CommittedDay) => `npx brand-reports rebuild${days(day)} || ${sync(day)}`,
+  };
+}
+
+function nothingToVerify({ url }: ObjectStore, flags: VerifyFlags): BrandReportsError {
+  const { lake, settings } = flags;
+  return new BrandReportsError(
+    'config',
+    'nothing_to_verify',
+    `There is nothing to verify: ${url} has no committed day that fits. Check --lake and the other flags. To fill a new lake: npx brand-reports sync --lake ${shellWord(lake)} --settings ${shellWord(settings)}`,
+  );
 }
 
 function tableNamed(name: string): string {
@@ -113,78 +162,96 @@ async function verifyTables(
   flags: VerifyFlags,
 ): Promise<VerifiedTable[]> {
   const { from = '', to = '9' } = flags;
+  const remedies = remediesOf(flags);
+  const isWanted = ({ day }: { day: string }) => day >= from && day <= to;
   const verified: VerifiedTable[] = [];
+  const read = new Map<ReportDefinition, ReportLedgers[]>();
   for (const reportLedgers of await readLedgers(store, reports, spanOf(flags))) {
     const { brand, report } = reportLedgers;
     if (flags.brand !== undefined && brand !== flags.brand) continue;
     if (wanted.length > 0 && !wanted.includes(report.table)) continue;
-    const isWanted = ({ day }: { day: string }) => day >= from && day <= to;
     const days = committedDays([reportLedgers]).filter(isWanted);
-    const versions = olderVersions(daysOfLedgers([reportLedgers]).filter(isWanted));
-    const damaged = reportLedgers.damaged.filter(({ month }) => month !== undefined);
     const mismatches: Mismatch[] = [];
     const repeated = new Set<string>();
-    for (const day of days) {
+    const schema = await readOrDamage(readSchema(store, report));
+    const damaged = [
+      ...reportLedgers.damaged,
+      ...('damage' in schema ? [{ key: schemaKey(report.table), message: schema.damage.message }] : []),
+    ].map((document) => ({ ...document, advice: remedies.repair }));
+    for (const day of 'value' in schema ? days : []) {
       showLine(`${brand} ${report.table} ${day.day} · ${counted(day.committed.rows, 'row')}`);
-      const mismatch = await verifyDay(store, day, repeated);
+      const mismatch = await verifyDay(store, day, remedies, repeated);
       if (mismatch) mismatches.push(mismatch);
     }
-    showLine(`${brand} ${report.table} · ${counted(versions.length, 'older version')}`);
-    const unique = versions.filter(({ snapshot }) => !repeated.has(snapshot));
-    mismatches.push(...(await damagedVersions(store, reportLedgers, unique)));
+    showLine(`${brand} ${report.table} · older versions`);
+    const versions = await lostVersions(store, reportLedgers, isWanted);
+    for (const { day, snapshot, problem } of versions.lost)
+      if (!repeated.has(snapshot))
+        mismatches.push({
+          ...{ dt: day.day, snapshot, message: `its older version ${snapshot} ${problem}` },
+          advice: remedies.repair,
+        });
+    read.set(report, [...(read.get(report) ?? []), reportLedgers]);
     const rows = days.reduce((sum, { committed }) => sum + committed.rows, 0);
-    if (days.length + damaged.length > 0)
+    if (days.length + damaged.length + mismatches.length > 0)
       verified.push({
         brand,
         table: report.table,
         days: days.length,
         rows,
-        versions: versions.length,
+        versions: versions.count,
         mismatches,
         ...(damaged.length > 0 && { damaged }),
       });
   }
+  for (const report of Object.values(reports)) {
+    if (wanted.length > 0 && !wanted.includes(report.table)) continue;
+    const ownOf = (brand: string) =>
+      verified.find((each) => each.brand === brand && each.table === report.table);
+    // A link to a snapshot that is damaged is replaced with it.
+    const isAsked = ({ brand, dt }: LinkDamage) =>
+      isWanted({ day: dt }) &&
+      brand === (flags.brand ?? brand) &&
+      !ownOf(brand)?.mismatches.some((mismatch) => mismatch.dt === dt);
+    for (const { brand, ...mismatch } of await damagedLinks(store, report, read.get(report) ?? [], isAsked)) {
+      const own = ownOf(brand);
+      if (own) own.mismatches.push(mismatch);
+      else verified.push({ brand, table: report.table, ...NOTHING_READ, mismatches: [mismatch] });
+    }
+  }
   showLine('');
   return verified;
+
+  /** What is wrong with the files of a local lake that other tools read. */
+  async function damagedLinks(
+    { localFolder }: ObjectStore,
+    report: ReportDefinition,
+    ledgers: readonly ReportLedgers[],
+    isAsked: (damage: LinkDamage) => boolean,
+  ): Promise<LinkDamage[]> {
+    if (localFolder === undefined) return [];
+    const days = committedDays(ledgers);
+    const found: LinkDamage[] = [];
+    for (const damage of linkDamages(localFolder, report.table, days).filter(isAsked)) {
+      const { brand, dt: day, snapshot } = damage;
+      if (!isDay(day) || brand === '') {
+        found.push(damage);
+        continue;
+      }
+      const isOfDay = (other: { brand: string; day: string }) => other.brand === brand && other.day === day;
+      const now = await readOrDamage(committedNow(store, report, brand, day));
+      // A run has published the day meanwhile, or nothing is known of it.
+      if ('damage' in now || now.value?.snapshot !== days.find(isOfDay)?.committed.snapshot) continue;
+      const object = join(localFolder, versionKey(report.table, brand, day, snapshot));
+      // The ledger is lost: without the link the vacuum would delete the version.
+      const isLost = !now.value && existsSync(object);
+      found.push(isLost ? { ...damage, advice: remedies.sync({ report, brand, day }) } : damage);
+    }
+    return found;
+  }
 }
 
-interface OlderVersion {
-  day: DayOfLedger;
-  snapshot: string;
-}
-
-function olderVersions(days: readonly DayOfLedger[]): OlderVersion[] {
-  return days.flatMap((day) => {
-    const { superseded = [], committed } = day.entry;
-    const ids = new Set(superseded.map(({ snapshot }) => snapshot));
-    return [...ids].filter((id) => id !== committed?.snapshot).map((snapshot) => ({ day, snapshot }));
-  });
-}
-
-const PARALLEL_READS = 8;
-const PARQUET_END = 'PAR1';
-
-/** Vacuum deletes a version a day after its ledger has forgotten it: what is named here is there. */
-async function damagedVersions(
-  store: ObjectStore,
-  { brand, report }: ReportLedgers,
-  versions: readonly OlderVersion[],
-): Promise<Mismatch[]> {
-  if (versions.length === 0) return [];
-  const sizes = new Map<string, number>();
-  for await (const { key, bytes } of store.list(partitionPrefix(report.table, brandPartitions(brand))))
-    sizes.set(key, bytes);
-  const found = await mapConcurrent(versions, PARALLEL_READS, async ({ day, snapshot }) => {
-    const key = snapshotKeyOf(day, snapshot);
-    const bytes = sizes.get(key);
-    const end =
-      bytes !== undefined && (await store.range(key, Math.max(0, bytes - PARQUET_END.length), bytes));
-    if (end && Buffer.from(end).toString('latin1') === PARQUET_END) return [];
-    const what = end ? 'is cut off' : 'is missing';
-    return [{ dt: day.day, snapshot, message: `its older version ${snapshot} ${what}` }];
-  });
-  return found.flat();
-}
+const NOTHING_READ = { days: 0, rows: 0, versions: 0 };
 
 /**
  * @param repeated gets the ids of older versions that one of equal content has replaced: no row is lost with them
@@ -193,6 +260,7 @@ async function damagedVersions(
 async function verifyDay(
   store: ObjectStore,
   first: CommittedDay,
+  remedies: Remedies,
   repeated: Set<string>,
 ): Promise<Mismatch | undefined> {
   let current = first;
@@ -204,8 +272,17 @@ async function verifyDay(
     const { report, brand, day, committed } = current;
     const latest = await committedNow(store, report, brand, day);
     if (!latest || latest.snapshot === committed.snapshot)
-      return { dt: day, snapshot: committed.snapshot, message };
+      return { dt: day, snapshot: committed.snapshot, message, advice: await advice(ofRows !== undefined) };
     current = { ...current, committed: latest };
+
+    async function advice(isSnapshot: boolean): Promise<string> {
+      const { localFolder } = store;
+      const link = linkKey(current);
+      // The link keeps the rows of a file that was deleted or replaced.
+      if (!isSnapshot || localFolder === undefined || (await compare(store, current, columns, link)))
+        return remedies.remake(current);
+      return linking(join(localFolder, link), join(localFolder, committedSnapshotKey(current)));
+    }
   }
 }
 
@@ -217,9 +294,10 @@ async function compare(
   store: ObjectStore,
   day: CommittedDay,
   columns: readonly Column[],
+  key = committedSnapshotKey(day),
 ): Promise<string | undefined> {
   const { rows, digest: committedDigest } = day.committed;
-  const object = await store.get(committedSnapshotKey(day));
+  const object = await store.get(key);
   if (!object) return 'the snapshot is missing';
   const digest = new Digest();
   try {
@@ -244,7 +322,7 @@ async function compareChanges(
   const key = committedChangesKey(day);
   if (!changes || key === undefined) return undefined;
   const object = await store.get(key);
-  if (!object) return `the changes of the day are missing (${key}); ${RESTORED_DAILY}`;
+  if (!object) return `the changes of the day are missing (${key})`;
   const summaries: Row[] = [];
   try {
     for await (const facts of changesOneByOne(readWithParquetjs(object.body, changesTable.columns))) {
@@ -260,11 +338,9 @@ async function compareChanges(
       ? undefined
       : `its changes are not those of the ledger: ${counted(summary.times, 'change')} instead of ${count(times)}, or another last one`;
   } catch (thrown) {
-    return `its changes cannot be read (${key}: ${asBrandReportsError(thrown).message}); if you delete the object, ${RESTORED_DAILY}`;
+    return `its changes cannot be read (${key}: ${asBrandReportsError(thrown).message})`;
   }
 }
-
-const RESTORED_DAILY = 'the next daily run writes it again if the table "changes" still has them';
 
 /** The rows of each change, which lie together. */
 async function* changesOneByOne(rows: AsyncIterable<Row>): AsyncGenerator<Row[], void, undefined> {
@@ -289,9 +365,7 @@ function listsWhatItCounts(facts: readonly Row[]): boolean {
   return listed === false || isDeepStrictEqual(found, [added, removed, altered].map(Number));
 }
 
-function verifyText(tables: readonly VerifiedTable[], lake: string): string {
-  if (tables.length === 0)
-    return `There is nothing to verify: ${lake} has no committed day that fits. Fill it with sync, or check --lake and the other flags.`;
+function verifyText(tables: readonly VerifiedTable[]): string {
   const columns = [
     { name: 'brand' },
     { name: 'table' },
@@ -302,24 +376,25 @@ function verifyText(tables: readonly VerifiedTable[], lake: string): string {
     name,
     ...[days, rows, versions, mismatches.length].map(count),
   ]);
-  const mismatches = tables.flatMap(({ brand, table: name, mismatches }) =>
-    mismatches.map(({ dt, message }) => `${styleText('red', `${brand} ${name} ${dt}`)}: ${message}`),
-  );
-  const damaged = tables.flatMap(({ brand, table: name, damaged = [] }) =>
-    damaged.map(({ month = '', message }) => `${styleText('red', `${brand} ${name} ${month}`)}: ${message}`),
-  );
+  const findings = tables.flatMap(({ brand, table: name, mismatches, damaged = [] }) => {
+    const ofDays = mismatches.map(({ dt, ...damage }) => ({ ...damage, where: dt }));
+    const ofDocuments = damaged.map(({ month = '', ...damage }) => ({ ...damage, where: month }));
+    return [...ofDocuments, ...ofDays].map(({ where, message, advice }) => ({
+      text: `${styleText('red', `${brand} ${name} ${where}`)}: ${message}`,
+      advice,
+    }));
+  });
+  const advised = [...new Set(findings.map(({ advice }) => advice))];
   const days = tables.reduce((sum, each) => sum + each.days, 0);
-  const failed = [
-    ...(mismatches.length > 0
-      ? [
-          `${counted(mismatches.length, 'snapshot')} of ${counted(days, 'day')}. Fetch days whose current one differs again with: brand-reports sync REPORT --from DAY --to DAY`,
-        ]
-      : []),
-    ...(damaged.length > 0 ? [`${counted(damaged.length, 'ledger')} cannot be read`] : []),
-  ];
   const verdict =
-    failed.length === 0
+    findings.length === 0
       ? `${styleText('green', 'ok')}: ${counted(days, 'day')} as the ledger says`
-      : `${styleText('red', 'failed')}: ${failed.join('; ')}`;
-  return [table(columns, cells, terminalColumns()), '', ...mismatches, ...damaged, verdict].join('\n');
+      : `${styleText('red', 'failed')}: ${counted(findings.length, 'finding')} in ${counted(days, 'day')}. To heal them, run:`;
+  return [
+    table(columns, cells, terminalColumns()),
+    '',
+    ...findings.map(({ text }) => text),
+    verdict,
+    ...advised,
+  ].join('\n');
 }

@@ -5,7 +5,7 @@ import { BrandReportsError } from '../errors.ts';
 import { isCanonicalInteger, isJsonObject, type Json, numberText, parseJson } from '../json.ts';
 import type { CredentialSource, Credentials } from '../ports.ts';
 import { BASE_URL, isBaseUrl } from '../validation/base-url.ts';
-import { shellWord } from '../validation/shell-word.ts';
+import { shellWord } from '../shell-word.ts';
 import { errorCode } from './local/disk-errors.ts';
 import { othersMay } from './others-may.ts';
 

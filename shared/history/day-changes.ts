@@ -65,6 +65,19 @@ export async function appendChanges(
   }
 }
 
+/** Whether the object of a day's changes can be read, and has the changes that the ledger states. */
+export async function areIntact(of: ChangesOfReport, day: string, changes: DayChanges): Promise<boolean> {
+  const { readParquetRows } = await loadParquet();
+  try {
+    const rows = await Array.fromAsync(readParquetRows(objectOf(of, day, changes)));
+    const { at, times } = summaryOfRows(rows);
+    return rows.length === changes.rows && at === changes.at && times === changes.times;
+  } catch (thrown) {
+    damageOf(thrown);
+    return false;
+  }
+}
+
 /** What is wrong with an object that can be read but is not what was written. @throws where the store fails */
 export function damageOf(thrown: unknown): string {
   const { kind, code, message } = asBrandReportsError(thrown);

@@ -1,5 +1,5 @@
 export { changesTable, isOfContent, summaryOfRows } from './change-rows.ts';
 export { changeViews } from './change-views.ts';
-export { appendChanges, writeChangesAgain } from './day-changes.ts';
+export { appendChanges, areIntact, writeChangesAgain } from './day-changes.ts';
 export { logChange, recordChange } from './record-change.ts';
 export { versionAt, versionsOf } from './versions.ts';

@@ -19,6 +19,7 @@ import { RowGroups } from '../lake/table/row-groups.ts';
 import type { RecordList } from '../records/record-list.ts';
 import type { BuildContext } from '../context/context.ts';
 import type { OpenDay } from '../context/open-day.ts';
+import { areIntact } from '../history/index.ts';
 import { type KeyRule, type Verdict, type Versions, createRowsOfDay } from '../attempt/rows-of-day.ts';
 
 /** What is to be committed; `snapshot` is the committed one's if the content is the same. */
@@ -150,13 +151,17 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
   };
 }
 
-/** Whether the committed object exists, ends like a Parquet file and, with `readBack`, has the digest of the ledger. */
+/**
+ * Whether the committed object exists, ends like a Parquet file and, with `readBack`, has the digest of the ledger and the
+ * day has its changes: a new version of the same content has its changes written again.
+ */
 async function isIntact(
-  { lake }: BuildContext,
-  { keys }: OpenDay,
-  { snapshot, bytes, digest }: Committed,
+  ctx: BuildContext,
+  { day, keys }: OpenDay,
+  { snapshot, bytes, digest, changes }: Committed,
   readBack: boolean,
 ): Promise<boolean> {
+  const { lake } = ctx;
   const key = keys.version(snapshot);
   const file = fileIn(lake.store, { key, bytes });
   try {
@@ -165,7 +170,7 @@ async function isIntact(
     const { readParquetRows } = await loadCodedFile();
     const found = new Digest();
     for await (const row of readParquetRows(file)) found.add(row);
-    return found.value() === digest;
+    return found.value() === digest && (!changes || (await areIntact(ctx, day, changes)));
   } catch (thrown) {
     // An object that the store cannot read now may be intact; one that is not parseable as Parquet is damaged.
     const { kind, code } = asBrandReportsError(thrown);

@@ -6,10 +6,12 @@
  * rather than less; readers keep what is published (I3).
  */
 import type { Json } from '../json.ts';
+import { monthOf } from '../days.ts';
 import { asBrandReportsError, BrandReportsError } from '../errors.ts';
 import { parseJsonDocument } from '../lake/documents/cas-document.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
-import { parseLedger } from '../lake/documents/ledger.ts';
+import { loseVersion, parseLedger } from '../lake/documents/ledger.ts';
+import { readLedgers } from '../lake/documents/read.ts';
 import { parseReportState } from '../lake/documents/report-state.ts';
 import { parseProgress } from '../lake/documents/progress.ts';
 import { parseRateBudget } from '../lake/documents/rate-budget.ts';
@@ -27,11 +29,12 @@ import {
 } from '../lake/paths.ts';
 import type { ObjectStore } from '../ports.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
+import { type LostVersion, lostVersions } from './lost-versions.ts';
 import { type RemakeOptions, remakeLedger } from './remake-ledger.ts';
 import { type Remade, remakeSchema } from './remake-schema.ts';
 
 /** In this order, because a ledger that was made again is noted in the report state. */
-const KINDS = ['state', 'progress', 'rate', 'schema', 'ledger'] as const;
+const KINDS = ['state', 'progress', 'rate', 'schema', 'ledger', 'version'] as const;
 
 type DocumentKind = (typeof KINDS)[number];
 
@@ -42,6 +45,7 @@ const REMEDIES: Record<DocumentKind, string> = {
   rate: 'empty it: runs forget within a minute what it held, and share the rate again',
   schema: 'make it again from the columns of the snapshots',
   ledger: 'make it again from what is published: readers keep it, and the next runs read its days again',
+  version: 'note in the ledger that this older version is lost: nothing has its rows any more',
 };
 
 /** A document that cannot be parsed, and what became of it. */
@@ -81,6 +85,9 @@ export async function repairLake(options: RepairOptions): Promise<RepairOutcome>
   found.sort((a, b) => KINDS.indexOf(a.document.kind) - KINDS.indexOf(b.document.kind));
   const documents: DamagedDocument[] = [];
   for (const each of found) documents.push(await treat(options, each));
+  for (const ledgers of await readLedgers(options.lake.store, options.reports))
+    for (const version of (await lostVersions(options.lake.store, ledgers)).lost)
+      documents.push(await treatVersion(options, version));
   if (documents.length === 0) return { status: 'ok', documents };
   const isRepaired = documents.every(({ outcome }) => outcome === 'repaired');
   return { status: isRepaired ? 'repaired' : 'damaged', documents };
@@ -164,6 +171,20 @@ async function treat(options: RepairOptions, found: Found): Promise<DamagedDocum
   } catch (thrown) {
     return { ...described, outcome: 'failed', notes: [asBrandReportsError(thrown).message] };
   }
+}
+
+/** The ledger goes on to name it: queries of its time say that its rows are left out, instead of finding those of another one. */
+async function treatVersion(
+  { apply, lake, ...access }: RepairOptions,
+  { day: { report, brand, day }, snapshot, key, problem }: LostVersion,
+): Promise<DamagedDocument> {
+  const described = { key, kind: 'version', problem, remedy: REMEDIES.version, notes: [] } as const;
+  if (!apply) return { ...described, outcome: 'damaged', notes: [] };
+  const documents = createLakeDocuments({ store: lake.store, ...access });
+  await documents
+    .ledger(report.name, brand, monthOf(day))
+    .update((ledger) => loseVersion(ledger, day, snapshot));
+  return { ...described, outcome: 'repaired', notes: [] };
 }
 
 async function replace(

@@ -1,5 +1,5 @@
 import type { ErrorKind } from '../errors.ts';
-import { shellWord } from '../validation/shell-word.ts';
+import { shellWord } from '../shell-word.ts';
 import { type Html, html } from './html.ts';
 import type { ProblemState } from '../planning/day-state.ts';
 import type { Problem } from './problems.ts';

@@ -7,6 +7,7 @@
 import { BrandReportsError } from '../../errors.ts';
 import { isJsonObject } from '../../json.ts';
 import type { ObjectStore } from '../../ports.ts';
+import { shellWord } from '../../shell-word.ts';
 import { FORMAT_KEY, LEDGERS_PREFIX } from '../paths.ts';
 import { parseJsonDocument } from './cas-document.ts';
 
@@ -73,7 +74,7 @@ async function formatOf(store: ObjectStore): Promise<'ours' | 'empty'> {
   for await (const _ledger of store.list(LEDGERS_PREFIX)) {
     // Another run may have numbered the lake meanwhile, and then written its first ledger.
     if (await hasOurNumber(store)) return 'ours';
-    throw otherFormat(store, `has ledgers, but no document ${FORMAT_KEY} with its format`);
+    throw otherFormat(store, `has ledgers, but no document ${FORMAT_KEY} with its format`, restoring(store));
   }
   return 'empty';
 }
@@ -84,10 +85,9 @@ async function hasOurNumber(store: ObjectStore): Promise<boolean> {
   if (!stored) return false;
   const format = numberIn(stored.body);
   if (format === LAKE_FORMAT) return true;
-  throw otherFormat(
-    store,
-    format === undefined ? `has no format number in ${FORMAT_KEY}` : `has format ${format}`,
-  );
+  throw format === undefined
+    ? otherFormat(store, `has no format number in ${FORMAT_KEY}`, restoring(store))
+    : otherFormat(store, `has format ${format}`);
 }
 
 function numberIn(body: Uint8Array): number | undefined {
@@ -105,11 +105,19 @@ async function numberLake(store: ObjectStore): Promise<void> {
   if (outcome === 'conflict') await hasOurNumber(store);
 }
 
-function otherFormat({ url }: ObjectStore, found: string): BrandReportsError {
+/** Of a lake that lost its number. In S3 the bucket has the versions of the document. */
+function restoring({ localFolder }: ObjectStore): string {
+  if (localFolder === undefined) return '';
+  const path = shellWord(`${localFolder}/${FORMAT_KEY}`);
+  return ` If it was this version, write it again: printf '{"format":${LAKE_FORMAT}}' > ${path}`;
+}
+
+function otherFormat({ url }: ObjectStore, found: string, restored = ''): BrandReportsError {
   return new BrandReportsError(
     'config',
     'other_format',
     `The lake ${url} ${found}; this program reads and writes format ${LAKE_FORMAT}. Nothing was changed. ` +
-      'Next step: use the version of brand-reports that wrote the lake, or fill an empty lake with this one.',
+      'Next step: use the version of brand-reports that wrote the lake, or fill an empty lake with this one.' +
+      restored,
   );
 }

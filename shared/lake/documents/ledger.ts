@@ -148,6 +148,8 @@ const superseded = storedObject(() => ({
   whole: z.optional(z.boolean()),
   /** The time zone in which it was read; missing where a repair has lost it. */
   timeZone: z.optional(z.string()),
+  /** A repair has found that its object is missing or cut off. */
+  isLost: z.optional(z.literal(true)),
 }));
 
 const disregarded = storedObject(() => ({
@@ -467,6 +469,15 @@ export function restoreChanges(ledger: Ledger, day: string, lost: string, restor
     day,
     (entry): DayEntry => ({ ...entry, committed: { ...committed, changes: restored } }),
   );
+}
+
+/** Notes that the object of an older version is lost. */
+export function loseVersion(ledger: Ledger, day: string, lost: string): Ledger {
+  return withEntry(ledger, day, ({ superseded = [], ...entry }): DayEntry => {
+    const noted = (version: Superseded) =>
+      version.snapshot === lost ? { ...version, isLost: true as const } : version;
+    return { ...entry, superseded: superseded.map(noted) };
+  });
 }
 
 /**

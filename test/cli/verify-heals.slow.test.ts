@@ -1,0 +1,302 @@
+/**
+ * What `verify` advises heals: a lake is damaged in one way, `verify` names it with a command, a shell runs exactly that
+ * command, and the lake is as its ledgers say again. The path of the lake has to be quoted.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { restate } from '../../sample/brand.ts';
+import { addDays } from '../../shared/days.ts';
+import { runCli } from './run-cli.ts';
+import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
+
+const LAUNCHER = fileURLToPath(new URL('../../cli/brand-reports.js', import.meta.url));
+
+let sample: SampleBrandForCli;
+/** A closed day with a change and an older version, the day after it, and their month. */
+let [day, other, month] = ['', '', ''];
+/** As it is copied for each damage. */
+let whole: string;
+let lake: string;
+let flags: string[];
+let bin: string;
+
+beforeAll(async () => {
+  sample = await serveSampleBrand();
+  [day, other, month] = [sample.firstDay, addDays(sample.firstDay, 1), sample.firstDay.slice(0, 7)];
+  whole = join(sample.folder, 'whole');
+  lake = join(sample.folder, "a shop's lake");
+  flags = [...sample.flags.slice(0, -2), '--lake', lake];
+  bin = join(sample.folder, 'bin');
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'npx'), `#!/bin/sh\nshift\nexec '${process.execPath}' '${LAUNCHER}' "$@"\n`);
+  chmodSync(join(bin, 'npx'), 0o755);
+  const sync = ['sync', 'order_list', ...sample.flags.slice(0, -2), '--lake', whole];
+  expect((await runCli(sync)).code).toBe(0);
+  const { acme } = sample.service.brands;
+  if (!acme) throw new Error('the service has no brand acme');
+  restate(acme, 'order_list', day, (held) =>
+    held.map(({ at, record }) => ({ at, record: { ...record, status: 'restated' } })),
+  );
+  expect((await runCli([...sync, '--from', day, '--to', day])).code).toBe(0);
+});
+afterAll(() => sample.close());
+
+function partition(of: string): string {
+  return `brand=acme/dt=${of}`;
+}
+
+/** The objects of the versions of a day, the oldest first. */
+function versions(of: string, folder = 'snapshots/orders'): string[] {
+  const root = join(lake, folder, folder.startsWith('changes') ? `dt=${of}` : partition(of));
+  const files = readdirSync(root).map((id) => join(root, id, 'part-0000.parquet'));
+  return files.sort((a, b) => statSync(a).mtimeMs - statSync(b).mtimeMs);
+}
+
+const current = (of = day) => versions(of).at(-1) ?? '';
+const older = () => versions(day)[0] ?? '';
+const changes = () => versions(day, 'changes/brand=acme/report=order_list').at(-1) ?? '';
+const linksOf = (of: string) => join(lake, 'lake/orders', partition(of));
+const link = (of = day) => join(linksOf(of), readdirSync(linksOf(of))[0] ?? '');
+const document = (key: string) => join(lake, key);
+const ledger = () => document(`ledger/order_list/acme/${month}.json`);
+
+/** A file of its own: a copy of a lake has no links. */
+function overwrite(path: string, content: string | Buffer): void {
+  rmSync(path, { force: true });
+  writeFileSync(path, content);
+}
+
+/** Deletes a snapshot and its link. */
+function lose(snapshot: string): void {
+  rmSync(snapshot);
+  rmSync(link());
+}
+
+/** Changes the current snapshot and its link, as where they are one file. */
+function spoil(change: (path: string) => void): void {
+  for (const path of [current(), link()]) change(path);
+}
+
+function middleChanged(path: string): void {
+  const bytes = readFileSync(path);
+  bytes.fill(0, 8, bytes.length - 8);
+  overwrite(path, bytes);
+}
+
+function rawFiles(name: RegExp): string[] {
+  const root = join(lake, 'raw/order_list', partition(day));
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' });
+  return files.filter((file) => name.test(file)).map((file) => join(root, file));
+}
+
+const DAMAGES: [string, () => void, RegExp][] = [
+  ['a ledger that is not JSON', () => writeFileSync(ledger(), '{"version":'), /is not JSON/],
+  ['a ledger that is lost', () => rmSync(ledger()), /no ledger names .* as current/],
+  ['a report state', () => writeFileSync(document('ledger/order_list/acme/state.json'), '[]'), /state.json/],
+  ['a schema', () => writeFileSync(document('schema/orders.json'), '{}'), /schema\/orders.json/],
+  ['a schema that is lost', () => rmSync(document('schema/orders.json')), /./],
+  ['a snapshot that is missing, but for its link', () => rmSync(current()), /the snapshot is missing/],
+  ['a snapshot that is cut off, but for its link', () => truncateSync(current(), 100), /cannot read/],
+  ['a snapshot that is missing, with its link', () => lose(current()), /the snapshot is missing/],
+  [
+    'a snapshot that is cut off, with its link',
+    () => spoil((path) => truncateSync(path, 100)),
+    /cannot read/,
+  ],
+  [
+    'the snapshot of another day',
+    () => spoil((path) => copyFileSync(current(other), path)),
+    /ledger says|digest/,
+  ],
+  [
+    'a snapshot without raw records',
+    () => {
+      lose(current());
+      for (const file of rawFiles(/\.(zst|json)$/)) rmSync(file);
+    },
+    /the snapshot is missing/,
+  ],
+  [
+    'a snapshot with damaged raw records',
+    () => {
+      lose(current());
+      for (const file of rawFiles(/\.zst$/)) overwrite(file, 'none');
+    },
+    /the snapshot is missing/,
+  ],
+  [
+    'a snapshot with a damaged progress document',
+    () => {
+      lose(current());
+      for (const file of rawFiles(/progress\.json$/)) overwrite(file, '{');
+    },
+    /the snapshot is missing/,
+  ],
+  ['changes that are missing', () => rmSync(changes()), /changes of the day are missing/],
+  ['changes that are damaged', () => middleChanged(changes()), /its changes/],
+  [
+    'changes whose copy is lost too',
+    () => {
+      middleChanged(changes());
+      rmSync(document('snapshots/changes'), { recursive: true });
+    },
+    /its changes/,
+  ],
+  ['an older version that is missing', () => rmSync(older()), /older version .* is missing/],
+  ['an older version that is cut off', () => truncateSync(older(), 100), /older version .* is cut off/],
+  ['a link that is missing', () => rmSync(link()), /is missing/],
+  ['a folder of links', () => rmSync(join(lake, 'lake'), { recursive: true }), /is missing/],
+  ['a link that is another file', () => overwrite(link(), readFileSync(current(other))), /not the current/],
+  ['a link that is cut off', () => overwrite(link(), readFileSync(current()).subarray(0, 99)), /not the/],
+  [
+    'a link that leads nowhere',
+    () => {
+      const path = link();
+      rmSync(path);
+      symlinkSync('nowhere', path);
+    },
+    /is not the current snapshot/,
+  ],
+  [
+    'a stale link',
+    () => {
+      rmSync(link());
+      copyFileSync(older(), join(linksOf(day), `${dirname(older()).split('/').at(-1)}.parquet`));
+    },
+    /no ledger names .* as current/,
+  ],
+  [
+    "a file that somebody put beside a day's link",
+    () => writeFileSync(join(linksOf(day), "some body's; file.parquet"), ''),
+    /no ledger names .* as current/,
+  ],
+  [
+    'the file of a day that no ledger has',
+    () => {
+      const folder = join(lake, 'lake/orders/brand=acme/dt=2020-01-01');
+      mkdirSync(folder);
+      writeFileSync(join(folder, 'old.parquet'), '');
+    },
+    /names .*dt=2020-01-01\/old.parquet as current/,
+  ],
+  [
+    'a file beside the brands',
+    () => writeFileSync(join(lake, 'lake/orders/export.parquet'), ''),
+    /names .*export.parquet as current/,
+  ],
+];
+
+async function shell(command: string): Promise<{ code: number; output: string }> {
+  const child = spawn('sh', ['-c', command], {
+    cwd: sample.folder,
+    env: { ...process.env, NODE_OPTIONS: '', PATH: `${bin}:${process.env.PATH}` },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  const [code] = await once(child, 'close');
+  return { code: Number(code), output };
+}
+
+interface Finding {
+  message: string;
+  advice: string;
+}
+
+async function findings(): Promise<{ code: number; found: Finding[] }> {
+  const { code, stdout, stderr } = await runCli(['verify', '--json', ...flags]);
+  if (code > 1) throw new Error(stderr);
+  const tables: { mismatches: Finding[]; damaged?: Finding[] }[] = JSON.parse(stdout).tables;
+  return { code, found: tables.flatMap(({ mismatches, damaged = [] }) => [...mismatches, ...damaged]) };
+}
+
+function copyLake(): void {
+  rmSync(lake, { recursive: true, force: true });
+  cpSync(whole, lake, { recursive: true, preserveTimestamps: true });
+}
+
+describe('what verify advises', () => {
+  it('is nothing for a copy of a lake, whose files are no links any more', async () => {
+    copyLake();
+    expect(await findings()).toEqual({ code: 0, found: [] });
+  });
+
+  it.each(DAMAGES)('heals %s', async (_name, damage, message) => {
+    copyLake();
+    damage();
+    const { code, found } = await findings();
+    expect([code, found.map((finding) => finding.message).join('\n')]).toEqual([
+      1,
+      expect.stringMatching(message),
+    ]);
+    const said: string[] = [];
+    for (const advice of new Set(found.map((finding) => finding.advice))) {
+      said.push(advice, (await shell(advice)).output);
+    }
+    expect([await findings(), said]).toEqual([{ code: 0, found: [] }, said]);
+  });
+
+  it('is printed below what it heals, each command once', async () => {
+    copyLake();
+    rmSync(link());
+    writeFileSync(ledger().replace(month, '2020-01'), '{');
+    writeFileSync(document('ledger/order_list/acme/state.json'), '{');
+    const { code, stdout } = await runCli(['verify', ...flags]);
+    expect(code).toBe(1);
+    expect(stdout.split('\n').filter((line) => line.startsWith('npx') || line.startsWith('mkdir'))).toEqual([
+      `npx brand-reports repair --apply --lake '${lake.replace("'", "'\\''")}'`,
+      expect.stringMatching(/^mkdir -p '.*' && ln -f '.*' '.*'$/),
+    ]);
+    expect(stdout).not.toMatch(/<\w+>|REPORT|DAY|NAME/);
+  });
+});
+
+describe('a number of the format', () => {
+  it.each<[string, (path: string) => void]>([
+    ['lost', (path) => rmSync(path)],
+    ['damaged', (path) => writeFileSync(path, '{')],
+  ])('that is %s is written again by the command in the message', async (_name, damage) => {
+    copyLake();
+    damage(document('ledger/format.json'));
+    const { code, stderr } = await runCli(['verify', ...flags]);
+    expect(code).toBe(2);
+    const [, command = ''] = /write it again: (.*)/.exec(stderr) ?? [];
+    expect(await shell(command)).toEqual({ code: 0, output: '' });
+    expect(await findings()).toEqual({ code: 0, found: [] });
+  });
+});
+
+describe('a lake without anything to verify', () => {
+  it.each<[string, () => string[]]>([
+    ['does not exist', () => ['--lake', join(sample.folder, 'no lake')]],
+    ['is an empty folder', () => ['--lake', bin]],
+    ['has no day that fits', () => [...flags, '--from', '2020-01-01', '--to', '2020-01-02']],
+    ['has no such brand', () => [...flags, '--brand', 'acne']],
+  ])('is an error that names the next step: it %s', async (_name, given) => {
+    copyLake();
+    const { code, stderr, stdout } = await runCli(['verify', ...given()]);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/There is nothing to verify: \S.* npx brand-reports sync --lake /);
+    const json = await runCli(['verify', '--json', ...given()]);
+    expect(JSON.parse(json.stdout)).toMatchObject({ status: 'failed', error: { code: 'nothing_to_verify' } });
+  });
+});
